@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// BootClock: CLOCK_BOOTTIME, the only clock that decides anything here. It counts while the machine
+// sleeps (clock_gettime(2)), so a suspended laptop does not believe in a lease that has ended;
+// CLOCK_MONOTONIC and std::chrono::steady_clock stand still then, and the wall clock can jump.
+#pragma once
+
+#include <chrono>
+#include <ctime>
+#include <ratio>
+
+namespace dlock {
+
+using Duration = std::chrono::nanoseconds;
+
+struct BootClock {
+  using duration = Duration;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<BootClock>;
+  static constexpr bool is_steady = true;
+
+  static time_point now() noexcept {
+    timespec t{};
+    ::clock_gettime(CLOCK_BOOTTIME, &t);
+    return time_point(std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec));
+  }
+};
+
+using Time = BootClock::time_point;
+
+// Whole milliseconds, rounded towards an earlier deadline, as protocols want them.
+constexpr long long to_ms(Duration d) {
+  return std::chrono::floor<std::chrono::milliseconds>(d).count();
+}
+
+}  // namespace dlock

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Durations as people write them: "250ms", "1.5", "10s", "2m", "1h30m", "1d". A bare number is
+// seconds, as in timeout(1) and flock(1).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/boot_clock.hpp"
+#include "base/result.hpp"
+
+namespace dlock {
+
+// 0 .. 100 years; anything else, an unknown unit or trailing text is Errc::bad_usage.
+Result<Duration> parse_duration(std::string_view text);
+
+// The shortest exact-enough form for people: "250ms", "29.4s", "2m10s", "1h30m", "3d4h".
+std::string format_duration(Duration d);
+
+}  // namespace dlock

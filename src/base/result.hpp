@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// Result<T>: a value or an Error, with std::expected's names, for everything that can happen.
+// What cannot happen is DLOCK_ASSERT. We do not throw. Ignoring a Result does not compile.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/assert.hpp"
+
+namespace dlock {
+
+// Only what a caller treats differently.
+enum class Errc {
+  bad_usage,    // the caller's words make no sense
+  bad_config,   // a file, variable or URL makes no sense
+  unavailable,  // could not be reached, or not now: asking again may help
+  timed_out,    // no answer in time: we do NOT know whether it happened
+  refused,      // reached and refused: asking again will not help soon
+  denied,       // password, user or ACL right
+  protocol,     // the answer is not in the language we speak
+  cancelled,    // we were asked to stop waiting: not known whether it happened
+  system,       // this machine failed us (memory, descriptors, processes)
+};
+
+struct Error {
+  Errc code = Errc::system;
+  std::string text;  // "cannot renew lock …: no answer from … within 2s"; never a password
+};
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+
+  bool has_value() const { return state_.index() == 0; }
+  explicit operator bool() const { return has_value(); }
+  T& value() {
+    DLOCK_ASSERT(has_value());
+    return *std::get_if<0>(&state_);
+  }
+  const T& value() const {
+    DLOCK_ASSERT(has_value());
+    return *std::get_if<0>(&state_);
+  }
+  const Error& error() const {
+    DLOCK_ASSERT(!has_value());
+    return *std::get_if<1>(&state_);
+  }
+  T& operator*() { return value(); }
+  const T& operator*() const { return value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+
+  bool has_value() const { return !error_.has_value(); }
+  explicit operator bool() const { return has_value(); }
+  const Error& error() const {
+    DLOCK_ASSERT(!has_value());
+    return *error_;
+  }
+
+ private:
+  std::optional<Error> error_;
+};
+
+}  // namespace dlock
