@@ -40,15 +40,15 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return has_value(); }
   T& value() {
     DLOCK_ASSERT(has_value());
-    return *std::get_if<0>(&state_);
+    return std::get<0>(state_);
   }
   const T& value() const {
     DLOCK_ASSERT(has_value());
-    return *std::get_if<0>(&state_);
+    return std::get<0>(state_);
   }
   const Error& error() const {
     DLOCK_ASSERT(!has_value());
-    return *std::get_if<1>(&state_);
+    return std::get<1>(state_);
   }
   T& operator*() { return value(); }
   const T& operator*() const { return value(); }

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+
+namespace dlock {
+
+namespace {
+
+struct CodePoint {
+  std::uint32_t value = 0;
+  std::size_t length = 0;  // 0: not UTF-8 here
+};
+
+// Strict UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF.
+CodePoint decode(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return {first, 1};
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  constexpr std::array<std::uint32_t, 5> k_least{0, 0, 0x80, 0x800, 0x10000};
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return {};
+  std::uint32_t value = first & (0xFFU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) return {};
+    value = (value << 6U) | (byte(i) & 0x3FU);
+  }
+  if (value < k_least.at(length) || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) return {};
+  return {value, length};
+}
+
+// Moves the cursor, turns the text around, or breaks the line.
+bool is_unsafe(std::uint32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF;
+}
+
+// prefix, then at least `width` hexadecimal digits.
+void append_hex(std::string& out, std::string_view prefix, unsigned width, std::uint32_t value) {
+  constexpr std::string_view k_digits = "0123456789abcdef";
+  out += prefix;
+  for (unsigned left = std::max(width, (static_cast<unsigned>(std::bit_width(value)) + 3) / 4); left > 0; --left) {
+    out += k_digits[(value >> (4 * (left - 1))) & 0xFU];
+  }
+}
+
+std::string escape(std::string_view text, bool quotes) {
+  std::string out;
+  out.reserve(text.size() + 2);
+  while (!text.empty()) {
+    const CodePoint c = decode(text);
+    if (c.length == 0) {
+      append_hex(out, "\\x", 2, static_cast<unsigned char>(text.front()));
+      text.remove_prefix(1);
+      continue;
+    }
+    if (c.value == '\n') {
+      out += "\\n";
+    } else if (c.value == '\t') {
+      out += "\\t";
+    } else if (is_unsafe(c.value)) {
+      append_hex(out, c.value < 0x80 ? "\\x" : "\\u", c.value < 0x80 ? 2 : 4, c.value);
+    } else {
+      if (quotes && (c.value == '"' || c.value == '\\')) out += '\\';
+      out.append(text.substr(0, c.length));
+    }
+    text.remove_prefix(c.length);
+  }
+  return out;
+}
+
+int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) { return escape(text, false); }
+
+std::string quoted(std::string_view text) { return '"' + escape(text, true) + '"'; }
+
+std::string shortened(std::string_view text, std::size_t bytes) {
+  constexpr std::string_view k_more = "…";
+  if (text.size() <= bytes) return std::string(text);
+  std::size_t end = bytes > k_more.size() ? bytes - k_more.size() : 0;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80) --end;
+  return std::string(text.substr(0, end)) + std::string(k_more);
+}
+
+std::string percent_encode(std::string_view text, std::string_view keep) {
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (plain || keep.find(c) != std::string_view::npos) {
+      out += c;
+    } else {
+      append_hex(out, "%", 2, static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
+std::string percent_decode(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const int high = text[i] == '%' && i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
+    const int low = high >= 0 ? hex_value(text[i + 2]) : -1;
+    if (low >= 0) {
+      out += static_cast<char>(high * 16 + low);
+      i += 2;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> pieces;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    if (end > 0) pieces.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return pieces;
+}
+
+}  // namespace dlock

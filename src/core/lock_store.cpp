@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#include "core/lock_store.hpp"
+
+namespace dlock {
+
+Result<void> undo(LockStore& store, const Claim& claim, Time limit) {
+  Hold hold{.name = claim.name, .owner = claim.owner, .serial = claim.serial, .ttl = claim.ttl,
+            .who = claim.who};
+  auto reply = store.release(hold, limit);
+  if (!reply) return reply.error();
+  hold.nested = true;
+  for (const AncestorHold& ancestor : claim.ancestors) {
+    hold.owner = ancestor.owner;
+    reply = store.release(hold, limit);
+    if (!reply) return reply.error();
+  }
+  return {};
+}
+
+}  // namespace dlock

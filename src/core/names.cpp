@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "core/names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "base/text.hpp"
+
+#include <sys/random.h>
+
+namespace dlock {
+
+namespace {
+
+constexpr std::size_t k_longest_name = 512;
+constexpr std::size_t k_most_holds = 64;
+
+template <std::size_t N>
+std::array<unsigned char, N> random_bytes() {
+  std::array<unsigned char, N> bytes{};
+  // getrandom(2): up to 256 bytes come whole once the pool is ready, and cannot be interrupted.
+  DLOCK_ASSERT(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  return bytes;
+}
+
+std::string hex(const unsigned char* bytes, std::size_t count) {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) {
+    constexpr std::string_view k_digits = "0123456789abcdef";
+    out += k_digits[bytes[i] >> 4U];
+    out += k_digits[bytes[i] & 0xFU];
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<LockName> LockName::parse(std::string_view text) {
+  if (text.empty()) return Error{Errc::bad_usage, "the lock name is empty"};
+  if (text.size() > k_longest_name) {
+    return Error{Errc::bad_usage,
+                 "the lock name is " + std::to_string(text.size()) + " bytes long: at most 512"};
+  }
+  if (text.find_first_of(std::string_view("\0\r\n", 3)) != std::string_view::npos) {
+    return Error{Errc::bad_usage, "the lock name " + quoted(text) + " has a line break or a NUL in it"};
+  }
+  return LockName(std::string(text));
+}
+
+OwnerId make_owner_id(long pid) {
+  auto bytes = random_bytes<16>();
+  bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0FU) | 0x40U);  // RFC 9562: version 4
+  bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3FU) | 0x80U);  // and its variant
+  std::string id = hex(bytes.data(), bytes.size());
+  for (const std::size_t at : {20U, 16U, 12U, 8U}) id.insert(at, 1, '-');
+  return id + ':' + std::to_string(pid);
+}
+
+HoldSerial make_hold_serial() {
+  const auto bytes = random_bytes<8>();
+  return hex(bytes.data(), bytes.size());
+}
+
+std::string hold_id(const OwnerId& owner, const HoldSerial& serial) { return owner + '#' + serial; }
+
+std::vector<AncestorHold> parse_holds(std::string_view text) {
+  std::vector<AncestorHold> holds;
+  for (const std::string_view entry : split(text, ' ')) {
+    const auto parts = split(entry, '|');
+    if (parts.size() != 4) continue;
+    holds.push_back({percent_decode(parts[0]),
+                     percent_decode(parts[1]),
+                     percent_decode(parts[2]),
+                     percent_decode(parts[3])});
+  }
+  if (holds.size() > k_most_holds) holds.erase(holds.begin(), holds.end() - k_most_holds);
+  return holds;
+}
+
+std::string format_holds(const std::vector<AncestorHold>& holds) {
+  std::string out;
+  const std::size_t skipped = holds.size() - std::min(holds.size(), k_most_holds);
+  for (std::size_t i = skipped; i < holds.size(); ++i) {
+    const AncestorHold& hold = holds[i];
+    if (!out.empty()) out += ' ';
+    constexpr std::string_view k_keep = "-._~:/";
+    out += percent_encode(hold.store, k_keep) + '|' + percent_encode(hold.key, k_keep) + '|' +
+           percent_encode(hold.owner, k_keep) + '|' + percent_encode(hold.serial, k_keep);
+  }
+  return out;
+}
+
+}  // namespace dlock

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// WakeUp: an eventfd(2) by which one thread wakes another out of poll(2). It stays raised until
+// clear(), so a wake-up before the sleep is not lost.
+#pragma once
+
+#include <cstdint>
+
+#include "base/assert.hpp"
+#include "sys/unique_fd.hpp"
+
+#include <sys/eventfd.h>
+
+namespace dlock {
+
+class WakeUp {
+ public:
+  WakeUp() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+  bool ok() const { return static_cast<bool>(fd_); }  // false: out of descriptors
+  int fd() const { return fd_.get(); }                 // readable while raised
+  void raise() const {
+    const std::uint64_t one = 1;
+    // Can only fail with EAGAIN, when it is raised 2^64 times already.
+    [[maybe_unused]] const auto n = ::write(fd_.get(), &one, sizeof one);
+  }
+  void clear() const {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto n = ::read(fd_.get(), &count, sizeof count);
+  }
+
+ private:
+  UniqueFd fd_;
+};
+
+}  // namespace dlock
