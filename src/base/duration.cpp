@@ -22,8 +22,9 @@ constexpr std::array k_units{
 constexpr Duration k_longest = 24h * 36525;
 
 Error bad(std::string_view text) {
-  return {Errc::bad_usage,
-          "cannot read duration \"" + std::string(text) + "\": write 250ms, 1.5, 10s, 2m, 1h30m or 1d"};
+  return {
+      Errc::bad_usage,
+      "cannot read duration \"" + std::string(text) + "\": write 250ms, 1.5, 10s, 2m, 1h30m or 1d"};
 }
 
 // Takes one "<number><unit>" from the front; `bare` says that there was no unit.
@@ -33,7 +34,8 @@ bool take_part(std::string_view& rest, double& seconds, bool& bare) {
       std::from_chars(rest.data(), rest.data() + rest.size(), number, std::chars_format::fixed);
   if (status != std::errc() || rest.front() == '-' || !std::isfinite(number)) return false;
   rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-  const std::size_t letters = std::min(rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz"), rest.size());
+  const std::size_t letters =
+      std::min(rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz"), rest.size());
   const std::string_view name = rest.substr(0, letters);
   rest.remove_prefix(letters);
   bare = name.empty();
@@ -84,8 +86,9 @@ std::string format_duration(Duration d) {
     n = s % 60 == 0 ? std::snprintf(out.data(), out.size(), "%lldm", s / 60)
                     : std::snprintf(out.data(), out.size(), "%lldm%llds", s / 60, s % 60);
   } else if (s < 86400) {
-    n = s / 60 % 60 == 0 ? std::snprintf(out.data(), out.size(), "%lldh", s / 3600)
-                         : std::snprintf(out.data(), out.size(), "%lldh%lldm", s / 3600, s / 60 % 60);
+    n = s / 60 % 60 == 0
+            ? std::snprintf(out.data(), out.size(), "%lldh", s / 3600)
+            : std::snprintf(out.data(), out.size(), "%lldh%lldm", s / 3600, s / 60 % 60);
   } else {
     n = s / 3600 % 24 == 0
             ? std::snprintf(out.data(), out.size(), "%lldd", s / 86400)

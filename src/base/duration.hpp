@@ -3,11 +3,11 @@
 // seconds, as in timeout(1) and flock(1).
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
+
+#include <string>
+#include <string_view>
 
 namespace dlock {
 

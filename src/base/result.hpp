@@ -3,12 +3,12 @@
 // What cannot happen is DLOCK_ASSERT. We do not throw. Ignoring a Result does not compile.
 #pragma once
 
+#include "base/assert.hpp"
+
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
-
-#include "base/assert.hpp"
 
 namespace dlock {
 
@@ -33,8 +33,10 @@ struct Error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(Error error)
+      : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }

@@ -28,7 +28,8 @@ CodePoint decode(std::string_view text) {
     if ((byte(i) & 0xC0U) != 0x80) return {};
     value = (value << 6U) | (byte(i) & 0x3FU);
   }
-  if (value < k_least.at(length) || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) return {};
+  if (value < k_least.at(length) || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF))
+    return {};
   return {value, length};
 }
 
@@ -42,7 +43,9 @@ bool is_unsafe(std::uint32_t c) {
 void append_hex(std::string& out, std::string_view prefix, unsigned width, std::uint32_t value) {
   constexpr std::string_view k_digits = "0123456789abcdef";
   out += prefix;
-  for (unsigned left = std::max(width, (static_cast<unsigned>(std::bit_width(value)) + 3) / 4); left > 0; --left) {
+  for (unsigned left = std::max(width, (static_cast<unsigned>(std::bit_width(value)) + 3) / 4);
+       left > 0;
+       --left) {
     out += k_digits[(value >> (4 * (left - 1))) & 0xFU];
   }
 }
@@ -81,15 +84,20 @@ int hex_value(char c) {
 
 }  // namespace
 
-std::string printable(std::string_view text) { return escape(text, false); }
+std::string printable(std::string_view text) {
+  return escape(text, false);
+}
 
-std::string quoted(std::string_view text) { return '"' + escape(text, true) + '"'; }
+std::string quoted(std::string_view text) {
+  return '"' + escape(text, true) + '"';
+}
 
 std::string shortened(std::string_view text, std::size_t bytes) {
   constexpr std::string_view k_more = "…";
   if (text.size() <= bytes) return std::string(text);
   std::size_t end = bytes > k_more.size() ? bytes - k_more.size() : 0;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80) --end;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80)
+    --end;
   return std::string(text.substr(0, end)) + std::string(k_more);
 }
 

@@ -4,7 +4,10 @@
 namespace dlock {
 
 Result<void> undo(LockStore& store, const Claim& claim, Time limit) {
-  Hold hold{.name = claim.name, .owner = claim.owner, .serial = claim.serial, .ttl = claim.ttl,
+  Hold hold{.name = claim.name,
+            .owner = claim.owner,
+            .serial = claim.serial,
+            .ttl = claim.ttl,
             .who = claim.who};
   auto reply = store.release(hold, limit);
   if (!reply) return reply.error();

@@ -5,7 +5,8 @@
 // A store promises:
 //   - one call = one bounded attempt: no retries, no sleeping beyond `limit` (a BootClock time);
 //   - an error never means "no": Errc::timed_out and Errc::cancelled mean that the call may have
-//     happened; a verdict (lost, not_held, busy) comes only from an authority, never from a replica;
+//     happened; a verdict (lost, not_held, busy) comes only from an authority, never from a
+//     replica;
 //   - `sent_at` is read before the first byte of the request that was confirmed is handed to the
 //     kernel, and the lease on the server was set by that very request or a later one, so that
 //     sent_at + ttl is never later than the end of the lease there;
@@ -16,16 +17,16 @@
 // Calls are made from one thread at a time; only interrupts come from another (StoreOptions).
 #pragma once
 
+#include "base/boot_clock.hpp"
+#include "base/result.hpp"
+#include "core/names.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
-
-#include "base/boot_clock.hpp"
-#include "base/result.hpp"
-#include "core/names.hpp"
 
 namespace dlock {
 
@@ -109,17 +110,17 @@ enum class ReleaseVerdict {
 };
 
 struct RevokeOrder {
-  std::string by;  // "user@host"
+  std::string by;    // "user@host"
   bool now = false;  // delete at once: two may run
   std::optional<OwnerId> if_owner;
   std::optional<FencingToken> if_token;
 };
 enum class RevokeVerdict {
-  revoked,        // renewals are refused from now on
-  deleted,        // --now: gone, waiters were told
-  nothing,        // it was free
-  not_dlock,      // the holder does not look for revocations; only `now` can help
-  other_holder,   // if_owner or if_token did not match
+  revoked,       // renewals are refused from now on
+  deleted,       // --now: gone, waiters were told
+  nothing,       // it was free
+  not_dlock,     // the holder does not look for revocations; only `now` can help
+  other_holder,  // if_owner or if_token did not match
 };
 struct RevokeReply {
   RevokeVerdict verdict = RevokeVerdict::nothing;
@@ -129,8 +130,8 @@ struct RevokeReply {
 enum class HandOff { woken, timed_out };
 
 struct StoreTraits {
-  bool hand_off = true;      // watch() works here; otherwise waiters poll
-  bool survives_us = true;   // the lease outlives our process until its ttl
+  bool hand_off = true;     // watch() works here; otherwise waiters poll
+  bool survives_us = true;  // the lease outlives our process until its ttl
 };
 
 class LockStore {
@@ -169,7 +170,9 @@ class LockStore {
   // foreign ones included.
   virtual Result<std::vector<std::string>> list(std::string_view glob, Time limit) = 0;
 
-  virtual Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) = 0;
+  virtual Result<RevokeReply> revoke(const LockName& name,
+                                     const RevokeOrder& order,
+                                     Time limit) = 0;
 };
 
 // Takes back a claim whose answer was lost: releases its hold under every owner it may have got.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "core/names.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cstdio>
-
 #include "base/text.hpp"
 
 #include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
 
 namespace dlock {
 
@@ -43,7 +43,8 @@ Result<LockName> LockName::parse(std::string_view text) {
                  "the lock name is " + std::to_string(text.size()) + " bytes long: at most 512"};
   }
   if (text.find_first_of(std::string_view("\0\r\n", 3)) != std::string_view::npos) {
-    return Error{Errc::bad_usage, "the lock name " + quoted(text) + " has a line break or a NUL in it"};
+    return Error{Errc::bad_usage,
+                 "the lock name " + quoted(text) + " has a line break or a NUL in it"};
   }
   return LockName(std::string(text));
 }
@@ -53,7 +54,8 @@ OwnerId make_owner_id(long pid) {
   bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0FU) | 0x40U);  // RFC 9562: version 4
   bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3FU) | 0x80U);  // and its variant
   std::string id = hex(bytes.data(), bytes.size());
-  for (const std::size_t at : {20U, 16U, 12U, 8U}) id.insert(at, 1, '-');
+  for (const std::size_t at : {20U, 16U, 12U, 8U})
+    id.insert(at, 1, '-');
   return id + ':' + std::to_string(pid);
 }
 
@@ -62,7 +64,9 @@ HoldSerial make_hold_serial() {
   return hex(bytes.data(), bytes.size());
 }
 
-std::string hold_id(const OwnerId& owner, const HoldSerial& serial) { return owner + '#' + serial; }
+std::string hold_id(const OwnerId& owner, const HoldSerial& serial) {
+  return owner + '#' + serial;
+}
 
 std::vector<AncestorHold> parse_holds(std::string_view text) {
   std::vector<AncestorHold> holds;

@@ -3,12 +3,12 @@
 // what a process inherits from the dlock runs above it.
 #pragma once
 
+#include "base/result.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "base/result.hpp"
 
 namespace dlock {
 
@@ -42,8 +42,8 @@ std::string hold_id(const OwnerId& owner, const HoldSerial& serial);
 // One hold of a dlock run above us, as listed in DLOCK_HOLDS. It is a hint only: a nested claim is
 // verified in the store.
 struct AncestorHold {
-  std::string store;    // where it is held, without a password
-  std::string key;      // the name as the store knows it
+  std::string store;  // where it is held, without a password
+  std::string key;    // the name as the store knows it
   OwnerId owner;
   HoldSerial serial;
   bool operator==(const AncestorHold&) const = default;

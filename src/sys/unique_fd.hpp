@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// UniqueFd owns one file descriptor. Every descriptor here is opened with CLOEXEC, so that the child
-// sees exactly what our caller gave us.
+// UniqueFd owns one file descriptor. Every descriptor here is opened with CLOEXEC, so that the
+// child sees exactly what our caller gave us.
 #pragma once
 
-#include <utility>
-
 #include <unistd.h>
+
+#include <utility>
 
 namespace dlock {
 

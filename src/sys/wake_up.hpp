@@ -3,12 +3,12 @@
 // clear(), so a wake-up before the sleep is not lost.
 #pragma once
 
-#include <cstdint>
-
 #include "base/assert.hpp"
 #include "sys/unique_fd.hpp"
 
 #include <sys/eventfd.h>
+
+#include <cstdint>
 
 namespace dlock {
 
@@ -17,7 +17,7 @@ class WakeUp {
   WakeUp() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
   bool ok() const { return static_cast<bool>(fd_); }  // false: out of descriptors
-  int fd() const { return fd_.get(); }                 // readable while raised
+  int fd() const { return fd_.get(); }                // readable while raised
   void raise() const {
     const std::uint64_t one = 1;
     // Can only fail with EAGAIN, when it is raised 2^64 times already.

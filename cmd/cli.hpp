@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// CLI11 at arm's length: it reads our options and TOML, and never sees names, commands or anything
+// right of them (it would rewrite words such as '[.a,.b]').
+#pragma once
+
+#include "base/result.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dlock {
+
+struct OptionSpec {
+  std::string_view name;   // how the caller wants it back
+  std::string_view flags;  // "-w,--wait,--timeout"
+  bool takes_value = false;
+};
+
+// One (name, value) for every option in `words`, grouped by option; a flag's value is how often it
+// was given. Errc::bad_usage with what is wrong.
+Result<std::vector<std::pair<std::string, std::string>>> parse_options(
+    const std::vector<OptionSpec>& specs, const std::vector<std::string>& words);
+
+// `key = value` lines. Sections become "section.key". Errc::bad_config.
+Result<std::vector<std::pair<std::string, std::string>>> parse_toml(const std::string& text);
+
+}  // namespace dlock

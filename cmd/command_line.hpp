@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// The command line, cut into what is ours and what is the child's. Options of `run` stop at NAME;
+// everything right of "--" (which may be left out where that is clear) goes to the child byte for
+// byte and is not looked at.
+#pragma once
+
+#include "base/result.hpp"
+#include "cmd/settings.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dlock {
+
+struct CommandLine {
+  std::string command;             // "run", "inspect", …; empty: none was given
+  std::vector<std::string> names;  // operands left of the child's words
+  std::vector<std::string> words;  // the child's
+  std::vector<Given> settings;
+  std::optional<std::string> config;
+  bool help = false;
+  bool version = false;
+  bool json = false;
+  bool yes = false;
+  bool now = false;
+  std::optional<std::string> if_owner;
+  std::optional<std::string> if_token;
+  std::optional<std::string> shell_command;  // -c
+};
+
+// Errc::bad_usage with a sentence that says what to write instead.
+Result<CommandLine> parse_command_line(const std::vector<std::string>& argv);
+
+// The text of --help, for a command or (empty) for dlock.
+std::string help_text(const std::string& command);
+
+}  // namespace dlock

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/config_file.hpp"
+
+#include "base/text.hpp"
+#include "cmd/cli.hpp"
+#include "cmd/url_password.hpp"
+#include "sys/unique_fd.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace dlock {
+
+namespace {
+
+constexpr std::size_t k_most_bytes = 64U << 10U;
+
+struct File {
+  std::string text;
+  struct stat status {};
+};
+
+Error bad(const std::string& path, const std::string& why) {
+  return {Errc::bad_config, printable(path) + ": " + why};
+}
+
+Result<File> read_all(const std::string& path) {
+  // Opened and looked at once: what was checked is what is read.
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!fd) return bad(path, std::string("cannot open: ") + std::strerror(errno));
+  File file;
+  if (::fstat(fd.get(), &file.status) != 0) return bad(path, std::strerror(errno));
+  if (S_ISDIR(file.status.st_mode)) return bad(path, "is a directory");
+  std::array<char, 4096> buffer{};
+  for (;;) {
+    const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
+    if (n < 0) return bad(path, std::string("cannot read: ") + std::strerror(errno));
+    if (n == 0) return file;
+    file.text.append(buffer.data(), static_cast<std::size_t>(n));
+    if (file.text.size() > k_most_bytes) return bad(path, "is larger than 64 KiB");
+  }
+}
+
+Result<void> check_writers(const std::string& path, const struct stat& status) {
+  if (!S_ISREG(status.st_mode)) return {};  // a pipe from our caller
+  if (status.st_uid != 0 && status.st_uid != ::geteuid()) {
+    return bad(path, "is owned by neither root nor you: not read");
+  }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return bad(path, "can be written by others: not read; chmod go-w it");
+  }
+  return {};
+}
+
+Result<void> check_readers(const std::string& path, const struct stat& status) {
+  if (!S_ISREG(status.st_mode) || (status.st_mode & (S_IRGRP | S_IROTH)) == 0) return {};
+  return bad(path, "holds a password and can be read by others: not read; chmod 600 it");
+}
+
+bool has_password(const ConfigEntries& entries) {
+  return std::any_of(entries.begin(), entries.end(), [](const auto& entry) {
+    return entry.first == "password" ||
+           (entry.first == "url" && !password_in_url(entry.second).empty());
+  });
+}
+
+}  // namespace
+
+Result<ConfigEntries> read_config_file(const std::string& path, bool must_exist) {
+  if (!must_exist && ::access(path.c_str(), F_OK) != 0) return ConfigEntries{};
+  auto file = read_all(path);
+  if (!file) return file.error();
+  auto safe = check_writers(path, file->status);
+  if (!safe) return safe.error();
+  auto entries = parse_toml(file->text);
+  if (!entries) return bad(path, entries.error().text);
+  if (has_password(*entries)) {
+    safe = check_readers(path, file->status);
+    if (!safe) return safe.error();
+  }
+  return entries;
+}
+
+Result<Secret> read_password_file(const std::string& path) {
+  auto file = read_all(path);
+  if (!file) return file.error();
+  auto safe = check_writers(path, file->status);
+  if (safe) safe = check_readers(path, file->status);
+  if (!safe) return safe.error();
+  return Secret(file->text.substr(0, file->text.find_first_of("\r\n")));
+}
+
+}  // namespace dlock

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Config and password files: reading them, and refusing those that others can read or write.
+#pragma once
+
+#include "base/result.hpp"
+#include "base/secret.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dlock {
+
+using ConfigEntries = std::vector<std::pair<std::string, std::string>>;
+
+// The `key = value` lines of a TOML file, in order. A file that is not there is empty, unless it
+// must exist. Errc::bad_config if it is no such file, if others than root and we own or can write
+// it, or if it holds a password and group or others can read it.
+Result<ConfigEntries> read_config_file(const std::string& path, bool must_exist);
+
+// The first line. The same rights as for a config file with a password; /dev/fd/N works.
+Result<Secret> read_password_file(const std::string& path);
+
+}  // namespace dlock

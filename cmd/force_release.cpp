@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// dlock force-release: revokes a lock and waits until its holder has given it up or its lease has
+// ended; or, with --now, deletes it.
+#include "base/duration.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "cmd/commands.hpp"
+#include "cmd/voice.hpp"
+#include "store/open_store.hpp"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// After the end of the lease the lock must be free: how long to look for that.
+constexpr Duration k_expiry_slack = 2s;
+constexpr Duration k_longest_sleep = 1s;
+
+Result<RevokeOrder> make_order(const CommandLine& line) {
+  RevokeOrder order{
+      .by = user_name() + "@" + host_name(), .now = line.now, .if_owner = line.if_owner};
+  if (line.if_token) {
+    FencingToken token = 0;
+    const char* const end = line.if_token->data() + line.if_token->size();
+    const auto [at, status] = std::from_chars(line.if_token->data(), end, token);
+    if (status != std::errc() || at != end || token == 0) {
+      return Error{
+          Errc::bad_usage,
+          "--if-token: " + quoted(shortened(*line.if_token, 40)) + " is not a fencing token"};
+    }
+    order.if_token = token;
+  }
+  return order;
+}
+
+// Errc::bad_usage where there is nobody to ask.
+Result<bool> confirmed(const CommandLine& line, const std::string& question) {
+  if (line.yes) return true;
+  if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1) {
+    return Error{Errc::bad_usage,
+                 "force-release asks before it acts; without a terminal, give --yes"};
+  }
+  std::fprintf(stderr, "dlock: %s [y/N] ", question.c_str());
+  const int answer = std::getchar();
+  return answer == 'y' || answer == 'Y';
+}
+
+bool same_owner(const Holding& now, const Holding& before) {
+  if (now.kind != Holding::Kind::lock || now.owners.empty() || before.owners.empty()) return false;
+  return now.owners.front().id == before.owners.front().id;
+}
+
+// True: the holder that was revoked is gone.
+Result<bool> wait_until_gone(LockStore& store,
+                             const LockName& name,
+                             const Holding& before,
+                             const Settings& settings) {
+  const Time started = BootClock::now();
+  const Time end = started + before.lease_left.value_or(0ms) + k_expiry_slack;
+  const bool watching = store.watch(name, started + settings.connect_timeout).has_value();
+  for (;;) {
+    const Time now = BootClock::now();
+    auto holding = store.inspect(name, now + settings.connect_timeout);
+    if (!holding && now >= end) return holding.error();
+    if (holding && !same_owner(*holding, before)) return true;
+    if (now >= end) return false;
+    const Time until = std::min(end, now + (watching ? k_longest_sleep : k_longest_sleep / 4));
+    auto woken = store.await_hand_off(until);
+    if (!woken || !watching) ::usleep(static_cast<useconds_t>((k_longest_sleep / 4) / 1us));
+  }
+}
+
+ExitStatus revoked(LockStore& store,
+                   const LockName& name,
+                   const Holding& before,
+                   const Settings& settings) {
+  log(LogLevel::info, "revoked " + quoted(name.text()) + "; waiting for its holder to stop");
+  const Time started = BootClock::now();
+  auto gone = wait_until_gone(store, name, before, settings);
+  if (!gone) return report(gone.error(), settings);
+  if (!*gone) {
+    log(LogLevel::error, quoted(name.text()) + " is still " + holder_text(before));
+    return ExitStatus::busy;
+  }
+  log(LogLevel::warn,
+      "released " + quoted(name.text()) + " after " + format_duration(BootClock::now() - started) +
+          "; it was " + holder_text(before));
+  return ExitStatus::ok;
+}
+
+}  // namespace
+
+ExitStatus force_release_command(const CommandLine& line, const Settings& settings) {
+  auto name = LockName::parse(line.names.front());
+  if (!name) return report(name.error(), settings);
+  auto order = make_order(line);
+  if (!order) return report(order.error(), settings);
+  auto opened =
+      open_store({.url = settings.url, .prefix = settings.prefix, .password = settings.password});
+  if (!opened) return report(opened.error(), settings);
+  LockStore& store = **opened;
+
+  const std::string shown = quoted(name->text());
+  auto holding = store.inspect(*name, BootClock::now() + settings.connect_timeout);
+  if (!holding)
+    return report({holding.error().code, "cannot inspect " + shown + ": " + holding.error().text},
+                  settings);
+  if (holding->kind != Holding::Kind::free) {
+    const std::string what = line.now ? "delete the lock " : "revoke ";
+    const std::string danger = line.now ? "? Another may start while its command still runs" : "?";
+    auto go = confirmed(line, what + shown + ", " + holder_text(*holding) + danger);
+    if (!go) return report(go.error(), settings);
+    if (!*go) return ExitStatus::no;
+  }
+  auto reply = store.revoke(*name, *order, BootClock::now() + settings.connect_timeout);
+  if (!reply)
+    return report({reply.error().code, "cannot revoke " + shown + ": " + reply.error().text},
+                  settings);
+  switch (reply->verdict) {
+    case RevokeVerdict::nothing:
+      log(LogLevel::warn, shown + " is free: nothing to release");
+      return ExitStatus::no;
+    case RevokeVerdict::other_holder:
+      log(LogLevel::error, "not released: " + shown + " is " + holder_text(reply->before));
+      return ExitStatus::busy;
+    case RevokeVerdict::not_dlock:
+      log(LogLevel::error,
+          "not released: " + shown + " is " + holder_text(reply->before) +
+              "; such a holder does not look for revocations, only --now can take it away");
+      return ExitStatus::busy;
+    case RevokeVerdict::deleted:
+      log(LogLevel::warn,
+          "deleted " + shown + "; it was " + holder_text(reply->before) +
+              "; its command may still run beside the next one");
+      return ExitStatus::ok;
+    case RevokeVerdict::revoked:
+      return revoked(store, *name, reply->before, settings);
+  }
+  return ExitStatus::failed;
+}
+
+}  // namespace dlock

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// dlock inspect, dlock list: how names stand, for people and for programs.
+#include "base/duration.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "cmd/commands.hpp"
+#include "cmd/json_output.hpp"
+#include "cmd/voice.hpp"
+#include "store/open_store.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace dlock {
+
+namespace {
+
+using Holdings = std::vector<std::pair<std::string, Holding>>;
+
+// All of it, or an error: a table that was cut short by a full disk must not look whole.
+Result<void> write_out(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0)
+      return Error{Errc::system, std::string("cannot write the answer: ") + std::strerror(errno)};
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<LockStore>> open(const Settings& settings) {
+  return open_store(
+      {.url = settings.url, .prefix = settings.prefix, .password = settings.password});
+}
+
+FencingToken token_of(const Holding& holding) {
+  FencingToken token = 0;
+  for (const HoldRecord& hold : holding.holds)
+    token = std::max(token, hold.token);
+  return token;
+}
+
+std::string one_line(const std::string& name, const Holding& holding) {
+  std::string text = printable(name) + ": " + holder_text(holding);
+  if (const FencingToken token = token_of(holding); token != 0)
+    text += " [token " + std::to_string(token) + "]";
+  return text + "\n";
+}
+
+std::string in_full(const std::string& name, const Holding& holding) {
+  std::string text = one_line(name, holding);
+  for (const Holding::Owner& owner : holding.owners) {
+    text += "  owner " + printable(owner.id) + ", holds " + printable(owner.count) + "\n";
+  }
+  if (holding.owner_count > holding.owners.size()) {
+    text += "  " + std::to_string(holding.owner_count) +
+            " owners: not a lock of Redisson's or dlock's making\n";
+  }
+  for (const HoldRecord& hold : holding.holds) {
+    const auto age =
+        std::chrono::milliseconds(std::max<std::int64_t>(holding.now_ms - hold.since_ms, 0));
+    text += "  hold by " + printable(hold.who.user) + "@" + printable(hold.who.host) + " pid " +
+            std::to_string(hold.who.pid) + " for " + format_duration(age) + ", ttl " +
+            format_duration(hold.ttl) + ", command " + quoted(hold.who.command) + "\n";
+  }
+  return text;
+}
+
+Result<Holdings> look_at(LockStore& store,
+                         const std::vector<std::string>& names,
+                         const Settings& settings) {
+  Holdings holdings;
+  for (const std::string& text : names) {
+    auto name = LockName::parse(text);
+    if (!name) return name.error();
+    auto holding = store.inspect(*name, BootClock::now() + settings.connect_timeout);
+    if (!holding)
+      return Error{holding.error().code,
+                   "cannot inspect " + quoted(text) + ": " + holding.error().text};
+    holdings.emplace_back(text, std::move(*holding));
+  }
+  return holdings;
+}
+
+ExitStatus print(const Settings& settings, const std::string& text) {
+  auto written = write_out(text);
+  return written ? ExitStatus::ok : report(written.error(), settings);
+}
+
+}  // namespace
+
+ExitStatus inspect_command(const CommandLine& line, const Settings& settings) {
+  auto store = open(settings);
+  if (!store) return report(store.error(), settings);
+  auto holdings = look_at(**store, line.names, settings);
+  if (!holdings) return report(holdings.error(), settings);
+  if (settings.quiet) {
+    for (const auto& [name, holding] : *holdings) {
+      if (holding.kind == Holding::Kind::free) return ExitStatus::no;
+    }
+    return ExitStatus::ok;
+  }
+  if (line.json) return print(settings, holdings_json(*holdings));
+  std::string text;
+  for (const auto& [name, holding] : *holdings)
+    text += in_full(name, holding);
+  return print(settings, text);
+}
+
+ExitStatus list_command(const CommandLine& line, const Settings& settings) {
+  auto store = open(settings);
+  if (!store) return report(store.error(), settings);
+  const std::string glob = line.names.empty() ? "*" : line.names.front();
+  auto names = (*store)->list(glob, BootClock::now() + settings.connect_timeout);
+  if (!names)
+    return report({names.error().code, "cannot list locks: " + names.error().text}, settings);
+  // What cannot be a lock's name was made by somebody else, and so was what went free meanwhile.
+  std::erase_if(*names, [](const std::string& name) { return !LockName::parse(name); });
+  auto holdings = look_at(**store, *names, settings);
+  if (!holdings) return report(holdings.error(), settings);
+  std::erase_if(*holdings, [](const auto& one) { return one.second.kind == Holding::Kind::free; });
+  if (line.json) return print(settings, holdings_json(*holdings));
+  std::string text;
+  for (const auto& [name, holding] : *holdings)
+    text += one_line(name, holding);
+  return print(settings, text);
+}
+
+}  // namespace dlock

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// main: reads the command line and the settings, then hands over to a subcommand.
+#include "base/log.hpp"
+#include "cmd/command_line.hpp"
+#include "cmd/commands.hpp"
+#include "cmd/url_password.hpp"
+
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+
+#include "version.hpp"
+
+namespace dlock {
+namespace {
+
+// A caller who closed 0, 1 or 2 must not find a socket there; the child sees them closed as before.
+void occupy_standard_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fcntl(fd, F_GETFD) == 0) continue;
+    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);  // the lowest free number: fd
+    if (null > 2) ::close(null);
+  }
+}
+
+// What is in argv is in ps(1): blot the password out of a URL that was given as an option.
+bool hide_password(int argc, char** argv) {
+  for (int i = 1; i < argc && std::strcmp(argv[i], "--") != 0; ++i) {
+    const bool next_to_url = std::strcmp(argv[i - 1], "--url") == 0;
+    if (!next_to_url && std::strncmp(argv[i], "--url=", 6) != 0) continue;
+    const std::string_view password = password_in_url(argv[i]);
+    if (password.empty()) continue;
+    std::memset(argv[i] + (password.data() - argv[i]), '*', password.size());
+    return true;
+  }
+  return false;
+}
+
+int print_and_leave(const std::string& text) {
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return static_cast<int>(written ? ExitStatus::ok : ExitStatus::failed);
+}
+
+bool color_wanted(const Settings& settings) {
+  switch (settings.color) {
+    case ColorMode::always:
+      return true;
+    case ColorMode::never:
+      return false;
+    case ColorMode::automatic:
+      break;
+  }
+  const char* const no_color = std::getenv("NO_COLOR");
+  return ::isatty(STDERR_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
+}
+
+LogSettings log_settings(const Settings& settings) {
+  const LogLevel level = settings.quiet          ? LogLevel::error
+                         : settings.verbose >= 2 ? LogLevel::debug
+                         : settings.verbose == 1 ? LogLevel::info
+                                                 : LogLevel::warn;
+  return {.level = level, .json = settings.log_json, .color = color_wanted(settings)};
+}
+
+ExitStatus carry_out(const CommandLine& line, const Settings& settings) {
+  if (line.command == "run") {
+    // Before there is a thread: threads inherit the mask.
+    auto signals = Signals::take_over();
+    if (!signals) return report(signals.error(), settings);
+    run_command(line, settings, *signals);
+  }
+  if (line.command == "inspect") return inspect_command(line, settings);
+  if (line.command == "list") return list_command(line, settings);
+  return force_release_command(line, settings);
+}
+
+int run_main(int argc, char** argv) {
+  occupy_standard_descriptors();
+  if (::getauxval(AT_SECURE) != 0) {
+    log(LogLevel::error, "dlock must not be installed set-uid or with file capabilities");
+    return static_cast<int>(ExitStatus::failed);
+  }
+  const std::vector<std::string> words(argv, argv + argc);
+  const bool password_shown = hide_password(argc, argv);
+  const auto line = parse_command_line(words);
+  if (!line) return static_cast<int>(report(line.error(), {}));
+  if (line->help) return print_and_leave(help_text(line->command));
+  if (line->version) return print_and_leave(std::string("dlock ") + k_version + "\n");
+  if (line->command.empty()) {
+    std::fputs(help_text("").c_str(), stderr);
+    return static_cast<int>(ExitStatus::usage);
+  }
+  const char* const named = std::getenv("DLOCK_CONFIG");
+  std::optional<std::string> config = line->config;
+  if (!config && named != nullptr && *named != '\0') config = named;
+  const auto settings = read_settings(line->settings, config);
+  if (!settings) return static_cast<int>(report(settings.error(), {}));
+  set_up_log(log_settings(*settings));
+  if (password_shown) {
+    log(LogLevel::warn,
+        "a password on the command line can be seen by others; use DLOCK_PASSWORD or "
+        "--password-file");
+  }
+  // No core file with a password in it; exec makes the child dumpable again (prctl(2)).
+  ::prctl(PR_SET_DUMPABLE, 0);
+  return static_cast<int>(carry_out(*line, *settings));
+}
+
+}  // namespace
+}  // namespace dlock
+
+int main(int argc, char** argv) {
+  try {
+    return dlock::run_main(argc, argv);
+  } catch (const std::exception& error) {
+    dlock::log(dlock::LogLevel::error, std::string("internal error: ") + error.what());
+  } catch (...) {
+    dlock::log(dlock::LogLevel::error, "internal error");
+  }
+  return static_cast<int>(dlock::ExitStatus::failed);
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "base/log.hpp"
+#include "cmd/commands.hpp"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+
+namespace dlock {
+
+namespace {
+
+ExitStatus status_of(Errc code) {
+  switch (code) {
+    case Errc::bad_usage:
+      return ExitStatus::usage;
+    case Errc::bad_config:
+      return ExitStatus::config;
+    case Errc::denied:
+      return ExitStatus::denied;
+    case Errc::unavailable:
+    case Errc::timed_out:
+    case Errc::refused:
+    case Errc::protocol:
+    case Errc::cancelled:
+      return ExitStatus::unavailable;
+    case Errc::system:
+      return ExitStatus::failed;
+  }
+  return ExitStatus::failed;
+}
+
+}  // namespace
+
+ExitStatus report(const Error& error, const Settings& settings) {
+  const ExitStatus status = status_of(error.code);
+  std::string text = error.text;
+  if (status == ExitStatus::unavailable && !settings.url_given) {
+    text +=
+        "; set DLOCK_URL=redis://HOST:6379, or DLOCK_URL=local:///run/lock/dlock for this machine "
+        "alone";
+  }
+  log(LogLevel::error, text);
+  return status;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
+}
+
+// /etc/passwd itself: the other sources of getpwuid(3) would be loaded at run time, which a static
+// binary cannot do.
+std::string user_name() {
+  const auto close = [](std::FILE* file) { std::fclose(file); };
+  const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen("/etc/passwd", "re"), close);
+  const uid_t id = ::geteuid();
+  while (file) {
+    const passwd* const entry = ::fgetpwent(file.get());
+    if (entry == nullptr) break;
+    if (entry->pw_uid == id) return entry->pw_name;
+  }
+  return std::to_string(id);
+}
+
+}  // namespace dlock

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/settings.hpp"
+
+#include "base/duration.hpp"
+#include "base/text.hpp"
+#include "cmd/config_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+namespace dlock {
+
+namespace {
+
+Error wrong(std::string_view value, std::string_view expected) {
+  return {Errc::bad_usage, quoted(shortened(value, 80)) + " is not " + std::string(expected)};
+}
+
+Result<void> set_duration(Duration& to, std::string_view value) {
+  auto duration = parse_duration(value);
+  if (!duration) return duration.error();
+  to = *duration;
+  return {};
+}
+
+Result<void> set_bool(bool& to, std::string_view value) {
+  if (value == "true" || value == "1" || value == "yes" || value == "on") {
+    to = true;
+  } else if (value == "false" || value == "0" || value == "no" || value == "off" || value.empty()) {
+    to = false;
+  } else {
+    return wrong(value, "true or false");
+  }
+  return {};
+}
+
+Result<int> parse_int(std::string_view value, int least, int most, std::string_view expected) {
+  int number = 0;
+  const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (status != std::errc() || end != value.data() + value.size() || number < least ||
+      number > most) {
+    return wrong(value, expected);
+  }
+  return number;
+}
+
+// "TERM", "SIGTERM" or a number, as kill(1) takes them.
+Result<void> set_signal(Settings& settings, std::string_view value) {
+  std::string_view name = value;
+  if (name.starts_with("SIG")) name.remove_prefix(3);
+  for (int number = 1; number < NSIG; ++number) {
+    const char* const known = ::sigabbrev_np(number);
+    if (known != nullptr && name == known) {
+      settings.stop_signal = number;
+      return {};
+    }
+  }
+  auto number = parse_int(value, 1, NSIG - 1, "a signal: write TERM, INT, HUP, USR1 or a number");
+  if (!number) return number.error();
+  settings.stop_signal = *number;
+  return {};
+}
+
+Result<void> set_wait(Settings& settings, std::string_view value) {
+  Duration wait{};
+  auto set = set_duration(wait, value);
+  if (set) settings.wait = wait;
+  return set;
+}
+
+Result<void> set_color(Settings& settings, std::string_view value) {
+  constexpr std::array<std::pair<std::string_view, ColorMode>, 3> k_modes{
+      {{"auto", ColorMode::automatic}, {"always", ColorMode::always}, {"never", ColorMode::never}}};
+  for (const auto& [word, mode] : k_modes) {
+    if (value != word) continue;
+    settings.color = mode;
+    return {};
+  }
+  return wrong(value, "auto, always or never");
+}
+
+std::vector<Setting> make_settings() {
+  using S = Settings;
+  using V = std::string_view;
+  return {
+      {"url",
+       "--url",
+       "URL",
+       "where the locks are kept: redis://, redis+unix:// or local:///dir",
+       false,
+       [](S& s, V v) {
+         s.url = v;
+         s.url_given = true;
+         return Result<void>();
+       }},
+      {"prefix",
+       "--prefix",
+       "TEXT",
+       "stands before every name in Redis (default dlock:)",
+       false,
+       [](S& s, V v) {
+         s.prefix = v;
+         return Result<void>();
+       }},
+      {"connect-timeout",
+       "--connect-timeout",
+       "DUR",
+       "how long the store may stay out of reach (default 5s)",
+       false,
+       [](S& s, V v) { return set_duration(s.connect_timeout, v); }},
+      {"password",
+       "",
+       "TEXT",
+       "",
+       false,
+       [](S& s, V v) {
+         s.password = Secret(std::string(v));
+         return Result<void>();
+       }},
+      {"password-file",
+       "--password-file",
+       "FILE",
+       "a file that holds the password for the store",
+       false,
+       [](S& s, V v) {
+         s.password_file = v;
+         return Result<void>();
+       }},
+      {"verbose",
+       "-v,--verbose",
+       "",
+       "say what happens to the lock; twice: every call",
+       false,
+       [](S& s, V v) {
+         if (v == "true" || v == "false") v = v == "true" ? "1" : "0";
+         auto level = parse_int(v, 0, 9, "a number from 0 to 9");
+         if (!level) return Result<void>(level.error());
+         s.verbose = *level;
+         return Result<void>();
+       }},
+      {"quiet",
+       "-q,--quiet",
+       "",
+       "say nothing but errors",
+       false,
+       [](S& s, V v) { return set_bool(s.quiet, v); }},
+      {"log-format",
+       "--log-format",
+       "text|json",
+       "how messages are written (default text)",
+       false,
+       [](S& s, V v) {
+         if (v != "text" && v != "json") return Result<void>(wrong(v, "text or json"));
+         s.log_json = v == "json";
+         return Result<void>();
+       }},
+      {"color", "--color", "WHEN", "auto, always or never (default auto)", false, &set_color},
+      {"nonblock",
+       "-n,--nb,--nonblock",
+       "",
+       "give up at once if the lock is busy",
+       true,
+       [](S& s, V v) {
+         bool on = false;
+         auto set = set_bool(on, v);
+         if (on) s.wait = Duration::zero();
+         return set;
+       }},
+      {"wait",
+       "-w,--wait,--timeout",
+       "DUR",
+       "give up after DUR; 0 is -n (default: wait for ever)",
+       true,
+       &set_wait},
+      {"conflict-exit-code",
+       "-E,--conflict-exit-code",
+       "N",
+       "exit status when the lock is busy (default 75)",
+       true,
+       [](S& s, V v) {
+         auto code = parse_int(v, 0, 255, "an exit status from 0 to 255");
+         if (!code) return Result<void>(code.error());
+         s.conflict_exit_code = *code;
+         return Result<void>();
+       }},
+      {"ttl",
+       "--ttl",
+       "DUR",
+       "the lease, renewed every third of it (default 30s, at least 1s)",
+       true,
+       [](S& s, V v) { return set_duration(s.ttl, v); }},
+      {"kill-after",
+       "-k,--kill-after",
+       "DUR",
+       "from TERM to KILL (default a third of ttl, at most 10s)",
+       true,
+       [](S& s, V v) {
+         s.kill_after.emplace();
+         return set_duration(*s.kill_after, v);
+       }},
+      {"signal",
+       "--signal",
+       "SIG",
+       "the first signal to a child that must stop (default TERM)",
+       true,
+       &set_signal},
+      {"on-lost",
+       "--on-lost",
+       "stop|warn",
+       "what happens to the child when the lease cannot be kept (default stop)",
+       true,
+       [](S& s, V v) {
+         if (v != "stop" && v != "warn") return Result<void>(wrong(v, "stop or warn"));
+         s.on_lost = v == "stop" ? OnLost::stop : OnLost::warn;
+         return Result<void>();
+       }},
+      {"reason",
+       "--reason",
+       "TEXT",
+       "shown to whoever waits (default: the CI job's URL, if known)",
+       true,
+       [](S& s, V v) {
+         s.reason = v;
+         return Result<void>();
+       }},
+  };
+}
+
+Result<void> apply_environment(Settings& settings) {
+  if (const char* const url = std::getenv("REDIS_URL"); url != nullptr && *url != '\0') {
+    settings.url = url;
+    settings.url_given = true;
+  }
+  for (const Setting& setting : all_settings()) {
+    const std::string name = environment_name(setting);
+    const char* const value = std::getenv(name.c_str());
+    if (value == nullptr || *value == '\0') continue;
+    auto set = setting.set(settings, value);
+    if (!set)
+      return Error{Errc::bad_config, "the environment variable " + name + ": " + set.error().text};
+  }
+  return {};
+}
+
+Result<void> apply_file(Settings& settings, const std::string& path, bool must_exist) {
+  auto entries = read_config_file(path, must_exist);
+  if (!entries) return entries.error();
+  for (const auto& [name, value] : *entries) {
+    const Setting* const setting = find_setting(name);
+    if (setting == nullptr) {
+      return Error{Errc::bad_config,
+                   printable(path) + ": there is no setting " + quoted(shortened(name, 80))};
+    }
+    auto set = setting->set(settings, value);
+    if (!set)
+      return Error{Errc::bad_config, printable(path) + ": " + name + ": " + set.error().text};
+  }
+  return {};
+}
+
+Result<void> apply_files(Settings& settings, const std::optional<std::string>& config) {
+  if (config) return apply_file(settings, *config, true);
+  auto read = apply_file(settings, "/etc/dlock/config.toml", false);
+  if (!read) return read;
+  const char* const xdg = std::getenv("XDG_CONFIG_HOME");
+  const char* const home = std::getenv("HOME");
+  if (xdg != nullptr && *xdg == '/')
+    return apply_file(settings, std::string(xdg) + "/dlock/config.toml", false);
+  if (home != nullptr && *home == '/') {
+    return apply_file(settings, std::string(home) + "/.config/dlock/config.toml", false);
+  }
+  return {};
+}
+
+Result<void> find_password(Settings& settings) {
+  if (!settings.password_file.empty()) {
+    auto password = read_password_file(settings.password_file);
+    if (!password) return password.error();
+    settings.password = *password;
+  }
+  const char* const last = std::getenv("REDISCLI_AUTH");
+  if (settings.password.empty() && last != nullptr) settings.password = Secret(last);
+  return {};
+}
+
+}  // namespace
+
+const std::vector<Setting>& all_settings() {
+  static const std::vector<Setting> all = make_settings();
+  return all;
+}
+
+const Setting* find_setting(std::string_view name) {
+  for (const Setting& setting : all_settings()) {
+    if (setting.name == name) return &setting;
+  }
+  return nullptr;
+}
+
+std::string environment_name(const Setting& setting) {
+  std::string name = "DLOCK_";
+  for (const char c : setting.name) {
+    name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
+Result<Settings> read_settings(const std::vector<Given>& given,
+                               const std::optional<std::string>& config) {
+  Settings settings;
+  auto done = apply_files(settings, config);
+  if (!done) return done.error();
+  done = apply_environment(settings);
+  if (!done) return done.error();
+  for (const auto& [name, value] : given) {
+    const Setting* const setting = find_setting(name);
+    DLOCK_ASSERT(setting != nullptr);
+    done = setting->set(settings, value);
+    if (!done) return Error{Errc::bad_usage, "--" + name + ": " + done.error().text};
+  }
+  done = find_password(settings);
+  if (!done) return done.error();
+  return settings;
+}
+
+}  // namespace dlock

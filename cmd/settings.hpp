@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Settings: everything that option, environment and config file can say, in one table, so that the
+// three cannot differ. A later source overrides an earlier one: default, system file, user file,
+// environment, option.
+#pragma once
+
+#include "base/boot_clock.hpp"
+#include "base/result.hpp"
+#include "base/secret.hpp"
+#include "core/run_session.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlock {
+
+enum class ColorMode { automatic, always, never };
+
+struct Settings {
+  std::string url = "redis://127.0.0.1:6379";
+  bool url_given = false;
+  std::string prefix = "dlock:";
+  Duration connect_timeout = std::chrono::seconds(5);
+  Secret password;
+  std::string password_file;
+  int verbose = 0;
+  bool quiet = false;
+  bool log_json = false;
+  ColorMode color = ColorMode::automatic;
+
+  std::optional<Duration> wait;
+  int conflict_exit_code = 75;
+  Duration ttl = std::chrono::seconds(30);
+  std::optional<Duration> kill_after;
+  int stop_signal = 15;
+  OnLost on_lost = OnLost::stop;
+  std::optional<std::string> reason;
+};
+
+struct Setting {
+  std::string_view name;   // the key in a file, and DLOCK_<NAME> in the environment
+  std::string_view flags;  // on the command line, as CLI11 takes them; empty: not there
+  std::string_view value;  // what it takes, for the help; empty: a flag
+  std::string_view help;
+  bool only_run = false;
+  // Errc::bad_usage with what is wrong with `value`.
+  Result<void> (*set)(Settings& settings, std::string_view value) = nullptr;
+};
+
+// All of them, in the order of the help.
+const std::vector<Setting>& all_settings();
+const Setting* find_setting(std::string_view name);
+
+// "DLOCK_CONNECT_TIMEOUT" for "connect-timeout".
+std::string environment_name(const Setting& setting);
+
+// What was said on the command line, by name of the setting, in order.
+struct Given {
+  std::string name;
+  std::string value;
+};
+
+// Files, environment and `given`, over the defaults. `config` names the one file to read instead of
+// the user's and the system's. Errc::bad_usage for the command line, Errc::bad_config for the rest;
+// file rights are checked as in dlock(1), FILES.
+Result<Settings> read_settings(const std::vector<Given>& given,
+                               const std::optional<std::string>& config);
+
+}  // namespace dlock

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// One line an event on stderr, "dlock: …" or a JSON object. Never on stdout: that is the child's.
+//
+// Writing never blocks the caller for long and never fails him: a line that a full pipe would not
+// take at once is dropped, and so is one to a stderr that is closed. Any thread may log.
+#pragma once
+
+#include <string_view>
+
+namespace dlock {
+
+enum class LogLevel {
+  error,  // the run is harmed
+  warn,   // it may be, or somebody waits
+  info,   // what happens to the lock (-v)
+  debug,  // every call (-vv)
+};
+
+struct LogSettings {
+  LogLevel level = LogLevel::warn;
+  bool json = false;
+  bool color = false;
+};
+
+void set_up_log(const LogSettings& settings);
+bool logs(LogLevel level);
+
+// `text` is one line; what comes from others in it went through printable() or quoted().
+void log(LogLevel level, std::string_view text);
+
+// A line that the next one replaces; for terminals only.
+void log_in_place(std::string_view text);
+
+}  // namespace dlock

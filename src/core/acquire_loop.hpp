@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// AcquireLoop: the policy of getting a lock. Try; if busy, watch for hand-offs, try again (what
+// happened before the watch was up is seen by that), then sleep until a message, the end of the
+// holder's lease or our own deadline. Outages are ridden out within a budget.
+//
+// A pure machine: it is told what happened and when, and answers with the next step. It promises
+// that a claim whose answer was lost is repeated under the same serial or reported as maybe_held().
+#pragma once
+
+#include "core/backoff.hpp"
+#include "core/lock_store.hpp"
+
+#include <optional>
+#include <variant>
+
+namespace dlock {
+
+struct AcquireTerms {
+  std::optional<Duration> wait;  // nothing: for ever; zero: one try
+  Duration connect_timeout{};    // how long a store may stay out of reach at start
+  Duration outage_limit{};       // and after it was in reach once
+};
+
+namespace step {
+struct Try {  // ask the store to acquire
+  Time limit;
+};
+struct Watch {  // ask it to watch for hand-offs
+  Time limit;
+};
+struct Await {  // sleep in the store until a hand-off
+  Time until;
+};
+struct Sleep {  // then call on_time()
+  Time until;
+};
+struct Granted {
+  Grant grant;
+};
+struct Busy {  // gave up: somebody has it
+  Holding holding;
+};
+struct Failed {  // gave up: no use
+  Error error;
+};
+}  // namespace step
+using AcquireStep = std::variant<step::Try,
+                                 step::Watch,
+                                 step::Await,
+                                 step::Sleep,
+                                 step::Granted,
+                                 step::Busy,
+                                 step::Failed>;
+
+class AcquireLoop {
+ public:
+  AcquireLoop(const AcquireTerms& terms, std::uint64_t seed, Time now);
+
+  AcquireStep start(Time now) const { return step::Try{try_limit(now)}; }
+  AcquireStep on_acquire(Result<AcquireReply> answer, Time now);
+  AcquireStep on_watch(const Result<void>& answer, Time now);
+  AcquireStep on_hand_off(const Result<HandOff>& answer, Time now);
+  AcquireStep on_time(Time now) const { return step::Try{try_limit(now)}; }
+
+  // The last try got no answer: the lock may be ours without our knowing.
+  bool maybe_held() const { return maybe_held_; }
+  // Whom we are waiting for, as last seen.
+  const std::optional<Holding>& holding() const { return holding_; }
+  Time started_at() const { return started_at_; }
+  // Why waiters poll here, once that is known; empty while hand-offs work.
+  const std::string& polling_because() const { return polling_because_; }
+
+ private:
+  bool out_of_time(Time now) const { return deadline_ && now >= *deadline_; }
+  Time try_limit(Time now) const;
+  AcquireStep on_busy(Holding holding, Time now);
+  AcquireStep on_trouble(const Error& error, Time now);
+  AcquireStep wait_for_change(Time now);
+
+  AcquireTerms terms_;
+  Time started_at_;
+  std::optional<Time> deadline_;
+  Time last_contact_;
+  bool had_contact_ = false;
+  bool watching_ = false;
+  bool maybe_held_ = false;
+  std::string polling_because_;
+  std::optional<Holding> holding_;
+  Jitter jitter_;
+  Backoff backoff_;
+};
+
+}  // namespace dlock

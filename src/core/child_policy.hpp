@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// What happens to the child that must stop, and what its end means. Pure.
+#pragma once
+
+#include "base/boot_clock.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace dlock {
+
+// How a child ended, decoded once from its wait status (waitid(2)).
+struct ChildStatus {
+  enum class Kind {
+    exited,       // value: its exit status
+    signalled,    // value: the signal
+    not_started,  // value: the errno of exec(2)
+  };
+  Kind kind = Kind::exited;
+  int value = 0;
+  bool operator==(const ChildStatus&) const = default;
+};
+
+// The one stop a child can be in: TERM was sent, KILL follows at kill_at. A second reason can only
+// bring the KILL forward.
+class StopPlan {
+ public:
+  bool stopping() const { return kill_at_.has_value(); }
+  bool kill_sent() const { return kill_sent_; }
+  void begin(Time kill_at) { kill_at_ = kill_at_ ? std::min(*kill_at_, kill_at) : kill_at; }
+  // When to act next, if there is anything left to do.
+  std::optional<Time> next() const { return kill_at_; }
+  bool kill_due(Time now) const { return kill_at_ && now >= *kill_at_; }
+  // A KILL may find nobody it can kill (faults.md 3.5, P18, P27): it is repeated.
+  void killed(Time now) {
+    kill_sent_ = true;
+    kill_at_ = now + std::chrono::seconds(1);
+  }
+
+ private:
+  std::optional<Time> kill_at_;
+  bool kill_sent_ = false;
+};
+
+}  // namespace dlock

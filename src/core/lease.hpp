@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// The arithmetic of a lease (ARCHITECTURE.md, "Lease"). Everything counts from sent_at: the moment,
+// on BootClock, just before the first byte of the newest confirmed request was handed to the
+// kernel. The server may have started its TTL then at the earliest, so every deadline here lies
+// before the end of the lease there, as long as clock rates differ by less than one per cent.
+#pragma once
+
+#include "base/boot_clock.hpp"
+#include "base/result.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace dlock {
+
+// Durations that were checked against each other once, at start.
+class LeaseTerms {
+ public:
+  // Without `kill_after`: a third of ttl, at most 10 s. Errc::bad_usage, with the sum in the text,
+  // where the set cannot work: after `kill_after` and the margins, a renewal and one repetition of
+  // it must still fit into the lease.
+  static Result<LeaseTerms> check(Duration ttl, std::optional<Duration> kill_after);
+
+  Duration ttl() const { return ttl_; }
+  Duration kill_after() const { return kill_after_; }  // from TERM to KILL
+  Duration drift() const;                              // for rates, rounding and timers
+  Duration kill_time() const;                          // for a KILL to take effect
+  Duration renew_step() const { return ttl_ / 3; }     // between renewals
+  Duration call_limit() const { return ttl_ / 10; }    // of one renewal, connecting included
+  Duration first_retry() const;                        // after an unknown renewal, then doubling
+
+ private:
+  LeaseTerms(Duration ttl, Duration kill_after) : ttl_(ttl), kill_after_(kill_after) {}
+  Duration ttl_;
+  Duration kill_after_;
+};
+
+// The deadlines of one hold. They only move forward, and only by confirmed requests.
+class LeaseClock {
+ public:
+  LeaseClock(const LeaseTerms& terms, Time sent_at) : terms_(terms), sent_at_(sent_at) {}
+
+  void confirm(Time sent_at) { sent_at_ = std::max(sent_at_, sent_at); }
+
+  Time renew_at() const { return sent_at_ + terms_.renew_step(); }
+  // Up to here the store would refuse anybody else.
+  Time safe_until() const { return sent_at_ + terms_.ttl() - terms_.drift(); }
+  Time kill_at() const { return safe_until() - terms_.kill_time(); }
+  Time term_at() const { return kill_at() - terms_.kill_after(); }
+  // The start rule: a grant that came later than this is given back.
+  bool may_start(Time now) const { return now + terms_.renew_step() <= term_at(); }
+
+ private:
+  LeaseTerms terms_;
+  Time sent_at_;
+};
+
+}  // namespace dlock

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: MIT
+#include "core/run_session.hpp"
+
+#include "base/duration.hpp"
+
+#include <csignal>
+#include <utility>
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration k_first_notice = 1s;
+// Another may be running already when a master says that we lost (faults.md 2.3-5).
+constexpr Duration k_grace_after_verdict = 1s;
+// What a command leaves behind is not waited for like the command itself.
+constexpr Duration k_grace_for_leftovers = 500ms;
+constexpr Duration k_undo_limit = 300ms;
+constexpr Duration k_release_pause = 100ms;
+constexpr Duration k_release_when_signalled = 1s;
+
+bool asks_to_end(int signal) {
+  return signal == SIGTERM || signal == SIGINT;
+}
+
+// As kill(1) of a shell does for a stopped job.
+bool wakes(int signal) {
+  return asks_to_end(signal) || signal == SIGHUP || signal == SIGQUIT;
+}
+
+template <class... Times>
+std::optional<Time> earliest(Times... times) {
+  std::optional<Time> first;
+  for (const std::optional<Time>& time : {std::optional<Time>(times)...}) {
+    if (time && (!first || *time < *first)) first = time;
+  }
+  return first;
+}
+
+}  // namespace
+
+RunSession::RunSession(const RunTerms& terms, std::uint64_t seed, Time now)
+    : terms_(terms),
+      acquire_(terms.acquire, seed, now),
+      notice_at_(now + k_first_notice),
+      notice_step_(terms.notice_every > 0ns ? terms.notice_every : 2 * k_first_notice) {}
+
+std::vector<Action> RunSession::start(Time now) {
+  take(acquire_.start(now), now);
+  return std::exchange(actions_, {});
+}
+
+// The clock comes first, whatever happened: an answer that arrives after term_at finds the stop
+// begun (faults.md 2.3-8).
+std::vector<Action> RunSession::on(Event event, Time now) {
+  if (has_child()) check_lease(now);
+  std::visit([&](auto& what) { handle(what, now); }, event);
+  if (has_child()) kill_if_due(now);
+  return std::exchange(actions_, {});
+}
+
+std::optional<Time> RunSession::safe_until() const {
+  return clock_ && !not_ours_ ? std::optional(clock_->safe_until()) : std::nullopt;
+}
+
+std::optional<Time> RunSession::next_deadline() const {
+  switch (phase_) {
+    case Phase::acquiring:
+      return earliest(sleep_until_, notice_at_);
+    case Phase::running:
+    case Phase::leftovers: {
+      std::optional<Time> renew;
+      if (may_renew_ && !asking_) renew = retry_renew_at_.value_or(clock_->renew_at());
+      std::optional<Time> term;
+      if (!lease_stop_ && !warned_) term = clock_->term_at();
+      return earliest(renew, term, stop_.next());
+    }
+    case Phase::releasing:
+      return retry_release_at_;
+    case Phase::giving_up:
+    case Phase::finished:
+      break;
+  }
+  return {};
+}
+
+// --- acquiring -------------------------------------------------------------------------------
+
+void RunSession::take(AcquireStep step, Time now) {
+  sleep_until_.reset();
+  if (auto* attempt = std::get_if<step::Try>(&step)) {
+    ask(action::Ask::What::acquire, attempt->limit);
+  } else if (auto* watch = std::get_if<step::Watch>(&step)) {
+    ask(action::Ask::What::watch, watch->limit);
+  } else if (auto* await = std::get_if<step::Await>(&step)) {
+    ask(action::Ask::What::await_hand_off, await->until);
+  } else if (auto* sleep = std::get_if<step::Sleep>(&step)) {
+    sleep_until_ = sleep->until;
+  } else if (auto* granted = std::get_if<step::Granted>(&step)) {
+    take_grant(std::move(granted->grant), now);
+  } else if (auto* busy = std::get_if<step::Busy>(&step)) {
+    give_up({.kind = Outcome::Kind::busy, .holding = std::move(busy->holding)}, now);
+  } else if (auto* failed = std::get_if<step::Failed>(&step)) {
+    give_up({.kind = Outcome::Kind::failed, .error = std::move(failed->error)}, now);
+  }
+}
+
+void RunSession::handle(event::Acquired& event, Time now) {
+  asking_ = false;
+  if (phase_ == Phase::giving_up) {
+    const bool granted = event.answer && std::holds_alternative<Grant>(*event.answer);
+    return answered_while_giving_up(granted, !event.answer, now);
+  }
+  if (!event.answer) {
+    say({.kind = Notice::Kind::unreachable, .text = event.answer.error().text});
+  }
+  take(acquire_.on_acquire(std::move(event.answer), now), now);
+}
+
+void RunSession::handle(event::Watched& event, Time now) {
+  asking_ = false;
+  if (phase_ == Phase::giving_up) return answered_while_giving_up(false, false, now);
+  const bool polled = !acquire_.polling_because().empty();
+  take(acquire_.on_watch(event.answer, now), now);
+  if (!polled && !acquire_.polling_because().empty()) {
+    say({.kind = Notice::Kind::polling, .text = acquire_.polling_because()});
+  }
+}
+
+void RunSession::handle(event::HandedOff& event, Time now) {
+  asking_ = false;
+  if (phase_ == Phase::giving_up) return answered_while_giving_up(false, false, now);
+  if (!event.answer) {
+    say({.kind = Notice::Kind::unreachable, .text = event.answer.error().text});
+  }
+  take(acquire_.on_hand_off(event.answer, now), now);
+}
+
+void RunSession::take_grant(Grant grant, Time now) {
+  clock_.emplace(terms_.lease, grant.sent_at);
+  if (!clock_->may_start(now)) {
+    outcome_ = {.kind = Outcome::Kind::failed,
+                .error = {Errc::unavailable,
+                          "the grant took " + format_duration(now - grant.sent_at) +
+                              " to arrive: too slow for a lease of " +
+                              format_duration(terms_.lease.ttl()) + "; use a longer --ttl"}};
+    return begin_release(now);
+  }
+  phase_ = Phase::running;
+  say({.kind = Notice::Kind::granted,
+       .span = now - acquire_.started_at(),
+       .token = grant.hold.token});
+  actions_.push_back(action::StartChild{std::move(grant.hold)});
+}
+
+// Before there is a child: leave nothing of ours behind, then finish.
+void RunSession::give_up(Outcome outcome, Time now) {
+  phase_ = Phase::giving_up;
+  outcome_ = std::move(outcome);
+  if (asking_) {
+    actions_.push_back(action::CancelAsk{});
+  } else {
+    answered_while_giving_up(false, false, now);
+  }
+}
+
+void RunSession::answered_while_giving_up(bool granted, bool unknown, Time now) {
+  if (granted) return begin_release(now);
+  if (!unknown && !acquire_.maybe_held()) return finish(outcome_);
+  phase_ = Phase::releasing;
+  release_until_ = now;  // one try
+  release_repeated_ = true;
+  ask(action::Ask::What::undo, now + k_undo_limit);
+}
+
+void RunSession::say_waiting(Time now) {
+  notice_at_ = now + notice_step_;
+  if (terms_.notice_every == 0ns) notice_step_ *= 2;
+  if (!acquire_.holding()) return;
+  say({.kind = Notice::Kind::waiting,
+       .holding = acquire_.holding(),
+       .span = now - acquire_.started_at()});
+}
+
+// --- running ---------------------------------------------------------------------------------
+
+void RunSession::check_lease(Time now) {
+  if (lease_stop_ || warned_ || now < clock_->term_at()) return;
+  lease_gone(
+      {.kind = Notice::Kind::lapsing, .span = clock_->safe_until() - now}, clock_->kill_at(), now);
+}
+
+void RunSession::lease_gone(Notice notice, Time kill_at, Time now) {
+  if (lease_stop_ || warned_) return;
+  if (terms_.on_lost == OnLost::warn) {
+    warned_ = true;
+    return say({.kind = Notice::Kind::lost_warn, .text = std::move(notice.text)});
+  }
+  lease_stop_ = true;
+  say(std::move(notice));
+  const bool first = !stop_.stopping();
+  stop_.begin(std::min(kill_at, clock_->kill_at()));
+  // A child that slept through its lease must not run another instruction: no TERM then.
+  if (first && !stop_.kill_due(now))
+    actions_.push_back(action::SignalGroup{terms_.stop_signal, true});
+}
+
+void RunSession::kill_if_due(Time now) {
+  if (!stop_.kill_due(now)) return;
+  say({.kind = stop_.kill_sent() ? Notice::Kind::cannot_kill : Notice::Kind::killed});
+  stop_.killed(now);
+  actions_.push_back(action::SignalGroup{SIGKILL});
+}
+
+void RunSession::handle(event::Renewed& event, Time now) {
+  asking_ = false;
+  if (!has_child()) return;
+  if (!event.answer) {
+    // Unknown is neither held nor lost: the clock decides (faults.md 2.3-4).
+    say({.kind = Notice::Kind::unreachable, .text = event.answer.error().text});
+    retry_pause_ = retry_renew_at_ ? std::min(retry_pause_ * 2, terms_.lease.call_limit())
+                                   : terms_.lease.first_retry();
+    retry_renew_at_ = now + retry_pause_;
+    return;
+  }
+  RenewReply& reply = *event.answer;
+  switch (reply.verdict) {
+    case RenewVerdict::renewed:
+      retry_renew_at_.reset();
+      clock_->confirm(reply.sent_at);
+      say({.kind = Notice::Kind::renewed, .span = clock_->safe_until() - now});
+      return;
+    case RenewVerdict::revoked:
+      may_renew_ = false;
+      return lease_gone({.kind = Notice::Kind::revoked, .text = std::move(reply.why)},
+                        now + terms_.lease.kill_after(),
+                        now);
+    case RenewVerdict::lost:
+      may_renew_ = false;
+      not_ours_ = true;
+      return lease_gone({.kind = Notice::Kind::lost, .text = std::move(reply.why)},
+                        now + std::min(terms_.lease.kill_after(), k_grace_after_verdict),
+                        now);
+  }
+}
+
+void RunSession::handle(const event::Signal& event, Time now) {
+  if (has_child()) {
+    if (asks_to_end(event.number)) {
+      stop_.begin(user_stop_ ? now : now + terms_.lease.kill_after());
+      if (user_stop_) return;  // the second one kills at once
+      user_stop_ = true;
+    }
+    actions_.push_back(action::SignalGroup{event.number, wakes(event.number)});
+  } else if (phase_ == Phase::acquiring) {
+    give_up({.kind = Outcome::Kind::signalled, .signal = event.number}, now);
+  } else if (phase_ == Phase::giving_up) {
+    finish(outcome_);  // asked twice: the lease, if there is one, ends by itself
+  } else if (phase_ == Phase::releasing) {
+    release_until_ = std::min(release_until_, now + k_release_when_signalled);
+  }
+}
+
+void RunSession::handle(const event::StartFailed& event, Time now) {
+  outcome_ = {.kind = Outcome::Kind::failed, .error = event.error};
+  begin_release(now);
+}
+
+void RunSession::handle(const event::ChildEnded& event, Time now) {
+  outcome_ = {.kind = lease_stop_ ? Outcome::Kind::lost : Outcome::Kind::child,
+              .child = event.status};
+  if (!event.group_alive) return begin_release(now);
+  phase_ = Phase::leftovers;
+  if (stop_.stopping()) return;
+  say({.kind = Notice::Kind::leftovers});
+  stop_.begin(now + k_grace_for_leftovers);
+  actions_.push_back(action::SignalGroup{SIGTERM, true});
+}
+
+void RunSession::handle(event::GroupGone /*event*/, Time now) {
+  if (phase_ == Phase::leftovers) begin_release(now);
+}
+
+// The lease was checked on the way in; nothing else is due before the child goes on.
+void RunSession::handle(event::Resumed /*event*/, Time /*now*/) {}
+
+void RunSession::handle(event::Tick /*event*/, Time now) {
+  if (phase_ == Phase::acquiring) {
+    if (notice_at_ && now >= *notice_at_) say_waiting(now);
+    if (sleep_until_ && now >= *sleep_until_) take(acquire_.on_time(now), now);
+  } else if (has_child()) {
+    const Time renew_at = retry_renew_at_.value_or(clock_->renew_at());
+    if (may_renew_ && !asking_ && now >= renew_at) {
+      ask(action::Ask::What::renew, now + terms_.lease.call_limit());
+    }
+  } else if (phase_ == Phase::releasing && retry_release_at_ && now >= *retry_release_at_) {
+    ask_release(now);
+  }
+}
+
+// --- ending ----------------------------------------------------------------------------------
+
+void RunSession::begin_release(Time now) {
+  phase_ = Phase::releasing;
+  if (not_ours_) return finish(outcome_);
+  const Time lease_end =
+      std::max(clock_ ? clock_->safe_until() : now, now + terms_.lease.call_limit());
+  release_until_ = std::min(now + terms_.acquire.connect_timeout, lease_end);
+  ask_release(now);
+}
+
+void RunSession::ask_release(Time now) {
+  retry_release_at_.reset();
+  ask(action::Ask::What::release, std::max(release_until_, now + terms_.lease.call_limit()));
+}
+
+void RunSession::handle(event::Released& event, Time now) {
+  asking_ = false;
+  if (phase_ != Phase::releasing) return;
+  if (event.answer) {
+    const bool surprise = *event.answer == ReleaseVerdict::not_held && !release_repeated_;
+    if (surprise && !lease_stop_ && !warned_) say({.kind = Notice::Kind::lost_at_release});
+    return finish(outcome_);
+  }
+  release_repeated_ = true;
+  if (now + k_release_pause < release_until_) {
+    retry_release_at_ = now + k_release_pause;
+    return;
+  }
+  if (clock_ && clock_->safe_until() > now) {
+    say({.kind = Notice::Kind::release_unknown,
+         .text = event.answer.error().text,
+         .span = clock_->safe_until() - now});
+  }
+  finish(outcome_);
+}
+
+void RunSession::finish(Outcome outcome) {
+  phase_ = Phase::finished;
+  actions_.push_back(action::Finish{std::move(outcome)});
+}
+
+void RunSession::ask(action::Ask::What what, Time limit) {
+  asking_ = true;
+  actions_.push_back(action::Ask{what, limit});
+}
+
+}  // namespace dlock

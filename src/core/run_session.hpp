@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// RunSession: one `dlock run`, from the first try to the exit status, as a machine without arms:
+// what happened goes in with the time, what to do comes out. No clock, no process, no socket.
+//
+// It promises, whatever the order of events:
+//   - StartChild comes once, only after a grant, only while enough of the lease is left, and never
+//     after a signal that ends us;
+//   - a child whose lease cannot be kept gets TERM and, before the lease can end, KILL (unless
+//     on_lost is warn);
+//   - release comes after the child is reaped and its group is gone, and every hold that may be
+//     ours is released or undone before Finish;
+//   - Finish comes once, and last.
+// It does not know names, owners or commands: whoever carries out the actions does.
+#pragma once
+
+#include "core/acquire_loop.hpp"
+#include "core/child_policy.hpp"
+#include "core/lease.hpp"
+#include "core/lock_store.hpp"
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace dlock {
+
+enum class OnLost { stop, warn };
+
+struct RunTerms {
+  LeaseTerms lease;
+  AcquireTerms acquire;
+  OnLost on_lost = OnLost::stop;
+  int stop_signal = 15;
+  Duration notice_every{};  // how often the wait is told; zero: at doubling intervals
+};
+
+// What happened.
+namespace event {
+struct Acquired {
+  Result<AcquireReply> answer;
+};
+struct Watched {
+  Result<void> answer;
+};
+struct HandedOff {
+  Result<HandOff> answer;
+};
+struct Renewed {
+  Result<RenewReply> answer;
+};
+struct Released {  // also the answer to Undo
+  Result<ReleaseVerdict> answer;
+};
+struct Signal {  // came to us
+  int number = 0;
+};
+struct StartFailed {  // no child: fork or what it needs failed
+  Error error;
+};
+struct ChildEnded {  // reaped
+  ChildStatus status;
+  bool group_alive = false;  // others of its group still run
+};
+struct GroupGone {};  // the last of them ended
+struct Resumed {};    // we had been stopped
+struct Tick {};       // next_deadline() came
+}  // namespace event
+using StoreAnswer = std::
+    variant<event::Acquired, event::Watched, event::HandedOff, event::Renewed, event::Released>;
+using Event = std::variant<event::Acquired,
+                           event::Watched,
+                           event::HandedOff,
+                           event::Renewed,
+                           event::Released,
+                           event::Signal,
+                           event::StartFailed,
+                           event::ChildEnded,
+                           event::GroupGone,
+                           event::Resumed,
+                           event::Tick>;
+
+// What people are told. `text` is a reason from below; everything else the voice puts into words.
+struct Notice {
+  enum class Kind {
+    polling,          // no hand-offs here
+    waiting,          // for whoever is in `holding`, for `span` so far
+    unreachable,      // trouble while waiting or renewing, ridden out
+    granted,          // `token`, after `span`
+    renewed,          // lease good for `span`
+    lost,             // definite; the child is being stopped
+    revoked,          // somebody asked us to give it up; the child is being stopped
+    lapsing,          // no renewal in time; the child is being stopped
+    lost_warn,        // any of the three under on_lost=warn: it runs on
+    killed,           // TERM did not help
+    cannot_kill,      // neither did KILL, so far
+    leftovers,        // the command ended, others of its group did not: they are being stopped
+    release_unknown,  // no answer; the lease ends by itself in `span`
+    lost_at_release,  // it was not ours any more when we gave it back
+  };
+  Kind kind = Kind::waiting;
+  std::string text;
+  std::optional<Holding> holding;
+  Duration span{};
+  FencingToken token = 0;
+};
+
+struct Outcome {
+  enum class Kind {
+    child,      // as `child` says
+    busy,       // gave up waiting; `holding`
+    failed,     // never started: `error`
+    lost,       // the child was stopped because of the lease
+    signalled,  // `signal` came while there was no child
+  };
+  Kind kind = Kind::failed;
+  ChildStatus child;
+  std::optional<Holding> holding;
+  Error error;
+  int signal = 0;
+};
+
+// What to do.
+namespace action {
+struct Ask {  // the store, which answers with one StoreAnswer each, in order
+  enum class What { acquire, watch, await_hand_off, renew, release, undo };
+  What what = What::acquire;
+  Time limit;
+};
+struct CancelAsk {};  // the one that runs; it still answers
+struct StartChild {
+  Hold hold;
+};
+struct SignalGroup {
+  int signal = 0;
+  bool wake = false;  // CONT after it, so that a stopped child can act on it
+};
+struct Say {
+  Notice notice;
+};
+struct Finish {
+  Outcome outcome;
+};
+}  // namespace action
+using Action = std::variant<action::Ask,
+                            action::CancelAsk,
+                            action::StartChild,
+                            action::SignalGroup,
+                            action::Say,
+                            action::Finish>;
+
+class RunSession {
+ public:
+  RunSession(const RunTerms& terms, std::uint64_t seed, Time now);
+
+  std::vector<Action> start(Time now);
+  std::vector<Action> on(Event event, Time now);
+  std::optional<Time> next_deadline() const;
+
+  bool has_child() const { return phase_ == Phase::running || phase_ == Phase::leftovers; }
+  // The end of the lease as far as we know, while there is one.
+  std::optional<Time> safe_until() const;
+
+ private:
+  enum class Phase { acquiring, giving_up, running, leftovers, releasing, finished };
+
+  void handle(event::Acquired& event, Time now);
+  void handle(event::Watched& event, Time now);
+  void handle(event::HandedOff& event, Time now);
+  void handle(event::Renewed& event, Time now);
+  void handle(event::Released& event, Time now);
+  void handle(const event::Signal& event, Time now);
+  void handle(const event::StartFailed& event, Time now);
+  void handle(const event::ChildEnded& event, Time now);
+  void handle(event::GroupGone event, Time now);
+  void handle(event::Resumed event, Time now);
+  void handle(event::Tick event, Time now);
+
+  void take(AcquireStep step, Time now);
+  void take_grant(Grant grant, Time now);
+  void give_up(Outcome outcome, Time now);
+  void answered_while_giving_up(bool granted, bool unknown, Time now);
+  void check_lease(Time now);
+  void lease_gone(Notice notice, Time kill_at, Time now);
+  void kill_if_due(Time now);
+  void begin_release(Time now);
+  void ask_release(Time now);
+  void finish(Outcome outcome);
+  void ask(action::Ask::What what, Time limit);
+  void say(Notice notice) { actions_.push_back(action::Say{std::move(notice)}); }
+  void say_waiting(Time now);
+
+  RunTerms terms_;
+  AcquireLoop acquire_;
+  Phase phase_ = Phase::acquiring;
+  std::vector<Action> actions_;
+  bool asking_ = false;  // an Ask is out (renewals and the acquire loop ask one thing at a time)
+
+  // acquiring
+  std::optional<Time> sleep_until_;
+  std::optional<Time> notice_at_;
+  Duration notice_step_{};
+
+  // running
+  std::optional<LeaseClock> clock_;
+  std::optional<Time> retry_renew_at_;
+  Duration retry_pause_{};
+  bool may_renew_ = true;    // false after a verdict against us
+  bool not_ours_ = false;    // a master said so: nothing to release
+  bool lease_stop_ = false;  // the child is being stopped because of the lease
+  bool warned_ = false;      // on_lost=warn has said its line
+  bool user_stop_ = false;   // a TERM or INT was passed on
+  StopPlan stop_;
+
+  // ending
+  Outcome outcome_;
+  Time release_until_;
+  std::optional<Time> retry_release_at_;
+  bool release_repeated_ = false;
+};
+
+}  // namespace dlock

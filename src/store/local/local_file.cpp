@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+#include "store/local/local_file.hpp"
+
+#include "base/text.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace dlock::local {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t k_longest_stem = 200;  // with suffixes well below NAME_MAX, 255
+constexpr std::size_t k_kept_of_long = 160;
+constexpr char k_cut_mark = '~';  // never in an encoded name
+constexpr std::size_t k_largest_file = std::size_t{4} * 1024 * 1024;
+constexpr ::mode_t k_file_mode = 0666;  // the umask says who shares locks
+constexpr int k_safe_flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+
+Errc meaning_of(int number) {
+  switch (number) {
+    case EACCES:
+    case EPERM:
+      return Errc::denied;
+    case ENOENT:
+    case EIO:
+    case ESTALE:
+      return Errc::unavailable;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return Errc::system;
+    default:  // EROFS, ENOSPC, EDQUOT, ENOTDIR, ELOOP, …: somebody has to repair something
+      return Errc::refused;
+  }
+}
+
+// "cannot <act> /run/lock/dlock/x.json: permission denied"
+Error failed(std::string_view act, const std::string& path, int number = errno) {
+  std::string reason = std::generic_category().message(number);
+  if (!reason.empty()) {
+    reason[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(reason[0])));
+  }
+  return {meaning_of(number), "cannot " + std::string(act) + ' ' + printable(path) + ": " + reason};
+}
+
+Error untrusted(const std::string& path, std::string_view reason) {
+  return {Errc::denied, "cannot keep locks in " + printable(path) + ": " + std::string(reason)};
+}
+
+std::string full_path(const FileAt& file) {
+  return file.path + '/' + file.name;
+}
+
+// FNV-1a. A collision cannot let two names share a lock: each file says whose it is, and the store
+// compares. So it need only be rare.
+std::string hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : text) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 0x100000001b3U;
+  }
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
+  return digits.data();
+}
+
+// A link in a place like /tmp may be somebody's trap; one by us or root is an arrangement.
+Result<void> check_link(const std::string& path) {
+  struct stat link {};
+  if (::lstat(path.c_str(), &link) != 0) return {};  // opening it will say why
+  if (!S_ISLNK(link.st_mode) || link.st_uid == ::geteuid() || link.st_uid == 0) return {};
+  return untrusted(path, "it is a symbolic link that belongs to another user");
+}
+
+Result<UniqueFd> open_or_make(const FileAt& file, int flags) {
+  // First without O_CREAT: with it, fs.protected_regular refuses files of others in sticky
+  // directories. And read-only is enough for flock(2) where the file cannot be written.
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    UniqueFd fd(::openat(file.directory, file.name.c_str(), O_RDWR | flags));
+    if (!fd && errno == EACCES) {
+      fd.reset(::openat(file.directory, file.name.c_str(), O_RDONLY | flags));
+    }
+    if (!fd && errno == ENOENT) {
+      fd.reset(::openat(
+          file.directory, file.name.c_str(), O_RDWR | O_CREAT | O_EXCL | flags, k_file_mode));
+      if (!fd && errno == EEXIST) continue;  // another process was faster
+    }
+    if (!fd) return failed("open", full_path(file));
+    return fd;
+  }
+  return failed("open", full_path(file), ESTALE);
+}
+
+// False: interrupted.
+bool slept(Duration time, const WakeUp* interrupt) {
+  pollfd wait{.fd = interrupt != nullptr ? interrupt->fd() : -1, .events = POLLIN, .revents = 0};
+  return ::poll(&wait, 1, static_cast<int>(std::max(to_ms(time), 1LL))) <= 0;
+}
+
+// Waits for flock(2) in steps of 1, 2, 4 … 20 ms: it is held for microseconds, and a blocking call
+// could neither be bounded nor woken without a signal.
+Result<void> flock_within(const FileAt& file,
+                          const UniqueFd& fd,
+                          Time limit,
+                          const WakeUp* interrupt) {
+  Duration step = 1ms;
+  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return failed("lock", full_path(file));
+    const Time now = BootClock::now();
+    if (now >= limit) {
+      return Error{Errc::timed_out,
+                   "cannot lock " + printable(full_path(file)) + ": another process holds it"};
+    }
+    if (!slept(std::min(step, limit - now), interrupt)) {
+      return Error{Errc::cancelled, "cannot lock " + printable(full_path(file)) + ": interrupted"};
+    }
+    step = std::min<Duration>(step * 2, 20ms);
+  }
+  return {};
+}
+
+Result<void> write_all(const FileAt& file, const UniqueFd& fd, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t n = ::write(fd.get(), content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return failed("write", full_path(file));
+    content.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string file_stem(std::string_view name) {
+  // "." is encoded too, so that no name is "..", hidden, or has another's suffix.
+  std::string stem = percent_encode(name, "-_");
+  if (stem.size() <= k_longest_stem) return stem;
+  return stem.substr(0, k_kept_of_long) + k_cut_mark + hash_of(name);
+}
+
+std::optional<std::string> name_from_stem(std::string_view stem) {
+  if (stem.find(k_cut_mark) != std::string_view::npos) return std::nullopt;
+  return percent_decode(stem);
+}
+
+Result<UniqueFd> open_directory(const std::string& path, bool made_if_missing) {
+  if (made_if_missing && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS) {
+    return failed("make the lock directory", path);
+  }
+  if (auto checked = check_link(path); !checked) return checked.error();
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return failed("open the lock directory", path);
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return failed("look at", path);
+  if ((status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0) {
+    return untrusted(path, "every user can remove files of others there (chmod o-w or chmod +t)");
+  }
+  return fd;
+}
+
+Result<UniqueFd> lock_file(const FileAt& file, Time limit, const WakeUp* interrupt) {
+  for (;;) {
+    auto fd = open_or_make(file, k_safe_flags);
+    if (!fd) return fd;
+    if (auto locked = flock_within(file, *fd, limit, interrupt); !locked) return locked.error();
+    if (is_current(file, *fd)) return fd;
+    if (BootClock::now() >= limit) {
+      return Error{Errc::timed_out,
+                   "cannot lock " + printable(full_path(file)) + ": it is replaced all the time"};
+    }
+  }
+}
+
+bool is_current(const FileAt& file, const UniqueFd& fd) {
+  struct stat ours {};
+  struct stat named {};
+  if (::fstat(fd.get(), &ours) != 0 ||
+      ::fstatat(file.directory, file.name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) {
+    return false;
+  }
+  return ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+}
+
+Result<std::optional<std::string>> read_file(const FileAt& file) {
+  const UniqueFd fd(::openat(file.directory, file.name.c_str(), O_RDONLY | k_safe_flags));
+  if (!fd && errno == ENOENT) return std::optional<std::string>();
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0) return failed("read", full_path(file));
+  if (!S_ISREG(status.st_mode) || static_cast<std::uintmax_t>(status.st_size) > k_largest_file) {
+    return Error{Errc::refused, "cannot read " + printable(full_path(file)) + ": not a lock file"};
+  }
+  std::string content(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t filled = 0;
+  while (filled < content.size()) {
+    const ssize_t n = ::read(fd.get(), content.data() + filled, content.size() - filled);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return failed("read", full_path(file));
+    if (n == 0) break;
+    filled += static_cast<std::size_t>(n);
+  }
+  content.resize(filled);
+  return std::optional(std::move(content));
+}
+
+Result<void> replace_file(const FileAt& file, std::string_view content) {
+  const FileAt aside{file.directory, file.path, file.name + ".new"};
+  // What a killed process left behind; the lock says that it is nobody's any more.
+  ::unlinkat(aside.directory, aside.name.c_str(), 0);
+  const UniqueFd fd(::openat(aside.directory,
+                             aside.name.c_str(),
+                             O_WRONLY | O_CREAT | O_EXCL | k_safe_flags,
+                             k_file_mode));
+  if (!fd) return failed("write", full_path(aside));
+  auto written = write_all(aside, fd, content);
+  if (written &&
+      ::renameat(aside.directory, aside.name.c_str(), file.directory, file.name.c_str()) != 0) {
+    written = failed("replace", full_path(file));
+  }
+  if (!written) ::unlinkat(aside.directory, aside.name.c_str(), 0);
+  return written;
+}
+
+Result<std::vector<std::string>> entries(const std::string& path, std::string_view suffix) {
+  std::vector<std::string> stems;
+  std::error_code error;
+  std::filesystem::directory_iterator at(path, error);
+  for (const std::filesystem::directory_iterator end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name.size() > suffix.size() && name.ends_with(suffix)) {
+      stems.push_back(name.substr(0, name.size() - suffix.size()));
+    }
+  }
+  if (error) return failed("list", path, error.value());
+  return stems;
+}
+
+}  // namespace dlock::local

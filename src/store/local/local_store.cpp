@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+#include "store/local/local_store.hpp"
+
+#include "base/text.hpp"
+#include "store/local/local_file.hpp"
+#include "store/record_json.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/inotify.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <utility>
+
+namespace dlock {
+
+using lease_table::LeaseState;
+using lease_table::Moment;
+using lease_table::moment_since;
+
+namespace {
+
+constexpr std::string_view k_scheme = "local://";
+constexpr std::string_view k_lock_suffix = ".lock";
+constexpr std::string_view k_state_suffix = ".json";
+
+std::string lock_file_name(const std::string& name) {
+  return local::file_stem(name) + std::string(k_lock_suffix);
+}
+
+std::string state_file_name(const std::string& name) {
+  return local::file_stem(name) + std::string(k_state_suffix);
+}
+
+Result<std::string> directory_of(std::string_view url) {
+  const auto bad = [&](std::string_view reason) {
+    return Error{Errc::bad_config,
+                 "cannot use URL " + dlock::quoted(url) + ": " + std::string(reason) +
+                     "; write local:///run/lock/dlock"};
+  };
+  if (!url.starts_with(k_scheme)) return bad("it does not begin with local://");
+  const std::string path = percent_decode(url.substr(k_scheme.size()));
+  if (path.empty() || path.front() != '/') return bad("the directory is not an absolute path");
+  if (path.find('\0') != std::string::npos) return bad("there is a NUL in the path");
+  std::string normal = std::filesystem::path(path).lexically_normal().string();
+  while (normal.size() > 1 && normal.back() == '/')
+    normal.pop_back();
+  if (normal.starts_with("//")) normal.erase(0, 1);
+  if (normal == "/") return bad("the root directory is no place for locks");
+  return normal;
+}
+
+// Tells this run of the kernel from every other: BootClock starts at zero in each.
+Result<std::string> read_boot_id() {
+  const UniqueFd fd(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  std::array<char, 64> text{};
+  const ssize_t n = fd ? ::read(fd.get(), text.data(), text.size()) : -1;
+  if (n <= 0) {
+    return Error{Errc::system,
+                 "cannot keep local locks: /proc/sys/kernel/random/boot_id is not readable"};
+  }
+  const std::string_view id(text.data(), static_cast<std::size_t>(n));
+  return std::string(id.substr(0, id.find('\n')));
+}
+
+// Sleeps until one of the descriptors is readable, `until`, or a signal.
+void sleep_until(std::array<pollfd, 2>& waits, Time until) {
+  const Time now = BootClock::now();
+  if (now >= until) return;
+  // In slices: poll(2) stands still while the machine sleeps, BootClock does not.
+  const Duration sleep = std::min<Duration>(until - now, std::chrono::minutes(1));
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(sleep);
+  const timespec time{.tv_sec = seconds.count(), .tv_nsec = (sleep - seconds).count()};
+  ::ppoll(waits.data(), waits.size(), &time, nullptr);
+}
+
+}  // namespace
+
+LocalStore::LocalStore(std::string directory, std::string boot_id, const WakeUp* interrupt)
+    : directory_(std::move(directory)), boot_id_(std::move(boot_id)), interrupt_(interrupt) {}
+
+Result<std::unique_ptr<LockStore>> LocalStore::open(std::string_view url, const WakeUp* interrupt) {
+  auto path = directory_of(url);
+  if (!path) return path.error();
+  auto boot_id = read_boot_id();
+  if (!boot_id) return boot_id.error();
+  if (auto directory = local::open_directory(*path, /*made_if_missing=*/true); !directory) {
+    return directory.error();
+  }
+  return std::unique_ptr<LockStore>(
+      new LocalStore(std::move(*path), std::move(*boot_id), interrupt));
+}
+
+std::string LocalStore::where() const {
+  return std::string(k_scheme) + percent_encode(directory_, "-._~/");
+}
+
+Result<LeaseState> LocalStore::load(int directory, const std::string& name) const {
+  const local::FileAt file{directory, directory_, state_file_name(name)};
+  auto text = local::read_file(file);
+  if (!text) return text.error();
+  if (!text->has_value()) return LeaseState();
+  const std::string path = printable(file.path + '/' + file.name);
+  auto lease = parse_stored_lease(**text);
+  if (!lease) {
+    return Error{Errc::refused,
+                 "cannot read lock " + dlock::quoted(name) + ": " + path +
+                     " is damaged: remove it if no job runs under this lock"};
+  }
+  if (lease->name != name) {
+    return Error{Errc::refused,
+                 "cannot read lock " + dlock::quoted(name) + ": " + path + " belongs to lock " +
+                     dlock::quoted(lease->name)};
+  }
+  if (lease->boot_id != boot_id_) lease_table::make_free(lease->state);
+  return std::move(lease->state);
+}
+
+Result<void> LocalStore::change(const LockName& name, Time limit, const Change& how) const {
+  const Time sent_at = BootClock::now();
+  for (;;) {
+    const auto directory = local::open_directory(directory_, /*made_if_missing=*/false);
+    if (!directory) return directory.error();
+    const local::FileAt lock{directory->get(), directory_, lock_file_name(name.text())};
+    const auto held = local::lock_file(lock, limit, interrupt_);
+    if (!held) return held.error();
+    auto state = load(directory->get(), name.text());
+    if (!state) return state.error();
+    // A refused attempt writes nothing: it would wake the other waiters, and they us.
+    if (!how(*state, moment_since(sent_at))) return {};
+    // Somebody who removed the lock file let others in beside us: look again.
+    if (!local::is_current(lock, *held)) continue;
+    const local::FileAt file{directory->get(), directory_, state_file_name(name.text())};
+    return local::replace_file(file, stored_lease_json({name.text(), boot_id_, std::move(*state)}));
+  }
+}
+
+Result<AcquireReply> LocalStore::acquire(const Claim& claim, Time limit) {
+  Result<AcquireReply> reply = Error{};
+  auto done = change(claim.name, limit, [&](LeaseState& state, const Moment& moment) {
+    reply = lease_table::acquire(state, claim, moment);
+    return std::holds_alternative<Grant>(*reply);
+  });
+  if (!done) return done.error();
+  return reply;
+}
+
+Result<RenewReply> LocalStore::renew(const Hold& hold, Time limit) {
+  RenewReply reply;
+  auto done = change(hold.name, limit, [&](LeaseState& state, const Moment& moment) {
+    reply = lease_table::renew(state, hold, moment);
+    return reply.verdict == RenewVerdict::renewed;
+  });
+  if (!done) return done.error();
+  return reply;
+}
+
+Result<ReleaseVerdict> LocalStore::release(const Hold& hold, Time limit) {
+  auto verdict = ReleaseVerdict::not_held;
+  auto done = change(hold.name, limit, [&](LeaseState& state, const Moment& moment) {
+    verdict = lease_table::release(state, hold, moment);
+    return verdict != ReleaseVerdict::not_held;
+  });
+  if (!done) return done.error();
+  return verdict;
+}
+
+Result<RevokeReply> LocalStore::revoke(const LockName& name, const RevokeOrder& order, Time limit) {
+  RevokeReply reply;
+  auto done = change(name, limit, [&](LeaseState& state, const Moment& moment) {
+    reply = lease_table::revoke(state, order, moment);
+    return reply.verdict == RevokeVerdict::revoked || reply.verdict == RevokeVerdict::deleted;
+  });
+  if (!done) return done.error();
+  return reply;
+}
+
+Result<Holding> LocalStore::inspect(const LockName& name, Time /*limit*/) {
+  // Without the lock: rename(2) shows the file before or after a change, never in between.
+  const Time sent_at = BootClock::now();
+  const auto directory = local::open_directory(directory_, /*made_if_missing=*/false);
+  if (!directory) return directory.error();
+  const auto state = load(directory->get(), name.text());
+  if (!state) return state.error();
+  return lease_table::inspect(*state, moment_since(sent_at));
+}
+
+Result<std::optional<std::string>> LocalStore::listed_name(int directory,
+                                                           const std::string& stem) const {
+  const local::FileAt file{directory, directory_, stem + std::string(k_state_suffix)};
+  const auto text = local::read_file(file);
+  if (!text) return text.error();
+  if (!text->has_value()) return std::optional<std::string>();  // removed since
+  const auto lease = parse_stored_lease(**text);
+  // A lock may stand behind a damaged file: inspect will say what is wrong with it.
+  if (!lease) return local::name_from_stem(stem);
+  if (lease->boot_id != boot_id_ || !lease_table::is_live(lease->state, BootClock::now())) {
+    return std::optional<std::string>();
+  }
+  return std::optional(lease->name);
+}
+
+Result<std::vector<std::string>> LocalStore::list(std::string_view glob, Time limit) {
+  const auto directory = local::open_directory(directory_, /*made_if_missing=*/false);
+  if (!directory) return directory.error();
+  const auto stems = local::entries(directory_, k_state_suffix);
+  if (!stems) return stems.error();
+  std::vector<std::string> names;
+  for (const std::string& stem : *stems) {
+    if (BootClock::now() >= limit) {
+      return Error{Errc::timed_out, "cannot list " + where() + ": too many files for the limit"};
+    }
+    auto name = listed_name(directory->get(), stem);
+    if (!name) return name.error();
+    if (name->has_value() && lease_table::glob_matches(glob, **name)) {
+      names.push_back(std::move(**name));
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<void> LocalStore::watch(const LockName& name, Time /*limit*/) {
+  UniqueFd events(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  constexpr auto k_what = IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+  if (!events || ::inotify_add_watch(events.get(), directory_.c_str(), k_what) < 0) {
+    return Error{Errc::refused,
+                 "cannot watch " + where() + ": " + std::generic_category().message(errno)};
+  }
+  events_ = std::move(events);
+  watched_ = name.text();
+  return {};
+}
+
+// Reads what inotify has; true if some of it concerns the watched lock.
+bool LocalStore::took_hand_off() const {
+  const std::string file = state_file_name(watched_);
+  alignas(inotify_event) std::array<char, 4096> buffer{};
+  bool concerns_us = false;
+  for (;;) {
+    const ssize_t n = ::read(events_.get(), buffer.data(), buffer.size());
+    if (n <= 0) return concerns_us;
+    std::size_t at = 0;
+    while (at < static_cast<std::size_t>(n)) {
+      inotify_event event{};
+      std::memcpy(&event, buffer.data() + at, sizeof event);
+      const bool named = event.len > 0;  // else: about the directory, or an overflow
+      concerns_us |= !named || file == buffer.data() + at + sizeof event;
+      at += sizeof event + event.len;
+    }
+  }
+}
+
+// A renewal replaces the file too, and wakes nobody. What cannot be read may be anything: wake.
+bool LocalStore::is_free_now() const {
+  const auto directory = local::open_directory(directory_, /*made_if_missing=*/false);
+  if (!directory) return true;
+  const auto state = load(directory->get(), watched_);
+  return !state || !lease_table::is_live(*state, BootClock::now());
+}
+
+Result<HandOff> LocalStore::await_hand_off(Time until) {
+  for (;;) {
+    if (events_ && took_hand_off() && is_free_now()) return HandOff::woken;
+    if (BootClock::now() >= until) return HandOff::timed_out;
+    std::array<pollfd, 2> waits{
+        pollfd{.fd = events_.get(), .events = POLLIN, .revents = 0},
+        pollfd{
+            .fd = interrupt_ != nullptr ? interrupt_->fd() : -1, .events = POLLIN, .revents = 0}};
+    sleep_until(waits, until);
+    if (waits[1].revents != 0) {
+      return Error{Errc::cancelled,
+                   "cannot wait longer for lock " + dlock::quoted(watched_) + ": interrupted"};
+    }
+  }
+}
+
+}  // namespace dlock

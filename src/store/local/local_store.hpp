@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// LocalStore: locks of one machine in a directory, without a server: "local:///run/lock/dlock".
+// A name has two files there: <name>.lock, by whose flock(2) each operation excludes the others for
+// some microseconds, and <name>.json, the lease, replaced by rename(2). A lease ends at its time on
+// CLOCK_BOOTTIME and with the reboot, not with its process, as in every other store.
+//
+// A file that cannot be understood is an error, never a free lock. Inspecting and listing need no
+// right to write. Removing <name>.json frees the lock at once, as DEL does in Redis.
+// Not promised: network file systems (one machine only), processes in another time namespace, and
+// fairness among waiters.
+#pragma once
+
+#include "base/result.hpp"
+#include "core/lock_store.hpp"
+#include "store/lease_table.hpp"
+#include "sys/unique_fd.hpp"
+#include "sys/wake_up.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlock {
+
+class LocalStore final : public LockStore {
+ public:
+  // Makes the directory if only its last component is missing. `interrupt` outlives the store and
+  // may be null; while it is raised, calls that would have to wait return Errc::cancelled.
+  static Result<std::unique_ptr<LockStore>> open(std::string_view url, const WakeUp* interrupt);
+
+  StoreTraits traits() const override { return {.hand_off = true, .survives_us = true}; }
+  std::string where() const override;
+  Result<std::string> key_of(const LockName& name) const override { return name.text(); }
+
+  Result<AcquireReply> acquire(const Claim& claim, Time limit) override;
+  Result<RenewReply> renew(const Hold& hold, Time limit) override;
+  Result<ReleaseVerdict> release(const Hold& hold, Time limit) override;
+  Result<void> watch(const LockName& name, Time limit) override;
+  Result<HandOff> await_hand_off(Time until) override;
+  Result<Holding> inspect(const LockName& name, Time limit) override;
+  Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
+  Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override;
+
+ private:
+  // Works on the state and says whether it has to be written.
+  using Change = std::function<bool(lease_table::LeaseState&, const lease_table::Moment&)>;
+
+  LocalStore(std::string directory, std::string boot_id, const WakeUp* interrupt);
+
+  Result<lease_table::LeaseState> load(int directory, const std::string& name) const;
+  Result<void> change(const LockName& name, Time limit, const Change& how) const;
+  Result<std::optional<std::string>> listed_name(int directory, const std::string& stem) const;
+  bool took_hand_off() const;
+  bool is_free_now() const;
+
+  std::string directory_;  // absolute, normal form
+  std::string boot_id_;
+  const WakeUp* interrupt_;
+  UniqueFd events_;  // inotify(7)
+  std::string watched_;
+};
+
+}  // namespace dlock

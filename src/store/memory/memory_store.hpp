@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// MemoryStore: locks in this process, for tests and for trying things out. Every store made over
+// one MemoryServer is another client of it, usable from another thread.
+//
+// It keeps the whole contract of the seam; a lease ends with the process at the latest. Only waits
+// in await_hand_off are interrupted; the other calls never sleep, beyond a mutex held for
+// microseconds, and so do not look at their limit.
+#pragma once
+
+#include "core/lock_store.hpp"
+#include "store/lease_table.hpp"
+#include "sys/wake_up.hpp"
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dlock {
+
+// What all its clients share.
+struct MemoryServer {
+  struct Lock {
+    lease_table::LeaseState state;
+    std::uint64_t hand_offs = 0;  // how often it became free by release or deletion
+  };
+  std::mutex mutex;
+  std::condition_variable handed_off;
+  std::map<std::string, Lock> locks;
+};
+
+class MemoryStore final : public LockStore {
+ public:
+  explicit MemoryStore(std::shared_ptr<MemoryServer> server, const WakeUp* interrupt = nullptr)
+      : server_(std::move(server)), interrupt_(interrupt) {}
+
+  StoreTraits traits() const override { return {.hand_off = true, .survives_us = false}; }
+  std::string where() const override { return "memory:"; }
+  Result<std::string> key_of(const LockName& name) const override { return name.text(); }
+
+  Result<AcquireReply> acquire(const Claim& claim, Time limit) override;
+  Result<RenewReply> renew(const Hold& hold, Time limit) override;
+  Result<ReleaseVerdict> release(const Hold& hold, Time limit) override;
+  Result<void> watch(const LockName& name, Time limit) override;
+  Result<HandOff> await_hand_off(Time until) override;
+  Result<Holding> inspect(const LockName& name, Time limit) override;
+  Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
+  Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override;
+
+ private:
+  std::shared_ptr<MemoryServer> server_;
+  const WakeUp* interrupt_;
+  std::string watched_;
+  std::uint64_t seen_hand_offs_ = 0;
+};
+
+}  // namespace dlock

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Hold records and stored leases as JSON: the only place of the store floor that knows the library.
+//
+// Writing always succeeds: bytes that are not UTF-8 become U+FFFD (names are percent-encoded
+// first, so that they come back exactly). Reading takes hostile text: what is no record is nullopt,
+// a field that is missing or of a wrong type gets its default, numbers and texts are cut to sane
+// sizes. Nothing is thrown out of here.
+#pragma once
+
+#include "base/boot_clock.hpp"
+#include "core/lock_store.hpp"
+#include "store/lease_table.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dlock {
+
+// {"host":…,"pid":…,"user":…,"command":…,"reason":…,"ttl_ms":…}
+std::string holder_json(const HolderInfo& who, Duration ttl);
+
+// {"token":…,"since_ms":…, and then the fields of holder_json.
+std::string hold_record_json(const HoldRecord& record);
+
+std::optional<HoldRecord> parse_hold_record(std::string id, std::string_view json);
+
+// A lease as the local store keeps it in a file. Its times mean something under one boot id only.
+struct StoredLease {
+  std::string name;
+  std::string boot_id;
+  lease_table::LeaseState state;
+};
+
+std::string stored_lease_json(const StoredLease& lease);
+
+// Stricter than a record: a missing or wrong field is nullopt, because a guess about who holds a
+// lock could let two in.
+std::optional<StoredLease> parse_stored_lease(std::string_view json);
+
+}  // namespace dlock

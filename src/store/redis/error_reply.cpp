@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "store/redis/error_reply.hpp"
+
+namespace dlock {
+namespace {
+
+struct Rule {
+  std::string_view start;
+  ErrorReply meaning;
+};
+
+constexpr std::string_view k_replica = "this is a replica";
+constexpr std::string_view k_cluster = "this is a cluster node";
+
+// The first rule that fits counts; what fits none is refused.
+constexpr Rule k_rules[] = {
+    {"WRONGPASS", {Errc::denied, false, {}}},
+    {"NOAUTH", {Errc::denied, true, {}}},
+    {"NOPERM", {Errc::denied, false, {}}},
+    {"DENIED", {Errc::denied, true, {}}},  // protected mode
+    {"ERR invalid password", {Errc::denied, false, {}}},
+    {"ERR Client sent AUTH, but no password is set", {Errc::denied, false, {}}},
+    {"ERR AUTH <password> called without any password", {Errc::denied, false, {}}},
+    {"ERR The user executing the script", {Errc::denied, false, {}}},
+    {"ERR max number of clients", {Errc::unavailable, true, {}}},
+    {"LOADING", {Errc::unavailable, true, {}}},
+    {"BUSY ", {Errc::unavailable, false, {}}},
+    {"MASTERDOWN", {Errc::unavailable, true, k_replica}},
+    {"CLUSTERDOWN", {Errc::unavailable, true, k_cluster}},
+    {"TRYAGAIN", {Errc::unavailable, false, {}}},
+    {"READONLY", {Errc::refused, true, k_replica}},
+    {"MOVED", {Errc::refused, true, k_cluster}},
+    {"ASK ", {Errc::refused, true, k_cluster}},
+    {"CROSSSLOT", {Errc::refused, false, k_cluster}},
+};
+
+// Redis 6.2 answers "ERR Error running script (call to f_<sha>): @user_script:1: -OOM command …",
+// at times with the place twice; this is what follows the last one.
+std::string_view unwrapped(std::string_view text) {
+  constexpr std::string_view place = "user_script:";
+  const auto at = text.rfind(place);
+  if (!text.starts_with("ERR Error running script") || at == std::string_view::npos) return text;
+  const auto inner = text.find_first_not_of("0123456789 :-", at + place.size());
+  return inner == std::string_view::npos ? text : text.substr(inner);
+}
+
+}  // namespace
+
+ErrorReply classify_error(std::string_view text) {
+  if (text.find("ACL failure in script") != std::string_view::npos)
+    return {Errc::denied, false, {}};
+  text = unwrapped(text);
+  for (const auto& rule : k_rules) {
+    if (text.starts_with(rule.start)) return rule.meaning;
+  }
+  return {};
+}
+
+}  // namespace dlock

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// What an error answer of Redis means for us. Redis says it in the first word ("READONLY …"); a
+// script that failed inside wraps that word, and each version wraps it differently.
+#pragma once
+
+#include "base/result.hpp"
+
+#include <string_view>
+
+namespace dlock {
+
+struct ErrorReply {
+  Errc code = Errc::refused;  // denied, unavailable or refused
+  bool drop = false;          // the next try should look anew who serves this name
+  std::string_view hint;      // for people; empty if the server's words suffice
+};
+
+ErrorReply classify_error(std::string_view text);
+
+}  // namespace dlock

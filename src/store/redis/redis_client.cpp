@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+#include "store/redis/redis_client.hpp"
+
+#include "base/text.hpp"
+#include "store/redis/error_reply.hpp"
+#include "sys/poll_limit.hpp"
+
+#include <hiredis/hiredis.h>
+
+#include <array>
+#include <memory>
+
+namespace dlock {
+namespace {
+
+constexpr std::size_t k_buffer_bytes = std::size_t{16} << 10;
+constexpr std::size_t k_most_said = 200;
+constexpr int k_most_drains = 64;  // a flood of messages must not keep a waiter from its work
+
+struct FreeCommand {
+  void operator()(char* bytes) const { redisFreeCommand(bytes); }
+};
+
+void append_command(std::string& out, const Words& words) {
+  std::vector<const char*> pointers;
+  std::vector<std::size_t> lengths;
+  pointers.reserve(words.size());
+  lengths.reserve(words.size());
+  for (const auto word : words) {
+    pointers.push_back(word.data());
+    lengths.push_back(word.size());
+  }
+  char* raw = nullptr;
+  const auto count = static_cast<int>(words.size());
+  const auto size = redisFormatCommandArgv(&raw, count, pointers.data(), lengths.data());
+  DLOCK_ASSERT(size > 0);
+  const std::unique_ptr<char, FreeCommand> bytes(raw);
+  out.append(bytes.get(), static_cast<std::size_t>(size));
+}
+
+Words script_words(std::string_view verb,
+                   std::string_view script,
+                   std::string_view key_count,
+                   const Words& keys,
+                   const Words& args) {
+  Words words{verb, script, key_count};
+  words.insert(words.end(), keys.begin(), keys.end());
+  words.insert(words.end(), args.begin(), args.end());
+  return words;
+}
+
+bool is_message(const Reply& reply) {
+  return reply.size() >= 3 && reply[0].string() == "message";
+}
+
+}  // namespace
+
+RedisClient::RedisClient(RedisAddress address, const WakeUp* interrupt)
+    : address_(std::move(address)), interrupt_(interrupt) {}
+
+void RedisClient::disconnect() {
+  transport_.reset();
+  reader_ = ReplyReader();
+  subscribed_ = false;
+}
+
+Result<Answer> RedisClient::call(const Words& words, Time limit) {
+  auto answer = ask(words, limit);
+  if (answer && answer->reply.is_error()) return refusal(answer->reply.string());
+  return answer;
+}
+
+Result<Answer> RedisClient::run(const Script& script,
+                                const Words& keys,
+                                const Words& args,
+                                Time limit) {
+  const std::string count = std::to_string(keys.size());
+  auto answer = ask(script_words("EVALSHA", script.sha1, count, keys, args), limit);
+  if (answer && answer->reply.is_error() && answer->reply.string().starts_with("NOSCRIPT")) {
+    return call(script_words("EVAL", script.text, count, keys, args), limit);
+  }
+  if (answer && answer->reply.is_error()) return refusal(answer->reply.string());
+  return answer;
+}
+
+Result<void> RedisClient::subscribe(std::string_view channel, Time limit) {
+  if (subscribed_) disconnect();
+  const auto answer = call({"SUBSCRIBE", channel}, limit);
+  if (!answer) return answer.error();
+  if (answer->reply[0].string() != "subscribe") {
+    disconnect();
+    return Error{Errc::protocol, where() + " sent an answer that does not fit the question"};
+  }
+  subscribed_ = true;
+  return {};
+}
+
+Result<bool> RedisClient::await_message(Time until) {
+  const Time started = BootClock::now();
+  if (!subscribed_) return Error{Errc::unavailable, "there is no subscription at " + where()};
+  auto woken = take_messages(started, until);
+  for (int drains = 0; woken && drains < k_most_drains;) {
+    std::array<char, k_buffer_bytes> buffer;
+    // Once there is a message, only what has come already is taken.
+    const Time most = *woken ? started : until;
+    const auto n = transport_->receive(buffer.data(), buffer.size(), most);
+    // A connection that ends behind a message says so again next time.
+    if (!n && *woken) return true;
+    if (!n && n.error().code == Errc::timed_out) return false;
+    if (!n) return unanswered(n.error(), started, until);
+    const auto fed = reader_.feed({buffer.data(), *n});
+    if (!fed) return unanswered(fed.error(), started, until);
+    auto more = take_messages(started, until);
+    if (!more) return more;
+    *woken = *woken || *more;
+    if (*woken) ++drains;
+    if (!*woken && BootClock::now() >= until) return false;
+  }
+  return woken;
+}
+
+// Takes all complete answers out of the reader. True: there was a message among them.
+Result<bool> RedisClient::take_messages(Time started, Time limit) {
+  bool found = false;
+  for (;;) {
+    const auto reply = reader_.next();
+    if (!reply) return unanswered(reply.error(), started, limit);
+    if (!reply->has_value()) return found;
+    if ((*reply)->is_error()) {
+      const Error error = refusal((*reply)->string());
+      disconnect();
+      return error;
+    }
+    found = found || is_message(**reply);
+  }
+}
+
+Result<Answer> RedisClient::ask(const Words& words, Time limit) {
+  DLOCK_ASSERT(!subscribed_);
+  const Time started = BootClock::now();
+  // What was closed meanwhile is replaced; what sends unasked is out of step.
+  if (transport_ && (!reader_.empty() || !transport_->quiet())) disconnect();
+  const bool fresh = !transport_.has_value();
+  std::string bytes;
+  if (fresh) {
+    if (auto done = connect(limit); !done) return done.error();
+    bytes = greetings();
+  }
+  append_command(bytes, words);
+
+  const Time sent_at = BootClock::now();
+  if (const auto sent = transport_->send(bytes, limit); !sent) {
+    return unsent(sent.error(), started, limit);
+  }
+  if (fresh) {
+    if (auto greeted = read_greetings(started, limit); !greeted) return greeted.error();
+  }
+  auto reply = read_reply(started, limit);
+  if (!reply) return reply.error();
+  return Answer{std::move(*reply), sent_at};
+}
+
+Result<void> RedisClient::connect(Time limit) {
+  auto connected = Transport::connect(address_.endpoint, limit, interrupt_);
+  if (!connected) {
+    const Error& error = connected.error();
+    return Error{error.code, "cannot reach " + where() + ": " + error.text};
+  }
+  transport_ = std::move(*connected);
+  return {};
+}
+
+std::string RedisClient::greetings() const {
+  std::string bytes;
+  if (wants_auth()) {
+    Words words{"AUTH"};
+    if (!address_.user.empty()) words.emplace_back(address_.user);
+    words.emplace_back(address_.password.reveal());
+    append_command(bytes, words);
+  }
+  if (wants_select()) append_command(bytes, {"SELECT", std::to_string(address_.db)});
+  return bytes;
+}
+
+// A connection without its greetings is of no use: after a refusal it is dropped.
+Result<void> RedisClient::read_greetings(Time started, Time limit) {
+  if (wants_auth()) {
+    const auto reply = read_reply(started, limit);
+    if (!reply) return reply.error();
+    if (reply->is_error()) return refused_auth(reply->string());
+  }
+  if (wants_select()) {
+    const auto reply = read_reply(started, limit);
+    if (!reply) return reply.error();
+    if (reply->is_error()) {
+      Error error = refusal(reply->string());
+      error.text = "cannot select database " + std::to_string(address_.db) + ": " + error.text;
+      disconnect();
+      return error;
+    }
+  }
+  return {};
+}
+
+Result<Reply> RedisClient::read_reply(Time started, Time limit) {
+  for (;;) {
+    auto reply = reader_.next();
+    if (!reply) return unanswered(reply.error(), started, limit);
+    if (reply->has_value()) return std::move(**reply);
+    std::array<char, k_buffer_bytes> buffer;
+    const auto n = transport_->receive(buffer.data(), buffer.size(), limit);
+    if (!n) return unanswered(n.error(), started, limit);
+    const auto fed = reader_.feed({buffer.data(), *n});
+    if (!fed) return unanswered(fed.error(), started, limit);
+  }
+}
+
+// Drops the connection and says what happened to a question that may be on its way.
+Error RedisClient::unanswered(const Error& error, Time started, Time limit) {
+  disconnect();
+  const Errc code = error.code;
+  if (code == Errc::timed_out) return over_limit("no answer from " + where(), started, limit);
+  if (code == Errc::protocol) return {code, where() + " " + error.text};
+  if (code == Errc::cancelled) return {code, "stopped waiting for " + where()};
+  return {code, "lost the connection to " + where() + ": " + error.text};
+}
+
+// A server that is full says so and hangs up without listening: what it said is still there.
+Error RedisClient::unsent(const Error& error, Time started, Time limit) {
+  if (error.code == Errc::unavailable) {
+    const auto reply = read_reply(started, started);
+    if (reply && reply->is_error()) {
+      Error said = refusal(reply->string());
+      disconnect();
+      return said;
+    }
+  }
+  return unanswered(error, started, limit);
+}
+
+Error RedisClient::refusal(std::string_view text) {
+  const ErrorReply meaning = classify_error(text);
+  if (meaning.drop) disconnect();
+  std::string said = where() + " says: " + shortened(printable(text), k_most_said);
+  if (!meaning.hint.empty()) said += " (" + std::string(meaning.hint) + ")";
+  return {meaning.code, std::move(said)};
+}
+
+// A server that does not know AUTH repeats what it was sent.
+Error RedisClient::refused_auth(std::string_view text) {
+  std::string clean(text.substr(0, text.find(", with args")));
+  const std::string& password = address_.password.reveal();
+  for (auto at = clean.find(password); !password.empty() && at != std::string::npos;
+       at = clean.find(password, at + 3)) {
+    clean.replace(at, password.size(), "***");
+  }
+  Error error = refusal(clean);
+  if (error.code == Errc::refused) error.code = Errc::denied;
+  disconnect();
+  return error;
+}
+
+}  // namespace dlock

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// RedisClient: questions to one Redis server and their answers, one at a time. It connects when it
+// has to; AUTH, SELECT and the first question then travel in one write.
+//
+// It promises: a call ends at its limit, name lookup and connect included. After any error on the
+// way (also a limit or an interrupt) the connection is dropped, so a late answer never meets the
+// next question. It does not resend: whether a call that failed took place is for the caller to
+// find out; only a connection that the server closed while it was idle is replaced first.
+//
+// Error answers become Errc::denied (password, ACL), unavailable (not now) or refused (the rest).
+// Every text names the server and never a password.
+#pragma once
+
+#include "base/boot_clock.hpp"
+#include "base/result.hpp"
+#include "store/redis/redis_url.hpp"
+#include "store/redis/reply_reader.hpp"
+#include "sys/transport.hpp"
+#include "sys/wake_up.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlock {
+
+// A Lua script and the SHA1 of its text; see EmbedLua.cmake.
+struct Script {
+  std::string_view sha1;
+  std::string_view text;
+};
+
+using Words = std::vector<std::string_view>;
+
+struct Answer {
+  Reply reply;   // never an error itself; an array may contain some
+  Time sent_at;  // read before the first byte of the write that carried the question
+};
+
+class RedisClient {
+ public:
+  // `interrupt` may be null and must outlive us.
+  RedisClient(RedisAddress address, const WakeUp* interrupt);
+
+  Result<Answer> call(const Words& words, Time limit);
+
+  // By its SHA1; where the server does not know it, once more with its text and a new sent_at.
+  Result<Answer> run(const Script& script, const Words& keys, const Words& args, Time limit);
+
+  // From its return on no message is missed. The connection is then for messages only.
+  Result<void> subscribe(std::string_view channel, Time limit);
+
+  // True: something was published (all that had come is taken at once). False: `until` has passed.
+  // After an error the subscription is gone.
+  Result<bool> await_message(Time until);
+
+  bool connected() const { return transport_.has_value(); }
+  void disconnect();
+  const std::string& where() const { return address_.text; }
+
+ private:
+  Result<Answer> ask(const Words& words, Time limit);  // the reply may be an error
+  Result<void> connect(Time limit);
+  std::string greetings() const;
+  Result<void> read_greetings(Time started, Time limit);
+  Result<bool> take_messages(Time started, Time limit);
+  Result<Reply> read_reply(Time started, Time limit);
+  Error unanswered(const Error& error, Time started, Time limit);
+  Error unsent(const Error& error, Time started, Time limit);
+  Error refusal(std::string_view text);
+  Error refused_auth(std::string_view text);
+  bool wants_auth() const { return !address_.user.empty() || !address_.password.empty(); }
+  bool wants_select() const { return address_.db != 0; }
+
+  RedisAddress address_;
+  const WakeUp* interrupt_;
+  std::optional<Transport> transport_;
+  ReplyReader reader_;
+  bool subscribed_ = false;
+};
+
+}  // namespace dlock

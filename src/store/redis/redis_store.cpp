@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+#include "store/redis/redis_store.hpp"
+
+#include "base/text.hpp"
+#include "store/record_json.hpp"
+#include "store/redis/redis_url.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "scripts.gen.hpp"
+
+namespace dlock {
+
+namespace {
+
+constexpr std::size_t k_most_names = 100000;  // of one list
+
+// The names Redis knows a lock by. T is K in braces unless K has one (redisson.md 1.2): all keys of
+// a lock then share a cluster slot.
+struct Keys {
+  explicit Keys(std::string key)
+      : lock(std::move(key)),
+        tagged(lock.find('{') == std::string::npos ? '{' + lock + '}' : lock) {}
+  std::string lock;
+  std::string tagged;
+  std::string token = "redisson_lock_token:" + tagged;
+  std::string holds = "dlock:holds:" + tagged;
+  std::string revoked = "dlock:revoked:" + tagged;
+  std::string channel = "redisson_lock__channel:" + tagged;
+};
+
+bool is_side_key(std::string_view key) {
+  if (key.find('{') == std::string_view::npos) return false;
+  for (const std::string_view start : {"dlock:holds:",
+                                       "dlock:revoked:",
+                                       "dlock:line:",
+                                       "dlock:waiters:",
+                                       "redisson_lock_token:",
+                                       "redisson_unlock_latch:"}) {
+    if (key.starts_with(start)) return true;
+  }
+  return false;
+}
+
+// "{x}" and "x" would have the same side keys.
+bool is_only_a_tag(std::string_view key) {
+  return key.size() >= 2 && key.front() == '{' && key.back() == '}' &&
+         key.substr(1, key.size() - 2).find_first_of("{}") == std::string_view::npos;
+}
+
+std::string glob_escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (std::string_view("*?[]\\^").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+Error unexpected(const std::string& where) {
+  return {Errc::protocol, where + " answered a script with something else than it returns"};
+}
+
+// See holding.lua.
+Result<Holding> read_holding(ReplyView reply, const std::string& where) {
+  if (reply.size() != 7) return unexpected(where);
+  Holding holding;
+  holding.type = reply[0].string();
+  holding.kind = holding.type == "none"   ? Holding::Kind::free
+                 : holding.type == "hash" ? Holding::Kind::lock
+                                          : Holding::Kind::foreign;
+  const long long left_ms = reply[1].integer();
+  if (left_ms >= 0) holding.lease_left = std::chrono::milliseconds(left_ms);
+  holding.now_ms = reply[2].integer();
+  holding.owner_count = static_cast<std::uint64_t>(std::max(reply[3].integer(), 0LL));
+  for (std::size_t i = 0; i + 1 < reply[4].size(); i += 2) {
+    holding.owners.push_back(
+        {std::string(reply[4][i].string()), std::string(reply[4][i + 1].string())});
+  }
+  for (std::size_t i = 0; i + 1 < reply[5].size(); i += 2) {
+    auto record = parse_hold_record(std::string(reply[5][i].string()), reply[5][i + 1].string());
+    if (record) holding.holds.push_back(std::move(*record));
+  }
+  holding.revoked_by = reply[6].string();
+  return holding;
+}
+
+std::string describe(const Holding& holding) {
+  if (holding.kind == Holding::Kind::free) return "the lock is gone";
+  if (holding.kind == Holding::Kind::foreign)
+    return "a foreign lock (" + holding.type + ") stands there";
+  return holding.owners.empty() ? "another holds it"
+                                : printable(holding.owners.front().id) + " holds it";
+}
+
+HoldRecord record_of(const Hold& hold) {
+  return {.id = hold_id(hold.owner, hold.serial),
+          .who = hold.who,
+          .token = hold.token,
+          .since_ms = hold.since_ms,
+          .ttl = hold.ttl};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LockStore>> RedisStore::open(const StoreOptions& options) {
+  auto address = parse_redis_url(options.url);
+  if (!address) return address.error();
+  if (address->password.empty()) address->password = options.password;
+  return std::unique_ptr<LockStore>(new RedisStore(*address, options.prefix, options.interrupt));
+}
+
+Result<std::string> RedisStore::key_of(const LockName& name) const {
+  std::string key = prefix_ + name.text();
+  if (is_side_key(key)) {
+    return Error{Errc::bad_usage,
+                 "the lock name " + quoted(name.text()) + " would stand at " + quoted(key) +
+                     ", where dlock keeps notes on another lock"};
+  }
+  if (is_only_a_tag(key)) {
+    return Error{Errc::bad_usage,
+                 "the lock name " + quoted(name.text()) +
+                     " is nothing but a hash tag and would share its notes with " +
+                     quoted(key.substr(1, key.size() - 2))};
+  }
+  return key;
+}
+
+Result<AcquireReply> RedisStore::acquire(const Claim& claim, Time limit) {
+  auto key = key_of(claim.name);
+  if (!key) return key.error();
+  const Keys keys(std::move(*key));
+  const std::string ttl_ms = std::to_string(to_ms(claim.ttl));
+  const std::string record = holder_json(claim.who, claim.ttl).substr(1);
+  Words args{claim.owner, claim.serial, ttl_ms, record};
+  for (auto above = claim.ancestors.rbegin(); above != claim.ancestors.rend(); ++above) {
+    args.push_back(above->owner);
+    args.push_back(above->serial);
+  }
+  auto answer =
+      client_.run(lua::acquire, {keys.lock, keys.token, keys.holds, keys.revoked}, args, limit);
+  if (!answer) return answer.error();
+  const ReplyView reply = answer->reply.view();
+  const std::string_view verdict = reply[0].string();
+  if (verdict == "busy") {
+    auto holding = read_holding(reply[1], where());
+    if (!holding) return holding.error();
+    return AcquireReply(std::move(*holding));
+  }
+  const bool nested = verdict == "nested";
+  const OwnerId owner(reply[1].string());
+  const auto granted = parse_hold_record(hold_id(owner, claim.serial), reply[2].string());
+  if ((verdict != "granted" && !nested) || !granted) return unexpected(where());
+  return AcquireReply(Grant{.hold = {.name = claim.name,
+                                     .owner = owner,
+                                     .serial = claim.serial,
+                                     .token = granted->token,
+                                     .since_ms = granted->since_ms,
+                                     .ttl = claim.ttl,
+                                     .who = claim.who,
+                                     .nested = nested},
+                            .sent_at = answer->sent_at});
+}
+
+Result<RenewReply> RedisStore::renew(const Hold& hold, Time limit) {
+  auto key = key_of(hold.name);
+  if (!key) return key.error();
+  const Keys keys(std::move(*key));
+  const std::string ttl_ms = std::to_string(to_ms(hold.ttl));
+  const std::string record = hold_record_json(record_of(hold));
+  auto answer = client_.run(lua::renew,
+                            {keys.lock, keys.holds, keys.revoked},
+                            {hold.owner, hold.serial, ttl_ms, record},
+                            limit);
+  if (!answer) return answer.error();
+  const ReplyView reply = answer->reply.view();
+  const std::string_view verdict = reply[0].string();
+  if (verdict == "renewed") return RenewReply{RenewVerdict::renewed, answer->sent_at, ""};
+  if (verdict == "revoked") {
+    return RenewReply{RenewVerdict::revoked, answer->sent_at, std::string(reply[1].string())};
+  }
+  if (verdict != "lost") return unexpected(where());
+  auto holding = read_holding(reply[1], where());
+  if (!holding) return holding.error();
+  return RenewReply{RenewVerdict::lost, answer->sent_at, describe(*holding)};
+}
+
+Result<ReleaseVerdict> RedisStore::release(const Hold& hold, Time limit) {
+  auto key = key_of(hold.name);
+  if (!key) return key.error();
+  const Keys keys(std::move(*key));
+  auto answer = client_.run(lua::release,
+                            {keys.lock, keys.holds, keys.revoked},
+                            {hold.owner, hold.serial, keys.channel},
+                            limit);
+  if (!answer) return answer.error();
+  const std::string_view verdict = answer->reply[0].string();
+  if (verdict == "released") return ReleaseVerdict::released;
+  if (verdict == "still_held") return ReleaseVerdict::still_held;
+  if (verdict == "not_held") return ReleaseVerdict::not_held;
+  return unexpected(where());
+}
+
+Result<void> RedisStore::watch(const LockName& name, Time limit) {
+  auto key = key_of(name);
+  if (!key) return key.error();
+  return ears_.subscribe(Keys(std::move(*key)).channel, limit);
+}
+
+Result<HandOff> RedisStore::await_hand_off(Time until) {
+  auto message = ears_.await_message(until);
+  if (!message) return message.error();
+  return *message ? HandOff::woken : HandOff::timed_out;
+}
+
+Result<Holding> RedisStore::inspect(const LockName& name, Time limit) {
+  auto key = key_of(name);
+  if (!key) return key.error();
+  const Keys keys(std::move(*key));
+  auto answer = client_.run(lua::inspect, {keys.lock, keys.holds, keys.revoked}, {}, limit);
+  if (!answer) return answer.error();
+  return read_holding(answer->reply.view(), where());
+}
+
+Result<std::vector<std::string>> RedisStore::list(std::string_view glob, Time limit) {
+  const std::string pattern = glob_escaped(prefix_) + std::string(glob);
+  std::vector<std::string> names;
+  std::string cursor = "0";
+  do {
+    auto answer = client_.call({"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"}, limit);
+    if (!answer) return answer.error();
+    const ReplyView reply = answer->reply.view();
+    if (reply.size() != 2) return unexpected(where());
+    cursor = reply[0].string();
+    for (std::size_t i = 0; i < reply[1].size(); ++i) {
+      const std::string_view key = reply[1][i].string();
+      if (is_side_key(key) || key.size() <= prefix_.size()) continue;
+      names.emplace_back(key.substr(prefix_.size()));
+      if (names.size() > k_most_names) {
+        return Error{Errc::refused,
+                     where() + " has more than " + std::to_string(k_most_names) +
+                         " keys that match; give a narrower pattern"};
+      }
+    }
+  } while (cursor != "0");
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());  // SCAN may tell one twice
+  return names;
+}
+
+Result<RevokeReply> RedisStore::revoke(const LockName& name, const RevokeOrder& order, Time limit) {
+  auto key = key_of(name);
+  if (!key) return key.error();
+  const Keys keys(std::move(*key));
+  const std::string token = order.if_token ? std::to_string(*order.if_token) : "";
+  auto answer = client_.run(
+      lua::revoke,
+      {keys.lock, keys.holds, keys.revoked},
+      {order.by, order.now ? "1" : "0", order.if_owner.value_or(""), token, keys.channel},
+      limit);
+  if (!answer) return answer.error();
+  const ReplyView reply = answer->reply.view();
+  auto before = read_holding(reply[1], where());
+  if (!before) return before.error();
+  constexpr std::array<std::pair<std::string_view, RevokeVerdict>, 5> k_verdicts{{
+      {"revoked", RevokeVerdict::revoked},
+      {"deleted", RevokeVerdict::deleted},
+      {"nothing", RevokeVerdict::nothing},
+      {"not_dlock", RevokeVerdict::not_dlock},
+      {"other_holder", RevokeVerdict::other_holder},
+  }};
+  for (const auto& [word, verdict] : k_verdicts) {
+    if (reply[0].string() == word) return RevokeReply{verdict, std::move(*before)};
+  }
+  return unexpected(where());
+}
+
+}  // namespace dlock

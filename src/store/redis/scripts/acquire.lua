@@ -1,0 +1,85 @@
+-- acquire: takes a free lock, repeats a grant whose answer was lost, or joins an ancestor's hold.
+--
+-- KEYS  1 lock   2 token   3 holds   4 revoked
+-- ARGV  1 owner  2 serial  3 ttl in ms  4 record without its first brace
+--       5, 6 ... owner and serial of the ancestors' holds, the nearest first
+-- Returns {'granted', owner, record}           a new hold, or the same one again
+--         {'nested', owner, record}            a hold beside the ancestor's
+--         {'busy', {holding}}                  see holding.lua; nothing was changed
+--
+-- Atomic, because between looking and taking another could take. Idempotent by serial: a second run
+-- finds the hold, counts nothing and sets the TTL again. All that can fail is read before the first
+-- write, so an error leaves nothing behind.
+-- include: holding.lua
+local lock, token_key, holds, revoked = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local owner, serial, ttl = ARGV[1], ARGV[2], tonumber(ARGV[3])
+
+local function extend(key)  -- never shortens; a key that lost its TTL gets one
+  if redis.call('PTTL', key) < ttl then redis.call('PEXPIRE', key, ttl) end
+end
+
+local function record(token)
+  local time = redis.call('TIME')
+  local since = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+  return '{"token":' .. token .. ',"since_ms":' .. since .. ',' .. ARGV[4]
+end
+
+local function next_token()
+  local stored = redis.call('GET', token_key)
+  local last = tonumber(stored or '0')
+  if not last or last < 0 or last >= 9007199254740991 then
+    return nil, redis.error_reply('ERR the fencing token at ' .. token_key .. ' is not a number to count on')
+  end
+  local time = redis.call('TIME')
+  local token = string.format('%.0f', math.max(last + 1, time[1] * 1000000 + time[2]))
+  if stored and redis.call('PTTL', token_key) == -1 then
+    redis.call('SET', token_key, token)  -- Java's RFencedLock made it, without a TTL: leave it so
+  else
+    redis.call('SET', token_key, token, 'PX', 86400000)
+  end
+  return token
+end
+
+local kind = redis.call('TYPE', lock)['ok']
+if kind == 'none' then
+  local token, bad = next_token()
+  if bad then return bad end
+  local mine = record(token)
+  redis.call('DEL', holds, revoked)  -- what a dead lease left
+  redis.call('HSET', lock, owner, 1)
+  redis.call('PEXPIRE', lock, ttl)
+  redis.call('HSET', holds, owner .. '#' .. serial, mine)
+  redis.call('PEXPIRE', holds, ttl)
+  return {'granted', owner, mine}
+end
+
+if kind == 'hash' and redis.call('TYPE', holds)['ok'] == 'hash' then
+  local refused = redis.call('TYPE', revoked)['ok'] == 'hash' and redis.call('HGET', revoked, 'owner')
+  local function usable(whose) return whose ~= refused and redis.call('HEXISTS', lock, whose) == 1 end
+
+  local again = {owner}
+  for i = 5, #ARGV, 2 do again[#again + 1] = ARGV[i] end
+  for i, whose in ipairs(again) do
+    local mine = usable(whose) and redis.call('HGET', holds, whose .. '#' .. serial)
+    if mine then
+      extend(lock)
+      extend(holds)
+      return {i == 1 and 'granted' or 'nested', whose, mine}
+    end
+  end
+
+  for i = 5, #ARGV, 2 do
+    local above = usable(ARGV[i]) and redis.call('HGET', holds, ARGV[i] .. '#' .. ARGV[i + 1])
+    local token = above and above:match('^{"token":(%d+)')
+    if token then
+      local mine = record(token)
+      redis.call('HINCRBY', lock, ARGV[i], 1)
+      redis.call('HSET', holds, ARGV[i] .. '#' .. serial, mine)
+      extend(lock)
+      extend(holds)
+      return {'nested', ARGV[i], mine}
+    end
+  end
+end
+
+return {'busy', holding(lock, holds, revoked)}

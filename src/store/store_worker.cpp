@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "store/store_worker.hpp"
+
+#include <system_error>
+#include <utility>
+
+namespace dlock {
+
+Result<void> StoreWorker::start() {
+  if (!answered_.ok()) return Error{Errc::system, "cannot make an eventfd: too many open files"};
+  try {
+    thread_ = std::thread([this] { work(); });
+  } catch (const std::system_error& error) {
+    return Error{Errc::system, std::string("cannot start a thread: ") + error.code().message()};
+  }
+  return {};
+}
+
+StoreWorker::~StoreWorker() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    interrupt_.raise();
+  }
+  asked_.notify_one();
+  thread_.join();
+}
+
+void StoreWorker::ask(const action::Ask& what) {
+  {
+    const std::lock_guard lock(mutex_);
+    asks_.push_back(what);
+  }
+  asked_.notify_one();
+}
+
+void StoreWorker::cancel() {
+  const std::lock_guard lock(mutex_);
+  if (!asks_.empty()) interrupt_.raise();
+}
+
+std::optional<StoreAnswer> StoreWorker::next_answer() {
+  answered_.clear();
+  const std::lock_guard lock(mutex_);
+  if (answers_.empty()) return {};
+  std::optional<StoreAnswer> answer(std::move(answers_.front()));
+  answers_.pop_front();
+  if (!answers_.empty()) answered_.raise();
+  return answer;
+}
+
+void StoreWorker::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    asked_.wait(lock, [this] { return stopping_ || !asks_.empty(); });
+    if (stopping_) return;
+    const action::Ask what = asks_.front();
+    lock.unlock();
+    StoreAnswer answer = carry_out(what);
+    lock.lock();
+    // An ask stays in front until it is answered, so a cancel() always has something to end, and
+    // never ends the next one.
+    asks_.pop_front();
+    if (!stopping_) interrupt_.clear();
+    answers_.push_back(std::move(answer));
+    answered_.raise();
+  }
+}
+
+StoreAnswer StoreWorker::carry_out(const action::Ask& what) {
+  using What = action::Ask::What;
+  switch (what.what) {
+    case What::acquire: {
+      auto answer = store_->acquire(claim_, what.limit);
+      if (answer && std::holds_alternative<Grant>(*answer)) hold_ = std::get<Grant>(*answer).hold;
+      return event::Acquired{std::move(answer)};
+    }
+    case What::watch:
+      return event::Watched{store_->watch(claim_.name, what.limit)};
+    case What::await_hand_off:
+      return event::HandedOff{store_->await_hand_off(what.limit)};
+    case What::renew:
+      DLOCK_ASSERT(hold_);
+      return event::Renewed{store_->renew(*hold_, what.limit)};
+    case What::release:
+      DLOCK_ASSERT(hold_);
+      return event::Released{store_->release(*hold_, what.limit)};
+    case What::undo: {
+      auto undone = undo(*store_, claim_, what.limit);
+      if (!undone) return event::Released{undone.error()};
+      return event::Released{ReleaseVerdict::released};
+    }
+  }
+  DLOCK_ASSERT(false);
+}
+
+}  // namespace dlock

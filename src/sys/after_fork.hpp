@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Everything that runs between fork(2) and exec(2), and nothing else. Only async-signal-safe calls:
+// another thread may have held any lock when we forked (signal-safety(7)).
+#pragma once
+
+#include "sys/signals.hpp"
+
+#include <sys/types.h>
+
+namespace dlock {
+
+struct AfterFork {
+  char* const* words = nullptr;        // null-terminated
+  char* const* environment = nullptr;  // null-terminated
+  const Signals* signals = nullptr;
+  pid_t parent = 0;
+  int terminal = -1;    // hand this terminal to the new group; -1: do not
+  int error_pipe = -1;  // an int errno is written here if exec fails
+};
+
+// Own process group, terminal, death with the parent, signals, exec by PATH. Does not return.
+[[noreturn]] void become_child(const AfterFork& order);
+
+}  // namespace dlock

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// DeadlineTimer: a timerfd(2) on CLOCK_BOOTTIME. Its descriptor becomes readable when the time has
+// come, also when the time came while the machine slept; a timeout given to poll(2) would not count
+// that.
+#pragma once
+
+#include "base/boot_clock.hpp"
+#include "sys/unique_fd.hpp"
+
+#include <sys/timerfd.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace dlock {
+
+class DeadlineTimer {
+ public:
+  DeadlineTimer() : fd_(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)) {}
+
+  bool ok() const { return static_cast<bool>(fd_); }
+  int fd() const { return fd_.get(); }
+
+  // Nothing: never. A time that has passed: at once.
+  void set(std::optional<Time> deadline) {
+    if (deadline == set_) return;
+    set_ = deadline;
+    itimerspec spec{};
+    if (deadline) {
+      // Zero would mean "never".
+      const auto since_boot = std::max<Duration>(deadline->time_since_epoch(), Duration(1));
+      const auto whole = std::chrono::floor<std::chrono::seconds>(since_boot);
+      spec.it_value.tv_sec = whole.count();
+      spec.it_value.tv_nsec = (since_boot - whole).count();
+    }
+    ::timerfd_settime(fd_.get(), TFD_TIMER_ABSTIME, &spec, nullptr);
+  }
+
+ private:
+  UniqueFd fd_;
+  std::optional<Time> set_;
+};
+
+}  // namespace dlock

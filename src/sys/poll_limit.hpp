@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// A BootClock limit as poll(2) wants it, and as an error text tells it. poll counts on a clock that
+// stands still while the machine sleeps, so whoever polls reads BootClock again afterwards.
+#pragma once
+
+#include "base/boot_clock.hpp"
+#include "base/duration.hpp"
+#include "base/result.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+namespace dlock {
+
+// Whole milliseconds, rounded up so that a poll that ends has reached the limit; 0 if it has
+// passed.
+inline int poll_ms(Time limit, Time now) {
+  if (limit <= now) return 0;
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(limit - now);
+  return static_cast<int>(std::min(ms, std::chrono::milliseconds(std::chrono::hours(24))).count());
+}
+
+// The reason part: `what` is "no answer" or the like.
+inline Error over_limit(const std::string& what, Time started, Time limit) {
+  if (limit <= started) return {Errc::timed_out, what + ": no time left"};
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(limit - started);
+  return {Errc::timed_out, what + " within " + format_duration(ms)};
+}
+
+}  // namespace dlock

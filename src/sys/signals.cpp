@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "sys/signals.hpp"
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace dlock {
+
+namespace {
+
+// Raised by our own faults: blocking them would hide or hang a crash.
+constexpr std::array k_crash_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+
+void set_default(int number) {
+  struct sigaction plain {};
+  plain.sa_handler = SIG_DFL;
+  ::sigaction(number, &plain, nullptr);
+}
+
+}  // namespace
+
+Result<Signals> Signals::take_over() {
+  sigset_t ours;
+  ::sigfillset(&ours);
+  for (const int number : k_crash_signals)
+    ::sigdelset(&ours, number);
+
+  Signals signals;
+  for (int number = 1; number < NSIG; ++number) {
+    struct sigaction now {};
+    if (::sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_IGN) continue;
+    if (number == SIGCHLD) {
+      // Left ignored, the kernel would reap the child and throw its status away (waitid(2)).
+      signals.callers_ignored_chld_ = true;
+      set_default(SIGCHLD);
+    } else {
+      ::sigdelset(&ours, number);
+    }
+  }
+  if (::pthread_sigmask(SIG_BLOCK, &ours, &signals.callers_mask_) != 0) {
+    return Error{Errc::system, std::string("cannot block signals: ") + std::strerror(errno)};
+  }
+  signals.fd_.reset(::signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals.fd_) {
+    return Error{Errc::system, std::string("cannot read signals: ") + std::strerror(errno)};
+  }
+  return signals;
+}
+
+std::optional<int> Signals::next() const {
+  signalfd_siginfo info{};
+  const ssize_t n = ::read(fd_.get(), &info, sizeof info);
+  if (n != static_cast<ssize_t>(sizeof info)) return {};
+  return static_cast<int>(info.ssi_signo);
+}
+
+void Signals::give_back() const {
+  if (callers_ignored_chld_) {
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(SIGCHLD, &ignore, nullptr);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &callers_mask_, nullptr);
+}
+
+void Signals::stop_here() const {
+  // To the whole group, as the terminal would have done: the rest of a pipeline stops with us.
+  ::kill(0, SIGTSTP);
+  sigset_t stop;
+  ::sigemptyset(&stop);
+  ::sigaddset(&stop, SIGTSTP);
+  ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);  // stops here, and goes on from here
+  ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+}
+
+void Signals::die_by(int number) const {
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  ::prctl(PR_SET_DUMPABLE, 0);
+  set_default(number);
+  sigset_t only;
+  ::sigemptyset(&only);
+  ::sigaddset(&only, number);
+  ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  ::raise(number);
+}
+
+bool Signals::ends_by_default(int number) {
+  switch (number) {
+    case SIGCHLD:
+    case SIGCONT:
+    case SIGURG:
+    case SIGWINCH:
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU:
+    case SIGPIPE:  // comes from our own writes to a closed stderr
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace dlock

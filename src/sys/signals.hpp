@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Signals: all of them blocked and read as data from a signalfd(2), except the ones that mean that
+// we crashed and the ones our caller ignores (nohup). The child gets mask and dispositions back as
+// the caller had them. Nothing runs in a signal handler.
+#pragma once
+
+#include "base/result.hpp"
+#include "sys/unique_fd.hpp"
+
+#include <csignal>
+#include <optional>
+
+namespace dlock {
+
+class Signals {
+ public:
+  // Before the first thread: threads inherit the mask.
+  static Result<Signals> take_over();
+
+  int fd() const { return fd_.get(); }
+  // The next one that came; nothing if none did.
+  std::optional<int> next() const;
+
+  // Between fork and exec: as the caller had it. Async-signal-safe.
+  void give_back() const;
+  // Stops this process as SIGTSTP does by default (not at all in an orphaned process group) and
+  // returns when it was continued.
+  void stop_here() const;
+  // Dies by `number`, without a core dump; returns if that signal does not kill us (pid 1,
+  // ignored).
+  void die_by(int number) const;
+
+  // Would `number`, left alone, end a process that is not running a command yet?
+  static bool ends_by_default(int number);
+
+ private:
+  Signals() = default;
+  UniqueFd fd_;
+  sigset_t callers_mask_{};
+  bool callers_ignored_chld_ = false;
+};
+
+}  // namespace dlock

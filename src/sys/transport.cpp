@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+#include "sys/transport.hpp"
+
+#include "sys/poll_limit.hpp"
+#include "sys/resolver.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <system_error>
+#include <vector>
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+// "connection refused": errno's text in our lower case.
+std::string reason(int error) {
+  std::string text = std::generic_category().message(error);
+  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] + 32);
+  return text;
+}
+
+Error from_errno(int error) {
+  if (error == EPIPE) return {Errc::unavailable, "closed the connection"};
+  const bool ours = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+  return {ours ? Errc::system : Errc::unavailable, reason(error)};
+}
+
+enum class Wake { ready, interrupted, limit, broken };
+
+// Until `fd` (or nothing, for -1) is ready. Being ready wins over an interrupt and over the limit.
+Wake wait_for(int fd, short events, const WakeUp* interrupt, Time limit) {
+  for (;;) {
+    std::array<pollfd, 2> polled{
+        {{fd, events, 0}, {interrupt != nullptr ? interrupt->fd() : -1, POLLIN, 0}}};
+    const int n = ::poll(polled.data(), polled.size(), poll_ms(limit, BootClock::now()));
+    if (n < 0 && errno != EINTR) return Wake::broken;
+    if (n > 0 && polled[0].revents != 0) return Wake::ready;
+    if (n > 0 && polled[1].revents != 0) return Wake::interrupted;
+    if (BootClock::now() >= limit) return Wake::limit;
+  }
+}
+
+Error not_ready(Wake wake, Time started, Time limit) {
+  switch (wake) {
+    case Wake::ready:
+      break;
+    case Wake::interrupted:
+      return {Errc::cancelled, "interrupted"};
+    case Wake::limit:
+      return over_limit("no answer", started, limit);
+    case Wake::broken:
+      return {Errc::system, "cannot wait for a socket: " + reason(errno)};
+  }
+  DLOCK_ASSERT(wake != Wake::ready);
+  return {};
+}
+
+Result<UniqueFd> open_socket(int family) {
+  UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) return from_errno(errno);
+  return fd;
+}
+
+Result<UniqueFd> connect_tcp(const SocketAddress& address, const WakeUp* interrupt, Time limit) {
+  const Time started = BootClock::now();
+  auto fd = open_socket(address.family());
+  if (!fd) return fd;
+  const int on = 1;
+  // A question must not wait for the acknowledgement of the last one. Without it all still works.
+  ::setsockopt(fd->get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (::connect(fd->get(), address.get(), address.length) == 0) return fd;
+  if (errno != EINPROGRESS && errno != EINTR) return from_errno(errno);
+  const Wake wake = wait_for(fd->get(), POLLOUT, interrupt, limit);
+  if (wake != Wake::ready) return not_ready(wake, started, limit);
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (::getsockopt(fd->get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
+  if (error != 0) return from_errno(error);
+  return fd;
+}
+
+Result<UniqueFd> connect_unix(const std::string& path, const WakeUp* interrupt, Time limit) {
+  const Time started = BootClock::now();
+  sockaddr_un address{};
+  if (path.size() >= sizeof address.sun_path) {
+    return Error{Errc::bad_config, "the path of a socket has at most 107 bytes"};
+  }
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  auto fd = open_socket(AF_UNIX);
+  if (!fd) return fd;
+  for (;;) {
+    if (::connect(fd->get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+      return fd;
+    }
+    if (errno == EINTR) continue;
+    if (errno == EACCES || errno == EPERM) return Error{Errc::denied, reason(errno)};
+    if (errno != EAGAIN) return from_errno(errno);
+    // The server's queue is full, and a unix socket cannot be polled for room in it.
+    const Wake wake = wait_for(-1, 0, interrupt, std::min(limit, BootClock::now() + 5ms));
+    if (wake == Wake::limit && BootClock::now() < limit) continue;
+    return not_ready(wake, started, limit);
+  }
+}
+
+std::string printed(const SocketAddress& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* bytes = nullptr;
+  if (address.family() == AF_INET) {
+    bytes = &reinterpret_cast<const sockaddr_in*>(&address.storage)->sin_addr;
+  } else {
+    bytes = &reinterpret_cast<const sockaddr_in6*>(&address.storage)->sin6_addr;
+  }
+  return ::inet_ntop(address.family(), bytes, text.data(), text.size()) != nullptr ? text.data()
+                                                                                   : "?";
+}
+
+// One error for all addresses. It is a time-out only if none of them answered at all.
+Error combined(const std::vector<SocketAddress>& addresses, const std::vector<Error>& errors) {
+  bool alike = true;
+  Error all{Errc::timed_out, ""};
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    if (errors[i].text != errors[0].text) alike = false;
+    if (errors[i].code != Errc::timed_out) all.code = errors[i].code;
+    all.text += (i > 0 ? "; " : "") + printed(addresses[i]) + ": " + errors[i].text;
+  }
+  if (alike) all.text = errors[0].text;
+  return all;
+}
+
+Result<UniqueFd> connect_host(const Endpoint& to, const WakeUp* interrupt, Time limit) {
+  const auto addresses = resolve(to.host, to.port, limit, interrupt);
+  if (!addresses) return addresses.error();
+  std::vector<Error> errors;
+  for (std::size_t i = 0; i < addresses->size(); ++i) {
+    const Time now = BootClock::now();
+    const auto left = static_cast<Duration::rep>(addresses->size() - i);
+    const Time share = now + (limit - now) / left;
+    auto fd = connect_tcp((*addresses)[i], interrupt, share);
+    if (fd) return fd;
+    const Errc code = fd.error().code;
+    if (code == Errc::cancelled || code == Errc::system) return fd;
+    errors.push_back(fd.error());
+  }
+  return combined(*addresses, errors);
+}
+
+}  // namespace
+
+Result<Transport> Transport::connect(const Endpoint& endpoint,
+                                     Time limit,
+                                     const WakeUp* interrupt) {
+  auto fd = endpoint.socket_path.empty() ? connect_host(endpoint, interrupt, limit)
+                                         : connect_unix(endpoint.socket_path, interrupt, limit);
+  if (!fd) return fd.error();
+  return Transport(std::move(*fd), interrupt);
+}
+
+Result<void> Transport::send(std::string_view bytes, Time limit) {
+  const Time started = BootClock::now();
+  while (!bytes.empty()) {
+    const ssize_t n = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (n >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return from_errno(errno);
+    const Wake wake = wait_for(fd_.get(), POLLOUT, interrupt_, limit);
+    if (wake != Wake::ready) return not_ready(wake, started, limit);
+  }
+  return {};
+}
+
+Result<std::size_t> Transport::receive(char* buffer, std::size_t size, Time limit) {
+  DLOCK_ASSERT(size > 0);
+  const Time started = BootClock::now();
+  for (;;) {
+    // Polled first: nearly always the answer is still on its way.
+    const Wake wake = wait_for(fd_.get(), POLLIN, interrupt_, limit);
+    if (wake != Wake::ready) return not_ready(wake, started, limit);
+    const ssize_t n = ::recv(fd_.get(), buffer, size, 0);
+    if (n > 0) return static_cast<std::size_t>(n);
+    if (n == 0) return Error{Errc::unavailable, "closed the connection"};
+    if (errno != EINTR && errno != EAGAIN) return from_errno(errno);
+  }
+}
+
+bool Transport::quiet() const {
+  char byte = 0;
+  const ssize_t n = ::recv(fd_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return n < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+}  // namespace dlock

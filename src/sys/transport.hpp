@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// Transport: one connected stream socket (TCP or unix). Every call has a limit on the BootClock and
+// ends early with Errc::cancelled when the interrupt is raised by another thread. Bytes that are
+// already there are taken even then: an answer is worth more than a quick end.
+//
+// Errors carry only the reason ("connection refused", "no answer within 300ms"); the caller says
+// what could not be reached. After an error the connection is of no use: drop it. The limit is read
+// again after every wake-up, but a sleeping machine does not wake up for it.
+#pragma once
+
+#include "base/boot_clock.hpp"
+#include "base/result.hpp"
+#include "sys/unique_fd.hpp"
+#include "sys/wake_up.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace dlock {
+
+struct Endpoint {
+  std::string host;         // a name or a numeric address, IPv6 without brackets
+  std::uint16_t port = 0;   // of the host
+  std::string socket_path;  // if set: a unix socket, host and port mean nothing
+};
+
+class Transport {
+ public:
+  // Tries each address of the host in turn; what is left of the time is shared evenly, so that a
+  // dead first address does not take it all. `interrupt` may be null and must outlive us.
+  static Result<Transport> connect(const Endpoint& endpoint, Time limit, const WakeUp* interrupt);
+
+  // All of `bytes`.
+  Result<void> send(std::string_view bytes, Time limit);
+
+  // At least one byte. The end of the stream is Errc::unavailable "closed the connection". With a
+  // limit that has passed it only takes what is there.
+  Result<std::size_t> receive(char* buffer, std::size_t size, Time limit);
+
+  // The peer has neither closed nor sent anything: a kept connection may carry a new question.
+  bool quiet() const;
+
+ private:
+  Transport(UniqueFd fd, const WakeUp* interrupt) : fd_(std::move(fd)), interrupt_(interrupt) {}
+
+  UniqueFd fd_;
+  const WakeUp* interrupt_ = nullptr;
+};
+
+}  // namespace dlock
