@@ -76,7 +76,8 @@ int start_library() {
   return status;
 }
 
-Error cannot_find(const std::string& host, const std::string& why) {
+Error cannot_find(const std::string& host, std::string why) {
+  if (!why.empty() && why[0] >= 'A' && why[0] <= 'Z') why[0] = static_cast<char>(why[0] + 32);
   return {Errc::unavailable, "cannot find host " + quoted(host) + ": " + why};
 }
 

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+# Shared by the bats suites. Each file has its own redis-server on a unix socket in its own folder;
+# nothing outside BATS_FILE_TMPDIR is touched, and only processes started here are ended, by pid.
+# shellcheck shell=bash
+
+bats_require_minimum_version 1.5.0
+
+PROJECT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+export PROJECT
+DLOCK=${DLOCK:-$PROJECT/build/dev/dlock}
+export DLOCK
+HELPERS=$PROJECT/tests/helpers
+export HELPERS
+
+# The settings of whoever runs the tests must not reach them.
+clean_environment() {
+  local name
+  for name in $(compgen -e | grep -E '^(DLOCK_|REDIS)' | grep -vx DLOCK); do unset "$name"; done
+  unset CI_JOB_URL BUILDKITE_BUILD_URL CIRCLE_BUILD_URL BUILD_URL GITHUB_RUN_ID
+  export HOME=$BATS_FILE_TMPDIR XDG_CONFIG_HOME=$BATS_FILE_TMPDIR/no-config
+}
+
+# start_redis [OPTION…]: a fresh server; sets REDIS_SOCKET, REDIS_PID and DLOCK_URL.
+start_redis() {
+  clean_environment
+  export REDIS_SOCKET=$BATS_FILE_TMPDIR/redis.sock
+  redis-server --port 0 --unixsocket "$REDIS_SOCKET" --save '' --appendonly no \
+    --dir "$BATS_FILE_TMPDIR" "$@" >"$BATS_FILE_TMPDIR/redis.log" 2>&1 3>&- &
+  export REDIS_PID=$!
+  export DLOCK_URL=redis+unix://$REDIS_SOCKET
+  eventually 10s redis_answers
+}
+
+redis_answers() { [ "$(redis-cli -s "$REDIS_SOCKET" ping 2>&1)" != "" ] && redis-cli -s "$REDIS_SOCKET" ping >/dev/null 2>&1; }
+
+stop_redis() {
+  [ -n "${REDIS_PID:-}" ] || return 0
+  kill -CONT "$REDIS_PID" 2>/dev/null || true
+  kill -KILL "$REDIS_PID" 2>/dev/null || true
+  wait "$REDIS_PID" 2>/dev/null || true
+}
+
+# r COMMAND…: redis-cli on our server.
+r() { redis-cli -s "$REDIS_SOCKET" "$@"; }
+
+# eventually SECONDSs COMMAND…: repeats COMMAND until it succeeds; fails after the time.
+eventually() {
+  local end=$((SECONDS + ${1%s} + 1))
+  shift
+  until "$@"; do
+    [ "$SECONDS" -lt "$end" ] || return 1
+    sleep 0.02
+  done
+}
+
+# Is the process there, and not a zombie?
+alive() { [ -r "/proc/$1/stat" ] && [ "$(sed 's/.*) \(.\).*/\1/' "/proc/$1/stat" 2>/dev/null)" != Z ]; }
+gone() { ! alive "$1"; }
+
+# The key of a lock name under the default prefix.
+key_exists() { [ "$(r exists "dlock:$1")" = 1 ]; }
+key_gone() { [ "$(r exists "dlock:$1")" = 0 ]; }
+
+file_has() { [ -s "$1" ] && { [ $# -lt 2 ] || grep -qF -- "$2" "$1"; }; }
+
+# No key of a lock may be left; fencing tokens stay for a day by design.
+assert_no_keys() {
+  local left
+  left=$(r keys '*' | grep -v '^redisson_lock_token:' || true)
+  [ -z "$left" ] || { echo "keys left: $left"; return 1; }
+}
