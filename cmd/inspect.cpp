@@ -10,6 +10,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -17,7 +18,7 @@ namespace dlock {
 
 namespace {
 
-using Holdings = std::vector<std::pair<std::string, Holding>>;
+using Holdings = std::vector<NamedHolding>;
 
 // All of it, or an error: a table that was cut short by a full disk must not look whole.
 Result<void> write_out(std::string_view text) {
@@ -80,7 +81,8 @@ Result<Holdings> look_at(LockStore& store,
     if (!holding)
       return Error{holding.error().code,
                    "cannot inspect " + quoted(text) + ": " + holding.error().text};
-    holdings.emplace_back(text, std::move(*holding));
+    auto key = store.key_of(*name);  // inspect would have refused one that has none
+    holdings.push_back({text, key ? *key : text, std::move(*holding)});
   }
   return holdings;
 }
@@ -98,15 +100,14 @@ ExitStatus inspect_command(const CommandLine& line, const Settings& settings) {
   auto holdings = look_at(**store, line.names, settings);
   if (!holdings) return report(holdings.error(), settings);
   if (settings.quiet) {
-    for (const auto& [name, holding] : *holdings) {
-      if (holding.kind == Holding::Kind::free) return ExitStatus::no;
-    }
-    return ExitStatus::ok;
+    const bool any_free = std::any_of(holdings->begin(), holdings->end(), [](const auto& one) {
+      return one.holding.kind == Holding::Kind::free;
+    });
+    return any_free ? ExitStatus::no : ExitStatus::ok;
   }
   if (line.json) return print(settings, holdings_json(*holdings));
   std::string text;
-  for (const auto& [name, holding] : *holdings)
-    text += in_full(name, holding);
+  for (const NamedHolding& one : *holdings) text += in_full(one.name, one.holding);
   return print(settings, text);
 }
 
@@ -121,11 +122,10 @@ ExitStatus list_command(const CommandLine& line, const Settings& settings) {
   std::erase_if(*names, [](const std::string& name) { return !LockName::parse(name); });
   auto holdings = look_at(**store, *names, settings);
   if (!holdings) return report(holdings.error(), settings);
-  std::erase_if(*holdings, [](const auto& one) { return one.second.kind == Holding::Kind::free; });
+  std::erase_if(*holdings, [](const auto& one) { return one.holding.kind == Holding::Kind::free; });
   if (line.json) return print(settings, holdings_json(*holdings));
   std::string text;
-  for (const auto& [name, holding] : *holdings)
-    text += one_line(name, holding);
+  for (const NamedHolding& one : *holdings) text += one_line(one.name, one.holding);
   return print(settings, text);
 }
 

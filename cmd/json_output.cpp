@@ -36,8 +36,9 @@ const char* state_of(const Holding& holding) {
   return "free";
 }
 
-Json holding_json(const std::string& name, const Holding& holding) {
-  Json json = {{"name", name}, {"state", state_of(holding)}};
+Json holding_json(const NamedHolding& named) {
+  const Holding& holding = named.holding;
+  Json json = {{"name", named.name}, {"key", named.key}, {"state", state_of(holding)}};
   if (holding.kind == Holding::Kind::free) return json;
   json["type"] = holding.type;
   json["owners"] = Json::array();
@@ -62,10 +63,9 @@ Json holding_json(const std::string& name, const Holding& holding) {
 
 }  // namespace
 
-std::string holdings_json(const std::vector<std::pair<std::string, Holding>>& holdings) {
+std::string holdings_json(const std::vector<NamedHolding>& holdings) {
   Json json = {{"schema", 1}, {"locks", Json::array()}};
-  for (const auto& [name, holding] : holdings)
-    json["locks"].push_back(holding_json(name, holding));
+  for (const NamedHolding& one : holdings) json["locks"].push_back(holding_json(one));
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

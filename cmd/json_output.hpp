@@ -5,11 +5,17 @@
 #include "core/lock_store.hpp"
 
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace dlock {
 
-std::string holdings_json(const std::vector<std::pair<std::string, Holding>>& holdings);
+// A name, the key it has in the store, and how it stands there.
+struct NamedHolding {
+  std::string name;
+  std::string key;
+  Holding holding;
+};
+
+std::string holdings_json(const std::vector<NamedHolding>& holdings);
 
 }  // namespace dlock

@@ -139,9 +139,6 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
   StoreWorker worker(std::move(*store),
                      make_claim(*name, *key, who_we_are(line, settings), settings.ttl),
                      interrupt);
-  auto started = worker.start();
-  if (!started) end(report(started.error(), settings));
-
   const bool in_place = ::isatty(STDERR_FILENO) == 1 && !settings.log_json;
   Voice voice(quoted(name->text()), in_place);
   const std::vector<std::string> words = child_words(line);

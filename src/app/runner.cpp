@@ -37,6 +37,9 @@ Result<Outcome> Runner::run() {
   if (!timer_.ok()) return Error{Errc::system, "cannot make a timer: too many open files"};
   now_ = BootClock::now();
   carry_out(session_.start(now_));
+  // Started with its first task already in hand: that saves a wake-up.
+  auto started = worker_.start();
+  if (!started) return started.error();
   while (!outcome_)
     turn();
   return *outcome_;

@@ -26,9 +26,9 @@ class StoreWorker {
   StoreWorker& operator=(const StoreWorker&) = delete;
   ~StoreWorker();  // interrupts what runs, and waits for the thread
 
-  Result<void> start();  // Errc::system if there can be no thread
+  void ask(const action::Ask& what);  // before start(): carried out first
 
-  void ask(const action::Ask& what);
+  Result<void> start();  // Errc::system if there can be no thread
   void cancel();  // what runs or waits now ends soon, and still answers
 
   int fd() const { return answered_.fd(); }  // readable while there may be answers

@@ -116,8 +116,8 @@ bool slept(Duration time, const WakeUp* interrupt) {
   return ::poll(&wait, 1, static_cast<int>(std::max(to_ms(time), 1LL))) <= 0;
 }
 
-// Waits for flock(2) in steps of 1, 2, 4 … 20 ms: it is held for microseconds, and a blocking call
-// could neither be bounded nor woken without a signal.
+// Waits for flock(2) in steps of 1, 2, 4 ... 20 ms: it is held for microseconds, and a blocking
+// call could neither be bounded nor woken without a signal.
 Result<void> flock_within(const FileAt& file,
                           const UniqueFd& fd,
                           Time limit,
@@ -177,27 +177,32 @@ Result<UniqueFd> open_directory(const std::string& path, bool made_if_missing) {
   return fd;
 }
 
-Result<UniqueFd> lock_file(const FileAt& file, Time limit, const WakeUp* interrupt) {
+FileLock::~FileLock() {
+  if (fd_) ::flock(fd_.get(), LOCK_UN);
+}
+
+bool FileLock::is_current(const FileAt& file) const {
+  struct stat ours {};
+  struct stat named {};
+  if (::fstat(fd_.get(), &ours) != 0 ||
+      ::fstatat(file.directory, file.name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) {
+    return false;
+  }
+  return ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+}
+
+Result<FileLock> lock_file(const FileAt& file, Time limit, const WakeUp* interrupt) {
   for (;;) {
     auto fd = open_or_make(file, k_safe_flags);
-    if (!fd) return fd;
+    if (!fd) return fd.error();
     if (auto locked = flock_within(file, *fd, limit, interrupt); !locked) return locked.error();
-    if (is_current(file, *fd)) return fd;
+    FileLock lock(std::move(*fd));
+    if (lock.is_current(file)) return lock;
     if (BootClock::now() >= limit) {
       return Error{Errc::timed_out,
                    "cannot lock " + printable(full_path(file)) + ": it is replaced all the time"};
     }
   }
-}
-
-bool is_current(const FileAt& file, const UniqueFd& fd) {
-  struct stat ours {};
-  struct stat named {};
-  if (::fstat(fd.get(), &ours) != 0 ||
-      ::fstatat(file.directory, file.name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) {
-    return false;
-  }
-  return ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
 
 Result<std::optional<std::string>> read_file(const FileAt& file) {

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dlock::local {
@@ -36,11 +37,24 @@ struct FileAt {
   std::string name;
 };
 
-// Locks the file by flock(2), made if missing; waits in small steps until `limit` or an interrupt.
-Result<UniqueFd> lock_file(const FileAt& file, Time limit, const WakeUp* interrupt);
+// A flock(2) that is given back by its destructor, and not only by closing: a process forked
+// meanwhile has the descriptor too and would keep the lock.
+class FileLock {
+ public:
+  explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
+  FileLock(FileLock&&) noexcept = default;
+  FileLock& operator=(FileLock&&) = delete;
+  ~FileLock();
 
-// Is this descriptor still what stands under the name? Somebody may have removed the file.
-bool is_current(const FileAt& file, const UniqueFd& fd);
+  // Is this still what stands under the name? Somebody may have removed the file.
+  bool is_current(const FileAt& file) const;
+
+ private:
+  UniqueFd fd_;
+};
+
+// Locks the file, made if missing; waits in small steps until `limit` or an interrupt.
+Result<FileLock> lock_file(const FileAt& file, Time limit, const WakeUp* interrupt);
 
 // nullopt: there is no such file.
 Result<std::optional<std::string>> read_file(const FileAt& file);

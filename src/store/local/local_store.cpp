@@ -134,7 +134,12 @@ Result<void> LocalStore::change(const LockName& name, Time limit, const Change& 
     // A refused attempt writes nothing: it would wake the other waiters, and they us.
     if (!how(*state, moment_since(sent_at))) return {};
     // Somebody who removed the lock file let others in beside us: look again.
-    if (!local::is_current(lock, *held)) continue;
+    if (!held->is_current(lock)) {
+      if (BootClock::now() < limit) continue;
+      return Error{Errc::timed_out,
+                   "cannot change lock " + dlock::quoted(name.text()) +
+                       ": its file is replaced all the time"};
+    }
     const local::FileAt file{directory->get(), directory_, state_file_name(name.text())};
     return local::replace_file(file, stored_lease_json({name.text(), boot_id_, std::move(*state)}));
   }
