@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+# bash completion for dlock(1). It asks neither dlock nor a store: Tab never waits for a network.
+# tests/docs.bats compares the options here with the help.
+
+# Words after the first that is not dlock's own: a command and its arguments.
+_dlock_child() {
+  local first=$1
+  if declare -F _command_offset >/dev/null; then
+    _command_offset "$first"
+  elif ((COMP_CWORD == first)); then
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")
+  else
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+  fi
+}
+
+# The value of the option $1. Says no if the option takes none.
+_dlock_value() {
+  case $1 in
+    --config | --password-file)
+      compopt -o filenames 2>/dev/null
+      mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+      ;;
+    --log-format) mapfile -t COMPREPLY < <(compgen -W 'text json' -- "$cur") ;;
+    --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur") ;;
+    --on-lost) mapfile -t COMPREPLY < <(compgen -W 'stop warn' -- "$cur") ;;
+    --signal) mapfile -t COMPREPLY < <(compgen -W 'TERM INT HUP QUIT USR1 USR2 KILL' -- "$cur") ;;
+    --url | --prefix | --connect-timeout) ;;
+    -w | --wait | --timeout | -E | --conflict-exit-code | --ttl | -k | --kill-after) ;;
+    -c | --command | --reason | --if-owner | --if-token) ;;
+    *) return 1 ;;
+  esac
+}
+
+# Names of locks are left to the user: only the store knows them.
+_dlock() {
+  local cur=${COMP_WORDS[COMP_CWORD]} command='' string='' word i
+  local options='--url --prefix --connect-timeout --config --password-file -v --verbose -q --quiet
+    --log-format --color -V --version -h --help'
+  COMPREPLY=()
+
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=${COMP_WORDS[i]}
+    if [[ $word == -c || $word == --command ]]; then string=yes; fi
+    if [[ $word == -?* ]]; then
+      _dlock_value "$word" || continue
+      # bash makes three words of --option=value.
+      if [[ ${COMP_WORDS[i + 1]-} == = ]]; then ((i += 2)); else ((i += 1)); fi
+      if ((i >= COMP_CWORD)); then
+        if [[ $cur == = ]]; then cur=''; fi
+        _dlock_value "$word"
+        return
+      fi
+      COMPREPLY=()
+    elif [[ -z $command ]]; then
+      command=$word
+    elif [[ $command == run ]]; then
+      if [[ $string ]]; then return; fi
+      if [[ ${COMP_WORDS[i + 1]} == -- ]] && ((i + 1 < COMP_CWORD)); then ((i += 1)); fi
+      if [[ $cur == -* ]] && ((i + 1 == COMP_CWORD)) && [[ ${COMP_WORDS[i]} != -- ]]; then
+        COMPREPLY=(--)
+      else
+        _dlock_child $((i + 1))
+      fi
+      return
+    fi
+  done
+
+  case $command in
+    '') options+=' run inspect list force-release' ;;
+    run)
+      options+=' -n --nonblock --nb -w --wait --timeout -E --conflict-exit-code --ttl
+        -k --kill-after --signal --on-lost -c --command --reason'
+      ;;
+    inspect | list) options+=' --json' ;;
+    force-release) options+=' --now --if-owner --if-token -y --yes' ;;
+    *) return ;;
+  esac
+  if [[ $command && $cur != -* ]]; then return; fi
+  if [[ $cur != -* ]]; then options='run inspect list force-release'; fi
+  mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
+}
+
+complete -F _dlock dlock

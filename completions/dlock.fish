@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+# fish completion for dlock(1). It asks neither dlock nor a store: Tab never waits for a network.
+# tests/docs.bats compares the options here with the help.
+
+# Reads the words before the cursor. Prints the command, "none" before it, or "child N" where the
+# N-th word is the first of the command that `dlock run` starts ("string" if -c took its place).
+function __dlock_state
+    set -l words (commandline -opc)
+    set -l valued --url --prefix --connect-timeout --config --password-file --log-format --color \
+        -w --wait --timeout -E --conflict-exit-code --ttl -k --kill-after --signal --on-lost \
+        -c --command --reason --if-owner --if-token
+    set -l state none
+    set -l string no
+    set -l i 2
+    while test $i -le (count $words)
+        set -l word $words[$i]
+        if string match -qr -- '^(-c|--command)' $word
+            set string yes
+        end
+        if string match -q -- '-?*' $word
+            if contains -- $word $valued
+                set i (math $i + 1)
+            end
+        else if test $state = none
+            set state $word
+        else if test $state = run
+            if test $string = yes
+                echo string
+            else if test "$words["(math $i + 1)"]" = --
+                echo child (math $i + 2)
+            else
+                echo child (math $i + 1)
+            end
+            return
+        end
+        set i (math $i + 1)
+    end
+    echo $state
+end
+
+function __dlock_in
+    contains -- (__dlock_state) $argv
+end
+
+function __dlock_own_words
+    not string match -qr '^(child|string)' (__dlock_state)
+end
+
+function __dlock_in_child
+    string match -q 'child*' (__dlock_state)
+end
+
+function __dlock_child
+    set -l first (string split ' ' (__dlock_state))[2]
+    set -l words (commandline -opc) (commandline -ct)
+    # complete -C rather than __fish_complete_subcommand, which takes an empty word for none.
+    complete -C "$words[$first..-1]"
+end
+
+complete -c dlock -f
+complete -c dlock -n __dlock_in_child -x -a '(__dlock_child)'
+
+complete -c dlock -n '__dlock_in none' -a run -d 'Take the lock, run a command, give the lock back'
+complete -c dlock -n '__dlock_in none' -a inspect -d 'Show who holds a lock'
+complete -c dlock -n '__dlock_in none' -a list -d 'Show the locks under the prefix'
+complete -c dlock -n '__dlock_in none' -a force-release -d 'Take a lock away from its holder'
+
+complete -c dlock -n __dlock_own_words -l url -x -a 'redis:// redis+unix:// local:///' \
+    -d 'The store'
+complete -c dlock -n __dlock_own_words -l prefix -x -d 'What is put before the name'
+complete -c dlock -n __dlock_own_words -l connect-timeout -x -d 'How long to try to reach the store'
+complete -c dlock -n __dlock_own_words -l config -r -F -d 'Configuration file'
+complete -c dlock -n __dlock_own_words -l password-file -r -F -d 'File with the password'
+complete -c dlock -n __dlock_own_words -s v -l verbose -d 'Say what happens; twice: every call'
+complete -c dlock -n __dlock_own_words -s q -l quiet -d 'Print errors only; inspect: only exit'
+complete -c dlock -n __dlock_own_words -l log-format -x -a 'text json' -d 'How lines are written'
+complete -c dlock -n __dlock_own_words -l color -x -a 'auto always never' -d 'Use colour'
+complete -c dlock -n __dlock_own_words -s V -l version -d 'Print the version'
+complete -c dlock -n __dlock_own_words -s h -l help -d 'Print help'
+
+complete -c dlock -n '__dlock_in run' -s n -l nonblock -d 'Do not wait'
+complete -c dlock -n '__dlock_in run' -l nb -d 'Do not wait'
+complete -c dlock -n '__dlock_in run' -s w -l wait -x -d 'Wait at most'
+complete -c dlock -n '__dlock_in run' -l timeout -x -d 'Wait at most'
+complete -c dlock -n '__dlock_in run' -s E -l conflict-exit-code -x -d 'Exit status when busy'
+complete -c dlock -n '__dlock_in run' -l ttl -x -d 'The lease'
+complete -c dlock -n '__dlock_in run' -s k -l kill-after -x -d 'Time from the first signal to KILL'
+complete -c dlock -n '__dlock_in run' -l signal -x -a 'TERM INT HUP QUIT USR1 USR2 KILL' \
+    -d 'First signal to a child that must stop'
+complete -c dlock -n '__dlock_in run' -l on-lost -x -a 'stop warn' \
+    -d 'When the lease cannot be kept'
+complete -c dlock -n '__dlock_in run' -s c -l command -x -d 'Run a string by the shell'
+complete -c dlock -n '__dlock_in run' -l reason -x -d 'Shown to whoever waits'
+
+complete -c dlock -n '__dlock_in inspect list' -l json -d 'Print JSON'
+
+complete -c dlock -n '__dlock_in force-release' -l now -d 'Delete at once: two may run'
+complete -c dlock -n '__dlock_in force-release' -l if-owner -x -d 'Only if this is still a holder'
+complete -c dlock -n '__dlock_in force-release' -l if-token -x -d 'Only if this is still the token'
+complete -c dlock -n '__dlock_in force-release' -s y -l yes -d 'Do not ask'

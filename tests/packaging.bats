@@ -1,0 +1,173 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: what is installed and packaged is complete and runs. Needs a build in $DLOCK_BUILD_DIR.
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+  cd "$BATS_TEST_DIRNAME/.." || return 1
+  export build=${DLOCK_BUILD_DIR:-$PWD/build/release}
+  build=$(realpath -m "$build")
+  version=$(sed -nE 's/^project\(dlock VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
+  export version packages=$BATS_FILE_TMPDIR/packages
+  if [ -x "$build/dlock" ]; then
+    (cd "$build" && cpack -G "DEB;RPM" -B "$packages") >"$BATS_FILE_TMPDIR/cpack.log" 2>&1 || true
+  fi
+}
+
+setup() {
+  bats_load_library bats-support
+  bats_load_library bats-assert
+  if [ -e "$BATS_TEST_DIRNAME/helpers.bash" ]; then load helpers; fi
+  [ -x "$build/dlock" ] || fail "no program in $build: ./dev build release, or set DLOCK_BUILD_DIR"
+  root=$BATS_TEST_TMPDIR/root
+  export HOME=$BATS_TEST_TMPDIR XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
+  unset DLOCK_CONFIG DLOCK_URL DLOCK_TTL DLOCK_KILL_AFTER DLOCK_VERBOSE
+  mkdir "$BATS_TEST_TMPDIR/locks"
+}
+
+# The files below $1, without the prefix, sorted.
+files_in() { (cd "$1" && find . ! -type d | sed 's,^\./,,' | sort); }
+
+expected_files() {
+  printf '%s\n' bin/dlock \
+    share/bash-completion/completions/dlock \
+    share/fish/vendor_completions.d/dlock.fish \
+    share/man/man1/dlock.1 share/man/man7/dlock-protocol.7 \
+    share/zsh/vendor-completions/_dlock \
+    share/doc/dlock/{README.md,CHANGELOG.md,LICENSE} \
+    share/doc/dlock/examples/{ci-job.yml,dlock-job.service,dlock-job.timer,dlock.crontab} \
+    share/doc/dlock/examples/self-locking.sh | sort
+}
+
+# An installation below $1 (a prefix) is whole, and its program runs.
+assert_whole() {
+  run -0 files_in "$1"
+  assert_output "$(expected_files)"
+  run -0 "$1/bin/dlock" --version
+  assert_output --partial "$version"
+  run -7 env DLOCK_URL="local://$BATS_TEST_TMPDIR/locks" "$1/bin/dlock" run a -- sh -c 'exit 7'
+  assert_output ""
+  run -0 env MANPAGER=cat MANPATH="$1/share/man" man dlock
+  assert_output --partial "run a command under a distributed lock"
+  run -0 env MANPAGER=cat MANPATH="$1/share/man" man dlock-protocol
+  assert_output --partial "how dlock keeps locks in Redis"
+  run -0 bash -c "source '$1/share/bash-completion/completions/dlock' && complete -p dlock"
+  run -0 zsh -n "$1/share/zsh/vendor-completions/_dlock"
+  run -0 fish --no-execute "$1/share/fish/vendor_completions.d/dlock.fish"
+  [ -x "$1/share/doc/dlock/examples/self-locking.sh" ]
+  run -0 find "$1" -perm /022 ! -type l
+  assert_output ""
+}
+
+@test "cmake --install puts everything in its place" {
+  run -0 cmake --install "$build" --prefix "$root"
+  assert_whole "$root"
+}
+
+@test "installing a second time changes nothing and leaves nothing stale" {
+  run -0 cmake --install "$build" --prefix "$root"
+  before=$(files_in "$root")
+  touch -d yesterday "$root/bin/dlock"
+  run -0 cmake --install "$build" --prefix "$root"
+  assert_equal "$(files_in "$root")" "$before"
+  assert_whole "$root"
+}
+
+@test "the program can be replaced while it runs" {
+  run -0 cmake --install "$build" --prefix "$root"
+  DLOCK_URL=local://$BATS_TEST_TMPDIR/locks "$root/bin/dlock" run a -- \
+    sh -c "touch '$root/held'; while [ ! -e '$root/let-go' ]; do sleep 0.05; done" 3>&- &
+  holder=$!
+  for _ in {1..200}; do [ ! -e "$root/held" ] || break; sleep 0.05; done
+  touch -d yesterday "$root/bin/dlock"
+  run -0 cmake --install "$build" --prefix "$root"
+  touch "$root/let-go"
+  wait "$holder"
+}
+
+@test "the .deb is whole and runs from a scratch root" {
+  deb=$(find "$packages" -maxdepth 1 -name 'dlock_*.deb' 2>/dev/null)
+  [ -n "$deb" ] || fail "cpack made no .deb: $(cat "$BATS_FILE_TMPDIR/cpack.log")"
+  assert_equal "$(basename "$deb")" "dlock_${version}_$(dpkg --print-architecture).deb"
+  run -0 dpkg-deb -x "$deb" "$root"
+  assert_equal "$(ls "$root")" usr
+  assert_whole "$root/usr"
+}
+
+@test "the .deb says who it is, and needs nothing if the program is static" {
+  deb=$(find "$packages" -maxdepth 1 -name 'dlock_*.deb' 2>/dev/null)
+  [ -n "$deb" ] || fail "cpack made no .deb"
+  run -0 dpkg-deb -f "$deb"
+  assert_line "Package: dlock"
+  assert_line "Version: $version"
+  assert_line "Section: utils"
+  assert_line --partial "Maintainer: dlock maintainers <"
+  assert_line --partial "Homepage: https://"
+  if grep -q '^DLOCK_STATIC:BOOL=ON' "$build/CMakeCache.txt"; then
+    refute_line --partial Depends:
+    run ldd "$build/dlock"
+    assert_output --regexp 'not a dynamic executable|statically linked'
+  else
+    assert_line --regexp '^Depends: .*libc6 '
+  fi
+}
+
+@test "dpkg installs the .deb over itself and leaves nothing behind when it is removed" {
+  deb=$(find "$packages" -maxdepth 1 -name 'dlock_*.deb' 2>/dev/null)
+  [ -n "$deb" ] || fail "cpack made no .deb"
+  mkdir -p "$root/var/lib/dpkg/updates" "$root/var/lib/dpkg/info" "$root/var/log"
+  touch "$root/var/lib/dpkg/status"
+  dpkg_here() {
+    dpkg --root="$root" --log="$root/var/log/dpkg.log" --force-not-root --force-depends \
+      --force-script-chrootless "$@"
+  }
+  run -0 dpkg_here --install "$deb"
+  run -0 dpkg_here --install "$deb"
+  assert_whole "$root/usr"
+  run -0 dpkg_here --remove dlock
+  [ ! -e "$root/usr/bin/dlock" ]
+  [ ! -d "$root/usr" ] || assert_equal "$(files_in "$root/usr")" ""
+}
+
+@test "the .rpm is whole and runs from a scratch root" {
+  command -v rpm2cpio >/dev/null || skip "no rpm2cpio here"
+  rpm=$(find "$packages" -maxdepth 1 -name 'dlock-*.rpm' 2>/dev/null)
+  [ -n "$rpm" ] || fail "cpack made no .rpm: $(cat "$BATS_FILE_TMPDIR/cpack.log")"
+  assert_equal "$(rpm -qp --qf '%{NAME} %{VERSION} %{LICENSE}' "$rpm")" "dlock $version MIT"
+  run -0 rpm -qpl "$rpm"
+  for file in $(expected_files); do assert_line "/usr/$file"; done
+  if grep -q '^DLOCK_STATIC:BOOL=ON' "$build/CMakeCache.txt"; then
+    run -0 bash -c "rpm -qp --requires '$rpm' | grep -v '^rpmlib'; true"
+    assert_output ""
+  fi
+  mkdir "$root"
+  if command -v cpio >/dev/null; then
+    (cd "$root" && rpm2cpio "$rpm" | cpio -idm --quiet)
+  else # a cpio archive is plain enough to be read by hand
+    (cd "$root" && rpm2cpio "$rpm" | unpack_cpio)
+  fi
+  assert_whole "$root/usr"
+}
+
+# The newc format: a header of 110 bytes, the name, the content, each padded to four bytes.
+unpack_cpio() {
+  python3 -c '
+import os, stat, sys
+data, at = sys.stdin.buffer.read(), 0
+while True:
+    field = [int(data[at + 6 + 8 * i:at + 14 + 8 * i], 16) for i in range(13)]
+    mode, size, length = field[1], field[6], field[11]
+    name = data[at + 110:at + 109 + length].decode()
+    at = (at + 110 + length + 3) // 4 * 4
+    if name == "TRAILER!!!":
+        break
+    if stat.S_ISDIR(mode):
+        os.makedirs(name, exist_ok=True)
+    elif stat.S_ISREG(mode):
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+        with open(name, "wb") as out:
+            out.write(data[at:at + size])
+        os.chmod(name, stat.S_IMODE(mode))
+    at = (at + size + 3) // 4 * 4
+'
+}
