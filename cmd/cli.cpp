@@ -39,9 +39,9 @@ Result<Pairs> parse_options(const std::vector<OptionSpec>& specs,
     app.parse(std::move(reversed));
   } catch (const CLI::ExtrasError&) {
     const auto unknown = app.remaining();
-    return Error{
-        Errc::bad_usage,
-        "there is no option " + dlock::quoted(shortened(unknown.empty() ? "" : unknown.front(), 80))};
+    return Error{Errc::bad_usage,
+                 "there is no option " +
+                     dlock::quoted(shortened(unknown.empty() ? "" : unknown.front(), 80))};
   } catch (const CLI::ParseError& error) {
     return Error{Errc::bad_usage, printable(error.what())};
   }

@@ -107,7 +107,8 @@ ExitStatus inspect_command(const CommandLine& line, const Settings& settings) {
   }
   if (line.json) return print(settings, holdings_json(*holdings));
   std::string text;
-  for (const NamedHolding& one : *holdings) text += in_full(one.name, one.holding);
+  for (const NamedHolding& one : *holdings)
+    text += in_full(one.name, one.holding);
   return print(settings, text);
 }
 
@@ -125,7 +126,8 @@ ExitStatus list_command(const CommandLine& line, const Settings& settings) {
   std::erase_if(*holdings, [](const auto& one) { return one.holding.kind == Holding::Kind::free; });
   if (line.json) return print(settings, holdings_json(*holdings));
   std::string text;
-  for (const NamedHolding& one : *holdings) text += one_line(one.name, one.holding);
+  for (const NamedHolding& one : *holdings)
+    text += one_line(one.name, one.holding);
   return print(settings, text);
 }
 

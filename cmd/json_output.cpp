@@ -65,7 +65,8 @@ Json holding_json(const NamedHolding& named) {
 
 std::string holdings_json(const std::vector<NamedHolding>& holdings) {
   Json json = {{"schema", 1}, {"locks", Json::array()}};
-  for (const NamedHolding& one : holdings) json["locks"].push_back(holding_json(one));
+  for (const NamedHolding& one : holdings)
+    json["locks"].push_back(holding_json(one));
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

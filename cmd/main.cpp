@@ -84,7 +84,8 @@ ExitStatus carry_out(const CommandLine& line, const Settings& settings) {
 
 int run_main(int argc, char** argv) {
   occupy_standard_descriptors();
-  ::mallopt(M_ARENA_MAX, 1);  // two threads that allocate little: a second heap costs 30 us at start
+  ::mallopt(M_ARENA_MAX,
+            1);  // two threads that allocate little: a second heap costs 30 us at start
   if (::getauxval(AT_SECURE) != 0) {
     log(LogLevel::error, "dlock must not be installed set-uid or with file capabilities");
     return static_cast<int>(ExitStatus::failed);
@@ -111,7 +112,8 @@ int run_main(int argc, char** argv) {
         "--password-file");
   }
   // No core file with a password in it; exec makes the child dumpable again (prctl(2)).
-  ::prctl(PR_SET_DUMPABLE, 0);
+  const bool has_secret = !settings->password.empty() || !password_in_url(settings->url).empty();
+  if (has_secret) ::prctl(PR_SET_DUMPABLE, 0);
   return static_cast<int>(carry_out(*line, *settings));
 }
 

@@ -47,7 +47,7 @@ std::string holder_text(const Holding& holding, Duration seen_ago) {
 void Voice::waiting(const Notice& notice) const {
   const std::string text = "waiting " +
                            format_duration(std::chrono::floor<std::chrono::seconds>(notice.span)) +
-                           " for " + name_ + ", " + holder_text(*notice.holding);
+                           " for " + name_ + ", " + holder_text(*notice.holding, notice.seen_ago);
   if (in_place_ && logs(LogLevel::warn)) {
     log_in_place(text);
   } else {

@@ -66,6 +66,7 @@ class AcquireLoop {
   bool maybe_held() const { return maybe_held_; }
   // Whom we are waiting for, as last seen.
   const std::optional<Holding>& holding() const { return holding_; }
+  Time last_contact() const { return last_contact_; }
   Time started_at() const { return started_at_; }
   // Why waiters poll here, once that is known; empty while hand-offs work.
   const std::string& polling_because() const { return polling_because_; }

@@ -181,7 +181,8 @@ void RunSession::say_waiting(Time now) {
   if (!acquire_.holding()) return;
   say({.kind = Notice::Kind::waiting,
        .holding = acquire_.holding(),
-       .span = now - acquire_.started_at()});
+       .span = now - acquire_.started_at(),
+       .seen_ago = now - acquire_.last_contact()});
 }
 
 // --- running ---------------------------------------------------------------------------------

@@ -102,6 +102,7 @@ struct Notice {
   std::string text;
   std::optional<Holding> holding;
   Duration span{};
+  Duration seen_ago{};  // how old the holding is
   FencingToken token = 0;
 };
 

@@ -1,10 +1,46 @@
 // SPDX-License-Identifier: MIT
 #include "store/store_worker.hpp"
 
+#include "base/duration.hpp"
+#include "base/log.hpp"
+
 #include <system_error>
 #include <utility>
 
 namespace dlock {
+
+namespace {
+
+const char* word_for(action::Ask::What what) {
+  switch (what) {
+    case action::Ask::What::acquire:
+      return "acquire";
+    case action::Ask::What::watch:
+      return "watch";
+    case action::Ask::What::await_hand_off:
+      return "await hand-off";
+    case action::Ask::What::renew:
+      return "renew";
+    case action::Ask::What::release:
+      return "release";
+    case action::Ask::What::undo:
+      return "undo";
+  }
+  return "?";
+}
+
+void log_call(action::Ask::What what, const StoreAnswer& answer, Duration took) {
+  if (!logs(LogLevel::debug)) return;
+  const std::string result = std::visit(
+      [](const auto& event) {
+        return event.answer ? std::string("answered") : event.answer.error().text;
+      },
+      answer);
+  log(LogLevel::debug,
+      std::string(word_for(what)) + ": " + result + " after " + format_duration(took));
+}
+
+}  // namespace
 
 Result<void> StoreWorker::start() {
   if (!answered_.ok()) return Error{Errc::system, "cannot make an eventfd: too many open files"};
@@ -57,7 +93,9 @@ void StoreWorker::work() {
     if (stopping_) return;
     const action::Ask what = asks_.front();
     lock.unlock();
+    const Time asked_at = BootClock::now();
     StoreAnswer answer = carry_out(what);
+    log_call(what.what, answer, BootClock::now() - asked_at);
     lock.lock();
     // An ask stays in front until it is answered, so a cancel() always has something to end, and
     // never ends the next one.

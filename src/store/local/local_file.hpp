@@ -44,6 +44,8 @@ class FileLock {
   explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
   FileLock(FileLock&&) noexcept = default;
   FileLock& operator=(FileLock&&) = delete;
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
   ~FileLock();
 
   // Is this still what stands under the name? Somebody may have removed the file.
