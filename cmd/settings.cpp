@@ -84,7 +84,7 @@ Result<void> set_color(Settings& settings, std::string_view value) {
   return wrong(value, "auto, always or never");
 }
 
-std::vector<Setting> make_settings() {
+std::vector<Setting> global_settings() {
   using S = Settings;
   using V = std::string_view;
   return {
@@ -160,6 +160,13 @@ std::vector<Setting> make_settings() {
          return Result<void>();
        }},
       {"color", "--color", "WHEN", "auto, always or never (default auto)", false, &set_color},
+  };
+}
+
+std::vector<Setting> run_settings() {
+  using S = Settings;
+  using V = std::string_view;
+  return {
       {"nonblock",
        "-n,--nb,--nonblock",
        "",
@@ -229,6 +236,13 @@ std::vector<Setting> make_settings() {
          return Result<void>();
        }},
   };
+}
+
+std::vector<Setting> make_settings() {
+  std::vector<Setting> all = global_settings();
+  for (const Setting& setting : run_settings())
+    all.push_back(setting);
+  return all;
 }
 
 Result<void> apply_environment(Settings& settings) {

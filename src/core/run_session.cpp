@@ -250,9 +250,9 @@ void RunSession::handle(event::Renewed& event, Time now) {
 void RunSession::handle(const event::Signal& event, Time now) {
   if (has_child()) {
     if (asks_to_end(event.number)) {
-      stop_.begin(user_stop_ ? now : now + terms_.lease.kill_after());
-      if (user_stop_) return;  // the second one kills at once
-      user_stop_ = true;
+      stop_.begin(user_stop_ != 0 ? now : now + terms_.lease.kill_after());
+      if (user_stop_ != 0) return;  // the second one kills at once
+      user_stop_ = event.number;
     }
     actions_.push_back(action::SignalGroup{event.number, wakes(event.number)});
   } else if (phase_ == Phase::acquiring) {
@@ -272,11 +272,14 @@ void RunSession::handle(const event::StartFailed& event, Time now) {
 void RunSession::handle(const event::ChildEnded& event, Time now) {
   outcome_ = {.kind = lease_stop_ ? Outcome::Kind::lost : Outcome::Kind::child,
               .child = event.status};
+  // After Ctrl-C a shell looks whether we died by INT, also if that took our KILL.
+  const bool by_our_kill = event.status == ChildStatus{ChildStatus::Kind::signalled, SIGKILL};
+  if (user_stop_ == SIGINT && by_our_kill && stop_.kill_sent()) outcome_.child.value = SIGINT;
   if (!event.group_alive) return begin_release(now);
   phase_ = Phase::leftovers;
-  if (stop_.stopping()) return;
+  if (lease_stop_) return;  // they have had their signal, and the KILL is set
   say({.kind = Notice::Kind::leftovers});
-  stop_.begin(now + k_grace_for_leftovers);
+  if (!stop_.stopping()) stop_.begin(now + k_grace_for_leftovers);
   actions_.push_back(action::SignalGroup{SIGTERM, true});
 }
 

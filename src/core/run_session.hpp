@@ -210,7 +210,7 @@ class RunSession {
   bool not_ours_ = false;    // a master said so: nothing to release
   bool lease_stop_ = false;  // the child is being stopped because of the lease
   bool warned_ = false;      // on_lost=warn has said its line
-  bool user_stop_ = false;   // a TERM or INT was passed on
+  int user_stop_ = 0;        // the TERM or INT that was passed on
   StopPlan stop_;
 
   // ending

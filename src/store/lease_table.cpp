@@ -126,12 +126,6 @@ RenewReply renew(LeaseState& state, const Hold& hold, const Moment& moment) {
   if (!ours) return {RenewVerdict::lost, moment.sent_at, holder_text(state)};
   if (state.revoked_by) return {RenewVerdict::revoked, moment.sent_at, *state.revoked_by};
   extend(state, hold.ttl, moment.now);
-  state.holds.try_emplace(hold.serial,
-                          HoldRecord{.id = hold_id(hold.owner, hold.serial),
-                                     .who = hold.who,
-                                     .token = hold.token,
-                                     .since_ms = hold.since_ms,
-                                     .ttl = hold.ttl});
   return {RenewVerdict::renewed, moment.sent_at, {}};
 }
 

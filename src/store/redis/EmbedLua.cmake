@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# embed_lua(target file...): each scripts/x.lua becomes dlock::lua::x{sha1, text} in
+# embed_lua(target file...): each scripts/x.lua becomes dlock::lua::k_x{sha1, text} in
 # scripts.gen.hpp. A line "-- include: y.lua" is replaced by that file of the same folder first; the
 # SHA1 is that of the text as it is sent.
 
@@ -32,7 +32,7 @@ function(embed_lua target)
     get_filename_component(path "${file}" ABSOLUTE)
     _embed_lua_read(text "${path}")
     string(SHA1 sha1 "${text}")
-    string(APPEND entries "inline constexpr Script ${name}{\"${sha1}\", R\"lua(${text})lua\"};\n")
+    string(APPEND entries "inline constexpr Script k_${name}{\"${sha1}\", R\"lua(${text})lua\"};\n")
   endforeach()
   file(CONFIGURE OUTPUT scripts.gen.hpp CONTENT [[
 #pragma once

@@ -89,19 +89,16 @@ Result<Holding> read_holding(ReplyView reply, const std::string& where) {
 }
 
 std::string describe(const Holding& holding) {
-  if (holding.kind == Holding::Kind::free) return "the lock is gone";
+  if (holding.kind == Holding::Kind::free) return "nobody holds it";
   if (holding.kind == Holding::Kind::foreign)
     return "a foreign lock (" + holding.type + ") stands there";
+  if (!holding.holds.empty()) {
+    const HolderInfo& who = holding.holds.front().who;
+    return printable(who.user) + "@" + printable(who.host) + " pid " + std::to_string(who.pid) +
+           " holds it";
+  }
   return holding.owners.empty() ? "another holds it"
                                 : printable(holding.owners.front().id) + " holds it";
-}
-
-HoldRecord record_of(const Hold& hold) {
-  return {.id = hold_id(hold.owner, hold.serial),
-          .who = hold.who,
-          .token = hold.token,
-          .since_ms = hold.since_ms,
-          .ttl = hold.ttl};
 }
 
 }  // namespace
@@ -141,7 +138,7 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Time limit) {
     args.push_back(above->serial);
   }
   auto answer =
-      client_.run(lua::acquire, {keys.lock, keys.token, keys.holds, keys.revoked}, args, limit);
+      client_.run(lua::k_acquire, {keys.lock, keys.token, keys.holds, keys.revoked}, args, limit);
   if (!answer) return answer.error();
   const ReplyView reply = answer->reply.view();
   const std::string_view verdict = reply[0].string();
@@ -170,10 +167,9 @@ Result<RenewReply> RedisStore::renew(const Hold& hold, Time limit) {
   if (!key) return key.error();
   const Keys keys(std::move(*key));
   const std::string ttl_ms = std::to_string(to_ms(hold.ttl));
-  const std::string record = hold_record_json(record_of(hold));
-  auto answer = client_.run(lua::renew,
+  auto answer = client_.run(lua::k_renew,
                             {keys.lock, keys.holds, keys.revoked},
-                            {hold.owner, hold.serial, ttl_ms, record},
+                            {hold.owner, hold.serial, ttl_ms},
                             limit);
   if (!answer) return answer.error();
   const ReplyView reply = answer->reply.view();
@@ -192,7 +188,7 @@ Result<ReleaseVerdict> RedisStore::release(const Hold& hold, Time limit) {
   auto key = key_of(hold.name);
   if (!key) return key.error();
   const Keys keys(std::move(*key));
-  auto answer = client_.run(lua::release,
+  auto answer = client_.run(lua::k_release,
                             {keys.lock, keys.holds, keys.revoked},
                             {hold.owner, hold.serial, keys.channel},
                             limit);
@@ -220,7 +216,7 @@ Result<Holding> RedisStore::inspect(const LockName& name, Time limit) {
   auto key = key_of(name);
   if (!key) return key.error();
   const Keys keys(std::move(*key));
-  auto answer = client_.run(lua::inspect, {keys.lock, keys.holds, keys.revoked}, {}, limit);
+  auto answer = client_.run(lua::k_inspect, {keys.lock, keys.holds, keys.revoked}, {}, limit);
   if (!answer) return answer.error();
   return read_holding(answer->reply.view(), where());
 }
@@ -257,7 +253,7 @@ Result<RevokeReply> RedisStore::revoke(const LockName& name, const RevokeOrder& 
   const Keys keys(std::move(*key));
   const std::string token = order.if_token ? std::to_string(*order.if_token) : "";
   auto answer = client_.run(
-      lua::revoke,
+      lua::k_revoke,
       {keys.lock, keys.holds, keys.revoked},
       {order.by, order.now ? "1" : "0", order.if_owner.value_or(""), token, keys.channel},
       limit);

@@ -1,27 +1,28 @@
 -- renew: makes the lease of a hold last ttl from now.
 --
 -- KEYS  1 lock   2 holds   3 revoked
--- ARGV  1 owner  2 serial  3 ttl in ms  4 record
+-- ARGV  1 owner  2 serial  3 ttl in ms
 -- Returns {'renewed'}
 --         {'revoked', by}        ours, but renewals are refused; the lease runs on to its end
 --         {'lost', {holding}}    another's, nobody's, or not a lock
 --
--- Extends, never shortens, never creates. The hold's record is taken out before anything is looked
--- at and put back after: a write comes first, so a replica, a server without its replicas or with a
--- full disk answers with an error, and 'lost' is always the word of a master that may write.
+-- Extends, never shortens, never creates. The hold's record is taken out before the lock is looked
+-- at, and put back after: a write comes first, so a replica, a server without its replicas or with a
+-- full disk answers with an error, and 'lost' is always the word of a master that may write. A hold
+-- without a record is not given one: a late copy of a renewal must not bring a released hold back.
 -- include: holding.lua
 local lock, holds, revoked = KEYS[1], KEYS[2], KEYS[3]
 local owner, id, ttl = ARGV[1], ARGV[1] .. '#' .. ARGV[2], tonumber(ARGV[3])
 
+local record = redis.call('HGET', holds, id)
 redis.call('HDEL', holds, id)
 if redis.call('TYPE', lock)['ok'] ~= 'hash' or redis.call('HEXISTS', lock, owner) == 0 then
   return {'lost', holding(lock, holds, revoked)}
 end
 
-redis.call('HSET', holds, id, ARGV[4])
+if record then redis.call('HSET', holds, id, record) end
 if redis.call('TYPE', revoked)['ok'] == 'hash' and redis.call('HGET', revoked, 'owner') == owner then
-  local left = redis.call('PTTL', lock)
-  redis.call('PEXPIRE', holds, left >= 0 and left or ttl)
+  if redis.call('PTTL', lock) >= 0 then redis.call('PEXPIRE', holds, redis.call('PTTL', lock)) end
   return {'revoked', redis.call('HGET', revoked, 'by') or '?'}
 end
 

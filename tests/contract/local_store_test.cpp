@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+// What only the local store can do wrong: files, directories and their rights.
+#include "store/local/local_store.hpp"
+
+#include "store/local/local_file.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <variant>
+
+#include "contract/lock_store_contract.hpp"
+#include "support/temp_dir.hpp"
+
+namespace dlock::contract {
+
+namespace {
+
+struct Place {
+  test::TempDir directory;
+  std::string url() const { return "local://" + directory.path(); }
+  std::string file(const std::string& name) const { return directory.path() + '/' + name; }
+  Client client(const WakeUp* interrupt = nullptr) const {
+    const Backing backing{.name = "local", .open = [this](const WakeUp* wake_up) {
+                            auto store = LocalStore::open(url(), wake_up);
+                            REQUIRE(store.has_value());
+                            return std::move(*store);
+                          }};
+    return Client(backing, interrupt);
+  }
+};
+
+std::string content_of(const std::string& path) {
+  std::ostringstream content;
+  content << std::ifstream(path).rdbuf();
+  return content.str();
+}
+
+void write_to(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::trunc) << text;
+}
+
+Errc open_error(const std::string& url) {
+  const auto store = LocalStore::open(url, nullptr);
+  REQUIRE_FALSE(store.has_value());
+  CHECK(store.error().text.starts_with("cannot "));
+  return store.error().code;
+}
+
+}  // namespace
+
+TEST_CASE("local: URLs that name no directory are refused") {
+  for (const char* url :
+       {"", "local:", "local://", "local://host/dir", "redis://h", "local:///", "local:///a%00b"}) {
+    CAPTURE(url);
+    CHECK(open_error(url) == Errc::bad_config);
+  }
+}
+
+TEST_CASE("local: the directory is made with mode 0700, its parents are not") {
+  const test::TempDir directory;
+  auto store = LocalStore::open("local://" + directory.path() + "/new//", nullptr);
+  REQUIRE(store.has_value());
+  CHECK((*store)->where() == "local://" + directory.path() + "/new");
+  struct stat status {};
+  REQUIRE(::stat((directory.path() + "/new").c_str(), &status) == 0);
+  CHECK((status.st_mode & 07777) == 0700);
+  CHECK(open_error("local://" + directory.path() + "/no/such") == Errc::unavailable);
+}
+
+TEST_CASE("local: a directory that all may write needs the sticky bit") {
+  const Place place;
+  REQUIRE(::chmod(place.directory.path().c_str(), 0777) == 0);
+  CHECK(open_error(place.url()) == Errc::denied);
+  REQUIRE(::chmod(place.directory.path().c_str(), 01777) == 0);
+  Client client = place.client();
+  client.take(name_of("a"));
+}
+
+TEST_CASE("local: a link of another user in the place of the directory is not followed") {
+  if (::geteuid() != 0) return;  // only root can make one
+  const Place place;
+  const test::TempDir elsewhere;
+  const std::string link = place.file("link");
+  REQUIRE(::symlink(elsewhere.path().c_str(), link.c_str()) == 0);
+  CHECK(LocalStore::open("local://" + link, nullptr).has_value());
+  REQUIRE(::lchown(link.c_str(), 65534, 65534) == 0);
+  CHECK(open_error("local://" + link) == Errc::denied);
+}
+
+TEST_CASE("local: a process that was forked during a call does not keep its file lock") {
+  const Place place;
+  const auto directory = local::open_directory(place.directory.path(), false);
+  REQUIRE(directory.has_value());
+  const local::FileAt file{directory->get(), place.directory.path(), "a.lock"};
+  pid_t pid = -1;
+  {
+    const auto lock = local::lock_file(file, soon(), nullptr);
+    REQUIRE(lock.has_value());
+    pid = ::fork();
+    if (pid == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::poll(nullptr, 0, 60'000);
+      ::_exit(0);
+    }
+  }
+  REQUIRE(pid > 0);
+  CHECK(local::lock_file(file, BootClock::now() + 2s, nullptr).has_value());
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+}
+
+TEST_CASE("local: a damaged file is an error, never a free lock") {
+  const Place place;
+  Client client = place.client();
+  const LockName name = name_of("a");
+  client.take(name);
+  for (const char* text : {"", "{", "{}", "[]", "{\"owner\":7}"}) {
+    CAPTURE(text);
+    write_to(place.file("a.json"), text);
+    const auto reply = client.store().acquire(claim_of(name), soon());
+    REQUIRE_FALSE(reply.has_value());
+    CHECK(reply.error().code == Errc::refused);
+    CHECK(reply.error().text.find("is damaged: remove it") != std::string::npos);
+    CHECK_FALSE(client.store().inspect(name, soon()).has_value());
+    CHECK(client.list("*") == std::vector<std::string>{"a"});
+  }
+}
+
+TEST_CASE("local: after a reboot every lease is over and tokens go on") {
+  const Place place;
+  Client client = place.client();
+  const LockName name = name_of("a");
+  const Grant grant = client.take(name);
+  std::string text = content_of(place.file("a.json"));
+  const auto at = text.find("\"boot_id\":\"") + 11;
+  text.replace(at, 8, "00000000");
+  const auto token = text.find(std::to_string(grant.hold.token));
+  REQUIRE(token != std::string::npos);
+  text.replace(
+      token, std::to_string(grant.hold.token).size(), "4000000000000000");  // clock went back
+  write_to(place.file("a.json"), text);
+  CHECK(client.inspect(name).kind == Holding::Kind::free);
+  CHECK(client.list("*").empty());
+  CHECK(client.renew(grant.hold).verdict == RenewVerdict::lost);
+  CHECK(client.take(name).hold.token == 4000000000000001);
+}
+
+TEST_CASE("local: removing the lock file while the lock is held lets nobody in") {
+  const Place place;
+  Client client = place.client();
+  const LockName name = name_of("a");
+  const Grant grant = client.take(name);
+  REQUIRE(::unlink(place.file("a.lock").c_str()) == 0);
+  client.must_be_busy(claim_of(name));
+  CHECK(client.renew(grant.hold).verdict == RenewVerdict::renewed);
+  CHECK(client.release(grant.hold) == ReleaseVerdict::released);
+}
+
+TEST_CASE("local: a replaced directory has none of the old leases") {
+  const test::TempDir parent;
+  const std::string path = parent.path() + "/locks";
+  const Backing backing{.name = "local", .open = [&](const WakeUp*) {
+                          return std::move(*LocalStore::open("local://" + path, nullptr));
+                        }};
+  Client client(backing);
+  const Grant grant = client.take(name_of("a"));
+  REQUIRE(::rename(path.c_str(), (path + ".old").c_str()) == 0);
+  const auto nowhere = client.store().renew(grant.hold, soon());
+  REQUIRE_FALSE(nowhere.has_value());
+  CHECK(nowhere.error().code == Errc::unavailable);
+  REQUIRE(::mkdir(path.c_str(), 0700) == 0);
+  CHECK(client.renew(grant.hold).verdict == RenewVerdict::lost);
+}
+
+TEST_CASE("local: a file lock that another keeps ends the call at its limit") {
+  const Place place;
+  Client client = place.client();
+  const LockName name = name_of("a");
+  client.take(name);
+  const UniqueFd other(::open(place.file("a.lock").c_str(), O_RDWR | O_CLOEXEC));
+  REQUIRE(::flock(other.get(), LOCK_EX) == 0);
+  const auto reply = client.store().acquire(claim_of(name), BootClock::now() + 100ms);
+  REQUIRE_FALSE(reply.has_value());
+  CHECK(reply.error().code == Errc::timed_out);
+  CHECK(client.inspect(name).kind == Holding::Kind::lock);  // needs no file lock
+}
+
+TEST_CASE("local: an interrupt ends the wait for a file lock") {
+  const Place place;
+  const WakeUp interrupt;
+  Client client = place.client(&interrupt);
+  const LockName name = name_of("a");
+  client.take(name);
+  const UniqueFd other(::open(place.file("a.lock").c_str(), O_RDWR | O_CLOEXEC));
+  REQUIRE(::flock(other.get(), LOCK_EX) == 0);
+  interrupt.raise();
+  const auto reply = client.store().acquire(claim_of(name), soon());
+  REQUIRE_FALSE(reply.has_value());
+  CHECK(reply.error().code == Errc::cancelled);
+}
+
+TEST_CASE("local: links, pipes and directories in the place of files are not followed or opened") {
+  const Place place;
+  Client client = place.client();
+  REQUIRE(::symlink("/etc/passwd", place.file("a.json").c_str()) == 0);
+  CHECK_FALSE(client.store().acquire(claim_of(name_of("a")), soon()).has_value());
+  REQUIRE(::symlink("/tmp/dlock-no-such-file", place.file("b.lock").c_str()) == 0);
+  CHECK_FALSE(client.store().acquire(claim_of(name_of("b")), soon()).has_value());
+  CHECK(::access("/tmp/dlock-no-such-file", F_OK) != 0);
+  REQUIRE(::mkfifo(place.file("c.json").c_str(), 0600) == 0);
+  CHECK_FALSE(client.store().acquire(claim_of(name_of("c")), soon()).has_value());
+}
+
+TEST_CASE("local: what a killed process left behind does not stand in the way") {
+  const Place place;
+  Client client = place.client();
+  write_to(place.file("a.json.new"), "half a f");
+  const Grant grant = client.take(name_of("a"));
+  CHECK(client.release(grant.hold) == ReleaseVerdict::released);
+}
+
+TEST_CASE("local: refused attempts and reads write nothing") {
+  const Place place;
+  Client client = place.client();
+  const LockName name = name_of("a");
+  client.take(name);
+  struct stat before {};
+  REQUIRE(::stat(place.file("a.json").c_str(), &before) == 0);
+  client.must_be_busy(claim_of(name));
+  client.inspect(name);
+  client.list("*");
+  struct stat after {};
+  REQUIRE(::stat(place.file("a.json").c_str(), &after) == 0);
+  CHECK(after.st_ino == before.st_ino);
+}
+
+TEST_CASE("local: file names are safe, short and different") {
+  CHECK(local::file_stem("order-42") == "order-42");
+  CHECK(local::file_stem("..") == "%2e%2e");
+  CHECK(local::file_stem("../../x") == "%2e%2e%2f%2e%2e%2fx");
+  CHECK(local::file_stem("a.lock") == "a%2elock");
+  const std::string one = local::file_stem(std::string(512, '/'));
+  const std::string two = local::file_stem(std::string(511, '/'));
+  CHECK(one.size() <= 200);
+  CHECK(one != two);
+  CHECK(local::name_from_stem("%2e%2e") == "..");
+  CHECK_FALSE(local::name_from_stem(one).has_value());
+}
+
+TEST_CASE("local: two names that met in one file are told apart") {
+  const Place place;
+  Client client = place.client();
+  client.take(name_of("a"));
+  REQUIRE(::rename(place.file("a.json").c_str(), place.file("b.json").c_str()) == 0);
+  const auto reply = client.store().acquire(claim_of(name_of("b")), soon());
+  REQUIRE_FALSE(reply.has_value());
+  CHECK(reply.error().code == Errc::refused);
+}
+
+}  // namespace dlock::contract

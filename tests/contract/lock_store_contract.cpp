@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "contract/lock_store_contract.hpp"
+
+#include "store/local/local_store.hpp"
+#include "store/memory/memory_store.hpp"
+
+#include <poll.h>
+
+#include <atomic>
+#include <utility>
+#include <variant>
+
+#include "support/redis_process.hpp"
+#include "support/temp_dir.hpp"
+#if __has_include("store/open_store.hpp")
+#include "store/open_store.hpp"
+#define DLOCK_TEST_REDIS 1
+#endif
+
+namespace dlock::contract {
+
+namespace {
+
+Backing memory_backing() {
+  auto server = std::make_shared<MemoryServer>();
+  return {.name = "memory",
+          .across_processes = false,
+          .open = [server](const WakeUp* interrupt) -> std::unique_ptr<LockStore> {
+            return std::make_unique<MemoryStore>(server, interrupt);
+          }};
+}
+
+Backing local_backing() {
+  auto directory = std::make_shared<test::TempDir>();
+  return {.name = "local", .open = [directory](const WakeUp* interrupt) {
+            auto store = LocalStore::open("local://" + directory->path(), interrupt);
+            REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
+            return std::move(*store);
+          }};
+}
+
+#ifdef DLOCK_TEST_REDIS
+Backing redis_backing() {
+  auto started = test::RedisProcess::start();
+  REQUIRE_MESSAGE(started.has_value(), (started ? "" : started.error().text));
+  std::shared_ptr<test::RedisProcess> server(std::move(*started));
+  return {.name = "redis", .is_redis = true, .open = [server](const WakeUp* interrupt) {
+            StoreOptions options;
+            options.url = server->url();
+            options.prefix = "dlock:";
+            options.interrupt = interrupt;
+            auto store = open_store(options);
+            REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
+            return std::move(*store);
+          }};
+}
+#endif
+
+std::vector<Backing> all_backings() {
+  std::vector<Backing> all{memory_backing(), local_backing()};
+#ifdef DLOCK_TEST_REDIS
+  all.push_back(redis_backing());
+#endif
+  return all;
+}
+
+template <class T>
+T value_of(Result<T> result) {
+  REQUIRE_MESSAGE(result.has_value(), (result ? "" : result.error().text));
+  return std::move(*result);
+}
+
+}  // namespace
+
+const std::vector<Backing>& backings() {
+  static const std::vector<Backing> all = all_backings();
+  return all;
+}
+
+void each_store(const Body& body) {
+  for (const Backing& backing : backings()) {
+    INFO("store: ", backing.name);
+    body(backing);
+  }
+}
+
+Time soon() {
+  return BootClock::now() + 10s;
+}
+
+LockName name_of(const std::string& text) {
+  return value_of(LockName::parse(text));
+}
+
+LockName fresh_name(const std::string& text) {
+  static std::atomic<int> count{0};
+  return name_of(text + '-' + std::to_string(++count));
+}
+
+HolderInfo some_holder() {
+  return {
+      .host = "db1", .pid = 4711, .user = "alice", .command = "./job.sh --all", .reason = "CI 7"};
+}
+
+Claim claim_of(const LockName& name, Duration ttl) {
+  return {.name = name,
+          .owner = make_owner_id(4711),
+          .serial = make_hold_serial(),
+          .ttl = ttl,
+          .who = some_holder(),
+          .ancestors = {}};
+}
+
+AncestorHold ancestor_of(const Hold& hold) {
+  // The stores look at owner and serial only: their callers pick the holds of their own key.
+  return {.store = "", .key = hold.name.text(), .owner = hold.owner, .serial = hold.serial};
+}
+
+Claim claim_below(const Hold& hold, Duration ttl) {
+  Claim claim = claim_of(hold.name, ttl);
+  claim.ancestors.push_back(ancestor_of(hold));
+  return claim;
+}
+
+AcquireReply Client::acquire(const Claim& claim) {
+  return value_of(store_->acquire(claim, soon()));
+}
+
+Grant Client::take(const Claim& claim) {
+  const AcquireReply reply = acquire(claim);
+  REQUIRE(std::holds_alternative<Grant>(reply));
+  return std::get<Grant>(reply);
+}
+
+Holding Client::must_be_busy(const Claim& claim) {
+  const AcquireReply reply = acquire(claim);
+  REQUIRE(std::holds_alternative<Holding>(reply));
+  return std::get<Holding>(reply);
+}
+
+RenewReply Client::renew(const Hold& hold) {
+  return value_of(store_->renew(hold, soon()));
+}
+
+ReleaseVerdict Client::release(const Hold& hold) {
+  return value_of(store_->release(hold, soon()));
+}
+
+Holding Client::inspect(const LockName& name) {
+  return value_of(store_->inspect(name, soon()));
+}
+
+RevokeReply Client::revoke(const LockName& name, const RevokeOrder& order) {
+  return value_of(store_->revoke(name, order, soon()));
+}
+
+std::vector<std::string> Client::list(const std::string& glob) {
+  return value_of(store_->list(glob, soon()));
+}
+
+void Client::watch(const LockName& name) {
+  const auto watching = store_->watch(name, soon());
+  REQUIRE_MESSAGE(watching.has_value(), (watching ? "" : watching.error().text));
+}
+
+Grant Client::take_eventually(const Claim& claim) {
+  std::optional<Grant> grant;
+  const bool taken = eventually([&] {
+    AcquireReply reply = acquire(claim);
+    if (std::holds_alternative<Grant>(reply)) grant = std::get<Grant>(std::move(reply));
+    return grant.has_value();
+  });
+  REQUIRE(taken);
+  return std::move(*grant);
+}
+
+bool eventually(const std::function<bool()>& claim) {
+  const Time end = soon();
+  while (!claim()) {
+    if (BootClock::now() >= end) return false;
+    ::poll(nullptr, 0, 10);
+  }
+  return true;
+}
+
+}  // namespace dlock::contract

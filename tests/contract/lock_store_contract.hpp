@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// The contract suite: every promise of core/lock_store.hpp as a sentence, tried on every store.
+// A store joins by one Backing in lock_store_contract.cpp. A case runs its body once for each
+// backing; the name of the store stands beside every failure.
+//
+// Leases are long (30 s) unless their end is the point; every wait is bounded by 10 s. The calls
+// made through Client fail the case when the store answers with an error.
+#pragma once
+
+#include "core/lock_store.hpp"
+#include "core/names.hpp"
+#include "sys/wake_up.hpp"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dlock::contract {
+
+using namespace std::chrono_literals;
+
+// One place that keeps locks; open() gives one more client of it.
+struct Backing {
+  std::string name;
+  bool is_redis = false;
+  bool across_processes = true;  // a forked process reaches the same locks
+  std::function<std::unique_ptr<LockStore>(const WakeUp*)> open;
+};
+
+const std::vector<Backing>& backings();
+
+using Body = std::function<void(const Backing&)>;
+void each_store(const Body& body);
+
+// When a bounded call of the suite must be over.
+Time soon();
+
+// Names no other case uses.
+LockName fresh_name(const std::string& text = "lock");
+LockName name_of(const std::string& text);
+
+HolderInfo some_holder();
+Claim claim_of(const LockName& name, Duration ttl = 30s);
+
+// A claim of a process below `hold`.
+Claim claim_below(const Hold& hold, Duration ttl = 30s);
+AncestorHold ancestor_of(const Hold& hold);
+
+// A client whose calls must succeed.
+class Client {
+ public:
+  explicit Client(const Backing& backing, const WakeUp* interrupt = nullptr)
+      : store_(backing.open(interrupt)) {}
+
+  LockStore& store() { return *store_; }
+  AcquireReply acquire(const Claim& claim);
+  Grant take(const Claim& claim);  // must be granted
+  Grant take(const LockName& name, Duration ttl = 30s) { return take(claim_of(name, ttl)); }
+  Holding must_be_busy(const Claim& claim);
+  RenewReply renew(const Hold& hold);
+  ReleaseVerdict release(const Hold& hold);
+  Holding inspect(const LockName& name);
+  RevokeReply revoke(const LockName& name, const RevokeOrder& order);
+  std::vector<std::string> list(const std::string& glob);
+  void watch(const LockName& name);
+
+  // Tries until the lease in the way is over.
+  Grant take_eventually(const Claim& claim);
+
+ private:
+  std::unique_ptr<LockStore> store_;
+};
+
+// Asks again until it says yes; false after 10 s.
+bool eventually(const std::function<bool()>& claim);
+
+}  // namespace dlock::contract

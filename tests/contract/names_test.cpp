@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "contract/lock_store_contract.hpp"
+
+namespace dlock::contract {
+
+namespace {
+
+std::vector<std::string> awkward_names() {
+  return {"{a}b",
+          "a{b",
+          "a}b",
+          "a{}b",
+          " ",
+          "two words",
+          "größe-ω-日本",
+          "*?[x]",
+          "[",
+          "\\",
+          "../../x",
+          "..",
+          ".",
+          "/etc/passwd",
+          "a/b",
+          "a%2fb",
+          "a%2Fb",
+          "a.lock",
+          "a.json",
+          "a",
+          "A",
+          "-",
+          "\x01\x1b[2J",
+          "\xff\xfe",
+          "\xc3",
+          "\xef\xbf\xbd",
+          "\"quoted\"",
+          "tab\there",
+          std::string(512, 'x'),
+          std::string(511, 'x') + "y",
+          std::string(512, '/'),
+          std::string(511, '/') + "."};
+}
+
+// Short words over an alphabet in which a careless encoding would make two of them one.
+std::vector<std::string> random_names(unsigned seed, int count) {
+  std::mt19937 random(seed);
+  constexpr std::string_view k_letters = "aA%2f/.{}~:_-\xc3\xa4";
+  std::set<std::string> names;
+  while (static_cast<int>(names.size()) < count) {
+    std::string name;
+    for (auto left = 1 + random() % 6; left > 0; --left) {
+      name += k_letters[random() % k_letters.size()];
+    }
+    if (random() % 8 == 0) name.insert(0, 300 + random() % 3, '/');
+    names.insert("r" + name);
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+TEST_CASE("every name can be taken, seen, listed and released") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    for (const std::string& text : awkward_names()) {
+      CAPTURE(printable(text));
+      const LockName name = name_of(text);
+      const Grant grant = client.take(name);
+      client.must_be_busy(claim_of(name));
+      CHECK(client.inspect(name).kind == Holding::Kind::lock);
+      const auto names = client.list("*");
+      CHECK(std::find(names.begin(), names.end(), text) != names.end());
+      CHECK(client.store().key_of(name).has_value());
+      CHECK(client.release(grant.hold) == ReleaseVerdict::released);
+    }
+  });
+}
+
+TEST_CASE("two different names never exclude each other") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    std::vector<std::string> texts = awkward_names();
+    for (std::string& name : random_names(20260101, 200))
+      texts.push_back(std::move(name));
+    std::vector<Hold> holds;
+    for (const std::string& text : texts) {
+      CAPTURE(printable(text));
+      holds.push_back(client.take(name_of(text)).hold);
+    }
+    for (const Hold& hold : holds)
+      CHECK(client.release(hold) == ReleaseVerdict::released);
+  });
+}
+
+TEST_CASE("the list has the locks that are held and match, in order") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const std::string base = fresh_name("list").text() + ":";
+    const Hold gone = client.take(name_of(base + "gone")).hold;
+    for (const char* end : {"b", "a1", "a2", "a/3", "[x]"})
+      client.take(name_of(base + end));
+    CHECK(client.release(gone) == ReleaseVerdict::released);
+    using Names = std::vector<std::string>;
+    CHECK(client.list(base + "*") ==
+          Names{base + "[x]", base + "a/3", base + "a1", base + "a2", base + "b"});
+    CHECK(client.list(base + "a?") == Names{base + "a1", base + "a2"});
+    CHECK(client.list(base + "a*") == Names{base + "a/3", base + "a1", base + "a2"});
+    CHECK(client.list(base + "[ab]") == Names{base + "b"});
+    CHECK(client.list(base + "\\[x]") == Names{base + "[x]"});
+    CHECK(client.list(base + "b") == Names{base + "b"});
+    CHECK(client.list(base).empty());
+  });
+}
+
+TEST_CASE("a store says where it is, in one line and without a password") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const std::string where = client.store().where();
+    CHECK_FALSE(where.empty());
+    CHECK(where == printable(where));
+    Client another(backing);
+    CHECK(another.store().where() == where);
+  });
+}
+
+}  // namespace dlock::contract

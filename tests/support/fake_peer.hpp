@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// FakePeer: a listening socket of this process, for tests of the client side of a connection.
+// Everything on it is bounded by ten seconds, so that a broken test fails instead of hanging.
+#pragma once
+
+#include "base/assert.hpp"
+#include "sys/unique_fd.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace dlock::test {
+
+inline bool readable(int fd) {
+  pollfd polled{fd, POLLIN, 0};
+  return ::poll(&polled, 1, 10'000) == 1;
+}
+
+inline void write_all(const UniqueFd& fd, std::string_view bytes) {
+  // A client that has gone is no failure of the peer.
+  [[maybe_unused]] const auto n = ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+}
+
+// Everything that comes, until `part` has come or the stream has ended.
+inline std::string read_until(const UniqueFd& fd, std::string_view part) {
+  std::string all;
+  std::array<char, 4096> buffer{};
+  while (part.empty() || all.find(part) == std::string::npos) {
+    if (!readable(fd.get())) break;
+    const auto n = ::recv(fd.get(), buffer.data(), buffer.size(), 0);
+    if (n <= 0) break;
+    all.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+  return all;
+}
+
+class FakePeer {
+ public:
+  // On a free port of a loopback address; ok() is false where the family is not available.
+  explicit FakePeer(int family = AF_INET) : fd_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in v4{};
+    v4.sin_family = AF_INET;
+    v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sockaddr_in6 v6{};
+    v6.sin6_family = AF_INET6;
+    v6.sin6_addr = in6addr_loopback;
+    if (family == AF_INET) bind_to(&v4, sizeof v4);
+    if (family == AF_INET6) bind_to(&v6, sizeof v6);
+    sockaddr_in6 bound{};  // the port of both families is at the same place
+    socklen_t size = sizeof bound;
+    if (ok_) ::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&bound), &size);
+    port_ = ntohs(bound.sin6_port);
+  }
+
+  explicit FakePeer(const std::string& path) : fd_(::socket(AF_UNIX, SOCK_STREAM, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    DLOCK_ASSERT(path.size() < sizeof address.sun_path);
+    std::memcpy(address.sun_path, path.data(), path.size());
+    bind_to(&address, sizeof address);
+  }
+
+  bool ok() const { return ok_; }
+  std::uint16_t port() const { return port_; }
+  int fd() const { return fd_.get(); }
+
+  UniqueFd accept() const {
+    if (!readable(fd_.get())) return {};
+    return UniqueFd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  }
+
+ private:
+  void bind_to(const void* address, std::size_t size) {
+    ok_ = ::bind(fd_.get(), static_cast<const sockaddr*>(address), static_cast<socklen_t>(size)) ==
+              0 &&
+          ::listen(fd_.get(), 16) == 0;
+  }
+
+  UniqueFd fd_;
+  bool ok_ = false;
+  std::uint16_t port_ = 0;
+};
+
+}  // namespace dlock::test

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// FakeRedis: a server that says what a test tells it to say, right or wrong, for tests of what the
+// client makes of it.
+#pragma once
+
+#include "store/redis/redis_client.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "support/fake_peer.hpp"
+
+namespace dlock::test {
+
+inline Time soon() {
+  return BootClock::now() + std::chrono::milliseconds(50);
+}
+inline Time ample() {
+  return BootClock::now() + std::chrono::seconds(10);
+}
+inline bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// A server that does what a test tells it, in its own thread, until the test is over.
+class FakeRedis {
+ public:
+  explicit FakeRedis(std::function<void(const FakePeer&)> act)
+      : thread_([this, act = std::move(act)] { act(peer_); }) {}
+  FakeRedis(const FakeRedis&) = delete;
+  FakeRedis& operator=(const FakeRedis&) = delete;
+  ~FakeRedis() { join(); }
+
+  void join() {
+    if (thread_.joinable()) thread_.join();
+  }
+  std::string url(const std::string& user = "", const std::string& path = "") const {
+    return "redis://" + user + "127.0.0.1:" + std::to_string(peer_.port()) + path;
+  }
+
+ private:
+  FakePeer peer_;
+  std::thread thread_;
+};
+
+// Answers one connection: waits for the end of a question, then sends `answer` and hangs up once
+// the client has.
+inline std::function<void(const FakePeer&)> answering(const std::string& last_word,
+                                                      const std::string& answer) {
+  return [=](const FakePeer& peer) {
+    const UniqueFd client = peer.accept();
+    read_until(client, last_word);
+    write_all(client, answer);
+    read_until(client, "");
+  };
+}
+
+inline RedisClient client_of(const std::string& url, const WakeUp* interrupt = nullptr) {
+  auto address = parse_redis_url(url);
+  REQUIRE(address.has_value());
+  return {std::move(*address), interrupt};
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// What the client makes of error answers, and of answers that are none.
+
+#include "store/redis/error_reply.hpp"
+#include "store/redis/redis_client.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/fake_redis.hpp"
+
+namespace dlock {
+namespace {
+
+using test::ample;
+using test::answering;
+using test::client_of;
+using test::contains;
+using test::FakePeer;
+using test::FakeRedis;
+using test::write_all;
+
+// The error of one PING to a server that answers it so.
+Error error_for(const std::string& answer) {
+  FakeRedis server(answering("PING", answer));
+  RedisClient client = client_of(server.url());
+  auto result = client.call({"PING"}, ample());
+  client.disconnect();
+  CAPTURE(answer);
+  REQUIRE_FALSE(result.has_value());
+  return result.error();
+}
+
+TEST_CASE("what an answer does not have behaves like nil") {
+  const Reply none;
+  CHECK(none.is_nil());
+  CHECK(none[3][4].is_nil());
+  CHECK(none.integer() == 0);
+  CHECK(none.string().empty());
+  CHECK(none.size() == 0);  // NOLINT(readability-container-size-empty): size() is the promise
+}
+
+TEST_CASE("a wrong password is denied, without the password in the text") {
+  FakeRedis server(answering(
+      "PING", "-WRONGPASS invalid username-password pair\r\n-NOAUTH Authentication required.\r\n"));
+  RedisClient client = client_of(server.url(":s3cret@"));
+  const auto answer = client.call({"PING"}, ample());
+  CHECK_FALSE(client.connected());
+  REQUIRE_FALSE(answer.has_value());
+  CHECK(answer.error().code == Errc::denied);
+  CHECK(contains(answer.error().text, "WRONGPASS"));
+}
+
+TEST_CASE("a server that repeats the password does not make us repeat it") {
+  FakeRedis server(answering("PING",
+                             "-ERR unknown command `AUTH`, with args beginning with: `s3cret`, "
+                             "\r\n+PONG\r\n"));
+  RedisClient client = client_of(server.url(":s3cret@"));
+  const auto answer = client.call({"PING"}, ample());
+  REQUIRE_FALSE(answer.has_value());
+  CHECK(answer.error().code == Errc::denied);
+  CHECK_FALSE(contains(answer.error().text, "s3cret"));
+}
+
+TEST_CASE("a database that is not there is refused by its number, whatever the question said") {
+  FakeRedis server(answering("PING", "-ERR DB index is out of range\r\n+PONG\r\n"));
+  RedisClient client = client_of(server.url("", "/99"));
+  const auto answer = client.call({"PING"}, ample());
+  CHECK_FALSE(client.connected());
+  REQUIRE_FALSE(answer.has_value());
+  CHECK(answer.error().code == Errc::refused);
+  CHECK(contains(answer.error().text, "cannot select database 99"));
+}
+
+TEST_CASE("errors are told apart by what can be done about them") {
+  const std::vector<std::pair<std::string, Errc>> expected{
+      {"NOAUTH Authentication required.", Errc::denied},
+      {"NOPERM this user has no permissions to run the 'eval' command", Errc::denied},
+      {"ERR invalid password", Errc::denied},
+      {"ERR Client sent AUTH, but no password is set", Errc::denied},
+      {"ERR ACL failure in script: User x has no permissions", Errc::denied},
+      {"DENIED Redis is running in protected mode", Errc::denied},
+      {"LOADING Redis is loading the dataset in memory", Errc::unavailable},
+      {"BUSY Redis is busy running a script.", Errc::unavailable},
+      {"MASTERDOWN Link with MASTER is down", Errc::unavailable},
+      {"CLUSTERDOWN The cluster is down", Errc::unavailable},
+      {"TRYAGAIN Multiple keys request during rehashing of slot", Errc::unavailable},
+      {"ERR max number of clients reached", Errc::unavailable},
+      {"READONLY You can't write against a read only replica.", Errc::refused},
+      {"OOM command not allowed when used memory > 'maxmemory'.", Errc::refused},
+      {"MISCONF Redis is configured to save RDB snapshots", Errc::refused},
+      {"NOREPLICAS Not enough good replicas to write.", Errc::refused},
+      {"MOVED 3999 127.0.0.1:6381", Errc::refused},
+      {"ASK 3999 127.0.0.1:6381", Errc::refused},
+      {"CROSSSLOT Keys in request don't hash to the same slot", Errc::refused},
+      {"WRONGTYPE Operation against a key", Errc::refused},
+      {"BUSYKEY Target key name already exists.", Errc::refused},
+      {"ERR unknown command 'EVALSHA'", Errc::refused},
+      {"ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -LOADING Redis",
+       Errc::unavailable},
+      {"ERR Error running script (call to f_1): @user_script:12: NOPERM no", Errc::denied},
+      {"", Errc::refused}};
+  for (const auto& row : expected) {
+    CAPTURE(row.first);
+    CHECK(classify_error(row.first).code == row.second);
+  }
+}
+
+TEST_CASE("an error names server and reason, is one line, short, and says what to do about it") {
+  const Error error = error_for("-READONLY You can't write \x1b[31magainst a replica.\r\n");
+  CHECK(error.code == Errc::refused);
+  CHECK(error.text.starts_with("redis://127.0.0.1:"));
+  CHECK(contains(error.text, "/0 says: READONLY"));
+  CHECK(contains(error.text, "(this is a replica)"));
+  CHECK_FALSE(contains(error.text, "\x1b"));
+  CHECK(error_for("-ERR " + std::string(100000, 'x') + "\r\n").text.size() < 300);
+  CHECK(contains(error_for("-MOVED 1 h:1\r\n").text, "(this is a cluster node)"));
+}
+
+TEST_CASE("a server that is full is unavailable, also when it hangs up without listening") {
+  FakeRedis server([](const FakePeer& peer) {
+    const UniqueFd connection = peer.accept();
+    write_all(connection, "-ERR max number of clients reached\r\n");
+  });
+  RedisClient client = client_of(server.url(":s3cret@", "/1"));
+  const auto answer = client.call({"PING"}, ample());
+  REQUIRE_FALSE(answer.has_value());
+  CHECK(answer.error().code == Errc::unavailable);
+  CHECK(contains(answer.error().text, "max number of clients"));
+}
+
+TEST_CASE("an error answer keeps the connection, except where another server may be in charge") {
+  const auto kept_after = [](const std::string& error) {
+    FakeRedis server(answering("PING", error));
+    RedisClient client = client_of(server.url());
+    CHECK_FALSE(client.call({"PING"}, ample()).has_value());
+    return client.connected();
+  };
+  CHECK(kept_after("-WRONGTYPE Operation\r\n"));
+  CHECK_FALSE(kept_after("-READONLY You can't\r\n"));
+  CHECK_FALSE(kept_after("-NOAUTH Authentication required.\r\n"));
+  CHECK_FALSE(kept_after("-MASTERDOWN Link\r\n"));
+}
+
+TEST_CASE("a server that speaks another protocol is told apart from a Redis that refuses") {
+  for (const char* answer :
+       {"HTTP/1.1 400 Bad Request\r\n\r\n",
+        "\x15\x03\x01\x02\x02\x16",
+        "*-2\r\n",
+        ":x\r\n",
+        "$-7\r\n",
+        "\r\n",
+        "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n"}) {
+    const Error error = error_for(answer);
+    CHECK(error.code == Errc::protocol);
+    CHECK(contains(error.text, "sent an answer that is not Redis' protocol"));
+  }
+}
+
+TEST_CASE("an array of two thousand million elements is refused before room is made for it") {
+  CHECK(error_for("*2147483647\r\n").code == Errc::protocol);
+  CHECK(error_for("*1\r\n*100001\r\n").code == Errc::protocol);
+}
+
+TEST_CASE("an answer over 4 MiB is refused, whatever it is made of") {
+  const Error bulk = error_for("$99999999\r\n" + std::string(5U << 20U, 'x'));
+  CHECK(bulk.code == Errc::protocol);
+  CHECK(contains(bulk.text, "sent an answer over 4 MiB"));
+  CHECK(error_for("+" + std::string(5U << 20U, 'x')).code == Errc::protocol);
+}
+
+TEST_CASE("a large answer below the caps is taken whole") {
+  const std::string text(std::size_t{4'000'000}, 'x');
+  FakeRedis server(answering("PING", "$4000000\r\n" + text + "\r\n"));
+  RedisClient client = client_of(server.url());
+  const auto answer = client.call({"PING"}, ample());
+  client.disconnect();
+  REQUIRE(answer.has_value());
+  CHECK(answer->reply.string() == text);
+}
+
+}  // namespace
+}  // namespace dlock

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+#include "store/lease_table.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace dlock::lease_table {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::int64_t k_wall_us = 1'700'000'000'000'000;
+
+Moment at(Duration time, std::int64_t wall_us = k_wall_us) {
+  return {.sent_at = Time(time) - 1ms, .now = Time(time), .wall_us = wall_us};
+}
+
+Claim claim_of(const OwnerId& owner, const HoldSerial& serial, Duration ttl = 10s) {
+  return {.name = *LockName::parse("a"),
+          .owner = owner,
+          .serial = serial,
+          .ttl = ttl,
+          .who = {.host = "db1", .pid = 7, .user = "alice", .command = "", .reason = ""},
+          .ancestors = {}};
+}
+
+Claim claim_below(const Hold& hold, const OwnerId& owner, const HoldSerial& serial) {
+  Claim claim = claim_of(owner, serial);
+  claim.ancestors.push_back({"", "a", hold.owner, hold.serial});
+  return claim;
+}
+
+Hold taken(LeaseState& state, const Claim& claim, const Moment& moment) {
+  const AcquireReply reply = acquire(state, claim, moment);
+  REQUIRE(std::holds_alternative<Grant>(reply));
+  return std::get<Grant>(reply).hold;
+}
+
+bool is_busy(LeaseState& state, const Claim& claim, const Moment& moment) {
+  return std::holds_alternative<Holding>(acquire(state, claim, moment));
+}
+
+RevokeOrder order_by(const std::string& who, bool now = false) {
+  return {.by = who, .now = now, .if_owner = {}, .if_token = {}};
+}
+
+}  // namespace
+
+TEST_CASE("a lease is live until the instant it expires, and not at it") {
+  LeaseState state;
+  CHECK_FALSE(is_live(state, Time(0s)));
+  taken(state, claim_of("o", "s", 10s), at(100s));
+  CHECK(state.expires == Time(110s));
+  CHECK(is_live(state, Time(110s) - 1ns));
+  CHECK_FALSE(is_live(state, Time(110s)));
+}
+
+TEST_CASE("a grant counts from when it was asked for, the lease from when it was given") {
+  LeaseState state;
+  const AcquireReply reply = acquire(state, claim_of("o", "s", 10s), at(100s));
+  CHECK(std::get<Grant>(reply).sent_at == Time(100s) - 1ms);
+  CHECK(std::get<Grant>(reply).sent_at + 10s <= state.expires);
+}
+
+TEST_CASE("a token is the wall clock in microseconds, or one more than the last") {
+  LeaseState state;
+  CHECK(taken(state, claim_of("o", "s"), at(100s)).token == k_wall_us);
+  CHECK(taken(state, claim_of("p", "t"), at(200s, k_wall_us - 5)).token == k_wall_us + 1);
+  CHECK(taken(state, claim_of("q", "u"), at(300s, k_wall_us + 9)).token == k_wall_us + 9);
+  CHECK(taken(state, claim_of("r", "v"), at(400s, -1)).token == k_wall_us + 10);
+}
+
+TEST_CASE("a new lease drops what the dead one left") {
+  LeaseState state;
+  const Hold first = taken(state, claim_of("o", "s"), at(0s));
+  taken(state, claim_below(first, "p", "t"), at(0s));
+  CHECK(revoke(state, order_by("bob"), at(1s)).verdict == RevokeVerdict::revoked);
+  const Hold next = taken(state, claim_of("q", "u"), at(60s));
+  CHECK(state.holds.size() == 1);
+  CHECK_FALSE(state.revoked_by.has_value());
+  CHECK(renew(state, next, at(61s)).verdict == RenewVerdict::renewed);
+}
+
+TEST_CASE("a repeated claim whose lease has expired is a new grant") {
+  LeaseState state;
+  const FencingToken first = taken(state, claim_of("o", "s"), at(0s)).token;
+  CHECK(taken(state, claim_of("o", "s"), at(60s)).token > first);
+}
+
+TEST_CASE("the owner alone, with another serial, is a stranger") {
+  LeaseState state;
+  taken(state, claim_of("o", "s"), at(0s));
+  CHECK(is_busy(state, claim_of("o", "t"), at(1s)));
+}
+
+TEST_CASE("the serial alone, under another owner, is a stranger") {
+  LeaseState state;
+  taken(state, claim_of("o", "s"), at(0s));
+  CHECK(is_busy(state, claim_of("p", "s"), at(1s)));
+}
+
+TEST_CASE("a nested claim that is repeated is granted again after its ancestor released") {
+  LeaseState state;
+  const Hold parent = taken(state, claim_of("o", "s"), at(0s));
+  const Claim claim = claim_below(parent, "p", "t");
+  taken(state, claim, at(1s));
+  CHECK(release(state, parent, at(2s)) == ReleaseVerdict::still_held);
+  const Hold again = taken(state, claim, at(3s));
+  CHECK(again.nested);
+  CHECK(again.owner == "o");
+  CHECK(state.holds.size() == 1);
+}
+
+TEST_CASE("an expired ancestor lets nobody join, and gives a lease of one's own") {
+  LeaseState state;
+  const Hold parent = taken(state, claim_of("o", "s"), at(0s));
+  const Hold child = taken(state, claim_below(parent, "p", "t"), at(10s));
+  CHECK_FALSE(child.nested);
+  CHECK(child.owner == "p");
+}
+
+TEST_CASE("a nested hold has its own time of beginning and its parent's token") {
+  LeaseState state;
+  const Hold parent = taken(state, claim_of("o", "s"), at(0s));
+  const Hold child = taken(state, claim_below(parent, "p", "t"), at(5s, k_wall_us + 5'000'000));
+  CHECK(child.token == parent.token);
+  CHECK(child.since_ms == parent.since_ms + 5000);
+}
+
+TEST_CASE("a late copy of a renewal does not bring a released hold back") {
+  LeaseState state;
+  const Hold parent = taken(state, claim_of("o", "s"), at(0s));
+  const Hold child = taken(state, claim_below(parent, "p", "t"), at(1s));
+  CHECK(release(state, child, at(2s)) == ReleaseVerdict::still_held);
+  CHECK(renew(state, child, at(3s)).verdict == RenewVerdict::renewed);
+  CHECK(state.holds.count("t") == 0);
+  CHECK(release(state, parent, at(4s)) == ReleaseVerdict::released);
+}
+
+TEST_CASE("a lost renewal says what stands there now") {
+  LeaseState state;
+  const Hold hold = taken(state, claim_of("o", "s"), at(0s));
+  CHECK(renew(state, hold, at(10s)).why == "the lease has ended");
+  taken(state, claim_of("p", "t"), at(11s));
+  CHECK(renew(state, hold, at(12s)).why == "alice@db1 pid 7 holds it");
+  make_free(state);
+  CHECK(renew(state, hold, at(13s)).why == "nobody holds it");
+}
+
+TEST_CASE("what is said of a holder cannot move a cursor") {
+  LeaseState state;
+  Claim claim = claim_of("p", "t");
+  claim.who.host = "\x1b[2J\n";
+  taken(state, claim, at(0s));
+  Hold other = taken(state, claim, at(0s));
+  other.owner = "o";
+  CHECK(renew(state, other, at(1s)).why == "alice@\\x1b[2J\\n pid 7 holds it");
+}
+
+TEST_CASE("an empty owner holds nothing") {
+  LeaseState state;
+  Hold hold = taken(state, claim_of("o", "s"), at(0s));
+  make_free(state);
+  hold.owner.clear();
+  CHECK(renew(state, hold, at(1s)).verdict == RenewVerdict::lost);
+  CHECK(release(state, hold, at(1s)) == ReleaseVerdict::not_held);
+}
+
+TEST_CASE("the token survives release, revocation and the end of the lease") {
+  LeaseState state;
+  const Hold hold = taken(state, claim_of("o", "s"), at(0s));
+  CHECK(release(state, hold, at(1s)) == ReleaseVerdict::released);
+  CHECK(state.token == hold.token);
+  taken(state, claim_of("p", "t"), at(2s));
+  CHECK(revoke(state, order_by("bob", true), at(3s)).verdict == RevokeVerdict::deleted);
+  CHECK(state.token == hold.token + 1);
+}
+
+TEST_CASE("a revocation may be repeated, and the last one is named") {
+  LeaseState state;
+  const Hold hold = taken(state, claim_of("o", "s"), at(0s));
+  CHECK(revoke(state, order_by("bob"), at(1s)).verdict == RevokeVerdict::revoked);
+  const RevokeReply again = revoke(state, order_by("eve"), at(2s));
+  CHECK(again.verdict == RevokeVerdict::revoked);
+  CHECK(again.before.revoked_by == "bob");
+  CHECK(renew(state, hold, at(3s)).why == "eve");
+  CHECK(state.expires == Time(10s));
+}
+
+TEST_CASE("a lease that has expired looks free") {
+  LeaseState state;
+  taken(state, claim_of("o", "s"), at(0s));
+  CHECK(inspect(state, at(9s)).lease_left == std::optional<Duration>(1s));
+  const Holding after = inspect(state, at(10s));
+  CHECK(after.kind == Holding::Kind::free);
+  CHECK(after.owners.empty());
+  CHECK_FALSE(after.lease_left.has_value());
+  CHECK(after.now_ms == k_wall_us / 1000);
+}
+
+TEST_CASE("globs match whole names, bytes as they are") {
+  CHECK(glob_matches("*", ".hidden/name"));
+  CHECK(glob_matches("a?c", "a/c"));
+  CHECK(glob_matches("[a-c]x", "bx"));
+  CHECK_FALSE(glob_matches("[a-c]x", "dx"));
+  CHECK_FALSE(glob_matches("a", "ab"));
+  CHECK(glob_matches("\\*", "*"));
+  CHECK_FALSE(glob_matches("\\*", "x"));
+  CHECK(glob_matches("\xff*", "\xff\xfe"));
+}
+
+TEST_CASE("whatever is called in whatever order, one owner, growing tokens and no shorter lease") {
+  std::mt19937 random(42);
+  LeaseState state;
+  std::vector<Hold> holds;
+  FencingToken largest = 0;
+  Duration time = 0s;
+  for (int step = 0; step < 20'000; ++step) {
+    time += std::chrono::milliseconds(random() % 500);
+    const Moment moment = at(time, static_cast<std::int64_t>(random() % 1000));
+    const LeaseState before = state;
+    const std::string id = std::to_string(random() % 40);
+    if (random() % 2 == 0 || holds.empty()) {
+      Claim claim = claim_of("o" + id, "s" + id, std::chrono::milliseconds(1 + random() % 3000));
+      if (random() % 2 == 0 && !holds.empty()) {
+        const Hold& above = holds[random() % holds.size()];
+        claim.ancestors.push_back({"", "a", above.owner, above.serial});
+      }
+      const AcquireReply reply = acquire(state, claim, moment);
+      if (const auto* grant = std::get_if<Grant>(&reply)) {
+        holds.push_back(grant->hold);
+        if (grant->hold.token != before.token) CHECK_FALSE(is_live(before, moment.now));
+        REQUIRE(grant->hold.token >= largest);
+        largest = grant->hold.token;
+      }
+    } else if (random() % 3 == 0) {
+      (void)revoke(state, order_by("x", random() % 2 == 0), moment);
+    } else {
+      const Hold& hold = holds[random() % holds.size()];
+      if (random() % 2 == 0) {
+        (void)renew(state, hold, moment);
+      } else {
+        (void)release(state, hold, moment);
+      }
+    }
+    REQUIRE(state.token >= before.token);
+    if (is_live(before, moment.now) && is_live(state, moment.now)) {
+      REQUIRE(state.owner == before.owner);
+      REQUIRE(state.expires >= before.expires);
+    }
+    if (is_live(state, moment.now)) REQUIRE_FALSE(state.holds.empty());
+  }
+}
+
+}  // namespace dlock::lease_table
