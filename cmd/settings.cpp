@@ -21,10 +21,17 @@ Error wrong(std::string_view value, std::string_view expected) {
   return {Errc::bad_usage, quoted(shortened(value, 80)) + " is not " + std::string(expected)};
 }
 
-Result<void> set_duration(Duration& to, std::string_view value) {
+template <auto Member>
+Result<void> set_text(Settings& settings, std::string_view value) {
+  settings.*Member = value;
+  return {};
+}
+
+template <auto Member>
+Result<void> set_duration(Settings& settings, std::string_view value) {
   auto duration = parse_duration(value);
   if (!duration) return duration.error();
-  to = *duration;
+  settings.*Member = *duration;
   return {};
 }
 
@@ -66,11 +73,53 @@ Result<void> set_signal(Settings& settings, std::string_view value) {
   return {};
 }
 
-Result<void> set_wait(Settings& settings, std::string_view value) {
-  Duration wait{};
-  auto set = set_duration(wait, value);
-  if (set) settings.wait = wait;
+Result<void> set_url(Settings& settings, std::string_view value) {
+  settings.url = value;
+  settings.url_given = true;
+  return {};
+}
+
+Result<void> set_password(Settings& settings, std::string_view value) {
+  settings.password = Secret(std::string(value));
+  return {};
+}
+
+Result<void> set_verbose(Settings& settings, std::string_view value) {
+  if (value == "true" || value == "false") value = value == "true" ? "1" : "0";
+  auto level = parse_int(value, 0, 9, "a number from 0 to 9");
+  if (!level) return level.error();
+  settings.verbose = *level;
+  return {};
+}
+
+Result<void> set_quiet(Settings& settings, std::string_view value) {
+  return set_bool(settings.quiet, value);
+}
+
+Result<void> set_log_format(Settings& settings, std::string_view value) {
+  if (value != "text" && value != "json") return wrong(value, "text or json");
+  settings.log_json = value == "json";
+  return {};
+}
+
+Result<void> set_nonblock(Settings& settings, std::string_view value) {
+  bool on = false;
+  auto set = set_bool(on, value);
+  if (on) settings.wait = Duration::zero();
   return set;
+}
+
+Result<void> set_conflict_exit_code(Settings& settings, std::string_view value) {
+  auto code = parse_int(value, 0, 255, "an exit status from 0 to 255");
+  if (!code) return code.error();
+  settings.conflict_exit_code = *code;
+  return {};
+}
+
+Result<void> set_on_lost(Settings& settings, std::string_view value) {
+  if (value != "stop" && value != "warn") return wrong(value, "stop or warn");
+  settings.on_lost = value == "stop" ? OnLost::stop : OnLost::warn;
+  return {};
 }
 
 Result<void> set_color(Settings& settings, std::string_view value) {
@@ -84,166 +133,45 @@ Result<void> set_color(Settings& settings, std::string_view value) {
   return wrong(value, "auto, always or never");
 }
 
-std::vector<Setting> global_settings() {
-  using S = Settings;
-  using V = std::string_view;
-  return {
-      {"url",
-       "--url",
-       "URL",
-       "where the locks are kept: redis://, redis+unix:// or local:///dir",
-       false,
-       [](S& s, V v) {
-         s.url = v;
-         s.url_given = true;
-         return Result<void>();
-       }},
-      {"prefix",
-       "--prefix",
-       "TEXT",
-       "stands before every name in Redis (default dlock:)",
-       false,
-       [](S& s, V v) {
-         s.prefix = v;
-         return Result<void>();
-       }},
-      {"connect-timeout",
-       "--connect-timeout",
-       "DUR",
-       "how long the store may stay out of reach (default 5s)",
-       false,
-       [](S& s, V v) { return set_duration(s.connect_timeout, v); }},
-      {"password",
-       "",
-       "TEXT",
-       "",
-       false,
-       [](S& s, V v) {
-         s.password = Secret(std::string(v));
-         return Result<void>();
-       }},
-      {"password-file",
-       "--password-file",
-       "FILE",
-       "a file that holds the password for the store",
-       false,
-       [](S& s, V v) {
-         s.password_file = v;
-         return Result<void>();
-       }},
-      {"verbose",
-       "-v,--verbose",
-       "",
-       "say what happens to the lock; twice: every call",
-       false,
-       [](S& s, V v) {
-         if (v == "true" || v == "false") v = v == "true" ? "1" : "0";
-         auto level = parse_int(v, 0, 9, "a number from 0 to 9");
-         if (!level) return Result<void>(level.error());
-         s.verbose = *level;
-         return Result<void>();
-       }},
-      {"quiet",
-       "-q,--quiet",
-       "",
-       "say nothing but errors",
-       false,
-       [](S& s, V v) { return set_bool(s.quiet, v); }},
-      {"log-format",
-       "--log-format",
-       "text|json",
-       "how messages are written (default text)",
-       false,
-       [](S& s, V v) {
-         if (v != "text" && v != "json") return Result<void>(wrong(v, "text or json"));
-         s.log_json = v == "json";
-         return Result<void>();
-       }},
-      {"color", "--color", "WHEN", "auto, always or never (default auto)", false, &set_color},
-  };
-}
-
-std::vector<Setting> run_settings() {
-  using S = Settings;
-  using V = std::string_view;
-  return {
-      {"nonblock",
-       "-n,--nb,--nonblock",
-       "",
-       "give up at once if the lock is busy",
-       true,
-       [](S& s, V v) {
-         bool on = false;
-         auto set = set_bool(on, v);
-         if (on) s.wait = Duration::zero();
-         return set;
-       }},
-      {"wait",
-       "-w,--wait,--timeout",
-       "DUR",
-       "give up after DUR; 0 is -n (default: wait for ever)",
-       true,
-       &set_wait},
-      {"conflict-exit-code",
-       "-E,--conflict-exit-code",
-       "N",
-       "exit status when the lock is busy (default 75)",
-       true,
-       [](S& s, V v) {
-         auto code = parse_int(v, 0, 255, "an exit status from 0 to 255");
-         if (!code) return Result<void>(code.error());
-         s.conflict_exit_code = *code;
-         return Result<void>();
-       }},
-      {"ttl",
-       "--ttl",
-       "DUR",
-       "the lease, renewed every third of it (default 30s, at least 1s)",
-       true,
-       [](S& s, V v) { return set_duration(s.ttl, v); }},
-      {"kill-after",
-       "-k,--kill-after",
-       "DUR",
-       "from TERM to KILL (default a third of ttl, at most 10s)",
-       true,
-       [](S& s, V v) {
-         s.kill_after.emplace();
-         return set_duration(*s.kill_after, v);
-       }},
-      {"signal",
-       "--signal",
-       "SIG",
-       "the first signal to a child that must stop (default TERM)",
-       true,
-       &set_signal},
-      {"on-lost",
-       "--on-lost",
-       "stop|warn",
-       "what happens to the child when the lease cannot be kept (default stop)",
-       true,
-       [](S& s, V v) {
-         if (v != "stop" && v != "warn") return Result<void>(wrong(v, "stop or warn"));
-         s.on_lost = v == "stop" ? OnLost::stop : OnLost::warn;
-         return Result<void>();
-       }},
-      {"reason",
-       "--reason",
-       "TEXT",
-       "shown to whoever waits (default: the CI job's URL, if known)",
-       true,
-       [](S& s, V v) {
-         s.reason = v;
-         return Result<void>();
-       }},
-  };
-}
-
+// clang-format off
 std::vector<Setting> make_settings() {
-  std::vector<Setting> all = global_settings();
-  for (const Setting& setting : run_settings())
-    all.push_back(setting);
-  return all;
+  using S = Settings;
+  return {
+      {"url", "--url", "URL",
+       "where the locks are kept: redis://, redis+unix:// or local:///dir", false, &set_url},
+      {"prefix", "--prefix", "TEXT",
+       "stands before every name in Redis (default dlock:)", false, &set_text<&S::prefix>},
+      {"connect-timeout", "--connect-timeout", "DUR",
+       "how long the store may stay out of reach (default 5s)", false, &set_duration<&S::connect_timeout>},
+      {"password", "", "TEXT", "", false, &set_password},
+      {"password-file", "--password-file", "FILE",
+       "a file that holds the password for the store", false, &set_text<&S::password_file>},
+      {"verbose", "-v,--verbose", "",
+       "say what happens to the lock; twice: every call", false, &set_verbose},
+      {"quiet", "-q,--quiet", "", "say nothing but errors", false, &set_quiet},
+      {"log-format", "--log-format", "text|json",
+       "how messages are written (default text)", false, &set_log_format},
+      {"color", "--color", "WHEN", "auto, always or never (default auto)", false, &set_color},
+
+      {"nonblock", "-n,--nb,--nonblock", "",
+       "give up at once if the lock is busy", true, &set_nonblock},
+      {"wait", "-w,--wait,--timeout", "DUR",
+       "give up after DUR; 0 is -n (default: wait for ever)", true, &set_duration<&S::wait>},
+      {"conflict-exit-code", "-E,--conflict-exit-code", "N",
+       "exit status when the lock is busy (default 75)", true, &set_conflict_exit_code},
+      {"ttl", "--ttl", "DUR",
+       "the lease, renewed every third of it (default 30s, at least 1s)", true, &set_duration<&S::ttl>},
+      {"kill-after", "-k,--kill-after", "DUR",
+       "from TERM to KILL (default a third of ttl, at most 10s)", true, &set_duration<&S::kill_after>},
+      {"signal", "--signal", "SIG",
+       "the first signal to a child that must stop (default TERM)", true, &set_signal},
+      {"on-lost", "--on-lost", "stop|warn",
+       "what happens to the child when the lease cannot be kept (default stop)", true, &set_on_lost},
+      {"reason", "--reason", "TEXT",
+       "shown to whoever waits (default: the CI job's URL, if known)", true, &set_text<&S::reason>},
+  };
 }
+// clang-format on
 
 Result<void> apply_environment(Settings& settings) {
   if (const char* const url = std::getenv("REDIS_URL"); url != nullptr && *url != '\0') {
