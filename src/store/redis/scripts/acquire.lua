@@ -28,7 +28,8 @@ local function next_token()
   local stored = redis.call('GET', token_key)
   local last = tonumber(stored or '0')
   if not last or last < 0 or last >= 9007199254740991 then
-    return nil, redis.error_reply('ERR the fencing token at ' .. token_key .. ' is not a number to count on')
+    local text = 'ERR the fencing token at ' .. token_key .. ' is not a number to count on'
+    return nil, redis.error_reply(text)
   end
   local time = redis.call('TIME')
   local token = string.format('%.0f', math.max(last + 1, time[1] * 1000000 + time[2]))
@@ -54,8 +55,11 @@ if kind == 'none' then
 end
 
 if kind == 'hash' and redis.call('TYPE', holds)['ok'] == 'hash' then
-  local refused = redis.call('TYPE', revoked)['ok'] == 'hash' and redis.call('HGET', revoked, 'owner')
-  local function usable(whose) return whose ~= refused and redis.call('HEXISTS', lock, whose) == 1 end
+  local refused = redis.call('TYPE', revoked)['ok'] == 'hash'
+    and redis.call('HGET', revoked, 'owner')
+  local function usable(whose)
+    return whose ~= refused and redis.call('HEXISTS', lock, whose) == 1
+  end
 
   local again = {owner}
   for i = 5, #ARGV, 2 do again[#again + 1] = ARGV[i] end

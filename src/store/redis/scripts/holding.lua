@@ -1,5 +1,6 @@
 -- holding(lock, holds, revoked): how a name stands now, as
---   {type, pttl in ms, now in ms, number of owners, {owner, count, ...}, {hold id, record, ...}, revoked by}
+--   {type, pttl in ms, now in ms, number of owners, {owner, count, ...}, {hold id, record, ...},
+--    revoked by}
 -- Bounded whatever stands there: at most 64 owners and records, long texts are cut.
 local function holding(lock, holds, revoked)
   local function fields(key, longest)

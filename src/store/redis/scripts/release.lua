@@ -12,13 +12,15 @@ local lock, holds, revoked = KEYS[1], KEYS[2], KEYS[3]
 local owner, id = ARGV[1], ARGV[1] .. '#' .. ARGV[2]
 
 local known = redis.call('HDEL', holds, id)
-if known == 0 or redis.call('TYPE', lock)['ok'] ~= 'hash' or redis.call('HEXISTS', lock, owner) == 0 then
+if known == 0 or redis.call('TYPE', lock)['ok'] ~= 'hash'
+  or redis.call('HEXISTS', lock, owner) == 0 then
   return {'not_held'}
 end
 if redis.call('HINCRBY', lock, owner, -1) > 0 then return {'still_held'} end
 
 redis.call('HDEL', lock, owner)  -- the key goes with its last field
-if redis.call('TYPE', revoked)['ok'] == 'hash' and redis.call('HGET', revoked, 'owner') == owner then
+if redis.call('TYPE', revoked)['ok'] == 'hash'
+  and redis.call('HGET', revoked, 'owner') == owner then
   redis.call('DEL', revoked)
 end
 if redis.call('EXISTS', lock) == 1 then return {'released', 1} end  -- somebody wrote into our hash

@@ -7,9 +7,10 @@
 --         {'lost', {holding}}    another's, nobody's, or not a lock
 --
 -- Extends, never shortens, never creates. The hold's record is taken out before the lock is looked
--- at, and put back after: a write comes first, so a replica, a server without its replicas or with a
--- full disk answers with an error, and 'lost' is always the word of a master that may write. A hold
--- without a record is not given one: a late copy of a renewal must not bring a released hold back.
+-- at, and put back after: a write comes first, so a replica, a server without its replicas or one
+-- with a full disk answers with an error, and 'lost' is always the word of a master that may write.
+-- A hold without a record is not given one: a late copy of a renewal must not bring a released hold
+-- back.
 -- include: holding.lua
 local lock, holds, revoked = KEYS[1], KEYS[2], KEYS[3]
 local owner, id, ttl = ARGV[1], ARGV[1] .. '#' .. ARGV[2], tonumber(ARGV[3])
@@ -21,7 +22,8 @@ if redis.call('TYPE', lock)['ok'] ~= 'hash' or redis.call('HEXISTS', lock, owner
 end
 
 if record then redis.call('HSET', holds, id, record) end
-if redis.call('TYPE', revoked)['ok'] == 'hash' and redis.call('HGET', revoked, 'owner') == owner then
+if redis.call('TYPE', revoked)['ok'] == 'hash'
+  and redis.call('HGET', revoked, 'owner') == owner then
   if redis.call('PTTL', lock) >= 0 then redis.call('PEXPIRE', holds, redis.call('PTTL', lock)) end
   return {'revoked', redis.call('HGET', revoked, 'by') or '?'}
 end

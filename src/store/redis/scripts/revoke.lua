@@ -1,13 +1,15 @@
 -- revoke: has renewals of the present owner refused, or deletes the lock at once.
 --
 -- KEYS  1 lock   2 holds   3 revoked
--- ARGV  1 by  2 '1' = delete at once  3 only if this owner, or ''  4 only if this token, or ''  5 channel
+-- ARGV  1 by  2 '1' = delete at once  3 only if this owner, or ''  4 only if this token, or ''
+--       5 channel
 -- Returns {'nothing', {holding}}        it was free
 --         {'other_holder', {holding}}   the owner or the token is another
 --         {'not_dlock', {holding}}      the holder does not look for revocations
 --         {'revoked', {holding}}        renewals are refused until the lease ends
 --         {'deleted', {holding}}        gone, waiters were told
--- The holding is the one before. Atomic, because the holder that was looked at must be the one that loses it.
+-- The holding is the one before. Atomic, because the holder that was looked at must be the one that
+-- loses it.
 -- include: holding.lua
 local lock, holds, revoked = KEYS[1], KEYS[2], KEYS[3]
 local before = holding(lock, holds, revoked)
