@@ -149,6 +149,7 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
                 std::move(*child),
                 voice);
   const auto outcome = runner.run();
+  voice.end_of_wait();
   if (!outcome) end(report(outcome.error(), settings));
   // Ends without tidying up: nothing of ours is left anywhere but in this process.
   switch (outcome->kind) {

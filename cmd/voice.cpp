@@ -44,19 +44,26 @@ std::string holder_text(const Holding& holding, Duration seen_ago) {
   return text;
 }
 
-void Voice::waiting(const Notice& notice) const {
+void Voice::waiting(const Notice& notice) {
   const std::string text = "waiting " +
                            format_duration(std::chrono::floor<std::chrono::seconds>(notice.span)) +
                            " for " + name_ + ", " + holder_text(*notice.holding, notice.seen_ago);
   if (in_place_ && logs(LogLevel::warn)) {
     log_in_place(text);
+    wait_shown_ = true;
   } else {
     log(LogLevel::warn, text);
   }
 }
 
+void Voice::end_of_wait() {
+  if (wait_shown_) clear_log_in_place();
+  wait_shown_ = false;
+}
+
 void Voice::on_notice(const Notice& notice) {
   using Kind = Notice::Kind;
+  if (notice.kind == Kind::granted) end_of_wait();
   switch (notice.kind) {
     case Kind::polling:
       return log(LogLevel::info,

@@ -20,12 +20,15 @@ class Voice final : public Listener {
 
   void on_notice(const Notice& notice) override;
   void on_stopped(Duration left) override;
+  // The wait is over: nothing of it stays on the terminal.
+  void end_of_wait();
 
  private:
-  void waiting(const Notice& notice) const;
+  void waiting(const Notice& notice);
 
   std::string name_;  // quoted
-  bool in_place_;     // stderr is a terminal: the wait is told in one line that changes
+  bool wait_shown_ = false;
+  bool in_place_;  // stderr is a terminal: the wait is told in one line that changes
 };
 
 }  // namespace dlock

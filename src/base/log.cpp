@@ -38,6 +38,12 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
     in_place_ = true;
   }
 
+  void clear_in_place() {
+    const std::lock_guard lock(mutex_);
+    if (in_place_) write_or_drop("\r\x1b[K");
+    in_place_ = false;
+  }
+
  private:
   void sink_it_(const spdlog::details::log_msg& message) override {
     const std::string_view text(message.payload.data(), message.payload.size());
@@ -113,6 +119,10 @@ void log(LogLevel level, std::string_view text) {
 
 void log_in_place(std::string_view text) {
   sink().write_in_place(text);
+}
+
+void clear_log_in_place() {
+  sink().clear_in_place();
 }
 
 }  // namespace dlock

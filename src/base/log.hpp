@@ -28,7 +28,8 @@ bool logs(LogLevel level);
 // `text` is one line; what comes from others in it went through printable() or quoted().
 void log(LogLevel level, std::string_view text);
 
-// A line that the next one replaces; for terminals only.
+// A line that the next one replaces, and taking it away again; for terminals only.
 void log_in_place(std::string_view text);
+void clear_log_in_place();
 
 }  // namespace dlock
