@@ -317,7 +317,7 @@ void RunSession::begin_release(Time now) {
 
 void RunSession::ask_release(Time now) {
   retry_release_at_.reset();
-  ask(action::Ask::What::release, std::max(release_until_, now + terms_.lease.call_limit()));
+  ask(action::Ask::What::release, now + terms_.lease.call_limit());
 }
 
 void RunSession::handle(event::Released& event, Time now) {

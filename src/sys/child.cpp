@@ -28,12 +28,13 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
-std::string read_file(const std::string& path) {
+std::optional<std::string> read_file(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return {};
   std::string text;
   std::array<char, 4096> buffer{};
   for (;;) {
-    const ssize_t n = file ? ::read(file.get(), buffer.data(), buffer.size()) : 0;
+    const ssize_t n = ::read(file.get(), buffer.data(), buffer.size());
     if (n <= 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(n));
   }
@@ -42,12 +43,11 @@ std::string read_file(const std::string& path) {
 // Our children, by the list the kernel keeps (proc(5), task/[tid]/children); nothing if it keeps
 // none.
 std::optional<std::vector<pid_t>> children() {
-  const std::string path = "/proc/self/task/" + std::to_string(::getpid()) + "/children";
-  if (::access(path.c_str(), R_OK) != 0) return {};
-  const std::string list = read_file(path);
+  const auto list = read_file("/proc/self/task/" + std::to_string(::getpid()) + "/children");
+  if (!list) return {};
   std::vector<pid_t> pids;
-  const char* at = list.data();
-  const char* const end = at + list.size();
+  const char* at = list->data();
+  const char* const end = at + list->size();
   while (at < end) {
     pid_t pid = 0;
     const auto [next, status] = std::from_chars(at, end, pid);
@@ -74,7 +74,8 @@ bool any_process_in_group(pid_t group) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    if (runs_in_group(read_file("/proc/" + name + "/stat"), group)) return true;
+    const auto stat = read_file("/proc/" + name + "/stat");
+    if (stat && runs_in_group(*stat, group)) return true;
   }
   return false;
 }
@@ -113,10 +114,14 @@ Result<void> Child::start(const ChildSpec& spec, const Signals& signals) {
   return {};
 }
 
-void Child::reap_adopted() const {
-  for (const pid_t pid : children().value_or(std::vector<pid_t>{})) {
+// True: we may have children besides the command.
+bool Child::reap_adopted() const {
+  const auto all = children();
+  if (!all) return true;
+  for (const pid_t pid : *all) {
     if (pid != pid_) ::waitpid(pid, nullptr, WNOHANG);
   }
+  return all->size() > 1;
 }
 
 ChildNews Child::news() {
@@ -151,12 +156,9 @@ int Child::exec_error() const {
 }
 
 bool Child::group_alive() const {
-  reap_adopted();
   // Whoever of the group outlived its parent is our child now. No child but the dead leader:
   // nobody.
-  const auto left = children();
-  if (left && left->size() <= 1) return false;
-  return any_process_in_group(pid_);
+  return reap_adopted() && any_process_in_group(pid_);
 }
 
 void Child::signal_group(int number, bool wake) const {

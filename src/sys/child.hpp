@@ -58,7 +58,7 @@ class Child {
 
  private:
   Child() = default;
-  void reap_adopted() const;
+  bool reap_adopted() const;
 
   UniqueFd error_in_;
   UniqueFd error_out_;
