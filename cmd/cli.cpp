@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <sstream>
 
 namespace dlock {
 
@@ -39,31 +38,16 @@ Result<Pairs> parse_options(const std::vector<OptionSpec>& specs,
     app.parse(std::move(reversed));
   } catch (const CLI::ExtrasError&) {
     const auto unknown = app.remaining();
+    return Error{
+        Errc::bad_usage,
+        "there is no option " + in_quotes(shortened(unknown.empty() ? "" : unknown.front(), 80))};
+  } catch (const CLI::ArgumentMismatch&) {
     return Error{Errc::bad_usage,
-                 "there is no option " +
-                     dlock::quoted(shortened(unknown.empty() ? "" : unknown.front(), 80))};
+                 in_quotes(shortened(words.back(), 80)) + " needs a value, or has one too many"};
   } catch (const CLI::ParseError& error) {
     return Error{Errc::bad_usage, printable(error.what())};
   }
   return pairs;
-}
-
-Result<Pairs> parse_toml(const std::string& text) {
-  try {
-    std::istringstream in(text);
-    Pairs pairs;
-    for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(in)) {
-      if (item.name == "++" || item.name == "--") continue;  // CLI11's marks around a section
-      if (item.inputs.size() != 1) {
-        return Error{Errc::bad_config,
-                     dlock::quoted(shortened(item.fullname(), 80)) + " has not one value"};
-      }
-      pairs.emplace_back(item.fullname(), item.inputs.front());
-    }
-    return pairs;
-  } catch (const std::exception& error) {
-    return Error{Errc::bad_config, printable(error.what())};
-  }
 }
 
 }  // namespace dlock

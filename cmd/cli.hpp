@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// CLI11 at arm's length: it reads our options and TOML, and never sees names, commands or anything
-// right of them (it would rewrite words such as '[.a,.b]').
+// CLI11 at arm's length: it reads our options, and never sees names, commands or anything right of
+// them (it would rewrite words such as '[.a,.b]').
 #pragma once
 
 #include "base/result.hpp"
@@ -22,8 +22,5 @@ struct OptionSpec {
 // was given. Errc::bad_usage with what is wrong.
 Result<std::vector<std::pair<std::string, std::string>>> parse_options(
     const std::vector<OptionSpec>& specs, const std::vector<std::string>& words);
-
-// `key = value` lines. Sections become "section.key". Errc::bad_config.
-Result<std::vector<std::pair<std::string, std::string>>> parse_toml(const std::string& text);
 
 }  // namespace dlock

@@ -256,7 +256,7 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& argv) {
     return one.name == line.command;
   });
   if (!line.command.empty() && !known) {
-    return usage("there is no command " + quoted(shortened(line.command, 40)) +
+    return usage("there is no command " + in_quotes(shortened(line.command, 40)) +
                  "; there are run, inspect, list and force-release. To run a command: dlock run "
                  "NAME -- CMD");
   }

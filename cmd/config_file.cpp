@@ -2,7 +2,7 @@
 #include "cmd/config_file.hpp"
 
 #include "base/text.hpp"
-#include "cmd/cli.hpp"
+#include "cmd/toml.hpp"
 #include "cmd/url_password.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -77,8 +77,8 @@ Result<ConfigEntries> read_config_file(const std::string& path, bool must_exist)
   if (!file) return file.error();
   auto safe = check_writers(path, file->status);
   if (!safe) return safe.error();
-  auto entries = parse_toml(file->text);
-  if (!entries) return bad(path, entries.error().text);
+  auto entries = parse_toml(path, file->text);
+  if (!entries) return entries.error();
   if (has_password(*entries)) {
     safe = check_readers(path, file->status);
     if (!safe) return safe.error();

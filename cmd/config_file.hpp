@@ -13,7 +13,7 @@ namespace dlock {
 
 using ConfigEntries = std::vector<std::pair<std::string, std::string>>;
 
-// The `key = value` lines of a TOML file, in order. A file that is not there is empty, unless it
+// The `key = value` lines of a TOML file, by name. A file that is not there is empty, unless it
 // must exist. Errc::bad_config if it is no such file, if others than root and we own or can write
 // it, or if it holds a password and group or others can read it.
 Result<ConfigEntries> read_config_file(const std::string& path, bool must_exist);

@@ -26,6 +26,9 @@ constexpr Duration k_longest_sleep = 1s;
 Result<RevokeOrder> make_order(const CommandLine& line) {
   RevokeOrder order{
       .by = user_name() + "@" + host_name(), .now = line.now, .if_owner = line.if_owner};
+  if (line.if_owner && line.if_owner->empty()) {
+    return Error{Errc::bad_usage, "--if-owner: the owner is empty"};
+  }
   if (line.if_token) {
     FencingToken token = 0;
     const char* const end = line.if_token->data() + line.if_token->size();
@@ -33,7 +36,7 @@ Result<RevokeOrder> make_order(const CommandLine& line) {
     if (status != std::errc() || at != end || token == 0) {
       return Error{
           Errc::bad_usage,
-          "--if-token: " + quoted(shortened(*line.if_token, 40)) + " is not a fencing token"};
+          "--if-token: " + in_quotes(shortened(*line.if_token, 40)) + " is not a fencing token"};
     }
     order.if_token = token;
   }
@@ -81,17 +84,17 @@ ExitStatus revoked(LockStore& store,
                    const LockName& name,
                    const Holding& before,
                    const Settings& settings) {
-  log(LogLevel::info, "revoked " + quoted(name.text()) + "; waiting for its holder to stop");
+  log(LogLevel::info, "revoked " + in_quotes(name.text()) + "; waiting for its holder to stop");
   const Time started = BootClock::now();
   auto gone = wait_until_gone(store, name, before, settings);
   if (!gone) return report(gone.error(), settings);
   if (!*gone) {
-    log(LogLevel::error, quoted(name.text()) + " is still " + holder_text(before));
+    log(LogLevel::error, in_quotes(name.text()) + " is still " + holder_text(before));
     return ExitStatus::busy;
   }
   log(LogLevel::warn,
-      "released " + quoted(name.text()) + " after " + format_duration(BootClock::now() - started) +
-          "; it was " + holder_text(before));
+      "released " + in_quotes(name.text()) + " after " +
+          format_duration(BootClock::now() - started) + "; it was " + holder_text(before));
   return ExitStatus::ok;
 }
 
@@ -107,7 +110,7 @@ ExitStatus force_release_command(const CommandLine& line, const Settings& settin
   if (!opened) return report(opened.error(), settings);
   LockStore& store = **opened;
 
-  const std::string shown = quoted(name->text());
+  const std::string shown = in_quotes(name->text());
   auto holding = store.inspect(*name, BootClock::now() + settings.connect_timeout);
   if (!holding)
     return report({holding.error().code, "cannot inspect " + shown + ": " + holding.error().text},

@@ -65,7 +65,7 @@ std::string in_full(const std::string& name, const Holding& holding) {
         std::chrono::milliseconds(std::max<std::int64_t>(holding.now_ms - hold.since_ms, 0));
     text += "  hold by " + printable(hold.who.user) + "@" + printable(hold.who.host) + " pid " +
             std::to_string(hold.who.pid) + " for " + format_duration(age) + ", ttl " +
-            format_duration(hold.ttl) + ", command " + quoted(hold.who.command) + "\n";
+            format_duration(hold.ttl) + ", command " + in_quotes(hold.who.command) + "\n";
   }
   return text;
 }
@@ -80,7 +80,7 @@ Result<Holdings> look_at(LockStore& store,
     auto holding = store.inspect(*name, BootClock::now() + settings.connect_timeout);
     if (!holding)
       return Error{holding.error().code,
-                   "cannot inspect " + quoted(text) + ": " + holding.error().text};
+                   "cannot inspect " + in_quotes(text) + ": " + holding.error().text};
     auto key = store.key_of(*name);  // inspect would have refused one that has none
     holdings.push_back({text, key ? *key : text, std::move(*holding)});
   }

@@ -104,7 +104,7 @@ RunTerms make_terms(const Settings& settings, const LeaseTerms& lease, bool in_p
     case ChildStatus::Kind::not_started:
       break;
   }
-  log(LogLevel::error, "cannot execute " + quoted(word) + ": " + std::strerror(child.value));
+  log(LogLevel::error, "cannot execute " + in_quotes(word) + ": " + std::strerror(child.value));
   end(child.value == ENOENT ? ExitStatus::not_found : ExitStatus::not_executable);
 }
 
@@ -140,7 +140,7 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
                      make_claim(*name, *key, who_we_are(line, settings), settings.ttl),
                      interrupt);
   const bool in_place = ::isatty(STDERR_FILENO) == 1 && !settings.log_json;
-  Voice voice(quoted(name->text()), in_place);
+  Voice voice(in_quotes(name->text()), in_place);
   const std::vector<std::string> words = child_words(line);
   Runner runner({.words = words, .environment = own_environment(), .store = where, .key = *key},
                 RunSession(make_terms(settings, *lease, in_place), make_seed(), BootClock::now()),
@@ -156,11 +156,11 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
     case Outcome::Kind::child:
       end_like_child(outcome->child, words.front(), signals);
     case Outcome::Kind::busy:
-      log(LogLevel::warn, quoted(name->text()) + " is busy: " + holder_text(*outcome->holding));
+      log(LogLevel::warn, in_quotes(name->text()) + " is busy: " + holder_text(*outcome->holding));
       end_with(settings.conflict_exit_code);
     case Outcome::Kind::failed:
       end(report({outcome->error.code,
-                  "cannot run under " + quoted(name->text()) + ": " + outcome->error.text},
+                  "cannot run under " + in_quotes(name->text()) + ": " + outcome->error.text},
                  settings));
     case Outcome::Kind::lost:
       end(ExitStatus::lost);

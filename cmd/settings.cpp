@@ -18,7 +18,7 @@ namespace dlock {
 namespace {
 
 Error wrong(std::string_view value, std::string_view expected) {
-  return {Errc::bad_usage, quoted(shortened(value, 80)) + " is not " + std::string(expected)};
+  return {Errc::bad_usage, in_quotes(shortened(value, 80)) + " is not " + std::string(expected)};
 }
 
 template <auto Member>
@@ -200,7 +200,7 @@ Result<void> apply_file(Settings& settings, const std::string& path, bool must_e
     const Setting* const setting = find_setting(name);
     if (setting == nullptr) {
       return Error{Errc::bad_config,
-                   printable(path) + ": there is no setting " + quoted(shortened(name, 80))};
+                   printable(path) + ": there is no setting " + in_quotes(shortened(name, 80))};
     }
     auto set = setting->set(settings, value);
     if (!set)

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/text.hpp"
+
 namespace dlock {
 
 using namespace std::chrono_literals;
@@ -24,7 +26,8 @@ constexpr Duration k_longest = 24h * 36525;
 Error bad(std::string_view text) {
   return {
       Errc::bad_usage,
-      "cannot read duration \"" + std::string(text) + "\": write 250ms, 1.5, 10s, 2m, 1h30m or 1d"};
+      "cannot read duration " + in_quotes(shortened(text, 40)) +
+              ": write 250ms, 1.5, 10s, 2m, 1h30m or 1d"};
 }
 
 // Takes one "<number><unit>" from the front; `bare` says that there was no unit.

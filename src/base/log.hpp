@@ -25,7 +25,7 @@ struct LogSettings {
 void set_up_log(const LogSettings& settings);
 bool logs(LogLevel level);
 
-// `text` is one line; what comes from others in it went through printable() or quoted().
+// `text` is one line; what comes from others in it went through printable() or in_quotes().
 void log(LogLevel level, std::string_view text);
 
 // A line that the next one replaces, and taking it away again; for terminals only.

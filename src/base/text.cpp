@@ -88,7 +88,7 @@ std::string printable(std::string_view text) {
   return escape(text, false);
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return '"' + escape(text, true) + '"';
 }
 

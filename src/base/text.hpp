@@ -14,7 +14,7 @@ namespace dlock {
 std::string printable(std::string_view text);
 
 // printable(), in double quotes, with " and \ escaped: for names inside sentences.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 // At most `bytes` bytes, cut at a UTF-8 boundary, "…" in place of what is missing.
 std::string shortened(std::string_view text, std::size_t bytes);

@@ -44,7 +44,7 @@ Result<LockName> LockName::parse(std::string_view text) {
   }
   if (text.find_first_of(std::string_view("\0\r\n", 3)) != std::string_view::npos) {
     return Error{Errc::bad_usage,
-                 "the lock name " + quoted(text) + " has a line break or a NUL in it"};
+                 "the lock name " + in_quotes(text) + " has a line break or a NUL in it"};
   }
   return LockName(std::string(text));
 }

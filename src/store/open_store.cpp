@@ -40,7 +40,7 @@ Result<std::unique_ptr<LockStore>> open_store(const StoreOptions& options) {
     if (scheme == name) return open(options);
   }
   return Error{Errc::bad_config,
-               "no store for URL scheme " + quoted(shortened(scheme, 40)) +
+               "no store for URL scheme " + in_quotes(shortened(scheme, 40)) +
                    ": there are redis, redis+unix and local"};
 }
 

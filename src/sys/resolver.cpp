@@ -78,7 +78,7 @@ int start_library() {
 
 Error cannot_find(const std::string& host, std::string why) {
   if (!why.empty() && why[0] >= 'A' && why[0] <= 'Z') why[0] = static_cast<char>(why[0] + 32);
-  return {Errc::unavailable, "cannot find host " + quoted(host) + ": " + why};
+  return {Errc::unavailable, "cannot find host " + in_quotes(host) + ": " + why};
 }
 
 struct PollSet {
@@ -165,7 +165,7 @@ Result<std::vector<SocketAddress>> resolve(const std::string& host,
   ares_getaddrinfo(raw, host.c_str(), std::to_string(port).c_str(), &hints, on_answer, &lookup);
   if (const auto driven = drive(raw, lookup, limit, interrupt); !driven) {
     const Errc code = driven.error().code;
-    const std::string what = "cannot find host " + quoted(host) + ": ";
+    const std::string what = "cannot find host " + in_quotes(host) + ": ";
     if (code == Errc::timed_out) return over_limit(what + "no answer", started, limit);
     if (code == Errc::cancelled) return Error{code, what + "interrupted"};
     return Error{code, what + driven.error().text};

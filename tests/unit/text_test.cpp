@@ -54,9 +54,9 @@ TEST_CASE("printing what was printed changes nothing") {
 }
 
 TEST_CASE("quoting adds quotes and escapes quotes and backslashes") {
-  CHECK(quoted("a b") == "\"a b\"");
-  CHECK(quoted("a\"b\\c") == "\"a\\\"b\\\\c\"");
-  CHECK(quoted("\n") == "\"\\n\"");
+  CHECK(in_quotes("a b") == "\"a b\"");
+  CHECK(in_quotes("a\"b\\c") == "\"a\\\"b\\\\c\"");
+  CHECK(in_quotes("\n") == "\"\\n\"");
 }
 
 TEST_CASE("shortening keeps what fits and cuts between characters") {

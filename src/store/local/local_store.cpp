@@ -40,7 +40,7 @@ std::string state_file_name(const std::string& name) {
 Result<std::string> directory_of(std::string_view url) {
   const auto bad = [&](std::string_view reason) {
     return Error{Errc::bad_config,
-                 "cannot use URL " + dlock::quoted(url) + ": " + std::string(reason) +
+                 "cannot use URL " + in_quotes(url) + ": " + std::string(reason) +
                      "; write local:///run/lock/dlock"};
   };
   if (!url.starts_with(k_scheme)) return bad("it does not begin with local://");
@@ -109,13 +109,13 @@ Result<LeaseState> LocalStore::load(int directory, const std::string& name) cons
   auto lease = parse_stored_lease(**text);
   if (!lease) {
     return Error{Errc::refused,
-                 "cannot read lock " + dlock::quoted(name) + ": " + path +
+                 "cannot read lock " + in_quotes(name) + ": " + path +
                      " is damaged: remove it if no job runs under this lock"};
   }
   if (lease->name != name) {
     return Error{Errc::refused,
-                 "cannot read lock " + dlock::quoted(name) + ": " + path + " belongs to lock " +
-                     dlock::quoted(lease->name)};
+                 "cannot read lock " + in_quotes(name) + ": " + path + " belongs to lock " +
+                     in_quotes(lease->name)};
   }
   if (lease->boot_id != boot_id_) lease_table::make_free(lease->state);
   return std::move(lease->state);
@@ -137,7 +137,7 @@ Result<void> LocalStore::change(const LockName& name, Time limit, const Change& 
     if (!held->is_current(lock)) {
       if (BootClock::now() < limit) continue;
       return Error{Errc::timed_out,
-                   "cannot change lock " + dlock::quoted(name.text()) +
+                   "cannot change lock " + in_quotes(name.text()) +
                        ": its file is replaced all the time"};
     }
     const local::FileAt file{directory->get(), directory_, state_file_name(name.text())};
@@ -280,7 +280,7 @@ Result<HandOff> LocalStore::await_hand_off(Time until) {
     sleep_until(waits, until);
     if (waits[1].revents != 0) {
       return Error{Errc::cancelled,
-                   "cannot wait longer for lock " + dlock::quoted(watched_) + ": interrupted"};
+                   "cannot wait longer for lock " + in_quotes(watched_) + ": interrupted"};
     }
   }
 }

@@ -22,6 +22,8 @@ constexpr Rule k_rules[] = {
     {"ERR Client sent AUTH, but no password is set", {Errc::denied, false, {}}},
     {"ERR AUTH <password> called without any password", {Errc::denied, false, {}}},
     {"ERR The user executing the script", {Errc::denied, false, {}}},
+    // Redis >= 7 does not read long questions before AUTH.
+    {"ERR Protocol error: unauthenticated", {Errc::denied, true, "a password is needed"}},
     {"ERR max number of clients", {Errc::unavailable, true, {}}},
     {"LOADING", {Errc::unavailable, true, {}}},
     {"BUSY ", {Errc::unavailable, false, {}}},

@@ -114,14 +114,14 @@ Result<std::string> RedisStore::key_of(const LockName& name) const {
   std::string key = prefix_ + name.text();
   if (is_side_key(key)) {
     return Error{Errc::bad_usage,
-                 "the lock name " + quoted(name.text()) + " would stand at " + quoted(key) +
+                 "the lock name " + in_quotes(name.text()) + " would stand at " + in_quotes(key) +
                      ", where dlock keeps notes on another lock"};
   }
   if (is_only_a_tag(key)) {
     return Error{Errc::bad_usage,
-                 "the lock name " + quoted(name.text()) +
+                 "the lock name " + in_quotes(name.text()) +
                      " is nothing but a hash tag and would share its notes with " +
-                     quoted(key.substr(1, key.size() - 2))};
+                     in_quotes(key.substr(1, key.size() - 2))};
   }
   return key;
 }

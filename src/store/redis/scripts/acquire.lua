@@ -9,10 +9,24 @@
 --
 -- Atomic, because between looking and taking another could take. Idempotent by serial: a second run
 -- finds the hold, counts nothing and sets the TTL again. All that can fail is read before the first
--- write, so an error leaves nothing behind.
+-- write, so an error leaves nothing behind; and whoever may not renew and release is told so here,
+-- before there is a lock.
 -- include: holding.lua
 local lock, token_key, holds, revoked = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local owner, serial, ttl = ARGV[1], ARGV[2], tonumber(ARGV[3])
+
+-- Redis >= 7 can be asked. PUBLISH is not among them: without it waiters poll.
+for _, command in ipairs(redis.acl_check_cmd and {
+  {'TYPE', lock}, {'TIME'}, {'GET', token_key}, {'PTTL', lock}, {'SET', token_key, '1'},
+  {'DEL', revoked}, {'HSET', holds, 'f', 'v'}, {'PEXPIRE', lock, '1'}, {'HEXISTS', lock, 'f'},
+  {'HGET', revoked, 'f'}, {'HINCRBY', lock, 'f', '1'}, {'HDEL', holds, 'f'}, {'EXISTS', lock},
+  {'HLEN', lock}, {'HGETALL', holds},
+} or {}) do
+  if not redis.acl_check_cmd(unpack(command)) then
+    return redis.error_reply('NOPERM this user may not run ' .. command[1] .. ' on '
+      .. (command[2] or 'this server'))
+  end
+end
 
 local function extend(key)  -- never shortens; a key that lost its TTL gets one
   if redis.call('PTTL', key) < ttl then redis.call('PEXPIRE', key, ttl) end

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// TOML, as far as our settings need it: `key = value` with texts, whole numbers, true and false.
+// toml11 reads it and is included in toml.cpp only.
+#pragma once
+
+#include "cmd/config_file.hpp"
+
+#include <string>
+
+namespace dlock {
+
+// `path` is for the error text, which has the line in it. Errc::bad_config for what is no TOML, for
+// sections, lists and dates.
+Result<ConfigEntries> parse_toml(const std::string& path, const std::string& text);
+
+}  // namespace dlock
