@@ -44,8 +44,8 @@ Result<Pairs> parse_options(const std::vector<OptionSpec>& specs,
   } catch (const CLI::ArgumentMismatch&) {
     return Error{Errc::bad_usage,
                  in_quotes(shortened(words.back(), 80)) + " needs a value, or has one too many"};
-  } catch (const CLI::ParseError& error) {
-    return Error{Errc::bad_usage, printable(error.what())};
+  } catch (const std::exception& error) {  // CLI11 lets some of std's through
+    return Error{Errc::bad_usage, "the options make no sense: " + printable(error.what())};
   }
   return pairs;
 }

@@ -102,7 +102,15 @@ Cut take_options(const std::vector<OptionSpec>& specs,
                  std::size_t at) {
   Cut cut;
   while (at < argv.size() && is_option(argv[at])) {
-    const bool with_next = wants_next(specs, argv[at]) && at + 1 < argv.size();
+    const std::string& word = argv[at];
+    const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
+    if (equals != std::string::npos && takes_value(specs, word.substr(0, equals))) {
+      cut.options.push_back(word.substr(0, equals));  // --reason= is an empty reason
+      cut.options.push_back(word.substr(equals + 1));
+      ++at;
+      continue;
+    }
+    const bool with_next = wants_next(specs, word) && at + 1 < argv.size();
     cut.options.push_back(argv[at++]);
     if (with_next) cut.options.push_back(argv[at++]);
   }

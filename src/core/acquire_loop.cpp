@@ -31,7 +31,12 @@ bool never_helped_by_asking_again(Errc code) {
 }  // namespace
 
 AcquireLoop::AcquireLoop(const AcquireTerms& terms, std::uint64_t seed, Time now)
-    : terms_(terms), started_at_(now), last_contact_(now), jitter_(seed), backoff_(50ms, 1s) {
+    : terms_(terms),
+      started_at_(now),
+      last_contact_(now),
+      jitter_(seed),
+      backoff_(50ms, 1s),
+      watch_backoff_(50ms, 1s) {
   if (terms.wait) deadline_ = now + *terms.wait;
 }
 
@@ -52,6 +57,7 @@ AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
   maybe_held_ = false;
   had_contact_ = true;
   last_contact_ = now;
+  trouble_since_.reset();
   backoff_.reset();
   if (auto* grant = std::get_if<Grant>(&*answer)) return step::Granted{std::move(*grant)};
   return on_busy(std::get<Holding>(std::move(*answer)), now);
@@ -77,10 +83,14 @@ AcquireStep AcquireLoop::on_watch(const Result<void>& answer, Time now) {
 }
 
 AcquireStep AcquireLoop::on_hand_off(const Result<HandOff>& answer, Time now) {
-  if (!answer) watching_ = false;  // the link broke; the next busy answer watches again
-  if (out_of_time(now) && holding_ && answer && *answer == HandOff::timed_out) {
-    return step::Busy{*holding_};
+  if (!answer) {
+    // The link broke; the next busy answer watches again. Not at once: it may break each time.
+    watching_ = false;
+    const Time until = now + watch_backoff_.next(jitter_);
+    return step::Sleep{deadline_ ? std::min(until, *deadline_) : until};
   }
+  watch_backoff_.reset();
+  if (out_of_time(now) && holding_ && *answer == HandOff::timed_out) return step::Busy{*holding_};
   return step::Try{try_limit(now)};
 }
 
@@ -108,7 +118,8 @@ AcquireStep AcquireLoop::on_trouble(const Error& error, Time now) {
   const bool refused = error.code == Errc::refused || error.code == Errc::protocol;
   if (refused && !had_contact_) return step::Failed{error};
   const Duration budget = had_contact_ ? terms_.outage_limit : terms_.connect_timeout;
-  Time give_up = last_contact_ + budget;
+  if (!trouble_since_) trouble_since_ = had_contact_ ? now : started_at_;
+  Time give_up = *trouble_since_ + budget;
   if (deadline_ && terms_.wait != Duration::zero()) give_up = std::min(give_up, *deadline_);
   if (now >= give_up) return step::Failed{error};
   return step::Sleep{std::min(now + backoff_.next(jitter_), give_up)};

@@ -82,13 +82,15 @@ class AcquireLoop {
   Time started_at_;
   std::optional<Time> deadline_;
   Time last_contact_;
+  std::optional<Time> trouble_since_;  // the first error after the last answer
   bool had_contact_ = false;
   bool watching_ = false;
   bool maybe_held_ = false;
   std::string polling_because_;
   std::optional<Holding> holding_;
   Jitter jitter_;
-  Backoff backoff_;
+  Backoff backoff_;        // between tries that failed
+  Backoff watch_backoff_;  // after watches that broke
 };
 
 }  // namespace dlock

@@ -52,10 +52,14 @@ std::vector<Action> RunSession::start(Time now) {
   return std::exchange(actions_, {});
 }
 
-// The clock comes first, whatever happened: an answer that arrives after term_at finds the stop
-// begun (faults.md 2.3-8).
+// The clock comes first, whatever happened: what is due is killed before the store is asked for
+// anything, and an answer that arrives after term_at finds the stop begun (faults.md 2.3-8).
 std::vector<Action> RunSession::on(Event event, Time now) {
-  if (has_child()) check_lease(now);
+  if (phase_ == Phase::finished) return {};
+  if (has_child()) {
+    check_lease(now);
+    kill_if_due(now);
+  }
   std::visit([&](auto& what) { handle(what, now); }, event);
   if (has_child()) kill_if_due(now);
   return std::exchange(actions_, {});
@@ -110,8 +114,9 @@ void RunSession::take(AcquireStep step, Time now) {
 void RunSession::handle(event::Acquired& event, Time now) {
   asking_ = false;
   if (phase_ == Phase::giving_up) {
-    const bool granted = event.answer && std::holds_alternative<Grant>(*event.answer);
-    return answered_while_giving_up(granted, !event.answer, now);
+    const Grant* const grant = event.answer ? std::get_if<Grant>(&*event.answer) : nullptr;
+    if (grant != nullptr) clock_.emplace(terms_.lease, grant->sent_at);
+    return answered_while_giving_up(grant != nullptr, !event.answer, now);
   }
   if (!event.answer) {
     say({.kind = Notice::Kind::unreachable, .text = event.answer.error().text});
@@ -194,7 +199,9 @@ void RunSession::check_lease(Time now) {
 }
 
 void RunSession::lease_gone(Notice notice, Time kill_at, Time now) {
-  if (lease_stop_ || warned_) return;
+  if (warned_) return;
+  // Learnt again, or better: that can only bring the KILL forward.
+  if (lease_stop_) return stop_.begin(std::min(kill_at, clock_->kill_at()));
   if (terms_.on_lost == OnLost::warn) {
     warned_ = true;
     return say({.kind = Notice::Kind::lost_warn, .text = std::move(notice.text)});
@@ -265,11 +272,13 @@ void RunSession::handle(const event::Signal& event, Time now) {
 }
 
 void RunSession::handle(const event::StartFailed& event, Time now) {
+  if (phase_ != Phase::running) return;
   outcome_ = {.kind = Outcome::Kind::failed, .error = event.error};
   begin_release(now);
 }
 
 void RunSession::handle(const event::ChildEnded& event, Time now) {
+  if (phase_ != Phase::running) return;
   outcome_ = {.kind = lease_stop_ ? Outcome::Kind::lost : Outcome::Kind::child,
               .child = event.status};
   // After Ctrl-C a shell looks whether we died by INT, also if that took our KILL.

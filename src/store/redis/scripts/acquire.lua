@@ -23,7 +23,7 @@ for _, command in ipairs(redis.acl_check_cmd and {
   {'HLEN', lock}, {'HGETALL', holds},
 } or {}) do
   if not redis.acl_check_cmd(unpack(command)) then
-    return redis.error_reply('NOPERM this user may not run ' .. command[1] .. ' on '
+    return redis.error_reply("NOPERM this user may not run '" .. command[1] .. "' on "
       .. (command[2] or 'this server'))
   end
 end
