@@ -32,15 +32,16 @@ void occupy_standard_descriptors() {
 
 // What is in argv is in ps(1): blot the password out of a URL that was given as an option.
 bool hide_password(int argc, char** argv) {
+  bool found = false;
   for (int i = 1; i < argc && std::strcmp(argv[i], "--") != 0; ++i) {
     const bool next_to_url = std::strcmp(argv[i - 1], "--url") == 0;
     if (!next_to_url && std::strncmp(argv[i], "--url=", 6) != 0) continue;
     const std::string_view password = password_in_url(argv[i]);
     if (password.empty()) continue;
     std::memset(argv[i] + (password.data() - argv[i]), '*', password.size());
-    return true;
+    found = true;
   }
-  return false;
+  return found;
 }
 
 int print_and_leave(const std::string& text) {

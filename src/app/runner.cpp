@@ -142,7 +142,12 @@ void Runner::child_ended(const ChildNews& news) {
   if (const int error = child_.exec_error(); error != 0) {
     status = {ChildStatus::Kind::not_started, error};
   }
-  if (terminal_) terminal_->take_back(news.by_signal);
+  if (terminal_ && terminal_->given()) {
+    // Ctrl-C went to the group that had the terminal. A shell script above us stops only if it got
+    // the signal as well, as it would have without us.
+    if (news.by_signal && (news.value == SIGINT || news.value == SIGQUIT)) ::kill(0, news.value);
+    terminal_->take_back(news.by_signal);
+  }
   leftovers_ = child_.group_alive();
   feed(event::ChildEnded{status, leftovers_});
 }

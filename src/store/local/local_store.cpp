@@ -38,9 +38,10 @@ std::string state_file_name(const std::string& name) {
 }
 
 Result<std::string> directory_of(std::string_view url) {
-  const auto bad = [&](std::string_view reason) {
+  // Without the URL itself: somebody may have put a password into it.
+  const auto bad = [](std::string_view reason) {
     return Error{Errc::bad_config,
-                 "cannot use URL " + in_quotes(url) + ": " + std::string(reason) +
+                 "cannot use the store URL: " + std::string(reason) +
                      "; write local:///run/lock/dlock"};
   };
   if (!url.starts_with(k_scheme)) return bad("it does not begin with local://");

@@ -1,0 +1,497 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: whatever answers in place of a Redis in good health, dlock says so in one line, ends with
+# the documented status in time and in bounds, starts nothing and leaves nothing.
+# The children expand what is quoted here, and every test is a shell of its own.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+load ../helpers
+load ../helpers/cli
+
+setup_file() { start_redis --busy-reply-threshold 100; }
+teardown_file() { stop_redis; }
+setup() {
+  bats_load_library bats-support
+  bats_load_library bats-assert
+  make_marker
+}
+teardown() {
+  end_helpers
+  [ -z "${OTHER_FOLDERS:-}" ] || rm -rf "$OTHER_FOLDERS"
+}
+
+# refused STATUS WORD…: dlock WORD… ends with STATUS, one line, nothing started; in under 5 s and 300 MB.
+refused() {
+  local want=$1 before=${EPOCHREALTIME/./}
+  shift
+  run -"$want" --separate-stderr timeout -s KILL 10 bash -c 'ulimit -v 300000; exec "$DLOCK" "$@"' - "$@"
+  [ $((${EPOCHREALTIME/./} - before)) -lt 5000000 ] || fail "took $((${EPOCHREALTIME/./} - before)) us"
+  assert_output ""
+  assert_one_line
+  refute_stderr_has 'internal error'
+  assert_not_started
+}
+try_run() { # STATUS OPTION…
+  local want=$1
+  shift
+  refused "$want" --connect-timeout "${LIMIT:-500ms}" "$@" run x -- touch "$MARKER"
+}
+
+@test "nothing listens: 69, naming the address" {
+  local port
+  port=$(free_port)
+  try_run 69 --url "redis://127.0.0.1:$port"
+  assert_stderr_has "127.0.0.1:$port"
+  assert_stderr_has refused
+  try_run 69 --url "redis://[::1]:$port"
+  try_run 69 --url "redis+unix://$BATS_TEST_TMPDIR/none.sock"
+  assert_stderr_has none.sock
+  for command in 'inspect x' list 'force-release --yes x'; do
+    # shellcheck disable=SC2086  # several words
+    refused 69 --connect-timeout 500ms --url "redis://127.0.0.1:$port" $command
+  done
+}
+
+@test "the default address is said to be one, with the ways on" {
+  unset DLOCK_URL
+  redis-cli -t 1 ping >/dev/null 2>&1 && skip "there is a Redis at the default address"
+  try_run 69
+  assert_stderr_has 127.0.0.1:6379
+  assert_stderr_has DLOCK_URL=redis://
+  assert_stderr_has local:///run/lock/dlock
+}
+
+@test "a name that cannot be resolved: 69 within the limit" {
+  try_run 69 --url redis://no-such-host.invalid
+  assert_stderr_has no-such-host.invalid
+  try_run 69 --url redis://no-such-host.invalid --prefix p
+}
+
+@test "nothing listens and -w waits: 69, not 75" {
+  local port
+  port=$(free_port)
+  refused 69 --url "redis://127.0.0.1:$port" --connect-timeout 500ms run -w 3 x -- touch "$MARKER"
+  refused 69 --url "redis://127.0.0.1:$port" --connect-timeout 500ms run -n x -- touch "$MARKER"
+  # Connecting counts.
+  refused 69 --url "redis://127.0.0.1:$port" --connect-timeout 60s run -w 1 x -- touch "$MARKER"
+}
+
+@test "a server that accepts and never answers: 69 within the limit" {
+  fake_server silent
+  try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
+  assert_stderr_has "127.0.0.1:$FAKE_PORT"
+  refused 69 --connect-timeout 500ms --url "redis://127.0.0.1:$FAKE_PORT" list
+  DLOCK_URL=redis://:secret@127.0.0.1:$FAKE_PORT/3 refused 69 --connect-timeout 500ms inspect x
+}
+
+@test "a server that answers garbage: 69" {
+  fake_server garbage
+  try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
+  refute_stderr_has $'\a'
+  refused 69 --connect-timeout 500ms --url "redis://127.0.0.1:$FAKE_PORT" list
+}
+
+@test "a web server, a TLS server: 69" {
+  fake_server http
+  try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
+  end_helpers
+  fake_server tls
+  try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
+}
+
+@test "a bulk of 512 MB, an array of two thousand million, arrays without end in each other: 69" {
+  for mode in huge-bulk huge-array nested negative; do
+    fake_server "$mode"
+    try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
+    refused 69 --connect-timeout 500ms --url "redis://127.0.0.1:$FAKE_PORT" list
+    end_helpers
+  done
+}
+
+@test "a server that closes or resets in the middle of a reply: 69" {
+  for mode in close reset; do
+    fake_server "$mode"
+    try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
+    end_helpers
+  done
+}
+
+@test "a reply of one byte a second: 69 within the limit of the call" {
+  fake_server drip
+  try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
+}
+
+@test "an error to every command: 69, in the server's words and ours" {
+  fake_server error 'ERR the disk is on fire'
+  try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
+  assert_stderr_has 'the disk is on fire'
+  end_helpers
+  fake_server error $'ERR \e[31mred\a'
+  try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
+  refute_stderr_has $'\e'
+  end_helpers
+  fake_server error 'ERR unknown command `EVALSHA`, with args beginning with: '
+  try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
+  end_helpers
+  fake_server error "NOSCRIPT No matching script."
+  try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
+}
+
+@test "errors that have a meaning are given it" {
+  local -a texts=('MISCONF Redis is configured to save RDB snapshots' 'NOREPLICAS Not enough good replicas to write.'
+    'CLUSTERDOWN Hash slot not served' 'MASTERDOWN Link with MASTER is down' 'MOVED 1 10.0.0.1:6379' 'ERR max number of clients reached'
+    'TRYAGAIN Multiple keys request during rehashing of slot' 'OOM command not allowed when used memory')
+  local text LIMIT=200ms
+  for text in "${texts[@]}"; do
+    fake_server error "$text"
+    try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
+    assert_stderr_has "${text%% *}"
+    end_helpers
+  done
+  for text in 'NOAUTH Authentication required.' 'WRONGPASS invalid username-password pair or user is disabled.' \
+    "NOPERM this user has no permissions to run the 'evalsha' command" 'DENIED Redis is running in protected mode' \
+    "NOPERM User x has no permissions to run the 'evalsha' command"; do
+    fake_server error "$text"
+    try_run 77 --url "redis://127.0.0.1:$FAKE_PORT"
+    end_helpers
+  done
+}
+
+@test "LOADING is waited for within the limit, then 69" {
+  fake_server loading
+  try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
+  assert_stderr_has LOADING
+}
+
+@test "a server that still loads is used when it is ready" {
+  second_redis
+  r2 eval 'for i = 1, 4000 do redis.call("SET", "k" .. i, i) end' 0 >/dev/null
+  r2 config set save '' >/dev/null
+  r2 save >/dev/null
+  kill -KILL "$SECOND_PID"
+  wait "$SECOND_PID" || true
+  redis-server --port 0 --unixsocket "$SECOND_SOCKET" --save '' --dir "$BATS_TEST_TMPDIR/second" \
+    --key-load-delay 300 --loading-process-events-interval-bytes 1024 >/dev/null 2>&1 3>&- &
+  SECOND_PID=$!
+  eventually 10s loading
+  run -0 "$DLOCK" --url "$SECOND_URL" --connect-timeout 10s run x -- true
+}
+loading() { redis-cli -s "$SECOND_SOCKET" get k1 2>&1 | grep -q LOADING; }
+
+busy() { r get x 2>&1 | grep -q BUSY; }
+@test "an endless script (BUSY): 69, and dlock ends nobody's script" {
+  r eval 'while true do end' 0 >/dev/null 2>&1 3>&- &
+  eventually 10s busy
+  try_run 69
+  assert_stderr_has BUSY
+  busy
+  r script kill
+  eventually 10s redis_answers
+  run -0 "$DLOCK" run x -- true
+}
+
+@test "a short endless script is waited for within the limit" {
+  r eval 'while true do end' 0 >/dev/null 2>&1 3>&- &
+  eventually 10s busy
+  (sleep 1 && r script kill >/dev/null) 3>&- &
+  run -0 "$DLOCK" --connect-timeout 8s run x -- true
+}
+
+@test "out of memory (OOM): 69, and nothing half-written; a hold that is there is kept and released" {
+  second_redis
+  hold kept --url "$SECOND_URL" --ttl 2s
+  r2 config set maxmemory-policy noeviction >/dev/null
+  r2 config set maxmemory 1 >/dev/null
+  try_run 69 --url "$SECOND_URL"
+  assert_stderr_has OOM
+  [ "$(r2 exists dlock:x 'dlock:holds:{dlock:x}' 'redisson_lock_token:{dlock:x}')" = 0 ]
+  let_go
+  [ "$(r2 exists dlock:kept)" = 0 ]
+}
+
+@test "a replica (READONLY): 69, saying that it is one" {
+  second_redis --replicaof 127.0.0.1 1
+  try_run 69 --url "$SECOND_URL"
+  assert_stderr_has replica
+}
+
+@test "a master whose snapshots fail (MISCONF): 69, in its words" {
+  second_redis
+  r2 config set dir "$BATS_TEST_TMPDIR/second" >/dev/null
+  r2 config set save '1 1' >/dev/null
+  r2 set k v >/dev/null
+  rm -r "$BATS_TEST_TMPDIR/second"
+  r2 bgsave >/dev/null
+  eventually 10s misconf
+  try_run 69 --url "$SECOND_URL"
+  assert_stderr_has MISCONF
+  [ "$(r2 exists dlock:x)" = 0 ]
+}
+misconf() { r2 set k v 2>&1 | grep -q MISCONF; }
+
+@test "a master that lacks its replicas (NOREPLICAS): 69, in its words" {
+  second_redis --min-replicas-to-write 1
+  try_run 69 --url "$SECOND_URL"
+  assert_stderr_has NOREPLICAS
+}
+
+@test "a cluster node that serves nothing: 69" {
+  second_redis --port "$(free_port)" --cluster-enabled yes
+  try_run 69 --url "$SECOND_URL"
+  assert_stderr_has cluster
+}
+
+@test "an emptied script cache (NOSCRIPT) is filled again, between runs and while holding" {
+  r script flush >/dev/null
+  run -0 --separate-stderr "$DLOCK" run "$(fresh)" -- true
+  assert_no_stderr
+  run -0 --separate-stderr "$DLOCK" run --ttl 1s "$(fresh)" -- sh -c '
+    for _ in 1 2 3 4 5 6 7; do redis-cli -s "$REDIS_SOCKET" script flush >/dev/null; sleep 0.2; done'
+  assert_no_stderr
+  key_gone "$(fresh)"
+}
+
+@test "a string, list, set or stream at the key is a foreign lock: busy, waited for, untouched" {
+  r set dlock:string mine >/dev/null
+  r rpush dlock:list a b >/dev/null
+  r sadd dlock:set a >/dev/null
+  r xadd dlock:stream 1-1 a b >/dev/null
+  r zadd dlock:zset 1 a >/dev/null
+  local kind before
+  for kind in string list set stream zset; do
+    before=$(r dump "dlock:$kind" | od -c)
+    refused 75 run -n "$kind" -- touch "$MARKER"
+    assert_stderr_has foreign
+    assert_stderr_has "$kind"
+    refused 75 run -w 0.3 "$kind" -- touch "$MARKER"
+    refute_stderr_has WRONGTYPE
+    [ "$(r dump "dlock:$kind" | od -c)" = "$before" ] || fail "$kind was touched"
+    (sleep 0.3 && r del "dlock:$kind" >/dev/null) 3>&- &
+    run -0 timeout 8 "$DLOCK" run -w 5 "$kind" -- true
+  done
+  assert_no_keys
+}
+
+@test "a foreign lock with a lease is waited for until it ends" {
+  r set dlock:foreign x px 700 >/dev/null
+  run -0 timeout 5 "$DLOCK" run -w 4 foreign -- true
+}
+
+@test "a hash without a lease keeps the lock, and that is said" {
+  r hset dlock:eternal 6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69:57 1 >/dev/null
+  refused 75 run -n eternal -- touch "$MARKER"
+  assert_stderr_has 'without expiry'
+  refused 75 run -w 0.2 eternal -- touch "$MARKER"
+  [ "$(r hgetall dlock:eternal | tr '\n' ' ')" = '6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69:57 1 ' ]
+  [ "$(r pttl dlock:eternal)" = -1 ]
+  r del dlock:eternal >/dev/null
+}
+
+@test "somebody's own hash is not touched, however strange" {
+  r hset dlock:odd name value count -1 '' '' $'\e[2J' $'\xff' >/dev/null
+  local before
+  before=$(r dump dlock:odd | od -c)
+  refused 75 run -n odd -- touch "$MARKER"
+  refute_stderr_has $'\e'
+  [ "$(r dump dlock:odd | od -c)" = "$before" ]
+  r eval 'for i = 1, 100000 do redis.call("HSET", "dlock:large", "f" .. i, string.rep("v", 100)) end' 0 >/dev/null
+  refused 75 run -n large -- touch "$MARKER"
+  [ ${#stderr} -lt 500 ]
+  run -0 --separate-stderr "$DLOCK" inspect large
+  [ ${#output} -lt 20000 ]
+  r del dlock:odd dlock:large >/dev/null
+}
+
+@test "a huge string under the prefix is only looked at from outside" {
+  r eval 'redis.call("SET", "dlock:huge", string.rep("x", 100000000))' 0 >/dev/null
+  refused 75 run -n huge -- touch "$MARKER"
+  run -0 bash -c 'ulimit -v 300000; exec "$DLOCK" list'
+  assert_output --partial huge
+  r del dlock:huge >/dev/null
+}
+
+@test "rubbish in dlock's own notes keeps nobody from the lock" {
+  r set 'dlock:holds:{dlock:notes}' rubbish >/dev/null
+  r rpush 'dlock:revoked:{dlock:notes}' rubbish >/dev/null
+  run -0 --separate-stderr "$DLOCK" run -n notes -- true
+  r set 'redisson_lock_token:{dlock:token}' rubbish >/dev/null
+  refused 69 run -n token -- touch "$MARKER"
+  assert_stderr_has 'fencing token'
+  key_gone token
+  r del 'redisson_lock_token:{dlock:token}' >/dev/null
+}
+
+@test "no password, a wrong one, an unknown user: 77" {
+  second_redis --requirepass sesame
+  try_run 77 --url "$SECOND_URL"
+  refused 77 --url "$SECOND_URL" inspect x
+  refused 77 --url "$SECOND_URL" list
+  refused 77 --url "$SECOND_URL" force-release --yes x
+  DLOCK_PASSWORD=wrong try_run 77 --url "$SECOND_URL"
+  refute_stderr_has wrong
+  DLOCK_URL=redis+unix://nobody:sesame@$SECOND_SOCKET try_run 77
+  DLOCK_URL=redis+unix://:sesame@$SECOND_SOCKET run -0 "$DLOCK" run x -- true
+}
+
+@test "a password for a server that wants none is refused with 77 or not needed" {
+  # Redis answers AUTH of the default user without a password with an error: it may be the wrong server.
+  DLOCK_PASSWORD=sesame run --separate-stderr "$DLOCK" run x -- touch "$MARKER"
+  [ "$status" = 77 ]
+  assert_one_line
+  assert_not_started
+}
+
+@test "a database that does not exist: 69, naming it" {
+  try_run 69 --url "$DLOCK_URL?db=99"
+  assert_stderr_has 99
+}
+
+@test "no free slot at the server: 69" {
+  second_redis --maxclients 1
+  # One stays connected, and with it no slot is left.
+  { sleep 60 | redis-cli -s "$SECOND_SOCKET" subscribe nothing >/dev/null 2>&1; } 3>&- &
+  local first=$!
+  eventually 10s full
+  try_run 69 --url "$SECOND_URL"
+  kill "$first" 2>/dev/null || true
+}
+full() { redis-cli -s "$SECOND_SOCKET" ping 2>&1 | grep -qE 'max number|reset'; }
+
+@test "with too few descriptors: 125 before anything is taken, or it works" {
+  local limit worked=0 refused=0
+  for limit in 3 4 5 6 7 8 9 10 11 12 13 14 16 20; do
+    rm -f "$MARKER"
+    run --separate-stderr bash -c 'exec 3>&- 4>&-; ulimit -n "$1"
+      (exec "$DLOCK" run x -- touch "$MARKER"); rc=$?
+      if [ "$rc" = 127 ]; then exit 99; fi; exit "$rc"' - "$limit"
+    case $status in
+      0)
+        worked=1
+        assert_no_stderr
+        ;;
+      125 | 69)
+        refused=1
+        assert_one_line
+        assert_not_started
+        ;;
+      99) ;; # the loader found no room for a library
+      *) fail "$limit descriptors: $status $stderr" ;;
+    esac
+    key_gone x
+  done
+  [ "$worked$refused" = 11 ]
+  assert_no_keys
+}
+
+@test "where no thread or process can be started: 125, and nothing is left (needs to switch the user)" {
+  [ "$(id -u)" = 0 ] || skip "root is needed to become a user without processes"
+  # Outside the folders of the suite, which are closed to other users.
+  local folder limit statuses=''
+  folder=$(mktemp -d)
+  OTHER_FOLDERS=$folder
+  chmod 777 "$folder"
+  install -m 755 "$DLOCK" "$folder/dlock"
+  export DLOCK_URL=local://$folder/locks MARKER=$folder/started
+  mkdir -m 700 "$folder/locks"
+  chown 54321:54321 "$folder/locks"
+  for limit in 1 2 3 4 5; do
+    run --separate-stderr setpriv --reuid 54321 --regid 54321 --clear-groups prlimit --nproc="$limit" \
+      "$folder/dlock" run --ttl 60s x -- touch "$MARKER"
+    statuses+="$status "
+    run -1 "$DLOCK" inspect -q x
+    [ ! -e "$MARKER" ] || break
+    assert_one_line
+  done
+  [[ $statuses =~ ^(125 )+0\ $ ]] || fail "$statuses"
+}
+
+# The rights that suffice, as documented.
+rights='resetkeys resetchannels ~dlock:* ~redisson_lock_token:* &redisson_lock__channel:* -@all'
+commands='auth select evalsha eval subscribe scan type exists hexists hget hgetall hlen hset hdel hincrby pexpire pttl get set del time publish'
+
+acl_user() { # COMMANDS [KEYS AND CHANNELS]: a user worker with these rights
+  r acl deluser worker >/dev/null
+  # shellcheck disable=SC2046,SC2086  # words
+  r acl setuser worker on '>sesame' ${2:-$rights} $(printf '+%s ' $1) >/dev/null
+  export DLOCK_URL=redis+unix://worker:sesame@$REDIS_SOCKET
+}
+without() { tr ' ' '\n' <<<"$1" | grep -vxF "$2" | tr '\n' ' '; }
+
+@test "the documented ACL suffices for everything" {
+  acl_user "$commands"
+  run -0 --separate-stderr "$DLOCK" run --ttl 1s "$(fresh)" -- sleep 1.2
+  assert_no_stderr
+  run -0 --separate-stderr "$DLOCK" run "$(fresh)" -- "$DLOCK" run "$(fresh)" -- true
+  assert_no_stderr
+  hold "$(fresh)" --ttl 3s
+  run -75 "$DLOCK" run -w 0.2 "$(fresh)" -- true
+  run -0 "$DLOCK" inspect "$(fresh)"
+  run -0 "$DLOCK" list
+  assert_output --partial "$(fresh)"
+  run -0 "$DLOCK" force-release --yes "$(fresh)"
+  wait "$HOLDER" || [ $? = 79 ]
+  r set "dlock:$(fresh)" x >/dev/null
+  run -0 "$DLOCK" force-release --yes --now "$(fresh)"
+  run -0 "$DLOCK" --url "$DLOCK_URL?db=0" list
+}
+
+@test "an ACL that lacks a command needed to run: 77, naming it" {
+  local lacking
+  for lacking in type hset hexists pexpire pttl get set del time evalsha; do
+    acl_user "$(without "$commands" "$lacking")"
+    rm -f "$MARKER"
+    run --separate-stderr "$DLOCK" run --ttl 1s "$(fresh)" -- sh -c 'touch "$MARKER"; sleep 1.2'
+    if [ "$status" != 0 ]; then
+      [ "$status" = 77 ] || fail "without $lacking: $status $stderr"
+      assert_one_line
+      assert_not_started
+      [[ ${stderr,,} == *"'$lacking'"* ]] || fail "without $lacking: $stderr"
+    else
+      assert_no_stderr
+    fi
+    key_gone "$(fresh)" || fail "without $lacking a key is left"
+  done
+  # The first command of all, seen without a script cache too.
+  r script flush >/dev/null
+  acl_user "${commands/ eval / }"
+  refused 77 run "$(fresh)" -- touch "$MARKER"
+  assert_stderr_has eval
+}
+
+@test "an ACL that lacks a command needed later is found at the start, or does no harm" {
+  # What only renewing, releasing or waiting needs: no command is started that could not be kept.
+  local lacking
+  for lacking in hdel hincrby hget hgetall hlen; do
+    acl_user "$(without "$commands" "$lacking")"
+    run --separate-stderr "$DLOCK" run --ttl 1s "$(fresh)" -- sleep 1.2
+    case $status in
+      0) key_gone "$(fresh)" || eventually 2s key_gone "$(fresh)" ;;
+      77) [[ ${stderr,,} == *"'$lacking'"* ]] || fail "without $lacking: $stderr" ;;
+      *) fail "without $lacking: $status $stderr" ;;
+    esac
+    eventually 3s key_gone "$(fresh)"
+  done
+}
+
+@test "an ACL that lacks a right on keys: 77, naming a key" {
+  local lacking
+  for lacking in dlock redisson_lock_token; do
+    acl_user "$commands" "$(without "$rights" "~$lacking:*")"
+    refused 77 run "$(fresh)" -- touch "$MARKER"
+    assert_stderr_has key
+    key_gone "$(fresh)"
+  done
+}
+
+@test "without publish, subscribe or the channel it works by asking now and then" {
+  local lacking
+  for lacking in publish subscribe '&redisson_lock__channel:*'; do
+    acl_user "$(without "$commands" "$lacking")" "$(without "$rights" "$lacking")"
+    run -0 --separate-stderr "$DLOCK" run "$(fresh)" -- true
+    assert_no_stderr
+    key_gone "$(fresh)"
+    hold "$(fresh)"
+    (sleep 0.3 && touch "$BATS_TEST_TMPDIR/go") 3>&- &
+    run -0 timeout 10 "$DLOCK" run -w 8 "$(fresh)" -- true
+    let_go
+  done
+}

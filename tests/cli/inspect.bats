@@ -1,0 +1,341 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: inspect and list tell the truth about every kind of lock; force-release takes a lock from its
+# holder without letting two run, and from nobody else.
+# The children expand what is quoted here, and every test is a shell of its own.
+# shellcheck disable=SC2016
+load ../helpers
+load ../helpers/cli
+
+setup_file() { start_redis; }
+teardown_file() { stop_redis; }
+setup() {
+  bats_load_library bats-support
+  bats_load_library bats-assert
+  make_marker
+  r flushall >/dev/null
+}
+teardown() {
+  [ -z "${HOLDER:-}" ] || kill -KILL "$HOLDER" 2>/dev/null || true
+  end_helpers
+}
+
+java=6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69:57
+# lock_is EXPRESSION WANT [NAME]: of the first lock in inspect --json
+lock_is() {
+  local got
+  got=$("$DLOCK" inspect --json "${3:-$(fresh)}" | json "d['locks'][0]$1")
+  [ "$got" = "$2" ] || fail "$1 is $got, not $2"
+}
+
+@test "inspect says who holds a lock, since when, for how long and why" {
+  hold "$(fresh)" --reason 'nightly [import]' --ttl 20s
+  run -0 --separate-stderr "$DLOCK" inspect "$(fresh)"
+  assert_no_stderr
+  assert_output --partial "$(fresh)"
+  assert_output --partial "$(id -un)@$(hostname) pid $HOLDER"
+  assert_output --partial 'nightly [import]'
+  assert_output --regexp 'lease (1[0-9]|20|19\.[0-9]|1[0-9]\.[0-9])s left'
+  assert_output --partial "$(r hkeys "dlock:$(fresh)")"
+  assert_output --partial "$(r get "redisson_lock_token:{dlock:$(fresh)}")"
+  assert_output --partial '"sh"'
+  let_go
+}
+
+@test "inspect --json has the documented members" {
+  hold "$(fresh)" --reason why --ttl 20s
+  "$DLOCK" inspect --json "$(fresh)" >"$BATS_TEST_TMPDIR/json"
+  run -0 python3 - "$BATS_TEST_TMPDIR/json" "$(fresh)" "$HOLDER" "$(r hkeys "dlock:$(fresh)")" \
+    "$(r get "redisson_lock_token:{dlock:$(fresh)}")" <<'END'
+import getpass, json, pwd, os, socket, sys, time
+file, name, pid, owner, token = sys.argv[1:]
+d = json.load(open(file))
+assert list(d) == ["schema", "locks"] and d["schema"] == 1 and len(d["locks"]) == 1, d
+lock = d["locks"][0]
+assert set(lock) >= {"name", "key", "state", "type", "owners", "owner_count", "lease_left_ms",
+                     "token", "revoked_by", "holds"}, lock
+assert lock["name"] == name and lock["key"] == "dlock:" + name and lock["state"] == "held"
+assert lock["type"] == "hash" and lock["owners"] == [{"id": owner, "count": "1"}]
+assert lock["owner_count"] == 1 and 10000 < lock["lease_left_ms"] <= 20000
+assert lock["token"] == int(token) and lock["revoked_by"] is None
+hold, = lock["holds"]
+assert set(hold) >= {"id", "host", "pid", "user", "command", "reason", "since_ms", "age_ms", "token", "ttl_ms"}
+assert hold["id"].startswith(owner + "#") and hold["host"] == socket.gethostname()
+assert hold["pid"] == int(pid) and hold["user"] == pwd.getpwuid(os.geteuid()).pw_name
+assert hold["command"] == "sh" and hold["reason"] == "why" and hold["ttl_ms"] == 20000
+assert hold["token"] == int(token) and abs(hold["since_ms"] - time.time() * 1000) < 30000
+assert 0 <= hold["age_ms"] < 30000
+END
+  let_go
+}
+
+@test "nested holds are counted and told one by one" {
+  "$DLOCK" run --reason outer "$(fresh)" -- "$DLOCK" run --reason inner "$(fresh)" -- sh -c '
+    "$DLOCK" inspect --json "$DLOCK_NAME" >"$0/json"; "$DLOCK" inspect "$DLOCK_NAME" >"$0/text"' "$BATS_TEST_TMPDIR"
+  run -0 json 'd["locks"][0]["owners"][0]["count"]' <"$BATS_TEST_TMPDIR/json"
+  assert_output 2
+  run -0 json 'sorted(h["reason"] for h in d["locks"][0]["holds"])' <"$BATS_TEST_TMPDIR/json"
+  assert_output '["inner", "outer"]'
+  run -0 cat "$BATS_TEST_TMPDIR/text"
+  assert_output --partial 'holds 2'
+  assert_no_keys
+}
+
+@test "a lock of a Java service is shown, although it left no notes" {
+  r hset "dlock:$(fresh)" "$java" 2 >/dev/null
+  r pexpire "dlock:$(fresh)" 25000 >/dev/null
+  run -0 "$DLOCK" inspect "$(fresh)"
+  assert_output --partial "$java"
+  assert_output --regexp 'lease 2[0-9](\.[0-9])?s left'
+  lock_is "['state']" held
+  lock_is "['owners']" "[{\"id\": \"$java\", \"count\": \"2\"}]"
+  lock_is "['holds']" '[]'
+  lock_is "['token']" null
+  run -75 --separate-stderr "$DLOCK" run -n "$(fresh)" -- touch "$MARKER"
+  assert_stderr_has "$java"
+}
+
+@test "a foreign lock and one without a lease are shown as what they are" {
+  r set "dlock:$(fresh)" token px 20000 >/dev/null
+  lock_is "['state']" foreign
+  lock_is "['type']" string
+  lock_is "['owners']" '[]'
+  run -0 "$DLOCK" inspect "$(fresh)"
+  assert_output --partial foreign
+  assert_output --partial string
+  r hset dlock:eternal "$java" 1 >/dev/null
+  lock_is "['lease_left_ms']" null eternal
+  run -0 "$DLOCK" inspect eternal
+  assert_output --partial 'without expiry'
+}
+
+@test "a free lock is free, and several names are answered in their order" {
+  run -0 "$DLOCK" inspect "$(fresh)"
+  assert_output "$(fresh): free"
+  lock_is "" "{\"name\": \"$(fresh)\", \"key\": \"dlock:$(fresh)\", \"state\": \"free\"}"
+  r set dlock:b x >/dev/null
+  run -0 "$DLOCK" inspect c b a
+  assert_line --index 0 'c: free'
+  assert_line --index 1 --partial 'b: '
+  assert_line --index 2 'a: free'
+}
+
+@test "inspect -q answers by its status: 0 held, 1 free" {
+  r set dlock:taken x >/dev/null
+  run -0 --separate-stderr "$DLOCK" inspect -q taken
+  assert_output ""
+  assert_no_stderr
+  run -1 --separate-stderr "$DLOCK" inspect -q "$(fresh)"
+  assert_output ""
+  assert_no_stderr
+  run -1 "$DLOCK" inspect -q taken "$(fresh)"
+  run -0 "$DLOCK" -q inspect taken taken
+}
+
+@test "inspect changes nothing" {
+  hold "$(fresh)"
+  r set dlock:other x >/dev/null
+  local before
+  before=$(r keys '*' | sort)
+  "$DLOCK" inspect "$(fresh)" other none >/dev/null
+  "$DLOCK" list >/dev/null
+  [ "$(r keys '*' | sort)" = "$before" ]
+  let_go
+}
+
+@test "list shows every lock of the prefix and never a side key" {
+  hold "$(fresh)" --reason 'why not'
+  r set dlock:string x >/dev/null
+  r hset dlock:java "$java" 1 >/dev/null
+  r set elsewhere x >/dev/null
+  r set 'redisson_lock_token:{dlock:gone}' 5 >/dev/null
+  r hset 'dlock:revoked:{dlock:gone}' owner x by y >/dev/null
+  r hset 'dlock:holds:{dlock:gone}' x y >/dev/null
+  r hset 'dlock:holds:dlock:a{b}' x y >/dev/null
+  run -0 --separate-stderr "$DLOCK" list
+  assert_no_stderr
+  [ "${#lines[@]}" = 3 ]
+  assert_line --partial "$(fresh): held by $(id -un)@$(hostname) pid $HOLDER"
+  assert_line --partial 'why not'
+  assert_line --partial 'string: held by a foreign lock'
+  assert_line --partial "java: held by $java"
+  let_go
+}
+
+@test "list takes a glob, and prefixes are taken literally" {
+  local name
+  for name in job-1 job-2 other 'a[b' 'é'; do r set "dlock:$name" x >/dev/null; done
+  run -0 bash -c '"$DLOCK" list "job-*" | cut -d: -f1 | sort | tr "\n" " "'
+  assert_output 'job-1 job-2 '
+  run -0 bash -c '"$DLOCK" list "job-[2-9]" | cut -d: -f1'
+  assert_output job-2
+  run -0 bash -c '"$DLOCK" list "?????" | cut -d: -f1 | sort | tr "\n" " "'
+  assert_output 'job-1 job-2 other '
+  run -0 "$DLOCK" list nothing
+  assert_output ""
+  r set 'p*:one' x >/dev/null
+  r set 'pq:two' x >/dev/null
+  run -0 bash -c '"$DLOCK" --prefix "p*:" list | cut -d: -f1'
+  assert_output one
+}
+
+@test "list shows every one of a thousand locks once" {
+  r eval 'for i = 1, 1000 do redis.call("SET", "dlock:n" .. i, "x") end' 0 >/dev/null
+  run -0 bash -c '"$DLOCK" list "n*" | sort -u | wc -l; "$DLOCK" list "n*" | wc -l'
+  assert_output $'1000\n1000'
+  "$DLOCK" list --json 'n*' >"$BATS_TEST_TMPDIR/json"
+  run -0 json 'len(d["locks"])' <"$BATS_TEST_TMPDIR/json"
+  assert_output 1000
+}
+
+@test "list never sends KEYS" {
+  r set dlock:one x >/dev/null
+  r config resetstat >/dev/null
+  "$DLOCK" list >/dev/null
+  run r info commandstats
+  refute_output --partial cmdstat_keys
+  assert_output --partial cmdstat_scan
+}
+
+@test "list --json has the members of inspect --json" {
+  run -0 "$DLOCK" list --json
+  run -0 json 'd' <<<"$output"
+  assert_output '{"schema": 1, "locks": []}'
+  r set "dlock:$(fresh)" x >/dev/null
+  diff <("$DLOCK" list --json) <("$DLOCK" inspect --json "$(fresh)")
+}
+
+@test "a reader that leaves early is no failure of list" {
+  r eval 'for i = 1, 3000 do redis.call("SET", "dlock:n" .. i, "x") end' 0 >/dev/null
+  run -0 --separate-stderr bash -c '"$DLOCK" list | head -1'
+  assert_no_stderr
+}
+
+# How the holder ended:
+holder_ended() { # STATUS
+  local rc=0
+  wait "$HOLDER" || rc=$?
+  HOLDER=''
+  [ "$rc" = "$1" ] || fail "the holder ended with $rc: $(cat "$BATS_TEST_TMPDIR/holder.err")"
+}
+
+@test "force-release makes the holder stop its command and give the lock back" {
+  hold "$(fresh)" --ttl 3s --reason 'stuck import'
+  local pid=$HOLDER child
+  child=$(cat "$BATS_TEST_TMPDIR/held")
+  run -0 --separate-stderr timeout 10 "$DLOCK" force-release --yes "$(fresh)"
+  assert_output ""
+  assert_one_line
+  assert_stderr_has "$(fresh)"
+  assert_stderr_has "pid $pid"
+  assert_stderr_has 'stuck import'
+  gone "$child"
+  key_gone "$(fresh)"
+  holder_ended 79
+  run -0 cat "$BATS_TEST_TMPDIR/holder.err"
+  assert_output --partial revoked
+  assert_output --partial "$(id -un)@$(hostname)"
+  assert_no_keys
+}
+
+@test "a revoked lock shows by whom, and is not free before its holder is gone" {
+  hold "$(fresh)" --ttl 10s
+  timeout 20 "$DLOCK" force-release --yes "$(fresh)" 2>/dev/null 3>&- &
+  local releaser=$!
+  eventually 3s revoked_by_us
+  run -75 "$DLOCK" run -n "$(fresh)" -- touch "$MARKER"
+  wait "$releaser"
+  holder_ended 79
+}
+revoked_by_us() { [ "$("$DLOCK" inspect --json "$(fresh)" | json 'd["locks"][0].get("revoked_by")')" = "$(id -un)@$(hostname)" ]; }
+
+@test "a holder that is gone loses a revoked lock when its lease ends" {
+  hold "$(fresh)" --ttl 2s
+  local child
+  child=$(cat "$BATS_TEST_TMPDIR/held")
+  kill -KILL "$HOLDER"
+  run -0 timeout 8 "$DLOCK" force-release --yes "$(fresh)"
+  key_gone "$(fresh)"
+  kill -KILL "$child" 2>/dev/null || true
+  run -0 "$DLOCK" run -n "$(fresh)" -- true
+}
+
+@test "--if-owner and --if-token refuse when the holder is another: 75, and nothing is touched" {
+  hold "$(fresh)" --ttl 3s
+  local owner token
+  owner=$(r hkeys "dlock:$(fresh)")
+  token=$(r get "redisson_lock_token:{dlock:$(fresh)}")
+  for option in "--if-owner=$java" "--if-token=$((token - 1))" "--if-owner=${owner%?}" "--if-owner=*"; do
+    run -75 --separate-stderr "$DLOCK" force-release --yes "$option" "$(fresh)"
+    assert_one_line
+    assert_stderr_has "pid $HOLDER"
+    run -75 "$DLOCK" force-release --yes --now "$option" "$(fresh)"
+  done
+  run -75 "$DLOCK" force-release --yes "--if-owner=$owner" --if-token 1 "$(fresh)"
+  # What is empty is a variable that was not set, and no condition would be met by accident.
+  for option in --if-owner --if-token; do
+    run -64 "$DLOCK" force-release --yes "$option" '' "$(fresh)"
+    run -64 "$DLOCK" force-release --yes "$option=" "$(fresh)"
+  done
+  run -64 "$DLOCK" force-release --yes --if-token many "$(fresh)"
+  lock_is "['revoked_by']" null
+  alive "$HOLDER"
+  run -0 timeout 8 "$DLOCK" force-release --yes --if-owner "$owner" --if-token "$token" "$(fresh)"
+  holder_ended 79
+}
+
+@test "--now deletes at once, says that two may run, and the holder learns of it" {
+  hold "$(fresh)" --ttl 3s
+  run -0 --separate-stderr timeout 2 "$DLOCK" force-release --now --yes "$(fresh)"
+  assert_one_line
+  assert_stderr_has "pid $HOLDER"
+  assert_stderr_has beside
+  key_gone "$(fresh)"
+  run -0 "$DLOCK" run -n "$(fresh)" -- true
+  holder_ended 79
+  assert_no_keys
+}
+
+@test "--now wakes who waits" {
+  r hset "dlock:$(fresh)" "$java" 1 >/dev/null
+  timeout 10 "$DLOCK" run "$(fresh)" -- touch "$MARKER" 3>&- &
+  local waiter=$! before
+  eventually 5s waiter_there
+  before=${EPOCHREALTIME/./}
+  run -0 "$DLOCK" force-release --now --yes "$(fresh)"
+  wait "$waiter"
+  [ $((${EPOCHREALTIME/./} - before)) -lt 1500000 ]
+}
+waiter_there() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$(fresh)}" | tail -1)" -gt 0 ]; }
+
+@test "what is not dlock's can only be taken away with --now" {
+  r hset dlock:java "$java" 1 >/dev/null
+  r set dlock:string x >/dev/null
+  for name in java string; do
+    run -75 --separate-stderr "$DLOCK" force-release --yes "$name"
+    assert_one_line
+    assert_stderr_has --now
+    key_exists "$name"
+    run -0 "$DLOCK" force-release --yes --now "$name"
+    key_gone "$name"
+  done
+}
+
+@test "without a terminal it needs --yes" {
+  r set "dlock:$(fresh)" x >/dev/null
+  for options in '' --now; do
+    # shellcheck disable=SC2086
+    run -64 --separate-stderr bash -c '"$DLOCK" force-release '"$options"' "$1" </dev/null' - "$(fresh)"
+    assert_one_line
+    assert_stderr_has --yes
+  done
+  key_exists "$(fresh)"
+}
+
+@test "where nothing is held, nothing is released: 1" {
+  run -1 --separate-stderr "$DLOCK" force-release --yes "$(fresh)"
+  assert_one_line
+  assert_stderr_has "$(fresh)"
+  run -1 "$DLOCK" force-release --yes --now "$(fresh)"
+  [ "$(r dbsize)" = 0 ]
+}

@@ -1,0 +1,337 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The command never outlives its lease: when the lock is taken away, or cannot be renewed in time,
+# all of the command's group is stopped, dlock says why and exits with 79, and nothing of another's
+# is touched.
+# shellcheck disable=SC2154  # *_pid are set by spawn
+
+load ../helpers
+load ../helpers/supervise
+
+setup_file() {
+  start_redis
+  build_ticker
+  prime_scripts
+}
+teardown_file() { stop_redis; }
+setup() { new_files; }
+teardown() { end_started; }
+
+# A command that does not want to end, with a process in the background.
+deaf="trap '' TERM; \$TICKER \$0 ignore 15 & \$TICKER \$0 ignore 15"
+
+# hold KEY [OPTION…]: a holder `a` with a lease of 3 s, whose command is deaf to TERM.
+hold() {
+  local name=$1
+  shift
+  dlock_run a --ttl 3s "$@" "$name" -- sh -c "$deaf" "$TICKS"
+  eventually 5s two_tick
+}
+two_tick() { [ "$(awk '$3 == "tick" {print $2}' "$TICKS" 2>/dev/null | sort -u | wc -l)" = 2 ]; }
+
+# After a loss that a master confirms: a renewal interval, a call, the short grace, and some slack.
+stopped_in_time_after() {
+  local took
+  ends 10s a "exit 79"
+  ticker_gone
+  took=$(($(last_tick) - $1))
+  [ "$took" -le $((1000 + 300 + 1000 + 1000)) ] || { echo "the last tick came after $took ms"; return 1; }
+}
+
+listen() {  # what reaches the server from here on
+  redis-cli -s "$REDIS_SOCKET" monitor >"$T/monitor" 3>&- &
+  STARTED+=($!)
+  eventually 5s file_has "$T/monitor" OK
+}
+never_recreated() { ! grep -qiE "lua\] \"(hset|hincrby|set|hsetnx)\" \"dlock:$1\" " "$T/monitor"; }
+
+@test "the key is deleted: the whole group is stopped, 79, and the key is never made again" {
+  hold deleted
+  listen
+  local at
+  at=$(boot_ms)
+  r del dlock:deleted
+  stopped_in_time_after "$at"
+  never_recreated deleted
+  assert_free deleted
+  grep -q '"deleted"' "$T/a.err"
+}
+
+@test "another's lock stands there: the group is stopped, 79, the other's lock is untouched" {
+  hold stolen
+  listen
+  local at
+  at=$(boot_ms)
+  r eval 'redis.call("del", KEYS[1]) redis.call("hset", KEYS[1], "other:1", 3) redis.call("pexpire", KEYS[1], 60000)' 1 dlock:stolen
+  stopped_in_time_after "$at"
+  [ "$(r hgetall dlock:stolen)" = $'other:1\n3' ]
+  [ "$(lock_ttl stolen)" -gt 45000 ]
+  grep -q 'other:1' "$T/a.err"
+}
+
+@test "a key of another type stands there: the group is stopped, 79, the key is untouched" {
+  hold typed
+  local at
+  at=$(boot_ms)
+  r set dlock:typed theirs px 60000
+  stopped_in_time_after "$at"
+  [ "$(r get dlock:typed)" = theirs ]
+  [ "$(lock_ttl typed)" -gt 45000 ]
+  grep -q 'foreign' "$T/a.err"
+}
+
+@test "FLUSHALL: the group is stopped, 79, nothing is made again, the next token is larger" {
+  hold flushed
+  listen
+  local at before
+  before=$(r get 'redisson_lock_token:{dlock:flushed}')
+  at=$(boot_ms)
+  r flushall
+  stopped_in_time_after "$at"
+  never_recreated flushed
+  [ "$(r dbsize)" = 0 ]
+  # shellcheck disable=SC2016  # for the inner shell
+  run -0 "$DLOCK" run flushed -- sh -c 'echo $DLOCK_TOKEN'
+  [ "$output" -gt "$before" ]
+}
+
+@test "RENAME: the group is stopped, 79, and what was renamed dies by its lease" {
+  hold renamed
+  local at
+  at=$(boot_ms)
+  r rename dlock:renamed dlock:elsewhere
+  stopped_in_time_after "$at"
+  assert_free renamed
+  eventually 4s key_gone elsewhere
+}
+
+@test "with --on-lost warn the command runs on, a line says so, and its code is passed on" {
+  dlock_run a --ttl 1s --on-lost warn warned -- "$TICKER" "$TICKS" for 2500 code 4
+  eventually 5s ticking
+  listen
+  r del dlock:warned
+  ends 8s a "exit 4"
+  grep -q ' end$' "$TICKS"
+  [ "$(grep -c 'lost "warned"' "$T/a.err")" = 1 ]
+  never_recreated warned
+  assert_free warned
+}
+
+@test "with --on-lost warn an outage longer than the lease does not stop the command" {
+  dlock_run a --ttl 1s --on-lost warn warned-outage -- "$TICKER" "$TICKS" for 2500 code 4
+  eventually 5s ticking
+  kill -STOP "$REDIS_PID"
+  eventually 8s grep -q ' end$' "$TICKS"
+  kill -CONT "$REDIS_PID"
+  ends 8s a "exit 4"
+  grep -q 'warned-outage' "$T/a.err"
+}
+
+@test "PERSIST: the next renewal gives the key its lease back, nobody notices" {
+  dlock_run a --ttl 1s persisted -- "$TICKER" "$TICKS" for 2000 code 5
+  eventually 5s ticking
+  r persist dlock:persisted
+  eventually 3s has_ttl persisted
+  ends 8s a "exit 5"
+  [ ! -s "$T/a.err" ]
+  assert_free persisted
+}
+has_ttl() { [ "$(lock_ttl "$1")" -gt 0 ]; }
+
+@test "force-release: the holder's group is gone before the next one starts, 79, both are named" {
+  hold revoked
+  dlock_run b revoked -- "$TICKER" "$T/ticks-next" for 100
+  eventually 5s waiter_there
+  run -0 "$DLOCK" force-release --yes revoked
+  [[ $output == *"pid $a_pid"* ]]
+  ends 8s a "exit 79"
+  ends 8s b "exit 0"
+  ticker_gone
+  [ "$(last_tick)" -lt "$(first_tick "$T/ticks-next")" ]
+  grep -q "revoked.*$(id -un)@" "$T/a.err"
+  assert_free revoked
+}
+waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' | tail -1)" = 1 ]; }
+
+@test "the server freezes for longer than the lease: the group is dead before the lease can end, 79" {
+  hold frozen
+  kill -STOP "$REDIS_PID"
+  local at
+  at=$(boot_ms)
+  ends 10s a "exit 79"
+  kill -CONT "$REDIS_PID"
+  ticker_gone
+  [ "$(last_tick)" -lt $((at + 3000)) ]
+  grep -q '"frozen"' "$T/a.err"
+  eventually 4s is_free frozen
+}
+
+@test "the server freezes: another one is granted only after the last tick" {
+  hold frozen-rival
+  dlock_run b frozen-rival -- "$TICKER" "$T/ticks-next" for 20
+  kill -STOP "$REDIS_PID"
+  ends 10s a "exit 79"
+  kill -CONT "$REDIS_PID"
+  ends 10s b "exit 0"
+  [ "$(last_tick)" -lt "$(first_tick "$T/ticks-next")" ]
+}
+
+@test "a command that obeys is asked first: TERM comes a grace before the end of the lease" {
+  dlock_run a --ttl 3s asked -- "$TICKER" "$TICKS" catch 15
+  eventually 5s ticking
+  kill -STOP "$REDIS_PID"
+  local at
+  at=$(boot_ms)
+  ends 10s a "exit 79"
+  kill -CONT "$REDIS_PID"
+  grep -q signal-15 "$TICKS"
+  [ "$(last_tick)" -lt $((at + 3000)) ]
+}
+
+@test "a freeze shorter than the slack is ridden out in silence, at -v with a line" {
+  dlock_run a --ttl 3s -k 200ms short -- "$TICKER" "$TICKS" for 4000 code 6
+  dlock_run b -v --ttl 3s -k 200ms short-v -- sleep 4
+  eventually 5s ticking
+  eventually 5s key_exists short-v
+  sleep 0.9  # the first renewal is near
+  kill -STOP "$REDIS_PID"
+  sleep 1.2
+  kill -CONT "$REDIS_PID"
+  ends 8s a "exit 6"
+  ends 8s b "exit 0"
+  [ ! -s "$T/a.err" ]
+  grep -qiE 'no answer|timed out|cannot reach|trying again' "$T/b.err"
+  assert_free short
+}
+
+@test "CLIENT KILL: dlock connects again in silence" {
+  dlock_run a --ttl 1s killed -- "$TICKER" "$TICKS" for 2500 code 6
+  eventually 5s ticking
+  local i
+  for i in 1 2 3; do
+    r client kill type normal
+    sleep 0.4
+  done
+  ends 8s a "exit 6"
+  [ ! -s "$T/a.err" ]
+  assert_free killed
+}
+
+@test "a server killed and back with its data inside the slack is ridden out in silence" {
+  start_other aof --appendonly yes
+  DLOCK_URL=$OTHER_URL dlock_run a --ttl 6s -k 500ms restarted -- "$TICKER" "$TICKS" for 5000 code 6
+  eventually 5s ticking
+  local owner
+  owner=$(o hkeys dlock:restarted)
+  kill -KILL "$OTHER_PID"
+  eventually 5s gone "$OTHER_PID"
+  start_other aof --appendonly yes
+  [ "$(o hkeys dlock:restarted)" = "$owner" ]
+  ends 10s a "exit 6"
+  [ ! -s "$T/a.err" ]
+  [ "$(o exists dlock:restarted)" = 0 ]
+}
+
+@test "a server back without its data: the group is stopped, 79, nothing is made again" {
+  start_other empty --appendonly no
+  DLOCK_URL=$OTHER_URL dlock_run a --ttl 3s forgotten -- sh -c "$deaf" "$TICKS"
+  eventually 5s two_tick
+  kill -KILL "$OTHER_PID"
+  eventually 5s gone "$OTHER_PID"
+  start_other empty --appendonly no
+  ends 10s a "exit 79"
+  ticker_gone
+  [ "$(o exists dlock:forgotten)" = 0 ]
+}
+
+@test "a server that is gone for good: the group is dead before the lease can end, 79" {
+  start_other dead --appendonly no
+  DLOCK_URL=$OTHER_URL dlock_run a --ttl 3s dead -- sh -c "$deaf" "$TICKS"
+  eventually 5s two_tick
+  kill -KILL "$OTHER_PID"
+  local at
+  at=$(boot_ms)
+  ends 10s a "exit 79"
+  ticker_gone
+  [ "$(last_tick)" -lt $((at + 3000)) ]
+}
+
+@test "a server that became a replica is not believed: the clock stops the command, 79" {
+  start_other demoted --appendonly no
+  DLOCK_URL=$OTHER_URL dlock_run a --ttl 3s demoted -- sh -c "$deaf" "$TICKS"
+  eventually 5s two_tick
+  local at
+  at=$(boot_ms)
+  o replicaof 127.0.0.1 1
+  ends 10s a "exit 79"
+  ticker_gone
+  [ "$(last_tick)" -lt $((at + 3000)) ]
+  # Not `lost`: nobody who may say so has said so.
+  run ! grep -q 'lost' "$T/a.err"
+  grep -q '"demoted"' "$T/a.err"
+}
+
+@test "a server that was a replica for a moment: the command goes on" {
+  start_other moment --appendonly no
+  DLOCK_URL=$OTHER_URL dlock_run a --ttl 3s -k 200ms moment -- "$TICKER" "$TICKS" for 3500 code 6
+  eventually 5s ticking
+  sleep 0.9
+  o replicaof 127.0.0.1 1
+  sleep 0.6
+  o replicaof no one
+  ends 8s a "exit 6"
+  [ ! -s "$T/a.err" ]
+}
+
+@test "an empty replica says nothing about a lock that its master has" {
+  start_other answer --appendonly no
+  DLOCK_URL=$OTHER_URL dlock_run a --ttl 3s answer -- sh -c "$deaf" "$TICKS"
+  eventually 5s two_tick
+  local at
+  at=$(boot_ms)
+  o eval 'redis.call("del", KEYS[1])' 1 dlock:answer >/dev/null
+  o replicaof 127.0.0.1 1
+  ends 10s a "exit 79"
+  [ "$(last_tick)" -lt $((at + 3000)) ]
+}
+
+@test "dlock stopped for longer than the lease: no renewal is sent when it goes on, 79" {
+  dlock_run a --ttl 1s slept -- "$TICKER" "$TICKS"
+  eventually 5s ticking
+  kill -STOP "$a_pid"
+  eventually 4s key_gone slept
+  r hset dlock:slept other:1 1
+  listen
+  kill -CONT "$a_pid"
+  ends 5s a "exit 79"
+  ticker_gone
+  [ "$(r hgetall dlock:slept)" = $'other:1\n1' ]
+  # A renewal would set a lease on the hold's record; a release only takes away.
+  run ! grep -qiE 'lua\] "(hset|pexpire)"' "$T/monitor"
+}
+
+@test "dlock stopped for less than the slack: the command goes on" {
+  dlock_run a --ttl 3s -k 200ms napped -- "$TICKER" "$TICKS" for 3000 code 6
+  eventually 5s ticking
+  kill -STOP "$a_pid"
+  sleep 1.2
+  kill -CONT "$a_pid"
+  ends 8s a "exit 6"
+  [ ! -s "$T/a.err" ]
+}
+
+@test "lost and ended in the same instant: the command's code, or 79 if it was stopped for it" {
+  local i
+  for i in 1 2 3 4 5; do
+    dlock_run "a$i" --ttl 1s "instant-$i" -- sh -c "until [ -e $T/go$i ]; do sleep 0.01; done; exit 5"
+    eventually 5s key_exists "instant-$i"
+    touch "$T/go$i"
+    r del "dlock:instant-$i"
+    eventually 5s ended "a$i"
+    case $(cat "$T/a$i.end") in
+      "exit 5") ;;
+      "exit 79") grep -q stopping "$T/a$i.err" ;;
+      *) false ;;
+    esac
+  done
+}

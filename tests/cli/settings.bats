@@ -1,0 +1,388 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: a setting means the same wherever it is said; an option beats the environment, which beats
+# the user's file; what cannot be understood or trusted is refused with 78.
+# The children expand what is quoted here, and every test is a shell of its own.
+# shellcheck disable=SC2016,SC2030,SC2031
+load ../helpers
+load ../helpers/cli
+
+setup_file() { start_redis; }
+teardown_file() { stop_redis; }
+setup() {
+  bats_load_library bats-support
+  bats_load_library bats-assert
+  make_marker
+  export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/xdg
+  CONFIG=$XDG_CONFIG_HOME/dlock/config.toml
+  mkdir -p "$XDG_CONFIG_HOME/dlock"
+}
+teardown() { end_helpers; }
+
+# config LINE…: the user's file.
+config() {
+  printf '%s\n' "$@" >"$CONFIG"
+  chmod 600 "$CONFIG"
+}
+ttl_now() { run -0 --separate-stderr "$DLOCK" "$@" run "$(fresh)" -- sh -c 'echo "$DLOCK_TTL_MS"'; }
+
+# refused_config WORD…: dlock WORD… ends with 78, one line, and nothing done.
+refused_config() {
+  run -78 --separate-stderr "$DLOCK" "$@"
+  assert_output ""
+  assert_one_line
+  assert_not_started
+}
+
+@test "option, environment, user's file, default: in this order" {
+  ttl_now
+  assert_output 30000
+  config 'ttl = "20s"'
+  ttl_now
+  assert_output 20000
+  DLOCK_TTL=10s ttl_now
+  assert_output 10000
+  DLOCK_TTL=10s run -0 "$DLOCK" run --ttl 5s "$(fresh)" -- sh -c 'echo "$DLOCK_TTL_MS"'
+  assert_output 5000
+}
+
+@test "without XDG_CONFIG_HOME the file is in ~/.config" {
+  unset XDG_CONFIG_HOME
+  export HOME=$BATS_TEST_TMPDIR/home
+  mkdir -p "$HOME/.config/dlock"
+  echo 'ttl = "11s"' >"$HOME/.config/dlock/config.toml"
+  ttl_now
+  assert_output 11000
+  XDG_CONFIG_HOME='' ttl_now
+  assert_output 11000
+  unset HOME
+  ttl_now
+  assert_output 30000
+}
+
+@test "--config and DLOCK_CONFIG are read instead of the user's file" {
+  config 'ttl = "20s"'
+  printf 'ttl = "12s"\n' >"$BATS_TEST_TMPDIR/other.toml"
+  printf 'prefix = "o:"\n' >"$BATS_TEST_TMPDIR/third.toml"
+  ttl_now --config "$BATS_TEST_TMPDIR/other.toml"
+  assert_output 12000
+  DLOCK_CONFIG=$BATS_TEST_TMPDIR/other.toml ttl_now
+  assert_output 12000
+  DLOCK_CONFIG=$BATS_TEST_TMPDIR/other.toml ttl_now --config "$BATS_TEST_TMPDIR/third.toml"
+  assert_output 30000
+}
+
+@test "a file that was named must be there" {
+  refused_config --config "$BATS_TEST_TMPDIR/missing.toml" run x -- touch "$MARKER"
+  assert_stderr_has missing.toml
+  DLOCK_CONFIG=$BATS_TEST_TMPDIR/missing.toml refused_config run x -- touch "$MARKER"
+  assert_stderr_has missing.toml
+  refused_config --config "$BATS_TEST_TMPDIR" run x -- touch "$MARKER"
+}
+
+@test "a user's file that cannot be read is an error, one that is not there is none" {
+  rm -f "$CONFIG"
+  ttl_now
+  mkdir "$CONFIG"
+  refused_config run x -- touch "$MARKER"
+  rmdir "$CONFIG"
+}
+
+# works_everywhere NAME VALUE CHECK…: NAME = VALUE by environment, then by file; CHECK runs dlock.
+works_everywhere() {
+  local name=$1 value=$2 variable
+  shift 2
+  variable=DLOCK_$(tr 'a-z-' 'A-Z_' <<<"$name")
+  rm -f "$CONFIG"
+  (export "$variable=$value" && "$@") || fail "$variable=$value has no effect"
+  config "$name = \"$value\""
+  "$@" || fail "$name = \"$value\" in a file has no effect"
+  if [[ $value =~ ^([0-9]+|true|false)$ ]]; then
+    config "$name = $value"
+    "$@" || fail "$name = $value in a file has no effect"
+  fi
+  rm -f "$CONFIG"
+}
+child_says() { # WANT SCRIPT
+  [ "$("$DLOCK" run "$(fresh)" -- sh -c "$2" 2>/dev/null)" = "$1" ]
+}
+ends_with() { # STATUS WORD…
+  local want=$1 rc=0
+  shift
+  "$@" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- || rc=$?
+  [ "$rc" = "$want" ]
+}
+says() { # TEXT WORD…: on stderr
+  local want=$1
+  shift
+  "$@" 2>&1 >/dev/null | grep -qF -- "$want"
+}
+holds_json() { # EXPRESSION WANT
+  [ "$("$DLOCK" run "$(fresh)" -- "$DLOCK" inspect --json "$(fresh)" | json "d['locks'][0]['holds'][0]$1")" = "$2" ]
+}
+quickly() { # WORD…: in under 4 s with 69
+  ends_with 69 timeout 4 "$@"
+}
+
+@test "url is a setting everywhere" {
+  local url=$DLOCK_URL
+  unset DLOCK_URL
+  works_everywhere url "$url?db=3" child_says 1 'redis-cli -s "$REDIS_SOCKET" -n 3 exists "dlock:$DLOCK_NAME"'
+}
+
+@test "prefix is a setting everywhere" {
+  works_everywhere prefix 'p:' child_says 1 'redis-cli -s "$REDIS_SOCKET" exists "p:$DLOCK_NAME"'
+}
+
+@test "connect-timeout is a setting everywhere" {
+  fake_server silent
+  works_everywhere connect-timeout 200ms quickly "$DLOCK" --url "redis://127.0.0.1:$FAKE_PORT" run x -- true
+}
+
+@test "password and password-file are settings everywhere" {
+  second_redis --requirepass sesame
+  export DLOCK_URL=$SECOND_URL
+  ends_with 77 "$DLOCK" run x -- true
+  works_everywhere password sesame "$DLOCK" run x -- true
+  printf 'sesame\nsecond line\n' >"$BATS_TEST_TMPDIR/password"
+  chmod 600 "$BATS_TEST_TMPDIR/password"
+  works_everywhere password-file "$BATS_TEST_TMPDIR/password" "$DLOCK" run x -- true
+  "$DLOCK" --password-file "$BATS_TEST_TMPDIR/password" run x -- true
+  printf 'sesame' >"$BATS_TEST_TMPDIR/password"
+  "$DLOCK" --password-file "$BATS_TEST_TMPDIR/password" run x -- true
+}
+
+@test "verbose, quiet, log-format and color are settings everywhere" {
+  works_everywhere verbose true says acquired "$DLOCK" run "$(fresh)" -- true
+  works_everywhere verbose 1 says acquired "$DLOCK" run "$(fresh)" -- true
+  works_everywhere verbose 2 says acquired "$DLOCK" run "$(fresh)" -- true
+  works_everywhere log-format json says '{"' "$DLOCK" -v run "$(fresh)" -- true
+  works_everywhere color always says $'\e[' "$DLOCK" -v run "$(fresh)" -- true
+  hold "$(fresh)"
+  says busy "$DLOCK" run -n "$(fresh)" -- true
+  says_nothing() { ! "$@" 2>&1 | grep -q .; }
+  works_everywhere quiet true says_nothing "$DLOCK" run -n "$(fresh)" -- true
+  let_go
+}
+
+@test "nonblock, wait and conflict-exit-code are settings everywhere" {
+  hold "$(fresh)"
+  works_everywhere nonblock true ends_with 75 timeout 3 "$DLOCK" run "$(fresh)" -- true
+  works_everywhere wait 100ms ends_with 75 timeout 3 "$DLOCK" run "$(fresh)" -- true
+  works_everywhere wait 0 ends_with 75 timeout 3 "$DLOCK" run "$(fresh)" -- true
+  works_everywhere conflict-exit-code 9 ends_with 9 "$DLOCK" run -n "$(fresh)" -- true
+  let_go
+}
+
+@test "an option -n or -w beats the other one of a file or the environment" {
+  hold "$(fresh)"
+  DLOCK_WAIT=1h run -75 timeout 3 "$DLOCK" run -n "$(fresh)" -- true
+  config 'nonblock = true'
+  local before=${EPOCHREALTIME/./}
+  run -75 timeout 5 "$DLOCK" run -w 1 "$(fresh)" -- true
+  [ $((${EPOCHREALTIME/./} - before)) -ge 900000 ]
+  config 'wait = "1h"'
+  DLOCK_NONBLOCK=true run -75 timeout 3 "$DLOCK" run "$(fresh)" -- true
+  let_go
+}
+
+@test "ttl, kill-after, signal, on-lost and reason are settings everywhere" {
+  works_everywhere ttl 7s child_says 7000 'echo "$DLOCK_TTL_MS"'
+  works_everywhere ttl 7 child_says 7000 'echo "$DLOCK_TTL_MS"'
+  works_everywhere reason 'because [x]' holds_json "['reason']" 'because [x]'
+  works_everywhere kill-after 1h ends_with 64 "$DLOCK" run "$(fresh)" -- true
+}
+
+# stops_with SIGNAL: which signal a child gets when its lock is revoked
+stops_with() {
+  "$DLOCK" run --ttl 3s "$(fresh)" -- bash -c 'for s in TERM INT USR1; do trap "echo $s >\"$0\"; exit" $s; done
+    "$DLOCK" force-release --yes "$DLOCK_NAME" >/dev/null 2>&1 &
+    while :; do sleep 0.05; done' "$BATS_TEST_TMPDIR/got" 2>/dev/null || true
+  [ "$(cat "$BATS_TEST_TMPDIR/got")" = "$1" ]
+}
+@test "signal is a setting everywhere" {
+  stops_with TERM
+  works_everywhere signal USR1 stops_with USR1
+}
+
+runs_on() {
+  ends_with 0 "$DLOCK" run --ttl 1s "$(fresh)" -- sh -c '
+    redis-cli -s "$REDIS_SOCKET" del "dlock:$DLOCK_NAME" "dlock:holds:{dlock:$DLOCK_NAME}" >/dev/null; sleep 1.5'
+}
+@test "on-lost is a setting everywhere" {
+  if runs_on; then fail 'it ran on without being told to'; fi
+  works_everywhere on-lost warn runs_on
+}
+
+@test "REDIS_URL counts when DLOCK_URL is not set, before the files" {
+  local url=$DLOCK_URL
+  unset DLOCK_URL
+  config 'url = "redis://127.0.0.1:1"'
+  REDIS_URL=$url run -0 "$DLOCK" run "$(fresh)" -- true
+  REDIS_URL=redis://127.0.0.1:1 DLOCK_URL=$url run -0 "$DLOCK" run "$(fresh)" -- true
+  DLOCK_URL='' REDIS_URL=$url run -0 "$DLOCK" run "$(fresh)" -- true
+  REDIS_URL=redis://127.0.0.1:1 run -0 "$DLOCK" --url "$url" run "$(fresh)" -- true
+}
+
+@test "REDISCLI_AUTH is the last source of a password" {
+  second_redis --requirepass sesame
+  export DLOCK_URL=$SECOND_URL
+  REDISCLI_AUTH=sesame run -0 "$DLOCK" run x -- true
+  REDISCLI_AUTH=wrong DLOCK_PASSWORD=sesame run -0 "$DLOCK" run x -- true
+  REDISCLI_AUTH=sesame DLOCK_PASSWORD=wrong run -77 "$DLOCK" run x -- true
+  export DLOCK_URL=redis+unix://:sesame@$SECOND_SOCKET
+  REDISCLI_AUTH=wrong run -0 "$DLOCK" run x -- true
+  export DLOCK_URL=redis+unix://:wrong@$SECOND_SOCKET
+  REDISCLI_AUTH=sesame run -77 "$DLOCK" run x -- true
+}
+
+@test "a password file may be a descriptor, and is asked for its rights" {
+  second_redis --requirepass sesame
+  export DLOCK_URL=$SECOND_URL
+  local file=$BATS_TEST_TMPDIR/password
+  run -0 "$DLOCK" --password-file /dev/fd/9 run x -- true 9< <(echo sesame)
+  run -0 bash -c 'echo sesame | "$DLOCK" --password-file /dev/fd/0 run x -- true'
+  echo sesame >"$file"
+  for mode in 644 640 604 620 602 666; do
+    chmod "$mode" "$file"
+    refused_config --password-file "$file" run x -- touch "$MARKER"
+    assert_stderr_has "$file"
+    refute_stderr_has sesame
+  done
+  for mode in 600 400; do
+    chmod "$mode" "$file"
+    run -0 "$DLOCK" --password-file "$file" run x -- true
+  done
+  refused_config --password-file "$BATS_TEST_TMPDIR/missing" run x -- touch "$MARKER"
+  refused_config --password-file "$BATS_TEST_TMPDIR" run x -- touch "$MARKER"
+}
+
+must_be_private() { # the file as it stands
+  chmod 600 "$CONFIG"
+  "$DLOCK" run x -- true
+  for mode in 644 640 604; do
+    chmod "$mode" "$CONFIG"
+    refused_config run x -- touch "$MARKER"
+    assert_stderr_has "$CONFIG"
+    refute_stderr_has sesame
+  done
+}
+
+@test "a file with a password must be private" {
+  second_redis --requirepass sesame
+  unset DLOCK_URL
+  config "url = '$SECOND_URL'" 'password = "sesame"'
+  must_be_private
+  config "url = 'redis+unix://:sesame@$SECOND_SOCKET'"
+  must_be_private
+  config 'ttl = "9s"'
+  chmod 644 "$CONFIG"
+  DLOCK_URL=redis+unix://$REDIS_SOCKET ttl_now
+  assert_output 9000
+}
+
+@test "a file that others can write is refused" {
+  config 'ttl = "9s"'
+  for mode in 666 620 602; do
+    chmod "$mode" "$CONFIG"
+    refused_config run x -- touch "$MARKER"
+    assert_stderr_has "$CONFIG"
+  done
+}
+
+@test "a file of another user is refused (needs root)" {
+  [ "$(id -u)" = 0 ] || skip "only root can give files away"
+  config 'ttl = "9s"'
+  chown 12345 "$CONFIG"
+  refused_config run x -- touch "$MARKER"
+  assert_stderr_has "$CONFIG"
+  echo secret >"$BATS_TEST_TMPDIR/password"
+  chmod 600 "$BATS_TEST_TMPDIR/password"
+  chown 12345 "$BATS_TEST_TMPDIR/password"
+  rm "$CONFIG"
+  refused_config --password-file "$BATS_TEST_TMPDIR/password" run x -- touch "$MARKER"
+}
+
+@test "unknown keys are refused and named" {
+  for line in 'tll = "9s"' 'TTL = "9s"' 'help = true' 'json = true' 'command = "x"' 'connect_timeout = "1s"'; do
+    config "$line"
+    refused_config run x -- touch "$MARKER"
+    assert_stderr_has "${line%% *}"
+    assert_stderr_has "$CONFIG"
+  done
+}
+
+@test "sections are refused" {
+  config '[run]' 'ttl = "9s"'
+  refused_config run x -- touch "$MARKER"
+  config '[empty]'
+  run --separate-stderr "$DLOCK" run "$(fresh)" -- true
+  [ "$status" = 78 ] || [ "$status" = 0 ]
+}
+
+@test "values of the wrong type or without sense are refused" {
+  for line in 'ttl = "soon"' 'ttl = [1, 2]' 'ttl = ["9s"]' 'ttl = true' 'nonblock = "maybe"' 'nonblock = 7' \
+    'conflict-exit-code = "many"' 'conflict-exit-code = 256' 'on-lost = "cry"' 'verbose = "very"' \
+    'signal = "NOPE"' 'color = 1' 'log-format = "xml"' 'ttl = ""' 'ttl = "1s" "2s"'; do
+    config "$line"
+    refused_config run x -- touch "$MARKER"
+    assert_stderr_has "$CONFIG"
+  done
+}
+
+@test "what is no TOML is refused" {
+  for line in 'just words' '= "x"' 'ttl' '[unclosed' 'reason = "a
+b"'; do
+    config "$line"
+    refused_config run x -- touch "$MARKER"
+  done
+  head -c 70000 /dev/zero | tr '\0' '#' >"$CONFIG"
+  refused_config run x -- touch "$MARKER"
+  head -c 4000 /dev/urandom >"$CONFIG"
+  refused_config run x -- touch "$MARKER"
+  refute_stderr_has $'\e'
+}
+
+@test "a string in a file is read as TOML says: no comment in quotes, escapes in double ones" {
+  config 'reason = "a # b"'
+  holds_json "['reason']" 'a # b'
+  config 'reason = "say \"no\" to C:\\dir"'
+  holds_json "['reason']" 'say "no" to C:\dir'
+  config "reason = 'C:\\dir # x'"
+  holds_json "['reason']" 'C:\dir # x'
+  config 'reason = "a, b = [c]"'
+  holds_json "['reason']" 'a, b = [c]'
+  second_redis --requirepass 'se#sa"me,]'
+  config "url = '$SECOND_URL'" 'password = "se#sa\"me,]"'
+  unset DLOCK_URL
+  "$DLOCK" run x -- true
+}
+
+@test "comments, blank lines, both kinds of quotes and CR LF are read" {
+  printf '# a comment\n\nttl = "9s" # behind\r\n  reason = '\''[a, b]'\'' # a comment\n' >"$CONFIG"
+  ttl_now
+  assert_output 9000
+  holds_json "['reason']" '[a, b]'
+}
+
+@test "variables without sense are refused and named, empty ones count as not set" {
+  for pair in DLOCK_TTL=soon DLOCK_WAIT=x DLOCK_NONBLOCK=maybe DLOCK_CONFLICT_EXIT_CODE=300 DLOCK_ON_LOST=cry \
+    DLOCK_VERBOSE=very DLOCK_SIGNAL=NOPE DLOCK_COLOR=1 DLOCK_LOG_FORMAT=xml DLOCK_CONNECT_TIMEOUT=-1 DLOCK_KILL_AFTER=x; do
+    (export "${pair?}" && refused_config run x -- touch "$MARKER" && assert_stderr_has "${pair%%=*}")
+  done
+  DLOCK_TTL='' DLOCK_WAIT='' DLOCK_CONFIG='' DLOCK_NONBLOCK='' run -0 "$DLOCK" run "$(fresh)" -- true
+}
+
+@test "a URL without sense in the environment or a file ends with 78" {
+  for url in nonsense ftp://x redis:// redis://h:x redis://h/one rediss://h local://relative; do
+    DLOCK_URL=$url refused_config run x -- touch "$MARKER"
+  done
+  unset DLOCK_URL
+  config 'url = "ftp://x"'
+  refused_config run x -- touch "$MARKER"
+}
+
+@test "settings of run in the environment do not bother the other commands" {
+  DLOCK_TTL=10s DLOCK_NONBLOCK=true run -0 "$DLOCK" list
+  DLOCK_TTL=10s DLOCK_WAIT=1 run -0 "$DLOCK" inspect x
+}

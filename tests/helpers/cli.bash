@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+# Shared by tests/cli: what only the suites of the command line need.
+# shellcheck shell=bash disable=SC2034  # the suites read what is set here
+
+# words ARG…: a command that prints the words it was given, each followed by a NUL, as hexadecimal
+# digits, so that empty words and line breaks can be compared.
+words() { printf '%s\0' "$@" | od -An -v -tx1 | tr -d ' \n'; }
+
+# Makes a marker command: it leaves a file, so that a test can tell that it never ran.
+make_marker() {
+  MARKER=$BATS_TEST_TMPDIR/started
+  export MARKER
+}
+assert_not_started() { [ ! -e "$MARKER" ] || fail "the command was started"; }
+
+# dlock's own lines on stderr are one line an event.
+assert_one_line() {
+  # shellcheck disable=SC2154  # set by run --separate-stderr
+  [ "${#stderr_lines[@]}" = 1 ] || fail "not one line: $stderr"
+  [[ ${stderr_lines[0]} == "dlock: "* ]] || fail "not a line of dlock: $stderr"
+}
+assert_stderr_has() { [[ $stderr == *"$1"* ]] || fail "no \"$1\" in: $stderr"; }
+refute_stderr_has() { [[ $stderr != *"$1"* ]] || fail "\"$1\" in: $stderr"; }
+assert_no_stderr() { [ -z "$stderr" ] || fail "stderr: $stderr"; }
+
+# fresh: the name of a lock that no other test uses.
+fresh() { printf 't%s-%s' "$BATS_TEST_NUMBER" "${1:-lock}"; }
+
+# hold NAME [OPTION…]: a dlock that holds NAME until let_go; sets HOLDER (its pid).
+hold() {
+  local name=$1
+  shift
+  rm -f "$BATS_TEST_TMPDIR/held" "$BATS_TEST_TMPDIR/go"
+  # shellcheck disable=SC2016  # for the child to expand
+  "$DLOCK" run "$@" "$name" -- sh -c 'echo $$ >"$0/held.tmp"; mv "$0/held.tmp" "$0/held"
+    until [ -e "$0/go" ]; do sleep 0.02; done' "$BATS_TEST_TMPDIR" \
+    2>"$BATS_TEST_TMPDIR/holder.err" 3>&- &
+  HOLDER=$!
+  eventually 10s test -e "$BATS_TEST_TMPDIR/held" ||
+    fail "no lock for the holder: $(cat "$BATS_TEST_TMPDIR/holder.err")"
+}
+let_go() {
+  touch "$BATS_TEST_TMPDIR/go"
+  wait "$HOLDER"
+}
+
+# free_port: a TCP port nobody listens on (now).
+free_port() {
+  python3 -c 'import socket
+s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# fake_server MODE [TEXT]: sets FAKE_PORT and FAKE_PID.
+fake_server() {
+  local out=$BATS_TEST_TMPDIR/fake.port
+  : >"$out"
+  python3 "$HELPERS/fake_server.py" "$@" >"$out" 2>"$BATS_TEST_TMPDIR/fake.err" 3>&- &
+  FAKE_PID=$!
+  eventually 10s test -s "$out"
+  FAKE_PORT=$(cat "$out")
+}
+
+# second_redis OPTION…: another server for one test; sets SECOND_SOCKET and SECOND_PID.
+second_redis() {
+  SECOND_SOCKET=$BATS_TEST_TMPDIR/second.sock
+  mkdir -p "$BATS_TEST_TMPDIR/second"
+  redis-server --port 0 --unixsocket "$SECOND_SOCKET" --save '' --appendonly no \
+    --dir "$BATS_TEST_TMPDIR/second" "$@" >"$BATS_TEST_TMPDIR/second.log" 2>&1 3>&- &
+  SECOND_PID=$!
+  SECOND_URL=redis+unix://$SECOND_SOCKET
+  eventually 10s second_answers
+}
+second_answers() { [ -n "$(redis-cli -s "$SECOND_SOCKET" ping 2>/dev/null)" ]; }
+r2() { redis-cli -s "$SECOND_SOCKET" "$@"; }
+
+# For teardown: ends what a test started beside dlock.
+end_helpers() {
+  local pid
+  for pid in ${FAKE_PID:-} ${SECOND_PID:-} ${OTHER_PIDS:-}; do
+    kill -KILL "$pid" 2>/dev/null || true
+    wait "$pid" 2>/dev/null || true
+  done
+}
+
+# json PATH: the value at PATH (a Python expression on `d`) of the JSON on stdin.
+json() { python3 -c 'import json, sys
+d = json.load(sys.stdin)
+v = eval(sys.argv[1])
+print(v if isinstance(v, str) else json.dumps(v))' "$1"; }
