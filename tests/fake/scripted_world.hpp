@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// World: a RunSession with everything around it played: time, a store, a child, its group, and
+// signals, all by a Script. It carries out what the session asks and writes a transcript, such as
+//   "0s acquire granted, 0s start, 10s renew, 20s renew ?, …, 19.39s TERM, 29.39s KILL, …".
+//
+// It also watches the promises of run_session.hpp that hold whatever happens, and keeps what it saw
+// broken in violations(). Like the real runner it lets a deadline go before anything else that
+// happens at the same time. It never sleeps: an hour takes microseconds.
+#pragma once
+
+#include "core/run_session.hpp"
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dlock::test {
+
+using What = action::Ask::What;
+
+// From `from` until before `until`, what the store is asked does not go as it should.
+struct Trouble {
+  enum class Kind {
+    silent,        // the request is lost: no answer within its limit
+    answers_lost,  // it is carried out, the answer is lost
+    error,         // an answer at once: `code`
+    slow,          // the answer takes `delay`
+  };
+  Duration from{};
+  Duration until{};
+  Kind kind = Kind::silent;
+  Errc code = Errc::unavailable;
+  Duration delay{};
+  std::optional<What> only;  // nothing: whatever is asked
+};
+
+// All times count from the start of the session, unless it says otherwise.
+struct Script {
+  // The run.
+  Duration ttl = std::chrono::seconds(30);
+  std::optional<Duration> kill_after = std::chrono::seconds(10);
+  std::optional<Duration> wait;
+  Duration connect_timeout = std::chrono::seconds(5);
+  Duration outage_limit = std::chrono::seconds(30);
+  OnLost on_lost = OnLost::stop;
+  int stop_signal = 15;
+  std::uint64_t seed = 1;
+
+  // The store.
+  std::optional<Duration> free_from = Duration{};  // before it: busy with `holding`; nothing: ever
+  Holding holding{.kind = Holding::Kind::lock, .type = "hash"};
+  std::optional<Duration> lease_ends;  // then lease_left of `holding` is counted down
+  std::optional<Error> watch_error;
+  std::vector<Duration> hand_offs;
+  std::optional<Duration> lost_from;     // renewals find another's lock
+  std::optional<Duration> revoked_from;  // renewals are refused
+  std::optional<ReleaseVerdict> release_verdict;
+  Duration latency{};
+  std::vector<Trouble> troubles;
+  bool grant_despite_cancel = false;  // what is cancelled was granted already
+
+  // The child.
+  bool cannot_start = false;
+  std::optional<Duration> runs_for;  // from its start; nothing: until it is signalled
+  ChildStatus status;
+  std::optional<Duration> term_takes = Duration{};  // from TERM to its end; nothing: ignored
+  std::optional<Duration> kill_takes = Duration{};
+  bool leaves_group = false;  // others of its group outlive it
+  std::optional<Duration> group_term_takes = Duration{};
+  std::optional<Duration> group_kill_takes = Duration{};
+
+  // The machine.
+  std::vector<std::pair<Duration, int>> signals;
+  std::optional<std::pair<Duration, Duration>> frozen;  // we do not run; time passes
+};
+
+class World {
+ public:
+  explicit World(Script script);
+
+  // Plays until the session is finished or `until` has come; the transcript, comma-separated.
+  std::string run(Duration until = std::chrono::hours(1));
+
+  // Notices as "19.39s lapsing".
+  std::string said() const;
+  bool said(Notice::Kind kind) const;
+  // When the session asked for `what`, in order.
+  std::vector<Duration> asked(What what) const;
+
+  const std::optional<Outcome>& outcome() const { return outcome_; }
+  const std::vector<Notice>& notices() const { return notices_; }
+  const std::vector<std::string>& violations() const { return violations_; }
+  bool child_started() const { return child_ != ChildState::none; }
+  // The store thinks that we hold the lock.
+  bool held() const { return held_; }
+  RunSession& session() { return session_; }
+
+ private:
+  enum class ChildState { none, running, leader_dead, gone };
+  struct Running {
+    action::Ask ask;
+    std::size_t entry = 0;  // of the transcript
+    Time answer_at;
+    StoreAnswer answer;
+  };
+
+  Time at(Duration since_start) const { return start_ + since_start; }
+  Duration since_start() const { return now_ - start_; }
+  void note(const std::string& text);
+  void require(bool kept, const std::string& promise);
+  std::optional<Time> next_thing() const;
+  void step(Time when);
+  void feed(Event event);
+  void carry_out(const std::vector<Action>& actions);
+  void check_deadlines();
+
+  void act(const action::Ask& ask);
+  void act(const action::CancelAsk& cancel);
+  void act(const action::StartChild& start);
+  void act(const action::SignalGroup& order);
+  void act(const action::Say& say);
+  void act(const action::Finish& finish);
+
+  void begin_next_ask();
+  void answer_ask();
+  StoreAnswer carry_out_ask(const action::Ask& ask);
+  StoreAnswer failed(What what, Error error) const;
+  const Trouble* trouble_for(What what) const;
+  Holding holding_now() const;
+  Duration hand_off_takes(Time until);
+  void signal_child(int number);
+
+  Script script_;
+  Time start_{std::chrono::seconds(1000)};
+  Time now_ = start_;
+  LeaseTerms lease_;
+  RunSession session_;
+
+  std::vector<std::string> transcript_;
+  std::vector<Notice> notices_;
+  std::vector<std::string> said_;
+  std::vector<std::pair<What, Duration>> asked_;
+  std::vector<std::string> violations_;
+  std::optional<Outcome> outcome_;
+
+  std::deque<std::pair<action::Ask, std::size_t>> waiting_;  // the first one may be running_
+  std::optional<Running> running_;
+  bool held_ = false;
+  bool gave_back_ = false;  // a release or undo was asked for
+  bool told_lost_ = false;
+  std::size_t next_hand_off_ = 0;
+
+  ChildState child_ = ChildState::none;
+  std::optional<Time> child_ends_;
+  ChildStatus child_status_;
+  std::optional<Time> group_ends_;
+  std::optional<Time> kill_at_;  // by the newest request confirmed in time
+  std::optional<Time> term_at_;
+  bool stop_sent_ = false;
+  bool kill_sent_ = false;
+  int signals_without_child_ = 0;
+  std::size_t next_signal_ = 0;
+};
+
+}  // namespace dlock::test

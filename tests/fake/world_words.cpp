@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "fake/world_words.hpp"
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <type_traits>
+
+namespace dlock::test {
+
+const char* word_for(action::Ask::What what) {
+  constexpr std::array k_words{"acquire", "watch", "await", "renew", "release", "undo"};
+  return k_words.at(static_cast<std::size_t>(what));
+}
+
+const char* word_for(Notice::Kind kind) {
+  constexpr std::array k_words{"polling",
+                               "waiting",
+                               "unreachable",
+                               "granted",
+                               "renewed",
+                               "lost",
+                               "revoked",
+                               "lapsing",
+                               "lost_warn",
+                               "killed",
+                               "cannot_kill",
+                               "leftovers",
+                               "release_unknown",
+                               "lost_at_release"};
+  return k_words.at(static_cast<std::size_t>(kind));
+}
+
+// What an answer adds to the line of its ask.
+std::string mark_of(const StoreAnswer& answer) {
+  return std::visit(
+      [](const auto& event) -> std::string {
+        using T = std::decay_t<decltype(event)>;
+        if (!event.answer)
+          return event.answer.error().code == Errc::cancelled ? " cancelled" : " ?";
+        if constexpr (std::is_same_v<T, event::Acquired>) {
+          return std::holds_alternative<Grant>(*event.answer) ? " granted" : " busy";
+        } else if constexpr (std::is_same_v<T, event::HandedOff>) {
+          return *event.answer == HandOff::woken ? " woken" : "";
+        } else if constexpr (std::is_same_v<T, event::Renewed>) {
+          if (event.answer->verdict == RenewVerdict::lost) return " lost";
+          return event.answer->verdict == RenewVerdict::revoked ? " revoked" : "";
+        } else if constexpr (std::is_same_v<T, event::Released>) {
+          if (*event.answer == ReleaseVerdict::not_held) return " not_held";
+          return *event.answer == ReleaseVerdict::still_held ? " still_held" : "";
+        } else {
+          return "";
+        }
+      },
+      answer);
+}
+
+std::string signal_word(int number) {
+  const char* const name = ::sigabbrev_np(number);
+  return name != nullptr ? name : "signal " + std::to_string(number);
+}
+
+std::string outcome_text(const Outcome& outcome) {
+  switch (outcome.kind) {
+    case Outcome::Kind::child:
+      if (outcome.child.kind == ChildStatus::Kind::exited)
+        return "exit " + std::to_string(outcome.child.value);
+      if (outcome.child.kind == ChildStatus::Kind::signalled)
+        return "exit by " + signal_word(outcome.child.value);
+      return "exit not started";
+    case Outcome::Kind::busy:
+      return "exit busy";
+    case Outcome::Kind::failed:
+      return "exit failed";
+    case Outcome::Kind::lost:
+      return "exit lost";
+    case Outcome::Kind::signalled:
+      return "exit by own " + signal_word(outcome.signal);
+  }
+  return "exit ?";
+}
+
+std::string seconds_text(Duration d) {
+  std::array<char, 32> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.3f", std::chrono::duration<double>(d).count());
+  std::string text(buffer.data());
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text + "s";
+}
+
+}  // namespace dlock::test

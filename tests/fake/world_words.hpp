@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// The words of a World's transcript: one for everything a session asks for, is answered and says.
+// Tests compare them, so they are short and never change with the texts for users.
+#pragma once
+
+#include "core/run_session.hpp"
+
+#include <string>
+
+namespace dlock::test {
+
+const char* word_for(action::Ask::What what);  // "acquire", "await", …
+const char* word_for(Notice::Kind kind);       // "lapsing", …
+std::string signal_word(int number);           // "TERM"
+std::string outcome_text(const Outcome& outcome);
+
+// What an answer adds to the line of its ask: " ?", " granted", …; nothing if all went as usual.
+std::string mark_of(const StoreAnswer& answer);
+
+// "19.39s", exact to the millisecond.
+std::string seconds_text(Duration d);
+
+}  // namespace dlock::test

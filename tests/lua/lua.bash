@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+# Shared by tests/lua: each script alone on a server, by redis-cli EVAL, with the keys and words that
+# dlock(7) names. No program of ours takes part.
+# shellcheck shell=bash
+
+SCRIPTS=$PROJECT/src/store/redis/scripts
+K=dlock:n
+T='redisson_lock_token:{dlock:n}'
+H='dlock:holds:{dlock:n}'
+R='dlock:revoked:{dlock:n}'
+C='redisson_lock__channel:{dlock:n}'
+# shellcheck disable=SC2034  # for the suites
+RECORD='"host":"h","pid":1}'
+
+# script_text NAME: as it is sent, "-- include:" lines replaced by the files.
+script_text() {
+  local line
+  while IFS= read -r line; do
+    if [[ $line == '-- include: '* ]]; then
+      cat "$SCRIPTS/${line#-- include: }"
+    else
+      printf '%s\n' "$line"
+    fi
+  done <"$SCRIPTS/$1.lua"
+}
+
+# run_script NAME KEYCOUNT KEY… ARG…: on $REDIS_SOCKET, or on $ON.
+run_script() {
+  local name=$1
+  shift
+  redis-cli -s "${ON:-$REDIS_SOCKET}" EVAL "$(script_text "$name")" "$@" 2>&1
+}
+acquire() { # OWNER SERIAL [TTL [ANCESTOR SERIAL]…]
+  run_script acquire 4 "$K" "$T" "$H" "$R" "$1" "$2" "${3:-10000}" "$RECORD" "${@:4}"
+}
+renew() { run_script renew 3 "$K" "$H" "$R" "$1" "$2" "${3:-10000}"; }
+release() { run_script release 3 "$K" "$H" "$R" "$1" "$2" "$C"; }
+inspect() { run_script inspect 3 "$K" "$H" "$R"; }
+revoke() { # BY NOW [OWNER [TOKEN]]
+  run_script revoke 3 "$K" "$H" "$R" "$1" "$2" "${3:-}" "${4:-}" "$C"
+}
+
+# first ANSWER: its first word.
+first() { printf '%s\n' "${1%%$'\n'*}"; }
+token() { r hget "$H" "$1#$2" | sed -E 's/^\{"token":([0-9]+).*/\1/'; }
+
+# Everything that is stored, in an order that does not change, without times.
+dump_all() {
+  local key
+  for key in $(r keys '*' | sort); do
+    printf '%s %s\n' "$key" "$(r type "$key")"
+    case $(r type "$key") in
+      hash) r hgetall "$key" ;;
+      string) r get "$key" ;;
+      list) r lrange "$key" 0 -1 ;;
+      set) r smembers "$key" | sort ;;
+      *) r object encoding "$key" ;;
+    esac
+  done
+}
+# ttl_between KEY LEAST MOST, in ms.
+ttl_between() {
+  local left
+  left=$(r pttl "$1")
+  [ "$left" -ge "$2" ] && [ "$left" -le "$3" ] || fail "pttl $1 is $left, not $2..$3"
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: a server that may not write never gives a verdict, only an error.
+load ../helpers
+load lua
+
+setup_file() {
+  start_redis
+  export REPLICA=$BATS_FILE_TMPDIR/replica.sock
+}
+teardown_file() { stop_redis; }
+setup() {
+  bats_load_library bats-support
+  bats_load_library bats-assert
+  r config set min-replicas-to-write 0 >/dev/null
+  r flushall >/dev/null
+}
+teardown() {
+  if [ -n "${REPLICA_PID:-}" ]; then kill -KILL "$REPLICA_PID" 2>/dev/null || true; fi
+  if [ -n "${MASTER_PID:-}" ]; then kill -KILL "$MASTER_PID" 2>/dev/null || true; fi
+}
+
+# A master on a free loopback port (replication knows no unix sockets) and its replica.
+start_pair() {
+  local port
+  port=$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])')
+  MASTER=$BATS_TEST_TMPDIR/master.sock
+  redis-server --port "$port" --bind 127.0.0.1 --unixsocket "$MASTER" --save '' \
+    --repl-diskless-sync-delay 0 --dir "$BATS_TEST_TMPDIR" >/dev/null 2>&1 3>&- &
+  MASTER_PID=$!
+  redis-server --port 0 --unixsocket "$REPLICA" --save '' --replicaof "127.0.0.1 $port" \
+    --dir "$BATS_FILE_TMPDIR" >/dev/null 2>&1 3>&- &
+  REPLICA_PID=$!
+  eventually 20s replica_is_up
+}
+replica_is_up() {
+  redis-cli -s "$REPLICA" info replication 2>/dev/null | grep -q 'master_link_status:up'
+}
+
+# refuses WORD: acquire, renew and release of a lock that is there, and of one that is not, end in
+# an error with WORD.
+refuses() {
+  local lock call
+  for lock in dlock:n dlock:free; do
+    K=$lock
+    for call in "acquire b:2 t" "renew o:1 s" "renew x:9 s" "release o:1 s" "release x:9 s"; do
+      [ "$lock $call" != "dlock:n acquire b:2 t" ] || continue  # busy: anybody may say so
+      # shellcheck disable=SC2086
+      run $call
+      assert_output --partial "$1"
+      refute_line --regexp '^(lost|not_held|released|renewed|granted)$'
+    done
+  done
+}
+
+@test "a read-only replica answers renew and release with an error, whoever asks" {
+  start_pair
+  export ON=$MASTER
+  run -0 acquire o:1 s
+  assert_line -n 0 granted
+  ON=$REPLICA
+  eventually 10s key_is_there
+  refuses READONLY
+}
+key_is_there() { [ "$(redis-cli -s "$REPLICA" exists "$K")" = 1 ]; }
+
+@test "a master without its replicas answers with an error, and changes nothing" {
+  run -0 acquire o:1 s
+  r config set min-replicas-to-write 1
+  before=$(dump_all)
+  refuses NOREPLICAS
+  assert_equal "$(dump_all)" "$before"
+}
+
+@test "a server that is out of memory grants nothing and leaves nothing behind" {
+  r config set maxmemory 1
+  run acquire o:1 s
+  r config set maxmemory 0
+  assert_output --partial OOM
+  assert_equal "$(r dbsize)" 0
+}
+
+@test "a server that is out of memory still renews and releases" {
+  run -0 acquire o:1 s
+  r config set maxmemory 1
+  run renew o:1 s
+  r config set maxmemory 0
+  assert_line -n 0 renewed
+  r config set maxmemory 1
+  run release o:1 s
+  r config set maxmemory 0
+  assert_line -n 0 released
+}

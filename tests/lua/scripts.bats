@@ -1,0 +1,388 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: each script does what its header says, alone on a real server. Every answer a header
+# names is in the name of a test; the last tests check that none is missing.
+load ../helpers
+load lua
+
+setup_file() { start_redis; }
+teardown_file() { stop_redis; }
+setup() {
+  bats_load_library bats-support
+  bats_load_library bats-assert
+  r flushall >/dev/null
+}
+
+@test "acquire 'granted': a free lock gets hash, record and TTLs, and a token" {
+  run -0 acquire o:1 s
+  assert_line -n 0 granted
+  assert_line -n 1 o:1
+  assert_equal "$(r hgetall "$K")" $'o:1\n1'
+  ttl_between "$K" 9000 10000
+  ttl_between "$H" 9000 10000
+  ttl_between "$T" 86000000 86400000
+  assert_equal "$(r exists "$R")" 0
+  assert_regex "$(r hget "$H" 'o:1#s')" '^\{"token":[0-9]{16},"since_ms":[0-9]{13},"host":"h","pid":1\}$'
+  assert_equal "$(token o:1 s)" "$(r get "$T")"
+}
+
+@test "acquire 'granted' again: the same serial counts nothing twice and keeps its token" {
+  first=$(acquire o:1 s)
+  r pexpire "$K" 5000
+  assert_equal "$(acquire o:1 s)" "$first"
+  assert_equal "$(r hget "$K" o:1)" 1
+  assert_equal "$(r hlen "$H")" 1
+  ttl_between "$K" 9000 10000
+  ttl_between "$H" 9000 10000
+}
+
+@test "acquire 'granted' again never shortens a lease" {
+  acquire o:1 s 60000
+  acquire o:1 s 1000
+  ttl_between "$K" 50000 60000
+}
+
+@test "acquire 'granted' clears what a dead lease left" {
+  r hset "$H" 'dead#x' '{}'
+  r hset "$R" owner dead by x
+  run -0 acquire o:1 s
+  assert_line -n 0 granted
+  assert_equal "$(r hlen "$H")" 1
+  assert_equal "$(r exists "$R")" 0
+}
+
+@test "acquire 'nested': joins an ancestor's hold with its token, and again the same" {
+  acquire o:1 s
+  run -0 acquire me:2 t 20000 o:1 s
+  assert_line -n 0 nested
+  assert_line -n 1 o:1
+  assert_equal "$(r hgetall "$K")" $'o:1\n2'
+  assert_equal "$(token o:1 t)" "$(token o:1 s)"
+  ttl_between "$K" 15000 20000
+  run -0 acquire me:2 t 20000 o:1 s
+  assert_line -n 0 nested
+  assert_equal "$(r hget "$K" o:1)" 2
+}
+
+@test "acquire 'nested' is not for a forged ancestor" {
+  acquire o:1 s
+  run -0 acquire me:2 t 10000 o:1 wrong
+  assert_line -n 0 busy
+  run -0 acquire me:2 t 10000 other:9 s
+  assert_line -n 0 busy
+}
+
+@test "acquire 'busy': tells who holds it and changes nothing" {
+  acquire o:1 s
+  before=$(dump_all)
+  run -0 acquire me:2 t
+  assert_line -n 0 busy
+  assert_line -n 1 hash
+  assert_line 'o:1#s'
+  assert_equal "$(dump_all)" "$before"
+}
+
+@test "acquire 'busy' where another type stands at the key, never WRONGTYPE" {
+  for kind in string list set zset stream; do
+    r flushall
+    case $kind in
+      string) r set "$K" x ;;
+      list) r rpush "$K" x ;;
+      set) r sadd "$K" x ;;
+      zset) r zadd "$K" 1 x ;;
+      stream) r xadd "$K" '*' a b ;;
+    esac
+    before=$(dump_all)
+    run -0 acquire me:2 t
+    assert_line -n 0 busy
+    assert_line -n 1 "$kind"
+    refute_output --partial WRONGTYPE
+    run -0 renew me:2 t
+    assert_line -n 0 lost
+    run -0 release me:2 t
+    assert_output not_held
+    run -0 inspect
+    assert_line -n 0 "$kind"
+    run -0 revoke ann 0
+    assert_line -n 0 not_dlock
+    assert_equal "$(dump_all)" "$before"
+  done
+}
+
+@test "acquire that fails early writes nothing" {
+  for bad in abc -5 9007199254740991; do
+    r flushall
+    r set "$T" "$bad"
+    before=$(dump_all)
+    run acquire o:1 s
+    assert_output --partial 'is not a number to count on'
+    assert_equal "$(dump_all)" "$before"
+  done
+  r flushall
+  r rpush "$T" x
+  before=$(dump_all)
+  run acquire o:1 s
+  assert_output --partial WRONGTYPE
+  assert_equal "$(dump_all)" "$before"
+}
+
+@test "tokens grow, also over FLUSHALL and a Java RFencedLock in between" {
+  acquire o:1 s
+  one=$(token o:1 s)
+  release o:1 s
+  acquire o:1 s2
+  two=$(token o:1 s2)
+  [ "$two" -gt "$one" ]
+  r flushall
+  acquire o:1 s3
+  three=$(token o:1 s3)
+  [ "$three" -gt "$two" ]
+  release o:1 s3
+  java=$(r incr "$T")
+  [ "$java" -gt "$three" ]
+  acquire o:1 s4
+  [ "$(token o:1 s4)" -gt "$java" ]
+}
+
+@test "tokens grow by one where the server's clock is behind" {
+  r set "$T" 8000000000000000
+  acquire o:1 s
+  assert_equal "$(token o:1 s)" 8000000000000001
+}
+
+@test "a token key without a TTL stays so, one of ours gets a day" {
+  r set "$T" 5
+  acquire o:1 s
+  assert_equal "$(r pttl "$T")" -1
+  release o:1 s
+  r set "$T" 5 px 5000
+  acquire o:1 s
+  ttl_between "$T" 86000000 86400000
+}
+
+@test "renew 'renewed': both keys last from now, never shorter" {
+  acquire o:1 s 5000
+  run -0 renew o:1 s 20000
+  assert_output renewed
+  ttl_between "$K" 19000 20000
+  ttl_between "$H" 19000 20000
+  run -0 renew o:1 s 1000
+  assert_output renewed
+  ttl_between "$K" 18000 20000
+  ttl_between "$H" 18000 20000
+}
+
+@test "renew 'renewed' gives a TTL back that somebody took" {
+  acquire o:1 s
+  r persist "$K"
+  run -0 renew o:1 s
+  # PTTL -1 is less than any ttl.
+  ttl_between "$K" 9000 10000
+}
+
+@test "renew brings no hold back that was released, as a late copy of it would" {
+  acquire o:1 s
+  acquire me:2 t 10000 o:1 s
+  release o:1 t
+  run -0 renew o:1 t
+  assert_equal "$(r hkeys "$H")" 'o:1#s'
+  assert_equal "$(r hget "$K" o:1)" 1
+  release o:1 s
+  run -0 renew o:1 s
+  assert_line -n 0 lost
+  run -0 r keys '*'
+  assert_output "$T"
+}
+
+@test "renew keeps the record of its hold as it is" {
+  acquire o:1 s
+  before=$(r hgetall "$H")
+  renew o:1 s
+  assert_equal "$(r hgetall "$H")" "$before"
+}
+
+@test "renew 'revoked': says by whom and leaves the lease as it is" {
+  acquire o:1 s 5000
+  revoke ann@h 0
+  run -0 renew o:1 s 60000
+  assert_line -n 0 revoked
+  assert_line -n 1 ann@h
+  ttl_between "$K" 3000 5000
+}
+
+@test "renew 'lost': another's, nobody's; nothing is created or changed" {
+  run -0 renew o:1 s
+  assert_line -n 0 lost
+  assert_line -n 1 none
+  assert_equal "$(r dbsize)" 0
+  acquire b:2 t
+  before=$(dump_all)
+  run -0 renew o:1 s
+  assert_line -n 0 lost
+  assert_line 'b:2#t'
+  assert_equal "$(dump_all)" "$before"
+}
+
+@test "release 'released': the lock is gone, waiters are told once" {
+  acquire o:1 s
+  mkfifo "$BATS_TEST_TMPDIR/told"
+  timeout 10 redis-cli -s "$REDIS_SOCKET" subscribe "$C" >"$BATS_TEST_TMPDIR/heard" 3>&- &
+  eventually 5s grep -q subscribe "$BATS_TEST_TMPDIR/heard"
+  run -0 release o:1 s
+  assert_line -n 0 released
+  assert_line -n 1 1
+  eventually 5s grep -qx 0 "$BATS_TEST_TMPDIR/heard"
+  kill $!
+  run -0 r keys '*'
+  assert_output "$T"
+}
+
+@test "release 'still_held': a nested hold and its ancestor go one by one" {
+  acquire o:1 s
+  acquire me:2 t 10000 o:1 s
+  run -0 release o:1 t
+  assert_output still_held
+  assert_equal "$(r hget "$K" o:1)" 1
+  run -0 release o:1 s
+  assert_line -n 0 released
+}
+
+@test "release 'not_held': twice, or by another, or nothing there; changes nothing" {
+  run -0 release o:1 s
+  assert_output not_held
+  acquire o:1 s
+  before=$(dump_all)
+  run -0 release o:1 other
+  assert_output not_held
+  run -0 release b:2 s
+  assert_output not_held
+  assert_equal "$(dump_all)" "$before"
+  release o:1 s
+  run -0 release o:1 s
+  assert_output not_held
+}
+
+@test "release leaves foreign fields in the hash untouched" {
+  acquire o:1 s
+  r hset "$K" java:7 3
+  run -0 release o:1 s
+  assert_line -n 0 released
+  assert_equal "$(r hgetall "$K")" $'java:7\n3'
+  ttl_between "$K" 5000 10000
+}
+
+@test "inspect {holding}: free, held, and bounded with many fields" {
+  run -0 inspect
+  assert_line -n 0 none
+  acquire o:1 s
+  before=$(dump_all)
+  run -0 inspect
+  assert_line -n 0 hash
+  assert_line o:1
+  assert_line 'o:1#s'
+  assert_equal "$(dump_all)" "$before"
+  for i in $(seq 100); do echo "hset $K f$i 1"; done | r >/dev/null
+  run -0 inspect
+  assert_line -n 3 101
+  [ "${#lines[@]}" -lt 12 ]
+}
+
+@test "revoke 'nothing': it was free" {
+  run -0 revoke ann 0
+  assert_line -n 0 nothing
+  run -0 revoke ann 1
+  assert_line -n 0 nothing
+  assert_equal "$(r dbsize)" 0
+}
+
+@test "revoke 'other_holder': owner or token is another; changes nothing" {
+  acquire o:1 s
+  before=$(dump_all)
+  for now in 0 1; do
+    run -0 revoke ann "$now" b:2
+    assert_line -n 0 other_holder
+    run -0 revoke ann "$now" '' 17
+    assert_line -n 0 other_holder
+    run -0 revoke ann "$now" o:1 17
+    assert_line -n 0 other_holder
+  done
+  assert_equal "$(dump_all)" "$before"
+}
+
+@test "revoke 'not_dlock': a Java holder does not look; changes nothing" {
+  r hset "$K" java:7 1
+  before=$(dump_all)
+  run -0 revoke ann 0
+  assert_line -n 0 not_dlock
+  assert_equal "$(dump_all)" "$before"
+}
+
+@test "revoke 'revoked': with the holder's own TTL, also with the right owner and token" {
+  acquire o:1 s 5000
+  run -0 revoke ann@h 0 o:1 "$(token o:1 s)"
+  assert_line -n 0 revoked
+  assert_equal "$(r hget "$R" owner)" o:1
+  assert_equal "$(r hget "$R" by)" ann@h
+  ttl_between "$R" 3000 5000
+  ttl_between "$K" 3000 5000
+  run -0 inspect
+  assert_line ann@h
+  # Nobody nests into what is being given up.
+  run -0 acquire me:2 t 10000 o:1 s
+  assert_line -n 0 busy
+  release o:1 s
+  assert_equal "$(r exists "$R")" 0
+}
+
+@test "revoke 'deleted': everything of the lock is gone, waiters are told, the token stays" {
+  acquire o:1 s
+  revoke ann 0
+  run -0 revoke ann 1
+  assert_line -n 0 deleted
+  run -0 r keys '*'
+  assert_output "$T"
+  for make in "set $K x" "hset $K java:7 1"; do
+    # shellcheck disable=SC2086
+    r $make
+    run -0 revoke ann 1
+    assert_line -n 0 deleted
+    assert_equal "$(r exists "$K")" 0
+  done
+}
+
+@test "the SHA1 in the program is the one the server gives the text" {
+  generated=${DLOCK_BUILD_DIR:-$PROJECT/build/dev}/src/store/scripts.gen.hpp
+  [ -e "$generated" ] || skip "no build in ${generated%/src/*}"
+  for file in "$SCRIPTS"/*.lua; do
+    name=$(basename "$file" .lua)
+    [ "$name" != holding ] || continue
+    sha1=$(script_text "$name" | r -x SCRIPT LOAD)
+    assert_regex "$(grep -E "Script (k_)?$name\{" "$generated")" "\"$sha1\""
+  done
+}
+
+# missing_answers HEADERS_FOLDER TESTS: "script answer" for each one that no test is named after.
+missing_answers() {
+  local file name answer
+  for file in "$1"/*.lua; do
+    name=$(basename "$file" .lua)
+    [ "$name" != holding ] || continue  # a part of others
+    sed -nE "s/^-- (Returns +)?( +)?\{'?([a-z_]+)'?[^}]*\}.*/\3/p" "$file" | while read -r answer; do
+      grep -E "^@test \"$name " "$2" | grep -qE "['{]${answer}['}]" || echo "$name $answer"
+    done
+  done
+}
+
+@test "every answer that a header names has a test" {
+  run -0 missing_answers "$SCRIPTS" "$BATS_TEST_FILENAME"
+  assert_output ""
+  # The check can fail.
+  mkdir "$BATS_TEST_TMPDIR/s"
+  printf -- "-- x: y\n-- Returns {'renewed'}\n--         {'vanished', by}   z\n" \
+    >"$BATS_TEST_TMPDIR/s/renew.lua"
+  run -0 missing_answers "$BATS_TEST_TMPDIR/s" "$BATS_TEST_FILENAME"
+  assert_output "renew vanished"
+  # And it sees all there is to see.
+  run -0 missing_answers "$SCRIPTS" /dev/null
+  assert_equal "${#lines[@]}" 15
+}

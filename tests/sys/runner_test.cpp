@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+// A whole run but for Redis: session, store thread, signals, timer and real children, over a
+// MemoryStore. Each in a process of its own (forked.hpp).
+#include "app/runner.hpp"
+
+#include "store/memory/memory_store.hpp"
+#include "sys/forked.hpp"
+
+#include <doctest/doctest.h>
+
+#include <csignal>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "fake/world_words.hpp"
+#include "support/temp_dir.hpp"
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+using test::forked;
+using test::TempDir;
+
+namespace {
+
+class Notes final : public Listener {
+ public:
+  void on_notice(const Notice& notice) override { seen.insert(test::word_for(notice.kind)); }
+  void on_stopped(Duration /*left*/) override { seen.insert("stopped"); }
+  std::set<std::string> seen;
+};
+
+struct Plan {
+  std::vector<std::string> words;
+  std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
+  Duration ttl = 30s;
+  std::optional<Duration> kill_after;
+  std::optional<Duration> wait;
+};
+
+Plan shell(const std::string& script) {
+  return {.words = {"/bin/sh", "-c", script}};
+}
+
+Claim claim(const std::string& owner, Duration ttl = 30s) {
+  return {.name = *LockName::parse("n"), .owner = owner, .serial = "s", .ttl = ttl, .who = {}};
+}
+
+Time soon() {
+  return BootClock::now() + 5s;
+}
+
+// Another client of the same server, in a thread of its own.
+class OtherClient {
+ public:
+  OtherClient(std::shared_ptr<MemoryServer> server,
+              bool holds,
+              const std::function<void(MemoryStore&)>& act)
+      : store_(std::move(server)) {
+    if (holds) (void)store_.acquire(claim("them:2"), soon());
+    if (act) thread_ = std::thread([this, act] { act(store_); });
+  }
+  OtherClient(const OtherClient&) = delete;
+  OtherClient& operator=(const OtherClient&) = delete;
+  ~OtherClient() { join(); }
+  void join() {
+    if (thread_.joinable()) thread_.join();
+  }
+  bool sees_it_free() {
+    return store_.inspect(*LockName::parse("n"), soon())->kind == Holding::Kind::free;
+  }
+
+ private:
+  MemoryStore store_;
+  std::thread thread_;
+};
+
+std::string run_here(const Plan& plan, const std::function<void(MemoryStore&)>& beside) {
+  auto signals = Signals::take_over();
+  auto child = Child::prepare();
+  const auto server = std::make_shared<MemoryServer>();
+  const WakeUp interrupt;
+  StoreWorker worker(
+      std::make_unique<MemoryStore>(server, &interrupt), claim("us:1", plan.ttl), interrupt);
+  Notes notes;
+  const RunTerms terms{.lease = *LeaseTerms::check(plan.ttl, plan.kill_after),
+                       .acquire = {.wait = plan.wait, .connect_timeout = 5s, .outage_limit = 30s}};
+  OtherClient other(server, plan.wait.has_value(), beside);
+  Runner runner(
+      {.words = plan.words, .environment = plan.environment, .store = "memory:", .key = "n"},
+      RunSession(terms, 1, BootClock::now()),
+      worker,
+      *signals,
+      std::move(*child),
+      notes);
+  const auto outcome = runner.run();
+  other.join();
+  if (!outcome) return outcome.error().text;
+  std::string text = test::outcome_text(*outcome);
+  for (const std::string& word : notes.seen)
+    text += ", " + word;
+  return text + (other.sees_it_free() ? ", free" : ", held");
+}
+
+// What became of the run, what was said, and whether the lock is free after it. `beside` is done by
+// another client, which holds the lock from before where the plan waits.
+std::string run(const Plan& plan, const std::function<void(MemoryStore&)>& beside = {}) {
+  return forked([&] { return run_here(plan, beside); });
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream in(path);
+  std::ostringstream all;
+  all << in.rdbuf();
+  return all.str();
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("run: the status of the command is the outcome, the lock is free after it") {
+  CHECK(run(shell("exit 0")) == "exit 0, granted, free");
+  CHECK(run(shell("exit 7")) == "exit 7, granted, free");
+  CHECK(run(shell("kill -USR1 $$")) == "exit by USR1, granted, free");
+}
+
+TEST_CASE("run: a command that is not there gives the lock back") {
+  CHECK(run({.words = {"no-such-command-here"}}) == "exit not started, granted, free");
+}
+
+TEST_CASE("run: the lease is renewed while the command runs") {
+  Plan plan = shell("sleep 1.6; exit 3");
+  plan.ttl = 1s;
+  CHECK(run(plan) == "exit 3, granted, renewed, free");
+}
+
+TEST_CASE("run: the command is told of its lock, and ours overrides what was inherited") {
+  const TempDir dir;
+  Plan plan = shell("env > " + dir.path() + "/env");
+  plan.environment = {"PATH=/usr/bin:/bin",
+                      "KEEP=a b",
+                      "DLOCK_TOKEN=1",
+                      "DLOCK_NAME=other",
+                      "DLOCK_HOLDS=redis%3A%2F%2Fh|k|o%3A1|s",
+                      "DLOCK_TTL=9s"};
+  CHECK(run(plan) == "exit 0, granted, free");
+  const std::string env = "\n" + contents(dir.path() + "/env");
+  CHECK(has(env, "\nKEEP=a b\n"));
+  CHECK(has(env, "\nDLOCK_TTL=9s\n"));
+  CHECK(has(env, "\nDLOCK_HELD=1\n"));
+  CHECK(has(env, "\nDLOCK_NAME=n\n"));
+  CHECK(has(env, "\nDLOCK_OWNER=us:1\n"));
+  CHECK(has(env, "\nDLOCK_TTL_MS=30000\n"));
+  CHECK(has(env, "\nDLOCK_TOKEN="));
+  CHECK_FALSE(has(env, "\nDLOCK_TOKEN=1\n"));
+  const auto at = env.find("\nDLOCK_HOLDS=");
+  REQUIRE(at != std::string::npos);
+  const auto holds = parse_holds(env.substr(at + 13, env.find('\n', at + 1) - at - 13));
+  REQUIRE(holds.size() == 2);
+  CHECK(holds.front().owner == "o:1");
+  CHECK(holds.back() == AncestorHold{"memory:", "n", "us:1", "s"});
+}
+
+TEST_CASE("run: a TERM to us ends the command, and the lock is released after it") {
+  // The shell's parent is the process that runs us.
+  CHECK(run(shell("kill -TERM $PPID; exec sleep 20")) == "exit by TERM, granted, free");
+  CHECK(run(shell("trap 'exit 9' TERM; kill -TERM $PPID; while :; do sleep 0.02; done")) ==
+        "exit 9, granted, free");
+}
+
+TEST_CASE("run: a command that ignores TERM is killed after kill-after") {
+  Plan plan = shell("trap '' TERM; kill -TERM $PPID; while :; do sleep 0.02; done");
+  plan.kill_after = 200ms;
+  const std::string text = run(plan);
+  CHECK(has(text, "exit by KILL"));
+  CHECK(has(text, "killed"));
+  CHECK(has(text, "free"));
+}
+
+TEST_CASE("run: other signals reach the command and do not end us") {
+  CHECK(run(shell("trap 'exit 5' USR2; kill -USR2 $PPID; while :; do sleep 0.02; done")) ==
+        "exit 5, granted, free");
+}
+
+TEST_CASE("run: what the command leaves behind is stopped before the lock is released") {
+  CHECK(run(shell("sleep 60 & exit 3")) == "exit 3, granted, leftovers, free");
+  const std::string stubborn =
+      run(shell("(trap '' TERM; while :; do sleep 0.02; done) & sleep 0.1; exit 3"));
+  CHECK(stubborn == "exit 3, granted, killed, leftovers, free");
+}
+
+TEST_CASE("run: a lock that is deleted under us stops the command") {
+  Plan plan = shell("exec sleep 20");
+  plan.ttl = 1s;
+  CHECK(run(plan, [](MemoryStore& other) {
+          while (other.inspect(*LockName::parse("n"), soon())->kind == Holding::Kind::free)
+            std::this_thread::sleep_for(2ms);
+          (void)other.revoke(*LockName::parse("n"), {.by = "ann@h", .now = true}, soon());
+        }) == "exit lost, granted, lost, free");
+}
+
+TEST_CASE("run: a lock that is revoked is given up") {
+  Plan plan = shell("exec sleep 20");
+  plan.ttl = 1s;
+  CHECK(run(plan, [](MemoryStore& other) {
+          while (other.inspect(*LockName::parse("n"), soon())->kind == Holding::Kind::free)
+            std::this_thread::sleep_for(2ms);
+          (void)other.revoke(*LockName::parse("n"), {.by = "ann@h"}, soon());
+        }) == "exit lost, granted, revoked, free");
+}
+
+TEST_CASE("run: a busy lock is given up on at once with -n, and waited for with -w") {
+  Plan plan = shell("exit 4");
+  plan.wait = 0s;
+  CHECK(run(plan, [](MemoryStore&) {}) == "exit busy, held");
+  plan.wait = 10s;
+  CHECK(run(plan, [](MemoryStore& other) {
+          std::this_thread::sleep_for(100ms);
+          const auto again = other.acquire(claim("them:2"), soon());
+          (void)other.release(std::get<Grant>(*again).hold, soon());
+        }) == "exit 4, granted, free");
+}
+
+TEST_CASE("run: a signal while waiting ends us, the command is not started") {
+  const TempDir dir;
+  Plan plan = shell("touch " + dir.path() + "/started");
+  plan.wait = 30s;
+  CHECK(run(plan, [](MemoryStore&) {
+          std::this_thread::sleep_for(100ms);
+          ::kill(::getpid(), SIGTERM);
+        }) == "exit by own TERM, held");
+  CHECK_FALSE(std::ifstream(dir.path() + "/started").good());
+}
+
+}  // namespace dlock

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include "store/store_worker.hpp"
+
+#include "store/memory/memory_store.hpp"
+
+#include <doctest/doctest.h>
+
+#include <poll.h>
+
+#include <chrono>
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+using What = action::Ask::What;
+
+namespace {
+
+Claim claim(const std::string& owner) {
+  return {.name = *LockName::parse("n"), .owner = owner, .serial = "s", .ttl = 30s, .who = {}};
+}
+
+Time in(Duration d) {
+  return BootClock::now() + d;
+}
+
+// A store whose every call takes until its limit, unless it is interrupted.
+class HangingStore final : public LockStore {
+ public:
+  explicit HangingStore(const WakeUp& interrupt) : interrupt_(interrupt) {}
+  StoreTraits traits() const override { return {}; }
+  std::string where() const override { return "nowhere:"; }
+  Result<std::string> key_of(const LockName& name) const override { return name.text(); }
+  Result<AcquireReply> acquire(const Claim& /*claim*/, Time limit) override { return hang(limit); }
+  Result<RenewReply> renew(const Hold& /*hold*/, Time limit) override { return hang(limit); }
+  Result<ReleaseVerdict> release(const Hold& /*hold*/, Time limit) override { return hang(limit); }
+  Result<void> watch(const LockName& /*name*/, Time limit) override { return hang(limit); }
+  Result<HandOff> await_hand_off(Time until) override { return hang(until); }
+  Result<Holding> inspect(const LockName& /*name*/, Time limit) override { return hang(limit); }
+  Result<std::vector<std::string>> list(std::string_view /*glob*/, Time limit) override {
+    return hang(limit);
+  }
+  Result<RevokeReply> revoke(const LockName& /*name*/,
+                             const RevokeOrder& /*order*/,
+                             Time limit) override {
+    return hang(limit);
+  }
+
+ private:
+  Error hang(Time limit) const {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit - BootClock::now());
+    pollfd wait{.fd = interrupt_.fd(), .events = POLLIN, .revents = 0};
+    const bool raised = ::poll(&wait, 1, static_cast<int>(std::max(left, 0ms).count())) == 1;
+    return {raised ? Errc::cancelled : Errc::timed_out, "hung"};
+  }
+  const WakeUp& interrupt_;
+};
+
+// The next answer, waited for as the runner does.
+StoreAnswer next(StoreWorker& worker) {
+  for (int i = 0; i < 100; ++i) {
+    if (auto answer = worker.next_answer()) return std::move(*answer);
+    pollfd wait{.fd = worker.fd(), .events = POLLIN, .revents = 0};
+    ::poll(&wait, 1, 200);
+  }
+  FAIL("no answer within 20 s");
+  return event::Watched{Result<void>()};
+}
+
+struct Shop {
+  WakeUp interrupt;
+  std::shared_ptr<MemoryServer> server = std::make_shared<MemoryServer>();
+  StoreWorker worker{std::make_unique<MemoryStore>(server, &interrupt), claim("a:1"), interrupt};
+};
+
+}  // namespace
+
+TEST_CASE("worker: answers come in the order of the asks, each in its own kind") {
+  Shop shop;
+  StoreWorker& worker = shop.worker;
+  for (const What what : {What::acquire, What::watch, What::renew, What::release, What::undo})
+    worker.ask({what, in(5s)});
+  REQUIRE(worker.start());
+  const auto acquired = std::get<event::Acquired>(next(worker));
+  REQUIRE(acquired.answer.has_value());
+  CHECK(std::holds_alternative<Grant>(*acquired.answer));
+  CHECK(std::get<event::Watched>(next(worker)).answer.has_value());
+  CHECK(std::get<event::Renewed>(next(worker)).answer->verdict == RenewVerdict::renewed);
+  CHECK(*std::get<event::Released>(next(worker)).answer == ReleaseVerdict::released);
+  CHECK(std::get<event::Released>(next(worker)).answer.has_value());
+  CHECK_FALSE(worker.next_answer());
+}
+
+TEST_CASE("worker: a busy lock is answered with its holding, a free one is taken later") {
+  Shop shop;
+  MemoryStore other(shop.server);
+  const auto theirs = other.acquire(claim("b:2"), in(1s));
+  REQUIRE(theirs.has_value());
+  REQUIRE(shop.worker.start());
+  shop.worker.ask({What::acquire, in(5s)});
+  const auto busy = std::get<event::Acquired>(next(shop.worker));
+  REQUIRE(std::holds_alternative<Holding>(*busy.answer));
+  shop.worker.ask({What::watch, in(5s)});
+  shop.worker.ask({What::await_hand_off, in(10s)});
+  next(shop.worker);
+  REQUIRE(other.release(std::get<Grant>(*theirs).hold, in(1s)).has_value());
+  CHECK(*std::get<event::HandedOff>(next(shop.worker)).answer == HandOff::woken);
+}
+
+TEST_CASE("worker: cancel ends a wait, which still answers") {
+  Shop shop;
+  REQUIRE(shop.worker.start());
+  shop.worker.ask({What::watch, in(1s)});
+  next(shop.worker);
+  const Time before = BootClock::now();
+  shop.worker.ask({What::await_hand_off, in(60s)});
+  shop.worker.cancel();
+  const auto answer = std::get<event::HandedOff>(next(shop.worker)).answer;
+  REQUIRE_FALSE(answer.has_value());
+  CHECK(answer.error().code == Errc::cancelled);
+  CHECK(BootClock::now() - before < 10s);
+}
+
+TEST_CASE("worker: a cancel with nothing to end does not end the next ask") {
+  Shop shop;
+  REQUIRE(shop.worker.start());
+  for (int i = 0; i < 50; ++i) {
+    shop.worker.cancel();
+    shop.worker.ask({What::watch, in(1s)});
+    next(shop.worker);
+    shop.worker.cancel();
+    shop.worker.ask({What::await_hand_off, in(2ms)});
+    const auto answer = std::get<event::HandedOff>(next(shop.worker)).answer;
+    REQUIRE(answer.has_value());
+    REQUIRE(*answer == HandOff::timed_out);
+  }
+}
+
+TEST_CASE("worker: a cancel that races with the answer does not end the next ask") {
+  Shop shop;
+  REQUIRE(shop.worker.start());
+  for (int i = 0; i < 300; ++i) {
+    shop.worker.ask({What::watch, in(1s)});
+    shop.worker.cancel();
+    next(shop.worker);
+    shop.worker.ask({What::await_hand_off, in(1ms)});
+    REQUIRE(std::get<event::HandedOff>(next(shop.worker)).answer.has_value());
+  }
+}
+
+TEST_CASE("worker: its end does not wait for a call that hangs") {
+  const Time before = BootClock::now();
+  {
+    const WakeUp interrupt;
+    StoreWorker worker(std::make_unique<HangingStore>(interrupt), claim("a:1"), interrupt);
+    worker.ask({What::acquire, in(60s)});
+    worker.ask({What::watch, in(60s)});
+    REQUIRE(worker.start());
+  }
+  CHECK(BootClock::now() - before < 10s);
+}
+
+TEST_CASE("worker: cancel ends only the ask that hangs, the one behind it is carried out") {
+  const WakeUp interrupt;
+  StoreWorker worker(std::make_unique<HangingStore>(interrupt), claim("a:1"), interrupt);
+  REQUIRE(worker.start());
+  worker.ask({What::acquire, in(60s)});
+  worker.ask({What::undo, in(20ms)});
+  worker.cancel();
+  CHECK(std::get<event::Acquired>(next(worker)).answer.error().code == Errc::cancelled);
+  CHECK(std::get<event::Released>(next(worker)).answer.error().code == Errc::timed_out);
+}
+
+TEST_CASE("worker: that never started ends, too") {
+  Shop shop;
+  shop.worker.ask({What::acquire, in(1s)});
+  CHECK_FALSE(shop.worker.next_answer());
+}
+
+}  // namespace dlock

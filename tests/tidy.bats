@@ -1,0 +1,272 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: the house stays in order: floors, foreign libraries, banned calls, lengths, headers. Each
+# rule is a function over a source tree, so that a sample that breaks it shows that it can fail.
+bats_require_minimum_version 1.5.0
+
+setup() {
+  bats_load_library bats-support
+  bats_load_library bats-assert
+  PROJECT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+  BAD=$BATS_TEST_TMPDIR/bad
+}
+
+# sources TREE FOLDER…: the C++ files in them.
+sources() {
+  local tree=$1 folder
+  shift
+  for folder in "$@"; do
+    [ -d "$tree/$folder" ] || continue
+    (cd "$tree" && find "$folder" -name '*.cpp' -o -path "$folder*" -name '*.hpp' | sort)
+  done
+}
+
+# code FILE: its lines with comments and the insides of strings taken out, numbered by line.
+code() {
+  sed -E -e 's/"([^"\\]|\\.)*"/""/g' -e 's,//.*,,' "$1" | grep -n '' || true
+}
+# Inside includes the string is what counts.
+includes() { sed -nE 's/^#include (["<].*[">]).*/\1/p' "$1"; }
+
+# bad FILE TEXT…: makes a sample tree with one file in it.
+bad() {
+  rm -rf "$BAD"
+  mkdir -p "$BAD/$(dirname "$1")"
+  printf '%s\n' "${@:2}" >"$BAD/$1"
+}
+# holds RULE: nothing in our tree breaks it.
+holds() {
+  run -0 "$1" "$PROJECT"
+  assert_output ""
+}
+# fails RULE: the sample does.
+fails() {
+  run -0 "$1" "$BAD"
+  refute_output ""
+}
+
+# --- floors ------------------------------------------------------------------------------------
+
+# allowed FLOOR: what it may include, as an extended regular expression.
+allowed() {
+  case $1 in
+    src/base) echo '"base/' ;;
+    src/core) echo '"(base|core)/' ;;
+    src/sys) echo '"(base|sys)/' ;;
+    src/store) echo '"(base|core|sys|store)/|"scripts\.gen\.hpp"' ;;
+    src/app) echo '"(base|core|sys|app)/|"store/store_worker\.hpp"' ;;
+    cmd) echo '"(base|core|sys|app|cmd)/|"store/open_store\.hpp"|"version\.hpp"' ;;
+  esac
+}
+rule_floors() {
+  local floor file
+  for floor in src/base src/core src/sys src/store src/app cmd; do
+    for file in $(sources "$1" "$floor"); do
+      includes "$1/$file" | grep '^"' | grep -vE "^($(allowed "$floor"))" | sed "s,^,$file: ," || true
+    done
+  done
+}
+@test "a floor includes only the floors below it" {
+  holds rule_floors
+  bad src/core/a.hpp '#include "sys/child.hpp"'
+  fails rule_floors
+  bad src/sys/a.hpp '#include "core/names.hpp"'
+  fails rule_floors
+  bad src/app/a.cpp '#include "store/open_store.hpp"'
+  fails rule_floors
+  bad src/base/a.cpp '#include "cmd/voice.hpp"'
+  fails rule_floors
+}
+
+# who_includes TREE HEADER-REGEX ALLOWED-REGEX
+who_includes() {
+  local file
+  for file in $(sources "$1" src cmd); do
+    includes "$1/$file" | grep -qE "$2" || continue
+    [[ $file =~ ^($3)$ ]] || echo "$file: $2"
+  done
+}
+rule_libraries() {
+  who_includes "$1" '^["<]hiredis' 'src/store/redis/.*'
+  who_includes "$1" '^["<]CLI/' 'cmd/cli\.cpp'
+  who_includes "$1" '^["<](spdlog|fmt)/' 'src/base/log\.cpp'
+  who_includes "$1" '^["<]ares' 'src/sys/resolver\.cpp'
+  who_includes "$1" '^["<]nlohmann/' 'src/base/log\.cpp|src/store/record_json\.cpp|cmd/json_output\.cpp'
+  who_includes "$1" '^["<]toml' 'cmd/toml\.cpp'
+  who_includes "$1" '^["<]doctest' 'none'
+}
+@test "each foreign library is included in its own places only" {
+  holds rule_libraries
+  local header
+  for header in hiredis/hiredis.h CLI/CLI.hpp spdlog/spdlog.h ares.h nlohmann/json.hpp toml.hpp \
+    doctest/doctest.h; do
+    bad src/store/a.cpp "#include <$header>"
+    fails rule_libraries
+  done
+}
+
+rule_seam() {
+  local file
+  for file in $(sources "$1" src); do
+    [[ $file =~ ^src/store/(redis/|open_store\.) ]] && continue
+    includes "$1/$file" | grep -i redis | sed "s,^,$file: ," || true
+    code "$1/$file" | grep -v '#include' | grep -E '[Rr]edis' | sed "s,^,$file:," || true
+  done
+  for file in $(sources "$1" cmd); do
+    includes "$1/$file" | grep -i redis | sed "s,^,$file: ," || true
+    code "$1/$file" | grep -v '#include' | grep -E '[Rr]edis' | sed "s,^,$file:," || true
+  done
+}
+@test "only store/redis and open_store know Redis; cmd names it in texts" {
+  holds rule_seam
+  bad src/core/a.cpp 'RedisClient client;'
+  fails rule_seam
+  bad cmd/a.cpp '#include "store/redis/redis_store.hpp"'
+  fails rule_seam
+  bad cmd/a.cpp 'help("where in Redis");  // Redis'
+  run -0 rule_seam "$BAD"
+  assert_output ""
+}
+
+# --- calls -------------------------------------------------------------------------------------
+
+rule_calls() {
+  local file
+  local banned='system_clock|steady_clock|high_resolution_clock|sleep_for|this_thread::sleep_until|[^_[:alnum:]](time|gettimeofday|getaddrinfo|gethostbyname|system|popen|sprintf|vsprintf|strcpy|strcat|gets|atoi|atol|atof|strtok|rand|srand|sleep|alarm|tmpnam|mktemp|localtime|gmtime|ctime)\('
+  for file in $(sources "$1" src cmd); do
+    code "$1/$file" | grep -E "$banned" | sed "s,^,$file:," || true
+    [[ $file == cmd/* ]] || code "$1/$file" | grep -E '[^_[:alnum:]](getenv|setenv|putenv|unsetenv)\(' | sed "s,^,$file:," || true
+  done
+}
+# Wall clock: where a time is written down for people.
+known_calls() { rule_calls "$1" | grep -vE '^src/(base/log|store/lease_table)\.[ch]pp:[0-9]+:.*system_clock' || true; }
+@test "calls that have no place here" {
+  holds known_calls
+  local call
+  for call in 'std::this_thread::sleep_for(1s);' 'auto t = std::chrono::steady_clock::now();' \
+    'auto t = std::chrono::system_clock::now();' 'long t = ::time(nullptr);' 'std::system("x");' \
+    'sprintf(b, "x");' 'strcpy(a, b);' 'int i = atoi(s);' 'auto e = std::getenv("X");' \
+    'getaddrinfo(h, p, &a, &b);' ' popen("x", "r");' ' gettimeofday(&t, 0);'; do
+    bad src/sys/a.cpp " $call"
+    fails known_calls
+  done
+  bad cmd/a.cpp ' std::getenv("X"); snprintf(b, n, "x"); BootClock::time_point t; // time(x)'
+  run -0 known_calls "$BAD"
+  assert_output ""
+}
+
+rule_marks() {
+  local file
+  for file in $(sources "$1" src cmd tests) $(cd "$1" && find src cmd tests -name '*.lua' 2>/dev/null); do
+    grep -nE 'TODO\(now\)|FIXME' "$1/$file" | sed "s,^,$file:," || true
+  done
+}
+@test "nothing is marked as to be done now" {
+  holds rule_marks
+  bad src/a.cpp '// FIXME: later'
+  fails rule_marks
+  bad cmd/a.cpp '// TODO(now) x'
+  fails rule_marks
+}
+
+# --- files -------------------------------------------------------------------------------------
+
+rule_lengths() {
+  local file
+  for file in $(sources "$1" src cmd tests); do
+    [ "$(wc -l <"$1/$file")" -le 400 ] || echo "$file: more than 400 lines"
+    LC_ALL=C.UTF-8 grep -nE '^.{101}' "$1/$file" | sed "s,^,$file:," || true
+  done
+}
+@test "files have at most 400 lines of at most 100 columns" {
+  holds rule_lengths
+  bad src/a.cpp "$(printf 'x%.0s' $(seq 101))"
+  fails rule_lengths
+  bad src/a.cpp "$(seq 401)"
+  fails rule_lengths
+  bad src/a.cpp "// $(printf '…%.0s' $(seq 97))"
+  run -0 rule_lengths "$BAD"
+  assert_output ""
+}
+
+rule_spdx() {
+  local file
+  for file in $(sources "$1" src cmd tests) \
+    $(cd "$1" && find . \( -name '*.bats' -o -name '*.bash' -o -name CMakeLists.txt -o -name '*.cmake' \) -not -path './build/*' -not -path './.git/*'); do
+    head -2 "$1/$file" | grep -q 'SPDX-License-Identifier: MIT' || echo "$file"
+  done
+}
+@test "every source says its licence first" {
+  holds rule_spdx
+  bad src/a.cpp 'int i;'
+  fails rule_spdx
+}
+
+rule_listed() {
+  local file folder
+  for file in $(sources "$1" src cmd tests | grep '\.cpp$'); do
+    folder=$file
+    while folder=$(dirname "$folder") && [ ! -e "$1/$folder/CMakeLists.txt" ]; do
+      [ "$folder" != . ] || break
+    done
+    # Programs of the bats suites are compiled by them.
+    [[ $file != tests/helpers/* ]] || continue
+    grep -qE "(^|[ (])${file#"$folder"/}([ )]|\$)" "$1/$folder/CMakeLists.txt" 2>/dev/null || echo "$file"
+  done
+}
+@test "every source is in the list of its CMakeLists.txt" {
+  holds rule_listed
+  bad src/base/a.cpp ''
+  printf 'add_library(x aa.cpp)\n' >"$BAD/src/base/CMakeLists.txt"
+  fails rule_listed
+  printf 'add_library(x\n  a.cpp)\n' >"$BAD/src/base/CMakeLists.txt"
+  run -0 rule_listed "$BAD"
+  assert_output ""
+}
+
+rule_headers() {
+  local file
+  for file in $(sources "$1" src cmd | grep '\.hpp$'); do
+    [ "$(grep -c '^#pragma once$' "$1/$file")" = 1 ] || echo "$file: no pragma once"
+    printf '#include "%s"\n#include "%s"\n' "$1/$file" "$1/$file" |
+      "${CXX:-g++}" -std=c++20 -fsyntax-only -I"$1/src" -I"$1" -x c++ - >/dev/null 2>&1 ||
+      echo "$file: does not compile alone"
+  done
+}
+@test "every header compiles alone and twice" {
+  holds rule_headers
+  bad src/a.hpp '#pragma once' 'std::string text;'
+  fails rule_headers
+  bad src/a.hpp 'struct A {};'
+  fails rule_headers
+}
+
+# Behind the licence, 3 to 12 lines say what a header promises; small ones may do with less.
+rule_openings() {
+  local file lines
+  for file in $(sources "$1" src cmd | grep '\.hpp$'); do
+    lines=$(sed -n '2,/^[^/]/p' "$1/$file" | grep -c '^//' || true)
+    [ "$lines" -ge 1 ] && [ "$lines" -le 20 ] || echo "$file: opens with $lines lines"
+  done
+}
+@test "every header opens with what it promises" {
+  holds rule_openings
+  bad src/a.hpp '// SPDX-License-Identifier: MIT' '#pragma once'
+  fails rule_openings
+}
+
+rule_scripts() {
+  local file
+  for file in "$1"/src/store/redis/scripts/*.lua; do
+    [ "$(basename "$file")" != holding.lua ] || continue # a part of others
+    head -1 "$file" | grep -qE "^-- $(basename "$file" .lua): " || echo "$file: no first line"
+    grep -q '^-- KEYS  1 ' "$file" || echo "$file: no KEYS"
+    if grep -q 'ARGV\[' "$file"; then grep -q '^-- ARGV  1 ' "$file" || echo "$file: no ARGV"; fi
+    grep -q '^-- Returns ' "$file" || echo "$file: no Returns"
+  done
+}
+@test "every script's header names KEYS, ARGV and what it returns" {
+  holds rule_scripts
+  bad src/store/redis/scripts/a.lua '-- a: does it' '--' '-- KEYS  1 lock' 'return ARGV[1]'
+  fails rule_scripts
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: MIT
+// Waiting for a lock: trying, watching, sleeping, giving up, and riding out outages.
+#include "core/acquire_loop.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "fake/scripted_world.hpp"
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+using test::Script;
+using test::Trouble;
+using test::What;
+using test::World;
+using Kind = Notice::Kind;
+
+namespace {
+
+constexpr Duration k_ever = 24h;
+
+Script waiting(std::optional<Duration> free_from) {
+  Script script;
+  script.free_from = free_from;
+  script.runs_for = 0s;
+  return script;
+}
+
+// The pauses between the moments of `times`.
+std::vector<Duration> gaps(const std::vector<Duration>& times) {
+  std::vector<Duration> all;
+  for (std::size_t i = 1; i < times.size(); ++i)
+    all.push_back(times[i] - times[i - 1]);
+  return all;
+}
+
+// Granted when? The last try of a run that got it.
+Duration last_try(const World& world) {
+  return world.asked(What::acquire).back();
+}
+
+}  // namespace
+
+#define CHECK_KEPT(world) CHECK((world).violations() == std::vector<std::string>{})
+
+TEST_CASE("a busy lock is watched, then tried again, then waited for") {
+  Script script = waiting(1s);
+  script.hand_offs = {1s};
+  World world(script);
+  CHECK(world.run() ==
+        "0s acquire busy, 0s watch, 0s acquire busy, 0s await woken, 1s acquire granted, 1s "
+        "start, 1s ended, 1s release, 1s exit 0");
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("a lock that became free before the watch was up is found by the second try") {
+  Script script = waiting(10ms);
+  script.latency = 20ms;
+  World world(script);
+  CHECK(world.run() ==
+        "0s acquire busy, 0.02s watch, 0.04s acquire granted, 0.06s start, 0.06s ended, 0.06s "
+        "release, 0.08s exit 0");
+}
+
+TEST_CASE("-n tries once") {
+  Script script = waiting(std::nullopt);
+  script.wait = 0s;
+  World world(script);
+  CHECK(world.run() == "0s acquire busy, 0s exit busy");
+  REQUIRE(world.outcome()->holding);
+  CHECK(world.outcome()->holding->type == "hash");
+}
+
+TEST_CASE("-w gives up when its time is over, with the holder as last seen") {
+  Script script = waiting(std::nullopt);
+  script.wait = 2500ms;
+  World world(script);
+  CHECK(world.run() == "0s acquire busy, 0s watch, 0s acquire busy, 0s await, 2.5s exit busy");
+  CHECK(world.outcome()->holding);
+}
+
+TEST_CASE("-w holds also where waiters poll") {
+  Script script = waiting(std::nullopt);
+  script.wait = 2s;
+  script.watch_error = Error{Errc::denied, "no channel for you"};
+  World world(script);
+  const std::string all = world.run();
+  CHECK(all.find(", 2s exit busy") != std::string::npos);
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("a hand-off in the very last moment is still tried for") {
+  Script script = waiting(2s);
+  script.wait = 2s;
+  script.hand_offs = {2s};
+  CHECK(World(script).run().find("2s acquire granted") != std::string::npos);
+}
+
+TEST_CASE("a lost hand-off costs at most five seconds") {
+  Script script = waiting(1s);
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    script.seed = seed;
+    World world(script);
+    world.run();
+    CHECK(last_try(world) >= 3s);
+    CHECK(last_try(world) <= 5s);
+  }
+}
+
+TEST_CASE("the end of the holder's lease bounds the sleep") {
+  Script script = waiting(2s);
+  script.lease_ends = 2s;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    script.seed = seed;
+    World world(script);
+    world.run();
+    CHECK(last_try(world) > 2s);
+    CHECK(last_try(world) <= 2020ms);
+  }
+}
+
+TEST_CASE("a foreign holder is asked for every 50 to 250 ms") {
+  for (const bool watched : {true, false}) {
+    CAPTURE(watched);
+    Script script = waiting(std::nullopt);
+    script.wait = 10s;
+    script.holding = {.kind = Holding::Kind::foreign, .type = "string"};
+    if (!watched) script.watch_error = Error{Errc::denied, "no"};
+    World world(script);
+    world.run();
+    auto pauses = gaps(world.asked(What::acquire));
+    REQUIRE(pauses.size() > 40);
+    if (watched) pauses.erase(pauses.begin());  // the second try, right after the watch
+    pauses.pop_back();                          // cut short by the deadline
+    for (const Duration pause : pauses) {
+      CHECK(pause >= 50ms);
+      CHECK(pause <= 250ms);
+    }
+  }
+}
+
+TEST_CASE("where no hand-offs are to be had, waiters poll, and say so once") {
+  for (const Errc code : {Errc::denied, Errc::refused}) {
+    Script script = waiting(10s);
+    script.watch_error = Error{code, "no channel for you"};
+    World world(script);
+    world.run();
+    CHECK(world.asked(What::watch).size() == 1);
+    CHECK(std::count_if(world.notices().begin(), world.notices().end(), [](const Notice& one) {
+            return one.kind == Kind::polling && one.text == "no channel for you";
+          }) == 1);
+    for (const Duration pause : gaps(world.asked(What::acquire))) {
+      CHECK(pause >= 50ms);
+      CHECK(pause <= 500ms);
+    }
+    CHECK(last_try(world) >= 10s);
+    CHECK(last_try(world) <= 10500ms);
+  }
+}
+
+TEST_CASE("a link that breaks while waiting is watched again") {
+  Script script = waiting(10s);
+  script.hand_offs = {10s};
+  script.troubles = {{.from = 0s,
+                      .until = 10ms,
+                      .kind = Trouble::Kind::answers_lost,
+                      .only = What::await_hand_off}};
+  World world(script);
+  world.run();
+  CHECK(world.asked(What::watch).size() == 2);
+  CHECK(last_try(world) == 10s);
+}
+
+TEST_CASE("hand-offs that fail at once do not make a loop without a pause") {
+  // Such as a server that cuts off its subscribers: client-output-buffer-limit pubsub 1 1 1.
+  Script script = waiting(10s);
+  script.latency = 1ms;
+  script.troubles = {
+      {.from = 0s, .until = k_ever, .kind = Trouble::Kind::error, .only = What::await_hand_off}};
+  World world(script);
+  world.run();
+  CHECK(world.asked(What::acquire).size() < 250);
+}
+
+TEST_CASE("a store out of reach at start fails after the connect timeout, nothing was started") {
+  Script script = waiting(0s);
+  script.troubles = {{.from = 0s, .until = k_ever, .kind = Trouble::Kind::error}};
+  World world(script);
+  const std::string all = world.run();
+  CHECK(all.find(", 5s undo ?, 5s exit failed") != std::string::npos);
+  CHECK_FALSE(world.child_started());
+  CHECK(world.outcome()->error.code == Errc::unavailable);
+  CHECK_KEPT(world);
+
+  script.troubles.front().kind = Trouble::Kind::silent;
+  World silent(script);
+  CHECK(silent.run() == "0s acquire ?, 5s undo ?, 5.3s exit failed");
+}
+
+TEST_CASE("a store that comes up within the connect timeout is used") {
+  Script script = waiting(0s);
+  script.troubles = {{.from = 0s, .until = 3s, .kind = Trouble::Kind::error}};
+  World world(script);
+  world.run();
+  CHECK(world.child_started());
+  CHECK(last_try(world) >= 3s);
+  CHECK(last_try(world) <= 4s);
+}
+
+TEST_CASE("tries of a store out of reach come with growing pauses of at most a second") {
+  Script script = waiting(0s);
+  script.connect_timeout = 30s;
+  script.troubles = {{.from = 0s, .until = 25s, .kind = Trouble::Kind::error}};
+  World world(script);
+  world.run();
+  const auto pauses = gaps(world.asked(What::acquire));
+  REQUIRE(pauses.size() > 10);
+  CHECK(pauses.front() >= 25ms);
+  CHECK(pauses.front() <= 50ms);
+  for (const Duration pause : pauses)
+    CHECK(pause <= 1s);
+  CHECK(pauses.back() >= 500ms);
+}
+
+TEST_CASE("what asking again cannot help fails at once") {
+  for (const Errc code : {Errc::denied,
+                          Errc::bad_usage,
+                          Errc::bad_config,
+                          Errc::system,
+                          Errc::refused,
+                          Errc::protocol}) {
+    CAPTURE(static_cast<int>(code));
+    Script script = waiting(0s);
+    script.troubles = {{.from = 0s,
+                        .until = k_ever,
+                        .kind = Trouble::Kind::error,
+                        .code = code,
+                        .only = What::acquire}};
+    World world(script);
+    CHECK(world.run() == "0s acquire ?, 0s undo not_held, 0s exit failed");
+    CHECK(world.outcome()->error.code == code);
+  }
+}
+
+TEST_CASE("an outage while waiting is ridden out") {
+  for (const Errc code : {Errc::unavailable, Errc::timed_out, Errc::refused, Errc::protocol}) {
+    CAPTURE(static_cast<int>(code));
+    Script script = waiting(40s);
+    script.troubles = {{.from = 1s, .until = 20s, .kind = Trouble::Kind::error, .code = code}};
+    World world(script);
+    world.run();
+    CHECK(world.child_started());
+    CHECK(world.said(Kind::unreachable));
+    CHECK_KEPT(world);
+  }
+}
+
+TEST_CASE("an outage while waiting is ridden out up to the limit, then it failed") {
+  Script script = waiting(k_ever);
+  script.troubles = {{.from = 20s, .until = k_ever, .kind = Trouble::Kind::error}};
+  World world(script);
+  world.run();
+  REQUIRE(world.outcome());
+  CHECK(world.outcome()->kind == Outcome::Kind::failed);
+  // Noticed up to 5 s late; the exact beginning is the next test.
+  CHECK(last_try(world) >= 44s);
+  CHECK(last_try(world) <= 56s);
+}
+
+TEST_CASE("an outage counts from when it is noticed, not from the last busy answer") {
+  // The waiter sleeps 3 to 5 s between two tries; an outage of 100 ms must not use up a limit of 5.
+  Script script = waiting(60s);
+  script.outage_limit = 5s;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    script.seed = seed;
+    World calm(script);
+    calm.run(20s);
+    const auto tries = calm.asked(What::acquire);
+    REQUIRE(tries.size() > 3);
+    script.troubles = {{.from = tries[2], .until = tries[2] + 2s, .kind = Trouble::Kind::error}};
+    World world(script);
+    world.run();
+    CHECK(world.child_started());
+    script.troubles.clear();
+    if (!world.child_started()) break;  // one is enough to see
+  }
+}
+
+TEST_CASE("-w counts while the store is out of reach; the error is told, not 'busy'") {
+  Script script = waiting(0s);
+  script.wait = 2s;
+  script.connect_timeout = 10s;
+  script.troubles = {{.from = 0s, .until = k_ever, .kind = Trouble::Kind::error}};
+  World world(script);
+  CHECK(world.run().find(", 2s undo ?, 2s exit failed") != std::string::npos);
+}
+
+TEST_CASE("a grant whose answer was lost is taken by trying again, not left behind") {
+  Script script = waiting(0s);
+  script.connect_timeout = 10s;
+  script.troubles = {
+      {.from = 0s, .until = 1ms, .kind = Trouble::Kind::error, .code = Errc::timed_out}};
+  World world(script);
+  world.run();
+  CHECK(world.child_started());
+  CHECK(world.asked(What::undo).empty());
+  CHECK_FALSE(world.held());
+}
+
+TEST_CASE("a try whose answer was lost is undone when there is no time for another") {
+  Script script = waiting(0s);
+  script.connect_timeout = 2s;
+  script.troubles = {{.from = 0s, .until = 1s, .kind = Trouble::Kind::answers_lost}};
+  World world(script);
+  CHECK(world.run() == "0s acquire ?, 2s undo, 2s exit failed");
+  CHECK_FALSE(world.held());
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("the wait is told after a second and then at doubling intervals") {
+  Script script = waiting(20s);
+  script.hand_offs = {20s};
+  World world(script);
+  world.run();
+  std::vector<Duration> told;
+  for (const Notice& notice : world.notices()) {
+    if (notice.kind == Kind::waiting) told.push_back(notice.span);
+  }
+  CHECK(told == std::vector<Duration>{1s, 3s, 7s, 15s});
+}
+
+TEST_CASE("no wait is told before anybody was seen") {
+  Script script = waiting(0s);
+  script.troubles = {{.from = 0s, .until = 3s, .kind = Trouble::Kind::error}};
+  World world(script);
+  world.run();
+  CHECK_FALSE(world.said(Kind::waiting));
+}
+
+TEST_CASE("each try is bounded by the connect timeout, and by -w with a second to answer") {
+  const Time now(1000s);
+  const AcquireTerms terms{.wait = {}, .connect_timeout = 5s, .outage_limit = 30s};
+  const auto limit_of = [](const AcquireStep& step) { return std::get<step::Try>(step).limit; };
+  CHECK(limit_of(AcquireLoop(terms, 1, now).start(now)) == now + 5s);
+  AcquireTerms wait = terms;
+  wait.wait = 3s;
+  CHECK(limit_of(AcquireLoop(wait, 1, now).start(now)) == now + 3s);
+  CHECK(limit_of(AcquireLoop(wait, 1, now).on_time(now + 2900ms)) == now + 3900ms);
+  AcquireTerms once = terms;
+  once.wait = 0s;
+  CHECK(limit_of(AcquireLoop(once, 1, now).start(now)) == now + 5s);
+}
+
+}  // namespace dlock

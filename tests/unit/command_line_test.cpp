@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+// What is ours on the command line and what is the child's.
+#include "cmd/command_line.hpp"
+
+#include "base/text.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+namespace dlock {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+Result<CommandLine> parse(Words words) {
+  words.insert(words.begin(), "dlock");
+  return parse_command_line(words);
+}
+
+CommandLine good(const Words& words) {
+  auto line = parse(words);
+  REQUIRE_MESSAGE(line.has_value(), (line ? "" : line.error().text));
+  return *line;
+}
+
+std::string wrong(const Words& words) {
+  const auto line = parse(words);
+  REQUIRE_FALSE(line.has_value());
+  CHECK(line.error().code == Errc::bad_usage);
+  return line.error().text;
+}
+
+std::map<std::string, std::string> settings(const CommandLine& line) {
+  std::map<std::string, std::string> all;
+  for (const Given& one : line.settings)
+    all[one.name] = one.value;
+  return all;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("right of -- everything is the child's, byte for byte") {
+  const Words child{"cmd",
+                    "-w",
+                    "5",
+                    "--",
+                    "--help",
+                    "",
+                    "a b",
+                    "[.a,.b]",
+                    "{x}",
+                    "--url=x",
+                    "\xff\x01",
+                    "'q'",
+                    "\"",
+                    "-",
+                    "--json"};
+  Words words{"run", "n", "--"};
+  words.insert(words.end(), child.begin(), child.end());
+  const CommandLine line = good(words);
+  CHECK(line.command == "run");
+  CHECK(line.names == Words{"n"});
+  CHECK(line.words == child);
+  CHECK(line.settings.empty());
+  CHECK_FALSE(line.help);
+  CHECK_FALSE(line.json);
+}
+
+TEST_CASE("-- may be left out where the command is clear") {
+  CHECK(good({"run", "n", "cmd", "-v", "x"}).words == Words{"cmd", "-v", "x"});
+  CHECK(good({"run", "-v", "n", "cmd"}).words == Words{"cmd"});
+  CHECK(good({"run", "n", "-"}).words == Words{"-"});
+  CHECK(good({"run", "n", ""}).words == Words{""});
+}
+
+TEST_CASE("a -- further right makes it unclear where the command begins") {
+  const std::string text = wrong({"run", "n", "cmd", "--", "x"});
+  CHECK(has(text, "it is not clear where the command begins"));
+  CHECK(has(text, "dlock run n -- cmd -- x"));
+  wrong({"run", "a", "b", "--", "cmd"});
+}
+
+TEST_CASE("options of run behind the name are refused with both ways to write it") {
+  const std::string text = wrong({"run", "n", "-w", "5", "--", "cmd"});
+  CHECK(has(text, "the options of run go before the lock name"));
+  CHECK(has(text, "dlock run -w …"));
+  CHECK(has(text, "dlock run n -- -w 5"));
+  wrong({"run", "n", "--json", "cmd"});
+}
+
+TEST_CASE("names and words in a message cannot move a cursor") {
+  const std::string text = wrong({"run", "n\x1b[2J", "c\nd", "--", "x"});
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(text.find('\n') == std::string::npos);
+}
+
+TEST_CASE("the value of an option may look like an option, a name or --") {
+  CHECK(settings(good({"run", "--reason", "-v", "n", "c"})).at("reason") == "-v");
+  CHECK(settings(good({"run", "--reason", "--", "n", "c"})).at("reason") == "--");
+  CHECK(settings(good({"run", "--reason", "n", "m", "c"})).at("reason") == "n");
+  CHECK(settings(good({"run", "--reason", "", "n", "c"})).at("reason").empty());
+  CHECK(settings(good({"run", "--reason=--help", "n", "c"})).at("reason") == "--help");
+  CHECK_FALSE(good({"run", "--reason", "--help", "n", "c"}).help);
+}
+
+TEST_CASE("an empty value may be written with = too") {
+  CHECK(settings(good({"run", "--reason=", "n", "c"})).at("reason").empty());
+}
+
+TEST_CASE("brackets, quotes and spaces in a value stay as they are") {
+  for (const char* value :
+       {"[a,b]", "{x}", "a b", "'a'", "\"a\"", "`a`", "a=b", "#x", "%s", "[", "\\n", "a,b"}) {
+    CAPTURE(value);
+    CHECK(settings(good({"run", "--reason", value, "n", "c"})).at("reason") == value);
+    CHECK(settings(good({"run", std::string("--reason=") + value, "n", "c"})).at("reason") ==
+          value);
+    CHECK(good({"run", "-c", value, "n"}).shell_command == value);
+  }
+}
+
+TEST_CASE("short options combine, the last with its value") {
+  auto all = settings(good({"run", "-vw", "5", "n", "c"}));
+  CHECK(all.at("verbose") == "1");
+  CHECK(all.at("wait") == "5");
+  all = settings(good({"run", "-vw5", "n", "c"}));
+  CHECK(all.at("wait") == "5");
+  all = settings(good({"run", "-w5", "n", "c"}));
+  CHECK(all.at("wait") == "5");
+  all = settings(good({"run", "-vvn", "n", "c"}));
+  CHECK(all.at("verbose") == "2");
+  CHECK(all.at("nonblock") == "true");
+  const CommandLine line = good({"run", "-nE", "9", "n", "c"});
+  CHECK(settings(line).at("conflict-exit-code") == "9");
+  CHECK(line.names == Words{"n"});
+}
+
+TEST_CASE("aliases of flock(1) and timeout(1) are known") {
+  CHECK(settings(good({"run", "--nb", "n", "c"})).contains("nonblock"));
+  CHECK(settings(good({"run", "--timeout", "5", "n", "c"})).at("wait") == "5");
+  CHECK(settings(good({"run", "--wait=5", "n", "c"})).at("wait") == "5");
+  CHECK(settings(good({"run", "-k", "5", "n", "c"})).at("kill-after") == "5");
+}
+
+TEST_CASE("of an option that is given twice the last counts") {
+  const CommandLine line = good({"run", "-w", "5", "--wait", "7", "n", "c"});
+  CHECK(settings(line).at("wait") == "7");
+}
+
+TEST_CASE("options of every command may stand before it") {
+  const CommandLine line = good({"--url", "redis://h", "-v", "run", "n", "c"});
+  CHECK(line.command == "run");
+  CHECK(settings(line).at("url") == "redis://h");
+  CHECK(settings(line).at("verbose") == "1");
+  CHECK(good({"--config", "f", "list"}).config == "f");
+}
+
+TEST_CASE("-c takes a string instead of a command") {
+  const CommandLine line = good({"run", "-c", "a | b -- c", "n"});
+  CHECK(line.shell_command == "a | b -- c");
+  CHECK(line.words.empty());
+  CHECK(has(wrong({"run", "-c", "x", "n", "cmd"}), "contradict"));
+}
+
+TEST_CASE("what is missing is named") {
+  CHECK(has(wrong({"run"}), "the lock name is missing"));
+  CHECK(has(wrong({"run", "--", "cmd"}), "the lock name is missing"));
+  CHECK(has(wrong({"run", "n"}), "dlock run n -- CMD"));
+  CHECK(has(wrong({"run", "n", "--"}), "the command is missing"));
+  CHECK(has(wrong({"inspect"}), "the lock name is missing"));
+  CHECK(has(wrong({"list", "a", "b"}), "quote it"));
+  CHECK(has(wrong({"force-release"}), "one lock name"));
+  CHECK(has(wrong({"force-release", "a", "b"}), "one lock name"));
+  wrong({"run", "--wait"});
+  wrong({"run", "-w"});
+  CHECK(good({}).command.empty());
+}
+
+TEST_CASE("what contradicts itself is refused") {
+  CHECK(has(wrong({"run", "-n", "-w", "5", "n", "c"}), "contradict"));
+  CHECK(has(wrong({"run", "-q", "-v", "n", "c"}), "contradict"));
+}
+
+TEST_CASE("unknown options and commands are refused by name") {
+  CHECK(has(wrong({"run", "--frob", "n", "c"}), "\"--frob\""));
+  CHECK(has(wrong({"run", "-Z", "n", "c"}), "-Z"));
+  CHECK(has(wrong({"order-42", "--", "job"}), "there is no command \"order-42\""));
+  CHECK(has(wrong({"order-42", "--", "job"}), "dlock run NAME -- CMD"));
+  wrong({"run", "--json", "n", "c"});     // belongs to others
+  wrong({"inspect", "--ttl", "5", "n"});  // belongs to run
+  wrong({"list", "--yes"});
+  CHECK(has(wrong({"run", "--wai", "5", "n", "c"}), "--wai"));  // no guessing
+}
+
+TEST_CASE("a flag that is given a value it cannot have is bad usage") {
+  wrong({"run", "--nonblock=maybe", "n", "c"});
+  wrong({"run", "-v=x", "n", "c"});
+  wrong({"list", "--json=x"});
+}
+
+TEST_CASE("options of inspect, list and force-release may stand anywhere, until --") {
+  CommandLine line = good({"inspect", "a", "--json", "b"});
+  CHECK(line.names == Words{"a", "b"});
+  CHECK(line.json);
+  line = good({"inspect", "--", "--json", "-x"});
+  CHECK(line.names == Words{"--json", "-x"});
+  CHECK_FALSE(line.json);
+  line = good({"force-release", "n", "--now", "-y", "--if-owner", "o", "--if-token=12"});
+  CHECK(line.now);
+  CHECK(line.yes);
+  CHECK(line.if_owner == "o");
+  CHECK(line.if_token == "12");
+  CHECK(good({"list"}).names.empty());
+  CHECK(good({"list", "job-*"}).names == Words{"job-*"});
+}
+
+TEST_CASE("help and version need nothing else") {
+  CHECK(good({"--help"}).help);
+  CHECK(good({"-h"}).help);
+  CHECK(good({"run", "--help"}).help);
+  CHECK(good({"run", "-h", "n"}).help);
+  CHECK(good({"inspect", "--help"}).help);
+  CHECK(good({"--version"}).version);
+  CHECK(good({"-V"}).version);
+}
+
+TEST_CASE("the help lists every option of a command, each in a line of at most 80 columns") {
+  for (const char* command : {"", "run", "inspect", "list", "force-release"}) {
+    CAPTURE(command);
+    const std::string help = help_text(command);
+    for (const Setting& setting : all_settings()) {
+      const bool belongs = !setting.only_run || std::string(command) == "run";
+      if (setting.flags.empty() || !belongs) continue;
+      CAPTURE(std::string(setting.name));
+      for (const auto flag : split(setting.flags, ','))
+        CHECK(has(help, std::string(flag)));
+      CHECK(has(help, std::string(setting.help)));
+    }
+    CHECK(has(help, "--config FILE"));
+    CHECK(has(help, "-V, --version"));
+    CHECK(has(help, "-h, --help"));
+    CHECK_FALSE(help.empty());
+    CHECK(help.back() == '\n');
+  }
+  CHECK(has(help_text("run"), "-c, --command STRING"));
+  CHECK(has(help_text("inspect"), "--json"));
+  CHECK(has(help_text("list"), "--json"));
+  for (const char* flag : {"--now", "--if-owner ID", "--if-token N", "-y, --yes"})
+    CHECK(has(help_text("force-release"), flag));
+  for (const char* command : {"run", "inspect", "list", "force-release"})
+    CHECK(has(help_text(""), command));
+}
+
+}  // namespace dlock

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// How a run ends: releasing, unknown releases, and nothing after Finish.
+#include "core/run_session.hpp"
+
+#include <doctest/doctest.h>
+
+#include <csignal>
+
+#include "fake/scripted_world.hpp"
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+using test::Script;
+using test::Trouble;
+using test::What;
+using test::World;
+using Kind = Notice::Kind;
+
+namespace {
+
+constexpr Duration k_ever = 24h;
+
+Script long_run() {
+  return {};
+}
+Script short_run(Duration runs_for) {
+  Script script;
+  script.runs_for = runs_for;
+  return script;
+}
+
+}  // namespace
+
+#define CHECK_KEPT(world) CHECK((world).violations() == std::vector<std::string>{})
+
+TEST_CASE("a child that could not be started gives the lock back") {
+  Script script = long_run();
+  script.cannot_start = true;
+  World world(script);
+  CHECK(world.run() == "0s acquire granted, 0s start, 0s release, 0s exit failed");
+  CHECK(world.outcome()->error.text == "cannot fork");
+  CHECK_FALSE(world.held());
+}
+
+TEST_CASE("an exec that failed is the child's end and gives the lock back") {
+  Script script = short_run(0s);
+  script.status = {ChildStatus::Kind::not_started, 2};
+  World world(script);
+  CHECK(world.run() == "0s acquire granted, 0s start, 0s ended, 0s release, 0s exit not started");
+}
+
+TEST_CASE("a release without an answer is tried again") {
+  Script script = short_run(5s);
+  script.troubles = {{.from = 5s, .until = 5300ms, .kind = Trouble::Kind::error}};
+  World world(script);
+  CHECK(world.run() ==
+        "0s acquire granted, 0s start, 5s ended, 5s release ?, 5.1s release ?, 5.2s release ?, "
+        "5.3s release, 5.3s exit 0");
+  CHECK(world.said() == "0s granted");
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("a release that stays unknown: told with the time left, and the child's own status") {
+  Script script = short_run(5s);
+  script.status = {ChildStatus::Kind::exited, 3};
+  script.troubles = {{.from = 5s, .until = k_ever, .kind = Trouble::Kind::silent}};
+  World world(script);
+  world.run();
+  REQUIRE(world.outcome());
+  CHECK(world.outcome()->kind == Outcome::Kind::child);
+  CHECK(world.outcome()->child.value == 3);
+  REQUIRE(world.said(Kind::release_unknown));
+  // Tries of 3 s until 10 s are over; the lease is good until 29.69 s.
+  CHECK(world.notices().back().span == 29690ms - 11100ms);
+}
+
+TEST_CASE("a lock that was not ours any more at the first release is told of") {
+  Script script = short_run(5s);
+  script.release_verdict = ReleaseVerdict::not_held;
+  World world(script);
+  CHECK(world.run() == "0s acquire granted, 0s start, 5s ended, 5s release not_held, 5s exit 0");
+  CHECK(world.said() == "0s granted, 5s lost_at_release");
+}
+
+TEST_CASE("'not held' after a release without an answer is no surprise") {
+  Script script = short_run(5s);
+  script.troubles = {{.from = 5s, .until = 5100ms, .kind = Trouble::Kind::answers_lost}};
+  World world(script);
+  world.run();
+  CHECK(world.said() == "0s granted");
+  CHECK_FALSE(world.held());
+}
+
+TEST_CASE("an end that comes with a renewal out is released behind it") {
+  Script script = short_run(11s);
+  script.troubles = {{.from = 10s, .until = 10500ms, .kind = Trouble::Kind::slow, .delay = 2s}};
+  World world(script);
+  CHECK(world.run() ==
+        "0s acquire granted, 0s start, 10s renew, 11s ended, 11s release, 12s exit 0");
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("the first signal to a child that must stop is the one that was asked for") {
+  Script script = long_run();
+  script.stop_signal = SIGUSR1;
+  script.lost_from = 5s;
+  World world(script);
+  CHECK(world.run() ==
+        "0s acquire granted, 0s start, 10s renew lost, 10s USR1, 10s ended, 10s exit lost");
+}
+
+TEST_CASE("nothing is done after Finish, whatever still happens") {
+  Script script = short_run(1s);
+  const Time later = Time(1000s) + 2s;
+  const Grant grant{.hold = {.name = *LockName::parse("n")}, .sent_at = later};
+  const std::vector<Event> events{event::Acquired{AcquireReply(grant)},
+                                  event::Acquired{AcquireReply(Holding{})},
+                                  event::Acquired{Error{Errc::timed_out, "late"}},
+                                  event::Watched{Result<void>()},
+                                  event::HandedOff{HandOff::woken},
+                                  event::Renewed{RenewReply{}},
+                                  event::Released{ReleaseVerdict::released},
+                                  event::Signal{SIGTERM},
+                                  event::StartFailed{{Errc::system, "x"}},
+                                  event::ChildEnded{{}, false},
+                                  event::ChildEnded{{}, true},
+                                  event::GroupGone{},
+                                  event::Resumed{},
+                                  event::Tick{}};
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    CAPTURE(i);
+    World world(script);
+    world.run();
+    REQUIRE(world.outcome());
+    CHECK(world.session().on(events[i], later).empty());
+    CHECK_FALSE(world.session().next_deadline());
+  }
+}
+
+}  // namespace dlock

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// How a holder is told to people: never with somebody else's control characters in it.
+#include "cmd/voice.hpp"
+
+#include <doctest/doctest.h>
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+HoldRecord record(std::int64_t since_ms) {
+  return {.id = "u:1#s",
+          .who = {.host = "ci-4", .pid = 812, .user = "deploy", .command = "job", .reason = ""},
+          .token = 5,
+          .since_ms = since_ms,
+          .ttl = 30s};
+}
+
+Holding held() {
+  Holding holding{.kind = Holding::Kind::lock, .type = "hash"};
+  holding.owners = {{"u:1", "1"}};
+  holding.owner_count = 1;
+  holding.holds = {record(1000)};
+  holding.lease_left = 21s;
+  holding.now_ms = 131000;
+  return holding;
+}
+
+}  // namespace
+
+TEST_CASE("a dlock holder: who, where, for how long, and how long still") {
+  Holding holding = held();
+  CHECK(holder_text(holding) == "held by deploy@ci-4 pid 812 for 2m10s, lease 21s left");
+  holding.holds.front().who.reason = "nightly import";
+  CHECK(holder_text(holding) ==
+        "held by deploy@ci-4 pid 812 for 2m10s, lease 21s left: nightly import");
+  holding.revoked_by = "ann@desk";
+  CHECK(holder_text(holding) ==
+        "held by deploy@ci-4 pid 812 for 2m10s, lease 21s left, revoked by ann@desk: nightly "
+        "import");
+}
+
+TEST_CASE("what was seen a while ago is aged") {
+  const Holding holding = held();
+  CHECK(holder_text(holding, 10s) == "held by deploy@ci-4 pid 812 for 2m20s, lease 11s left");
+  CHECK(holder_text(holding, 1min) == "held by deploy@ci-4 pid 812 for 3m10s, lease 0ms left");
+}
+
+TEST_CASE("of nested holds the first one is told") {
+  Holding holding = held();
+  HoldRecord first = record(500);
+  first.who.host = "outer";
+  holding.holds.push_back(first);
+  CHECK(holder_text(holding).find("deploy@outer") != std::string::npos);
+}
+
+TEST_CASE("a holder that is not dlock is told by its owner") {
+  Holding holding = held();
+  holding.holds.clear();
+  CHECK(holder_text(holding) == "held by u:1 (not dlock), lease 21s left");
+  holding.owners.clear();
+  CHECK(holder_text(holding) == "held by ? (not dlock), lease 21s left");
+}
+
+TEST_CASE("a foreign lock is told by its type, and what never expires is told so") {
+  Holding holding{.kind = Holding::Kind::foreign, .type = "string"};
+  CHECK(holder_text(holding) == "held by a foreign lock (string), without expiry");
+  holding.lease_left = 500ms;
+  CHECK(holder_text(holding) == "held by a foreign lock (string), lease 500ms left");
+  CHECK(holder_text(Holding{}) == "free");
+}
+
+TEST_CASE("a clock of the store that jumped does not make an age negative") {
+  Holding holding = held();
+  holding.now_ms = 0;
+  CHECK(holder_text(holding).find("for 0ms") != std::string::npos);
+}
+
+TEST_CASE("foreign text is escaped, wherever it stands") {
+  const std::string evil = "x\x1b[2J\n\u202ey";
+  for (const auto& put : std::vector<void (*)(Holding&, const std::string&)>{
+           [](Holding&h, const std::string&s) { h.holds.front().who.host = s; },
+           [](Holding&h, const std::string&s) { h.holds.front().who.user = s; },
+           [](Holding&h, const std::string&s) { h.holds.front().who.reason = s; },
+           [](Holding&h, const std::string&s) { h.revoked_by = s; },
+           [](Holding&h, const std::string&s) {
+             h.holds.clear();
+             h.owners.front().id = s;
+           },
+           [](Holding&h, const std::string&s) {
+             h.kind = Holding::Kind::foreign;
+             h.type = s;
+           }}) {
+    Holding holding = held();
+    put(holding, evil);
+    const std::string text = holder_text(holding);
+    CHECK(text.find("x\\x1b[2J\\n\\u202ey") != std::string::npos);
+    CHECK(text.find('\x1b') == std::string::npos);
+    CHECK(text.find('\n') == std::string::npos);
+  }
+}
+
+}  // namespace dlock
