@@ -1,0 +1,82 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: ./dev lists all its words, refuses others, and counts every test once.
+bats_require_minimum_version 1.5.0
+
+setup() {
+  bats_load_library bats-support
+  bats_load_library bats-assert
+  cd "$BATS_TEST_DIRNAME/.." || return 1
+}
+
+# A stand-in for a folder of results, and what ./dev makes of it.
+counts_of() { # TAP
+  # shellcheck source=tests/run.bash
+  . tests/run.bash
+  out=$BATS_TEST_TMPDIR/out pattern=""
+  export pattern
+  mkdir -p "$out"
+  printf '%s\n' "$@" >"$out/suite.tap"
+  end_of suite 0
+  sum_up
+}
+
+@test "help lists every word, and every word of the help is there" {
+  run -0 ./dev help
+  assert_equal "$(sed -nE 's/^  ([a-z]+) .*/\1/p' <<<"$output" | sort -u | xargs)" \
+    "$(sed -nE 's/^word_([a-z]+)\(\).*/\1/p' dev | sort -u | xargs)"
+  assert_equal "$(./dev)" "$output"
+}
+
+@test "a word, a suite or a check that is not there is refused" {
+  run -2 ./dev no-such-word
+  run -2 ./dev test no-such-suite
+  run -2 ./dev lint no-such-thing
+  run -2 ./dev setup no-such-thing
+}
+
+@test "setup --check only looks, and says nothing is missing when nothing is" {
+  run ./dev setup --check
+  [ "$status" -le 1 ]
+  [ "$status" = 1 ] || assert_output "nothing is missing"
+}
+
+@test "the scripts of the project are clean" {
+  run -0 shellcheck -x dev .ci/run tests/run.bash tests/dev.bats packaging/demo.sh
+  assert_output ""
+  run -0 python3 -c 'import ast; ast.parse(open("packaging/bench.py").read())'
+}
+
+@test "passed, failed and skipped tests are counted, and failures shown" {
+  run -1 counts_of 1..3 "ok 1 good" "not ok 2 bad" "# why" "ok 3 left out # skip no fish here"
+  assert_line "  FAILED bad"
+  assert_line "    why"
+  assert_line "failed: suite: bad"
+  assert_line "skipped: suite: left out: no fish here"
+  assert_equal "${lines[-1]}" "1 passed, 1 failed, 1 skipped"
+}
+
+@test "a test that did not run is a failure" {
+  run -1 counts_of 1..4 "ok 1 good" "ok 2 also good"
+  assert_line "failed: suite: 2 did not run"
+  assert_equal "${lines[-1]}" "2 passed, 2 failed"
+}
+
+@test "a suite without tests is a failure" {
+  run -1 counts_of 1..0
+  assert_line "failed: suite: has no tests"
+  assert_equal "${lines[-1]}" "0 passed, 1 failed"
+}
+
+@test "a sanitizer's report is a failure, wherever it came from" {
+  mkdir -p "$BATS_TEST_TMPDIR/out"
+  echo "data race" >"$BATS_TEST_TMPDIR/out/suite.sanitizer.123"
+  run -1 counts_of 1..1 "ok 1 good"
+  assert_line "    data race"
+  assert_equal "${lines[-1]}" "1 passed, 1 failed"
+}
+
+@test "only passes make a success" {
+  run -0 counts_of 1..2 "ok 1 good" "ok 2 # not a skip # really"
+  assert_equal "${lines[-1]}" "2 passed, 0 failed"
+}

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+# Sourced by ./dev: runs the suites and counts. A suite is a doctest binary (unit, sys, contract), a
+# folder of bats files (cli, lua), or one bats file (docs, tidy …). Every run leaves in the folder
+# $out: NAME.tap (what was said), NAME.count (passed failed skipped), NAME.failed, NAME.skipped.
+# A test that did not run, a crash and a sanitizer's report are failures; a skip is neither.
+# shellcheck shell=bash disable=SC2154  # out, pattern and preset are set by the caller
+
+# suite_files SUITE: its bats files, one a line.
+suite_files() {
+  case $1 in
+    cli | lua) find "tests/$1" -name '*.bats' 2>/dev/null | sort ;;
+    *) find "tests/$1.bats" 2>/dev/null || true ;;
+  esac
+}
+
+# Reports go to files: dlock may run in the background, where nobody looks at its status or words.
+sanitizer_options() { # PREFIX_OF_FILES DETECT_LEAKS
+  local common="exitcode=99:log_path=$1.sanitizer"
+  export ASAN_OPTIONS="$common:detect_leaks=$2" UBSAN_OPTIONS="$common:print_stacktrace=1"
+  export TSAN_OPTIONS="$common:second_deadlock_stack=1"
+}
+
+# end_of NAME SECONDS: counts what is in NAME.tap, says how it went, and shows what failed.
+end_of() {
+  local name=$1 file=$out/${1//\//-} report
+  for report in "$file".sanitizer.*; do
+    [ -e "$report" ] || continue
+    { printf 'not ok 0 %s\n' "sanitizer report" && sed 's/^/# /' "$report"; } >>"$file.tap"
+  done
+  awk -v name="$name" -v out="$file" '
+    /^1\.\.[0-9]+$/ { planned = substr($0, 4); next }
+    /^(not )?ok / { bad = /^not/; text = $0; sub(/^(not )?ok [0-9]* */, "", text) }
+    /^ok .* # skip/ { skipped++; sub(/ # skip */, ": ", text)
+                      print name ": " text >(out ".skipped"); next }
+    /^ok / { passed++; next }
+    /^not ok / { failed++; print name ": " text >(out ".failed"); print "  FAILED " text; next }
+    bad && /^#/ { print "    " substr($0, 3) }
+    END { lost = planned - passed - failed - skipped
+          if (lost > 0) { failed += lost; print name ": " lost " did not run" >(out ".failed") }
+          print passed + 0, failed + 0, skipped + 0 >(out ".count") }' "$file.tap" >"$file.text"
+  awk -v name="$name" -v took="$2" '{ printf "%-26s %4d passed, %d failed%s  (%d s)\n",
+    name, $1, $2, $3 ? ", " $3 " skipped" : "", took }' "$file.count"
+  cat "$file.text"
+}
+
+# A doctest binary: its summary is turned into the lines that bats would write.
+run_doctest() {
+  local name=$1 log=$out/$1.log rc=0 since=$SECONDS passed failed skipped i filter=()
+  [ -z "$pattern" ] || filter=("--test-case=*$pattern*")
+  sanitizer_options "$out/$name" 1
+  timeout --foreground -k 10 900 "build/$preset/tests/${name}_tests" --no-colors=true \
+    "${filter[@]}" >"$log" 2>&1 </dev/null || rc=$?
+  read -r passed failed skipped < <(grep '^\[doctest\] test cases:' "$log" | tail -n 1 |
+    tr -cs '0-9\n' ' ' | awk '{ print $2, $3, $4 }' | grep . || echo 0 0 0)
+  [ "$failed" != 0 ] || [ "$rc" = 0 ] || failed=1 # a crash, or a leak found at the end
+  [ -z "$pattern" ] || skipped=0                  # these are only the cases not asked for
+  {
+    for ((i = 0; i < passed; i++)); do echo "ok 0 case"; done
+    for ((i = 0; i < skipped; i++)); do echo "ok 0 case # skip marked so in the source"; done
+    for ((i = 0; i < failed; i++)); do echo "not ok 0 case of ${name}_tests, status $rc"; done
+    [ "$failed" = 0 ] || tail -n 200 "$log" | sed 's/^/# /'
+  } >"$out/$name.tap"
+  end_of "$name" $((SECONDS - since))
+}
+
+# run_bats NAME FILE
+run_bats() {
+  local name=$1 file=$2 rc=0 since=$SECONDS filter=() to=$out/${1//\//-}
+  [ -z "$pattern" ] || filter=(--filter "$pattern")
+  sanitizer_options "$to" 0
+  # By timeout(1) also because it gives a background process back the INT that the shell ignores in
+  # it. BATS_TEST_TIMEOUT would put a job into each test, and a plain "wait" there waits for it.
+  timeout -k 10 "${DLOCK_FILE_TIMEOUT:-900}" bats --formatter tap --print-output-on-failure \
+    "${filter[@]}" "$file" >"$to.tap" 2>"$to.err" </dev/null &
+  echo $! >"$to.pid"
+  wait $! || rc=$?
+  rm "$to.pid"
+  if [ "$rc" != 0 ] && ! grep -q '^not ok ' "$to.tap"; then
+    { printf 'not ok 0 %s\n' "bats ended with $rc" && sed 's/^/# /' "$to.err"; } >>"$to.tap"
+  fi
+  end_of "$name" $((SECONDS - since)) >"$to.said"
+  cat "$to.said" # in one piece, as another file may be running
+}
+
+# Ends the bats files that still run; for a trap.
+stop_suites() { cat "$out"/*.pid 2>/dev/null | xargs -r kill -TERM 2>/dev/null || true; }
+
+# run_suites SUITE…: the doctest binaries one after the other, then the bats files two at a time;
+# each file has a server and a folder of its own.
+run_suites() {
+  local suite file files=() running=0
+  for suite; do
+    case $suite in
+      unit | sys | contract) run_doctest "$suite" ;;
+      */*) files+=("tests/$suite.bats") ;;
+      *)
+        mapfile -t -O ${#files[@]} files < <(suite_files "$suite")
+        [ -n "$(suite_files "$suite")" ] || echo 0 0 0 >"$out/$suite.count"
+        ;;
+    esac
+  done
+  for file in "${files[@]}"; do
+    if [ "$running" = 2 ]; then wait -n || true; running=1; fi
+    suite=${file#tests/}
+    run_bats "${suite%.bats}" "$file" &
+    running=$((running + 1))
+  done
+  wait
+}
+
+# Sums everything up, the last line being "N passed, N failed"; fails if anything failed, or if a
+# suite had nothing to run.
+sum_up() {
+  local passed failed skipped count
+  for count in "$out"/*.count; do
+    if [ -z "$pattern" ] && grep -qx '0 0 0' "$count"; then
+      count=${count%.count}
+      echo "${count##*/}: has no tests" >"$count.failed" && echo 0 1 0 >"$count.count"
+    fi
+  done
+  find "$out" -name '*.failed' | sort | xargs -r sed 's/^/failed: /'
+  find "$out" -name '*.skipped' | sort | xargs -r sed 's/^/skipped: /'
+  read -r passed failed skipped < <(cat "$out"/*.count |
+    awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }')
+  if [ "$skipped" = 0 ]; then skipped=""; else skipped=", $skipped skipped"; fi
+  echo "$passed passed, $failed failed$skipped"
+  [ "$failed" = 0 ] && [ "$passed" != 0 ]
+}
