@@ -74,7 +74,7 @@ run_bats() {
     "${filter[@]}" "$file" >"$to.tap" 2>"$to.err" </dev/null &
   echo $! >"$to.pid"
   wait $! || rc=$?
-  rm "$to.pid"
+  rm -f "$to.pid"
   if [ "$rc" != 0 ] && ! grep -q '^not ok ' "$to.tap"; then
     { printf 'not ok 0 %s\n' "bats ended with $rc" && sed 's/^/# /' "$to.err"; } >>"$to.tap"
   fi

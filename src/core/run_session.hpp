@@ -8,7 +8,7 @@
 //   - a child whose lease cannot be kept gets TERM and, before the lease can end, KILL (unless
 //     on_lost is warn);
 //   - release comes after the child is reaped and its group is gone, and every hold that may be
-//     ours is released or undone before Finish;
+//     ours is released or undone before Finish, unless a second signal asks to leave at once;
 //   - Finish comes once, and last.
 // It does not know names, owners or commands: whoever carries out the actions does.
 #pragma once

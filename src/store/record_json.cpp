@@ -116,10 +116,6 @@ std::string holder_json(const HolderInfo& who, Duration ttl) {
   return dump(object_from(who, ttl));
 }
 
-std::string hold_record_json(const HoldRecord& record) {
-  return dump(object_from(record));
-}
-
 std::optional<HoldRecord> parse_hold_record(std::string id, std::string_view json) {
   if (json.size() > k_largest_record) return std::nullopt;
   const Json object = parse(json);

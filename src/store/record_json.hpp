@@ -20,9 +20,7 @@ namespace dlock {
 // {"host":…,"pid":…,"user":…,"command":…,"reason":…,"ttl_ms":…}
 std::string holder_json(const HolderInfo& who, Duration ttl);
 
-// {"token":…,"since_ms":…, and then the fields of holder_json.
-std::string hold_record_json(const HoldRecord& record);
-
+// {"token":…,"since_ms":…, and then the fields of holder_json: what acquire.lua makes of it.
 std::optional<HoldRecord> parse_hold_record(std::string id, std::string_view json);
 
 // A lease as the local store keeps it in a file. Its times mean something under one boot id only.
