@@ -120,7 +120,10 @@ ExitStatus list_command(const CommandLine& line, const Settings& settings) {
   if (!names)
     return report({names.error().code, "cannot list locks: " + names.error().text}, settings);
   // What cannot be a lock's name was made by somebody else, and so was what went free meanwhile.
-  std::erase_if(*names, [](const std::string& name) { return !LockName::parse(name); });
+  std::erase_if(*names, [&](const std::string& text) {
+    const auto name = LockName::parse(text);
+    return !name || !(*store)->key_of(*name);
+  });
   auto holdings = look_at(**store, *names, settings);
   if (!holdings) return report(holdings.error(), settings);
   std::erase_if(*holdings, [](const auto& one) { return one.holding.kind == Holding::Kind::free; });

@@ -118,7 +118,8 @@ std::uint64_t make_seed() {
 void run_command(const CommandLine& line, const Settings& settings, const Signals& signals) {
   auto name = LockName::parse(line.names.front());
   if (!name) end(report(name.error(), settings));
-  auto lease = LeaseTerms::check(settings.ttl, settings.kill_after);
+  const std::size_t nesting = parse_holds(text_of_environment("DLOCK_HOLDS")).size();
+  auto lease = LeaseTerms::check(settings.ttl, settings.kill_after, nesting);
   if (!lease) end(report(lease.error(), settings));
 
   // All that starting will need is taken before the lock is.

@@ -78,6 +78,7 @@ void Runner::carry_out_one(action::StartChild& start) {
   const bool hand_over = terminal_ && terminal_->stdout_too() && terminal_->is_ours();
   const ChildSpec spec{.words = plan_.words,
                        .environment = child_environment(start.hold),
+                       .mark = format_holds({entry_of(start.hold)}),
                        .terminal = hand_over ? terminal_->fd() : -1};
   auto started = child_.start(spec, signals_);
   if (!started) return feed(event::StartFailed{started.error()});
@@ -179,6 +180,10 @@ void Runner::stop_with_child(bool for_terminal) {
   child_.signal_group(SIGCONT);
 }
 
+AncestorHold Runner::entry_of(const Hold& hold) const {
+  return {plan_.store, plan_.key, hold.owner, hold.serial};
+}
+
 std::vector<std::string> Runner::child_environment(const Hold& hold) const {
   std::vector<std::string> environment;
   std::vector<AncestorHold> holds;
@@ -189,7 +194,7 @@ std::vector<std::string> Runner::child_environment(const Hold& hold) const {
                       name == "DLOCK_OWNER" || name == "DLOCK_TTL_MS" || name == "DLOCK_HOLDS";
     if (!ours) environment.push_back(entry);
   }
-  holds.push_back({plan_.store, plan_.key, hold.owner, hold.serial});
+  holds.push_back(entry_of(hold));
   environment.push_back("DLOCK_HELD=1");
   environment.push_back("DLOCK_NAME=" + hold.name.text());
   environment.push_back("DLOCK_TOKEN=" + std::to_string(hold.token));

@@ -65,6 +65,7 @@ class Runner {
   void child_ended(const ChildNews& news);
   void child_stopped(int number);
   void stop_with_child(bool for_terminal);
+  AncestorHold entry_of(const Hold& hold) const;  // in DLOCK_HOLDS
   std::vector<std::string> child_environment(const Hold& hold) const;
 
   RunPlan plan_;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "base/duration.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-
-#include "base/text.hpp"
 
 namespace dlock {
 
@@ -24,9 +24,8 @@ constexpr std::array k_units{
 constexpr Duration k_longest = 24h * 36525;
 
 Error bad(std::string_view text) {
-  return {
-      Errc::bad_usage,
-      "cannot read duration " + in_quotes(shortened(text, 40)) +
+  return {Errc::bad_usage,
+          "cannot read duration " + in_quotes(shortened(text, 40)) +
               ": write 250ms, 1.5, 10s, 2m, 1h30m or 1d"};
 }
 

@@ -10,6 +10,14 @@ using namespace std::chrono_literals;
 namespace {
 constexpr Duration k_shortest_ttl = 1s;
 constexpr Duration k_longest_ttl = 24h * 365;
+
+Duration default_kill_after(Duration ttl, std::size_t nesting) {
+  Duration grace = std::min<Duration>(ttl / 3, 10s);
+  for (; nesting > 0; --nesting)
+    grace = grace * 3 / 4;
+  return grace;
+}
+
 }  // namespace
 
 Duration LeaseTerms::drift() const {
@@ -22,11 +30,13 @@ Duration LeaseTerms::first_retry() const {
   return std::min<Duration>(100ms, call_limit());
 }
 
-Result<LeaseTerms> LeaseTerms::check(Duration ttl, std::optional<Duration> kill_after) {
+Result<LeaseTerms> LeaseTerms::check(Duration ttl,
+                                     std::optional<Duration> kill_after,
+                                     std::size_t nesting) {
   if (ttl < k_shortest_ttl || ttl > k_longest_ttl) {
     return Error{Errc::bad_usage, "ttl " + format_duration(ttl) + " is not between 1s and 365d"};
   }
-  const LeaseTerms terms(ttl, kill_after.value_or(std::min<Duration>(ttl / 3, 10s)));
+  const LeaseTerms terms(ttl, kill_after.value_or(default_kill_after(ttl, nesting)));
   const Duration before_term = ttl - terms.drift() - terms.kill_time() - terms.kill_after();
   const Duration needed = terms.renew_step() + terms.call_limit();
   if (before_term < needed) {

@@ -16,10 +16,13 @@ namespace dlock {
 // Durations that were checked against each other once, at start.
 class LeaseTerms {
  public:
-  // Without `kill_after`: a third of ttl, at most 10 s. Errc::bad_usage, with the sum in the text,
-  // where the set cannot work: after `kill_after` and the margins, a renewal and one repetition of
-  // it must still fit into the lease.
-  static Result<LeaseTerms> check(Duration ttl, std::optional<Duration> kill_after);
+  // Without `kill_after`: a third of ttl, at most 10 s, and for a nested run three quarters of that
+  // per level, so that it is through with its command before the run above kills it.
+  // Errc::bad_usage, with the sum in the text, where the set cannot work: after `kill_after` and
+  // the margins, a renewal and one repetition of it must still fit into the lease.
+  static Result<LeaseTerms> check(Duration ttl,
+                                  std::optional<Duration> kill_after,
+                                  std::size_t nesting = 0);
 
   Duration ttl() const { return ttl_; }
   Duration kill_after() const { return kill_after_; }  // from TERM to KILL

@@ -286,6 +286,11 @@ void RunSession::handle(const event::ChildEnded& event, Time now) {
   if (user_stop_ == SIGINT && by_our_kill && stop_.kill_sent()) outcome_.child.value = SIGINT;
   if (!event.group_alive) return begin_release(now);
   phase_ = Phase::leftovers;
+  if (stop_.kill_sent()) {
+    // What the KILL did not reach: the group of a nested run whose dlock it ended.
+    actions_.push_back(action::SignalGroup{SIGKILL});
+    return;
+  }
   if (lease_stop_) return;  // they have had their signal, and the KILL is set
   say({.kind = Notice::Kind::leftovers});
   if (!stop_.stopping()) stop_.begin(now + k_grace_for_leftovers);

@@ -29,7 +29,7 @@ class StoreWorker {
   void ask(const action::Ask& what);  // before start(): carried out first
 
   Result<void> start();  // Errc::system if there can be no thread
-  void cancel();  // what runs or waits now ends soon, and still answers
+  void cancel();         // what runs or waits now ends soon, and still answers
 
   int fd() const { return answered_.fd(); }  // readable while there may be answers
   std::optional<StoreAnswer> next_answer();

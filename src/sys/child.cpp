@@ -12,8 +12,9 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <filesystem>
+#include <memory>
 
 namespace dlock {
 
@@ -57,27 +58,58 @@ std::optional<std::vector<pid_t>> children() {
   return pids;
 }
 
-// proc(5), stat: pid (comm) state ppid pgrp …; comm may hold anything, so look from its last ")".
-bool runs_in_group(const std::string& stat, pid_t group) {
-  const std::size_t comm_end = stat.rfind(')');
-  if (comm_end == std::string::npos) return false;
+struct ProcessStat {
   char state = 0;
+  pid_t group = 0;
+  pid_t session = 0;
+};
+
+// proc(5), stat: pid (comm) state ppid pgrp session …; comm may hold anything, so look from its
+// last
+// ")". Nothing: the process is gone.
+std::optional<ProcessStat> stat_of(const std::string& process) {
+  const auto text = read_file("/proc/" + process + "/stat");
+  const std::size_t comm_end = text ? text->rfind(')') : std::string::npos;
+  if (comm_end == std::string::npos) return {};
+  ProcessStat stat;
   int parent = 0;
-  int pgrp = 0;
-  if (std::sscanf(stat.c_str() + comm_end + 1, " %c %d %d", &state, &parent, &pgrp) != 3)
-    return false;
-  return pgrp == group && state != 'Z' && state != 'X';
+  if (std::sscanf(text->c_str() + comm_end + 1,
+                  " %c %d %d %d",
+                  &stat.state,
+                  &parent,
+                  &stat.group,
+                  &stat.session) != 4) {
+    return {};
+  }
+  return stat;
 }
 
-bool any_process_in_group(pid_t group) {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const auto stat = read_file("/proc/" + name + "/stat");
-    if (stat && runs_in_group(*stat, group)) return true;
+// Belongs to the command: to its group; or, with our mark in its environment, to our session, as
+// the groups of nested runs do. A daemon has made a session of its own.
+bool belongs(const std::string& process,
+             const ProcessStat& stat,
+             pid_t group,
+             const std::string& mark) {
+  if (stat.state == 'Z' || stat.state == 'X') return false;
+  if (stat.group == group) return true;
+  if (mark.empty() || stat.session != ::getsid(0)) return false;
+  const auto environment = read_file("/proc/" + process + "/environ");
+  return environment && environment->find(mark) != std::string::npos;
+}
+
+// All processes that belong to the command; nothing if they cannot be looked at.
+std::optional<std::vector<pid_t>> processes_of(pid_t group, const std::string& mark) {
+  const auto close = [](DIR* directory) { ::closedir(directory); };
+  const std::unique_ptr<DIR, decltype(close)> proc(::opendir("/proc"), close);
+  if (!proc || !stat_of("self")) return {};
+  std::vector<pid_t> pids;
+  while (const dirent* const entry = ::readdir(proc.get())) {
+    const std::string process = entry->d_name;
+    if (process.find_first_not_of("0123456789") != std::string::npos) continue;
+    const auto stat = stat_of(process);
+    if (stat && belongs(process, *stat, group, mark)) pids.push_back(std::atoi(process.c_str()));
   }
-  return false;
+  return pids;
 }
 
 }  // namespace
@@ -103,6 +135,7 @@ Result<void> Child::start(const ChildSpec& spec, const Signals& signals) {
                         .parent = ::getpid(),
                         .terminal = spec.terminal,
                         .error_pipe = error_out_.get()};
+  mark_ = spec.mark;
   const pid_t pid = ::fork();
   if (pid == 0) become_child(order);
   if (pid < 0) {
@@ -156,15 +189,25 @@ int Child::exec_error() const {
 }
 
 bool Child::group_alive() const {
-  // Whoever of the group outlived its parent is our child now. No child but the dead leader:
+  // Whoever of the command outlived its parent is our child now. No child but the dead leader:
   // nobody.
-  return reap_adopted() && any_process_in_group(pid_);
+  if (!reap_adopted()) return false;
+  const auto left = processes_of(pid_, mark_);
+  // Without a look at them they are there, until a KILL has gone to all of the group.
+  return left ? !left->empty() : !kill_sent_;
 }
 
-void Child::signal_group(int number, bool wake) const {
+void Child::signal_group(int number, bool wake) {
   if (!started()) return;
+  if (number == SIGKILL) kill_sent_ = true;
   ::kill(-pid_, number);
   if (wake) ::kill(-pid_, SIGCONT);
+  if (!ended_) return;
+  for (const pid_t pid : processes_of(pid_, mark_).value_or(std::vector<pid_t>{})) {
+    if (::getpgid(pid) == pid_) continue;  // has it already
+    ::kill(pid, number);
+    if (wake) ::kill(pid, SIGCONT);
+  }
 }
 
 void Child::reap() {

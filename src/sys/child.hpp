@@ -23,6 +23,7 @@ namespace dlock {
 struct ChildSpec {
   std::vector<std::string> words;        // argv, at least one; found by PATH
   std::vector<std::string> environment;  // "NAME=value", complete
+  std::string mark;                      // a text in the environment that only this run has
   int terminal = -1;                     // to hand to its group before exec; -1: none
 };
 
@@ -49,11 +50,13 @@ class Child {
   ChildNews news();
   // The errno of a failed exec, else 0. After the end.
   int exec_error() const;
-  // Does any process of the group still run? After the end.
+  // Does any process of the group still run, or one that has the mark and is in our session (the
+  // group of a nested run that was killed)? After the end.
   bool group_alive() const;
 
-  // To every process of the group, until reap(); with CONT after it if it is to wake stopped ones.
-  void signal_group(int number, bool wake = false) const;
+  // To every process of the group, until reap(), and after the end to the marked ones too; with
+  // CONT behind it if it is to wake stopped ones.
+  void signal_group(int number, bool wake = false);
   void reap();
 
  private:
@@ -63,7 +66,9 @@ class Child {
   UniqueFd error_in_;
   UniqueFd error_out_;
   pid_t pid_ = 0;
+  std::string mark_;
   bool ended_ = false;
+  bool kill_sent_ = false;
 };
 
 }  // namespace dlock

@@ -40,9 +40,9 @@ std::string state_file_name(const std::string& name) {
 Result<std::string> directory_of(std::string_view url) {
   // Without the URL itself: somebody may have put a password into it.
   const auto bad = [](std::string_view reason) {
-    return Error{Errc::bad_config,
-                 "cannot use the store URL: " + std::string(reason) +
-                     "; write local:///run/lock/dlock"};
+    return Error{
+        Errc::bad_config,
+        "cannot use the store URL: " + std::string(reason) + "; write local:///run/lock/dlock"};
   };
   if (!url.starts_with(k_scheme)) return bad("it does not begin with local://");
   const std::string path = percent_decode(url.substr(k_scheme.size()));
@@ -137,9 +137,9 @@ Result<void> LocalStore::change(const LockName& name, Time limit, const Change& 
     // Somebody who removed the lock file let others in beside us: look again.
     if (!held->is_current(lock)) {
       if (BootClock::now() < limit) continue;
-      return Error{Errc::timed_out,
-                   "cannot change lock " + in_quotes(name.text()) +
-                       ": its file is replaced all the time"};
+      return Error{
+          Errc::timed_out,
+          "cannot change lock " + in_quotes(name.text()) + ": its file is replaced all the time"};
     }
     const local::FileAt file{directory->get(), directory_, state_file_name(name.text())};
     return local::replace_file(file, stored_lease_json({name.text(), boot_id_, std::move(*state)}));

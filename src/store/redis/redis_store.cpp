@@ -48,7 +48,7 @@ bool is_side_key(std::string_view key) {
 // "{x}" and "x" would have the same side keys.
 bool is_only_a_tag(std::string_view key) {
   return key.size() >= 2 && key.front() == '{' && key.back() == '}' &&
-         key.substr(1, key.size() - 2).find_first_of("{}") == std::string_view::npos;
+         key.find('{', 1) == std::string_view::npos;
 }
 
 std::string glob_escaped(std::string_view text) {
