@@ -30,18 +30,27 @@ void occupy_standard_descriptors() {
   }
 }
 
-// What is in argv is in ps(1): blot the password out of a URL that was given as an option.
-bool hide_password(int argc, char** argv) {
-  bool found = false;
-  for (int i = 1; i < argc && std::strcmp(argv[i], "--") != 0; ++i) {
-    const bool next_to_url = std::strcmp(argv[i - 1], "--url") == 0;
-    if (!next_to_url && std::strncmp(argv[i], "--url=", 6) != 0) continue;
+// What is in argv is in ps(1): blot out every password of a URL. True: one was given to --url.
+bool hide_passwords(int argc, char** argv) {
+  bool given_to_us = false;
+  for (int i = 1; i < argc; ++i) {
     const std::string_view password = password_in_url(argv[i]);
     if (password.empty()) continue;
+    given_to_us = given_to_us || std::strcmp(argv[i - 1], "--url") == 0 ||
+                  std::strncmp(argv[i], "--url=", 6) == 0;
     std::memset(argv[i] + (password.data() - argv[i]), '*', password.size());
-    found = true;
   }
-  return found;
+  return given_to_us;
+}
+
+// An error about a word may repeat it.
+Error without_passwords(Error error, const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    const std::string password(password_in_url(word));
+    const std::size_t at = password.empty() ? std::string::npos : error.text.find(password);
+    if (at != std::string::npos) error.text.replace(at, password.size(), "***");
+  }
+  return error;
 }
 
 int print_and_leave(const std::string& text) {
@@ -92,9 +101,9 @@ int run_main(int argc, char** argv) {
     return static_cast<int>(ExitStatus::failed);
   }
   const std::vector<std::string> words(argv, argv + argc);
-  const bool password_shown = hide_password(argc, argv);
+  const bool password_shown = hide_passwords(argc, argv);
   const auto line = parse_command_line(words);
-  if (!line) return static_cast<int>(report(line.error(), {}));
+  if (!line) return static_cast<int>(report(without_passwords(line.error(), words), {}));
   if (line->help) return print_and_leave(help_text(line->command));
   if (line->version) return print_and_leave(std::string("dlock ") + k_version + "\n");
   if (line->command.empty()) {

@@ -79,6 +79,14 @@ Result<void> set_url(Settings& settings, std::string_view value) {
   return {};
 }
 
+Result<void> set_connect_timeout(Settings& settings, std::string_view value) {
+  auto timeout = parse_duration(value);
+  if (!timeout) return timeout.error();
+  if (*timeout < std::chrono::milliseconds(10)) return wrong(value, "at least 10ms");
+  settings.connect_timeout = *timeout;
+  return {};
+}
+
 Result<void> set_password(Settings& settings, std::string_view value) {
   settings.password = Secret(std::string(value));
   return {};
@@ -143,7 +151,7 @@ std::vector<Setting> make_settings() {
        "stands before every name in Redis (default dlock:)", false, &set_text<&S::prefix>},
       {"connect-timeout", "--connect-timeout", "DUR",
        "how long the store may stay out of reach (default 5s)", false,
-       &set_duration<&S::connect_timeout>},
+       &set_connect_timeout},
       {"password", "", "TEXT", "", false, &set_password},
       {"password-file", "--password-file", "FILE",
        "a file that holds the password for the store", false, &set_text<&S::password_file>},

@@ -119,4 +119,11 @@ void Voice::on_stopped(Duration left) {
           " unless continued before");
 }
 
+void Voice::on_left_stopped() {
+  log(LogLevel::warn,
+      name_ +
+          ": the command stays stopped: it wants the terminal, and no shell with job control can "
+          "give it; the lock is kept");
+}
+
 }  // namespace dlock

@@ -172,7 +172,11 @@ void Runner::stop_with_child(bool for_terminal) {
   const bool had_terminal = (terminal_ && terminal_->given()) || for_terminal;
   if (terminal_) terminal_->take_back(false);
   if (const auto until = session_.safe_until()) listener_.on_stopped(*until - BootClock::now());
-  signals_.stop_here();
+  // Meanwhile fg may have brought us to the foreground: a stop now would be one too many.
+  const bool wanted = !for_terminal || !terminal_ || !terminal_->is_ours();
+  const bool stopped = wanted && signals_.stop_here();
+  // Nobody above us could continue it: it stays stopped, and we go on renewing.
+  if (wanted && !stopped && for_terminal) return listener_.on_left_stopped();
   // The clock first: a child whose lease has lapsed is killed before it runs another instruction.
   now_ = BootClock::now();
   feed(event::Resumed{});

@@ -27,6 +27,8 @@ class Listener {
   virtual void on_notice(const Notice& notice) = 0;
   // The user stopped the job; the lock lapses in `left` unless it is continued before.
   virtual void on_stopped(Duration left) = 0;
+  // The command wants a terminal that nobody can give to it, and stays stopped.
+  virtual void on_left_stopped() = 0;
 };
 
 struct RunPlan {

@@ -26,6 +26,9 @@ Duration LeaseTerms::drift() const {
 Duration LeaseTerms::kill_time() const {
   return std::max<Duration>(100ms, ttl_ / 100);
 }
+Duration LeaseTerms::call_limit() const {
+  return std::min<Duration>(ttl_ / 10, 5s);
+}
 Duration LeaseTerms::first_retry() const {
   return std::min<Duration>(100ms, call_limit());
 }

@@ -29,7 +29,7 @@ class LeaseTerms {
   Duration drift() const;                              // for rates, rounding and timers
   Duration kill_time() const;                          // for a KILL to take effect
   Duration renew_step() const { return ttl_ / 3; }     // between renewals
-  Duration call_limit() const { return ttl_ / 10; }    // of one renewal, connecting included
+  Duration call_limit() const;                         // of one renewal, connecting included
   Duration first_retry() const;                        // after an unknown renewal, then doubling
 
  private:

@@ -18,6 +18,7 @@ constexpr Duration k_grace_after_verdict = 1s;
 // What a command leaves behind is not waited for like the command itself.
 constexpr Duration k_grace_for_leftovers = 500ms;
 constexpr Duration k_undo_limit = 300ms;
+constexpr Duration k_release_limit = 1s;  // of one try: the child is gone, nobody needs the lease
 constexpr Duration k_release_pause = 100ms;
 constexpr Duration k_release_when_signalled = 1s;
 
@@ -118,10 +119,12 @@ void RunSession::handle(event::Acquired& event, Time now) {
     if (grant != nullptr) clock_.emplace(terms_.lease, grant->sent_at);
     return answered_while_giving_up(grant != nullptr, !event.answer, now);
   }
-  if (!event.answer) {
-    say({.kind = Notice::Kind::unreachable, .text = event.answer.error().text});
+  const std::string trouble = event.answer ? "" : event.answer.error().text;
+  AcquireStep step = acquire_.on_acquire(std::move(event.answer), now);
+  if (!trouble.empty() && !std::holds_alternative<step::Failed>(step)) {
+    say({.kind = Notice::Kind::unreachable, .text = trouble});
   }
-  take(acquire_.on_acquire(std::move(event.answer), now), now);
+  take(std::move(step), now);
 }
 
 void RunSession::handle(event::Watched& event, Time now) {
@@ -331,7 +334,7 @@ void RunSession::begin_release(Time now) {
 
 void RunSession::ask_release(Time now) {
   retry_release_at_.reset();
-  ask(action::Ask::What::release, now + terms_.lease.call_limit());
+  ask(action::Ask::What::release, now + std::min(terms_.lease.call_limit(), k_release_limit));
 }
 
 void RunSession::handle(event::Released& event, Time now) {

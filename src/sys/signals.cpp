@@ -68,7 +68,13 @@ void Signals::give_back() const {
   ::pthread_sigmask(SIG_SETMASK, &callers_mask_, nullptr);
 }
 
-void Signals::stop_here() const {
+bool Signals::stop_here() const {
+  sigset_t resumed;
+  ::sigemptyset(&resumed);
+  ::sigaddset(&resumed, SIGCONT);
+  constexpr timespec k_at_once{};
+  while (::sigtimedwait(&resumed, nullptr, &k_at_once) == SIGCONT) {
+  }
   // To the whole group, as the terminal would have done: the rest of a pipeline stops with us.
   ::kill(0, SIGTSTP);
   sigset_t stop;
@@ -76,6 +82,7 @@ void Signals::stop_here() const {
   ::sigaddset(&stop, SIGTSTP);
   ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);  // stops here, and goes on from here
   ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+  return ::sigtimedwait(&resumed, nullptr, &k_at_once) == SIGCONT;
 }
 
 void Signals::die_by(int number) const {

@@ -30,6 +30,7 @@ class Notes final : public Listener {
  public:
   void on_notice(const Notice& notice) override { seen.insert(test::word_for(notice.kind)); }
   void on_stopped(Duration /*left*/) override { seen.insert("stopped"); }
+  void on_left_stopped() override { seen.insert("left stopped"); }
   std::set<std::string> seen;
 };
 

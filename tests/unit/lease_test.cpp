@@ -16,8 +16,8 @@ TEST_CASE("terms: the margins of a lease") {
   for (const Row& row : {Row{1s, 20ms, 100ms, Duration(1s) / 3, Duration(1s) / 3, 100ms, 100ms},
                          Row{3s, 40ms, 100ms, 1s, 1s, 300ms, 100ms},
                          Row{30s, 310ms, 300ms, 10s, 10s, 3s, 100ms},
-                         Row{60s, 610ms, 600ms, 10s, 20s, 6s, 100ms},
-                         Row{1h, 36010ms, 36s, 10s, 20min, 6min, 100ms}}) {
+                         Row{60s, 610ms, 600ms, 10s, 20s, 5s, 100ms},
+                         Row{1h, 36010ms, 36s, 10s, 20min, 5s, 100ms}}) {
     CAPTURE(format_duration(row.ttl));
     const auto terms = LeaseTerms::check(row.ttl, {});
     REQUIRE(terms.has_value());

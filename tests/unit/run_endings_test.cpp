@@ -72,7 +72,7 @@ TEST_CASE("a release that stays unknown: told with the time left, and the child'
   CHECK(world.outcome()->child.value == 3);
   REQUIRE(world.said(Kind::release_unknown));
   // Tries of 3 s until 10 s are over; the lease is good until 29.69 s.
-  CHECK(world.notices().back().span == 29690ms - 11100ms);
+  CHECK(world.notices().back().span == 29690ms - 10400ms);
 }
 
 TEST_CASE("a lock that was not ours any more at the first release is told of") {

@@ -75,6 +75,10 @@ Result<Answer> RedisClient::run(const Script& script,
                                 const Words& args,
                                 Time limit) {
   const std::string count = std::to_string(keys.size());
+  // What stands behind a refused AUTH or SELECT in one write is carried out all the same, as
+  // another user or in database 0, and its answer is not read. So that taking it back works there
+  // too, whether or not the script is known: with its text.
+  if (greeting_refused_) return call(script_words("EVAL", script.text, count, keys, args), limit);
   auto answer = ask(script_words("EVALSHA", script.sha1, count, keys, args), limit);
   if (answer && answer->reply.is_error() && answer->reply.string().starts_with("NOSCRIPT")) {
     return call(script_words("EVAL", script.text, count, keys, args), limit);
@@ -187,12 +191,14 @@ Result<void> RedisClient::read_greetings(Time started, Time limit) {
   if (wants_auth()) {
     const auto reply = read_reply(started, limit);
     if (!reply) return reply.error();
-    if (reply->is_error()) return refused_auth(reply->string());
+    greeting_refused_ = reply->is_error();
+    if (greeting_refused_) return refused_auth(reply->string());
   }
   if (wants_select()) {
     const auto reply = read_reply(started, limit);
     if (!reply) return reply.error();
-    if (reply->is_error()) {
+    greeting_refused_ = reply->is_error();
+    if (greeting_refused_) {
       Error error = refusal(reply->string());
       error.text = "cannot select database " + std::to_string(address_.db) + ": " + error.text;
       disconnect();

@@ -78,6 +78,7 @@ class RedisClient {
   std::optional<Transport> transport_;
   ReplyReader reader_;
   bool subscribed_ = false;
+  bool greeting_refused_ = false;  // the last AUTH or SELECT was
 };
 
 }  // namespace dlock

@@ -81,7 +81,11 @@ Result<Holding> read_holding(ReplyView reply, const std::string& where) {
         {std::string(reply[4][i].string()), std::string(reply[4][i + 1].string())});
   }
   for (std::size_t i = 0; i + 1 < reply[5].size(); i += 2) {
-    auto record = parse_hold_record(std::string(reply[5][i].string()), reply[5][i + 1].string());
+    // Records outlive a lock that was deleted or overwritten: only those of its owners count.
+    const std::string id(reply[5][i].string());
+    const auto is_owner = [&](const Holding::Owner& one) { return id.starts_with(one.id + '#'); };
+    if (std::none_of(holding.owners.begin(), holding.owners.end(), is_owner)) continue;
+    auto record = parse_hold_record(id, reply[5][i + 1].string());
     if (record) holding.holds.push_back(std::move(*record));
   }
   holding.revoked_by = reply[6].string();
