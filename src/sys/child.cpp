@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -107,7 +106,10 @@ std::optional<std::vector<pid_t>> processes_of(pid_t group, const std::string& m
     const std::string process = entry->d_name;
     if (process.find_first_not_of("0123456789") != std::string::npos) continue;
     const auto stat = stat_of(process);
-    if (stat && belongs(process, *stat, group, mark)) pids.push_back(std::atoi(process.c_str()));
+    if (!stat || !belongs(process, *stat, group, mark)) continue;
+    pid_t pid = 0;
+    std::from_chars(process.data(), process.data() + process.size(), pid);
+    pids.push_back(pid);
   }
   return pids;
 }

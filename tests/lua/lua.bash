@@ -62,5 +62,5 @@ dump_all() {
 ttl_between() {
   local left
   left=$(r pttl "$1")
-  [ "$left" -ge "$2" ] && [ "$left" -le "$3" ] || fail "pttl $1 is $left, not $2..$3"
+  if [ "$left" -lt "$2" ] || [ "$left" -gt "$3" ]; then fail "pttl $1 is $left, not $2..$3"; fi
 }
