@@ -107,9 +107,11 @@ void Voice::on_notice(const Notice& notice) {
                  "cannot tell whether " + name_ + " was released: " + notice.text +
                      "; its lease ends in " + format_duration(notice.span));
     case Kind::lost_at_release:
-      return log(
-          LogLevel::warn,
-          name_ + " was not ours any more when the command ended; another may have run beside it");
+      return log(LogLevel::warn,
+                 name_ +
+                     " was not ours any more, or not on record, when the command ended; another "
+                     "may have run "
+                     "beside it");
   }
 }
 

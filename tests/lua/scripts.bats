@@ -262,6 +262,15 @@ setup() {
   assert_output not_held
 }
 
+@test "release of a hold whose lock another has taken is no release, though its record is there" {
+  acquire o:1 s
+  r del "$K"
+  r hset "$K" java:57 1
+  run -0 release o:1 s
+  assert_line -n 0 not_held
+  [ "$(r hgetall "$K")" = $'java:57\n1' ]
+}
+
 @test "release leaves foreign fields in the hash untouched" {
   acquire o:1 s
   r hset "$K" java:7 3

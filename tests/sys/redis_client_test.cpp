@@ -43,6 +43,30 @@ TEST_CASE("a question is sent as it is, and its answer comes back with the time 
   CHECK(answer->reply[2].string() == "hi");
 }
 
+// The clock of a lease starts with the question, not with the answer (faults.md 2.3-1).
+TEST_CASE("the time of an answer is before the server had the question, however late it answers") {
+  std::vector<Time> had;
+  FakeRedis server([&](const FakePeer& peer) {
+    const UniqueFd connection = peer.accept();
+    for (const char* const answer : {"-NOSCRIPT\r\n", "+first\r\n", "+kept\r\n"}) {
+      read_until(connection, "\r\narg\r\n");
+      had.push_back(BootClock::now());
+      write_all(connection, answer);
+    }
+  });
+  RedisClient client = client_of(server.url());
+  const Script script{"0123456789012345678901234567890123456789", "return 1"};
+  const auto first = client.run(script, {"key"}, {"arg"}, ample());
+  const auto kept = client.run(script, {"key"}, {"arg"}, ample());
+  server.join();
+  REQUIRE(had.size() == 3);
+  REQUIRE(first.has_value());
+  REQUIRE(kept.has_value());
+  CHECK(first->sent_at <= had[1]);
+  CHECK(first->sent_at >= had[0]);  // the repetition with the text counts, not the question before
+  CHECK(kept->sent_at <= had[2]);
+}
+
 TEST_CASE("password, database and the first question travel in one go, later ones alone") {
   std::vector<std::string> got;
   FakeRedis server([&](const FakePeer& peer) {

@@ -12,12 +12,8 @@ local lock, holds, revoked = KEYS[1], KEYS[2], KEYS[3]
 local owner, id = ARGV[1], ARGV[1] .. '#' .. ARGV[2]
 
 local known = redis.call('HDEL', holds, id)
-if redis.call('TYPE', lock)['ok'] ~= 'hash' or redis.call('HEXISTS', lock, owner) == 0 then
-  return {'not_held'}
-end
--- Without its record a hold counts as given back; unless somebody deleted all records and ours is the
--- only hold, which the owner id, unique to it, then proves.
-if known == 0 and (redis.call('EXISTS', holds) == 1 or redis.call('HGET', lock, owner) ~= '1') then
+if known == 0 or redis.call('TYPE', lock)['ok'] ~= 'hash'
+  or redis.call('HEXISTS', lock, owner) == 0 then
   return {'not_held'}
 end
 if redis.call('HINCRBY', lock, owner, -1) > 0 then return {'still_held'} end
