@@ -9,6 +9,22 @@
 
 namespace dlock {
 
+namespace {
+
+// May any of the words mean this option? CLI11 takes some 5 us to be told of one, and start-up is
+// what a run costs: only those that can occur are told.
+bool may_occur(const OptionSpec& spec, const std::vector<std::string>& words) {
+  for (const std::string_view flag : split(spec.flags, ',')) {
+    const bool is_long = flag.starts_with("--");
+    for (const std::string& word : words) {
+      if (is_long ? word.starts_with(flag) : word.find(flag[1]) != std::string::npos) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 Result<Pairs> parse_options(const std::vector<OptionSpec>& specs,
@@ -18,6 +34,7 @@ Result<Pairs> parse_options(const std::vector<OptionSpec>& specs,
   CLI::App app;
   app.set_help_flag();
   for (const OptionSpec& spec : specs) {
+    if (!may_occur(spec, words)) continue;
     if (spec.takes_value) {
       app.add_option_function<std::string>(
              std::string(spec.flags),

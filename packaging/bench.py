@@ -56,6 +56,7 @@ class Servers:
         self.started = []
         self.redis = free_port()
         self.start(self.redis, ["redis-server", "--port", str(self.redis), "--bind", "127.0.0.1",
+                                "--unixsocket", f"{folder}/redis.sock",
                                 "--save", "", "--appendonly", "no", "--dir", folder])
         self.etcd = None
         if shutil.which("etcd") and shutil.which("etcdctl"):
@@ -96,6 +97,8 @@ def candidates(folder, servers):
     found = {
         "flock": lambda lock: ["flock", f"{folder}/{lock}"],
         "dlock": lambda lock: [dlock, "--url", url, "-q", "run", lock, "--"],
+        "dlock, unix socket": lambda lock: [dlock, "--url", f"redis+unix://{folder}/redis.sock",
+                                            "-q", "run", lock, "--"],
         "dlock local://": lambda lock: [dlock, "--url", f"local://{folder}/locks", "-q", "run",
                                         lock, "--"],
         "redis-cli wrapper": lambda lock: [wrapper, lock],

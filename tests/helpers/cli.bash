@@ -44,10 +44,14 @@ let_go() {
   wait "$HOLDER"
 }
 
-# free_port: a TCP port nobody listens on (now).
+# free_port: a TCP port nobody listens on (now), and below 55536: the bus of a cluster node takes the
+# port 10000 above.
 free_port() {
   python3 -c 'import socket
-s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+while True:
+    s = socket.socket(); s.bind(("127.0.0.1", 0)); port = s.getsockname()[1]
+    if port < 55536: break
+print(port)'
 }
 
 # fake_server MODE [TEXT]: sets FAKE_PORT and FAKE_PID.
