@@ -37,13 +37,6 @@ Result<std::unique_ptr<LockStore>> open(const Settings& settings) {
       {.url = settings.url, .prefix = settings.prefix, .password = settings.password});
 }
 
-FencingToken token_of(const Holding& holding) {
-  FencingToken token = 0;
-  for (const HoldRecord& hold : holding.holds)
-    token = std::max(token, hold.token);
-  return token;
-}
-
 std::string one_line(const std::string& name, const Holding& holding) {
   std::string text = printable(name) + ": " + holder_text(holding);
   if (const FencingToken token = token_of(holding); token != 0)

@@ -48,9 +48,7 @@ Json holding_json(const NamedHolding& named) {
   json["owner_count"] = holding.owner_count;
   json["lease_left_ms"] = nullptr;
   if (holding.lease_left) json["lease_left_ms"] = to_ms(*holding.lease_left);
-  FencingToken token = 0;
-  for (const HoldRecord& hold : holding.holds)
-    token = std::max(token, hold.token);
+  const FencingToken token = token_of(holding);
   json["token"] = nullptr;
   if (token != 0) json["token"] = token;
   json["revoked_by"] = nullptr;

@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "core/lock_store.hpp"
 
+#include <algorithm>
+
 namespace dlock {
+
+FencingToken token_of(const Holding& holding) {
+  FencingToken token = 0;
+  for (const HoldRecord& hold : holding.holds)
+    token = std::max(token, hold.token);
+  return token;
+}
 
 Result<void> undo(LockStore& store, const Claim& claim, Time limit) {
   Hold hold{.name = claim.name,

@@ -65,6 +65,9 @@ struct Holding {
   std::string revoked_by;              // "user@host", when renewals are refused
 };
 
+// The fencing token of whoever holds it, as recorded; 0 if none is.
+FencingToken token_of(const Holding& holding);
+
 struct Claim {
   LockName name;
   OwnerId owner;      // ours if we are a stranger
