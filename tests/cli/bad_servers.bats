@@ -350,8 +350,16 @@ misconf() { r2 set k v 2>&1 | grep -q MISCONF; }
 
 @test "no free slot at the server: 69" {
   second_redis --maxclients 1
-  # One stays connected, and with it no slot is left.
-  { sleep 60 | redis-cli -s "$SECOND_SOCKET" subscribe nothing >/dev/null 2>&1; } 3>&- &
+  # One stays connected, once it has got in, and with it no slot is left.
+  python3 -c 'import socket, sys, time
+while True:
+    s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])
+    try:
+        s.sendall(b"PING\r\n")
+        if s.recv(5) == b"+PONG": break
+    except OSError: pass
+    time.sleep(0.02)
+time.sleep(60)' "$SECOND_SOCKET" >/dev/null 2>&1 3>&- &
   local first=$!
   eventually 10s full
   try_run 69 --url "$SECOND_URL"
