@@ -226,3 +226,20 @@ os.execv(sys.argv[1], sys.argv[1:])' "$DLOCK" run "$(fresh)" -- touch "$MARKER" 
   assert_no_keys
 }
 no_waiter() { [ "$(waiters "$1")" = 0 ]; }
+
+@test "a nested run that its outer run kills leaves nothing of its command behind" {
+  local pid=$BATS_TEST_TMPDIR/pid outer
+  "$DLOCK" run --ttl 3s -k 300ms outer -- "$DLOCK" run --ttl 3s -k 1500ms inner -- \
+    bash -c 'trap "" TERM
+      (while :; do sleep 0.05; done) & echo $! >"$1"
+      while :; do sleep 0.05; done' - "$pid" >/dev/null 2>&1 3>&- &
+  outer=$!
+  eventually 10s test -s "$pid"
+  kill -TERM "$outer"
+  wait "$outer" || true
+  if alive "$(cat "$pid")"; then
+    kill -KILL "$(cat "$pid")"
+    fail "what the nested run left behind runs on"
+  fi
+  key_gone outer
+}
