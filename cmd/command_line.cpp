@@ -151,11 +151,11 @@ Result<void> take_child(CommandLine& line, const std::vector<std::string>& argv,
   return {};
 }
 
-Result<void> take_operands(CommandLine& line,
-                           std::vector<std::string>& options,
-                           const std::vector<OptionSpec>& specs,
-                           const std::vector<std::string>& argv,
-                           std::size_t at) {
+void take_operands(CommandLine& line,
+                   std::vector<std::string>& options,
+                   const std::vector<OptionSpec>& specs,
+                   const std::vector<std::string>& argv,
+                   std::size_t at) {
   bool only_names = false;
   while (at < argv.size()) {
     if (!only_names && argv[at] == "--") {
@@ -169,7 +169,6 @@ Result<void> take_operands(CommandLine& line,
       line.names.push_back(argv[at++]);
     }
   }
-  return {};
 }
 
 Result<void> take_settings(CommandLine& line,
@@ -279,7 +278,7 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& argv) {
       taken = take_child(line, argv, at);
     }
   } else {
-    taken = take_operands(line, options, specs, argv, at);
+    take_operands(line, options, specs, argv, at);
   }
   if (taken) taken = take_settings(line, specs, options);
   if (taken) taken = check(line);

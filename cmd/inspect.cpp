@@ -54,11 +54,9 @@ std::string in_full(const std::string& name, const Holding& holding) {
             " owners: not a lock of Redisson's or dlock's making\n";
   }
   for (const HoldRecord& hold : holding.holds) {
-    const auto age =
-        std::chrono::milliseconds(std::max<std::int64_t>(holding.now_ms - hold.since_ms, 0));
-    text += "  hold by " + printable(hold.who.user) + "@" + printable(hold.who.host) + " pid " +
-            std::to_string(hold.who.pid) + " for " + format_duration(age) + ", ttl " +
-            format_duration(hold.ttl) + ", command " + in_quotes(hold.who.command) + "\n";
+    text += "  hold by " + who_text(hold.who) + " for " + format_duration(age_of(hold, holding)) +
+            ", ttl " + format_duration(hold.ttl) + ", command " + in_quotes(hold.who.command) +
+            "\n";
   }
   return text;
 }

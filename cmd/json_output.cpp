@@ -3,15 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-
 namespace dlock {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json hold_json(const HoldRecord& hold, std::int64_t now_ms) {
+Json hold_json(const HoldRecord& hold, const Holding& holding) {
   return {{"id", hold.id},
           {"host", hold.who.host},
           {"pid", hold.who.pid},
@@ -19,7 +17,7 @@ Json hold_json(const HoldRecord& hold, std::int64_t now_ms) {
           {"command", hold.who.command},
           {"reason", hold.who.reason},
           {"since_ms", hold.since_ms},
-          {"age_ms", std::max<std::int64_t>(now_ms - hold.since_ms, 0)},
+          {"age_ms", age_of(hold, holding).count()},
           {"token", hold.token},
           {"ttl_ms", to_ms(hold.ttl)}};
 }
@@ -55,7 +53,7 @@ Json holding_json(const NamedHolding& named) {
   if (!holding.revoked_by.empty()) json["revoked_by"] = holding.revoked_by;
   json["holds"] = Json::array();
   for (const HoldRecord& hold : holding.holds)
-    json["holds"].push_back(hold_json(hold, holding.now_ms));
+    json["holds"].push_back(hold_json(hold, holding));
   return json;
 }
 

@@ -34,11 +34,8 @@ std::string holder_text(const Holding& holding, Duration seen_ago) {
   for (const HoldRecord& hold : holding.holds) {
     if (hold.since_ms < first->since_ms) first = &hold;
   }
-  const Duration age =
-      std::chrono::milliseconds(std::max<std::int64_t>(holding.now_ms - first->since_ms, 0));
-  std::string text = "held by " + printable(first->who.user) + "@" + printable(first->who.host) +
-                     " pid " + std::to_string(first->who.pid) + " for " +
-                     format_duration(age + seen_ago) + ", " + lease;
+  std::string text = "held by " + who_text(first->who) + " for " +
+                     format_duration(age_of(*first, holding) + seen_ago) + ", " + lease;
   if (!holding.revoked_by.empty()) text += ", revoked by " + printable(holding.revoked_by);
   if (!first->who.reason.empty()) text += ": " + printable(first->who.reason);
   return text;

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "core/lock_store.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 
 namespace dlock {
+
+std::string who_text(const HolderInfo& who) {
+  return printable(who.user) + "@" + printable(who.host) + " pid " + std::to_string(who.pid);
+}
+
+std::chrono::milliseconds age_of(const HoldRecord& hold, const Holding& holding) {
+  return std::chrono::milliseconds(std::max<std::int64_t>(holding.now_ms - hold.since_ms, 0));
+}
 
 FencingToken token_of(const Holding& holding) {
   FencingToken token = 0;

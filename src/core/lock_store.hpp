@@ -65,6 +65,12 @@ struct Holding {
   std::string revoked_by;              // "user@host", when renewals are refused
 };
 
+// "user@host pid 812", escaped: how a holder is named in every sentence.
+std::string who_text(const HolderInfo& who);
+
+// How long a hold has lasted, by the store's wall clock; for people only, never negative.
+std::chrono::milliseconds age_of(const HoldRecord& hold, const Holding& holding);
+
 // The fencing token of whoever holds it, as recorded; 0 if none is.
 FencingToken token_of(const Holding& holding);
 

@@ -77,9 +77,7 @@ Grant grant_new_lease(LeaseState& state, const Claim& claim, const Moment& momen
 // Who stands in the way, for a sentence: "alice@db1 pid 42 holds it".
 std::string holder_text(const LeaseState& state) {
   if (state.holds.empty()) return printable(state.owner) + " holds it";
-  const HolderInfo& who = state.holds.begin()->second.who;
-  return printable(who.user) + '@' + printable(who.host) + " pid " + std::to_string(who.pid) +
-         " holds it";
+  return who_text(state.holds.begin()->second.who) + " holds it";
 }
 
 }  // namespace

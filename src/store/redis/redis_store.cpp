@@ -97,9 +97,7 @@ std::string describe(const Holding& holding) {
   if (holding.kind == Holding::Kind::foreign)
     return "a foreign lock (" + holding.type + ") stands there";
   if (!holding.holds.empty()) {
-    const HolderInfo& who = holding.holds.front().who;
-    return printable(who.user) + "@" + printable(who.host) + " pid " + std::to_string(who.pid) +
-           " holds it";
+    return who_text(holding.holds.front().who) + " holds it";
   }
   return holding.owners.empty() ? "another holds it"
                                 : printable(holding.owners.front().id) + " holds it";
