@@ -8,6 +8,7 @@ The command is the leader of a new session whose controlling terminal is the pty
 
     expect:TEXT       wait until TEXT has come out after what was expected last
     send:TEXT         type it; \\r, \\n, \\xHH and \\\\ are understood (\\x03 is Ctrl-C)
+    press:TEXT=SEEN   type TEXT again and again until SEEN has come out
     file:PATH[=TEXT]  wait until the file is there, is not empty, and contains TEXT
     gone:PATH         wait until the process whose pid is in that file is no more
     pause:SECONDS     let time pass (for leases to run out, never to wait for an event)
@@ -105,6 +106,17 @@ class Play:
             self.mark = at + len(text)
         return at >= 0
 
+    def press(self, keys, seen, what):
+        pressed = [0.0]
+
+        def there():
+            if time.monotonic() - pressed[0] > 0.3:
+                os.write(self.master, keys)
+                pressed[0] = time.monotonic()
+            return self.found(seen)
+
+        self.until(there, what)
+
     @staticmethod
     def file_has(spec):
         path, _, text = spec.partition("=")
@@ -121,6 +133,9 @@ class Play:
             self.until(lambda: self.found(unescape(text)), step)
         elif kind == "send":
             os.write(self.master, unescape(text))
+        elif kind == "press":
+            keys, _, seen = text.partition("=")
+            self.press(unescape(keys), unescape(seen), step)
         elif kind == "file":
             self.until(lambda: self.file_has(text), step)
         elif kind == "gone":
