@@ -141,7 +141,7 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
                      make_claim(*name, *key, who_we_are(line, settings), settings.ttl),
                      interrupt);
   const bool in_place = ::isatty(STDERR_FILENO) == 1 && !settings.log_json;
-  Voice voice(in_quotes(name->text()), in_place);
+  Voice voice(*name, in_place);
   const std::vector<std::string> words = child_words(line);
   Runner runner({.words = words, .environment = own_environment(), .store = where, .key = *key},
                 RunSession(make_terms(settings, *lease, in_place), make_seed(), BootClock::now()),
@@ -157,7 +157,7 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
     case Outcome::Kind::child:
       end_like_child(outcome->child, words.front(), signals);
     case Outcome::Kind::busy:
-      log(LogLevel::warn, in_quotes(name->text()) + " is busy: " + holder_text(*outcome->holding));
+      voice.busy(*outcome->holding);
       end_with(settings.conflict_exit_code);
     case Outcome::Kind::failed:
       end(report({outcome->error.code,
