@@ -37,13 +37,13 @@ struct LogEvent {
     std::variant<std::int64_t, std::string> value;
   };
   std::string_view name = "message";  // one that dlock(1) lists
-  std::string_view text;
+  std::string_view text;  // one line; what others wrote went through printable() or in_quotes()
   std::vector<Field> fields = {};  // only in JSON
 };
 void log(LogLevel level, const LogEvent& event);
 bool logs_json();
 
-// An event with nothing but `text`: it is one line; what comes from others in it went through printable() or in_quotes().
+// An event with nothing but `text`.
 void log(LogLevel level, std::string_view text);
 
 // A line that the next one replaces, and taking it away again; for terminals only.

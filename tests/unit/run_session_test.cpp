@@ -163,8 +163,7 @@ TEST_CASE("a definite loss: TERM at once, KILL after a second, nothing to releas
   CHECK(world.run() ==
         "0s acquire granted, 0s start, 10s renew, 20s renew lost, 20s TERM, 21s KILL, 21s ended, "
         "21s exit lost");
-  CHECK(world.said() ==
-        "0s granted, 10s renewed, 20s lost, 20s signalled, 21s killed, 21s ended");
+  CHECK(world.said() == "0s granted, 10s renewed, 20s lost, 20s signalled, 21s killed, 21s ended");
   CHECK(world.notices()[2].text == "held by bob@host");
   CHECK_KEPT(world);
 }
