@@ -9,8 +9,7 @@ namespace dlock::sim {
 
 using namespace std::chrono_literals;
 
-bool Group::begin(FencingToken token) {
-  if (guard_has_killed_) return false;
+void Group::begin(FencingToken token) {
   leader_.lives = true;
   others_.lives = habits_.has_others;
   scene_.trace.note(scene_.now(), [&] { return scene_.judge.who(hold_) + ": child starts"; });
@@ -19,7 +18,6 @@ bool Group::begin(FencingToken token) {
   if (others_.lives && habits_.others_run_for)
     end_at(others_, scene_.now() + *habits_.others_run_for, {});
   if (scene_.healed) end_soon();
-  return true;
 }
 
 void Group::end_at(Member& member, Duration when, ChildStatus status) {

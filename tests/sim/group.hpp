@@ -28,7 +28,7 @@ class Group {
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  bool begin(FencingToken token);  // false: the guard had been faster
+  void begin(FencingToken token);
   void signal(int number, bool wake);
   void stop();  // the whole group, by SIGSTOP
   bool alive() const { return leader_.lives || others_.lives; }

@@ -21,7 +21,6 @@ Run::Run(Scene& scene,
          const Weather& weather)
     : Process(scene, clock, setting.slowest_turn),
       hold_(hold),
-      lease_(setting.terms.lease),
       cannot_start_(setting.cannot_start),
       session_(setting.terms, setting.seed, clock.at(scene.now())),
       link_(*this, hold, setting.terms.lease.ttl(), weather),
@@ -146,8 +145,7 @@ void Run::carry_out(const std::vector<Action>& actions) {
 
 void Run::act(const action::StartChild& start) {
   scene().judge.ordered_to_start(hold_);
-  to_begin_ = start.hold.token;
-  if (!told_guard_) group_.arm(*session_.safe_until() - lease_.kill_time());
+  to_begin_ = start;
   reached(Point::start);
   if (runs()) {
     begin_child();
@@ -157,16 +155,20 @@ void Run::act(const action::StartChild& start) {
 }
 
 void Run::begin_child() {
-  const FencingToken token = *std::exchange(to_begin_, {});
-  if (cannot_start_ || !group_.begin(token)) {
+  const auto start = *std::exchange(to_begin_, {});
+  // The last thing before exec is a look at the clock, the guard having its deadline already.
+  group_.arm(start.kill_at);
+  if (cannot_start_ || shown() >= start.kill_at) {
     group_.say_goodbye();
-    feed(event::StartFailed{{Errc::system, "cannot fork"}});
+    return feed(event::StartFailed{{Errc::system, "cannot fork"}});
   }
+  group_.begin(start.hold.token);
 }
 
 void Run::act(const action::SignalGroup& order) {
   const int number = order.signal;
-  if (number == SIGTERM || number == SIGINT || number == SIGKILL) scene().judge.ordered_to_stop(hold_);
+  if (number == SIGTERM || number == SIGINT || number == SIGKILL)
+    scene().judge.ordered_to_stop(hold_);
   group_.signal(number, order.wake);
 }
 
@@ -174,8 +176,6 @@ void Run::act(const action::Say& say) {
   scene().trace.note(scene().now(), [&] {
     return scene().judge.who(hold_) + ": says " + test::word_for(say.notice.kind);
   });
-  const bool renewed = say.notice.kind == Notice::Kind::renewed;
-  if (renewed && !told_guard_) group_.arm(*session_.safe_until() - lease_.kill_time());
 }
 
 void Run::act(const action::Finish& finish) {

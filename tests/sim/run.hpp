@@ -63,19 +63,13 @@ class Run final : public Process {
   void act(const action::SignalGroup& order);
   void act(const action::Say& say);
   void act(const action::Finish& finish);
-  // The guard's deadline, by whatever name it comes; other actions are for others.
+  void act(const action::SetGuard& guard) { group_.arm(guard.kill_at); }
   template <class Other>
-  void act(const Other& other) {
-    if constexpr (requires { Time(other.kill_at); }) {
-      told_guard_ = true;
-      group_.arm(other.kill_at);
-    }
-  }
+  void act(const Other& /*other*/) {}  // it concerns none of what is played here
   void begin_child();
   void watch_promises();
 
   HoldId hold_;
-  LeaseTerms lease_;
   bool cannot_start_;
   RunSession session_;
   Link link_;
@@ -84,11 +78,10 @@ class Run final : public Process {
   std::deque<int> signals_;
   bool turn_planned_ = false;
   std::uint64_t deadline_plan_ = 0;
-  std::optional<FencingToken> to_begin_;
+  std::optional<action::StartChild> to_begin_;
   bool leader_seen_dead_ = false;
   bool leftovers_ = false;
   bool stopped_here_ = false;  // by Ctrl-Z
-  bool told_guard_ = false;
   bool over_ = false;
 };
 
