@@ -97,23 +97,23 @@ void Group::arm(Time kill_at) {
   const Duration slow = scene_.dice.between(1us, habits_.longest_kill);
   scene_.agenda.at(clock_.truly(kill_at) + slow, [this, plan] {
     if (plan != guard_plan_) return;
-    if (guard_ == GuardState::watching) guard_kills();
+    if (guard_ == GuardState::watching) guard_kills(true);
     guard_overdue_ = guard_ == GuardState::frozen;
   });
 }
 
-void Group::guard_kills() {
+void Group::guard_kills(bool by_deadline) {
   scene_.trace.note(scene_.now(), [&] { return scene_.judge.who(hold_) + ": guard kills"; });
   guard_ = GuardState::gone;
   guard_has_killed_ = true;
-  scene_.judge.ordered_to_stop(hold_);
+  if (alive()) scene_.judge.guard_killed(hold_, by_deadline && leader_.lives);
   signal(SIGKILL, false);
 }
 
 void Group::dlock_died() {
   if (guard_ != GuardState::watching) return;
   scene_.agenda.after(scene_.dice.between(1us, habits_.longest_kill), [this] {
-    if (guard_ == GuardState::watching) guard_kills();
+    if (guard_ == GuardState::watching) guard_kills(false);
   });
 }
 
@@ -127,7 +127,7 @@ void Group::thaw_guard() {
   if (guard_ != GuardState::frozen) return;
   guard_ = GuardState::watching;
   guard_unanswered_ = false;
-  if (guard_overdue_) guard_kills();
+  if (guard_overdue_) guard_kills(true);
 }
 
 void Group::kill_guard() {

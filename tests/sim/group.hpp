@@ -59,7 +59,7 @@ class Group {
   void end_at(Member& member, Duration when, ChildStatus status);
   void end(Member& member);
   void react(Member& member, std::optional<Duration> takes, int number);
-  void guard_kills();
+  void guard_kills(bool by_deadline);
 
   Scene& scene_;
   HoldId hold_;

@@ -25,6 +25,7 @@ void Trace::add(Duration when, const std::string& text) {
 void Statistics::add(const Statistics& other) {
   holds += other.holds;
   lost += other.lost;
+  guard_kills += other.guard_kills;
   faults += other.faults;
   overlaps += other.overlaps;
   longest_overlap = std::max(longest_overlap, other.longest_overlap);
@@ -75,8 +76,17 @@ void Judge::told_not_yours(HoldId hold, Time asked_at) {
               " before its safe_until");
 }
 
-void Judge::ordered_to_start(HoldId hold) {
+void Judge::guard_killed(HoldId hold, bool by_deadline) {
+  ordered_to_stop(hold);
+  ++statistics_.guard_kills;
+  holds_[hold].guard_deadline_came |= by_deadline;
+}
+
+void Judge::ordered_to_start(HoldId hold, Time kill_at) {
   Facts& facts = holds_[hold];
+  const LeaseTerms& terms = facts.terms;
+  if (facts.clock.at(agenda_.now()) + terms.ttl() / 3 > kill_at - terms.kill_after())
+    blame("I9", hold, "a start with less than a renewal step left");
   if (++facts.starts > 1) blame("I14", hold, "started twice");
   if (!facts.may_start) blame("I9", hold, "a start after a signal that ends it");
 }
@@ -141,6 +151,8 @@ void Judge::finished(HoldId hold, const Outcome& outcome, bool child_lives) {
   statistics_.lost += lost ? 1 : 0;
   if (lost && !started) blame("I10", hold, "lost, and nothing was started");
   if (lost && !facts.stop_ordered) blame("I10", hold, "lost, and the child was not stopped");
+  if (facts.guard_deadline_came && !lost)
+    blame("I10", hold, "killed by the guard at the deadline, and not lost");
   if (outcome.kind == Outcome::Kind::child && !started)
     blame("I10", hold, "the status of a child that was not started");
   if (started && (outcome.kind == Outcome::Kind::busy || outcome.kind == Outcome::Kind::signalled))

@@ -9,7 +9,7 @@
 //   I5   "not yours" said to a holder before its own safe_until
 //   I6   bounded faults: the old child lives longer than a renewal step, one call and the grace
 //   I8   dlock ended and its child did not
-//   I9   a start after the wait was given up or signalled
+//   I9   a start with too little of the lease left, or after the wait was given up or signalled
 //   I10  an outcome that is not what happened
 //   I12  everything is well again, and the lock does not come, or stays with nobody
 //   I13  a hold released twice, or while its child lives
@@ -52,6 +52,7 @@ class Trace {
 struct Statistics {
   std::uint64_t holds = 0;  // children started
   std::uint64_t lost = 0;   // stopped because of the lease
+  std::uint64_t guard_kills = 0;
   std::uint64_t faults = 0;
   std::uint64_t overlaps = 0;
   Duration longest_overlap{};
@@ -78,7 +79,8 @@ class Judge {
   void told_not_yours(HoldId hold, Time asked_at);
   void signalled_without_child(HoldId hold) { holds_[hold].may_start = false; }
   void ordered_to_stop(HoldId hold) { holds_[hold].stop_ordered = true; }
-  void ordered_to_start(HoldId hold);
+  void guard_killed(HoldId hold, bool by_deadline);
+  void ordered_to_start(HoldId hold, Time kill_at);
   void finished(HoldId hold, const Outcome& outcome, bool child_lives);
   // The child and what it started, as one.
   void began(HoldId hold, FencingToken token);
@@ -102,6 +104,7 @@ class Judge {
     int starts = 0;
     bool may_start = true;
     bool stop_ordered = false;
+    bool guard_deadline_came = false;
     bool lives = false;
     Duration began{};
     std::optional<Time> announced;

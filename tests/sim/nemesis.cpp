@@ -15,16 +15,16 @@ Nemesis::Nemesis(Scene& scene, std::vector<Client>& clients, Duration ttl)
   Dice& dice = scene.dice;
   longest_gap_ = dice.between(ttl / 4, 2 * ttl);
   using N = Nemesis;
-  const std::vector<Fault> guaranteed{&N::freeze,
-                                      &N::freeze_at_a_point,
-                                      &N::crash,
-                                      &N::crash_at_a_point,
-                                      &N::signal,
-                                      &N::terminal_stop,
+  const std::vector<Fault> of_dlock{&N::freeze,
+                                    &N::freeze_at_a_point,
+                                    &N::crash,
+                                    &N::crash_at_a_point,
+                                    &N::terminal_stop,
+                                    &N::freeze_guard,
+                                    &N::kill_guard};
+  const std::vector<Fault> guaranteed{&N::signal,
                                       &N::black_hole,
                                       &N::late_answers_then_black_hole,
-                                      &N::freeze_guard,
-                                      &N::kill_guard,
                                       &N::stop_child,
                                       &N::lose_answers,
                                       &N::slow,
@@ -35,7 +35,8 @@ Nemesis::Nemesis(Scene& scene, std::vector<Client>& clients, Duration ttl)
                                       &N::refuse,
                                       &N::revoke};
   const std::vector<Fault> bounded{&N::remove, &N::forget, &N::step_clock, &N::signal};
-  const auto& all = scene.rules.faults == FaultClass::bounded ? bounded : guaranteed;
+  auto all = scene.rules.faults == FaultClass::bounded ? bounded : guaranteed;
+  if (scene.rules.dlock_fails) all.insert(all.end(), of_dlock.begin(), of_dlock.end());
   // Some of them in one world: what every fault hides from the others shows there.
   const bool every = dice.one_in(3);
   for (const Fault fault : all)

@@ -144,7 +144,7 @@ void Run::carry_out(const std::vector<Action>& actions) {
 }
 
 void Run::act(const action::StartChild& start) {
-  scene().judge.ordered_to_start(hold_);
+  scene().judge.ordered_to_start(hold_, start.kill_at);
   to_begin_ = start;
   reached(Point::start);
   if (runs()) {

@@ -40,7 +40,9 @@ class Run final : public Process {
   bool over() const { return over_; }  // finished or dead
   bool waits() const { return !over_ && !session_.has_child(); }
   // A fault of dlock is covered by the guard, and the other way round; nobody promises more.
-  bool may_fail() const { return waits() || group_.guard_well() || !scene().rules.guards; }
+  bool may_fail() const {
+    return waits() || to_begin_ || group_.guard_well() || !scene().rules.guards;
+  }
   bool guard_may_fail() const { return runs() && session_.has_child() && group_.guard_well(); }
   HoldId hold() const { return hold_; }
   Group& group() { return group_; }
