@@ -2,9 +2,10 @@
 // dlock_sim: many simulations of the core (simulation.hpp), and the small exhaustive search. The
 // same words as ./dev sim; the last line is "N passed, N failed".
 //
-//   dlock_sim [SEED [N]] [-v] [--seeds FILE] [--only guaranteed|bounded|exhaustive]
+//   dlock_sim [SEED [N]] [-v] [--seeds FILE] [--only guaranteed|bounded|seeds|exhaustive] [--depth
+//   N]
 //             [--control no-guard|wild-rates|forgetful|replay-keeps-lease] [--find]
-// --find turns it round: it is a success if a violation is found, and says by which seed.
+// --find turns it round: it is a success if violations are found, and says by which seed and steps.
 #include "base/duration.hpp"
 
 #include <algorithm>
@@ -33,6 +34,7 @@ struct Job {
 struct Options {
   std::uint64_t seed = 1;
   std::uint64_t count = 10000;
+  std::size_t depth = 12;  // of the exhaustive search
   bool verbose = false;
   bool find = false;
   std::string seeds_file;
@@ -188,6 +190,10 @@ bool read_options(const std::vector<std::string>& words, Options& options) {
       options.seeds_file = next;
     } else if (word == "--only" && ++i < words.size()) {
       options.only = next;
+    } else if (word == "--depth" && ++i < words.size()) {
+      std::uint64_t depth = 0;
+      if (!to_number(next, depth)) return false;
+      options.depth = depth;
     } else if (word == "--control" && ++i < words.size()) {
       if (!set_control(next, options.rules)) return false;
     } else if (numbers == 2 || !to_number(word, numbers == 0 ? options.seed : options.count)) {
@@ -225,19 +231,19 @@ int play(const Options& options) {
     if (!jobs.empty()) count(Batch(options, std::move(jobs)).play("seeds that once failed"));
   }
   const auto wanted = [&](std::string_view what) {
-    return options.only.empty() || options.only == what;
+    const bool seeds = options.only == "seeds" && what != "exhaustive";
+    return options.only.empty() || options.only == what || seeds;
   };
   if (wanted("guaranteed")) {
     auto jobs = jobs_in_a_row(options, FaultClass::guaranteed, options.count);
     count(Batch(options, std::move(jobs)).play("guaranteed faults"));
   }
-  if (options.find && failed > 0) return 0;
-  if (wanted("bounded")) {
-    const auto some = options.only.empty() && !options.find ? options.count / 10 + 1 : options.count;
+  if (wanted("bounded") && (!options.find || failed == 0)) {
+    const auto some = options.only.empty() ? options.count / 10 + 1 : options.count;
     auto jobs = jobs_in_a_row(options, FaultClass::bounded, some);
     count(Batch(options, std::move(jobs)).play("bounded faults"));
   }
-  if (wanted("exhaustive") && !options.find) count(search_all_schedules());
+  if (wanted("exhaustive")) count(search_all_schedules(options.depth, options.find));
   if (options.find) return failed > 0 ? 0 : 1;
   std::printf("%d passed, %d failed\n", passed, failed);
   return failed == 0 && passed > 0 ? 0 : 1;
