@@ -45,7 +45,7 @@ listen() {  # what reaches the server from here on
 }
 never_recreated() { ! grep -qiE "lua\] \"(hset|hincrby|set|hsetnx)\" \"dlock:$1\" " "$T/monitor"; }
 
-@test "the key is deleted: the whole group is stopped, 79, and the key is never made again" {
+@test "R10: the key is deleted: the whole group is stopped, 79, and the key is never made again" {
   hold deleted
   listen
   local at
@@ -57,7 +57,7 @@ never_recreated() { ! grep -qiE "lua\] \"(hset|hincrby|set|hsetnx)\" \"dlock:$1\
   grep -q '"deleted"' "$T/a.err"
 }
 
-@test "another's lock stands there: the group is stopped, 79, the other's lock is untouched" {
+@test "R12: another's lock stands there: the group is stopped, 79, the other's lock is untouched" {
   hold stolen
   listen
   local at
@@ -69,7 +69,7 @@ never_recreated() { ! grep -qiE "lua\] \"(hset|hincrby|set|hsetnx)\" \"dlock:$1\
   grep -q 'other:1' "$T/a.err"
 }
 
-@test "a key of another type stands there: the group is stopped, 79, the key is untouched" {
+@test "R12: a key of another type stands there: the group is stopped, 79, the key is untouched" {
   hold typed
   local at
   at=$(boot_ms)
@@ -80,7 +80,7 @@ never_recreated() { ! grep -qiE "lua\] \"(hset|hincrby|set|hsetnx)\" \"dlock:$1\
   grep -q 'foreign' "$T/a.err"
 }
 
-@test "FLUSHALL: the group is stopped, 79, nothing is made again, the next token is larger" {
+@test "R09: FLUSHALL: the group is stopped, 79, nothing is made again, the next token is larger" {
   hold flushed
   listen
   local at before
@@ -95,7 +95,7 @@ never_recreated() { ! grep -qiE "lua\] \"(hset|hincrby|set|hsetnx)\" \"dlock:$1\
   [ "$output" -gt "$before" ]
 }
 
-@test "RENAME: the group is stopped, 79, and what was renamed dies by its lease" {
+@test "R13: RENAME: the group is stopped, 79, and what was renamed dies by its lease" {
   hold renamed
   local at
   at=$(boot_ms)
@@ -127,7 +127,7 @@ never_recreated() { ! grep -qiE "lua\] \"(hset|hincrby|set|hsetnx)\" \"dlock:$1\
   grep -q 'warned-outage' "$T/a.err"
 }
 
-@test "PERSIST: the next renewal gives the key its lease back, nobody notices" {
+@test "R11: PERSIST: the next renewal gives the key its lease back, nobody notices" {
   dlock_run a --ttl 1s persisted -- "$TICKER" "$TICKS" for 2000 code 5
   eventually 5s ticking
   r persist dlock:persisted
@@ -153,7 +153,7 @@ has_ttl() { [ "$(lock_ttl "$1")" -gt 0 ]; }
 }
 waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' | tail -1)" = 1 ]; }
 
-@test "the server freezes for longer than the lease: the group is dead before the lease can end, 79" {
+@test "R24: the server freezes for longer than the lease: the group is dead before the lease can end, 79" {
   hold frozen
   kill -STOP "$REDIS_PID"
   local at
@@ -166,7 +166,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   eventually 4s is_free frozen
 }
 
-@test "the server freezes: another one is granted only after the last tick" {
+@test "R24: the server freezes: another one is granted only after the last tick" {
   hold frozen-rival
   dlock_run b frozen-rival -- "$TICKER" "$T/ticks-next" for 20
   kill -STOP "$REDIS_PID"
@@ -188,7 +188,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   [ "$(last_tick)" -lt $((at + 3000)) ]
 }
 
-@test "a freeze shorter than the slack is ridden out in silence, at -v with a line" {
+@test "R24: a freeze shorter than the slack is ridden out in silence, at -v with a line" {
   dlock_run a --ttl 3s -k 200ms short -- "$TICKER" "$TICKS" for 4000 code 6
   dlock_run b -v --ttl 3s -k 200ms short-v -- sleep 4
   eventually 5s ticking
@@ -204,7 +204,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   assert_free short
 }
 
-@test "CLIENT KILL: dlock connects again in silence" {
+@test "R26: CLIENT KILL: dlock connects again in silence" {
   dlock_run a --ttl 1s killed -- "$TICKER" "$TICKS" for 2500 code 6
   eventually 5s ticking
   local i
@@ -217,7 +217,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   assert_free killed
 }
 
-@test "a server killed and back with its data inside the slack is ridden out in silence" {
+@test "R03: a server killed and back with its data inside the slack is ridden out in silence" {
   start_other aof --appendonly yes
   DLOCK_URL=$OTHER_URL dlock_run a --ttl 6s -k 500ms restarted -- "$TICKER" "$TICKS" for 5000 code 6
   eventually 5s ticking
@@ -232,7 +232,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   [ "$(o exists dlock:restarted)" = 0 ]
 }
 
-@test "a server back without its data: the group is stopped, 79, nothing is made again" {
+@test "R05: a server back without its data: the group is stopped, 79, nothing is made again" {
   start_other empty --appendonly no
   DLOCK_URL=$OTHER_URL dlock_run a --ttl 3s forgotten -- sh -c "$deaf" "$TICKS"
   eventually 5s two_tick
@@ -244,7 +244,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   [ "$(o exists dlock:forgotten)" = 0 ]
 }
 
-@test "a server that is gone for good: the group is dead before the lease can end, 79" {
+@test "R04: a server that is gone for good: the group is dead before the lease can end, 79" {
   start_other dead --appendonly no
   DLOCK_URL=$OTHER_URL dlock_run a --ttl 3s dead -- sh -c "$deaf" "$TICKS"
   eventually 5s two_tick
@@ -256,7 +256,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   [ "$(last_tick)" -lt $((at + 3000)) ]
 }
 
-@test "a server that became a replica is not believed: the clock stops the command, 79" {
+@test "R19: a server that became a replica is not believed: the clock stops the command, 79" {
   start_other demoted --appendonly no
   DLOCK_URL=$OTHER_URL dlock_run a --ttl 3s demoted -- sh -c "$deaf" "$TICKS"
   eventually 5s two_tick
@@ -271,7 +271,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   grep -q '"demoted"' "$T/a.err"
 }
 
-@test "a server that was a replica for a moment: the command goes on" {
+@test "R19: a server that was a replica for a moment: the command goes on" {
   start_other moment --appendonly no
   DLOCK_URL=$OTHER_URL dlock_run a --ttl 3s -k 200ms moment -- "$TICKER" "$TICKS" for 3500 code 6
   eventually 5s ticking
@@ -283,7 +283,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   [ ! -s "$T/a.err" ]
 }
 
-@test "an empty replica says nothing about a lock that its master has" {
+@test "R19: an empty replica says nothing about a lock that its master has" {
   start_other answer --appendonly no
   DLOCK_URL=$OTHER_URL dlock_run a --ttl 3s answer -- sh -c "$deaf" "$TICKS"
   eventually 5s two_tick
