@@ -7,6 +7,7 @@
 
 load ../helpers
 load ../helpers/supervise
+load ../helpers/leases
 
 setup_file() {
   start_redis
@@ -16,34 +17,6 @@ setup_file() {
 teardown_file() { stop_redis; }
 setup() { new_files; }
 teardown() { end_started; }
-
-# A command that does not want to end, with a process in the background.
-deaf="trap '' TERM; \$TICKER \$0 ignore 15 & \$TICKER \$0 ignore 15"
-
-# hold KEY [OPTION…]: a holder `a` with a lease of 3 s, whose command is deaf to TERM.
-hold() {
-  local name=$1
-  shift
-  dlock_run a --ttl 3s "$@" "$name" -- sh -c "$deaf" "$TICKS"
-  eventually 5s two_tick
-}
-two_tick() { [ "$(awk '$3 == "tick" {print $2}' "$TICKS" 2>/dev/null | sort -u | wc -l)" = 2 ]; }
-
-# After a loss that a master confirms: a renewal interval, a call, the short grace, and some slack.
-stopped_in_time_after() {
-  local took
-  ends 10s a "exit 79"
-  ticker_gone
-  took=$(($(last_tick) - $1))
-  [ "$took" -le $((1000 + 300 + 1000 + 1000)) ] || { echo "the last tick came after $took ms"; return 1; }
-}
-
-listen() {  # what reaches the server from here on
-  redis-cli -s "$REDIS_SOCKET" monitor >"$T/monitor" 3>&- &
-  STARTED+=($!)
-  eventually 5s file_has "$T/monitor" OK
-}
-never_recreated() { ! grep -qiE "lua\] \"(hset|hincrby|set|hsetnx)\" \"dlock:$1\" " "$T/monitor"; }
 
 @test "R10: the key is deleted: the whole group is stopped, 79, and the key is never made again" {
   hold deleted
