@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Servers that come late, are old, are cut down or belong to a cluster, lose their subscribers, or
 # hold values of a size that nobody expects: dlock works, or says why not and leaves nothing.
-# shellcheck disable=SC2154,SC2016  # *_pid come from spawn; '…' is for inner shells
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031  # *_pid come from spawn; '…' is for inner shells
 
 load ../helpers
 load ../helpers/cli
