@@ -9,11 +9,11 @@ deaf='trap "" TERM; echo "$DLOCK_TOKEN" >"$0.token"
   $TICKER "$0" ignore 15 & exec $TICKER "$0" ignore 15'
 
 # hold_as WHO NAME [OPTION…]: a holder whose command is deaf to TERM, with a lease of 3 s. It ticks
-# into $T/ticks-WHO and leaves its fencing token beside it.
+# into $T/ticks-WHO and leaves its fencing token beside it. HOLD_BY may name another dlock_run.
 hold_as() {
   local who=$1 name=$2
   shift 2
-  dlock_run "$who" --ttl 3s "$@" "$name" -- sh -c "$deaf" "$T/ticks-$who"
+  "${HOLD_BY:-dlock_run}" "$who" --ttl 3s "$@" "$name" -- sh -c "$deaf" "$T/ticks-$who"
   eventually 10s two_tick "$T/ticks-$who" || { echo "no lock for $who"; cat "$T/$who.err"; return 1; }
 }
 # hold NAME [OPTION…]: the same as `a`, ticking into $TICKS.
