@@ -53,7 +53,7 @@ teardown() {
 
 @test "O05: local: dlock and its guard are killed: others wait for the lease, not for the command" {
   export DLOCK_URL=local://$T/locks
-  dlock_run a --ttl 2s left -- "$TICKER" "$TICKS"
+  dlock_run a --ttl 2s left -- "$TICKER" "$TICKS" fork
   eventually 5s ticking
   kill -STOP "$a_pid" # it would replace its guard
   kill -KILL "$(pgrep -P "$a_pid" -x dlock-guard)"
@@ -61,6 +61,6 @@ teardown() {
   run -75 "$DLOCK" run -n left -- true
   dlock_run b left -- "$TICKER" "$T/ticks-b" for 100
   ends 10s b "exit 0"
-  # Nobody is left to stop the command: two run.
+  # Nobody is left to stop what the command has started (the kernel ends the command): two run.
   [ "$(last_tick)" -gt "$(first_tick "$T/ticks-b")" ]
 }
