@@ -183,7 +183,7 @@ class Trial:
         if theirs is None:
             words.append("rival never ran")
         elif both > 0:
-            words.append("TWO AT ONCE")
+            words.append(f"TWO AT ONCE for {both:.1f} s")
         else:
             words.append("one at a time")
         if status is not None and status >= 0:
