@@ -62,7 +62,8 @@ teardown() { end_started; }
 
 # A holder `a` of NAME that wrote what it passes on to $T/env, and ends when there is $T/go.
 living_holder() {
-  dlock_run a "$@" -- sh -c "env | grep ^DLOCK_ | grep -v ^DLOCK_URL= >$T/env.new; mv $T/env.new $T/env; $(until_there "$T/go")"
+  dlock_run a "$@" -- sh -c "env | grep ^DLOCK_ | grep -v ^DLOCK_URL= >$T/env.new
+    mv $T/env.new $T/env; $(until_there "$T/go")"
   eventually 10s file_has "$T/env"
 }
 # with_env FILE COMMAND…: with the DLOCK_… of that file.
@@ -94,8 +95,8 @@ with_env() {
 @test "K05: another owner, serial, name or prefix than the living holder's lets nobody in" {
   living_holder --ttl 20s forged
   local change
-  for change in 's/[0-9a-f]$/x/' 's/\(DLOCK_HOLDS=.*\)forged/\1other/' 's/:[0-9]\+|/:1|/' 's/|.*|/|/' \
-    's/=.*/=/'; do
+  for change in 's/[0-9a-f]$/x/' 's/\(DLOCK_HOLDS=.*\)forged/\1other/' 's/:[0-9]\+|/:1|/' \
+    's/|.*|/|/' 's/=.*/=/'; do
     sed "$change" "$T/env" >"$T/changed"
     run ! cmp -s "$T/env" "$T/changed"
     run -75 with_env "$T/changed" "$DLOCK" run -n forged -- touch "$T/in"

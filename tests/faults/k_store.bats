@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Late copies, lost messages, vanished holders and forced hand-overs: nobody's lock is touched by
 # another, and nobody waits for what has happened already.
-# shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
+# *_pid are set by spawn; '…' is for inner shells; every test is a shell of its own.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
 load ../helpers
 load ../helpers/supervise
@@ -55,8 +56,8 @@ teardown() { end_started; }
 take_often() {
   local i
   for ((i = 0; i < $1; i++)); do
-    "$DLOCK" run --ttl 60s contested -- sh -c 'echo "$DLOCK_TOKEN $DLOCK_OWNER" >>"$0"' "$T/holders" ||
-      return 1
+    "$DLOCK" run --ttl 60s contested -- \
+      sh -c 'echo "$DLOCK_TOKEN $DLOCK_OWNER" >>"$0"' "$T/holders" || return 1
   done
 }
 
@@ -95,8 +96,7 @@ take_often() {
   local guard
   guard=$(pgrep -P "$a_pid" -x dlock-guard)
   kill -STOP "$a_pid"
-  kill -KILL $guard
-  kill -KILL "$a_pid"
+  kill -KILL "$guard" "$a_pid"
   local at
   at=$(boot_ms)
   ends 10s a "signal 9"

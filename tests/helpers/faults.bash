@@ -9,3 +9,58 @@ until_there() { printf 'until [ -e %q ]; do sleep 0.02; done' "$1"; }
 waiting_at_channel() {
   [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1)" = "${2:-1}" ]
 }
+
+# make_cgroup CONTROLLER: a control group of this test, empty; sets CGROUP. `freeze` and `kill` need
+# no controller. Skips where there can be none.
+make_cgroup() {
+  local top=/sys/fs/cgroup
+  [ "$(id -u)" = 0 ] || skip "needs root, for a control group"
+  if [ -e "$top/$1/cgroup.procs" ]; then
+    top=$top/$1
+  else
+    [ -e $top/cgroup.controllers ] || top=$top/unified
+    [[ $1 =~ ^(freeze|kill)$ ]] || echo "+$1" 2>/dev/null >$top/cgroup.subtree_control ||
+      skip "needs the control group controller $1"
+  fi
+  CGROUP=$top/dlock-test-$$-$BATS_TEST_NUMBER
+  mkdir "$CGROUP" || skip "cannot make a control group here"
+  CGROUPS+=("$CGROUP")
+}
+
+# cgroup_set FILE=VALUE…: the first of these files that there is; v1 and v2 have other names.
+cgroup_set() {
+  local pair
+  for pair; do
+    [ -e "$CGROUP/${pair%%=*}" ] || continue
+    echo "${pair#*=}" >"$CGROUP/${pair%%=*}"
+    return
+  done
+  return 1
+}
+
+# in_cgroup COMMAND…: words that run COMMAND in CGROUP, for spawn.
+in_cgroup() { IN_CGROUP=(sh -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "$CGROUP"); }
+
+# For teardown: ends what is still in the groups of this test, and removes them.
+end_cgroups() {
+  local group pid
+  for group in "${CGROUPS[@]}"; do
+    [ ! -e "$group/cgroup.freeze" ] || echo 0 >"$group/cgroup.freeze"
+    while read -r pid; do kill -KILL "$pid" 2>/dev/null || true; done <"$group/cgroup.procs"
+    eventually 5s rmdir "$group" 2>/dev/null
+  done
+}
+
+# hold_thread NAME TID…: holds threads as a debugger does, until end_hold NAME.
+hold_thread() {
+  local name=$1
+  shift
+  python3 "$HELPERS/hold_thread.py" "$@" >"$T/$name.held" 2>&1 3>&- &
+  printf -v "${name}_holder" %s $!
+  STARTED+=($!)
+  eventually 10s file_has "$T/$name.held" held || { cat "$T/$name.held"; return 1; }
+}
+end_hold() {
+  local holder=${1}_holder
+  kill -KILL "${!holder}"
+}
