@@ -159,9 +159,6 @@ take_often() {
   assert_free line
 }
 
-# When the server will end the lease of NAME, on the boot clock, in ms.
-server_end_of() { echo $(($(boot_ms) + $(lock_ttl "$1"))); }
-
 # Waits through the proxy for a lock that goes free; the answer to what it then gets is lost.
 granted_unheard() { # TTL LIMIT COMMAND…
   local ttl=$1 limit=$2

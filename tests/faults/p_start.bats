@@ -46,7 +46,7 @@ heard_all() {
     [ ! -e "$T/started" ]
     [ "$(grep -c '^dlock: ' "$T/a.err")" = 1 ]
     # Without its thread it does not even ask; without its command it gives back what it took.
-    if grep -q "dlock:few-$limit\"" "$T/monitor"; then after=1; else before=1; fi
+    if grep -q "EVALSHA.*dlock:few-${limit}[^0-9]" "$T/monitor"; then after=1; else before=1; fi
   done
   [ "$(cat "$T/a.end")" = "exit 0" ]
   [ -e "$T/started" ]

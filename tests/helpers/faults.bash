@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Shared by tests/faults: small words for the tests of single faults. Loaded after supervise.bash.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016,SC2034  # '…' is for inner shells; read by the suites
 
 # until_there FILE: shell words that wait until FILE is there.
 until_there() { printf 'until [ -e %q ]; do sleep 0.02; done' "$1"; }
@@ -38,7 +38,7 @@ cgroup_set() {
   return 1
 }
 
-# in_cgroup COMMAND…: words that run COMMAND in CGROUP, for spawn.
+# in_cgroup: IN_CGROUP are the words that run what follows them in CGROUP, for spawn.
 in_cgroup() { IN_CGROUP=(sh -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "$CGROUP"); }
 
 # For teardown: ends what is still in the groups of this test, and removes them.
@@ -63,4 +63,26 @@ hold_thread() {
 end_hold() {
   local holder=${1}_holder
   kill -KILL "${!holder}"
+}
+
+# The guard of the dlock PID; guard_is PID OTHER: there is one, and it is not OTHER.
+guard_of() { pgrep -P "$1" -x dlock-guard; }
+other_guard() { local now; now=$(guard_of "$1") && [ "$now" != "$2" ]; }
+
+# deaf_tree: words for a command that ticks in two processes, both deaf to TERM.
+deaf_tree() {
+  DEAF=(sh -c "trap '' TERM; $TICKER \$0 ignore 15 & exec $TICKER \$0 ignore 15" "$1")
+}
+two_tick() {
+  [ "$(awk '$3 == "tick" {print $2}' "${1:-$TICKS}" 2>/dev/null | sort -u | wc -l)" = 2 ]
+}
+
+# When the server will end the lease of NAME, on the boot clock, in ms.
+server_end_of() { echo $(($(boot_ms) + $(lock_ttl "$1"))); }
+
+# dead_by MS [FILE]: what ticked is dead, and its last tick was before that time of the boot clock.
+dead_by() {
+  eventually 10s ticker_gone "${2:-$TICKS}" || { echo "still ticking"; return 1; }
+  local late=$(($(last_tick "${2:-$TICKS}") - $1))
+  [ "$late" -lt 0 ] || { echo "the last tick came $late ms late"; return 1; }
 }
