@@ -110,7 +110,7 @@ stuck_on_disk() {
   eventually 10s grep -q '^State:.*D (disk' "/proc/$(cat "$T/command.pid")/status"
 }
 
-@test "P18: a command in uninterruptible sleep that is to end: said, and renewed for as long as it lives" {
+@test "P18: a command in uninterruptible sleep that is to end: said, and renewed while it lives" {
   stuck_on_disk asleep
   kill -TERM "$a_pid"
   eventually 10s grep -q 'cannot be killed' "$T/a.err"
