@@ -120,7 +120,7 @@ still_two() {
     for i in $(seq 25); do
       name=a${round}x$i
       # The first renewal, 333 ms after the grant, finds the key gone.
-      "$DLOCK" run --ttl 1s "$name" -- sh -c \
+      "$DLOCK" run --ttl 1s --result-file "$T/$name.result" "$name" -- sh -c \
         "redis-cli -s $REDIS_SOCKET del dlock:$name >/dev/null; sleep 0.3$((i * 3)); exit 5" \
         2>"$T/$name.err" 3>&- &
       pids+=($!)
@@ -130,8 +130,14 @@ still_two() {
       wait "${pids[i - 1]}" || code=$?
       echo "$code" >>"$T/codes"
       case $code in
-        5) run ! grep -q stopping "$T/a${round}x$i.err" ;;
-        79) grep -q stopping "$T/a${round}x$i.err" ;;
+        5)
+          run ! grep -q stopping "$T/a${round}x$i.err"
+          grep -q '"outcome":"child"' "$T/a${round}x$i.result"
+          ;;
+        79)
+          grep -q stopping "$T/a${round}x$i.err"
+          grep -q '"outcome":"lost"' "$T/a${round}x$i.result"
+          ;;
         *) echo "exit $code"; false ;;
       esac
     done
