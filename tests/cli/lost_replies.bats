@@ -146,7 +146,7 @@ long='--ttl 60s'
   assert_free release-mute
 }
 
-@test "release stays unknown: the command's code, and a warning that says when the lease ends" {
+@test "K18: release stays unknown: the command's code, and a warning that says when the lease ends" {
   dlock_run a --ttl 6s --connect-timeout 1s release-never -- sh -c "echo \$\$ >$T/child; until [ -e $T/go ]; do sleep 0.02; done; exit 7"
   eventually 5s file_has "$T/child"
   proxy blackhole
