@@ -36,7 +36,7 @@ expected_files() {
     share/zsh/vendor-completions/_dlock \
     share/doc/dlock/{README.md,CHANGELOG.md,LICENSE} \
     share/doc/dlock/examples/{ci-job.yml,dlock-job.service,dlock-job.timer,dlock.crontab} \
-    share/doc/dlock/examples/self-locking.sh | sort
+    share/doc/dlock/examples/{self-locking,fence-sql,fence-rename,fence-put}.sh | sort
 }
 
 # An installation below $1 (a prefix) is whole, and its program runs.
