@@ -125,4 +125,8 @@ void Voice::on_left_stopped() {
           "give it; the lock is kept");
 }
 
+void Voice::on_guard(const std::string& why) {
+  log(LogLevel::info, "the guard of the command is gone: " + why);
+}
+
 }  // namespace dlock

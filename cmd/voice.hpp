@@ -21,6 +21,7 @@ class Voice final : public Listener {
   void on_notice(const Notice& notice) override;
   void on_stopped(Duration left) override;
   void on_left_stopped() override;
+  void on_guard(const std::string& why) override;
   // The wait is over: nothing of it stays on the terminal.
   void end_of_wait();
 

@@ -63,6 +63,7 @@ std::vector<Action> RunSession::on(Event event, Time now) {
   }
   std::visit([&](auto& what) { handle(what, now); }, event);
   if (has_child()) kill_if_due(now);
+  if (has_child()) move_guard();
   return std::exchange(actions_, {});
 }
 
@@ -160,7 +161,8 @@ void RunSession::take_grant(Grant grant, Time now) {
   say({.kind = Notice::Kind::granted,
        .span = now - acquire_.started_at(),
        .token = grant.hold.token});
-  actions_.push_back(action::StartChild{std::move(grant.hold)});
+  if (terms_.on_lost == OnLost::stop) guard_at_ = clock_->kill_at();
+  actions_.push_back(action::StartChild{std::move(grant.hold), guard_at_});
 }
 
 // Before there is a child: leave nothing of ours behind, then finish.
@@ -223,6 +225,17 @@ void RunSession::kill_if_due(Time now) {
   say({.kind = stop_.kill_sent() ? Notice::Kind::cannot_kill : Notice::Kind::killed});
   stop_.killed(now);
   actions_.push_back(action::SignalGroup{SIGKILL});
+}
+
+// The second executioner holds the deadline of the first (faults.md 2.3-7): the end of the lease,
+// or sooner once a verdict was against us.
+void RunSession::move_guard() {
+  if (terms_.on_lost == OnLost::warn || stop_.kill_sent()) return;
+  Time at = clock_->kill_at();
+  if (lease_stop_) at = std::min(at, stop_.next().value_or(at));
+  if (at == guard_at_) return;
+  guard_at_ = at;
+  actions_.push_back(action::SetGuard{at});
 }
 
 void RunSession::handle(event::Renewed& event, Time now) {

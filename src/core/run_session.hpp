@@ -7,6 +7,7 @@
 //     after a signal that ends us;
 //   - a child whose lease cannot be kept gets TERM and, before the lease can end, KILL (unless
 //     on_lost is warn);
+//   - the guard always has the deadline of that KILL;
 //   - release comes after the child is reaped and its group is gone, and every hold that may be
 //     ours is released or undone before Finish, unless a second signal asks to leave at once;
 //   - Finish comes once, and last.
@@ -131,6 +132,10 @@ struct Ask {  // the store, which answers with one StoreAnswer each, in order
 struct CancelAsk {};  // the one that runs; it still answers
 struct StartChild {
   Hold hold;
+  Time kill_at;  // the guard's first deadline
+};
+struct SetGuard {  // its deadline has moved
+  Time kill_at;
 };
 struct SignalGroup {
   int signal = 0;
@@ -146,6 +151,7 @@ struct Finish {
 using Action = std::variant<action::Ask,
                             action::CancelAsk,
                             action::StartChild,
+                            action::SetGuard,
                             action::SignalGroup,
                             action::Say,
                             action::Finish>;
@@ -184,6 +190,7 @@ class RunSession {
   void check_lease(Time now);
   void lease_gone(Notice notice, Time kill_at, Time now);
   void kill_if_due(Time now);
+  void move_guard();
   void begin_release(Time now);
   void ask_release(Time now);
   void finish(Outcome outcome);
@@ -212,6 +219,7 @@ class RunSession {
   bool warned_ = false;      // on_lost=warn has said its line
   int user_stop_ = 0;        // the TERM or INT that was passed on
   StopPlan stop_;
+  Time guard_at_ = Time::max();  // what the guard was told last; max: it kills by no clock
 
   // ending
   Outcome outcome_;

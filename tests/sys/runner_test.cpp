@@ -31,6 +31,7 @@ class Notes final : public Listener {
   void on_notice(const Notice& notice) override { seen.insert(test::word_for(notice.kind)); }
   void on_stopped(Duration /*left*/) override { seen.insert("stopped"); }
   void on_left_stopped() override { seen.insert("left stopped"); }
+  void on_guard(const std::string& /*why*/) override { seen.insert("guard"); }
   std::set<std::string> seen;
 };
 
