@@ -40,7 +40,8 @@ Result<Outcome> Runner::run() {
   // Started with its first task already in hand: that saves a wake-up.
   auto started = worker_.start();
   if (!started) return started.error();
-  // While the store thinks, so that it costs no time. If it fails, StartChild tries again and tells.
+  // While the store thinks, so that it costs no time. If it fails, StartChild tries again and
+  // tells.
   static_cast<void>(child_.start_guard());
   while (!outcome_)
     turn();
