@@ -275,6 +275,28 @@ needs_program() {
   done
 }
 
+# --- what else names code and tests ------------------------------------------------------------
+
+rules() { sed -n '/^## The rules/,/^## /p' ARCHITECTURE.md; }
+
+@test "the rules of ARCHITECTURE.md name places in the code that are there" {
+  assert_equal "$(rules | grep -cE '^[0-9]+\. ')" 11
+  assert_equal "$(rules | grep -c '^   - place: ')" 11
+  # shellcheck disable=SC2016  # backquotes of Markdown
+  places=$(rules | tr -d '\n' | grep -oE '`[A-Za-z_:]+` in +src/[a-z_/.]+[a-z]' | tr -s '` ' ' ')
+  assert_equal "$(wc -l <<<"$places")" "$(rules | grep -o 'src/' | wc -l)"
+  while read -r word _ file; do
+    grep -qE "(^|[^[:alnum:]_])$word([^[:alnum:]_]|\$)" "$file" || fail "no $word in $file"
+  done <<<"$places"
+}
+
+@test "the rules of ARCHITECTURE.md name tests that are there, at least one each" {
+  while read -r line; do
+    grep -qxF -- "${line#- test: }" <(all_tests) || fail "no such test: $line"
+  done < <(rules | grep -E '^   - test: ')
+  assert_equal "$(rules | awk '/^[0-9]+\. / { n++ } /- test:/ { has[n] = 1 } END { print length(has) }')" 11
+}
+
 # --- the protocol page -------------------------------------------------------------------------
 
 @test "the commands of the scripts are the ones the protocol page allows" {
