@@ -97,6 +97,7 @@ void Runner::carry_out_one(action::StartChild& start) {
   auto started = child_.start(spec, signals_);
   if (!started) return feed(event::StartFailed{started.error()});
   if (hand_over) terminal_->note_given();
+  listener_.on_started(child_.group());
 }
 
 void Runner::carry_out_one(action::Finish& finish) {
@@ -186,7 +187,9 @@ void Runner::child_stopped(int number) {
 void Runner::stop_with_child(bool for_terminal) {
   const bool had_terminal = (terminal_ && terminal_->given()) || for_terminal;
   if (terminal_) terminal_->take_back(false);
-  if (const auto until = session_.safe_until()) listener_.on_stopped(*until - BootClock::now());
+  if (const auto until = session_.safe_until()) {
+    listener_.on_stopped(*until, *until - BootClock::now());
+  }
   // Meanwhile fg may have brought us to the foreground: a stop now would be one too many.
   const bool wanted = !for_terminal || !terminal_ || !terminal_->is_ours();
   const bool stopped = wanted && signals_.stop_here();

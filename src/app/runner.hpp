@@ -25,8 +25,9 @@ class Listener {
   Listener& operator=(const Listener&) = delete;
   virtual ~Listener() = default;
   virtual void on_notice(const Notice& notice) = 0;
-  // The user stopped the job; the lock lapses in `left` unless it is continued before.
-  virtual void on_stopped(Duration left) = 0;
+  virtual void on_started(pid_t child) = 0;
+  // The user stopped the job; the lock lapses at `safe_until`, in `left`, unless it is continued.
+  virtual void on_stopped(Time safe_until, Duration left) = 0;
   // The command wants a terminal that nobody can give to it, and stays stopped.
   virtual void on_left_stopped() = 0;
   // The guard of the command had to be replaced: `why`, and what came of it.
