@@ -233,7 +233,8 @@ void Voice::busy(const Holding& holding) {
 }
 
 void Voice::on_guard(const std::string& why) {
-  log(LogLevel::info, "the guard of the command is gone: " + why);
+  say(LogLevel::info,
+      {.name = "guard_replaced", .text = "the guard of the command was looked after: " + why});
 }
 
 }  // namespace dlock
