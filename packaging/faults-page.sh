@@ -55,7 +55,9 @@ the command line, statuses and processes.
 .PP
 A number is the exit status;
 .I unknown
-is the state of a lease when an answer did not come: the command goes on, and the clock decides.
+is the state of a lease when an answer did not come: the command goes on, and the clock decides;
+.I free
+means that the lock is free at once.
 .SH FAULTS
 ROFF
 }
