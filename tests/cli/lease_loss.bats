@@ -126,7 +126,7 @@ has_ttl() { [ "$(lock_ttl "$1")" -gt 0 ]; }
 }
 waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' | tail -1)" = 1 ]; }
 
-@test "R24: the server freezes for longer than the lease: the group is dead before the lease can end, 79" {
+@test "P19 R24: the server freezes for longer than the lease: the group is dead before the lease can end, 79" {
   hold frozen
   kill -STOP "$REDIS_PID"
   local at
