@@ -11,7 +11,7 @@ from history import Run
 from monitor import boot_ns
 
 LENGTHS = (0.002, 0.005, 0.02, 0.1, 0.4, 1.5, 3.0)  # of the lease, from 0.4 on; before, seconds
-OFTEN = (6, 6, 6, 5, 5, 4, 2)
+OFTEN = (12, 12, 10, 8, 6, 4, 2)
 
 
 def alive(pid):
@@ -57,7 +57,8 @@ class Worker(threading.Thread):
         while not self.stopping.is_set():
             self.one_run()
             # Sometimes at once, so that the same client comes back first.
-            time.sleep(self.random.choice((0, 0, 0.005, 0.03, 0.1)))
+            refused = self.runs[-1].status in (69, 77)
+            time.sleep(0.2 if refused else self.random.choice((0, 0, 0.005, 0.03, 0.1)))
 
     def one_run(self):
         plan, rng = self.plan, self.random
