@@ -94,8 +94,8 @@ def i4_deadline(history):
                 step += 1
             if best and at > best:
                 if not excused(history, run, best):
-                    yield Violation("I4", at, f"{run.id} pid {pid} ran {(at - best) / MS:.1f} ms "
-                                    "after the safe_until of its hold", run.lock)
+                    yield Violation("I4", at, f"{run.id} pid {pid} ran on after the safe_until of "
+                                    f"its hold, for {(run.last() - best) / MS:.1f} ms", run.lock)
                 break
 
 
@@ -170,6 +170,7 @@ def i10_status(history):
 def status_against_history(run):
     stopped = run.said("lost", "revoked", "lapsing")
     told = [number for _, number in run.sent]
+    told += [9] if 15 in told else []  # the command did not heed it
     if run.status == 79 and run.events and not stopped:
         return "nothing says that the lease was lost"
     if run.status in (0, 7) and (run.status != run.child_code or not run.has("end")):
