@@ -43,11 +43,17 @@ def i1_exclusion(history):
 
 
 def with_hold(history):
-    """Runs that began, with what the store says about their owner."""
-    held = {(h.lock, h.owner): h for h in history.held}
+    """Runs that began, with the first time that the store had their owner: see ghosts()."""
+    held = {(h.lock, h.owner): h for h in reversed(history.held)}
     for run in history.runs:
         if run.notes and (run.lock, run.owner()) in held:
             yield run, held[(run.lock, run.owner())]
+
+
+def ghosts(history):
+    """Grants to an owner that had given back before: a late copy of its acquire. Nobody is in there,
+    and the lock is free again after a lease: it costs time, not exclusion."""
+    return len(history.held) - len({(h.lock, h.owner) for h in history.held})
 
 
 def excused(history, run, since):

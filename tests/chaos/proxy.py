@@ -107,7 +107,8 @@ class Side:
             while (item := await queue.get()) is not None:
                 await asyncio.sleep(max(0.0, item[0] - loop.time()))
                 await self.passable()
-                server.write(item[1])
+                if not server.is_closing():
+                    server.write(item[1])
         task = asyncio.ensure_future(forward())
         try:
             while data := await reader.read(65536):
@@ -140,6 +141,8 @@ class Side:
         reset(writer)  # the server is gone: so is the client's connection
 
     async def give(self, writer, data):
+        if writer.is_closing():
+            return
         while self.mode == "drip" and data:
             writer.write(data[:1])
             data = data[1:]

@@ -3,7 +3,7 @@
 was recorded around it, merged by time."""
 from collections import Counter
 
-from checks import RULES, longest_wait, worst_kill
+from checks import RULES, ghosts, longest_wait, worst_kill
 from history import MS, SECOND
 
 AROUND = 1.5 * SECOND
@@ -25,6 +25,7 @@ def summary(history, plan):
     if worst is not None:
         print(f"  last act of a stopped section: {abs(worst):.1f} ms "
               f"{'before' if worst <= 0 else 'AFTER'} its safe_until at worst")
+    print(f"  grants to nobody, by late copies of an acquire: {ghosts(history)}")
     print(f"  longest time free with somebody waiting: {longest_wait(history):.2f} s; the machine "
           f"came late {len(history.late)} times, by {worst_late(history):.0f} ms at worst")
 

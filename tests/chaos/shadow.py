@@ -338,11 +338,18 @@ class Step:
         lock = self.lock
         if not lock.owners:
             return
+        kept = all(n == self.living(owner) for owner, n in lock.owners.items())
+        if not kept and lock.expiry is not None and self.script.ended > lock.expiry - self.slack:
+            return self.shadow.clear(lock, "expired", lock.expiry)  # the script had seen it go
         if lock.expiry is None:
             self.bad("leaves a lock without expiry")
             lock.expiry = self.script.ended + 3600 * 1_000_000
         for owner, count in lock.owners.items():
-            living = sum(id.startswith(owner + "#") for id in lock.holds)
+            living = self.living(owner)
             if count != living and self.shadow.history.kind == "G":
                 self.bad(f"{owner} counts {count}, {living} holds live", "I13")
                 lock.owners[owner] = living or count
+        return None
+
+    def living(self, owner):
+        return sum(id.startswith(owner + "#") for id in self.lock.holds)
