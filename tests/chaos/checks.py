@@ -78,6 +78,20 @@ def i2_tokens(history):
                 yield Violation("I2", first, f"{run.id} began with token {token} after {before}",
                                 lock)
             before = max(before, token)
+        yield from stale_tokens(history, lock)
+
+
+def stale_tokens(history, lock):
+    """Who came after another had begun has a larger token, whatever happened between."""
+    sections = intervals(history, lock)
+    best, step = 0, 0
+    for run in sorted((run for *_, run in sections), key=lambda r: r.came()):
+        while step < len(sections) and sections[step][0] < run.came():
+            best = max(best, sections[step][2].token())
+            step += 1
+        if run.token() <= best:
+            yield Violation("I2", run.first(), f"{run.id} came when token {best} was in use, and "
+                            f"has {run.token()}", lock)
 
 
 def i3_fence(history):
@@ -182,7 +196,7 @@ def status_against_history(run):
     if run.status in (0, 7) and (run.status != run.child_code or not run.has("end")):
         return f"the command would end with {run.child_code} and did " + (
             "" if run.has("end") else "not ") + "come to its end"
-    if run.status in (0, 7) and stopped:
+    if run.status in (0, 7) and stopped and not run.warn:
         return "it had stopped the command for the lease"
     if run.status < 0 and -run.status not in told and not run.said("leftovers"):
         return "nobody sent that signal"

@@ -55,7 +55,7 @@ class Run:
     status: int = 0              # negative: the signal
     child_code: int = 0          # what the section ends with, if it ends by itself
     sent: list = field(default_factory=list)     # (time, signal) of the nemesis to dlock
-    guarded: bool = True         # False: its guard was ended together with it
+    warn: bool = False           # with --on-lost warn
     events: list = field(default_factory=list)   # dlock's own, as dictionaries
     result: dict = field(default_factory=dict)   # its result file
     notes: list = field(default_factory=list)    # (time, pid, words) of the section's processes
@@ -83,6 +83,10 @@ class Run:
 
     def said(self, *names):
         return [e for e in self.events if e.get("event") in names]
+
+    def came(self):
+        """A time before which it cannot have been granted its token."""
+        return next((e["boot_ns"] for e in self.said("granted")), self.start)
 
     def sent_kill(self):
         return [t for t, number in self.sent if number == 9]

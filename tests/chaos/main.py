@@ -56,7 +56,7 @@ def main(words):
     report.summary(history, plan)
     broken = [rule for rule, list_ in found.items() if list_]
     if plan.kind == "U":
-        return judge_expected(broken, plan)
+        return judge_expected(given, plan, found, broken)
     report.violations(history, found)
     if broken:
         print(f"violated: {' '.join(broken)}  (seed {plan.seed}; the recording is in {plan.folder})")
@@ -66,8 +66,11 @@ def main(words):
     return 1 if broken else 0
 
 
-def judge_expected(broken, plan):
-    shutil.rmtree(plan.folder)
+def judge_expected(given, plan, found, broken):
+    for rule in broken:
+        print(f"  {rule}: {len(found[rule])}, the first: {found[rule][0]}")
+    if not given.folder:
+        shutil.rmtree(plan.folder)
     print(f"violated, as expected: {' '.join(broken) or 'nothing, and that is wrong'}")
     fine = bool(set(broken) & {"I1", "I4"}) and set(broken) <= EXPECTED
     print("1 passed, 0 failed" if fine else "0 passed, 1 failed")

@@ -105,6 +105,12 @@ def hand_written():
     def swapped(history):
         history.grants = [(t, lock, hold, 23 - token) for t, lock, hold, token in history.grants]
     red("tokens that fall", "I2", swapped)
+    def stale(history):
+        history.runs[1].notes[0][2][1] = "10"
+        history.grants[1] = (*history.grants[1][:3], 10)
+        history.writes["a"] = []
+    red("a token of long ago", "I2", stale)
+    red("the same after the store lost its data", "I2", stale, "B")
     red("a token twice", "I2", lambda h: h.grants.append((at(60), "a", "x#1", 12)))
     red("a token from nowhere", "I2", lambda h: h.grants.pop(0))
     red("a smaller token accepted", "I3", lambda h: h.writes["a"].append((11, "r1", True)))

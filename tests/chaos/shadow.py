@@ -322,6 +322,7 @@ class Step:
         if self.script.args[4] != "1":
             self.bad("deletes the lock")
         self.shadow.clear(self.lock, "removed", self.script.begun)
+        self.lock.foreign = False
 
     def pexpire_lock(self, words):
         lock = self.lock

@@ -78,7 +78,8 @@ class Worker(threading.Thread):
                  "-k", f"{plan.terms.kill_after // 1000000}ms",
                  "--url", f"redis://127.0.0.1:{self.port}", "-w", f"{rng.uniform(1, 5):.2f}s"]
         words += ["--result-file", base + ".result"] if plan.has_result_file else []
-        words += ["--on-lost", "warn"] if plan.warn(self.number) else []
+        run.warn = plan.warn(self.number)
+        words += ["--on-lost", "warn"] if run.warn else []
         with open(base + ".log", "wb") as log:
             run.start = boot_ns()
             process = subprocess.Popen([*words, lock, "--", *section], stdin=subprocess.DEVNULL,
