@@ -37,6 +37,10 @@ constexpr std::array k_local{
                 {"command", "-c,--command", true},
                 "STRING",
                 "run STRING by $SHELL -c instead of CMD"},
+    LocalOption{"run",
+                {"result-file", "--result-file", true},
+                "FILE",
+                "write how the run ended to FILE, as JSON"},
     LocalOption{"inspect", {"json", "--json", false}, "", "write JSON"},
     LocalOption{"list", {"json", "--json", false}, "", "write JSON"},
     LocalOption{"force-release",
@@ -195,6 +199,8 @@ Result<void> take_settings(CommandLine& line,
       line.if_token = value;
     } else if (name == "command") {
       line.shell_command = value;
+    } else if (name == "result-file") {
+      line.result_file = value;
     } else {
       const Setting* const setting = find_setting(name);
       if (setting->value.empty() && name != "verbose") value = "true";

@@ -27,6 +27,7 @@ struct CommandLine {
   std::optional<std::string> if_owner;
   std::optional<std::string> if_token;
   std::optional<std::string> shell_command;  // -c
+  std::optional<std::string> result_file;
 };
 
 // Errc::bad_usage with a sentence that says what to write instead.

@@ -6,6 +6,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "cmd/commands.hpp"
+#include "cmd/result_file.hpp"
 #include "cmd/voice.hpp"
 #include "store/open_store.hpp"
 
@@ -92,6 +93,10 @@ RunTerms make_terms(const Settings& settings, const LeaseTerms& lease, bool in_p
           .notice_every = in_place ? std::chrono::seconds(1) : Duration::zero()};
 }
 
+std::string exec_failure(const ChildStatus& child, const std::string& word) {
+  return "cannot execute " + in_quotes(word) + ": " + std::strerror(child.value);
+}
+
 [[noreturn]] void end_like_child(const ChildStatus& child,
                                  const std::string& word,
                                  const Signals& signals) {
@@ -104,8 +109,27 @@ RunTerms make_terms(const Settings& settings, const LeaseTerms& lease, bool in_p
     case ChildStatus::Kind::not_started:
       break;
   }
-  log(LogLevel::error, "cannot execute " + in_quotes(word) + ": " + std::strerror(child.value));
+  log(LogLevel::error, exec_failure(child, word));
   end(child.value == ENOENT ? ExitStatus::not_found : ExitStatus::not_executable);
+}
+
+// The file of --result-file, if it is wanted.
+std::optional<ResultFile> prepare_result(const CommandLine& line, const Settings& settings) {
+  if (!line.result_file) return {};
+  auto file = ResultFile::prepare(*line.result_file);
+  if (!file) end(report(file.error(), settings));
+  return std::move(*file);
+}
+
+void write_result(const ResultFile& file,
+                  const LockName& lock,
+                  const Outcome& outcome,
+                  const std::string& word) {
+  const bool not_started =
+      outcome.kind == Outcome::Kind::child && outcome.child.kind == ChildStatus::Kind::not_started;
+  const std::string error = not_started ? exec_failure(outcome.child, word) : outcome.error.text;
+  const auto written = file.write(result_json(lock, outcome, error));
+  if (!written) log(LogLevel::warn, written.error().text);
 }
 
 std::uint64_t make_seed() {
@@ -135,13 +159,14 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
   if (!store) end(report(store.error(), settings));
   auto key = (*store)->key_of(*name);
   if (!key) end(report(key.error(), settings));
+  const std::optional<ResultFile> result = prepare_result(line, settings);
 
   const std::string where = (*store)->where();
   StoreWorker worker(std::move(*store),
                      make_claim(*name, *key, who_we_are(line, settings), settings.ttl),
                      interrupt);
   const bool in_place = ::isatty(STDERR_FILENO) == 1 && !settings.log_json;
-  Voice voice(in_quotes(name->text()), in_place);
+  Voice voice(*name, in_place);
   const std::vector<std::string> words = child_words(line);
   Runner runner({.words = words, .environment = own_environment(), .store = where, .key = *key},
                 RunSession(make_terms(settings, *lease, in_place), make_seed(), BootClock::now()),
@@ -149,25 +174,27 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
                 signals,
                 std::move(*child),
                 voice);
-  const auto outcome = runner.run();
+  const auto ran = runner.run();
   voice.end_of_wait();
-  if (!outcome) end(report(outcome.error(), settings));
+  const Outcome outcome = ran ? *ran : Outcome{.kind = Outcome::Kind::failed, .error = ran.error()};
+  if (result) write_result(*result, *name, outcome, words.front());
+  if (!ran) end(report(ran.error(), settings));
   // Ends without tidying up: nothing of ours is left anywhere but in this process.
-  switch (outcome->kind) {
+  switch (outcome.kind) {
     case Outcome::Kind::child:
-      end_like_child(outcome->child, words.front(), signals);
+      end_like_child(outcome.child, words.front(), signals);
     case Outcome::Kind::busy:
-      log(LogLevel::warn, in_quotes(name->text()) + " is busy: " + holder_text(*outcome->holding));
+      voice.busy(*outcome.holding);
       end_with(settings.conflict_exit_code);
     case Outcome::Kind::failed:
-      end(report({outcome->error.code,
-                  "cannot run under " + in_quotes(name->text()) + ": " + outcome->error.text},
+      end(report({outcome.error.code,
+                  "cannot run under " + in_quotes(name->text()) + ": " + outcome.error.text},
                  settings));
     case Outcome::Kind::lost:
       end(ExitStatus::lost);
     case Outcome::Kind::signalled:
-      signals.die_by(outcome->signal);
-      end_with(128 + outcome->signal);
+      signals.die_by(outcome.signal);
+      end_with(128 + outcome.signal);
   }
   end(ExitStatus::failed);
 }

@@ -5,6 +5,10 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 
+#include <csignal>
+#include <utility>
+#include <vector>
+
 namespace dlock {
 
 using namespace std::chrono_literals;
@@ -41,16 +45,160 @@ std::string holder_text(const Holding& holding, Duration seen_ago) {
   return text;
 }
 
-void Voice::waiting(const Notice& notice) {
-  const std::string text = "waiting " +
-                           format_duration(std::chrono::floor<std::chrono::seconds>(notice.span)) +
-                           " for " + name_ + ", " + holder_text(*notice.holding, notice.seen_ago);
-  if (in_place_ && logs(LogLevel::warn)) {
+namespace {
+
+struct Form {
+  std::string_view event;  // its name in JSON
+  LogLevel level;
+};
+
+Form form_of(const Notice& notice) {
+  using Kind = Notice::Kind;
+  switch (notice.kind) {
+    case Kind::polling:
+      return {"polling", LogLevel::info};
+    case Kind::waiting:
+      return {"waiting", LogLevel::warn};
+    case Kind::unreachable:
+      return {"unknown", LogLevel::info};
+    case Kind::granted:
+      return {"granted", LogLevel::info};
+    case Kind::renewed:
+      return {"renewed", LogLevel::info};
+    case Kind::lost:
+    case Kind::lost_warn:
+      return {"lost", LogLevel::error};
+    case Kind::revoked:
+      return {"revoked", LogLevel::error};
+    case Kind::lapsing:
+      return {"lapsing", LogLevel::error};
+    case Kind::killed:
+      return {"kill", LogLevel::warn};
+    case Kind::cannot_kill:
+      return {"cannot_kill", LogLevel::error};
+    case Kind::leftovers:
+      return {"leftovers", LogLevel::warn};
+    case Kind::release_unknown:
+      return {"release_unknown", LogLevel::warn};
+    case Kind::lost_at_release:
+      return {"lost_at_release", LogLevel::warn};
+    case Kind::signalled:
+      return {notice.signal == SIGKILL ? "kill" : "term", LogLevel::warn};
+    case Kind::passed_on:
+      return {"signal", LogLevel::info};
+    case Kind::ended:
+      return {"reaped", LogLevel::info};
+    case Kind::released:
+      return {"released", LogLevel::info};
+  }
+  return {"message", LogLevel::info};
+}
+
+// Empty: not worth a line to people, who see what follows from it.
+std::string sentence(const Notice& notice, const std::string& name) {
+  using Kind = Notice::Kind;
+  switch (notice.kind) {
+    case Kind::polling:
+      return "polling for " + name + ", no hand-off messages here: " + notice.text;
+    case Kind::waiting:
+      return "waiting " + format_duration(std::chrono::floor<std::chrono::seconds>(notice.span)) +
+             " for " + name + ", " + holder_text(*notice.holding, notice.seen_ago);
+    case Kind::unreachable:
+      return name + ": " + notice.text + "; trying again";
+    case Kind::granted:
+      return "acquired " + name + " after " + format_duration(notice.span) + ", token " +
+             std::to_string(notice.token);
+    case Kind::renewed:
+      return "renewed " + name + ", lease good for " + format_duration(notice.span);
+    case Kind::lost:
+      return "lost " + name + ", " + notice.text + "; stopping the command";
+    case Kind::revoked:
+      return name + " was revoked by " + printable(notice.text) + "; stopping the command";
+    case Kind::lapsing:
+      return "cannot renew " + name + " before its lease ends in " +
+             format_duration(std::max<Duration>(notice.span, 0ms)) + "; stopping the command";
+    case Kind::lost_warn:
+      return "lost " + name + (notice.text.empty() ? "" : ", " + printable(notice.text)) +
+             "; the command runs on without the lock (--on-lost warn)";
+    case Kind::killed:
+      return name + ": the command did not end in time; killing it";
+    case Kind::cannot_kill:
+      return name + ": the command cannot be killed so far; keeping the lock while it lives";
+    case Kind::leftovers:
+      return name +
+             ": the command left processes behind; stopping them before the lock is released";
+    case Kind::release_unknown:
+      return "cannot tell whether " + name + " was released: " + notice.text +
+             "; its lease ends in " + format_duration(notice.span);
+    case Kind::lost_at_release:
+      return name +
+             " was not ours any more, or not on record, when the command ended; another may have "
+             "run beside it";
+    case Kind::signalled:
+    case Kind::passed_on:
+    case Kind::ended:
+    case Kind::released:
+      break;
+  }
+  return "";
+}
+
+// The figures that only programs read.
+std::vector<LogEvent::Field> figures(const Notice& notice) {
+  using Kind = Notice::Kind;
+  std::vector<LogEvent::Field> fields;
+  if (notice.safe_until) {
+    fields.push_back({"safe_until_ns", notice.safe_until->time_since_epoch().count()});
+  }
+  if (notice.kind == Kind::waiting || notice.kind == Kind::granted) {
+    fields.push_back({"waited_ms", to_ms(notice.span)});
+  } else if (notice.kind == Kind::release_unknown) {
+    fields.push_back({"left_ns", notice.span.count()});
+  } else if (notice.kind == Kind::killed || notice.kind == Kind::cannot_kill) {
+    fields.push_back({"signal", SIGKILL});
+  } else if (notice.kind == Kind::signalled || notice.kind == Kind::passed_on) {
+    fields.push_back({"signal", notice.signal});
+  } else if (notice.kind == Kind::ended) {
+    const bool by_signal = notice.child.kind == ChildStatus::Kind::signalled;
+    const bool started = notice.child.kind != ChildStatus::Kind::not_started;
+    fields.push_back({by_signal ? "signal" : started ? "code" : "errno", notice.child.value});
+  }
+  return fields;
+}
+
+}  // namespace
+
+void Voice::say(LogLevel level, LogEvent event) {
+  if (!logs(level)) return;
+  if (logs_json()) {
+    std::vector<LogEvent::Field> fields{{"lock", name_.text()}};
+    if (!hold_.empty()) {
+      fields.push_back({"hold", hold_});
+      fields.push_back({"token", static_cast<std::int64_t>(token_)});
+    }
+    event.fields.insert(event.fields.begin(), fields.begin(), fields.end());
+  }
+  log(level, event);
+}
+
+void Voice::on_notice(const Notice& notice) {
+  if (notice.kind == Notice::Kind::granted) {
+    end_of_wait();
+    hold_ = notice.hold;
+    token_ = notice.token;
+  }
+  const Form form = form_of(notice);
+  if (!logs(form.level)) return;
+  const std::string text = sentence(notice, quoted_);
+  if (notice.kind == Notice::Kind::waiting && in_place_) {
     log_in_place(text);
     wait_shown_ = true;
-  } else {
-    log(LogLevel::warn, text);
+    return;
   }
+  say(form.level,
+      {.name = form.event,
+       .text = text,
+       .fields = logs_json() ? figures(notice) : std::vector<LogEvent::Field>{}});
 }
 
 void Voice::end_of_wait() {
@@ -58,71 +206,35 @@ void Voice::end_of_wait() {
   wait_shown_ = false;
 }
 
-void Voice::on_notice(const Notice& notice) {
-  using Kind = Notice::Kind;
-  if (notice.kind == Kind::granted) end_of_wait();
-  switch (notice.kind) {
-    case Kind::polling:
-      return log(LogLevel::info,
-                 "polling for " + name_ + ", no hand-off messages here: " + notice.text);
-    case Kind::waiting:
-      return waiting(notice);
-    case Kind::unreachable:
-      return log(LogLevel::info, name_ + ": " + notice.text + "; trying again");
-    case Kind::granted:
-      return log(LogLevel::info,
-                 "acquired " + name_ + " after " + format_duration(notice.span) + ", token " +
-                     std::to_string(notice.token));
-    case Kind::renewed:
-      return log(LogLevel::info,
-                 "renewed " + name_ + ", lease good for " + format_duration(notice.span));
-    case Kind::lost:
-      return log(LogLevel::error, "lost " + name_ + ", " + notice.text + "; stopping the command");
-    case Kind::revoked:
-      return log(LogLevel::error,
-                 name_ + " was revoked by " + printable(notice.text) + "; stopping the command");
-    case Kind::lapsing:
-      return log(LogLevel::error,
-                 "cannot renew " + name_ + " before its lease ends in " +
-                     format_duration(std::max<Duration>(notice.span, 0ms)) +
-                     "; stopping the command");
-    case Kind::lost_warn:
-      return log(LogLevel::error,
-                 "lost " + name_ + (notice.text.empty() ? "" : ", " + printable(notice.text)) +
-                     "; the command runs on without the lock (--on-lost warn)");
-    case Kind::killed:
-      return log(LogLevel::warn, name_ + ": the command did not end in time; killing it");
-    case Kind::cannot_kill:
-      return log(LogLevel::error,
-                 name_ + ": the command cannot be killed so far; keeping the lock while it lives");
-    case Kind::leftovers:
-      return log(
-          LogLevel::warn,
-          name_ + ": the command left processes behind; stopping them before the lock is released");
-    case Kind::release_unknown:
-      return log(LogLevel::warn,
-                 "cannot tell whether " + name_ + " was released: " + notice.text +
-                     "; its lease ends in " + format_duration(notice.span));
-    case Kind::lost_at_release:
-      return log(LogLevel::warn,
-                 name_ +
-                     " was not ours any more, or not on record, when the command ended; another "
-                     "may have run "
-                     "beside it");
-  }
+void Voice::on_started(pid_t child) {
+  say(LogLevel::info, {.name = "started", .fields = {{"pid", child}}});
 }
 
-void Voice::on_stopped(Duration left) {
-  log(LogLevel::warn,
-      "stopped; " + name_ + " lapses in " + format_duration(std::max<Duration>(left, 0ms)) +
-          " unless continued before");
+void Voice::on_stopped(Time safe_until, Duration left) {
+  const std::string text = "stopped; " + quoted_ + " lapses in " +
+                           format_duration(std::max<Duration>(left, 0ms)) +
+                           " unless continued before";
+  say(LogLevel::warn,
+      {.name = "stopped",
+       .text = text,
+       .fields = {{"safe_until_ns", safe_until.time_since_epoch().count()}}});
 }
 
 void Voice::on_left_stopped() {
-  log(LogLevel::warn,
-      name_ +
-          ": the command stays stopped: it wants the terminal, and no shell with job control can "
-          "give it; the lock is kept");
+  const std::string text = quoted_ +
+                           ": the command stays stopped: it wants the terminal, and no shell with "
+                           "job control can give it; the lock is kept";
+  say(LogLevel::warn, {.name = "left_stopped", .text = text});
+}
+
+void Voice::busy(const Holding& holding) {
+  const std::string text = quoted_ + " is busy: " + holder_text(holding);
+  say(LogLevel::warn, {.name = "busy", .text = text});
+}
+
+void Voice::on_guard(const std::string& why) {
+  say(LogLevel::info,
+      {.name = "guard_replaced", .text = "the guard of the command was looked after: " + why});
 }
 
 }  // namespace dlock

@@ -40,6 +40,9 @@ Result<Outcome> Runner::run() {
   // Started with its first task already in hand: that saves a wake-up.
   auto started = worker_.start();
   if (!started) return started.error();
+  // While the store thinks, so that it costs no time. If it fails, StartChild tries again and
+  // tells.
+  static_cast<void>(child_.start_guard());
   while (!outcome_)
     turn();
   return *outcome_;
@@ -74,15 +77,27 @@ void Runner::carry_out(std::vector<Action> actions) {
   }
 }
 
+void Runner::carry_out_one(action::Ask& ask) {
+  worker_.ask(ask);
+  // The group is gone, or never was.
+  if (ask.what == action::Ask::What::release) child_.dismiss_guard();
+}
+
+void Runner::guarded(const std::string& trouble) {
+  if (!trouble.empty()) listener_.on_guard(trouble);
+}
+
 void Runner::carry_out_one(action::StartChild& start) {
   const bool hand_over = terminal_ && terminal_->stdout_too() && terminal_->is_ours();
   const ChildSpec spec{.words = plan_.words,
                        .environment = child_environment(start.hold),
                        .mark = format_holds({entry_of(start.hold)}),
-                       .terminal = hand_over ? terminal_->fd() : -1};
+                       .terminal = hand_over ? terminal_->fd() : -1,
+                       .kill_at = start.kill_at};
   auto started = child_.start(spec, signals_);
   if (!started) return feed(event::StartFailed{started.error()});
   if (hand_over) terminal_->note_given();
+  listener_.on_started(child_.group());
 }
 
 void Runner::carry_out_one(action::Finish& finish) {
@@ -94,6 +109,7 @@ void Runner::take_signals() {
   while (const auto number = signals_.next()) {
     switch (*number) {
       case SIGCHLD:
+        guarded(child_.look_at_guard());
         look_at_child();
         break;
       case SIGCONT:
@@ -171,7 +187,9 @@ void Runner::child_stopped(int number) {
 void Runner::stop_with_child(bool for_terminal) {
   const bool had_terminal = (terminal_ && terminal_->given()) || for_terminal;
   if (terminal_) terminal_->take_back(false);
-  if (const auto until = session_.safe_until()) listener_.on_stopped(*until - BootClock::now());
+  if (const auto until = session_.safe_until()) {
+    listener_.on_stopped(*until, *until - BootClock::now());
+  }
   // Meanwhile fg may have brought us to the foreground: a stop now would be one too many.
   const bool wanted = !for_terminal || !terminal_ || !terminal_->is_ours();
   const bool stopped = wanted && signals_.stop_here();

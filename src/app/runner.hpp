@@ -25,10 +25,13 @@ class Listener {
   Listener& operator=(const Listener&) = delete;
   virtual ~Listener() = default;
   virtual void on_notice(const Notice& notice) = 0;
-  // The user stopped the job; the lock lapses in `left` unless it is continued before.
-  virtual void on_stopped(Duration left) = 0;
+  virtual void on_started(pid_t child) = 0;
+  // The user stopped the job; the lock lapses at `safe_until`, in `left`, unless it is continued.
+  virtual void on_stopped(Time safe_until, Duration left) = 0;
   // The command wants a terminal that nobody can give to it, and stays stopped.
   virtual void on_left_stopped() = 0;
+  // The guard of the command had to be replaced: `why`, and what came of it.
+  virtual void on_guard(const std::string& why) = 0;
 };
 
 struct RunPlan {
@@ -54,9 +57,10 @@ class Runner {
   void turn();
   void feed(Event event);
   void carry_out(std::vector<Action> actions);
-  void carry_out_one(action::Ask& ask) { worker_.ask(ask); }
+  void carry_out_one(action::Ask& ask);
   void carry_out_one(action::CancelAsk& /*cancel*/) { worker_.cancel(); }
   void carry_out_one(action::StartChild& start);
+  void carry_out_one(action::SetGuard& guard) { guarded(child_.set_guard(guard.kill_at)); }
   void carry_out_one(action::SignalGroup& order) { child_.signal_group(order.signal, order.wake); }
   void carry_out_one(action::Say& say) { listener_.on_notice(say.notice); }
   void carry_out_one(action::Finish& finish);
@@ -64,6 +68,7 @@ class Runner {
   void take_signals();
   void take_answers();
   void look_at_child();
+  void guarded(const std::string& trouble);
   void child_ended(const ChildNews& news);
   void child_stopped(int number);
   void stop_with_child(bool for_terminal);

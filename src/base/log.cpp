@@ -2,6 +2,7 @@
 #include "base/log.hpp"
 
 #include "base/boot_clock.hpp"
+#include "base/text.hpp"
 
 #include <nlohmann/json.hpp>
 #include <spdlog/logger.h>
@@ -10,6 +11,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,14 +21,40 @@ namespace dlock {
 
 namespace {
 
+// A pipe that polls writable takes PIPE_BUF bytes without blocking (pipe(7)).
+constexpr std::size_t k_longest_line = 4096;
+constexpr std::size_t k_shortened_text = 256;
+
 // A reader that does not read must not stop the renewals behind us: what does not go at once is
-// dropped. A pipe that polls writable takes PIPE_BUF bytes without blocking (pipe(7)).
-void write_or_drop(std::string_view line) {
-  constexpr std::size_t k_most = 4096;
+// dropped. True: it is written.
+bool write_or_drop(std::string_view line) {
   pollfd out{STDERR_FILENO, POLLOUT, 0};
-  if (::poll(&out, 1, 0) != 1 || (out.revents & POLLOUT) == 0) return;
-  [[maybe_unused]] const auto n =
-      ::write(STDERR_FILENO, line.data(), std::min(line.size(), k_most));
+  if (::poll(&out, 1, 0) != 1 || (out.revents & POLLOUT) == 0) return false;
+  const std::size_t size = std::min(line.size(), k_longest_line);
+  return ::write(STDERR_FILENO, line.data(), size) == static_cast<ssize_t>(size);
+}
+
+using Json = nlohmann::ordered_json;
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string as_json(LogLevel level, const LogEvent& event) {
+  constexpr std::array k_levels{"error", "warn", "info", "debug"};
+  Json line = {
+      {"boot_ns", BootClock::now().time_since_epoch().count()},
+      {"level", k_levels.at(static_cast<std::size_t>(level))},
+      {"event", event.name},
+  };
+  for (const LogEvent::Field& field : event.fields) {
+    std::visit([&](const auto& value) { line[std::string(field.name)] = value; }, field.value);
+  }
+  line["text"] = event.text;
+  std::string text = dump(line);
+  if (text.size() < k_longest_line) return text;
+  line["text"] = shortened(event.text, k_shortened_text);  // cut elsewhere it were no JSON
+  return dump(line);
 }
 
 class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
@@ -46,13 +75,22 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
 
  private:
   void sink_it_(const spdlog::details::log_msg& message) override {
-    const std::string_view text(message.payload.data(), message.payload.size());
+    const std::string_view payload(message.payload.data(), message.payload.size());
+    if (settings_.json) return write_json(std::string(payload));
     std::string line = in_place_ ? "\r\x1b[K" : "";
     in_place_ = false;
-    line += settings_.json ? as_json(message.level, text) : as_text(message.level, text);
-    write_or_drop(line + '\n');
+    write_or_drop(line + as_text(message.level, payload) + '\n');
   }
   void flush_() override {}
+
+  void write_json(std::string object) {
+    if (dropped_ > 0) {
+      object.insert(object.size() - 1, ",\"dropped\":" + std::to_string(dropped_));
+    }
+    object += '\n';
+    const bool written = object.size() <= k_longest_line && write_or_drop(object);
+    dropped_ = written ? 0 : dropped_ + 1;
+  }
 
   std::string as_text(spdlog::level::level_enum level, std::string_view text) const {
     if (!settings_.color) return "dlock: " + std::string(text);
@@ -61,17 +99,10 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
                                                            : "\x1b[2m";
     return hue + std::string("dlock:") + "\x1b[0m " + std::string(text);
   }
-  static std::string as_json(spdlog::level::level_enum level, std::string_view text) {
-    const nlohmann::ordered_json line = {
-        {"boot_ns", BootClock::now().time_since_epoch().count()},
-        {"level", spdlog::level::to_short_c_str(level)},
-        {"text", text},
-    };
-    return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  }
 
   LogSettings settings_;
   bool in_place_ = false;
+  std::uint64_t dropped_ = 0;
 };
 
 LogSettings g_settings;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
@@ -113,8 +144,19 @@ bool logs(LogLevel level) {
   return level <= g_settings.level;
 }
 
+bool logs_json() {
+  return g_settings.json;
+}
+
+void log(LogLevel level, const LogEvent& event) {
+  if (!logs(level) || (event.text.empty() && !logs_json())) return;
+  const std::string json = logs_json() ? as_json(level, event) : "";
+  const std::string_view line = logs_json() ? json : event.text;
+  logger().log(level_of(level), spdlog::string_view_t(line.data(), line.size()));
+}
+
 void log(LogLevel level, std::string_view text) {
-  if (logs(level)) logger().log(level_of(level), spdlog::string_view_t(text.data(), text.size()));
+  log(level, LogEvent{.text = text});
 }
 
 void log_in_place(std::string_view text) {

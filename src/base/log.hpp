@@ -2,10 +2,15 @@
 // One line an event on stderr, "dlock: …" or a JSON object. Never on stdout: that is the child's.
 //
 // Writing never blocks the caller for long and never fails him: a line that a full pipe would not
-// take at once is dropped, and so is one to a stderr that is closed. Any thread may log.
+// take at once is dropped, and so is one to a stderr that is closed. The next JSON line that can be
+// written says how many were. Any thread may log.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 namespace dlock {
 
@@ -25,7 +30,20 @@ struct LogSettings {
 void set_up_log(const LogSettings& settings);
 bool logs(LogLevel level);
 
-// `text` is one line; what comes from others in it went through printable() or in_quotes().
+// One thing that happened. As text it is its sentence; an event without one is for programs only.
+struct LogEvent {
+  struct Field {
+    std::string_view name;
+    std::variant<std::int64_t, std::string> value;
+  };
+  std::string_view name = "message";  // one that dlock(1) lists
+  std::string_view text;  // one line; what others wrote went through printable() or in_quotes()
+  std::vector<Field> fields = {};  // only in JSON
+};
+void log(LogLevel level, const LogEvent& event);
+bool logs_json();
+
+// An event with nothing but `text`.
 void log(LogLevel level, std::string_view text);
 
 // A line that the next one replaces, and taking it away again; for terminals only.

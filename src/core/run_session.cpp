@@ -18,8 +18,6 @@ constexpr Duration k_grace_after_verdict = 1s;
 // What a command leaves behind is not waited for like the command itself.
 constexpr Duration k_grace_for_leftovers = 500ms;
 constexpr Duration k_undo_limit = 300ms;
-constexpr Duration k_release_limit = 1s;  // of one try: the child is gone, nobody needs the lease
-constexpr Duration k_release_pause = 100ms;
 constexpr Duration k_release_when_signalled = 1s;
 
 bool asks_to_end(int signal) {
@@ -63,6 +61,7 @@ std::vector<Action> RunSession::on(Event event, Time now) {
   }
   std::visit([&](auto& what) { handle(what, now); }, event);
   if (has_child()) kill_if_due(now);
+  if (has_child()) move_guard();
   return std::exchange(actions_, {});
 }
 
@@ -116,7 +115,7 @@ void RunSession::handle(event::Acquired& event, Time now) {
   asking_ = false;
   if (phase_ == Phase::giving_up) {
     const Grant* const grant = event.answer ? std::get_if<Grant>(&*event.answer) : nullptr;
-    if (grant != nullptr) clock_.emplace(terms_.lease, grant->sent_at);
+    if (grant != nullptr) note_grant(*grant, now);
     return answered_while_giving_up(grant != nullptr, !event.answer, now);
   }
   const std::string trouble = event.answer ? "" : event.answer.error().text;
@@ -146,8 +145,15 @@ void RunSession::handle(event::HandedOff& event, Time now) {
   take(acquire_.on_hand_off(event.answer, now), now);
 }
 
-void RunSession::take_grant(Grant grant, Time now) {
+void RunSession::note_grant(const Grant& grant, Time now) {
   clock_.emplace(terms_.lease, grant.sent_at);
+  granted_at_ = now;
+  account_.hold = hold_id(grant.hold.owner, grant.hold.serial);
+  account_.token = grant.hold.token;
+}
+
+void RunSession::take_grant(Grant grant, Time now) {
+  note_grant(grant, now);
   if (!clock_->may_start(now)) {
     outcome_ = {.kind = Outcome::Kind::failed,
                 .error = {Errc::unavailable,
@@ -159,8 +165,10 @@ void RunSession::take_grant(Grant grant, Time now) {
   phase_ = Phase::running;
   say({.kind = Notice::Kind::granted,
        .span = now - acquire_.started_at(),
-       .token = grant.hold.token});
-  actions_.push_back(action::StartChild{std::move(grant.hold)});
+       .token = account_.token,
+       .hold = account_.hold});
+  if (terms_.on_lost == OnLost::stop) guard_at_ = clock_->kill_at();
+  actions_.push_back(action::StartChild{std::move(grant.hold), guard_at_});
 }
 
 // Before there is a child: leave nothing of ours behind, then finish.
@@ -176,7 +184,7 @@ void RunSession::give_up(Outcome outcome, Time now) {
 
 void RunSession::answered_while_giving_up(bool granted, bool unknown, Time now) {
   if (granted) return begin_release(now);
-  if (!unknown && !acquire_.maybe_held()) return finish(outcome_);
+  if (!unknown && !acquire_.maybe_held()) return finish(now);
   phase_ = Phase::releasing;
   release_until_ = now;  // one try
   release_repeated_ = true;
@@ -203,6 +211,7 @@ void RunSession::check_lease(Time now) {
 
 void RunSession::lease_gone(Notice notice, Time kill_at, Time now) {
   if (warned_) return;
+  account_.lost = true;
   // Learnt again, or better: that can only bring the KILL forward.
   if (lease_stop_) return stop_.begin(std::min(kill_at, clock_->kill_at()));
   if (terms_.on_lost == OnLost::warn) {
@@ -214,8 +223,12 @@ void RunSession::lease_gone(Notice notice, Time kill_at, Time now) {
   const bool first = !stop_.stopping();
   stop_.begin(std::min(kill_at, clock_->kill_at()));
   // A child that slept through its lease must not run another instruction: no TERM then.
-  if (first && !stop_.kill_due(now))
-    actions_.push_back(action::SignalGroup{terms_.stop_signal, true});
+  if (first && !stop_.kill_due(now)) signal_group(terms_.stop_signal, true);
+}
+
+void RunSession::signal_group(int number, bool wake, Notice::Kind kind) {
+  say({.kind = kind, .signal = number});
+  actions_.push_back(action::SignalGroup{number, wake});
 }
 
 void RunSession::kill_if_due(Time now) {
@@ -223,6 +236,17 @@ void RunSession::kill_if_due(Time now) {
   say({.kind = stop_.kill_sent() ? Notice::Kind::cannot_kill : Notice::Kind::killed});
   stop_.killed(now);
   actions_.push_back(action::SignalGroup{SIGKILL});
+}
+
+// The second executioner holds the deadline of the first (faults.md 2.3-7): the end of the lease,
+// or sooner once a verdict was against us.
+void RunSession::move_guard() {
+  if (terms_.on_lost == OnLost::warn || stop_.kill_sent()) return;
+  Time at = clock_->kill_at();
+  if (lease_stop_) at = std::min(at, stop_.next().value_or(at));
+  if (at == guard_at_) return;
+  guard_at_ = at;
+  actions_.push_back(action::SetGuard{at});
 }
 
 void RunSession::handle(event::Renewed& event, Time now) {
@@ -264,11 +288,13 @@ void RunSession::handle(const event::Signal& event, Time now) {
       if (user_stop_ != 0) return;  // the second one kills at once
       user_stop_ = event.number;
     }
-    actions_.push_back(action::SignalGroup{event.number, wakes(event.number)});
+    const auto kind = asks_to_end(event.number) ? Notice::Kind::signalled : Notice::Kind::passed_on;
+    signal_group(event.number, wakes(event.number), kind);
   } else if (phase_ == Phase::acquiring) {
     give_up({.kind = Outcome::Kind::signalled, .signal = event.number}, now);
   } else if (phase_ == Phase::giving_up) {
-    finish(outcome_);  // asked twice: the lease, if there is one, ends by itself
+    account_.released = Account::Released::unknown;
+    finish(now);  // asked twice: the lease, if there is one, ends by itself
   } else if (phase_ == Phase::releasing) {
     release_until_ = std::min(release_until_, now + k_release_when_signalled);
   }
@@ -284,6 +310,7 @@ void RunSession::handle(const event::ChildEnded& event, Time now) {
   if (phase_ != Phase::running) return;
   outcome_ = {.kind = lease_stop_ ? Outcome::Kind::lost : Outcome::Kind::child,
               .child = event.status};
+  say({.kind = Notice::Kind::ended, .child = event.status});
   // After Ctrl-C a shell looks whether we died by INT, also if that took our KILL.
   const bool by_our_kill = event.status == ChildStatus{ChildStatus::Kind::signalled, SIGKILL};
   if (user_stop_ == SIGINT && by_our_kill && stop_.kill_sent()) outcome_.child.value = SIGINT;
@@ -291,13 +318,12 @@ void RunSession::handle(const event::ChildEnded& event, Time now) {
   phase_ = Phase::leftovers;
   if (stop_.kill_sent()) {
     // What the KILL did not reach: the group of a nested run whose dlock it ended.
-    actions_.push_back(action::SignalGroup{SIGKILL});
-    return;
+    return signal_group(SIGKILL, false);
   }
   if (lease_stop_) return;  // they have had their signal, and the KILL is set
   say({.kind = Notice::Kind::leftovers});
   if (!stop_.stopping()) stop_.begin(now + k_grace_for_leftovers);
-  actions_.push_back(action::SignalGroup{SIGTERM, true});
+  signal_group(SIGTERM, true);
 }
 
 void RunSession::handle(event::GroupGone /*event*/, Time now) {
@@ -321,46 +347,11 @@ void RunSession::handle(event::Tick /*event*/, Time now) {
   }
 }
 
-// --- ending ----------------------------------------------------------------------------------
+// --- helpers --------------------------------------------------------------------------------
 
-void RunSession::begin_release(Time now) {
-  phase_ = Phase::releasing;
-  if (not_ours_) return finish(outcome_);
-  const Time lease_end =
-      std::max(clock_ ? clock_->safe_until() : now, now + terms_.lease.call_limit());
-  release_until_ = std::min(now + terms_.acquire.connect_timeout, lease_end);
-  ask_release(now);
-}
-
-void RunSession::ask_release(Time now) {
-  retry_release_at_.reset();
-  ask(action::Ask::What::release, now + std::min(terms_.lease.call_limit(), k_release_limit));
-}
-
-void RunSession::handle(event::Released& event, Time now) {
-  asking_ = false;
-  if (phase_ != Phase::releasing) return;
-  if (event.answer) {
-    const bool surprise = *event.answer == ReleaseVerdict::not_held && !release_repeated_;
-    if (surprise && !lease_stop_ && !warned_) say({.kind = Notice::Kind::lost_at_release});
-    return finish(outcome_);
-  }
-  release_repeated_ = true;
-  if (now + k_release_pause < release_until_) {
-    retry_release_at_ = now + k_release_pause;
-    return;
-  }
-  if (clock_ && clock_->safe_until() > now) {
-    say({.kind = Notice::Kind::release_unknown,
-         .text = event.answer.error().text,
-         .span = clock_->safe_until() - now});
-  }
-  finish(outcome_);
-}
-
-void RunSession::finish(Outcome outcome) {
-  phase_ = Phase::finished;
-  actions_.push_back(action::Finish{std::move(outcome)});
+void RunSession::say(Notice notice) {
+  if (clock_) notice.safe_until = clock_->safe_until();
+  actions_.push_back(action::Say{std::move(notice)});
 }
 
 void RunSession::ask(action::Ask::What what, Time limit) {

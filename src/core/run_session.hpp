@@ -7,6 +7,7 @@
 //     after a signal that ends us;
 //   - a child whose lease cannot be kept gets TERM and, before the lease can end, KILL (unless
 //     on_lost is warn);
+//   - the guard always has the deadline of that KILL;
 //   - release comes after the child is reaped and its group is gone, and every hold that may be
 //     ours is released or undone before Finish, unless a second signal asks to leave at once;
 //   - Finish comes once, and last.
@@ -80,13 +81,14 @@ using Event = std::variant<event::Acquired,
                            event::Resumed,
                            event::Tick>;
 
-// What people are told. `text` is a reason from below; everything else the voice puts into words.
+// What people and programs are told, each just before what it tells of is done. `text` is a reason
+// from below; everything else the voice puts into words.
 struct Notice {
   enum class Kind {
     polling,          // no hand-offs here
     waiting,          // for whoever is in `holding`, for `span` so far
     unreachable,      // trouble while waiting or renewing, ridden out
-    granted,          // `token`, after `span`
+    granted,          // `token`, as `hold`, after `span`
     renewed,          // lease good for `span`
     lost,             // definite; the child is being stopped
     revoked,          // somebody asked us to give it up; the child is being stopped
@@ -97,6 +99,10 @@ struct Notice {
     leftovers,        // the command ended, others of its group did not: they are being stopped
     release_unknown,  // no answer; the lease ends by itself in `span`
     lost_at_release,  // it was not ours any more when we gave it back
+    signalled,        // `signal` goes to the child's group, which must end
+    passed_on,        // `signal` does as well, and that is all
+    ended,            // the command did, as `child` says
+    released,         // the store says so
   };
   Kind kind = Kind::waiting;
   std::string text;
@@ -104,6 +110,26 @@ struct Notice {
   Duration span{};
   Duration seen_ago{};  // how old the holding is
   FencingToken token = 0;
+  std::string hold;  // its id
+  int signal = 0;
+  ChildStatus child;
+  std::optional<Time> safe_until;  // of the lease, by the newest confirmed request
+};
+
+// A run in figures, for whoever reads about it later.
+struct Account {
+  enum class Released {
+    nothing,  // there was nothing to release
+    yes,
+    no,       // it was not ours any more
+    unknown,  // no answer: at the latest it ends with its lease
+  };
+  std::string hold;  // its id; empty: never granted
+  FencingToken token = 0;
+  Duration waited{};  // for the grant, or until there was none
+  Duration held{};    // from the grant to the end of the release
+  bool lost = false;  // the lease could not be kept to the end, or was not ours at the release
+  Released released = Released::nothing;
 };
 
 struct Outcome {
@@ -119,6 +145,7 @@ struct Outcome {
   std::optional<Holding> holding;
   Error error;
   int signal = 0;
+  Account account;
 };
 
 // What to do.
@@ -131,6 +158,10 @@ struct Ask {  // the store, which answers with one StoreAnswer each, in order
 struct CancelAsk {};  // the one that runs; it still answers
 struct StartChild {
   Hold hold;
+  Time kill_at;  // the guard's first deadline
+};
+struct SetGuard {  // its deadline has moved
+  Time kill_at;
 };
 struct SignalGroup {
   int signal = 0;
@@ -146,6 +177,7 @@ struct Finish {
 using Action = std::variant<action::Ask,
                             action::CancelAsk,
                             action::StartChild,
+                            action::SetGuard,
                             action::SignalGroup,
                             action::Say,
                             action::Finish>;
@@ -179,16 +211,20 @@ class RunSession {
 
   void take(AcquireStep step, Time now);
   void take_grant(Grant grant, Time now);
+  void note_grant(const Grant& grant, Time now);
   void give_up(Outcome outcome, Time now);
   void answered_while_giving_up(bool granted, bool unknown, Time now);
   void check_lease(Time now);
   void lease_gone(Notice notice, Time kill_at, Time now);
   void kill_if_due(Time now);
+  void move_guard();
   void begin_release(Time now);
   void ask_release(Time now);
-  void finish(Outcome outcome);
+  void take_release(ReleaseVerdict verdict);
+  void finish(Time now);
   void ask(action::Ask::What what, Time limit);
-  void say(Notice notice) { actions_.push_back(action::Say{std::move(notice)}); }
+  void say(Notice notice);
+  void signal_group(int number, bool wake, Notice::Kind kind = Notice::Kind::signalled);
   void say_waiting(Time now);
 
   RunTerms terms_;
@@ -212,9 +248,12 @@ class RunSession {
   bool warned_ = false;      // on_lost=warn has said its line
   int user_stop_ = 0;        // the TERM or INT that was passed on
   StopPlan stop_;
+  Time guard_at_ = Time::max();  // what the guard was told last; max: it kills by no clock
 
   // ending
   Outcome outcome_;
+  Account account_;
+  std::optional<Time> granted_at_;
   Time release_until_;
   std::optional<Time> retry_release_at_;
   bool release_repeated_ = false;

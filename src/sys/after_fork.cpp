@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sys/after_fork.hpp"
 
+#include "sys/guard_process.hpp"
+
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -14,6 +16,10 @@ void become_child(const AfterFork& order) {
   // A belt, not braces: cleared by a set-uid exec, and not inherited by the child's children.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != order.parent) ::_exit(127);  // it died before the line above
+  // Nobody waits for the guard: the order is in its queue before our first instruction, whatever
+  // becomes of dlock in between. If it is gone, dlock hears of that and starts another.
+  send_order(order.guard_line, {.group = ::getpid(), .kill_at = order.kill_at});
+  ::close(order.guard_line);  // an exec that hangs must not look like a living dlock
   order.signals->give_back();
   ::execvpe(order.words[0], order.words, order.environment);
   const int error = errno;

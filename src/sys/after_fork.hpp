@@ -3,6 +3,7 @@
 // another thread may have held any lock when we forked (signal-safety(7)).
 #pragma once
 
+#include "base/boot_clock.hpp"
 #include "sys/signals.hpp"
 
 #include <sys/types.h>
@@ -15,10 +16,13 @@ struct AfterFork {
   const Signals* signals = nullptr;
   pid_t parent = 0;
   int terminal = -1;    // hand this terminal to the new group; -1: do not
+  int guard_line = -1;  // the first order of the guard goes here, with our group in it
+  Time kill_at;
   int error_pipe = -1;  // an int errno is written here if exec fails
 };
 
-// Own process group, terminal, death with the parent, signals, exec by PATH. Does not return.
+// Own process group, terminal, death with the parent, guard, signals, exec by PATH. Does not
+// return.
 [[noreturn]] void become_child(const AfterFork& order);
 
 }  // namespace dlock

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Child: the command, its process group, and what they leave to us. Must be started from the main
-// thread: the parent-death signal follows the thread that forked (prctl(2)).
+// Child: the command, its process group, their guard, and what they leave to us. Must be started
+// from the main thread: the parent-death signal follows the thread that forked (prctl(2)).
 //
 // Its end is seen without reaping it (waitid(2), WNOWAIT): the dead leader keeps the number of its
 // group from being given to anybody else, so signal_group() can never hit a stranger. reap() comes
@@ -8,7 +8,9 @@
 // nobody left in it is recognised by having no other children.
 #pragma once
 
+#include "base/boot_clock.hpp"
 #include "base/result.hpp"
+#include "sys/guard.hpp"
 #include "sys/signals.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -25,6 +27,7 @@ struct ChildSpec {
   std::vector<std::string> environment;  // "NAME=value", complete
   std::string mark;                      // a text in the environment that only this run has
   int terminal = -1;                     // to hand to its group before exec; -1: none
+  Time kill_at = Time::max();            // the guard's first deadline
 };
 
 // What the child did since the last look.
@@ -40,7 +43,11 @@ class Child {
   // Takes what starting will need, so that a lack of it shows before there is a lock to lose.
   static Result<Child> prepare();
 
-  // Errc::system if there can be no process. An exec that fails shows as exec_error() at the end.
+  // Forks the guard; start() does it where this was not done before. The result can be ignored:
+  // what failed is tried, and told, again there.
+  Result<void> start_guard() { return guard_.start(); }
+  // Errc::system if there can be no process, neither the guard nor the command. An exec that fails
+  // shows as exec_error() at the end.
   Result<void> start(const ChildSpec& spec, const Signals& signals);
 
   bool started() const { return pid_ > 0; }
@@ -57,12 +64,19 @@ class Child {
   // To every process of the group, until reap(), and after the end to the marked ones too; with
   // CONT behind it if it is to wake stopped ones.
   void signal_group(int number, bool wake = false);
+  // See Guard: each gives the reason if the guard had to be replaced.
+  std::string set_guard(Time kill_at) { return guard_.set_deadline(kill_at); }
+  std::string look_at_guard() { return guard_.look(); }
+  // The group is gone: the guard goes too, and reap() will not have to wait for it.
+  void dismiss_guard() { guard_.dismiss(); }
   void reap();
 
  private:
   Child() = default;
   bool reap_adopted() const;
+  std::optional<std::vector<pid_t>> members() const;
 
+  Guard guard_;
   UniqueFd error_in_;
   UniqueFd error_out_;
   pid_t pid_ = 0;

@@ -157,6 +157,7 @@ void World::check_deadlines() {
   const bool alive = child_ == ChildState::running || child_ == ChildState::leader_dead;
   if (!alive || !kill_at_ || script_.on_lost == OnLost::warn) return;
   require(now_ < *kill_at_ || kill_sent_, "the child lives beyond kill_at and got no KILL");
+  require(guard_at_ <= *kill_at_ || kill_sent_, "the guard would kill after kill_at");
 }
 
 // --- the store -------------------------------------------------------------------------------
@@ -321,7 +322,8 @@ void World::answer_ask() {
 
 // --- the child -------------------------------------------------------------------------------
 
-void World::act(const action::StartChild& /*start*/) {
+void World::act(const action::StartChild& start) {
+  guard_at_ = start.kill_at;
   require(child_ == ChildState::none, "started twice");
   require(signals_without_child_ == 0, "started after a signal that ends us");
   require(term_at_ && now_ + lease_.renew_step() <= *term_at_,

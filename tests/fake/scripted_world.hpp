@@ -119,6 +119,7 @@ class World {
   void act(const action::Ask& ask);
   void act(const action::CancelAsk& cancel);
   void act(const action::StartChild& start);
+  void act(const action::SetGuard& guard) { guard_at_ = guard.kill_at; }
   void act(const action::SignalGroup& order);
   void act(const action::Say& say);
   void act(const action::Finish& finish);
@@ -159,6 +160,7 @@ class World {
   std::optional<Time> kill_at_;  // by the newest request confirmed in time
   std::optional<Time> term_at_;
   bool stop_sent_ = false;
+  Time guard_at_ = Time::max();
   bool kill_sent_ = false;
   int signals_without_child_ = 0;
   std::size_t next_signal_ = 0;

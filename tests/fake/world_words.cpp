@@ -28,7 +28,11 @@ const char* word_for(Notice::Kind kind) {
                                "cannot_kill",
                                "leftovers",
                                "release_unknown",
-                               "lost_at_release"};
+                               "lost_at_release",
+                               "signalled",
+                               "passed_on",
+                               "ended",
+                               "released"};
   return k_words.at(static_cast<std::size_t>(kind));
 }
 

@@ -28,9 +28,16 @@ namespace {
 
 class Notes final : public Listener {
  public:
-  void on_notice(const Notice& notice) override { seen.insert(test::word_for(notice.kind)); }
-  void on_stopped(Duration /*left*/) override { seen.insert("stopped"); }
+  void on_notice(const Notice& notice) override {
+    using Kind = Notice::Kind;
+    const bool usual = notice.kind == Kind::signalled || notice.kind == Kind::passed_on ||
+                       notice.kind == Kind::ended || notice.kind == Kind::released;
+    if (!usual) seen.insert(test::word_for(notice.kind));
+  }
+  void on_started(pid_t /*child*/) override {}
+  void on_stopped(Time /*safe_until*/, Duration /*left*/) override { seen.insert("stopped"); }
   void on_left_stopped() override { seen.insert("left stopped"); }
+  void on_guard(const std::string& /*why*/) override { seen.insert("guard"); }
   std::set<std::string> seen;
 };
 

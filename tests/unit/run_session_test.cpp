@@ -43,7 +43,7 @@ TEST_CASE("the lock is taken, renewed every third of its lease, and released aft
   World world(script);
   CHECK(world.run() ==
         "0s acquire granted, 0s start, 10s renew, 20s renew, 25s ended, 25s release, 25s exit 7");
-  CHECK(world.said() == "0s granted, 10s renewed, 20s renewed");
+  CHECK(world.said() == "0s granted, 10s renewed, 20s renewed, 25s ended, 25s released");
   CHECK_KEPT(world);
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("a definite loss: TERM at once, KILL after a second, nothing to releas
   CHECK(world.run() ==
         "0s acquire granted, 0s start, 10s renew, 20s renew lost, 20s TERM, 21s KILL, 21s ended, "
         "21s exit lost");
-  CHECK(world.said() == "0s granted, 10s renewed, 20s lost, 21s killed");
+  CHECK(world.said() == "0s granted, 10s renewed, 20s lost, 20s signalled, 21s killed, 21s ended");
   CHECK(world.notices()[2].text == "held by bob@host");
   CHECK_KEPT(world);
 }
@@ -199,8 +199,8 @@ TEST_CASE("revoked: TERM, no more renewals, released after death, and the outcom
   CHECK(world.run() ==
         "0s acquire granted, 0s start, 10s renew revoked, 10s TERM, 14s ended, 14s release, "
         "14s exit lost");
-  CHECK(world.said() == "0s granted, 10s revoked");
-  CHECK(world.notices().back().text == "ann@host");
+  CHECK(world.said() == "0s granted, 10s revoked, 10s signalled, 14s ended, 14s released");
+  CHECK(world.notices().at(1).text == "ann@host");
   CHECK_FALSE(world.held());
   CHECK_KEPT(world);
 }
@@ -246,8 +246,8 @@ TEST_CASE("with on_lost warn a verdict is told with its reason, and renewing end
   script.lost_from = 5s;
   World world(script);
   CHECK(world.run() == "0s acquire granted, 0s start, 10s renew lost, 60s ended, 60s exit 0");
-  CHECK(world.notices().back().kind == Kind::lost_warn);
-  CHECK(world.notices().back().text == "held by bob@host");
+  CHECK(world.said() == "0s granted, 10s lost_warn, 60s ended");
+  CHECK(world.notices().at(1).text == "held by bob@host");
 }
 
 TEST_CASE("a child that slept past kill_at gets KILL and no TERM") {

@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: MIT
-// How a holder is told to people: never with somebody else's control characters in it.
+// How a holder is told to people: never with somebody else's control characters in it. And which
+// event of JSON each notice is.
 #include "cmd/voice.hpp"
 
+#include "base/log.hpp"
+#include "sys/forked.hpp"
+
 #include <doctest/doctest.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 
 namespace dlock {
 
@@ -100,6 +110,65 @@ TEST_CASE("foreign text is escaped, wherever it stands") {
     CHECK(text.find('\x1b') == std::string::npos);
     CHECK(text.find('\n') == std::string::npos);
   }
+}
+
+namespace {
+
+// The value of a field of a JSON object as it stands there; empty: it has none.
+std::string value_of(std::string_view object, const std::string& field) {
+  const std::string start = "\"" + field + "\":";
+  const std::size_t at = object.find(start);
+  if (at == std::string_view::npos) return "";
+  const std::string_view rest = object.substr(at + start.size());
+  return std::string(rest.substr(0, rest.find(',')));
+}
+
+// The names of the events that `notices` are, and of fields that tell them apart.
+std::string events_of(const std::vector<Notice>& notices) {
+  std::array<int, 2> ends{};
+  DLOCK_ASSERT(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  ::dup2(ends[1], STDERR_FILENO);
+  set_up_log({.level = LogLevel::debug, .json = true});
+  Voice voice(*LockName::parse("n"), false);
+  for (const Notice& notice : notices)
+    voice.on_notice(notice);
+  std::array<char, 65536> buffer{};
+  const ssize_t n = ::read(ends[0], buffer.data(), buffer.size());
+  std::string names;
+  for (const std::string_view line :
+       split({buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(n, 0))}, '\n')) {
+    names += (names.empty() ? "" : " ") + value_of(line, "event");
+    for (const char* const field : {"signal", "code", "errno", "left_ns"})
+      names += value_of(line, field);
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("every notice is an event") {
+  using Kind = Notice::Kind;
+  std::vector<Notice> notices;
+  for (int kind = 0; kind <= static_cast<int>(Kind::released); ++kind) {
+    notices.push_back({.kind = static_cast<Kind>(kind), .holding = held(), .span = 5ns});
+  }
+  CHECK(test::forked([&] { return events_of(notices); }) ==
+        R"("polling" "waiting" "unknown" "granted" "renewed" "lost" "revoked" "lapsing" "lost" )"
+        R"("kill"9 "cannot_kill"9 "leftovers" "release_unknown"5 "lost_at_release" "term"0 )"
+        R"("signal"0 "reaped"0 "released")");
+}
+
+TEST_CASE("the same notice may be different events") {
+  using Kind = Notice::Kind;
+  const std::vector<Notice> notices{
+      {.kind = Kind::signalled, .signal = 10},
+      {.kind = Kind::signalled, .signal = 9},
+      {.kind = Kind::ended, .child = {ChildStatus::Kind::exited, 3}},
+      {.kind = Kind::ended, .child = {ChildStatus::Kind::signalled, 15}},
+      {.kind = Kind::ended, .child = {ChildStatus::Kind::not_started, 2}},
+  };
+  CHECK(test::forked([&] { return events_of(notices); }) ==
+        R"("term"10 "kill"9 "reaped"3 "reaped"15 "reaped"2)");
 }
 
 }  // namespace dlock

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/result_file.hpp"
+
+#include "base/text.hpp"
+#include "cmd/voice.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace dlock {
+
+namespace {
+
+constexpr mode_t k_mode = 0644;  // less what the umask takes away
+
+UniqueFd make_file(int directory, const std::string& name) {
+  constexpr int k_new = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  return UniqueFd(::openat(directory, name.c_str(), k_new, k_mode));
+}
+
+// A name that nobody else takes, also not from another machine.
+std::string temporary_name() {
+  return ".dlock-" + make_hold_serial();
+}
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return ::fsync(fd) == 0;
+}
+
+using Json = nlohmann::ordered_json;
+
+const char* word_for(const Outcome& outcome) {
+  switch (outcome.kind) {
+    case Outcome::Kind::child:
+      return outcome.child.kind == ChildStatus::Kind::not_started ? "failed" : "child";
+    case Outcome::Kind::busy:
+      return "busy";
+    case Outcome::Kind::failed:
+      return "failed";
+    case Outcome::Kind::lost:
+      return "lost";
+    case Outcome::Kind::signalled:
+      return "signalled";
+  }
+  return "failed";
+}
+
+Json released_json(Account::Released released) {
+  switch (released) {
+    case Account::Released::nothing:
+      return nullptr;
+    case Account::Released::yes:
+      return "yes";
+    case Account::Released::no:
+      return "no";
+    case Account::Released::unknown:
+      return "unknown";
+  }
+  return nullptr;
+}
+
+void add_ending(Json& json, const Outcome& outcome) {
+  if (outcome.kind == Outcome::Kind::child || outcome.kind == Outcome::Kind::lost) {
+    if (outcome.child.kind == ChildStatus::Kind::exited) json["exit_code"] = outcome.child.value;
+    if (outcome.child.kind == ChildStatus::Kind::signalled) json["signal"] = outcome.child.value;
+  } else if (outcome.kind == Outcome::Kind::signalled) {
+    json["signal"] = outcome.signal;
+  } else if (outcome.kind == Outcome::Kind::busy && outcome.holding) {
+    json["holder"] = holder_text(*outcome.holding);
+  }
+}
+
+}  // namespace
+
+Result<ResultFile> ResultFile::prepare(const std::string& path) {
+  ResultFile file;
+  file.path_ = printable(path);
+  const auto bad = [&file](const std::string& why) {
+    return Error{Errc::bad_config, "cannot write the result file " + file.path_ + ": " + why};
+  };
+  const std::size_t slash = path.rfind('/');
+  file.name_ = slash == std::string::npos ? path : path.substr(slash + 1);
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (file.name_.empty()) return bad("it has no name");
+  file.directory_.reset(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!file.directory_) return bad(std::strerror(errno));
+
+  struct stat there {};
+  const int in = file.directory_.get();
+  if (::fstatat(in, file.name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0) {
+    // A device or a link would be replaced: that is never what is wanted of /dev/null.
+    if (!S_ISREG(there.st_mode)) return bad("it is there and no plain file");
+  } else if (errno != ENOENT) {
+    return bad(std::strerror(errno));
+  }
+  const std::string temporary = temporary_name();
+  if (!make_file(in, temporary)) return bad(std::strerror(errno));
+  ::unlinkat(in, temporary.c_str(), 0);
+  if (::unlinkat(in, file.name_.c_str(), 0) != 0 && errno != ENOENT) {
+    return bad(std::strerror(errno));
+  }
+  return file;
+}
+
+Result<void> ResultFile::write(std::string_view text) const {
+  const int in = directory_.get();
+  const std::string temporary = temporary_name();
+  const UniqueFd file = make_file(in, temporary);
+  if (file && write_all(file.get(), text) &&
+      ::renameat(in, temporary.c_str(), in, name_.c_str()) == 0) {
+    return {};
+  }
+  const std::string why = std::strerror(errno);
+  if (file) ::unlinkat(in, temporary.c_str(), 0);
+  return Error{Errc::system, "cannot write the result file " + path_ + ": " + why};
+}
+
+std::string result_json(const LockName& lock, const Outcome& outcome, const std::string& error) {
+  const Account& account = outcome.account;
+  const bool granted = !account.hold.empty();
+  Json json = {{"version", 1}, {"outcome", word_for(outcome)}, {"lock", lock.text()}};
+  json["hold"] = nullptr;
+  if (granted) json["hold"] = account.hold;
+  json["token"] = nullptr;
+  if (granted) json["token"] = account.token;
+  json["waited_ms"] = to_ms(account.waited);
+  json["held_ms"] = to_ms(account.held);
+  add_ending(json, outcome);
+  if (!error.empty()) json["error"] = error;
+  json["lost"] = account.lost;
+  json["released"] = released_json(account.released);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace dlock

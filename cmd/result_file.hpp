@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// --result-file: how a run ended, as one JSON object for whoever comes after it. The file is there
+// whole or not at all, and what was at its place is never written into: it is a new file each time.
+#pragma once
+
+#include "base/result.hpp"
+#include "core/names.hpp"
+#include "core/run_session.hpp"
+#include "sys/unique_fd.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace dlock {
+
+class ResultFile {
+ public:
+  // Makes sure that the file can be made, and takes away the one of an earlier run.
+  // Errc::bad_config if it cannot, or if something else than a plain file is there.
+  static Result<ResultFile> prepare(const std::string& path);
+
+  Result<void> write(std::string_view text) const;
+
+ private:
+  ResultFile() = default;
+
+  UniqueFd directory_;  // as it was at the start, wherever it is moved to
+  std::string name_;    // in it
+  std::string path_;    // as it was given, escaped
+};
+
+// One line. `error` is why the command did not run, if it did not.
+std::string result_json(const LockName& lock, const Outcome& outcome, const std::string& error);
+
+}  // namespace dlock

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// The end of a RunSession: the release, repeated while it may help, and what is told of the run.
+#include "core/run_session.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration k_release_limit = 1s;  // of one try: the child is gone, nobody needs the lease
+constexpr Duration k_release_pause = 100ms;
+
+}  // namespace
+
+void RunSession::begin_release(Time now) {
+  phase_ = Phase::releasing;
+  if (not_ours_) {
+    account_.released = Account::Released::no;
+    return finish(now);
+  }
+  const Time lease_end =
+      std::max(clock_ ? clock_->safe_until() : now, now + terms_.lease.call_limit());
+  release_until_ = std::min(now + terms_.acquire.connect_timeout, lease_end);
+  ask_release(now);
+}
+
+void RunSession::ask_release(Time now) {
+  retry_release_at_.reset();
+  ask(action::Ask::What::release, now + std::min(terms_.lease.call_limit(), k_release_limit));
+}
+
+void RunSession::handle(event::Released& event, Time now) {
+  asking_ = false;
+  if (phase_ != Phase::releasing) return;
+  if (event.answer) {
+    take_release(*event.answer);
+    return finish(now);
+  }
+  release_repeated_ = true;
+  if (now + k_release_pause < release_until_) {
+    retry_release_at_ = now + k_release_pause;
+    return;
+  }
+  account_.released = Account::Released::unknown;
+  if (clock_ && clock_->safe_until() > now) {
+    say({.kind = Notice::Kind::release_unknown,
+         .text = event.answer.error().text,
+         .span = clock_->safe_until() - now});
+  }
+  finish(now);
+}
+
+void RunSession::take_release(ReleaseVerdict verdict) {
+  // "Nothing of ours" is what an undo hopes for, and what a repetition finds after its first try.
+  if (verdict == ReleaseVerdict::not_held && !release_repeated_) {
+    account_.released = Account::Released::no;
+    if (!account_.lost) say({.kind = Notice::Kind::lost_at_release});
+    account_.lost = true;
+  } else if (verdict != ReleaseVerdict::not_held || granted_at_) {
+    account_.released = Account::Released::yes;
+    say({.kind = Notice::Kind::released});
+  }
+}
+
+void RunSession::finish(Time now) {
+  phase_ = Phase::finished;
+  account_.waited = granted_at_.value_or(now) - acquire_.started_at();
+  if (granted_at_) account_.held = now - *granted_at_;
+  outcome_.account = std::move(account_);
+  actions_.push_back(action::Finish{std::move(outcome_)});
+}
+
+}  // namespace dlock

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "sys/guard.hpp"
+
+#include "sys/deadline_timer.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+namespace dlock {
+
+namespace {
+
+constexpr int k_reap_tries = 100;  // a millisecond apart
+
+}  // namespace
+
+Result<void> Guard::start(int cgroup_kill) {
+  const auto failed = [] {
+    return Error{Errc::system, std::string("cannot start the guard: ") + std::strerror(errno)};
+  };
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return failed();
+  UniqueFd ours(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  const DeadlineTimer timer;
+  if (!timer.ok()) return failed();
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    become_guard({.line = theirs.get(), .timer = timer.fd(), .cgroup_kill = cgroup_kill});
+  }
+  if (pid < 0) return failed();
+  line_ = std::move(ours);
+  pid_ = pid;
+  cgroup_kill_ = cgroup_kill;
+  return {};
+}
+
+std::string Guard::set_deadline(Time kill_at) {
+  if (dismissed_) return {};
+  const bool alive = started() && answered();
+  last_.kill_at = kill_at;
+  if (!started()) return replace("there was none");
+  if (!alive) return replace("it does not answer");
+  if (!send_order(line_.get(), last_)) return replace("it cannot be told the deadline");
+  return {};
+}
+
+std::string Guard::look() {
+  if (dismissed_ || !started()) return {};
+  siginfo_t info{};
+  const auto id = static_cast<id_t>(pid_);
+  if (::waitid(P_PID, id, &info, WEXITED | WSTOPPED | WNOHANG) != 0 || info.si_pid == 0) return {};
+  if (info.si_code == CLD_STOPPED) return replace("it was stopped");
+  pid_ = 0;
+  // By itself it ends only if it cannot join the group: a new one could not either, not now.
+  if (info.si_code == CLD_EXITED) return "it gave up; the next renewal starts another";
+  return replace("it was killed");
+}
+
+std::string Guard::replace(const std::string& why) {
+  // A frozen one dies when it thaws; until then it is not waited for (reaped as any adopted one).
+  if (started()) ::kill(pid_, SIGKILL);
+  pid_ = 0;
+  line_.reset();
+  const auto started_again = start(cgroup_kill_);
+  if (!started_again) return why + ", and now there is none: " + started_again.error().text;
+  send_order(line_.get(), last_);
+  return why + ", and is replaced";
+}
+
+// Has the newest order come back? Sent a third of the lease ago.
+bool Guard::answered() {
+  GuardOrder answer;
+  while (::recv(line_.get(), &answer, sizeof answer, MSG_DONTWAIT) ==
+         static_cast<ssize_t>(sizeof answer)) {
+    answer_ = answer;
+  }
+  return answer_ == last_;
+}
+
+void Guard::dismiss() {
+  if (started() && !dismissed_) ::kill(pid_, SIGKILL);
+  dismissed_ = true;
+}
+
+void Guard::reap() {
+  dismiss();
+  // A KILL takes effect at once, except on one in a freezer: that one is left to whoever thaws it.
+  for (int i = 0; started() && i < k_reap_tries; ++i) {
+    if (::waitpid(pid_, nullptr, WNOHANG) != 0) pid_ = 0;
+    if (started()) ::poll(nullptr, 0, 1);
+  }
+}
+
+}  // namespace dlock

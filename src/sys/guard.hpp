@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Guard: a second process that kills the command's process group when dlock cannot: at once when
+// dlock has died, whatever it died of, and at the deadline when dlock is frozen, starved or held in
+// a debugger. It is forked before the command and is a member of the command's group, so that what
+// it kills is its own group (kill(2), pid 0) and can never be a stranger's.
+//
+// Not covered: both processes killed together, and processes that left the group.
+//
+// One thread; the process of the guard is a child of ours and never blocks us.
+#pragma once
+
+#include "base/result.hpp"
+#include "sys/guard_process.hpp"
+#include "sys/unique_fd.hpp"
+
+#include <string>
+
+namespace dlock {
+
+class Guard {
+ public:
+  // Errc::system if there can be no process or descriptor. `cgroup_kill` as in GuardStart; it must
+  // stay open until dismiss().
+  Result<void> start(int cgroup_kill = -1);
+  bool started() const { return pid_ > 0; }
+  pid_t pid() const { return pid_; }
+
+  // The command gives the first order itself, between fork and exec, with its own pid as the
+  // group: no instruction of it runs before the guard has its deadline. We only note it here.
+  int line() const { return line_.get(); }
+  void note_order(const GuardOrder& order) { last_ = order; }
+
+  // Moves the deadline. A guard that is not there, or did not answer to the order before (frozen),
+  // is replaced; then the text says why, else it is empty.
+  std::string set_deadline(Time kill_at);
+  // After SIGCHLD: one that died or was stopped is replaced; text as above.
+  std::string look();
+
+  // Nobody is left to be guarded: it is ended, and reap() takes what is left of it.
+  void dismiss();
+  void reap();
+
+ private:
+  std::string replace(const std::string& why);
+  bool answered();
+
+  UniqueFd line_;
+  pid_t pid_ = 0;
+  int cgroup_kill_ = -1;
+  bool dismissed_ = false;
+  GuardOrder last_;
+  GuardOrder answer_;
+};
+
+}  // namespace dlock

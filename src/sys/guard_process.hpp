@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// What the guard does in its process, and nothing else: only system calls, a fixed set of them
+// after its start; no allocation, no network, nothing to parse. It is forked from a process with
+// threads (signal-safety(7)).
+#pragma once
+
+#include "base/boot_clock.hpp"
+
+#include <sys/types.h>
+
+namespace dlock {
+
+// What the guard is told, as one datagram; it sends each back as a sign that it lives.
+struct GuardOrder {
+  pid_t group = 0;  // to join and, when it is time, to kill; the first order fixes it
+  Time kill_at;     // Time::max(): never
+  bool operator==(const GuardOrder&) const = default;
+};
+
+bool send_order(int line, const GuardOrder& order);
+
+struct GuardStart {
+  int line = -1;         // its end; whoever has the other end is dlock
+  int timer = -1;        // timerfd on CLOCK_BOOTTIME
+  int cgroup_kill = -1;  // cgroup.kill of the command's cgroup; -1: it has none
+};
+
+[[noreturn]] void become_guard(const GuardStart& start);
+
+}  // namespace dlock

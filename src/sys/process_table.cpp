@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "sys/process_table.hpp"
+
+#include "sys/unique_fd.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace dlock {
+
+namespace {
+
+std::optional<std::string> read_file(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return {};
+  std::string text;
+  std::array<char, 4096> buffer{};
+  for (;;) {
+    const ssize_t n = ::read(file.get(), buffer.data(), buffer.size());
+    if (n <= 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+}
+
+// proc(5), stat: pid (comm) state ppid pgrp session …; comm may hold anything, so look from its
+// last ")". Nothing: the process is gone or dead.
+std::optional<ProcessEntry> entry_of(const std::string& process) {
+  const auto text = read_file("/proc/" + process + "/stat");
+  const std::size_t comm_end = text ? text->rfind(')') : std::string::npos;
+  if (comm_end == std::string::npos) return {};
+  ProcessEntry entry;
+  char state = 0;
+  const char* const rest = text->c_str() + comm_end + 1;
+  if (std::sscanf(rest, " %c %d %d %d", &state, &entry.parent, &entry.group, &entry.session) != 4) {
+    return {};
+  }
+  if (state == 'Z' || state == 'X') return {};
+  std::from_chars(text->data(), text->data() + text->size(), entry.pid);
+  return entry;
+}
+
+}  // namespace
+
+std::optional<std::vector<ProcessEntry>> living_processes() {
+  const auto close = [](DIR* directory) { ::closedir(directory); };
+  const std::unique_ptr<DIR, decltype(close)> proc(::opendir("/proc"), close);
+  if (!proc || !entry_of("self")) return {};
+  std::vector<ProcessEntry> entries;
+  while (const dirent* const item = ::readdir(proc.get())) {
+    const std::string process = item->d_name;
+    if (process.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (auto entry = entry_of(process)) entries.push_back(*entry);
+  }
+  return entries;
+}
+
+std::optional<std::vector<pid_t>> our_children() {
+  const auto list = read_file("/proc/self/task/" + std::to_string(::getpid()) + "/children");
+  if (!list) return {};
+  std::vector<pid_t> pids;
+  const char* at = list->data();
+  const char* const end = at + list->size();
+  while (at < end) {
+    pid_t pid = 0;
+    const auto [next, status] = std::from_chars(at, end, pid);
+    if (status == std::errc()) pids.push_back(pid);
+    at = next + 1;
+  }
+  return pids;
+}
+
+bool environment_has(pid_t pid, std::string_view text) {
+  const auto environment = read_file("/proc/" + std::to_string(pid) + "/environ");
+  return environment && environment->find(text) != std::string::npos;
+}
+
+}  // namespace dlock

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// The processes of this machine as proc(5) shows them: a look, true when it was taken.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace dlock {
+
+struct ProcessEntry {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  pid_t group = 0;
+  pid_t session = 0;
+};
+
+// All that are not dead; nothing if we may not look at them (no /proc, hidepid).
+std::optional<std::vector<ProcessEntry>> living_processes();
+
+// Those whose parent our main thread is, dead ones included, by the list the kernel keeps
+// (task/[tid]/children); nothing if it keeps none.
+std::optional<std::vector<pid_t>> our_children();
+
+// Was `text` in the environment the process was started with? No, if we may not look.
+bool environment_has(pid_t pid, std::string_view text);
+
+}  // namespace dlock

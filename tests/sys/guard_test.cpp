@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// The guard alone, under a scripted parent: a process that starts it, tells it what dlock would,
+// and dies, stops or stays silent. Its deeds are seen on a command of ours in the guarded group.
+#include "sys/guard.hpp"
+
+#include "sys/forked.hpp"
+
+#include <doctest/doctest.h>
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <csignal>
+#include <thread>
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+using test::forked;
+
+namespace {
+
+// A process in a group of its own that sleeps until it is killed.
+pid_t sleeper() {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::setpgid(0, 0);
+    ::poll(nullptr, 0, 30000);
+    ::_exit(0);
+  }
+  ::setpgid(pid, pid);
+  return pid;
+}
+
+// How a child of ours ended, as "signal 9", or that it lives.
+std::string fate_of(pid_t pid, Duration patience = 10s) {
+  const Time end = BootClock::now() + patience;
+  do {
+    int status = 0;
+    if (::waitpid(pid, &status, WNOHANG) == pid) {
+      return WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status)) : "exit";
+    }
+    std::this_thread::sleep_for(2ms);
+  } while (BootClock::now() < end);
+  return "lives";
+}
+
+std::string eventually(const std::function<std::string()>& look, const std::string& wanted) {
+  std::string seen;
+  for (int i = 0; i < 1000 && (seen = look()) != wanted; ++i)
+    std::this_thread::sleep_for(5ms);
+  return seen;
+}
+
+// A parent that has started a guard for a sleeper and, as the command does, given its first order.
+struct Guarded {
+  explicit Guarded(Time kill_at) : group(sleeper()) {
+    if (!guard.start()) return;
+    send_order(guard.line(), {.group = group, .kill_at = kill_at});
+    guard.note_order({.group = group, .kill_at = kill_at});
+  }
+  bool joined() const { return ::getpgid(guard.pid()) == group; }
+  std::string eventually_joined() {
+    return eventually([this] { return joined() ? "joined" : "apart"; }, "joined");
+  }
+  Guard guard;
+  pid_t group;
+};
+
+}  // namespace
+
+TEST_CASE("P04 a guard kills the group at the deadline") {
+  CHECK(forked([] {
+          const Time kill_at = BootClock::now() + 300ms;
+          const Guarded it(kill_at);
+          const std::string fate = fate_of(it.group);
+          return fate + (BootClock::now() >= kill_at ? " in time" : " too early");
+        }) == "signal 9 in time");
+}
+
+TEST_CASE("P01 a guard kills the group when the other end is closed, without a deadline") {
+  CHECK(forked([] {
+          Guarded it(Time::max());
+          it.eventually_joined();
+          it.guard = Guard();  // closes our end, as our death would
+          return fate_of(it.group);
+        }) == "signal 9");
+}
+
+TEST_CASE("P02 an order that was sent before our death counts, though the guard reads it later") {
+  CHECK(forked([] {
+          const pid_t group = sleeper();  // before there is a line that it could inherit
+          Guard guard;
+          if (!guard.start()) return std::string("no guard");
+          ::kill(guard.pid(), SIGSTOP);
+          send_order(guard.line(), {.group = group, .kill_at = Time::max()});
+          const pid_t pid = guard.pid();
+          guard = Guard();
+          ::kill(pid, SIGCONT);
+          return fate_of(group);
+        }) == "signal 9");
+}
+
+TEST_CASE("a deadline that was moved in time is the one that counts") {
+  CHECK(forked([] {
+          Guarded it(BootClock::now() + 400ms);
+          it.eventually_joined();
+          for (int i = 0; i < 10; ++i) {
+            const std::string trouble = it.guard.set_deadline(BootClock::now() + 20s);
+            if (!trouble.empty()) return trouble;
+            std::this_thread::sleep_for(70ms);
+          }
+          if (fate_of(it.group, 0s) != "lives") return std::string("killed");
+          // And one that is brought forward.
+          it.guard.set_deadline(BootClock::now());
+          return fate_of(it.group);
+        }) == "signal 9");
+}
+
+TEST_CASE("P07 a guard that was killed or stopped is replaced, and the new one knows its orders") {
+  for (const int number : {SIGKILL, SIGSTOP}) {
+    CAPTURE(number);
+    CHECK(forked([number] {
+            Guarded it(Time::max());
+            it.eventually_joined();
+            const pid_t first = it.guard.pid();
+            ::kill(first, number);
+            const std::string wanted = number == SIGKILL ? "it was killed, and is replaced"
+                                                         : "it was stopped, and is replaced";
+            const auto said = eventually([&] { return it.guard.look(); }, wanted);
+            if (said != wanted) return "said: " + said;
+            if (it.guard.pid() == first) return std::string("the same");
+            if (it.eventually_joined() != "joined") return std::string("outside the group");
+            it.guard.set_deadline(BootClock::now());
+            return fate_of(it.group);
+          }) == "signal 9");
+  }
+}
+
+TEST_CASE("a guard that does not answer is replaced when the deadline moves next") {
+  CHECK(forked([] {
+          Guarded it(Time::max());
+          it.eventually_joined();
+          ::kill(it.guard.pid(), SIGSTOP);  // and nobody looks at SIGCHLD
+          const Time far = BootClock::now() + 20s;
+          while (it.guard.set_deadline(far).empty())  // the first orders may find the old answers
+            std::this_thread::sleep_for(1ms);
+          if (it.eventually_joined() != "joined") return std::string("outside the group");
+          it.guard.set_deadline(BootClock::now());
+          return fate_of(it.group);
+        }) == "signal 9");
+}
+
+TEST_CASE("signals to the group do not touch the guard") {
+  CHECK(forked([] {
+          Guarded it(Time::max());
+          it.eventually_joined();
+          sigset_t usual;  // without two that belong to the C library
+          ::sigfillset(&usual);
+          ::sigdelset(&usual, SIGKILL);
+          ::sigdelset(&usual, SIGSTOP);
+          for (int number = 1; number < NSIG; ++number) {
+            if (::sigismember(&usual, number) == 1) ::kill(it.guard.pid(), number);
+          }
+          if (const auto said = it.guard.set_deadline(BootClock::now()); !said.empty()) return said;
+          return fate_of(it.group);
+        }) == "signal 9");
+}
+
+TEST_CASE("a guard that is dismissed goes, and its group stays") {
+  CHECK(forked([] {
+          Guarded it(Time::max());
+          it.eventually_joined();
+          const pid_t pid = it.guard.pid();
+          it.guard.reap();
+          if (::kill(pid, 0) == 0) return std::string("still there");
+          return fate_of(it.group, 0s);
+        }) == "lives");
+}
+
+TEST_CASE("S19 a guard whose group is gone kills nobody") {
+  CHECK(forked([] {
+          Guard guard;
+          if (!guard.start()) return std::string("no guard");
+          const pid_t gone = sleeper();
+          ::kill(gone, SIGKILL);
+          ::waitpid(gone, nullptr, 0);
+          send_order(guard.line(), {.group = gone, .kill_at = BootClock::now()});
+          guard.note_order({.group = gone, .kill_at = BootClock::now()});
+          // Had it killed "its" group without having joined, that would be ours: we would be dead.
+          return eventually([&] { return guard.look(); },
+                            "it gave up; the next renewal starts another");
+        }) == "it gave up; the next renewal starts another");
+}
+
+}  // namespace dlock
