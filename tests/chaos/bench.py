@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""One chaos run from the first server to the history: it starts everything, lets the nemesis do what
-it will, heals, looks whether all locks are to be had again, and collects. Whatever happens, all
-that it started is ended, by pid."""
+"""One chaos run from the first server to the history: it starts everything, lets the nemesis do
+what it will, heals, looks whether all locks are to be had again, and collects. Whatever happens,
+all that it started is ended, by pid."""
 import json
 import os
 import random
@@ -47,14 +47,20 @@ class Plan:
         self.clients = self.clients or clients
         self.locks = ["a", "b", "c"][:rng.randint(1, max(1, min(3, self.clients // 2)))]
         self.environment = {k: v for k, v in os.environ.items()
-                            if not k.startswith(("DLOCK", "REDIS"))} | {"HOME": self.folder,
-                                                                        "XDG_CONFIG_HOME": self.folder}
+                            if not k.startswith(("DLOCK", "REDIS"))}
+        self.environment |= {"HOME": self.folder, "XDG_CONFIG_HOME": self.folder}
         self.has_result_file = "--result-file" in subprocess.run(
             [*self.dlock, "run", "--help"], capture_output=True, text=True, timeout=20,
             check=False).stdout
 
     def warn(self, client):
         return self.kind == "U" and client % 2 == 1
+
+    def lengths(self):
+        """Of the sections in s, and how often each. What cannot be survived needs long ones."""
+        if self.kind == "U":
+            return (0.4, 1.5, 3.0), (1, 2, 3)
+        return (0.002, 0.005, 0.02, 0.1, 0.4, 1.5, 3.0), (12, 12, 10, 8, 6, 4, 2)
 
 
 def compile_helpers(plan):
@@ -213,13 +219,13 @@ class Bench:
         shadow.end()
 
 
-# --- what was recorded -----------------------------------------------------------------------------
+# --- what was recorded ---------------------------------------------------------------------------
 
 def make_resource(path):
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("CREATE TABLE resource(fence INTEGER)")
-        db.execute("CREATE TABLE writes(id INTEGER PRIMARY KEY, token INTEGER, run TEXT, ok INTEGER)")
+        db.execute("CREATE TABLE writes(id INTEGER PRIMARY KEY, token INTEGER, run TEXT, ok INT)")
         db.execute("INSERT INTO resource VALUES (0)")
     db.close()
 

@@ -51,8 +51,8 @@ def with_hold(history):
 
 
 def ghosts(history):
-    """Grants to an owner that had given back before: a late copy of its acquire. Nobody is in there,
-    and the lock is free again after a lease: it costs time, not exclusion."""
+    """Grants to an owner that had given back before: a late copy of its acquire. Nobody is in
+    there, and the lock is free again after a lease: it costs time, not exclusion."""
     return len(history.held) - len({(h.lock, h.owner) for h in history.held})
 
 
@@ -184,7 +184,8 @@ def i10_status(history):
             continue
         why = status_against_history(run)
         if why:
-            yield Violation("I10", run.end, f"{run.id} ended with {run.status}, but {why}", run.lock)
+            yield Violation("I10", run.end, f"{run.id} ended with {run.status}, but {why}",
+                            run.lock)
 
 
 def status_against_history(run):
@@ -244,8 +245,8 @@ def i13_one_release(history):
 def i14_one_start(history):
     for run in history.runs:
         if len(run.begins()) > 1:
-            yield Violation("I14", run.begins()[1][0], f"{run.id} started {len(run.begins())} times",
-                            run.lock)
+            yield Violation("I14", run.begins()[1][0],
+                            f"{run.id} started {len(run.begins())} times", run.lock)
 
 
 RULES = {
@@ -290,7 +291,7 @@ def longest_wait(history):
     longest = 0
     for lock in history.locks():
         held = sorted((h for h in history.held if h.lock == lock and h.end), key=lambda h: h.start)
-        waits = sorted((r.start, r.first() or r.end) for r in history.runs if r.lock == lock and r.end)
+        waits = [(r.start, r.first() or r.end) for r in history.runs if r.lock == lock and r.end]
         for one, two in zip(held, held[1:]):
             for start, end in waits:
                 longest = max(longest, min(end, two.start) - max(start, one.end))

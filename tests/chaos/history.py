@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a chaos run leaves behind, in one shape, whoever recorded it: the checks and the self-test of
-the checks know nothing else. All times are CLOCK_BOOTTIME in ns."""
+"""What a chaos run leaves behind, in one shape, whoever recorded it: the checks and the self-test
+of the checks know nothing else. All times are CLOCK_BOOTTIME in ns."""
 from dataclasses import dataclass, field
 
 MS = 1_000_000

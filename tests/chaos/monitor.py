@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Records what the lock server does: its MONITOR stream, line by line, in a file, with a snapshot of
-the locks each time the server has been restarted. Reading it back turns the server's clock into
+"""Records what the lock server does: its MONITOR stream, line by line, in a file, with a snapshot
+of the locks each time the server has been restarted. Reading it back turns the server's clock into
 BOOTTIME, steps of that clock (class B) included."""
 import json
 import threading
@@ -26,7 +26,7 @@ def wall_to_boot():
 
 
 class Clock:
-    """µs of the server's clock as BOOTTIME. `steps` are (BOOTTIME, ns that it is ahead from then)."""
+    """µs of the server's clock as BOOTTIME. `steps`: (BOOTTIME, ns that it is ahead from then)."""
 
     def __init__(self, offset, steps=()):
         self.offset, self.steps = offset, [(0, 0), *steps]

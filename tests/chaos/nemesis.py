@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The nemesis: a schedule of faults, drawn from the seed before the run, and what each of them does.
-Whom a fault hits is decided when it begins: mostly the client that holds a lock then."""
+"""The nemesis: a schedule of faults, drawn from the seed before the run, and what each of them
+does. Whom a fault hits is decided when it begins: mostly the client that holds a lock then."""
 import heapq
 import os
 import random
@@ -48,8 +48,11 @@ def schedule(seed, kind, seconds, lease, only=()):
         raise SystemExit(f"class {kind} has no {', '.join(set(only) - set(KINDS[kind]))}")
     items, at = [], 0.3
     while at < seconds:
-        items.append(Item(at, rng.uniform(0.3, 2.2) * lease, rng.choices(*zip(*kinds.items()))[0],
-                          rng.random() < 0.7, rng.random() < 0.2, rng.random()))
+        item = Item(at, rng.uniform(0.3, 2.2) * lease, rng.choices(*zip(*kinds.items()))[0],
+                    rng.random() < 0.7, rng.random() < 0.2, rng.random())
+        if kind == "U":  # what cannot be survived, so that it cannot be overlooked
+            item.lasts, item.at_holder, item.everybody = 2.5 * lease, True, False
+        items.append(item)
         at += rng.uniform(0.17, 1.2) * lease
     return items
 
@@ -102,8 +105,9 @@ class Nemesis(threading.Thread):
             fits, target = self.claim("server", item.lasts + 0.5), "server"
         elif kind in NETWORK:
             target = "*" if item.everybody and kind != "replay-then-cut" else str(worker.number)
-            fits = self.claim("net" + target, item.lasts * 2) and (
-                target == "*" or self.claim("net*", 0))
+            whole = item.lasts * (2.1 if "then" in kind else 1)
+            fits = self.claim("net*", whole if target == "*" else 0) and (
+                target == "*" or self.claim("net" + target, whole))
         elif kind.startswith(("dlock-", "guard-", "both-")):
             target = str(worker.number)
             fits = self.claim("process" + target, item.lasts + REST)
@@ -142,13 +146,14 @@ class Nemesis(threading.Thread):
             holders = [w for w in self.workers if w not in holders]
         return rng.choice(holders if holders and item.at_holder else self.workers)
 
-    # --- processes ---------------------------------------------------------------------------------
+    # --- processes -------------------------------------------------------------------------------
 
     def dlock_stop(self, item, worker, _):
         run, process = worker.current, worker.process
         if not worker.signal(signal.SIGSTOP):
             return False
-        self.after(item.lasts, lambda: worker.current is run and process.send_signal(signal.SIGCONT))
+        self.after(item.lasts,
+                   lambda: worker.current is run and process.send_signal(signal.SIGCONT))
         return None
 
     def dlock_starve(self, item, worker, _):
@@ -216,7 +221,7 @@ class Nemesis(threading.Thread):
         self.after(2.5 * self.plan.terms.ttl / 1e9, go_on)
         return None
 
-    # --- network -----------------------------------------------------------------------------------
+    # --- network ---------------------------------------------------------------------------------
 
     def network(self, item, target, *words):
         self.proxy.order(target, *words)
@@ -256,7 +261,7 @@ class Nemesis(threading.Thread):
         self.proxy.order(target, "replay", int(lease * 0.8))
         self.after(2 * item.lasts, lambda: self.proxy.order(target, "pass"))
 
-    # --- the server --------------------------------------------------------------------------------
+    # --- the server ------------------------------------------------------------------------------
 
     def redis_stop(self, item, _, __):
         self.server.process.send_signal(signal.SIGSTOP)
@@ -319,7 +324,7 @@ class Nemesis(threading.Thread):
                 stdout=log, stderr=log, env=self.plan.environment, start_new_session=True))
         return True
 
-    # --- what breaks the promise, with a bound -----------------------------------------------------
+    # --- what breaks the promise, with a bound ---------------------------------------------------
 
     def release_now(self, item, *_):
         return self.revoke(item, now=True)

@@ -20,6 +20,7 @@ Prints the ports in one line. Ends with its standard input, from which it reads 
     shut, open         (`*` only, beside the above) no connection reaches the server, or they do
 """
 import asyncio
+import os
 import random
 import socket
 import struct
@@ -141,14 +142,12 @@ class Side:
         reset(writer)  # the server is gone: so is the client's connection
 
     async def give(self, writer, data):
-        if writer.is_closing():
-            return
-        while self.mode == "drip" and data:
-            writer.write(data[:1])
-            data = data[1:]
-            await asyncio.sleep(0.02)
-        writer.write(data)
-        await writer.drain()
+        while data and not writer.is_closing():
+            size = 1 if self.mode == "drip" else len(data)
+            writer.write(data[:size])
+            await writer.drain()
+            data = data[size:]
+            await asyncio.sleep(0.02 if data else 0)
 
     def drops(self, data, now):
         if self.mode == "replay":
@@ -193,6 +192,7 @@ async def main(server, clients):
             continue
         for side in sides if who == "*" else [sides[int(who)]]:
             side.order(words)
+    os._exit(0)  # nothing that still waits is worth a word
 
 
 asyncio.run(main(int(sys.argv[1]), int(sys.argv[2])))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a run has to say: the figures, the violations, and for each of the first ones everything that
+"""What a run has to say: the figures, the violations, and for the first of these everything that
 was recorded around it, merged by time."""
 from collections import Counter
 
@@ -14,11 +14,13 @@ def summary(history, plan):
     begun = [r for r in runs if r.notes]
     status = Counter(r.status for r in runs if r.end)
     kinds = Counter(f.kind for f in history.faults)
-    worst, refused = worst_kill(history), sum(not ok for w in history.writes.values() for *_, ok in w)
+    worst = worst_kill(history)
+    refused = sum(not ok for writes in history.writes.values() for *_, ok in writes)
     print(f"  {plan.clients} clients, {len(plan.locks)} locks: {len(runs)} runs, {len(begun)} "
           f"sections, {sum(len(r.notes) for r in runs)} notes, {len(history.store)} changes in the "
           "store")
-    print(f"  {len(history.faults)} faults: " + ", ".join(f"{k} {n}" for k, n in kinds.most_common()))
+    print(f"  {len(history.faults)} faults: " +
+          ", ".join(f"{kind} {count}" for kind, count in kinds.most_common()))
     print("  exit status: " + ", ".join(f"{k}: {n}" for k, n in sorted(status.items())) +
           f"; leases lost: {sum(bool(r.said('lost', 'lapsing', 'revoked')) for r in runs)}"
           f", writes refused by the resource: {refused}")
@@ -51,7 +53,8 @@ def timeline(history, at, lock):
         for event in run.events:
             left = event.get("safe_until_ns")
             left = f" (safe for {(left - event['boot_ns']) / MS:.0f} ms)" if left else ""
-            add(event["boot_ns"], run.id, f"{event.get('event', '')}{left}: {event.get('text', '')}")
+            add(event["boot_ns"], run.id,
+                f"{event.get('event', '')}{left}: {event.get('text', '')}")
         ticks = [n for n in run.notes if n[2][0] == "tick"]
         for time, pid, words in run.notes:
             if words[0] not in ("tick", "fence"):

@@ -24,7 +24,7 @@ def test(name, fine):
         print(f"not ok: {name}")
 
 
-# --- histories ---------------------------------------------------------------------------------------
+# --- histories -----------------------------------------------------------------------------------
 
 def at(ms):
     return START + int(ms * MS)
@@ -47,8 +47,8 @@ def section(name, begin, end, token, **more):
 def history_of(*runs, kind="G"):
     history = History(kind=kind, runs=list(runs))
     for run in runs:
-        history.held.append(Held("a", run.owner(), run.first() - MS, run.last() + 2 * MS, "released",
-                                 run.last() + 2 * MS))
+        history.held.append(Held("a", run.owner(), run.first() - MS, run.last() + 2 * MS,
+                                 "released", run.last() + 2 * MS))
         history.grants.append((run.first() - MS, "a", run.owner() + "#1", run.token()))
     history.sums["a"] = history.counts["a"] = len(runs)
     history.writes["a"] = [(r.token(), r.id, True) for r in runs]
@@ -195,7 +195,7 @@ def hand_written():
         "begin", "11", "owner-r1"])))
 
 
-# --- the store ---------------------------------------------------------------------------------------
+# --- the store -----------------------------------------------------------------------------------
 
 T, H, R = "redisson_lock_token:{dlock:a}", "dlock:holds:{dlock:a}", "dlock:revoked:{dlock:a}"
 
@@ -220,7 +220,8 @@ class Stream:
     def acquire(self, owner, token, *more, ttl="1000"):
         return self.script(
             ["dlock:a", T, H, R], [owner, "1", "1000", "{}"], ["TYPE", "dlock:a"],
-            ["SET", T, str(token), "PX", "86400000"], ["DEL", H, R], ["HSET", "dlock:a", owner, "1"],
+            ["SET", T, str(token), "PX", "86400000"], ["DEL", H, R],
+            ["HSET", "dlock:a", owner, "1"],
             *([["PEXPIRE", "dlock:a", ttl]] if ttl else []),
             ["HSET", H, owner + "#1", '{"token":%d,"x":1}' % token], ["PEXPIRE", H, "1000"], *more)
 
@@ -288,7 +289,7 @@ def hand_written_store():
          step((at(500) + SECOND) // 1000) == at(500))
 
 
-# --- brute force -------------------------------------------------------------------------------------
+# --- brute force ---------------------------------------------------------------------------------
 
 def brute_force():
     """All histories of up to four sections, eight begins and ends, in any order, any tokens."""

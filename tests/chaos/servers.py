@@ -75,8 +75,8 @@ def free_port():
 
 
 class Server:
-    """The lock server: on TCP, so that MONITOR tells the connections apart; with an append-only file
-    that keeps what was acknowledged over a kill -9. `shift` is the file of the clock shim."""
+    """The lock server: on TCP, so that MONITOR tells the connections apart; with an append-only
+    file that keeps what was acknowledged over a kill -9. `shift` is the file of the clock shim."""
 
     def __init__(self, folder, shim=None):
         self.folder, self.shim = folder, shim
@@ -93,8 +93,8 @@ class Server:
             environment |= {"LD_PRELOAD": self.shim, "CHAOS_CLOCK": self.shift}
         with open(os.path.join(self.folder, "redis.log"), "ab") as log:
             self.process = subprocess.Popen(
-                ["redis-server", "--port", str(self.address[1]), "--bind", "127.0.0.1", "--save", "",
-                 "--appendonly", "yes", "--appendfsync", "everysec", "--dir", self.folder],
+                ["redis-server", "--port", str(self.address[1]), "--bind", "127.0.0.1",
+                 "--save", "", "--appendonly", "yes", "--appendfsync", "everysec", "--dir", self.folder],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment)
         self.wait_until_up()
 

@@ -123,7 +123,7 @@ class Shadow:
         self.history.store_violations.append(
             Violation(rule, self.to_boot(self.now), text, lock))
 
-    # --- what the run itself does to the store -----------------------------------------------------
+    # --- what the run itself does to the store ---------------------------------------------------
 
     def by_hand(self, words):
         command = words[0].upper()
@@ -151,7 +151,7 @@ class Shadow:
             lock.foreign = False
             lock.expiry = self.now + seen["pttl"] * 1000 if owners else None
 
-    # --- scripts -----------------------------------------------------------------------------------
+    # --- scripts ---------------------------------------------------------------------------------
 
     def finish(self):
         script, self.script = self.script, None
@@ -248,7 +248,7 @@ class Step:
         if act:
             act(words)
 
-    # --- the writes that change who holds ----------------------------------------------------------
+    # --- the writes that change who holds --------------------------------------------------------
 
     def set_token(self, words):
         self.token = int(words[2]) if words[2].isdigit() else 0
@@ -258,7 +258,8 @@ class Step:
 
     def hset_lock(self, words):
         lock, owner = self.lock, words[2]
-        if lock.owners and lock.expiry is not None and self.script.begun >= lock.expiry - self.slack:
+        due = lock.expiry is not None and self.script.begun >= lock.expiry - self.slack
+        if lock.owners and due:
             self.shadow.clear(lock, "expired", min(lock.expiry, self.script.begun))
         if lock.owners or lock.foreign:
             self.bad(f"granted while held by {', '.join(lock.owners) or 'a foreign lock'}")
@@ -300,8 +301,8 @@ class Step:
         if owner not in lock.owners:
             self.bad(f"counts for {owner}, who does not hold")
         if by < 0 and (self.script.kind != "release" or not self.known):
-            self.bad("given back twice" if self.id in lock.released else "gives back what it has not",
-                     "I13")
+            again = self.id in lock.released
+            self.bad("given back twice" if again else "gives back what it has not", "I13")
         if by > 0 and self.script.kind != "acquire":
             self.bad("counts up")
         lock.owners[owner] = lock.owners.get(owner, 0) + by

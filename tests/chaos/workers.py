@@ -10,9 +10,6 @@ import time
 from history import Run
 from monitor import boot_ns
 
-LENGTHS = (0.002, 0.005, 0.02, 0.1, 0.4, 1.5, 3.0)  # of the lease, from 0.4 on; before, seconds
-OFTEN = (12, 12, 10, 8, 6, 4, 2)
-
 
 def alive(pid):
     try:
@@ -65,10 +62,9 @@ class Worker(threading.Thread):
         lock = rng.choice(plan.locks)
         run = Run(f"w{self.number}-{len(self.runs)}", lock, self.number)
         base = os.path.join(plan.folder, "runs", run.id)
-        length = rng.choices(LENGTHS, OFTEN)[0]
-        ms = int(length * (plan.terms.ttl / 1e6 if length >= 0.4 else 1000))
+        length = rng.choices(*plan.lengths())[0]
         run.child_code = rng.choice((0, 0, 0, 7))
-        section = [plan.section, base + ".ticks", run.id, str(ms), "code", str(run.child_code),
+        section = [plan.section, base + ".ticks", run.id, str(int(length * 1000)), "code", str(run.child_code),
                    "count", plan.counter, "fence", os.path.join(plan.folder, lock + ".db"),
                    "sum", os.path.join(plan.folder, lock + ".sum")]
         section += ["ignore"] if rng.random() < 0.15 else []
