@@ -58,7 +58,7 @@ def ghosts(history):
 
 def excused(history, run, since):
     """Only a machine that gave nobody a processor excuses a child that ran on (A3)."""
-    return history.starved(since - 2 * history.terms.kill_time, run.last())
+    return history.starved(since - history.terms.kill_time, run.last())
 
 
 def i2_tokens(history):

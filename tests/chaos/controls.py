@@ -15,7 +15,7 @@ CONTROLS = [
     ("the same, with a token by INCR, when the store forgets",
      ["32", "--dlock", NAIVE, "--class", "B", "--only-kinds", "flushall"], {"I2", "I7"}),
     ("dlock and its guard killed together", ["33", "--class", "U", "--only-kinds", "both-kill"],
-     {"I1", "I4"}),
+     {"I1", "I8"}),
     ("dlock and its guard stopped together", ["34", "--class", "U", "--only-kinds", "both-stop"],
      {"I1", "I4"}),
     ("--on-lost warn, and no network", ["35", "--class", "U", "--only-kinds", "blackhole"], {"I4"}),

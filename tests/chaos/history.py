@@ -141,6 +141,7 @@ class History:
         return sorted({run.lock for run in self.runs})
 
     def starved(self, start, end):
-        """Did the machine itself come more than 20 ms late in that time? Then a KILL could, too:
-        the promise needs a processor (A3), and this is how the run knows that there was none."""
-        return any(a < end and b > start for a, b in self.late)
+        """Was there no processor for half of that time? The promise needs one (A3): dlock or its
+        guard must get a turn, and programs of the run that want only that say when they did not."""
+        missed = sum(max(0, min(b, end) - max(a, start)) for a, b in self.late)
+        return missed > (end - start) / 2

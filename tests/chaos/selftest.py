@@ -98,8 +98,13 @@ def hand_written():
 
     def starved(history):
         outlives_lock(history)
-        history.late = [(at(20), at(60))]
+        history.late = [(at(-60), at(60))]
     green("the same on a machine that gave nobody a turn", starved)
+
+    def late_for_a_moment(history):
+        outlives_lock(history)
+        history.late = [(at(36), at(58))]
+    red("the same on one that was late for a moment", "I1", late_for_a_moment)
     red("a refused write", "I1", lambda h: h.writes["a"].append((11, "r1", False)))
 
     def swapped(history):

@@ -94,7 +94,8 @@ class Server:
         with open(os.path.join(self.folder, "redis.log"), "ab") as log:
             self.process = subprocess.Popen(
                 ["redis-server", "--port", str(self.address[1]), "--bind", "127.0.0.1",
-                 "--save", "", "--appendonly", "yes", "--appendfsync", "everysec", "--dir", self.folder],
+                 "--save", "", "--appendonly", "yes", "--appendfsync", "everysec",
+                 "--dir", self.folder],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment)
         self.wait_until_up()
 

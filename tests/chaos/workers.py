@@ -64,11 +64,13 @@ class Worker(threading.Thread):
         base = os.path.join(plan.folder, "runs", run.id)
         length = rng.choices(*plan.lengths())[0]
         run.child_code = rng.choice((0, 0, 0, 7))
-        section = [plan.section, base + ".ticks", run.id, str(int(length * 1000)), "code", str(run.child_code),
-                   "count", plan.counter, "fence", os.path.join(plan.folder, lock + ".db"),
+        section = [plan.section, base + ".ticks", run.id, str(int(length * 1000)),
+                   "code", str(run.child_code), "count", plan.counter,
+                   "fence", os.path.join(plan.folder, lock + ".db"),
                    "sum", os.path.join(plan.folder, lock + ".sum")]
         section += ["ignore"] if rng.random() < 0.15 else []
-        section += ["fork"] if rng.random() < 0.2 else []
+        # The command itself dies with its dlock (PDEATHSIG); what it started needs the guard.
+        section += ["fork"] if rng.random() < (1 if plan.kind == "U" else 0.2) else []
         words = [*plan.dlock, "run", "-v", "--log-format", "json",
                  "--ttl", f"{plan.terms.ttl // 1000000}ms",
                  "-k", f"{plan.terms.kill_after // 1000000}ms",
