@@ -43,17 +43,27 @@ def i1_exclusion(history):
 
 
 def with_hold(history):
-    """Runs that began, with the first time that the store had their owner: see ghosts()."""
-    held = {(h.lock, h.owner): h for h in reversed(history.held)}
+    """Runs that began, with their time in the store. An owner may have been there before (a grant
+    whose answer was lost, and that expired) and after (see ghosts)."""
+    times = {}
+    for held in history.held:
+        times.setdefault((held.lock, held.owner), []).append(held)
     for run in history.runs:
-        if run.notes and (run.lock, run.owner()) in held:
-            yield run, held[(run.lock, run.owner())]
+        mine = times.get((run.lock, run.owner()), []) if run.notes else []
+        before = [held for held in mine if held.start <= run.first() + SAME]
+        if mine:
+            yield run, (before or mine)[-1 if before else 0]
 
 
 def ghosts(history):
     """Grants to an owner that had given back before: a late copy of its acquire. Nobody is in
     there, and the lock is free again after a lease: it costs time, not exclusion."""
-    return len(history.held) - len({(h.lock, h.owner) for h in history.held})
+    gone, count = set(), 0
+    for held in history.held:
+        count += (held.lock, held.owner) in gone
+        if held.how == "released":
+            gone.add((held.lock, held.owner))
+    return count
 
 
 def excused(history, run, since):
@@ -117,6 +127,24 @@ def i4_deadline(history):
                     yield Violation("I4", at, f"{run.id} pid {pid} ran on after the safe_until of "
                                     f"its hold, for {(run.last() - best) / MS:.1f} ms", run.lock)
                 break
+
+
+    yield from beyond_the_lease(history)
+
+
+def beyond_the_lease(history):
+    """What dlock believes is never more than what the store has confirmed, less the margin."""
+    for run in history.runs if history.kind == "G" else ():
+        leases = history.leases.get((run.lock, run.owner()), [])
+        step, end = 0, 0
+        for said, until in run.announced() if leases else ():
+            while step < len(leases) and leases[step][0] <= said:
+                end = max(end, leases[step][1])
+                step += 1
+            over = until - (end - history.terms.drift)
+            if end and over > SAME:
+                yield Violation("I4", said, f"{run.id} believes in a safe_until {over / MS:.1f} ms "
+                                "later than its lease in the store allows", run.lock)
 
 
 def i5_not_yours(history):
@@ -253,7 +281,7 @@ RULES = {
     "I1": ("two sections never run at once, nor without the lock", i1_exclusion),
     "I2": ("tokens grow in the order of grants and of begins", i2_tokens),
     "I3": ("the resource accepts no smaller token than before", i3_fence),
-    "I4": ("nothing of a section runs after its safe_until", i4_deadline),
+    "I4": ("nothing of a section runs after its safe_until, nor is that too late", i4_deadline),
     "I5": ("nobody is told \"not yours\" before his safe_until", i5_not_yours),
     "I6": ("a section that lost its lock ends within the bound", i6_bound),
     "I7": ("every write in the store is the right of its writer", i7_store),

@@ -127,6 +127,7 @@ class History:
     runs: list = field(default_factory=list)
     held: list = field(default_factory=list)
     grants: list = field(default_factory=list)   # (time, lock, hold id, token), in store order
+    leases: dict = field(default_factory=dict)   # (lock, owner): [(time, end)], as the store set it
     told_lost: list = field(default_factory=list)  # (time, lock, hold id): renewals refused
     store: list = field(default_factory=list)    # (time, lock, text), for the timeline
     store_violations: list = field(default_factory=list)

@@ -15,8 +15,8 @@ Prints the ports in one line. Ends with its standard input, from which it reads 
     reset              connections are reset, new ones too
     duplicate          each script arrives once more on another connection, up to 500 ms later
     drip               answers come a byte every 20 ms
-    replay MS          answers are thrown away for MS from the first grant among them; the next
-                       answer goes through, then all is a blackhole
+    replay MS          for MS from the first grant, each answer is lost with its connection; the
+                       next one goes through, then all is a blackhole
     shut, open         (`*` only, beside the above) no connection reaches the server, or they do
 """
 import asyncio
@@ -131,6 +131,8 @@ class Side:
             while data := await upstream.read(65536):
                 await self.passable()
                 if self.drops(data, loop.time()):
+                    if self.mode == "replay":
+                        break
                     continue
                 if self.mode == "late":
                     await asyncio.sleep(self.ms / 1000)
@@ -139,7 +141,7 @@ class Side:
                     self.order(["blackhole"])
         except OSError:
             pass
-        reset(writer)  # the server is gone: so is the client's connection
+        reset(writer)  # the server is gone, or as good as gone: so is the client's connection
 
     async def give(self, writer, data):
         while data and not writer.is_closing():

@@ -92,6 +92,11 @@ def hand_written():
     green("two at once for a while in class B", overlap, "B")
     red("a section before its grant", "I1", lambda h: setattr(h.held[0], "start", at(15)))
 
+    def granted_twice(history):
+        history.held.insert(0, Held("a", "owner-r2", at(-2000), at(-1000), "expired"))
+        history.held.append(Held("a", "owner-r2", at(90), at(1090), "expired"))
+    green("a grant whose answer was lost, and a late copy", granted_twice)
+
     def outlives_lock(history):
         history.held[1].end, history.held[1].how, history.held[1].released = at(35), "expired", 0
     red("a section longer than the store kept the lock", "I1", outlives_lock)
@@ -124,6 +129,11 @@ def hand_written():
         history.runs[1].events[0]["safe_until_ns"] = at(45)
     red("a tick after safe_until", "I4", after_deadline)
     red("the same in class B", "I4", after_deadline, "B")
+
+    def leased(ms):
+        return lambda h: h.leases.update({("a", "owner-r1"): [(at(-1.5), at(ms))]})
+    red("a safe_until that the lease does not carry", "I4", leased(990))
+    green("one that it does", leased(999))
 
     def renewed_late(history):
         after_deadline(history)

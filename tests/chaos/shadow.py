@@ -150,6 +150,9 @@ class Shadow:
             lock.owners, lock.holds = owners, dict.fromkeys(seen["holds"], 0)
             lock.foreign = False
             lock.expiry = self.now + seen["pttl"] * 1000 if owners else None
+            for owner in owners:
+                leases = self.history.leases.setdefault((lock.name, owner), [])
+                leases.append((self.to_boot(self.now), self.to_boot(lock.expiry)))
 
     # --- scripts ---------------------------------------------------------------------------------
 
@@ -335,6 +338,9 @@ class Step:
         if lock.expiry is not None and expiry < lock.expiry - self.slack:
             self.bad(f"shortens the lease by {(lock.expiry - expiry) // 1000} ms")
         lock.expiry = expiry
+        at, end = self.shadow.to_boot(self.script.ended), self.shadow.to_boot(expiry)
+        for owner in lock.owners:
+            self.shadow.history.leases.setdefault((lock.name, owner), []).append((at, end))
 
     def check_after(self):
         lock = self.lock
