@@ -6,6 +6,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "cmd/commands.hpp"
+#include "cmd/json_output.hpp"
 #include "cmd/result_file.hpp"
 #include "cmd/voice.hpp"
 #include "store/open_store.hpp"

@@ -116,7 +116,9 @@ std::string sentence(const Notice& notice, const std::string& name) {
       return name + " was revoked by " + printable(notice.text) + "; stopping the command";
     case Kind::lapsing:
       return "cannot renew " + name + " before its lease ends in " +
-             format_duration(std::max<Duration>(notice.span, 0ms)) + "; stopping the command";
+             format_duration(std::max<Duration>(notice.span, 0ms)) +
+             (notice.text.empty() ? "" : " (" + printable(notice.text) + ")") +
+             "; stopping the command";
     case Kind::lost_warn:
       return "lost " + name + (notice.text.empty() ? "" : ", " + printable(notice.text)) +
              "; the command runs on without the lock (--on-lost warn)";

@@ -277,6 +277,13 @@ needs_program() {
 
 # --- the protocol page -------------------------------------------------------------------------
 
+@test "the events of the program are the ones of the man page" {
+  said=$(grep -oE 'return \{.*, LogLevel|\.name = "[a-z_]+"' cmd/voice.cpp | grep -oE '"[a-z_]+"' |
+    tr -d '"' | grep -vx message | sort -u)
+  listed=$(man_section "LOG EVENTS" | sed -n '/^waiting /,/^\.EE/p' | grep -oE '^[a-z_]+' | sort -u)
+  assert_equal "$said" "$listed"
+}
+
 @test "the commands of the scripts are the ones the protocol page allows" {
   in_scripts=$(grep -hoE "redis\.p?call\('[A-Z]+'" src/store/redis/scripts/*.lua |
     grep -oE "'[A-Z]+'" | tr -d "'" | sort -u)

@@ -220,6 +220,7 @@ class RunSession {
   void move_guard();
   void begin_release(Time now);
   void ask_release(Time now);
+  void release_unknown(const std::string& why, Time now);
   void take_release(ReleaseVerdict verdict);
   void finish(Time now);
   void ask(action::Ask::What what, Time limit);
@@ -231,6 +232,8 @@ class RunSession {
   AcquireLoop acquire_;
   Phase phase_ = Phase::acquiring;
   std::vector<Action> actions_;
+  Time answer_due_;      // of the newest Ask
+  std::string trouble_;  // why the newest renewal is unknown; empty: it is not
   bool asking_ = false;  // an Ask is out (renewals and the acquire loop ask one thing at a time)
 
   // acquiring

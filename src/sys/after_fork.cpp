@@ -21,8 +21,12 @@ void become_child(const AfterFork& order) {
   send_order(order.guard_line, {.group = ::getpid(), .kill_at = order.kill_at});
   ::close(order.guard_line);  // an exec that hangs must not look like a living dlock
   order.signals->give_back();
-  ::execvpe(order.words[0], order.words, order.environment);
-  const int error = errno;
+  // We may have been frozen since dlock looked at the clock: the start rule ends here, not there.
+  int error = ETIME;
+  if (BootClock::now() < order.kill_at) {
+    ::execvpe(order.words[0], order.words, order.environment);
+    error = errno;
+  }
   [[maybe_unused]] const auto n = ::write(order.error_pipe, &error, sizeof error);
   ::_exit(127);
 }
