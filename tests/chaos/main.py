@@ -14,6 +14,7 @@ import argparse
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 
@@ -65,16 +66,20 @@ def rounds(given):
 
 def main(words):
     given = options(words)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended first
     if given.seed is None:
         given.seed = random.SystemRandom().randrange(1, 10**6)
     passed = failed = 0
-    fired = set()
+    fired, all_figures = set(), []
     for seed, seconds, clients in rounds(given):
         plan, history, found = one_run(given, seed, seconds, clients)
-        report.summary(history, plan)
+        all_figures.append(report.figures(history))
+        report.summary(all_figures[-1], f"{plan.clients} clients, {len(plan.locks)} locks")
         good, bad = judge(given, plan, history, found)
         fired |= {rule for rule, list_ in found.items() if list_}
         passed, failed = passed + good, failed + bad
+    if len(all_figures) > 1:
+        report.summary(sum(all_figures[1:], all_figures[0]), f"all {len(all_figures)} rounds")
     if fired:
         print(f"violated{', as expected' if given.kind == 'U' else ''}: "
               f"{' '.join(sorted(fired, key=lambda r: int(r[1:])))}")

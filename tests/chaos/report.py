@@ -2,6 +2,7 @@
 """What a run has to say: the figures, the violations, and for the first of these everything that
 was recorded around it, merged by time."""
 from collections import Counter
+from dataclasses import dataclass, field
 
 from checks import RULES, ghosts, longest_wait, worst_kill
 from history import MS, SECOND
@@ -9,31 +10,64 @@ from history import MS, SECOND
 AROUND = 1.5 * SECOND
 
 
-def summary(history, plan):
+@dataclass
+class Figures:
+    """Of one run, or of several together."""
+    rounds: int = 1
+    runs: int = 0
+    sections: int = 0
+    notes: int = 0
+    changes: int = 0
+    lost: int = 0
+    refused: int = 0
+    ghosts: int = 0
+    late: int = 0
+    worst_late: float = 0.0
+    free: float = 0.0
+    worst: float | None = None
+    kinds: Counter = field(default_factory=Counter)
+    status: Counter = field(default_factory=Counter)
+
+    def __add__(self, other):
+        out = Figures()
+        for name, mine in vars(self).items():
+            theirs = getattr(other, name)
+            if name in ("worst_late", "free"):
+                value = max(mine, theirs)
+            elif name == "worst":
+                value = max((v for v in (mine, theirs) if v is not None), default=None)
+            else:
+                value = mine + theirs
+            setattr(out, name, value)
+        return out
+
+
+def figures(history):
     runs = history.runs
-    begun = [r for r in runs if r.notes]
-    status = Counter(r.status for r in runs if r.end)
-    kinds = Counter(f.kind for f in history.faults)
-    worst = worst_kill(history)
-    refused = sum(not ok for writes in history.writes.values() for *_, ok in writes)
-    print(f"  {plan.clients} clients, {len(plan.locks)} locks: {len(runs)} runs, {len(begun)} "
-          f"sections, {sum(len(r.notes) for r in runs)} notes, {len(history.store)} changes in the "
-          "store")
-    print(f"  {len(history.faults)} faults: " +
-          ", ".join(f"{kind} {count}" for kind, count in kinds.most_common()))
-    print("  exit status: " + ", ".join(f"{k}: {n}" for k, n in sorted(status.items())) +
-          f"; leases lost: {sum(bool(r.said('lost', 'lapsing', 'revoked')) for r in runs)}"
-          f", writes refused by the resource: {refused}")
-    if worst is not None:
-        print(f"  last act of a stopped section: {abs(worst):.1f} ms "
-              f"{'before' if worst <= 0 else 'AFTER'} its safe_until at worst")
-    print(f"  grants to nobody, by late copies of an acquire: {ghosts(history)}")
-    print(f"  longest time free with somebody waiting: {longest_wait(history):.2f} s; the machine "
-          f"came late {len(history.late)} times, by {worst_late(history):.0f} ms at worst")
+    return Figures(
+        runs=len(runs), sections=sum(bool(r.notes) for r in runs),
+        notes=sum(len(r.notes) for r in runs), changes=len(history.store),
+        lost=sum(bool(r.said("lost", "lapsing", "revoked")) for r in runs),
+        refused=sum(not ok for writes in history.writes.values() for *_, ok in writes),
+        ghosts=ghosts(history), late=len(history.late), free=longest_wait(history),
+        worst_late=max(((b - a) / MS - 5 for a, b in history.late), default=0),
+        worst=worst_kill(history), kinds=Counter(f.kind for f in history.faults),
+        status=Counter(r.status for r in runs if r.end))
 
 
-def worst_late(history):
-    return max(((b - a) / MS - 5 for a, b in history.late), default=0)
+def summary(of, title):
+    print(f"  {title}: {of.runs} runs, {of.sections} sections, {of.notes} notes, {of.changes} "
+          "changes in the store")
+    print(f"  {of.kinds.total()} faults: " +
+          ", ".join(f"{kind} {count}" for kind, count in of.kinds.most_common()))
+    print("  exit status: " + ", ".join(f"{k}: {n}" for k, n in sorted(of.status.items())))
+    print(f"  leases lost: {of.lost}; writes refused by the resource: {of.refused}; grants to "
+          f"nobody, by late copies of an acquire: {of.ghosts}")
+    if of.worst is not None:
+        print(f"  last act of a stopped section: {abs(of.worst):.1f} ms "
+              f"{'before' if of.worst <= 0 else 'AFTER'} its safe_until at worst")
+    print(f"  longest time free with somebody waiting: {of.free:.2f} s; the machine came late "
+          f"{of.late} times, by {of.worst_late:.0f} ms at worst", flush=True)
 
 
 def timeline(history, at, lock):
