@@ -231,9 +231,16 @@ def status_against_history(run):
         return "nobody sent that signal"
     if run.status == 127 or run.status == 126 or run.status == 125:
         return "the command is there"
-    if run.result and run.status >= 0 and "exit_code" in run.result:
-        if run.result.get("outcome") == "child" and run.result["exit_code"] != run.status:
-            return f"its result file says {run.result['exit_code']}"
+    return result_against_history(run, run.result)
+
+
+def result_against_history(run, result):
+    if result.get("outcome") == "child" and result.get("exit_code", run.status) != run.status:
+        return f"its result file says {result['exit_code']}"
+    if "outcome" in result and (result["outcome"] == "lost") != (run.status == 79):
+        return f"its result file says {result['outcome']}"
+    if run.notes and (result.get("token") or run.token()) != run.token():
+        return f"its result file has token {result['token']}, the command {run.token()}"
     return ""
 
 

@@ -196,6 +196,10 @@ def hand_written():
     red("79 without a loss", "I10", lambda h: setattr(h.runs[0], "status", 79))
     red("0 after a stop", "I10", lambda h: h.runs[0].events.append(
         {"boot_ns": at(19), "event": "lapsing"}))
+    red("another code in its result file", "I10", lambda h: h.runs[0].result.update(
+        outcome="child", exit_code=7))
+    red("another token there", "I10", lambda h: h.runs[0].result.update(outcome="child", token=9))
+    red("a loss there and 0 outside", "I10", lambda h: h.runs[0].result.update(outcome="lost"))
     red("killed by nobody", "I10", lambda h: setattr(h.runs[0], "status", -15))
 
     red("a lost addition", "I11", lambda h: h.sums.update(a=1))
