@@ -17,7 +17,7 @@ set -euo pipefail
 cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../.."
 
 patches=${DLOCK_MUTANTS_DIR:-$PWD/tests/mutants} # another folder: to test this program
-work=$PWD/build/mutants                          # what follows are folders in it
+work=${DLOCK_MUTANTS_DIR:-$PWD/build}/mutants    # what follows are folders in it
 tree=$work/tree                                  # sources and build, with the mutation
 clean=$work/clean                                # the same without, to go back to
 log=$work/log
@@ -170,11 +170,11 @@ kinds=oracle
 chosen=()
 for word; do
   if [ "$word" = --nightly ]; then kinds="oracle|nightly" && continue; fi
-  mapfile -t found < <(find "$patches" -name "$word.patch" -o -name "${word}[a-z].patch" | sort)
+  mapfile -t found < <(find "$patches" -maxdepth 1 -name "$word.patch" -o -name "${word}[a-z].patch" | sort)
   [ ${#found[@]} != 0 ] || die "no mutant is called $word"
   chosen+=("${found[@]}")
 done
-[ ${#chosen[@]} != 0 ] || mapfile -t chosen < <(find "$patches" -name '*.patch' | sort)
+[ ${#chosen[@]} != 0 ] || mapfile -t chosen < <(find "$patches" -maxdepth 1 -name '*.patch' | sort)
 todo=()
 for patch in "${chosen[@]}"; do
   if waits_for=$(grep '^pending: ' "$patch"); then
