@@ -21,6 +21,21 @@ teardown() {
   end_cgroups
 }
 
+@test "P19: a command that is deaf to TERM is cut off: TERM, KILL, end, all before the lease ends" {
+  start_proxy
+  deaf_tree "$TICKS"
+  DLOCK_URL=$PROXY_URL dlock_run a -v --log-format json --ttl 3s deaf -- "${DEAF[@]}"
+  eventually 10s grep -q '"renewed"' "$T/a.err"
+  proxy blackhole
+  ends 15s a "exit 79"
+  local names safe_until
+  names=$(python3 "$HELPERS/events.py" "$T/a.err" names)
+  [[ $names =~ lapsing.*\ term\ .*kill\ .*reaped ]] || { echo "$names"; false; }
+  [[ $names != *released* ]]
+  safe_until=$(python3 "$HELPERS/events.py" "$T/a.err" get renewed@last safe_until_ns)
+  dead_by $((safe_until / 1000000))
+}
+
 @test "P23: a pipeline that is cut off is dead before its lease ends, all of it" {
   start_proxy
   DLOCK_URL=$PROXY_URL dlock_run a --ttl 2s pipeline -- sh -c \
@@ -66,9 +81,8 @@ teardown() {
   hold_thread stuck "${threads[@]}"
   local server_end
   server_end=$(server_end_of thread)
+  ends 10s a "exit 79" # it does not wait for an answer that never comes
   dead_by "$server_end"
-  end_hold stuck
-  ends 10s a "exit 79"
   eventually 5s is_free thread
 }
 

@@ -9,8 +9,8 @@ the parent of the process is not told. When this process ends, they run on.
 """
 import ctypes
 import os
+import signal
 import sys
-import time
 
 PTRACE_SEIZE, PTRACE_INTERRUPT = 0x4206, 0x4207
 WALL = 0x40000000  # waitpid(2): threads too
@@ -26,7 +26,10 @@ def main():
                 sys.exit(f"cannot trace {tid}: {os.strerror(ctypes.get_errno())}")
         os.waitpid(tid, WALL)
     print("held", flush=True)
-    time.sleep(120)
+    # Their end is told to us first, and to their parent only when we have heard it.
+    signal.alarm(120)
+    for tid in map(int, sys.argv[1:]):
+        os.waitpid(tid, WALL)
 
 
 main()

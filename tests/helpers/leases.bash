@@ -25,11 +25,12 @@ hold() {
 two_tick() { [ "$(awk '$3 == "tick" {print $2}' "${1:-$TICKS}" 2>/dev/null | sort -u | wc -l)" = 2 ]; }
 token_of() { cat "$T/ticks-$1.token"; }
 
-# stopped_in_time_after AT [WHO]: after a loss that a master confirms: a renewal interval, a call,
-# the short grace, and some slack.
+# stopped_in_time_after AT [WHO]: after a loss that a master has confirmed: a renewal interval, a
+# call, the short grace, and some slack.
 stopped_in_time_after() {
   local took who=${2:-a}
   ends 10s "$who" "exit 79"
+  grep -q 'lost "' "$T/$who.err"
   ticker_gone "$T/ticks-$who"
   took=$(($(last_tick "$T/ticks-$who") - $1))
   [ "$took" -le $((1000 + 300 + 1000 + 1000)) ] || { echo "the last tick came after $took ms"; return 1; }
