@@ -159,7 +159,7 @@ refused() {
   done
 }
 
-@test "what is no duration is refused and quoted" {
+@test "C10: what is no duration is refused and quoted" {
   for text in soon 5x -1 -5s 1h30 '1 s' 1s1 s 1e3 0x10 inf nan 1,5 ' 5' '5 ' +5 99999999999999999999d .; do
     refused run "--wait=$text" x -- touch "$MARKER"
     assert_stderr_has "$text"
@@ -169,7 +169,7 @@ refused() {
   refute_stderr_has $'\e'
 }
 
-@test "a lease under a second or over a year is refused" {
+@test "C10: a lease under a second or over a year is refused" {
   for text in 0 999ms 0.5 366d; do
     refused run --ttl "$text" x -- touch "$MARKER"
     assert_stderr_has ttl
@@ -177,7 +177,7 @@ refused() {
   run -0 "$DLOCK" run --ttl 1s "$(fresh)" -- true
 }
 
-@test "a kill-after that does not fit into the lease is refused, with what would fit" {
+@test "C10: a kill-after that does not fit into the lease is refused, with what would fit" {
   refused run --ttl 5s -k 5s x -- touch "$MARKER"
   assert_stderr_has kill-after
   refused run --ttl 30s --kill-after 29s x -- touch "$MARKER"
