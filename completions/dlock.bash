@@ -72,7 +72,7 @@ _dlock() {
     '') options+=' run inspect list force-release' ;;
     run)
       options+=' -n --nonblock --nb -w --wait --timeout -E --conflict-exit-code --ttl
-        -k --kill-after --signal --on-lost -c --command --reason --result-file'
+        -k --kill-after --signal --on-lost --contain -c --command --reason --result-file'
       ;;
     inspect | list) options+=' --json' ;;
     force-release) options+=' --now --if-owner --if-token -y --yes' ;;

@@ -90,6 +90,7 @@ complete -c dlock -n '__dlock_in run' -l signal -x -a 'TERM INT HUP QUIT USR1 US
 complete -c dlock -n '__dlock_in run' -l on-lost -x -a 'stop warn' \
     -d 'When the lease cannot be kept'
 complete -c dlock -n '__dlock_in run' -s c -l command -x -d 'Run a string by the shell'
+complete -c dlock -n '__dlock_in run' -l contain -d 'Hold until every descendant has ended'
 complete -c dlock -n '__dlock_in run' -l reason -x -d 'Shown to whoever waits'
 complete -c dlock -n '__dlock_in run' -l result-file -r -F -d 'Where to write how the run ended'
 

@@ -320,6 +320,7 @@ void RunSession::handle(const event::ChildEnded& event, Time now) {
   // After Ctrl-C a shell looks whether we died by INT, also if that took our KILL.
   const bool by_our_kill = event.status == ChildStatus{ChildStatus::Kind::signalled, SIGKILL};
   if (user_stop_ == SIGINT && by_our_kill && stop_.kill_sent()) outcome_.child.value = SIGINT;
+  if (event.strays > 0) say({.kind = Notice::Kind::strays, .count = event.strays});
   if (!event.group_alive) return begin_release(now);
   phase_ = Phase::leftovers;
   if (stop_.kill_sent()) {
@@ -327,6 +328,7 @@ void RunSession::handle(const event::ChildEnded& event, Time now) {
     return signal_group(SIGKILL, false);
   }
   if (lease_stop_) return;  // they have had their signal, and the KILL is set
+  if (terms_.contain) return say({.kind = Notice::Kind::outlived});
   say({.kind = Notice::Kind::leftovers});
   if (!stop_.stopping()) stop_.begin(now + k_grace_for_leftovers);
   signal_group(SIGTERM, true);

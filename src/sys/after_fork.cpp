@@ -16,6 +16,8 @@ void become_child(const AfterFork& order) {
   // A belt, not braces: cleared by a set-uid exec, and not inherited by the child's children.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != order.parent) ::_exit(127);  // it died before the line above
+  if (order.cgroup_entry >= 0) [[maybe_unused]]
+    const auto n = ::write(order.cgroup_entry, "0", 1);
   // Nobody waits for the guard: the order is in its queue before our first instruction, whatever
   // becomes of dlock in between. If it is gone, dlock hears of that and starts another.
   send_order(order.guard_line, {.group = ::getpid(), .kill_at = order.kill_at});

@@ -65,12 +65,12 @@ class Plan:
 
 
 def compile_helpers(plan):
-    """The section and the clock shim, once for all runs of a checkout."""
+    """The section and the clock of the server, once for all runs of a checkout."""
     out = os.path.join(HERE, "..", "..", "build", "chaos")
     os.makedirs(out, exist_ok=True)
-    plan.section, plan.shim = os.path.join(out, "section"), os.path.join(out, "clock_shim.so")
+    plan.section, plan.shim = os.path.join(out, "section"), os.path.join(out, "server_clock.so")
     for target, name, flags in ((plan.section, "section.cpp", ["-lsqlite3"]),
-                                (plan.shim, "clock_shim.cpp", ["-shared", "-fPIC"])):
+                                (plan.shim, "server_clock.cpp", ["-shared", "-fPIC"])):
         source = os.path.join(HERE, "..", "helpers", name)
         if not os.path.exists(target) or os.path.getmtime(target) < os.path.getmtime(source):
             new = f"{target}.{os.getpid()}"
