@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/json_output.hpp"
 
+#include "cmd/voice.hpp"
+
 #include <nlohmann/json.hpp>
 
 namespace dlock {
@@ -57,6 +59,47 @@ Json holding_json(const NamedHolding& named) {
   return json;
 }
 
+const char* word_for(const Outcome& outcome) {
+  switch (outcome.kind) {
+    case Outcome::Kind::child:
+      return outcome.child.kind == ChildStatus::Kind::not_started ? "failed" : "child";
+    case Outcome::Kind::busy:
+      return "busy";
+    case Outcome::Kind::failed:
+      return "failed";
+    case Outcome::Kind::lost:
+      return "lost";
+    case Outcome::Kind::signalled:
+      return "signalled";
+  }
+  return "failed";
+}
+
+Json released_json(Account::Released released) {
+  switch (released) {
+    case Account::Released::nothing:
+      return nullptr;
+    case Account::Released::yes:
+      return "yes";
+    case Account::Released::no:
+      return "no";
+    case Account::Released::unknown:
+      return "unknown";
+  }
+  return nullptr;
+}
+
+void add_ending(Json& json, const Outcome& outcome) {
+  if (outcome.kind == Outcome::Kind::child || outcome.kind == Outcome::Kind::lost) {
+    if (outcome.child.kind == ChildStatus::Kind::exited) json["exit_code"] = outcome.child.value;
+    if (outcome.child.kind == ChildStatus::Kind::signalled) json["signal"] = outcome.child.value;
+  } else if (outcome.kind == Outcome::Kind::signalled) {
+    json["signal"] = outcome.signal;
+  } else if (outcome.kind == Outcome::Kind::busy && outcome.holding) {
+    json["holder"] = holder_text(*outcome.holding);
+  }
+}
+
 }  // namespace
 
 std::string holdings_json(const std::vector<NamedHolding>& holdings) {
@@ -64,6 +107,23 @@ std::string holdings_json(const std::vector<NamedHolding>& holdings) {
   for (const NamedHolding& one : holdings)
     json["locks"].push_back(holding_json(one));
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string result_json(const LockName& lock, const Outcome& outcome, const std::string& error) {
+  const Account& account = outcome.account;
+  const bool granted = !account.hold.empty();
+  Json json = {{"version", 1}, {"outcome", word_for(outcome)}, {"lock", lock.text()}};
+  json["hold"] = nullptr;
+  if (granted) json["hold"] = account.hold;
+  json["token"] = nullptr;
+  if (granted) json["token"] = account.token;
+  json["waited_ms"] = to_ms(account.waited);
+  json["held_ms"] = to_ms(account.held);
+  add_ending(json, outcome);
+  if (!error.empty()) json["error"] = error;
+  json["lost"] = account.lost;
+  json["released"] = released_json(account.released);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace dlock

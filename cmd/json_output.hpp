@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What --json writes: one schema for inspect and list, version 1, described in dlock(1).
+// What is written as JSON but for the log, both described in dlock(1): what --json prints, one
+// schema for inspect and list, version 1, and what a run puts into its --result-file, version 1.
 #pragma once
 
 #include "core/lock_store.hpp"
+#include "core/run_session.hpp"
 
 #include <string>
 #include <vector>
@@ -17,5 +19,8 @@ struct NamedHolding {
 };
 
 std::string holdings_json(const std::vector<NamedHolding>& holdings);
+
+// One line. `error` is why the command did not run, if it did not.
+std::string result_json(const LockName& lock, const Outcome& outcome, const std::string& error);
 
 }  // namespace dlock

@@ -2,16 +2,13 @@
 #include "cmd/result_file.hpp"
 
 #include "base/text.hpp"
-#include "cmd/voice.hpp"
-
-#include <nlohmann/json.hpp>
+#include "core/names.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 namespace dlock {
@@ -37,49 +34,6 @@ bool write_all(int fd, std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(n));
   }
   return ::fsync(fd) == 0;
-}
-
-using Json = nlohmann::ordered_json;
-
-const char* word_for(const Outcome& outcome) {
-  switch (outcome.kind) {
-    case Outcome::Kind::child:
-      return outcome.child.kind == ChildStatus::Kind::not_started ? "failed" : "child";
-    case Outcome::Kind::busy:
-      return "busy";
-    case Outcome::Kind::failed:
-      return "failed";
-    case Outcome::Kind::lost:
-      return "lost";
-    case Outcome::Kind::signalled:
-      return "signalled";
-  }
-  return "failed";
-}
-
-Json released_json(Account::Released released) {
-  switch (released) {
-    case Account::Released::nothing:
-      return nullptr;
-    case Account::Released::yes:
-      return "yes";
-    case Account::Released::no:
-      return "no";
-    case Account::Released::unknown:
-      return "unknown";
-  }
-  return nullptr;
-}
-
-void add_ending(Json& json, const Outcome& outcome) {
-  if (outcome.kind == Outcome::Kind::child || outcome.kind == Outcome::Kind::lost) {
-    if (outcome.child.kind == ChildStatus::Kind::exited) json["exit_code"] = outcome.child.value;
-    if (outcome.child.kind == ChildStatus::Kind::signalled) json["signal"] = outcome.child.value;
-  } else if (outcome.kind == Outcome::Kind::signalled) {
-    json["signal"] = outcome.signal;
-  } else if (outcome.kind == Outcome::Kind::busy && outcome.holding) {
-    json["holder"] = holder_text(*outcome.holding);
-  }
 }
 
 }  // namespace
@@ -125,23 +79,6 @@ Result<void> ResultFile::write(std::string_view text) const {
   const std::string why = std::strerror(errno);
   if (file) ::unlinkat(in, temporary.c_str(), 0);
   return Error{Errc::system, "cannot write the result file " + path_ + ": " + why};
-}
-
-std::string result_json(const LockName& lock, const Outcome& outcome, const std::string& error) {
-  const Account& account = outcome.account;
-  const bool granted = !account.hold.empty();
-  Json json = {{"version", 1}, {"outcome", word_for(outcome)}, {"lock", lock.text()}};
-  json["hold"] = nullptr;
-  if (granted) json["hold"] = account.hold;
-  json["token"] = nullptr;
-  if (granted) json["token"] = account.token;
-  json["waited_ms"] = to_ms(account.waited);
-  json["held_ms"] = to_ms(account.held);
-  add_ending(json, outcome);
-  if (!error.empty()) json["error"] = error;
-  json["lost"] = account.lost;
-  json["released"] = released_json(account.released);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace dlock

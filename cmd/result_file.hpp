@@ -4,8 +4,6 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "core/names.hpp"
-#include "core/run_session.hpp"
 #include "sys/unique_fd.hpp"
 
 #include <string>
@@ -28,8 +26,5 @@ class ResultFile {
   std::string name_;    // in it
   std::string path_;    // as it was given, escaped
 };
-
-// One line. `error` is why the command did not run, if it did not.
-std::string result_json(const LockName& lock, const Outcome& outcome, const std::string& error);
 
 }  // namespace dlock

@@ -6,6 +6,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "cmd/commands.hpp"
+#include "cmd/json_output.hpp"
 #include "cmd/result_file.hpp"
 #include "cmd/voice.hpp"
 #include "store/open_store.hpp"
@@ -89,6 +90,7 @@ RunTerms make_terms(const Settings& settings, const LeaseTerms& lease, bool in_p
                       .connect_timeout = settings.connect_timeout,
                       .outage_limit = std::max(settings.ttl, settings.connect_timeout)},
           .on_lost = settings.on_lost,
+          .contain = settings.contain,
           .stop_signal = settings.stop_signal,
           .notice_every = in_place ? std::chrono::seconds(1) : Duration::zero()};
 }
@@ -150,7 +152,7 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
   const WakeUp interrupt;
   if (!interrupt.ok())
     end(report({Errc::system, "cannot make an eventfd: too many open files"}, settings));
-  auto child = Child::prepare();
+  auto child = Child::prepare(settings.contain);
   if (!child) end(report(child.error(), settings));
   auto store = open_store({.url = settings.url,
                            .prefix = settings.prefix,
@@ -168,7 +170,11 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
   const bool in_place = ::isatty(STDERR_FILENO) == 1 && !settings.log_json;
   Voice voice(*name, in_place);
   const std::vector<std::string> words = child_words(line);
-  Runner runner({.words = words, .environment = own_environment(), .store = where, .key = *key},
+  Runner runner({.words = words,
+                 .environment = own_environment(),
+                 .store = where,
+                 .key = *key,
+                 .contain = settings.contain},
                 RunSession(make_terms(settings, *lease, in_place), make_seed(), BootClock::now()),
                 worker,
                 signals,

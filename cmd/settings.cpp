@@ -130,6 +130,10 @@ Result<void> set_on_lost(Settings& settings, std::string_view value) {
   return {};
 }
 
+Result<void> set_contain(Settings& settings, std::string_view value) {
+  return set_bool(settings.contain, value);
+}
+
 Result<void> set_color(Settings& settings, std::string_view value) {
   constexpr std::array<std::pair<std::string_view, ColorMode>, 3> k_modes{
       {{"auto", ColorMode::automatic}, {"always", ColorMode::always}, {"never", ColorMode::never}}};
@@ -179,6 +183,8 @@ std::vector<Setting> make_settings() {
       {"on-lost", "--on-lost", "stop|warn",
        "what happens to the child when the lease cannot be kept (default stop)", true,
        &set_on_lost},
+      {"contain", "--contain", "",
+       "the lock is held until every descendant has ended", true, &set_contain},
       {"reason", "--reason", "TEXT",
        "shown to whoever waits (default: the CI job's URL, if known)", true, &set_text<&S::reason>},
   };

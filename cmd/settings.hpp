@@ -36,6 +36,7 @@ struct Settings {
   std::optional<Duration> kill_after;
   int stop_signal = 15;
   OnLost on_lost = OnLost::stop;
+  bool contain = false;
   std::optional<std::string> reason;
 };
 

@@ -76,6 +76,10 @@ Form form_of(const Notice& notice) {
       return {"kill", LogLevel::warn};
     case Kind::cannot_kill:
       return {"cannot_kill", LogLevel::error};
+    case Kind::outlived:
+      return {"outlived", LogLevel::info};
+    case Kind::strays:
+      return {"strays", LogLevel::warn};
     case Kind::leftovers:
       return {"leftovers", LogLevel::warn};
     case Kind::release_unknown:
@@ -116,7 +120,9 @@ std::string sentence(const Notice& notice, const std::string& name) {
       return name + " was revoked by " + printable(notice.text) + "; stopping the command";
     case Kind::lapsing:
       return "cannot renew " + name + " before its lease ends in " +
-             format_duration(std::max<Duration>(notice.span, 0ms)) + "; stopping the command";
+             format_duration(std::max<Duration>(notice.span, 0ms)) +
+             (notice.text.empty() ? "" : " (" + printable(notice.text) + ")") +
+             "; stopping the command";
     case Kind::lost_warn:
       return "lost " + name + (notice.text.empty() ? "" : ", " + printable(notice.text)) +
              "; the command runs on without the lock (--on-lost warn)";
@@ -124,6 +130,13 @@ std::string sentence(const Notice& notice, const std::string& name) {
       return name + ": the command did not end in time; killing it";
     case Kind::cannot_kill:
       return name + ": the command cannot be killed so far; keeping the lock while it lives";
+    case Kind::outlived:
+      return name +
+             ": the command ended; keeping the lock until all that it started has (--contain)";
+    case Kind::strays:
+      return name + ": " + std::to_string(notice.count) +
+             (notice.count == 1 ? " process" : " processes") +
+             " of the command left its group and may run on without the lock; --contain would wait";
     case Kind::leftovers:
       return name +
              ": the command left processes behind; stopping them before the lock is released";

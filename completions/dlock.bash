@@ -19,7 +19,7 @@ _dlock_child() {
 # The value of the option $1. Says no if the option takes none.
 _dlock_value() {
   case $1 in
-    --config | --password-file)
+    --config | --password-file | --result-file)
       compopt -o filenames 2>/dev/null
       mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       ;;
@@ -72,7 +72,7 @@ _dlock() {
     '') options+=' run inspect list force-release' ;;
     run)
       options+=' -n --nonblock --nb -w --wait --timeout -E --conflict-exit-code --ttl
-        -k --kill-after --signal --on-lost -c --command --reason'
+        -k --kill-after --signal --on-lost --contain -c --command --reason --result-file'
       ;;
     inspect | list) options+=' --json' ;;
     force-release) options+=' --now --if-owner --if-token -y --yes' ;;

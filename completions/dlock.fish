@@ -8,7 +8,7 @@ function __dlock_state
     set -l words (commandline -opc)
     set -l valued --url --prefix --connect-timeout --config --password-file --log-format --color \
         -w --wait --timeout -E --conflict-exit-code --ttl -k --kill-after --signal --on-lost \
-        -c --command --reason --if-owner --if-token
+        -c --command --reason --result-file --if-owner --if-token
     set -l state none
     set -l string no
     set -l i 2
@@ -90,7 +90,9 @@ complete -c dlock -n '__dlock_in run' -l signal -x -a 'TERM INT HUP QUIT USR1 US
 complete -c dlock -n '__dlock_in run' -l on-lost -x -a 'stop warn' \
     -d 'When the lease cannot be kept'
 complete -c dlock -n '__dlock_in run' -s c -l command -x -d 'Run a string by the shell'
+complete -c dlock -n '__dlock_in run' -l contain -d 'Hold until every descendant has ended'
 complete -c dlock -n '__dlock_in run' -l reason -x -d 'Shown to whoever waits'
+complete -c dlock -n '__dlock_in run' -l result-file -r -F -d 'Where to write how the run ended'
 
 complete -c dlock -n '__dlock_in inspect list' -l json -d 'Print JSON'
 

@@ -16,6 +16,7 @@ namespace {
 // How often to look whether the last of the group is gone. Adopted ones tell by SIGCHLD; this is
 // for those whose parent lives outside the group.
 constexpr Duration k_look_for_leftovers = 20ms;
+constexpr Duration k_look_for_contained = 1s;  // they may live for days
 
 }  // namespace
 
@@ -50,7 +51,10 @@ Result<Outcome> Runner::run() {
 
 void Runner::turn() {
   std::optional<Time> deadline = session_.next_deadline();
-  if (leftovers_) deadline = std::min(deadline.value_or(Time::max()), now_ + k_look_for_leftovers);
+  if (leftovers_) {
+    const Duration pause = plan_.contain ? k_look_for_contained : k_look_for_leftovers;
+    deadline = std::min(deadline.value_or(Time::max()), now_ + pause);
+  }
   timer_.set(deadline);
   std::array<pollfd, 3> fds{pollfd{signals_.fd(), POLLIN, 0},
                             pollfd{timer_.fd(), POLLIN, 0},
@@ -166,7 +170,7 @@ void Runner::child_ended(const ChildNews& news) {
     terminal_->take_back(news.by_signal);
   }
   leftovers_ = child_.group_alive();
-  feed(event::ChildEnded{status, leftovers_});
+  feed(event::ChildEnded{status, leftovers_, child_.strays()});
 }
 
 // A stop from outside (SIGSTOP) is left alone and the lease renewed as usual; one from the terminal

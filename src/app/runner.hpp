@@ -39,6 +39,7 @@ struct RunPlan {
   std::vector<std::string> environment;  // what it gets besides ours
   std::string store;                     // as in DLOCK_HOLDS
   std::string key;
+  bool contain = false;
 };
 
 class Runner {

@@ -45,11 +45,13 @@ void RunSession::handle(event::Released& event, Time now) {
     retry_release_at_ = now + k_release_pause;
     return;
   }
+  release_unknown(event.answer.error().text, now);
+}
+
+void RunSession::release_unknown(const std::string& why, Time now) {
   account_.released = Account::Released::unknown;
   if (clock_ && clock_->safe_until() > now) {
-    say({.kind = Notice::Kind::release_unknown,
-         .text = event.answer.error().text,
-         .span = clock_->safe_until() - now});
+    say({.kind = Notice::Kind::release_unknown, .text = why, .span = clock_->safe_until() - now});
   }
   finish(now);
 }

@@ -17,6 +17,8 @@ constexpr Duration k_first_notice = 1s;
 constexpr Duration k_grace_after_verdict = 1s;
 // What a command leaves behind is not waited for like the command itself.
 constexpr Duration k_grace_for_leftovers = 500ms;
+// A store thread that hangs in the kernel (a file system that is gone) is not waited for.
+constexpr Duration k_overdue = 3s;
 constexpr Duration k_undo_limit = 300ms;
 constexpr Duration k_release_when_signalled = 1s;
 
@@ -81,9 +83,9 @@ std::optional<Time> RunSession::next_deadline() const {
       if (!lease_stop_ && !warned_) term = clock_->term_at();
       return earliest(renew, term, stop_.next());
     }
-    case Phase::releasing:
-      return retry_release_at_;
     case Phase::giving_up:
+    case Phase::releasing:
+      return asking_ ? answer_due_ + k_overdue : retry_release_at_;
     case Phase::finished:
       break;
   }
@@ -176,6 +178,7 @@ void RunSession::give_up(Outcome outcome, Time now) {
   phase_ = Phase::giving_up;
   outcome_ = std::move(outcome);
   if (asking_) {
+    answer_due_ = now;
     actions_.push_back(action::CancelAsk{});
   } else {
     answered_while_giving_up(false, false, now);
@@ -205,8 +208,9 @@ void RunSession::say_waiting(Time now) {
 
 void RunSession::check_lease(Time now) {
   if (lease_stop_ || warned_ || now < clock_->term_at()) return;
-  lease_gone(
-      {.kind = Notice::Kind::lapsing, .span = clock_->safe_until() - now}, clock_->kill_at(), now);
+  lease_gone({.kind = Notice::Kind::lapsing, .text = trouble_, .span = clock_->safe_until() - now},
+             clock_->kill_at(),
+             now);
 }
 
 void RunSession::lease_gone(Notice notice, Time kill_at, Time now) {
@@ -254,7 +258,8 @@ void RunSession::handle(event::Renewed& event, Time now) {
   if (!has_child()) return;
   if (!event.answer) {
     // Unknown is neither held nor lost: the clock decides (faults.md 2.3-4).
-    say({.kind = Notice::Kind::unreachable, .text = event.answer.error().text});
+    trouble_ = event.answer.error().text;
+    say({.kind = Notice::Kind::unreachable, .text = trouble_});
     retry_pause_ = retry_renew_at_ ? std::min(retry_pause_ * 2, terms_.lease.call_limit())
                                    : terms_.lease.first_retry();
     retry_renew_at_ = now + retry_pause_;
@@ -264,6 +269,7 @@ void RunSession::handle(event::Renewed& event, Time now) {
   switch (reply.verdict) {
     case RenewVerdict::renewed:
       retry_renew_at_.reset();
+      trouble_.clear();
       clock_->confirm(reply.sent_at);
       say({.kind = Notice::Kind::renewed, .span = clock_->safe_until() - now});
       return;
@@ -314,6 +320,7 @@ void RunSession::handle(const event::ChildEnded& event, Time now) {
   // After Ctrl-C a shell looks whether we died by INT, also if that took our KILL.
   const bool by_our_kill = event.status == ChildStatus{ChildStatus::Kind::signalled, SIGKILL};
   if (user_stop_ == SIGINT && by_our_kill && stop_.kill_sent()) outcome_.child.value = SIGINT;
+  if (event.strays > 0) say({.kind = Notice::Kind::strays, .count = event.strays});
   if (!event.group_alive) return begin_release(now);
   phase_ = Phase::leftovers;
   if (stop_.kill_sent()) {
@@ -321,6 +328,7 @@ void RunSession::handle(const event::ChildEnded& event, Time now) {
     return signal_group(SIGKILL, false);
   }
   if (lease_stop_) return;  // they have had their signal, and the KILL is set
+  if (terms_.contain) return say({.kind = Notice::Kind::outlived});
   say({.kind = Notice::Kind::leftovers});
   if (!stop_.stopping()) stop_.begin(now + k_grace_for_leftovers);
   signal_group(SIGTERM, true);
@@ -342,6 +350,8 @@ void RunSession::handle(event::Tick /*event*/, Time now) {
     if (may_renew_ && !asking_ && now >= renew_at) {
       ask(action::Ask::What::renew, now + terms_.lease.call_limit());
     }
+  } else if (asking_ && now >= answer_due_ + k_overdue) {
+    release_unknown("the store does not answer at all", now);
   } else if (phase_ == Phase::releasing && retry_release_at_ && now >= *retry_release_at_) {
     ask_release(now);
   }
@@ -356,6 +366,7 @@ void RunSession::say(Notice notice) {
 
 void RunSession::ask(action::Ask::What what, Time limit) {
   asking_ = true;
+  answer_due_ = limit;
   actions_.push_back(action::Ask{what, limit});
 }
 

@@ -32,6 +32,7 @@ struct RunTerms {
   LeaseTerms lease;
   AcquireTerms acquire;
   OnLost on_lost = OnLost::stop;
+  bool contain = false;  // what the command leaves behind is waited for, not stopped
   int stop_signal = 15;
   Duration notice_every{};  // how often the wait is told; zero: at doubling intervals
 };
@@ -61,7 +62,8 @@ struct StartFailed {  // no child: fork or what it needs failed
 };
 struct ChildEnded {  // reaped
   ChildStatus status;
-  bool group_alive = false;  // others of its group still run
+  bool group_alive = false;  // others that belong to it still run
+  std::size_t strays = 0;    // descendants that run on and do not belong to it
 };
 struct GroupGone {};  // the last of them ended
 struct Resumed {};    // we had been stopped
@@ -96,6 +98,8 @@ struct Notice {
     lost_warn,        // any of the three under on_lost=warn: it runs on
     killed,           // TERM did not help
     cannot_kill,      // neither did KILL, so far
+    outlived,         // the command ended, others that are contained did not: they are waited for
+    strays,           // `count` processes left the group and run on without the lock
     leftovers,        // the command ended, others of its group did not: they are being stopped
     release_unknown,  // no answer; the lease ends by itself in `span`
     lost_at_release,  // it was not ours any more when we gave it back
@@ -110,6 +114,7 @@ struct Notice {
   Duration span{};
   Duration seen_ago{};  // how old the holding is
   FencingToken token = 0;
+  std::size_t count = 0;
   std::string hold;  // its id
   int signal = 0;
   ChildStatus child;
@@ -220,6 +225,7 @@ class RunSession {
   void move_guard();
   void begin_release(Time now);
   void ask_release(Time now);
+  void release_unknown(const std::string& why, Time now);
   void take_release(ReleaseVerdict verdict);
   void finish(Time now);
   void ask(action::Ask::What what, Time limit);
@@ -231,6 +237,8 @@ class RunSession {
   AcquireLoop acquire_;
   Phase phase_ = Phase::acquiring;
   std::vector<Action> actions_;
+  Time answer_due_;      // of the newest Ask
+  std::string trouble_;  // why the newest renewal is unknown; empty: it is not
   bool asking_ = false;  // an Ask is out (renewals and the acquire loop ask one thing at a time)
 
   // acquiring

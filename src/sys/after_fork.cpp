@@ -16,13 +16,19 @@ void become_child(const AfterFork& order) {
   // A belt, not braces: cleared by a set-uid exec, and not inherited by the child's children.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != order.parent) ::_exit(127);  // it died before the line above
+  if (order.cgroup_entry >= 0) [[maybe_unused]]
+    const auto n = ::write(order.cgroup_entry, "0", 1);
   // Nobody waits for the guard: the order is in its queue before our first instruction, whatever
   // becomes of dlock in between. If it is gone, dlock hears of that and starts another.
   send_order(order.guard_line, {.group = ::getpid(), .kill_at = order.kill_at});
   ::close(order.guard_line);  // an exec that hangs must not look like a living dlock
   order.signals->give_back();
-  ::execvpe(order.words[0], order.words, order.environment);
-  const int error = errno;
+  // We may have been frozen since dlock looked at the clock: the start rule ends here, not there.
+  int error = ETIME;
+  if (BootClock::now() < order.kill_at) {
+    ::execvpe(order.words[0], order.words, order.environment);
+    error = errno;
+  }
   [[maybe_unused]] const auto n = ::write(order.error_pipe, &error, sizeof error);
   ::_exit(127);
 }

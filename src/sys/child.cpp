@@ -2,12 +2,16 @@
 #include "sys/child.hpp"
 
 #include "sys/after_fork.hpp"
-#include "sys/process_table.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+extern "C" {
+#include <sys/pidfd.h>  // the one of glibc 2.36 forgets to say that it is C
+}
+
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -27,8 +31,10 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-Result<Child> Child::prepare() {
+Result<Child> Child::prepare(bool contain) {
   Child child;
+  child.contain_ = contain;
+  child.containment_ = Containment::make(contain);
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
     return Error{Errc::system, std::string("cannot make a pipe: ") + std::strerror(errno)};
@@ -51,6 +57,7 @@ Result<void> Child::start(const ChildSpec& spec, const Signals& signals) {
                         .signals = &signals,
                         .parent = ::getpid(),
                         .terminal = spec.terminal,
+                        .cgroup_entry = containment_.entry(),
                         .guard_line = guard_.line(),
                         .kill_at = spec.kill_at,
                         .error_pipe = error_out_.get()};
@@ -80,19 +87,37 @@ bool Child::reap_adopted() const {
   return others;
 }
 
-// Who belongs to the command: its group; and, with our mark in its environment, who is in our
-// session, as the groups of nested runs are. A daemon has made a session of its own.
+// Is one of its ancestors ourselves? Whoever loses its parent comes to us.
+bool Child::descends(const ProcessEntry& entry) const {
+  std::optional<ProcessEntry> at = entry;
+  while (at && at->parent > 1 && at->parent != ::getpid())
+    at = living_process(at->parent);
+  return at && at->parent == ::getpid();
+}
+
+bool Child::belongs(const ProcessEntry& entry) const {
+  if (entry.pid == guard_.pid()) return false;
+  if (entry.group == pid_) return true;
+  if (contain_) return descends(entry);
+  return !mark_.empty() && entry.session == ::getsid(0) && environment_has(entry.pid, mark_);
+}
+
 std::optional<std::vector<pid_t>> Child::members() const {
   const auto all = living_processes();
   if (!all) return {};
   std::vector<pid_t> pids;
   for (const ProcessEntry& entry : *all) {
-    if (entry.pid == guard_.pid()) continue;
-    const bool marked =
-        !mark_.empty() && entry.session == ::getsid(0) && environment_has(entry.pid, mark_);
-    if (entry.group == pid_ || marked) pids.push_back(entry.pid);
+    if (belongs(entry)) pids.push_back(entry.pid);
   }
   return pids;
+}
+
+std::size_t Child::strays() const {
+  if (!reap_adopted()) return 0;
+  const auto all = living_processes().value_or(std::vector<ProcessEntry>{});
+  return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [this](const auto& entry) {
+    return entry.pid != guard_.pid() && descends(entry) && !belongs(entry);
+  }));
 }
 
 ChildNews Child::news() {
@@ -143,11 +168,25 @@ void Child::signal_group(int number, bool wake) {
   }
   ::kill(-pid_, number);
   if (wake) ::kill(-pid_, SIGCONT);
-  if (!ended_) return;
+  if (number == SIGKILL) containment_.kill_all();
+  if (!ended_ && !contain_) return;
   for (const pid_t pid : members().value_or(std::vector<pid_t>{})) {
-    if (::getpgid(pid) == pid_) continue;  // has it already
+    signal_member(pid, number);
+    if (wake) signal_member(pid, SIGCONT);
+  }
+}
+
+// One that is not in the group: that has its signal already. Its number may be another's by now, so
+// it is held by a pidfd before it is looked at once more.
+void Child::signal_member(pid_t pid, int number) const {
+  const UniqueFd held(::pidfd_open(pid, 0));
+  const bool no_pidfd = !held && (errno == ENOSYS || errno == EPERM);  // an old kernel, a filter
+  const auto entry = living_process(pid);
+  if (!entry || entry->group == pid_ || !belongs(*entry)) return;
+  if (held) {
+    ::pidfd_send_signal(held.get(), number, nullptr, 0);
+  } else if (no_pidfd) {
     ::kill(pid, number);
-    if (wake) ::kill(pid, SIGCONT);
   }
 }
 
@@ -155,6 +194,7 @@ void Child::reap() {
   guard_.reap();
   if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
   pid_ = 0;
+  containment_.remove();
 }
 
 }  // namespace dlock

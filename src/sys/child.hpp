@@ -10,7 +10,9 @@
 
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
+#include "sys/containment.hpp"
 #include "sys/guard.hpp"
+#include "sys/process_table.hpp"
 #include "sys/signals.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -40,12 +42,13 @@ struct ChildNews {
 
 class Child {
  public:
-  // Takes what starting will need, so that a lack of it shows before there is a lock to lose.
-  static Result<Child> prepare();
+  // Takes what starting will need, so that a lack of it shows before there is a lock to lose. With
+  // `contain` every descendant belongs to the command, also outside of its group.
+  static Result<Child> prepare(bool contain = false);
 
   // Forks the guard; start() does it where this was not done before. The result can be ignored:
   // what failed is tried, and told, again there.
-  Result<void> start_guard() { return guard_.start(); }
+  Result<void> start_guard() { return guard_.start(containment_.kill_switch()); }
   // Errc::system if there can be no process, neither the guard nor the command. An exec that fails
   // shows as exec_error() at the end.
   Result<void> start(const ChildSpec& spec, const Signals& signals);
@@ -57,12 +60,15 @@ class Child {
   ChildNews news();
   // The errno of a failed exec, else 0. After the end.
   int exec_error() const;
-  // Does any process of the group still run, or one that has the mark and is in our session (the
-  // group of a nested run that was killed)? After the end.
+  // Does any process that belongs to the command still run? After the end. To it belong: its group;
+  // in our session, what has the mark (the group of a nested run that was killed); and with
+  // `contain` every descendant.
   bool group_alive() const;
+  // How many descendants run on that do not belong to it. After the end.
+  std::size_t strays() const;
 
-  // To every process of the group, until reap(), and after the end to the marked ones too; with
-  // CONT behind it if it is to wake stopped ones.
+  // To every process of the group, until reap(), and to the others that belong to it: with
+  // `contain` always, else after the end. With CONT behind it if it is to wake stopped ones.
   void signal_group(int number, bool wake = false);
   // See Guard: each gives the reason if the guard had to be replaced.
   std::string set_guard(Time kill_at) { return guard_.set_deadline(kill_at); }
@@ -74,8 +80,13 @@ class Child {
  private:
   Child() = default;
   bool reap_adopted() const;
+  bool descends(const ProcessEntry& entry) const;
+  bool belongs(const ProcessEntry& entry) const;
   std::optional<std::vector<pid_t>> members() const;
+  void signal_member(pid_t pid, int number) const;
 
+  Containment containment_ = Containment::make(false);
+  bool contain_ = false;
   Guard guard_;
   UniqueFd error_in_;
   UniqueFd error_out_;

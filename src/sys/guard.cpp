@@ -32,7 +32,10 @@ Result<void> Guard::start(int cgroup_kill) {
   if (!timer.ok()) return failed();
   const pid_t pid = ::fork();
   if (pid == 0) {
-    become_guard({.line = theirs.get(), .timer = timer.fd(), .cgroup_kill = cgroup_kill});
+    become_guard({.line = theirs.get(),
+                  .dlocks_end = ours.get(),
+                  .timer = timer.fd(),
+                  .cgroup_kill = cgroup_kill});
   }
   if (pid < 0) return failed();
   line_ = std::move(ours);

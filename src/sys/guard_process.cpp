@@ -49,7 +49,8 @@ void take_places(const GuardStart& start) {
   } else {
     ::close(k_cgroup_kill);
   }
-  // Ours of dlock's own end too, or we would never see it closed.
+  ::close(start.dlocks_end);
+  // What our caller gave to dlock: a pipe would not end before us. Linux >= 5.9, else they stay.
   ::close_range(3, ~0U, 0);
 }
 

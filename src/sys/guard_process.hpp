@@ -20,7 +20,8 @@ struct GuardOrder {
 bool send_order(int line, const GuardOrder& order);
 
 struct GuardStart {
-  int line = -1;         // its end; whoever has the other end is dlock
+  int line = -1;         // its end
+  int dlocks_end = -1;   // closed when dlock is no more, so the guard must not keep a copy
   int timer = -1;        // timerfd on CLOCK_BOOTTIME
   int cgroup_kill = -1;  // cgroup.kill of the command's cgroup; -1: it has none
 };

@@ -14,10 +14,8 @@
 
 namespace dlock {
 
-namespace {
-
-std::optional<std::string> read_file(const std::string& path) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+std::optional<std::string> read_process_file(const std::string& path) {
+  const UniqueFd file(::open(("/proc/" + path).c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return {};
   std::string text;
   std::array<char, 4096> buffer{};
@@ -28,10 +26,12 @@ std::optional<std::string> read_file(const std::string& path) {
   }
 }
 
+namespace {
+
 // proc(5), stat: pid (comm) state ppid pgrp session …; comm may hold anything, so look from its
 // last ")". Nothing: the process is gone or dead.
 std::optional<ProcessEntry> entry_of(const std::string& process) {
-  const auto text = read_file("/proc/" + process + "/stat");
+  const auto text = read_process_file(process + "/stat");
   const std::size_t comm_end = text ? text->rfind(')') : std::string::npos;
   if (comm_end == std::string::npos) return {};
   ProcessEntry entry;
@@ -47,6 +47,10 @@ std::optional<ProcessEntry> entry_of(const std::string& process) {
 
 }  // namespace
 
+std::optional<ProcessEntry> living_process(pid_t pid) {
+  return entry_of(std::to_string(pid));
+}
+
 std::optional<std::vector<ProcessEntry>> living_processes() {
   const auto close = [](DIR* directory) { ::closedir(directory); };
   const std::unique_ptr<DIR, decltype(close)> proc(::opendir("/proc"), close);
@@ -61,7 +65,7 @@ std::optional<std::vector<ProcessEntry>> living_processes() {
 }
 
 std::optional<std::vector<pid_t>> our_children() {
-  const auto list = read_file("/proc/self/task/" + std::to_string(::getpid()) + "/children");
+  const auto list = read_process_file("self/task/" + std::to_string(::getpid()) + "/children");
   if (!list) return {};
   std::vector<pid_t> pids;
   const char* at = list->data();
@@ -76,7 +80,7 @@ std::optional<std::vector<pid_t>> our_children() {
 }
 
 bool environment_has(pid_t pid, std::string_view text) {
-  const auto environment = read_file("/proc/" + std::to_string(pid) + "/environ");
+  const auto environment = read_process_file(std::to_string(pid) + "/environ");
   return environment && environment->find(text) != std::string::npos;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,11 @@ struct ProcessEntry {
   pid_t session = 0;
 };
 
+// A file under /proc, whole; nothing if it cannot be read.
+std::optional<std::string> read_process_file(const std::string& path);
+
+// One that is not dead.
+std::optional<ProcessEntry> living_process(pid_t pid);
 // All that are not dead; nothing if we may not look at them (no /proc, hidepid).
 std::optional<std::vector<ProcessEntry>> living_processes();
 

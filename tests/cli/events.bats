@@ -39,7 +39,6 @@ is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'"; return 1; }; }
 # A command that goes on until the test lets it: `let_go`.
 until_go='echo $$ >"$0/child"; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7'
 let_go() { touch "$T/go"; }
-deaf="trap '' TERM; \$TICKER \$0 ignore 15"
 
 @test "a run from grant to release: each with its time, lock, hold, token and lease" {
   local before after safe id
@@ -119,7 +118,7 @@ deaf="trap '' TERM; \$TICKER \$0 ignore 15"
 
 @test "the store falls silent: unknown, lapsing, term, kill, reaped, all before the lease ends" {
   start_other frozen --appendonly no
-  DLOCK_URL=$OTHER_URL told a --ttl 6s frozen -- sh -c "$deaf" "$TICKS"
+  DLOCK_URL=$OTHER_URL told a --ttl 6s frozen -- "$TICKER" "$TICKS" ignore 15
   eventually 5s ticking
   kill -STOP "$OTHER_PID"
   ends 20s a "exit 79"
@@ -135,7 +134,7 @@ deaf="trap '' TERM; \$TICKER \$0 ignore 15"
 }
 
 @test "the key is deleted: lost, term, kill, reaped, and nothing to release" {
-  told a --ttl 3s deleted -- sh -c "$deaf" "$TICKS"
+  told a --ttl 3s deleted -- "$TICKER" "$TICKS" ignore 15
   eventually 5s ticking
   r del dlock:deleted
   ends 10s a "exit 79"

@@ -177,7 +177,7 @@ void World::act(const action::Ask& ask) {
 }
 
 void World::act(const action::CancelAsk& /*cancel*/) {
-  if (!running_) return;
+  if (!running_ || running_->answer_at == Time::max()) return;
   const What what = running_->ask.what;
   if (what == What::acquire && script_.grant_despite_cancel) {
     held_ = true;
@@ -285,7 +285,7 @@ void World::begin_next_ask() {
     running.answer = failed(ask.what, {trouble->code, "trouble"});
   } else if (trouble && trouble->kind != Trouble::Kind::slow) {
     if (trouble->kind == Trouble::Kind::answers_lost) carry_out_ask(ask);
-    running.answer_at = limit;
+    running.answer_at = trouble->kind == Trouble::Kind::hung ? Time::max() : limit;
   } else {
     StoreAnswer answer = carry_out_ask(ask);
     if (trouble) running.answer_at = now_ + trouble->delay;

@@ -27,6 +27,7 @@ struct Trouble {
     answers_lost,  // it is carried out, the answer is lost
     error,         // an answer at once: `code`
     slow,          // the answer takes `delay`
+    hung,          // the store thread never comes back, also when it is asked to
   };
   Duration from{};
   Duration until{};

@@ -15,24 +15,11 @@ const char* word_for(action::Ask::What what) {
 }
 
 const char* word_for(Notice::Kind kind) {
-  constexpr std::array k_words{"polling",
-                               "waiting",
-                               "unreachable",
-                               "granted",
-                               "renewed",
-                               "lost",
-                               "revoked",
-                               "lapsing",
-                               "lost_warn",
-                               "killed",
-                               "cannot_kill",
-                               "leftovers",
-                               "release_unknown",
-                               "lost_at_release",
-                               "signalled",
-                               "passed_on",
-                               "ended",
-                               "released"};
+  constexpr std::array k_words{"polling",   "waiting",   "unreachable",     "granted",
+                               "renewed",   "lost",      "revoked",         "lapsing",
+                               "lost_warn", "killed",    "cannot_kill",     "outlived",
+                               "strays",    "leftovers", "release_unknown", "lost_at_release",
+                               "signalled", "passed_on", "ended",           "released"};
   return k_words.at(static_cast<std::size_t>(kind));
 }
 

@@ -71,7 +71,7 @@ struct Guarded {
 
 }  // namespace
 
-TEST_CASE("P04 a guard kills the group at the deadline") {
+TEST_CASE("P04: a guard kills the group at the deadline") {
   CHECK(forked([] {
           const Time kill_at = BootClock::now() + 300ms;
           const Guarded it(kill_at);
@@ -80,7 +80,7 @@ TEST_CASE("P04 a guard kills the group at the deadline") {
         }) == "signal 9 in time");
 }
 
-TEST_CASE("P01 a guard kills the group when the other end is closed, without a deadline") {
+TEST_CASE("P01: a guard kills the group when the other end is closed, without a deadline") {
   CHECK(forked([] {
           Guarded it(Time::max());
           it.eventually_joined();
@@ -89,7 +89,7 @@ TEST_CASE("P01 a guard kills the group when the other end is closed, without a d
         }) == "signal 9");
 }
 
-TEST_CASE("P02 an order that was sent before our death counts, though the guard reads it later") {
+TEST_CASE("P02: an order that was sent before our death counts, though the guard reads it later") {
   CHECK(forked([] {
           const pid_t group = sleeper();  // before there is a line that it could inherit
           Guard guard;
@@ -119,7 +119,7 @@ TEST_CASE("a deadline that was moved in time is the one that counts") {
         }) == "signal 9");
 }
 
-TEST_CASE("P07 a guard that was killed or stopped is replaced, and the new one knows its orders") {
+TEST_CASE("P07: a guard that was killed or stopped is replaced, and the new one knows its orders") {
   for (const int number : {SIGKILL, SIGSTOP}) {
     CAPTURE(number);
     CHECK(forked([number] {
@@ -184,7 +184,7 @@ TEST_CASE("a guard that is dismissed goes, and its group stays") {
         }) == "lives");
 }
 
-TEST_CASE("S19 a guard whose group is gone kills nobody") {
+TEST_CASE("S19: a guard whose group is gone kills nobody") {
   CHECK(forked([] {
           Guard guard;
           if (!guard.start()) return std::string("no guard");

@@ -50,6 +50,21 @@ TEST_CASE("an exec that failed is the child's end and gives the lock back") {
   CHECK(world.run() == "0s acquire granted, 0s start, 0s ended, 0s release, 0s exit not started");
 }
 
+TEST_CASE("P26: a store thread that hangs does not keep a run from ending") {
+  Script script = short_run(5s);
+  script.troubles = {{.from = 5s, .until = k_ever, .kind = Trouble::Kind::hung}};
+  World world(script);
+  CHECK(world.run() == "0s acquire granted, 0s start, 5s ended, 5s release, 9s exit 0");
+  CHECK(world.said().find("9s release_unknown") != std::string::npos);
+  CHECK(world.outcome()->account.released == Account::Released::unknown);
+
+  Script waiting = long_run();
+  waiting.signals = {{1s, SIGTERM}};
+  waiting.troubles = {{.until = k_ever, .kind = Trouble::Kind::hung}};
+  World hanging(waiting);
+  CHECK(hanging.run() == "0s acquire, 1s <TERM>, 4s exit by own TERM");
+}
+
 TEST_CASE("a release without an answer is tried again") {
   Script script = short_run(5s);
   script.troubles = {{.from = 5s, .until = 5300ms, .kind = Trouble::Kind::error}};

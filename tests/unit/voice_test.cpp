@@ -154,8 +154,8 @@ TEST_CASE("every notice is an event") {
   }
   CHECK(test::forked([&] { return events_of(notices); }) ==
         R"("polling" "waiting" "unknown" "granted" "renewed" "lost" "revoked" "lapsing" "lost" )"
-        R"("kill"9 "cannot_kill"9 "leftovers" "release_unknown"5 "lost_at_release" "term"0 )"
-        R"("signal"0 "reaped"0 "released")");
+        R"("kill"9 "cannot_kill"9 "outlived" "strays" "leftovers" "release_unknown"5 )"
+        R"("lost_at_release" "term"0 "signal"0 "reaped"0 "released")");
 }
 
 TEST_CASE("the same notice may be different events") {
