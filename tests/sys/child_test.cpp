@@ -326,7 +326,7 @@ TEST_CASE("child: it dies with the process that started it") {
 }
 
 // By the guard: nothing else reaches a process that the command has started.
-TEST_CASE("P01 child: all of its group dies with the process that started it") {
+TEST_CASE("P01: all of its group dies with the process that started it") {
   const TempDir dir;
   const std::string file = dir.path() + "/pid";
   check_that_it_dies_with_us("trap '' TERM HUP; sleep 60 & echo $! > " + file + "; wait", file);
