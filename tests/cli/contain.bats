@@ -71,7 +71,7 @@ told() { grep -c "$2" "$T/$1.err" || true; }
 @test "without --contain a daemon runs on without the lock, and that is told once" {
   dlock_run a stray -- sh -c "$(daemon for 60000) exit 3"
   ends 15s a "exit 3"
-  ! ticker_gone
+  run ! ticker_gone
   assert_free stray
   [ "$(told a '1 process of the command left its group')" = 1 ]
   [ "$(wc -l <"$T/a.err")" = 1 ]
@@ -94,7 +94,8 @@ told() { grep -c "$2" "$T/$1.err" || true; }
 @test "TERM and INT to dlock reach a daemon while the command runs" {
   local signal
   for signal in TERM INT; do
-    dlock_run a --contain reach -- sh -c "trap 'exit 4' $signal; $(daemon) while :; do sleep 0.02; done"
+    dlock_run a --contain reach -- \
+      sh -c "trap 'exit 4' $signal; $(daemon) while :; do sleep 0.02; done"
     eventually 10s ticking
     kill -"$signal" "$a_pid"
     ends 15s a "exit 4"
@@ -178,7 +179,8 @@ told() { grep -c "$2" "$T/$1.err" || true; }
 
 @test "the command runs in a cgroup of its own, which goes with it" {
   need_cgroup
-  dlock_run a --contain home -- sh -c "cat /proc/self/cgroup; until [ -e $T/go ]; do sleep 0.02; done"
+  dlock_run a --contain home -- \
+    sh -c "cat /proc/self/cgroup; until [ -e $T/go ]; do sleep 0.02; done"
   eventually 10s grep -q "^0::.*/dlock-$a_pid\$" "$T/a.out"
   [ -d "$CGROUP/dlock-$a_pid" ]
   touch "$T/go"
@@ -284,7 +286,7 @@ without_cgroup() {
   kill -KILL "$(cat "$T/inner")"
   key_exists outer
   alive "$a_pid"
-  ! ticker_gone
+  run ! ticker_gone
   kill -TERM "$a_pid"
   ends 15s a "exit 3"
   ticker_gone
