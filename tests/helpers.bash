@@ -69,3 +69,12 @@ assert_no_keys() {
   left=$(r keys '*' | grep -v '^redisson_lock_token:' || true)
   [ -z "$left" ] || { echo "keys left: $left"; return 1; }
 }
+
+# Every test of every suite, "file: name" as in "cli/signals: …", without the rows of faults that its
+# name begins with.
+all_tests() {
+  (cd "$PROJECT/tests" && grep -rHoE --include='*.bats' --include='*.cpp' \
+    '^(@test |TEST_CASE\()"([^"\\]|\\.)*"' .) |
+    sed -E 's,^\./([^:]*)\.(bats|cpp):(@test |TEST_CASE\()"(.*)"$,\1: \4,; s/\\(.)/\1/g
+      s/: ([A-Z][0-9][0-9]:? )+/: /' | sort
+}

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 # Sourced by ./dev: runs the suites and counts. A suite is a doctest binary (unit, sys, contract), a
-# folder of bats files (cli, lua), or one bats file (docs, tidy …). Every run leaves in the folder
+# folder of bats files (cli, lua, faults), or one bats file (docs, tidy …). Every run leaves in
 # $out: NAME.tap (what was said), NAME.count (passed failed skipped), NAME.failed, NAME.skipped.
 # A test that did not run, a crash and a sanitizer's report are failures; a skip is neither.
-# shellcheck shell=bash disable=SC2154  # out, pattern and preset are set by the caller
+# shellcheck shell=bash disable=SC2154  # out, pattern, cases and preset are set by the caller
 
 # suite_files SUITE: its bats files, one a line.
 suite_files() {
   case $1 in
-    cli | lua) find "tests/$1" -name '*.bats' 2>/dev/null | sort ;;
+    cli | lua | faults) find "tests/$1" -name '*.bats' 2>/dev/null | sort ;;
     *) find "tests/$1.bats" 2>/dev/null || true ;;
   esac
 }
@@ -43,21 +43,32 @@ end_of() {
   cat "$file.text"
 }
 
-# A doctest binary: its summary is turned into the lines that bats would write.
+# doctest_names: the cases in a doctest log, each "ok NAME" or "not ok NAME".
+doctest_names() {
+  awk '/: (FATAL )?ERROR: / { bad = "not " }
+    sub(/^[0-9.]+ s: /, "") { print bad "ok 0 " $0; bad = "" }'
+}
+
+# A doctest binary: what it says is turned into the lines that bats would write.
 run_doctest() {
-  local name=$1 log=$out/$1.log rc=0 since=$SECONDS passed failed skipped i filter=()
+  local name=$1 log=$out/$1.log rc=0 since=$SECONDS passed failed skipped i filter=() named
   [ -z "$pattern" ] || filter=("--test-case=*$pattern*")
+  [ -z "${cases:-}" ] || filter=("--test-case=$cases" --case-sensitive=true)
   sanitizer_options "$out/$name" 1
-  timeout --foreground -k 10 900 "build/$preset/tests/${name}_tests" --no-colors=true \
+  timeout --foreground -k 10 900 "build/$preset/tests/${name}_tests" --no-colors=true -d=true \
     "${filter[@]}" >"$log" 2>&1 </dev/null || rc=$?
   read -r passed failed skipped < <(grep '^\[doctest\] test cases:' "$log" | tail -n 1 |
     tr -cs '0-9\n' ' ' | awk '{ print $2, $3, $4 }' | grep . || echo 0 0 0)
   [ "$failed" != 0 ] || [ "$rc" = 0 ] || failed=1 # a crash, or a leak found at the end
   [ -z "$pattern" ] || skipped=0                  # these are only the cases not asked for
+  named=$(doctest_names <"$log")
   {
-    for ((i = 0; i < passed; i++)); do echo "ok 0 case"; done
+    echo "$named"
+    for ((i = $(grep -c '^ok' <<<"$named"); i < passed; i++)); do echo "ok 0 case"; done
     for ((i = 0; i < skipped; i++)); do echo "ok 0 case # skip marked so in the source"; done
-    for ((i = 0; i < failed; i++)); do echo "not ok 0 case of ${name}_tests, status $rc"; done
+    for ((i = $(grep -c '^not' <<<"$named"); i < failed; i++)); do
+      echo "not ok 0 case of ${name}_tests, status $rc"
+    done
     [ "$failed" = 0 ] || tail -n 200 "$log" | sed 's/^/# /'
   } >"$out/$name.tap"
   end_of "$name" $((SECONDS - since))

@@ -159,7 +159,7 @@ refused() {
   done
 }
 
-@test "what is no duration is refused and quoted" {
+@test "C10: what is no duration is refused and quoted" {
   for text in soon 5x -1 -5s 1h30 '1 s' 1s1 s 1e3 0x10 inf nan 1,5 ' 5' '5 ' +5 99999999999999999999d .; do
     refused run "--wait=$text" x -- touch "$MARKER"
     assert_stderr_has "$text"
@@ -169,7 +169,7 @@ refused() {
   refute_stderr_has $'\e'
 }
 
-@test "a lease under a second or over a year is refused" {
+@test "C10: a lease under a second or over a year is refused" {
   for text in 0 999ms 0.5 366d; do
     refused run --ttl "$text" x -- touch "$MARKER"
     assert_stderr_has ttl
@@ -177,7 +177,7 @@ refused() {
   run -0 "$DLOCK" run --ttl 1s "$(fresh)" -- true
 }
 
-@test "a kill-after that does not fit into the lease is refused, with what would fit" {
+@test "C10: a kill-after that does not fit into the lease is refused, with what would fit" {
   refused run --ttl 5s -k 5s x -- touch "$MARKER"
   assert_stderr_has kill-after
   refused run --ttl 30s --kill-after 29s x -- touch "$MARKER"
@@ -214,7 +214,7 @@ refused() {
   done
 }
 
-@test "names of every kind are taken, each a lock of its own" {
+@test "K14: names of every kind are taken, each a lock of its own" {
   local name
   for name in a 'a b' ' a' 'a ' a:b 'a{b}c' '{x}' '{}' '}{' '*' '?' '[a]' '..' '../../x' /etc/passwd 'größe' '名前' \
     $'\xff\xfe' $'tab\there' $'\e[31mred' $'\e]0;title\a' "it's" '"' $'\\' '%00' '#' 'a|b' 'A' "$(printf '%0512d' 0)"; do
@@ -225,7 +225,7 @@ refused() {
   assert_no_keys
 }
 
-@test "names that cannot be a lock are refused" {
+@test "K14: names that cannot be a lock are refused" {
   refused run '' -- touch "$MARKER"
   assert_stderr_has empty
   refused run "$(printf '%0513d' 0)" -- touch "$MARKER"
@@ -236,7 +236,7 @@ refused() {
   refused force-release --yes $'a\nb'
 }
 
-@test "names that would collide with keys of dlock's own are refused" {
+@test "K14: names that would collide with keys of dlock's own are refused" {
   for name in 'holds:{dlock:x}' 'revoked:{dlock:x}' 'line:{dlock:x}' 'waiters:{dlock:x}' 'holds:dlock:a{b}' 'revoked:dlock:a{b}'; do
     refused run "$name" -- touch "$MARKER"
     refused inspect "$name"
@@ -303,7 +303,7 @@ refused() {
   [ "$count" -gt 40 ]
 }
 
-@test "an answer that cannot be written is a failure" {
+@test "P16: an answer that cannot be written is a failure" {
   for words in --help --version 'run --help' 'inspect x' 'inspect --json x' 'list --json'; do
     # shellcheck disable=SC2086  # several words
     rc=0

@@ -39,7 +39,7 @@ try_run() { # STATUS OPTION…
   refused "$want" --connect-timeout "${LIMIT:-500ms}" "$@" run x -- touch "$MARKER"
 }
 
-@test "nothing listens: 69, naming the address" {
+@test "R01: nothing listens: 69, naming the address" {
   local port
   port=$(free_port)
   try_run 69 --url "redis://127.0.0.1:$port"
@@ -54,7 +54,7 @@ try_run() { # STATUS OPTION…
   done
 }
 
-@test "the default address is said to be one, with the ways on" {
+@test "R01: the default address is said to be one, with the ways on" {
   unset DLOCK_URL
   redis-cli -t 1 ping >/dev/null 2>&1 && skip "there is a Redis at the default address"
   try_run 69
@@ -63,13 +63,13 @@ try_run() { # STATUS OPTION…
   assert_stderr_has local:///run/lock/dlock
 }
 
-@test "a name that cannot be resolved: 69 within the limit" {
+@test "N13: a name that cannot be resolved: 69 within the limit" {
   try_run 69 --url redis://no-such-host.invalid
   assert_stderr_has no-such-host.invalid
   try_run 69 --url redis://no-such-host.invalid --prefix p
 }
 
-@test "nothing listens and -w waits: 69, not 75" {
+@test "R02: nothing listens and -w waits: 69, not 75" {
   local port
   port=$(free_port)
   refused 69 --url "redis://127.0.0.1:$port" --connect-timeout 500ms run -w 3 x -- touch "$MARKER"
@@ -78,7 +78,7 @@ try_run() { # STATUS OPTION…
   refused 69 --url "redis://127.0.0.1:$port" --connect-timeout 60s run -w 1 x -- touch "$MARKER"
 }
 
-@test "a server that accepts and never answers: 69 within the limit" {
+@test "R33: a server that accepts and never answers: 69 within the limit" {
   fake_server silent
   try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
   assert_stderr_has "127.0.0.1:$FAKE_PORT"
@@ -86,14 +86,14 @@ try_run() { # STATUS OPTION…
   DLOCK_URL=redis://:secret@127.0.0.1:$FAKE_PORT/3 refused 69 --connect-timeout 500ms inspect x
 }
 
-@test "a server that answers garbage: 69" {
+@test "R33: a server that answers garbage: 69" {
   fake_server garbage
   try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
   refute_stderr_has $'\a'
   refused 69 --connect-timeout 500ms --url "redis://127.0.0.1:$FAKE_PORT" list
 }
 
-@test "a web server, a TLS server: 69" {
+@test "R33: a web server, a TLS server: 69" {
   fake_server http
   try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
   end_helpers
@@ -101,7 +101,7 @@ try_run() { # STATUS OPTION…
   try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
 }
 
-@test "a bulk of 512 MB, an array of two thousand million, arrays without end in each other: 69" {
+@test "R33: a bulk of 512 MB, an array of two thousand million, arrays without end in each other: 69" {
   for mode in huge-bulk huge-array nested negative; do
     fake_server "$mode"
     try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
@@ -110,7 +110,7 @@ try_run() { # STATUS OPTION…
   done
 }
 
-@test "a server that closes or resets in the middle of a reply: 69" {
+@test "R33: a server that closes or resets in the middle of a reply: 69" {
   for mode in close reset; do
     fake_server "$mode"
     try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
@@ -118,7 +118,7 @@ try_run() { # STATUS OPTION…
   done
 }
 
-@test "a reply of one byte a second: 69 within the limit of the call" {
+@test "R34: a reply of one byte a second: 69 within the limit of the call" {
   fake_server drip
   try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
 }
@@ -139,7 +139,7 @@ try_run() { # STATUS OPTION…
   try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
 }
 
-@test "errors that have a meaning are given it" {
+@test "R20 R35: errors that have a meaning are given it" {
   local -a texts=('MISCONF Redis is configured to save RDB snapshots' 'NOREPLICAS Not enough good replicas to write.'
     'CLUSTERDOWN Hash slot not served' 'MASTERDOWN Link with MASTER is down' 'MOVED 1 10.0.0.1:6379' 'ERR max number of clients reached'
     'TRYAGAIN Multiple keys request during rehashing of slot' 'OOM command not allowed when used memory')
@@ -159,13 +159,13 @@ try_run() { # STATUS OPTION…
   done
 }
 
-@test "LOADING is waited for within the limit, then 69" {
+@test "R21: LOADING is waited for within the limit, then 69" {
   fake_server loading
   try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
   assert_stderr_has LOADING
 }
 
-@test "a server that still loads is used when it is ready" {
+@test "R21: a server that still loads is used when it is ready" {
   second_redis
   r2 eval 'for i = 1, 4000 do redis.call("SET", "k" .. i, i) end' 0 >/dev/null
   r2 config set save '' >/dev/null
@@ -181,7 +181,7 @@ try_run() { # STATUS OPTION…
 loading() { redis-cli -s "$SECOND_SOCKET" get k1 2>&1 | grep -q LOADING; }
 
 busy() { r get x 2>&1 | grep -q BUSY; }
-@test "an endless script (BUSY): 69, and dlock ends nobody's script" {
+@test "R22: an endless script (BUSY): 69, and dlock ends nobody's script" {
   r eval 'while true do end' 0 >/dev/null 2>&1 3>&- &
   eventually 10s busy
   try_run 69
@@ -192,14 +192,14 @@ busy() { r get x 2>&1 | grep -q BUSY; }
   run -0 "$DLOCK" run x -- true
 }
 
-@test "a short endless script is waited for within the limit" {
+@test "R22: a short endless script is waited for within the limit" {
   r eval 'while true do end' 0 >/dev/null 2>&1 3>&- &
   eventually 10s busy
   (sleep 1 && r script kill >/dev/null) 3>&- &
   run -0 "$DLOCK" --connect-timeout 8s run x -- true
 }
 
-@test "out of memory (OOM): 69, and nothing half-written; a hold that is there is kept and released" {
+@test "R15: out of memory (OOM): 69, and nothing half-written; a hold that is there is kept and released" {
   second_redis
   hold kept --url "$SECOND_URL" --ttl 2s
   r2 config set maxmemory-policy noeviction >/dev/null
@@ -211,13 +211,13 @@ busy() { r get x 2>&1 | grep -q BUSY; }
   [ "$(r2 exists dlock:kept)" = 0 ]
 }
 
-@test "a replica (READONLY): 69, saying that it is one" {
+@test "R19: a replica (READONLY): 69, saying that it is one" {
   second_redis --replicaof 127.0.0.1 1
   try_run 69 --url "$SECOND_URL"
   assert_stderr_has replica
 }
 
-@test "a master whose snapshots fail (MISCONF): 69, in its words" {
+@test "R16: a master whose snapshots fail (MISCONF): 69, in its words" {
   second_redis
   r2 config set dir "$BATS_TEST_TMPDIR/second" >/dev/null
   r2 config set save '1 1' >/dev/null
@@ -231,19 +231,19 @@ busy() { r get x 2>&1 | grep -q BUSY; }
 }
 misconf() { r2 set k v 2>&1 | grep -q MISCONF; }
 
-@test "a master that lacks its replicas (NOREPLICAS): 69, in its words" {
+@test "R18: a master that lacks its replicas (NOREPLICAS): 69, in its words" {
   second_redis --min-replicas-to-write 1
   try_run 69 --url "$SECOND_URL"
   assert_stderr_has NOREPLICAS
 }
 
-@test "a cluster node that serves nothing: 69" {
+@test "R35: a cluster node that serves nothing: 69" {
   second_redis --port "$(free_port)" --cluster-enabled yes
   try_run 69 --url "$SECOND_URL"
   assert_stderr_has cluster
 }
 
-@test "an emptied script cache (NOSCRIPT) is filled again, between runs and while holding" {
+@test "R31: an emptied script cache (NOSCRIPT) is filled again, between runs and while holding" {
   r script flush >/dev/null
   run -0 --separate-stderr "$DLOCK" run "$(fresh)" -- true
   assert_no_stderr
@@ -304,7 +304,7 @@ misconf() { r2 set k v 2>&1 | grep -q MISCONF; }
   r del dlock:odd dlock:large >/dev/null
 }
 
-@test "a huge string under the prefix is only looked at from outside" {
+@test "R37: a huge string under the prefix is only looked at from outside" {
   r eval 'redis.call("SET", "dlock:huge", string.rep("x", 100000000))' 0 >/dev/null
   refused 75 run -n huge -- touch "$MARKER"
   run -0 bash -c 'ulimit -v "$MEMORY_KIB"; exec "$DLOCK" list'
@@ -312,7 +312,7 @@ misconf() { r2 set k v 2>&1 | grep -q MISCONF; }
   r del dlock:huge >/dev/null
 }
 
-@test "rubbish in dlock's own notes keeps nobody from the lock" {
+@test "K15: rubbish in dlock's own notes keeps nobody from the lock" {
   r set 'dlock:holds:{dlock:notes}' rubbish >/dev/null
   r rpush 'dlock:revoked:{dlock:notes}' rubbish >/dev/null
   run -0 --separate-stderr "$DLOCK" run -n notes -- true
@@ -323,7 +323,7 @@ misconf() { r2 set k v 2>&1 | grep -q MISCONF; }
   r del 'redisson_lock_token:{dlock:token}' >/dev/null
 }
 
-@test "no password, a wrong one, an unknown user: 77" {
+@test "R27: no password, a wrong one, an unknown user: 77" {
   second_redis --requirepass sesame
   try_run 77 --url "$SECOND_URL"
   refused 77 --url "$SECOND_URL" inspect x
@@ -348,7 +348,7 @@ misconf() { r2 set k v 2>&1 | grep -q MISCONF; }
   assert_stderr_has 99
 }
 
-@test "no free slot at the server: 69" {
+@test "R25: no free slot at the server: 69" {
   second_redis --maxclients 1
   # One stays connected, once it has got in, and with it no slot is left.
   python3 -c 'import socket, sys, time
@@ -367,7 +367,7 @@ time.sleep(60)' "$SECOND_SOCKET" >/dev/null 2>&1 3>&- &
 }
 full() { redis-cli -s "$SECOND_SOCKET" ping 2>&1 | grep -qE 'max number|reset'; }
 
-@test "with too few descriptors: 125 before anything is taken, or it works" {
+@test "P15: with too few descriptors: 125 before anything is taken, or it works" {
   local limit worked=0 refused=0
   for limit in 3 4 5 6 7 8 9 10 11 12 13 14 16 20; do
     rm -f "$MARKER"
@@ -393,7 +393,7 @@ full() { redis-cli -s "$SECOND_SOCKET" ping 2>&1 | grep -qE 'max number|reset'; 
   assert_no_keys
 }
 
-@test "where no thread or process can be started: 125, and nothing is left (needs to switch the user)" {
+@test "P11 P12: where no thread or process can be started: 125, and nothing is left (needs to switch the user)" {
   [ "$(id -u)" = 0 ] || skip "root is needed to become a user without processes"
   # Outside the folders of the suite, which are closed to other users.
   local folder limit statuses=''
@@ -427,7 +427,7 @@ acl_user() { # COMMANDS [KEYS AND CHANNELS]: a user worker with these rights
 }
 without() { tr ' ' '\n' <<<"$1" | grep -vxF "$2" | tr '\n' ' '; }
 
-@test "the documented ACL suffices for everything" {
+@test "R28: the documented ACL suffices for everything" {
   acl_user "$commands"
   run -0 --separate-stderr "$DLOCK" run --ttl 1s "$(fresh)" -- sleep 1.2
   assert_no_stderr
@@ -445,7 +445,7 @@ without() { tr ' ' '\n' <<<"$1" | grep -vxF "$2" | tr '\n' ' '; }
   run -0 "$DLOCK" --url "$DLOCK_URL?db=0" list
 }
 
-@test "an ACL that lacks a command needed to run: 77, naming it" {
+@test "R28: an ACL that lacks a command needed to run: 77, naming it" {
   local lacking
   for lacking in type hset hexists pexpire pttl get set del time evalsha; do
     acl_user "$(without "$commands" "$lacking")"
@@ -468,7 +468,7 @@ without() { tr ' ' '\n' <<<"$1" | grep -vxF "$2" | tr '\n' ' '; }
   assert_stderr_has eval
 }
 
-@test "an ACL that lacks a command needed later is found at the start, or does no harm" {
+@test "R28: an ACL that lacks a command needed later is found at the start, or does no harm" {
   # What only renewing, releasing or waiting needs: no command is started that could not be kept.
   local lacking
   for lacking in hdel hincrby hget hgetall hlen; do
@@ -483,7 +483,7 @@ without() { tr ' ' '\n' <<<"$1" | grep -vxF "$2" | tr '\n' ' '; }
   done
 }
 
-@test "an ACL that lacks a right on keys: 77, naming a key" {
+@test "R28: an ACL that lacks a right on keys: 77, naming a key" {
   local lacking
   for lacking in dlock redisson_lock_token; do
     acl_user "$commands" "$(without "$rights" "~$lacking:*")"
@@ -493,7 +493,7 @@ without() { tr ' ' '\n' <<<"$1" | grep -vxF "$2" | tr '\n' ' '; }
   done
 }
 
-@test "without publish, subscribe or the channel it works by asking now and then" {
+@test "R28: without publish, subscribe or the channel it works by asking now and then" {
   local lacking
   for lacking in publish subscribe '&redisson_lock__channel:*'; do
     acl_user "$(without "$commands" "$lacking")" "$(without "$rights" "$lacking")"

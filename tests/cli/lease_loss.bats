@@ -7,6 +7,7 @@
 
 load ../helpers
 load ../helpers/supervise
+load ../helpers/leases
 
 setup_file() {
   start_redis
@@ -17,35 +18,7 @@ teardown_file() { stop_redis; }
 setup() { new_files; }
 teardown() { end_started; }
 
-# A command that does not want to end, with a process in the background.
-deaf="trap '' TERM; \$TICKER \$0 ignore 15 & \$TICKER \$0 ignore 15"
-
-# hold KEY [OPTION…]: a holder `a` with a lease of 3 s, whose command is deaf to TERM.
-hold() {
-  local name=$1
-  shift
-  dlock_run a --ttl 3s "$@" "$name" -- sh -c "$deaf" "$TICKS"
-  eventually 5s two_tick
-}
-two_tick() { [ "$(awk '$3 == "tick" {print $2}' "$TICKS" 2>/dev/null | sort -u | wc -l)" = 2 ]; }
-
-# After a loss that a master confirms: a renewal interval, a call, the short grace, and some slack.
-stopped_in_time_after() {
-  local took
-  ends 10s a "exit 79"
-  ticker_gone
-  took=$(($(last_tick) - $1))
-  [ "$took" -le $((1000 + 300 + 1000 + 1000)) ] || { echo "the last tick came after $took ms"; return 1; }
-}
-
-listen() {  # what reaches the server from here on
-  redis-cli -s "$REDIS_SOCKET" monitor >"$T/monitor" 3>&- &
-  STARTED+=($!)
-  eventually 5s file_has "$T/monitor" OK
-}
-never_recreated() { ! grep -qiE "lua\] \"(hset|hincrby|set|hsetnx)\" \"dlock:$1\" " "$T/monitor"; }
-
-@test "the key is deleted: the whole group is stopped, 79, and the key is never made again" {
+@test "R10: the key is deleted: the whole group is stopped, 79, and the key is never made again" {
   hold deleted
   listen
   local at
@@ -57,7 +30,7 @@ never_recreated() { ! grep -qiE "lua\] \"(hset|hincrby|set|hsetnx)\" \"dlock:$1\
   grep -q '"deleted"' "$T/a.err"
 }
 
-@test "another's lock stands there: the group is stopped, 79, the other's lock is untouched" {
+@test "R12: another's lock stands there: the group is stopped, 79, the other's lock is untouched" {
   hold stolen
   listen
   local at
@@ -69,7 +42,7 @@ never_recreated() { ! grep -qiE "lua\] \"(hset|hincrby|set|hsetnx)\" \"dlock:$1\
   grep -q 'other:1' "$T/a.err"
 }
 
-@test "a key of another type stands there: the group is stopped, 79, the key is untouched" {
+@test "R12: a key of another type stands there: the group is stopped, 79, the key is untouched" {
   hold typed
   local at
   at=$(boot_ms)
@@ -80,7 +53,7 @@ never_recreated() { ! grep -qiE "lua\] \"(hset|hincrby|set|hsetnx)\" \"dlock:$1\
   grep -q 'foreign' "$T/a.err"
 }
 
-@test "FLUSHALL: the group is stopped, 79, nothing is made again, the next token is larger" {
+@test "R09: FLUSHALL: the group is stopped, 79, nothing is made again, the next token is larger" {
   hold flushed
   listen
   local at before
@@ -95,7 +68,7 @@ never_recreated() { ! grep -qiE "lua\] \"(hset|hincrby|set|hsetnx)\" \"dlock:$1\
   [ "$output" -gt "$before" ]
 }
 
-@test "RENAME: the group is stopped, 79, and what was renamed dies by its lease" {
+@test "R13: RENAME: the group is stopped, 79, and what was renamed dies by its lease" {
   hold renamed
   local at
   at=$(boot_ms)
@@ -127,7 +100,7 @@ never_recreated() { ! grep -qiE "lua\] \"(hset|hincrby|set|hsetnx)\" \"dlock:$1\
   grep -q 'warned-outage' "$T/a.err"
 }
 
-@test "PERSIST: the next renewal gives the key its lease back, nobody notices" {
+@test "R11: PERSIST: the next renewal gives the key its lease back, nobody notices" {
   dlock_run a --ttl 1s persisted -- "$TICKER" "$TICKS" for 2000 code 5
   eventually 5s ticking
   r persist dlock:persisted
@@ -138,7 +111,7 @@ never_recreated() { ! grep -qiE "lua\] \"(hset|hincrby|set|hsetnx)\" \"dlock:$1\
 }
 has_ttl() { [ "$(lock_ttl "$1")" -gt 0 ]; }
 
-@test "force-release: the holder's group is gone before the next one starts, 79, both are named" {
+@test "K08: force-release: the holder's group is gone before the next one starts, 79, both are named" {
   hold revoked
   dlock_run b revoked -- "$TICKER" "$T/ticks-next" for 100
   eventually 5s waiter_there
@@ -153,7 +126,7 @@ has_ttl() { [ "$(lock_ttl "$1")" -gt 0 ]; }
 }
 waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' | tail -1)" = 1 ]; }
 
-@test "the server freezes for longer than the lease: the group is dead before the lease can end, 79" {
+@test "P19 R24: the server freezes for longer than the lease: the group is dead before the lease can end, 79" {
   hold frozen
   kill -STOP "$REDIS_PID"
   local at
@@ -166,7 +139,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   eventually 4s is_free frozen
 }
 
-@test "the server freezes: another one is granted only after the last tick" {
+@test "R24: the server freezes: another one is granted only after the last tick" {
   hold frozen-rival
   dlock_run b frozen-rival -- "$TICKER" "$T/ticks-next" for 20
   kill -STOP "$REDIS_PID"
@@ -188,7 +161,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   [ "$(last_tick)" -lt $((at + 3000)) ]
 }
 
-@test "a freeze shorter than the slack is ridden out in silence, at -v with a line" {
+@test "R24: a freeze shorter than the slack is ridden out in silence, at -v with a line" {
   dlock_run a --ttl 3s -k 200ms short -- "$TICKER" "$TICKS" for 4000 code 6
   dlock_run b -v --ttl 3s -k 200ms short-v -- sleep 4
   eventually 5s ticking
@@ -204,7 +177,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   assert_free short
 }
 
-@test "CLIENT KILL: dlock connects again in silence" {
+@test "R26: CLIENT KILL: dlock connects again in silence" {
   dlock_run a --ttl 1s killed -- "$TICKER" "$TICKS" for 2500 code 6
   eventually 5s ticking
   local i
@@ -217,7 +190,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   assert_free killed
 }
 
-@test "a server killed and back with its data inside the slack is ridden out in silence" {
+@test "R03: a server killed and back with its data inside the slack is ridden out in silence" {
   start_other aof --appendonly yes
   DLOCK_URL=$OTHER_URL dlock_run a --ttl 6s -k 500ms restarted -- "$TICKER" "$TICKS" for 5000 code 6
   eventually 5s ticking
@@ -232,7 +205,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   [ "$(o exists dlock:restarted)" = 0 ]
 }
 
-@test "a server back without its data: the group is stopped, 79, nothing is made again" {
+@test "R05: a server back without its data: the group is stopped, 79, nothing is made again" {
   start_other empty --appendonly no
   DLOCK_URL=$OTHER_URL dlock_run a --ttl 3s forgotten -- sh -c "$deaf" "$TICKS"
   eventually 5s two_tick
@@ -244,7 +217,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   [ "$(o exists dlock:forgotten)" = 0 ]
 }
 
-@test "a server that is gone for good: the group is dead before the lease can end, 79" {
+@test "R04: a server that is gone for good: the group is dead before the lease can end, 79" {
   start_other dead --appendonly no
   DLOCK_URL=$OTHER_URL dlock_run a --ttl 3s dead -- sh -c "$deaf" "$TICKS"
   eventually 5s two_tick
@@ -256,7 +229,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   [ "$(last_tick)" -lt $((at + 3000)) ]
 }
 
-@test "a server that became a replica is not believed: the clock stops the command, 79" {
+@test "R19: a server that became a replica is not believed: the clock stops the command, 79" {
   start_other demoted --appendonly no
   DLOCK_URL=$OTHER_URL dlock_run a --ttl 3s demoted -- sh -c "$deaf" "$TICKS"
   eventually 5s two_tick
@@ -271,7 +244,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   grep -q '"demoted"' "$T/a.err"
 }
 
-@test "a server that was a replica for a moment: the command goes on" {
+@test "R19: a server that was a replica for a moment: the command goes on" {
   start_other moment --appendonly no
   DLOCK_URL=$OTHER_URL dlock_run a --ttl 3s -k 200ms moment -- "$TICKER" "$TICKS" for 3500 code 6
   eventually 5s ticking
@@ -283,7 +256,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   [ ! -s "$T/a.err" ]
 }
 
-@test "an empty replica says nothing about a lock that its master has" {
+@test "R19: an empty replica says nothing about a lock that its master has" {
   start_other answer --appendonly no
   DLOCK_URL=$OTHER_URL dlock_run a --ttl 3s answer -- sh -c "$deaf" "$TICKS"
   eventually 5s two_tick
@@ -295,7 +268,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   [ "$(last_tick)" -lt $((at + 3000)) ]
 }
 
-@test "dlock stopped for longer than the lease: no renewal is sent when it goes on, 79" {
+@test "P04: dlock stopped for longer than the lease: no renewal is sent when it goes on, 79" {
   dlock_run a --ttl 1s slept -- "$TICKER" "$TICKS"
   eventually 5s ticking
   kill -STOP "$a_pid"
@@ -310,7 +283,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   run ! grep -qiE 'lua\] "(hset|pexpire)"' "$T/monitor"
 }
 
-@test "dlock stopped for less than the slack: the command goes on" {
+@test "P05: dlock stopped for less than the slack: the command goes on" {
   dlock_run a --ttl 3s -k 200ms napped -- "$TICKER" "$TICKS" for 3000 code 6
   eventually 5s ticking
   kill -STOP "$a_pid"

@@ -35,7 +35,7 @@ long='--ttl 60s'
   assert_free plain
 }
 
-@test "the answer to acquire is lost: granted all the same, counted once, freed by one release" {
+@test "N04: the answer to acquire is lost: granted all the same, counted once, freed by one release" {
   proxy drop 1 EVAL close
   dlock_run a $long acquire -- sh -c "$look; exit 7"
   ends 8s a "exit 7"
@@ -45,7 +45,7 @@ long='--ttl 60s'
   assert_free acquire
 }
 
-@test "the answer to acquire is lost three times: still counted once" {
+@test "N04: the answer to acquire is lost three times: still counted once" {
   proxy drop 1 EVAL close
   dlock_run a $long acquire-3 -- sh -c "$look"
   local i
@@ -58,7 +58,7 @@ long='--ttl 60s'
   assert_free acquire-3
 }
 
-@test "no answer to acquire at all, on a connection that stays open: granted later, or undone" {
+@test "N04: no answer to acquire at all, on a connection that stays open: granted later, or undone" {
   proxy drop 1 EVAL mute
   dlock_run a $long --connect-timeout 2s acquire-mute -- sh -c "$look"
   eventually 8s ended a
@@ -91,7 +91,7 @@ long='--ttl 60s'
   [ "$(sed -n 1p "$T/a.out")" = "$(sed -n 2p "$T/a.out")" ]
 }
 
-@test "the answer to a renewal is lost: nobody notices" {
+@test "N07: the answer to a renewal is lost: nobody notices" {
   local how file
   for how in close mute; do
     file=$T/ticks-$how
@@ -110,7 +110,7 @@ long='--ttl 60s'
   done
 }
 
-@test "a renewal that was not answered does not move the end of the lease" {
+@test "N07: a renewal that was not answered does not move the end of the lease" {
   dlock_run a --ttl 3s unmoved -- "$TICKER" "$TICKS" ignore 15
   eventually 5s ticking
   proxy drop 1 EVAL mute
@@ -124,7 +124,7 @@ long='--ttl 60s'
   ticker_gone
 }
 
-@test "the answer to release is lost: the command's code, no warning, the lock is free" {
+@test "N09: the answer to release is lost: the command's code, no warning, the lock is free" {
   dlock_run a $long release -- sh -c "echo \$\$ >$T/child; until [ -e $T/go ]; do sleep 0.02; done; exit 7"
   eventually 5s file_has "$T/child"
   proxy drop 1 EVAL close
@@ -135,7 +135,7 @@ long='--ttl 60s'
   assert_free release
 }
 
-@test "no answer to release on a connection that stays open: asked again, no warning" {
+@test "N09: no answer to release on a connection that stays open: asked again, no warning" {
   dlock_run a --ttl 6s release-mute -- sh -c "echo \$\$ >$T/child; until [ -e $T/go ]; do sleep 0.02; done; exit 7"
   eventually 5s file_has "$T/child"
   proxy drop 1 EVAL mute
@@ -146,7 +146,7 @@ long='--ttl 60s'
   assert_free release-mute
 }
 
-@test "release stays unknown: the command's code, and a warning that says when the lease ends" {
+@test "K18: release stays unknown: the command's code, and a warning that says when the lease ends" {
   dlock_run a --ttl 6s --connect-timeout 1s release-never -- sh -c "echo \$\$ >$T/child; until [ -e $T/go ]; do sleep 0.02; done; exit 7"
   eventually 5s file_has "$T/child"
   proxy blackhole
@@ -156,7 +156,7 @@ long='--ttl 60s'
   eventually 7s is_free release-never
 }
 
-@test "a release that was not heard of does not take the next one's lock" {
+@test "K07 N09: a release that was not heard of does not take the next one's lock" {
   dlock_run a $long next -- sh -c "echo \$\$ >$T/child; until [ -e $T/go ]; do sleep 0.02; done; exit 7"
   eventually 5s file_has "$T/child"
   DLOCK_URL=redis+unix://$REDIS_SOCKET dlock_run b $long next -- sh -c "echo in >$T/next; until [ -e $T/go2 ]; do sleep 0.02; done"
@@ -241,7 +241,7 @@ long='--ttl 60s'
   eventually 2s is_free lost-n
 }
 
-@test "an acquire that reaches the server after we gave up does not hold the lock past its lease" {
+@test "N05: an acquire that reaches the server after we gave up does not hold the lock past its lease" {
   proxy hold 1 EVAL 2500
   dlock_run a --ttl 2s -w 1s late -- touch "$T/started"
   eventually 8s ended a
@@ -252,7 +252,7 @@ long='--ttl 60s'
   run -0 "$DLOCK" run -w 8s late -- true
 }
 
-@test "a grant that came too late for its lease is given back: 69, nothing was started" {
+@test "N12: a grant that came too late for its lease is given back: 69, nothing was started" {
   proxy delay 900
   dlock_run a --ttl 2s --connect-timeout 8s slow -- touch "$T/started"
   ends 10s a "exit 69"
@@ -262,7 +262,7 @@ long='--ttl 60s'
   eventually 3s is_free slow
 }
 
-@test "only the holder is cut off: it is stopped, and the next starts after its last tick" {
+@test "N03: only the holder is cut off: it is stopped, and the next starts after its last tick" {
   dlock_run a --ttl 2s cut-off -- "$TICKER" "$TICKS" ignore 15 fork
   eventually 5s ticking
   DLOCK_URL=redis+unix://$REDIS_SOCKET dlock_run b cut-off -- "$TICKER" "$T/ticks-next" for 50
@@ -272,7 +272,7 @@ long='--ttl 60s'
   [ "$(last_tick)" -lt "$(first_tick "$T/ticks-next")" ]
 }
 
-@test "a late answer on a dropped connection is never taken for the answer to something else" {
+@test "R24: a late answer on a dropped connection is never taken for the answer to something else" {
   dlock_run a -v --ttl 3s -k 200ms late-answers -- "$TICKER" "$TICKS" for 4000 code 6
   eventually 5s ticking
   : >"$PROXY_LOG"

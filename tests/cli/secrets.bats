@@ -68,7 +68,7 @@ by_every_way() { # ADDRESS WORD…: with the password in a URL, a variable, a fi
   by_every_way "redis+unix://$BATS_TEST_TMPDIR/none" inspect x
 }
 
-@test "no message shows the password: it is the wrong one, or the server wants none" {
+@test "R27: no message shows the password: it is the wrong one, or the server wants none" {
   second_redis --requirepass another
   by_every_way "redis+unix://$SECOND_SOCKET" run x -- true
   r2 -a another config set requirepass '' >/dev/null 2>&1
@@ -145,7 +145,7 @@ argument_is_hidden() { # OPTIONS… : a holder and a waiter that were given the 
 }
 waits_for() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1)" -gt 0 ]; }
 
-@test "a password in an argument is not in the list of processes while it holds or waits" {
+@test "R27: a password in an argument is not in the list of processes while it holds or waits" {
   unset REDISCLI_AUTH
   r() { REDISCLI_AUTH=$secret redis-cli -s "$REDIS_SOCKET" "$@"; }
   argument_is_hidden --url "$with_url"
@@ -177,7 +177,7 @@ waits_for() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1
   refute_secret "$(cat "$BATS_TEST_TMPDIR/out")" inspect
 }
 
-@test "a dlock that crashes leaves no core file, wherever it has its password from" {
+@test "P38: a dlock that crashes leaves no core file, wherever it has its password from" {
   cd "$BATS_TEST_TMPDIR"
   ulimit -c unlimited
   local address=redis+unix://$REDIS_SOCKET source

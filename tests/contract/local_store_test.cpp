@@ -154,7 +154,7 @@ TEST_CASE("local: after a reboot every lease is over and tokens go on") {
   CHECK(client.take(name).hold.token == 4000000000000001);
 }
 
-TEST_CASE("local: removing the lock file while the lock is held lets nobody in") {
+TEST_CASE("O04: local: removing the lock file while the lock is held lets nobody in") {
   const Place place;
   Client client = place.client();
   const LockName name = name_of("a");
@@ -165,7 +165,7 @@ TEST_CASE("local: removing the lock file while the lock is held lets nobody in")
   CHECK(client.release(grant.hold) == ReleaseVerdict::released);
 }
 
-TEST_CASE("local: a replaced directory has none of the old leases") {
+TEST_CASE("O04: local: a replaced directory has none of the old leases") {
   const test::TempDir parent;
   const std::string path = parent.path() + "/locks";
   const Backing backing{.name = "local", .open = [&](const WakeUp*) {

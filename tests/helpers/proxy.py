@@ -12,6 +12,9 @@ anew whenever it changes; its first line is one of
                                  thrown away once the server has given it; then the connection
                                  stays silent (mute) or is reset (close, the default)
     hold N WORD MS               that command is kept for MS before the server sees it
+    late N WORD MS               the answer to that command is kept for MS before the client sees it
+    duplicate WORD MS            each command with WORD reaches the server again, on a connection of
+                                 its own, at any time up to MS later
     blackhole                    nothing moves any more, new connections are accepted and ignored
     reset                        connections are reset, new ones too
     delay MS                     each piece is passed on so much later, in both directions
@@ -20,6 +23,7 @@ LOG_FILE gets a line a command (`CONNECTION WORDS…`, scripts by their key name
 a line `-- …` for each fault that was put in, so that a test can wait for it.
 """
 import os
+import random
 import select
 import socket
 import struct
@@ -50,8 +54,8 @@ class Control:
         return self.words[0]
 
     def strikes(self, command):
-        """Is this the command that `drop` or `hold` waits for?"""
-        if self.mode() not in ("drop", "hold") or self.words[2].encode() not in command:
+        """Is this the command that `drop`, `hold` or `late` waits for?"""
+        if self.mode() not in ("drop", "hold", "late") or self.words[2].encode() not in command:
             return False
         self.seen += 1
         return self.seen == int(self.words[1])
@@ -87,6 +91,7 @@ class Link:
         self.rest = b""
         self.queue = []  # (when, socket, bytes)
         self.fault = None  # what happens when the next answer comes
+        self.late = 0  # by how many seconds the next answer is
         self.silent = False
         self.open = True
 
@@ -103,6 +108,7 @@ class Link:
 class Proxy:
     def __init__(self, upstream, control, log):
         self.upstream, self.control, self.links, self.count = upstream, Control(control), [], 0
+        self.again = []  # (when, command)
         self.log_file = open(log, "a", buffering=1, encoding="utf-8", errors="replace")
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
         print(self.listener.getsockname()[1], flush=True)
@@ -139,9 +145,14 @@ class Proxy:
                 self.note("-- " + " ".join(control))
                 if control[0] == "hold":
                     when = time.monotonic() + int(control[3]) / 1000
+                elif control[0] == "late":
+                    link.late = int(control[3]) / 1000
                 else:
                     link.fault = control[3] if len(control) > 3 else "close"
             link.queue.append((when, link.server, raw))
+            if self.control.mode() == "duplicate" and self.control.words[1].encode() in raw:
+                wait = random.uniform(0, int(self.control.words[2]) / 1000)
+                self.again.append((time.monotonic() + wait, raw))
 
     def from_server(self, link):
         data = link.server.recv(65536)
@@ -155,8 +166,17 @@ class Proxy:
         if link.fault == "close":
             self.note("-- dropped")
             return link.close(reset=True)
-        link.queue.append((self.later(), link.client, data))
+        link.queue.append((self.later() + link.late, link.client, data))
+        link.late = 0
         return None
+
+    def send_again(self, raw):
+        self.note("-- duplicated")
+        with socket.socket(socket.AF_UNIX) as server:
+            server.settimeout(1)
+            server.connect(self.upstream)
+            server.sendall(raw)
+            server.recv(65536)
 
     def later(self):
         delay = int(self.control.words[1]) / 1000 if self.control.mode() == "delay" else 0
@@ -180,6 +200,9 @@ class Proxy:
             for link in self.links:
                 watched[link.client] = (link, self.from_client)
                 watched[link.server] = (link, self.from_server)
+        for item in [item for item in self.again if item[0] <= time.monotonic()]:
+            self.again.remove(item)
+            self.send_again(item[1])
         for ready in select.select(list(watched), [], [], 0.01)[0]:
             self.control.refresh()
             if ready is self.listener:

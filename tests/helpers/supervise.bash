@@ -104,11 +104,12 @@ all_gone() {
   for pid in $(cat "$1"); do gone "$pid" || return 1; done
 }
 
-# start_proxy NAME: sets PROXY_URL; `proxy MODE…` switches it.
+# start_proxy [SOCKET]: in front of our server, or of the one at SOCKET. Sets PROXY_URL; `proxy
+# MODE…` switches it.
 start_proxy() {
   export PROXY_CONTROL=$T/proxy.control PROXY_LOG=$T/proxy.log
   echo pass >"$PROXY_CONTROL"
-  python3 "$HELPERS/proxy.py" "$REDIS_SOCKET" "$PROXY_CONTROL" "$PROXY_LOG" \
+  python3 "$HELPERS/proxy.py" "${1:-$REDIS_SOCKET}" "$PROXY_CONTROL" "$PROXY_LOG" \
     >"$T/proxy.port" 2>"$T/proxy.err" 3>&- &
   STARTED+=($!)
   eventually 10s file_has "$T/proxy.port"

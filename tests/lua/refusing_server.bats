@@ -53,7 +53,7 @@ refuses() {
   done
 }
 
-@test "a read-only replica answers renew and release with an error, whoever asks" {
+@test "R19: a read-only replica answers renew and release with an error, whoever asks" {
   start_pair
   export ON=$MASTER
   run -0 acquire o:1 s
@@ -64,7 +64,7 @@ refuses() {
 }
 key_is_there() { [ "$(redis-cli -s "$REPLICA" exists "$K")" = 1 ]; }
 
-@test "a master without its replicas answers with an error, and changes nothing" {
+@test "R18: a master without its replicas answers with an error, and changes nothing" {
   run -0 acquire o:1 s
   r config set min-replicas-to-write 1
   before=$(dump_all)
@@ -72,7 +72,7 @@ key_is_there() { [ "$(redis-cli -s "$REPLICA" exists "$K")" = 1 ]; }
   assert_equal "$(dump_all)" "$before"
 }
 
-@test "a server that is out of memory grants nothing and leaves nothing behind" {
+@test "R15: a server that is out of memory grants nothing and leaves nothing behind" {
   r config set maxmemory 1
   run acquire o:1 s
   r config set maxmemory 0
@@ -80,7 +80,7 @@ key_is_there() { [ "$(redis-cli -s "$REPLICA" exists "$K")" = 1 ]; }
   assert_equal "$(r dbsize)" 0
 }
 
-@test "a server that is out of memory still renews and releases" {
+@test "R15: a server that is out of memory still renews and releases" {
   run -0 acquire o:1 s
   r config set maxmemory 1
   run renew o:1 s

@@ -274,12 +274,10 @@ TEST_CASE("child: it has the mask and dispositions of our caller") {
   CHECK((ignored & (1ULL << (SIGTERM - 1))) == 0);
 }
 
-TEST_CASE("child: it dies with the process that started it") {
-  const TempDir dir;
-  const std::string file = dir.path() + "/pid";
+// What a shell command leaves in `file`, a pid, when the process that started it is killed.
+void check_that_it_dies_with_us(const std::string& command, const std::string& file) {
   CHECK(forked([&]() -> std::string {
-          Family family(
-              {.words = shell("echo $$ > " + file + "; exec sleep 60"), .environment = {}});
+          Family family({.words = shell(command), .environment = {}});
           if (!wait_for_file(file)) return "not started";
           ::kill(::getpid(), SIGKILL);
           return "?";
@@ -292,6 +290,19 @@ TEST_CASE("child: it dies with the process that started it") {
     std::this_thread::sleep_for(10ms);
   }
   CHECK(gone);
+}
+
+TEST_CASE("child: it dies with the process that started it") {
+  const TempDir dir;
+  const std::string file = dir.path() + "/pid";
+  check_that_it_dies_with_us("echo $$ > " + file + "; exec sleep 60", file);
+}
+
+// By the guard: nothing else reaches a process that the command has started.
+TEST_CASE("P01 child: all of its group dies with the process that started it") {
+  const TempDir dir;
+  const std::string file = dir.path() + "/pid";
+  check_that_it_dies_with_us("trap '' TERM HUP; sleep 60 & echo $! > " + file + "; wait", file);
 }
 
 }  // namespace dlock

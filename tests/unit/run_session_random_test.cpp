@@ -112,7 +112,7 @@ TEST_CASE("whatever happens, in whatever order, the promises are kept") {
   CHECK(given_up > 100);
 }
 
-TEST_CASE("a suspended machine that wakes up late kills before it does anything else") {
+TEST_CASE("C06: a suspended machine that wakes up late kills before it does anything else") {
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     CAPTURE(seed);
     Dice dice(seed);

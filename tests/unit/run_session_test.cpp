@@ -47,7 +47,7 @@ TEST_CASE("the lock is taken, renewed every third of its lease, and released aft
   CHECK_KEPT(world);
 }
 
-TEST_CASE("the lease is counted from when the request was sent, not from its answer") {
+TEST_CASE("N08: the lease is counted from when the request was sent, not from its answer") {
   Script script = long_run();
   script.troubles = {{.from = 0s, .until = 1s, .kind = Trouble::Kind::slow, .delay = 4s},
                      {.from = 1s, .until = k_ever, .kind = Trouble::Kind::silent}};
@@ -67,7 +67,9 @@ TEST_CASE("the lease is counted from when the request was sent, not from its ans
   CHECK_KEPT(renewed);
 }
 
-TEST_CASE("a grant that leaves less than a renewal interval is given back, nothing is started") {
+TEST_CASE(
+    "N12: a grant that leaves less than a renewal interval is given back, "
+    "nothing is started") {
   Script script = long_run();
   script.connect_timeout = 20s;
   // term_at is 19.39 s and a renewal interval 10 s: 9.39 s is just in time.
@@ -146,7 +148,7 @@ TEST_CASE("retries of a renewal start at 100 ms again after one that was confirm
   CHECK_KEPT(world);
 }
 
-TEST_CASE("a renewal whose answer was lost does not move the deadline") {
+TEST_CASE("N07: a renewal whose answer was lost does not move the deadline") {
   Script script = long_run();
   script.troubles = {{.from = 10s, .until = k_ever, .kind = Trouble::Kind::answers_lost}};
   World world(script);
@@ -250,7 +252,7 @@ TEST_CASE("with on_lost warn a verdict is told with its reason, and renewing end
   CHECK(world.notices().at(1).text == "held by bob@host");
 }
 
-TEST_CASE("a child that slept past kill_at gets KILL and no TERM") {
+TEST_CASE("C06: a child that slept past kill_at gets KILL and no TERM") {
   Script script = long_run();
   script.frozen = {{5s, 40s}};
   World world(script);
@@ -260,7 +262,7 @@ TEST_CASE("a child that slept past kill_at gets KILL and no TERM") {
   CHECK(all.find("exit lost") != std::string::npos);
 }
 
-TEST_CASE("a child that slept past term_at gets TERM before a renewal is even asked for") {
+TEST_CASE("C06: a child that slept past term_at gets TERM before a renewal is even asked for") {
   Script script = long_run();
   script.frozen = {{5s, 25s}};
   script.term_takes.reset();

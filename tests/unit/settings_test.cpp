@@ -139,6 +139,7 @@ TEST_CASE("settings: every setting has an environment variable, and it is read")
                                   {"kill-after", "2s"},
                                   {"signal", "INT"},
                                   {"on-lost", "warn"},
+                                  {"contain", "true"},
                                   {"reason", "because"}};
   CHECK(values.size() == all_settings().size());
   for (const auto& [name, value] : values) {

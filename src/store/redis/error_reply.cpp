@@ -29,7 +29,7 @@ constexpr Rule k_rules[] = {
     {"BUSY ", {Errc::unavailable, false, {}}},
     {"MASTERDOWN", {Errc::unavailable, true, k_replica}},
     {"CLUSTERDOWN", {Errc::unavailable, true, k_cluster}},
-    {"TRYAGAIN", {Errc::unavailable, false, {}}},
+    {"TRYAGAIN", {Errc::unavailable, false, k_cluster}},
     {"READONLY", {Errc::refused, true, k_replica}},
     {"MOVED", {Errc::refused, true, k_cluster}},
     {"ASK ", {Errc::refused, true, k_cluster}},

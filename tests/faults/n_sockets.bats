@@ -1,0 +1,66 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Stores that are reached by a path: a socket that is gone or not permitted, and a directory whose
+# holders die without a word.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031  # *_pid come from spawn; '…' is for inner shells
+
+load ../helpers
+load ../helpers/supervise
+load ../helpers/leases
+
+setup_file() {
+  clean_environment
+  build_ticker
+}
+setup() { new_files; }
+teardown() {
+  end_started
+  [ -z "${FOLDER:-}" ] || rm -rf "$FOLDER"
+}
+
+@test "N15: the socket is gone: 69; what holds already goes on" {
+  start_other path
+  export DLOCK_URL=$OTHER_URL
+  dlock_run a --ttl 1s path -- sh -c 'touch "$0.in"; until [ -e "$0" ]; do sleep 0.02; done; exit 6' "$T/go"
+  eventually 5s test -e "$T/go.in"
+  mv "$OTHER_SOCKET" "$OTHER_SOCKET.away"
+  run -69 --separate-stderr "$DLOCK" --connect-timeout 300ms run other -- touch "$T/started"
+  [[ $stderr == *redis.sock* ]]
+  [ ! -e "$T/started" ]
+  sleep 1.5 # longer than the lease
+  mv "$OTHER_SOCKET.away" "$OTHER_SOCKET"
+  [ "$(o exists dlock:path)" = 1 ]
+  touch "$T/go"
+  ends 5s a "exit 6"
+  [ ! -s "$T/a.err" ]
+  [ "$(o exists dlock:path)" = 0 ]
+}
+
+@test "N15: the socket is not for us: 77" {
+  [ "$(id -u)" = 0 ] || skip "root is needed to become another user"
+  # Outside the folders of the suite, which are closed to other users.
+  FOLDER=$(mktemp -d)
+  chmod 755 "$FOLDER"
+  install -m 755 "$DLOCK" "$FOLDER/dlock"
+  start_other denied
+  chmod 600 "$OTHER_SOCKET"
+  mv "$OTHER_SOCKET" "$FOLDER/redis.sock"
+  run -77 --separate-stderr setpriv --reuid 54321 --regid 54321 --clear-groups \
+    env DLOCK_URL="redis+unix://$FOLDER/redis.sock" "$FOLDER/dlock" run x -- touch "$T/started"
+  [[ $stderr == *redis.sock*"ermission denied"* ]]
+  [ ! -e "$T/started" ]
+}
+
+@test "O05: local: dlock and its guard are killed: others wait for the lease, not for the command" {
+  export DLOCK_URL=local://$T/locks
+  dlock_run a --ttl 2s left -- "$TICKER" "$TICKS" fork
+  eventually 5s ticking
+  kill -STOP "$a_pid" # it would replace its guard
+  kill -KILL "$(pgrep -P "$a_pid" -x dlock-guard)"
+  kill -KILL "$a_pid"
+  run -75 "$DLOCK" run -n left -- true
+  dlock_run b left -- "$TICKER" "$T/ticks-b" for 100
+  ends 10s b "exit 0"
+  # Nobody is left to stop what the command has started (the kernel ends the command): two run.
+  [ "$(last_tick)" -gt "$(first_tick "$T/ticks-b")" ]
+}

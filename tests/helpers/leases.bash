@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+# For the suites in which a holder loses its lease: a command that does not want to end, and how
+# late its last instruction may be. Loaded after supervise.bash.
+# shellcheck shell=bash disable=SC2154  # T, TICKS and TICKER are set by supervise.bash
+
+# A command that does not want to end, with a process in the background.
+# shellcheck disable=SC2016  # for the inner shell
+deaf='trap "" TERM; echo "$DLOCK_TOKEN" >"$0.token"
+  $TICKER "$0" ignore 15 & exec $TICKER "$0" ignore 15'
+
+# hold_as WHO NAME [OPTION…]: a holder whose command is deaf to TERM, with a lease of 3 s. It ticks
+# into $T/ticks-WHO and leaves its fencing token beside it. HOLD_BY may name another dlock_run.
+hold_as() {
+  local who=$1 name=$2
+  shift 2
+  "${HOLD_BY:-dlock_run}" "$who" --ttl 3s "$@" "$name" -- sh -c "$deaf" "$T/ticks-$who"
+  eventually 10s two_tick "$T/ticks-$who" || { echo "no lock for $who"; cat "$T/$who.err"; return 1; }
+}
+# hold NAME [OPTION…]: the same as `a`, ticking into $TICKS.
+hold() {
+  ln -sf "$TICKS" "$T/ticks-a"
+  : >"$TICKS"
+  hold_as a "$@"
+}
+two_tick() { [ "$(awk '$3 == "tick" {print $2}' "${1:-$TICKS}" 2>/dev/null | sort -u | wc -l)" = 2 ]; }
+token_of() { cat "$T/ticks-$1.token"; }
+
+# stopped_in_time_after AT [WHO]: after a loss that a master has confirmed: a renewal interval, a
+# call, the short grace, and some slack.
+stopped_in_time_after() {
+  local took who=${2:-a}
+  ends 10s "$who" "exit 79"
+  grep -q 'lost "' "$T/$who.err"
+  ticker_gone "$T/ticks-$who"
+  took=$(($(last_tick "$T/ticks-$who") - $1))
+  [ "$took" -le $((1000 + 300 + 1000 + 1000)) ] || { echo "the last tick came after $took ms"; return 1; }
+}
+
+# dead_before_the_end_of_the_lease AT [WHO]: nothing was confirmed after AT, and every process of
+# the command was dead within a lease of it. And nobody said `lost`: there was no verdict.
+dead_before_the_end_of_the_lease() {
+  local took who=${2:-a}
+  ends 10s "$who" "exit 79"
+  ticker_gone "$T/ticks-$who"
+  took=$(($(last_tick "$T/ticks-$who") - $1))
+  [ "$took" -lt 3000 ] || { echo "the last tick came after $took ms"; return 1; }
+  # shellcheck disable=SC2314  # the last line
+  ! grep 'lost "' "$T/$who.err"
+}
+
+# listen: what reaches the server from here on, in $T/monitor.
+listen() {
+  redis-cli -s "$REDIS_SOCKET" monitor >"$T/monitor" 3>&- &
+  STARTED+=($!)
+  eventually 5s file_has "$T/monitor" OK
+}
+never_recreated() { ! grep -qiE "lua\] \"(hset|hincrby|set|hsetnx)\" \"dlock:$1\" " "$T/monitor"; }

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+#include "sim/nemesis.hpp"
+
+#include "base/duration.hpp"
+
+#include <array>
+#include <csignal>
+
+namespace dlock::sim {
+
+using namespace std::chrono_literals;
+
+Nemesis::Nemesis(Scene& scene, std::vector<Client>& clients, Duration ttl)
+    : scene_(scene), clients_(clients), ttl_(ttl) {
+  Dice& dice = scene.dice;
+  longest_gap_ = dice.between(ttl / 4, 2 * ttl);
+  using N = Nemesis;
+  const std::vector<Fault> of_dlock{&N::freeze,
+                                    &N::freeze_at_a_point,
+                                    &N::crash,
+                                    &N::crash_at_a_point,
+                                    &N::terminal_stop,
+                                    &N::freeze_guard,
+                                    &N::kill_guard};
+  const std::vector<Fault> guaranteed{&N::signal,
+                                      &N::black_hole,
+                                      &N::late_answers_then_black_hole,
+                                      &N::stop_child,
+                                      &N::lose_answers,
+                                      &N::slow,
+                                      &N::reset,
+                                      &N::copies,
+                                      &N::unreachable,
+                                      &N::stop_server,
+                                      &N::refuse,
+                                      &N::revoke};
+  const std::vector<Fault> bounded{&N::remove, &N::forget, &N::step_clock, &N::signal};
+  auto all = scene.rules.faults == FaultClass::bounded ? bounded : guaranteed;
+  if (scene.rules.dlock_fails) all.insert(all.end(), of_dlock.begin(), of_dlock.end());
+  // Some of them in one world: what every fault hides from the others shows there.
+  const bool every = dice.one_in(3);
+  for (const Fault fault : all)
+    if (every || dice.one_in(3)) faults_.push_back(fault);
+  if (faults_.empty()) faults_ = all;
+  if (!scene.rules.store_remembers) faults_.push_back(&N::remove);
+}
+
+void Nemesis::plan() {
+  scene_.agenda.after(scene_.dice.between(ttl_ / 20, longest_gap_), [this] {
+    if (scene_.healed) return;
+    strike();
+    plan();
+  });
+}
+
+void Nemesis::strike() {
+  ++scene_.judge.statistics().faults;
+  const auto one =
+      static_cast<std::size_t>(scene_.dice.up_to(static_cast<int>(faults_.size()) - 1));
+  (this->*faults_[one])(victim());
+}
+
+Client& Nemesis::victim() {
+  const auto holder = scene_.server.store.holder();
+  if (holder && scene_.dice.percent(70)) {
+    for (Client& client : clients_)
+      if (client.run != nullptr && client.run->hold() == *holder) return client;
+  }
+  return clients_[static_cast<std::size_t>(
+      scene_.dice.up_to(static_cast<int>(clients_.size()) - 1))];
+}
+
+void Nemesis::say(const Client& client, const char* what) {
+  scene_.trace.note(scene_.now(), [&] { return client.name + " <- " + what; });
+}
+
+void Nemesis::during(Duration time, int& counter) {
+  ++counter;
+  scene_.agenda.after(time, [&counter] { --counter; });
+}
+
+// --- dlock -----------------------------------------------------------------------------------
+
+void Nemesis::freeze_now(Run& run, Duration time) {
+  if (scene_.healed || run.over() || run.frozen() || !run.may_fail()) return;
+  scene_.trace.note(scene_.now(), [&] {
+    return scene_.judge.who(run.hold()) + ": frozen for " + format_duration(time);
+  });
+  run.freeze();
+  scene_.agenda.after(time, [&run] { run.resume(); });
+}
+
+void Nemesis::freeze(Client& client) {
+  freeze_now(*client.run, span());
+}
+
+void Nemesis::freeze_at_a_point(Client& client) {
+  const auto point = static_cast<Process::Point>(scene_.dice.up_to(2));
+  Run& run = *client.run;
+  run.at_next(point, [this, &run, time = span()] { freeze_now(run, time); });
+}
+
+void Nemesis::crash(Client& client) {
+  if (client.run->may_fail()) client.run->crash();
+}
+
+void Nemesis::crash_at_a_point(Client& client) {
+  const auto point = static_cast<Process::Point>(scene_.dice.up_to(2));
+  Run& run = *client.run;
+  run.at_next(point, [this, &run] {
+    if (!scene_.healed && run.may_fail()) run.crash();
+  });
+}
+
+void Nemesis::terminal_stop(Client& client) {
+  Run& run = *client.run;
+  if (run.over() || run.frozen() || !run.may_fail()) return;
+  say(client, "Ctrl-Z");
+  run.terminal_stop();
+  scene_.agenda.after(span(), [&run] { run.resume(); });
+}
+
+void Nemesis::signal(Client& client) {
+  constexpr std::array k_signals{SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGTERM, SIGTERM};
+  say(client, "a signal");
+  client.run->signal(k_signals.at(static_cast<std::size_t>(scene_.dice.up_to(5))));
+}
+
+// --- the guard and the child -----------------------------------------------------------------
+
+void Nemesis::freeze_guard(Client& client) {
+  Run& run = *client.run;
+  if (!run.guard_may_fail()) return;
+  say(client, "guard frozen");
+  run.group().freeze_guard();
+  scene_.agenda.after(span(), [&run] { run.group().thaw_guard(); });
+}
+
+void Nemesis::kill_guard(Client& client) {
+  if (!client.run->guard_may_fail()) return;
+  say(client, "guard killed");
+  client.run->group().kill_guard();
+}
+
+void Nemesis::stop_child(Client& client) {
+  say(client, "child stopped");
+  Run& run = *client.run;
+  run.group().stop();
+  scene_.agenda.after(span(), [&run] { run.group().signal(SIGCONT, false); });
+}
+
+// --- the network -----------------------------------------------------------------------------
+
+void Nemesis::black_hole(Client& client) {
+  say(client, "black hole");
+  const Duration time = span();
+  during(time, client.weather.requests_lost);
+  during(time, client.weather.answers_lost);
+}
+
+void Nemesis::lose_answers(Client& client) {
+  say(client, "answers are lost");
+  during(span(), client.weather.answers_lost);
+}
+
+void Nemesis::slow(Client& client) {
+  say(client, "slow");
+  client.weather.slowest =
+      scene_.dice.between(ttl_ / 100, scene_.dice.one_in(3) ? ttl_ : ttl_ / 10);
+  during(span(), client.weather.slow);
+}
+
+void Nemesis::reset(Client& client) {
+  say(client, "connections reset");
+  client.run->link().reset();
+}
+
+void Nemesis::unreachable(Client& client) {
+  say(client, "connections reset and refused");
+  client.run->link().reset();
+  during(span(), client.weather.unreachable);
+}
+
+void Nemesis::copies(Client& client) {
+  say(client, "requests come twice");
+  during(span(), client.weather.copied);
+}
+
+// Whoever counts the lease from the answer believes in it for too long then.
+void Nemesis::late_answers_then_black_hole(Client& client) {
+  say(client, "late answers, then a black hole");
+  Weather& weather = client.weather;
+  const Duration late = std::min<Duration>(ttl_ / 10, 5s) * 9 / 10;
+  weather.answers_late += late;
+  scene_.agenda.after(ttl_ / 2, [this, &client, late] {
+    if (scene_.healed) return;
+    client.weather.answers_late -= late;
+    black_hole(client);
+  });
+}
+
+// --- the server ------------------------------------------------------------------------------
+
+void Nemesis::stop_server(Client& client) {
+  say(client, "(all) the server is stopped");
+  scene_.server.stop();
+  scene_.agenda.after(span(), [this] { scene_.server.go_on(); });
+}
+
+void Nemesis::refuse(Client& client) {
+  say(client, "(all) the server refuses");
+  constexpr std::array k_errors{
+      Errc::unavailable, Errc::unavailable, Errc::denied, Errc::refused, Errc::protocol};
+  scene_.server.refusal = k_errors.at(static_cast<std::size_t>(scene_.dice.up_to(4)));
+  during(span(), scene_.server.refusing);
+}
+
+void Nemesis::revoke(Client& client) {
+  say(client, "(all) force-release");
+  scene_.server.store.revoke();
+}
+
+void Nemesis::remove(Client& client) {
+  say(client, "(all) the lock is deleted");
+  scene_.server.store.remove(scene_.dice.one_in(2));
+}
+
+void Nemesis::forget(Client& client) {
+  say(client, "(all) the server forgets everything");
+  scene_.server.store.forget();
+}
+
+void Nemesis::step_clock(Client& client) {
+  say(client, "(all) the clock of the server jumps forward");
+  scene_.server.store.step_clock(scene_.dice.between(ttl_ / 2, 2 * ttl_));
+}
+
+}  // namespace dlock::sim

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "sim/scene.hpp"
+
+#include <utility>
+
+namespace dlock::sim {
+
+using namespace std::chrono_literals;
+
+void Server::when_up(std::function<void()> what) {
+  if (stopped_ == 0) return what();
+  waiting_.push_back(std::move(what));
+}
+
+void Server::go_on() {
+  if (stopped_ == 0 || --stopped_ != 0) return;
+  for (const auto& what : std::exchange(waiting_, {}))
+    what();
+}
+
+void Server::heal() {
+  refusing = 0;
+  if (stopped_ == 0) return;
+  stopped_ = 1;
+  go_on();
+}
+
+void Process::when_awake(std::function<void()> what) {
+  if (dead_) return;
+  if (frozen_) return held_back_.push_back(std::move(what));
+  what();
+}
+
+void Process::later(Duration pause, std::function<void()> what) {
+  scene_.agenda.after(pause, [this, what = std::move(what)] { when_awake(what); });
+}
+
+void Process::at_local(Time when, std::function<void()> what) {
+  scene_.agenda.at(clock_.truly(when), [this, what = std::move(what)] { when_awake(what); });
+}
+
+void Process::go_on() {
+  if (!frozen_ || dead_) return;
+  frozen_ = false;
+  for (auto& what : std::exchange(held_back_, {}))
+    later(lag(), std::move(what));
+}
+
+Duration Process::lag() {
+  Dice& dice = scene_.dice;
+  return dice.between(1us,
+                      dice.one_in(30) ? slowest_turn_ : std::min<Duration>(slowest_turn_, 200us));
+}
+
+void Process::reached(Point point) {
+  if (!trap_ || trap_->first != point) return;
+  std::exchange(trap_, {})->second();
+}
+
+}  // namespace dlock::sim

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// What the parts of one simulation share: time, chance, the server, and the judge. And a Process,
+// which can be stopped, continued and killed at any point, as its kernel would do it.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <optional>
+
+#include "sim/judge.hpp"
+#include "sim/model_store.hpp"
+#include "sim/time.hpp"
+
+namespace dlock::sim {
+
+struct Rules {
+  FaultClass faults = FaultClass::guaranteed;
+  bool dlock_fails = true;  // is frozen, or dies; some worlds are without that, and without guards
+  // Controls: each makes the world break its part of the bargain, and the judge has to see it.
+  bool guards = true;
+  bool steady_rates = true;     // within one per cent of each other
+  bool store_remembers = true;  // under guaranteed faults
+  bool replay_extends_lease = true;
+};
+
+// What is wrong now on one client's way to the server. Counters, as faults may lie over each other.
+struct Weather {
+  int requests_lost = 0;
+  int answers_lost = 0;
+  int unreachable = 0;  // no new connection
+  int copied = 0;       // requests come twice
+  int slow = 0;
+  Duration slowest{};       // while it is slow
+  Duration answers_late{};  // every answer, by this much
+};
+
+class Server {
+ public:
+  Server(Agenda& agenda, Judge& judge, Trace& trace, DriftingClock clock)
+      : store(agenda, judge, trace, clock) {}
+  // A stopped server reads what came meanwhile when it goes on.
+  void when_up(std::function<void()> what);
+  void stop() { ++stopped_; }
+  void go_on();
+  void heal();
+
+  ModelStore store;
+  int refusing = 0;  // every question is answered with an error: this one
+  Errc refusal = Errc::unavailable;
+  std::vector<std::function<void()>> subscribers;
+
+ private:
+  int stopped_ = 0;
+  std::vector<std::function<void()>> waiting_;
+};
+
+struct Scene {
+  Scene(std::uint64_t seed, const Rules& the_rules, bool traced, DriftingClock server_clock)
+      : rules(the_rules),
+        dice(seed),
+        trace(traced),
+        judge(agenda, trace, rules.faults),
+        server(agenda, judge, trace, server_clock) {}
+  Duration now() const { return agenda.now(); }
+
+  Rules rules;
+  Dice dice;
+  Agenda agenda;
+  Trace trace;
+  Judge judge;
+  Server server;
+  bool healed = false;
+};
+
+class Process {
+ public:
+  Process(Scene& scene, const DriftingClock& clock, Duration slowest_turn)
+      : scene_(scene), clock_(clock), slowest_turn_(slowest_turn) {}
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  virtual ~Process() = default;
+
+  // Where a directed fault may hit.
+  enum class Point { turn, send, start };
+  void at_next(Point point, std::function<void()> fault) { trap_ = {point, std::move(fault)}; }
+
+  void freeze() { frozen_ = true; }
+  void go_on();
+  void die() { dead_ = true; }
+  bool runs() const { return !dead_ && !frozen_; }
+  bool frozen() const { return frozen_ && !dead_; }
+  bool dead() const { return dead_; }
+
+  // Things a thread of it does: when it is stopped then, they are done after it was continued, and
+  // the order of what was due by then is open.
+  void later(Duration pause, std::function<void()> what);
+  void at_local(Time when, std::function<void()> what);
+  // A thread that has something to do gets the processor after this.
+  Duration lag();
+  Time shown() const { return clock_.at(scene_.now()); }
+  Scene& scene() const { return scene_; }
+  void reached(Point point);
+
+ private:
+  void when_awake(std::function<void()> what);
+
+  Scene& scene_;
+  const DriftingClock& clock_;
+  Duration slowest_turn_;
+  bool frozen_ = false;
+  bool dead_ = false;
+  std::vector<std::function<void()>> held_back_;
+  std::optional<std::pair<Point, std::function<void()>>> trap_;
+};
+
+}  // namespace dlock::sim

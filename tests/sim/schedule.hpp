@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// Schedule: one core, and what has happened to it so far, step by step. It knows which steps can
+// come next, and whether the last one broke a promise of run_session.hpp; the deadlines it checks
+// against are its own sums. A copy goes another way from there.
+#pragma once
+
+#include "core/run_session.hpp"
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dlock::sim {
+
+// What can happen next.
+enum class Step {
+  granted,
+  busy,
+  renewed,
+  revoked,
+  lost,
+  released,
+  done,    // watching, or woken by a hand-off
+  error,   // any question: an answer that is no verdict
+  time,    // to the next deadline, ours or that of the question
+  freeze,  // dlock does not run for two thirds of the lease
+  sleep,   // for two leases
+  signal,  // TERM to dlock
+  ends,    // the command and its group
+  leaves,  // the command alone; others of its group live
+  gone,    // and these
+};
+const char* word_for(Step step);
+
+class Schedule {
+ public:
+  Schedule();
+  std::vector<Step> next_steps() const;
+  void play(Step step);
+  bool over() const { return finished_; }
+  const std::string& violation() const { return violation_; }
+
+ private:
+  using What = action::Ask::What;
+  struct Question {
+    action::Ask ask;
+    Time sent_at;
+  };
+
+  void pass(Duration time);
+  void to_next_deadline();
+  void feed(Event event);
+  void note_lapse();
+  void answer(Step step);
+  StoreAnswer answer_to(const Question& question, Step step);
+  void carry_out(const std::vector<Action>& actions);
+  void act(const action::Ask& ask);
+  void act(const action::StartChild& start);
+  void act(const action::SetGuard& guard) { guard_at_ = guard.kill_at; }
+  void act(const action::SignalGroup& order);
+  void act(const action::Finish& finish);
+  template <class Other>
+  void act(const Other& /*other*/) {}
+  void check();
+  void require(bool kept, const char* promise);
+  bool lives() const { return leader_lives_ || others_live_; }
+  Time kill_at() const;
+
+  LeaseTerms lease_;
+  Time now_;
+  RunSession session_;
+  std::deque<Question> questions_;  // the front one is being asked
+  std::string violation_;
+  bool started_ = false;
+  bool leader_lives_ = false;
+  bool others_live_ = false;
+  bool finished_ = false;
+  bool maybe_held_ = false;  // as far as anybody can know
+  bool gave_back_ = false;
+  bool term_sent_ = false;
+  bool kill_sent_ = false;
+  int signals_ = 0;
+  bool froze_ = false;
+  bool may_start_ = true;
+  std::optional<Time> confirmed_;  // when the newest confirmed request was sent
+  std::optional<Time> stop_kill_;  // the KILL that a verdict or a lapse asks for
+  std::optional<Time> guard_at_;
+};
+
+}  // namespace dlock::sim

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+#include "sim/simulation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "sim/nemesis.hpp"
+#include "sim/run.hpp"
+
+namespace dlock::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::int64_t k_ppm = 4950;  // two clocks then differ by less than one per cent
+constexpr std::int64_t k_wild_ppm = 60000;
+constexpr int k_runs = 60;  // of one host
+constexpr std::size_t k_most_steps = 2'000'000;
+
+DriftingClock any_clock(std::uint64_t seed, bool steady, Duration offset) {
+  Dice dice(seed);
+  const std::int64_t most = steady ? k_ppm : k_wild_ppm;
+  const std::array<std::int64_t, 4> rates{
+      -most, most, 0, dice.between(0ns, Duration(2 * most)).count() - most};
+  return {offset + dice.between(0s, 1'000'000s), rates.at(static_cast<std::size_t>(dice.up_to(3)))};
+}
+
+// One layer hides the faults of another: the core has to do without guards, too.
+Rules rules_of(std::uint64_t seed, Rules rules) {
+  if (rules.faults == FaultClass::bounded || seed % 4 == 0) rules.dlock_fails = false;
+  if (!rules.dlock_fails) rules.guards = false;
+  return rules;
+}
+
+class Simulation {
+ public:
+  Simulation(std::uint64_t seed, const Rules& rules, bool traced);
+  Report play();
+
+ private:
+  void add_client(std::uint64_t seed);
+  void start_run(Client& client);
+  RunSetting setting(const Client& client);
+  Habits habits(const LeaseTerms& lease);
+  void run_ended(Client& client);
+  bool play_until(Duration when);
+  void heal();
+  bool all_over() const;
+  void look_for_movement();
+
+  std::uint64_t seed_;
+  Scene scene_;
+  Dice dice_;
+  Duration ttl_;
+  bool busy_machine_;
+  std::vector<Client> clients_;
+  std::vector<std::unique_ptr<Run>> runs_;
+  std::unique_ptr<Nemesis> nemesis_;
+  Run* probe_ = nullptr;
+  std::size_t steps_ = 0;
+};
+
+Simulation::Simulation(std::uint64_t seed, const Rules& rules, bool traced)
+    : seed_(seed),
+      scene_(seed,
+             rules_of(seed, rules),
+             traced,
+             any_clock(seed * 31, rules.steady_rates, 1'700'000'000s)),
+      dice_(seed * 17 + 5) {
+  constexpr std::array<Duration, 4> k_longest{1s, 3s, 10s, 30s};
+  ttl_ = dice_.between(1s, k_longest.at(static_cast<std::size_t>(dice_.up_to(3))));
+  busy_machine_ = dice_.one_in(3);
+  scene_.server.store.replay_extends = rules.replay_extends_lease;
+  scene_.server.store.on_free = [this] {
+    for (const auto& tell : scene_.server.subscribers)
+      tell();
+  };
+  const int others = dice_.percent(40) ? 1 : dice_.up_to(3) + 1;
+  clients_.reserve(6);
+  for (int i = 0; i <= others; ++i)
+    add_client(seed * 1000 + static_cast<std::uint64_t>(i));
+  nemesis_ = std::make_unique<Nemesis>(scene_, clients_, ttl_);
+}
+
+void Simulation::add_client(std::uint64_t seed) {
+  const Duration ttl = dice_.one_in(6) ? dice_.between(1s, 2 * ttl_) : ttl_;
+  std::optional<Duration> kill_after;
+  if (dice_.one_in(2)) kill_after = dice_.between(1ms, ttl / 3);
+  clients_.push_back({.name = std::string(1, static_cast<char>('A' + clients_.size())),
+                      .clock = any_clock(seed, scene_.rules.steady_rates, 0s),
+                      .lease = *LeaseTerms::check(ttl, kill_after),
+                      .weather = {},
+                      .runs_left = k_runs});
+}
+
+Habits Simulation::habits(const LeaseTerms& lease) {
+  const Duration ttl = lease.ttl();
+  const std::array<Duration, 7> k_lengths{2ms, 5ms, 20ms, 100ms, ttl * 2 / 5, ttl * 3 / 2, ttl * 3};
+  Habits habits;
+  if (!dice_.one_in(8)) {
+    habits.runs_for = k_lengths.at(static_cast<std::size_t>(dice_.up_to(6)));
+  }
+  if (!dice_.one_in(3)) habits.term_takes = dice_.short_or(2 * lease.kill_after());
+  habits.has_others = dice_.one_in(4);
+  if (dice_.one_in(2)) habits.others_run_for = dice_.short_or(ttl);
+  if (dice_.one_in(2)) habits.others_term_takes = dice_.short_or(2 * lease.kill_after());
+  // A turn, the KILL it sends and the guard's share K, the time that a KILL may take.
+  habits.longest_kill = std::max<Duration>(100ms, ttl / 100) * (busy_machine_ ? 40 : 5) / 100;
+  return habits;
+}
+
+RunSetting Simulation::setting(const Client& client) {
+  const Duration ttl = client.lease.ttl();
+  AcquireTerms acquire{.wait = {},
+                       .connect_timeout = dice_.between(100ms, 5s),
+                       .outage_limit = dice_.between(1s, 30s)};
+  if (dice_.one_in(3)) acquire.wait = dice_.one_in(3) ? 0s : dice_.between(0s, 2 * ttl);
+  return {.terms = {.lease = client.lease, .acquire = acquire},
+          .seed = dice_.next(),
+          .habits = habits(client.lease),
+          .slowest_turn = std::max<Duration>(100ms, ttl / 100) * (busy_machine_ ? 30 : 2) / 100,
+          .cannot_start = dice_.one_in(40)};
+}
+
+void Simulation::start_run(Client& client) {
+  --client.runs_left;
+  const std::string who = client.name + std::to_string(k_runs - client.runs_left);
+  const HoldId hold = scene_.judge.new_hold(who, client.lease, client.clock);
+  RunSetting how = setting(client);
+  if (scene_.healed) how.terms.acquire.wait.reset();
+  runs_.push_back(std::make_unique<Run>(scene_, hold, client.clock, how, client.weather));
+  client.run = runs_.back().get();
+  client.run->on_over = [this, &client] { run_ended(client); };
+  client.run->start();
+}
+
+void Simulation::run_ended(Client& client) {
+  if (scene_.healed || client.runs_left == 0) return;
+  const Duration pause = dice_.one_in(3) ? dice_.short_or(ttl_ / 2) : dice_.between(0ms, 5ms);
+  scene_.agenda.after(pause, [this, &client] {
+    if (!scene_.healed) start_run(client);
+  });
+}
+
+bool Simulation::play_until(Duration when) {
+  while (scene_.judge.verdict().empty() && scene_.agenda.step(when)) {
+    if (++steps_ > k_most_steps)
+      scene_.judge.blame("I12", 0, "too many steps: a loop that does not wait");
+    if (scene_.healed && all_over()) break;
+  }
+  return scene_.judge.verdict().empty();
+}
+
+bool Simulation::all_over() const {
+  return std::all_of(runs_.begin(), runs_.end(), [&](const auto& run) {
+    return run->over() && !run->group().alive();
+  });
+}
+
+// Everything is well again, whatever runs comes to its end, and one more waits for the lock.
+void Simulation::heal() {
+  scene_.healed = true;
+  scene_.trace.note(scene_.now(), [] { return "all is well again"; });
+  scene_.judge.no_faults_from(scene_.now());
+  for (Client& client : clients_) {
+    client.weather = {};
+    client.runs_left = std::max(client.runs_left, 1);
+  }
+  scene_.server.heal();
+  for (const auto& run : runs_) {
+    run->resume();
+    run->group().thaw_guard();
+    if (run->group().alive()) run->group().end_soon();
+  }
+  add_client(seed_ * 1000 + 999);
+  clients_.back().name = "probe";
+  start_run(clients_.back());
+  probe_ = clients_.back().run;
+  look_for_movement();
+}
+
+void Simulation::look_for_movement() {
+  if (probe_->waits()) {
+    Duration longest{};
+    for (const Client& client : clients_)
+      longest = std::max(longest, client.lease.ttl());
+    scene_.judge.expect_movement(longest * 102 / 100 + 1500ms);
+  }
+  scene_.agenda.after(100ms, [this] { look_for_movement(); });
+}
+
+Report Simulation::play() {
+  for (Client& client : clients_)
+    start_run(client);
+  nemesis_->start();
+  const Duration end = dice_.between(20 * ttl_, 60 * ttl_);
+  if (play_until(end)) {
+    heal();
+    const Duration most = end + 40 * ttl_ + 120s;
+    if (play_until(most) && !all_over()) {
+      scene_.judge.blame("I12", probe_->hold(), "a run that does not end");
+    }
+    if (scene_.server.store.holder() == probe_->hold())
+      scene_.judge.blame("I12", probe_->hold(), "the lock was left behind");
+  }
+  scene_.judge.statistics().simulated = scene_.now();
+  return {scene_.judge.verdict(), scene_.trace.lines(), scene_.judge.statistics()};
+}
+
+}  // namespace
+
+Report simulate(std::uint64_t seed, const Rules& rules, bool traced) {
+  return Simulation(seed, rules, traced).play();
+}
+
+}  // namespace dlock::sim
