@@ -42,7 +42,8 @@ counts_of() { # TAP
 }
 
 @test "the scripts of the project are clean" {
-  run -0 shellcheck -x dev .ci/run tests/run.bash tests/dev.bats packaging/demo.sh
+  run -0 shellcheck -x dev .ci/run tests/run.bash tests/mutants/run.bash tests/dev.bats \
+    packaging/demo.sh
   assert_output ""
   run -0 python3 -c 'import ast, sys
 for name in sys.argv[1:]: ast.parse(open(name).read())' packaging/bench.py packaging/peers.py
@@ -80,4 +81,43 @@ for name in sys.argv[1:]: ast.parse(open(name).read())' packaging/bench.py packa
 @test "only passes make a success" {
   run -0 counts_of 1..2 "ok 1 good" "ok 2 # not a skip # really"
   assert_equal "${lines[-1]}" "2 passed, 0 failed"
+}
+
+# mutant ID OLD NEW [HEAD…]: a patch that replaces one line of renew.lua, with an oracle in tests/lua.
+mutant() {
+  local script=src/store/redis/scripts/renew.lua
+  {
+    printf '%s a mutant\n' "$1" "${@:4}" | sed '2,$s/ a mutant$//'
+    diff -U 0 --label "a/$script" --label "b/$script" $script \
+      <(awk -v old="$2" -v new="$3" '$0 == old { $0 = new } 1' $script) || true
+  } >"$DLOCK_MUTANTS_DIR/$1.patch"
+}
+@test "a mutant has to be caught by all its oracles, and these must not accuse the correct code" {
+  export DLOCK_MUTANTS_DIR=$BATS_TEST_TMPDIR/patches
+  mkdir "$DLOCK_MUTANTS_DIR"
+  local line="return {'renewed'}" lost="oracle: lua/scripts renew 'lost'"
+  local renewed="oracle: lua/scripts renew 'renewed': both"
+  mutant A01 "$line" "return {'lost'}" "$renewed"
+  mutant A02 "$line" "return {'renewed'} -- as before" "$renewed"
+  mutant A03 "$line" "return {'lost'}" "$renewed" "$lost"
+  mutant A04 "$line" "return {'lost'}" "oracle: lua/scripts no such test"
+  mutant A05 "$line" "return {'lost'}"
+  mutant A06 "$line" "return {'lost'}" "$renewed"
+  sed -i "s/^-return .*/-return {'another line'}/" "$DLOCK_MUTANTS_DIR/A06.patch"
+  mutant A07 "$line" "return {'lost'}" "pending: M9"
+  mutant A08 "$line" "return redis.call('BLPOP', 'x', 0)" "limit: 0.01" "$renewed"
+  run -1 bash tests/mutants/run.bash
+  assert_line --regexp '^FAILED the correct build: lua/scripts "no such test": no test of that name'
+  assert_line --regexp '^A01 a mutant .*caught by lua/scripts "renew .renewed.: both"'
+  assert_line --regexp '^FAILED A02 a mutant: survived: lua/scripts "renew .renewed.: both"'
+  assert_line --regexp '^FAILED A03 a mutant: survived: lua/scripts "renew .lost."'
+  assert_line --regexp '^FAILED A04 a mutant: its oracle accuses the correct build'
+  assert_line --regexp '^FAILED A05 a mutant: names no oracle'
+  assert_line --regexp '^FAILED A06 a mutant: the patch does not apply'
+  assert_line --regexp '^A07 a mutant .* pending: M9'
+  assert_line --regexp '^FAILED A08 a mutant: no verdict'
+  assert_equal "${lines[-1]}" "1 passed, 7 failed"
+  run -0 bash tests/mutants/run.bash A01 A07
+  assert_equal "${lines[-1]}" "2 passed, 0 failed"
+  run -2 bash tests/mutants/run.bash A99
 }

@@ -275,6 +275,48 @@ needs_program() {
   done
 }
 
+# --- guarantees and faults ---------------------------------------------------------------------
+
+@test "dlock-faults(7) says what the table of faults and the names of the tests say" {
+  packaging/faults-page.sh >"$BATS_TEST_TMPDIR/page"
+  run -0 diff man/dlock-faults.7 "$BATS_TEST_TMPDIR/page" # not current? ./packaging/faults-page.sh >man/dlock-faults.7
+  run -0 grep -cE '^\.BR [A-Z][0-9]{2} ' man/dlock-faults.7
+  assert_output "$(cat tests/faults/rows/*.txt | grep -cv '^#')"
+}
+
+@test "how long two may run after the store forgot is what the limits add up to" {
+  # A renewal, its answer, and the grace after a verdict, with ttl 30 s and kill-after 10 s.
+  run -0 awk 'BEGIN { ttl = 30; call = ttl / 10; if (call > 5) call = 5; print ttl / 3 + call + 1 }'
+  man_section GUARANTEES | grep -q "with the defaults $output s\." || fail "not $output s in the man page"
+  grep -q "two run for $output seconds at most" README.md || fail "not $output seconds in README.md"
+}
+
+@test "what README.md and ARCHITECTURE.md link to is there" {
+  run -0 bash -c "grep -ohE '\]\([^)#:]+\)' README.md ARCHITECTURE.md | tr -d ']()' | sort -u | xargs ls -d"
+}
+
+# --- what else names code and tests ------------------------------------------------------------
+
+rules() { sed -n '/^## The rules/,/^## /p' ARCHITECTURE.md; }
+
+@test "the rules of ARCHITECTURE.md name places in the code that are there" {
+  assert_equal "$(rules | grep -cE '^[0-9]+\. ')" 11
+  assert_equal "$(rules | grep -c '^   - place: ')" 11
+  # shellcheck disable=SC2016  # backquotes of Markdown
+  places=$(rules | tr -d '\n' | grep -oE '`[A-Za-z_:]+` in +src/[a-z_/.]+[a-z]' | tr -s '` ' ' ')
+  assert_equal "$(wc -l <<<"$places")" "$(rules | grep -o 'src/' | wc -l)"
+  while read -r word _ file; do
+    grep -qE "(^|[^[:alnum:]_])$word([^[:alnum:]_]|\$)" "$file" || fail "no $word in $file"
+  done <<<"$places"
+}
+
+@test "the rules of ARCHITECTURE.md name tests that are there, at least one each" {
+  while read -r line; do
+    grep -qxF -- "${line#- test: }" <(all_tests) || fail "no such test: $line"
+  done < <(rules | grep -E '^   - test: ')
+  assert_equal "$(rules | awk '/^[0-9]+\. / { n++ } /- test:/ { has[n] = 1 } END { print length(has) }')" 11
+}
+
 # --- the protocol page -------------------------------------------------------------------------
 
 @test "the events of the program are the ones of the man page" {

@@ -146,3 +146,135 @@ ci_script() {
   assert_equal "$(sort -n rc1 rc2 | xargs)" "0 75"
   assert_equal "$(cat out1 out2 | grep -c '^report: end')" 1
 }
+
+# --- the fence: three resources that compare the token --------------------------------------------
+
+# Each of them: report_is TEXT, history (the tokens of all writes, in order) and write TOKEN TEXT.
+use_table() {
+  sqlite3 shop.db "CREATE TABLE report (id INTEGER PRIMARY KEY, body TEXT, fence INTEGER);
+    CREATE TABLE history (fence INTEGER);
+    CREATE TRIGGER note AFTER UPDATE ON report
+      BEGIN INSERT INTO history VALUES (NEW.fence); END;
+    INSERT INTO report VALUES (7, NULL, 0);"
+  report_is() { [ "$(sqlite3 shop.db 'SELECT body FROM report WHERE id = 7')" = "$1" ]; }
+  history() { sqlite3 shop.db 'SELECT fence FROM history ORDER BY rowid'; }
+  write() { DLOCK_TOKEN=$1 "$examples/fence-sql.sh" shop.db "$2"; }
+}
+
+# mv takes its time, and notes what it is given: by then nobody else may be between the two steps.
+use_file() {
+  cat >bin/mv <<SH
+#!/bin/sh
+sleep 0.0\$((\$\$ % 5))
+case \$2 in *.fence) cat "\$1" >>"$PWD/history" ;; esac
+exec $(command -v mv) "\$@"
+SH
+  chmod +x bin/mv
+  report_is() { [ "$(cat report.html)" = "$1" ]; }
+  history() { cat history; }
+  write() { DLOCK_TOKEN=$1 "$examples/fence-rename.sh" report.html <<<"$2"; }
+}
+
+use_object() {
+  python3 "$HELPERS/object_store.py" "$PWD/puts" >port 2>server.err 3>&- &
+  server=$!
+  eventually 10s file_has port
+  printf 'http://127.0.0.1:%s/report' "$(cat port)" >url
+  report_is() { [ "$(curl -sS "$(cat url)" | tail -n +2)" = "$1" ]; }
+  history() { sed 's/^fence //' puts; }
+  write() {
+    echo "$2" >"text.$1.$BASHPID"
+    DLOCK_TOKEN=$1 "$examples/fence-put.sh" "$(cat url)" "text.$1.$BASHPID"
+  }
+}
+teardown() { [ -z "${server:-}" ] || kill "$server"; }
+
+refused() { # TOKEN TEXT
+  run -1 write "$@"
+  assert_output "refused: a newer holder has written"
+}
+
+# A holder that was paused wakes up when the next one has written.
+keeps_stale_holders_out() {
+  write 1795219200123456 "first"
+  write 1795219200123456 "first, written on"
+  write 1795219200123457 "it's second"
+  report_is "it's second"
+  refused 1795219200123456 "first, too late"
+  refused 7 "a shorter number"
+  report_is "it's second"
+  write 1795219200123457 "second, written on"
+  report_is "second, written on"
+}
+
+# Writers with twenty tokens at once: each is written or refused, and no token follows a larger one.
+compares_and_writes_in_one_step() {
+  local token writers=()
+  for token in $(seq 100 119 | shuf); do
+    write "$token" "text of $token" >"said.$token" 2>&1 3>&- &
+    writers+=($!)
+  done
+  for token in "${writers[@]}"; do wait "$token" || true; done
+  report_is "text of 119"
+  run -0 history
+  assert_line 119
+  assert_equal "$(history | xargs)" "$(history | sort -n | xargs)"
+  # Who was not written was refused, for this reason and no other.
+  assert_equal "$({ history && grep -l '^refused: ' said.* | sed 's/said\.//'; } | sort -u | wc -l)" 20
+  assert_equal "$(cat said.* | grep -vc '^refused: ')" 0
+}
+
+@test "the fence in SQL: a stale holder is refused, the present one may write again" {
+  use_table
+  keeps_stale_holders_out
+}
+
+@test "the fence in SQL: twenty at once, and no token follows a larger one" {
+  use_table
+  compares_and_writes_in_one_step
+}
+
+@test "the fence of a file: a stale holder is refused, the present one may write again" {
+  use_file
+  keeps_stale_holders_out
+}
+
+@test "the fence of a file: twenty at once, and no token follows a larger one" {
+  use_file
+  compares_and_writes_in_one_step
+  run -0 find . -name 'report.html.[0-9]*'
+  assert_output "" # nothing half-written is left
+}
+
+@test "the fence of an object: a stale holder is refused, the present one may write again" {
+  use_object
+  keeps_stale_holders_out
+}
+
+@test "the fence of an object: the same text under a newer token is another object" {
+  use_object
+  write 5 "the same"
+  write 6 "the same"
+  refused 5 "the same"
+  assert_equal "$(history | xargs)" "5 6"
+}
+
+@test "the fence of an object: twenty at once, and no token follows a larger one" {
+  use_object
+  compares_and_writes_in_one_step
+}
+
+@test "the fences take their token from dlock, and nothing else for one" {
+  use_table
+  run -0 dlock run report-7 -- "$examples/fence-sql.sh" shop.db "under the lock"
+  report_is "under the lock"
+  run -0 dlock run report-7 -- sh -c "echo text | '$examples/fence-rename.sh' report.html"
+  use_object
+  run -0 dlock run report-7 -- sh -c "echo text >text; '$examples/fence-put.sh' '$(cat url)' text"
+  report_is text
+  for script in "$examples"/fence-*.sh; do
+    run ! env -u DLOCK_TOKEN "$script" "$(cat url)" text </dev/null
+    assert_output --partial "run this below dlock run"
+    run -64 env DLOCK_TOKEN="1); DROP TABLE report; --" "$script" "$(cat url)" text </dev/null
+  done
+}

@@ -69,3 +69,12 @@ assert_no_keys() {
   left=$(r keys '*' | grep -v '^redisson_lock_token:' || true)
   [ -z "$left" ] || { echo "keys left: $left"; return 1; }
 }
+
+# Every test of every suite, "file: name" as in "cli/signals: …", without the rows of faults that its
+# name begins with.
+all_tests() {
+  # shellcheck source=tests/names.bash
+  . "$PROJECT/tests/names.bash"
+  every_test "$PROJECT/tests" |
+    sed -E "s,^$PROJECT/tests/([^|]*)\\.(bats|cpp)\\|(([A-Z][0-9][0-9]:? )+)?,\\1: ," | sort
+}

@@ -32,11 +32,11 @@ expected_files() {
   printf '%s\n' bin/dlock \
     share/bash-completion/completions/dlock \
     share/fish/vendor_completions.d/dlock.fish \
-    share/man/man1/dlock.1 share/man/man7/dlock-protocol.7 \
+    share/man/man1/dlock.1 share/man/man7/dlock-{protocol,faults}.7 \
     share/zsh/vendor-completions/_dlock \
     share/doc/dlock/{README.md,CHANGELOG.md,LICENSE} \
     share/doc/dlock/examples/{ci-job.yml,dlock-job.service,dlock-job.timer,dlock.crontab} \
-    share/doc/dlock/examples/self-locking.sh | sort
+    share/doc/dlock/examples/{self-locking,fence-sql,fence-rename,fence-put}.sh | sort
 }
 
 # An installation below $1 (a prefix) is whole, and its program runs.
@@ -51,6 +51,8 @@ assert_whole() {
   assert_output --partial "run a command under a distributed lock"
   run -0 env MANPAGER=cat MANPATH="$1/share/man" man dlock-protocol
   assert_output --partial "how dlock keeps locks in Redis"
+  run -0 env MANPAGER=cat MANPATH="$1/share/man" man dlock-faults
+  assert_output --partial "what dlock does under which fault"
   run -0 bash -c "source '$1/share/bash-completion/completions/dlock' && complete -p dlock"
   run -0 zsh -n "$1/share/zsh/vendor-completions/_dlock"
   run -0 fish --no-execute "$1/share/fish/vendor_completions.d/dlock.fish"

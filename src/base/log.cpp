@@ -79,7 +79,8 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
     if (settings_.json) return write_json(std::string(payload));
     std::string line = in_place_ ? "\r\x1b[K" : "";
     in_place_ = false;
-    write_or_drop(line + as_text(message.level, payload) + '\n');
+    // Cut elsewhere it would lose the end of its line; there is room for colours and the name.
+    write_or_drop(line + as_text(message.level, shortened(payload, k_longest_line - 64)) + '\n');
   }
   void flush_() override {}
 

@@ -18,7 +18,7 @@ constexpr Duration k_grace_after_verdict = 1s;
 // What a command leaves behind is not waited for like the command itself.
 constexpr Duration k_grace_for_leftovers = 500ms;
 // A store thread that hangs in the kernel (a file system that is gone) is not waited for.
-constexpr Duration k_overdue = 3s;
+constexpr Duration k_overdue = 1500ms;  // twice: we may have been frozen for the first
 constexpr Duration k_undo_limit = 300ms;
 constexpr Duration k_release_when_signalled = 1s;
 
@@ -351,7 +351,11 @@ void RunSession::handle(event::Tick /*event*/, Time now) {
       ask(action::Ask::What::renew, now + terms_.lease.call_limit());
     }
   } else if (asking_ && now >= answer_due_ + k_overdue) {
-    release_unknown("the store does not answer at all", now);
+    if (!std::exchange(overdue_, true)) {
+      answer_due_ = now;
+    } else {
+      release_unknown("the store does not answer at all", now);
+    }
   } else if (phase_ == Phase::releasing && retry_release_at_ && now >= *retry_release_at_) {
     ask_release(now);
   }
@@ -367,6 +371,7 @@ void RunSession::say(Notice notice) {
 void RunSession::ask(action::Ask::What what, Time limit) {
   asking_ = true;
   answer_due_ = limit;
+  overdue_ = false;
   actions_.push_back(action::Ask{what, limit});
 }
 

@@ -237,9 +237,10 @@ class RunSession {
   AcquireLoop acquire_;
   Phase phase_ = Phase::acquiring;
   std::vector<Action> actions_;
-  Time answer_due_;      // of the newest Ask
-  std::string trouble_;  // why the newest renewal is unknown; empty: it is not
-  bool asking_ = false;  // an Ask is out (renewals and the acquire loop ask one thing at a time)
+  Time answer_due_;       // of the newest Ask
+  bool overdue_ = false;  // it was not there then, and has been waited for once more
+  std::string trouble_;   // why the newest renewal is unknown; empty: it is not
+  bool asking_ = false;   // an Ask is out (renewals and the acquire loop ask one thing at a time)
 
   // acquiring
   std::optional<Time> sleep_until_;

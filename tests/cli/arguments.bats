@@ -214,7 +214,7 @@ refused() {
   done
 }
 
-@test "names of every kind are taken, each a lock of its own" {
+@test "K14: names of every kind are taken, each a lock of its own" {
   local name
   for name in a 'a b' ' a' 'a ' a:b 'a{b}c' '{x}' '{}' '}{' '*' '?' '[a]' '..' '../../x' /etc/passwd 'größe' '名前' \
     $'\xff\xfe' $'tab\there' $'\e[31mred' $'\e]0;title\a' "it's" '"' $'\\' '%00' '#' 'a|b' 'A' "$(printf '%0512d' 0)"; do
@@ -225,7 +225,7 @@ refused() {
   assert_no_keys
 }
 
-@test "names that cannot be a lock are refused" {
+@test "K14: names that cannot be a lock are refused" {
   refused run '' -- touch "$MARKER"
   assert_stderr_has empty
   refused run "$(printf '%0513d' 0)" -- touch "$MARKER"
@@ -236,7 +236,7 @@ refused() {
   refused force-release --yes $'a\nb'
 }
 
-@test "names that would collide with keys of dlock's own are refused" {
+@test "K14: names that would collide with keys of dlock's own are refused" {
   for name in 'holds:{dlock:x}' 'revoked:{dlock:x}' 'line:{dlock:x}' 'waiters:{dlock:x}' 'holds:dlock:a{b}' 'revoked:dlock:a{b}'; do
     refused run "$name" -- touch "$MARKER"
     refused inspect "$name"
@@ -303,7 +303,7 @@ refused() {
   [ "$count" -gt 40 ]
 }
 
-@test "an answer that cannot be written is a failure" {
+@test "P16: an answer that cannot be written is a failure" {
   for words in --help --version 'run --help' 'inspect x' 'inspect --json x' 'list --json'; do
     # shellcheck disable=SC2086  # several words
     rc=0

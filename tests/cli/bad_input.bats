@@ -44,7 +44,7 @@ looked_at() {
   [ ! -e "$MARKER" ]
 }
 
-@test "counts that are none are shown as they are, and nobody gets in" {
+@test "K15: counts that are none are shown as they are, and nobody gets in" {
   local count
   for count in abc -1 0 9223372036854775808 99999999999999999999999999 '' 1.5 $'1\e[2J'; do
     plant counted "$java" "$count" "$java#0000000000000000" '{"token":1}'
@@ -53,7 +53,7 @@ looked_at() {
   done
 }
 
-@test "records that are no JSON, or another, are borne" {
+@test "K15: records that are no JSON, or another, are borne" {
   local record
   for record in '' '{' 'null' '[]' '[1]' '1' '"x"' '{}' '{"token":"x"}' '{"token":-1}' '{"token":1e400}' \
     '{"token":99999999999999999999}' '{"host":1,"pid":"x","user":null,"command":[],"reason":{}}' \

@@ -312,7 +312,7 @@ misconf() { r2 set k v 2>&1 | grep -q MISCONF; }
   r del dlock:huge >/dev/null
 }
 
-@test "rubbish in dlock's own notes keeps nobody from the lock" {
+@test "K15: rubbish in dlock's own notes keeps nobody from the lock" {
   r set 'dlock:holds:{dlock:notes}' rubbish >/dev/null
   r rpush 'dlock:revoked:{dlock:notes}' rubbish >/dev/null
   run -0 --separate-stderr "$DLOCK" run -n notes -- true
@@ -367,7 +367,7 @@ time.sleep(60)' "$SECOND_SOCKET" >/dev/null 2>&1 3>&- &
 }
 full() { redis-cli -s "$SECOND_SOCKET" ping 2>&1 | grep -qE 'max number|reset'; }
 
-@test "with too few descriptors: 125 before anything is taken, or it works" {
+@test "P15: with too few descriptors: 125 before anything is taken, or it works" {
   local limit worked=0 refused=0
   for limit in 3 4 5 6 7 8 9 10 11 12 13 14 16 20; do
     rm -f "$MARKER"
@@ -393,7 +393,7 @@ full() { redis-cli -s "$SECOND_SOCKET" ping 2>&1 | grep -qE 'max number|reset'; 
   assert_no_keys
 }
 
-@test "where no thread or process can be started: 125, and nothing is left (needs to switch the user)" {
+@test "P11 P12: where no thread or process can be started: 125, and nothing is left (needs to switch the user)" {
   [ "$(id -u)" = 0 ] || skip "root is needed to become a user without processes"
   # Outside the folders of the suite, which are closed to other users.
   local folder limit statuses=''

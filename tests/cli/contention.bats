@@ -37,12 +37,12 @@ count_to() {
   [ "$(cat "$BATS_TEST_TMPDIR/count")" = "$1" ] || fail "$(cat "$BATS_TEST_TMPDIR/count") of $1"
 }
 
-@test "two hundred at once increment one by one, in Redis" {
+@test "K01: two hundred at once increment one by one, in Redis" {
   count_to 200
   assert_no_keys
 }
 
-@test "two hundred at once increment one by one, in a directory" {
+@test "K01: two hundred at once increment one by one, in a directory" {
   DLOCK_URL=local://$BATS_TEST_TMPDIR/locks count_to 200
 }
 
@@ -56,7 +56,7 @@ count_to() {
   let_go
 }
 
-@test "a nested run of the same name passes at once, with the same token, and frees nothing" {
+@test "K02: a nested run of the same name passes at once, with the same token, and frees nothing" {
   run -0 --separate-stderr "$DLOCK" run a -- "$DLOCK" run -n a -- true
   assert_no_stderr
   run -0 "$DLOCK" run a -- sh -c 'echo $DLOCK_TOKEN; "$DLOCK" run -n a -- sh -c "echo \$DLOCK_TOKEN"
@@ -100,7 +100,7 @@ count_to() {
   run -0 "$DLOCK" run -n a -- true
 }
 
-@test "a nested run that starts after its ancestor has released is a stranger" {
+@test "K05: a nested run that starts after its ancestor has released is a stranger" {
   "$DLOCK" run a -- bash -c 'echo "$DLOCK_HOLDS"' >"$BATS_TEST_TMPDIR/holds"
   # Free: it gets in by itself, under an owner of its own.
   run -0 env DLOCK_HOLDS="$(cat "$BATS_TEST_TMPDIR/holds")" "$DLOCK" run -n a -- sh -c 'echo "$DLOCK_OWNER"'
@@ -110,7 +110,7 @@ count_to() {
   let_go
 }
 
-@test "a forged or foreign list of holds lets nobody in" {
+@test "K05: a forged or foreign list of holds lets nobody in" {
   hold a
   local owner serial holds
   owner=$(r hkeys dlock:a)
@@ -125,7 +125,7 @@ count_to() {
   let_go
 }
 
-@test "the holds of one store count for nothing in another" {
+@test "K05: the holds of one store count for nothing in another" {
   second_redis
   run -0 "$DLOCK" run a -- "$DLOCK" --url "$SECOND_URL" run -n a -- redis-cli -s "$SECOND_SOCKET" hlen dlock:a
   assert_output 1
@@ -146,7 +146,7 @@ count_to() {
   [ -e "$MARKER" ]
 }
 
-@test "who waits is woken by a Java service's release" {
+@test "K19: who waits is woken by a Java service's release" {
   r hset "dlock:$(fresh)" 6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69:57 1 >/dev/null
   "$DLOCK" run -w 60 "$(fresh)" -- touch "$MARKER" 3>&- &
   local waiter=$! before

@@ -37,7 +37,7 @@ print(f"exit {os.WEXITSTATUS(status)}" if os.WIFEXITED(status) else
   assert_no_keys
 }
 
-@test "a command killed by a signal kills dlock by the same signal, without a core" {
+@test "P35: a command killed by a signal kills dlock by the same signal, without a core" {
   cd "$BATS_TEST_TMPDIR"
   for number in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 24 25 26 27 29 30 31 34 50 64; do
     run -0 wait_status "$DLOCK" run "$(fresh)" -- \
@@ -65,7 +65,7 @@ os.kill(os.getpid(), $number)"
   assert_no_keys
 }
 
-@test "a program that is being written to ends with 126" {
+@test "P14: a program that is being written to ends with 126" {
   cp /bin/true "$BATS_TEST_TMPDIR/busy"
   exec 9>>"$BATS_TEST_TMPDIR/busy"
   run -126 --separate-stderr "$DLOCK" run "$(fresh)" -- "$BATS_TEST_TMPDIR/busy"
@@ -74,7 +74,7 @@ os.kill(os.getpid(), $number)"
   assert_no_keys
 }
 
-@test "what is not found ends with 127 and frees the lock at once" {
+@test "P13: what is not found ends with 127 and frees the lock at once" {
   for command in no-such-command-here /nonexistent/command ''; do
     run -127 --separate-stderr "$DLOCK" run --ttl 60s "$(fresh)" -- "$command"
     assert_one_line
@@ -111,7 +111,7 @@ waits_for() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1
   assert_no_keys
 }
 
-@test "a script without #! runs, as it does in a shell" {
+@test "P14: a script without #! runs, as it does in a shell" {
   printf 'exit 9\n' >"$BATS_TEST_TMPDIR/script"
   chmod +x "$BATS_TEST_TMPDIR/script"
   run -9 "$DLOCK" run "$(fresh)" -- "$BATS_TEST_TMPDIR/script"
@@ -193,7 +193,7 @@ waits_for() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1
   assert_output "ran -x"
 }
 
-@test "the environment of the command is the caller's but for what dlock adds" {
+@test "P34: the environment of the command is the caller's but for what dlock adds" {
   env -0 | tr '\n' ' ' | tr '\0' '\n' | grep -v '^_=' | sort >"$BATS_TEST_TMPDIR/direct"
   "$DLOCK" run "$(fresh)" -- env -0 | tr '\n' ' ' | tr '\0' '\n' | grep -v '^_=' | sort \
     >"$BATS_TEST_TMPDIR/under"
@@ -277,7 +277,7 @@ same_descriptors() { # REDIRECTIONS: compares a direct run with one under dlock
   same_descriptors '<&- >&- 2>&- 5</dev/null 9</dev/null'
 }
 
-@test "with 0, 1 or 2 closed the status is right, and nothing of dlock's goes to Redis" {
+@test "P15: with 0, 1 or 2 closed the status is right, and nothing of dlock's goes to Redis" {
   hold busy
   for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
     run -7 bash -c "\"\$DLOCK\" -v run $(fresh) -- sh -c 'exit 7' $closed"

@@ -205,7 +205,7 @@ END
   diff <("$DLOCK" list --json) <("$DLOCK" inspect --json "$(fresh)")
 }
 
-@test "a reader that leaves early is no failure of list" {
+@test "P16: a reader that leaves early is no failure of list" {
   r eval 'for i = 1, 3000 do redis.call("SET", "dlock:n" .. i, "x") end' 0 >/dev/null
   run -0 --separate-stderr bash -c '"$DLOCK" list | head -1'
   assert_no_stderr
@@ -260,7 +260,7 @@ revoked_by_us() { [ "$("$DLOCK" inspect --json "$(fresh)" | json 'd["locks"][0].
   run -0 "$DLOCK" run -n "$(fresh)" -- true
 }
 
-@test "--if-owner and --if-token refuse when the holder is another: 75, and nothing is touched" {
+@test "K10: --if-owner and --if-token refuse when the holder is another: 75, and nothing is touched" {
   hold "$(fresh)" --ttl 3s
   local owner token
   owner=$(r hkeys "dlock:$(fresh)")

@@ -28,7 +28,7 @@ java_says() { eventually 8s grep -q "$1" "$T/java.out"; }
 waits_at() { [ "$(r pubsub numsub "$1" | tail -1)" -ge "${2:-1}" ]; }
 plain_channel() { echo "redisson_lock__channel:{$1}"; }
 
-@test "dlock waits for a Redisson holder and is woken by its unlock, long before the lease ends" {
+@test "K19: dlock waits for a Redisson holder and is woken by its unlock, long before the lease ends" {
   java dlock:java
   java_says '^acquired 1'
   dlock_run a java -- sh -c "echo in"
@@ -48,7 +48,7 @@ plain_channel() { echo "redisson_lock__channel:{$1}"; }
   [[ $output == *"not dlock"* ]]
 }
 
-@test "a Redisson waiter is woken by dlock's release, with exactly the payload 0" {
+@test "K19: a Redisson waiter is woken by dlock's release, with exactly the payload 0" {
   dlock_run a --ttl 60s wakes -- sh -c "until [ -e $T/go ]; do sleep 0.02; done"
   eventually 8s key_exists wakes
   java dlock:wakes
@@ -96,7 +96,7 @@ plain_channel() { echo "redisson_lock__channel:{$1}"; }
   ends 8s a "exit 0"
 }
 
-@test "many dlocks and Redisson clients: one at a time" {
+@test "K19: many dlocks and Redisson clients: one at a time" {
   echo 0 >"$T/number"
   local i
   for i in 1 2; do
@@ -126,7 +126,7 @@ plain_channel() { echo "redisson_lock__channel:{$1}"; }
   ends 8s a "exit 0"
 }
 
-@test "a SET NX lock is waited for and taken over after its DEL; whoever waits is told its kind" {
+@test "K19: a SET NX lock is waited for and taken over after its DEL; whoever waits is told its kind" {
   r set dlock:setnx their-token nx px 60000
   dlock_run a setnx -- sh -c "echo in"
   eventually 8s grep -q 'foreign lock' "$T/a.err"

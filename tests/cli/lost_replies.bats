@@ -146,7 +146,7 @@ long='--ttl 60s'
   assert_free release-mute
 }
 
-@test "release stays unknown: the command's code, and a warning that says when the lease ends" {
+@test "K18: release stays unknown: the command's code, and a warning that says when the lease ends" {
   dlock_run a --ttl 6s --connect-timeout 1s release-never -- sh -c "echo \$\$ >$T/child; until [ -e $T/go ]; do sleep 0.02; done; exit 7"
   eventually 5s file_has "$T/child"
   proxy blackhole
@@ -156,7 +156,7 @@ long='--ttl 60s'
   eventually 7s is_free release-never
 }
 
-@test "N09: a release that was not heard of does not take the next one's lock" {
+@test "K07 N09: a release that was not heard of does not take the next one's lock" {
   dlock_run a $long next -- sh -c "echo \$\$ >$T/child; until [ -e $T/go ]; do sleep 0.02; done; exit 7"
   eventually 5s file_has "$T/child"
   DLOCK_URL=redis+unix://$REDIS_SOCKET dlock_run b $long next -- sh -c "echo in >$T/next; until [ -e $T/go2 ]; do sleep 0.02; done"

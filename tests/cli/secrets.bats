@@ -177,7 +177,7 @@ waits_for() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1
   refute_secret "$(cat "$BATS_TEST_TMPDIR/out")" inspect
 }
 
-@test "a dlock that crashes leaves no core file, wherever it has its password from" {
+@test "P38: a dlock that crashes leaves no core file, wherever it has its password from" {
   cd "$BATS_TEST_TMPDIR"
   ulimit -c unlimited
   local address=redis+unix://$REDIS_SOCKET source

@@ -42,7 +42,7 @@ heard_marker() {
   eventually 5s grep -q '"marker"' "$T/monitor"
 }
 
-@test "a command that is not there: 127, and the lock is free at once" {
+@test "P13: a command that is not there: 127, and the lock is free at once" {
   local word
   for word in /nonexistent/command no-such-command-anywhere ''; do
     run -127 "$DLOCK" run --ttl 60s missing -- "$word"
@@ -51,7 +51,7 @@ heard_marker() {
   done
 }
 
-@test "a command that cannot be executed: 126, and the lock is free at once" {
+@test "P14: a command that cannot be executed: 126, and the lock is free at once" {
   echo text >"$T/no-x"
   printf '#!/nonexistent/interpreter\n' >"$T/no-interpreter"
   ln -s loop "$T/loop"
@@ -70,7 +70,7 @@ heard_marker() {
   assert_free cannot
 }
 
-@test "too long an argument list for the command: 126, and the lock is free at once" {
+@test "P14: too long an argument list for the command: 126, and the lock is free at once" {
   python3 - "$DLOCK" <<'P'
 import resource, subprocess, sys
 def small():  # the least that Linux has: 128 KiB for words and environment
@@ -94,7 +94,7 @@ P
   assert_free long
 }
 
-@test "no process to be had: 125, the lock is free at once" {
+@test "P11: no process to be had: 125, the lock is free at once" {
   [ "$(id -u)" = 0 ] || skip "needs root to become somebody else"
   id nobody >/dev/null || skip "no user nobody"
   start_proxy
@@ -125,13 +125,13 @@ P
   assert_free nproc
 }
 
-@test "the command has exactly the caller's descriptors" {
+@test "P15: the command has exactly the caller's descriptors" {
   exec 7<"$BATS_TEST_FILENAME" 8>"$T/eight"
   same_as_direct -- sh -c 'ls /proc/self/fd; readlink /proc/self/fd/7 /proc/self/fd/8'
   exec 7<&- 8>&-
 }
 
-@test "closed descriptors stay closed, and no connection becomes stdin, stdout or stderr" {
+@test "P15: closed descriptors stay closed, and no connection becomes stdin, stdout or stderr" {
   local how
   cat >"$T/show.py" <<'P'
 import os, sys
@@ -151,7 +151,7 @@ P
   diff "$T/plain" "$T/under"
 }
 
-@test "umask, folder, niceness, limits, session and environment are the caller's" {
+@test "P34: umask, folder, niceness, limits, session and environment are the caller's" {
   cd "$T"
   umask 027
   same_as_direct -- sh -c 'umask; pwd; ulimit -a; nice; cat /proc/self/oom_score_adj /proc/self/timerslack_ns; cut -d" " -f6,7 /proc/self/stat | tr " " "\n" | head -1'
@@ -160,7 +160,7 @@ P
   same_as_direct env -i PATH="$PATH" DLOCK_URL="$DLOCK_URL" EMPTY= $'ODD=a\nb' -- sh -c 'env | grep -vE "^(DLOCK_(HELD|NAME|TOKEN|OWNER|TTL_MS|HOLDS)|_|PWD)=" | sort'
 }
 
-@test "a working directory that was deleted does not disturb" {
+@test "P34: a working directory that was deleted does not disturb" {
   mkdir "$T/gone"
   cd "$T/gone"
   rmdir "$T/gone"
@@ -191,7 +191,7 @@ P
   assert_free pipe
 }
 
-@test "an unread stderr does not keep the lock from being renewed" {
+@test "P16: an unread stderr does not keep the lock from being renewed" {
   mkfifo "$T/stuck"
   exec 8<>"$T/stuck"
   head -c 1000000 /dev/zero | timeout 1 cat >&8 || true
@@ -208,7 +208,7 @@ P
   exec 8<&-
 }
 
-@test "no terminal, no stdin, no HOME: works and prints nothing" {
+@test "J08: no terminal, no stdin, no HOME: works and prints nothing" {
   SPAWN_OPTIONS="--setsid --no-stdin" spawn a env -i DLOCK_URL="$DLOCK_URL" PATH="$PATH" "$DLOCK" run bare -- sh -c 'exit 4'
   ends 5s a "exit 4"
   [ ! -s "$T/a.err" ]

@@ -72,7 +72,7 @@ never_says() { [[ $output != *"$1"* ]] || { echo "there: $1"; echo "$output" | c
   assert_free shell
 }
 
-@test "Ctrl-C: the command gets one INT, dlock dies by INT, and the script that called it stops" {
+@test "J01: Ctrl-C: the command gets one INT, dlock dies by INT, and the script that called it stops" {
   printf '%s run ctrl-c -- %s %s catch 2 for 1500\n' "$DLOCK" "$TICKER" "$TICKS" >"$T/counts"
   play "file:$TICKS=tick" 'send:\x03' "file:$TICKS=signal-2" end -- bash "$T/counts"
   played
@@ -105,7 +105,7 @@ never_says() { [[ $output != *"$1"* ]] || { echo "there: $1"; echo "$output" | c
   [ "$(r hgetall dlock:ctrl-c-wait)" = $'other:1\n1' ]
 }
 
-@test "Ctrl-Z and fg in time: the command goes on, and its code is passed on" {
+@test "J02: Ctrl-Z and fg in time: the command goes on, and its code is passed on" {
   play 'expect:ready> ' "send:$DLOCK run --ttl 20s ctrl-z -- $TICKER $TICKS for 1500 code 9\r" \
     "file:$TICKS=tick" 'send:\x1a' expect:lapses 'expect:Stopped' 'expect:ready> ' \
     "run:cp $TICKS $T/at-stop" pause:1 "run:cmp <(tail -1 $T/at-stop) <(tail -1 $TICKS)" \
@@ -126,7 +126,7 @@ never_says() { [[ $output != *"$1"* ]] || { echo "there: $1"; echo "$output" | c
   assert_free ctrl-z-says
 }
 
-@test "Ctrl-Z and fg after the lease: killed without one instruction more, 79" {
+@test "J03: Ctrl-Z and fg after the lease: killed without one instruction more, 79" {
   play 'expect:ready> ' "send:$DLOCK run --ttl 1s too-late -- $TICKER $TICKS\r" "file:$TICKS=tick" \
     'send:\x1a' expect:Stopped 'expect:ready> ' "run:cp $TICKS $T/at-stop" pause:2 \
     'send:fg\r' 'expect:ready> ' 'send:echo code=$?\r' expect:code=79 'expect:ready> ' \
@@ -177,7 +177,7 @@ P
   assert_free again
 }
 
-@test "a job in the background that reads the terminal stops like any job, and reads after fg" {
+@test "J05: a job in the background that reads the terminal stops like any job, and reads after fg" {
   play 'expect:ready> ' "send:$DLOCK run --ttl 20s reads -- cat &\r" \
     'press:\r=Stopped' 'expect:ready> ' 'send:fg\r' 'expect:cat' \
     'send:hello\r' 'expect:hello' 'expect:hello' 'send:\x04' \
@@ -195,7 +195,7 @@ P
   played
 }
 
-@test "the terminal is as before after the command was killed with changed modes" {
+@test "J06: the terminal is as before after the command was killed with changed modes" {
   play 'expect:ready> ' "send:stty -a >$T/before; echo mark=\$((1+1))\r" expect:mark=2 \
     'expect:ready> ' \
     "send:$DLOCK run modes -- sh -c 'stty raw -echo -isig; kill -9 \$\$'; stty -a >$T/after; echo mark=\$((2+2))\r" \
@@ -205,7 +205,7 @@ P
   diff "$T/before" "$T/after"
 }
 
-@test "the terminal is as before after a lost lease and its KILL" {
+@test "J06: the terminal is as before after a lost lease and its KILL" {
   play 'expect:ready> ' "send:stty -a >$T/before; echo mark=\$((1+1))\r" expect:mark=2 \
     'expect:ready> ' \
     "send:$DLOCK run --ttl 1s modes-lost -- sh -c 'trap \"\" TERM; stty -echo -icanon; echo raw >$T/raw; $TICKER $TICKS ignore 15'; echo code=\$?; stty -a >$T/after; echo mark=\$((2+2))\r" \
@@ -255,7 +255,7 @@ P
   assert_free right-of-pipe
 }
 
-@test "closing the terminal: HUP to the command, and the lock is released" {
+@test "J07: closing the terminal: HUP to the command, and the lock is released" {
   play "file:$TICKS=tick" hangup -- "$DLOCK" run --ttl 60s hung-up -- "$TICKER" "$TICKS"
   [ "$status" = 129 ]
   ticker_gone
@@ -317,7 +317,7 @@ renewed_since() { [ "$(last_tick)" -gt $(($1 + 1500)) ]; }
   [ -z "$output" ]
 }
 
-@test "no terminal at all, no stdin: works and prints nothing" {
+@test "J08: no terminal at all, no stdin: works and prints nothing" {
   SPAWN_OPTIONS="--setsid --no-stdin" dlock_run a no-tty -- sh -c 'exit 4'
   ends 8s a "exit 4"
   [ ! -s "$T/a.out" ]

@@ -66,7 +66,7 @@ std::vector<std::string> random_names(unsigned seed, int count) {
 
 }  // namespace
 
-TEST_CASE("every name can be taken, seen, listed and released") {
+TEST_CASE("K14: every name can be taken, seen, listed and released") {
   each_store([](const Backing& backing) {
     Client client(backing);
     for (const std::string& text : awkward_names()) {
@@ -83,7 +83,7 @@ TEST_CASE("every name can be taken, seen, listed and released") {
   });
 }
 
-TEST_CASE("two different names never exclude each other") {
+TEST_CASE("K14: two different names never exclude each other") {
   each_store([](const Backing& backing) {
     Client client(backing);
     std::vector<std::string> texts = awkward_names();

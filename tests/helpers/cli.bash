@@ -91,3 +91,21 @@ json() { python3 -c 'import json, sys
 d = json.load(sys.stdin)
 v = eval(sys.argv[1])
 print(v if isinstance(v, str) else json.dumps(v))' "$1"; }
+
+# every_command DO: DO with every way to use dlock as its words, on Redis at $DLOCK_URL; needs fresh
+# names.
+every_command() {
+  "$@" run "$(fresh a)" -- true
+  "$@" run --ttl 1s --reason why "$(fresh a)" -- sleep 0.5 # renews
+  "$@" run "$(fresh a)" -- "$DLOCK" run "$(fresh a)" -- true
+  hold "$(fresh b)"
+  "$@" run -w 300ms "$(fresh b)" -- true || true # waits
+  "$@" inspect "$(fresh b)" "$(fresh a)"
+  "$@" list
+  "$@" force-release --if-token 1 --yes "$(fresh b)" || true
+  "$@" force-release --now --yes "$(fresh b)"
+  let_go || true
+  hold "$(fresh c)" --ttl 1s
+  "$@" force-release --yes "$(fresh c)"
+  wait "$HOLDER" || true
+}

@@ -2,7 +2,7 @@
 // The test child: appends lines "NANOSECONDS PID begin|tick|end|SIGNAL" to a file, a tick every
 // 2 ms, stamped by CLOCK_BOOTTIME, so that a test can tell when it last ran.
 //
-//   ticker FILE [for MS] [code N] [ignore SIG] [catch SIG] [fork]
+//   ticker FILE [for MS] [code N] [ignore SIG] [catch SIG] [fork] [become]
 //
 // `ignore` and `catch` take numbers and may be repeated; a caught signal is noted and otherwise
 // without effect. `fork` has a grandchild tick as well. Without `for` it ticks for 60 s.
@@ -44,6 +44,10 @@ int main(int argc, char** argv) {
     const char* const value = i + 1 < argc ? argv[i + 1] : "0";
     if (strcmp(argv[i], "fork") == 0) {
       if (fork() == 0) break;
+      continue;
+    }
+    if (strcmp(argv[i], "become") == 0) {
+      if (setreuid(geteuid(), geteuid()) != 0) return 3;
       continue;
     }
     if (strcmp(argv[i], "for") == 0) run_for = atoll(value);

@@ -3,6 +3,7 @@
 #include "sys/child.hpp"
 
 #include "sys/forked.hpp"
+#include "sys/process_table.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,6 +12,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -122,6 +124,31 @@ TEST_CASE("child: an exec that fails gives its errno") {
   CHECK(error_of(dir.path()) == std::to_string(EACCES));
   CHECK(error_of("/bin/true") == "0");
   CHECK(error_of("") == std::to_string(ENOENT));
+}
+
+// dlock may be frozen between its look at the clock and the exec. The guard, which would kill the
+// command for it, is kept from that here.
+TEST_CASE("child: a command whose deadline has passed before its exec is not run") {
+  const TempDir dir;
+  const std::string file = dir.path() + "/ran";
+  CHECK(forked([&]() -> std::string {
+          const Signals signals = std::move(*Signals::take_over());
+          Child child = std::move(*Child::prepare());
+          if (!child.start_guard()) return "no guard";
+          const auto guard = our_children();
+          if (!guard || guard->size() != 1) return "which one is the guard?";
+          ::kill(guard->front(), SIGSTOP);
+          siginfo_t stopped{};
+          ::waitid(P_PID, static_cast<id_t>(guard->front()), &stopped, WSTOPPED | WNOWAIT);
+          const ChildSpec spec{.words = shell("echo yes > " + file),
+                               .environment = {"PATH=/usr/bin:/bin"},
+                               .kill_at = BootClock::now()};
+          if (!child.start(spec, signals)) return "not started";
+          siginfo_t ended{};
+          ::waitid(P_PID, static_cast<id_t>(child.group()), &ended, WEXITED | WNOWAIT);
+          return std::strerror(child.exec_error());
+        }) == std::strerror(ETIME));
+  CHECK(contents(file) == "");
 }
 
 TEST_CASE("child: words and environment arrive byte for byte, and nothing else") {
@@ -274,12 +301,10 @@ TEST_CASE("child: it has the mask and dispositions of our caller") {
   CHECK((ignored & (1ULL << (SIGTERM - 1))) == 0);
 }
 
-TEST_CASE("child: it dies with the process that started it") {
-  const TempDir dir;
-  const std::string file = dir.path() + "/pid";
+// What a shell command leaves in `file`, a pid, when the process that started it is killed.
+void check_that_it_dies_with_us(const std::string& command, const std::string& file) {
   CHECK(forked([&]() -> std::string {
-          Family family(
-              {.words = shell("echo $$ > " + file + "; exec sleep 60"), .environment = {}});
+          Family family({.words = shell(command), .environment = {}});
           if (!wait_for_file(file)) return "not started";
           ::kill(::getpid(), SIGKILL);
           return "?";
@@ -292,6 +317,19 @@ TEST_CASE("child: it dies with the process that started it") {
     std::this_thread::sleep_for(10ms);
   }
   CHECK(gone);
+}
+
+TEST_CASE("child: it dies with the process that started it") {
+  const TempDir dir;
+  const std::string file = dir.path() + "/pid";
+  check_that_it_dies_with_us("echo $$ > " + file + "; exec sleep 60", file);
+}
+
+// By the guard: nothing else reaches a process that the command has started.
+TEST_CASE("P01: all of its group dies with the process that started it") {
+  const TempDir dir;
+  const std::string file = dir.path() + "/pid";
+  check_that_it_dies_with_us("trap '' TERM HUP; sleep 60 & echo $! > " + file + "; wait", file);
 }
 
 }  // namespace dlock

@@ -6,6 +6,9 @@
 #include <fcntl.h>
 #include <poll.h>
 
+#include <fstream>
+#include <string>
+
 namespace dlock {
 
 using namespace std::chrono_literals;
@@ -49,6 +52,17 @@ TEST_CASE("timer: the newest deadline counts, earlier or later") {
   CHECK(fires(timer, 10000));
   timer.set(BootClock::now() + 1h);
   CHECK_FALSE(fires(timer, 20));
+}
+
+TEST_CASE("timer: it is on the clock that counts while the machine sleeps") {
+  const DeadlineTimer timer;
+  std::ifstream info("/proc/self/fdinfo/" + std::to_string(timer.fd()));
+  std::string word;
+  int clock = -1;
+  while (info >> word) {
+    if (word == "clockid:") info >> clock;
+  }
+  CHECK(clock == CLOCK_BOOTTIME);
 }
 
 TEST_CASE("timer: the child does not inherit it") {

@@ -46,7 +46,7 @@ TEST_CASE("an owner id is a version 4 UUID and the process id") {
 
 TEST_CASE("owner ids and serials do not repeat") {
   std::set<std::string> seen;
-  for (int i = 0; i < 10'000; ++i) {
+  for (int i = 0; i < 100'000; ++i) {
     CHECK(seen.insert(make_owner_id(1)).second);
     CHECK(seen.insert(make_hold_serial()).second);
   }

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Writes the man page dlock-faults(7) to standard output: the rows of tests/faults/rows and, for each,
+# the files with the tests that show it. After a change of rows or tests:
+#     packaging/faults-page.sh >man/dlock-faults.7
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=/dev/null
+. tests/faults/table.bash
+
+title_of() { # LETTER
+  case $1 in
+    R) echo "The store refuses, forgets or stalls" ;;
+    C) echo "Clocks" ;;
+    N) echo "The network" ;;
+    P) echo "dlock, its guard and the command" ;;
+    J) echo "Terminal and job control" ;;
+    K) echo "The lock itself" ;;
+    F) echo "Replication and cluster" ;;
+    Q) echo "Several masters" ;;
+    O) echo "Other stores" ;;
+  esac
+}
+
+head_of_page() {
+  sed -n '/^\.TH /{s/DLOCK 1/DLOCK-FAULTS 7/; s/"User Commands"/"Miscellaneous Information"/; p}' man/dlock.1
+  cat <<'ROFF'
+.SH NAME
+dlock-faults \- what dlock does under which fault
+.SH DESCRIPTION
+For each fault: its class, what happens, and in which files below
+.I tests
+in the sources of
+.BR dlock (1)
+it is brought about; the names of the tests begin with its number.
+.B ./dev test faults
+runs them all and prints a verdict for each row.
+The classes are those of the section GUARANTEES of
+.BR dlock (1):
+.TP
+.B G
+guaranteed: never two at a time, and no token goes back;
+.TP
+.B B
+bounded: two may run, for a time that is said there, then the first one was stopped with 79;
+.TP
+.B U
+not promised: what is written here does happen, and only the fencing token helps;
+.TP
+.B L
+costs time only;
+.TP
+.B X
+the command line, statuses and processes.
+.PP
+A number is the exit status;
+.I unknown
+is the state of a lease when an answer did not come: the command goes on, and the clock decides;
+.I free
+means that the lock is free at once.
+.SH FAULTS
+ROFF
+}
+
+# Text for roff: dashes, backslashes, and no line that looks like a request.
+roff() { sed -E 's/\\/\\e/g; s/-/\\-/g; s/"/\\(dq/g' | fmt -w 95 | sed -E "s/^([.'])/\\\\\&\\1/"; }
+
+row() { # ID CLASS FAULT WHAT NOTE, and the tests on standard input, "FILE|NAME"
+  local id=$1 class=$2 fault=$3 what=$4 note=$5 files
+  printf '.TP\n.BR %s " (%s) %s"\n' "$id" "$class" "$(roff <<<"$fault" | xargs -0 | tr -s '\n' ' ' | sed 's/ $//')"
+  roff <<<"${what%.}."
+  files=$({ grep -E "\|([A-Z][0-9]{2} )*$id( [A-Z][0-9]{2})*: " || true; } |
+    sed -E 's,^tests/,,; s,\|.*,,; s/-/\\-/g' | sort -u | paste -sd ' ' | sed 's/ /, /g')
+  case $note in
+    pending*) roff <<<"Waits for a later version (${note#pending })." ;;
+    "not run: "*) roff <<<"No test: ${note#not run: }." ;;
+    ?*) roff <<<"${note^}." ;;
+  esac
+  [ -z "$files" ] || printf 'See\n.IR "%s" .\n' "$files"
+}
+
+page() {
+  local tests rows id class fault what note
+  tests=$(fault_tests)
+  head_of_page
+  for rows in R C N P J K F Q O; do
+    printf '.SS %s\n' "$(title_of "$rows")"
+    while IFS='|' read -r id class fault what note; do
+      row "$id" "$class" "$fault" "$what" "$note" <<<"$tests"
+    done < <(grep -v '^#' "tests/faults/rows/$rows.txt")
+  done
+  printf '.SH SEE ALSO\n.BR dlock (1),\n.BR dlock\\-protocol (7)\n'
+}
+
+page

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""Records what the lock server does: its MONITOR stream, line by line, in a file, with a snapshot
+of the locks each time the server has been restarted. Reading it back turns the server's clock into
+BOOTTIME, steps of that clock (class B) included."""
+import json
+import threading
+import time
+
+from servers import RedisError
+
+
+def boot_ns():
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
+
+def wall_to_boot():
+    """What to add to CLOCK_REALTIME; the closest of a few readings."""
+    best = None
+    for _ in range(9):
+        before = boot_ns()
+        wall = time.clock_gettime_ns(time.CLOCK_REALTIME)
+        after = boot_ns()
+        if best is None or after - before < best[0]:
+            best = (after - before, (before + after) // 2 - wall)
+    return best[1]
+
+
+class Clock:
+    """µs of the server's clock as BOOTTIME. `steps`: (BOOTTIME, ns that it is ahead from then)."""
+
+    def __init__(self, offset, steps=()):
+        self.offset, self.steps = offset, [(0, 0), *steps]
+
+    def __call__(self, server_us):
+        plain = server_us * 1000 + self.offset
+        for i, (since, ahead) in enumerate(self.steps):
+            until = self.steps[i + 1][0] if i + 1 < len(self.steps) else None
+            if until is None or plain - ahead < until:
+                return max(plain - ahead, since)
+        return plain
+
+
+class Monitor:
+    """attach() before anybody else may connect; the stream ends with the server."""
+
+    def __init__(self, server, path):
+        self.server = server
+        self.file = open(path, "w", encoding="utf-8", errors="replace")
+        self.client = self.thread = None
+        self.lock = threading.Lock()
+
+    def attach(self):
+        self.detach()
+        with self.server.client() as asker:
+            state = self.snapshot(asker)
+        self.client = self.server.client(timeout=None)
+        self.client.call("MONITOR")
+        with self.lock:
+            self.file.write("# snapshot " + json.dumps(state) + "\n")
+        self.thread = threading.Thread(target=self.copy, args=(self.client,), daemon=True)
+        self.thread.start()
+
+    def detach(self):
+        """Waits for the end of the stream of a server that is gone."""
+        if self.thread:
+            self.thread.join(10)
+
+    @staticmethod
+    def snapshot(client):
+        locks = {}
+        for key in client.call("KEYS", "dlock:*"):
+            try:
+                if key.startswith(("dlock:holds:", "dlock:revoked:")):
+                    continue
+                fields = client.call("HGETALL", key)
+                holds = client.call("HKEYS", "dlock:holds:{%s}" % key)
+            except RedisError:
+                continue
+            locks[key[6:]] = {"owners": dict(zip(fields[::2], fields[1::2])), "holds": holds,
+                              "pttl": client.call("PTTL", key)}
+        now = client.call("TIME")
+        return {"now": int(now[0]) * 1_000_000 + int(now[1]), "locks": locks}
+
+    def copy(self, client):
+        try:
+            while line := client.file.readline():
+                with self.lock:
+                    self.file.write(line.decode(errors="replace").removeprefix("+"))
+        except (OSError, ValueError):
+            pass
+
+    def finish(self):
+        """All that the server did so far is in the file afterwards."""
+        mark = str(boot_ns())
+        with self.server.client() as client:
+            client.call("ECHO", mark)
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            with self.lock:
+                self.file.flush()
+            with open(self.file.name, encoding="utf-8", errors="replace") as file:
+                file.seek(max(0, self.file.tell() - 4096))
+                if mark in file.read():
+                    return
+            time.sleep(0.05)
+        raise RuntimeError("MONITOR does not keep up")

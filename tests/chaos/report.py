@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""What a run has to say: the figures, the violations, and for the first of these everything that
+was recorded around it, merged by time."""
+from collections import Counter
+from dataclasses import dataclass, field
+
+from checks import RULES, ghosts, longest_wait, worst_kill
+from history import MS, SECOND
+
+AROUND = 1.5 * SECOND
+
+
+@dataclass
+class Figures:
+    """Of one run, or of several together."""
+    rounds: int = 1
+    runs: int = 0
+    sections: int = 0
+    notes: int = 0
+    changes: int = 0
+    lost: int = 0
+    refused: int = 0
+    ghosts: int = 0
+    late: int = 0
+    worst_late: float = 0.0
+    free: float = 0.0
+    worst: float | None = None
+    kinds: Counter = field(default_factory=Counter)
+    status: Counter = field(default_factory=Counter)
+
+    def __add__(self, other):
+        out = Figures()
+        for name, mine in vars(self).items():
+            theirs = getattr(other, name)
+            if name in ("worst_late", "free"):
+                value = max(mine, theirs)
+            elif name == "worst":
+                value = max((v for v in (mine, theirs) if v is not None), default=None)
+            else:
+                value = mine + theirs
+            setattr(out, name, value)
+        return out
+
+
+def figures(history):
+    runs = history.runs
+    return Figures(
+        runs=len(runs), sections=sum(bool(r.notes) for r in runs),
+        notes=sum(len(r.notes) for r in runs), changes=len(history.store),
+        lost=sum(bool(r.said("lost", "lapsing", "revoked")) for r in runs),
+        refused=sum(not ok for writes in history.writes.values() for *_, ok in writes),
+        ghosts=ghosts(history), late=len(history.late), free=longest_wait(history),
+        worst_late=max(((b - a) / MS - 5 for a, b in history.late), default=0),
+        worst=worst_kill(history), kinds=Counter(f.kind for f in history.faults),
+        status=Counter(r.status for r in runs if r.end))
+
+
+def summary(of, title):
+    print(f"  {title}: {of.runs} runs, {of.sections} sections, {of.notes} notes, {of.changes} "
+          "changes in the store")
+    print(f"  {of.kinds.total()} faults: " +
+          ", ".join(f"{kind} {count}" for kind, count in of.kinds.most_common()))
+    print("  exit status: " + ", ".join(f"{k}: {n}" for k, n in sorted(of.status.items())))
+    print(f"  leases lost: {of.lost}; writes refused by the resource: {of.refused}; grants to "
+          f"nobody, by late copies of an acquire: {of.ghosts}")
+    if of.worst is not None:
+        print(f"  last act of a stopped section: {abs(of.worst):.1f} ms "
+              f"{'before' if of.worst <= 0 else 'AFTER'} its safe_until at worst")
+    print(f"  longest time free with somebody waiting: {of.free:.2f} s; the machine came late "
+          f"{of.late} times, by {of.worst_late:.0f} ms at worst", flush=True)
+
+
+def timeline(history, at, lock):
+    """Lines of what happened to the lock around a time."""
+    rows = []
+
+    def add(time, source, text):
+        if abs(time - at) <= AROUND:
+            rows.append((time, source, text))
+    for run in history.runs:
+        if run.lock != lock and lock:
+            continue
+        add(run.start, run.id, f"dlock starts, pid {run.pid}")
+        add(run.end, run.id, f"dlock ended with {run.status}")
+        for time, number in run.sent:
+            add(time, run.id, f"<- signal {number}")
+        for event in run.events:
+            left = event.get("safe_until_ns")
+            left = f" (safe for {(left - event['boot_ns']) / MS:.0f} ms)" if left else ""
+            add(event["boot_ns"], run.id,
+                f"{event.get('event', '')}{left}: {event.get('text', '')}")
+        ticks = [n for n in run.notes if n[2][0] == "tick"]
+        for time, pid, words in run.notes:
+            if words[0] not in ("tick", "fence"):
+                add(time, run.id, f"section {pid}: {' '.join(words)}")
+        if ticks:
+            add(ticks[-1][0], run.id, f"section {ticks[-1][1]}: its last tick")
+    for time, name, text in history.store:
+        if name == lock or not lock:
+            add(time, "store", text)
+    for fault in history.faults:
+        add(fault.start, "nemesis", f"{fault.kind} at {fault.target} begins")
+        add(fault.end, "nemesis", f"{fault.kind} at {fault.target} ends")
+    return [f"    {(time - at) / MS:+9.1f} ms  {source:<8} {text}" for time, source, text in
+            sorted(rows)]
+
+
+def violations(history, found, most=2):
+    for rule, list_ in found.items():
+        if not list_:
+            continue
+        print(f"  {rule} VIOLATED {len(list_)} times: {RULES[rule][0]}")
+        for violation in list_[:5]:
+            print(f"    {violation}")
+        for violation in list_[:most if most > 0 else 0]:
+            most -= 1
+            print(f"  around the first of {rule}, {violation}")
+            for line in timeline(history, violation.at, violation.lock):
+                print(line)

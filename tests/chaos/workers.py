@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""The clients of a chaos run: each takes a lock, runs a section under it, and begins anew, over a
+network path of its own. What they did is left in one folder, four files a run."""
+import os
+import random
+import subprocess
+import threading
+import time
+
+from history import Run
+from monitor import boot_ns
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def guard_of(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+            children = file.read().split()
+        for child in children:
+            with open(f"/proc/{child}/comm", encoding="utf-8") as file:
+                if file.read().strip() == "dlock-guard":
+                    return int(child)
+    except OSError:
+        pass
+    return 0
+
+
+def read_notes(path):
+    """The lines of a section: (time, pid, words). The last one may be cut off by a KILL."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            rows = [line.split() for line in file if line.endswith("\n")]
+    except FileNotFoundError:
+        return []
+    return sorted((int(r[0]), int(r[2]), r[3:]) for r in rows if len(r) > 3)
+
+
+class Worker(threading.Thread):
+    def __init__(self, number, plan, port):
+        super().__init__(daemon=True)
+        self.number, self.plan, self.port = number, plan, port
+        self.random = random.Random(f"{plan.seed}:worker{number}")
+        self.runs, self.current, self.process = [], None, None
+        self.stopping = threading.Event()
+
+    def run(self):
+        while not self.stopping.is_set():
+            self.one_run()
+            # Sometimes at once, so that the same client comes back first.
+            refused = self.runs[-1].status in (69, 77)
+            time.sleep(0.2 if refused else self.random.choice((0, 0, 0.005, 0.03, 0.1)))
+
+    def one_run(self):
+        plan, rng = self.plan, self.random
+        lock = rng.choice(plan.locks)
+        run = Run(f"w{self.number}-{len(self.runs)}", lock, self.number)
+        base = os.path.join(plan.folder, "runs", run.id)
+        length = rng.choices(*plan.lengths())[0]
+        run.child_code = rng.choice((0, 0, 0, 7))
+        section = [plan.section, base + ".ticks", run.id, str(int(length * 1000)),
+                   "code", str(run.child_code), "count", plan.counter,
+                   "fence", os.path.join(plan.folder, lock + ".db"),
+                   "sum", os.path.join(plan.folder, lock + ".sum")]
+        section += ["ignore"] if rng.random() < 0.15 else []
+        # The command itself dies with its dlock (PDEATHSIG); what it started needs the guard.
+        section += ["fork"] if rng.random() < (1 if plan.kind == "U" else 0.2) else []
+        words = [*plan.dlock, "run", "-v", "--log-format", "json",
+                 "--ttl", f"{plan.terms.ttl // 1000000}ms",
+                 "-k", f"{plan.terms.kill_after // 1000000}ms",
+                 "--url", f"redis://127.0.0.1:{self.port}", "-w", f"{rng.uniform(1, 5):.2f}s"]
+        run.warn = plan.warn(self.number)
+        words += ["--on-lost", "warn"] if run.warn else []
+        run.nested = rng.random() < plan.nested
+        section = [*words, lock, "--", *section] if run.nested else section
+        words += ["--result-file", base + ".result"] if plan.has_result_file else []
+        with open(base + ".log", "wb") as log:
+            run.start = boot_ns()
+            process = subprocess.Popen([*words, lock, "--", *section], stdin=subprocess.DEVNULL,
+                                       stdout=log, stderr=log, start_new_session=True,
+                                       env=plan.environment)
+        run.pid = process.pid
+        self.runs.append(run)
+        self.process, self.current = process, run
+        run.status = process.wait()
+        run.end = boot_ns()
+        self.current = None
+        self.look_for_orphans(run, base + ".ticks")
+
+    @staticmethod
+    def look_for_orphans(run, ticks):
+        """One that dlock left is seen at once; the guard of one that was killed has a moment."""
+        if run.status == -9:
+            end = time.monotonic() + 2
+            while time.monotonic() < end and any(alive(p) for _, p, _ in read_notes(ticks)[-3:]):
+                time.sleep(0.02)
+        left = {pid for _, pid, _ in read_notes(ticks) if alive(pid)}
+        run.alive = sorted(left)
+        for pid in left:
+            os.kill(pid, 9)
+
+    def signal(self, number):
+        """To the dlock of the current run; False if there is none."""
+        run, process = self.current, self.process
+        if run is None or process.returncode is not None:
+            return False
+        run.sent.append((boot_ns(), int(number)))
+        process.send_signal(number)
+        return True
+
+    def guard(self):
+        run = self.current
+        return guard_of(run.pid) if run else 0

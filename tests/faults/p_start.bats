@@ -1,0 +1,80 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What dlock needs to begin is short or missing: either it works, or nothing was started and
+# nothing is left.
+# shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
+
+load ../helpers
+load ../helpers/supervise
+load ../helpers/faults
+
+setup_file() {
+  start_redis
+  prime_scripts
+}
+teardown_file() { stop_redis; }
+setup() { new_files; }
+teardown() {
+  end_started
+  end_cgroups
+}
+
+listen() {
+  redis-cli -s "$REDIS_SOCKET" monitor >"$T/monitor" 3>&- &
+  STARTED+=($!)
+  eventually 5s file_has "$T/monitor" OK
+}
+heard_all() {
+  r echo "marker-$1" >/dev/null
+  eventually 5s file_has "$T/monitor" "marker-$1"
+}
+
+@test "P11 P12: no more than N processes and threads: 125 and nothing left, or it works" {
+  make_cgroup pids
+  in_cgroup
+  listen
+  local limit before=0 after=0
+  for limit in 1 2 3 4 5 6 7 8; do
+    cgroup_set pids.max="$limit"
+    rm -f "$T/started"
+    spawn a "${IN_CGROUP[@]}" "$DLOCK" run --ttl 60s "few-$limit" -- touch "$T/started"
+    eventually 10s ended a
+    heard_all "$limit"
+    assert_free "few-$limit"
+    [ "$(cat "$T/a.end")" != "exit 0" ] || break
+    [ "$(cat "$T/a.end")" = "exit 125" ]
+    [ ! -e "$T/started" ]
+    [ "$(grep -c '^dlock: ' "$T/a.err")" = 1 ]
+    # Without its thread it does not even ask; without its command it gives back what it took.
+    if grep -q "EVALSHA.*dlock:few-${limit}[^0-9]" "$T/monitor"; then after=1; else before=1; fi
+  done
+  [ "$(cat "$T/a.end")" = "exit 0" ]
+  [ -e "$T/started" ]
+  [ "$before$after" = 11 ]
+}
+
+@test "P14: a command that the kernel does not know how to start is given to sh, others get 126" {
+  printf 'exit 9\n' >"$T/no-magic"
+  printf '\177ELF garbage' >"$T/bad-elf"
+  chmod +x "$T/no-magic" "$T/bad-elf"
+  run -9 "$DLOCK" run --ttl 60s magic -- "$T/no-magic"
+  assert_free magic
+  # As env(1), nohup(1) and flock(1) do, which use execvp(3) too.
+  local direct=0
+  env "$T/bad-elf" 2>/dev/null || direct=$?
+  run -"$direct" "$DLOCK" run --ttl 60s magic -- "$T/bad-elf"
+  assert_free magic
+}
+
+@test "P34: dlock is replaced on the disk while it runs" {
+  cp "$DLOCK" "$T/dlock"
+  spawn a "$T/dlock" run --ttl 1s replaced -- sh -c "touch $T/in; $(until_there "$T/go"); exit 5"
+  eventually 10s test -e "$T/in"
+  printf 'not a program\n' >"$T/new"
+  mv "$T/new" "$T/dlock"
+  sleep 1.5 # past a lease: it was renewed
+  key_exists replaced
+  touch "$T/go"
+  ends 10s a "exit 5"
+  assert_free replaced
+}

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+# Shared by tests/faults: small words for the tests of single faults. Loaded after supervise.bash.
+# shellcheck shell=bash disable=SC2016,SC2034  # '…' is for inner shells; read by the suites
+
+# until_there FILE: shell words that wait until FILE is there.
+until_there() { printf 'until [ -e %q ]; do sleep 0.02; done' "$1"; }
+
+# waiting_at_channel NAME [COUNT]: so many waiters are subscribed.
+waiting_at_channel() {
+  [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1)" = "${2:-1}" ]
+}
+
+# make_cgroup CONTROLLER: a control group of this test, empty; sets CGROUP. `freeze` and `kill` need
+# no controller. Skips where there can be none.
+make_cgroup() {
+  local top=/sys/fs/cgroup
+  [ "$(id -u)" = 0 ] || skip "needs root, for a control group"
+  if [ -e "$top/$1/cgroup.procs" ]; then
+    top=$top/$1
+  else
+    [ -e $top/cgroup.controllers ] || top=$top/unified
+    [[ $1 =~ ^(freeze|kill)$ ]] || echo "+$1" 2>/dev/null >$top/cgroup.subtree_control ||
+      skip "needs the control group controller $1"
+  fi
+  CGROUP=$top/dlock-test-$$-$BATS_TEST_NUMBER
+  mkdir "$CGROUP" || skip "cannot make a control group here"
+  CGROUPS+=("$CGROUP")
+}
+
+# cgroup_set FILE=VALUE…: the first of these files that there is; v1 and v2 have other names.
+cgroup_set() {
+  local pair
+  for pair; do
+    [ -e "$CGROUP/${pair%%=*}" ] || continue
+    echo "${pair#*=}" >"$CGROUP/${pair%%=*}"
+    return
+  done
+  return 1
+}
+
+# in_cgroup: IN_CGROUP are the words that run what follows them in CGROUP, for spawn.
+in_cgroup() { IN_CGROUP=(sh -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "$CGROUP"); }
+
+# For teardown: ends what is still in the groups of this test, and removes them.
+end_cgroups() {
+  local group pid
+  for group in "${CGROUPS[@]}"; do
+    [ ! -e "$group/cgroup.freeze" ] || echo 0 >"$group/cgroup.freeze"
+    while read -r pid; do kill -KILL "$pid" 2>/dev/null || true; done <"$group/cgroup.procs"
+    eventually 5s rmdir "$group" 2>/dev/null
+  done
+}
+
+# hold_thread NAME TID…: holds threads as a debugger does, until end_hold NAME.
+hold_thread() {
+  local name=$1
+  shift
+  python3 "$HELPERS/hold_thread.py" "$@" >"$T/$name.held" 2>&1 3>&- &
+  printf -v "${name}_holder" %s $!
+  STARTED+=($!)
+  eventually 10s file_has "$T/$name.held" held || { cat "$T/$name.held"; return 1; }
+}
+end_hold() {
+  local holder=${1}_holder
+  kill -KILL "${!holder}"
+}
+
+# The guard of the dlock PID; guard_is PID OTHER: there is one, and it is not OTHER.
+guard_of() { pgrep -P "$1" -x dlock-guard; }
+other_guard() { local now; now=$(guard_of "$1") && [ "$now" != "$2" ]; }
+
+# deaf_tree: words for a command that ticks in two processes, both deaf to TERM.
+deaf_tree() {
+  DEAF=(sh -c "trap '' TERM; $TICKER \$0 ignore 15 & exec $TICKER \$0 ignore 15" "$1")
+}
+two_tick() {
+  [ "$(awk '$3 == "tick" {print $2}' "${1:-$TICKS}" 2>/dev/null | sort -u | wc -l)" = 2 ]
+}
+
+# When the server will end the lease of NAME, on the boot clock, in ms.
+# By the server's own clock, so that it does not matter how long the question takes.
+server_end_of() {
+  local end up
+  end=$(r eval 'local now = redis.call("TIME")
+    return now[1] * 1000 + math.floor(now[2] / 1000) + redis.call("PTTL", KEYS[1])' 1 "dlock:$1")
+  read -r up _ </proc/uptime
+  echo $((end - ${EPOCHREALTIME/./} / 1000 + ${up/./} * 10))
+}
+
+# dead_by MS [FILE]: what ticked is dead, and its last tick was before that time of the boot clock.
+dead_by() {
+  eventually 10s ticker_gone "${2:-$TICKS}" || { echo "still ticking"; return 1; }
+  local late=$(($(last_tick "${2:-$TICKS}") - $1))
+  [ "$late" -lt 0 ] || { echo "the last tick came $late ms late"; return 1; }
+}

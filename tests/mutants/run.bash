@@ -1,0 +1,203 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The mutant suite, by ./dev test mutants [--nightly] [M01 …]: would the tests notice? Every *.patch
+# here breaks one rule of dlock, and each of its oracles, which are tests of the other suites, must
+# fail because of it. A patch begins with a head:
+#   M01 release without owner check      the id and what it breaks; below it any remarks
+#   oracle: lua/scripts release 'not_    suite and part of the names of its tests (bats: a regular
+#                                        expression; a comma would end it for doctest)
+#   nightly: cli/contention two hundred  an oracle from end to end, with --nightly only
+#   limit: 20                            seconds for one oracle; 30 if there is none
+# or it has no diff, but "pending: " and what it waits for.
+#
+# All this is done on a copy in build/mutants. First all oracles have to pass there on the code as it
+# is. An oracle that comes to no verdict within its limit, and a patch that does not apply or
+# compile, are failures of the suite: nothing was shown then.
+set -euo pipefail
+cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../.."
+
+patches=${DLOCK_MUTANTS_DIR:-$PWD/tests/mutants} # another folder: to test this program
+work=${DLOCK_MUTANTS_DIR:-$PWD/build}/mutants    # what follows are folders in it
+tree=$work/tree                                  # sources and build, with the mutation
+clean=$work/clean                                # the same without, to go back to
+log=$work/log
+passed=0 failed=0
+
+say() { printf '%s\n' "$*"; }
+die() { say "mutants: $*" >&2; exit 2; }
+ok() { passed=$((passed + 1)) && say "$*"; }
+bad() { failed=$((failed + 1)) && say "FAILED $*"; }
+evidence() { tail -n "${1:-15}" "$log" | sed 's/^/    /'; }
+
+# --- the copy ----------------------------------------------------------------------------------
+
+# Both put times back or set new ones such that ninja compiles what differs, and no more.
+copy_sources() {
+  local file
+  mkdir -p "$tree"
+  while IFS= read -r -d '' file; do
+    if [ ! -e "$file" ] || cmp -s "$file" "$tree/$file"; then continue; fi
+    mkdir -p "$tree/$(dirname "$file")"
+    cp "$file" "$tree/$file"
+  done < <(git ls-files -zco --exclude-standard)
+  (cd "$tree" && find . -path ./build -prune -o -type f -printf '%P\n') | sort |
+    comm -23 - <(git ls-files -co --exclude-standard | sort) | (cd "$tree" && xargs -rd '\n' rm -f)
+}
+restore() {
+  local file
+  [ -e "$work/stamp" ] || return 0
+  while IFS= read -r -d '' file; do
+    if [ -e "$clean/$file" ]; then cp -p "$clean/$file" "$tree/$file"; else rm -f "$tree/$file"; fi
+  done < <(cd "$tree" && find . -type f -newer "$work/stamp" -print0)
+}
+keep() { # what is there is what restore goes back to
+  mkdir -p "$clean"
+  cp -au "$tree/." "$clean/"
+}
+# A second earlier: files that are written at the same tick of the clock are not newer.
+begin_change() { touch -d '1 second ago' "$work/stamp"; }
+
+# build SUITE…: what these suites need.
+build() {
+  local suite targets=()
+  for suite; do
+    case ${suite%%/*} in
+      lua) ;; # the scripts as they are
+      unit | sys | contract) targets+=("${suite}_tests") ;;
+      *) targets+=(dlock) ;;
+    esac
+  done
+  [ ${#targets[@]} != 0 ] || return 0
+  (
+    cd "$tree"
+    # A mutant may leave something unused; and nobody looks into it with a debugger.
+    [ -e build/dev/build.ninja ] ||
+      cmake --preset dev -DDLOCK_WERROR=OFF -DCMAKE_CXX_FLAGS_DEBUG=-O0
+    cmake --build build/dev -j "$(nproc)" --target "${targets[@]}"
+  ) >"$log" 2>&1
+}
+
+# --- oracles -----------------------------------------------------------------------------------
+
+# ask SUITE PATTERN LIMIT: runs these tests in the tree; leaves in verdict passed, failed, "no test
+# of that name" or "no verdict", and in took the seconds.
+ask() {
+  local suite=$1 pattern=$2 since=$EPOCHREALTIME rc=0 good=0 wrong=0
+  local contained=(python3 tests/mutants/contained.py "$3")
+  case $suite in
+    unit | sys | contract)
+      "${contained[@]}" "$tree/build/dev/tests/${suite}_tests" --no-colors=true \
+        "--test-case=*$pattern*" >"$log" 2>&1 || rc=$?
+      read -r good wrong < <(grep '^\[doctest\] test cases:' "$log" | tail -n 1 |
+        tr -cs '0-9\n' ' ' | awk '{ print $2, $3 }' | grep . || echo 0 0)
+      ;;
+    *)
+      DLOCK=$tree/build/dev/dlock "${contained[@]}" bats --formatter tap \
+        --print-output-on-failure --filter "$pattern" "$tree/tests/$suite.bats" >"$log" 2>&1 || rc=$?
+      good=$(grep -c '^ok ' "$log") || true
+      wrong=$(grep -c '^not ok ' "$log") || true
+      ;;
+  esac
+  took=$(awk -v from="$since" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.1f", to - from }')
+  verdict="no verdict"
+  if [ "$rc" = 124 ]; then return; fi
+  if [ "$wrong" != 0 ]; then verdict=failed; return; fi
+  if [ "$rc" = 0 ]; then verdict=passed; fi
+  if [ "$good" = 0 ] && [ "$rc" = 0 ]; then verdict="no test of that name"; fi
+}
+
+# oracles PATCH: its oracles, one a line.
+oracles() { sed -nE "/^--- /q; s/^($kinds): *//p" "$1"; }
+limit_of() { sed -nE '/^--- /q; s/^limit: *//p' "$1" | grep . || echo 30; }
+
+# The correct build must not be accused; what accuses it is remembered in the file of its name.
+clear_the_correct_build() {
+  local suites=() oracle count=0 since=$SECONDS
+  mapfile -t suites < <(for patch; do oracles "$patch"; done | sed 's/ .*//' | sort -u)
+  if ! build "${suites[@]}"; then
+    bad "the code as it is does not build" && evidence 40
+    return 1
+  fi
+  : >"$work/accusers"
+  while IFS= read -r oracle; do
+    ask "${oracle%% *}" "${oracle#* }" 120
+    count=$((count + 1))
+    [ "$verdict" != passed ] || continue
+    say "$oracle" >>"$work/accusers"
+    bad "the correct build: ${oracle%% *} \"${oracle#* }\": $verdict" && evidence
+  done < <(for patch; do oracles "$patch"; done | sort -u)
+  [ -s "$work/accusers" ] || ok "the correct build is cleared by $count oracles in $((SECONDS - since)) s"
+}
+
+# --- mutants -----------------------------------------------------------------------------------
+
+# try_mutant PATCH
+try_mutant() {
+  local patch=$1 title oracle suites by=""
+  title=$(head -n 1 "$patch")
+  begin_change
+  # As if there were no repository around it, git takes the paths as they are.
+  if ! GIT_CEILING_DIRECTORIES=$work git -C "$tree" apply --whitespace=nowarn "$patch" >"$log" 2>&1; then
+    bad "$title: the patch does not apply" && evidence
+    return
+  fi
+  mapfile -t suites < <(oracles "$patch" | sed 's/ .*//' | sort -u)
+  if ! build "${suites[@]}"; then
+    bad "$title: does not build" && evidence 40
+    return
+  fi
+  while IFS= read -r oracle; do
+    if grep -qxF -- "$oracle" "$work/accusers"; then
+      bad "$title: its oracle accuses the correct build: $oracle"
+      return
+    fi
+    ask "${oracle%% *}" "${oracle#* }" "$(limit_of "$patch")"
+    if [ "$verdict" != failed ]; then
+      [ "$verdict" = passed ] && verdict="survived"
+      bad "$title: $verdict: ${oracle%% *} \"${oracle#* }\", $took s" && evidence
+      return
+    fi
+    by+="${by:+, }${oracle%% *} \"${oracle#* }\" in $took s"
+  done < <(oracles "$patch")
+  if [ -z "$by" ]; then
+    bad "$title: names no oracle"
+  else
+    ok "$(printf '%-58s caught by %s' "$title" "$by")"
+  fi
+}
+
+kinds=oracle
+chosen=()
+for word; do
+  if [ "$word" = --nightly ]; then kinds="oracle|nightly" && continue; fi
+  mapfile -t found < <(find "$patches" -maxdepth 1 -name "$word.patch" -o -name "${word}[a-z].patch" | sort)
+  [ ${#found[@]} != 0 ] || die "no mutant is called $word"
+  chosen+=("${found[@]}")
+done
+[ ${#chosen[@]} != 0 ] || mapfile -t chosen < <(find "$patches" -maxdepth 1 -name '*.patch' | sort)
+todo=()
+for patch in "${chosen[@]}"; do
+  if waits_for=$(grep '^pending: ' "$patch"); then
+    say "$(printf '%-58s %s' "$(head -n 1 "$patch")" "$waits_for")"
+  else
+    todo+=("$patch")
+  fi
+done
+
+mkdir -p "$work"
+exec 9>"$work/lock"
+flock -n 9 || die "another run uses build/mutants"
+if launcher=$(command -v ccache); then
+  export CMAKE_CXX_COMPILER_LAUNCHER=$launcher CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1
+fi
+restore # what an interrupted run left
+copy_sources
+if [ ${#todo[@]} != 0 ] && clear_the_correct_build "${todo[@]}"; then
+  keep
+  for patch in "${todo[@]}"; do
+    try_mutant "$patch"
+    restore
+  done
+fi
+say "$passed passed, $failed failed"
+[ "$failed" = 0 ] && [ "$passed" != 0 ]
