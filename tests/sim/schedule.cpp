@@ -238,9 +238,7 @@ void Schedule::act(const action::SignalGroup& order) {
 
 void Schedule::act(const action::Finish& /*finish*/) {
   require(!lives(), "the end with a living child");
-  // Frozen for long over a question, it does not wait for the answer any more.
-  const bool overdue = froze_ && !questions_.empty();
-  require(!maybe_held_ || gave_back_ || signals_ > 1 || overdue, "a hold that is left behind");
+  require(!maybe_held_ || gave_back_ || signals_ > 1, "a hold that is left behind");
   finished_ = true;
 }
 
