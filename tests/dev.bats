@@ -83,7 +83,7 @@ for name in sys.argv[1:]: ast.parse(open(name).read())' packaging/bench.py packa
   assert_equal "${lines[-1]}" "2 passed, 0 failed"
 }
 
-# mutant ID OLD NEW [HEAD…]: a patch that replaces one line of renew.lua, with an oracle in tests/lua.
+# mutant ID OLD NEW [HEAD…]: a patch that replaces one line of renew.lua.
 mutant() {
   local script=src/store/redis/scripts/renew.lua
   {
