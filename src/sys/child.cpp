@@ -50,6 +50,13 @@ Result<void> Child::start_guard() {
   return guard_.start(containment_.kill_switch());
 }
 
+void Child::drop_guard() {
+  guard_.reap();
+  guard_ = Guard();
+  containment_.remove();
+  containment_ = Containment::make(false);
+}
+
 Result<void> Child::start(const ChildSpec& spec, const Signals& signals) {
   if (!guard_.started()) {
     auto guarded = start_guard();
