@@ -34,7 +34,6 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 Result<Child> Child::prepare(bool contain) {
   Child child;
   child.contain_ = contain;
-  child.containment_ = Containment::make(contain);
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
     return Error{Errc::system, std::string("cannot make a pipe: ") + std::strerror(errno)};
@@ -43,6 +42,12 @@ Result<Child> Child::prepare(bool contain) {
   child.error_out_.reset(ends[1]);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   return child;
+}
+
+Result<void> Child::start_guard() {
+  // Not sooner: whoever ends before there was a guard leaves no cgroup behind.
+  if (!containment_.has_cgroup()) containment_ = Containment::make(contain_);
+  return guard_.start(containment_.kill_switch());
 }
 
 Result<void> Child::start(const ChildSpec& spec, const Signals& signals) {

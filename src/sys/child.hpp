@@ -46,9 +46,9 @@ class Child {
   // `contain` every descendant belongs to the command, also outside of its group.
   static Result<Child> prepare(bool contain = false);
 
-  // Forks the guard; start() does it where this was not done before. The result can be ignored:
-  // what failed is tried, and told, again there.
-  Result<void> start_guard() { return guard_.start(containment_.kill_switch()); }
+  // Makes the cgroup and forks the guard; start() does it where this was not done before. The
+  // result can be ignored: what failed is tried, and told, again there.
+  Result<void> start_guard();
   // Errc::system if there can be no process, neither the guard nor the command. An exec that fails
   // shows as exec_error() at the end.
   Result<void> start(const ChildSpec& spec, const Signals& signals);

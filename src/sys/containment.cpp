@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -53,7 +54,8 @@ Containment Containment::make(bool wanted) {
   const std::string parent = wanted ? our_cgroup() : "";
   if (parent.empty()) return containment;
   containment.path_ = parent + "/dlock-" + std::to_string(::getpid());
-  if (::mkdir(containment.path_.c_str(), 0755) != 0) return containment;
+  ::rmdir(containment.path_.c_str());  // what a killed one left that had our number
+  if (::mkdir(containment.path_.c_str(), 0755) != 0) return Containment();
   const auto open = [&](const char* file) {
     return UniqueFd(::open((containment.path_ + file).c_str(), O_WRONLY | O_CLOEXEC));
   };

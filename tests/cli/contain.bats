@@ -1,0 +1,294 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# With --contain every descendant of the command belongs to it: daemons are waited for, get the
+# signals, and die in time with the lease or with dlock. Without it they are told of.
+# shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
+
+load ../helpers
+load ../helpers/supervise
+
+setup_file() {
+  start_redis
+  build_ticker
+  prime_scripts
+}
+teardown_file() { stop_redis; }
+setup() {
+  new_files
+  MADE=()
+}
+teardown() {
+  end_started
+  for cgroup in "${MADE[@]}"; do
+    [ ! -e "$cgroup" ] || eventually 5s rmdir "$cgroup"
+  done
+}
+
+# daemon [ARG…]: shell words that start a ticker as a daemon: a session of its own, an orphan. They
+# end when it ticks.
+daemon() {
+  printf 'setsid -f %q %q %s; until grep -qs tick %q; do sleep 0.02; done;' \
+    "$TICKER" "$TICKS" "$*" "$TICKS"
+}
+
+# Where dlock makes its cgroups; skips if it cannot.
+need_cgroup() {
+  CGROUP=$(awk '/ - cgroup2 / {at = $5} END {print at}' /proc/self/mountinfo)
+  [ -n "$CGROUP" ] || skip "needs a cgroup v2"
+  CGROUP+=$(sed -n 's/^0:://p' /proc/self/cgroup)
+  CGROUP=${CGROUP%/}
+  local probe=$CGROUP/dlock-test-$$
+  mkdir "$probe" 2>/dev/null || skip "no right to make a cgroup"
+  local kills=yes
+  [ -w "$probe/cgroup.kill" ] || kills=no
+  rmdir "$probe"
+  [ "$kills" = yes ] || skip "needs cgroup.kill, Linux 5.14"
+}
+
+# The newest end of the lease of the run NAME that wrote events, in ns.
+safe_until() { grep -o '"safe_until_ns":[0-9]*' "$T/$1.err" | tail -1 | cut -d: -f2; }
+# The ticker did nothing after the end of the lease of NAME.
+in_time() {
+  local last until
+  last=$(awk 'END {print $1}' "$TICKS")
+  until=$(safe_until "$1")
+  [ "$last" -lt "$until" ] || { echo "last tick $last, lease of $1 until $until"; return 1; }
+}
+told() { grep -c "$2" "$T/$1.err" || true; }
+
+@test "P21: a daemon of the command is waited for, and the lock is released after it" {
+  dlock_run a --contain --ttl 2s daemon -- sh -c "$(daemon for 3000) exit 3"
+  eventually 10s ticking
+  dlock_run b -w 60 daemon -- "$TICKER" "$T/ticks-next" for 20
+  ends 15s a "exit 3"
+  ticker_gone
+  grep -q ' end$' "$TICKS"
+  ends 15s b "exit 0"
+  [ "$(last_tick)" -lt "$(first_tick "$T/ticks-next")" ]
+  [ ! -s "$T/a.err" ]
+}
+
+@test "P21: without --contain a daemon runs on without the lock, and that is told once" {
+  dlock_run a stray -- sh -c "$(daemon for 60000) exit 3"
+  ends 15s a "exit 3"
+  run ! ticker_gone
+  assert_free stray
+  [ "$(told a '1 process of the command left its group')" = 1 ]
+  [ "$(wc -l <"$T/a.err")" = 1 ]
+}
+
+@test "two daemons are two strays, as an event too" {
+  dlock_run a --log-format json strays -- \
+    sh -c "setsid -f sleep 61; $(daemon for 60000) exit 3"
+  ends 15s a "exit 3"
+  [ "$(told a '"event":"strays"')" = 1 ]
+  grep -q '2 processes of the command left its group' "$T/a.err"
+}
+
+@test "a daemon that the command took down with it is none" {
+  dlock_run a no-stray -- sh -c "$(daemon for 60000) kill -KILL \$(awk 'END {print \$2}' $TICKS)"
+  ends 15s a "exit 0"
+  [ ! -s "$T/a.err" ]
+}
+
+@test "TERM and INT to dlock reach a daemon while the command runs" {
+  local signal
+  for signal in TERM INT; do
+    dlock_run a --contain reach -- \
+      sh -c "trap 'exit 4' $signal; $(daemon) while :; do sleep 0.02; done"
+    eventually 10s ticking
+    kill -"$signal" "$a_pid"
+    ends 15s a "exit 4"
+    ticker_gone
+    assert_free reach
+    rm "$TICKS"
+  done
+}
+
+@test "TERM to dlock after the end of the command ends what it waits for" {
+  dlock_run a --contain -v after -- sh -c "$(daemon) exit 4"
+  eventually 10s grep -q 'keeping the lock until all' "$T/a.err"
+  key_exists after
+  kill -TERM "$a_pid"
+  ends 15s a "exit 4"
+  ticker_gone
+  assert_free after
+}
+
+@test "a daemon that is deaf to TERM is killed after --kill-after" {
+  dlock_run a --contain -k 200ms deaf -- sh -c "$(daemon catch 15) sleep 61"
+  eventually 10s ticking
+  kill -TERM "$a_pid"
+  ends 15s a "signal 15"
+  ticker_gone
+  grep -q ' signal-15$' "$TICKS"
+  assert_free deaf
+}
+
+@test "a lock that was taken away: a deaf daemon is dead before the lease could end" {
+  dlock_run a --contain -v --log-format json --ttl 3s lost -- sh -c "$(daemon ignore 15) sleep 61"
+  eventually 10s ticking
+  r del dlock:lost
+  ends 20s a "exit 79"
+  ticker_gone
+  in_time a
+}
+
+@test "a store that does not answer: a deaf daemon is dead before the lease ends" {
+  dlock_run a --contain -v --log-format json --ttl 3s mute -- sh -c "$(daemon ignore 15) sleep 61"
+  eventually 10s ticking
+  kill -STOP "$REDIS_PID"
+  eventually 20s ticker_gone
+  in_time a
+  kill -CONT "$REDIS_PID"
+  ends 20s a "exit 79"
+}
+
+@test "a daemon whose command has ended is dead before the lease ends, too" {
+  dlock_run a --contain -v --log-format json --ttl 3s late -- sh -c "$(daemon ignore 15) exit 3"
+  eventually 10s grep -q '"event":"outlived"' "$T/a.err"
+  kill -STOP "$REDIS_PID"
+  eventually 20s ticker_gone
+  in_time a
+  kill -CONT "$REDIS_PID"
+  eventually 20s ended a
+}
+
+@test "a dlock that is killed takes the daemon with it, by its cgroup" {
+  need_cgroup
+  dlock_run a --contain -v --log-format json --ttl 10s killed -- \
+    sh -c "$(daemon ignore 15) exec sleep 61"
+  eventually 10s ticking
+  MADE+=("$CGROUP/dlock-$a_pid")
+  kill -KILL "$a_pid"
+  eventually 20s ticker_gone
+  in_time a
+}
+
+@test "a dlock that is frozen: its daemon is dead before the lease ends, by the cgroup" {
+  need_cgroup
+  dlock_run a --contain -v --log-format json --ttl 3s frozen -- \
+    sh -c "$(daemon ignore 15) exec sleep 61"
+  eventually 10s ticking
+  kill -STOP "$a_pid"
+  eventually 20s ticker_gone
+  in_time a
+  kill -CONT "$a_pid"
+  ends 20s a "exit 79"
+}
+
+@test "the command runs in a cgroup of its own, which goes with it" {
+  need_cgroup
+  dlock_run a --contain home -- \
+    sh -c "cat /proc/self/cgroup; until [ -e $T/go ]; do sleep 0.02; done"
+  eventually 10s grep -q "^0::.*/dlock-$a_pid\$" "$T/a.out"
+  [ -d "$CGROUP/dlock-$a_pid" ]
+  touch "$T/go"
+  ends 15s a "exit 0"
+  [ ! -e "$CGROUP/dlock-$a_pid" ]
+}
+
+@test "no cgroup is left by a run that came to nothing" {
+  need_cgroup
+  r hset dlock:nothing 11111111-2222-3333-4444-555555555555:1 1
+  dlock_run a --contain -n nothing -- true
+  ends 15s a "exit 75"
+  dlock_run b --contain free -- /nonexistent/command
+  ends 15s b "exit 127"
+  spawn c "$DLOCK" --url redis+unix:///nonexistent/socket run --contain nothing -- true
+  ends 15s c "exit 69"
+  spawn d "$DLOCK" --url local:// run --contain nothing -- true
+  eventually 15s ended d
+  spawn e "$DLOCK" --prefix '' run --contain '{x}' -- true
+  eventually 15s ended e
+  local pid
+  for pid in "$a_pid" "$b_pid" "$c_pid" "$d_pid" "$e_pid"; do [ ! -e "$CGROUP/dlock-$pid" ]; done
+  r del dlock:nothing
+}
+
+@test "a cgroup of its name that an earlier one left is taken over" {
+  need_cgroup
+  spawn a sh -c 'mkdir "$1/dlock-$$" && exec "$0" run --contain taken -- cat /proc/self/cgroup' \
+    "$DLOCK" "$CGROUP"
+  ends 15s a "exit 0"
+  grep -q "^0::.*/dlock-$a_pid\$" "$T/a.out"
+  [ ! -e "$CGROUP/dlock-$a_pid" ]
+}
+
+@test "a cgroup of its name in which others live is left alone, and the daemon waited for" {
+  need_cgroup
+  spawn other sleep 61
+  spawn a sh -c 'mkdir "$1/dlock-$$" && echo "$3" >"$1/dlock-$$/cgroup.procs" &&
+    exec "$0" run --contain taken -- sh -c "$2"' \
+    "$DLOCK" "$CGROUP" "$(daemon for 1000) exit 3" "$other_pid"
+  MADE+=("$CGROUP/dlock-$a_pid")
+  ends 15s a "exit 3"
+  ticker_gone
+  grep -q ' end$' "$TICKS"
+  alive "$other_pid"
+  [ "$(cat "$CGROUP/dlock-$a_pid/cgroup.procs")" = "$other_pid" ]
+}
+
+# without_cgroup NAME ARG…: dlock_run where no cgroup can be made.
+without_cgroup() {
+  local name=$1
+  shift
+  unshare -m true 2>/dev/null || skip "no right to make a mount namespace"
+  spawn "$name" unshare -m sh -c 'awk "/ - cgroup2 / {print \$5}" /proc/self/mountinfo |
+      while read -r at; do
+        mount --bind "$at" "$at" && mount -o remount,bind,ro "$at" || exit 99
+      done || exit 99
+    exec "$0" run "$@"' "$DLOCK" "$@"
+}
+
+@test "where no cgroup can be made, a daemon is waited for" {
+  without_cgroup a --contain tree -- sh -c "cat /proc/self/cgroup; $(daemon for 1500) exit 3"
+  ends 15s a "exit 3"
+  ticker_gone
+  grep -q ' end$' "$TICKS"
+  run ! grep -q dlock- "$T/a.out"
+  assert_free tree
+}
+
+@test "where no cgroup can be made, a deaf daemon is killed in time" {
+  without_cgroup a --contain -v --log-format json --ttl 3s tree-lost -- \
+    sh -c "$(daemon ignore 15) sleep 61"
+  eventually 10s ticking
+  r del dlock:tree-lost
+  ends 20s a "exit 79"
+  ticker_gone
+  in_time a
+}
+
+@test "a daemon of a nested run belongs to the outer one" {
+  dlock_run a --contain outer -- "$DLOCK" run inner -- sh -c "$(daemon for 2000) exit 3"
+  ends 15s a "exit 3"
+  ticker_gone
+  grep -q ' end$' "$TICKS"
+  assert_free outer
+  assert_free inner
+}
+
+@test "contained runs nest: all is waited for, and no cgroup is left" {
+  dlock_run a --contain outer -- sh -c "'$DLOCK' run --contain outer -- \
+    sh -c '$(daemon for 2000) exit 4'; echo \$?; grep -q ' end\$' $TICKS && exit 3"
+  ends 15s a "exit 3"
+  [ "$(cat "$T/a.out")" = 4 ]
+  assert_free outer
+  need_cgroup
+  [ ! -e "$CGROUP/dlock-$a_pid" ]
+}
+
+@test "a nested run that is killed leaves its daemon to the outer one, which kills it" {
+  dlock_run a --contain -k 300ms outer -- sh -c "'$DLOCK' run inner -- sh -c '
+    echo \$PPID >$T/inner; $(daemon ignore 15) sleep 61'; exit 3"
+  eventually 10s ticking
+  kill -KILL "$(cat "$T/inner")"
+  key_exists outer
+  alive "$a_pid"
+  run ! ticker_gone
+  kill -TERM "$a_pid"
+  ends 15s a "exit 3"
+  ticker_gone
+  assert_free outer
+}
