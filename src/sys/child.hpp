@@ -82,7 +82,6 @@ class Child {
  private:
   Child() = default;
   bool reap_adopted() const;
-  bool descends(const ProcessEntry& entry) const;
   bool belongs(const ProcessEntry& entry) const;
   std::optional<std::vector<pid_t>> members() const;
   void signal_member(pid_t pid, int number) const;
