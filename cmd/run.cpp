@@ -10,6 +10,7 @@
 #include "cmd/result_file.hpp"
 #include "cmd/voice.hpp"
 #include "store/open_store.hpp"
+#include "sys/process_table.hpp"
 
 #include <unistd.h>
 
@@ -81,6 +82,7 @@ Claim make_claim(LockName name, const std::string& key, HolderInfo who, Duration
   for (AncestorHold& hold : parse_holds(text_of_environment("DLOCK_HOLDS"))) {
     if (hold.key == key) claim.ancestors.push_back(std::move(hold));
   }
+  if (!claim.ancestors.empty()) claim.who.machine = pid_space();
   return claim;
 }
 

@@ -37,6 +37,8 @@ struct HolderInfo {
   std::string user;
   std::string command;  // short form, at most 200 bytes
   std::string reason;   // at most 256 bytes
+  // Where `pid` is a process: the boot and the pid namespace. Only nested runs say it.
+  std::string machine = {};
 };
 
 // One hold as recorded beside the lock.

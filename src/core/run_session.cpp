@@ -60,6 +60,8 @@ std::vector<Action> RunSession::on(Event event, Time now) {
   if (has_child()) {
     check_lease(now);
     kill_if_due(now);
+    // Who cannot be killed is better off with a lease than without.
+    too_late_ = now >= clock_->safe_until() && !warned_ && !stop_.survived_kill();
   }
   std::visit([&](auto& what) { handle(what, now); }, event);
   if (has_child()) kill_if_due(now);
@@ -78,7 +80,8 @@ std::optional<Time> RunSession::next_deadline() const {
     case Phase::running:
     case Phase::leftovers: {
       std::optional<Time> renew;
-      if (may_renew_ && !asking_) renew = retry_renew_at_.value_or(clock_->renew_at());
+      if (may_renew_ && !too_late_ && !asking_)
+        renew = retry_renew_at_.value_or(clock_->renew_at());
       std::optional<Time> term;
       if (!lease_stop_ && !warned_) term = clock_->term_at();
       return earliest(renew, term, stop_.next());
@@ -347,7 +350,7 @@ void RunSession::handle(event::Tick /*event*/, Time now) {
     if (sleep_until_ && now >= *sleep_until_) take(acquire_.on_time(now), now);
   } else if (has_child()) {
     const Time renew_at = retry_renew_at_.value_or(clock_->renew_at());
-    if (may_renew_ && !asking_ && now >= renew_at) {
+    if (may_renew_ && !too_late_ && !asking_ && now >= renew_at) {
       ask(action::Ask::What::renew, now + terms_.lease.call_limit());
     }
   } else if (asking_ && now >= answer_due_ + k_overdue) {

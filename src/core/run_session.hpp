@@ -252,6 +252,7 @@ class RunSession {
   std::optional<Time> retry_renew_at_;
   Duration retry_pause_{};
   bool may_renew_ = true;    // false after a verdict against us
+  bool too_late_ = false;    // the lease has ended as far as we know: a renewal revives nobody
   bool not_ours_ = false;    // a master said so: nothing to release
   bool lease_stop_ = false;  // the child is being stopped because of the lease
   bool warned_ = false;      // on_lost=warn has said its line

@@ -66,6 +66,7 @@ HoldRecord record_from(std::string id, const Json& object) {
   record.who.user = short_text_at(object, "user");
   record.who.command = short_text_at(object, "command", k_longest_command);
   record.who.reason = short_text_at(object, "reason");
+  record.who.machine = short_text_at(object, "machine");
   record.token = whole_number(object, "token", k_most_signed).value_or(0);
   record.since_ms =
       static_cast<std::int64_t>(whole_number(object, "since_ms", k_most_signed).value_or(0));
@@ -75,12 +76,14 @@ HoldRecord record_from(std::string id, const Json& object) {
 }
 
 Json object_from(const HolderInfo& who, Duration ttl) {
-  return Json{{"host", who.host},
+  Json object{{"host", who.host},
               {"pid", who.pid},
               {"user", who.user},
               {"command", who.command},
               {"reason", who.reason},
               {"ttl_ms", to_ms(ttl)}};
+  if (!who.machine.empty()) object["machine"] = who.machine;
+  return object;
 }
 
 Json object_from(const HoldRecord& record) {

@@ -3,6 +3,7 @@
 
 #include "base/duration.hpp"
 #include "base/log.hpp"
+#include "store/abandoned_holds.hpp"
 
 #include <system_error>
 #include <utility>
@@ -123,7 +124,7 @@ StoreAnswer StoreWorker::carry_out(const action::Ask& what) {
       return event::Renewed{store_->renew(*hold_, what.limit)};
     case What::release:
       DLOCK_ASSERT(hold_);
-      return event::Released{store_->release(*hold_, what.limit)};
+      return event::Released{release_with_abandoned(*store_, *hold_, what.limit)};
     case What::undo: {
       auto undone = undo(*store_, claim_, what.limit);
       if (!undone) return event::Released{undone.error()};

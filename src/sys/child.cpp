@@ -50,6 +50,13 @@ Result<void> Child::start_guard() {
   return guard_.start(containment_.kill_switch());
 }
 
+void Child::drop_guard() {
+  guard_.reap();
+  guard_ = Guard();
+  containment_.remove();
+  containment_ = Containment::make(false);
+}
+
 Result<void> Child::start(const ChildSpec& spec, const Signals& signals) {
   if (!guard_.started()) {
     auto guarded = start_guard();
@@ -92,19 +99,12 @@ bool Child::reap_adopted() const {
   return others;
 }
 
-// Is one of its ancestors ourselves? Whoever loses its parent comes to us.
-bool Child::descends(const ProcessEntry& entry) const {
-  std::optional<ProcessEntry> at = entry;
-  while (at && at->parent > 1 && at->parent != ::getpid())
-    at = living_process(at->parent);
-  return at && at->parent == ::getpid();
-}
-
 bool Child::belongs(const ProcessEntry& entry) const {
   if (entry.pid == guard_.pid()) return false;
   if (entry.group == pid_) return true;
-  if (contain_) return descends(entry);
-  return !mark_.empty() && entry.session == ::getsid(0) && environment_has(entry.pid, mark_);
+  if (contain_) return descends(entry, ::getpid());  // whoever loses its parent comes to us
+  return !mark_.empty() && entry.session == ::getsid(0) &&
+         environment_has(entry.pid, mark_).value_or(false);
 }
 
 std::optional<std::vector<pid_t>> Child::members() const {
@@ -121,7 +121,7 @@ std::size_t Child::strays() const {
   if (!reap_adopted()) return 0;
   const auto all = living_processes().value_or(std::vector<ProcessEntry>{});
   return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [this](const auto& entry) {
-    return entry.pid != guard_.pid() && descends(entry) && !belongs(entry);
+    return entry.pid != guard_.pid() && descends(entry, ::getpid()) && !belongs(entry);
   }));
 }
 

@@ -49,6 +49,8 @@ class Child {
   // Makes the cgroup and forks the guard; start() does it where this was not done before. The
   // result can be ignored: what failed is tried, and told, again there.
   Result<void> start_guard();
+  // There will be no command for a while: no second process for each who waits.
+  void drop_guard();
   // Errc::system if there can be no process, neither the guard nor the command. An exec that fails
   // shows as exec_error() at the end.
   Result<void> start(const ChildSpec& spec, const Signals& signals);
@@ -80,7 +82,6 @@ class Child {
  private:
   Child() = default;
   bool reap_adopted() const;
-  bool descends(const ProcessEntry& entry) const;
   bool belongs(const ProcessEntry& entry) const;
   std::optional<std::vector<pid_t>> members() const;
   void signal_member(pid_t pid, int number) const;

@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <array>
 #include <charconv>
@@ -79,9 +80,26 @@ std::optional<std::vector<pid_t>> our_children() {
   return pids;
 }
 
-bool environment_has(pid_t pid, std::string_view text) {
+bool descends(const ProcessEntry& entry, pid_t ancestor) {
+  std::optional<ProcessEntry> at = entry;
+  while (at && at->parent > 1 && at->parent != ancestor)
+    at = living_process(at->parent);
+  return at && at->parent == ancestor;
+}
+
+std::optional<bool> environment_has(pid_t pid, std::string_view text) {
   const auto environment = read_process_file(std::to_string(pid) + "/environ");
-  return environment && environment->find(text) != std::string::npos;
+  if (!environment) return {};
+  return environment->find(text) != std::string::npos;
+}
+
+std::string pid_space() {
+  const std::string boot = read_process_file("sys/kernel/random/boot_id").value_or("");
+  std::array<char, 64> space{};
+  const ssize_t n = ::readlink("/proc/self/ns/pid", space.data(), space.size());
+  if (boot.empty() || n <= 0) return "";
+  return boot.substr(0, boot.find('\n')) + ' ' +
+         std::string(space.data(), static_cast<std::size_t>(n));
 }
 
 }  // namespace dlock

@@ -30,7 +30,14 @@ std::optional<std::vector<ProcessEntry>> living_processes();
 // (task/[tid]/children); nothing if it keeps none.
 std::optional<std::vector<pid_t>> our_children();
 
-// Was `text` in the environment the process was started with? No, if we may not look.
-bool environment_has(pid_t pid, std::string_view text);
+// Is process `ancestor` among its parents?
+bool descends(const ProcessEntry& entry, pid_t ancestor);
+
+// Was `text` in the environment the process was started with? Nothing, if we may not look.
+std::optional<bool> environment_has(pid_t pid, std::string_view text);
+
+// This boot and our pid namespace: where the number of a process is the same process. Empty if
+// that cannot be told.
+std::string pid_space();
 
 }  // namespace dlock

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # With --contain every descendant of the command belongs to it: daemons are waited for, get the
 # signals, and die in time with the lease or with dlock. Without it they are told of.
-# shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
+# shellcheck disable=SC2030,SC2031,SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
 
 load ../helpers
 load ../helpers/supervise

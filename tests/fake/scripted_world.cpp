@@ -170,6 +170,10 @@ void World::act(const action::Ask& ask) {
     require(!child_there, "released before the child and its group are gone");
     gave_back_ = true;
   }
+  if (ask.what == What::renew && kill_at_) {
+    require(now_ < *kill_at_ + lease_.kill_time() || kills_ > 1 || script_.on_lost == OnLost::warn,
+            "a renewal after the lease has ended");
+  }
   note(word_for(ask.what));
   asked_.emplace_back(ask.what, since_start());
   waiting_.emplace_back(ask, transcript_.size() - 1);
@@ -349,6 +353,7 @@ void World::act(const action::SignalGroup& order) {
     const bool late = kill_at_ && now_ >= *kill_at_;
     require(stop_sent_ || late, "KILL without TERM");
     kill_sent_ = true;
+    ++kills_;
   }
   if (order.signal == SIGTERM || order.signal == SIGINT || order.signal == script_.stop_signal) {
     stop_sent_ = true;

@@ -166,6 +166,7 @@ class World {
   Time guard_at_ = Time::max();
   std::vector<std::string> guard_told_;
   bool kill_sent_ = false;
+  int kills_ = 0;
   int signals_without_child_ = 0;
   std::size_t next_signal_ = 0;
 };

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// What a nested run leaves that was killed, as the run above it gives it back, on every store.
+#include "store/abandoned_holds.hpp"
+
+#include "sys/process_table.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "contract/lock_store_contract.hpp"
+
+namespace dlock::contract {
+
+namespace {
+
+// The number of a process that has been.
+pid_t dead_process() {
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(0);
+  ::waitpid(pid, nullptr, 0);
+  return pid;
+}
+
+Claim nested_claim(const Hold& above, long pid, std::string machine = pid_space()) {
+  Claim claim = claim_below(above);
+  claim.who.pid = pid;
+  claim.who.machine = std::move(machine);
+  return claim;
+}
+
+ReleaseVerdict release_all(Client& client, const Hold& hold) {
+  const auto verdict = release_with_abandoned(client.store(), hold, soon());
+  REQUIRE(verdict);
+  return *verdict;
+}
+
+}  // namespace
+
+TEST_CASE("K03: the holds of dead nested runs go with the one above them") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    Client stranger(backing);
+    const LockName name = fresh_name();
+    const Grant outer = client.take(name);
+    const Grant inner = client.take(nested_claim(outer.hold, dead_process()));
+    client.take(nested_claim(inner.hold, dead_process()));
+    CHECK(client.inspect(name).owners[0].count == "3");
+    CHECK(release_all(client, outer.hold) == ReleaseVerdict::released);
+    stranger.take(name);
+    CHECK(release_all(client, outer.hold) == ReleaseVerdict::not_held);
+  });
+}
+
+TEST_CASE("K03: the hold of a nested run that lives stays, those of dead ones beside it go") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    const Grant outer = client.take(name);
+    client.take(nested_claim(outer.hold, dead_process()));
+    const Grant living = client.take(nested_claim(outer.hold, ::getpid()));
+    CHECK(release_all(client, outer.hold) == ReleaseVerdict::still_held);
+    CHECK(client.inspect(name).owners[0].count == "1");
+    CHECK(client.release(living.hold) == ReleaseVerdict::released);
+  });
+}
+
+TEST_CASE("K03: the hold of a nested run on another machine, or nobody knows where, stays") {
+  each_store([](const Backing& backing) {
+    for (const std::string& machine : {std::string(), "another " + pid_space()}) {
+      Client client(backing);
+      const LockName name = fresh_name();
+      const Grant outer = client.take(name);
+      client.take(nested_claim(outer.hold, dead_process(), machine));
+      CHECK(release_all(client, outer.hold) == ReleaseVerdict::still_held);
+      CHECK(client.inspect(name).owners[0].count == "1");
+    }
+  });
+}
+
+TEST_CASE("K03: a nested run gives back its own hold only") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    const Grant outer = client.take(name);
+    const Grant inner = client.take(nested_claim(outer.hold, ::getpid()));
+    client.take(nested_claim(inner.hold, dead_process()));
+    CHECK(release_all(client, inner.hold) == ReleaseVerdict::still_held);
+    CHECK(client.inspect(name).owners[0].count == "2");
+    CHECK(release_all(client, outer.hold) == ReleaseVerdict::released);
+  });
+}
+
+}  // namespace dlock::contract
