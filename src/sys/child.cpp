@@ -167,13 +167,15 @@ bool Child::group_alive() const {
 
 void Child::signal_group(int number, bool wake) {
   if (!started()) return;
-  if (number == SIGKILL) {
-    kill_sent_ = true;
-    guard_.dismiss();  // it is in the group, and can do no more than this
-  }
+  // One call for the group and its guard: frozen before it, we have a guard; after it, nobody
+  // lives.
+  if (number == SIGKILL) containment_.kill_all();
   ::kill(-pid_, number);
   if (wake) ::kill(-pid_, SIGCONT);
-  if (number == SIGKILL) containment_.kill_all();
+  if (number == SIGKILL) {
+    kill_sent_ = true;
+    guard_.dismiss();  // dead already: not to be replaced
+  }
   if (!ended_ && !contain_) return;
   for (const pid_t pid : members().value_or(std::vector<pid_t>{})) {
     signal_member(pid, number);
