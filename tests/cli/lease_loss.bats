@@ -260,10 +260,12 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   eventually 5s two_tick
   local at
   at=$(boot_ms)
-  o eval 'redis.call("del", KEYS[1])' 1 dlock:answer >/dev/null
-  o replicaof 127.0.0.1 1
+  # At once, or a renewal in between would get a master's verdict.
+  printf '%s\n' multi 'del dlock:answer' 'replicaof 127.0.0.1 1' exec | o >"$T/said"
+  run ! grep -qi err "$T/said"
   ends 10s a "exit 79"
   [ "$(last_tick)" -lt $((at + 3000)) ]
+  run ! grep -q lost "$T/a.err"
 }
 
 @test "P04: dlock stopped for longer than the lease: no renewal is sent when it goes on, 79" {
