@@ -182,7 +182,10 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
                 signals,
                 std::move(*child),
                 voice);
-  const auto ran = runner.run();
+  const auto ran = [&runner] {
+    const LogInBackground no_line_is_worth_a_renewal;
+    return runner.run();
+  }();
   voice.end_of_wait();
   const Outcome outcome = ran ? *ran : Outcome{.kind = Outcome::Kind::failed, .error = ran.error()};
   if (result) write_result(*result, *name, outcome, words.front());

@@ -2,6 +2,7 @@
 #include "base/log.hpp"
 
 #include "base/boot_clock.hpp"
+#include "base/log_thread.hpp"
 #include "base/text.hpp"
 
 #include <nlohmann/json.hpp>
@@ -9,13 +10,17 @@
 #include <spdlog/sinks/base_sink.h>
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
+#include <utility>
 
 namespace dlock {
 
@@ -24,6 +29,15 @@ namespace {
 // A pipe that polls writable takes PIPE_BUF bytes without blocking (pipe(7)).
 constexpr std::size_t k_longest_line = 4096;
 constexpr std::size_t k_shortened_text = 256;
+// For lines that wait for their file. A healthy one needs less, unless the machine is very busy.
+constexpr Duration k_file_limit = std::chrono::seconds(1);
+
+std::atomic<bool> g_in_background = false;  // NOLINT(*-avoid-non-const-global-variables)
+
+bool stderr_is_file() {
+  struct stat status {};
+  return ::fstat(STDERR_FILENO, &status) == 0 && S_ISREG(status.st_mode);
+}
 
 // A reader that does not read must not stop the renewals behind us: what does not go at once is
 // dropped. True: it is written.
@@ -73,6 +87,13 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
     in_place_ = false;
   }
 
+  void end_background() {
+    const std::lock_guard lock(mutex_);
+    if (!thread_ || !thread_->drained(k_file_limit)) return;
+    dropped_ += thread_->take_failed();
+    thread_.reset();
+  }
+
  private:
   void sink_it_(const spdlog::details::log_msg& message) override {
     const std::string_view payload(message.payload.data(), message.payload.size());
@@ -80,16 +101,30 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
     std::string line = in_place_ ? "\r\x1b[K" : "";
     in_place_ = false;
     // Cut elsewhere it would lose the end of its line; there is room for colours and the name.
-    write_or_drop(line + as_text(message.level, shortened(payload, k_longest_line - 64)) + '\n');
+    write(line + as_text(message.level, shortened(payload, k_longest_line - 64)) + '\n');
   }
   void flush_() override {}
 
+  bool write(std::string line) {
+    if (!thread_ && g_in_background && stderr_is_file()) start_thread();
+    return thread_ ? thread_->push(std::move(line)) : write_or_drop(line);
+  }
+
+  void start_thread() {
+    try {
+      thread_ = std::make_unique<LogThread>();
+    } catch (const std::system_error&) {
+      g_in_background = false;  // there can be no thread: as without it
+    }
+  }
+
   void write_json(std::string object) {
+    if (thread_) dropped_ += thread_->take_failed();
     if (dropped_ > 0) {
       object.insert(object.size() - 1, ",\"dropped\":" + std::to_string(dropped_));
     }
     object += '\n';
-    const bool written = object.size() <= k_longest_line && write_or_drop(object);
+    const bool written = object.size() <= k_longest_line && write(std::move(object));
     dropped_ = written ? 0 : dropped_ + 1;
   }
 
@@ -104,6 +139,7 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
   LogSettings settings_;
   bool in_place_ = false;
   std::uint64_t dropped_ = 0;
+  std::unique_ptr<LogThread> thread_;  // for lines to a file, while there is one
 };
 
 LogSettings g_settings;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
@@ -158,6 +194,15 @@ void log(LogLevel level, const LogEvent& event) {
 
 void log(LogLevel level, std::string_view text) {
   log(level, LogEvent{.text = text});
+}
+
+LogInBackground::LogInBackground() {
+  g_in_background = true;
+}
+
+LogInBackground::~LogInBackground() {
+  g_in_background = false;
+  sink().end_background();
 }
 
 void log_in_place(std::string_view text) {

@@ -3,7 +3,7 @@
 //
 // Writing never blocks the caller for long and never fails him: a line that a full pipe would not
 // take at once is dropped, and so is one to a stderr that is closed. The next JSON line that can be
-// written says how many were. Any thread may log.
+// written says how many were. Any thread may log. A file may hang with its disk: LogInBackground.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,16 @@ bool logs_json();
 
 // An event with nothing but `text`.
 void log(LogLevel level, std::string_view text);
+
+// While it lives, lines to a file are written by a thread of their own, which the first one starts.
+// At its end it waits for them, though not for a disk that hangs: then that thread keeps them.
+class LogInBackground {
+ public:
+  LogInBackground();
+  LogInBackground(const LogInBackground&) = delete;
+  LogInBackground& operator=(const LogInBackground&) = delete;
+  ~LogInBackground();
+};
 
 // A line that the next one replaces, and taking it away again; for terminals only.
 void log_in_place(std::string_view text);

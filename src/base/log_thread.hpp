@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// LogThread: writes lines to stderr behind the back of whoever has them, in order. For a file on a
+// disk that may hang: poll(2) says of every file that it takes a line at once.
+#pragma once
+
+#include "base/boot_clock.hpp"
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace dlock {
+
+class LogThread {
+ public:
+  LogThread() : thread_([this] { work(); }) {}  // std::system_error if there can be no thread
+  LogThread(const LogThread&) = delete;
+  LogThread& operator=(const LogThread&) = delete;
+  ~LogThread();  // waits until all is written
+
+  bool push(std::string line);  // false: too many wait, it is dropped
+  // Is all written? Waits for that, but no longer than `limit`.
+  bool drained(Duration limit);
+  // How many lines could not be written since this was asked.
+  std::uint64_t take_failed();
+
+ private:
+  void work();
+
+  std::mutex mutex_;
+  std::condition_variable pushed_;
+  std::condition_variable written_;
+  std::deque<std::string> lines_;  // the first one stays until it is written
+  std::uint64_t failed_ = 0;
+  bool stopping_ = false;
+  std::thread thread_;  // last: it uses the others
+};
+
+}  // namespace dlock
