@@ -4,7 +4,7 @@
 // a debugger. It is forked before the command and is a member of the command's group, so that what
 // it kills is its own group (kill(2), pid 0) and can never be a stranger's.
 //
-// Not covered: both processes killed together, and processes that left the group.
+// Not covered: both processes killed or stopped together, and processes that left the group.
 //
 // One thread; the process of the guard is a child of ours and never blocks us.
 #pragma once

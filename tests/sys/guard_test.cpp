@@ -197,6 +197,16 @@ TEST_CASE("a guard that is dismissed goes, and its group stays") {
         }) == "lives");
 }
 
+TEST_CASE("S19: a guard that had no orders yet kills nobody when dlock dies") {
+  CHECK(forked([] {
+          Guard guard;
+          if (!guard.start()) return std::string("no guard");
+          const pid_t pid = guard.pid();
+          guard = Guard();
+          return fate_of(pid);  // it is in our group: we would be dead
+        }) == "exit");
+}
+
 TEST_CASE("S19: a guard whose group is gone kills nobody") {
   CHECK(forked([] {
           Guard guard;
