@@ -129,7 +129,8 @@ std::string sentence(const Notice& notice, const std::string& name) {
     case Kind::killed:
       return name + ": the command did not end in time; killing it";
     case Kind::cannot_kill:
-      return name + ": the command cannot be killed so far; keeping the lock while it lives";
+      return name +
+             ": the command cannot be killed so far; the lock is not released while it lives";
     case Kind::outlived:
       return name +
              ": the command ended; keeping the lock until all that it started has (--contain)";

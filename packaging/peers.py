@@ -150,22 +150,25 @@ class Trial:
         self.first, self.second = (f"{folder}/{self.lock}.{n}" for n in (1, 2))
         self.ticker, self.way = f"{folder}/ticker", None
 
-    def start(self, port, *words):
-        return subprocess.Popen([*self.tool.command(self.lock, port), self.ticker, *words],
+    def start(self, port, path, seconds):
+        # A command with a process in the background, which it waits for.
+        both = f'"$0" "$1" for {seconds * 1000:.0f} & "$0" "$1" for {seconds * 1000:.0f}; wait'
+        return subprocess.Popen([*self.tool.command(self.lock, port), "sh", "-c", both, self.ticker,
+                                 path],
                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL, start_new_session=True)
 
     def run(self):
         if self.tool.port and self.fault is cut_off:
             self.way = Path(self.tool.port)
-        holder = self.start(self.way and self.way.port, self.first, "for", str(LEASE * 4000), "fork")
+        holder = self.start(self.way and self.way.port, self.first, LEASE * 4)
         if not wait_for(lambda: ticks(self.first), 20):
             self.said = "never got the lock"
             return
         time.sleep(FAULT_AT)
         at = boot()
         self.fault(self, holder)
-        rival = self.start(None, self.second, "for", "300")
+        rival = self.start(None, self.second, 0.3)
         wait_for(lambda: ticks(self.second) and rival.poll() is not None, LEASE * 5)
         wait_for(lambda: boot() - ticks(self.first)[1] > 1, LEASE * 5)
         wait_for(lambda: holder.poll() is not None, 3)
@@ -183,7 +186,7 @@ class Trial:
         if theirs is None:
             words.append("rival never ran")
         elif both > 0:
-            words.append(f"TWO AT ONCE for {both:.1f} s")
+            words.append("TWO AT ONCE")
         else:
             words.append("one at a time")
         if status is not None and status >= 0:

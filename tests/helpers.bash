@@ -73,8 +73,8 @@ assert_no_keys() {
 # Every test of every suite, "file: name" as in "cli/signals: …", without the rows of faults that its
 # name begins with.
 all_tests() {
-  (cd "$PROJECT/tests" && grep -rHoE --include='*.bats' --include='*.cpp' \
-    '^(@test |TEST_CASE\()"([^"\\]|\\.)*"' .) |
-    sed -E 's,^\./([^:]*)\.(bats|cpp):(@test |TEST_CASE\()"(.*)"$,\1: \4,; s/\\(.)/\1/g
-      s/: ([A-Z][0-9][0-9]:? )+/: /' | sort
+  # shellcheck source=tests/names.bash
+  . "$PROJECT/tests/names.bash"
+  every_test "$PROJECT/tests" |
+    sed -E "s,^$PROJECT/tests/([^|]*)\\.(bats|cpp)\\|(([A-Z][0-9][0-9]:? )+)?,\\1: ," | sort
 }

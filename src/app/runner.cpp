@@ -83,8 +83,9 @@ void Runner::carry_out(std::vector<Action> actions) {
 
 void Runner::carry_out_one(action::Ask& ask) {
   worker_.ask(ask);
+  if (ask.what == action::Ask::What::watch) child_.drop_guard();
   // The group is gone, or never was.
-  if (ask.what == action::Ask::What::release) child_.dismiss_guard();
+  if (ask.what == action::Ask::What::release) child_.end_group();
 }
 
 void Runner::guarded(const std::string& trouble) {

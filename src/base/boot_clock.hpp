@@ -5,7 +5,6 @@
 #pragma once
 
 #include <chrono>
-#include <ctime>
 #include <ratio>
 
 namespace dlock {
@@ -19,11 +18,7 @@ struct BootClock {
   using time_point = std::chrono::time_point<BootClock>;
   static constexpr bool is_steady = true;
 
-  static time_point now() noexcept {
-    timespec t{};
-    ::clock_gettime(CLOCK_BOOTTIME, &t);
-    return time_point(std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec));
-  }
+  static time_point now() noexcept;
 };
 
 using Time = BootClock::time_point;

@@ -26,20 +26,22 @@ struct ChildStatus {
 class StopPlan {
  public:
   bool stopping() const { return kill_at_.has_value(); }
-  bool kill_sent() const { return kill_sent_; }
+  bool kill_sent() const { return kills_ > 0; }
+  // It lived a second after the KILL: it cannot be killed, for now.
+  bool survived_kill() const { return kills_ > 1; }
   void begin(Time kill_at) { kill_at_ = kill_at_ ? std::min(*kill_at_, kill_at) : kill_at; }
   // When to act next, if there is anything left to do.
   std::optional<Time> next() const { return kill_at_; }
   bool kill_due(Time now) const { return kill_at_ && now >= *kill_at_; }
   // A KILL may find nobody it can kill (faults.md 3.5, P18, P27): it is repeated.
   void killed(Time now) {
-    kill_sent_ = true;
+    ++kills_;
     kill_at_ = now + std::chrono::seconds(1);
   }
 
  private:
   std::optional<Time> kill_at_;
-  bool kill_sent_ = false;
+  int kills_ = 0;
 };
 
 }  // namespace dlock

@@ -18,7 +18,7 @@ constexpr Duration k_grace_after_verdict = 1s;
 // What a command leaves behind is not waited for like the command itself.
 constexpr Duration k_grace_for_leftovers = 500ms;
 // A store thread that hangs in the kernel (a file system that is gone) is not waited for.
-constexpr Duration k_overdue = 3s;
+constexpr Duration k_overdue = 1500ms;  // twice: we may have been frozen for the first
 constexpr Duration k_undo_limit = 300ms;
 constexpr Duration k_release_when_signalled = 1s;
 
@@ -60,6 +60,8 @@ std::vector<Action> RunSession::on(Event event, Time now) {
   if (has_child()) {
     check_lease(now);
     kill_if_due(now);
+    // Who cannot be killed is better off with a lease than without.
+    too_late_ = now >= clock_->safe_until() && !warned_ && !stop_.survived_kill();
   }
   std::visit([&](auto& what) { handle(what, now); }, event);
   if (has_child()) kill_if_due(now);
@@ -78,7 +80,8 @@ std::optional<Time> RunSession::next_deadline() const {
     case Phase::running:
     case Phase::leftovers: {
       std::optional<Time> renew;
-      if (may_renew_ && !asking_) renew = retry_renew_at_.value_or(clock_->renew_at());
+      if (may_renew_ && !too_late_ && !asking_)
+        renew = retry_renew_at_.value_or(clock_->renew_at());
       std::optional<Time> term;
       if (!lease_stop_ && !warned_) term = clock_->term_at();
       return earliest(renew, term, stop_.next());
@@ -347,11 +350,15 @@ void RunSession::handle(event::Tick /*event*/, Time now) {
     if (sleep_until_ && now >= *sleep_until_) take(acquire_.on_time(now), now);
   } else if (has_child()) {
     const Time renew_at = retry_renew_at_.value_or(clock_->renew_at());
-    if (may_renew_ && !asking_ && now >= renew_at) {
+    if (may_renew_ && !too_late_ && !asking_ && now >= renew_at) {
       ask(action::Ask::What::renew, now + terms_.lease.call_limit());
     }
   } else if (asking_ && now >= answer_due_ + k_overdue) {
-    release_unknown("the store does not answer at all", now);
+    if (!std::exchange(overdue_, true)) {
+      answer_due_ = now;
+    } else {
+      release_unknown("the store does not answer at all", now);
+    }
   } else if (phase_ == Phase::releasing && retry_release_at_ && now >= *retry_release_at_) {
     ask_release(now);
   }
@@ -367,6 +374,7 @@ void RunSession::say(Notice notice) {
 void RunSession::ask(action::Ask::What what, Time limit) {
   asking_ = true;
   answer_due_ = limit;
+  overdue_ = false;
   actions_.push_back(action::Ask{what, limit});
 }
 

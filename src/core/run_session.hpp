@@ -237,9 +237,10 @@ class RunSession {
   AcquireLoop acquire_;
   Phase phase_ = Phase::acquiring;
   std::vector<Action> actions_;
-  Time answer_due_;      // of the newest Ask
-  std::string trouble_;  // why the newest renewal is unknown; empty: it is not
-  bool asking_ = false;  // an Ask is out (renewals and the acquire loop ask one thing at a time)
+  Time answer_due_;       // of the newest Ask
+  bool overdue_ = false;  // it was not there then, and has been waited for once more
+  std::string trouble_;   // why the newest renewal is unknown; empty: it is not
+  bool asking_ = false;   // an Ask is out (renewals and the acquire loop ask one thing at a time)
 
   // acquiring
   std::optional<Time> sleep_until_;
@@ -251,6 +252,7 @@ class RunSession {
   std::optional<Time> retry_renew_at_;
   Duration retry_pause_{};
   bool may_renew_ = true;    // false after a verdict against us
+  bool too_late_ = false;    // the lease has ended as far as we know: a renewal revives nobody
   bool not_ours_ = false;    // a master said so: nothing to release
   bool lease_stop_ = false;  // the child is being stopped because of the lease
   bool warned_ = false;      // on_lost=warn has said its line

@@ -29,6 +29,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
+constexpr int k_most_looks = 10;  // in a row; then we look again later
+
 }  // namespace
 
 Result<Child> Child::prepare(bool contain) {
@@ -48,6 +50,13 @@ Result<void> Child::start_guard() {
   // Not sooner: whoever ends before there was a guard leaves no cgroup behind.
   if (!containment_.has_cgroup()) containment_ = Containment::make(contain_);
   return guard_.start(containment_.kill_switch());
+}
+
+void Child::drop_guard() {
+  guard_.reap();
+  guard_ = Guard();
+  containment_.remove();
+  containment_ = Containment::make(false);
 }
 
 Result<void> Child::start(const ChildSpec& spec, const Signals& signals) {
@@ -79,17 +88,22 @@ Result<void> Child::start(const ChildSpec& spec, const Signals& signals) {
   return {};
 }
 
-// True: we may have children besides the command and the guard.
-bool Child::reap_adopted() const {
-  const auto all = our_children();
-  if (!all) return true;
-  bool others = false;
-  for (const pid_t pid : *all) {
-    if (pid == pid_ || pid == guard_.pid()) continue;
-    others = true;
-    ::waitpid(pid, nullptr, WNOHANG);
+// Our living children besides the command and the guard, after reaping the dead ones; nothing if
+// there is no list. Whoever loses its parent is in the list before the parent shows as dead, so a
+// list in which nobody was dead misses nobody.
+std::optional<std::vector<pid_t>> Child::adopted() const {
+  for (;;) {
+    auto all = our_children();
+    if (!all) return {};
+    bool reaped = false;
+    std::erase_if(*all, [&](pid_t pid) {
+      if (pid == pid_ || pid == guard_.pid()) return true;
+      const bool dead = ::waitpid(pid, nullptr, WNOHANG) != 0;
+      reaped = reaped || dead;
+      return dead;
+    });
+    if (!reaped) return all;
   }
-  return others;
 }
 
 bool Child::belongs(const ProcessEntry& entry) const {
@@ -111,7 +125,7 @@ std::optional<std::vector<pid_t>> Child::members() const {
 }
 
 std::size_t Child::strays() const {
-  if (!reap_adopted()) return 0;
+  if (const auto others = adopted(); others && others->empty()) return 0;
   const auto all = living_processes().value_or(std::vector<ProcessEntry>{});
   return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [this](const auto& entry) {
     return entry.pid != guard_.pid() && descends(entry, ::getpid()) && !belongs(entry);
@@ -120,13 +134,13 @@ std::size_t Child::strays() const {
 
 ChildNews Child::news() {
   if (!started() || ended_) {
-    reap_adopted();
+    adopted();
     return {};
   }
   siginfo_t info{};
   constexpr int k_look = WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT;
   if (::waitid(P_PID, static_cast<id_t>(pid_), &info, k_look) != 0 || info.si_pid == 0) {
-    reap_adopted();
+    adopted();
     return {};
   }
   if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) {
@@ -149,24 +163,31 @@ int Child::exec_error() const {
   return n == static_cast<ssize_t>(sizeof error) ? error : 0;
 }
 
+// One look at /proc may miss who is born while its parent dies; it is our child then, and new.
 bool Child::group_alive() const {
-  // Whoever of the command outlived its parent is our child now. No child but the dead leader:
-  // nobody.
-  if (!reap_adopted()) return false;
-  const auto left = members();
-  // Without a look at them they are there, until a KILL has gone to all of the group.
-  return left ? !left->empty() : !kill_sent_;
+  for (int looks = 0; looks < k_most_looks; ++looks) {
+    const auto before = adopted();
+    if (before && before->empty()) return false;
+    const auto left = members();
+    // Without a look at them they are there, until a KILL has gone to all of the group.
+    if (!left) return !kill_sent_;
+    if (!left->empty()) return true;
+    if (adopted() == before) return false;
+  }
+  return true;
 }
 
 void Child::signal_group(int number, bool wake) {
   if (!started()) return;
-  if (number == SIGKILL) {
-    kill_sent_ = true;
-    guard_.dismiss();  // it is in the group, and can do no more than this
-  }
+  // One call for the group and its guard: frozen before it, we have a guard; after it, nobody
+  // lives.
+  if (number == SIGKILL) containment_.kill_all();
   ::kill(-pid_, number);
   if (wake) ::kill(-pid_, SIGCONT);
-  if (number == SIGKILL) containment_.kill_all();
+  if (number == SIGKILL) {
+    kill_sent_ = true;
+    guard_.dismiss();  // dead already: not to be replaced
+  }
   if (!ended_ && !contain_) return;
   for (const pid_t pid : members().value_or(std::vector<pid_t>{})) {
     signal_member(pid, number);
@@ -186,6 +207,12 @@ void Child::signal_member(pid_t pid, int number) const {
   } else if (no_pidfd) {
     ::kill(pid, number);
   }
+}
+
+void Child::end_group() {
+  // The number is its own until reap(): in one call, whoever escaped our looks, and the guard.
+  if (started()) ::kill(-pid_, SIGKILL);
+  guard_.dismiss();
 }
 
 void Child::reap() {

@@ -49,6 +49,8 @@ class Child {
   // Makes the cgroup and forks the guard; start() does it where this was not done before. The
   // result can be ignored: what failed is tried, and told, again there.
   Result<void> start_guard();
+  // There will be no command for a while: no second process for each who waits.
+  void drop_guard();
   // Errc::system if there can be no process, neither the guard nor the command. An exec that fails
   // shows as exec_error() at the end.
   Result<void> start(const ChildSpec& spec, const Signals& signals);
@@ -73,13 +75,14 @@ class Child {
   // See Guard: each gives the reason if the guard had to be replaced.
   std::string set_guard(Time kill_at) { return guard_.set_deadline(kill_at); }
   std::string look_at_guard() { return guard_.look(); }
-  // The group is gone: the guard goes too, and reap() will not have to wait for it.
-  void dismiss_guard() { guard_.dismiss(); }
+  // The group is gone as far as we see: the rest of it and the guard are ended, before the release,
+  // and reap() will not have to wait for them.
+  void end_group();
   void reap();
 
  private:
   Child() = default;
-  bool reap_adopted() const;
+  std::optional<std::vector<pid_t>> adopted() const;
   bool belongs(const ProcessEntry& entry) const;
   std::optional<std::vector<pid_t>> members() const;
   void signal_member(pid_t pid, int number) const;

@@ -15,9 +15,6 @@ class Containment {
  public:
   // `wanted` false, no cgroup v2, or no right to make one: has_cgroup() is false.
   static Containment make(bool wanted);
-  Containment(Containment&&) noexcept = default;
-  Containment& operator=(Containment&&) noexcept = default;
-  ~Containment() = default;
 
   bool has_cgroup() const { return static_cast<bool>(kill_); }
   // The command enters between fork and exec by writing "0" here (cgroups(7)); -1: none.

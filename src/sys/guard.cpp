@@ -62,7 +62,8 @@ std::string Guard::look() {
   if (info.si_code == CLD_STOPPED) return replace("it was stopped");
   pid_ = 0;
   // By itself it ends only if it cannot join the group: a new one could not either, not now.
-  if (info.si_code == CLD_EXITED) return "it gave up; the next renewal starts another";
+  if (info.si_code == CLD_EXITED && last_.group != 0)
+    return "it gave up; the next renewal starts another";
   return replace("it was killed");
 }
 
@@ -71,6 +72,7 @@ std::string Guard::replace(const std::string& why) {
   if (started()) ::kill(pid_, SIGKILL);
   pid_ = 0;
   line_.reset();
+  if (last_.group == 0) return {};  // nobody to guard yet: whoever starts the command starts it
   const auto started_again = start(cgroup_kill_);
   if (!started_again) return why + ", and now there is none: " + started_again.error().text;
   send_order(line_.get(), last_);

@@ -55,7 +55,9 @@ std::optional<ProcessEntry> living_process(pid_t pid) {
 std::optional<std::vector<ProcessEntry>> living_processes() {
   const auto close = [](DIR* directory) { ::closedir(directory); };
   const std::unique_ptr<DIR, decltype(close)> proc(::opendir("/proc"), close);
-  if (!proc || !entry_of("self")) return {};
+  // Of another pid namespace (unshare(1) without --mount-proc), it has other numbers than ours.
+  const auto self = entry_of("self");
+  if (!proc || !self || self->pid != ::getpid()) return {};
   std::vector<ProcessEntry> entries;
   while (const dirent* const item = ::readdir(proc.get())) {
     const std::string process = item->d_name;

@@ -23,7 +23,8 @@ std::optional<std::string> read_process_file(const std::string& path);
 
 // One that is not dead.
 std::optional<ProcessEntry> living_process(pid_t pid);
-// All that are not dead; nothing if we may not look at them (no /proc, hidepid).
+// All that are not dead; nothing if we may not look at them (no /proc, or one of another
+// pid namespace; hidepid).
 std::optional<std::vector<ProcessEntry>> living_processes();
 
 // Those whose parent our main thread is, dead ones included, by the list the kernel keeps

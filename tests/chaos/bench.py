@@ -32,6 +32,7 @@ class Plan:
     folder: str
     only: tuple = ()
     clients: int = 0
+    nested: float = 0.15         # so many of the runs have another one inside
     locks: list = field(default_factory=list)
     terms: Terms = field(default_factory=Terms)
     section: str = ""

@@ -237,9 +237,11 @@ def status_against_history(run):
 def result_against_history(run, result):
     if result.get("outcome") == "child" and result.get("exit_code", run.status) != run.status:
         return f"its result file says {result['exit_code']}"
-    if "outcome" in result and (result["outcome"] == "lost") != (run.status == 79):
+    lost = result.get("outcome") == "lost"
+    if result and lost != (run.status == 79) and not run.nested:
         return f"its result file says {result['outcome']}"
-    if run.notes and (result.get("token") or run.token()) != run.token():
+    # A nested run whose ancestor has lost the lock gets one of its own.
+    if run.notes and not run.nested and (result.get("token") or run.token()) != run.token():
         return f"its result file has token {result['token']}, the command {run.token()}"
     return ""
 

@@ -56,6 +56,7 @@ class Run:
     child_code: int = 0          # what the section ends with, if it ends by itself
     sent: list = field(default_factory=list)     # (time, signal) of the nemesis to dlock
     warn: bool = False           # with --on-lost warn
+    nested: bool = False         # the command is another `dlock run` of the same lock
     events: list = field(default_factory=list)   # dlock's own, as dictionaries
     result: dict = field(default_factory=dict)   # its result file
     notes: list = field(default_factory=list)    # (time, pid, words) of the section's processes

@@ -60,6 +60,13 @@ class Side:
         self.order(["pass"])
         self.changed = asyncio.Event()
         self.writers = set()
+        self.tasks = set()  # asyncio itself forgets those that nobody refers to
+
+    def spawn(self, work):
+        task = asyncio.ensure_future(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        return task
 
     def order(self, words):
         self.mode, self.ms = words[0], float(words[1]) if len(words) > 1 else 0.0
@@ -77,6 +84,7 @@ class Side:
 
     async def serve(self, reader, writer):
         self.writers.add(writer)
+        self.tasks.add(asyncio.current_task())
         server = None
         try:
             if self.mode == "reset":
@@ -85,7 +93,7 @@ class Side:
             if self.proxy.shut:
                 return None
             upstream, server = await asyncio.open_connection("127.0.0.1", self.proxy.server)
-            down = asyncio.ensure_future(self.answers(upstream, writer))
+            down = self.spawn(self.answers(upstream, writer))
             await self.requests(reader, server)
             if not server.is_closing():
                 server.write_eof()
@@ -94,6 +102,7 @@ class Side:
             pass
         finally:
             self.writers.discard(writer)
+            self.tasks.discard(asyncio.current_task())
             for end in (writer, server):
                 if end is not None:
                     reset(end)
@@ -110,7 +119,7 @@ class Side:
                 await self.passable()
                 if not server.is_closing():
                     server.write(item[1])
-        task = asyncio.ensure_future(forward())
+        task = self.spawn(forward())
         try:
             while data := await reader.read(65536):
                 commands, rest = take_commands(rest + data)
@@ -118,7 +127,7 @@ class Side:
                     delay = self.ms / 1000 if self.mode == "hold" else 0
                     queue.put_nowait((loop.time() + delay, raw))
                     if self.mode == "duplicate" and b"EVAL" in raw[:24]:
-                        asyncio.ensure_future(self.proxy.duplicate(raw))
+                        self.spawn(self.proxy.duplicate(raw))
         except OSError:
             pass
         finally:

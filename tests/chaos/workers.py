@@ -75,9 +75,11 @@ class Worker(threading.Thread):
                  "--ttl", f"{plan.terms.ttl // 1000000}ms",
                  "-k", f"{plan.terms.kill_after // 1000000}ms",
                  "--url", f"redis://127.0.0.1:{self.port}", "-w", f"{rng.uniform(1, 5):.2f}s"]
-        words += ["--result-file", base + ".result"] if plan.has_result_file else []
         run.warn = plan.warn(self.number)
         words += ["--on-lost", "warn"] if run.warn else []
+        run.nested = rng.random() < plan.nested
+        section = [*words, lock, "--", *section] if run.nested else section
+        words += ["--result-file", base + ".result"] if plan.has_result_file else []
         with open(base + ".log", "wb") as log:
             run.start = boot_ns()
             process = subprocess.Popen([*words, lock, "--", *section], stdin=subprocess.DEVNULL,

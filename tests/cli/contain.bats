@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # With --contain every descendant of the command belongs to it: daemons are waited for, get the
 # signals, and die in time with the lease or with dlock. Without it they are told of.
-# shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
+# shellcheck disable=SC2030,SC2031,SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
 
 load ../helpers
 load ../helpers/supervise
@@ -56,7 +56,7 @@ in_time() {
 }
 told() { grep -c "$2" "$T/$1.err" || true; }
 
-@test "a daemon of the command is waited for, and the lock is released after it" {
+@test "P21: a daemon of the command is waited for, and the lock is released after it" {
   dlock_run a --contain --ttl 2s daemon -- sh -c "$(daemon for 3000) exit 3"
   eventually 10s ticking
   dlock_run b -w 60 daemon -- "$TICKER" "$T/ticks-next" for 20
@@ -68,7 +68,7 @@ told() { grep -c "$2" "$T/$1.err" || true; }
   [ ! -s "$T/a.err" ]
 }
 
-@test "without --contain a daemon runs on without the lock, and that is told once" {
+@test "P21: without --contain a daemon runs on without the lock, and that is told once" {
   dlock_run a stray -- sh -c "$(daemon for 60000) exit 3"
   ends 15s a "exit 3"
   run ! ticker_gone

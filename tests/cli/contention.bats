@@ -146,6 +146,19 @@ count_to() {
   [ -e "$MARKER" ]
 }
 
+@test "who waits is one process; whoever got the lock has a guard" {
+  hold "$(fresh)"
+  "$DLOCK" run -w 60 "$(fresh)" -- sh -c 'sleep 60 & echo >"$0"; wait' "$MARKER" 2>/dev/null 3>&- &
+  local waiter=$!
+  eventually 10s waits_for "$(fresh)"
+  eventually 10s run -1 pgrep -P "$waiter"
+  let_go
+  eventually 10s test -e "$MARKER"
+  pgrep -P "$waiter" -x dlock-guard
+  kill "$waiter"
+  run wait "$waiter"
+}
+
 @test "K19: who waits is woken by a Java service's release" {
   r hset "dlock:$(fresh)" 6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69:57 1 >/dev/null
   "$DLOCK" run -w 60 "$(fresh)" -- touch "$MARKER" 3>&- &

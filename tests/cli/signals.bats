@@ -311,7 +311,7 @@ P
     done
     echo ready >$T/ready
     exec sleep 60"
-  eventually 8s file_has "$T/ready"
+  eventually 20s file_has "$T/ready"
   [ "$(cat "$T/zombies")" = 0 ]
   local inner
   inner=$(cat "/proc/$a_pid/task/$a_pid/children")

@@ -288,3 +288,13 @@ sys.exit(9)'
     run -"$code" "$DLOCK" run codes -- sh -c "exit $code"
   done
 }
+
+@test "with the /proc of another pid namespace, what a command left is stopped before the release" {
+  unshare -pf true 2>/dev/null || skip "no right to make a pid namespace"
+  # The shell is pid 1 there, and outlives dlock.
+  run -0 --separate-stderr unshare -pf sh -c '"$1" run --ttl 5s other-proc -- sh -c "trap \"\" TERM
+      $2 $3 ignore 15 & until [ -s $3 ]; do sleep 0.02; done"
+    wc -l <"$3"; sleep 0.3; wc -l <"$3"' sh "$DLOCK" "$TICKER" "$TICKS"
+  [ "${#lines[@]}" = 2 ] && [ "${lines[0]}" = "${lines[1]}" ]
+  assert_free other-proc
+}

@@ -136,6 +136,18 @@ never_says() { [[ $output != *"$1"* ]] || { echo "there: $1"; echo "$output" | c
   assert_free too-late
 }
 
+# The guard would see to it as well; here dlock is alone.
+@test "J03: fg after the lease, with the guard gone: killed without one instruction more, 79" {
+  local guard="pgrep -x dlock-guard -P \$(ps -o ppid= -p \$(awk 'NR == 1 { print \$2 }' $TICKS))"
+  play 'expect:ready> ' "send:$DLOCK run --ttl 5s slept -- $TICKER $TICKS\r" "file:$TICKS=tick" \
+    'send:\x1a' expect:Stopped 'expect:ready> ' "run:kill -KILL \$($guard)" \
+    "run:cp $TICKS $T/at-stop" pause:6 'send:fg\r' 'expect:ready> ' \
+    'send:echo code=$?\r' expect:code=79 'expect:ready> ' 'send:exit 0\r' -- "${shell[@]}"
+  played
+  cmp "$T/at-stop" "$TICKS"
+  assert_free slept
+}
+
 @test "Ctrl-Z, and another takes the lock when it has lapsed: it is not disturbed by fg" {
   play 'expect:ready> ' "send:$DLOCK run --ttl 1s taken -- $TICKER $TICKS\r" "file:$TICKS=tick" \
     'send:\x1a' expect:Stopped 'expect:ready> ' \

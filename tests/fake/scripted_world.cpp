@@ -158,6 +158,8 @@ void World::check_deadlines() {
   if (!alive || !kill_at_ || script_.on_lost == OnLost::warn) return;
   require(now_ < *kill_at_ || kill_sent_, "the child lives beyond kill_at and got no KILL");
   require(guard_at_ <= *kill_at_ || kill_sent_, "the guard would kill after kill_at");
+  require(guard_at_ >= *kill_at_ || stop_sent_ || kill_sent_,
+          "the guard would kill a child whose lease is kept");
 }
 
 // --- the store -------------------------------------------------------------------------------
@@ -167,6 +169,10 @@ void World::act(const action::Ask& ask) {
   if (ask.what == What::release || ask.what == What::undo) {
     require(!child_there, "released before the child and its group are gone");
     gave_back_ = true;
+  }
+  if (ask.what == What::renew && kill_at_) {
+    require(now_ < *kill_at_ + lease_.kill_time() || kills_ > 1 || script_.on_lost == OnLost::warn,
+            "a renewal after the lease has ended");
   }
   note(word_for(ask.what));
   asked_.emplace_back(ask.what, since_start());
@@ -322,8 +328,13 @@ void World::answer_ask() {
 
 // --- the child -------------------------------------------------------------------------------
 
+void World::act(const action::SetGuard& guard) {
+  guard_at_ = guard.kill_at;
+  guard_told_.push_back(guard_at_ == Time::max() ? "never" : seconds_text(guard_at_ - start_));
+}
+
 void World::act(const action::StartChild& start) {
-  guard_at_ = start.kill_at;
+  act(action::SetGuard{start.kill_at});
   require(child_ == ChildState::none, "started twice");
   require(signals_without_child_ == 0, "started after a signal that ends us");
   require(term_at_ && now_ + lease_.renew_step() <= *term_at_,
@@ -342,6 +353,7 @@ void World::act(const action::SignalGroup& order) {
     const bool late = kill_at_ && now_ >= *kill_at_;
     require(stop_sent_ || late, "KILL without TERM");
     kill_sent_ = true;
+    ++kills_;
   }
   if (order.signal == SIGTERM || order.signal == SIGINT || order.signal == script_.stop_signal) {
     stop_sent_ = true;

@@ -89,6 +89,8 @@ class World {
   bool said(Notice::Kind kind) const;
   // When the session asked for `what`, in order.
   std::vector<Duration> asked(What what) const;
+  // The deadlines that the guard got, the one with the child first, as "29.39s" or "never".
+  const std::vector<std::string>& guard_told() const { return guard_told_; }
 
   const std::optional<Outcome>& outcome() const { return outcome_; }
   const std::vector<Notice>& notices() const { return notices_; }
@@ -120,7 +122,7 @@ class World {
   void act(const action::Ask& ask);
   void act(const action::CancelAsk& cancel);
   void act(const action::StartChild& start);
-  void act(const action::SetGuard& guard) { guard_at_ = guard.kill_at; }
+  void act(const action::SetGuard& guard);
   void act(const action::SignalGroup& order);
   void act(const action::Say& say);
   void act(const action::Finish& finish);
@@ -162,7 +164,9 @@ class World {
   std::optional<Time> term_at_;
   bool stop_sent_ = false;
   Time guard_at_ = Time::max();
+  std::vector<std::string> guard_told_;
   bool kill_sent_ = false;
+  int kills_ = 0;
   int signals_without_child_ = 0;
   std::size_t next_signal_ = 0;
 };

@@ -47,8 +47,8 @@ played() {
 @test "J04: Ctrl-Z, and another continues the command in time: it runs until its lease ends" {
   play 'expect:ready> ' "send:$DLOCK run --ttl 3s early -- $TICKER $TICKS ignore 15 fork\r" \
     "file:$TICKS=tick" 'send:\x1a' expect:Stopped 'expect:ready> ' \
-    "run:. $HELPERS/supervise.bash; boot_ms >$T/now
-      redis-cli -s $REDIS_SOCKET pttl dlock:early >$T/left
+    "run:. $HELPERS/supervise.bash
+      redis-cli -s $REDIS_SOCKET pttl dlock:early >$T/left; boot_ms >$T/now
       awk '{print \$2}' $TICKS | sort -u | xargs -r kill -CONT" \
     pause:4 'send:fg\r' 'expect:ready> ' 'send:echo code=$?\r' expect:code=79 'expect:ready> ' \
     'send:exit 0\r' -- "${shell[@]}"

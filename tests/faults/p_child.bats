@@ -133,9 +133,10 @@ still_two() {
     pids=()
     for i in $(seq 25); do
       name=a${round}x$i
-      # The first renewal, 333 ms after the grant, finds the key gone; the command ends about then.
-      "$DLOCK" run --ttl 1s --result-file "$T/$name.result" "$name" -- sh -c \
-        "redis-cli -s $REDIS_SOCKET del dlock:$name >/dev/null; sleep 0.$((100 + i * 14)); exit 5" \
+      # The first renewal, 1 s after the grant, finds the key gone; the command ends about then.
+      "$DLOCK" run --ttl 3s --result-file "$T/$name.result" "$name" -- sh -c \
+        "redis-cli -s $REDIS_SOCKET del dlock:$name >/dev/null
+          sleep 0.7; sleep 0.$((100 + i * 14)); exit 5" \
         2>"$T/$name.err" 3>&- &
       pids+=($!)
     done

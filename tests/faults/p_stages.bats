@@ -25,25 +25,26 @@ teardown() { end_started; }
 signals="INT TERM HUP QUIT KILL"
 pid_of() { cat "$T/$1.pid"; }
 
-# stopped_at CALL N COMMAND…: for each signal a dlock that stops itself when its main thread makes
-# that system call for the N-th time.
-stopped_at() {
-  local call=$1 count=$2 s
-  shift 2
-  for s in $signals; do
-    spawn "$s" strace -D -qq -o "$T/$s.trace" -e "trace=$call" \
-      -e "inject=$call:signal=SIGSTOP:when=$count" "$DLOCK" run --ttl 2s "$STAGE-$s" -- "$@"
-  done
-  for s in $signals; do eventually 10s file_has "$T/$s.trace" "stopped by SIGSTOP"; done
-}
-
-# then_signalled: each gets its signal and goes on.
-then_signalled() {
+# signalled_at CALL N COMMAND…: for each signal a dlock that stops itself when its main thread
+# makes that system call for the N-th time; then it gets the signal and goes on.
+signalled_at() {
   local s
   for s in $signals; do
-    kill -"$s" "$(pid_of "$s")"
-    kill -CONT "$(pid_of "$s")" 2>/dev/null || true
+    stops_at "$s" "$1" "$2" "" "${@:3}"
+    signalled "$s"
   done
+}
+stops_at() { # SIGNAL CALL N OPTION COMMAND…
+  local ttl=30s # a busy machine may take its time
+  [ "$1" != KILL ] || ttl=3s # which is how long its lock stays
+  # shellcheck disable=SC2086  # no option is no word
+  spawn "$1" strace -D $4 -qq -o "$T/$1.trace" -e "trace=$2" -e "inject=$2:signal=SIGSTOP:when=$3" \
+    "$DLOCK" run --ttl "$ttl" "$STAGE-$1" -- "${@:5}"
+  eventually 10s file_has "$T/$1.trace" "stopped by SIGSTOP"
+}
+signalled() {
+  kill -"$1" "$(pid_of "$1")"
+  kill -CONT "$(pid_of "$1")" 2>/dev/null || true
 }
 
 # all_end_by_it: every dlock has died by its signal, and has left nothing.
@@ -89,8 +90,7 @@ signalled_through_proxy() {
 
 @test "P30: a signal before anything was asked" {
   STAGE=early
-  stopped_at signalfd4 1 "$TICKER" "$TICKS"
-  then_signalled
+  signalled_at signalfd4 1 "$TICKER" "$TICKS"
   all_end_by_it
   nothing_started
 }
@@ -99,12 +99,9 @@ signalled_through_proxy() {
   STAGE=connected
   local s
   for s in $signals; do
-    spawn "$s" strace -D -f -qq -o "$T/$s.trace" -e trace=connect \
-      -e inject=connect:signal=SIGSTOP:when=1 \
-      "$DLOCK" run --ttl 2s "$STAGE-$s" -- "$TICKER" "$TICKS"
+    stops_at "$s" connect 1 -f "$TICKER" "$TICKS" # the store thread's
+    signalled "$s"
   done
-  for s in $signals; do eventually 10s file_has "$T/$s.trace" "stopped by SIGSTOP"; done
-  then_signalled
   all_end_by_it
   nothing_started
 }
@@ -125,16 +122,19 @@ signalled_through_proxy() {
 
 @test "P30: a signal when the answer is there and the command is about to be forked" {
   STAGE=granted
-  stopped_at clone 2 "$TICKER" "$TICKS" # the first one was the guard
-  nothing_started
-  then_signalled
+  local s
+  for s in $signals; do
+    stops_at "$s" clone 2 "" "$TICKER" "$T/ticks-$s" # the first one was the guard
+    [ ! -e "$T/ticks-$s" ]
+    key_exists "$STAGE-$s"
+    signalled "$s"
+  done
   all_end_by_it
 }
 
 @test "P30: a signal when the command has been forked" {
   STAGE=forked
-  stopped_at setpgid 1 "$TICKER" "$TICKS"
-  then_signalled
+  signalled_at setpgid 1 "$TICKER" "$TICKS"
   all_end_by_it
 }
 
@@ -157,10 +157,10 @@ forked() { pgrep -P "$(pid_of "$1")" | grep -qvxF "$(guard_of "$(pid_of "$1")")"
   STAGE=running
   local s
   for s in $signals; do
-    dlock_run "$s" --ttl 2s "$STAGE-$s" -- "$TICKER" "$T/ticks-$s" fork
+    dlock_run "$s" --ttl 3s "$STAGE-$s" -- "$TICKER" "$T/ticks-$s" fork
     eventually 10s two_tick "$T/ticks-$s"
+    signalled "$s"
   done
-  then_signalled
   all_end_by_it
 }
 
@@ -172,8 +172,8 @@ forked() { pgrep -P "$(pid_of "$1")" | grep -qvxF "$(guard_of "$(pid_of "$1")")"
     eventually 10s ticking "$T/ticks-$s"
     kill -TERM "$(pid_of "$s")"
     eventually 10s grep -q signal-15 "$T/ticks-$s"
+    signalled "$s"
   done
-  then_signalled
   # INT and TERM are the second one then: a KILL at once. The command does not catch the others.
   for s in $signals; do
     eventually 5s ended "$s"
@@ -192,9 +192,24 @@ forked() { pgrep -P "$(pid_of "$1")" | grep -qvxF "$(guard_of "$(pid_of "$1")")"
 
 @test "P30: a signal when the lock is released and the command is about to be reaped" {
   STAGE=released
-  stopped_at wait4 1 sh -c 'exit 7'
   local s
-  for s in $signals; do assert_free "$STAGE-$s"; done
-  then_signalled
+  for s in $signals; do
+    stops_at "$s" wait4 1 "" sh -c 'exit 7'
+    assert_free "$STAGE-$s"
+    signalled "$s"
+  done
   all_end_with 7
+}
+
+@test "P04: a dlock that is frozen between the calls of its KILL leaves nobody alive" {
+  spawn a strace -D -qq -o "$T/a.trace" -e trace=kill -e inject=kill:signal=SIGSTOP:when=3 \
+    "$DLOCK" run --ttl 3s killing -- "$TICKER" "$TICKS" ignore 15 fork
+  eventually 10s ticking
+  kill -TERM "$a_pid" # TERM and CONT for the group
+  eventually 5s grep -q SIGCONT "$T/a.trace"
+  kill -TERM "$a_pid" # KILL
+  eventually 10s file_has "$T/a.trace" "stopped by SIGSTOP"
+  eventually 10s ticker_gone
+  kill -CONT "$a_pid"
+  ends 10s a "signal 15" || ends 1s a "signal 9"
 }

@@ -9,18 +9,17 @@
 # A row of class U is an expected failure: its test asserts that what the text says does happen.
 # shellcheck shell=bash disable=SC2154,SC2034  # out is set by the caller, fault_cases read by it
 
+# shellcheck source=tests/names.bash
+. "$(dirname "${BASH_SOURCE[0]}")/../names.bash"
+
 # How many rows each letter has: none may be forgotten.
 fault_rows=(R37 C10 N17 P38 J08 K20 F08 Q06 O05)
 # The names of tests that are evidence, as bats and as doctest want to hear it.
 fault_tag='^([RCNPJKFQO][0-9][0-9] )*[RCNPJKFQO][0-9][0-9]: '
-fault_cases='R??:*,R?? *,C??:*,C?? *,N??:*,N?? *,P??:*,P?? *,J??:*,J?? *,K??:*,K?? *,O??:*,O?? *'
+fault_cases='F??:*,F?? *,Q??:*,Q?? *,R??:*,R?? *,C??:*,C?? *,N??:*,N?? *,P??:*,P?? *,J??:*,J?? *,K??:*,K?? *,O??:*,O?? *'
 
 # fault_tests: every test that is evidence, a line "FILE|NAME" each.
-fault_tests() {
-  grep -rHoE --include='*.bats' --include='*.cpp' '^(@test|TEST_CASE\() ?"([^"\\]|\\.)*"' tests |
-    sed -E 's/^([^:]*):(@test |TEST_CASE\()"(.*)"$/\1|\3/; s/\\(.)/\1/g' |
-    grep -E "\|${fault_tag#^}" | sort
-}
+fault_tests() { every_test tests | grep -E "\|${fault_tag#^}"; }
 
 # fault_suites: the suites and files that have such tests, as run_suites takes them.
 fault_suites() {

@@ -78,7 +78,14 @@ two_tick() {
 }
 
 # When the server will end the lease of NAME, on the boot clock, in ms.
-server_end_of() { echo $(($(boot_ms) + $(lock_ttl "$1"))); }
+# By the server's own clock, so that it does not matter how long the question takes.
+server_end_of() {
+  local end up
+  end=$(r eval 'local now = redis.call("TIME")
+    return now[1] * 1000 + math.floor(now[2] / 1000) + redis.call("PTTL", KEYS[1])' 1 "dlock:$1")
+  read -r up _ </proc/uptime
+  echo $((end - ${EPOCHREALTIME/./} / 1000 + ${up/./} * 10))
+}
 
 # dead_by MS [FILE]: what ticked is dead, and its last tick was before that time of the boot clock.
 dead_by() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""contained.py SECONDS COMMAND…: runs COMMAND for at most SECONDS and leaves no process of it behind.
+"""contained.py SECONDS COMMAND…: runs COMMAND for at most SECONDS; leaves no process of it behind.
 
 A mutant may forget to kill what it should: everything that COMMAND started, in whatever group or
 session, becomes our child when its parent ends (subreaper) and is killed. Exit status: COMMAND's,
@@ -27,12 +27,15 @@ def children():
 
 
 def main():
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     command = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, start_new_session=True)
     try:
         status = command.wait(float(sys.argv[1]))
     except subprocess.TimeoutExpired:
         status = 124
+    except KeyboardInterrupt:
+        status = 130
     while left := list(children()):
         for pid in left:
             os.kill(pid, signal.SIGKILL)  # ours until it is waited for: never a stranger

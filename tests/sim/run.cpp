@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sim/run.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
@@ -158,9 +159,13 @@ void Run::begin_child() {
   const auto start = *std::exchange(to_begin_, {});
   // The last thing before exec is a look at the clock, the guard having its deadline already.
   group_.arm(start.kill_at);
-  if (cannot_start_ || shown() >= start.kill_at) {
+  if (cannot_start_) {
     group_.say_goodbye();
     return feed(event::StartFailed{{Errc::system, "cannot fork"}});
+  }
+  if (shown() >= start.kill_at) {
+    leader_seen_dead_ = true;
+    return feed(event::ChildEnded{{ChildStatus::Kind::not_started, ETIME}, false});
   }
   group_.begin(start.hold.token);
 }

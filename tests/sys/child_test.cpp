@@ -3,6 +3,7 @@
 #include "sys/child.hpp"
 
 #include "sys/forked.hpp"
+#include "sys/process_table.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,6 +12,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -122,6 +124,31 @@ TEST_CASE("child: an exec that fails gives its errno") {
   CHECK(error_of(dir.path()) == std::to_string(EACCES));
   CHECK(error_of("/bin/true") == "0");
   CHECK(error_of("") == std::to_string(ENOENT));
+}
+
+// dlock may be frozen between its look at the clock and the exec. The guard, which would kill the
+// command for it, is kept from that here.
+TEST_CASE("child: a command whose deadline has passed before its exec is not run") {
+  const TempDir dir;
+  const std::string file = dir.path() + "/ran";
+  CHECK(forked([&]() -> std::string {
+          const Signals signals = std::move(*Signals::take_over());
+          Child child = std::move(*Child::prepare());
+          if (!child.start_guard()) return "no guard";
+          const auto guard = our_children();
+          if (!guard || guard->size() != 1) return "which one is the guard?";
+          ::kill(guard->front(), SIGSTOP);
+          siginfo_t stopped{};
+          ::waitid(P_PID, static_cast<id_t>(guard->front()), &stopped, WSTOPPED | WNOWAIT);
+          const ChildSpec spec{.words = shell("echo yes > " + file),
+                               .environment = {"PATH=/usr/bin:/bin"},
+                               .kill_at = BootClock::now()};
+          if (!child.start(spec, signals)) return "not started";
+          siginfo_t ended{};
+          ::waitid(P_PID, static_cast<id_t>(child.group()), &ended, WEXITED | WNOWAIT);
+          return std::strerror(child.exec_error());
+        }) == std::strerror(ETIME));
+  CHECK(contents(file) == "");
 }
 
 TEST_CASE("child: words and environment arrive byte for byte, and nothing else") {
@@ -299,7 +326,7 @@ TEST_CASE("child: it dies with the process that started it") {
 }
 
 // By the guard: nothing else reaches a process that the command has started.
-TEST_CASE("P01 child: all of its group dies with the process that started it") {
+TEST_CASE("P01: all of its group dies with the process that started it") {
   const TempDir dir;
   const std::string file = dir.path() + "/pid";
   check_that_it_dies_with_us("trap '' TERM HUP; sleep 60 & echo $! > " + file + "; wait", file);

@@ -139,6 +139,19 @@ TEST_CASE("P07: a guard that was killed or stopped is replaced, and the new one 
   }
 }
 
+TEST_CASE("a guard that dies before there is a command is not replaced, and nothing is said") {
+  CHECK(forked([] {
+          Guard guard;
+          if (!guard.start()) return std::string("no guard");
+          ::kill(guard.pid(), SIGKILL);
+          for (int i = 0; i < 1000 && guard.started(); ++i) {
+            if (const auto said = guard.look(); !said.empty()) return said;
+            std::this_thread::sleep_for(5ms);
+          }
+          return std::string(guard.started() ? "started" : "none");
+        }) == "none");
+}
+
 TEST_CASE("a guard that does not answer is replaced when the deadline moves next") {
   CHECK(forked([] {
           Guarded it(Time::max());

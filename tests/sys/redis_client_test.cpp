@@ -44,9 +44,7 @@ TEST_CASE("a question is sent as it is, and its answer comes back with the time 
 }
 
 // The clock of a lease starts with the question, not with the answer (faults.md 2.3-1).
-TEST_CASE(
-    "N08: the time of an answer is before the server had the question, "
-    "however late it answers") {
+TEST_CASE("N08: the time of an answer is before the server had the question, late or not") {
   std::vector<Time> had;
   FakeRedis server([&](const FakePeer& peer) {
     const UniqueFd connection = peer.accept();

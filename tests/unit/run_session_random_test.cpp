@@ -132,6 +132,7 @@ TEST_CASE("C06: a suspended machine that wakes up late kills before it does anyt
     // It is the first thing that happens then.
     REQUIRE(transcript.find(", " + woken + " ") + 2 == kill);
     REQUIRE(world.outcome()->kind == Outcome::Kind::lost);
+    REQUIRE(world.violations() == std::vector<std::string>{});
   }
 }
 

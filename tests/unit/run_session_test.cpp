@@ -67,9 +67,7 @@ TEST_CASE("N08: the lease is counted from when the request was sent, not from it
   CHECK_KEPT(renewed);
 }
 
-TEST_CASE(
-    "N12: a grant that leaves less than a renewal interval is given back, "
-    "nothing is started") {
+TEST_CASE("N12: a grant that leaves less than a renewal interval is given back, not used") {
   Script script = long_run();
   script.connect_timeout = 20s;
   // term_at is 19.39 s and a renewal interval 10 s: 9.39 s is just in time.

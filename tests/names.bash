@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: MIT
+# Sourced where tests are found by their names: tests/helpers.bash and tests/faults/table.bash.
+# shellcheck shell=bash
+
+# every_test DIR: each test of every suite below DIR, a line "FILE|NAME". A name in C++ may
+# stand on several lines, as several strings.
+every_test() {
+  grep -rHPzo --include='*.bats' --include='*.cpp' \
+    '(?m)^(@test |TEST_CASE\(\s*)("([^"\\]|\\.)*"\s*)+' "$1" | tr '\n' ' ' | tr '\0' '\n' |
+    sed -E 's/:(@test |TEST_CASE\( *)"/|/; s/" *$//; s/" +"//g; s/\\(.)/\1/g' | sort
+}
