@@ -292,3 +292,28 @@ without_cgroup() {
   ticker_gone
   assert_free outer
 }
+
+# chain SCRIPT: a command that ends at once, and leaves a process that forks and ends, four hundred
+# times over, each in a session of its own if $SETSID; the last one becomes SCRIPT.
+chain() {
+  echo "$1" >"$T/last"
+  echo "use POSIX; \$SIG{TERM} = 'IGNORE';
+    for (1 .. 400) { POSIX::_exit(0) if fork; POSIX::setsid() if \$ENV{SETSID} }
+    exec 'sh', '$T/last'"
+}
+
+@test "who is born while its parent dies is waited for" {
+  local round
+  for round in 1 2 3 4 5; do
+    SETSID=1 "$DLOCK" run --contain born -- perl -e "$(chain "sleep 0.3; >$T/end-$round")" 3>&-
+    [ -e "$T/end-$round" ]
+  done
+}
+
+@test "who is born while its parent dies does not outlive the lock" {
+  local round
+  for round in {1..12}; do
+    "$DLOCK" run born -- perl -e "$(chain "sleep 5; true")" 2>/dev/null 3>&-
+    run ! pgrep -f "$T/last"
+  done
+}
