@@ -24,9 +24,12 @@ below() {
   printf '%q run --ttl 60s %q -- sh -c %q' \
     "$DLOCK" "$1" "echo \$PPID >$T/inner.new; mv $T/inner.new $T/inner; exec ${2:-$TICKER $TICKS}"
 }
+# Not even a zombie is left.
+reaped() { ! kill -0 "$1" 2>/dev/null; }
 kill_inner() {
   eventually 10s file_has "$T/inner"
   kill -KILL "$(cat "$T/inner")"
+  eventually 10s reaped "$(cat "$T/inner")"
 }
 
 @test "K03: a nested run is killed: the lock is free as soon as the outer one has ended" {
@@ -48,7 +51,11 @@ kill_inner() {
   eventually 10s ticking
   [ "$(hold_count chain)" = 3 ]
   # Its guard kills the next one, and the guard of that one the command.
-  kill -KILL "$(ps -o ppid= "$(cat "$T/inner")")"
+  local middle
+  middle=$(ps -o ppid= "$(cat "$T/inner")")
+  kill -KILL "${middle// /}"
+  eventually 10s reaped "${middle// /}"
+  eventually 10s reaped "$(cat "$T/inner")"
   eventually 10s ticker_gone
   touch "$T/go"
   ends 10s a "exit 0"
