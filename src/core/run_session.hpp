@@ -235,12 +235,11 @@ class RunSession {
 
   RunTerms terms_;
   AcquireLoop acquire_;
-  Phase phase_ = Phase::acquiring;
   std::vector<Action> actions_;
-  Time answer_due_;       // of the newest Ask
-  bool overdue_ = false;  // it was not there then, and has been waited for once more
-  std::string trouble_;   // why the newest renewal is unknown; empty: it is not
+  Time answer_due_;  // of the newest Ask
+  Phase phase_ = Phase::acquiring;
   bool asking_ = false;   // an Ask is out (renewals and the acquire loop ask one thing at a time)
+  bool overdue_ = false;  // it was not there when due, and has been waited for once more
 
   // acquiring
   std::optional<Time> sleep_until_;
@@ -251,6 +250,7 @@ class RunSession {
   std::optional<LeaseClock> clock_;
   std::optional<Time> retry_renew_at_;
   Duration retry_pause_{};
+  std::string trouble_;      // why the newest renewal is unknown; empty: it is not
   bool may_renew_ = true;    // false after a verdict against us
   bool too_late_ = false;    // the lease has ended as far as we know: a renewal revives nobody
   bool not_ours_ = false;    // a master said so: nothing to release
