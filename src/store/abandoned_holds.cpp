@@ -32,7 +32,7 @@ bool is_abandoned(const HoldRecord& record, const HoldSerial& serial) {
 }  // namespace
 
 Result<ReleaseVerdict> release_with_abandoned(LockStore& store, const Hold& hold, Time limit) {
-  const auto verdict = store.release(hold, limit);
+  auto verdict = store.release(hold, limit);
   if (!verdict || *verdict != ReleaseVerdict::still_held || hold.nested) return verdict;
   const auto holding = store.inspect(hold.name, limit);
   if (!holding) return verdict;
@@ -42,7 +42,7 @@ Result<ReleaseVerdict> release_with_abandoned(LockStore& store, const Hold& hold
     Hold rest = hold;
     rest.serial = record.id.substr(ours.size());
     if (!is_abandoned(record, rest.serial)) continue;
-    const auto after = store.release(rest, limit);
+    auto after = store.release(rest, limit);
     if (!after) return verdict;
     if (*after == ReleaseVerdict::released) return after;
   }
