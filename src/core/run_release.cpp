@@ -18,6 +18,8 @@ constexpr Duration k_release_pause = 100ms;
 
 void RunSession::begin_release(Time now) {
   phase_ = Phase::releasing;
+  // Also when it took only what the command had left behind: that was part of the job.
+  if (lease_stop_ && outcome_.kind == Outcome::Kind::child) outcome_.kind = Outcome::Kind::lost;
   if (not_ours_) {
     account_.released = Account::Released::no;
     return finish(now);

@@ -317,8 +317,7 @@ void RunSession::handle(const event::StartFailed& event, Time now) {
 
 void RunSession::handle(const event::ChildEnded& event, Time now) {
   if (phase_ != Phase::running) return;
-  outcome_ = {.kind = lease_stop_ ? Outcome::Kind::lost : Outcome::Kind::child,
-              .child = event.status};
+  outcome_ = {.kind = Outcome::Kind::child, .child = event.status};
   say({.kind = Notice::Kind::ended, .child = event.status});
   // After Ctrl-C a shell looks whether we died by INT, also if that took our KILL.
   const bool by_our_kill = event.status == ChildStatus{ChildStatus::Kind::signalled, SIGKILL};

@@ -335,6 +335,18 @@ TEST_CASE("what the command leaves behind is stopped before the lock is released
   CHECK_KEPT(stubborn);
 }
 
+TEST_CASE("a lease that ends while something of the command is left is lost, whatever it said") {
+  Script script = short_run(5s);
+  script.leaves_group = true;
+  script.group_term_takes.reset();
+  script.frozen = {{5200ms, 40s}};
+  World world(script);
+  const std::string all = world.run();
+  CHECK(all.find("exit lost") != std::string::npos);
+  CHECK(world.said(Kind::lapsing));
+  CHECK_KEPT(world);
+}
+
 TEST_CASE("the lease is kept for leftovers that do not die, and they are killed again and again") {
   Script script = short_run(9s);
   script.leaves_group = true;
