@@ -67,7 +67,9 @@ Result<bool> wait_until_gone(LockStore& store,
                              const Settings& settings) {
   const Time started = BootClock::now();
   const Time end = started + before.lease_left.value_or(0ms) + k_expiry_slack;
-  const bool watching = store.watch(name, started + settings.connect_timeout).has_value();
+  const Claim bystander{.name = name, .owner = make_owner_id(::getpid()), .serial = "0"};
+  const bool watching =
+      store.watch(bystander, /*front=*/true, started + settings.connect_timeout).has_value();
   for (;;) {
     const Time now = BootClock::now();
     auto holding = store.inspect(name, now + settings.connect_timeout);

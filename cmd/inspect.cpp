@@ -41,6 +41,7 @@ std::string one_line(const std::string& name, const Holding& holding) {
   std::string text = printable(name) + ": " + holder_text(holding);
   if (const FencingToken token = token_of(holding); token != 0)
     text += " [token " + std::to_string(token) + "]";
+  if (holding.waiting > 0) text += ", " + std::to_string(holding.waiting) + " waiting";
   return text + "\n";
 }
 
@@ -57,6 +58,13 @@ std::string in_full(const std::string& name, const Holding& holding) {
     text += "  hold by " + who_text(hold.who) + " for " + format_duration(age_of(hold, holding)) +
             ", ttl " + format_duration(hold.ttl) + ", command " + in_quotes(hold.who.command) +
             "\n";
+  }
+  std::uint64_t place = 0;
+  for (const Waiter& waiter : holding.line) {
+    const HoldRecord since{.since_ms = waiter.since_ms};
+    text += "  " + ordinal(++place) + " in line " + who_text(waiter.who) + " for " +
+            format_duration(age_of(since, holding)) +
+            (waiter.who.reason.empty() ? "" : ": " + printable(waiter.who.reason)) + "\n";
   }
   return text;
 }

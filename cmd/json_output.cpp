@@ -24,6 +24,21 @@ Json hold_json(const HoldRecord& hold, const Holding& holding) {
           {"ttl_ms", to_ms(hold.ttl)}};
 }
 
+Json line_json(const Holding& holding) {
+  Json line = Json::array();
+  for (const Waiter& waiter : holding.line) {
+    const HoldRecord since{.since_ms = waiter.since_ms};
+    line.push_back({{"host", waiter.who.host},
+                    {"pid", waiter.who.pid},
+                    {"user", waiter.who.user},
+                    {"command", waiter.who.command},
+                    {"reason", waiter.who.reason},
+                    {"since_ms", waiter.since_ms},
+                    {"age_ms", age_of(since, holding).count()}});
+  }
+  return line;
+}
+
 const char* state_of(const Holding& holding) {
   switch (holding.kind) {
     case Holding::Kind::free:
@@ -39,6 +54,8 @@ const char* state_of(const Holding& holding) {
 Json holding_json(const NamedHolding& named) {
   const Holding& holding = named.holding;
   Json json = {{"name", named.name}, {"key", named.key}, {"state", state_of(holding)}};
+  json["waiting"] = holding.waiting;
+  json["line"] = line_json(holding);
   if (holding.kind == Holding::Kind::free) return json;
   json["type"] = holding.type;
   json["owners"] = Json::array();

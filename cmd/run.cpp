@@ -73,12 +73,13 @@ HolderInfo who_we_are(const CommandLine& line, const Settings& settings) {
           .reason = shortened(settings.reason.value_or(ci_job_url()), k_longest_reason)};
 }
 
-Claim make_claim(LockName name, const std::string& key, HolderInfo who, Duration ttl) {
+Claim make_claim(LockName name, const std::string& key, HolderInfo who, const Settings& settings) {
   Claim claim{.name = std::move(name),
               .owner = make_owner_id(::getpid()),
               .serial = make_hold_serial(),
-              .ttl = ttl,
-              .who = std::move(who)};
+              .ttl = settings.ttl,
+              .who = std::move(who),
+              .max_waiters = settings.max_waiters};
   for (AncestorHold& hold : parse_holds(text_of_environment("DLOCK_HOLDS"))) {
     if (hold.key == key) claim.ancestors.push_back(std::move(hold));
   }
@@ -90,7 +91,8 @@ RunTerms make_terms(const Settings& settings, const LeaseTerms& lease, bool in_p
   return {.lease = lease,
           .acquire = {.wait = settings.wait,
                       .connect_timeout = settings.connect_timeout,
-                      .outage_limit = std::max(settings.ttl, settings.connect_timeout)},
+                      .outage_limit = std::max(settings.ttl, settings.connect_timeout),
+                      .max_waiters = settings.max_waiters},
           .on_lost = settings.on_lost,
           .contain = settings.contain,
           .stop_signal = settings.stop_signal,
@@ -163,11 +165,16 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
   if (!store) end(report(store.error(), settings));
   auto key = (*store)->key_of(*name);
   if (!key) end(report(key.error(), settings));
+  if (settings.max_waiters.value_or(0) > 0 && !(*store)->traits().line) {
+    end(report({Errc::bad_usage,
+                (*store)->where() + " keeps no line: --max-waiters can only be 0 there"},
+               settings));
+  }
   const std::optional<ResultFile> result = prepare_result(line, settings);
 
   const std::string where = (*store)->where();
   StoreWorker worker(std::move(*store),
-                     make_claim(*name, *key, who_we_are(line, settings), settings.ttl),
+                     make_claim(*name, *key, who_we_are(line, settings), settings),
                      interrupt);
   const bool in_place = ::isatty(STDERR_FILENO) == 1 && !settings.log_json;
   Voice voice(*name, in_place);

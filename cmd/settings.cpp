@@ -124,6 +124,13 @@ Result<void> set_conflict_exit_code(Settings& settings, std::string_view value) 
   return {};
 }
 
+Result<void> set_max_waiters(Settings& settings, std::string_view value) {
+  auto count = parse_int(value, 0, 1000000, "a number of waiters from 0 to 1000000");
+  if (!count) return count.error();
+  settings.max_waiters = static_cast<std::uint64_t>(*count);
+  return {};
+}
+
 Result<void> set_on_lost(Settings& settings, std::string_view value) {
   if (value != "stop" && value != "warn") return wrong(value, "stop or warn");
   settings.on_lost = value == "stop" ? OnLost::stop : OnLost::warn;
@@ -172,6 +179,8 @@ std::vector<Setting> make_settings() {
        "give up after DUR; 0 is -n (default: wait for ever)", true, &set_duration<&S::wait>},
       {"conflict-exit-code", "-E,--conflict-exit-code", "N",
        "exit status when the lock is busy (default 75)", true, &set_conflict_exit_code},
+      {"max-waiters", "--max-waiters", "N",
+       "give up at once if N are waiting already", true, &set_max_waiters},
       {"ttl", "--ttl", "DUR",
        "the lease, renewed every third of it (default 30s, at least 1s)", true,
        &set_duration<&S::ttl>},

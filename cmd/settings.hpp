@@ -32,6 +32,7 @@ struct Settings {
 
   std::optional<Duration> wait;
   int conflict_exit_code = 75;
+  std::optional<std::uint64_t> max_waiters;
   Duration ttl = std::chrono::seconds(30);
   std::optional<Duration> kill_after;
   int stop_signal = 15;

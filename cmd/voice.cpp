@@ -5,6 +5,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 
+#include <array>
 #include <csignal>
 #include <utility>
 #include <vector>
@@ -24,7 +25,9 @@ std::string lease_text(const Holding& holding, Duration seen_ago) {
 }  // namespace
 
 std::string holder_text(const Holding& holding, Duration seen_ago) {
-  if (holding.kind == Holding::Kind::free) return "free";
+  if (holding.kind == Holding::Kind::free) {
+    return holding.waiting == 0 ? "free" : "free for the first in line";
+  }
   const std::string lease = lease_text(holding, seen_ago);
   if (holding.kind == Holding::Kind::foreign) {
     return "held by a foreign lock (" + printable(holding.type) + "), " + lease;
@@ -45,7 +48,20 @@ std::string holder_text(const Holding& holding, Duration seen_ago) {
   return text;
 }
 
+std::string ordinal(std::uint64_t number) {
+  const bool teen = number % 100 / 10 == 1;
+  constexpr std::array<const char*, 4> k_endings{"th", "st", "nd", "rd"};
+  const std::uint64_t last = number % 10;
+  return std::to_string(number) + k_endings[teen || last > 3 ? 0 : last];
+}
+
 namespace {
+
+// "3rd of 7, ", for who stands in line.
+std::string place_text(const Holding& holding) {
+  if (holding.place == 0) return "";
+  return ordinal(holding.place) + " of " + std::to_string(holding.waiting) + ", ";
+}
 
 struct Form {
   std::string_view event;  // its name in JSON
@@ -57,6 +73,8 @@ Form form_of(const Notice& notice) {
   switch (notice.kind) {
     case Kind::polling:
       return {"polling", LogLevel::info};
+    case Kind::blind:
+      return {"blind", LogLevel::info};
     case Kind::waiting:
       return {"waiting", LogLevel::warn};
     case Kind::unreachable:
@@ -104,9 +122,12 @@ std::string sentence(const Notice& notice, const std::string& name) {
   switch (notice.kind) {
     case Kind::polling:
       return "polling for " + name + ", no hand-off messages here: " + notice.text;
+    case Kind::blind:
+      return name + ": changes that nobody tells of are not seen at once: " + notice.text;
     case Kind::waiting:
       return "waiting " + format_duration(std::chrono::floor<std::chrono::seconds>(notice.span)) +
-             " for " + name + ", " + holder_text(*notice.holding, notice.seen_ago);
+             " for " + name + ", " + place_text(*notice.holding) +
+             holder_text(*notice.holding, notice.seen_ago);
     case Kind::unreachable:
       return name + ": " + notice.text + "; trying again";
     case Kind::granted:
@@ -166,6 +187,10 @@ std::vector<LogEvent::Field> figures(const Notice& notice) {
   }
   if (notice.kind == Kind::waiting || notice.kind == Kind::granted) {
     fields.push_back({"waited_ms", to_ms(notice.span)});
+    if (notice.holding && notice.holding->place > 0) {
+      fields.push_back({"place", static_cast<std::int64_t>(notice.holding->place)});
+      fields.push_back({"waiting", static_cast<std::int64_t>(notice.holding->waiting)});
+    }
   } else if (notice.kind == Kind::release_unknown) {
     fields.push_back({"left_ns", notice.span.count()});
   } else if (notice.kind == Kind::killed || notice.kind == Kind::cannot_kill) {
@@ -242,7 +267,10 @@ void Voice::on_left_stopped() {
 }
 
 void Voice::busy(const Holding& holding) {
-  const std::string text = quoted_ + " is busy: " + holder_text(holding);
+  std::string text = quoted_ + " is busy: " + holder_text(holding);
+  if (holding.waiting > 0 && holding.place == 0) {
+    text += ", " + std::to_string(holding.waiting) + " waiting";
+  }
   say(LogLevel::warn, {.name = "busy", .text = text});
 }
 

@@ -18,6 +18,9 @@ namespace dlock {
 // the holding is.
 std::string holder_text(const Holding& holding, Duration seen_ago = {});
 
+// "1st", "2nd", "3rd", "11th".
+std::string ordinal(std::uint64_t number);
+
 class Voice final : public Listener {
  public:
   Voice(LockName name, bool in_place)

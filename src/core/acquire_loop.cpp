@@ -15,13 +15,18 @@ namespace {
 // Other locks (SET NX) have no channel: ask as often as their own clients do (redisson.md 10.5).
 constexpr Duration k_foreign_poll_least = 50ms;
 constexpr Duration k_foreign_poll_most = 250ms;
-// Not every holder of a hash publishes (RSpinLock), and messages can be lost: look now and then.
-constexpr Duration k_watch_poll_least = 3s;
-constexpr Duration k_watch_poll_most = 5s;
+// The line forgets who is silent for 10 s. Besides, not every holder of a hash publishes (RSpinLock),
+// and messages can be lost.
+constexpr Duration k_beat_least = 2500ms;
+constexpr Duration k_beat_most = 3s;
 constexpr Duration k_blind_poll_least = 50ms;
 constexpr Duration k_blind_poll_most = 500ms;
-// After the lease ran out: a little later, and not all together.
-constexpr Duration k_expiry_slack = 20ms;
+// How long the first in line has for taking its turn; line.lua has the same.
+constexpr Duration k_turn = 1s;
+// After the lease or a turn ran out: a little later, and not all together.
+constexpr Duration k_slack = 20ms;
+// So many of the line look at the lock itself: the first, and who comes next if it does not.
+constexpr std::uint64_t k_front = 2;
 
 bool never_helped_by_asking_again(Errc code) {
   return code == Errc::denied || code == Errc::bad_usage || code == Errc::bad_config ||
@@ -59,25 +64,41 @@ AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
   last_contact_ = now;
   trouble_since_.reset();
   backoff_.reset();
-  if (auto* grant = std::get_if<Grant>(&*answer)) return step::Granted{std::move(*grant)};
+  if (auto* grant = std::get_if<Grant>(&*answer)) {
+    stand_ = Stand::no;
+    return step::Granted{std::move(*grant)};
+  }
   return on_busy(std::get<Holding>(std::move(*answer)), now);
+}
+
+// Where the store keeps no line everybody is first.
+bool AcquireLoop::at_front() const {
+  return stand_ == Stand::no ? holding_->waiting < k_front : holding_->place <= k_front;
 }
 
 AcquireStep AcquireLoop::on_busy(Holding holding, Time now) {
   holding_ = std::move(holding);
-  if (out_of_time(now)) return step::Busy{*holding_};
-  if (!watching_ && polling_because_.empty()) return step::Watch{try_limit(now)};
+  const bool full = terms_.max_waiters && holding_->waiting >= *terms_.max_waiters;
+  if (out_of_time(now) || (full && holding_->place == 0)) return step::Busy{*holding_};
+  if (polling_because_.empty() && (!watching_ || (at_front() && !front_))) {
+    front_ = at_front();
+    return step::Watch{try_limit(now), front_};
+  }
   return wait_for_change(now);
 }
 
-AcquireStep AcquireLoop::on_watch(const Result<void>& answer, Time now) {
+AcquireStep AcquireLoop::on_watch(const Result<Watching>& answer, Time now) {
   if (answer) {
     watching_ = true;
-    return step::Try{try_limit(now)};  // it may have been released before the watch was up
+    stand_ = Stand::listening;
+    blind_because_ = answer->blind_because;
+    return try_again(now);  // it may have been released before the watch was up
   }
   if (answer.error().code == Errc::denied || answer.error().code == Errc::refused) {
+    watching_ = false;
     polling_because_ = answer.error().text;
-    return wait_for_change(now);
+    stand_ = Stand::polling;
+    return try_again(now);
   }
   return on_trouble(answer.error(), now);
 }
@@ -90,26 +111,40 @@ AcquireStep AcquireLoop::on_hand_off(const Result<HandOff>& answer, Time now) {
     return step::Sleep{deadline_ ? std::min(until, *deadline_) : until};
   }
   watch_backoff_.reset();
-  if (out_of_time(now) && holding_ && *answer == HandOff::timed_out) return step::Busy{*holding_};
-  return step::Try{try_limit(now)};
+  const bool ours = *answer == HandOff::turn || holding_->place <= 1;
+  // Somebody before us goes first; what he takes is not news to us, what he leaves is ours.
+  if (*answer != HandOff::timed_out && !ours) return await(now + k_turn + k_slack);
+  if (out_of_time(now) && *answer == HandOff::timed_out) return step::Busy{*holding_};
+  return try_again(now);
+}
+
+AcquireStep AcquireLoop::await(Time until) const {
+  until = std::min(until, beat_at_);
+  return step::Await{deadline_ ? std::min(until, *deadline_) : until};
 }
 
 AcquireStep AcquireLoop::wait_for_change(Time now) {
-  Duration pause = watching_ ? jitter_.between(k_watch_poll_least, k_watch_poll_most)
+  const bool first = holding_->place <= 1;
+  const bool sees = watching_ && front_ && blind_because_.empty();
+  Duration pause = watching_ ? jitter_.between(k_beat_least, k_beat_most)
                              : jitter_.between(k_blind_poll_least, k_blind_poll_most);
-  if (holding_->kind == Holding::Kind::foreign) {
+  beat_at_ = now + pause;
+  if (holding_->kind == Holding::Kind::foreign && first && !sees) {
     pause = std::min(pause, jitter_.between(k_foreign_poll_least, k_foreign_poll_most));
   }
-  if (holding_->lease_left) {
+  const Duration turn = first ? Duration::zero() : k_turn;
+  if (holding_->lease_left && at_front()) {
     const Duration expiry =
-        std::max<Duration>(*holding_->lease_left, 0ms) + jitter_.between(1ms, k_expiry_slack);
+        std::max<Duration>(*holding_->lease_left, 0ms) + turn + jitter_.between(1ms, k_slack);
     pause = std::min(pause, expiry);
   }
-  Time until = now + pause;
-  if (deadline_) until = std::min(until, *deadline_);
-  if (watching_) return step::Await{until};
+  if (holding_->kind == Holding::Kind::free && at_front()) {
+    pause = std::min(pause, k_turn + k_slack);
+  }
+  if (watching_) return await(now + pause);
   if (out_of_time(now)) return step::Busy{*holding_};
-  return step::Sleep{until};
+  const Time until = now + pause;
+  return step::Sleep{deadline_ ? std::min(until, *deadline_) : until};
 }
 
 AcquireStep AcquireLoop::on_trouble(const Error& error, Time now) {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
-// AcquireLoop: the policy of getting a lock. Try; if busy, watch for hand-offs, try again (what
-// happened before the watch was up is seen by that), then sleep until a message, the end of the
-// holder's lease or our own deadline. Outages are ridden out within a budget.
+// AcquireLoop: the policy of getting a lock. Try; if busy, watch for our turn, try again, this time
+// standing in line (what happened before the watch was up is seen by that), then sleep until a
+// message or our own deadline. Trying again every few seconds tells the line that we live. Only the
+// first two in line look at the lock itself: the first goes by every change and by the end of the
+// holder's lease, the second comes a second later, in case the first does not take its turn.
+// Outages are ridden out within a budget.
 //
 // A pure machine: it is told what happened and when, and answers with the next step. It promises
-// that a claim whose answer was lost is repeated under the same serial or reported as maybe_held().
+// that a claim whose answer was lost is repeated under the same serial or reported as maybe_held(),
+// and that it stands() in line from the first time it asked to.
 #pragma once
 
 #include "core/backoff.hpp"
@@ -19,14 +23,17 @@ struct AcquireTerms {
   std::optional<Duration> wait;  // nothing: for ever; zero: one try
   Duration connect_timeout{};    // how long a store may stay out of reach at start
   Duration outage_limit{};       // and after it was in reach once
+  std::optional<std::uint64_t> max_waiters = {};  // busy at once where as many wait already
 };
 
 namespace step {
 struct Try {  // ask the store to acquire
   Time limit;
+  Stand stand = Stand::no;
 };
-struct Watch {  // ask it to watch for hand-offs
+struct Watch {  // ask it to watch for our turn
   Time limit;
+  bool front = false;
 };
 struct Await {  // sleep in the store until a hand-off
   Time until;
@@ -56,25 +63,32 @@ class AcquireLoop {
  public:
   AcquireLoop(const AcquireTerms& terms, std::uint64_t seed, Time now);
 
-  AcquireStep start(Time now) const { return step::Try{try_limit(now)}; }
+  AcquireStep start(Time now) { return try_again(now); }
   AcquireStep on_acquire(Result<AcquireReply> answer, Time now);
-  AcquireStep on_watch(const Result<void>& answer, Time now);
+  AcquireStep on_watch(const Result<Watching>& answer, Time now);
   AcquireStep on_hand_off(const Result<HandOff>& answer, Time now);
-  AcquireStep on_time(Time now) const { return step::Try{try_limit(now)}; }
+  AcquireStep on_time(Time now) { return try_again(now); }
 
   // The last try got no answer: the lock may be ours without our knowing.
   bool maybe_held() const { return maybe_held_; }
+  // We may have a place in line.
+  bool stands() const { return stand_ != Stand::no; }
   // Whom we are waiting for, as last seen.
   const std::optional<Holding>& holding() const { return holding_; }
   Time last_contact() const { return last_contact_; }
   Time started_at() const { return started_at_; }
   // Why waiters poll here, once that is known; empty while hand-offs work.
   const std::string& polling_because() const { return polling_because_; }
+  // Why changes that nobody tells of are not seen; empty while they are, or need not be.
+  const std::string& blind_because() const { return blind_because_; }
 
  private:
   bool out_of_time(Time now) const { return deadline_ && now >= *deadline_; }
   Time try_limit(Time now) const;
+  AcquireStep try_again(Time now) const { return step::Try{try_limit(now), stand_}; }
   AcquireStep on_busy(Holding holding, Time now);
+  bool at_front() const;
+  AcquireStep await(Time until) const;
   AcquireStep on_trouble(const Error& error, Time now);
   AcquireStep wait_for_change(Time now);
 
@@ -85,8 +99,12 @@ class AcquireLoop {
   std::optional<Time> trouble_since_;  // the first error after the last answer
   bool had_contact_ = false;
   bool watching_ = false;
+  bool front_ = false;  // watching, or about to, as one of the first
+  Stand stand_ = Stand::no;
+  Time beat_at_;  // the latest time to tell the line that we live
   bool maybe_held_ = false;
   std::string polling_because_;
+  std::string blind_because_;
   std::optional<Holding> holding_;
   Jitter jitter_;
   Backoff backoff_;        // between tries that failed

@@ -36,7 +36,7 @@ Result<void> undo(LockStore& store, const Claim& claim, Time limit) {
     reply = store.release(hold, limit);
     if (!reply) return reply.error();
   }
-  return {};
+  return store.leave(claim, limit);
 }
 
 }  // namespace dlock

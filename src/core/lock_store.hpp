@@ -12,8 +12,11 @@
 //     sent_at + ttl is never later than the end of the lease there;
 //   - acquire, release and undo are idempotent by hold serial: repeating one counts nothing twice;
 //   - renew extends, never shortens, never creates; nothing of another owner is ever changed;
-//   - tokens of one name only grow.
-// It does not promise order among waiters, nor that a hand-off message arrives: waiters also poll.
+//   - tokens of one name only grow;
+//   - where it keeps a line (StoreTraits), a lock that is free goes to the first living waiter of it,
+//     and whoever does not take its turn within a second is passed over.
+// It does not promise that a message arrives: waiters also ask now and then, which tells that they
+// live.
 // Calls are made from one thread at a time; only interrupts come from another (StoreOptions).
 #pragma once
 
@@ -50,6 +53,12 @@ struct HoldRecord {
   Duration ttl{};
 };
 
+// Who waits in line, as recorded there.
+struct Waiter {
+  HolderInfo who;
+  std::int64_t since_ms = 0;  // wall clock of the store, for people only
+};
+
 // How a name stands in the store at one moment.
 struct Holding {
   struct Owner {
@@ -65,6 +74,9 @@ struct Holding {
   std::optional<Duration> lease_left;  // nothing: it never expires
   std::int64_t now_ms = 0;             // wall clock of the store when it looked
   std::string revoked_by;              // "user@host", when renewals are refused
+  std::uint64_t waiting = 0;           // how many stand in line
+  std::uint64_t place = 0;             // of the claim that asked: 1 is next; 0: it does not stand there
+  std::vector<Waiter> line;            // of inspect: the first of them, at most 64
 };
 
 // "user@host pid 812", escaped: how a holder is named in every sentence.
@@ -76,6 +88,13 @@ std::chrono::milliseconds age_of(const HoldRecord& hold, const Holding& holding)
 // The fencing token of whoever holds it, as recorded; 0 if none is.
 FencingToken token_of(const Holding& holding);
 
+// Whether a claim that is refused waits in line, and how it learns of its turn.
+enum class Stand {
+  no,
+  listening,  // watches: a message that reaches nobody shows that it is dead
+  polling,    // hears nothing, asks several times a second
+};
+
 struct Claim {
   LockName name;
   OwnerId owner;      // ours if we are a stranger
@@ -83,6 +102,8 @@ struct Claim {
   Duration ttl{};
   HolderInfo who;
   std::vector<AncestorHold> ancestors;  // holds of this key above us, the nearest last
+  Stand stand = Stand::no;
+  std::optional<std::uint64_t> max_waiters = {};  // stand only where fewer do
 };
 
 // A hold that was granted: what renewing and releasing it takes.
@@ -105,6 +126,7 @@ using AcquireReply = std::variant<Grant, Holding>;  // a Holding: busy, and with
 
 enum class RenewVerdict {
   renewed,
+  held,     // of check(): ours, and nothing was changed
   revoked,  // ours, but somebody asked us to give it up; the lease runs on until it ends
   lost,     // a master says: another's, or nobody's
 };
@@ -138,11 +160,21 @@ struct RevokeReply {
   Holding before;  // as it stood when the order was carried out
 };
 
-enum class HandOff { woken, timed_out };
+enum class HandOff {
+  turn,     // it is free, and we are the first in line
+  next,     // it is free, and we are the second: ours if the first does not take it within a second
+  changed,  // something happened to it: it may be free, or another's
+  timed_out,
+};
+
+struct Watching {
+  std::string blind_because;  // changes that nobody tells of are not seen here, and why; else empty
+};
 
 struct StoreTraits {
   bool hand_off = true;     // watch() works here; otherwise waiters poll
   bool survives_us = true;  // the lease outlives our process until its ttl
+  bool line = false;        // waiters are served in the order in which they came
 };
 
 class LockStore {
@@ -161,18 +193,32 @@ class LockStore {
   // this name apart from its own keys.
   virtual Result<std::string> key_of(const LockName& name) const = 0;
 
-  // Takes the lock, joins an ancestor's hold of it, or says who has it.
+  // Takes the lock, joins an ancestor's hold of it, or says who has it. A claim that is refused and
+  // stands (Claim::stand) keeps its place in line by being repeated every few seconds.
   virtual Result<AcquireReply> acquire(const Claim& claim, Time limit) = 0;
 
   virtual Result<RenewReply> renew(const Hold& hold, Time limit) = 0;
 
+  // Is it still ours? As sure as renew, but the lease stays as it is.
+  virtual Result<RenewReply> check(const Hold& hold, Time limit) = 0;
+
   virtual Result<ReleaseVerdict> release(const Hold& hold, Time limit) = 0;
 
-  // From its return on, no hand-off of `name` is missed by await_hand_off. Errc::denied or
-  // Errc::refused: no such service here, poll instead.
-  virtual Result<void> watch(const LockName& name, Time limit) = 0;
+  // Takes the claim out of the line, if it stands there. A turn that it had goes to the next.
+  virtual Result<void> leave(const Claim& /*claim*/, Time /*limit*/) { return {}; }
 
-  // Sleeps until the watched lock may have become free, or until `until`. May wake for nothing.
+  // From its return on, await_hand_off misses no turn of this claim in the line; as one of the
+  // first (`front`) also no release by whoever does not know the line, and, unless blind, no other
+  // change of the lock that comes after the next acquire. Errc::denied or Errc::refused: no such
+  // service here, poll instead.
+  virtual Result<Watching> watch(const Claim& claim, bool front, Time limit) = 0;
+
+  // The same for a holder: from the next renewal on, await_hand_off misses no change of the lock
+  // but its own.
+  virtual Result<Watching> watch_hold(const Hold& hold, Time limit) = 0;
+
+  // Sleeps until there is news of what is watched, or until `until`. May wake for nothing. An
+  // interrupt (Errc::cancelled) does not end the watching.
   virtual Result<HandOff> await_hand_off(Time until) = 0;
 
   virtual Result<Holding> inspect(const LockName& name, Time limit) = 0;
@@ -186,7 +232,8 @@ class LockStore {
                                      Time limit) = 0;
 };
 
-// Takes back a claim whose answer was lost: releases its hold under every owner it may have got.
+// Takes back a claim whose answer was lost: releases its hold under every owner it may have got,
+// and leaves the line.
 Result<void> undo(LockStore& store, const Claim& claim, Time limit);
 
 }  // namespace dlock

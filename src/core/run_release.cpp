@@ -38,6 +38,7 @@ void RunSession::ask_release(Time now) {
 void RunSession::handle(event::Released& event, Time now) {
   asking_ = false;
   if (phase_ != Phase::releasing) return;
+  if (leaving_) return finish(now);
   if (event.answer) {
     take_release(*event.answer);
     return finish(now);

@@ -12,7 +12,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
+using What = action::Ask::What;
+
 constexpr Duration k_first_notice = 1s;
+// A run that ends sooner is not worth the messages that watching its hold takes.
+constexpr Duration k_watch_after = 1s;
 // Another may be running already when a master says that we lost (faults.md 2.3-5).
 constexpr Duration k_grace_after_verdict = 1s;
 // What a command leaves behind is not waited for like the command itself.
@@ -80,11 +84,10 @@ std::optional<Time> RunSession::next_deadline() const {
     case Phase::running:
     case Phase::leftovers: {
       std::optional<Time> renew;
-      if (may_renew_ && !too_late_ && !asking_)
-        renew = retry_renew_at_.value_or(clock_->renew_at());
+      if (may_ask_about_lease()) renew = retry_renew_at_.value_or(clock_->renew_at());
       std::optional<Time> term;
       if (!lease_stop_ && !warned_) term = clock_->term_at();
-      return earliest(renew, term, stop_.next());
+      return earliest(renew, watch_hold_at(), term, stop_.next());
     }
     case Phase::giving_up:
     case Phase::releasing:
@@ -100,11 +103,11 @@ std::optional<Time> RunSession::next_deadline() const {
 void RunSession::take(AcquireStep step, Time now) {
   sleep_until_.reset();
   if (auto* attempt = std::get_if<step::Try>(&step)) {
-    ask(action::Ask::What::acquire, attempt->limit);
+    ask({.what = What::acquire, .limit = attempt->limit, .stand = attempt->stand});
   } else if (auto* watch = std::get_if<step::Watch>(&step)) {
-    ask(action::Ask::What::watch, watch->limit);
+    ask({.what = What::watch, .limit = watch->limit, .front = watch->front});
   } else if (auto* await = std::get_if<step::Await>(&step)) {
-    ask(action::Ask::What::await_hand_off, await->until);
+    ask(What::await_hand_off, await->until);
   } else if (auto* sleep = std::get_if<step::Sleep>(&step)) {
     sleep_until_ = sleep->until;
   } else if (auto* granted = std::get_if<step::Granted>(&step)) {
@@ -132,16 +135,22 @@ void RunSession::handle(event::Acquired& event, Time now) {
 }
 
 void RunSession::handle(event::Watched& event, Time now) {
+  if (granted_at_) return handle_hold_watched(event.answer, now);
   asking_ = false;
   if (phase_ == Phase::giving_up) return answered_while_giving_up(false, false, now);
   const bool polled = !acquire_.polling_because().empty();
+  const bool blind = !acquire_.blind_because().empty();
   take(acquire_.on_watch(event.answer, now), now);
   if (!polled && !acquire_.polling_because().empty()) {
     say({.kind = Notice::Kind::polling, .text = acquire_.polling_because()});
   }
+  if (!blind && !acquire_.blind_because().empty()) {
+    say({.kind = Notice::Kind::blind, .text = acquire_.blind_because()});
+  }
 }
 
 void RunSession::handle(event::HandedOff& event, Time now) {
+  if (listening_) return handle_hold_news(event.answer, now);
   asking_ = false;
   if (phase_ == Phase::giving_up) return answered_while_giving_up(false, false, now);
   if (!event.answer) {
@@ -153,6 +162,7 @@ void RunSession::handle(event::HandedOff& event, Time now) {
 void RunSession::note_grant(const Grant& grant, Time now) {
   clock_.emplace(terms_.lease, grant.sent_at);
   granted_at_ = now;
+  watch_hold_from_ = now + k_watch_after;
   account_.hold = hold_id(grant.hold.owner, grant.hold.serial);
   account_.token = grant.hold.token;
 }
@@ -190,11 +200,12 @@ void RunSession::give_up(Outcome outcome, Time now) {
 
 void RunSession::answered_while_giving_up(bool granted, bool unknown, Time now) {
   if (granted) return begin_release(now);
-  if (!unknown && !acquire_.maybe_held()) return finish(now);
+  leaving_ = !unknown && !acquire_.maybe_held();
+  if (leaving_ && !acquire_.stands()) return finish(now);
   phase_ = Phase::releasing;
   release_until_ = now;  // one try
   release_repeated_ = true;
-  ask(action::Ask::What::undo, now + k_undo_limit);
+  ask(leaving_ ? What::leave : What::undo, now + k_undo_limit);
 }
 
 void RunSession::say_waiting(Time now) {
@@ -257,8 +268,8 @@ void RunSession::move_guard() {
 }
 
 void RunSession::handle(event::Renewed& event, Time now) {
-  asking_ = false;
   if (!has_child()) return;
+  asking_ = false;
   if (!event.answer) {
     // Unknown is neither held nor lost: the clock decides (faults.md 2.3-4).
     trouble_ = event.answer.error().text;
@@ -275,7 +286,9 @@ void RunSession::handle(event::Renewed& event, Time now) {
       trouble_.clear();
       clock_->confirm(reply.sent_at);
       say({.kind = Notice::Kind::renewed, .span = clock_->safe_until() - now});
-      return;
+      return listen();
+    case RenewVerdict::held:
+      return listen();
     case RenewVerdict::revoked:
       may_renew_ = false;
       return lease_gone({.kind = Notice::Kind::revoked, .text = std::move(reply.why)},
@@ -348,9 +361,11 @@ void RunSession::handle(event::Tick /*event*/, Time now) {
     if (notice_at_ && now >= *notice_at_) say_waiting(now);
     if (sleep_until_ && now >= *sleep_until_) take(acquire_.on_time(now), now);
   } else if (has_child()) {
-    const Time renew_at = retry_renew_at_.value_or(clock_->renew_at());
-    if (may_renew_ && !too_late_ && !asking_ && now >= renew_at) {
-      ask(action::Ask::What::renew, now + terms_.lease.call_limit());
+    if (!may_ask_about_lease()) return;
+    if (now >= retry_renew_at_.value_or(clock_->renew_at())) {
+      ask(What::renew, now + terms_.lease.call_limit());
+    } else if (now >= watch_hold_at().value_or(Time::max())) {
+      ask(What::watch_hold, now + terms_.lease.call_limit());
     }
   } else if (asking_ && now >= answer_due_ + k_overdue) {
     if (!std::exchange(overdue_, true)) {
@@ -370,11 +385,11 @@ void RunSession::say(Notice notice) {
   actions_.push_back(action::Say{std::move(notice)});
 }
 
-void RunSession::ask(action::Ask::What what, Time limit) {
+void RunSession::ask(action::Ask ask) {
   asking_ = true;
-  answer_due_ = limit;
+  answer_due_ = ask.limit;
   overdue_ = false;
-  actions_.push_back(action::Ask{what, limit});
+  actions_.push_back(ask);
 }
 
 }  // namespace dlock

@@ -42,16 +42,16 @@ namespace event {
 struct Acquired {
   Result<AcquireReply> answer;
 };
-struct Watched {
-  Result<void> answer;
+struct Watched {  // also the answer to watch_hold
+  Result<Watching> answer;
 };
 struct HandedOff {
   Result<HandOff> answer;
 };
-struct Renewed {
+struct Renewed {  // also the answer to check
   Result<RenewReply> answer;
 };
-struct Released {  // also the answer to Undo
+struct Released {  // also the answer to undo and leave
   Result<ReleaseVerdict> answer;
 };
 struct Signal {  // came to us
@@ -88,6 +88,7 @@ using Event = std::variant<event::Acquired,
 struct Notice {
   enum class Kind {
     polling,          // no hand-offs here
+    blind,            // changes that nobody tells of are not seen here
     waiting,          // for whoever is in `holding`, for `span` so far
     unreachable,      // trouble while waiting or renewing, ridden out
     granted,          // `token`, as `hold`, after `span`
@@ -155,10 +156,24 @@ struct Outcome {
 
 // What to do.
 namespace action {
-struct Ask {  // the store, which answers with one StoreAnswer each, in order
-  enum class What { acquire, watch, await_hand_off, renew, release, undo };
+// The store, which answers with one StoreAnswer each, in order. Whatever is asked while a holder
+// awaits news ends that first.
+struct Ask {
+  enum class What {
+    acquire,
+    watch,
+    await_hand_off,
+    watch_hold,
+    renew,
+    check,
+    release,
+    undo,
+    leave,
+  };
   What what = What::acquire;
   Time limit;
+  Stand stand = Stand::no;  // of acquire
+  bool front = false;       // of watch
 };
 struct CancelAsk {};  // the one that runs; it still answers
 struct StartChild {
@@ -228,7 +243,13 @@ class RunSession {
   void release_unknown(const std::string& why, Time now);
   void take_release(ReleaseVerdict verdict);
   void finish(Time now);
-  void ask(action::Ask::What what, Time limit);
+  void ask(action::Ask ask);
+  void ask(action::Ask::What what, Time limit) { ask(action::Ask{.what = what, .limit = limit}); }
+  bool may_ask_about_lease() const { return may_renew_ && !too_late_ && !asking_; }
+  void handle_hold_watched(const Result<Watching>& answer, Time now);
+  void handle_hold_news(const Result<HandOff>& answer, Time now);
+  std::optional<Time> watch_hold_at() const;
+  void listen();
   void say(Notice notice);
   void signal_group(int number, bool wake, Notice::Kind kind = Notice::Kind::signalled);
   void say_waiting(Time now);
@@ -238,7 +259,7 @@ class RunSession {
   std::vector<Action> actions_;
   Time answer_due_;  // of the newest Ask
   Phase phase_ = Phase::acquiring;
-  bool asking_ = false;   // an Ask is out (renewals and the acquire loop ask one thing at a time)
+  bool asking_ = false;   // an Ask is out (one at a time; a holder's await_hand_off does not count)
   bool overdue_ = false;  // it was not there when due, and has been waited for once more
 
   // acquiring
@@ -248,6 +269,14 @@ class RunSession {
 
   // running
   std::optional<LeaseClock> clock_;
+  enum class News {
+    later,  // worth it once the run has lasted a second
+    on,     // the hold is watched
+    off,    // there is none here
+  };
+  News news_ = News::later;
+  Time watch_hold_from_;
+  bool listening_ = false;  // awaits news of the hold
   std::optional<Time> retry_renew_at_;
   Duration retry_pause_{};
   std::string trouble_;      // why the newest renewal is unknown; empty: it is not
@@ -267,6 +296,7 @@ class RunSession {
   Time release_until_;
   std::optional<Time> retry_release_at_;
   bool release_repeated_ = false;
+  bool leaving_ = false;  // only the line: nothing can be held
 };
 
 }  // namespace dlock

@@ -116,15 +116,22 @@ AcquireReply acquire(LeaseState& state, const Claim& claim, const Moment& moment
   return grant(state, claim, record, moment.sent_at);
 }
 
-RenewReply renew(LeaseState& state, const Hold& hold, const Moment& moment) {
+RenewReply check(const LeaseState& state, const Hold& hold, const Moment& moment) {
   const bool ours = state.owner == hold.owner && !hold.owner.empty();
   if (!is_live(state, moment.now)) {
     return {RenewVerdict::lost, moment.sent_at, ours ? "the lease has ended" : "nobody holds it"};
   }
   if (!ours) return {RenewVerdict::lost, moment.sent_at, holder_text(state)};
   if (state.revoked_by) return {RenewVerdict::revoked, moment.sent_at, *state.revoked_by};
+  return {RenewVerdict::held, moment.sent_at, {}};
+}
+
+RenewReply renew(LeaseState& state, const Hold& hold, const Moment& moment) {
+  RenewReply reply = check(state, hold, moment);
+  if (reply.verdict != RenewVerdict::held) return reply;
   extend(state, hold.ttl, moment.now);
-  return {RenewVerdict::renewed, moment.sent_at, {}};
+  reply.verdict = RenewVerdict::renewed;
+  return reply;
 }
 
 ReleaseVerdict release(LeaseState& state, const Hold& hold, const Moment& moment) {

@@ -42,6 +42,7 @@ void make_free(LeaseState& state);
 
 AcquireReply acquire(LeaseState& state, const Claim& claim, const Moment& moment);
 RenewReply renew(LeaseState& state, const Hold& hold, const Moment& moment);
+RenewReply check(const LeaseState& state, const Hold& hold, const Moment& moment);
 ReleaseVerdict release(LeaseState& state, const Hold& hold, const Moment& moment);
 RevokeReply revoke(LeaseState& state, const RevokeOrder& order, const Moment& moment);
 Holding inspect(const LeaseState& state, const Moment& moment);

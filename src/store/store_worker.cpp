@@ -20,14 +20,25 @@ const char* word_for(action::Ask::What what) {
       return "watch";
     case action::Ask::What::await_hand_off:
       return "await hand-off";
+    case action::Ask::What::watch_hold:
+      return "watch hold";
     case action::Ask::What::renew:
       return "renew";
+    case action::Ask::What::check:
+      return "check";
     case action::Ask::What::release:
       return "release";
     case action::Ask::What::undo:
       return "undo";
+    case action::Ask::What::leave:
+      return "leave";
   }
   return "?";
+}
+
+// News of a hold are worth less than whatever else is asked.
+bool gives_way(action::Ask::What what) {
+  return what == action::Ask::What::await_hand_off || what == action::Ask::What::watch_hold;
 }
 
 void log_call(action::Ask::What what, const StoreAnswer& answer, Duration took) {
@@ -67,6 +78,7 @@ StoreWorker::~StoreWorker() {
 void StoreWorker::ask(const action::Ask& what) {
   {
     const std::lock_guard lock(mutex_);
+    if (!asks_.empty() && gives_way(asks_.front().what)) interrupt_.raise();
     asks_.push_back(what);
   }
   asked_.notify_one();
@@ -111,14 +123,21 @@ StoreAnswer StoreWorker::carry_out(const action::Ask& what) {
   using What = action::Ask::What;
   switch (what.what) {
     case What::acquire: {
+      claim_.stand = what.stand;
       auto answer = store_->acquire(claim_, what.limit);
       if (answer && std::holds_alternative<Grant>(*answer)) hold_ = std::get<Grant>(*answer).hold;
       return event::Acquired{std::move(answer)};
     }
     case What::watch:
-      return event::Watched{store_->watch(claim_.name, what.limit)};
+      return event::Watched{store_->watch(claim_, what.front, what.limit)};
     case What::await_hand_off:
       return event::HandedOff{store_->await_hand_off(what.limit)};
+    case What::watch_hold:
+      DLOCK_ASSERT(hold_);
+      return event::Watched{store_->watch_hold(*hold_, what.limit)};
+    case What::check:
+      DLOCK_ASSERT(hold_);
+      return event::Renewed{store_->check(*hold_, what.limit)};
     case What::renew:
       DLOCK_ASSERT(hold_);
       return event::Renewed{store_->renew(*hold_, what.limit)};
@@ -129,6 +148,11 @@ StoreAnswer StoreWorker::carry_out(const action::Ask& what) {
       auto undone = undo(*store_, claim_, what.limit);
       if (!undone) return event::Released{undone.error()};
       return event::Released{ReleaseVerdict::released};
+    }
+    case What::leave: {
+      auto left = store_->leave(claim_, what.limit);
+      if (!left) return event::Released{left.error()};
+      return event::Released{ReleaseVerdict::not_held};
     }
   }
   DLOCK_ASSERT(false);

@@ -166,6 +166,16 @@ Result<RenewReply> LocalStore::renew(const Hold& hold, Time limit) {
   return reply;
 }
 
+Result<RenewReply> LocalStore::check(const Hold& hold, Time limit) {
+  RenewReply reply;
+  auto done = change(hold.name, limit, [&](const LeaseState& state, const Moment& moment) {
+    reply = lease_table::check(state, hold, moment);
+    return false;
+  });
+  if (!done) return done.error();
+  return reply;
+}
+
 Result<ReleaseVerdict> LocalStore::release(const Hold& hold, Time limit) {
   auto verdict = ReleaseVerdict::not_held;
   auto done = change(hold.name, limit, [&](LeaseState& state, const Moment& moment) {
@@ -231,7 +241,15 @@ Result<std::vector<std::string>> LocalStore::list(std::string_view glob, Time li
   return names;
 }
 
-Result<void> LocalStore::watch(const LockName& name, Time /*limit*/) {
+Result<Watching> LocalStore::watch(const Claim& claim, bool /*front*/, Time /*limit*/) {
+  return watch_file(claim.name, {});
+}
+
+Result<Watching> LocalStore::watch_hold(const Hold& hold, Time /*limit*/) {
+  return watch_file(hold.name, hold.owner);
+}
+
+Result<Watching> LocalStore::watch_file(const LockName& name, OwnerId owner) {
   UniqueFd events(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   constexpr auto k_what = IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
   if (!events || ::inotify_add_watch(events.get(), directory_.c_str(), k_what) < 0) {
@@ -240,11 +258,12 @@ Result<void> LocalStore::watch(const LockName& name, Time /*limit*/) {
   }
   events_ = std::move(events);
   watched_ = name.text();
-  return {};
+  watched_owner_ = std::move(owner);
+  return Watching{};
 }
 
 // Reads what inotify has; true if some of it concerns the watched lock.
-bool LocalStore::took_hand_off() const {
+bool LocalStore::took_events() const {
   const std::string file = state_file_name(watched_);
   alignas(inotify_event) std::array<char, 4096> buffer{};
   bool concerns_us = false;
@@ -262,17 +281,19 @@ bool LocalStore::took_hand_off() const {
   }
 }
 
-// A renewal replaces the file too, and wakes nobody. What cannot be read may be anything: wake.
-bool LocalStore::is_free_now() const {
+// Free, or, for a holder, not its own or to be given up. A renewal replaces the file too, and wakes
+// nobody. What cannot be read may be anything: wake.
+bool LocalStore::is_news() const {
   const auto directory = local::open_directory(directory_, /*made_if_missing=*/false);
   if (!directory) return true;
   const auto state = load(directory->get(), watched_);
-  return !state || !lease_table::is_live(*state, BootClock::now());
+  if (!state || !lease_table::is_live(*state, BootClock::now())) return true;
+  return !watched_owner_.empty() && (state->owner != watched_owner_ || state->revoked_by);
 }
 
 Result<HandOff> LocalStore::await_hand_off(Time until) {
   for (;;) {
-    if (events_ && took_hand_off() && is_free_now()) return HandOff::woken;
+    if (events_ && took_events() && is_news()) return HandOff::changed;
     if (BootClock::now() >= until) return HandOff::timed_out;
     std::array<pollfd, 2> waits{
         pollfd{.fd = events_.get(), .events = POLLIN, .revents = 0},

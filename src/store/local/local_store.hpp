@@ -37,8 +37,10 @@ class LocalStore final : public LockStore {
 
   Result<AcquireReply> acquire(const Claim& claim, Time limit) override;
   Result<RenewReply> renew(const Hold& hold, Time limit) override;
+  Result<RenewReply> check(const Hold& hold, Time limit) override;
   Result<ReleaseVerdict> release(const Hold& hold, Time limit) override;
-  Result<void> watch(const LockName& name, Time limit) override;
+  Result<Watching> watch(const Claim& claim, bool front, Time limit) override;
+  Result<Watching> watch_hold(const Hold& hold, Time limit) override;
   Result<HandOff> await_hand_off(Time until) override;
   Result<Holding> inspect(const LockName& name, Time limit) override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
@@ -53,14 +55,16 @@ class LocalStore final : public LockStore {
   Result<lease_table::LeaseState> load(int directory, const std::string& name) const;
   Result<void> change(const LockName& name, Time limit, const Change& how) const;
   Result<std::optional<std::string>> listed_name(int directory, const std::string& stem) const;
-  bool took_hand_off() const;
-  bool is_free_now() const;
+  Result<Watching> watch_file(const LockName& name, OwnerId owner);
+  bool took_events() const;
+  bool is_news() const;
 
   std::string directory_;  // absolute, normal form
   std::string boot_id_;
   const WakeUp* interrupt_;
   UniqueFd events_;  // inotify(7)
   std::string watched_;
+  OwnerId watched_owner_;  // a holder; empty: a waiter watches
 };
 
 }  // namespace dlock

@@ -19,9 +19,9 @@ bool is_raised(const WakeUp* interrupt) {
   return ::poll(&wait, 1, 0) > 0;
 }
 
-void hand_off(MemoryServer& server, MemoryServer::Lock& lock) {
-  ++lock.hand_offs;
-  server.handed_off.notify_all();
+void tell(MemoryServer& server, MemoryServer::Lock& lock) {
+  ++lock.changes;
+  server.changed.notify_all();
 }
 
 }  // namespace
@@ -40,20 +40,33 @@ Result<RenewReply> MemoryStore::renew(const Hold& hold, Time /*limit*/) {
   return lease_table::renew(lock.state, hold, moment_since(sent_at));
 }
 
+Result<RenewReply> MemoryStore::check(const Hold& hold, Time /*limit*/) {
+  const Time sent_at = BootClock::now();
+  const std::lock_guard guard(server_->mutex);
+  return lease_table::check(server_->locks[hold.name.text()].state, hold, moment_since(sent_at));
+}
+
 Result<ReleaseVerdict> MemoryStore::release(const Hold& hold, Time /*limit*/) {
   const Time sent_at = BootClock::now();
   const std::lock_guard guard(server_->mutex);
   auto& lock = server_->locks[hold.name.text()];
   const auto verdict = lease_table::release(lock.state, hold, moment_since(sent_at));
-  if (verdict == ReleaseVerdict::released) hand_off(*server_, lock);
+  if (verdict == ReleaseVerdict::released) tell(*server_, lock);
   return verdict;
 }
 
-Result<void> MemoryStore::watch(const LockName& name, Time /*limit*/) {
+Result<Watching> MemoryStore::watch(const Claim& claim, bool /*front*/, Time /*limit*/) {
   const std::lock_guard guard(server_->mutex);
-  watched_ = name.text();
-  seen_hand_offs_ = server_->locks[watched_].hand_offs;
-  return {};
+  watched_ = claim.name.text();
+  seen_changes_ = server_->locks[watched_].changes;
+  return Watching{};
+}
+
+Result<Watching> MemoryStore::watch_hold(const Hold& hold, Time /*limit*/) {
+  const std::lock_guard guard(server_->mutex);
+  watched_ = hold.name.text();
+  seen_changes_ = server_->locks[watched_].changes;
+  return Watching{};
 }
 
 Result<HandOff> MemoryStore::await_hand_off(Time until) {
@@ -63,16 +76,16 @@ Result<HandOff> MemoryStore::await_hand_off(Time until) {
   constexpr Duration k_longest_sleep = 1h;
   std::unique_lock guard(server_->mutex);
   for (;;) {
-    const std::uint64_t hand_offs = server_->locks[watched_].hand_offs;
-    if (hand_offs != seen_hand_offs_) {
-      seen_hand_offs_ = hand_offs;
-      return HandOff::woken;
+    const std::uint64_t changes = server_->locks[watched_].changes;
+    if (changes != seen_changes_) {
+      seen_changes_ = changes;
+      return HandOff::changed;
     }
     if (is_raised(interrupt_)) return Error{Errc::cancelled, "cannot wait longer: interrupted"};
     const Time now = BootClock::now();
     if (now >= until) return HandOff::timed_out;
     const Duration sleep = std::min(until - now, interrupt_ != nullptr ? k_slice : k_longest_sleep);
-    server_->handed_off.wait_for(guard, sleep);
+    server_->changed.wait_for(guard, sleep);
   }
 }
 
@@ -101,7 +114,9 @@ Result<RevokeReply> MemoryStore::revoke(const LockName& name,
   const std::lock_guard guard(server_->mutex);
   auto& lock = server_->locks[name.text()];
   auto reply = lease_table::revoke(lock.state, order, moment_since(sent_at));
-  if (reply.verdict == RevokeVerdict::deleted) hand_off(*server_, lock);
+  const bool done = reply.verdict == RevokeVerdict::deleted ||
+                    reply.verdict == RevokeVerdict::revoked;
+  if (done) tell(*server_, lock);
   return reply;
 }
 

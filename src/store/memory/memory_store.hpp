@@ -27,10 +27,10 @@ namespace dlock {
 struct MemoryServer {
   struct Lock {
     lease_table::LeaseState state;
-    std::uint64_t hand_offs = 0;  // how often it became free by release or deletion
+    std::uint64_t changes = 0;  // how often it became free by release or deletion, or was revoked
   };
   std::mutex mutex;
-  std::condition_variable handed_off;
+  std::condition_variable changed;
   std::map<std::string, Lock> locks;
 };
 
@@ -45,8 +45,10 @@ class MemoryStore final : public LockStore {
 
   Result<AcquireReply> acquire(const Claim& claim, Time limit) override;
   Result<RenewReply> renew(const Hold& hold, Time limit) override;
+  Result<RenewReply> check(const Hold& hold, Time limit) override;
   Result<ReleaseVerdict> release(const Hold& hold, Time limit) override;
-  Result<void> watch(const LockName& name, Time limit) override;
+  Result<Watching> watch(const Claim& claim, bool front, Time limit) override;
+  Result<Watching> watch_hold(const Hold& hold, Time limit) override;
   Result<HandOff> await_hand_off(Time until) override;
   Result<Holding> inspect(const LockName& name, Time limit) override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
@@ -56,7 +58,7 @@ class MemoryStore final : public LockStore {
   std::shared_ptr<MemoryServer> server_;
   const WakeUp* interrupt_;
   std::string watched_;
-  std::uint64_t seen_hand_offs_ = 0;
+  std::uint64_t seen_changes_ = 0;
 };
 
 }  // namespace dlock

@@ -87,56 +87,80 @@ Result<Answer> RedisClient::run(const Script& script,
   return answer;
 }
 
-Result<void> RedisClient::subscribe(std::string_view channel, Time limit) {
+Result<long long> RedisClient::subscribe(const Words& channels, bool numbered, Time limit) {
   if (subscribed_) disconnect();
-  const auto answer = call({"SUBSCRIBE", channel}, limit);
+  long long number = 0;
+  if (numbered) {
+    const auto id = call({"CLIENT", "ID"}, limit);
+    if (!id) return id.error();
+    number = id->reply.integer();
+  }
+  Words words{"SUBSCRIBE"};
+  words.insert(words.end(), channels.begin(), channels.end());
+  const Time started = BootClock::now();
+  auto answer = call(words, limit);
   if (!answer) return answer.error();
-  if (answer->reply[0].string() != "subscribe") {
-    disconnect();
-    return Error{Errc::protocol, where() + " sent an answer that does not fit the question"};
+  Reply reply = std::move(answer->reply);
+  for (std::size_t confirmed = 1;; ++confirmed) {
+    if (reply[0].string() != "subscribe") {
+      disconnect();
+      return Error{Errc::protocol, where() + " sent an answer that does not fit the question"};
+    }
+    if (confirmed == channels.size()) break;
+    auto next = read_reply(started, limit);
+    if (!next) return next.error();
+    reply = std::move(*next);
   }
   subscribed_ = true;
-  return {};
+  return number;
 }
 
-Result<bool> RedisClient::await_message(Time until) {
+Result<std::vector<Reply>> RedisClient::await_messages(Time until) {
   const Time started = BootClock::now();
   if (!subscribed_) return Error{Errc::unavailable, "there is no subscription at " + where()};
-  auto woken = take_messages(started, until);
-  for (int drains = 0; woken && drains < k_most_drains;) {
+  std::vector<Reply> messages;
+  if (auto taken = take_messages(messages, started, until); !taken) return taken.error();
+  for (int drains = 0; drains < k_most_drains; ++drains) {
     std::array<char, k_buffer_bytes> buffer;
     // Once there is a message, only what has come already is taken.
-    const Time most = *woken ? started : until;
+    const Time most = messages.empty() ? until : started;
     const auto n = transport_->receive(buffer.data(), buffer.size(), most);
     // A connection that ends behind a message says so again next time.
-    if (!n && *woken) return true;
-    if (!n && n.error().code == Errc::timed_out) return false;
+    if (!n && (!messages.empty() || n.error().code == Errc::timed_out)) break;
+    if (!n && n.error().code == Errc::cancelled) return n.error();
     if (!n) return unanswered(n.error(), started, until);
-    const auto fed = reader_.feed({buffer.data(), *n});
-    if (!fed) return unanswered(fed.error(), started, until);
-    auto more = take_messages(started, until);
-    if (!more) return more;
-    *woken = *woken || *more;
-    if (*woken) ++drains;
-    if (!*woken && BootClock::now() >= until) return false;
+    if (const auto fed = reader_.feed({buffer.data(), *n}); !fed) {
+      return unanswered(fed.error(), started, until);
+    }
+    if (auto taken = take_messages(messages, started, until); !taken) return taken.error();
+    if (messages.empty() && BootClock::now() >= until) break;
   }
-  return woken;
+  return messages;
 }
 
-// Takes all complete answers out of the reader. True: there was a message among them.
-Result<bool> RedisClient::take_messages(Time started, Time limit) {
-  bool found = false;
+// Takes all complete messages out of the reader.
+Result<void> RedisClient::take_messages(std::vector<Reply>& messages, Time started, Time limit) {
   for (;;) {
-    const auto reply = reader_.next();
+    auto reply = reader_.next();
     if (!reply) return unanswered(reply.error(), started, limit);
-    if (!reply->has_value()) return found;
+    if (!reply->has_value()) return {};
     if ((*reply)->is_error()) {
       const Error error = refusal((*reply)->string());
       disconnect();
       return error;
     }
-    found = found || is_message(**reply);
+    if (is_message(**reply)) messages.push_back(std::move(**reply));
   }
+}
+
+Result<void> RedisClient::track(long long listener, Time limit) {
+  listener_ = 0;
+  const std::string number = std::to_string(listener);
+  // NOLOOP: our own renewals are no news.
+  auto answer = call({"CLIENT", "TRACKING", "ON", "REDIRECT", number, "NOLOOP"}, limit);
+  if (!answer) return answer.error();
+  listener_ = listener;
+  return {};
 }
 
 Result<Answer> RedisClient::ask(const Words& words, Time limit) {
@@ -183,6 +207,10 @@ std::string RedisClient::greetings() const {
     append_command(bytes, words);
   }
   if (wants_select()) append_command(bytes, {"SELECT", std::to_string(address_.db)});
+  if (listener_ != 0) {
+    append_command(
+        bytes, {"CLIENT", "TRACKING", "ON", "REDIRECT", std::to_string(listener_), "NOLOOP"});
+  }
   return bytes;
 }
 
@@ -204,6 +232,11 @@ Result<void> RedisClient::read_greetings(Time started, Time limit) {
       disconnect();
       return error;
     }
+  }
+  if (listener_ != 0) {
+    const auto reply = read_reply(started, limit);
+    if (!reply) return reply.error();
+    if (reply->is_error()) listener_ = 0;  // it is gone; whoever needs it listens anew
   }
   return {};
 }

@@ -2,6 +2,9 @@
 // RedisClient: questions to one Redis server and their answers, one at a time. It connects when it
 // has to; AUTH, SELECT and the first question then travel in one write.
 //
+// A second RedisClient may be its ears: subscribed to channels, among them the one on which the server
+// tells which keys have changed that the first has read (track()).
+//
 // It promises: a call ends at its limit, name lookup and connect included. After any error on the
 // way (also a limit or an interrupt) the connection is dropped, so a late answer never meets the
 // next question. It does not resend: whether a call that failed took place is for the caller to
@@ -48,12 +51,20 @@ class RedisClient {
   // By its SHA1; where the server does not know it, once more with its text and a new sent_at.
   Result<Answer> run(const Script& script, const Words& keys, const Words& args, Time limit);
 
-  // From its return on no message is missed. The connection is then for messages only.
-  Result<void> subscribe(std::string_view channel, Time limit);
+  // From its return on no message is missed. The connection is then for messages only. Gives the
+  // server's number for it if `numbered` (CLIENT ID, another round trip), else 0.
+  Result<long long> subscribe(const Words& channels, bool numbered, Time limit);
+  bool subscribed() const { return subscribed_; }
 
-  // True: something was published (all that had come is taken at once). False: `until` has passed.
-  // After an error the subscription is gone.
-  Result<bool> await_message(Time until);
+  // What was published, all that had come at once; nothing: `until` has passed. After an error the
+  // subscription is gone, except after Errc::cancelled.
+  Result<std::vector<Reply>> await_messages(Time until);
+
+  // From now on connection `listener` is told, on k_changes, when a key is changed by others that
+  // was read here; once for each time it was read. A new connection of ours goes on with that.
+  // https://redis.io/docs/latest/develop/reference/client-side-caching/
+  Result<void> track(long long listener, Time limit);
+  static constexpr std::string_view k_changes = "__redis__:invalidate";
 
   bool connected() const { return transport_.has_value(); }
   void disconnect();
@@ -64,7 +75,7 @@ class RedisClient {
   Result<void> connect(Time limit);
   std::string greetings() const;
   Result<void> read_greetings(Time started, Time limit);
-  Result<bool> take_messages(Time started, Time limit);
+  Result<void> take_messages(std::vector<Reply>& messages, Time started, Time limit);
   Result<Reply> read_reply(Time started, Time limit);
   Error unanswered(const Error& error, Time started, Time limit);
   Error unsent(const Error& error, Time started, Time limit);
@@ -78,6 +89,7 @@ class RedisClient {
   std::optional<Transport> transport_;
   ReplyReader reader_;
   bool subscribed_ = false;
+  long long listener_ = 0;  // 0: no key is tracked
   bool greeting_refused_ = false;  // the last AUTH or SELECT was
 };
 

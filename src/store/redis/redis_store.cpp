@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "store/record_json.hpp"
+#include "store/redis/redis_keys.hpp"
 #include "store/redis/redis_url.hpp"
 
 #include <algorithm>
@@ -18,19 +19,13 @@ namespace {
 
 constexpr std::size_t k_most_names = 100000;  // of one list
 
-// The names Redis knows a lock by. T is K in braces unless K has one (redisson.md 1.2): all keys of
-// a lock then share a cluster slot.
-struct Keys {
-  explicit Keys(std::string key)
-      : lock(std::move(key)),
-        tagged(lock.find('{') == std::string::npos ? '{' + lock + '}' : lock) {}
-  std::string lock;
-  std::string tagged;
-  std::string token = "redisson_lock_token:" + tagged;
-  std::string holds = "dlock:holds:" + tagged;
-  std::string revoked = "dlock:revoked:" + tagged;
-  std::string channel = "redisson_lock__channel:" + tagged;
-};
+// How the claim stands in line: see line.lua. The same for as long as it waits.
+std::string waiter_of(const Claim& claim) {
+  if (claim.stand == Stand::no) return "";
+  std::string text = R"({"id":")" + hold_id(claim.owner, claim.serial) + R"(",)";
+  if (claim.stand == Stand::polling) text += R"("polls":true,)";
+  return text + holder_json(claim.who, claim.ttl).substr(1);
+}
 
 bool is_side_key(std::string_view key) {
   if (key.find('{') == std::string_view::npos) return false;
@@ -66,7 +61,7 @@ Error unexpected(const std::string& where) {
 
 // See holding.lua.
 Result<Holding> read_holding(ReplyView reply, const std::string& where) {
-  if (reply.size() != 7) return unexpected(where);
+  if (reply.size() != 8) return unexpected(where);
   Holding holding;
   holding.type = reply[0].string();
   holding.kind = holding.type == "none"   ? Holding::Kind::free
@@ -89,6 +84,7 @@ Result<Holding> read_holding(ReplyView reply, const std::string& where) {
     if (record) holding.holds.push_back(std::move(*record));
   }
   holding.revoked_by = reply[6].string();
+  holding.waiting = static_cast<std::uint64_t>(std::max(reply[7].integer(), 0LL));
   return holding;
 }
 
@@ -134,19 +130,25 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Time limit) {
   const Keys keys(std::move(*key));
   const std::string ttl_ms = std::to_string(to_ms(claim.ttl));
   const std::string record = holder_json(claim.who, claim.ttl).substr(1);
-  Words args{claim.owner, claim.serial, ttl_ms, record};
+  const std::string waiter = waiter_of(claim);
+  const std::string most = claim.max_waiters ? std::to_string(*claim.max_waiters) : "";
+  Words args{claim.owner, claim.serial, ttl_ms, record, waiter, most, keys.turn};
   for (auto above = claim.ancestors.rbegin(); above != claim.ancestors.rend(); ++above) {
     args.push_back(above->owner);
     args.push_back(above->serial);
   }
-  auto answer =
-      client_.run(lua::k_acquire, {keys.lock, keys.token, keys.holds, keys.revoked}, args, limit);
+  auto answer = client_.run(
+      lua::k_acquire,
+      {keys.lock, keys.token, keys.holds, keys.revoked, keys.line, keys.waiters},
+      args,
+      limit);
   if (!answer) return answer.error();
   const ReplyView reply = answer->reply.view();
   const std::string_view verdict = reply[0].string();
   if (verdict == "busy") {
     auto holding = read_holding(reply[1], where());
     if (!holding) return holding.error();
+    holding->place = static_cast<std::uint64_t>(std::max(reply[2].integer(), 0LL));
     return AcquireReply(std::move(*holding));
   }
   const bool nested = verdict == "nested";
@@ -165,10 +167,18 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Time limit) {
 }
 
 Result<RenewReply> RedisStore::renew(const Hold& hold, Time limit) {
+  return ask_about(hold, hold.ttl, limit);
+}
+
+Result<RenewReply> RedisStore::check(const Hold& hold, Time limit) {
+  return ask_about(hold, Duration::zero(), limit);
+}
+
+Result<RenewReply> RedisStore::ask_about(const Hold& hold, Duration ttl, Time limit) {
   auto key = key_of(hold.name);
   if (!key) return key.error();
   const Keys keys(std::move(*key));
-  const std::string ttl_ms = std::to_string(to_ms(hold.ttl));
+  const std::string ttl_ms = std::to_string(to_ms(ttl));
   auto answer = client_.run(lua::k_renew,
                             {keys.lock, keys.holds, keys.revoked},
                             {hold.owner, hold.serial, ttl_ms},
@@ -177,6 +187,7 @@ Result<RenewReply> RedisStore::renew(const Hold& hold, Time limit) {
   const ReplyView reply = answer->reply.view();
   const std::string_view verdict = reply[0].string();
   if (verdict == "renewed") return RenewReply{RenewVerdict::renewed, answer->sent_at, ""};
+  if (verdict == "held") return RenewReply{RenewVerdict::held, answer->sent_at, ""};
   if (verdict == "revoked") {
     return RenewReply{RenewVerdict::revoked, answer->sent_at, std::string(reply[1].string())};
   }
@@ -191,8 +202,8 @@ Result<ReleaseVerdict> RedisStore::release(const Hold& hold, Time limit) {
   if (!key) return key.error();
   const Keys keys(std::move(*key));
   auto answer = client_.run(lua::k_release,
-                            {keys.lock, keys.holds, keys.revoked},
-                            {hold.owner, hold.serial, keys.channel},
+                            {keys.lock, keys.holds, keys.revoked, keys.line, keys.waiters},
+                            {hold.owner, hold.serial, keys.channel, keys.turn},
                             limit);
   if (!answer) return answer.error();
   const std::string_view verdict = answer->reply[0].string();
@@ -202,25 +213,40 @@ Result<ReleaseVerdict> RedisStore::release(const Hold& hold, Time limit) {
   return unexpected(where());
 }
 
-Result<void> RedisStore::watch(const LockName& name, Time limit) {
-  auto key = key_of(name);
+Result<void> RedisStore::leave(const Claim& claim, Time limit) {
+  if (claim.stand == Stand::no) return {};
+  auto key = key_of(claim.name);
   if (!key) return key.error();
-  return ears_.subscribe(Keys(std::move(*key)).channel, limit);
-}
-
-Result<HandOff> RedisStore::await_hand_off(Time until) {
-  auto message = ears_.await_message(until);
-  if (!message) return message.error();
-  return *message ? HandOff::woken : HandOff::timed_out;
+  const Keys keys(std::move(*key));
+  auto answer = client_.run(lua::k_leave,
+                            {keys.lock, keys.line, keys.waiters},
+                            {waiter_of(claim), keys.turn},
+                            limit);
+  if (!answer) return answer.error();
+  return {};
 }
 
 Result<Holding> RedisStore::inspect(const LockName& name, Time limit) {
   auto key = key_of(name);
   if (!key) return key.error();
   const Keys keys(std::move(*key));
-  auto answer = client_.run(lua::k_inspect, {keys.lock, keys.holds, keys.revoked}, {}, limit);
+  auto answer = client_.run(lua::k_inspect,
+                            {keys.lock, keys.holds, keys.revoked, keys.line, keys.waiters},
+                            {},
+                            limit);
   if (!answer) return answer.error();
-  return read_holding(answer->reply.view(), where());
+  auto holding = read_holding(answer->reply[0], where());
+  if (!holding) return holding;
+  const ReplyView line = answer->reply[1];
+  for (std::size_t i = 0; i + 1 < line.size(); i += 2) {
+    const auto record = parse_hold_record("", line[i].string());
+    if (!record) continue;
+    std::int64_t arrival_us = 0;
+    const std::string_view text = line[i + 1].string();
+    std::from_chars(text.data(), text.data() + text.size(), arrival_us);
+    holding->line.push_back({.who = record->who, .since_ms = arrival_us / 1000});
+  }
+  return holding;
 }
 
 Result<std::vector<std::string>> RedisStore::list(std::string_view glob, Time limit) {
@@ -256,8 +282,8 @@ Result<RevokeReply> RedisStore::revoke(const LockName& name, const RevokeOrder& 
   const std::string token = order.if_token ? std::to_string(*order.if_token) : "";
   auto answer = client_.run(
       lua::k_revoke,
-      {keys.lock, keys.holds, keys.revoked},
-      {order.by, order.now ? "1" : "0", order.if_owner.value_or(""), token, keys.channel},
+      {keys.lock, keys.holds, keys.revoked, keys.line, keys.waiters},
+      {order.by, order.now ? "1" : "0", order.if_owner.value_or(""), token, keys.channel, keys.turn},
       limit);
   if (!answer) return answer.error();
   const ReplyView reply = answer->reply.view();

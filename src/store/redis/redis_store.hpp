@@ -18,25 +18,43 @@ class RedisStore final : public LockStore {
  public:
   static Result<std::unique_ptr<LockStore>> open(const StoreOptions& options);
 
-  StoreTraits traits() const override { return {}; }
+  StoreTraits traits() const override { return {.line = true}; }
   std::string where() const override { return client_.where(); }
   Result<std::string> key_of(const LockName& name) const override;
   Result<AcquireReply> acquire(const Claim& claim, Time limit) override;
   Result<RenewReply> renew(const Hold& hold, Time limit) override;
+  Result<RenewReply> check(const Hold& hold, Time limit) override;
   Result<ReleaseVerdict> release(const Hold& hold, Time limit) override;
-  Result<void> watch(const LockName& name, Time limit) override;
+  Result<void> leave(const Claim& claim, Time limit) override;
+  Result<Watching> watch(const Claim& claim, bool front, Time limit) override;
+  Result<Watching> watch_hold(const Hold& hold, Time limit) override;
   Result<HandOff> await_hand_off(Time until) override;
   Result<Holding> inspect(const LockName& name, Time limit) override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
   Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override;
 
  private:
+  // What the ears listen for.
+  struct Watched {
+    std::string turn;     // the channel of our turns
+    std::string lock;     // keys whose changes matter
+    std::string revoked;
+    std::string channel;  // of releases, Redisson's
+    bool holder = false;  // then only changes are news
+  };
+
   RedisStore(const RedisAddress& address, std::string prefix, const WakeUp* interrupt)
       : prefix_(std::move(prefix)), client_(address, interrupt), ears_(address, interrupt) {}
 
+  Result<RenewReply> ask_about(const Hold& hold, Duration ttl, Time limit);
+  Result<Watching> listen_for_changes(const Words& channels, Time limit);
+  HandOff meaning_of(const Reply& message) const;
+
   std::string prefix_;
   RedisClient client_;
-  RedisClient ears_;  // subscribed; connected only when there is somebody to wait for
+  RedisClient ears_;  // subscribed; connected only when there is news to wait for
+  Watched watched_;
+  bool sees_changes_ = false;  // the ears are told of them
 };
 
 }  // namespace dlock

@@ -1,18 +1,25 @@
 -- acquire: takes a free lock, repeats a grant whose answer was lost, or joins an ancestor's hold.
 --
--- KEYS  1 lock   2 token   3 holds   4 revoked
+-- KEYS  1 lock   2 token   3 holds   4 revoked   5 line   6 waiters
 -- ARGV  1 owner  2 serial  3 ttl in ms  4 record without its first brace
---       5, 6 ... owner and serial of the ancestors' holds, the nearest first
+--       5 who we are in line, or '': then we do not stand in it   6 stand only if fewer do, or ''
+--       7 channel of turns, to which the id of a waiter is appended
+--       8, 9 ... owner and serial of the ancestors' holds, the nearest first
 -- Returns {'granted', owner, record}           a new hold, or the same one again
 --         {'nested', owner, record}            a hold beside the ancestor's
---         {'busy', {holding}}                  see holding.lua; nothing was changed
+--         {'busy', {holding}, place}           see holding.lua; the lock was not changed. Our place
+--                                              in line, 0 if we have none
+--
+-- A free lock is for the first who lives in line (see line.lua); an ancestor's hold is joined past it.
 --
 -- Atomic, because between looking and taking another could take. Idempotent by serial: a second run
 -- finds the hold, counts nothing and sets the TTL again. All that can fail is read before the first
 -- write, so an error leaves nothing behind; and whoever may not renew and release is told so here,
 -- before there is a lock.
 -- include: holding.lua
-local lock, token_key, holds, revoked = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+-- include: line.lua
+local lock, token_key, holds, revoked, line, waiters = unpack(KEYS)
+local me, most, turn, first_ancestor = ARGV[5], tonumber(ARGV[6]), ARGV[7], 8
 local owner, serial, ttl = ARGV[1], ARGV[2], tonumber(ARGV[3])
 
 -- Redis >= 7 can be asked. PUBLISH is not among them: without it waiters poll.
@@ -20,7 +27,9 @@ for _, command in ipairs(redis.acl_check_cmd and {
   {'TYPE', lock}, {'TIME'}, {'GET', token_key}, {'PTTL', lock}, {'SET', token_key, '1'},
   {'DEL', revoked}, {'HSET', holds, 'f', 'v'}, {'PEXPIRE', lock, '1'}, {'HEXISTS', lock, 'f'},
   {'HGET', revoked, 'f'}, {'HINCRBY', lock, 'f', '1'}, {'HDEL', holds, 'f'}, {'EXISTS', lock},
-  {'HLEN', lock}, {'HGETALL', holds},
+  {'HLEN', lock}, {'HGETALL', holds}, {'ZADD', line, '1', 'm'}, {'ZADD', waiters, '1', 'm'},
+  {'ZREM', line, 'm'}, {'ZCARD', line}, {'ZRANK', line, 'm'}, {'ZSCORE', line, 'm'},
+  {'ZRANGE', line, '0', '0'}, {'ZRANGEBYSCORE', waiters, '0', '0'},
 } or {}) do
   if not redis.acl_check_cmd(unpack(command)) then
     return redis.error_reply("NOPERM this user may not run '" .. command[1] .. "' on "
@@ -56,7 +65,7 @@ local function next_token()
 end
 
 local kind = redis.call('TYPE', lock)['ok']
-if kind == 'none' then
+if kind == 'none' and may_take(line, waiters, me, turn) then
   local token, bad = next_token()
   if bad then return bad end
   local mine = record(token)
@@ -65,6 +74,7 @@ if kind == 'none' then
   redis.call('PEXPIRE', lock, ttl)
   redis.call('HSET', holds, owner .. '#' .. serial, mine)
   redis.call('PEXPIRE', holds, ttl)
+  if me ~= '' then leave(line, waiters, me) end
   return {'granted', owner, mine}
 end
 
@@ -76,17 +86,18 @@ if kind == 'hash' and redis.call('TYPE', holds)['ok'] == 'hash' then
   end
 
   local again = {owner}
-  for i = 5, #ARGV, 2 do again[#again + 1] = ARGV[i] end
+  for i = first_ancestor, #ARGV, 2 do again[#again + 1] = ARGV[i] end
   for i, whose in ipairs(again) do
     local mine = usable(whose) and redis.call('HGET', holds, whose .. '#' .. serial)
     if mine then
       extend(lock)
       extend(holds)
+      if me ~= '' then leave(line, waiters, me) end
       return {i == 1 and 'granted' or 'nested', whose, mine}
     end
   end
 
-  for i = 5, #ARGV, 2 do
+  for i = first_ancestor, #ARGV, 2 do
     local above = usable(ARGV[i]) and redis.call('HGET', holds, ARGV[i] .. '#' .. ARGV[i + 1])
     local token = above and above:match('^{"token":(%d+)')
     if token then
@@ -95,9 +106,13 @@ if kind == 'hash' and redis.call('TYPE', holds)['ok'] == 'hash' then
       redis.call('HSET', holds, ARGV[i] .. '#' .. serial, mine)
       extend(lock)
       extend(holds)
+      if me ~= '' then leave(line, waiters, me) end
       return {'nested', ARGV[i], mine}
     end
   end
 end
 
-return {'busy', holding(lock, holds, revoked)}
+local place = 0
+if redis.call('EXISTS', line) == 1 then prune(line, waiters, line_now()) end
+if me ~= '' and stand(line, waiters, me, most) then place = redis.call('ZRANK', line, me) + 1 end
+return {'busy', holding(lock, holds, revoked, line), place}

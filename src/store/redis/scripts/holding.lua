@@ -1,8 +1,8 @@
--- holding(lock, holds, revoked): how a name stands now, as
+-- holding(lock, holds, revoked, line): how a name stands now, as
 --   {type, pttl in ms, now in ms, number of owners, {owner, count, ...}, {hold id, record, ...},
---    revoked by}
+--    revoked by, number in line (0 where no line is given)}
 -- Bounded whatever stands there: at most 64 owners and records, long texts are cut.
-local function holding(lock, holds, revoked)
+local function holding(lock, holds, revoked, line)
   local function fields(key, longest)
     if redis.call('HLEN', key) > 64 then return {} end
     local all = redis.call('HGETALL', key)
@@ -12,7 +12,8 @@ local function holding(lock, holds, revoked)
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   local kind = redis.call('TYPE', lock)['ok']
-  local reply = {kind, redis.call('PTTL', lock), now, 0, {}, {}, ''}
+  local reply = {kind, redis.call('PTTL', lock), now, 0, {}, {}, '',
+    line and redis.call('ZCARD', line) or 0}
   if kind == 'hash' then
     reply[4] = redis.call('HLEN', lock)
     reply[5] = fields(lock, 128)

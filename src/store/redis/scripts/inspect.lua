@@ -1,6 +1,22 @@
 -- inspect: how a name stands now. Changes nothing.
 --
--- KEYS  1 lock   2 holds   3 revoked
--- Returns {holding}   see holding.lua
+-- KEYS  1 lock   2 holds   3 revoked   4 line   5 waiters
+-- Returns {{holding}, {waiter, arrival in µs, ...}}   see holding.lua, line.lua; the first 64 who live
 -- include: holding.lua
-return holding(KEYS[1], KEYS[2], KEYS[3])
+-- include: line.lua
+local lock, holds, revoked, line, waiters = unpack(KEYS)
+local now, first, dead = line_now(), {}, 0
+if redis.call('EXISTS', line) == 1 then
+  dead = redis.call('ZCOUNT', waiters, '-inf', string.format('(%.0f', now))
+  local all = redis.call('ZRANGE', line, 0, 63, 'WITHSCORES')
+  for i = 1, #all, 2 do
+    local until_ms = tonumber(redis.call('ZSCORE', waiters, all[i]) or '0')
+    if until_ms >= now then
+      first[#first + 1] = all[i]:sub(1, 4096)
+      first[#first + 1] = all[i + 1]
+    end
+  end
+end
+local reply = holding(lock, holds, revoked, line)
+reply[8] = reply[8] - dead
+return {reply, first}

@@ -1,8 +1,9 @@
 -- renew: makes the lease of a hold last ttl from now.
 --
 -- KEYS  1 lock   2 holds   3 revoked
--- ARGV  1 owner  2 serial  3 ttl in ms
+-- ARGV  1 owner  2 serial  3 ttl in ms, or 0: only look
 -- Returns {'renewed'}
+--         {'held'}               of a look: ours; no lease was changed
 --         {'revoked', by}        ours, but renewals are refused; the lease runs on to its end
 --         {'lost', {holding}}    another's, nobody's, or not a lock
 --
@@ -28,6 +29,7 @@ if redis.call('TYPE', revoked)['ok'] == 'hash'
   return {'revoked', redis.call('HGET', revoked, 'by') or '?'}
 end
 
+if ttl == 0 then return {'held'} end
 if redis.call('PTTL', lock) < ttl then redis.call('PEXPIRE', lock, ttl) end
 redis.call('PEXPIRE', holds, redis.call('PTTL', lock))
 return {'renewed'}
