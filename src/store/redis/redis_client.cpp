@@ -88,7 +88,7 @@ Result<Answer> RedisClient::run(const Script& script,
 }
 
 Result<long long> RedisClient::subscribe(const Words& channels, bool numbered, Time limit) {
-  if (subscribed_) disconnect();
+  DLOCK_ASSERT(!subscribed_);
   long long number = 0;
   if (numbered) {
     const auto id = call({"CLIENT", "ID"}, limit);

@@ -46,6 +46,9 @@ class RedisClient {
   // `interrupt` may be null and must outlive us.
   RedisClient(RedisAddress address, const WakeUp* interrupt);
 
+  // One of the same server, not connected yet.
+  RedisClient another() const { return {address_, interrupt_}; }
+
   Result<Answer> call(const Words& words, Time limit);
 
   // By its SHA1; where the server does not know it, once more with its text and a new sent_at.

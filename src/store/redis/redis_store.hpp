@@ -47,7 +47,8 @@ class RedisStore final : public LockStore {
       : prefix_(std::move(prefix)), client_(address, interrupt), ears_(address, interrupt) {}
 
   Result<RenewReply> ask_about(const Hold& hold, Duration ttl, Time limit);
-  Result<Watching> listen_for_changes(const Words& channels, Time limit);
+  Result<void> listen(const Words& channels, Time limit);
+  Result<void> listen_and_see(Words channels, Time limit);  // also changes that nobody tells of
   HandOff meaning_of(const Reply& message) const;
 
   std::string prefix_;
