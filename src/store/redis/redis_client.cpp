@@ -208,8 +208,8 @@ std::string RedisClient::greetings() const {
   }
   if (wants_select()) append_command(bytes, {"SELECT", std::to_string(address_.db)});
   if (listener_ != 0) {
-    append_command(
-        bytes, {"CLIENT", "TRACKING", "ON", "REDIRECT", std::to_string(listener_), "NOLOOP"});
+    append_command(bytes,
+                   {"CLIENT", "TRACKING", "ON", "REDIRECT", std::to_string(listener_), "NOLOOP"});
   }
   return bytes;
 }

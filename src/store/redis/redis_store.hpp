@@ -36,8 +36,8 @@ class RedisStore final : public LockStore {
  private:
   // What the ears listen for.
   struct Watched {
-    std::string turn;     // the channel of our turns
-    std::string lock;     // keys whose changes matter
+    std::string turn;  // the channel of our turns
+    std::string lock;  // keys whose changes matter
     std::string revoked;
     std::string channel;  // of releases, Redisson's
     bool holder = false;  // then only changes are news

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The ears of a RedisStore: turns in the line, releases by Redisson, and changes of keys that nobody
-// tells of (key tracking).
+// The ears of a RedisStore: turns in the line, releases by Redisson, and changes of keys that
+// nobody tells of (key tracking).
 #include "store/redis/redis_keys.hpp"
 #include "store/redis/redis_store.hpp"
 
@@ -55,7 +55,8 @@ Result<Watching> RedisStore::watch_hold(const Hold& hold, Time limit) {
   if (!key) return key.error();
   const Keys keys(std::move(*key));
   const bool there = sees_changes_ && ears_.subscribed() && watched_.lock == keys.lock;
-  watched_ = {.turn = {}, .lock = keys.lock, .revoked = keys.revoked, .channel = {}, .holder = true};
+  watched_ = {
+      .turn = {}, .lock = keys.lock, .revoked = keys.revoked, .channel = {}, .holder = true};
   if (there) return Watching{};
   if (const auto seeing = listen_and_see({}, limit); !seeing) return seeing.error();
   return Watching{};
@@ -87,7 +88,8 @@ Result<HandOff> RedisStore::await_hand_off(Time until) {
     if (!messages) return messages.error();
     if (messages->empty()) return HandOff::timed_out;
     HandOff best = HandOff::timed_out;  // of all that has come
-    for (const Reply& message : *messages) best = std::min(best, meaning_of(message));
+    for (const Reply& message : *messages)
+      best = std::min(best, meaning_of(message));
     if (best != HandOff::timed_out) return best;
     if (BootClock::now() >= until) return HandOff::timed_out;
   }
