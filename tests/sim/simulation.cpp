@@ -44,6 +44,7 @@ class Simulation {
   void start_run(Client& client);
   RunSetting setting(const Client& client);
   Habits habits(const LeaseTerms& lease);
+  Hearing any_hearing();
   void run_ended(Client& client);
   bool play_until(Duration when);
   void heal();
@@ -73,10 +74,16 @@ Simulation::Simulation(std::uint64_t seed, const Rules& rules, bool traced)
   ttl_ = dice_.between(1s, k_longest.at(static_cast<std::size_t>(dice_.up_to(3))));
   busy_machine_ = dice_.one_in(3);
   scene_.server.store.replay_extends = rules.replay_extends_lease;
-  scene_.server.store.on_free = [this] {
-    for (const auto& tell : scene_.server.subscribers)
-      tell();
+  scene_.server.store.turns_passed_on = rules.turns_passed_on;
+  scene_.server.store.first_is_called = rules.first_is_called;
+  scene_.server.store.call = [this](HoldId whose, HandOff word) {
+    return scene_.server.call(whose, word);
   };
+  scene_.server.store.on_change = [this](std::optional<HoldId> by, bool release) {
+    scene_.server.tell_of_change(by, release);
+  };
+  // Every hold is that of one run.
+  scene_.judge.calm_since = [this](HoldId hold) { return runs_[hold]->calm_since(); };
   const int others = dice_.percent(40) ? 1 : dice_.up_to(3) + 1;
   clients_.reserve(6);
   for (int i = 0; i <= others; ++i)
@@ -89,6 +96,7 @@ void Simulation::add_client(std::uint64_t seed) {
   std::optional<Duration> kill_after;
   if (dice_.one_in(2)) kill_after = dice_.between(1ms, ttl / 3);
   clients_.push_back({.name = std::string(1, static_cast<char>('A' + clients_.size())),
+                      .hearing = any_hearing(),
                       .clock = any_clock(seed, scene_.rules.steady_rates, 0s),
                       .lease = *LeaseTerms::check(ttl, kill_after),
                       .weather = {},
@@ -121,13 +129,20 @@ RunSetting Simulation::setting(const Client& client) {
           .seed = dice_.next(),
           .habits = habits(client.lease),
           .slowest_turn = std::max<Duration>(100ms, ttl / 100) * (busy_machine_ ? 30 : 2) / 100,
-          .cannot_start = dice_.one_in(40)};
+          .cannot_start = dice_.one_in(40),
+          .hearing = client.hearing};
+}
+
+Hearing Simulation::any_hearing() {
+  if (!dice_.one_in(4)) return Hearing::all;
+  return dice_.one_in(2) ? Hearing::no_changes : Hearing::nothing;
 }
 
 void Simulation::start_run(Client& client) {
   --client.runs_left;
   const std::string who = client.name + std::to_string(k_runs - client.runs_left);
-  const HoldId hold = scene_.judge.new_hold(who, client.lease, client.clock);
+  const HoldId hold =
+      scene_.judge.new_hold(who, client.lease, client.clock, client.hearing == Hearing::all);
   RunSetting how = setting(client);
   if (scene_.healed) how.terms.acquire.wait.reset();
   runs_.push_back(std::make_unique<Run>(scene_, hold, client.clock, how, client.weather));
@@ -165,11 +180,13 @@ void Simulation::heal() {
   scene_.trace.note(scene_.now(), [] { return "all is well again"; });
   scene_.judge.no_faults_from(scene_.now());
   for (Client& client : clients_) {
-    client.weather = {};
+    client.weather = {.calm_since = scene_.now()};
     client.runs_left = std::max(client.runs_left, 1);
   }
   scene_.server.heal();
+  scene_.server.calm_since = scene_.now();
   for (const auto& run : runs_) {
+    run->link().forget_half_open();
     run->resume();
     run->group().thaw_guard();
     if (run->group().alive()) run->group().end_soon();
@@ -186,7 +203,8 @@ void Simulation::look_for_movement() {
     Duration longest{};
     for (const Client& client : clients_)
       longest = std::max(longest, client.lease.ttl());
-    scene_.judge.expect_movement(longest * 102 / 100 + 1500ms);
+    // Its end, and the turn of somebody who has not recovered yet (judge.cpp).
+    scene_.judge.expect_movement(longest * 102 / 100 + 1500ms + 4500ms);
   }
   scene_.agenda.after(100ms, [this] { look_for_movement(); });
 }
@@ -204,6 +222,7 @@ Report Simulation::play() {
     }
     if (scene_.server.store.holder() == probe_->hold())
       scene_.judge.blame("I12", probe_->hold(), "the lock was left behind");
+    scene_.judge.expect_nobody_in_line();
   }
   scene_.judge.statistics().simulated = scene_.now();
   return {scene_.judge.verdict(), scene_.trace.lines(), scene_.judge.statistics()};
