@@ -157,12 +157,17 @@ foreign() { r set "dlock:$1" theirs nx px 60000 >/dev/null; }
   [ "$sent" -le 8 ] || fail "$sent commands in 2 s"
 }
 
-@test "a string lock where tracking is refused: the first asks now and then, and -v says why" {
+@test "a string lock where tracking is refused: the first asks often, and -v says why" {
+  local sent
   as_user -client\|tracking
   foreign blind
   stand blind 1 -v
   stand blind 2
   eventually 10s grep -q 'not seen at once.*client|tracking' "$T/waiter-1.err"
+  r config resetstat >/dev/null
+  sleep 2
+  sent=$(commands_since_reset)
+  [ "$sent" -ge 4 ] || fail "$sent commands in 2 s"
   r del dlock:blind >/dev/null
   within 5 entered 2
   assert_order 1 2

@@ -115,6 +115,16 @@ evalshas() { r info commandstats | tr -d '\r' | sed -nE 's/^cmdstat_evalsha:call
 }
 listens_again() { [ "$(r pubsub numsub __redis__:invalidate | tail -1)" = 1 ]; }
 
+@test "the connection that asks is cut: the next renewal connects again, and keys are tracked again" {
+  dlock_run a --ttl 3s cut -- sleep 60
+  eventually 10s tracked 1
+  r client kill type normal >/dev/null
+  tracked 0
+  eventually 10s tracked 1
+  r del dlock:cut >/dev/null
+  ends 6s a "exit 79"
+}
+
 # blind RULE…: a user for whom the server does not track: it is said why, and the next renewal tells.
 blind() {
   local at took
