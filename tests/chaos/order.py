@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""Who waits in line, in order and not for ever: I15 and I16 on a history. What a single script may
+do to the line is looked at in line.py; here it is how waiters fare who have no part in any fault."""
+from dataclasses import dataclass
+
+from history import SECOND, Violation
+
+# Frozen ones before a waiter have a second each for their turn; who comes behind the second of them
+# is told of nothing, and finds out by the beat of three seconds at most.
+PASSES = 4.3 * SECOND
+TOLD = 1.3 * SECOND        # for a waiter with nobody frozen before it: one lost turn, at worst
+UNTOLD = 3.3 * SECOND      # and after a lease that ended by itself: its beat
+# How long after a fault a client may still feel it: it asks again after a second at most, and who
+# has lost an answer or a message without knowing waits for its limit, or for the next beat.
+SERVER_FELT, CLIENT_FELT = 2.5 * SECOND, 6 * SECOND
+HARMLESS = {"script-flush", "revoke", "release-now", "del", "overwrite", "guard-stop", "guard-kill"}
+
+
+@dataclass
+class Span:
+    """A time in which a waiter stood in line and the lock was free."""
+    start: int
+    end: int
+    stand: object
+    ahead: list      # the stands before it
+    told: bool       # the lock was given back
+
+
+def run_of(history):
+    """stand id: its run. An owner ends with the pid of its dlock; one that a nested run has made
+    is nobody's."""
+    by_pid = {}
+    for run in history.runs:
+        by_pid.setdefault(run.pid, []).append(run)
+
+    def find(stand):
+        pid = stand.id.split("#")[0].rsplit(":", 1)[-1]
+        return next((r for r in by_pid.get(int(pid) if pid.isdigit() else 0, ())
+                     if r.start <= stand.since and (not r.end or stand.since <= r.end)), None)
+    return find
+
+
+def healthy(history, run, start, end):
+    """Nothing was wrong with this client, its network or the server in that time."""
+    if run is None or (run.end and run.end < end):
+        return False
+    for fault in history.faults:
+        felt = CLIENT_FELT if fault.target.isdigit() or fault.target == "*" else SERVER_FELT
+        if fault.kind not in HARMLESS and fault.target in (str(run.client), "*", "server") and \
+           fault.start < end and (fault.end or end) + felt > start:
+            return False
+    return not any(a < end and b + SECOND / 2 > start for a, b in history.late)
+
+
+def i15_order(history):
+    yield from (v for v in history.store_violations if v.rule == "I15")
+    if history.kind != "G":
+        return
+    find = run_of(history)
+    for stand in history.stands:
+        if stand.how in ("late", "deaf") and healthy(history, find(stand), stand.end - SECOND,
+                                                     stand.end):
+            yield Violation("I15", stand.end, f"{find(stand).id} lost its place in line ("
+                            f"{stand.how}), and nothing was wrong with it", stand.lock)
+
+
+def free_spans(history):
+    """All Spans. A lock is free before its first holder, between two, and behind the last."""
+    for lock in history.locks():
+        held = sorted((h.start, h.end or float("inf"), h.how == "released") for h in history.held
+                      if h.lock == lock)
+        stands = sorted((s for s in history.stands if s.lock == lock), key=lambda s: s.since)
+        free, edge, told = [], 0, False
+        for start, end, released in [*held, (float("inf"), float("inf"), False)]:
+            if start > edge:
+                free.append((edge, start, told))
+            if end > edge:
+                edge, told = end, released
+        for stand in stands:
+            for start, end, told in free:
+                start, end = max(start, stand.since), min(end, stand.end or start)
+                if start < end:
+                    ahead = [s for s in stands if s.since < stand.since and
+                             (s.end or float("inf")) > start]
+                    yield Span(start, end, stand, ahead, told)
+
+
+def living_waits(history):
+    """(span, run, how long it may be) of all waiters who lived and were connected."""
+    find = run_of(history)
+    for span in free_spans(history):
+        run = find(span.stand)
+        if healthy(history, run, span.start, span.end):
+            frozen = sum(not healthy(history, find(s), span.start, span.end) for s in span.ahead)
+            yield span, run, (TOLD if span.told else UNTOLD) + frozen * PASSES
+
+
+def i16_starvation(history):
+    yield from (v for v in history.store_violations if v.rule == "I16")
+    if history.kind != "G":
+        return
+    for span, run, most in living_waits(history):
+        if span.end - span.start > most:
+            yield Violation("I16", span.end, f"{run.id} stood in line and lived, and the lock was "
+                            f"free for {(span.end - span.start) / SECOND:.2f} s", span.stand.lock)
+
+
+def longest_living_wait(history):
+    """The longest time that a lock was free with somebody in line who lived, in s."""
+    return max(((s.end - s.start) / SECOND for s, *_ in living_waits(history)), default=0)
