@@ -51,12 +51,7 @@ const char* state_of(const Holding& holding) {
   return "free";
 }
 
-Json holding_json(const NamedHolding& named) {
-  const Holding& holding = named.holding;
-  Json json = {{"name", named.name}, {"key", named.key}, {"state", state_of(holding)}};
-  json["waiting"] = holding.waiting;
-  json["line"] = line_json(holding);
-  if (holding.kind == Holding::Kind::free) return json;
+void add_holders(Json& json, const Holding& holding) {
   json["type"] = holding.type;
   json["owners"] = Json::array();
   for (const Holding::Owner& owner : holding.owners) {
@@ -73,6 +68,14 @@ Json holding_json(const NamedHolding& named) {
   json["holds"] = Json::array();
   for (const HoldRecord& hold : holding.holds)
     json["holds"].push_back(hold_json(hold, holding));
+}
+
+Json holding_json(const NamedHolding& named) {
+  const Holding& holding = named.holding;
+  Json json = {{"name", named.name}, {"key", named.key}, {"state", state_of(holding)}};
+  if (holding.kind != Holding::Kind::free) add_holders(json, holding);
+  json["waiting"] = holding.waiting;
+  json["line"] = line_json(holding);
   return json;
 }
 

@@ -166,16 +166,15 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
   auto key = (*store)->key_of(*name);
   if (!key) end(report(key.error(), settings));
   if (settings.max_waiters.value_or(0) > 0 && !(*store)->traits().line) {
-    end(report({Errc::bad_usage,
-                (*store)->where() + " keeps no line: --max-waiters can only be 0 there"},
-               settings));
+    end(report(
+        {Errc::bad_usage, (*store)->where() + " keeps no line: --max-waiters can only be 0 there"},
+        settings));
   }
   const std::optional<ResultFile> result = prepare_result(line, settings);
 
   const std::string where = (*store)->where();
-  StoreWorker worker(std::move(*store),
-                     make_claim(*name, *key, who_we_are(line, settings), settings),
-                     interrupt);
+  StoreWorker worker(
+      std::move(*store), make_claim(*name, *key, who_we_are(line, settings), settings), interrupt);
   const bool in_place = ::isatty(STDERR_FILENO) == 1 && !settings.log_json;
   Voice voice(*name, in_place);
   const std::vector<std::string> words = child_words(line);

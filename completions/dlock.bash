@@ -28,7 +28,7 @@ _dlock_value() {
     --on-lost) mapfile -t COMPREPLY < <(compgen -W 'stop warn' -- "$cur") ;;
     --signal) mapfile -t COMPREPLY < <(compgen -W 'TERM INT HUP QUIT USR1 USR2 KILL' -- "$cur") ;;
     --url | --prefix | --connect-timeout) ;;
-    -w | --wait | --timeout | -E | --conflict-exit-code | --ttl | -k | --kill-after) ;;
+    -w | --wait | --timeout | --max-waiters | -E | --conflict-exit-code | --ttl | -k | --kill-after) ;;
     -c | --command | --reason | --if-owner | --if-token) ;;
     *) return 1 ;;
   esac
@@ -71,7 +71,7 @@ _dlock() {
   case $command in
     '') options+=' run inspect list force-release' ;;
     run)
-      options+=' -n --nonblock --nb -w --wait --timeout -E --conflict-exit-code --ttl
+      options+=' -n --nonblock --nb -w --wait --timeout --max-waiters -E --conflict-exit-code --ttl
         -k --kill-after --signal --on-lost --contain -c --command --reason --result-file'
       ;;
     inspect | list) options+=' --json' ;;

@@ -7,7 +7,8 @@
 function __dlock_state
     set -l words (commandline -opc)
     set -l valued --url --prefix --connect-timeout --config --password-file --log-format --color \
-        -w --wait --timeout -E --conflict-exit-code --ttl -k --kill-after --signal --on-lost \
+        -w --wait --timeout --max-waiters -E --conflict-exit-code --ttl -k --kill-after \
+        --signal --on-lost \
         -c --command --reason --result-file --if-owner --if-token
     set -l state none
     set -l string no
@@ -82,6 +83,7 @@ complete -c dlock -n '__dlock_in run' -s n -l nonblock -d 'Do not wait'
 complete -c dlock -n '__dlock_in run' -l nb -d 'Do not wait'
 complete -c dlock -n '__dlock_in run' -s w -l wait -x -d 'Wait at most'
 complete -c dlock -n '__dlock_in run' -l timeout -x -d 'Wait at most'
+complete -c dlock -n '__dlock_in run' -l max-waiters -x -d 'Give up if so many wait'
 complete -c dlock -n '__dlock_in run' -s E -l conflict-exit-code -x -d 'Exit status when busy'
 complete -c dlock -n '__dlock_in run' -l ttl -x -d 'The lease'
 complete -c dlock -n '__dlock_in run' -s k -l kill-after -x -d 'Time from the first signal to KILL'

@@ -351,27 +351,37 @@ rules() { sed -n '/^## The rules/,/^## /p' ARCHITECTURE.md; }
   refute_output --partial ERR
 
   script() { # NAME KEY... , ARG...
-    cat src/store/redis/scripts/holding.lua "src/store/redis/scripts/$1.lua" |
+    cat src/store/redis/scripts/{holding,line}.lua "src/store/redis/scripts/$1.lua" |
       REDISCLI_AUTH='' redis-cli -s "$socket" --no-auth-warning --user dlock --pass PASSWORD \
         --eval /dev/stdin "${@:2}" 2>&1
   }
   K=dlock:a T="{dlock:a}"
-  run -0 script acquire $K "redisson_lock_token:$T" "dlock:holds:$T" "dlock:revoked:$T" , \
-    u:1 s 30000 '"host":"h"}'
+  keys=("dlock:holds:$T" "dlock:revoked:$T") line=("dlock:line:$T" "dlock:waiters:$T")
+  channel="redisson_lock__channel:$T" turn="dlock:turn:$T:"
+  acquire() { # OWNER SERIAL WAITER [ANCESTOR...]
+    script acquire $K "redisson_lock_token:$T" "${keys[@]}" "${line[@]}" , \
+      "$1" "$2" 30000 '"host":"h"}' "$3" '' "$turn" "${@:4}"
+  }
+  run -0 acquire u:1 s ''
   assert_line granted
-  run -0 script acquire $K "redisson_lock_token:$T" "dlock:holds:$T" "dlock:revoked:$T" , \
-    u:2 s2 30000 '"host":"h"}' u:1 s
+  run -0 acquire u:2 s2 '' u:1 s
   assert_line nested
-  run -0 script renew $K "dlock:holds:$T" "dlock:revoked:$T" , u:1 s 30000 '{"token":1}'
+  run -0 acquire u:3 s3 '{"id":"u:3#s3"}'
+  assert_line busy
+  run -0 script renew $K "${keys[@]}" , u:1 s 30000
   assert_line renewed
-  run -0 script inspect $K "dlock:holds:$T" "dlock:revoked:$T"
+  run -0 script inspect $K "${keys[@]}" "${line[@]}"
   assert_line hash
-  run -0 script revoke $K "dlock:holds:$T" "dlock:revoked:$T" , me 0 '' '' \
-    "redisson_lock__channel:$T"
+  assert_line '{"id":"u:3#s3"}'
+  run -0 script revoke $K "${keys[@]}" "${line[@]}" , me 0 '' '' "$channel" "$turn"
   assert_line revoked
-  run -0 script release $K "dlock:holds:$T" "dlock:revoked:$T" , u:1 s2 "redisson_lock__channel:$T"
+  run -0 script release $K "${keys[@]}" "${line[@]}" , u:1 s2 "$channel" "$turn"
   assert_line still_held
-  run -0 script release $K "dlock:holds:$T" "dlock:revoked:$T" , u:1 s "redisson_lock__channel:$T"
+  run -0 script leave $K "${line[@]}" , '{"id":"u:3#s3"}' "$turn"
+  assert_line left
+  run -0 acquire u:4 s4 '{"id":"u:4#s4","polls":true}'
+  assert_line busy
+  run -0 script release $K "${keys[@]}" "${line[@]}" , u:1 s "$channel" "$turn"
   assert_line released
   assert_line 1
 

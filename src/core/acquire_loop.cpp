@@ -15,8 +15,8 @@ namespace {
 // Other locks (SET NX) have no channel: ask as often as their own clients do (redisson.md 10.5).
 constexpr Duration k_foreign_poll_least = 50ms;
 constexpr Duration k_foreign_poll_most = 250ms;
-// The line forgets who is silent for 10 s. Besides, not every holder of a hash publishes (RSpinLock),
-// and messages can be lost.
+// The line forgets who is silent for 10 s. Besides, not every holder of a hash publishes
+// (RSpinLock), and messages can be lost.
 constexpr Duration k_beat_least = 2500ms;
 constexpr Duration k_beat_most = 3s;
 constexpr Duration k_blind_poll_least = 50ms;

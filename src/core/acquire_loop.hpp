@@ -20,9 +20,9 @@
 namespace dlock {
 
 struct AcquireTerms {
-  std::optional<Duration> wait;  // nothing: for ever; zero: one try
-  Duration connect_timeout{};    // how long a store may stay out of reach at start
-  Duration outage_limit{};       // and after it was in reach once
+  std::optional<Duration> wait;                   // nothing: for ever; zero: one try
+  Duration connect_timeout{};                     // how long a store may stay out of reach at start
+  Duration outage_limit{};                        // and after it was in reach once
   std::optional<std::uint64_t> max_waiters = {};  // busy at once where as many wait already
 };
 

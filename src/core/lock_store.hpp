@@ -13,7 +13,8 @@
 //   - acquire, release and undo are idempotent by hold serial: repeating one counts nothing twice;
 //   - renew extends, never shortens, never creates; nothing of another owner is ever changed;
 //   - tokens of one name only grow;
-//   - where it keeps a line (StoreTraits), a lock that is free goes to the first living waiter of it,
+//   - where it keeps a line (StoreTraits), a lock that is free goes to the first living waiter of
+//   it,
 //     and whoever does not take its turn within a second is passed over.
 // It does not promise that a message arrives: waiters also ask now and then, which tells that they
 // live.
@@ -75,8 +76,8 @@ struct Holding {
   std::int64_t now_ms = 0;             // wall clock of the store when it looked
   std::string revoked_by;              // "user@host", when renewals are refused
   std::uint64_t waiting = 0;           // how many stand in line
-  std::uint64_t place = 0;             // of the claim that asked: 1 is next; 0: it does not stand there
-  std::vector<Waiter> line;            // of inspect: the first of them, at most 64
+  std::uint64_t place = 0;   // of the claim that asked: 1 is next; 0: it does not stand there
+  std::vector<Waiter> line;  // of inspect: the first of them, at most 64
 };
 
 // "user@host pid 812", escaped: how a holder is named in every sentence.

@@ -159,8 +159,30 @@ std::vector<std::string> Client::list(const std::string& glob) {
 }
 
 void Client::watch(const LockName& name) {
-  const auto watching = store_->watch(name, soon());
+  watch(claim_of(name));
+}
+
+void Client::watch(const Claim& claim, bool front) {
+  const auto watching = store_->watch(claim, front, soon());
   REQUIRE_MESSAGE(watching.has_value(), (watching ? "" : watching.error().text));
+}
+
+void Client::watch_hold(const Hold& hold) {
+  const auto watching = store_->watch_hold(hold, soon());
+  REQUIRE_MESSAGE(watching.has_value(), (watching ? "" : watching.error().text));
+}
+
+RenewReply Client::check(const Hold& hold) {
+  return value_of(store_->check(hold, soon()));
+}
+
+void Client::leave(const Claim& claim) {
+  const auto left = store_->leave(claim, soon());
+  REQUIRE_MESSAGE(left.has_value(), (left ? "" : left.error().text));
+}
+
+HandOff Client::await_hand_off(Time until) {
+  return value_of(store_->await_hand_off(until));
 }
 
 Grant Client::take_eventually(const Claim& claim) {

@@ -66,7 +66,12 @@ class Client {
   Holding inspect(const LockName& name);
   RevokeReply revoke(const LockName& name, const RevokeOrder& order);
   std::vector<std::string> list(const std::string& glob);
+  RenewReply check(const Hold& hold);
+  void leave(const Claim& claim);
   void watch(const LockName& name);
+  void watch(const Claim& claim, bool front = true);
+  void watch_hold(const Hold& hold);
+  HandOff await_hand_off(Time until);
 
   // Tries until the lease in the way is over.
   Grant take_eventually(const Claim& claim);

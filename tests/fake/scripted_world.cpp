@@ -25,7 +25,8 @@ RunTerms terms_of(const Script& script, const LeaseTerms& lease) {
   return {.lease = lease,
           .acquire = {.wait = script.wait,
                       .connect_timeout = script.connect_timeout,
-                      .outage_limit = script.outage_limit},
+                      .outage_limit = script.outage_limit,
+                      .max_waiters = script.max_waiters},
           .on_lost = script.on_lost,
           .stop_signal = script.stop_signal};
 }
@@ -56,7 +57,7 @@ void World::require(bool kept, const std::string& promise) {
 }
 
 std::string World::run(Duration until) {
-  carry_out(session_.start(now_));
+  if (!std::exchange(begun_, true)) carry_out(session_.start(now_));
   int steps = 0;
   while (!outcome_) {
     const auto when = next_thing();
@@ -88,7 +89,7 @@ bool World::said(Notice::Kind kind) const {
 std::vector<Duration> World::asked(What what) const {
   std::vector<Duration> times;
   for (const auto& [one, when] : asked_) {
-    if (one == what) times.push_back(when);
+    if (one.what == what) times.push_back(when);
   }
   return times;
 }
@@ -162,170 +163,6 @@ void World::check_deadlines() {
           "the guard would kill a child whose lease is kept");
 }
 
-// --- the store -------------------------------------------------------------------------------
-
-void World::act(const action::Ask& ask) {
-  const bool child_there = child_ == ChildState::running || child_ == ChildState::leader_dead;
-  if (ask.what == What::release || ask.what == What::undo) {
-    require(!child_there, "released before the child and its group are gone");
-    gave_back_ = true;
-  }
-  if (ask.what == What::renew && kill_at_) {
-    require(now_ < *kill_at_ + lease_.kill_time() || kills_ > 1 || script_.on_lost == OnLost::warn,
-            "a renewal after the lease has ended");
-  }
-  note(word_for(ask.what));
-  asked_.emplace_back(ask.what, since_start());
-  waiting_.emplace_back(ask, transcript_.size() - 1);
-  if (!running_) begin_next_ask();
-}
-
-void World::act(const action::CancelAsk& /*cancel*/) {
-  if (!running_ || running_->answer_at == Time::max()) return;
-  const What what = running_->ask.what;
-  if (what == What::acquire && script_.grant_despite_cancel) {
-    held_ = true;
-    running_->answer = event::Acquired{
-        AcquireReply(Grant{.hold = {.name = *LockName::parse("n"), .token = 7}, .sent_at = now_})};
-  } else {
-    running_->answer = failed(what, {Errc::cancelled, "cancelled"});
-  }
-  running_->answer_at = now_;
-}
-
-const Trouble* World::trouble_for(What what) const {
-  for (const Trouble& one : script_.troubles) {
-    const bool now = since_start() >= one.from && since_start() < one.until;
-    if (now && (!one.only || *one.only == what)) return &one;
-  }
-  return nullptr;
-}
-
-Holding World::holding_now() const {
-  Holding holding = script_.holding;
-  if (script_.lease_ends)
-    holding.lease_left = std::max<Duration>(*script_.lease_ends - since_start(), 0s);
-  return holding;
-}
-
-StoreAnswer World::failed(What what, Error error) const {
-  switch (what) {
-    case What::acquire:
-      return event::Acquired{std::move(error)};
-    case What::watch:
-      return event::Watched{std::move(error)};
-    case What::await_hand_off:
-      return event::HandedOff{std::move(error)};
-    case What::renew:
-      return event::Renewed{std::move(error)};
-    case What::release:
-    case What::undo:
-      break;
-  }
-  return event::Released{std::move(error)};
-}
-
-Duration World::hand_off_takes(Time until) {
-  while (next_hand_off_ < script_.hand_offs.size()) {
-    const Time when = at(script_.hand_offs[next_hand_off_]);
-    if (when > until) break;
-    ++next_hand_off_;
-    return std::max<Duration>(when - now_, 0s);
-  }
-  return Duration::max();
-}
-
-StoreAnswer World::carry_out_ask(const action::Ask& ask) {
-  switch (ask.what) {
-    case What::acquire:
-      if (!script_.free_from || since_start() < *script_.free_from) {
-        return event::Acquired{AcquireReply(holding_now())};
-      }
-      held_ = true;
-      return event::Acquired{AcquireReply(
-          Grant{.hold = {.name = *LockName::parse("n"), .token = 7}, .sent_at = now_})};
-    case What::watch:
-      if (script_.watch_error) return event::Watched{*script_.watch_error};
-      return event::Watched{Result<void>()};
-    case What::await_hand_off:
-      return event::HandedOff{HandOff::timed_out};
-    case What::renew: {
-      RenewReply reply{.sent_at = now_};
-      if (script_.revoked_from && since_start() >= *script_.revoked_from) {
-        reply.verdict = RenewVerdict::revoked;
-        reply.why = "ann@host";
-      }
-      if (script_.lost_from && since_start() >= *script_.lost_from) {
-        reply.verdict = RenewVerdict::lost;
-        reply.why = "held by bob@host";
-        held_ = false;
-      }
-      return event::Renewed{reply};
-    }
-    case What::release:
-    case What::undo:
-      break;
-  }
-  const auto verdict = held_ ? ReleaseVerdict::released : ReleaseVerdict::not_held;
-  held_ = false;
-  return event::Released{script_.release_verdict.value_or(verdict)};
-}
-
-void World::begin_next_ask() {
-  const auto [ask, entry] = waiting_.front();
-  waiting_.pop_front();
-  const Time limit = std::max(ask.limit, now_);
-  const Trouble* const trouble = trouble_for(ask.what);
-  Running running{.ask = ask,
-                  .entry = entry,
-                  .answer_at = now_ + script_.latency,
-                  .answer = failed(ask.what, {Errc::timed_out, "no answer"})};
-  if (ask.what == What::await_hand_off && !trouble) {
-    const Duration takes = hand_off_takes(limit);
-    const bool woken = takes != Duration::max();
-    running.answer_at = woken ? now_ + takes : limit;
-    running.answer = event::HandedOff{woken ? HandOff::woken : HandOff::timed_out};
-  } else if (trouble && trouble->kind == Trouble::Kind::error) {
-    running.answer = failed(ask.what, {trouble->code, "trouble"});
-  } else if (trouble && trouble->kind != Trouble::Kind::slow) {
-    if (trouble->kind == Trouble::Kind::answers_lost) carry_out_ask(ask);
-    running.answer_at = trouble->kind == Trouble::Kind::hung ? Time::max() : limit;
-  } else {
-    StoreAnswer answer = carry_out_ask(ask);
-    if (trouble) running.answer_at = now_ + trouble->delay;
-    if (running.answer_at > limit) {
-      running.answer_at = limit;
-    } else {
-      running.answer = std::move(answer);
-    }
-  }
-  running_ = std::move(running);
-}
-
-void World::answer_ask() {
-  Running done = std::move(*running_);
-  running_.reset();
-  transcript_[done.entry] += mark_of(done.answer);
-  if (auto* renewed = std::get_if<event::Renewed>(&done.answer); renewed && renewed->answer) {
-    const RenewReply& reply = *renewed->answer;
-    told_lost_ = told_lost_ || reply.verdict == RenewVerdict::lost;
-    if (reply.verdict == RenewVerdict::renewed && term_at_ && now_ < *term_at_) {
-      LeaseClock clock(lease_, reply.sent_at);
-      kill_at_ = std::max(*kill_at_, clock.kill_at());
-      term_at_ = std::max(*term_at_, clock.term_at());
-    }
-  }
-  if (auto* acquired = std::get_if<event::Acquired>(&done.answer); acquired && acquired->answer) {
-    if (const auto* grant = std::get_if<Grant>(&*acquired->answer)) {
-      const LeaseClock clock(lease_, grant->sent_at);
-      kill_at_ = clock.kill_at();
-      term_at_ = clock.term_at();
-    }
-  }
-  if (!waiting_.empty()) begin_next_ask();
-  std::visit([this](auto& event) { feed(std::move(event)); }, done.answer);
-}
-
 // --- the child -------------------------------------------------------------------------------
 
 void World::act(const action::SetGuard& guard) {
@@ -378,6 +215,8 @@ void World::signal_child(int number) {
 }
 
 void World::act(const action::Say& say) {
+  const bool of_hidden_news = say.notice.kind == Notice::Kind::blind && !script_.news;
+  if (of_hidden_news && child_ != ChildState::none) return;
   notices_.push_back(say.notice);
   said_.push_back(seconds_text(since_start()) + " " + word_for(say.notice.kind));
 }
@@ -387,6 +226,7 @@ void World::act(const action::Finish& finish) {
   // A second signal while giving up is told to leave everything as it is.
   require(!held_ || gave_back_ || told_lost_ || signals_without_child_ > 1,
           "a hold is left behind");
+  require(!in_line_ || gave_back_ || signals_without_child_ > 1, "a place in line is left behind");
   note(outcome_text(finish.outcome));
   outcome_ = finish.outcome;
 }

@@ -10,6 +10,7 @@
 
 #include "core/run_session.hpp"
 
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
@@ -37,12 +38,19 @@ struct Trouble {
   std::optional<What> only;  // nothing: whatever is asked
 };
 
+// What whoever awaits a hand-off is told, once it listens.
+struct Message {
+  Duration when{};
+  HandOff what = HandOff::changed;
+};
+
 // All times count from the start of the session, unless it says otherwise.
 struct Script {
   // The run.
   Duration ttl = std::chrono::seconds(30);
   std::optional<Duration> kill_after = std::chrono::seconds(10);
   std::optional<Duration> wait;
+  std::optional<std::uint64_t> max_waiters;
   Duration connect_timeout = std::chrono::seconds(5);
   Duration outage_limit = std::chrono::seconds(30);
   OnLost on_lost = OnLost::stop;
@@ -53,9 +61,15 @@ struct Script {
   std::optional<Duration> free_from = Duration{};  // before it: busy with `holding`; nothing: ever
   Holding holding{.kind = Holding::Kind::lock, .type = "hash"};
   std::optional<Duration> lease_ends;  // then lease_left of `holding` is counted down
+  // Our place in line from then on, if we stand there, and how many come after us; no places: the
+  // store keeps no line.
+  std::vector<std::pair<Duration, std::uint64_t>> places;
+  std::uint64_t waiting_behind = 0;
   std::optional<Error> watch_error;
-  std::vector<Duration> hand_offs;
-  std::optional<Duration> lost_from;     // renewals find another's lock
+  std::string blind_because;          // of whoever watches for changes
+  bool news = false;                  // of a hold; without, the refusal is left out of what is seen
+  std::vector<Message> hand_offs;     // also the news of a hold
+  std::optional<Duration> lost_from;  // renewals find another's lock
   std::optional<Duration> revoked_from;  // renewals are refused
   std::optional<ReleaseVerdict> release_verdict;
   Duration latency{};
@@ -81,14 +95,16 @@ class World {
  public:
   explicit World(Script script);
 
-  // Plays until the session is finished or `until` has come; the transcript, comma-separated.
+  // Plays, or goes on playing, until the session is finished or `until` has come; the transcript,
+  // comma-separated.
   std::string run(Duration until = std::chrono::hours(1));
 
   // Notices as "19.39s lapsing".
   std::string said() const;
   bool said(Notice::Kind kind) const;
-  // When the session asked for `what`, in order.
+  // When the session asked for `what`, in order; and all that it asked.
   std::vector<Duration> asked(What what) const;
+  const std::vector<std::pair<action::Ask, Duration>>& asks() const { return asked_; }
   // The deadlines that the guard got, the one with the child first, as "29.39s" or "never".
   const std::vector<std::string>& guard_told() const { return guard_told_; }
 
@@ -107,6 +123,7 @@ class World {
     std::size_t entry = 0;  // of the transcript
     Time answer_at;
     StoreAnswer answer;
+    bool message = false;  // the next of the hand-offs
   };
 
   Time at(Duration since_start) const { return start_ + since_start; }
@@ -127,12 +144,15 @@ class World {
   void act(const action::Say& say);
   void act(const action::Finish& finish);
 
+  bool hides_news(What what) const { return what == What::watch_hold && !script_.news; }
+  void interrupt();
+  void check_ask(const action::Ask& ask);
   void begin_next_ask();
   void answer_ask();
   StoreAnswer carry_out_ask(const action::Ask& ask);
   StoreAnswer failed(What what, Error error) const;
   const Trouble* trouble_for(What what) const;
-  Holding holding_now() const;
+  Holding holding_now(bool stands) const;
   Duration hand_off_takes(Time until);
   void signal_child(int number);
 
@@ -141,17 +161,20 @@ class World {
   Time now_ = start_;
   LeaseTerms lease_;
   RunSession session_;
+  bool begun_ = false;
 
   std::vector<std::string> transcript_;
   std::vector<Notice> notices_;
   std::vector<std::string> said_;
-  std::vector<std::pair<What, Duration>> asked_;
+  std::vector<std::pair<action::Ask, Duration>> asked_;
   std::vector<std::string> violations_;
   std::optional<Outcome> outcome_;
 
-  std::deque<std::pair<action::Ask, std::size_t>> waiting_;  // the first one may be running_
+  std::deque<std::pair<action::Ask, std::size_t>> waiting_;  // behind running_
   std::optional<Running> running_;
   bool held_ = false;
+  bool in_line_ = false;
+  bool no_news_ = false;    // the store has said that there are none of a hold
   bool gave_back_ = false;  // a release or undo was asked for
   bool told_lost_ = false;
   std::size_t next_hand_off_ = 0;

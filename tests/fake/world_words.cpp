@@ -10,16 +10,25 @@
 namespace dlock::test {
 
 const char* word_for(action::Ask::What what) {
-  constexpr std::array k_words{"acquire", "watch", "await", "renew", "release", "undo"};
+  constexpr std::array k_words{
+      "acquire", "watch", "await", "watch_hold", "renew", "check", "release", "undo", "leave"};
   return k_words.at(static_cast<std::size_t>(what));
 }
 
+std::string ask_text(const action::Ask& ask) {
+  using What = action::Ask::What;
+  if (ask.what == What::acquire && ask.stand == Stand::listening) return "stand";
+  if (ask.what == What::acquire && ask.stand == Stand::polling) return "stand polling";
+  if (ask.what == What::watch && ask.front) return "watch front";
+  return word_for(ask.what);
+}
+
 const char* word_for(Notice::Kind kind) {
-  constexpr std::array k_words{"polling",   "waiting",   "unreachable",     "granted",
-                               "renewed",   "lost",      "revoked",         "lapsing",
-                               "lost_warn", "killed",    "cannot_kill",     "outlived",
-                               "strays",    "leftovers", "release_unknown", "lost_at_release",
-                               "signalled", "passed_on", "ended",           "released"};
+  constexpr std::array k_words{
+      "polling",   "blind",   "waiting",   "unreachable",     "granted",         "renewed",
+      "lost",      "revoked", "lapsing",   "lost_warn",       "killed",          "cannot_kill",
+      "outlived",  "strays",  "leftovers", "release_unknown", "lost_at_release", "signalled",
+      "passed_on", "ended",   "released"};
   return k_words.at(static_cast<std::size_t>(kind));
 }
 
@@ -33,15 +42,16 @@ std::string mark_of(const StoreAnswer& answer) {
         if constexpr (std::is_same_v<T, event::Acquired>) {
           return std::holds_alternative<Grant>(*event.answer) ? " granted" : " busy";
         } else if constexpr (std::is_same_v<T, event::HandedOff>) {
-          return *event.answer == HandOff::woken ? " woken" : "";
+          constexpr std::array k_words{" turn", " next", " changed", ""};
+          return k_words.at(static_cast<std::size_t>(*event.answer));
+        } else if constexpr (std::is_same_v<T, event::Watched>) {
+          return event.answer->blind_because.empty() ? "" : " blind";
         } else if constexpr (std::is_same_v<T, event::Renewed>) {
-          if (event.answer->verdict == RenewVerdict::lost) return " lost";
-          return event.answer->verdict == RenewVerdict::revoked ? " revoked" : "";
-        } else if constexpr (std::is_same_v<T, event::Released>) {
+          constexpr std::array k_words{"", " held", " revoked", " lost"};
+          return k_words.at(static_cast<std::size_t>(event.answer->verdict));
+        } else {
           if (*event.answer == ReleaseVerdict::not_held) return " not_held";
           return *event.answer == ReleaseVerdict::still_held ? " still_held" : "";
-        } else {
-          return "";
         }
       },
       answer);

@@ -9,6 +9,9 @@ T='redisson_lock_token:{dlock:n}'
 H='dlock:holds:{dlock:n}'
 R='dlock:revoked:{dlock:n}'
 C='redisson_lock__channel:{dlock:n}'
+L='dlock:line:{dlock:n}'
+W='dlock:waiters:{dlock:n}'
+TURN='dlock:turn:{dlock:n}:'
 # shellcheck disable=SC2034  # for the suites
 RECORD='"host":"h","pid":1}'
 
@@ -30,14 +33,23 @@ run_script() {
   shift
   redis-cli -s "${ON:-$REDIS_SOCKET}" EVAL "$(script_text "$name")" "$@" 2>&1
 }
-acquire() { # OWNER SERIAL [TTL [ANCESTOR SERIAL]…]
-  run_script acquire 4 "$K" "$T" "$H" "$R" "$1" "$2" "${3:-10000}" "$RECORD" "${@:4}"
+# waiter OWNER SERIAL [polls]: how it stands in line.
+waiter() {
+  printf '{"id":"%s#%s",%s%s' "$1" "$2" "${3:+\"polls\":true,}" "$RECORD"
 }
+acquire_as() { # WAITER|'' MOST|'' OWNER SERIAL [TTL [ANCESTOR SERIAL]…]
+  run_script acquire 6 "$K" "$T" "$H" "$R" "$L" "$W" "$3" "$4" "${5:-10000}" "$RECORD" \
+    "$1" "$2" "$TURN" "${@:6}"
+}
+acquire() { acquire_as '' '' "$@"; } # OWNER SERIAL [TTL [ANCESTOR SERIAL]…]
+stand() { acquire_as "$(waiter "$1" "$2")" '' "$@"; }
+stand_polling() { acquire_as "$(waiter "$1" "$2" polls)" '' "$@"; }
 renew() { run_script renew 3 "$K" "$H" "$R" "$1" "$2" "${3:-10000}"; }
-release() { run_script release 3 "$K" "$H" "$R" "$1" "$2" "$C"; }
-inspect() { run_script inspect 3 "$K" "$H" "$R"; }
+release() { run_script release 5 "$K" "$H" "$R" "$L" "$W" "$1" "$2" "$C" "$TURN"; }
+leave() { run_script leave 3 "$K" "$L" "$W" "$(waiter "$@")" "$TURN"; }
+inspect() { run_script inspect 5 "$K" "$H" "$R" "$L" "$W"; }
 revoke() { # BY NOW [OWNER [TOKEN]]
-  run_script revoke 3 "$K" "$H" "$R" "$1" "$2" "${3:-}" "${4:-}" "$C"
+  run_script revoke 5 "$K" "$H" "$R" "$L" "$W" "$1" "$2" "${3:-}" "${4:-}" "$C" "$TURN"
 }
 
 # first ANSWER: its first word.

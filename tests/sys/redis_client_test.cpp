@@ -224,13 +224,14 @@ TEST_CASE("many messages that have come together wake a waiter once") {
     read_until(connection, "");
   });
   RedisClient client = client_of(server.url());
-  REQUIRE(client.subscribe("c", ample()).has_value());
-  const auto woken = client.await_message(ample());
+  REQUIRE(client.subscribe({"c"}, false, ample()).has_value());
+  const auto woken = client.await_messages(ample());
   REQUIRE(woken.has_value());
-  CHECK(*woken);
-  const auto nothing = client.await_message(soon());
+  REQUIRE(woken->size() == 2);
+  CHECK((*woken)[1][2].string() == "0");
+  const auto nothing = client.await_messages(soon());
   REQUIRE(nothing.has_value());
-  CHECK_FALSE(*nothing);
+  CHECK(nothing->empty());
   CHECK(client.connected());
   client.disconnect();
 }
@@ -242,12 +243,12 @@ TEST_CASE("a subscription whose server goes away is an error, not a silence") {
     write_all(connection, "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n");
   });
   RedisClient client = client_of(server.url());
-  REQUIRE(client.subscribe("c", ample()).has_value());
-  const auto woken = client.await_message(ample());
+  REQUIRE(client.subscribe({"c"}, false, ample()).has_value());
+  const auto woken = client.await_messages(ample());
   REQUIRE_FALSE(woken.has_value());
   CHECK(woken.error().code == Errc::unavailable);
   CHECK_FALSE(client.connected());
-  CHECK_FALSE(client.await_message(soon()).has_value());
+  CHECK_FALSE(client.await_messages(soon()).has_value());
 }
 
 TEST_CASE("a real Redis answers commands, scripts and subscriptions over a unix socket") {
@@ -268,11 +269,12 @@ TEST_CASE("a real Redis answers commands, scripts and subscriptions over a unix 
   }
 
   RedisClient listener = client_of((*server)->url());
-  REQUIRE(listener.subscribe("c", ample()).has_value());
+  REQUIRE(listener.subscribe({"c"}, false, ample()).has_value());
   REQUIRE(client.call({"PUBLISH", "c", "0"}, ample()).has_value());
-  const auto woken = listener.await_message(ample());
+  const auto woken = listener.await_messages(ample());
   REQUIRE(woken.has_value());
-  CHECK(*woken);
+  REQUIRE(woken->size() == 1);
+  CHECK(woken->front()[2].string() == "0");
 
   RedisClient wrong = client_of((*server)->url() + "?db=99");
   const auto refused = wrong.call({"PING"}, ample());

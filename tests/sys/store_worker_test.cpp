@@ -34,7 +34,11 @@ class HangingStore final : public LockStore {
   Result<AcquireReply> acquire(const Claim& /*claim*/, Time limit) override { return hang(limit); }
   Result<RenewReply> renew(const Hold& /*hold*/, Time limit) override { return hang(limit); }
   Result<ReleaseVerdict> release(const Hold& /*hold*/, Time limit) override { return hang(limit); }
-  Result<void> watch(const LockName& /*name*/, Time limit) override { return hang(limit); }
+  Result<RenewReply> check(const Hold& /*hold*/, Time limit) override { return hang(limit); }
+  Result<Watching> watch(const Claim& /*claim*/, bool /*front*/, Time limit) override {
+    return hang(limit);
+  }
+  Result<Watching> watch_hold(const Hold& /*hold*/, Time limit) override { return hang(limit); }
   Result<HandOff> await_hand_off(Time until) override { return hang(until); }
   Result<Holding> inspect(const LockName& /*name*/, Time limit) override { return hang(limit); }
   Result<std::vector<std::string>> list(std::string_view /*glob*/, Time limit) override {
@@ -64,7 +68,7 @@ StoreAnswer next(StoreWorker& worker) {
     ::poll(&wait, 1, 200);
   }
   FAIL("no answer within 20 s");
-  return event::Watched{Result<void>()};
+  return event::Watched{Result<Watching>(Watching{})};
 }
 
 struct Shop {
@@ -104,7 +108,7 @@ TEST_CASE("worker: a busy lock is answered with its holding, a free one is taken
   shop.worker.ask({What::await_hand_off, in(10s)});
   next(shop.worker);
   REQUIRE(other.release(std::get<Grant>(*theirs).hold, in(1s)).has_value());
-  CHECK(*std::get<event::HandedOff>(next(shop.worker)).answer == HandOff::woken);
+  CHECK(*std::get<event::HandedOff>(next(shop.worker)).answer == HandOff::changed);
 }
 
 TEST_CASE("worker: cancel ends a wait, which still answers") {

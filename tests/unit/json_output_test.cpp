@@ -28,6 +28,8 @@ TEST_CASE("json: a held lock, every field") {
       "name": "order-42",
       "key": "dlock:order-42",
       "state": "held",
+      "waiting": 0,
+      "line": [],
       "type": "hash",
       "owners": [
         {
@@ -70,6 +72,8 @@ TEST_CASE("json: what is not known is null, what is not there is an empty list")
       "name": "n",
       "key": "k",
       "state": "foreign",
+      "waiting": 0,
+      "line": [],
       "type": "string",
       "owners": [],
       "owner_count": 0,
@@ -90,7 +94,9 @@ TEST_CASE("json: a free lock has no more than its name") {
     {
       "name": "n",
       "key": "k",
-      "state": "free"
+      "state": "free",
+      "waiting": 0,
+      "line": []
     }
   ]
 }

@@ -47,7 +47,7 @@ Trouble random_trouble(Dice& dice, Duration ttl) {
   trouble.kind = static_cast<Trouble::Kind>(dice.up_to(3));
   trouble.delay = dice.span(ttl);
   trouble.code = static_cast<Errc>(dice.up_to(static_cast<int>(Errc::system)));
-  if (dice.one_in(2)) trouble.only = static_cast<test::What>(dice.up_to(5));
+  if (dice.one_in(2)) trouble.only = static_cast<test::What>(dice.up_to(8));
   return trouble;
 }
 
@@ -67,7 +67,7 @@ Script random_script(std::uint64_t seed) {
   if (dice.one_in(4)) script.lease_ends = dice.span(30s);
   if (dice.one_in(8)) script.holding.kind = Holding::Kind::foreign;
   if (dice.one_in(8)) script.watch_error = Error{Errc::denied, "no"};
-  if (dice.one_in(2)) script.hand_offs = {script.free_from.value_or(0s)};
+  if (dice.one_in(2)) script.hand_offs = {{script.free_from.value_or(0s)}};
   if (dice.one_in(8)) script.lost_from = dice.span(3 * script.ttl);
   if (dice.one_in(8)) script.revoked_from = dice.span(3 * script.ttl);
   script.latency = dice.between(1us, 50ms);

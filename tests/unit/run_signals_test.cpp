@@ -99,8 +99,8 @@ TEST_CASE("a signal while waiting for a hand-off ends at once, there is nothing 
   script.signals = {{2s, SIGHUP}};
   World world(script);
   CHECK(world.run() ==
-        "0s acquire busy, 0s watch, 0s acquire busy, 0s await cancelled, 2s <HUP>, 2s exit by own "
-        "HUP");
+        "0s acquire busy, 0s watch front, 0s stand busy, 0s await cancelled, 2s <HUP>, 2s leave "
+        "not_held, 2s exit by own HUP");
   CHECK_KEPT(world);
 }
 

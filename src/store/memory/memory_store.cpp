@@ -114,8 +114,8 @@ Result<RevokeReply> MemoryStore::revoke(const LockName& name,
   const std::lock_guard guard(server_->mutex);
   auto& lock = server_->locks[name.text()];
   auto reply = lease_table::revoke(lock.state, order, moment_since(sent_at));
-  const bool done = reply.verdict == RevokeVerdict::deleted ||
-                    reply.verdict == RevokeVerdict::revoked;
+  const bool done =
+      reply.verdict == RevokeVerdict::deleted || reply.verdict == RevokeVerdict::revoked;
   if (done) tell(*server_, lock);
   return reply;
 }

@@ -88,7 +88,7 @@ Result<Answer> RedisClient::run(const Script& script,
 }
 
 Result<long long> RedisClient::subscribe(const Words& channels, bool numbered, Time limit) {
-  if (subscribed_) disconnect();
+  DLOCK_ASSERT(!subscribed_);
   long long number = 0;
   if (numbered) {
     const auto id = call({"CLIENT", "ID"}, limit);
@@ -208,8 +208,8 @@ std::string RedisClient::greetings() const {
   }
   if (wants_select()) append_command(bytes, {"SELECT", std::to_string(address_.db)});
   if (listener_ != 0) {
-    append_command(
-        bytes, {"CLIENT", "TRACKING", "ON", "REDIRECT", std::to_string(listener_), "NOLOOP"});
+    append_command(bytes,
+                   {"CLIENT", "TRACKING", "ON", "REDIRECT", std::to_string(listener_), "NOLOOP"});
   }
   return bytes;
 }

@@ -2,8 +2,8 @@
 // RedisClient: questions to one Redis server and their answers, one at a time. It connects when it
 // has to; AUTH, SELECT and the first question then travel in one write.
 //
-// A second RedisClient may be its ears: subscribed to channels, among them the one on which the server
-// tells which keys have changed that the first has read (track()).
+// A second RedisClient may be its ears: subscribed to channels, among them the one on which the
+// server tells which keys have changed that the first has read (track()).
 //
 // It promises: a call ends at its limit, name lookup and connect included. After any error on the
 // way (also a limit or an interrupt) the connection is dropped, so a late answer never meets the
@@ -45,6 +45,9 @@ class RedisClient {
  public:
   // `interrupt` may be null and must outlive us.
   RedisClient(RedisAddress address, const WakeUp* interrupt);
+
+  // One of the same server, not connected yet.
+  RedisClient another() const { return {address_, interrupt_}; }
 
   Result<Answer> call(const Words& words, Time limit);
 
@@ -89,7 +92,7 @@ class RedisClient {
   std::optional<Transport> transport_;
   ReplyReader reader_;
   bool subscribed_ = false;
-  long long listener_ = 0;  // 0: no key is tracked
+  long long listener_ = 0;         // 0: no key is tracked
   bool greeting_refused_ = false;  // the last AUTH or SELECT was
 };
 

@@ -137,11 +137,11 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Time limit) {
     args.push_back(above->owner);
     args.push_back(above->serial);
   }
-  auto answer = client_.run(
-      lua::k_acquire,
-      {keys.lock, keys.token, keys.holds, keys.revoked, keys.line, keys.waiters},
-      args,
-      limit);
+  auto answer =
+      client_.run(lua::k_acquire,
+                  {keys.lock, keys.token, keys.holds, keys.revoked, keys.line, keys.waiters},
+                  args,
+                  limit);
   if (!answer) return answer.error();
   const ReplyView reply = answer->reply.view();
   const std::string_view verdict = reply[0].string();
@@ -218,10 +218,8 @@ Result<void> RedisStore::leave(const Claim& claim, Time limit) {
   auto key = key_of(claim.name);
   if (!key) return key.error();
   const Keys keys(std::move(*key));
-  auto answer = client_.run(lua::k_leave,
-                            {keys.lock, keys.line, keys.waiters},
-                            {waiter_of(claim), keys.turn},
-                            limit);
+  auto answer = client_.run(
+      lua::k_leave, {keys.lock, keys.line, keys.waiters}, {waiter_of(claim), keys.turn}, limit);
   if (!answer) return answer.error();
   return {};
 }
@@ -230,10 +228,8 @@ Result<Holding> RedisStore::inspect(const LockName& name, Time limit) {
   auto key = key_of(name);
   if (!key) return key.error();
   const Keys keys(std::move(*key));
-  auto answer = client_.run(lua::k_inspect,
-                            {keys.lock, keys.holds, keys.revoked, keys.line, keys.waiters},
-                            {},
-                            limit);
+  auto answer = client_.run(
+      lua::k_inspect, {keys.lock, keys.holds, keys.revoked, keys.line, keys.waiters}, {}, limit);
   if (!answer) return answer.error();
   auto holding = read_holding(answer->reply[0], where());
   if (!holding) return holding;
@@ -280,11 +276,15 @@ Result<RevokeReply> RedisStore::revoke(const LockName& name, const RevokeOrder& 
   if (!key) return key.error();
   const Keys keys(std::move(*key));
   const std::string token = order.if_token ? std::to_string(*order.if_token) : "";
-  auto answer = client_.run(
-      lua::k_revoke,
-      {keys.lock, keys.holds, keys.revoked, keys.line, keys.waiters},
-      {order.by, order.now ? "1" : "0", order.if_owner.value_or(""), token, keys.channel, keys.turn},
-      limit);
+  auto answer = client_.run(lua::k_revoke,
+                            {keys.lock, keys.holds, keys.revoked, keys.line, keys.waiters},
+                            {order.by,
+                             order.now ? "1" : "0",
+                             order.if_owner.value_or(""),
+                             token,
+                             keys.channel,
+                             keys.turn},
+                            limit);
   if (!answer) return answer.error();
   const ReplyView reply = answer->reply.view();
   auto before = read_holding(reply[1], where());

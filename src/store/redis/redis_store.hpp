@@ -36,8 +36,8 @@ class RedisStore final : public LockStore {
  private:
   // What the ears listen for.
   struct Watched {
-    std::string turn;     // the channel of our turns
-    std::string lock;     // keys whose changes matter
+    std::string turn;  // the channel of our turns
+    std::string lock;  // keys whose changes matter
     std::string revoked;
     std::string channel;  // of releases, Redisson's
     bool holder = false;  // then only changes are news
@@ -47,7 +47,8 @@ class RedisStore final : public LockStore {
       : prefix_(std::move(prefix)), client_(address, interrupt), ears_(address, interrupt) {}
 
   Result<RenewReply> ask_about(const Hold& hold, Duration ttl, Time limit);
-  Result<Watching> listen_for_changes(const Words& channels, Time limit);
+  Result<void> listen(const Words& channels, Time limit);
+  Result<void> listen_and_see(Words channels, Time limit);  // also changes that nobody tells of
   HandOff meaning_of(const Reply& message) const;
 
   std::string prefix_;

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: MIT
-// The ears of a RedisStore: turns in the line, releases by Redisson, and changes of keys that nobody
-// tells of (key tracking).
+// The ears of a RedisStore: turns in the line, releases by Redisson, and changes of keys that
+// nobody tells of (key tracking).
 #include "store/redis/redis_keys.hpp"
 #include "store/redis/redis_store.hpp"
 
 namespace dlock {
 
-// With news of changed keys if they are to be had, else without.
-Result<Watching> RedisStore::listen_for_changes(const Words& channels, Time limit) {
-  Words all = channels;
-  all.push_back(RedisClient::k_changes);
+// Whoever is subscribed to nothing for a moment would be taken for dead: the new ears listen before
+// the old ones go.
+Result<void> RedisStore::listen(const Words& channels, Time limit) {
+  RedisClient fresh = ears_.another();
+  const auto subscribed = fresh.subscribe(channels, false, limit);
+  if (!subscribed) return subscribed.error();
+  ears_ = std::move(fresh);
   sees_changes_ = false;
-  const auto number = ears_.subscribe(all, true, limit);
-  const auto tracked = number ? client_.track(*number, limit) : Result<void>(number.error());
-  if (tracked) {
-    sees_changes_ = true;
-    return Watching{};
-  }
-  const Error& error = tracked.error();
-  if (error.code != Errc::denied && error.code != Errc::refused) {
-    ears_.disconnect();
-    return error;
-  }
-  if (channels.empty()) return error;
-  if (const auto plain = ears_.subscribe(channels, false, limit); !plain) return plain.error();
-  return Watching{.blind_because = error.text};
+  return {};
+}
+
+Result<void> RedisStore::listen_and_see(Words channels, Time limit) {
+  channels.push_back(RedisClient::k_changes);
+  RedisClient fresh = ears_.another();
+  const auto number = fresh.subscribe(channels, true, limit);
+  if (!number) return number.error();
+  if (auto tracked = client_.track(*number, limit); !tracked) return tracked;
+  ears_ = std::move(fresh);
+  sees_changes_ = true;
+  return {};
 }
 
 Result<Watching> RedisStore::watch(const Claim& claim, bool front, Time limit) {
@@ -35,12 +36,18 @@ Result<Watching> RedisStore::watch(const Claim& claim, bool front, Time limit) {
               .lock = keys.lock,
               .revoked = keys.revoked,
               .channel = keys.channel};
-  if (front) return listen_for_changes({watched_.turn, watched_.channel}, limit);
-  sees_changes_ = false;
-  if (const auto plain = ears_.subscribe({watched_.turn}, false, limit); !plain) {
-    return plain.error();
+  Words channels{watched_.turn};
+  Watching watching;
+  if (front) {
+    channels.emplace_back(watched_.channel);
+    const auto seeing = listen_and_see(channels, limit);
+    if (seeing) return watching;
+    const Error& error = seeing.error();
+    if (error.code != Errc::denied && error.code != Errc::refused) return error;
+    watching.blind_because = error.text;
   }
-  return Watching{};
+  if (const auto heard = listen(channels, limit); !heard) return heard.error();
+  return watching;
 }
 
 Result<Watching> RedisStore::watch_hold(const Hold& hold, Time limit) {
@@ -48,9 +55,11 @@ Result<Watching> RedisStore::watch_hold(const Hold& hold, Time limit) {
   if (!key) return key.error();
   const Keys keys(std::move(*key));
   const bool there = sees_changes_ && ears_.subscribed() && watched_.lock == keys.lock;
-  watched_ = {.turn = {}, .lock = keys.lock, .revoked = keys.revoked, .channel = {}, .holder = true};
+  watched_ = {
+      .turn = {}, .lock = keys.lock, .revoked = keys.revoked, .channel = {}, .holder = true};
   if (there) return Watching{};
-  return listen_for_changes({}, limit);
+  if (const auto seeing = listen_and_see({}, limit); !seeing) return seeing.error();
+  return Watching{};
 }
 
 // What a message means; timed_out: nothing to us.
@@ -79,7 +88,8 @@ Result<HandOff> RedisStore::await_hand_off(Time until) {
     if (!messages) return messages.error();
     if (messages->empty()) return HandOff::timed_out;
     HandOff best = HandOff::timed_out;  // of all that has come
-    for (const Reply& message : *messages) best = std::min(best, meaning_of(message));
+    for (const Reply& message : *messages)
+      best = std::min(best, meaning_of(message));
     if (best != HandOff::timed_out) return best;
     if (BootClock::now() >= until) return HandOff::timed_out;
   }

@@ -23,13 +23,16 @@ if redis.call('TYPE', lock)['ok'] ~= 'hash' or redis.call('HEXISTS', lock, owner
 end
 
 if record then redis.call('HSET', holds, id, record) end
+local function keep_holds()  -- as long as the lock; the key may have gone with its only record
+  local left = redis.call('PTTL', lock)
+  if left >= 0 then redis.call('PEXPIRE', holds, left) end
+end
 if redis.call('TYPE', revoked)['ok'] == 'hash'
   and redis.call('HGET', revoked, 'owner') == owner then
-  if redis.call('PTTL', lock) >= 0 then redis.call('PEXPIRE', holds, redis.call('PTTL', lock)) end
+  keep_holds()
   return {'revoked', redis.call('HGET', revoked, 'by') or '?'}
 end
 
-if ttl == 0 then return {'held'} end
-if redis.call('PTTL', lock) < ttl then redis.call('PEXPIRE', lock, ttl) end
-redis.call('PEXPIRE', holds, redis.call('PTTL', lock))
-return {'renewed'}
+if ttl > 0 and redis.call('PTTL', lock) < ttl then redis.call('PEXPIRE', lock, ttl) end
+keep_holds()
+return {ttl > 0 and 'renewed' or 'held'}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// The store of a World, and the thread that asks it: one question after the other, each with its
+// trouble, and news of a hold give way to whatever else is asked.
+#include <algorithm>
+#include <utility>
+
+#include "fake/scripted_world.hpp"
+#include "fake/world_words.hpp"
+
+namespace dlock::test {
+
+using namespace std::chrono_literals;
+
+void World::act(const action::Ask& ask) {
+  check_ask(ask);
+  asked_.emplace_back(ask, since_start());
+  if (!hides_news(ask.what)) note(ask_text(ask));
+  waiting_.emplace_back(ask, transcript_.size() - 1);
+  const bool gives_way = running_ && (running_->ask.what == What::await_hand_off ||
+                                      running_->ask.what == What::watch_hold);
+  if (gives_way) interrupt();
+  if (!running_) begin_next_ask();
+}
+
+void World::check_ask(const action::Ask& ask) {
+  const bool child_there = child_ == ChildState::running || child_ == ChildState::leader_dead;
+  if (ask.what == What::release || ask.what == What::undo || ask.what == What::leave) {
+    require(!child_there, "released before the child and its group are gone");
+    gave_back_ = true;
+  } else if (kill_at_) {
+    require(child_there, "the store is asked about a hold that is over");
+    require(!told_lost_, "the store is asked about a hold that is lost");
+    require(now_ < *kill_at_ + lease_.kill_time() || kills_ > 1 || script_.on_lost == OnLost::warn,
+            "the store is asked about a hold whose lease has ended");
+  }
+  if (ask.what == What::watch_hold) {
+    require(!no_news_, "news of the hold are asked for again where there are none");
+  }
+  if (running_) {
+    const What other = running_->ask.what;
+    const bool behind = other == What::await_hand_off || !child_there;
+    require(behind, "asked while something else is");
+  }
+}
+
+void World::act(const action::CancelAsk& /*cancel*/) {
+  interrupt();
+}
+
+void World::interrupt() {
+  if (!running_ || running_->answer_at == Time::max()) return;
+  if (std::exchange(running_->message, false)) {
+    if (running_->answer_at <= now_) return;  // it is there already
+    --next_hand_off_;
+  }
+  const What what = running_->ask.what;
+  if (what == What::acquire && script_.grant_despite_cancel) {
+    held_ = true;
+    running_->answer = event::Acquired{
+        AcquireReply(Grant{.hold = {.name = *LockName::parse("n"), .token = 7}, .sent_at = now_})};
+  } else {
+    running_->answer = failed(what, {Errc::cancelled, "cancelled"});
+  }
+  running_->answer_at = now_;
+}
+
+const Trouble* World::trouble_for(What what) const {
+  for (const Trouble& one : script_.troubles) {
+    const bool now = since_start() >= one.from && since_start() < one.until;
+    if (now && (!one.only || *one.only == what)) return &one;
+  }
+  return nullptr;
+}
+
+Holding World::holding_now(bool stands) const {
+  Holding holding = script_.holding;
+  for (const auto& [from, place] : script_.places) {
+    if (since_start() < from) break;
+    holding.place = stands ? place : 0;
+    holding.waiting = place - (stands ? 0 : 1) + script_.waiting_behind;
+  }
+  if (script_.lease_ends)
+    holding.lease_left = std::max<Duration>(*script_.lease_ends - since_start(), 0s);
+  return holding;
+}
+
+StoreAnswer World::failed(What what, Error error) const {
+  switch (what) {
+    case What::acquire:
+      return event::Acquired{std::move(error)};
+    case What::watch:
+    case What::watch_hold:
+      return event::Watched{std::move(error)};
+    case What::await_hand_off:
+      return event::HandedOff{std::move(error)};
+    case What::renew:
+    case What::check:
+      return event::Renewed{std::move(error)};
+    case What::release:
+    case What::undo:
+    case What::leave:
+      break;
+  }
+  return event::Released{std::move(error)};
+}
+
+Duration World::hand_off_takes(Time until) {
+  while (next_hand_off_ < script_.hand_offs.size()) {
+    const Time when = at(script_.hand_offs[next_hand_off_].when);
+    if (when > until) break;
+    ++next_hand_off_;
+    return std::max<Duration>(when - now_, 0s);
+  }
+  return Duration::max();
+}
+
+StoreAnswer World::carry_out_ask(const action::Ask& ask) {
+  switch (ask.what) {
+    case What::acquire:
+      if (!script_.free_from || since_start() < *script_.free_from) {
+        in_line_ = in_line_ || ask.stand != Stand::no;
+        return event::Acquired{AcquireReply(holding_now(in_line_))};
+      }
+      held_ = true;
+      in_line_ = false;
+      return event::Acquired{AcquireReply(
+          Grant{.hold = {.name = *LockName::parse("n"), .token = 7}, .sent_at = now_})};
+    case What::watch:
+      if (script_.watch_error) return event::Watched{*script_.watch_error};
+      return event::Watched{Watching{ask.front ? script_.blind_because : ""}};
+    case What::watch_hold:
+      if (script_.watch_error) return event::Watched{*script_.watch_error};
+      return event::Watched{Watching{script_.blind_because}};
+    case What::await_hand_off:
+      return event::HandedOff{HandOff::timed_out};
+    case What::renew:
+    case What::check: {
+      RenewReply reply{.sent_at = now_};
+      if (ask.what == What::check) reply.verdict = RenewVerdict::held;
+      if (script_.revoked_from && since_start() >= *script_.revoked_from) {
+        reply.verdict = RenewVerdict::revoked;
+        reply.why = "ann@host";
+      }
+      if (script_.lost_from && since_start() >= *script_.lost_from) {
+        reply.verdict = RenewVerdict::lost;
+        reply.why = "held by bob@host";
+        held_ = false;
+      }
+      return event::Renewed{reply};
+    }
+    case What::leave:
+      in_line_ = false;
+      return event::Released{ReleaseVerdict::not_held};
+    case What::undo:
+      in_line_ = false;
+      break;
+    case What::release:
+      break;
+  }
+  const auto verdict = held_ ? ReleaseVerdict::released : ReleaseVerdict::not_held;
+  held_ = false;
+  return event::Released{script_.release_verdict.value_or(verdict)};
+}
+
+void World::begin_next_ask() {
+  const auto [ask, entry] = waiting_.front();
+  waiting_.pop_front();
+  const Time limit = std::max(ask.limit, now_);
+  const Trouble* const trouble = trouble_for(ask.what);
+  Running running{.ask = ask,
+                  .entry = entry,
+                  .answer_at = now_ + script_.latency,
+                  .answer = failed(ask.what, {Errc::timed_out, "no answer"})};
+  if (hides_news(ask.what)) {
+    running.answer = failed(ask.what, {Errc::refused, "no news here"});
+  } else if (ask.what == What::await_hand_off && !trouble) {
+    const Duration takes = hand_off_takes(limit);
+    running.message = takes != Duration::max();
+    running.answer_at = running.message ? now_ + takes : limit;
+    running.answer = event::HandedOff{running.message ? script_.hand_offs[next_hand_off_ - 1].what
+                                                      : HandOff::timed_out};
+  } else if (trouble && trouble->kind == Trouble::Kind::error) {
+    running.answer = failed(ask.what, {trouble->code, "trouble"});
+  } else if (trouble && trouble->kind != Trouble::Kind::slow) {
+    if (trouble->kind == Trouble::Kind::answers_lost) carry_out_ask(ask);
+    running.answer_at = trouble->kind == Trouble::Kind::hung ? Time::max() : limit;
+  } else {
+    StoreAnswer answer = carry_out_ask(ask);
+    if (trouble) running.answer_at = now_ + trouble->delay;
+    if (running.answer_at > limit) {
+      running.answer_at = limit;
+    } else {
+      running.answer = std::move(answer);
+    }
+  }
+  running_ = std::move(running);
+}
+
+void World::answer_ask() {
+  Running done = std::move(*running_);
+  running_.reset();
+  if (!hides_news(done.ask.what)) transcript_[done.entry] += mark_of(done.answer);
+  if (const auto* watched = std::get_if<event::Watched>(&done.answer); watched && kill_at_) {
+    const bool never = !watched->answer && (watched->answer.error().code == Errc::refused ||
+                                            watched->answer.error().code == Errc::denied);
+    no_news_ = never || (watched->answer && !watched->answer->blind_because.empty());
+  }
+  if (auto* renewed = std::get_if<event::Renewed>(&done.answer); renewed && renewed->answer) {
+    const RenewReply& reply = *renewed->answer;
+    told_lost_ = told_lost_ || reply.verdict == RenewVerdict::lost;
+    if (reply.verdict == RenewVerdict::renewed && term_at_ && now_ < *term_at_) {
+      LeaseClock clock(lease_, reply.sent_at);
+      kill_at_ = std::max(*kill_at_, clock.kill_at());
+      term_at_ = std::max(*term_at_, clock.term_at());
+    }
+  }
+  if (auto* acquired = std::get_if<event::Acquired>(&done.answer); acquired && acquired->answer) {
+    if (const auto* grant = std::get_if<Grant>(&*acquired->answer)) {
+      const LeaseClock clock(lease_, grant->sent_at);
+      kill_at_ = clock.kill_at();
+      term_at_ = clock.term_at();
+    }
+  }
+  if (!waiting_.empty()) begin_next_ask();
+  std::visit([this](auto& event) { feed(std::move(event)); }, done.answer);
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,50 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: the program sends the scripts as they are here, and no answer that the header of one names
+# is without a test of that name.
+load ../helpers
+load lua
+
+setup_file() { start_redis; }
+teardown_file() { stop_redis; }
+setup() {
+  bats_load_library bats-support
+  bats_load_library bats-assert
+}
+
+@test "the SHA1 in the program is the one the server gives the text" {
+  generated=${DLOCK_BUILD_DIR:-$PROJECT/build/dev}/src/store/scripts.gen.hpp
+  [ -e "$generated" ] || skip "no build in ${generated%/src/*}"
+  for file in "$SCRIPTS"/*.lua; do
+    name=$(basename "$file" .lua)
+    [[ "$name" != @(holding|line) ]] || continue
+    sha1=$(script_text "$name" | r -x SCRIPT LOAD)
+    assert_regex "$(grep -E "Script (k_)?$name\{" "$generated")" "\"$sha1\""
+  done
+}
+
+# missing_answers HEADERS_FOLDER TESTS…: "script answer" for each one that no test is named after.
+missing_answers() {
+  local file name answer
+  for file in "$1"/*.lua; do
+    name=$(basename "$file" .lua)
+    [[ "$name" != @(holding|line) ]] || continue  # parts of others
+    sed -nE "s/^-- (Returns +)?( +)?\{+'?([a-z_]+)'?[^}]*\}.*/\3/p" "$file" | while read -r answer; do
+      grep -hE "^@test \"$name " "${@:2}" | grep -qE "['{]${answer}['}]" || echo "$name $answer"
+    done
+  done
+}
+
+@test "every answer that a header names has a test" {
+  run -0 missing_answers "$SCRIPTS" "$BATS_TEST_DIRNAME"/*.bats
+  assert_output ""
+  # The check can fail.
+  mkdir "$BATS_TEST_TMPDIR/s"
+  printf -- "-- x: y\n-- Returns {'renewed'}\n--         {'vanished', by}   z\n" \
+    >"$BATS_TEST_TMPDIR/s/renew.lua"
+  run -0 missing_answers "$BATS_TEST_TMPDIR/s" "$BATS_TEST_DIRNAME"/*.bats
+  assert_output "renew vanished"
+  # And it sees all there is to see.
+  run -0 missing_answers "$SCRIPTS" /dev/null
+  assert_equal "${#lines[@]}" 17
+}

@@ -1,0 +1,355 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: a lock goes to the first living waiter of its line; who is dead or does not come costs at
+# most a second; and whatever stands at the keys of the line, a release frees the lock.
+load ../helpers
+load lua
+
+setup_file() { start_redis; }
+teardown_file() { stop_redis; }
+setup() {
+  bats_load_library bats-support
+  bats_load_library bats-assert
+  EARS=()
+  r flushall >/dev/null
+}
+teardown() {
+  local pid
+  for pid in "${EARS[@]}"; do kill "$pid" 2>/dev/null || true; done
+}
+
+# ears OWNER…: each listens for its turns (serial s), so it is alive.
+ears() {
+  local who
+  for who; do
+    redis-cli -s "$REDIS_SOCKET" subscribe "$TURN$who#s" >"$BATS_TEST_TMPDIR/heard-$who" 3>&- &
+    EARS+=($!)
+  done
+  for who; do eventually 5s grep -qs subscribe "$BATS_TEST_TMPDIR/heard-$who"; done
+}
+# heard OWNER: the words that reached it; after a message of our own, so that none is on the way.
+heard() {
+  r publish "$TURN$1#s" end >/dev/null
+  eventually 5s grep -qx end "$BATS_TEST_TMPDIR/heard-$1"
+  grep -xE 'turn|next' "$BATS_TEST_TMPDIR/heard-$1" | xargs
+}
+# queue OWNER…: each with ears, behind the holder h:1, in this order.
+queue() {
+  local who
+  acquire h:1 s >/dev/null
+  ears "$@"
+  for who; do stand "$who" s >/dev/null; done
+}
+place_of() { tail -n 1 <<<"$1"; }
+# The owners in line, in order.
+in_line() { r zrange "$L" 0 -1 | sed -E 's/^\{"id":"([^#]*)#.*/\1/' | xargs; }
+# life OWNER [polls]: for how many ms from now it is believed to live.
+life() {
+  r eval 'local t = redis.call("TIME")
+    return tonumber(redis.call("ZSCORE", KEYS[1], ARGV[1])) - t[1] * 1000 - math.floor(t[2] / 1000)' \
+    1 "$W" "$(waiter "$1" s "${@:2}")"
+}
+# calls SCRIPT-CALL…: how many commands the server carried out for it, those in scripts included.
+calls() {
+  r config resetstat >/dev/null
+  "$@" >/dev/null
+  r info commandstats | sed -nE '/^cmdstat_(config|info|client|ping)/d; s/^cmdstat.*:calls=([0-9]+),.*/\1/p' |
+    awk '{ n += $1 } END { print n }'
+}
+# fill COUNT LIFE [polls]: that many others stand in line, alive for LIFE ms from now.
+fill() {
+  r eval 'local t = redis.call("TIME")
+    for i = 1, ARGV[1] do
+      local who = string.format("{\"id\":\"f:%d#s\",%s\"host\":\"h\",\"pid\":1}", i, ARGV[3])
+      redis.call("ZADD", KEYS[1], i, who)
+      redis.call("ZADD", KEYS[2], t[1] * 1000 + ARGV[2], who)
+    end' 2 "$L" "$W" "$1" "$2" "${3:+\"polls\":true,}" >/dev/null
+}
+
+@test "who stands has a place, in the order of arrival, and keeps it" {
+  acquire h:1 s
+  run -0 stand a:1 s
+  assert_line -n 0 busy
+  assert_equal "$(place_of "$output")" 1
+  assert_equal "$(place_of "$(stand b:1 s)")" 2
+  assert_equal "$(place_of "$(stand c:1 s)")" 3
+  before=$(r zrange "$L" 0 -1 withscores)
+  assert_equal "$(place_of "$(stand a:1 s)")" 1
+  assert_equal "$(place_of "$(stand b:1 s)")" 2
+  assert_equal "$(r zrange "$L" 0 -1 withscores)" "$before"
+  assert_equal "$(in_line)" "a:1 b:1 c:1"
+  ttl_between "$L" 59000 60000
+  ttl_between "$W" 59000 60000
+}
+
+@test "who asks again lives for ten seconds more" {
+  acquire h:1 s
+  stand a:1 s
+  left=$(life a:1)
+  [ "$left" -gt 9000 ] && [ "$left" -le 10000 ]
+  r zadd "$W" 1 "$(waiter b:1 s)"
+  r zincrby "$W" -9000 "$(waiter a:1 s)"
+  stand a:1 s
+  [ "$(life a:1)" -gt 9000 ]
+}
+
+@test "who does not stand has no place and leaves no trace" {
+  acquire h:1 s
+  run -0 acquire a:1 s
+  assert_equal "$(place_of "$output")" 0
+  assert_equal "$(r exists "$L" "$W")" 0
+}
+
+@test "a place is behind the last one, whatever the clock says" {
+  acquire h:1 s
+  r zadd "$L" 8000000000000000 "$(waiter a:1 s)"
+  r zadd "$W" 8000000000000000 "$(waiter a:1 s)"
+  assert_equal "$(place_of "$(stand b:1 s)")" 2
+  assert_equal "$(r zscore "$L" "$(waiter b:1 s)")" 8000000000000001
+}
+
+@test "no more stand than the claim allows; who stands already keeps its place" {
+  acquire h:1 s
+  assert_equal "$(place_of "$(acquire_as "$(waiter a:1 s)" 0 a:1 s)")" 0
+  assert_equal "$(place_of "$(acquire_as "$(waiter a:1 s)" 1 a:1 s)")" 1
+  run -0 acquire_as "$(waiter b:1 s)" 1 b:1 s
+  assert_equal "$(place_of "$output")" 0
+  assert_equal "$(place_of "$(acquire_as "$(waiter a:1 s)" 0 a:1 s)")" 1
+  assert_equal "$(in_line)" a:1
+}
+
+@test "a free lock is only for the first of the line" {
+  queue a:1 b:1
+  r del "$K" "$H"
+  for who in x:1 b:1; do
+    run -0 acquire "$who" t
+    assert_line -n 0 busy
+    assert_line -n 1 none
+  done
+  run -0 stand b:1 s
+  assert_line -n 0 busy
+  run -0 stand n:1 s
+  assert_line -n 0 busy
+  assert_equal "$(in_line)" "a:1 b:1 n:1"
+  run -0 stand a:1 s
+  assert_line -n 0 granted
+  assert_equal "$(in_line)" "b:1 n:1"
+  assert_equal "$(r zcard "$W")" 2
+}
+
+@test "release tells the first that it is its turn and the second that it is next, nobody else" {
+  queue a:1 b:1 c:1
+  run -0 release h:1 s
+  assert_line -n 0 released
+  assert_equal "$(heard a:1)" turn
+  assert_equal "$(heard b:1)" next
+  assert_equal "$(heard c:1)" ""
+  left=$(life a:1)
+  [ "$left" -le 1000 ]
+  [ "$(life b:1)" -gt 5000 ]
+}
+
+@test "release finds out who is dead, at once: the turn is the next living one's" {
+  acquire h:1 s
+  for who in dead:1 dead:2 a:1 dead:3 b:1; do stand "$who" s; done
+  ears a:1 b:1
+  release h:1 s
+  assert_equal "$(heard a:1)" turn
+  assert_equal "$(heard b:1)" next
+  assert_equal "$(in_line)" "a:1 b:1"
+  assert_equal "$(r zcard "$W")" 2
+}
+
+@test "who polls hears nothing and is not taken for dead" {
+  acquire h:1 s
+  stand_polling p:1 s
+  ears b:1
+  stand b:1 s
+  release h:1 s
+  assert_equal "$(heard b:1)" next
+  assert_equal "$(in_line)" "p:1 b:1"
+  run -0 stand_polling p:1 s
+  assert_line -n 0 granted
+}
+
+@test "who does not come within a second is passed over, and then stands at the end" {
+  queue frozen:1 b:1 c:1
+  release h:1 s
+  eventually 5s gets_in b:1
+  assert_equal "$(in_line)" c:1
+  assert_equal "$(place_of "$(stand frozen:1 s)")" 2
+  assert_equal "$(in_line)" "c:1 frozen:1"
+}
+gets_in() { [ "$(first "$(stand "$1" s)")" = granted ]; }
+
+@test "being asked again and again does not lengthen a turn" {
+  queue frozen:1 b:1
+  release h:1 s
+  since=${EPOCHREALTIME/./}
+  until gets_in b:1; do
+    [ $((${EPOCHREALTIME/./} - since)) -lt 8000000 ]
+    acquire x:1 t >/dev/null
+  done
+  [ $((${EPOCHREALTIME/./} - since)) -gt 500000 ]
+}
+
+@test "who is not heard of for ten seconds is out of the line" {
+  queue silent:1 b:1
+  r zincrby "$W" -11000 "$(waiter silent:1 s)"
+  assert_equal "$(place_of "$(stand b:1 s)")" 1
+  assert_equal "$(in_line)" b:1
+}
+
+@test "leave 'left': the turn that one had goes on; who stands nowhere has left as well" {
+  queue a:1 b:1 c:1
+  assert_equal "$(leave b:1 s)" left
+  assert_equal "$(in_line)" "a:1 c:1"
+  assert_equal "$(heard a:1)" ""
+  release h:1 s
+  leave a:1 s
+  assert_equal "$(heard c:1)" "next turn"
+  assert_equal "$(leave nobody:1 s)" left
+  leave c:1 s
+  assert_equal "$(r exists "$L" "$W")" 0
+}
+
+@test "a grant takes out of the line, and so does its repetition" {
+  queue a:1
+  release h:1 s
+  run -0 stand a:1 s
+  assert_line -n 0 granted
+  first=$output
+  assert_equal "$(r exists "$L" "$W")" 0
+  # As by a copy of an older request that came late.
+  r zadd "$L" 1 "$(waiter a:1 s)"
+  r zadd "$W" 8000000000000 "$(waiter a:1 s)"
+  assert_equal "$(stand a:1 s)" "$first"
+  assert_equal "$(r hget "$K" a:1)" 1
+  assert_equal "$(r exists "$L" "$W")" 0
+}
+
+@test "a nested claim passes the line, and is out of it" {
+  queue a:1
+  run -0 acquire me:2 t 10000 h:1 s
+  assert_line -n 0 nested
+  release h:1 t
+  run -0 acquire_as "$(waiter me:2 u)" '' me:2 u 10000 h:1 s
+  assert_line -n 0 nested
+  assert_equal "$(in_line)" a:1
+}
+
+@test "inspect shows who waits, in order, and how many; the dead are left out" {
+  queue a:1 b:1
+  stand dead:1 s
+  r zadd "$W" 1 "$(waiter dead:1 s)"
+  before=$(r zrange "$L" 0 -1 withscores)
+  run -0 inspect
+  assert_line "$(waiter a:1 s)"
+  assert_line "$(waiter b:1 s)"
+  refute_line "$(waiter dead:1 s)"
+  assert_line 2
+  assert_equal "$(r zrange "$L" 0 -1 withscores)" "$before"
+  fill 1000 10000
+  run -0 inspect
+  [ "$(grep -c '"id"' <<<"$output")" -le 65 ]
+  assert_line 1002
+}
+
+@test "revoke 'deleted' by force: the first is told" {
+  queue a:1 b:1
+  revoke ann 1
+  assert_equal "$(heard a:1)" turn
+  assert_equal "$(heard b:1)" next
+}
+
+@test "the work of each script is the same for ten and for a thousand waiters" {
+  for count in 10 1000; do
+    r flushall
+    acquire h:1 s
+    fill "$count" 10000 polls
+    printf '%s %s %s %s %s %s\n' "$(calls stand a:1 s)" "$(calls stand f:2 s)" "$(calls acquire x:1 s)" \
+      "$(calls release h:1 s)" "$(calls acquire x:1 s)" "$(calls leave f:1 s)" \
+      >"$BATS_TEST_TMPDIR/work-$count"
+  done
+  assert_equal "$(cat "$BATS_TEST_TMPDIR/work-1000")" "$(cat "$BATS_TEST_TMPDIR/work-10")"
+  read -ra works <"$BATS_TEST_TMPDIR/work-10"
+  for work in "${works[@]}"; do [ "$work" -gt 5 ] && [ "$work" -lt 60 ]; done
+}
+
+@test "a thousand dead waiters are taken out a hundred at a time" {
+  for life in 10000 -1; do # without ears, or silent for too long
+    r flushall
+    acquire h:1 s
+    fill 1000 "$life"
+    work=$(calls release h:1 s)
+    [ "$work" -gt 200 ] && [ "$work" -lt 700 ] || fail "$work commands"
+    left=$(r zcard "$L")
+    [ "$left" -ge 800 ] && [ "$left" -le 900 ] || fail "$left left"
+    eventually 20s gets_in x:1
+  done
+}
+
+@test "another type at a key of the line: release frees the lock, acquire says what is wrong" {
+  for key in "$L" "$W"; do
+    r flushall
+    acquire h:1 s
+    stand a:1 s
+    r del "$key"
+    r set "$key" theirs
+    run -0 release h:1 s
+    assert_line -n 0 released
+    assert_equal "$(r exists "$K" "$H")" 0
+    before=$(dump_all)
+    run stand a:1 s
+    assert_output --partial WRONGTYPE
+    assert_equal "$(r exists "$K" "$H")" 0
+    assert_equal "$(r get "$key")" theirs
+  done
+}
+
+@test "one of the two keys is deleted: nobody is lost, and the dead do not stay" {
+  for key in "$L" "$W"; do
+    r flushall
+    queue a:1 b:1
+    stand dead:1 s
+    r del "$key"
+    stand a:1 s
+    stand b:1 s
+    assert_regex "$(in_line)" '^a:1 b:1'
+    release h:1 s
+    assert_equal "$(heard a:1 | tail -n 1)" turn
+    run -0 stand a:1 s
+    assert_line -n 0 granted
+    release a:1 s
+    run -0 stand b:1 s
+    assert_line -n 0 granted
+    release b:1 s
+    # Nobody stands before a stranger now.
+    eventually 5s gets_in x:1
+    assert_equal "$(in_line)" ""
+    for pid in "${EARS[@]}"; do kill "$pid"; done
+    EARS=()
+  done
+}
+
+@test "PUBLISH refused: the lock is free all the same, and the first has its turn" {
+  acquire h:1 s
+  stand_polling p:1 s
+  stand_polling q:1 s
+  r acl setuser quiet on nopass '~*' '+@all' '-publish' '&*' >/dev/null
+  run_script() {
+    local name=$1
+    shift
+    redis-cli --no-auth-warning -s "$REDIS_SOCKET" --user quiet --pass x EVAL "$(script_text "$name")" "$@" 2>&1
+  }
+  run -0 release h:1 s
+  assert_line -n 0 released
+  assert_line -n 1 0
+  assert_equal "$(r exists "$K")" 0
+  run -0 stand_polling q:1 s
+  assert_line -n 0 busy
+  [ "$(life p:1 polls)" -le 1000 ]
+  run -0 stand_polling p:1 s
+  assert_line -n 0 granted
+  assert_equal "$(in_line)" q:1
+}
