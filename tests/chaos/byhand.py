@@ -144,7 +144,8 @@ class Stream:
         field = field or owner
         return self.script(["dlock:a", H, R, L, W], [owner, "1", CHANNEL, TURN],
                            ["HDEL", H, owner + "#1"], ["HINCRBY", "dlock:a", field, "-1"],
-                           ["HDEL", "dlock:a", field], ["DEL", H], ["PUBLISH", CHANNEL, "0"], *offer)
+                           ["HDEL", "dlock:a", field], ["DEL", H],
+                           ["PUBLISH", CHANNEL, "0"], *offer)
 
     def leave(self, owner, *offer):
         return self.script(["dlock:a", L, W], [waiter(owner), TURN], *self.out(waiter(owner)),

@@ -62,6 +62,7 @@ class LineStep:
         self.step, self.line, script = step, step.lock.line, step.script
         self.begun, self.ended = script.begun // 1000 - EDGE, script.ended // 1000 + EDGE
         self.me = {"acquire": script.args[4:5], "leave": script.args[:1]}.get(script.kind, [""])[0]
+        self.history = step.shadow.history
         self.told = {}         # waiter: what it was told
         self.last_told = None
         self.granted = False
@@ -80,7 +81,7 @@ class LineStep:
             self.step.bad(f"tells '{word}' to {channel[11:80]}, who has not that place", "I15")
         self.told[self.last_told] = word
 
-    # --- the writes --------------------------------------------------------------------------------
+    # --- the writes -------------------------------------------------------------------------------
 
     def zadd_line(self, words):
         score, waiter = int(words[2]), words[3]
@@ -89,7 +90,7 @@ class LineStep:
         if score <= max(self.line.arrivals.values(), default=0):
             self.step.bad("does not stand at the end of the line", "I15")
         self.line.arrivals[waiter] = score
-        self.line.stood(self.step.lock.name, waiter, self.now(), self.step.shadow.history)
+        self.line.stood(self.step.lock.name, waiter, self.now(), self.history)
 
     def zadd_waiters(self, words):
         *options, until, waiter = words[2:]
@@ -123,7 +124,7 @@ class LineStep:
     def pexpire_line(self, words):
         self.line.expiry = self.step.script.ended + int(words[2]) * 1000
 
-    # --- the whole ---------------------------------------------------------------------------------
+    # --- the whole --------------------------------------------------------------------------------
 
     def before_grant(self):
         """A free lock is for the first who lives."""
@@ -133,12 +134,13 @@ class LineStep:
             self.step.bad(f"granted past {id_of(first)}, who is first in line", "I15")
 
     def check_after(self, freed):
-        """`freed`: the lock is free by this script, or was when its writer left the line."""
+        """`freed`: the lock is free by this script, or was so when its writer left the line."""
         if self.granted and self.me in self.line.arrivals:
             self.step.bad("has the lock, and its place in line as well", "I15")
         first = self.line.first()
         if freed and first is not None and self.told.get(first) != "turn":
             self.step.bad(f"nobody told {id_of(first)} that it is its turn", "I16")
-        for waiter, word in self.told.items():
+        # Without any write the first one was refused, and the rest left undone.
+        for waiter, word in self.told.items() if self.step.done else ():
             if word == "turn" and self.line.alive.get(waiter, 0) > self.ended + TURN:
                 self.step.bad(f"the turn of {id_of(waiter)} has no end", "I16")

@@ -158,8 +158,8 @@ class Nemesis(threading.Thread):
             with self.server.client(timeout=0.2) as client:
                 for lock in self.plan.locks:
                     line = client.call("ZRANGE", "dlock:line:{dlock:%s}" % lock, 0, -1)
-                    there = [by_pid.get(int(id_of(w).split("#")[0].rsplit(":", 1)[1])) for w in line]
-                    there = [worker for worker in there if worker]
+                    pids = [int(id_of(w).split("#")[0].rsplit(":", 1)[1]) for w in line]
+                    there = [by_pid[pid] for pid in pids if pid in by_pid]
                     first += there[:1]
                     all_of_them += there
         except (OSError, RedisError, ValueError):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Who waits in line, in order and not for ever: I15 and I16 on a history. What a single script may
-do to the line is looked at in line.py; here it is how waiters fare who have no part in any fault."""
+"""Who waits in line, in order and not for ever: I15, I16 on a history. What a single script may
+do to the line is looked at in line.py; here it is how waiters fare who have no part in a fault."""
 from dataclasses import dataclass
 
 from history import SECOND, Violation
@@ -105,6 +105,7 @@ def i16_starvation(history):
                             f"free for {(span.end - span.start) / SECOND:.2f} s", span.stand.lock)
 
 
-def longest_living_wait(history):
-    """The longest time that a lock was free with somebody in line who lived, in s."""
-    return max(((s.end - s.start) / SECOND for s, *_ in living_waits(history)), default=0)
+def of_the_living(history):
+    """How often a lock was free with somebody in line who lived, and for how long at most, in s."""
+    times = [(s.end - s.start) / SECOND for s, *_ in living_waits(history)]
+    return len(times), max(times, default=0)

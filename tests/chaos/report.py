@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from checks import RULES, ghosts, longest_wait, worst_kill
 from history import MS, SECOND
-from order import longest_living_wait
+from order import of_the_living
 
 AROUND = 1.5 * SECOND
 
@@ -25,6 +25,7 @@ class Figures:
     late: int = 0
     worst_late: float = 0.0
     free: float = 0.0
+    living: int = 0
     free_living: float = 0.0
     worst: float | None = None
     kinds: Counter = field(default_factory=Counter)
@@ -47,13 +48,14 @@ class Figures:
 
 def figures(history):
     runs = history.runs
+    living, free_living = of_the_living(history)
     return Figures(
         runs=len(runs), sections=sum(bool(r.notes) for r in runs),
         notes=sum(len(r.notes) for r in runs), changes=len(history.store),
         lost=sum(bool(r.said("lost", "lapsing", "revoked")) for r in runs),
         refused=sum(not ok for writes in history.writes.values() for *_, ok in writes),
         ghosts=ghosts(history), late=len(history.late), free=longest_wait(history),
-        free_living=longest_living_wait(history), stands=Counter(s.how for s in history.stands),
+        living=living, free_living=free_living, stands=Counter(s.how for s in history.stands),
         worst_late=max(((b - a) / MS - 5 for a, b in history.late), default=0),
         worst=worst_kill(history), kinds=Counter(f.kind for f in history.faults),
         status=Counter(r.status for r in runs if r.end))
@@ -72,9 +74,9 @@ def summary(of, title):
     if of.worst is not None:
         print(f"  last act of a stopped section: {abs(of.worst):.1f} ms "
               f"{'before' if of.worst <= 0 else 'AFTER'} its safe_until at worst")
-    print(f"  longest time free with somebody waiting: {of.free:.2f} s, with one in line who lived "
-          f"and was connected: {of.free_living:.2f} s; the machine came late {of.late} times, by "
-          f"{of.worst_late:.0f} ms at worst", flush=True)
+    print(f"  the machine came late {of.late} times, by {of.worst_late:.0f} ms at worst")
+    print(f"  longest time free with somebody waiting: {of.free:.2f} s; with one in line who lived "
+          f"and was connected, {of.living} times: {of.free_living:.3f} s", flush=True)
 
 
 def timeline(history, at, lock):

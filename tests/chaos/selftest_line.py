@@ -2,7 +2,7 @@
 """The self-test of what is checked on the waiting line: I15, I16, and line.py."""
 from byhand import Stream, at, follow, good, green, red, stored, test, waiter
 from history import MS, Fault, Held, Run, Stand
-from order import longest_living_wait
+from order import of_the_living
 
 
 # --- histories -----------------------------------------------------------------------------------
@@ -75,9 +75,8 @@ def hand_written():
         wait(history, 7, 40, 9000, "left")
     red("a lock that nobody takes again", "I16", never)
 
-    test("the longest wait of the living", abs(longest_living_wait(made(free_for(1200))) - 1.2)
-         < 0.001)
-    test("is not one of the frozen", longest_living_wait(made(free_for(900, frozen(2)))) < 1)
+    test("the longest wait of the living", of_the_living(made(free_for(1200))) == (1, 1.2))
+    test("is not one of the frozen", of_the_living(made(free_for(900, frozen(2)))) == (1, 0.9))
 
 
 def made(change):
