@@ -121,6 +121,7 @@ class Stand:
     since: int
     end: int = 0                 # 0: still there when the recording ended
     how: str = ""                # granted, left; late, deaf: others took its place; forgotten
+    beats: list = field(default_factory=list)    # when it was heard of, its arrival included
 
 
 @dataclass

@@ -101,6 +101,8 @@ class LineStep:
             self.step.bad(f"gives life to {id_of(waiter)}")
         if not self.begun + life <= int(until) <= self.ended + life:
             self.step.bad(f"a life until {until} in line", "I16")
+        if waiter in self.line.stands and life == LIFE:
+            self.line.stands[waiter].beats.append(self.now())
         if life == LIFE or int(until) < self.line.alive.get(waiter, int(until) + 1):
             self.line.alive[waiter] = int(until)
 

@@ -10,10 +10,12 @@ from history import SECOND, Violation
 PASSES = 4.3 * SECOND
 TOLD = 1.3 * SECOND        # for a waiter with nobody frozen before it: one lost turn, at worst
 UNTOLD = 3.3 * SECOND      # and after a lease that ended by itself: its beat
-# How long after a fault a client may still feel it: it asks again after a second at most, and who
-# has lost an answer or a message without knowing waits for its limit, or for the next beat.
-SERVER_FELT, CLIENT_FELT = 2.5 * SECOND, 6 * SECOND
-HARMLESS = {"script-flush", "revoke", "release-now", "del", "overwrite", "guard-stop", "guard-kill"}
+# How long after a fault a client may still feel it: who has lost an answer or a message without
+# knowing waits for its limit, or for the next beat. Sooner, if it has been heard of since: it asks,
+# listens, asks again. Who came after the fault listened before.
+FELT = 6 * SECOND
+HARMLESS = {"script-flush", "revoke", "release-now", "del", "overwrite", "guard-stop", "guard-kill",
+            "duplicate"}
 
 
 @dataclass
@@ -40,16 +42,26 @@ def run_of(history):
     return find
 
 
-def healthy(history, run, start, end):
-    """Nothing was wrong with this client, its network or the server in that time."""
-    if run is None or (run.end and run.end < end):
+def healthy(history, stand, run, start, end):
+    """It waited, and nothing was wrong with this client, its network or the server in that time. A
+    late copy of its request may stand there when it has long had the lock, or is gone."""
+    if run is None or (run.end and run.end < end) or any(
+            e["boot_ns"] < end for e in run.said("granted")):
         return False
     for fault in history.faults:
-        felt = CLIENT_FELT if fault.target.isdigit() or fault.target == "*" else SERVER_FELT
-        if fault.kind not in HARMLESS and fault.target in (str(run.client), "*", "server") and \
-           fault.start < end and (fault.end or end) + felt > start:
+        if fault.kind not in HARMLESS and fault.start < end and felt_until(fault, stand) > start \
+           and fault.target.split()[0] in (str(run.client), "*", "server"):
             return False
     return not any(a < end and b + SECOND / 2 > start for a, b in history.late)
+
+
+def felt_until(fault, stand):
+    if not fault.end:
+        return float("inf")
+    beats = [b for b in stand.beats if b > fault.end]
+    if fault.end < stand.since:
+        return fault.end
+    return min(fault.end + FELT, *beats[1:2], float("inf"))
 
 
 def i15_order(history):
@@ -58,8 +70,8 @@ def i15_order(history):
         return
     find = run_of(history)
     for stand in history.stands:
-        if stand.how in ("late", "deaf") and healthy(history, find(stand), stand.end - SECOND,
-                                                     stand.end):
+        if stand.how in ("late", "deaf") and healthy(history, stand, find(stand),
+                                                     stand.end - SECOND, stand.end):
             yield Violation("I15", stand.end, f"{find(stand).id} lost its place in line ("
                             f"{stand.how}), and nothing was wrong with it", stand.lock)
 
@@ -90,8 +102,8 @@ def living_waits(history):
     find = run_of(history)
     for span in free_spans(history):
         run = find(span.stand)
-        if healthy(history, run, span.start, span.end):
-            frozen = sum(not healthy(history, find(s), span.start, span.end) for s in span.ahead)
+        if healthy(history, span.stand, run, span.start, span.end):
+            frozen = sum(not healthy(history, s, find(s), span.start, span.end) for s in span.ahead)
             yield span, run, (TOLD if span.told else UNTOLD) + frozen * PASSES
 
 

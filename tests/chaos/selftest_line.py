@@ -11,7 +11,7 @@ def wait(history, number, since, end, how="granted"):
     """A client that stands in line; its dlock lives on."""
     history.runs.append(Run(f"w{number}", "a", client=number, pid=number, start=at(since - 5),
                             end=at(90000), status=75))
-    history.stands.append(Stand("a", f"uuid:{number}#1", at(since), at(end), how))
+    history.stands.append(Stand("a", f"uuid:{number}#1", at(since), at(end), how, [at(since)]))
 
 
 def out_of_line(how, *faults):
@@ -56,6 +56,13 @@ def hand_written():
     green("out of the line when cut off", out_of_line("deaf", ("blackhole", "*", 7000, 8900)))
     green("out of the line when the server let go",
           out_of_line("deaf", ("pubsub-kill", "server", 8000, 8000)))
+    red("the same, but it has been heard of since", "I15", lambda h: (
+        out_of_line("deaf", ("pubsub-kill", "server", 7000, 7000))(h),
+        h.stands[-1].beats.extend([at(7300), at(7310)])))
+    red("the same, but it came after that", "I15",
+        out_of_line("deaf", ("pubsub-kill", "server", 5, 5)))
+    green("a late copy of who has the lock", lambda h: (
+        out_of_line("deaf")(h), h.runs[-1].events.append({"boot_ns": at(5), "event": "granted"})))
     green("out of the line when dead", lambda h: (
         out_of_line("deaf")(h), setattr(h.runs[-1], "end", at(8000))))
     green("leaving it", out_of_line("left"))
