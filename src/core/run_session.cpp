@@ -365,7 +365,7 @@ void RunSession::handle(event::Tick /*event*/, Time now) {
     if (now >= retry_renew_at_.value_or(clock_->renew_at())) {
       ask(What::renew, now + terms_.lease.call_limit());
     } else if (now >= watch_hold_at().value_or(Time::max())) {
-      ask(What::watch_hold, now + terms_.lease.call_limit());
+      ask(What::watch_hold, std::min(now + terms_.lease.call_limit(), clock_->renew_at()));
     }
   } else if (asking_ && now >= answer_due_ + k_overdue) {
     if (!std::exchange(overdue_, true)) {
