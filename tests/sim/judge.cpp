@@ -14,6 +14,13 @@ namespace dlock::sim {
 
 using namespace std::chrono_literals;
 
+namespace {
+// A call that hangs at the end of a fault, a pause, watching and trying again.
+constexpr Duration k_recovers = 8s;
+constexpr Duration k_at_once = 1500ms;
+constexpr Duration k_for_each_unwell = 4500ms;  // a beat of those behind it, and its turn
+}  // namespace
+
 void Trace::add(Duration when, const std::string& text) {
   constexpr std::size_t k_most = 20000;
   if (lines_.size() > k_most) return;
@@ -28,6 +35,8 @@ void Statistics::add(const Statistics& other) {
   guard_kills += other.guard_kills;
   faults += other.faults;
   overlaps += other.overlaps;
+  handed_on += other.handed_on;
+  places_lost += other.places_lost;
   longest_overlap = std::max(longest_overlap, other.longest_overlap);
   closest = std::min(closest, other.closest);
   simulated += other.simulated;
@@ -51,11 +60,18 @@ void Judge::granted(HoldId hold, FencingToken token) {
   if (token <= newest_granted_) blame("I2", hold, "a token that is not larger than all before");
   newest_granted_ = std::max(newest_granted_, token);
   last_movement_ = agenda_.now();
+  if (!line_.empty() && line_.front().who != hold)
+    blame("L2", hold, "granted past " + holds_[line_.front().who].who);
+  if (!line_.empty()) ++statistics_.handed_on;
+  left_line(hold);
+  free_since_.reset();
 }
 
 void Judge::released(HoldId hold) {
   Facts& facts = holds_[hold];
   facts.unprotected_since = agenda_.now();
+  free_since_ = agenda_.now();
+  told_free_ = true;
   if (facts.lives) blame("I13", hold, "released while its child lives");
   if (++facts.releases > facts.grants) blame("I13", hold, "released more often than granted");
   last_movement_ = agenda_.now();
@@ -64,7 +80,42 @@ void Judge::released(HoldId hold) {
 void Judge::lapsed(HoldId hold, Duration since) {
   holds_[hold].unprotected_since = since;
   last_movement_ = since;
+  free_since_ = since;
+  told_free_ = false;
 }
+
+// --- the line --------------------------------------------------------------------------------
+
+bool Judge::was_well(HoldId hold, Duration when) const {
+  const auto since = calm_since(hold);
+  return since && *since + k_recovers <= when;
+}
+
+void Judge::left_line(HoldId hold) {
+  std::erase_if(line_, [&](const Waiting& one) { return one.who == hold; });
+}
+
+void Judge::lost_place(HoldId hold, const char* why) {
+  trace_.note(agenda_.now(), [&] { return holds_[hold].who + ": loses its place " + why; });
+  if (was_well(hold, agenda_.now())) blame("L1", hold, std::string("loses its place ") + why);
+  ++statistics_.places_lost;
+  left_line(hold);
+}
+
+void Judge::asked_for() {
+  if (!free_since_) return;
+  Duration bound = told_free_ ? k_at_once : k_for_each_unwell;
+  for (const Waiting& one : line_) {
+    const Duration from = std::max(*free_since_, one.since);
+    if (!was_well(one.who, from)) {
+      bound += k_for_each_unwell;
+    } else if (agenda_.now() - from > bound) {
+      blame("L3", one.who, "waits for a free lock for " + format_duration(agenda_.now() - from));
+    }
+  }
+}
+
+// --- the run ---------------------------------------------------------------------------------
 
 void Judge::told_not_yours(HoldId hold, Time asked_at) {
   const Facts& facts = holds_[hold];

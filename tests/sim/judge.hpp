@@ -14,6 +14,14 @@
 //   I12  everything is well again, and the lock does not come, or stays with nobody
 //   I13  a hold released twice, or while its child lives
 //   I14  two starts for one wait
+//   L1   a waiter with whom all is well loses its place in line
+//   L2   a grant to somebody while another stands in line before it
+//   L3   a lock that is free, and a waiter with whom all is well does not get it in time: at once
+//        after a release, and at most k_for_each_unwell later for each that comes before it and
+//        does not answer
+//   L4   a place in line that stays behind
+// All is well with a waiter that runs, and whose way to the store, and the store itself, have had
+// no fault for k_recovers.
 // P, I1, I5 hold under the guaranteed class of faults only, the others under both.
 #pragma once
 
@@ -21,6 +29,7 @@
 #include "core/run_session.hpp"
 
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,6 +64,8 @@ struct Statistics {
   std::uint64_t guard_kills = 0;
   std::uint64_t faults = 0;
   std::uint64_t overlaps = 0;
+  std::uint64_t handed_on = 0;    // grants to who stood in line
+  std::uint64_t places_lost = 0;  // by who was frozen, cut off or dead
   Duration longest_overlap{};
   // From the death of a child to the end of its lease: the least that was left.
   Duration closest = Duration::max();
@@ -74,6 +85,14 @@ class Judge {
   void granted(HoldId hold, FencingToken token);
   void released(HoldId hold);
   void lapsed(HoldId hold, Duration since);  // or was taken away: nobody is refused any more
+  // The line.
+  void stood(HoldId hold) { line_.push_back({hold, agenda_.now()}); }
+  void left_line(HoldId hold);
+  void lost_place(HoldId hold, const char* why);
+  void line_forgotten() { line_.clear(); }
+  void asked_for();  // somebody asks for the lock
+  // Since when there was no fault that concerns this waiter; nothing: there is one.
+  std::function<std::optional<Duration>(HoldId)> calm_since;
   // The run.
   void announced(HoldId hold, Time safe_until) { holds_[hold].announced = safe_until; }
   void told_not_yours(HoldId hold, Time asked_at);
@@ -110,6 +129,11 @@ class Judge {
     std::optional<Time> announced;
     std::optional<Duration> unprotected_since;
   };
+  struct Waiting {
+    HoldId who = 0;
+    Duration since{};
+  };
+  bool was_well(HoldId hold, Duration when) const;
   void check_end(HoldId hold);
   Duration bound(const LeaseTerms& terms) const;
 
@@ -122,6 +146,9 @@ class Judge {
   FencingToken newest_begun_ = 0;
   Duration last_movement_{};
   std::optional<Duration> healed_at_;
+  std::vector<Waiting> line_;
+  std::optional<Duration> free_since_ = Duration{};
+  bool told_free_ = false;
   std::string verdict_;
   Statistics statistics_;
 };

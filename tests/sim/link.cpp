@@ -17,20 +17,23 @@ StoreAnswer failed(What what, Error error) {
     case What::acquire:
       return event::Acquired{std::move(error)};
     case What::watch:
+    case What::watch_hold:
       return event::Watched{std::move(error)};
     case What::await_hand_off:
       return event::HandedOff{std::move(error)};
     case What::renew:
+    case What::check:
       return event::Renewed{std::move(error)};
     case What::release:
     case What::undo:
+    case What::leave:
       break;
   }
   return event::Released{std::move(error)};
 }
 
-Holding busy(Duration lease_left) {
-  return {.kind = Holding::Kind::lock, .type = "hash", .lease_left = lease_left};
+bool listens(What what) {
+  return what == What::watch || what == What::watch_hold;
 }
 
 }  // namespace
@@ -41,7 +44,10 @@ std::string Link::words_for(What what) const {
 
 void Link::ask(const action::Ask& what) {
   asks_.push_back(what);
-  if (asks_.size() == 1) begin();
+  if (asks_.size() == 1) return begin();
+  // News of a hold are worth less than whatever else is asked.
+  const What before = asks_.front().what;
+  if (before == What::await_hand_off || before == What::watch_hold) cancel();
 }
 
 std::optional<StoreAnswer> Link::next_answer() {
@@ -61,10 +67,14 @@ void Link::begin() {
       if (!waits) return fail(call, {Errc::timed_out, "no answer"});
       finish(call, event::HandedOff{HandOff::timed_out});
     });
-    if (ask.what == What::watch) return connect(call);
+    if (listens(ask.what)) {
+      const Ears* const ears = scene_.server.ears(ears_);
+      const bool there = ask.what == What::watch_hold && subscribed_ && ears && ears->changes;
+      return there ? finish(call, event::Watched{Watching{}}) : connect(call);
+    }
     if (!waits) return connected_ ? send(call) : connect(call);
     if (!subscribed_) return fail(call, {Errc::unavailable, "no subscription"});
-    if (message_) wake_waiter();
+    wake_waiter();
   });
 }
 
@@ -80,40 +90,79 @@ void Link::connect(std::uint64_t call) {
   process_.later(trip() + trip(), [this, call, refused] {
     if (call != call_) return;
     if (refused) return fail(call, {Errc::unavailable, "cannot connect"});
-    if (asks_.front().what == What::watch) return subscribe(call);
+    if (listens(asks_.front().what)) return subscribe(call);
     connected_ = true;
     send(call);
   });
 }
 
-// Not a write of the store: nothing can go wrong with it but that it does not come about.
+// Not a write of the store: nothing can go wrong with it but that it does not come about. The old
+// ears are closed when there are new ones, so that no turn falls between them.
 void Link::subscribe(std::uint64_t call) {
-  const auto mine = ++subscription_;
-  message_ = false;
-  scene_.server.subscribers.emplace_back([this, mine] {
-    if (mine != subscription_ || weather_.answers_lost > 0 || process_.dead()) return;
-    process_.later(trip(), [this, mine] {
-      if (mine == subscription_) wake_waiter();
-    });
-  });
+  const action::Ask& ask = asks_.front();
+  const bool holder = ask.what == What::watch_hold;
+  const bool changes = hearing_ == Hearing::all && (holder || ask.front);
+  StoreAnswer answer = event::Watched{Watching{}};
+  if (hearing_ == Hearing::nothing || (holder && !changes)) {
+    answer = event::Watched{Error{Errc::denied, "not for you"}};
+  } else {
+    if (ask.front && !changes) answer = event::Watched{Watching{"not for you"}};
+    const auto before = ears_;
+    ears_ = scene_.server.listen(
+        {.whose = hold_, .turns = !holder, .releases = ask.front, .changes = changes, .hear = {}});
+    scene_.server.ears(ears_)->hear = [this, mine = ears_](HandOff word) { hear(mine, word); };
+    scene_.server.hang_up(before);
+  }
   if (weather_.answers_lost > 0) return;
-  process_.later(trip(), [this, call] {
+  process_.later(trip(), [this, call, answer] {
     if (call != call_) return;
-    subscribed_ = true;
-    finish(call, event::Watched{{}});
+    subscribed_ = ears_ != 0;
+    finish(call, answer);
+  });
+}
+
+void Link::hear(std::uint64_t ears, HandOff word) {
+  if (ears != ears_ || weather_.answers_lost > 0 || weather_.messages_lost > 0) return;
+  process_.later(trip() + weather_.answers_late, [this, ears, word] {
+    if (ears != ears_) return;
+    message_ = std::min(message_, word);
+    wake_waiter();
   });
 }
 
 void Link::wake_waiter() {
-  message_ = true;
+  if (message_ == HandOff::timed_out) return;
   if (asks_.empty() || asks_.front().what != What::await_hand_off) return;
-  message_ = false;
-  finish(call_, event::HandedOff{HandOff::woken});
+  finish(call_, event::HandedOff{std::exchange(message_, HandOff::timed_out)});
+}
+
+void Link::close_ears() {
+  subscribed_ = false;
+  message_ = HandOff::timed_out;
+  const auto ears = std::exchange(ears_, 0);
+  if (weather_.requests_lost > 0) return half_open_.push_back(ears);
+  scene_.server.hang_up(ears);
+}
+
+void Link::forget_half_open() {
+  for (const auto ears : std::exchange(half_open_, {}))
+    scene_.server.hang_up(ears);
+}
+
+void Link::break_ears() {
+  scene_.server.hang_up(std::exchange(ears_, 0));
+  subscribed_ = false;
+  if (asks_.empty()) return;
+  const What what = asks_.front().what;
+  if (!listens(what) && what != What::await_hand_off) return;
+  process_.later(process_.lag(), [this, call = call_] {
+    fail(call, {Errc::unavailable, "the connection was lost"});
+  });
 }
 
 // The clock is read, then the bytes go: between the two we may be stopped.
 void Link::send(std::uint64_t call) {
-  const Sent sent{call, asks_.front().what, process_.shown(), scene_.healed};
+  const Sent sent{call, asks_.front(), process_.shown(), scene_.healed};
   process_.reached(Process::Point::send);
   process_.later(process_.lag() / 10, [this, sent] {
     if (sent.call == call_) depart(sent);
@@ -121,7 +170,7 @@ void Link::send(std::uint64_t call) {
 }
 
 void Link::depart(const Sent& sent) {
-  scene_.trace.note(scene_.now(), [&] { return words_for(sent.what) + " sent"; });
+  scene_.trace.note(scene_.now(), [&] { return words_for(sent.ask.what) + " sent"; });
   if (weather_.requests_lost > 0) return;
   const bool copied = weather_.copied > 0;
   scene_.agenda.after(
@@ -135,10 +184,10 @@ void Link::depart(const Sent& sent) {
 void Link::arrive(const Sent& sent, bool copy) {
   if (scene_.healed && !sent.healed) return;
   const bool refused = scene_.server.refusing > 0;
-  Said said =
-      refused ? Said{failed(sent.what, {scene_.server.refusal, "not now"}), {}} : carry_out(sent);
+  Said said = refused ? Said{failed(sent.ask.what, {scene_.server.refusal, "not now"}), {}}
+                      : carry_out(sent);
   scene_.trace.note(scene_.now(), [&] {
-    return "store: " + words_for(sent.what) + (copy ? " (a copy)" : "") +
+    return "store: " + words_for(sent.ask.what) + (copy ? " (a copy)" : "") +
            test::mark_of(said.answer);
   });
   if (copy || weather_.answers_lost > 0) return;
@@ -152,22 +201,39 @@ void Link::arrive(const Sent& sent, bool copy) {
   });
 }
 
+AcquireReply Link::acquire(const Sent& sent) {
+  ModelStore& store = scene_.server.store;
+  const auto token = store.acquire(hold_, ttl_, sent.ask.stand);
+  if (!token) {
+    Holding holding{.kind = Holding::Kind::free,
+                    .waiting = store.waiting(),
+                    .place = sent.ask.stand == Stand::no ? 0 : store.place(hold_)};
+    if (!store.holder()) return holding;
+    holding.kind = Holding::Kind::lock;
+    holding.lease_left = store.lease_left();
+    return holding;
+  }
+  static const LockName k_name = *LockName::parse("n");
+  return Grant{{.name = k_name, .token = *token, .ttl = ttl_}, sent.sent_at};
+}
+
+Link::Said Link::verdict(const Sent& sent) {
+  ModelStore& store = scene_.server.store;
+  const bool look = sent.ask.what == What::check;
+  const RenewVerdict verdict = look ? store.check(hold_) : store.renew(hold_, ttl_);
+  Said said{event::Renewed{RenewReply{verdict, sent.sent_at, ""}}, {}};
+  if (verdict == RenewVerdict::lost) said.not_yours_at = process_.shown();
+  return said;
+}
+
 Link::Said Link::carry_out(const Sent& sent) {
   ModelStore& store = scene_.server.store;
-  switch (sent.what) {
-    case What::acquire: {
-      const auto token = store.acquire(hold_, ttl_);
-      if (!token) return {event::Acquired{AcquireReply(busy(store.lease_left()))}, {}};
-      static const LockName k_name = *LockName::parse("n");
-      Hold hold{.name = k_name, .token = *token, .ttl = ttl_};
-      return {event::Acquired{AcquireReply(Grant{std::move(hold), sent.sent_at})}, {}};
-    }
-    case What::renew: {
-      const RenewVerdict verdict = store.renew(hold_, ttl_);
-      Said said{event::Renewed{RenewReply{verdict, sent.sent_at, ""}}, {}};
-      if (verdict == RenewVerdict::lost) said.not_yours_at = process_.shown();
-      return said;
-    }
+  switch (sent.ask.what) {
+    case What::acquire:
+      return {event::Acquired{acquire(sent)}, {}};
+    case What::renew:
+    case What::check:
+      return verdict(sent);
     case What::release: {
       const ReleaseVerdict verdict = store.release(hold_);
       Said said{event::Released{verdict}, {}};
@@ -178,8 +244,13 @@ Link::Said Link::carry_out(const Sent& sent) {
     }
     case What::undo:
       (void)store.release(hold_);
+      store.leave(hold_);
       return {event::Released{ReleaseVerdict::released}, {}};
+    case What::leave:
+      store.leave(hold_);
+      return {event::Released{ReleaseVerdict::not_held}, {}};
     case What::watch:
+    case What::watch_hold:
     case What::await_hand_off:
       break;
   }
@@ -194,8 +265,7 @@ void Link::cancel() {
 }
 
 void Link::reset() {
-  ++subscription_;
-  subscribed_ = false;
+  break_ears();
   if (asks_.empty()) {
     connected_ = false;
     return;
@@ -208,11 +278,12 @@ void Link::reset() {
 void Link::fail(std::uint64_t call, Error error) {
   if (call != call_ || asks_.empty()) return;
   const What what = asks_.front().what;
-  if (what == What::watch || what == What::await_hand_off) {
-    ++subscription_;
-    subscribed_ = false;
-  } else {
+  if (listens(what)) {
+    close_ears();
+  } else if (what != What::await_hand_off) {
     connected_ = false;
+  } else if (error.code != Errc::cancelled) {
+    close_ears();
   }
   finish(call, failed(what, std::move(error)));
 }

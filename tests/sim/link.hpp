@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Link: the store thread of one run, its connections, and the network behind them. It keeps the
 // promises of the seam as StoreWorker and RedisClient do: one question at a time, each with a
-// limit; after a failure the connection is dropped, and what still comes on it is never read.
+// limit; after a failure the connection is dropped, and what still comes on it is never read. Its
+// ears are another connection, that of the subscription.
 #pragma once
 
 #include "core/run_session.hpp"
@@ -14,16 +15,31 @@
 
 namespace dlock::sim {
 
+// What a user is told of by the server.
+enum class Hearing {
+  all,
+  no_changes,  // turns and releases
+  nothing,
+};
+
 class Link {
  public:
-  Link(Process& process, HoldId hold, Duration ttl, const Weather& weather)
-      : process_(process), scene_(process.scene()), hold_(hold), ttl_(ttl), weather_(weather) {}
+  Link(Process& process, HoldId hold, Duration ttl, const Weather& weather, Hearing hearing)
+      : process_(process),
+        scene_(process.scene()),
+        hold_(hold),
+        ttl_(ttl),
+        weather_(weather),
+        hearing_(hearing) {}
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
   void ask(const action::Ask& what);
   void cancel();
   void reset();  // the other end, or something between, hangs up
+  void break_ears();
+  void close_ears();  // a black hole keeps it from the server
+  void forget_half_open();
   std::optional<StoreAnswer> next_answer();
 
   std::function<void()> on_answer;
@@ -31,7 +47,7 @@ class Link {
  private:
   struct Sent {
     std::uint64_t call = 0;
-    action::Ask::What what{};
+    action::Ask ask;
     Time sent_at;
     bool healed = false;  // sent when all was well again
   };
@@ -47,7 +63,10 @@ class Link {
   void depart(const Sent& sent);
   void arrive(const Sent& sent, bool copy);
   Said carry_out(const Sent& sent);
+  void hear(std::uint64_t ears, HandOff word);
   void wake_waiter();
+  AcquireReply acquire(const Sent& sent);
+  Said verdict(const Sent& sent);
   void fail(std::uint64_t call, Error error);
   void finish(std::uint64_t call, StoreAnswer answer);
   Duration trip();
@@ -62,9 +81,11 @@ class Link {
   std::deque<StoreAnswer> answers_;
   std::uint64_t call_ = 0;  // the number of the front one; a connection lives no longer than a call
   bool connected_ = false;
+  Hearing hearing_;
+  std::uint64_t ears_ = 0;  // their number there; 0: none
   bool subscribed_ = false;
-  std::uint64_t subscription_ = 0;
-  bool message_ = false;
+  std::vector<std::uint64_t> half_open_;
+  HandOff message_ = HandOff::timed_out;  // the best of those that wait to be read
 };
 
 }  // namespace dlock::sim

@@ -4,7 +4,8 @@
 //
 //   dlock_sim [SEED [N]] [-v] [--seeds FILE] [--only guaranteed|bounded|seeds|exhaustive] [--depth
 //   N]
-//             [--control no-guard|wild-rates|forgetful|replay-keeps-lease] [--find]
+//             [--control no-guard|wild-rates|forgetful|replay-keeps-lease|
+//                        turns-not-passed-on|second-is-called] [--find]
 // --find turns it round: it is a success if violations are found, and says by which seed and steps.
 #include "base/duration.hpp"
 
@@ -122,6 +123,9 @@ class Batch {
         static_cast<unsigned long long>(all.lost),
         static_cast<unsigned long long>(all.faults),
         static_cast<long long>(std::chrono::floor<std::chrono::hours>(all.simulated).count()));
+    std::printf("%llu turns, %llu places lost; ",
+                static_cast<unsigned long long>(all.handed_on),
+                static_cast<unsigned long long>(all.places_lost));
     std::printf("%llu overlaps, the longest %s; the latest end of a child %s before safe_until\n",
                 static_cast<unsigned long long>(all.overlaps),
                 format_duration(all.longest_overlap).c_str(),
@@ -172,6 +176,10 @@ bool set_control(std::string_view word, Rules& rules) {
     rules.store_remembers = false;
   else if (word == "replay-keeps-lease")
     rules.replay_extends_lease = false;
+  else if (word == "turns-not-passed-on")
+    rules.turns_passed_on = false;
+  else if (word == "second-is-called")
+    rules.first_is_called = false;
   else
     return false;
   return true;

@@ -30,11 +30,14 @@ Nemesis::Nemesis(Scene& scene, std::vector<Client>& clients, Duration ttl)
                                       &N::slow,
                                       &N::reset,
                                       &N::copies,
+                                      &N::lose_messages,
+                                      &N::break_ears,
                                       &N::unreachable,
                                       &N::stop_server,
                                       &N::refuse,
                                       &N::revoke};
-  const std::vector<Fault> bounded{&N::remove, &N::forget, &N::step_clock, &N::signal};
+  const std::vector<Fault> bounded{
+      &N::remove, &N::forget, &N::step_clock, &N::signal, &N::lose_messages, &N::break_ears};
   auto all = scene.rules.faults == FaultClass::bounded ? bounded : guaranteed;
   if (scene.rules.dlock_fails) all.insert(all.end(), of_dlock.begin(), of_dlock.end());
   // Some of them in one world: what every fault hides from the others shows there.
@@ -57,14 +60,19 @@ void Nemesis::strike() {
   ++scene_.judge.statistics().faults;
   const auto one =
       static_cast<std::size_t>(scene_.dice.up_to(static_cast<int>(faults_.size()) - 1));
-  (this->*faults_[one])(victim());
+  Client& client = victim();
+  client.weather.calm_since = scene_.now();
+  (this->*faults_[one])(client);
 }
 
 Client& Nemesis::victim() {
   const auto holder = scene_.server.store.holder();
-  if (holder && scene_.dice.percent(70)) {
-    for (Client& client : clients_)
-      if (client.run != nullptr && client.run->hold() == *holder) return client;
+  const auto first = scene_.server.store.first();
+  const int aim = scene_.dice.up_to(99);
+  for (Client& client : clients_) {
+    if (client.run == nullptr) continue;
+    if (aim < 60 && client.run->hold() == holder) return client;
+    if (aim >= 80 && client.run->hold() == first) return client;
   }
   return clients_[static_cast<std::size_t>(
       scene_.dice.up_to(static_cast<int>(clients_.size()) - 1))];
@@ -74,30 +82,40 @@ void Nemesis::say(const Client& client, const char* what) {
   scene_.trace.note(scene_.now(), [&] { return client.name + " <- " + what; });
 }
 
-void Nemesis::during(Duration time, int& counter) {
+void Nemesis::during(Duration time, int& counter, Duration& calm_since) {
   ++counter;
-  scene_.agenda.after(time, [&counter] { --counter; });
+  scene_.agenda.after(time, [this, &counter, &calm_since] {
+    if (!scene_.healed) --counter;
+    calm_since = scene_.now();
+  });
 }
 
 // --- dlock -----------------------------------------------------------------------------------
 
-void Nemesis::freeze_now(Run& run, Duration time) {
+void Nemesis::freeze_now(Client& client, Run& run, Duration time) {
   if (scene_.healed || run.over() || run.frozen() || !run.may_fail()) return;
   scene_.trace.note(scene_.now(), [&] {
     return scene_.judge.who(run.hold()) + ": frozen for " + format_duration(time);
   });
   run.freeze();
-  scene_.agenda.after(time, [&run] { run.resume(); });
+  resume_after(time, client, run);
+}
+
+void Nemesis::resume_after(Duration time, Client& client, Run& run) {
+  scene_.agenda.after(time, [this, &client, &run] {
+    run.resume();
+    client.weather.calm_since = scene_.now();
+  });
 }
 
 void Nemesis::freeze(Client& client) {
-  freeze_now(*client.run, span());
+  freeze_now(client, *client.run, span());
 }
 
 void Nemesis::freeze_at_a_point(Client& client) {
   const auto point = static_cast<Process::Point>(scene_.dice.up_to(2));
   Run& run = *client.run;
-  run.at_next(point, [this, &run, time = span()] { freeze_now(run, time); });
+  run.at_next(point, [this, &client, &run, time = span()] { freeze_now(client, run, time); });
 }
 
 void Nemesis::crash(Client& client) {
@@ -117,7 +135,7 @@ void Nemesis::terminal_stop(Client& client) {
   if (run.over() || run.frozen() || !run.may_fail()) return;
   say(client, "Ctrl-Z");
   run.terminal_stop();
-  scene_.agenda.after(span(), [&run] { run.resume(); });
+  resume_after(span(), client, run);
 }
 
 void Nemesis::signal(Client& client) {
@@ -154,20 +172,20 @@ void Nemesis::stop_child(Client& client) {
 void Nemesis::black_hole(Client& client) {
   say(client, "black hole");
   const Duration time = span();
-  during(time, client.weather.requests_lost);
-  during(time, client.weather.answers_lost);
+  during(time, client.weather.requests_lost, client.weather.calm_since);
+  during(time, client.weather.answers_lost, client.weather.calm_since);
 }
 
 void Nemesis::lose_answers(Client& client) {
   say(client, "answers are lost");
-  during(span(), client.weather.answers_lost);
+  during(span(), client.weather.answers_lost, client.weather.calm_since);
 }
 
 void Nemesis::slow(Client& client) {
   say(client, "slow");
   client.weather.slowest =
       scene_.dice.between(ttl_ / 100, scene_.dice.one_in(3) ? ttl_ : ttl_ / 10);
-  during(span(), client.weather.slow);
+  during(span(), client.weather.slow, client.weather.calm_since);
 }
 
 void Nemesis::reset(Client& client) {
@@ -178,12 +196,22 @@ void Nemesis::reset(Client& client) {
 void Nemesis::unreachable(Client& client) {
   say(client, "connections reset and refused");
   client.run->link().reset();
-  during(span(), client.weather.unreachable);
+  during(span(), client.weather.unreachable, client.weather.calm_since);
 }
 
 void Nemesis::copies(Client& client) {
   say(client, "requests come twice");
-  during(span(), client.weather.copied);
+  during(span(), client.weather.copied, client.weather.calm_since);
+}
+
+void Nemesis::lose_messages(Client& client) {
+  say(client, "messages are lost");
+  during(span(), client.weather.messages_lost, client.weather.calm_since);
+}
+
+void Nemesis::break_ears(Client& client) {
+  say(client, "the subscription is cut off");
+  client.run->link().break_ears();
 }
 
 // Whoever counts the lease from the answer believes in it for too long then.
@@ -195,6 +223,7 @@ void Nemesis::late_answers_then_black_hole(Client& client) {
   scene_.agenda.after(ttl_ / 2, [this, &client, late] {
     if (scene_.healed) return;
     client.weather.answers_late -= late;
+    client.weather.calm_since = scene_.now();
     black_hole(client);
   });
 }
@@ -204,7 +233,10 @@ void Nemesis::late_answers_then_black_hole(Client& client) {
 void Nemesis::stop_server(Client& client) {
   say(client, "(all) the server is stopped");
   scene_.server.stop();
-  scene_.agenda.after(span(), [this] { scene_.server.go_on(); });
+  scene_.agenda.after(span(), [this] {
+    scene_.server.calm_since = scene_.now();
+    scene_.server.go_on();
+  });
 }
 
 void Nemesis::refuse(Client& client) {
@@ -212,7 +244,7 @@ void Nemesis::refuse(Client& client) {
   constexpr std::array k_errors{
       Errc::unavailable, Errc::unavailable, Errc::denied, Errc::refused, Errc::protocol};
   scene_.server.refusal = k_errors.at(static_cast<std::size_t>(scene_.dice.up_to(4)));
-  during(span(), scene_.server.refusing);
+  during(span(), scene_.server.refusing, scene_.server.calm_since);
 }
 
 void Nemesis::revoke(Client& client) {
@@ -232,6 +264,7 @@ void Nemesis::forget(Client& client) {
 
 void Nemesis::step_clock(Client& client) {
   say(client, "(all) the clock of the server jumps forward");
+  scene_.server.calm_since = scene_.now();
   scene_.server.store.step_clock(scene_.dice.between(ttl_ / 2, 2 * ttl_));
 }
 

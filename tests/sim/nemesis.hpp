@@ -14,6 +14,7 @@ namespace dlock::sim {
 // A host that runs one dlock after the other.
 struct Client {
   std::string name;
+  Hearing hearing = Hearing::all;
   DriftingClock clock;
   LeaseTerms lease;
   Weather weather;
@@ -34,9 +35,10 @@ class Nemesis {
   Client& victim();
   Duration span() { return scene_.dice.between(ttl_ / 4, ttl_ * 9 / 4); }
   // For a while: begins now, ends then.
-  void during(Duration time, int& counter);
+  void during(Duration time, int& counter, Duration& calm_since);
   void say(const Client& client, const char* what);
-  void freeze_now(Run& run, Duration time);
+  void freeze_now(Client& client, Run& run, Duration time);
+  void resume_after(Duration time, Client& client, Run& run);
 
   void freeze(Client& client);
   void freeze_at_a_point(Client& client);
@@ -53,6 +55,8 @@ class Nemesis {
   void reset(Client& client);
   void unreachable(Client& client);
   void copies(Client& client);
+  void lose_messages(Client& client);
+  void break_ears(Client& client);
   void late_answers_then_black_hole(Client& client);
   void stop_server(Client& client);
   void refuse(Client& client);

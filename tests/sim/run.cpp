@@ -22,12 +22,19 @@ Run::Run(Scene& scene,
          const Weather& weather)
     : Process(scene, clock, setting.slowest_turn),
       hold_(hold),
+      weather_(weather),
       cannot_start_(setting.cannot_start),
       session_(setting.terms, setting.seed, clock.at(scene.now())),
-      link_(*this, hold, setting.terms.lease.ttl(), weather),
+      link_(*this, hold, setting.terms.lease.ttl(), weather, setting.hearing),
       group_(scene, hold, clock, setting.habits) {
   link_.on_answer = [this] { wake(); };
   group_.on_news = [this] { signal(k_child_news); };
+}
+
+std::optional<Duration> Run::calm_since() const {
+  const Server& server = scene().server;
+  if (over_ || !runs() || !weather_.calm() || !server.well()) return {};
+  return std::max(weather_.calm_since, server.calm_since);
 }
 
 void Run::start() {
@@ -68,6 +75,7 @@ void Run::crash() {
   scene().trace.note(scene().now(), [&] { return scene().judge.who(hold_) + ": dlock dies"; });
   over_ = true;
   die();
+  link_.close_ears();
   group_.dlock_died();
   on_over();
 }
@@ -190,6 +198,7 @@ void Run::act(const action::Finish& finish) {
   over_ = true;
   group_.say_goodbye();
   scene().judge.finished(hold_, finish.outcome, group_.alive());
+  link_.close_ears();
   die();
   on_over();
 }

@@ -21,6 +21,7 @@ struct RunSetting {
   Habits habits;
   Duration slowest_turn{};
   bool cannot_start = false;
+  Hearing hearing = Hearing::all;
 };
 
 class Run final : public Process {
@@ -38,6 +39,8 @@ class Run final : public Process {
   void resume();            // SIGCONT
 
   bool over() const { return over_; }  // finished or dead
+  // Since when there was no fault for it as a waiter; nothing: there is one.
+  std::optional<Duration> calm_since() const;
   bool waits() const { return !over_ && !session_.has_child(); }
   // A fault of dlock is covered by the guard, and the other way round; nobody promises more.
   bool may_fail() const {
@@ -72,6 +75,7 @@ class Run final : public Process {
   void watch_promises();
 
   HoldId hold_;
+  const Weather& weather_;
   bool cannot_start_;
   RunSession session_;
   Link link_;

@@ -25,6 +25,33 @@ void Server::heal() {
   go_on();
 }
 
+std::uint64_t Server::listen(Ears ears) {
+  ears_.emplace(++ears_made_, std::move(ears));
+  return ears_made_;
+}
+
+Ears* Server::ears(std::uint64_t number) {
+  const auto found = ears_.find(number);
+  return found == ears_.end() ? nullptr : &found->second;
+}
+
+bool Server::call(HoldId whose, HandOff word) {
+  bool heard = false;
+  for (const auto& [number, ears] : ears_) {
+    if (ears.whose != whose || !ears.turns) continue;
+    ears.hear(word);
+    heard = true;
+  }
+  return heard;
+}
+
+void Server::tell_of_change(std::optional<HoldId> by, bool release) {
+  for (const auto& [number, ears] : ears_) {
+    const bool told = release && ears.releases;
+    if (told || (ears.changes && ears.whose != by)) ears.hear(HandOff::changed);
+  }
+}
+
 void Process::when_awake(std::function<void()> what) {
   if (dead_) return;
   if (frozen_) return held_back_.push_back(std::move(what));

@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 
 #include "sim/judge.hpp"
@@ -21,6 +22,8 @@ struct Rules {
   bool steady_rates = true;     // within one per cent of each other
   bool store_remembers = true;  // under guaranteed faults
   bool replay_extends_lease = true;
+  bool turns_passed_on = true;  // by who leaves the line
+  bool first_is_called = true;  // and not the second
 };
 
 // What is wrong now on one client's way to the server. Counters, as faults may lie over each other.
@@ -32,6 +35,21 @@ struct Weather {
   int slow = 0;
   Duration slowest{};       // while it is slow
   Duration answers_late{};  // every answer, by this much
+  int messages_lost = 0;    // of the subscription
+  Duration calm_since{};    // the end of the last of it, and of what else befell the client
+  bool calm() const {
+    return requests_lost + answers_lost + unreachable + copied + slow + messages_lost == 0 &&
+           answers_late == Duration::zero();
+  }
+};
+
+// One subscription, as the server sees it.
+struct Ears {
+  HoldId whose = 0;
+  bool turns = false;     // its own in the line
+  bool releases = false;  // told by whoever releases
+  bool changes = false;   // of the lock by others
+  std::function<void(HandOff)> hear;
 };
 
 class Server {
@@ -44,14 +62,24 @@ class Server {
   void go_on();
   void heal();
 
+  // Subscriptions. Whether anybody heard it is what the server believes.
+  std::uint64_t listen(Ears ears);
+  void hang_up(std::uint64_t number) { ears_.erase(number); }
+  Ears* ears(std::uint64_t number);
+  bool call(HoldId whose, HandOff word);
+  void tell_of_change(std::optional<HoldId> by, bool release);
+  bool well() const { return stopped_ == 0 && refusing == 0; }
+
   ModelStore store;
   int refusing = 0;  // every question is answered with an error: this one
   Errc refusal = Errc::unavailable;
-  std::vector<std::function<void()>> subscribers;
+  Duration calm_since{};
 
  private:
   int stopped_ = 0;
   std::vector<std::function<void()>> waiting_;
+  std::map<std::uint64_t, Ears> ears_;
+  std::uint64_t ears_made_ = 0;
 };
 
 struct Scene {

@@ -25,8 +25,19 @@ RunTerms terms() {
           .acquire = {.wait = {}, .connect_timeout = 1s, .outage_limit = 3s}};
 }
 
-Holding somebody() {
-  return {.kind = Holding::Kind::lock, .type = "hash", .lease_left = 4s};
+Holding somebody(Stand stand) {
+  const std::uint64_t place = stand == Stand::no ? 0 : 1;
+  return {.kind = Holding::Kind::lock,
+          .type = "hash",
+          .lease_left = 4s,
+          .waiting = place,
+          .place = place};
+}
+
+// To whatever else is asked about a hold.
+bool gives_way(action::Ask::What what) {
+  using What = action::Ask::What;
+  return what == What::await_hand_off || what == What::watch_hold;
 }
 
 }  // namespace
@@ -36,9 +47,11 @@ const char* word_for(Step step) {
                                "busy",
                                "renewed",
                                "revoked",
+                               "held",
                                "lost",
                                "released",
                                "done",
+                               "refused",
                                "error",
                                "time",
                                "freeze",
@@ -70,9 +83,16 @@ std::vector<Step> Schedule::next_steps() const {
       case What::renew:
         steps.insert(steps.end(), {Step::renewed, Step::lost, Step::revoked});
         break;
+      case What::check:
+        steps.insert(steps.end(), {Step::held, Step::lost, Step::revoked});
+        break;
       case What::release:
       case What::undo:
+      case What::leave:
         steps.push_back(Step::released);
+        break;
+      case What::watch_hold:
+        steps.insert(steps.end(), {Step::done, Step::refused});
         break;
       case What::watch:
       case What::await_hand_off:
@@ -123,9 +143,11 @@ void Schedule::play(Step step) {
     case Step::busy:
     case Step::renewed:
     case Step::revoked:
+    case Step::held:
     case Step::lost:
     case Step::released:
     case Step::done:
+    case Step::refused:
     case Step::error:
       answer(step);
   }
@@ -163,41 +185,53 @@ void Schedule::answer(Step step) {
 }
 
 StoreAnswer Schedule::answer_to(const Question& question, Step step) {
-  const Error error{Errc::timed_out, ""};
+  const Error error{question.interrupted ? Errc::cancelled : Errc::timed_out, ""};
   const bool failed = step == Step::error;
   switch (question.ask.what) {
     case What::acquire:
       maybe_held_ = step != Step::busy;
+      in_line_ = step != Step::granted && (in_line_ || question.ask.stand != Stand::no);
       if (failed) return event::Acquired{error};
-      if (step == Step::busy) return event::Acquired{AcquireReply(somebody())};
+      if (step == Step::busy) return event::Acquired{AcquireReply(somebody(question.ask.stand))};
       confirmed_ = question.sent_at;
       return event::Acquired{
           AcquireReply(Grant{{.name = *LockName::parse("n"), .token = 7}, question.sent_at})};
     case What::watch:
-      return failed ? event::Watched{error} : event::Watched{{}};
+    case What::watch_hold:
+      if (step == Step::refused) {
+        no_news_ = true;
+        return event::Watched{Error{Errc::refused, ""}};
+      }
+      return failed ? event::Watched{error} : event::Watched{Watching{}};
     case What::await_hand_off:
       if (failed) return event::HandedOff{error};
-      return event::HandedOff{step == Step::done ? HandOff::woken : HandOff::timed_out};
-    case What::renew: {
-      if (failed) return event::Renewed{error};
-      if (step == Step::renewed) {
-        // One that is confirmed too late changes nothing: the stop has begun.
-        confirmed_ = std::max(*confirmed_, question.sent_at);
-        return event::Renewed{RenewReply{RenewVerdict::renewed, question.sent_at, ""}};
-      }
-      const bool lost = step == Step::lost;
-      if (lost) maybe_held_ = false;
-      const Time kill = now_ + (lost ? std::min<Duration>(k_kill_after, 1s) : k_kill_after);
-      stop_kill_ = std::min(stop_kill_.value_or(kill), kill);
-      const auto verdict = lost ? RenewVerdict::lost : RenewVerdict::revoked;
-      return event::Renewed{RenewReply{verdict, question.sent_at, ""}};
-    }
+      return event::HandedOff{step == Step::done ? HandOff::changed : HandOff::timed_out};
+    case What::renew:
+    case What::check:
+      return failed ? event::Renewed{error} : verdict(question, step);
     case What::release:
     case What::undo:
+    case What::leave:
       break;
   }
   if (failed) return event::Released{error};
   return event::Released{ReleaseVerdict::released};
+}
+
+StoreAnswer Schedule::verdict(const Question& question, Step step) {
+  if (step == Step::held)
+    return event::Renewed{RenewReply{RenewVerdict::held, question.sent_at, ""}};
+  if (step == Step::renewed) {
+    // One that is confirmed too late changes nothing: the stop has begun.
+    confirmed_ = std::max(*confirmed_, question.sent_at);
+    return event::Renewed{RenewReply{RenewVerdict::renewed, question.sent_at, ""}};
+  }
+  const bool lost = step == Step::lost;
+  if (lost) maybe_held_ = false;
+  const Time kill = now_ + (lost ? std::min<Duration>(k_kill_after, 1s) : k_kill_after);
+  stop_kill_ = std::min(stop_kill_.value_or(kill), kill);
+  const auto verdict = lost ? RenewVerdict::lost : RenewVerdict::revoked;
+  return event::Renewed{RenewReply{verdict, question.sent_at, ""}};
 }
 
 void Schedule::feed(Event event) {
@@ -213,11 +247,19 @@ void Schedule::carry_out(const std::vector<Action>& actions) {
 }
 
 void Schedule::act(const action::Ask& ask) {
-  if (ask.what == What::release || ask.what == What::undo) {
+  if (ask.what == What::release || ask.what == What::undo || ask.what == What::leave) {
     require(!lives(), "a release before the group is gone");
     gave_back_ = true;
+  } else if (confirmed_) {
+    require(lives(), "a question about a hold without a child");
+    require(now_ < *confirmed_ + k_safe || kill_sent_, "a question after the end of the lease");
   }
-  if (ask.what == What::renew) require(lives(), "a renewal without a child");
+  require(ask.what != What::watch_hold || !no_news_, "watched where there are no news");
+  if (!questions_.empty()) {
+    Question& before = questions_.front();
+    require(!lives() || gives_way(before.ask.what), "two questions at a time");
+    before.interrupted = before.interrupted || gives_way(before.ask.what);
+  }
   questions_.push_back({ask, now_});
 }
 
@@ -239,6 +281,9 @@ void Schedule::act(const action::SignalGroup& order) {
 void Schedule::act(const action::Finish& /*finish*/) {
   require(!lives(), "the end with a living child");
   require(!maybe_held_ || gave_back_ || signals_ > 1, "a hold that is left behind");
+  // Nothing can be asked of a store that does not answer what was asked before.
+  const bool hangs = !questions_.empty();
+  require(!in_line_ || gave_back_ || hangs || signals_ > 1, "a place in line that is left behind");
   finished_ = true;
 }
 

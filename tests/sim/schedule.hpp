@@ -19,17 +19,19 @@ enum class Step {
   busy,
   renewed,
   revoked,
+  held,  // to a check
   lost,
   released,
-  done,    // watching, or woken by a hand-off
-  error,   // any question: an answer that is no verdict
-  time,    // to the next deadline, ours or that of the question
-  freeze,  // dlock does not run for two thirds of the lease
-  sleep,   // for two leases
-  signal,  // TERM to dlock
-  ends,    // the command and its group
-  leaves,  // the command alone; others of its group live
-  gone,    // and these
+  done,     // watching; of a hand-off: something has changed
+  refused,  // news of the hold are not to be had
+  error,    // any question: an answer that is no verdict
+  time,     // to the next deadline, ours or that of the question
+  freeze,   // dlock does not run for two thirds of the lease
+  sleep,    // for two leases
+  signal,   // TERM to dlock
+  ends,     // the command and its group
+  leaves,   // the command alone; others of its group live
+  gone,     // and these
 };
 const char* word_for(Step step);
 
@@ -46,6 +48,7 @@ class Schedule {
   struct Question {
     action::Ask ask;
     Time sent_at;
+    bool interrupted = false;
   };
 
   void pass(Duration time);
@@ -54,6 +57,7 @@ class Schedule {
   void note_lapse();
   void answer(Step step);
   StoreAnswer answer_to(const Question& question, Step step);
+  StoreAnswer verdict(const Question& question, Step step);
   void carry_out(const std::vector<Action>& actions);
   void act(const action::Ask& ask);
   void act(const action::StartChild& start);
@@ -78,6 +82,8 @@ class Schedule {
   bool finished_ = false;
   bool maybe_held_ = false;  // as far as anybody can know
   bool gave_back_ = false;
+  bool in_line_ = false;  // maybe
+  bool no_news_ = false;  // was said
   bool term_sent_ = false;
   bool kill_sent_ = false;
   int signals_ = 0;

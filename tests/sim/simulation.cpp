@@ -44,6 +44,7 @@ class Simulation {
   void start_run(Client& client);
   RunSetting setting(const Client& client);
   Habits habits(const LeaseTerms& lease);
+  Hearing any_hearing();
   void run_ended(Client& client);
   bool play_until(Duration when);
   void heal();
@@ -73,10 +74,16 @@ Simulation::Simulation(std::uint64_t seed, const Rules& rules, bool traced)
   ttl_ = dice_.between(1s, k_longest.at(static_cast<std::size_t>(dice_.up_to(3))));
   busy_machine_ = dice_.one_in(3);
   scene_.server.store.replay_extends = rules.replay_extends_lease;
-  scene_.server.store.on_free = [this] {
-    for (const auto& tell : scene_.server.subscribers)
-      tell();
+  scene_.server.store.turns_passed_on = rules.turns_passed_on;
+  scene_.server.store.first_is_called = rules.first_is_called;
+  scene_.server.store.call = [this](HoldId whose, HandOff word) {
+    return scene_.server.call(whose, word);
   };
+  scene_.server.store.on_change = [this](std::optional<HoldId> by, bool release) {
+    scene_.server.tell_of_change(by, release);
+  };
+  // Every hold is that of one run.
+  scene_.judge.calm_since = [this](HoldId hold) { return runs_[hold]->calm_since(); };
   const int others = dice_.percent(40) ? 1 : dice_.up_to(3) + 1;
   clients_.reserve(6);
   for (int i = 0; i <= others; ++i)
@@ -89,6 +96,7 @@ void Simulation::add_client(std::uint64_t seed) {
   std::optional<Duration> kill_after;
   if (dice_.one_in(2)) kill_after = dice_.between(1ms, ttl / 3);
   clients_.push_back({.name = std::string(1, static_cast<char>('A' + clients_.size())),
+                      .hearing = any_hearing(),
                       .clock = any_clock(seed, scene_.rules.steady_rates, 0s),
                       .lease = *LeaseTerms::check(ttl, kill_after),
                       .weather = {},
@@ -121,7 +129,13 @@ RunSetting Simulation::setting(const Client& client) {
           .seed = dice_.next(),
           .habits = habits(client.lease),
           .slowest_turn = std::max<Duration>(100ms, ttl / 100) * (busy_machine_ ? 30 : 2) / 100,
-          .cannot_start = dice_.one_in(40)};
+          .cannot_start = dice_.one_in(40),
+          .hearing = client.hearing};
+}
+
+Hearing Simulation::any_hearing() {
+  if (!dice_.one_in(4)) return Hearing::all;
+  return dice_.one_in(2) ? Hearing::no_changes : Hearing::nothing;
 }
 
 void Simulation::start_run(Client& client) {
@@ -165,11 +179,13 @@ void Simulation::heal() {
   scene_.trace.note(scene_.now(), [] { return "all is well again"; });
   scene_.judge.no_faults_from(scene_.now());
   for (Client& client : clients_) {
-    client.weather = {};
+    client.weather = {.calm_since = scene_.now()};
     client.runs_left = std::max(client.runs_left, 1);
   }
   scene_.server.heal();
+  scene_.server.calm_since = scene_.now();
   for (const auto& run : runs_) {
+    run->link().forget_half_open();
     run->resume();
     run->group().thaw_guard();
     if (run->group().alive()) run->group().end_soon();
