@@ -233,6 +233,7 @@ gets_in() { [ "$(first "$(stand "$1" s)")" = granted ]; }
   run -0 acquire me:2 t 10000 h:1 s
   assert_line -n 0 nested
   release h:1 t
+  stand me:2 u  # when it did not know yet
   run -0 acquire_as "$(waiter me:2 u)" '' me:2 u 10000 h:1 s
   assert_line -n 0 nested
   assert_equal "$(in_line)" a:1
