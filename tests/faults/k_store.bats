@@ -92,7 +92,7 @@ take_often() {
   dlock_run a --ttl 2s vanished -- sh -c "echo \$\$ >$T/command.pid; exec sleep 60"
   eventually 10s file_has "$T/command.pid"
   dlock_run b -w 30 vanished -- "$TICKER" "$T/ticks-b" for 20
-  eventually 10s waiting_at_channel vanished
+  eventually 10s waiting_in_line vanished
   local guard
   guard=$(pgrep -P "$a_pid" -x dlock-guard)
   kill -STOP "$a_pid"
@@ -144,24 +144,25 @@ take_often() {
   [ $((SECONDS - from)) -lt 50 ]
 }
 
-@test "K13: the first of five waiters is killed, the second is stopped: the others get in" {
+@test "K13: of five waiters the first is killed, the second is stopped: the others get in, in order" {
   dlock_run a --ttl 60s line -- sh -c "touch $T/in; $(until_there "$T/go")"
   eventually 10s test -e "$T/in"
   local i
   for i in 1 2 3 4 5; do
     dlock_run "w$i" --ttl 60s line -- sh -c "echo $i >>$T/order"
-    eventually 10s waiting_at_channel line "$i"
+    eventually 10s waiting_in_line line "$i"
   done
   kill -KILL "$w1_pid"
   kill -STOP "$w2_pid"
   touch "$T/go"
   ends 10s a "exit 0"
   for i in 3 4 5; do ends 20s "w$i" "exit 0"; done
-  [ "$(sort "$T/order" | tr -d '\n')" = 345 ]
+  [ "$(tr -d '\n' <"$T/order")" = 345 ]
   kill -CONT "$w2_pid"
   ends 20s w2 "exit 0"
   ends 5s w1 "signal 9"
   assert_free line
+  [ "$(r exists "dlock:line:{dlock:line}" "dlock:waiters:{dlock:line}")" = 0 ]
 }
 
 # Waits through the proxy for a lock that goes free; the answer to what it then gets is lost.
@@ -171,7 +172,7 @@ granted_unheard() { # TTL LIMIT COMMAND…
   start_proxy
   r hset dlock:unheard foreign:1 1 >/dev/null
   DLOCK_URL=$PROXY_URL dlock_run a -w 60 --ttl "$ttl" --connect-timeout "$limit" unheard -- "$@"
-  eventually 10s waiting_at_channel unheard
+  eventually 10s waiting_in_line unheard
   proxy drop 1 EVALSHA mute
   r del dlock:unheard >/dev/null
   r publish 'redisson_lock__channel:{dlock:unheard}' 0 >/dev/null

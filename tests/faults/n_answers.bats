@@ -146,4 +146,4 @@ sections() {
   [ "$before" -lt 3000 ] || { echo "$before connections in two seconds"; false; }
 }
 crowd_held() { [ "$(o exists dlock:crowd)" = 1 ]; }
-crowd_waits() { [ "$(o pubsub numsub 'redisson_lock__channel:{dlock:crowd}' | tail -1)" -ge 195 ]; }
+crowd_waits() { [ "$(o zcard 'dlock:line:{dlock:crowd}')" -ge 195 ]; }
