@@ -416,8 +416,8 @@ full() { redis-cli -s "$SECOND_SOCKET" ping 2>&1 | grep -qE 'max number|reset'; 
 }
 
 # The rights that suffice, as documented.
-rights='resetkeys resetchannels ~dlock:* ~redisson_lock_token:* &redisson_lock__channel:* -@all'
-commands='auth select evalsha eval subscribe scan type exists hexists hget hgetall hlen hset hdel hincrby pexpire pttl get set del time publish'
+rights='resetkeys resetchannels ~dlock:* ~redisson_lock_token:* &redisson_lock__channel:* &dlock:turn:* &__redis__:invalidate -@all'
+commands='auth select evalsha eval subscribe client|id client|tracking scan type exists hexists hget hgetall hlen hset hdel hincrby pexpire pttl get set del time publish zadd zrem zcard zcount zrank zscore zrange zrangebyscore'
 
 acl_user() { # COMMANDS [KEYS AND CHANNELS]: a user worker with these rights
   r acl deluser worker >/dev/null
@@ -471,7 +471,7 @@ without() { tr ' ' '\n' <<<"$1" | grep -vxF "$2" | tr '\n' ' '; }
 @test "R28: an ACL that lacks a command needed later is found at the start, or does no harm" {
   # What only renewing, releasing or waiting needs: no command is started that could not be kept.
   local lacking
-  for lacking in hdel hincrby hget hgetall hlen; do
+  for lacking in hdel hincrby hget hgetall hlen zadd zrem zcard zrank zscore zrange zrangebyscore; do
     acl_user "$(without "$commands" "$lacking")"
     run --separate-stderr "$DLOCK" run --ttl 1s "$(fresh)" -- sleep 1.2
     case $status in
@@ -495,7 +495,8 @@ without() { tr ' ' '\n' <<<"$1" | grep -vxF "$2" | tr '\n' ' '; }
 
 @test "R28: without publish, subscribe or the channel it works by asking now and then" {
   local lacking
-  for lacking in publish subscribe '&redisson_lock__channel:*'; do
+  for lacking in publish subscribe 'client|id' 'client|tracking' '&redisson_lock__channel:*' \
+    '&dlock:turn:*' '&__redis__:invalidate'; do
     acl_user "$(without "$commands" "$lacking")" "$(without "$rights" "$lacking")"
     run -0 --separate-stderr "$DLOCK" run "$(fresh)" -- true
     assert_no_stderr

@@ -224,16 +224,17 @@ P
   [ "$(grep -ci '"evalsha"' <<<"$output")" = 2 ]
 }
 
-@test "a holder is one command every third of its lease" {
+@test "a holder is one command every third of its lease, and after a second a look of four" {
   listen
   "$DLOCK" run --ttl 3s renewing -- sleep 5
   heard_marker
   run heard
-  # acquire, renewals at 1, 2, 3, 4 s (5 s may just be), release
+  # acquire, renewals at 1, 2, 3, 4 s (5 s may just be), release, and a check when the ears are up
   local n
-  n=$(grep -vc '"marker"' <<<"$output")
-  [ "$n" -ge 5 ] && [ "$n" -le 7 ] || { echo "$output"; false; }
-  [ "$(grep -ci '"evalsha"' <<<"$output")" = "$n" ]
+  n=$(grep -ci '"evalsha"' <<<"$output")
+  [ "$n" -ge 6 ] && [ "$n" -le 8 ] || { echo "$output"; false; }
+  [ "$(grep -vci '"evalsha"\|"marker"' <<<"$output")" = 3 ] || { echo "$output"; false; }
+  [ "$(grep -ci '"client" "tracking"' <<<"$output")" = 1 ]
 }
 
 @test "a nested run costs two scripts more" {

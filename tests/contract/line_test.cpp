@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+// The line, in stores that keep one: who came first goes first, and whoever is dead or does not
+// come is passed over.
+#include <optional>
+#include <variant>
+
+#include "contract/lock_store_contract.hpp"
+
+namespace dlock::contract {
+
+namespace {
+
+// How long the first has for taking its turn (lock_store.hpp), and some more for a slow machine.
+constexpr Duration k_turn = 1s;
+
+void each_line(const Body& body) {
+  int lines = 0;
+  each_store([&](const Backing& backing) {
+    if (!Client(backing).store().traits().line) return;
+    ++lines;
+    body(backing);
+  });
+  CHECK(lines > 0);
+}
+
+Claim standing(const LockName& name) {
+  Claim claim = claim_of(name);
+  claim.stand = Stand::listening;
+  return claim;
+}
+
+// A client that stands in line with a claim of its own, and listens.
+struct InLine {
+  InLine(const Backing& backing, const LockName& name) : client(backing), claim(standing(name)) {
+    client.watch(claim, false);
+    place = client.must_be_busy(claim).place;
+  }
+  Grant enter() { return client.take(claim); }
+  std::uint64_t refused() {
+    place = client.must_be_busy(claim).place;
+    return place;
+  }
+  Client client;
+  Claim claim;
+  std::uint64_t place = 0;
+};
+
+// The second of a line hears "next" first, perhaps.
+bool hears_its_turn(InLine& waiter) {
+  return eventually([&] { return waiter.client.await_hand_off(soon()) == HandOff::turn; });
+}
+bool hears(InLine& waiter, HandOff what) {
+  return waiter.client.await_hand_off(soon()) == what;
+}
+bool hears_nothing(InLine& waiter) {
+  return waiter.client.await_hand_off(BootClock::now() + 50ms) == HandOff::timed_out;
+}
+
+// Tries until its turn has come.
+void enters_eventually(InLine& waiter) {
+  (void)waiter.client.take_eventually(waiter.claim);
+}
+
+}  // namespace
+
+TEST_CASE("line: a lock goes to those who stand in the order in which they came") {
+  each_line([](const Backing& backing) {
+    const LockName name = fresh_name();
+    Client first(backing);
+    Hold hold = first.take(name).hold;
+    Client* holder = &first;
+    std::vector<std::unique_ptr<InLine>> line;
+    for (std::uint64_t i = 1; i <= 10; ++i) {
+      line.push_back(std::make_unique<InLine>(backing, name));
+      CHECK(line.back()->place == i);
+    }
+    for (auto& waiter : line) {
+      CHECK(holder->release(hold) == ReleaseVerdict::released);
+      CHECK(hears_its_turn(*waiter));
+      hold = waiter->enter().hold;
+      holder = &waiter->client;
+    }
+    CHECK(holder->inspect(name).waiting == 0);
+    CHECK(holder->release(hold) == ReleaseVerdict::released);
+  });
+}
+
+TEST_CASE("line: the first is told that it is its turn, the second that it is next, no other") {
+  each_line([](const Backing& backing) {
+    const LockName name = fresh_name();
+    Client holder(backing);
+    const Hold hold = holder.take(name).hold;
+    InLine first(backing, name);
+    InLine second(backing, name);
+    InLine third(backing, name);
+    CHECK(holder.release(hold) == ReleaseVerdict::released);
+    CHECK(hears(first, HandOff::turn));
+    CHECK(hears(second, HandOff::next));
+    CHECK(hears_nothing(third));
+  });
+}
+
+TEST_CASE("line: while somebody stands, strangers and newcomers are refused, a free lock too") {
+  each_line([](const Backing& backing) {
+    const LockName name = fresh_name();
+    Client holder(backing);
+    const Hold hold = holder.take(name).hold;
+    InLine first(backing, name);
+    CHECK(holder.release(hold) == ReleaseVerdict::released);
+    Client stranger(backing);
+    const Holding seen = stranger.must_be_busy(claim_of(name));
+    CHECK(seen.kind == Holding::Kind::free);
+    CHECK(seen.waiting == 1);
+    CHECK(seen.place == 0);
+    InLine newcomer(backing, name);
+    CHECK(newcomer.place == 2);
+    first.enter();
+    CHECK(newcomer.refused() == 1);
+  });
+}
+
+TEST_CASE("line: repeating a refused claim keeps its place") {
+  each_line([](const Backing& backing) {
+    const LockName name = fresh_name();
+    Client holder(backing);
+    holder.take(name);
+    InLine first(backing, name);
+    InLine second(backing, name);
+    for (int i = 0; i < 5; ++i) {
+      CHECK(second.refused() == 2);
+      CHECK(first.refused() == 1);
+    }
+    CHECK(holder.inspect(name).waiting == 2);
+  });
+}
+
+TEST_CASE("line: a first that does not come is passed over, and then stands at the end") {
+  each_line([](const Backing& backing) {
+    const LockName name = fresh_name();
+    Client holder(backing);
+    const Hold hold = holder.take(name).hold;
+    InLine frozen(backing, name);
+    InLine second(backing, name);
+    InLine third(backing, name);
+    const Time released = BootClock::now();
+    CHECK(holder.release(hold) == ReleaseVerdict::released);
+    enters_eventually(second);
+    CHECK(BootClock::now() - released > k_turn / 2);
+    CHECK(frozen.refused() == 2);
+    CHECK(third.refused() == 1);
+  });
+}
+
+TEST_CASE("line: a waiter that is dead costs nothing") {
+  each_line([](const Backing& backing) {
+    const LockName name = fresh_name();
+    Client holder(backing);
+    const Hold hold = holder.take(name).hold;
+    std::optional<InLine> dead;
+    dead.emplace(backing, name);
+    InLine second(backing, name);
+    CHECK(second.place == 2);
+    dead.reset();
+    // Its ears are closed; the server has seen that once it has answered twice.
+    holder.inspect(name);
+    holder.inspect(name);
+    CHECK(holder.release(hold) == ReleaseVerdict::released);
+    CHECK(hears(second, HandOff::turn));
+    second.enter();
+    CHECK(holder.inspect(name).waiting == 0);
+  });
+}
+
+TEST_CASE("line: who polls is not taken for dead") {
+  each_line([](const Backing& backing) {
+    const LockName name = fresh_name();
+    Client holder(backing);
+    const Hold hold = holder.take(name).hold;
+    Client client(backing);
+    Claim polling = claim_of(name);
+    polling.stand = Stand::polling;
+    CHECK(client.must_be_busy(polling).place == 1);
+    InLine second(backing, name);
+    CHECK(holder.release(hold) == ReleaseVerdict::released);
+    CHECK(second.refused() == 2);
+    client.take(polling);
+  });
+}
+
+TEST_CASE("line: who leaves passes its turn on, and leaving twice does no harm") {
+  each_line([](const Backing& backing) {
+    const LockName name = fresh_name();
+    Client holder(backing);
+    const Hold hold = holder.take(name).hold;
+    InLine first(backing, name);
+    InLine second(backing, name);
+    CHECK(holder.release(hold) == ReleaseVerdict::released);
+    CHECK(hears(second, HandOff::next));
+    first.client.leave(first.claim);
+    CHECK(hears(second, HandOff::turn));
+    first.client.leave(first.claim);
+    const Hold next = second.enter().hold;
+    CHECK(holder.inspect(name).waiting == 0);
+    CHECK(second.client.release(next) == ReleaseVerdict::released);
+    holder.take(name);
+  });
+}
+
+TEST_CASE("line: undoing a claim takes it out of the line as well") {
+  each_line([](const Backing& backing) {
+    const LockName name = fresh_name();
+    Client holder(backing);
+    holder.take(name);
+    InLine first(backing, name);
+    CHECK(undo(first.client.store(), first.claim, soon()).has_value());
+    CHECK(holder.inspect(name).waiting == 0);
+  });
+}
+
+TEST_CASE("line: no more stand than a claim allows") {
+  each_line([](const Backing& backing) {
+    const LockName name = fresh_name();
+    Client holder(backing);
+    holder.take(name);
+    Claim none = standing(name);
+    none.max_waiters = 0;
+    CHECK(Client(backing).must_be_busy(none).place == 0);
+    InLine first(backing, name);
+    Claim one = standing(name);
+    one.max_waiters = 1;
+    const Holding full = Client(backing).must_be_busy(one);
+    CHECK(full.place == 0);
+    CHECK(full.waiting == 1);
+    first.claim.max_waiters = 1;  // who stands is not put out
+    CHECK(first.refused() == 1);
+    one.max_waiters = 2;
+    CHECK(Client(backing).must_be_busy(one).place == 2);
+  });
+}
+
+TEST_CASE("line: a nested claim passes it") {
+  each_line([](const Backing& backing) {
+    const LockName name = fresh_name();
+    Client holder(backing);
+    const Hold hold = holder.take(name).hold;
+    InLine first(backing, name);
+    Claim below = claim_below(hold);
+    below.stand = Stand::listening;
+    const Hold nested = holder.take(below).hold;
+    CHECK(nested.nested);
+    CHECK(holder.inspect(name).waiting == 1);
+    CHECK(holder.release(hold) == ReleaseVerdict::still_held);
+    CHECK(hears_nothing(first));
+    CHECK(holder.release(nested) == ReleaseVerdict::released);
+    CHECK(hears(first, HandOff::turn));
+    first.enter();
+  });
+}
+
+TEST_CASE("line: a standing claim that is repeated counts once, and stands no longer") {
+  each_line([](const Backing& backing) {
+    const LockName name = fresh_name();
+    Client client(backing);
+    const Claim claim = standing(name);
+    const Grant once = client.take(claim);
+    const Grant again = client.take(claim);
+    CHECK(again.hold.token == once.hold.token);
+    const Holding holding = client.inspect(name);
+    CHECK(holding.owners.at(0).count == "1");
+    CHECK(holding.waiting == 0);
+    CHECK(client.release(once.hold) == ReleaseVerdict::released);
+    CHECK(client.inspect(name).kind == Holding::Kind::free);
+  });
+}
+
+TEST_CASE("line: inspecting shows who waits, in order, and since when") {
+  each_line([](const Backing& backing) {
+    const LockName name = fresh_name();
+    Client holder(backing);
+    holder.take(name);
+    Client one(backing);
+    Client other(backing);
+    Claim first = standing(name);
+    first.who.reason = "first";
+    Claim second = standing(name);
+    second.who.reason = "second";
+    one.must_be_busy(first);
+    other.must_be_busy(second);
+    const Holding holding = holder.inspect(name);
+    CHECK(holding.waiting == 2);
+    REQUIRE(holding.line.size() == 2);
+    CHECK(holding.line[0].who.reason == "first");
+    CHECK(holding.line[1].who.reason == "second");
+    CHECK(holding.line[0].who.host == "db1");
+    CHECK(holding.line[0].since_ms <= holding.line[1].since_ms);
+    CHECK(holding.line[1].since_ms <= holding.now_ms);
+    CHECK(holding.now_ms - holding.line[0].since_ms < 10'000);
+  });
+}
+
+TEST_CASE("line: watching as one of the first keeps the place and hears the turn") {
+  each_line([](const Backing& backing) {
+    const LockName name = fresh_name();
+    Client holder(backing);
+    const Hold hold = holder.take(name).hold;
+    InLine first(backing, name);
+    InLine second(backing, name);
+    for (int i = 0; i < 5; ++i)
+      first.client.watch(first.claim, true);
+    CHECK(holder.release(hold) == ReleaseVerdict::released);
+    const Time end = soon();
+    while (first.client.await_hand_off(end) != HandOff::turn)
+      REQUIRE(BootClock::now() < end);
+    first.enter();
+  });
+}
+
+TEST_CASE("line: those in front hear a release by whoever does not know the line") {
+  each_line([](const Backing& backing) {
+    const LockName name = fresh_name();
+    Client holder(backing);
+    holder.take(name, 2s);  // and no release: as by one that crashed
+    InLine first(backing, name);
+    first.client.watch(first.claim, true);
+    CHECK(first.refused() == 1);  // from now on nothing is missed
+    CHECK(hears(first, HandOff::changed));
+    enters_eventually(first);
+  });
+}
+
+}  // namespace dlock::contract

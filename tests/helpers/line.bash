@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+# For the suites in which many wait for one lock: waiters that stand in a known order, and in what
+# order, when and at what cost they enter. Loaded after cli.bash and supervise.bash.
+# shellcheck shell=bash disable=SC2154  # T is set by supervise.bash
+
+# Each that enters notes its number and the time in seconds, and is gone.
+# shellcheck disable=SC2016  # for the inner shell
+note_entry='read -r t _ </proc/uptime; echo "$0 $t" >>"$1"'
+
+new_line() {
+  WAITERS=()
+  : >"$T/entered"
+}
+
+in_line() { r zcard "dlock:line:{dlock:$1}"; }
+stands() { [ "$(in_line "$1")" = "$2" ]; }
+
+# stand NAME NUMBER [OPTION…]: a waiter that stands in line when this returns, behind all before it.
+stand() {
+  local name=$1 number=$2 before
+  shift 2
+  before=$(in_line "$name")
+  "$DLOCK" run "$@" "$name" -- sh -c "$note_entry" "$number" "$T/entered" \
+    2>"$T/waiter-$number.err" 3>&- &
+  WAITERS[number]=$!
+  eventually 20s stands "$name" $((before + 1)) ||
+    fail "waiter $number does not stand: $(cat "$T/waiter-$number.err")"
+}
+stand_all() { # NAME FROM TO
+  local number
+  for ((number = $2; number <= $3; number++)); do stand "$1" "$number"; done
+}
+
+entries() { wc -l <"$T/entered"; }
+entered() { [ "$(entries)" -ge "$1" ]; }
+order() { awk '{print $1}' "$T/entered" | xargs; }
+assert_order() { [ "$(order)" = "$*" ] || fail "in this order: $(order)"; }
+now() { awk '{print $1}' /proc/uptime; }
+
+# commands_since_reset: how many commands clients have sent, those of redis-cli and in scripts not
+# counted.
+commands_since_reset() {
+  r info commandstats | tr -d '\r' |
+    sed -nE 's/^cmdstat_(evalsha|eval|subscribe|unsubscribe|auth|select|hello|client\|[a-z]+):calls=([0-9]+),.*/\2/p' |
+    awk '{ n += $1 } END { print n + 0 }'
+}
+
+# What is left of the waiters, for teardown.
+end_line() {
+  local pid
+  for pid in "${WAITERS[@]}"; do
+    kill -KILL "$pid" 2>/dev/null || true
+    wait "$pid" 2>/dev/null || true
+  done
+}
