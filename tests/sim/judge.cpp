@@ -22,7 +22,7 @@ constexpr Duration k_for_each_unwell = 4500ms;  // a beat of those behind it, an
 }  // namespace
 
 void Trace::add(Duration when, const std::string& text) {
-  constexpr std::size_t k_most = 20000;
+  constexpr std::size_t k_most = 500000;
   if (lines_.size() > k_most) return;
   char stamp[32];
   std::snprintf(stamp, sizeof stamp, "%12.6f  ", std::chrono::duration<double>(when).count());
@@ -70,8 +70,7 @@ void Judge::granted(HoldId hold, FencingToken token) {
 void Judge::released(HoldId hold) {
   Facts& facts = holds_[hold];
   facts.unprotected_since = agenda_.now();
-  free_since_ = agenda_.now();
-  told_free_ = true;
+  became_free(agenda_.now(), true);
   if (facts.lives) blame("I13", hold, "released while its child lives");
   if (++facts.releases > facts.grants) blame("I13", hold, "released more often than granted");
   last_movement_ = agenda_.now();
@@ -80,8 +79,7 @@ void Judge::released(HoldId hold) {
 void Judge::lapsed(HoldId hold, Duration since) {
   holds_[hold].unprotected_since = since;
   last_movement_ = since;
-  free_since_ = since;
-  told_free_ = false;
+  became_free(since, false);
 }
 
 // --- the line --------------------------------------------------------------------------------
@@ -91,6 +89,12 @@ bool Judge::was_well(HoldId hold, Duration when) const {
   return since && *since + k_recovers <= when;
 }
 
+void Judge::became_free(Duration since, bool told) {
+  free_since_ = since;
+  told_free_ = told;
+  passed_over_ = 0;
+}
+
 void Judge::left_line(HoldId hold) {
   std::erase_if(line_, [&](const Waiting& one) { return one.who == hold; });
 }
@@ -98,13 +102,15 @@ void Judge::left_line(HoldId hold) {
 void Judge::lost_place(HoldId hold, const char* why) {
   trace_.note(agenda_.now(), [&] { return holds_[hold].who + ": loses its place " + why; });
   if (was_well(hold, agenda_.now())) blame("L1", hold, std::string("loses its place ") + why);
+  last_movement_ = agenda_.now();
   ++statistics_.places_lost;
+  ++passed_over_;
   left_line(hold);
 }
 
 void Judge::asked_for() {
   if (!free_since_) return;
-  Duration bound = told_free_ ? k_at_once : k_for_each_unwell;
+  Duration bound = (told_free_ ? k_at_once : k_for_each_unwell) + passed_over_ * k_for_each_unwell;
   for (const Waiting& one : line_) {
     const Duration from = std::max(*free_since_, one.since);
     if (!was_well(one.who, from)) {

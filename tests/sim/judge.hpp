@@ -133,6 +133,7 @@ class Judge {
     HoldId who = 0;
     Duration since{};
   };
+  void became_free(Duration since, bool told);
   bool was_well(HoldId hold, Duration when) const;
   void check_end(HoldId hold);
   Duration bound(const LeaseTerms& terms) const;
@@ -149,6 +150,7 @@ class Judge {
   std::vector<Waiting> line_;
   std::optional<Duration> free_since_ = Duration{};
   bool told_free_ = false;
+  int passed_over_ = 0;  // since then
   std::string verdict_;
   Statistics statistics_;
 };

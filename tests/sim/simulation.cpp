@@ -202,7 +202,8 @@ void Simulation::look_for_movement() {
     Duration longest{};
     for (const Client& client : clients_)
       longest = std::max(longest, client.lease.ttl());
-    scene_.judge.expect_movement(longest * 102 / 100 + 1500ms);
+    // Its end, and the turn of somebody who has not recovered yet (judge.cpp).
+    scene_.judge.expect_movement(longest * 102 / 100 + 1500ms + 4500ms);
   }
   scene_.agenda.after(100ms, [this] { look_for_movement(); });
 }
