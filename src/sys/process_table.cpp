@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <memory>
@@ -90,7 +91,10 @@ bool descends(const ProcessEntry& entry, pid_t ancestor) {
 }
 
 std::optional<bool> environment_has(pid_t pid, std::string_view text) {
+  errno = 0;
   const auto environment = read_process_file(std::to_string(pid) + "/environ");
+  // Linux 6.18 says so of a process that is dying and has no memory any more: it runs nothing.
+  if (!environment && (errno == ESRCH || errno == ENOENT)) return false;
   if (!environment) return {};
   return environment->find(text) != std::string::npos;
 }

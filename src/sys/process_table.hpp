@@ -34,7 +34,8 @@ std::optional<std::vector<pid_t>> our_children();
 // Is process `ancestor` among its parents?
 bool descends(const ProcessEntry& entry, pid_t ancestor);
 
-// Was `text` in the environment the process was started with? Nothing, if we may not look.
+// Was `text` in the environment the process was started with? Nothing, if we may not look; no, if
+// it is dead or dying.
 std::optional<bool> environment_has(pid_t pid, std::string_view text);
 
 // This boot and our pid namespace: where the number of a process is the same process. Empty if

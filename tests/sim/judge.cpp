@@ -15,9 +15,7 @@ namespace dlock::sim {
 using namespace std::chrono_literals;
 
 namespace {
-// A call that hangs at the end of a fault, a pause, watching and trying again.
-constexpr Duration k_recovers = 8s;
-constexpr Duration k_at_once = 1500ms;
+constexpr Duration k_at_once = 900ms;  // the slowest turns of the slowest machine; polling: 500 ms
 constexpr Duration k_for_each_unwell = 4500ms;  // a beat of those behind it, and its turn
 }  // namespace
 
@@ -36,14 +34,18 @@ void Statistics::add(const Statistics& other) {
   faults += other.faults;
   overlaps += other.overlaps;
   handed_on += other.handed_on;
+  to_well += other.to_well;
   places_lost += other.places_lost;
   longest_overlap = std::max(longest_overlap, other.longest_overlap);
   closest = std::min(closest, other.closest);
   simulated += other.simulated;
 }
 
-HoldId Judge::new_hold(std::string who, const LeaseTerms& terms, const DriftingClock& clock) {
-  holds_.push_back({.who = std::move(who), .terms = terms, .clock = clock});
+HoldId Judge::new_hold(std::string who,
+                       const LeaseTerms& terms,
+                       const DriftingClock& clock,
+                       bool hears) {
+  holds_.push_back({.who = std::move(who), .terms = terms, .clock = clock, .hears = hears});
   return holds_.size() - 1;
 }
 
@@ -62,8 +64,10 @@ void Judge::granted(HoldId hold, FencingToken token) {
   last_movement_ = agenda_.now();
   if (!line_.empty() && line_.front().who != hold)
     blame("L2", hold, "granted past " + holds_[line_.front().who].who);
+  facts.granted = agenda_.now();
   if (!line_.empty()) ++statistics_.handed_on;
-  left_line(hold);
+  if (!line_.empty() && was_well(hold, agenda_.now())) ++statistics_.to_well;
+  step_out(hold);
   free_since_.reset();
 }
 
@@ -82,11 +86,29 @@ void Judge::lapsed(HoldId hold, Duration since) {
   became_free(since, false);
 }
 
+// Whoever watches its hold does so after a renewal at the latest.
+void Judge::taken_away(HoldId hold) {
+  Facts& facts = holds_[hold];
+  const Duration before = agenda_.now() - facts.terms.ttl() / 3 - 2s;
+  facts.told_at_once = facts.hears && facts.granted + k_recovers < before && was_well(hold, before);
+  lapsed(hold, agenda_.now());
+}
+
 // --- the line --------------------------------------------------------------------------------
 
 bool Judge::was_well(HoldId hold, Duration when) const {
   const auto since = calm_since(hold);
   return since && *since + k_recovers <= when;
+}
+
+bool Judge::stands(HoldId hold) const {
+  return std::any_of(
+      line_.begin(), line_.end(), [&](const Waiting& one) { return one.who == hold; });
+}
+
+void Judge::expect_nobody_in_line() {
+  for (const Waiting& one : line_)
+    if (holds_[one.who].ended_properly) blame("L4", one.who, "has ended, and stands in line");
 }
 
 void Judge::became_free(Duration since, bool told) {
@@ -95,7 +117,13 @@ void Judge::became_free(Duration since, bool told) {
   passed_over_ = 0;
 }
 
+// A turn that it had goes to the next.
 void Judge::left_line(HoldId hold) {
+  if (free_since_ && line_.front().who == hold) became_free(agenda_.now(), true);
+  step_out(hold);
+}
+
+void Judge::step_out(HoldId hold) {
   std::erase_if(line_, [&](const Waiting& one) { return one.who == hold; });
 }
 
@@ -105,7 +133,7 @@ void Judge::lost_place(HoldId hold, const char* why) {
   last_movement_ = agenda_.now();
   ++statistics_.places_lost;
   ++passed_over_;
-  left_line(hold);
+  step_out(hold);
 }
 
 void Judge::asked_for() {
@@ -186,22 +214,25 @@ void Judge::check_end(HoldId hold) {
   const Duration late = agenda_.now() - *facts.unprotected_since;
   if (faults_ == FaultClass::guaranteed) {
     blame("P", hold, "lives " + format_duration(late) + " after the end of its lease");
-  } else if (late > bound(facts.terms)) {
+  } else if (late > bound(facts)) {
     blame("I6", hold, "lives " + format_duration(late) + " after the lock was taken away");
   }
 }
 
 // A renewal step, one call, the grace after a verdict, and what a KILL may take.
-Duration Judge::bound(const LeaseTerms& terms) const {
-  const Duration ttl = terms.ttl();
-  const Duration sum = ttl / 3 + std::min<Duration>(ttl / 10, 5s) +
-                       std::min<Duration>(terms.kill_after(), 1s) +
+Duration Judge::bound(const Facts& facts) const {
+  const Duration ttl = facts.terms.ttl();
+  const Duration learns =
+      facts.told_at_once ? k_at_once : ttl / 3 + std::min<Duration>(ttl / 10, 5s);
+  const Duration sum = learns + std::min<Duration>(facts.terms.kill_after(), 1s) +
                        std::max<Duration>(ttl / 100, 100ms);
   return sum + sum / 100;
 }
 
-void Judge::finished(HoldId hold, const Outcome& outcome, bool child_lives) {
-  const Facts& facts = holds_[hold];
+void Judge::finished(HoldId hold, const Outcome& outcome, bool child_lives, bool well) {
+  Facts& facts = holds_[hold];
+  facts.ended_properly = well;
+  if (well && stands(hold)) blame("L4", hold, "ends, and stands in line");
   if (child_lives) blame("I8", hold, "dlock ended, its child did not");
   const bool started = facts.starts > 0;
   const bool lost = outcome.kind == Outcome::Kind::lost;

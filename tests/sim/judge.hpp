@@ -7,7 +7,8 @@
 //   I2   a token that is not larger than all before (bounded faults: in the order of the grants)
 //   I4   a child that lives beyond the safe_until last announced for its hold
 //   I5   "not yours" said to a holder before its own safe_until
-//   I6   bounded faults: the old child lives longer than a renewal step, one call and the grace
+//   I6   bounded faults: the old child lives longer than a renewal step, one call and the grace;
+//        where it is told of changes and all is well with it, longer than the grace alone
 //   I8   dlock ended and its child did not
 //   I9   a start with too little of the lease left, or after the wait was given up or signalled
 //   I10  an outcome that is not what happened
@@ -40,6 +41,9 @@ namespace dlock::sim {
 
 using HoldId = std::size_t;  // every hold has an owner of its own
 
+// After a fault: a call that hangs at its end, a pause, watching and trying again.
+constexpr Duration k_recovers = std::chrono::seconds(8);
+
 enum class FaultClass { guaranteed, bounded };
 
 class Trace {
@@ -65,6 +69,7 @@ struct Statistics {
   std::uint64_t faults = 0;
   std::uint64_t overlaps = 0;
   std::uint64_t handed_on = 0;    // grants to who stood in line
+  std::uint64_t to_well = 0;      // of them: all was well with it
   std::uint64_t places_lost = 0;  // by who was frozen, cut off or dead
   Duration longest_overlap{};
   // From the death of a child to the end of its lease: the least that was left.
@@ -78,13 +83,14 @@ class Judge {
   Judge(const Agenda& agenda, Trace& trace, FaultClass faults)
       : agenda_(agenda), trace_(trace), faults_(faults) {}
 
-  HoldId new_hold(std::string who, const LeaseTerms& terms, const DriftingClock& clock);
+  HoldId new_hold(std::string who, const LeaseTerms& terms, const DriftingClock& clock, bool hears);
   const std::string& who(HoldId hold) const { return holds_[hold].who; }
 
   // The store.
   void granted(HoldId hold, FencingToken token);
   void released(HoldId hold);
-  void lapsed(HoldId hold, Duration since);  // or was taken away: nobody is refused any more
+  void lapsed(HoldId hold, Duration since);  // nobody is refused any more
+  void taken_away(HoldId hold);
   // The line.
   void stood(HoldId hold) { line_.push_back({hold, agenda_.now()}); }
   void left_line(HoldId hold);
@@ -100,7 +106,7 @@ class Judge {
   void ordered_to_stop(HoldId hold) { holds_[hold].stop_ordered = true; }
   void guard_killed(HoldId hold, bool by_deadline);
   void ordered_to_start(HoldId hold, Time kill_at);
-  void finished(HoldId hold, const Outcome& outcome, bool child_lives);
+  void finished(HoldId hold, const Outcome& outcome, bool child_lives, bool well);
   // The child and what it started, as one.
   void began(HoldId hold, FencingToken token);
   void ended(HoldId hold);
@@ -112,12 +118,14 @@ class Judge {
   Statistics& statistics() { return statistics_; }
   void no_faults_from(Duration now) { healed_at_ = last_movement_ = now; }
   void expect_movement(Duration within);  // once healed, while somebody waits
+  void expect_nobody_in_line();           // who has ended
 
  private:
   struct Facts {
     std::string who;
     LeaseTerms terms;
     DriftingClock clock;
+    bool hears = false;  // of changes of its lock
     int grants = 0;
     int releases = 0;
     int starts = 0;
@@ -126,6 +134,9 @@ class Judge {
     bool guard_deadline_came = false;
     bool lives = false;
     Duration began{};
+    Duration granted{};
+    bool told_at_once = false;
+    bool ended_properly = false;  // when all was well
     std::optional<Time> announced;
     std::optional<Duration> unprotected_since;
   };
@@ -135,8 +146,10 @@ class Judge {
   };
   void became_free(Duration since, bool told);
   bool was_well(HoldId hold, Duration when) const;
+  bool stands(HoldId hold) const;
+  void step_out(HoldId hold);
   void check_end(HoldId hold);
-  Duration bound(const LeaseTerms& terms) const;
+  Duration bound(const Facts& facts) const;
 
   const Agenda& agenda_;
   Trace& trace_;

@@ -123,8 +123,9 @@ class Batch {
         static_cast<unsigned long long>(all.lost),
         static_cast<unsigned long long>(all.faults),
         static_cast<long long>(std::chrono::floor<std::chrono::hours>(all.simulated).count()));
-    std::printf("%llu turns, %llu places lost; ",
+    std::printf("%llu turns, %llu when all was well, %llu places lost; ",
                 static_cast<unsigned long long>(all.handed_on),
+                static_cast<unsigned long long>(all.to_well),
                 static_cast<unsigned long long>(all.places_lost));
     std::printf("%llu overlaps, the longest %s; the latest end of a child %s before safe_until\n",
                 static_cast<unsigned long long>(all.overlaps),

@@ -165,7 +165,7 @@ void ModelStore::revoke() {
 void ModelStore::remove(bool told) {
   look();
   if (!owner_) return;
-  judge_.lapsed(*owner_, agenda_.now());
+  judge_.taken_away(*owner_);
   make_free();
   on_change({}, told);
   if (told) call_first();

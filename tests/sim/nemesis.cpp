@@ -19,10 +19,12 @@ Nemesis::Nemesis(Scene& scene, std::vector<Client>& clients, Duration ttl)
                                     &N::freeze_at_a_point,
                                     &N::crash,
                                     &N::crash_at_a_point,
+                                    &N::fail_at_a_turn,
                                     &N::terminal_stop,
                                     &N::freeze_guard,
                                     &N::kill_guard};
   const std::vector<Fault> guaranteed{&N::signal,
+                                      &N::signal_at_a_turn,
                                       &N::black_hole,
                                       &N::late_answers_then_black_hole,
                                       &N::stop_child,
@@ -36,8 +38,13 @@ Nemesis::Nemesis(Scene& scene, std::vector<Client>& clients, Duration ttl)
                                       &N::stop_server,
                                       &N::refuse,
                                       &N::revoke};
-  const std::vector<Fault> bounded{
-      &N::remove, &N::forget, &N::step_clock, &N::signal, &N::lose_messages, &N::break_ears};
+  const std::vector<Fault> bounded{&N::remove,
+                                   &N::forget,
+                                   &N::step_clock,
+                                   &N::signal,
+                                   &N::signal_at_a_turn,
+                                   &N::lose_messages,
+                                   &N::break_ears};
   auto all = scene.rules.faults == FaultClass::bounded ? bounded : guaranteed;
   if (scene.rules.dlock_fails) all.insert(all.end(), of_dlock.begin(), of_dlock.end());
   // Some of them in one world: what every fault hides from the others shows there.
@@ -130,6 +137,26 @@ void Nemesis::crash_at_a_point(Client& client) {
   });
 }
 
+// Whoever is called next in the line, and just then.
+void Nemesis::at_next_turn(std::function<void(Client&)> fault) {
+  scene_.server.at_next_turn = [this, fault = std::move(fault)](HoldId whose) {
+    if (scene_.healed) return;
+    for (Client& client : clients_)
+      if (client.run->hold() == whose && !client.run->over()) fault(client);
+  };
+}
+
+void Nemesis::fail_at_a_turn(Client& /*client*/) {
+  at_next_turn([this](Client& client) {
+    if (scene_.dice.one_in(3)) return crash(client);
+    freeze_now(client, *client.run, span());
+  });
+}
+
+void Nemesis::signal_at_a_turn(Client& /*client*/) {
+  at_next_turn([this](Client& client) { client.run->signal(SIGTERM); });
+}
+
 void Nemesis::terminal_stop(Client& client) {
   Run& run = *client.run;
   if (run.over() || run.frozen() || !run.may_fail()) return;
@@ -201,7 +228,9 @@ void Nemesis::unreachable(Client& client) {
 
 void Nemesis::copies(Client& client) {
   say(client, "requests come twice");
-  during(span(), client.weather.copied, client.weather.calm_since);
+  const Duration time = span();
+  during(time, client.weather.copied, client.weather.calm_since);
+  during(time + 4 * ttl_, client.weather.copies_due, client.weather.calm_since);
 }
 
 void Nemesis::lose_messages(Client& client) {

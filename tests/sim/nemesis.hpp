@@ -38,12 +38,15 @@ class Nemesis {
   void during(Duration time, int& counter, Duration& calm_since);
   void say(const Client& client, const char* what);
   void freeze_now(Client& client, Run& run, Duration time);
+  void at_next_turn(std::function<void(Client&)> fault);
   void resume_after(Duration time, Client& client, Run& run);
 
   void freeze(Client& client);
   void freeze_at_a_point(Client& client);
   void crash(Client& client);
   void crash_at_a_point(Client& client);
+  void fail_at_a_turn(Client& client);
+  void signal_at_a_turn(Client& client);
   void terminal_stop(Client& client);
   void signal(Client& client);
   void freeze_guard(Client& client);

@@ -195,9 +195,11 @@ void Run::act(const action::Finish& finish) {
   scene().trace.note(scene().now(), [&] {
     return scene().judge.who(hold_) + ": " + test::outcome_text(finish.outcome);
   });
+  const auto calm = calm_since();
+  const bool well = calm && *calm + k_recovers <= scene().now();
   over_ = true;
   group_.say_goodbye();
-  scene().judge.finished(hold_, finish.outcome, group_.alive());
+  scene().judge.finished(hold_, finish.outcome, group_.alive(), well);
   link_.close_ears();
   die();
   on_over();

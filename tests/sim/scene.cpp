@@ -36,6 +36,7 @@ Ears* Server::ears(std::uint64_t number) {
 }
 
 bool Server::call(HoldId whose, HandOff word) {
+  if (word == HandOff::turn && at_next_turn) std::exchange(at_next_turn, {})(whose);
   bool heard = false;
   for (const auto& [number, ears] : ears_) {
     if (ears.whose != whose || !ears.turns) continue;

@@ -32,13 +32,14 @@ struct Weather {
   int answers_lost = 0;
   int unreachable = 0;  // no new connection
   int copied = 0;       // requests come twice
+  int copies_due = 0;   // and some of them later
   int slow = 0;
   Duration slowest{};       // while it is slow
   Duration answers_late{};  // every answer, by this much
   int messages_lost = 0;    // of the subscription
   Duration calm_since{};    // the end of the last of it, and of what else befell the client
   bool calm() const {
-    return requests_lost + answers_lost + unreachable + copied + slow + messages_lost == 0 &&
+    return requests_lost + answers_lost + unreachable + copies_due + slow + messages_lost == 0 &&
            answers_late == Duration::zero();
   }
 };
@@ -68,6 +69,7 @@ class Server {
   Ears* ears(std::uint64_t number);
   bool call(HoldId whose, HandOff word);
   void tell_of_change(std::optional<HoldId> by, bool release);
+  std::function<void(HoldId)> at_next_turn;  // whose it is
   bool well() const { return stopped_ == 0 && refusing == 0; }
 
   ModelStore store;

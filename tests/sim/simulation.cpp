@@ -141,7 +141,8 @@ Hearing Simulation::any_hearing() {
 void Simulation::start_run(Client& client) {
   --client.runs_left;
   const std::string who = client.name + std::to_string(k_runs - client.runs_left);
-  const HoldId hold = scene_.judge.new_hold(who, client.lease, client.clock);
+  const HoldId hold =
+      scene_.judge.new_hold(who, client.lease, client.clock, client.hearing == Hearing::all);
   RunSetting how = setting(client);
   if (scene_.healed) how.terms.acquire.wait.reset();
   runs_.push_back(std::make_unique<Run>(scene_, hold, client.clock, how, client.weather));
@@ -221,6 +222,7 @@ Report Simulation::play() {
     }
     if (scene_.server.store.holder() == probe_->hold())
       scene_.judge.blame("I12", probe_->hold(), "the lock was left behind");
+    scene_.judge.expect_nobody_in_line();
   }
   scene_.judge.statistics().simulated = scene_.now();
   return {scene_.judge.verdict(), scene_.trace.lines(), scene_.judge.statistics()};

@@ -21,6 +21,9 @@ TEST_CASE("json: a held lock, every field") {
   HoldRecord record{.id = "u:1#s", .who = {}, .token = 5, .since_ms = 1000, .ttl = 30s};
   record.who = {.host = "h", .pid = 8, .user = "u", .command = "c", .reason = "r"};
   holding.holds = {record};
+  holding.waiting = 1;
+  holding.line = {{.who = {.host = "h2", .pid = 9, .user = "v", .command = "d", .reason = "s"},
+                   .since_ms = 2000}};
   CHECK(holdings_json({named}) == R"({
   "schema": 1,
   "locks": [
@@ -28,8 +31,6 @@ TEST_CASE("json: a held lock, every field") {
       "name": "order-42",
       "key": "dlock:order-42",
       "state": "held",
-      "waiting": 0,
-      "line": [],
       "type": "hash",
       "owners": [
         {
@@ -54,6 +55,18 @@ TEST_CASE("json: a held lock, every field") {
           "token": 5,
           "ttl_ms": 30000
         }
+      ],
+      "waiting": 1,
+      "line": [
+        {
+          "host": "h2",
+          "pid": 9,
+          "user": "v",
+          "command": "d",
+          "reason": "s",
+          "since_ms": 2000,
+          "age_ms": 3000
+        }
       ]
     }
   ]
@@ -72,15 +85,15 @@ TEST_CASE("json: what is not known is null, what is not there is an empty list")
       "name": "n",
       "key": "k",
       "state": "foreign",
-      "waiting": 0,
-      "line": [],
       "type": "string",
       "owners": [],
       "owner_count": 0,
       "lease_left_ms": null,
       "token": null,
       "revoked_by": null,
-      "holds": []
+      "holds": [],
+      "waiting": 0,
+      "line": []
     }
   ]
 }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// The look at other processes: what is dead or dying has nothing in its environment.
+#include "sys/process_table.hpp"
+
+#include <doctest/doctest.h>
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <string>
+
+namespace dlock {
+
+namespace {
+
+// A child that has become another program with this environment.
+pid_t start_with(const std::string& entry) {
+  std::string variable = entry;
+  std::array<char*, 2> environment{variable.data(), nullptr};
+  std::string word = "sleep";
+  std::string time = "60";
+  std::array<char*, 3> words{word.data(), time.data(), nullptr};
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::execve("/usr/bin/sleep", words.data(), environment.data());
+    ::_exit(1);
+  }
+  return pid;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "process table: the environment of a process is found while it lives, and not when it died") {
+  const pid_t pid = start_with("MARK=we-were-here");
+  REQUIRE(pid > 0);
+  bool found = false;
+  for (int i = 0; i < 1000 && !found; ++i) {
+    found = environment_has(pid, "we-were-here").value_or(false);
+    ::poll(nullptr, 0, 10);
+  }
+  CHECK(found);
+  CHECK(environment_has(pid, "we-were-elsewhere") == false);
+  REQUIRE(::kill(pid, SIGKILL) == 0);
+  siginfo_t info{};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) == 0);
+  CHECK(environment_has(pid, "we-were-here") == false);  // a zombie
+  REQUIRE(::waitpid(pid, nullptr, 0) == pid);
+  CHECK(environment_has(pid, "we-were-here") == false);
+}
+
+}  // namespace dlock
