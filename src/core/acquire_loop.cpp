@@ -57,7 +57,7 @@ AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
   if (!answer) {
     // Whatever went wrong on the way, the request may have arrived.
     maybe_held_ = true;
-    return on_trouble(answer.error(), now);
+    return on_trouble(answer.error(), backoff_, now);
   }
   maybe_held_ = false;
   had_contact_ = true;
@@ -100,7 +100,7 @@ AcquireStep AcquireLoop::on_watch(const Result<Watching>& answer, Time now) {
     stand_ = Stand::polling;
     return try_again(now);
   }
-  return on_trouble(answer.error(), now);
+  return on_trouble(answer.error(), watch_backoff_, now);
 }
 
 AcquireStep AcquireLoop::on_hand_off(const Result<HandOff>& answer, Time now) {
@@ -147,7 +147,7 @@ AcquireStep AcquireLoop::wait_for_change(Time now) {
   return step::Sleep{deadline_ ? std::min(until, *deadline_) : until};
 }
 
-AcquireStep AcquireLoop::on_trouble(const Error& error, Time now) {
+AcquireStep AcquireLoop::on_trouble(const Error& error, Backoff& backoff, Time now) {
   watching_ = false;
   if (never_helped_by_asking_again(error.code)) return step::Failed{error};
   const bool refused = error.code == Errc::refused || error.code == Errc::protocol;
@@ -157,7 +157,7 @@ AcquireStep AcquireLoop::on_trouble(const Error& error, Time now) {
   Time give_up = *trouble_since_ + budget;
   if (deadline_ && terms_.wait != Duration::zero()) give_up = std::min(give_up, *deadline_);
   if (now >= give_up) return step::Failed{error};
-  return step::Sleep{std::min(now + backoff_.next(jitter_), give_up)};
+  return step::Sleep{std::min(now + backoff.next(jitter_), give_up)};
 }
 
 }  // namespace dlock
