@@ -162,6 +162,8 @@ def hand_written_store():
     stored("a lease that is not ours to choose", Stream().acquire("A", 5, ttl="30000"), "I7")
     stored("a renewal by another", Stream().acquire("A", 5).renew("B"), "I7")
     stored("a renewal after the release", Stream().acquire("A", 5).release("A").renew("A"), "I7")
+    stored("late copies of a whole life", Stream().acquire("A", 5).renew("A").release("A").acquire(
+        "A", 6).renew("A").release("A"))
     stored("a renewal after the expiry", Stream().acquire("A", 5).after(1100).renew("A"), "I7")
     stored("a release of another's", Stream().acquire("A", 5).release("B", field="A"), "I7", "I13")
     stored("a release twice", Stream().acquire("A", 5).release("A").release("A"), "I7", "I13")

@@ -312,6 +312,7 @@ class Step:
         if self.token and token != self.token:
             self.bad(f"the record has token {token}, the grant {self.token}")
         self.lock.holds[words[2]] = token
+        self.lock.released.discard(words[2])  # a late copy of its acquire: see ghosts
         self.token = token
 
     def hdel_holds(self, words):
