@@ -33,6 +33,7 @@ counts_of() { # TAP
   run -2 ./dev test no-such-suite
   run -2 ./dev lint no-such-thing
   run -2 ./dev setup no-such-thing
+  run -2 python3 -B packaging/bench quick no-such-part
 }
 
 @test "setup --check only looks, and says nothing is missing when nothing is" {
