@@ -33,6 +33,7 @@ class Amount:
         self.crowds = 1 if quick else 3
         self.handoffs = 10 if quick else 200
         self.waiters = (4, 8) if quick else (10, 100, 500, 1000)
+        self.window = 1 if quick else line.WINDOW
         self.seconds = 1 if quick else 5
         self.ttls = 1 if quick else 4
 
@@ -60,7 +61,7 @@ def parts(found, servers, folder, amount):
     remote = [one for one in found if one.name in ("dlock", "dlock, unix socket")]
 
     def waiters():
-        return {count: line.many_waiters(remote[0], servers, stamp, folder, count)
+        return {count: line.many_waiters(remote[0], servers, stamp, folder, count, amount.window)
                 for count in amount.waiters}
 
     return {

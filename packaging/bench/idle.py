@@ -47,7 +47,7 @@ def look_at(pid):
 def end_with_command(process):
     """flock and the wrapper leave their command running when they are ended."""
     below = descendants(process.pid)
-    end([process])
+    end([process], 2)  # a shell waits for its command before it ends
     for pid in below:
         try:
             os.kill(pid, 15)

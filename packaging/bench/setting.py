@@ -120,7 +120,7 @@ class Servers:
 
     def sent(self):
         """How many commands clients have sent so far, and not scripts: what a script calls is in
-        INFO commandstats as well, under names that no client of ours sends by itself. QUIT is ours (info)."""
+        INFO commandstats as well, under names that no client sends by itself. QUIT is of info()."""
         ours = ("eval", "evalsha", "eval_ro", "evalsha_ro", "fcall", "script", "subscribe",
                 "unsubscribe", "psubscribe", "ssubscribe", "client", "hello", "auth", "select",
                 "ping", "role", "wait")
