@@ -16,7 +16,7 @@ from setting import end, quiet
 PAUSE_US = 60_000  # so long a command runs while the next one comes to wait: etcdctl needs 15 ms
 BRIEF_US = 5_000  # in a long line, where all wait already
 HANDOFFS = 300  # counted in a long line: many, to stand out from what the waiters send anyway
-WINDOW = 4.0  # seconds for which commands are counted: each who waits sends one every two or so
+WINDOW = 6.0  # seconds for which commands are counted: a multiple of how often who waits sends one
 
 
 def stamps(file):
@@ -101,8 +101,7 @@ def sent_meanwhile(servers, window, action=lambda: None):
 
 def many_waiters(one, servers, stamp, folder, count, window=WINDOW):
     """Hand-offs with `count` waiters on average: the line is longer at first and shorter at last.
-    What the waiters send when nothing happens is counted before and after, for as long, and taken
-    off."""
+    What so many send when nothing happens is counted before, for as long, and taken off."""
     wanted = min(HANDOFFS, max(10, count * 2 // 5), count)
     file = f"{folder}/line.{count}"
     lock = f"line{count}"
@@ -119,11 +118,10 @@ def many_waiters(one, servers, stamp, folder, count, window=WINDOW):
         gaps = gaps_ms(stamps(file))
         if len(gaps) < 2:
             return {"failed": f"not one hand-off a second with {count} waiters"}
-        if len(gaps) + 1 >= wanted:  # else it goes on
-            idle = (idle + sent_meanwhile(servers, window)) / 2
-        net = max(0.0, sent - idle)
+        left = 1 - (len(gaps) + 1) / len(waiting)  # it is over soon after the window has begun
+        net = max(0.0, sent - idle * left)
         return {**summary(gaps), "waiters": count,
                 "commands_per_handoff": net / (len(gaps) + 2),
-                "idle_commands_per_waiter_s": idle / window / count}
+                "idle_commands_per_waiter_s": idle / window / len(waiting)}
     finally:
         end(waiting[::-1] + [holder])
