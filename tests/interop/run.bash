@@ -28,7 +28,8 @@ fetch_redisson() { # FOLDER
     javac -d "$place/classes" -cp "$place/jars/*" "$drivers/redisson/Driver.java"
 }
 fetch_node() {
-  cp "$drivers"/node/* "$interop_home/node" && (cd "$interop_home/node" && npm ci --no-audit --no-fund)
+  cp "$drivers"/node/* "$interop_home/node" &&
+    (cd "$interop_home/node" && npm ci --no-audit --no-fund)
 }
 fetch_python() {
   local place=$interop_home/redis-py
@@ -41,18 +42,19 @@ fetch_redsync() {
     go build -o "$interop_home/redsync/redsync" .)
 }
 
-# ready FOLDER SOURCES FETCH…: fetches into build/interop/FOLDER unless that was done from the same
-# sources before. What was said is in FOLDER.log beside it.
+# ready FOLDER SOURCES FETCH…: fetches into build/interop/FOLDER unless that was done from the
+# same sources before; a registry that did not answer is asked a second time.
 ready() {
-  local place=$interop_home/$1 log=$interop_home/$1.log sum
+  local place=$interop_home/$1 sum
   sum=$(cat "$drivers/$2"/* | sha256sum)
   [ "$(cat "$place/made-from" 2>/dev/null)" != "$sum" ] || return 0
   rm -rf "$place" && mkdir -p "$place"
   echo "fetching $1"
-  "${@:3}" >"$log" 2>&1 </dev/null && echo "$sum" >"$place/made-from"
+  { "${@:3}" || { sleep 5 && "${@:3}"; }; } >"$interop_home/$1.log" 2>&1 </dev/null &&
+    echo "$sum" >"$place/made-from"
 }
 
-# fetch CLIENT
+# fetch CLIENT: what was said is in log_of CLIENT.
 fetch() {
   case $1 in
     redisson-*) ready "$1" redisson fetch_redisson "$1" ;;
@@ -61,30 +63,44 @@ fetch() {
     *) ready node node fetch_node ;;
   esac
 }
+log_of() {
+  case $1 in
+    redisson-* | redis-py | redsync) echo "$interop_home/$1.log" ;;
+    *) echo "$interop_home/node.log" ;;
+  esac
+}
 
 # --- running -----------------------------------------------------------------------------------
 
 # header FILE WORD: the text of its line "# WORD: …".
 header() { sed -n "s/^# $2: //p" "$1"; }
 
-# run_interop CLIENT…: the suites, two at a time.
+# run_interop CLIENT…: the suites, four at a time, as they mostly wait; then, one by one, those
+# that measure ("# alone: yes").
 run_interop() {
-  local client file running=0 had=()
+  local client had=()
   export INTEROP_HOME=$interop_home INTEROP_FIGURES=$out/figures
   mkdir -p "$interop_home" && : >"$INTEROP_FIGURES"
   for client; do
-    if fetch "$client"; then
-      had+=("$client")
-    else
-      echo "FAILED  $client cannot be had:"
-      tail -n 20 "$interop_home/$client.log" "$interop_home/node.log" 2>/dev/null | sed 's/^/  /'
-      echo "$client: cannot be had" >"$out/$client.failed" && echo 0 1 0 >"$out/$client.count"
-    fi
+    if fetch "$client"; then had+=("$client"); else not_had "$client"; fi
   done
+  run_files "" 4 "${had[@]}"
+  run_files yes 1 "${had[@]}"
+}
+
+not_had() { # CLIENT
+  echo "FAILED  $1 cannot be had:"
+  tail -n 20 "$(log_of "$1")" | sed 's/^/  /'
+  echo "$1: cannot be had" >"$out/$1.failed" && echo 0 1 0 >"$out/$1.count"
+}
+
+run_files() { # ALONE AT_A_TIME CLIENT…
+  local file client running=0
   for file in tests/interop/*.bats; do
-    for client in "${had[@]}"; do
+    [ "$(header "$file" alone)" = "$1" ] || continue
+    for client in "${@:3}"; do
       [[ " $(header "$file" clients) " == *" $client "* ]] || continue
-      if [ "$running" = 2 ]; then wait -n || true; running=1; fi
+      if [ "$running" = "$2" ]; then wait -n || true; running=$((running - 1)); fi
       INTEROP_CLIENT=$client run_bats "$(basename "$file" .bats)@$client" "$file" &
       running=$((running + 1))
     done
@@ -92,30 +108,41 @@ run_interop() {
   wait
 }
 
-# The table: scenarios down, clients across. A mark that is a letter is explained below.
+# --- the table ---------------------------------------------------------------------------------
+
+# mark FILE CLIENT SCENARIO: how it went, or nothing.
+mark() {
+  local tap
+  tap=$out/$(basename "$1" .bats)@$2.tap
+  if sed -E 's/^ok [0-9]+ //' "$tap" 2>/dev/null | grep -qxF -- "$3"; then
+    echo "✓"
+  elif [ -z "$pattern" ] || grep -q "^not ok [0-9]* $3" "$tap" 2>/dev/null; then
+    echo FAILED
+  fi
+}
+
+# interop_table CLIENT…: scenarios down, clients across. A letter is explained below.
 interop_table() {
-  local file client name tap mark letter=a notes=()
-  printf '\n%-80s' scenario && printf ' %-15s' "$@" && echo
+  local file client name letter notes=() letters=abcdefgh
+  printf '\n%-84s' scenario && printf '%-16s' "$@" && echo
   for file in tests/interop/*.bats; do
-    [ -z "$(header "$file" others)" ] || {
-      notes+=("$letter  $(header "$file" others)") && mark=$letter
-      letter=$(tr 'a-y' 'b-z' <<<"$letter")
-    }
-    sed -nE 's/^@test "(.*)" \{$/\1/p' "$file" | while IFS= read -r name; do
-      printf '%-80s' "$name"
+    letter=""
+    if [ -n "$(header "$file" others)" ]; then
+      letter=${letters:${#notes[@]}:1}
+      notes+=("$letter  $(header "$file" others)")
+    fi
+    while IFS= read -r name; do
+      printf '%-84s' "$name"
       for client; do
-        tap=$out/$(basename "$file" .bats)@$client.tap
-        if [[ " $(header "$file" clients) " != *" $client "* ]]; then
-          printf ' %-15s' "$mark"
-        elif grep -qE "^ok [0-9]+ " "$tap" 2>/dev/null && sed -E 's/^ok [0-9]+ //' "$tap" | grep -qxF -- "$name"; then
-          printf ' ✓%-14s' ''
+        if [[ " $(header "$file" clients) " == *" $client "* ]]; then
+          pad "$(mark "$file" "$client" "$name")"
         else
-          printf ' %-15s' FAILED
+          pad "$letter"
         fi
       done
       echo
-    done
+    done < <(sed -nE 's/^@test "(.*)" \{$/\1/p' "$file")
   done
-  printf '%s\n' "${notes[@]}"
-  echo && sort "$INTEROP_FIGURES" && echo
+  printf '%s\n' "" "${notes[@]}" "" && sort "$INTEROP_FIGURES" && echo
 }
+pad() { printf '%s%*s' "$1" $((16 - ${#1})) ''; }

@@ -49,50 +49,63 @@ function nodeRedisson() {
   };
 }
 
-// acquire(redlock, key, lease): the two versions differ in name and shape only.
-function redlock(Redlock, acquire, release, extend) {
-  const servers = [new Redis({ host, port })];
+// The two versions of redlock differ in names and shapes: make(settings) gives { acquire, release,
+// extend }.
+function redlock(make) {
   const often = { retryDelay: 40, retryJitter: 20 };
-  const patient = new Redlock(servers, { ...often, retryCount: -1 });
-  const usual = new Redlock(servers);
-  for (const one of [patient, usual]) one.on('error', () => {});
+  const [patient, usual] = [make({ ...often, retryCount: -1 }), make({})];
   const held = new Map();
   const take = async (by, actor, key, ms) => {
-    held.set(`${actor} ${key}`, await acquire(by, key, Number(ms)));
+    held.set(`${actor} ${key}`, await by.acquire(key, Number(ms) || 60000));
     return 'acquired';
   };
-  const refused = (error) => `refused ${error.constructor.name}`;
   return {
-    lock: (actor, key, ms) => take(patient, actor, key, Number(ms) || 60000),
+    lock: (actor, key, ms) => take(patient, actor, key, ms),
     try: (actor, key, wait, ms) => {
-      const retryCount = Math.round(Number(wait) / often.retryDelay);
-      const bounded = new Redlock(servers, { ...often, retryCount });
-      bounded.on('error', () => {});
+      const bounded = make({ ...often, retryCount: Math.round(Number(wait) / often.retryDelay) });
       return take(bounded, actor, key, ms).catch(() => 'refused');
     },
-    default: (actor, key, ms) => take(usual, actor, key, ms).catch(refused),
+    default: (actor, key, ms) =>
+      take(usual, actor, key, ms).catch((error) => `refused ${error.constructor.name}`),
     unlock: async (actor, key) => {
-      await release(held.get(`${actor} ${key}`));
+      await usual.release(held.get(`${actor} ${key}`));
       return 'released';
     },
     extend: async (actor, key, ms) => {
       const id = `${actor} ${key}`;
-      held.set(id, await extend(held.get(id), Number(ms)));
+      held.set(id, await usual.extend(held.get(id), Number(ms)));
       return 'extended';
     },
   };
 }
 
+const servers = () => [new Redis({ host, port })];
+const once = { retryCount: 0 };
+
 function redlock5() {
   const { default: Redlock } = require('redlock');
-  const acquire = (by, key, ms) => by.acquire([key], ms);
-  return redlock(Redlock, acquire, (lock) => lock.release(), (lock, ms) => lock.extend(ms));
+  return redlock((settings) => {
+    const one = new Redlock(servers(), settings);
+    one.on('error', () => {}); // each refusal is told there too
+    return {
+      acquire: (key, ms) => one.acquire([key], ms),
+      release: (lock) => one.release(lock, once),
+      extend: (lock, ms) => one.extend(lock, ms, once),
+    };
+  });
 }
 
 function redlock4() {
   const Redlock = require('redlock4');
-  const acquire = (by, key, ms) => by.lock(key, ms);
-  return redlock(Redlock, acquire, (lock) => lock.unlock(), (lock, ms) => lock.extend(ms));
+  return redlock((settings) => {
+    const one = new Redlock(servers(), settings);
+    one.on('clientError', () => {});
+    return {
+      acquire: (key, ms) => one.lock(key, ms),
+      release: (lock) => one.unlock(lock),
+      extend: (lock, ms) => one.extend(lock, ms),
+    };
+  });
 }
 
 const words = { 'node-redisson': nodeRedisson, redlock5, redlock4 }[library]();

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Takes and gives back locks of redis-py, as told on stdin; tests/interop/interop.bash lists the words.
+"""Takes and gives back locks of redis-py, as told on stdin; tests/interop/interop.bash has the words.
 
     driver.py HOST:PORT
 """
@@ -42,7 +42,8 @@ class Actor(threading.Thread):
             sys.stdout.flush()
 
     def take(self, key, lease, **options):
-        lock = Lock(self.client, key, timeout=int(lease) / 1000 or 60, **options)
+        timeout = None if lease == "none" else int(lease) / 1000 or 60
+        lock = Lock(self.client, key, timeout=timeout, **options)
         self.locks[key] = lock
         return "acquired" if lock.acquire() else "refused"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Takes and gives back locks of redsync, as told on stdin; tests/interop/interop.bash lists the words.
+// Takes and gives back locks of redsync, as told on stdin; tests/interop/interop.bash has the words.
 //
 //	redsync HOST:PORT
 package main
