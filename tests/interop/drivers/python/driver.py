@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Takes and gives back locks of redis-py, as told on stdin; tests/interop/interop.bash has the words.
+"""Takes and gives back locks of redis-py, as told on stdin (words: tests/interop/interop.bash).
 
     driver.py HOST:PORT
 """

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Takes and gives back locks of redsync, as told on stdin; tests/interop/interop.bash has the words.
+// Takes and gives back locks of redsync, as told on stdin; tests/interop/interop.bash has the
+// words.
 //
 //	redsync HOST:PORT
 package main
