@@ -26,7 +26,7 @@ teardown() { clean_up; }
 }
 
 @test "dlock holds: they are refused or wait, and get in after its command has ended" {
-  dlock_holds --ttl 10s
+  dlock_holds --ttl 60s
   local before
   before=$(r hgetall "$K")
   asked refused x try "$K" 200 30000
@@ -50,9 +50,12 @@ teardown() { clean_up; }
   end=$(lease_end)
   dlock_waits
   crash_driver "$CLIENT"
+  # One waits, and others try now and then: none of them before.
+  until entered || "$DLOCK" run -q -n "$N" -- sh -c 'date +%s%6N >$0/c.began' "$T"; do sleep 0.1; done
   ends 20s b "exit 0"
   not_before "$(cat "$T/b.began")" "$end"
-  assert_free "$N"
+  [ ! -e "$T/c.began" ] || not_before "$(cat "$T/c.began")" "$end"
+  eventually 20s is_free "$N"
 }
 
 @test "dlock crashes: its command is gone, they get in when its lease ends, not before" {
@@ -134,7 +137,7 @@ teardown() { clean_up; }
   dlock_waits --prefix ''
   asked released x unlock "$K"
   ends 20s b "exit 0"
-  dlock_holds --prefix '' --ttl 3s
+  dlock_holds --prefix '' --ttl 60s
   tell y lock "$K" 30000
   sleep 0.3
   let_go

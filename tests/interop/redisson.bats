@@ -98,7 +98,7 @@ token_of_dlock() { "$DLOCK" run -w 20s "$N" -- sh -c 'echo $DLOCK_TOKEN'; }
   dlock_waits
   asked released x unlock.spin "$K"
   ends 20s b "exit 0"
-  dlock_holds --ttl 10s
+  dlock_holds --ttl 60s
   asked refused x try.spin "$K" 200 30000
   tell y lock.spin "$K" 30000
   sleep 0.3
@@ -114,7 +114,7 @@ token_of_dlock() { "$DLOCK" run -w 20s "$N" -- sh -c 'echo $DLOCK_TOKEN'; }
   dlock_is_refused
   NAME=$N-too dlock_is_refused
   asked released x unlock.multi "$K,$K-too"
-  NAME=$N-too dlock_holds --ttl 10s
+  NAME=$N-too dlock_holds --ttl 60s
   asked refused x try.multi "$K,$K-too" 500 30000
   "$DLOCK" run -w 20s "$N" -- true # what the MultiLock had for a while is free again
   tell y lock.multi "$K,$K-too" 30000
