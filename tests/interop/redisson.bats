@@ -45,6 +45,7 @@ token_of_dlock() { "$DLOCK" run -w 20s "$N" -- sh -c 'echo $DLOCK_TOKEN'; }
   mine=$(inspected 'lock["token"]')
   tell x lock.fenced "$K" 0
   eventually 20s watched_by 1
+  sleep 0.5 # for its second look
   let_go
   ends 20s a "exit 0"
   says 20s x lock.fenced "$K" acquired

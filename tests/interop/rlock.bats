@@ -71,6 +71,7 @@ teardown() { clean_up; }
   asked acquired x lock "$K" 60000
   tell y lock "$K" 60000
   eventually 20s watched_by 1
+  sleep 0.5 # for its second look
   "$DLOCK" force-release --yes --now "$N"
   says 20s y lock "$K" acquired
   asked released y unlock "$K"
