@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+// Versions that the Go of Debian 12 (1.19) can build, too.
 module interop
 
 go 1.19
