@@ -98,7 +98,8 @@ void Judge::taken_away(HoldId hold) {
 
 bool Judge::was_well(HoldId hold, Duration when) const {
   const auto since = calm_since(hold);
-  return since && *since + k_recovers <= when;
+  if (!since) return false;
+  return *since == Duration::zero() || *since + k_recovers <= when;  // zero: never a fault
 }
 
 bool Judge::stands(HoldId hold) const {
@@ -108,7 +109,8 @@ bool Judge::stands(HoldId hold) const {
 
 void Judge::expect_nobody_in_line() {
   for (const Waiting& one : line_)
-    if (holds_[one.who].ended_properly) blame("L4", one.who, "has ended, and stands in line");
+    if (holds_[one.who].ended_properly && !holds_[one.who].overtaken)
+      blame("L4", one.who, "has ended, and stands in line");
 }
 
 void Judge::became_free(Duration since, bool told) {
@@ -150,6 +152,12 @@ void Judge::asked_for() {
 }
 
 // --- the run ---------------------------------------------------------------------------------
+
+void Judge::signalled_without_child(HoldId hold) {
+  Facts& facts = holds_[hold];
+  facts.told_twice = !facts.may_start;
+  facts.may_start = false;
+}
 
 void Judge::told_not_yours(HoldId hold, Time asked_at) {
   const Facts& facts = holds_[hold];
@@ -231,8 +239,8 @@ Duration Judge::bound(const Facts& facts) const {
 
 void Judge::finished(HoldId hold, const Outcome& outcome, bool child_lives, bool well) {
   Facts& facts = holds_[hold];
-  facts.ended_properly = well;
-  if (well && stands(hold)) blame("L4", hold, "ends, and stands in line");
+  facts.ended_properly = well && !facts.overtaken && !facts.told_twice;
+  if (facts.ended_properly && stands(hold)) blame("L4", hold, "ends, and stands in line");
   if (child_lives) blame("I8", hold, "dlock ended, its child did not");
   const bool started = facts.starts > 0;
   const bool lost = outcome.kind == Outcome::Kind::lost;

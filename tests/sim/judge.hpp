@@ -22,7 +22,7 @@
 //        does not answer
 //   L4   a place in line that stays behind
 // All is well with a waiter that runs, and whose way to the store, and the store itself, have had
-// no fault for k_recovers.
+// no fault for k_recovers, or never any.
 // P, I1, I5 hold under the guaranteed class of faults only, the others under both.
 #pragma once
 
@@ -96,13 +96,15 @@ class Judge {
   void left_line(HoldId hold);
   void lost_place(HoldId hold, const char* why);
   void line_forgotten() { line_.clear(); }
+  // A question that was given up came after all; what it brought stays until it is found dead.
+  void overtaken(HoldId hold) { holds_[hold].overtaken = true; }
   void asked_for();  // somebody asks for the lock
   // Since when there was no fault that concerns this waiter; nothing: there is one.
   std::function<std::optional<Duration>(HoldId)> calm_since;
   // The run.
   void announced(HoldId hold, Time safe_until) { holds_[hold].announced = safe_until; }
   void told_not_yours(HoldId hold, Time asked_at);
-  void signalled_without_child(HoldId hold) { holds_[hold].may_start = false; }
+  void signalled_without_child(HoldId hold);
   void ordered_to_stop(HoldId hold) { holds_[hold].stop_ordered = true; }
   void guard_killed(HoldId hold, bool by_deadline);
   void ordered_to_start(HoldId hold, Time kill_at);
@@ -137,6 +139,8 @@ class Judge {
     Duration granted{};
     bool told_at_once = false;
     bool ended_properly = false;  // when all was well
+    bool overtaken = false;
+    bool told_twice = false;  // to end: then it leaves everything as it is
     std::optional<Time> announced;
     std::optional<Duration> unprotected_since;
   };

@@ -183,6 +183,7 @@ void Link::depart(const Sent& sent) {
 
 void Link::arrive(const Sent& sent, bool copy) {
   if (scene_.healed && !sent.healed) return;
+  if (sent.ask.what == What::acquire && sent.call != call_) scene_.judge.overtaken(hold_);
   const bool refused = scene_.server.refusing > 0;
   Said said = refused ? Said{failed(sent.ask.what, {scene_.server.refusal, "not now"}), {}}
                       : carry_out(sent);

@@ -107,7 +107,7 @@ std::optional<HoldId> ModelStore::first() const {
 bool ModelStore::is_next(HoldId hold) {
   forget_silent();
   if (first().value_or(hold) == hold) return true;
-  call_first();
+  call_first(hold);
   return first().value_or(hold) == hold;
 }
 
@@ -134,8 +134,9 @@ void ModelStore::forget_silent() {
   std::erase_if(line_, silent);
 }
 
-// The first has its turn, for a second; the one behind it comes by itself after that.
-void ModelStore::call_first() {
+// The first has its turn, for a second; the one behind it comes by itself after that. Whoever does
+// not listen is dead, but not who asks just now.
+void ModelStore::call_first(std::optional<HoldId> asker) {
   forget_silent();
   std::deque<Waiting> called;
   if (!first_is_called && line_.size() > 1) std::swap(line_[0], line_[1]);
@@ -143,7 +144,7 @@ void ModelStore::call_first() {
     Waiting one = line_.front();
     line_.pop_front();
     const HandOff word = called.empty() ? HandOff::turn : HandOff::next;
-    if (!call(one.who, word) && !one.polls) {
+    if (!call(one.who, word) && !one.polls && one.who != asker) {
       judge_.lost_place(one.who, "as it did not listen");
       continue;
     }

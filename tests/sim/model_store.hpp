@@ -62,7 +62,7 @@ class ModelStore {
   void stand(HoldId hold, bool polls);
   void step_out(HoldId hold);
   void forget_silent();
-  void call_first();
+  void call_first(std::optional<HoldId> asker = {});
 
   const Agenda& agenda_;
   Judge& judge_;
