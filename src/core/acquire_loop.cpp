@@ -57,7 +57,7 @@ AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
   if (!answer) {
     // Whatever went wrong on the way, the request may have arrived.
     maybe_held_ = true;
-    return on_trouble(answer.error(), now);
+    return on_trouble(answer.error(), backoff_, now);
   }
   maybe_held_ = false;
   had_contact_ = true;
@@ -100,7 +100,7 @@ AcquireStep AcquireLoop::on_watch(const Result<Watching>& answer, Time now) {
     stand_ = Stand::polling;
     return try_again(now);
   }
-  return on_trouble(answer.error(), now);
+  return on_trouble(answer.error(), watch_backoff_, now);
 }
 
 AcquireStep AcquireLoop::on_hand_off(const Result<HandOff>& answer, Time now) {
@@ -132,14 +132,13 @@ AcquireStep AcquireLoop::wait_for_change(Time now) {
   if (holding_->kind == Holding::Kind::foreign && first && !sees) {
     pause = std::min(pause, jitter_.between(k_foreign_poll_least, k_foreign_poll_most));
   }
-  const Duration turn = first ? Duration::zero() : k_turn;
+  // What is free is somebody's turn, and that ends like a lease.
+  const bool free = holding_->kind == Holding::Kind::free;
+  const Duration turn = first || free ? Duration::zero() : k_turn;
   if (holding_->lease_left && at_front()) {
     const Duration expiry =
         std::max<Duration>(*holding_->lease_left, 0ms) + turn + jitter_.between(1ms, k_slack);
     pause = std::min(pause, expiry);
-  }
-  if (holding_->kind == Holding::Kind::free && at_front()) {
-    pause = std::min(pause, k_turn + k_slack);
   }
   if (watching_) return await(now + pause);
   if (out_of_time(now)) return step::Busy{*holding_};
@@ -147,7 +146,7 @@ AcquireStep AcquireLoop::wait_for_change(Time now) {
   return step::Sleep{deadline_ ? std::min(until, *deadline_) : until};
 }
 
-AcquireStep AcquireLoop::on_trouble(const Error& error, Time now) {
+AcquireStep AcquireLoop::on_trouble(const Error& error, Backoff& backoff, Time now) {
   watching_ = false;
   if (never_helped_by_asking_again(error.code)) return step::Failed{error};
   const bool refused = error.code == Errc::refused || error.code == Errc::protocol;
@@ -157,7 +156,7 @@ AcquireStep AcquireLoop::on_trouble(const Error& error, Time now) {
   Time give_up = *trouble_since_ + budget;
   if (deadline_ && terms_.wait != Duration::zero()) give_up = std::min(give_up, *deadline_);
   if (now >= give_up) return step::Failed{error};
-  return step::Sleep{std::min(now + backoff_.next(jitter_), give_up)};
+  return step::Sleep{std::min(now + backoff.next(jitter_), give_up)};
 }
 
 }  // namespace dlock

@@ -89,7 +89,7 @@ class AcquireLoop {
   AcquireStep on_busy(Holding holding, Time now);
   bool at_front() const;
   AcquireStep await(Time until) const;
-  AcquireStep on_trouble(const Error& error, Time now);
+  AcquireStep on_trouble(const Error& error, Backoff& backoff, Time now);
   AcquireStep wait_for_change(Time now);
 
   AcquireTerms terms_;
@@ -108,7 +108,7 @@ class AcquireLoop {
   std::optional<Holding> holding_;
   Jitter jitter_;
   Backoff backoff_;        // between tries that failed
-  Backoff watch_backoff_;  // after watches that broke
+  Backoff watch_backoff_;  // after watches that failed or broke: tries may go well meanwhile
 };
 
 }  // namespace dlock

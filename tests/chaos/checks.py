@@ -2,6 +2,7 @@
 """The invariants, each a function from a history to violations, each linear in what it looks at.
 `RULES` says in words what they hold dlock to."""
 from history import MS, SECOND, Violation
+from order import i15_order, i16_starvation
 
 SAME = 5 * MS          # two clocks of the recording may disagree by so much
 SOON = 500 * MS        # a group that is ended by its guard is gone after that
@@ -301,6 +302,8 @@ RULES = {
     "I12": ("after healing every lock is free and to be had", i12_healing),
     "I13": ("one release for a hold, and only after its end", i13_one_release),
     "I14": ("one start for a wait", i14_one_start),
+    "I15": ("waiters are served in the order in which they came", i15_order),
+    "I16": ("who waits and lives does not wait for a free lock", i16_starvation),
 }
 
 

@@ -114,6 +114,17 @@ class Held:
 
 
 @dataclass
+class Stand:
+    """A waiter in line, from its arrival to when it was out of it."""
+    lock: str
+    id: str                      # owner#serial
+    since: int
+    end: int = 0                 # 0: still there when the recording ended
+    how: str = ""                # granted, left; late, deaf: others took its place; forgotten
+    beats: list = field(default_factory=list)    # when it was heard of, its arrival included
+
+
+@dataclass
 class Fault:
     start: int
     end: int
@@ -127,6 +138,7 @@ class History:
     kind: str = "G"
     runs: list = field(default_factory=list)
     held: list = field(default_factory=list)
+    stands: list = field(default_factory=list)
     grants: list = field(default_factory=list)   # (time, lock, hold id, token), in store order
     leases: dict = field(default_factory=dict)   # (lock, owner): [(time, end)], as the store set it
     told_lost: list = field(default_factory=list)  # (time, lock, hold id): renewals refused

@@ -6,8 +6,6 @@ import json
 import threading
 import time
 
-from servers import RedisError
-
 
 def boot_ns():
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
@@ -68,16 +66,17 @@ class Monitor:
     @staticmethod
     def snapshot(client):
         locks = {}
-        for key in client.call("KEYS", "dlock:*"):
-            try:
-                if key.startswith(("dlock:holds:", "dlock:revoked:")):
-                    continue
-                fields = client.call("HGETALL", key)
-                holds = client.call("HKEYS", "dlock:holds:{%s}" % key)
-            except RedisError:
+        for name in {key.split("dlock:")[-1].rstrip("}") for key in client.call("KEYS", "dlock:*")}:
+            key, tag = "dlock:" + name, "{dlock:%s}" % name
+            if client.call("TYPE", key) not in ("hash", "none"):
                 continue
-            locks[key[6:]] = {"owners": dict(zip(fields[::2], fields[1::2])), "holds": holds,
-                              "pttl": client.call("PTTL", key)}
+            fields = client.call("HGETALL", key)
+            locks[name] = {"owners": dict(zip(fields[::2], fields[1::2])),
+                           "holds": client.call("HKEYS", "dlock:holds:" + tag),
+                           "pttl": client.call("PTTL", key)}
+            for what in ("line", "waiters"):
+                pairs = client.call("ZRANGE", f"dlock:{what}:{tag}", 0, -1, "WITHSCORES")
+                locks[name][what] = {w: int(n) for w, n in zip(pairs[::2], pairs[1::2])}
         now = client.call("TIME")
         return {"now": int(now[0]) * 1_000_000 + int(now[1]), "locks": locks}
 

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 
 from history import Fault
+from line import id_of
 from monitor import boot_ns
 from servers import RedisError
 
@@ -19,7 +20,8 @@ GUARANTEED = {
     "dlock-stop": 6, "dlock-kill": 4, "dlock-term": 2, "dlock-starve": 2, "guard-stop": 3,
     "guard-kill": 4, "blackhole": 6, "drop": 4, "hold": 4, "late": 3, "reset": 4, "duplicate": 6,
     "drip": 2, "late-then-cut": 3, "replay-then-cut": 3, "redis-stop": 3, "redis-restart": 2,
-    "pause": 2, "refuse": 2, "oom": 2, "client-kill": 3, "script-flush": 2, "revoke": 3,
+    "pause": 2, "refuse": 2, "oom": 2, "client-kill": 3, "pubsub-kill": 3, "script-flush": 2,
+    "revoke": 3, "waiter-stop": 6, "waiter-kill": 4, "waiter-term": 2,
 }
 BOUNDED = {"del": 5, "flushall": 3, "overwrite": 2, "restart-empty": 2, "clock-forward": 3,
            "release-now": 3}
@@ -99,16 +101,18 @@ class Nemesis(threading.Thread):
         return True
 
     def begin(self, item):
-        worker = self.victim(item)
         kind = item.kind
+        worker = self.waiter(item) if kind.startswith("waiter-") else self.victim(item)
+        if worker is None:
+            return
+        whole = item.lasts * (2.1 if "then" in kind else 1)
         if kind in SERVER:
             fits, target = self.claim("server", item.lasts + 0.5), "server"
         elif kind in NETWORK:
             target = "*" if item.everybody and kind != "replay-then-cut" else str(worker.number)
-            whole = item.lasts * (2.1 if "then" in kind else 1)
             fits = self.claim("net*", whole if target == "*" else 0) and (
                 target == "*" or self.claim("net" + target, whole))
-        elif kind.startswith(("dlock-", "guard-", "both-")):
+        elif kind.startswith(("dlock-", "guard-", "both-", "waiter-")):
             target = str(worker.number)
             fits = self.claim("process" + target, item.lasts + REST)
         else:
@@ -123,7 +127,7 @@ class Nemesis(threading.Thread):
             done, fault.target = True, f"{target} ({error})"
         if done is not False:
             self.faults.append(fault)
-            self.after(0 if done is True else item.lasts, lambda: self.note_end(fault))
+            self.after(0 if done is True else whole, lambda: self.note_end(fault))
 
     @staticmethod
     def note_end(fault):
@@ -145,6 +149,23 @@ class Nemesis(threading.Thread):
         if item.kind == "replay-then-cut":
             holders = [w for w in self.workers if w not in holders]
         return rng.choice(holders if holders and item.at_holder else self.workers)
+
+    def waiter(self, item):
+        """Mostly the first in some line, or anybody in one."""
+        by_pid = {w.current.pid: w for w in self.workers if w.current}
+        first, all_of_them = [], []
+        try:
+            with self.server.client(timeout=0.2) as client:
+                for lock in self.plan.locks:
+                    line = client.call("ZRANGE", "dlock:line:{dlock:%s}" % lock, 0, -1)
+                    pids = [int(id_of(w).split("#")[0].rsplit(":", 1)[1]) for w in line]
+                    there = [by_pid[pid] for pid in pids if pid in by_pid]
+                    first += there[:1]
+                    all_of_them += there
+        except (OSError, RedisError, ValueError):
+            pass
+        some = first if item.at_holder else all_of_them
+        return random.Random(item.dice).choice(some) if some else None
 
     # --- processes -------------------------------------------------------------------------------
 
@@ -179,6 +200,8 @@ class Nemesis(threading.Thread):
 
     def dlock_term(self, _, worker, __):
         return worker.signal(signal.SIGTERM)
+
+    waiter_stop, waiter_kill, waiter_term = dlock_stop, dlock_kill, dlock_term
 
     def guard_kill(self, _, worker, __):
         return self.to_guard(worker.guard(), signal.SIGKILL)
@@ -307,6 +330,11 @@ class Nemesis(threading.Thread):
                         client.call("CLIENT", "KILL", "ID", fields["id"])
                     except RedisError:
                         pass  # it has gone by itself
+        return True
+
+    def pubsub_kill(self, *_):
+        """Who waits hears nothing any more, until it has noticed."""
+        self.ask("CLIENT", "KILL", "TYPE", "pubsub")
         return True
 
     def script_flush(self, *_):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from checks import RULES, ghosts, longest_wait, worst_kill
 from history import MS, SECOND
+from order import of_the_living
 
 AROUND = 1.5 * SECOND
 
@@ -24,15 +25,18 @@ class Figures:
     late: int = 0
     worst_late: float = 0.0
     free: float = 0.0
+    living: int = 0
+    free_living: float = 0.0
     worst: float | None = None
     kinds: Counter = field(default_factory=Counter)
     status: Counter = field(default_factory=Counter)
+    stands: Counter = field(default_factory=Counter)
 
     def __add__(self, other):
         out = Figures()
         for name, mine in vars(self).items():
             theirs = getattr(other, name)
-            if name in ("worst_late", "free"):
+            if name in ("worst_late", "free", "free_living"):
                 value = max(mine, theirs)
             elif name == "worst":
                 value = max((v for v in (mine, theirs) if v is not None), default=None)
@@ -44,12 +48,14 @@ class Figures:
 
 def figures(history):
     runs = history.runs
+    living, free_living = of_the_living(history)
     return Figures(
         runs=len(runs), sections=sum(bool(r.notes) for r in runs),
         notes=sum(len(r.notes) for r in runs), changes=len(history.store),
         lost=sum(bool(r.said("lost", "lapsing", "revoked")) for r in runs),
         refused=sum(not ok for writes in history.writes.values() for *_, ok in writes),
         ghosts=ghosts(history), late=len(history.late), free=longest_wait(history),
+        living=living, free_living=free_living, stands=Counter(s.how for s in history.stands),
         worst_late=max(((b - a) / MS - 5 for a, b in history.late), default=0),
         worst=worst_kill(history), kinds=Counter(f.kind for f in history.faults),
         status=Counter(r.status for r in runs if r.end))
@@ -63,11 +69,14 @@ def summary(of, title):
     print("  exit status: " + ", ".join(f"{k}: {n}" for k, n in sorted(of.status.items())))
     print(f"  leases lost: {of.lost}; writes refused by the resource: {of.refused}; grants to "
           f"nobody, by late copies of an acquire: {of.ghosts}")
+    print(f"  {of.stands.total()} stood in line: " +
+          ", ".join(f"{how or 'there still'} {n}" for how, n in of.stands.most_common()))
     if of.worst is not None:
         print(f"  last act of a stopped section: {abs(of.worst):.1f} ms "
               f"{'before' if of.worst <= 0 else 'AFTER'} its safe_until at worst")
-    print(f"  longest time free with somebody waiting: {of.free:.2f} s; the machine came late "
-          f"{of.late} times, by {of.worst_late:.0f} ms at worst", flush=True)
+    print(f"  the machine came late {of.late} times, by {of.worst_late:.0f} ms at worst")
+    print(f"  longest time free with somebody waiting: {of.free:.2f} s; with one in line who lived "
+          f"and was connected, {of.living} times: {of.free_living:.3f} s", flush=True)
 
 
 def timeline(history, at, lock):

@@ -6,77 +6,12 @@ any server; the last line is "N passed, N failed"."""
 import itertools
 import sys
 
+import selftest_line
+from byhand import (Stream, at, failed, follow, good, green, history_of, passed, red, rules_of,
+                    section, stored, test)
 from checks import RULES, check, overlapping
-from history import MS, SECOND, Held, History, Run
+from history import MS, SECOND, Held
 from monitor import Clock
-from shadow import Shadow
-
-START = 100 * SECOND
-passed, failed = 0, []
-
-
-def test(name, fine):
-    global passed  # pylint: disable=global-statement
-    if fine:
-        passed += 1
-    else:
-        failed.append(name)
-        print(f"not ok: {name}")
-
-
-# --- histories -----------------------------------------------------------------------------------
-
-def at(ms):
-    return START + int(ms * MS)
-
-
-def section(name, begin, end, token, **more):
-    """A run that is right: granted, started, ended, released."""
-    owner = f"owner-{name}"
-    notes = [(at(begin), 1, ["begin", str(token), owner]), (at(begin) + 1, 1, ["counted"]),
-             (at((begin + end) / 2), 1, ["tick"]), (at(end) - 2, 1, ["sum-begin", "1"]),
-             (at(end) - 1, 1, ["sum-end", "1"]), (at(end), 1, ["end"])]
-    granted = {"boot_ns": at(begin - 1), "event": "granted", "hold": owner + "#1",
-               "safe_until_ns": at(begin - 2 + 980)}
-    run = Run(name, "a", start=at(begin - 3), end=at(end + 3), notes=notes, events=[granted])
-    for key, value in more.items():
-        setattr(run, key, value)
-    return run
-
-
-def history_of(*runs, kind="G"):
-    history = History(kind=kind, runs=list(runs))
-    for run in runs:
-        history.held.append(Held("a", run.owner(), run.first() - MS, run.last() + 2 * MS,
-                                 "released", run.last() + 2 * MS))
-        history.grants.append((run.first() - MS, "a", run.owner() + "#1", run.token()))
-    history.sums["a"] = history.counts["a"] = len(runs)
-    history.writes["a"] = [(r.token(), r.id, True) for r in runs]
-    return history
-
-
-def good(kind="G"):
-    return history_of(section("r1", 0, 20, 11), section("r2", 30, 50, 12), kind=kind)
-
-
-def rules_of(history):
-    return {rule for rule, found in check(history).items() if found}
-
-
-def red(name, rule, change, kind="G", only=True):
-    """The change must bring the rule up; `only`: and no other."""
-    history = good(kind)
-    change(history)
-    found = rules_of(history)
-    test(f"{rule}: {name} (found {sorted(found)})", found == {rule} if only else rule in found)
-
-
-def green(name, change, kind="G"):
-    history = good(kind)
-    change(history)
-    found = check(history)
-    test(f"{name} is allowed ({[str(v) for f in found.values() for v in f]})", not any(
-        found.values()))
 
 
 def hand_written():
@@ -214,67 +149,6 @@ def hand_written():
         "begin", "11", "owner-r1"])))
 
 
-# --- the store -----------------------------------------------------------------------------------
-
-T, H, R = "redisson_lock_token:{dlock:a}", "dlock:holds:{dlock:a}", "dlock:revoked:{dlock:a}"
-
-
-class Stream:
-    """MONITOR lines, µs after each other."""
-
-    def __init__(self):
-        self.lines, self.now = [], START // 1000
-
-    def line(self, who, *words):
-        self.now += 10
-        text = " ".join('"' + w.replace("\\", "\\\\").replace('"', '\\"') + '"' for w in words)
-        self.lines.append(f"{self.now // 10**6}.{self.now % 10**6:06d} [0 {who}] {text}")
-
-    def script(self, keys, args, *inner):
-        self.line("127.0.0.1:1", "EVALSHA", "0" * 40, str(len(keys)), *keys, *args)
-        for words in inner:
-            self.line("lua", *words)
-        return self
-
-    def acquire(self, owner, token, *more, ttl="1000"):
-        return self.script(
-            ["dlock:a", T, H, R], [owner, "1", "1000", "{}"], ["TYPE", "dlock:a"],
-            ["SET", T, str(token), "PX", "86400000"], ["DEL", H, R],
-            ["HSET", "dlock:a", owner, "1"],
-            *([["PEXPIRE", "dlock:a", ttl]] if ttl else []),
-            ["HSET", H, owner + "#1", '{"token":%d,"x":1}' % token], ["PEXPIRE", H, "1000"], *more)
-
-    def renew(self, owner, kept=True, field=None):
-        tail = [["HSET", H, owner + "#1", "{}"], ["PEXPIRE", "dlock:a", "1000"],
-                ["PEXPIRE", H, "1000"]] if kept else [["TIME"]]
-        return self.script(["dlock:a", H, R], [owner, "1", "1000"], ["HDEL", H, owner + "#1"],
-                           ["HEXISTS", "dlock:a", field or owner], *tail)
-
-    def release(self, owner, field=None):
-        field = field or owner
-        return self.script(["dlock:a", H, R], [owner, "1", "redisson_lock__channel:{dlock:a}"],
-                           ["HDEL", H, owner + "#1"], ["HINCRBY", "dlock:a", field, "-1"],
-                           ["HDEL", "dlock:a", field], ["DEL", H])
-
-    def after(self, ms):
-        self.now += ms * 1000
-        return self
-
-
-def follow(stream):
-    history = History()
-    shadow = Shadow(history, Clock(0))
-    for line in stream.lines:
-        shadow.feed(line)
-    shadow.end()
-    return history
-
-
-def stored(name, stream, *rules):
-    found = [(v.rule, v.text) for v in follow(stream).store_violations]
-    test(f"store: {name} ({found})", {r for r, _ in found} == set(rules))
-
-
 def hand_written_store():
     one = Stream().acquire("A", 5).after(300).renew("A").after(100).release("A")
     stored("a right life", one.acquire("B", 6).release("B"))
@@ -288,6 +162,8 @@ def hand_written_store():
     stored("a lease that is not ours to choose", Stream().acquire("A", 5, ttl="30000"), "I7")
     stored("a renewal by another", Stream().acquire("A", 5).renew("B"), "I7")
     stored("a renewal after the release", Stream().acquire("A", 5).release("A").renew("A"), "I7")
+    stored("late copies of a whole life", Stream().acquire("A", 5).renew("A").release("A").acquire(
+        "A", 6).renew("A").release("A"))
     stored("a renewal after the expiry", Stream().acquire("A", 5).after(1100).renew("A"), "I7")
     stored("a release of another's", Stream().acquire("A", 5).release("B", field="A"), "I7", "I13")
     stored("a release twice", Stream().acquire("A", 5).release("A").release("A"), "I7", "I13")
@@ -333,7 +209,9 @@ def brute_force():
 
 hand_written()
 hand_written_store()
+selftest_line.hand_written()
+selftest_line.hand_written_store()
 brute_force()
-test("every rule is a function", len(RULES) == 14)
-print(f"{passed} passed, {len(failed)} failed")
+test("every rule is a function", len(RULES) == 16)
+print(f"{len(passed)} passed, {len(failed)} failed")
 sys.exit(1 if failed else 0)

@@ -9,24 +9,32 @@ import re
 from dataclasses import dataclass, field
 
 from history import Held, Violation
+from line import Line, LineStep, id_of
 
 SLACK = 5000
 WORD = re.compile(r'"((?:[^"\\]|\\.)*)"')
 HEAD = re.compile(r"^(\d+)\.(\d{6}) \[\d+ ([^\]]+)\] ")
 PLAIN = {"evalsha", "eval", "subscribe", "unsubscribe", "scan", "auth", "select", "client", "hello",
          "ping", "echo", "time", "info", "role"}
+PASS_ON = {("ZREM", "line"), ("ZREM", "waiters"), ("ZADD", "waiters")}
 RIGHTS = {
     "acquire": {("SET", "token"), ("DEL", "holds"), ("DEL", "revoked"), ("HSET", "lock"),
                 ("PEXPIRE", "lock"), ("HSET", "holds"), ("PEXPIRE", "holds"), ("HINCRBY", "lock"),
-                ("PEXPIRE", "token")},
+                ("PEXPIRE", "token"), ("ZADD", "line"), ("PEXPIRE", "line"),
+                ("PEXPIRE", "waiters"), *PASS_ON},
     "renew": {("HDEL", "holds"), ("HSET", "holds"), ("PEXPIRE", "lock"), ("PEXPIRE", "holds")},
     "release": {("HDEL", "holds"), ("HINCRBY", "lock"), ("HDEL", "lock"), ("DEL", "revoked"),
-                ("DEL", "holds")},
+                ("DEL", "holds"), *PASS_ON},
     "revoke": {("DEL", "lock"), ("DEL", "holds"), ("DEL", "revoked"), ("HSET", "revoked"),
-               ("PEXPIRE", "revoked")},
+               ("PEXPIRE", "revoked"), *PASS_ON},
+    "leave": PASS_ON,
     "inspect": set(),
 }
-READS = {"TYPE", "TIME", "GET", "PTTL", "HEXISTS", "HGET", "HGETALL", "HLEN", "EXISTS", "PUBLISH"}
+READS = {"TYPE", "TIME", "GET", "PTTL", "HEXISTS", "HGET", "HGETALL", "HLEN", "EXISTS", "PUBLISH",
+         "ZSCORE", "ZCARD", "ZCOUNT", "ZRANK", "ZRANGE", "ZRANGEBYSCORE"}
+# A script is known by how many keys and arguments it has; acquire has more with each ancestor.
+SCRIPTS = {(3, 3): "renew", (5, 4): "release", (5, 6): "revoke", (3, 2): "leave", (5, 0): "inspect"}
+KEY = re.compile(r"(redisson_lock_token|dlock:(?:holds|revoked|line|waiters)):\{dlock:(.*)\}")
 
 
 def unquote(text):
@@ -41,6 +49,7 @@ class Script:
     who: str
     begun: int
     ended: int
+    keys: list
     args: list
     inner: list = field(default_factory=list)
 
@@ -55,6 +64,7 @@ class Lock:
     released: set = field(default_factory=set)
     foreign: bool = False
     open: dict = field(default_factory=dict)     # owner: Held
+    line: Line = field(default_factory=Line)
 
 
 class Shadow:
@@ -91,25 +101,20 @@ class Shadow:
         if command in ("eval", "evalsha"):
             keys = int(words[2])
             args = words[3 + keys:]
-            kind = self.kind_of(keys, args)
-            self.script = Script(kind, who, self.now, self.now, words[3:3 + keys] + args)
+            kind = "acquire" if keys == 6 else SCRIPTS.get((keys, len(args)))
+            if kind is None:
+                return self.accuse("I7", words[3] if keys else "", "an unknown script")
+            self.script = Script(kind, who, self.now, self.now, words[3:3 + keys], args)
         elif who in self.ours:
             self.by_hand(words)
         elif command not in PLAIN:
             self.accuse("I7", words[1] if len(words) > 1 else "",
                         f"a command outside of the scripts: {' '.join(words)[:80]}")
-
-    @staticmethod
-    def kind_of(keys, args):
-        if keys == 4:
-            return "acquire"
-        if len(args) == 3:
-            return "renew" if args[2].isdigit() else "release"
-        return "revoke" if args else "inspect"
+        return None
 
     def role(self, key):
         """The lock that a key belongs to, and what it is there."""
-        match = re.fullmatch(r"(redisson_lock_token|dlock:holds|dlock:revoked):\{dlock:(.*)\}", key)
+        match = KEY.fullmatch(key)
         if match:
             return self.lock(match[2]), match[1].rsplit("_")[-1].rsplit(":")[-1]
         if key.startswith("dlock:"):
@@ -132,13 +137,17 @@ class Shadow:
                 if command == "FLUSHALL" or f"dlock:{lock.name}" in words[1:]:
                     self.clear(lock, "removed", self.now)
                     lock.foreign = command == "SET"
+                    if command == "FLUSHALL":
+                        lock.line.clear("forgotten", self.to_boot(self.now))
                     self.tell(lock, f"the run says {' '.join(words)[:60]}")
 
     def snapshot(self, state):
         """The server was restarted: it says what it still knows, and is believed."""
         self.now = state["now"]
         for lock in list(self.locks.values()) + [self.lock(n) for n in state["locks"]]:
-            seen = state["locks"].get(lock.name, {"owners": {}, "pttl": -2, "holds": {}})
+            seen = state["locks"].get(lock.name, {"owners": {}, "pttl": -2, "holds": {},
+                                                  "line": {}, "waiters": {}})
+            lock.line.believe(lock.name, seen, self.to_boot(self.now), self.history)
             owners = {o: int(n) for o, n in seen["owners"].items()}
             if lock.owners and not owners:
                 expired = lock.expiry is not None and lock.expiry <= self.now + SLACK
@@ -160,7 +169,7 @@ class Shadow:
         script, self.script = self.script, None
         if not script:
             return
-        lock, _ = self.role(script.args[0]) if script.args else (None, "")
+        lock, _ = self.role(script.keys[0])
         if lock is None:
             return
         late = self.now
@@ -168,6 +177,8 @@ class Shadow:
         slack = SLACK + script.ended - script.begun
         if lock.owners and lock.expiry is not None and script.begun > lock.expiry + slack:
             self.clear(lock, "expired", lock.expiry)
+        if lock.line.expiry is not None and script.begun > lock.line.expiry + slack:
+            lock.line.clear("late", self.to_boot(lock.line.expiry))
         Step(self, lock, script, slack).run()
         self.now = late
 
@@ -203,13 +214,13 @@ class Step:
 
     def __init__(self, shadow, lock, script, slack):
         self.shadow, self.lock, self.script, self.slack = shadow, lock, script, slack
-        first = 4 if script.kind == "acquire" else 3
-        args = script.args[first:]
-        self.owner = args[0] if args else ""
-        self.id = "#".join(args[:2])
+        args = script.args
+        self.owner = args[0] if args and script.kind != "leave" else ""
+        self.id = "#".join(args[:2]) if script.kind != "leave" else id_of(args[0])
         self.ttl = int(args[2]) * 1000 if script.kind in ("acquire", "renew") else 0
         self.token = 0
         self.done = set()
+        self.line = LineStep(self)
 
     def bad(self, text, rule="I7"):
         self.shadow.accuse(rule, self.lock.name, f"{self.script.kind} by {self.id[:60]}: {text}")
@@ -218,6 +229,8 @@ class Step:
         names = [words[0].upper() for words in self.script.inner]
         for words in self.script.inner:
             command = words[0].upper()
+            if command == "PUBLISH":
+                self.line.publish(*words[1:])
             if command in READS:
                 continue
             for key in words[1:] if command == "DEL" else words[1:2]:
@@ -234,12 +247,21 @@ class Step:
         elif self.script.kind in ("release", "revoke") and self.done:
             self.shadow.tell(self.lock, f"{self.script.kind} {self.id}")
         self.check_after()
+        self.line.check_after(self.frees())
+
+    def frees(self):
+        """The lock is free by this script, or was so for certain when its writer left the line."""
+        lock = self.lock
+        if lock.owners or lock.foreign:
+            return False
+        ways = {("HDEL", "lock"), ("DEL", "lock"), ("ZREM", "line")}
+        return self.script.kind in ("release", "revoke", "leave") and bool(ways & self.done)
 
     def verdict(self, names):
         """What a renewal was told shows in what the script did next."""
         if "HDEL" not in names:
             return  # refused before its first write, or the script was not known
-        if ("HSET", "holds") in self.done or ("PEXPIRE", "holds") in self.done:
+        if "TIME" not in names:  # it did not look who has it now
             return self.shadow.tell(self.lock, f"renew {self.id}: kept")
         self.shadow.tell(self.lock, f"renew {self.id}: lost")
         if self.script.who not in self.shadow.duplicates and self.id not in self.lock.released:
@@ -247,7 +269,8 @@ class Step:
             self.shadow.history.told_lost.append((at, self.lock.name, self.id))
 
     def write(self, command, role, words):
-        act = getattr(self, f"{command.lower()}_{role}", None)
+        act = getattr(self.line if role in ("line", "waiters") else self,
+                      f"{command.lower()}_{role}", None)
         if act:
             act(words)
 
@@ -268,6 +291,7 @@ class Step:
             self.bad(f"granted while held by {', '.join(lock.owners) or 'a foreign lock'}")
             self.shadow.clear(lock, "removed", self.script.begun)
         lock.foreign = False
+        self.line.before_grant()
         if owner != self.owner:
             self.bad(f"writes the owner {owner}")
         if not self.token:
@@ -288,6 +312,7 @@ class Step:
         if self.token and token != self.token:
             self.bad(f"the record has token {token}, the grant {self.token}")
         self.lock.holds[words[2]] = token
+        self.lock.released.discard(words[2])  # a late copy of its acquire: see ghosts
         self.token = token
 
     def hdel_holds(self, words):
@@ -323,7 +348,7 @@ class Step:
             self.lock.expiry = None
 
     def del_lock(self, _):
-        if self.script.args[4] != "1":
+        if self.script.args[1] != "1":
             self.bad("deletes the lock")
         self.shadow.clear(self.lock, "removed", self.script.begun)
         self.lock.foreign = False

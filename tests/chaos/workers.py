@@ -75,6 +75,7 @@ class Worker(threading.Thread):
                  "--ttl", f"{plan.terms.ttl // 1000000}ms",
                  "-k", f"{plan.terms.kill_after // 1000000}ms",
                  "--url", f"redis://127.0.0.1:{self.port}", "-w", f"{rng.uniform(1, 5):.2f}s"]
+        words += ["--max-waiters", "2"] if rng.random() < 0.1 else []
         run.warn = plan.warn(self.number)
         words += ["--on-lost", "warn"] if run.warn else []
         run.nested = rng.random() < plan.nested

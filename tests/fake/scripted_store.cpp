@@ -30,7 +30,7 @@ void World::check_ask(const action::Ask& ask) {
   } else if (kill_at_) {
     require(child_there, "the store is asked about a hold that is over");
     require(!told_lost_, "the store is asked about a hold that is lost");
-    require(now_ < *kill_at_ + lease_.kill_time() || kills_ > 1 || script_.on_lost == OnLost::warn,
+    require(now_ < *safe_until_ || kills_ > 1 || script_.on_lost == OnLost::warn,
             "the store is asked about a hold whose lease has ended");
   }
   if (ask.what == What::watch_hold) {
@@ -208,6 +208,9 @@ void World::answer_ask() {
   if (auto* renewed = std::get_if<event::Renewed>(&done.answer); renewed && renewed->answer) {
     const RenewReply& reply = *renewed->answer;
     told_lost_ = told_lost_ || reply.verdict == RenewVerdict::lost;
+    if (reply.verdict == RenewVerdict::renewed && safe_until_) {
+      safe_until_ = std::max(*safe_until_, LeaseClock(lease_, reply.sent_at).safe_until());
+    }
     if (reply.verdict == RenewVerdict::renewed && term_at_ && now_ < *term_at_) {
       LeaseClock clock(lease_, reply.sent_at);
       kill_at_ = std::max(*kill_at_, clock.kill_at());
@@ -219,6 +222,7 @@ void World::answer_ask() {
       const LeaseClock clock(lease_, grant->sent_at);
       kill_at_ = clock.kill_at();
       term_at_ = clock.term_at();
+      safe_until_ = clock.safe_until();
     }
   }
   if (!waiting_.empty()) begin_next_ask();

@@ -185,6 +185,7 @@ class World {
   std::optional<Time> group_ends_;
   std::optional<Time> kill_at_;  // by the newest request confirmed in time
   std::optional<Time> term_at_;
+  std::optional<Time> safe_until_;  // by the newest request confirmed at all
   bool stop_sent_ = false;
   Time guard_at_ = Time::max();
   std::vector<std::string> guard_told_;

@@ -92,7 +92,7 @@ take_often() {
   dlock_run a --ttl 2s vanished -- sh -c "echo \$\$ >$T/command.pid; exec sleep 60"
   eventually 10s file_has "$T/command.pid"
   dlock_run b -w 30 vanished -- "$TICKER" "$T/ticks-b" for 20
-  eventually 10s waiting_at_channel vanished
+  eventually 10s waiting_in_line vanished
   local guard
   guard=$(pgrep -P "$a_pid" -x dlock-guard)
   kill -STOP "$a_pid"
@@ -162,6 +162,7 @@ take_often() {
   ends 20s w2 "exit 0"
   ends 5s w1 "signal 9"
   assert_free line
+  [ "$(r exists "dlock:line:{dlock:line}" "dlock:waiters:{dlock:line}")" = 0 ]
 }
 
 # Waits through the proxy for a lock that goes free; the answer to what it then gets is lost.
@@ -171,7 +172,7 @@ granted_unheard() { # TTL LIMIT COMMAND…
   start_proxy
   r hset dlock:unheard foreign:1 1 >/dev/null
   DLOCK_URL=$PROXY_URL dlock_run a -w 60 --ttl "$ttl" --connect-timeout "$limit" unheard -- "$@"
-  eventually 10s waiting_at_channel unheard
+  eventually 10s waiting_in_line unheard
   proxy drop 1 EVALSHA mute
   r del dlock:unheard >/dev/null
   r publish 'redisson_lock__channel:{dlock:unheard}' 0 >/dev/null

@@ -172,6 +172,21 @@ fill() {
   assert_line -n 0 granted
 }
 
+@test "who asks is not taken for dead, though it hears nothing at the moment" {
+  acquire h:1 s
+  ears b:1
+  for who in dead:1 me:1 b:1; do stand "$who" s; done
+  r del "$K" "$H"
+  run -0 stand me:1 s
+  assert_line -n 0 granted
+  assert_equal "$(in_line)" b:1
+  stand me:2 s
+  r del "$K" "$H"
+  run -0 stand me:2 s
+  assert_line -n 0 busy
+  assert_equal "$(in_line)" "b:1 me:2"
+}
+
 @test "who does not come within a second is passed over, and then stands at the end" {
   queue frozen:1 b:1 c:1
   release h:1 s
@@ -233,6 +248,7 @@ gets_in() { [ "$(first "$(stand "$1" s)")" = granted ]; }
   run -0 acquire me:2 t 10000 h:1 s
   assert_line -n 0 nested
   release h:1 t
+  stand me:2 u  # when it did not know yet
   run -0 acquire_as "$(waiter me:2 u)" '' me:2 u 10000 h:1 s
   assert_line -n 0 nested
   assert_equal "$(in_line)" a:1

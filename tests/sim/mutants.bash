@@ -23,9 +23,11 @@ for patch in tests/sim/mutants/*.patch; do
   name=$(basename "$patch" .patch)
   grep -q '^By steps alone' "$patch" ||
     found "$name" "$programs/dlock_sim_$name" 1 1000 --find --only seeds
-  found "$name" "$programs/dlock_sim_$name" --find --only exhaustive
+  grep -q '^By seeds alone' "$patch" ||
+    found "$name" "$programs/dlock_sim_$name" --find --only exhaustive
 done
-for control in no-guard wild-rates forgetful replay-keeps-lease; do
+for control in no-guard wild-rates forgetful replay-keeps-lease turns-not-passed-on \
+  second-is-called; do
   found "$control" "$programs/dlock_sim" 1 1000 --find --only seeds --control "$control"
 done
 echo "$passed passed, $failed failed"

@@ -100,7 +100,7 @@ TEST_CASE("json: what is not known is null, what is not there is an empty list")
 )");
 }
 
-TEST_CASE("json: a free lock has no more than its name") {
+TEST_CASE("json: a free lock has no more than its name and its line") {
   CHECK(holdings_json({{.name = "n", .key = "k", .holding = {}}}) == R"({
   "schema": 1,
   "locks": [
@@ -115,6 +115,47 @@ TEST_CASE("json: a free lock has no more than its name") {
 }
 )");
   CHECK(holdings_json({}) == "{\n  \"schema\": 1,\n  \"locks\": []\n}\n");
+}
+
+TEST_CASE("json: who waits, in order") {
+  NamedHolding named{.name = "n", .key = "k", .holding = {}};
+  named.holding.now_ms = 5000;
+  named.holding.waiting = 9;
+  named.holding.line = {{.who = {.host = "h", .pid = 8, .user = "u", .command = "c", .reason = "r"},
+                         .since_ms = 1000},
+                        {.who = {.host = "i"}, .since_ms = 6000}};
+  CHECK(holdings_json({named}) == R"({
+  "schema": 1,
+  "locks": [
+    {
+      "name": "n",
+      "key": "k",
+      "state": "free",
+      "waiting": 9,
+      "line": [
+        {
+          "host": "h",
+          "pid": 8,
+          "user": "u",
+          "command": "c",
+          "reason": "r",
+          "since_ms": 1000,
+          "age_ms": 4000
+        },
+        {
+          "host": "i",
+          "pid": 0,
+          "user": "",
+          "command": "",
+          "reason": "",
+          "since_ms": 6000,
+          "age_ms": 0
+        }
+      ]
+    }
+  ]
+}
+)");
 }
 
 TEST_CASE("json: bytes that are not UTF-8 do not break it, and control characters are escaped") {

@@ -143,6 +143,37 @@ TEST_CASE("a late copy of a renewal does not bring a released hold back") {
   CHECK(release(state, parent, at(4s)) == ReleaseVerdict::released);
 }
 
+TEST_CASE("a look says how the hold stands, and changes nothing") {
+  LeaseState state;
+  const Hold hold = taken(state, claim_of("o", "s", 10s), at(0s));
+  const RenewReply held = check(state, hold, at(9s));
+  CHECK(held.verdict == RenewVerdict::held);
+  CHECK(held.sent_at == Time(9s) - 1ms);
+  CHECK(state.expires == Time(10s));
+  CHECK(revoke(state, order_by("bob"), at(9s)).verdict == RevokeVerdict::revoked);
+  CHECK(check(state, hold, at(9s)).verdict == RenewVerdict::revoked);
+  CHECK(check(state, hold, at(9s)).why == "bob");
+  CHECK(check(state, hold, at(10s)).verdict == RenewVerdict::lost);
+  CHECK(check(state, hold, at(10s)).why == "the lease has ended");
+  taken(state, claim_of("p", "t"), at(11s));
+  CHECK(check(state, hold, at(12s)).why == "alice@db1 pid 7 holds it");
+}
+
+TEST_CASE("a look and a renewal find the same, whatever was before") {
+  for (const Duration when : {Duration(1s), Duration(9999ms), Duration(10s), Duration(20s)}) {
+    for (const bool revoked : {true, false}) {
+      LeaseState state;
+      const Hold hold = taken(state, claim_of("o", "s", 10s), at(0s));
+      if (revoked) (void)revoke(state, order_by("bob"), at(500ms));
+      const RenewReply looked = check(state, hold, at(when));
+      const RenewReply renewed = renew(state, hold, at(when));
+      CHECK((looked.verdict == RenewVerdict::held) == (renewed.verdict == RenewVerdict::renewed));
+      if (looked.verdict != RenewVerdict::held) CHECK(looked.verdict == renewed.verdict);
+      CHECK(looked.why == renewed.why);
+    }
+  }
+}
+
 TEST_CASE("a lost renewal says what stands there now") {
   LeaseState state;
   const Hold hold = taken(state, claim_of("o", "s"), at(0s));

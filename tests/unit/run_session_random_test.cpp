@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 
@@ -51,6 +52,15 @@ Trouble random_trouble(Dice& dice, Duration ttl) {
   return trouble;
 }
 
+// One that moves up now and then.
+void add_line(Script& script, Dice& dice) {
+  std::uint64_t place = static_cast<std::uint64_t>(dice.up_to(4)) + 1;
+  script.waiting_behind = static_cast<std::uint64_t>(dice.up_to(3));
+  if (dice.one_in(4)) script.max_waiters = dice.up_to(8);
+  for (Duration from = 0s; place > 0; from += dice.span(20s))
+    script.places.emplace_back(from, place--);
+}
+
 Script random_script(std::uint64_t seed) {
   Dice dice(seed);
   Script script;
@@ -67,7 +77,15 @@ Script random_script(std::uint64_t seed) {
   if (dice.one_in(4)) script.lease_ends = dice.span(30s);
   if (dice.one_in(8)) script.holding.kind = Holding::Kind::foreign;
   if (dice.one_in(8)) script.watch_error = Error{Errc::denied, "no"};
+  script.news = dice.one_in(2);
+  if (dice.one_in(8)) script.blind_because = "no";
+  if (dice.one_in(2)) add_line(script, dice);
   if (dice.one_in(2)) script.hand_offs = {{script.free_from.value_or(0s)}};
+  while (!dice.one_in(3))
+    script.hand_offs.push_back({dice.span(5 * script.ttl), static_cast<HandOff>(dice.up_to(2))});
+  std::sort(script.hand_offs.begin(), script.hand_offs.end(), [](const auto& a, const auto& b) {
+    return a.when < b.when;
+  });
   if (dice.one_in(8)) script.lost_from = dice.span(3 * script.ttl);
   if (dice.one_in(8)) script.revoked_from = dice.span(3 * script.ttl);
   script.latency = dice.between(1us, 50ms);
@@ -89,6 +107,19 @@ Script random_script(std::uint64_t seed) {
   return script;
 }
 
+// Of a waiter in line, as the store sees it; zero where it could not be heard.
+Duration longest_silence(const Script& script, const World& world) {
+  if (!script.troubles.empty()) return {};
+  Duration longest{};
+  std::optional<Duration> last;
+  for (const auto& [ask, when] : world.asks()) {
+    if (ask.what != test::What::acquire || ask.stand == Stand::no) continue;
+    longest = std::max(longest, when - last.value_or(when));
+    last = when;
+  }
+  return longest;
+}
+
 }  // namespace
 
 TEST_CASE("whatever happens, in whatever order, the promises are kept") {
@@ -97,10 +128,12 @@ TEST_CASE("whatever happens, in whatever order, the promises are kept") {
   int given_up = 0;
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     CAPTURE(seed);
-    World world(random_script(seed));
+    const Script script = random_script(seed);
+    World world(script);
     const std::string transcript = shortened(world.run(10min), 2000);
     CAPTURE(transcript);
     REQUIRE(world.violations() == std::vector<std::string>{});
+    REQUIRE(longest_silence(script, world) <= 3s + 4 * script.latency);
     if (!world.outcome()) continue;  // a child that never ends, undisturbed
     started += world.child_started() ? 1 : 0;
     lost += world.outcome()->kind == Outcome::Kind::lost ? 1 : 0;

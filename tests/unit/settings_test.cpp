@@ -91,6 +91,7 @@ TEST_CASE("settings: the defaults are those of the man page") {
   CHECK(settings.connect_timeout == 5s);
   CHECK(settings.ttl == 30s);
   CHECK_FALSE(settings.wait);
+  CHECK_FALSE(settings.max_waiters);
   CHECK_FALSE(settings.kill_after);
   CHECK(settings.conflict_exit_code == 75);
   CHECK(settings.stop_signal == SIGTERM);
@@ -191,6 +192,10 @@ TEST_CASE("settings: a value that is none is named, with its source") {
   CHECK(error.code == Errc::bad_usage);
   CHECK(has(error.text, "--ttl"));
   for (const Given& bad : std::vector<Given>{{"conflict-exit-code", "256"},
+                                             {"max-waiters", "-1"},
+                                             {"max-waiters", "1000001"},
+                                             {"max-waiters", ""},
+                                             {"max-waiters", "3x"},
                                              {"conflict-exit-code", "-1"},
                                              {"conflict-exit-code", "7x"},
                                              {"conflict-exit-code", ""},
@@ -216,6 +221,14 @@ TEST_CASE("settings: a value that is none is named, with its source") {
   CHECK(has(error.text, file));
   CHECK(has(error.text, "ttl"));
   CHECK(has(wrong({}, clean.file("frob = 1\n")).text, "there is no setting \"frob\""));
+}
+
+TEST_CASE("settings: how many may wait, none included") {
+  const Surroundings clean;
+  CHECK(good({{"max-waiters", "0"}}).max_waiters == 0U);
+  CHECK(good({{"max-waiters", "1000000"}}).max_waiters == 1000000U);
+  Surroundings::set("DLOCK_MAX_WAITERS", "12");
+  CHECK(good().max_waiters == 12U);
 }
 
 TEST_CASE("settings: signals by name or number") {

@@ -123,6 +123,18 @@ std::string value_of(std::string_view object, const std::string& field) {
   return std::string(rest.substr(0, rest.find(',')));
 }
 
+// What stderr gets of a notice, as people read it.
+std::string said(const Notice& notice) {
+  std::array<int, 2> ends{};
+  DLOCK_ASSERT(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  ::dup2(ends[1], STDERR_FILENO);
+  set_up_log({.level = LogLevel::debug});
+  Voice(*LockName::parse("n"), false).on_notice(notice);
+  std::array<char, 4096> buffer{};
+  const ssize_t n = ::read(ends[0], buffer.data(), buffer.size());
+  return {buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(n, 0))};
+}
+
 // The names of the events that `notices` are, and of fields that tell them apart.
 std::string events_of(const std::vector<Notice>& notices) {
   std::array<int, 2> ends{};
@@ -138,7 +150,7 @@ std::string events_of(const std::vector<Notice>& notices) {
   for (const std::string_view line :
        split({buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(n, 0))}, '\n')) {
     names += (names.empty() ? "" : " ") + value_of(line, "event");
-    for (const char* const field : {"signal", "code", "errno", "left_ns"})
+    for (const char* const field : {"signal", "code", "errno", "left_ns", "place", "waiting"})
       names += value_of(line, field);
   }
   return names;
@@ -152,11 +164,55 @@ TEST_CASE("every notice is an event") {
   for (int kind = 0; kind <= static_cast<int>(Kind::released); ++kind) {
     notices.push_back({.kind = static_cast<Kind>(kind), .holding = held(), .span = 5ns});
   }
-  CHECK(
-      test::forked([&] { return events_of(notices); }) ==
-      R"("polling" "blind" "waiting" "unknown" "granted" "renewed" "lost" "revoked" "lapsing" "lost" )"
-      R"("kill"9 "cannot_kill"9 "outlived" "strays" "leftovers" "release_unknown"5 )"
-      R"("lost_at_release" "term"0 "signal"0 "reaped"0 "released")");
+  CHECK(test::forked([&] { return events_of(notices); }) ==
+        R"("polling" "blind" "waiting" "unknown" "granted" "renewed" "lost" "revoked" "lapsing" )"
+        R"("lost" "kill"9 "cannot_kill"9 "outlived" "strays" "leftovers" "release_unknown"5 )"
+        R"("lost_at_release" "term"0 "signal"0 "reaped"0 "released")");
+}
+
+TEST_CASE("a place in line is told in words and in figures") {
+  Notice notice{.kind = Notice::Kind::waiting, .holding = held(), .span = 5s};
+  notice.holding->waiting = 7;
+  CHECK(test::forked([&] { return events_of({notice}); }) == R"("waiting")");
+  notice.holding->place = 3;
+  CHECK(test::forked([&] { return events_of({notice}); }) == R"("waiting"37)");
+  CHECK(test::forked([&] {
+          return said(notice);
+        }).find("waiting 5s for \"n\", 3rd of 7, held by deploy@ci-4") != std::string::npos);
+  notice.holding->place = 0;
+  CHECK(test::forked([&] {
+          return said(notice);
+        }).find("waiting 5s for \"n\", held by deploy@ci-4") != std::string::npos);
+}
+
+TEST_CASE("places are counted as people do") {
+  for (const auto& [number, text] :
+       std::vector<std::pair<std::uint64_t, std::string>>{{1, "1st"},
+                                                          {2, "2nd"},
+                                                          {3, "3rd"},
+                                                          {4, "4th"},
+                                                          {10, "10th"},
+                                                          {11, "11th"},
+                                                          {12, "12th"},
+                                                          {13, "13th"},
+                                                          {20, "20th"},
+                                                          {21, "21st"},
+                                                          {22, "22nd"},
+                                                          {101, "101st"},
+                                                          {111, "111th"},
+                                                          {112, "112th"},
+                                                          {113, "113th"},
+                                                          {1000, "1000th"},
+                                                          {1003, "1003rd"}}) {
+    CHECK(ordinal(number) == text);
+  }
+}
+
+TEST_CASE("a lock that is free, and whose turn it is") {
+  Holding holding;
+  CHECK(holder_text(holding) == "free");
+  holding.waiting = 2;
+  CHECK(holder_text(holding) == "free for the first in line");
 }
 
 TEST_CASE("the same notice may be different events") {

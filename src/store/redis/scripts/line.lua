@@ -37,9 +37,9 @@ local function stand(line, waiters, who, most)
 end
 
 -- The lock is free: tells the first that it is its turn, and the one behind it that it is next. Who
--- was to hear it and does not is dead, and out. The first has a second; then it is out as well, and
--- who is next comes by itself.
-local function offer(line, waiters, turn)
+-- was to hear it and does not is dead, and out; but not `me`, who asks just now. The first has a
+-- second; then it is out as well, and who is next comes by itself.
+local function offer(line, waiters, turn, me)
   local now = line_now()
   prune(line, waiters, now)
   local rank, word = 0, 'turn'
@@ -47,7 +47,7 @@ local function offer(line, waiters, turn)
     local who = redis.call('ZRANGE', line, rank, rank)[1]
     if not who then return end
     local heard = redis.pcall('PUBLISH', turn .. (who:match('^{"id":"([^"]+)"') or ''), word)
-    if heard == 0 and not who:find('^{"id":"[^"]+","polls":true') then
+    if heard == 0 and who ~= me and not who:find('^{"id":"[^"]+","polls":true') then
       leave(line, waiters, who)
     elseif word == 'next' then
       return
@@ -64,7 +64,7 @@ local function may_take(line, waiters, who, turn)
   prune(line, waiters, line_now())
   local first = redis.call('ZRANGE', line, 0, 0)[1]
   if not first or first == who then return true end
-  offer(line, waiters, turn)
+  offer(line, waiters, turn, who)
   first = redis.call('ZRANGE', line, 0, 0)[1]
   return not first or first == who
 end

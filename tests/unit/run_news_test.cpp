@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+// A hold that is watched between two renewals: what is asked when, and that news save time and
+// decide nothing. With a ttl of 30 s: renew at 10 s, TERM at 19.39 s, KILL at 29.39 s.
+#include "core/run_session.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "fake/scripted_world.hpp"
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+using test::Script;
+using test::Trouble;
+using test::What;
+using test::World;
+using Kind = Notice::Kind;
+
+namespace {
+
+constexpr Duration k_ever = 24h;
+
+Script watched(Duration runs_for) {
+  Script script;
+  script.news = true;
+  script.runs_for = runs_for;
+  return script;
+}
+
+Trouble trouble(What what, Duration from, Duration until, Trouble::Kind kind) {
+  return {.from = from, .until = until, .kind = kind, .only = what};
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+long count(const World& world, Kind kind) {
+  return std::count_if(world.notices().begin(), world.notices().end(), [&](const Notice& one) {
+    return one.kind == kind;
+  });
+}
+
+}  // namespace
+
+#define CHECK_KEPT(world) CHECK((world).violations() == std::vector<std::string>{})
+
+TEST_CASE("news: a hold is watched a second after the grant, looked at, and listened to") {
+  World world(watched(25s));
+  CHECK(
+      world.run() ==
+      "0s acquire granted, 0s start, 1s watch_hold, 1s check held, 1s await cancelled, 10s renew, "
+      "10s await cancelled, 20s renew, 20s await cancelled, 25s ended, 25s release, 25s exit 0");
+  CHECK(world.said() == "0s granted, 10s renewed, 20s renewed, 25s ended, 25s released");
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("news: a run of less than a second is not worth them") {
+  World world(watched(999ms));
+  CHECK(world.run() == "0s acquire granted, 0s start, 0.999s ended, 0.999s release, 0.999s exit 0");
+}
+
+TEST_CASE("news: the watching does not come so late that it could keep the renewal from its time") {
+  Script script = watched(3s);
+  script.kill_after.reset();
+  script.ttl = 3600ms;  // renewed at 1.2 s, and an answer takes up to 0.36 s
+  World world(script);
+  CHECK(has(world.run(), "0s start, 1.2s renew, 1.2s watch_hold, 1.2s check held, 1.2s await"));
+  CHECK_KEPT(world);
+  script.ttl = 4500ms;
+  CHECK(has(World(script).run(), "0s start, 1s watch_hold, 1s check held, 1s await"));
+  // Frozen until just before the renewal.
+  script = watched(15s);
+  script.frozen = {{500ms, 9900ms}};
+  script.troubles = {trouble(What::watch_hold, 0s, k_ever, Trouble::Kind::silent)};
+  World late(script);
+  CHECK(has(late.run(), "9.9s watch_hold ?, 10s renew, "));
+  CHECK_KEPT(late);
+}
+
+TEST_CASE("news: a lock that is still ours is no renewal: neither the guard nor the end moves") {
+  Script script = watched(60s);
+  script.hand_offs = {{5s}, {6s}, {7s}, {9s}};
+  script.troubles = {trouble(What::renew, 0s, k_ever, Trouble::Kind::silent)};
+  script.term_takes.reset();
+  World world(script);
+  const std::string all = world.run();
+  CHECK(has(all, "1s await changed, 5s check held, 5s await changed, 6s check held, "));
+  CHECK(has(all, "9s check held, 9s await cancelled, 10s renew ?, "));
+  CHECK(has(all, "19.39s TERM"));
+  CHECK(has(all, "29.39s KILL"));
+  CHECK(world.guard_told() == std::vector<std::string>{"29.39s"});
+  CHECK(world.outcome()->kind == Outcome::Kind::lost);
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("news: a look does not put off the renewal") {
+  Script script = watched(25s);
+  for (Duration when = 2s; when < 24s; when += 100ms)
+    script.hand_offs.push_back({when});
+  World world(script);
+  world.run();
+  CHECK(world.asked(What::renew) == std::vector<Duration>{10s, 20s});
+  CHECK(world.asked(What::check).size() > 200);
+  CHECK(world.guard_told() == std::vector<std::string>{"29.39s", "39.39s", "49.39s"});
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("news: a loss that a look finds stops the child as one that a renewal finds") {
+  Script script = watched(60s);
+  script.lost_from = 5s;
+  script.hand_offs = {{5s}};
+  script.term_takes.reset();
+  World world(script);
+  CHECK(has(world.run(),
+            "1s await changed, 5s check lost, 5s TERM, 6s KILL, 6s ended, 6s exit lost"));
+  CHECK(world.said() == "0s granted, 5s lost, 5s signalled, 6s killed, 6s ended");
+  CHECK(world.notices()[1].text == "held by bob@host");
+  CHECK(world.guard_told() == std::vector<std::string>{"29.39s", "6s"});
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("news: so does one that came before the watching") {
+  Script script = watched(60s);
+  script.lost_from = 500ms;
+  World world(script);
+  CHECK(has(world.run(), "1s watch_hold, 1s check lost, 1s TERM, 1s ended, 1s exit lost"));
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("news: a hold that is revoked is given up at once, and released") {
+  Script script = watched(60s);
+  script.revoked_from = 5s;
+  script.hand_offs = {{5s}, {6s}};
+  script.term_takes = 4s;
+  World world(script);
+  CHECK(has(world.run(), "5s check revoked, 5s TERM, 9s ended, 9s release, 9s exit lost"));
+  CHECK(world.said() == "0s granted, 5s revoked, 5s signalled, 9s ended, 9s released");
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("news: with on_lost warn a loss is told at once, and then nothing more is asked") {
+  Script script = watched(60s);
+  script.on_lost = OnLost::warn;
+  script.lost_from = 5s;
+  script.hand_offs = {{5s}, {6s}, {7s}};
+  World world(script);
+  CHECK(has(world.run(), "1s await changed, 5s check lost, 60s ended, 60s exit 0"));
+  CHECK(world.said() == "0s granted, 5s lost_warn, 60s ended");
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("news: a look without an answer is a renewal without one: asked again, as a renewal") {
+  for (const auto kind :
+       {Trouble::Kind::silent, Trouble::Kind::answers_lost, Trouble::Kind::error}) {
+    Script script = watched(25s);
+    script.hand_offs = {{5s}};
+    script.troubles = {trouble(What::check, 5s, 6s, kind)};
+    World world(script);
+    const std::string all = world.run();
+    const bool at_once = kind == Trouble::Kind::error;
+    const std::string again = at_once ? "5.1s" : "8.1s";
+    CHECK(has(all, "5s check ?, " + again + " renew, " + again + " await cancelled, "));
+    CHECK(world.said(Kind::unreachable));
+    CHECK_KEPT(world);
+  }
+}
+
+TEST_CASE("news: a link that breaks is watched again a second later, and the hold looked at") {
+  Script script = watched(15s);
+  script.troubles = {trouble(What::await_hand_off, 1s, 2500ms, Trouble::Kind::error)};
+  World world(script);
+  CHECK(
+      has(world.run(),
+          "1s await ?, 2s watch_hold, 2s check held, 2s await ?, 3s watch_hold, 3s check held, 3s "
+          "await cancelled, 10s renew, 10s await cancelled, 15s ended"));
+  CHECK_FALSE(world.said(Kind::unreachable));
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("news: whatever fails again and again, the store is not asked without a pause") {
+  for (const What what : {What::await_hand_off, What::watch_hold, What::check}) {
+    for (const Duration latency : {Duration(0s), Duration(1ms)}) {
+      CAPTURE(static_cast<int>(what));
+      Script script = watched(60s);
+      script.latency = latency;
+      script.troubles = {trouble(what, 0s, k_ever, Trouble::Kind::error)};
+      World world(script);
+      world.run();
+      CHECK(world.outcome()->kind == Outcome::Kind::child);
+      CHECK(world.asks().size() < 400);
+      CHECK(world.asked(What::renew).size() >= 5);
+      CHECK_KEPT(world);
+    }
+  }
+}
+
+TEST_CASE("news: a watch that fails is tried again after a renewal") {
+  Script script = watched(25s);
+  script.troubles = {trouble(What::watch_hold, 1s, 5s, Trouble::Kind::error)};
+  World world(script);
+  CHECK(has(world.run(), "1s watch_hold ?, 10s renew, 10s watch_hold, 10s check held, 10s await"));
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("news: nothing is watched while renewals fail") {
+  Script script = watched(60s);
+  script.troubles = {trouble(What::await_hand_off, 8s, 9s, Trouble::Kind::error),
+                     trouble(What::renew, 0s, 15s, Trouble::Kind::error)};
+  script.hand_offs = {{8500ms}};
+  World world(script);
+  world.run();
+  for (const Duration when : world.asked(What::watch_hold))
+    CHECK((when < 10s || when > 15s));
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("news: where there are none it is said once, and never asked again") {
+  for (const Errc code : {Errc::refused, Errc::denied}) {
+    Script script = watched(60s);
+    script.watch_error = Error{code, "not for you"};
+    World world(script);
+    world.run();
+    CHECK(world.asked(What::watch_hold) == std::vector<Duration>{1s});
+    CHECK(world.asked(What::check).empty());
+    CHECK(world.asked(What::await_hand_off).empty());
+    CHECK(count(world, Kind::blind) == 1);
+    CHECK(world.notices()[1].text == "not for you");
+    CHECK(world.asked(What::renew).size() == 6);
+    CHECK_KEPT(world);
+  }
+  Script script = watched(60s);
+  script.blind_because = "no tracking";
+  World blind(script);
+  blind.run();
+  CHECK(blind.asked(What::watch_hold) == std::vector<Duration>{1s});
+  CHECK(count(blind, Kind::blind) == 1);
+  CHECK_KEPT(blind);
+}
+
+TEST_CASE("news: an end while listening, or while the watching begins, is released at once") {
+  World listening(watched(5s));
+  CHECK(has(listening.run(), "1s await cancelled, 5s ended, 5s release, 5s exit 0"));
+  Script script = watched(2s);
+  script.troubles = {trouble(What::watch_hold, 0s, k_ever, Trouble::Kind::silent)};
+  World watching(script);
+  CHECK(has(watching.run(), "1s watch_hold cancelled, 2s ended, 2s release, 2s exit 0"));
+  CHECK_KEPT(listening);
+  CHECK_KEPT(watching);
+}
+
+TEST_CASE("news: what comes while a renewal is out is not asked about before its answer") {
+  Script script = watched(25s);
+  script.hand_offs = {{10500ms}};
+  script.troubles = {{.from = 10s,
+                      .until = 10100ms,
+                      .kind = Trouble::Kind::slow,
+                      .delay = 1s,
+                      .only = What::renew}};
+  World world(script);
+  CHECK(has(world.run(), "10s renew, 11s await changed, 11s check held, 11s await"));
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("news: nothing is asked about a hold whose lease has ended, or that was lost") {
+  Script script = watched(60s);
+  script.frozen = {{5s, 40s}};
+  script.hand_offs = {{8s}, {39s}};
+  World slept(script);
+  CHECK(has(slept.run(), "1s await changed, 40s KILL, 40s ended, 40s release, 40s exit lost"));
+  script = watched(60s);
+  script.lost_from = 5s;
+  script.hand_offs = {{5s}, {5100ms}, {5200ms}};
+  script.term_takes.reset();
+  World lost(script);
+  CHECK(has(lost.run(), "5s check lost, 5s TERM, 6s KILL, 6s ended, 6s exit lost"));
+  CHECK_KEPT(lost);
+}
+
+TEST_CASE("news: they go on for what the command leaves behind") {
+  Script script = watched(2s);
+  script.leaves_group = true;
+  script.group_term_takes.reset();
+  script.group_kill_takes = 30s;
+  script.lost_from = 5s;
+  script.hand_offs = {{5s}};
+  World world(script);
+  CHECK(has(world.run(), "5s check lost"));
+  CHECK(world.outcome()->kind == Outcome::Kind::lost);
+  CHECK_KEPT(world);
+}
+
+}  // namespace dlock

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+// Standing in line: who tells the store that it lives, who goes by what it hears, and leaving.
+#include "core/acquire_loop.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "fake/scripted_world.hpp"
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+using test::Message;
+using test::Script;
+using test::Trouble;
+using test::What;
+using test::World;
+using Kind = Notice::Kind;
+
+namespace {
+
+constexpr Duration k_ever = 24h;
+
+// In line at that place, for ever.
+Script in_line(std::uint64_t place) {
+  Script script;
+  script.free_from.reset();
+  script.places = {{0s, place}};
+  script.runs_for = 0s;
+  return script;
+}
+
+// When it asked for the lock after it had begun to wait in line.
+std::vector<Duration> beats(const Script& script, Duration until = 60s) {
+  World world(script);
+  world.run(until);
+  CHECK(world.violations() == std::vector<std::string>{});
+  std::vector<Duration> times;
+  for (const auto& [ask, when] : world.asks()) {
+    if (ask.what == What::acquire && ask.stand != Stand::no) times.push_back(when);
+  }
+  return times;
+}
+
+// The first time it asks for the lock after it has begun to wait.
+Duration first_beat(const Script& script) {
+  const auto times = beats(script, 10s);
+  REQUIRE(times.size() > 1);
+  return times[1];
+}
+
+std::string transcript(const Script& script, Duration until = 1h) {
+  World world(script);
+  const std::string all = world.run(until);
+  CHECK(world.violations() == std::vector<std::string>{});
+  return all;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::vector<Message> flood(HandOff what, Duration every) {
+  std::vector<Message> messages;
+  for (Duration when = every; when < 60s; when += every)
+    messages.push_back({when, what});
+  return messages;
+}
+
+}  // namespace
+
+TEST_CASE("line: nobody stands there by its first try, and only the first two watch the lock") {
+  CHECK(transcript(in_line(1), 1s) == "0s acquire busy, 0s watch front, 0s stand busy, 0s await");
+  CHECK(transcript(in_line(2), 1s) == "0s acquire busy, 0s watch front, 0s stand busy, 0s await");
+  CHECK(transcript(in_line(3), 1s) == "0s acquire busy, 0s watch, 0s stand busy, 0s await");
+}
+
+TEST_CASE("line: a waiter tells every 2.5 to 3 s that it lives, wherever it stands") {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    Script script = in_line(1 + seed % 4);
+    script.seed = seed;
+    const auto times = beats(script);
+    REQUIRE(times.size() > 20);
+    for (std::size_t i = 1; i < times.size(); ++i) {
+      CHECK(times[i] - times[i - 1] >= 2500ms);
+      CHECK(times[i] - times[i - 1] <= 3s);
+    }
+  }
+}
+
+TEST_CASE("line: no news, however many, keep a waiter from telling that it lives") {
+  for (const HandOff what : {HandOff::changed, HandOff::next, HandOff::turn}) {
+    for (const std::uint64_t place : {1U, 2U, 3U}) {
+      CAPTURE(place);
+      CAPTURE(static_cast<int>(what));
+      Script script = in_line(place);
+      script.hand_offs = flood(what, 10ms);
+      const auto times = beats(script);
+      REQUIRE(times.size() > 20);
+      for (std::size_t i = 1; i < times.size(); ++i)
+        CHECK(times[i] - times[i - 1] <= 3s);
+      // Those that are not the first do not ask for every change.
+      if (place > 1 && what != HandOff::turn) CHECK(times.size() < 30);
+    }
+  }
+}
+
+TEST_CASE("line: the first goes by every change at once, the second a second later") {
+  Script script = in_line(1);
+  script.hand_offs = {{1s, HandOff::changed}};
+  CHECK(first_beat(script) == 1s);
+  script.hand_offs = {{1s, HandOff::next}};
+  CHECK(first_beat(script) == 1s);
+  script.places = {{0s, 2}};
+  CHECK(first_beat(script) == 2020ms);
+  script.hand_offs = {{1s, HandOff::changed}};
+  CHECK(first_beat(script) == 2020ms);
+}
+
+TEST_CASE("line: a turn is taken at once, whatever the place was") {
+  for (const std::uint64_t place : {1U, 2U, 3U, 50U}) {
+    Script script = in_line(place);
+    script.hand_offs = {{1s, HandOff::turn}};
+    CHECK(first_beat(script) == 1s);
+  }
+}
+
+TEST_CASE("line: who is next comes a second later if nothing else is heard, and gets it then") {
+  Script script = in_line(3);
+  script.free_from = 2s;
+  script.hand_offs = {{1500ms, HandOff::next}};
+  // Its place is the third as far as it knows; one before it has left.
+  CHECK(transcript(script) ==
+        "0s acquire busy, 0s watch, 0s stand busy, 0s await next, 1.5s await, 2.52s stand granted, "
+        "2.52s start, 2.52s ended, 2.52s release, 2.52s exit 0");
+}
+
+TEST_CASE("line: a turn that comes while it is not the own one yet is taken all the same") {
+  Script script = in_line(2);
+  script.free_from = 1700ms;
+  script.hand_offs = {{1500ms, HandOff::next}, {1700ms, HandOff::turn}};
+  CHECK(has(transcript(script), "1.5s await turn, 1.7s stand granted"));
+}
+
+TEST_CASE("line: the first comes at the end of the lease, the second a second later, others not") {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    CAPTURE(seed);
+    Script script = in_line(1);
+    script.seed = seed;
+    script.lease_ends = 1s;
+    CHECK(first_beat(script) > 1s);
+    CHECK(first_beat(script) <= 1020ms);
+    script.places = {{0s, 2}};
+    CHECK(first_beat(script) > 2s);
+    CHECK(first_beat(script) <= 2020ms);
+    script.places = {{0s, 3}};
+    CHECK(first_beat(script) >= 2500ms);
+  }
+}
+
+TEST_CASE("line: the second finds it free, and comes when the first's turn is over") {
+  Script script = in_line(2);
+  script.holding = {.kind = Holding::Kind::free, .type = "none", .lease_left = 700ms};
+  CHECK(first_beat(script) > 700ms);  // what is left of the turn
+  CHECK(first_beat(script) <= 720ms);
+  script.places = {{0s, 3}};
+  CHECK(first_beat(script) >= 2500ms);
+}
+
+TEST_CASE("line: whoever becomes one of the first two watches the lock from then on") {
+  Script script = in_line(3);
+  script.places = {{0s, 3}, {1s, 2}, {4s, 1}};
+  World world(script);
+  world.run(20s);
+  std::vector<bool> front;
+  for (const auto& [ask, when] : world.asks()) {
+    if (ask.what == What::watch) front.push_back(ask.front);
+  }
+  CHECK(front == std::vector<bool>{false, true});
+  const std::string all = world.run(20s);
+  const auto second = all.find("watch front");
+  CHECK(all.substr(second - 20, 60).find("stand busy") != std::string::npos);
+  CHECK(all.substr(second + 11, 20).find("stand busy") != std::string::npos);
+}
+
+TEST_CASE("line: where as many as allowed wait already it is busy at once") {
+  Script script = in_line(4);
+  script.max_waiters = 3;
+  CHECK(transcript(script) == "0s acquire busy, 0s exit busy");
+  script.max_waiters = 0;
+  CHECK(transcript(script) == "0s acquire busy, 0s exit busy");
+  script.max_waiters = 4;
+  CHECK(has(transcript(script, 1s), "0s stand busy, 0s await"));
+  // Who has a place keeps it, however many came later.
+  script.waiting_behind = 10;
+  script.places = {{0s, 4}};
+  script.max_waiters = 14;
+  CHECK(has(transcript(script, 20s), "0s stand busy, 0s await"));
+}
+
+TEST_CASE("line: others may fill it between the first look and the try that stands") {
+  const Time now(1000s);
+  AcquireLoop loop({.wait = {}, .connect_timeout = 5s, .max_waiters = 2}, 1, now);
+  loop.start(now);
+  const Holding one{.kind = Holding::Kind::lock, .type = "hash", .waiting = 1};
+  CHECK(std::holds_alternative<step::Watch>(loop.on_acquire(AcquireReply(one), now)));
+  CHECK(std::get<step::Try>(loop.on_watch(Watching{}, now)).stand == Stand::listening);
+  Holding two = one;
+  two.waiting = 2;
+  CHECK(std::holds_alternative<step::Busy>(loop.on_acquire(AcquireReply(two), now)));
+  // The store did not let it in, but nobody else can know.
+  CHECK(loop.stands());
+  two.place = 2;
+  CHECK(std::holds_alternative<step::Watch>(
+      AcquireLoop({.wait = {}, .connect_timeout = 5s, .max_waiters = 2}, 1, now)
+          .on_acquire(AcquireReply(two), now)));
+}
+
+TEST_CASE("line: a lock that was granted leaves nothing to leave") {
+  Script script = in_line(1);
+  script.free_from = 1s;
+  script.hand_offs = {{1s, HandOff::turn}};
+  World world(script);
+  world.run();
+  CHECK(world.asked(What::leave).empty());
+  CHECK(world.violations() == std::vector<std::string>{});
+}
+
+TEST_CASE("line: whoever gives up leaves it, once, and ends as if there were none") {
+  Script script = in_line(2);
+  script.wait = 2s;
+  CHECK(has(transcript(script), "0s await, 2s leave not_held, 2s exit busy"));
+  script.wait.reset();
+  script.signals = {{2s, SIGINT}};
+  CHECK(has(transcript(script), "0s await cancelled, 2s <INT>, 2s leave not_held, 2s exit by own"));
+}
+
+TEST_CASE("line: whoever cannot leave ends all the same, and soon") {
+  for (const bool by_signal : {true, false}) {
+    CAPTURE(by_signal);
+    Script script = in_line(2);
+    if (by_signal) {
+      script.signals = {{2s, SIGTERM}};
+    } else {
+      script.wait = 2s;
+    }
+    const std::string end = by_signal ? "exit by own TERM" : "exit busy";
+    script.troubles = {{.from = 2s, .until = k_ever, .kind = Trouble::Kind::error}};
+    script.troubles.front().only = What::leave;
+    CHECK(has(transcript(script), ", 2s leave ?, 2s " + end));
+    script.troubles.front().kind = Trouble::Kind::silent;
+    CHECK(has(transcript(script), ", 2s leave ?, 2.3s " + end));
+    script.troubles.front().kind = Trouble::Kind::hung;
+    CHECK(has(transcript(script), ", 2s leave, 5.3s " + end));
+  }
+}
+
+TEST_CASE("line: a try that stood and got no answer is undone, which leaves the line too") {
+  Script script = in_line(1);
+  script.signals = {{4s, SIGTERM}};
+  script.troubles = {{.from = 1s, .until = 5s, .kind = Trouble::Kind::silent}};
+  script.troubles.front().only = What::acquire;
+  World world(script);
+  CHECK(has(world.run(), "4s <TERM>, 4s undo not_held, 4s exit by own TERM"));
+  CHECK(world.asked(What::leave).empty());
+  CHECK(world.violations() == std::vector<std::string>{});
+}
+
+TEST_CASE("line: a second signal does not wait for the leaving") {
+  Script script = in_line(1);
+  script.signals = {{2s, SIGTERM}, {2100ms, SIGTERM}};
+  script.troubles = {{.from = 2s, .until = k_ever, .kind = Trouble::Kind::silent}};
+  World world(script);
+  world.run();
+  REQUIRE(world.outcome());
+  CHECK(world.outcome()->kind == Outcome::Kind::signalled);
+}
+
+TEST_CASE("line: who hears nothing stands there too, and asks several times a second") {
+  Script script = in_line(3);
+  script.watch_error = Error{Errc::denied, "no channel for you"};
+  CHECK(transcript(script, 0s) == "0s acquire busy, 0s watch ?, 0s stand polling busy");
+  const auto times = beats(script);
+  for (std::size_t i = 1; i < times.size(); ++i) {
+    CHECK(times[i] - times[i - 1] >= 50ms);
+    CHECK(times[i] - times[i - 1] <= 500ms);
+  }
+  script.wait = 1s;
+  CHECK(has(transcript(script), "1s leave not_held, 1s exit busy"));
+}
+
+TEST_CASE("line: changes that are not seen are told of once, by those who would watch for them") {
+  Script script = in_line(3);
+  script.blind_because = "no tracking for you";
+  World far(script);
+  far.run(30s);
+  CHECK_FALSE(far.said(Kind::blind));
+  script.places = {{0s, 3}, {1s, 2}};
+  script.troubles = {{.from = 10s, .until = 20s, .kind = Trouble::Kind::error}};
+  script.troubles.front().only = What::await_hand_off;
+  World near(script);
+  near.run(30s);
+  CHECK(near.asked(What::watch).size() > 3);
+  CHECK(std::count_if(near.notices().begin(), near.notices().end(), [](const Notice& one) {
+          return one.kind == Kind::blind && one.text == "no tracking for you";
+        }) == 1);
+}
+
+TEST_CASE("line: the place is kept through an outage") {
+  Script script = in_line(2);
+  script.troubles = {{.from = 5s, .until = 15s, .kind = Trouble::Kind::error}};
+  World world(script);
+  world.run(30s);
+  for (const auto& [ask, when] : world.asks()) {
+    if (ask.what == What::acquire && when > 0s) CHECK(ask.stand == Stand::listening);
+  }
+}
+
+TEST_CASE("line: a watch that fails again and again while tries go well is no reason to hurry") {
+  // Such as a server that lets nobody else in: the connection for messages is one more.
+  Script script = in_line(1);
+  script.troubles = {{.from = 0s, .until = k_ever, .kind = Trouble::Kind::error}};
+  script.troubles.front().only = What::watch;
+  script.latency = 1ms;
+  World world(script);
+  world.run(60s);
+  CHECK(world.asked(What::acquire).size() > 30);
+  CHECK(world.asked(What::acquire).size() < 130);
+}
+
+}  // namespace dlock
