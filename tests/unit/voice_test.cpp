@@ -164,11 +164,10 @@ TEST_CASE("every notice is an event") {
   for (int kind = 0; kind <= static_cast<int>(Kind::released); ++kind) {
     notices.push_back({.kind = static_cast<Kind>(kind), .holding = held(), .span = 5ns});
   }
-  CHECK(
-      test::forked([&] { return events_of(notices); }) ==
-      R"("polling" "blind" "waiting" "unknown" "granted" "renewed" "lost" "revoked" "lapsing" "lost" )"
-      R"("kill"9 "cannot_kill"9 "outlived" "strays" "leftovers" "release_unknown"5 )"
-      R"("lost_at_release" "term"0 "signal"0 "reaped"0 "released")");
+  CHECK(test::forked([&] { return events_of(notices); }) ==
+        R"("polling" "blind" "waiting" "unknown" "granted" "renewed" "lost" "revoked" "lapsing" )"
+        R"("lost" "kill"9 "cannot_kill"9 "outlived" "strays" "leftovers" "release_unknown"5 )"
+        R"("lost_at_release" "term"0 "signal"0 "reaped"0 "released")");
 }
 
 TEST_CASE("a place in line is told in words and in figures") {
