@@ -5,6 +5,8 @@
 #include "base/text.hpp"
 #include "cmd/config_file.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -200,11 +202,20 @@ std::vector<Setting> make_settings() {
 }
 // clang-format on
 
+bool any_in_environment(std::string_view prefix) {
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (std::string_view(*entry).starts_with(prefix)) return true;
+  }
+  return false;
+}
+
 Result<void> apply_environment(Settings& settings) {
   if (const char* const url = std::getenv("REDIS_URL"); url != nullptr && *url != '\0') {
     settings.url = url;
     settings.url_given = true;
   }
+  // Mostly there is none of ours.
+  if (!any_in_environment("DLOCK_")) return {};
   for (const Setting& setting : all_settings()) {
     const std::string name = environment_name(setting);
     const char* const value = std::getenv(name.c_str());

@@ -33,6 +33,7 @@ counts_of() { # TAP
   run -2 ./dev test no-such-suite
   run -2 ./dev lint no-such-thing
   run -2 ./dev setup no-such-thing
+  run -2 python3 -B packaging/bench quick no-such-part
 }
 
 @test "setup --check only looks, and says nothing is missing when nothing is" {
@@ -46,7 +47,23 @@ counts_of() { # TAP
     packaging/demo.sh
   assert_output ""
   run -0 python3 -c 'import ast, sys
-for name in sys.argv[1:]: ast.parse(open(name).read())' packaging/bench.py packaging/peers.py
+for name in sys.argv[1:]: ast.parse(open(name).read())' packaging/bench/*.py packaging/peers.py
+}
+
+@test "the benchmark has figures for each of its parts" {
+  cd "$BATS_TEST_TMPDIR" # nothing of it may depend on where it is called from
+  local bench=$BATS_TEST_DIRNAME/../packaging/bench
+  run -0 python3 -B "$bench" quick uncontended waiters holder --json figures --svg plot \
+    --dlock "${DLOCK:-$BATS_TEST_DIRNAME/../build/dev/dlock}"
+  assert_line --partial "written to figures"
+  run -0 python3 -c 'import json
+figures = json.load(open("figures"))
+print(sorted(figures), figures["machine"]["redis"])
+for name in ("flock", "dlock"): print(name, figures["uncontended"][name]["x_flock"] > 0)
+print(figures["waiters"]["8"]["commands_per_handoff"] > 1, figures["waiters"]["8"]["p50_ms"] > 0)
+print(figures["holder"]["dlock"]["commands_per_ttl"] > 0)'
+  assert_line --regexp "^\\['holder', 'machine', 'seconds', 'uncontended', 'waiters'\\] Redis server"
+  assert_equal "${lines[*]:1}" "flock True dlock True True True True"
 }
 
 @test "passed, failed and skipped tests are counted, and failures shown" {

@@ -317,6 +317,41 @@ rules() { sed -n '/^## The rules/,/^## /p' ARCHITECTURE.md; }
   assert_equal "$(rules | awk '/^[0-9]+\. / { n++ } /- test:/ { has[n] = 1 } END { print length(has) }')" 11
 }
 
+# --- the rows of interop -----------------------------------------------------------------------
+
+# wrong_rows FILE: what is no row, or names a test that does not exist.
+wrong_rows() {
+  local ids target tests
+  tests=$(all_tests)
+  while IFS='|' read -r ids target; do
+    ids=$(xargs <<<"$ids") target=${target# }
+    [[ -n $ids && -n $target ]] || echo "no row: $ids|$target"
+    [[ $target =~ ^not:\ .{4} ]] || grep -qxF -- "$target" <<<"$tests" ||
+      echo "$ids: no such test: $target"
+  done < <(grep -vE '^(#|$)' "$1")
+}
+@test "what users of Redisson have reported is a test here, or has a reason why not" {
+  run -0 wrong_rows tests/interop/rows.txt
+  assert_output ""
+  run -0 grep -cE '\| interop/' tests/interop/rows.txt
+  local edit
+  for edit in 's,\| interop/wake: .*,| interop/wake: no such test,' 's,\| not: .*,| not: ,' 's,\|.*,,'; do
+    sed -E "$edit" tests/interop/rows.txt | grep -E "wake|slots|^5[0-9]{3}" >"$BATS_TEST_TMPDIR/rows"
+    run -0 wrong_rows "$BATS_TEST_TMPDIR/rows"
+    refute_output ""
+  done
+}
+
+# Each suite says for which clients it is, and these are the ones that ./dev interop knows.
+@test "every suite of interop has its clients, and a reason for the rest" {
+  . tests/interop/run.bash
+  for suite in tests/interop/*.bats; do
+    run -0 header "$suite" clients
+    for client in $output; do [[ " $(clients) " == *" $client "* ]]; done
+    [ "$output" = "$(clients)" ] || [ -n "$(header "$suite" others)" ]
+  done
+}
+
 # --- the protocol page -------------------------------------------------------------------------
 
 @test "the events of the program are the ones of the man page" {

@@ -132,14 +132,13 @@ AcquireStep AcquireLoop::wait_for_change(Time now) {
   if (holding_->kind == Holding::Kind::foreign && first && !sees) {
     pause = std::min(pause, jitter_.between(k_foreign_poll_least, k_foreign_poll_most));
   }
-  const Duration turn = first ? Duration::zero() : k_turn;
+  // What is free is somebody's turn, and that ends like a lease.
+  const bool free = holding_->kind == Holding::Kind::free;
+  const Duration turn = first || free ? Duration::zero() : k_turn;
   if (holding_->lease_left && at_front()) {
     const Duration expiry =
         std::max<Duration>(*holding_->lease_left, 0ms) + turn + jitter_.between(1ms, k_slack);
     pause = std::min(pause, expiry);
-  }
-  if (holding_->kind == Holding::Kind::free && at_front()) {
-    pause = std::min(pause, k_turn + k_slack);
   }
   if (watching_) return await(now + pause);
   if (out_of_time(now)) return step::Busy{*holding_};

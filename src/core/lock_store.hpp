@@ -68,16 +68,17 @@ struct Holding {
   };
   enum class Kind { free, lock, foreign };
   Kind kind = Kind::free;
-  std::string type;                    // the store's word for it: "hash", "string", "list", …
-  std::vector<Owner> owners;           // of a lock; at most 64 are listed
-  std::uint64_t owner_count = 0;       // how many there are
-  std::vector<HoldRecord> holds;       // what dlock recorded; empty for a holder that is not dlock
-  std::optional<Duration> lease_left;  // nothing: it never expires
-  std::int64_t now_ms = 0;             // wall clock of the store when it looked
-  std::string revoked_by;              // "user@host", when renewals are refused
-  std::uint64_t waiting = 0;           // how many stand in line
-  std::uint64_t place = 0;   // of the claim that asked: 1 is next; 0: it does not stand there
-  std::vector<Waiter> line;  // of inspect: the first of them, at most 64
+  std::string type;               // the store's word for it: "hash", "string", "list", …
+  std::vector<Owner> owners;      // of a lock; at most 64 are listed
+  std::uint64_t owner_count = 0;  // how many there are
+  std::vector<HoldRecord> holds;  // what dlock recorded; empty for a holder that is not dlock
+  // Nothing: it never expires. If it is free but for the line: of the turn of the first.
+  std::optional<Duration> lease_left;
+  std::int64_t now_ms = 0;    // wall clock of the store when it looked
+  std::string revoked_by;     // "user@host", when renewals are refused
+  std::uint64_t waiting = 0;  // how many stand in line
+  std::uint64_t place = 0;    // of the claim that asked: 1 is next; 0: it does not stand there
+  std::vector<Waiter> line;   // of inspect: the first of them, at most 64
 };
 
 // "user@host pid 812", escaped: how a holder is named in every sentence.

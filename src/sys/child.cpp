@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 extern "C" {
 #include <sys/pidfd.h>  // the one of glibc 2.36 forgets to say that it is C
@@ -49,7 +50,9 @@ Result<Child> Child::prepare(bool contain) {
 Result<void> Child::start_guard() {
   // Not sooner: whoever ends before there was a guard leaves no cgroup behind.
   if (!containment_.has_cgroup()) containment_ = Containment::make(contain_);
-  return guard_.start(containment_.kill_switch());
+  auto started = guard_.start(containment_.kill_switch());
+  children_.open();  // here it costs no time: the store thinks
+  return started;
 }
 
 void Child::drop_guard() {
@@ -76,7 +79,9 @@ Result<void> Child::start(const ChildSpec& spec, const Signals& signals) {
                         .kill_at = spec.kill_at,
                         .error_pipe = error_out_.get()};
   mark_ = spec.mark;
-  const pid_t pid = ::fork();
+  // Not fork(): that prepares the copy for a life of its own (locks of malloc and stdio, name
+  // services), writes to pages that both then have to copy, and all the child does is exec.
+  const pid_t pid = ::_Fork();
   if (pid == 0) become_child(order);
   if (pid < 0) {
     return Error{Errc::system, std::string("cannot start a process: ") + std::strerror(errno)};
@@ -93,7 +98,7 @@ Result<void> Child::start(const ChildSpec& spec, const Signals& signals) {
 // list in which nobody was dead misses nobody.
 std::optional<std::vector<pid_t>> Child::adopted() const {
   for (;;) {
-    auto all = our_children();
+    auto all = children_.look();
     if (!all) return {};
     bool reaped = false;
     std::erase_if(*all, [&](pid_t pid) {

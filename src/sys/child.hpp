@@ -90,6 +90,7 @@ class Child {
   Containment containment_ = Containment::make(false);
   bool contain_ = false;
   Guard guard_;
+  mutable ChildList children_;
   UniqueFd error_in_;
   UniqueFd error_out_;
   pid_t pid_ = 0;

@@ -6,6 +6,11 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
+
+extern "C" {
+#include <sys/pidfd.h>  // the one of glibc 2.36 forgets to say that it is C
+}
 
 #include <array>
 #include <cerrno>
@@ -30,7 +35,7 @@ Result<void> Guard::start(int cgroup_kill) {
   const UniqueFd theirs(ends[1]);
   const DeadlineTimer timer;
   if (!timer.ok()) return failed();
-  const pid_t pid = ::fork();
+  const pid_t pid = ::_Fork();  // see Child::start
   if (pid == 0) {
     become_guard({.line = theirs.get(),
                   .dlocks_end = ours.get(),
@@ -97,9 +102,15 @@ void Guard::dismiss() {
 void Guard::reap() {
   dismiss();
   // A KILL takes effect at once, except on one in a freezer: that one is left to whoever thaws it.
+  UniqueFd death;  // without one, on an old kernel, we look again every millisecond
   for (int i = 0; started() && i < k_reap_tries; ++i) {
-    if (::waitpid(pid_, nullptr, WNOHANG) != 0) pid_ = 0;
-    if (started()) ::poll(nullptr, 0, 1);
+    if (::waitpid(pid_, nullptr, WNOHANG) != 0) {
+      pid_ = 0;
+      return;
+    }
+    if (!death) death.reset(::pidfd_open(pid_, 0));
+    pollfd until{death.get(), POLLIN, 0};
+    ::poll(&until, 1, 1);
   }
 }
 

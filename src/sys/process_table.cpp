@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "sys/process_table.hpp"
 
-#include "sys/unique_fd.hpp"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -16,16 +14,30 @@
 
 namespace dlock {
 
-std::optional<std::string> read_process_file(const std::string& path) {
-  const UniqueFd file(::open(("/proc/" + path).c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return {};
+namespace {
+
+UniqueFd open_process_file(const std::string& path) {
+  return UniqueFd(::open(("/proc/" + path).c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+// From its beginning, whatever was read of it before.
+std::string read_whole(const UniqueFd& file) {
   std::string text;
   std::array<char, 4096> buffer{};
   for (;;) {
-    const ssize_t n = ::read(file.get(), buffer.data(), buffer.size());
+    const auto at = static_cast<off_t>(text.size());
+    const ssize_t n = ::pread(file.get(), buffer.data(), buffer.size(), at);
     if (n <= 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(n));
   }
+}
+
+}  // namespace
+
+std::optional<std::string> read_process_file(const std::string& path) {
+  const UniqueFd file = open_process_file(path);
+  if (!file) return {};
+  return read_whole(file);
 }
 
 namespace {
@@ -68,12 +80,17 @@ std::optional<std::vector<ProcessEntry>> living_processes() {
   return entries;
 }
 
-std::optional<std::vector<pid_t>> our_children() {
-  const auto list = read_process_file("self/task/" + std::to_string(::getpid()) + "/children");
-  if (!list) return {};
+void ChildList::open() {
+  if (!file_) file_ = open_process_file("self/task/" + std::to_string(::getpid()) + "/children");
+}
+
+std::optional<std::vector<pid_t>> ChildList::look() {
+  open();
+  if (!file_) return {};
+  const std::string list = read_whole(file_);
   std::vector<pid_t> pids;
-  const char* at = list->data();
-  const char* const end = at + list->size();
+  const char* at = list.data();
+  const char* const end = at + list.size();
   while (at < end) {
     pid_t pid = 0;
     const auto [next, status] = std::from_chars(at, end, pid);

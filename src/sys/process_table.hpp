@@ -2,6 +2,8 @@
 // The processes of this machine as proc(5) shows them: a look, true when it was taken.
 #pragma once
 
+#include "sys/unique_fd.hpp"
+
 #include <sys/types.h>
 
 #include <optional>
@@ -28,8 +30,16 @@ std::optional<ProcessEntry> living_process(pid_t pid);
 std::optional<std::vector<ProcessEntry>> living_processes();
 
 // Those whose parent our main thread is, dead ones included, by the list the kernel keeps
-// (task/[tid]/children); nothing if it keeps none.
-std::optional<std::vector<pid_t>> our_children();
+// (task/[tid]/children). It stays open: to find it again costs more than to read it.
+class ChildList {
+ public:
+  void open();
+  // Nothing if there is no list.
+  std::optional<std::vector<pid_t>> look();
+
+ private:
+  UniqueFd file_;
+};
 
 // Is process `ancestor` among its parents?
 bool descends(const ProcessEntry& entry, pid_t ancestor);

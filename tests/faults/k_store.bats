@@ -144,7 +144,7 @@ take_often() {
   [ $((SECONDS - from)) -lt 50 ]
 }
 
-@test "K13: of five waiters the first is killed, the second is stopped: the others get in, in order" {
+@test "K13: the first of five waiters is killed, the second is stopped: the others get in, in order" {
   dlock_run a --ttl 60s line -- sh -c "touch $T/in; $(until_there "$T/go")"
   eventually 10s test -e "$T/in"
   local i

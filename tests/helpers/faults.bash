@@ -5,8 +5,12 @@
 # until_there FILE: shell words that wait until FILE is there.
 until_there() { printf 'until [ -e %q ]; do sleep 0.02; done' "$1"; }
 
-# waiting_in_line NAME [COUNT]: so many wait, and are subscribed.
+# waiting_in_line NAME [COUNT]: so many stand.
 waiting_in_line() { [ "$(r zcard "dlock:line:{dlock:$1}")" = "${2:-1}" ]; }
+# waiting_at_channel NAME [COUNT]: so many waiters look at the lock: the first two in line.
+waiting_at_channel() {
+  [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1)" = "${2:-1}" ]
+}
 
 # make_cgroup CONTROLLER: a control group of this test, empty; sets CGROUP. `freeze` and `kill` need
 # no controller. Skips where there can be none.

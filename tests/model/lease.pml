@@ -20,6 +20,7 @@
  *   -DFROM_ANSWER        the lease is counted from the answer instead of the request
  *   -DOWNER_PER_HOST     the store tells holds of one host apart by nothing
  *   -DNO_START_RULE      a grant is used however late it came, without a look at the clock
+ *   -DHELD_RENEWS        a look at the lock that finds it ours counts as a renewal
  */
 #define HOSTS 2
 #define OTHER (1 - c)
@@ -38,8 +39,8 @@
 #endif
 
 mtype = { nothing,
-          acquire, renew, release,              /* asked */
-          granted, busy, renewed, lost, done,   /* answered */
+          acquire, renew, check, release,       /* asked */
+          granted, busy, renewed, held, lost, done, /* answered */
           idle, trying, armed, running, ending, /* a dlock */
           up, frozen, dead };
 
@@ -89,7 +90,8 @@ inline carry_out(c, what, h, said) {
   :: what == acquire && OWNS(c, h) -> lease = LEASE; said = granted
   :: what == acquire && owner != NOBODY && !OWNS(c, h) -> said = busy
   :: what == renew && OWNS(c, h) -> lease = LEASE; said = renewed
-  :: what == renew && !OWNS(c, h) -> said = lost
+  :: what == check && OWNS(c, h) -> said = held
+  :: (what == renew || what == check) && !OWNS(c, h) -> said = lost
   :: what == release && OWNS(c, h) ->
      assert(!command[c]);
      owner = NOBODY; lease = 0; said = done
@@ -176,6 +178,14 @@ end:
 
   :: atomic { process[c] == up && state[c] == running && command[c] && !DLOCK_ACTS(c) &&
        !asking[c] && age[c] > 0 -> ask(c, renew) }
+  /* News of a change can come at any time. */
+  :: atomic { process[c] == up && state[c] == running && command[c] && !DLOCK_ACTS(c) &&
+       !asking[c] && age[c] > 0 && HAS_FAULTS(c) -> ask(c, check) }
+  :: atomic { process[c] == up && state[c] == running && answer[c] == held ->
+#ifdef HELD_RENEWS
+       confirm(c);
+#endif
+       take_answer(c) }
   :: atomic { process[c] == up && state[c] == running && answer[c] == renewed ->
        if /* too late is too late: somebody may have been in between */
        :: !DLOCK_ACTS(c) -> confirm(c); guard_told[c] = false

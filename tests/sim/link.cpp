@@ -208,8 +208,7 @@ AcquireReply Link::acquire(const Sent& sent) {
     Holding holding{.kind = Holding::Kind::free,
                     .waiting = store.waiting(),
                     .place = sent.ask.stand == Stand::no ? 0 : store.place(hold_)};
-    if (!store.holder()) return holding;
-    holding.kind = Holding::Kind::lock;
+    if (store.holder()) holding.kind = Holding::Kind::lock;
     holding.lease_left = store.lease_left();
     return holding;
   }

@@ -190,7 +190,8 @@ std::optional<HoldId> ModelStore::holder() {
 
 Duration ModelStore::lease_left() {
   look();
-  return owner_ ? expires_ - now() : 0ns;
+  if (owner_) return expires_ - now();
+  return line_.empty() ? 0ns : std::max<Duration>(line_.front().lives_until - now(), 0ns);
 }
 
 }  // namespace dlock::sim

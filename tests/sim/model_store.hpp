@@ -34,7 +34,7 @@ class ModelStore {
 
   // How it stands. Whoever looks sees an expired lease end.
   std::optional<HoldId> holder();
-  Duration lease_left();
+  Duration lease_left();  // of a free lock: of the turn of the first
   std::size_t waiting() const { return line_.size(); }
   std::size_t place(HoldId hold) const;  // 1 is next; 0: none
   std::optional<HoldId> first() const;

@@ -135,7 +135,7 @@ TEST_CASE("child: a command whose deadline has passed before its exec is not run
           const Signals signals = std::move(*Signals::take_over());
           Child child = std::move(*Child::prepare());
           if (!child.start_guard()) return "no guard";
-          const auto guard = our_children();
+          const auto guard = ChildList().look();
           if (!guard || guard->size() != 1) return "which one is the guard?";
           ::kill(guard->front(), SIGSTOP);
           siginfo_t stopped{};

@@ -251,6 +251,38 @@ TEST_CASE("a subscription whose server goes away is an error, not a silence") {
   CHECK_FALSE(client.await_messages(soon()).has_value());
 }
 
+TEST_CASE("a new connection goes on with the tracking, and without it where the listener is gone") {
+  std::vector<std::string> got;
+  FakeRedis server([&](const FakePeer& peer) {
+    for (const char* answer : {"+OK\r\n", "+OK\r\n+PONG\r\n", "-ERR no such client\r\n+PONG\r\n"}) {
+      const UniqueFd connection = peer.accept();
+      got.push_back(read_until(connection, got.empty() ? "NOLOOP\r\n" : "PING\r\n"));
+      write_all(connection, answer);
+      read_until(connection, "");
+    }
+    const UniqueFd connection = peer.accept();
+    got.push_back(read_until(connection, "PING\r\n"));
+    write_all(connection, "+PONG\r\n");
+  });
+  RedisClient client = client_of(server.url());
+  REQUIRE(client.track(4711, ample()).has_value());
+  for (int i = 0; i < 3; ++i) {
+    client.disconnect();
+    const auto pong = client.call({"PING"}, ample());
+    REQUIRE(pong.has_value());
+    CHECK(pong->reply.string() == "PONG");
+  }
+  client.disconnect();
+  server.join();
+  REQUIRE(got.size() == 4);
+  const std::string tracking =
+      "TRACKING\r\n$2\r\nON\r\n$8\r\nREDIRECT\r\n$4\r\n4711\r\n$6\r\nNOLOOP";
+  CHECK(contains(got[0], tracking));
+  CHECK(contains(got[1], tracking));
+  CHECK(contains(got[2], tracking));
+  CHECK_FALSE(contains(got[3], "TRACKING"));
+}
+
 TEST_CASE("a real Redis answers commands, scripts and subscriptions over a unix socket") {
   auto server = test::RedisProcess::start();
   CAPTURE((server ? "" : server.error().text));

@@ -6,10 +6,13 @@
 
 #include <doctest/doctest.h>
 
+#include <cerrno>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "support/fake_redis.hpp"
+#include "support/redis_process.hpp"
 
 namespace dlock {
 namespace {
@@ -17,6 +20,7 @@ namespace {
 using test::ample;
 using test::FakePeer;
 using test::FakeRedis;
+using test::read_until;
 using test::write_all;
 
 // One line without its end; empty when the stream has ended.
@@ -99,6 +103,93 @@ TEST_CASE("store: acquire, renew and release are one script each and nothing els
   }
   server.join();
   CHECK(verbs == std::vector<std::string>{"EVALSHA", "EVALSHA", "EVALSHA"});
+}
+
+// A turn that reaches nobody is taken for the word of a dead one.
+TEST_CASE("store: whoever listens anew does so before it stops listening") {
+  bool old_one_open = false;
+  bool old_one_closed = false;
+  FakeRedis server([&](const FakePeer& peer) {
+    const UniqueFd first = peer.accept();
+    read_until(first, "SUBSCRIBE");
+    const std::string confirmation = "*3\r\n" + bulk("subscribe") + bulk("c") + ":1\r\n";
+    write_all(first, confirmation);
+    const UniqueFd second = peer.accept();
+    read_until(second, "ID\r\n");
+    write_all(second, ":7\r\n");
+    read_until(second, "__redis__:invalidate\r\n");
+    char byte = 0;
+    old_one_open = ::recv(first.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK) > 0 || errno == EAGAIN;
+    write_all(second, confirmation + confirmation + confirmation);
+    const UniqueFd questions = peer.accept();
+    read_until(questions, "REDIRECT\r\n$1\r\n7\r\n");
+    write_all(questions, "+OK\r\n");
+    read_until(first, "");
+    old_one_closed = true;
+    read_until(second, "");
+  });
+  {
+    const auto store = store_at(server);
+    REQUIRE(store->watch(claim(), false, ample()).has_value());
+    const auto watching = store->watch(claim(), true, ample());
+    REQUIRE(watching.has_value());
+    CHECK(watching->blind_because.empty());
+  }
+  server.join();
+  CHECK(old_one_open);
+  CHECK(old_one_closed);
+}
+
+TEST_CASE("store: those further back listen for their turn, the first also for the lock itself") {
+  const auto server = test::RedisProcess::start();
+  REQUIRE(server.has_value());
+  auto store = RedisStore::open({.url = (*server)->url(), .prefix = "dlock:", .password = {}});
+  REQUIRE(store.has_value());
+  const auto address = parse_redis_url((*server)->url());
+  REQUIRE(address.has_value());
+  RedisClient client(*address, nullptr);
+  const auto channels = [&] {
+    const auto listed = client.call({"PUBSUB", "CHANNELS"}, ample());
+    REQUIRE(listed.has_value());
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < listed->reply.size(); ++i)
+      names.emplace(listed->reply[i].string());
+    return names;
+  };
+  using Names = std::set<std::string>;
+  const std::string turn = "dlock:turn:{dlock:n}:o:1#s";
+  REQUIRE((*store)->watch(claim(), false, ample()).has_value());
+  CHECK(channels() == Names{turn});
+  REQUIRE((*store)->watch(claim(), true, ample()).has_value());
+  CHECK(channels() == Names{turn, "redisson_lock__channel:{dlock:n}", "__redis__:invalidate"});
+  REQUIRE((*store)->acquire(claim(), ample()).has_value());
+  REQUIRE((*store)->watch_hold(hold(), ample()).has_value());
+  CHECK((*store)->check(hold(), ample())->verdict == RenewVerdict::held);
+  REQUIRE(client.call({"DEL", "dlock:n"}, ample()).has_value());
+  const auto news = (*store)->await_hand_off(ample());
+  REQUIRE(news.has_value());
+  CHECK(*news == HandOff::changed);
+}
+
+TEST_CASE("store: a holder that did not wait listens for changes and nothing else") {
+  const auto server = test::RedisProcess::start();
+  REQUIRE(server.has_value());
+  auto store = RedisStore::open({.url = (*server)->url(), .prefix = "dlock:", .password = {}});
+  REQUIRE(store.has_value());
+  REQUIRE((*store)->acquire(claim(), ample()).has_value());
+  REQUIRE((*store)->watch_hold(hold(), ample()).has_value());
+  CHECK((*store)->check(hold(), ample())->verdict == RenewVerdict::held);
+  const auto address = parse_redis_url((*server)->url());
+  REQUIRE(address.has_value());
+  RedisClient client(*address, nullptr);
+  const auto listed = client.call({"PUBSUB", "CHANNELS"}, ample());
+  REQUIRE(listed.has_value());
+  REQUIRE(listed->reply.size() == 1);
+  CHECK(listed->reply[0].string() == "__redis__:invalidate");
+  REQUIRE(client.call({"FLUSHALL"}, ample()).has_value());
+  const auto news = (*store)->await_hand_off(ample());
+  REQUIRE(news.has_value());
+  CHECK(*news == HandOff::changed);
 }
 
 // Unknown is neither held nor lost (faults.md 2.3-4).

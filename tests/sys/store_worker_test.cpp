@@ -175,6 +175,35 @@ TEST_CASE("worker: cancel ends only the ask that hangs, the one behind it is car
   CHECK(std::get<event::Released>(next(worker)).answer.error().code == Errc::timed_out);
 }
 
+TEST_CASE("worker: whatever is asked while news are awaited ends that, and is carried out") {
+  for (const What news : {What::await_hand_off, What::watch_hold}) {
+    Shop shop;
+    REQUIRE(shop.worker.start());
+    shop.worker.ask({What::acquire, in(5s)});
+    next(shop.worker);
+    for (int i = 0; i < 20; ++i) {
+      const Time before = BootClock::now();
+      shop.worker.ask({news, in(60s)});
+      shop.worker.ask({What::renew, in(5s)});
+      next(shop.worker);
+      const auto renewed = std::get<event::Renewed>(next(shop.worker)).answer;
+      REQUIRE(renewed.has_value());
+      CHECK(renewed->verdict == RenewVerdict::renewed);
+      CHECK(BootClock::now() - before < 10s);
+    }
+  }
+}
+
+TEST_CASE("worker: an ask that does not wait for news is not ended by the next one") {
+  const WakeUp interrupt;
+  StoreWorker worker(std::make_unique<HangingStore>(interrupt), claim("a:1"), interrupt);
+  REQUIRE(worker.start());
+  worker.ask({What::acquire, in(50ms)});
+  worker.ask({What::undo, in(50ms)});
+  CHECK(std::get<event::Acquired>(next(worker)).answer.error().code == Errc::timed_out);
+  CHECK(std::get<event::Released>(next(worker)).answer.error().code == Errc::timed_out);
+}
+
 TEST_CASE("worker: that never started ends, too") {
   Shop shop;
   shop.worker.ask({What::acquire, in(1s)});

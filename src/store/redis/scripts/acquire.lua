@@ -8,7 +8,8 @@
 -- Returns {'granted', owner, record}           a new hold, or the same one again
 --         {'nested', owner, record}            a hold beside the ancestor's
 --         {'busy', {holding}, place}           see holding.lua; the lock was not changed. Our place
---                                              in line, 0 if we have none
+--                                              in line, 0 if we have none. If the lock is free, the
+--                                              pttl is what the first has left of its turn
 --
 -- A free lock is for the first who lives in line (see line.lua); an ancestor's hold is joined past it.
 --
@@ -115,4 +116,10 @@ end
 local place = 0
 if redis.call('EXISTS', line) == 1 then prune(line, waiters, line_now()) end
 if me ~= '' and stand(line, waiters, me, most) then place = redis.call('ZRANK', line, me) + 1 end
-return {'busy', holding(lock, holds, revoked, line), place}
+local reply = holding(lock, holds, revoked, line)
+if kind == 'none' then  -- the turn of the first
+  local first = redis.call('ZRANGE', line, 0, 0)[1]
+  local ends = tonumber(first and redis.call('ZSCORE', waiters, first) or '0')
+  reply[2] = math.max(ends - line_now(), 0)
+end
+return {'busy', reply, place}

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+# For the suites that share locks with real client libraries. Which one, ./dev interop says in
+# INTEROP_CLIENT; a suite runs once for each client that its line "# clients:" names, and the line
+# "# others:" says why not for the rest. A client is a driver in drivers/: a process that obeys
+# lines on its stdin and answers each with a line "MICROSECONDS ACTOR VERB KEY RESULT":
+#
+#   A lock KEY LEASE         wait as long as it takes; LEASE in ms, 0 = the library's own, and
+#                            renewed if the library renews                    -> acquired [TOKEN]
+#   A try KEY WAIT LEASE     wait so many ms at most                          -> acquired, refused
+#   A default KEY LEASE      wait as the library does unless told otherwise   -> acquired, refused
+#   A unlock KEY             (the time is that of the call)                   -> released
+#   A extend KEY LEASE       the lease once more                              -> extended
+#   A add KEY FILE TIMES     adds 1 to the number in FILE, each time under the lock -> done
+#   A force, locked, held, count, ttl, owner KEY     what Redisson knows of it
+#
+# A is the actor: who holds a lock, and does one thing after the other. A failure is "error KIND".
+# Loaded after helpers.bash and helpers/supervise.bash.
+# shellcheck shell=bash disable=SC2154  # a_pid and the like are set by spawn
+
+WATCHDOG=6000 # ms: the lease that Redisson's clients take and renew when they are given none
+
+# --- drivers -----------------------------------------------------------------------------------
+
+# start_clients: a server on a unix socket and on a port, and the client that all tests share.
+start_clients() {
+  : "${INTEROP_CLIENT:?run this by ./dev interop}" "${INTEROP_HOME:?}"
+  local tries
+  for tries in 1 2 3; do # somebody may take the port between the look and the bind
+    INTEROP_PORT=$(python3 -c 'import socket
+s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    start_redis --bind 127.0.0.1 --port "$INTEROP_PORT" && break
+    [ "$tries" != 3 ] || return 1
+  done
+  export INTEROP_PORT
+  start_driver "$BATS_FILE_TMPDIR/client"
+  export CLIENT=$BATS_FILE_TMPDIR/client
+}
+
+stop_clients() {
+  end_driver "$BATS_FILE_TMPDIR/client"
+  stop_redis
+}
+
+# start_driver DIR: one more process of the client, with its files in DIR.
+start_driver() {
+  local dir=$1 place=$INTEROP_HOME/${INTEROP_CLIENT} command
+  local address=127.0.0.1:$INTEROP_PORT
+  case $INTEROP_CLIENT in
+    redisson-*)
+      command=(java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -Xmx256m
+        -cp "$place/classes:$place/jars/*" Driver "$address" "$WATCHDOG")
+      ;;
+    node-redisson | redlock5 | redlock4)
+      command=(node "$INTEROP_HOME/node/driver.js" "$INTEROP_CLIENT" "$address" "$WATCHDOG")
+      ;;
+    redis-py) command=("$place/venv/bin/python" "$place/driver.py" "$address") ;;
+    redsync) command=("$place/redsync" "$address") ;;
+    *) echo "no client $INTEROP_CLIENT" && return 1 ;;
+  esac
+  mkdir -p "$dir"
+  mkfifo "$dir/words"
+  "${command[@]}" <>"$dir/words" >"$dir/out" 2>"$dir/err" 3>&- &
+  echo $! >"$dir/driver"
+  disown $! # or bash would report that it was killed
+  eventually 60s grep -q ' - ready - ' "$dir/out" || {
+    echo "no driver:" && tail -n 20 "$dir/err"
+    return 1
+  }
+}
+
+# crash_driver DIR: as by the kernel, or a power cut. end_driver: the same, for teardown.
+crash_driver() { kill -KILL "$(cat "$1/driver")"; }
+end_driver() { [ ! -s "$1/driver" ] || kill -KILL "$(cat "$1/driver")" 2>/dev/null || true; }
+
+# another_client: for a test that crashes it; CLIENT is the new one for the rest of the test.
+another_client() {
+  CLIENT=$BATS_TEST_TMPDIR/another
+  start_driver "$CLIENT"
+}
+
+# --- talking -----------------------------------------------------------------------------------
+
+# tell ACTOR VERB KEY [ARG…]
+tell() { echo "$*" >"$CLIENT/words"; }
+# answers WORDS…: the lines that begin with these words behind the time. heard N WORDS…: so many.
+answers() {
+  awk -v words="$*" 'index(substr($0, index($0, " ") + 1) " ", words " ") == 1' "$CLIENT/out"
+}
+heard() { [ "$(answers "${@:2}" | wc -l)" -ge "$1" ]; }
+said() { [ "$(answers "$@" | wc -l)" != 0 ]; }
+# ask ACTOR VERB KEY [ARG…]: tells, waits for the answer, and prints its result.
+ask() {
+  local before
+  before=$(answers "${@:1:3}" | wc -l)
+  tell "$@"
+  eventually 30s heard $((before + 1)) "${@:1:3}" || {
+    echo "no answer to $*"
+    return 1
+  }
+  answers "${@:1:3}" | tail -n 1 | cut -d ' ' -f 5-
+}
+# asked EXPECTED ACTOR VERB…: asks and compares.
+asked() {
+  local answer
+  answer=$(ask "${@:2}")
+  [ "$answer" = "$1" ] || { echo "${*:2}: '$answer', not '$1'" && return 1; }
+}
+# says SECONDSs ACTOR VERB KEY RESULT: an answer to `tell` that may take its time; the actor must
+# not have given it before.
+says() {
+  eventually "$1" said "${@:2}" || {
+    echo "never said: ${*:2}"
+    tail -n 5 "$CLIENT/out"
+    return 1
+  }
+}
+# time_of ACTOR VERB KEY: of the newest answer, in microseconds.
+time_of() { answers "$@" | tail -n 1 | cut -d ' ' -f 1; }
+
+# --- dlock -------------------------------------------------------------------------------------
+
+prepare() {
+  new_files
+  N=t$BATS_TEST_NUMBER K=dlock:t$BATS_TEST_NUMBER
+}
+clean_up() {
+  end_started
+  end_driver "$BATS_TEST_TMPDIR/another"
+}
+
+micros() { echo $(($(date +%s%N) / 1000)); }
+
+# dlock_holds [OPTION…]: a dlock `a` that holds $N until let_go; its command writes when it began
+# and ended to $T/a.began and $T/a.ended.
+dlock_holds() {
+  rm -f "$T/go" "$T/a.began" "$T/a.ended"
+  # shellcheck disable=SC2016  # for the child to expand
+  dlock_run a "$@" "${NAME:-$N}" -- sh -c '
+    trap "date +%s%6N >$0/a.ended; exit 143" TERM
+    date +%s%6N >$0/a.new; mv $0/a.new $0/a.began
+    until [ -e $0/go ]; do sleep 0.02; done; date +%s%6N >$0/a.ended' "$T"
+  eventually 20s test -e "$T/a.began"
+}
+let_go() { touch "$T/go"; }
+
+# dlock_waits [OPTION…]: a dlock `b` that waits for $N, unless there is nobody to wait for any more;
+# its command only writes when it began to $T/b.began.
+dlock_waits() {
+  rm -f "$T/b.began"
+  # shellcheck disable=SC2016
+  dlock_run b "$@" "${NAME:-$N}" -- sh -c 'date +%s%6N >$0/b.began' "$T"
+  eventually 20s waits_or_entered
+}
+waits_or_entered() { watched_by 1 || entered; }
+# Whoever waits for a lock has subscribed to its channel.
+watched_by() { [ "$(r pubsub numsub "$(channel)" | tail -1)" -ge "$1" ]; }
+channel() {
+  case $K in
+    *'{'*) echo "redisson_lock__channel:$K" ;;
+    *) echo "redisson_lock__channel:{$K}" ;;
+  esac
+}
+entered() { [ -s "$T/b.began" ]; }
+# dlock_is_refused [OPTION…]: dlock finds $N busy now.
+dlock_is_refused() {
+  local status=0
+  "$DLOCK" run -n "$@" "${NAME:-$N}" -- touch "$T/was-let-in" || status=$?
+  [ "$status" = 75 ] && [ ! -e "$T/was-let-in" ]
+}
+
+# When the lock of $K ends unless somebody renews it, in microseconds.
+lease_end() { echo $(($(r pexpiretime "$K") * 1000)); }
+# not_before A B: A is a time, B one before it; the server's clock shows milliseconds.
+not_before() { [ "$1" -ge $(($2 - 1000)) ] || { echo "$1 is before $2" && return 1; }; }
+inspected() { "$DLOCK" inspect --json "${NAME:-$N}" | python3 -c 'import json, sys
+lock = json.load(sys.stdin)["locks"][0]
+print(eval(sys.argv[1]))' "$1"; }
+
+# --- figures -----------------------------------------------------------------------------------
+
+# figure WHAT <MICROSECONDS: one time a line; keeps the median and the 95th percentile for the end
+# of ./dev interop. Fails when the latter is above 2 s: who was not woken looks again after 3 s.
+figure() {
+  sort -n | awk -v client="$INTEROP_CLIENT" -v what="$1" '{ t[NR] = $1 }
+    END { if (!NR) exit 1
+          high = t[int(NR * 0.95 + 0.999)]
+          printf "%-16s %-46s p50 %6.1f ms  p95 %6.1f ms  (%d times)\n", client, what,
+                 t[int((NR + 1) / 2)] / 1000, high / 1000, NR
+          exit high > 2000000 }' >>"${INTEROP_FIGURES:-/dev/stdout}"
+}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+# Sourced by ./dev interop: fetches the clients by the ordinary means of their languages, compiles
+# the drivers, runs each suite once for each of its clients, and prints which scenario went how.
+# Everything fetched and compiled is in build/interop and is used again while the drivers stay as
+# they are. A client that cannot be had is a failure, never a skip.
+# shellcheck shell=bash disable=SC2154  # out is set by the caller
+
+interop_home=$PWD/build/interop
+drivers=$PWD/tests/interop/drivers
+
+clients() { echo redisson-4.7.0 redisson-3.27.2 node-redisson redlock5 redlock4 redis-py redsync; }
+
+# interop_packages: the groups of Debian packages for the tools that are not on the PATH.
+interop_packages() {
+  { have javac && have mvn; } || echo interop-java
+  { have node && have npm; } || echo interop-node
+  python3 -c 'import venv, ensurepip' 2>/dev/null || echo interop-python
+  have go || echo interop-go
+}
+have() { command -v "$1" >/dev/null; }
+
+# --- fetching ----------------------------------------------------------------------------------
+
+fetch_redisson() { # FOLDER
+  local place=$interop_home/$1
+  mvn -B -q -f "$drivers/redisson/pom.xml" -Dredisson.version="${1#redisson-}" \
+    -DoutputDirectory="$place/jars" dependency:copy-dependencies &&
+    javac -d "$place/classes" -cp "$place/jars/*" "$drivers/redisson/Driver.java"
+}
+fetch_node() {
+  cp "$drivers"/node/* "$interop_home/node" &&
+    (cd "$interop_home/node" && npm ci --no-audit --no-fund)
+}
+fetch_python() {
+  local place=$interop_home/redis-py
+  python3 -m venv "$place/venv" && "$place/venv/bin/python" -m pip install -q \
+    --disable-pip-version-check -r "$drivers/python/requirements.txt" &&
+    cp "$drivers/python/driver.py" "$place"
+}
+fetch_redsync() {
+  (cd "$drivers/redsync" && GOTOOLCHAIN=local GOFLAGS=-mod=readonly \
+    go build -o "$interop_home/redsync/redsync" .)
+}
+
+# ready FOLDER SOURCES FETCH…: fetches into build/interop/FOLDER unless that was done from the
+# same sources before; a registry that did not answer is asked a second time.
+ready() {
+  local place=$interop_home/$1 sum
+  sum=$(cat "$drivers/$2"/* | sha256sum)
+  [ "$(cat "$place/made-from" 2>/dev/null)" != "$sum" ] || return 0
+  rm -rf "$place" && mkdir -p "$place"
+  echo "fetching $1"
+  { "${@:3}" || { sleep 5 && "${@:3}"; }; } >"$interop_home/$1.log" 2>&1 </dev/null &&
+    echo "$sum" >"$place/made-from"
+}
+
+# fetch CLIENT: what was said is in log_of CLIENT.
+fetch() {
+  case $1 in
+    redisson-*) ready "$1" redisson fetch_redisson "$1" ;;
+    redis-py) ready redis-py python fetch_python ;;
+    redsync) ready redsync redsync fetch_redsync ;;
+    *) ready node node fetch_node ;;
+  esac
+}
+log_of() {
+  case $1 in
+    redisson-* | redis-py | redsync) echo "$interop_home/$1.log" ;;
+    *) echo "$interop_home/node.log" ;;
+  esac
+}
+
+# --- running -----------------------------------------------------------------------------------
+
+# header FILE WORD: the text of its line "# WORD: …".
+header() { sed -n "s/^# $2: //p" "$1"; }
+
+# run_interop CLIENT…: the suites, four at a time, as they mostly wait; then, one by one, those
+# that measure ("# alone: yes").
+run_interop() {
+  local client had=()
+  export INTEROP_HOME=$interop_home INTEROP_FIGURES=$out/figures
+  mkdir -p "$interop_home" && : >"$INTEROP_FIGURES"
+  for client; do
+    if fetch "$client"; then had+=("$client"); else not_had "$client"; fi
+  done
+  run_files "" 4 "${had[@]}"
+  run_files yes 1 "${had[@]}"
+}
+
+not_had() { # CLIENT
+  echo "FAILED  $1 cannot be had:"
+  tail -n 20 "$(log_of "$1")" | sed 's/^/  /'
+  echo "$1: cannot be had" >"$out/$1.failed" && echo 0 1 0 >"$out/$1.count"
+}
+
+run_files() { # ALONE AT_A_TIME CLIENT…
+  local file client running=0
+  for file in tests/interop/*.bats; do
+    [ "$(header "$file" alone)" = "$1" ] || continue
+    for client in "${@:3}"; do
+      [[ " $(header "$file" clients) " == *" $client "* ]] || continue
+      if [ "$running" = "$2" ]; then wait -n || true; running=$((running - 1)); fi
+      INTEROP_CLIENT=$client run_bats "$(basename "$file" .bats)@$client" "$file" &
+      running=$((running + 1))
+    done
+  done
+  wait
+}
+
+# --- the table ---------------------------------------------------------------------------------
+
+# mark FILE CLIENT SCENARIO: how it went, or nothing.
+mark() {
+  local tap
+  tap=$out/$(basename "$1" .bats)@$2.tap
+  if sed -E 's/^ok [0-9]+ //' "$tap" 2>/dev/null | grep -qxF -- "$3"; then
+    echo "✓"
+  elif [ -z "$pattern" ] || grep -q "^not ok [0-9]* $3" "$tap" 2>/dev/null; then
+    echo FAILED
+  fi
+}
+
+# interop_table CLIENT…: scenarios down, clients across. A letter is explained below.
+interop_table() {
+  local file client name letter notes=() letters=abcdefgh
+  printf '\n%-84s' scenario && printf '%-16s' "$@" && echo
+  for file in tests/interop/*.bats; do
+    letter=""
+    if [ -n "$(header "$file" others)" ]; then
+      letter=${letters:${#notes[@]}:1}
+      notes+=("$letter  $(header "$file" others)")
+    fi
+    while IFS= read -r name; do
+      printf '%-84s' "$name"
+      for client; do
+        if [[ " $(header "$file" clients) " == *" $client "* ]]; then
+          pad "$(mark "$file" "$client" "$name")"
+        else
+          pad "$letter"
+        fi
+      done
+      echo
+    done < <(sed -nE 's/^@test "(.*)" \{$/\1/p' "$file")
+  done
+  printf '%s\n' "" "${notes[@]}" "" && sort "$INTEROP_FIGURES" && echo
+}
+pad() { printf '%s%*s' "$1" $((16 - ${#1})) ''; }
