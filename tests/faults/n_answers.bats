@@ -102,7 +102,7 @@ sections() {
 @test "N10: a renewal and a nested hold that arrive twice leave the count right" {
   proxy duplicate EVAL 300
   DLOCK_URL=$PROXY_URL dlock_run a --ttl 1s doubled -- sh -c '
-    for _ in 1 2 3 4; do "$DLOCK" run doubled -- sleep 0.2; done
+    for _ in 1 2 3 4; do "$DLOCK" run doubled -- sleep 0.4; done # before it ends, too
     sleep 0.5 # longer than a duplicate is on its way
     redis-cli -s "$REDIS_SOCKET" hvals dlock:doubled >"$0/count"
     redis-cli -s "$REDIS_SOCKET" hlen "dlock:holds:{dlock:doubled}" >"$0/holds"' "$T"
