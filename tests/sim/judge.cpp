@@ -98,7 +98,8 @@ void Judge::taken_away(HoldId hold) {
 
 bool Judge::was_well(HoldId hold, Duration when) const {
   const auto since = calm_since(hold);
-  return since && *since + k_recovers <= when;
+  if (!since) return false;
+  return *since == Duration::zero() || *since + k_recovers <= when;  // zero: never a fault
 }
 
 bool Judge::stands(HoldId hold) const {

@@ -22,7 +22,7 @@
 //        does not answer
 //   L4   a place in line that stays behind
 // All is well with a waiter that runs, and whose way to the store, and the store itself, have had
-// no fault for k_recovers.
+// no fault for k_recovers, or never any.
 // P, I1, I5 hold under the guaranteed class of faults only, the others under both.
 #pragma once
 

@@ -47,12 +47,23 @@ Nemesis::Nemesis(Scene& scene, std::vector<Client>& clients, Duration ttl)
                                    &N::break_ears};
   auto all = scene.rules.faults == FaultClass::bounded ? bounded : guaranteed;
   if (scene.rules.dlock_fails) all.insert(all.end(), of_dlock.begin(), of_dlock.end());
+  if (scene.rules.calm) {
+    std::erase_if(all, [](Fault fault) { return !spares_waiters(fault); });
+  }
   // Some of them in one world: what every fault hides from the others shows there.
   const bool every = dice.one_in(3);
   for (const Fault fault : all)
     if (every || dice.one_in(3)) faults_.push_back(fault);
   if (faults_.empty()) faults_ = all;
   if (!scene.rules.store_remembers) faults_.push_back(&N::remove);
+}
+
+// They end it, or are no business of a waiter.
+bool Nemesis::spares_waiters(Fault fault) {
+  using N = Nemesis;
+  return fault == &N::signal || fault == &N::signal_at_a_turn || fault == &N::revoke ||
+         fault == &N::remove || fault == &N::stop_child || fault == &N::freeze_guard ||
+         fault == &N::kill_guard;
 }
 
 void Nemesis::plan() {
@@ -68,7 +79,7 @@ void Nemesis::strike() {
   const auto one =
       static_cast<std::size_t>(scene_.dice.up_to(static_cast<int>(faults_.size()) - 1));
   Client& client = victim();
-  client.weather.calm_since = scene_.now();
+  if (!spares_waiters(faults_[one])) client.weather.calm_since = scene_.now();
   (this->*faults_[one])(client);
 }
 

@@ -30,6 +30,7 @@ class Nemesis {
  private:
   using Fault = void (Nemesis::*)(Client&);
 
+  static bool spares_waiters(Fault fault);
   void plan();
   void strike();
   Client& victim();

@@ -16,6 +16,7 @@ namespace dlock::sim {
 
 struct Rules {
   FaultClass faults = FaultClass::guaranteed;
+  bool calm = false;        // nothing fails that could cost a waiter its place
   bool dlock_fails = true;  // is frozen, or dies; some worlds are without that, and without guards
   // Controls: each makes the world break its part of the bargain, and the judge has to see it.
   bool guards = true;
