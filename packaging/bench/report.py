@@ -81,8 +81,10 @@ set key top left
 set title 'hand-off: end of a command to begin of the next, ms'
 plot $data using 1:2 with linespoints lw 2 pt 7 lc rgb '#1f77b4' title 'p50', \\
      $data using 1:3 with linespoints lw 2 pt 6 lc rgb '#d62728' title 'p99'
-set title 'commands sent to the server per hand-off'
-plot $data using 1:4 with linespoints lw 2 pt 7 lc rgb '#1f77b4' title 'dlock'
+set title 'commands that clients send to the server per hand-off'
+set yrange [0:7<*]
+plot $data using 1:4 with linespoints lw 2 pt 7 lc rgb '#1f77b4' title 'dlock', \\
+     6 with lines dt 2 lc rgb '#888888' title 'goal'
 unset multiplot
 """
 

@@ -10,6 +10,14 @@
 
 namespace dlock {
 
+pid_t bare_fork() {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  return ::fork();  // a sanitizer has locks of its own, which it must find whole
+#else
+  return ::_Fork();
+#endif
+}
+
 void become_child(const AfterFork& order) {
   ::setpgid(0, 0);
   if (order.terminal >= 0) ::tcsetpgrp(order.terminal, ::getpid());

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 extern "C" {
 #include <sys/pidfd.h>  // the one of glibc 2.36 forgets to say that it is C
@@ -79,9 +78,7 @@ Result<void> Child::start(const ChildSpec& spec, const Signals& signals) {
                         .kill_at = spec.kill_at,
                         .error_pipe = error_out_.get()};
   mark_ = spec.mark;
-  // Not fork(): that prepares the copy for a life of its own (locks of malloc and stdio, name
-  // services), writes to pages that both then have to copy, and all the child does is exec.
-  const pid_t pid = ::_Fork();
+  const pid_t pid = bare_fork();
   if (pid == 0) become_child(order);
   if (pid < 0) {
     return Error{Errc::system, std::string("cannot start a process: ") + std::strerror(errno)};

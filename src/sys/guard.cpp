@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "sys/guard.hpp"
 
+#include "sys/after_fork.hpp"
 #include "sys/deadline_timer.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 extern "C" {
 #include <sys/pidfd.h>  // the one of glibc 2.36 forgets to say that it is C
@@ -35,7 +35,7 @@ Result<void> Guard::start(int cgroup_kill) {
   const UniqueFd theirs(ends[1]);
   const DeadlineTimer timer;
   if (!timer.ok()) return failed();
-  const pid_t pid = ::_Fork();  // see Child::start
+  const pid_t pid = bare_fork();
   if (pid == 0) {
     become_guard({.line = theirs.get(),
                   .dlocks_end = ours.get(),
