@@ -113,7 +113,10 @@ AcquireStep AcquireLoop::on_hand_off(const Result<HandOff>& answer, Time now) {
   watch_backoff_.reset();
   const bool ours = *answer == HandOff::turn || holding_->place <= 1;
   // Somebody before us goes first; what he takes is not news to us, what he leaves is ours.
-  if (*answer != HandOff::timed_out && !ours) return await(now + k_turn + k_slack);
+  if (*answer != HandOff::timed_out && !ours) {
+    if (turn_over_at_ <= now) turn_over_at_ = now + k_turn + k_slack;  // told again: the same turn
+    return await(turn_over_at_);
+  }
   if (out_of_time(now) && *answer == HandOff::timed_out) return step::Busy{*holding_};
   return try_again(now);
 }
@@ -139,6 +142,7 @@ AcquireStep AcquireLoop::wait_for_change(Time now) {
     const Duration expiry =
         std::max<Duration>(*holding_->lease_left, 0ms) + turn + jitter_.between(1ms, k_slack);
     pause = std::min(pause, expiry);
+    if (free) turn_over_at_ = now + expiry;
   }
   if (watching_) return await(now + pause);
   if (out_of_time(now)) return step::Busy{*holding_};

@@ -202,6 +202,10 @@ setup() {
   ttl_between "$K" 3000 5000
   ttl_between "$H" 3000 5000
   assert_equal "$(dump_all)" "$before"
+  r persist "$K"
+  run -0 renew o:1 s 0
+  assert_output held
+  assert_equal "$(r pttl "$K")" -1
 }
 
 @test "renew keeps the record of its hold as it is" {

@@ -138,6 +138,13 @@ TEST_CASE("line: who is next comes a second later if nothing else is heard, and 
         "2.52s start, 2.52s ended, 2.52s release, 2.52s exit 0");
 }
 
+TEST_CASE("line: being told again that it is next does not make the second wait longer") {
+  Script script = in_line(3);
+  script.free_from = 2s;
+  script.hand_offs = {{1500ms, HandOff::next}, {1900ms, HandOff::next}, {2400ms, HandOff::changed}};
+  CHECK(has(transcript(script), "2.52s stand granted"));
+}
+
 TEST_CASE("line: a turn that comes while it is not the own one yet is taken all the same") {
   Script script = in_line(2);
   script.free_from = 1700ms;
