@@ -5,7 +5,8 @@
 # suites, must fail because of it. A patch begins with a head:
 #   M01 release without owner check      the id and what it breaks; below it any remarks
 #   oracle: lua/scripts release 'not_    suite and part of the names of its tests (bats: a regular
-#                                        expression; a comma would end it for doctest)
+#                                        expression; a comma would end it for doctest; chaos: the
+#                                        words of ./dev chaos)
 #   nightly: cli/contention two hundred  an oracle from end to end, with --nightly only
 #   limit: 20                            seconds for one oracle; 30 if there is none
 # or it has no diff, but "pending: " and what it waits for. M: what others got wrong; G: the guard;
@@ -92,6 +93,13 @@ ask() {
         "--test-case=*$pattern*" >"$log" 2>&1 || rc=$?
       read -r good wrong < <(grep '^\[doctest\] test cases:' "$log" | tail -n 1 |
         tr -cs '0-9\n' ' ' | awk '{ print $2, $3 }' | grep . || echo 0 0)
+      ;;
+    chaos)
+      # shellcheck disable=SC2086  # words
+      DLOCK=$tree/build/dev/dlock "${contained[@]}" \
+        python3 -B "$tree/tests/chaos/main.py" $pattern >"$log" 2>&1 || rc=$?
+      good=$(grep -oE '^[0-9]+ passed' "$log" | grep -oE '[0-9]+' || echo 0)
+      wrong=$(grep -cE '^violated:' "$log") || true
       ;;
     *)
       DLOCK=$tree/build/dev/dlock "${contained[@]}" bats --formatter tap \
