@@ -77,7 +77,8 @@ class Servers:
     def __init__(self, folder):
         self.started = []
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # two connections a waiter
+        most = 65536 if hard == resource.RLIM_INFINITY else min(hard, 65536)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))  # two connections a waiter
         self.redis = free_port()
         self.start(self.redis, ["redis-server", "--port", str(self.redis), "--bind", "127.0.0.1",
                                 "--unixsocket", f"{folder}/redis.sock",
@@ -135,11 +136,10 @@ class Servers:
 class Candidate:
     """A way to run a command under a lock."""
 
-    def __init__(self, name, words, environment=None, distributed=True):
+    def __init__(self, name, words, environment=None):
         self.name = name
         self.words = words
         self.environment = {**os.environ, **(environment or {})}
-        self.distributed = distributed
 
     def command(self, lock, *command):
         return self.words(lock) + list(command)
