@@ -3,17 +3,6 @@
 
 #include "base/text.hpp"
 
-// CLI11 includes <iostream>, whose mere inclusion sets up all streams and locales at the start of
-// every run, some 25 us. Nothing is printed here, so its streams are declared and not set up.
-#ifdef __GLIBCXX__
-#define _GLIBCXX_IOSTREAM 1  // NOLINT(bugprone-reserved-identifier,*-identifier-naming,cert-*)
-#include <istream>
-#include <ostream>
-namespace std {  // NOLINT(cert-dcl58-cpp)
-extern istream cin;
-extern ostream cout, cerr;
-}  // namespace std
-#endif
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
