@@ -27,6 +27,8 @@ constexpr Duration k_turn = 1s;
 constexpr Duration k_slack = 20ms;
 // So many of the line look at the lock itself: the first, and who comes next if it does not.
 constexpr std::uint64_t k_front = 2;
+// And so many come when a turn ends that was not taken: more than one may be frozen.
+constexpr std::uint64_t k_near = 4;
 
 bool never_helped_by_asking_again(Errc code) {
   return code == Errc::denied || code == Errc::bad_usage || code == Errc::bad_config ||
@@ -138,7 +140,8 @@ AcquireStep AcquireLoop::wait_for_change(Time now) {
   // What is free is somebody's turn, and that ends like a lease.
   const bool free = holding_->kind == Holding::Kind::free;
   const Duration turn = first || free ? Duration::zero() : k_turn;
-  if (holding_->lease_left && at_front()) {
+  const bool near = at_front() || (free && holding_->place <= k_near);
+  if (holding_->lease_left && near) {
     const Duration expiry =
         std::max<Duration>(*holding_->lease_left, 0ms) + turn + jitter_.between(1ms, k_slack);
     pause = std::min(pause, expiry);

@@ -27,8 +27,7 @@ void RunSession::handle_hold_watched(const Result<Watching>& answer, Time now) {
   if (answer && answer->blind_because.empty()) {
     news_ = News::on;
     // What happened before is seen by this; and the watching counts from it.
-    if (may_ask_about_lease()) ask(action::Ask::What::check, now + terms_.lease.call_limit());
-    return;
+    return check_hold(now);
   }
   if (!answer && answer.error().code != Errc::denied && answer.error().code != Errc::refused) {
     watch_hold_from_ = clock_->renew_at();  // the renewal is more important
@@ -55,8 +54,14 @@ void RunSession::handle_hold_news(const Result<HandOff>& answer, Time now) {
     watch_hold_from_ = now + k_watch_again_after;
     return;
   }
-  if (*answer == HandOff::timed_out || !may_ask_about_lease()) return;
-  ask(action::Ask::What::check, now + terms_.lease.call_limit());
+  if (*answer != HandOff::timed_out) check_hold(now);
+}
+
+// Near the time of the renewal that is the better question.
+void RunSession::check_hold(Time now) {
+  if (!may_ask_about_lease()) return;
+  const Time limit = now + terms_.lease.call_limit();
+  ask(limit > clock_->renew_at() ? action::Ask::What::renew : action::Ask::What::check, limit);
 }
 
 }  // namespace dlock

@@ -157,7 +157,7 @@ struct Outcome {
 // What to do.
 namespace action {
 // The store, which answers with one StoreAnswer each, in order. Whatever is asked while a holder
-// awaits news ends that first.
+// awaits or looks for news ends that first, and a release ends a renewal.
 struct Ask {
   enum class What {
     acquire,
@@ -246,6 +246,7 @@ class RunSession {
   void ask(action::Ask ask);
   void ask(action::Ask::What what, Time limit) { ask(action::Ask{.what = what, .limit = limit}); }
   bool may_ask_about_lease() const { return may_renew_ && !too_late_ && !asking_; }
+  void check_hold(Time now);
   void handle_hold_watched(const Result<Watching>& answer, Time now);
   void handle_hold_news(const Result<HandOff>& answer, Time now);
   std::optional<Time> watch_hold_at() const;

@@ -36,9 +36,13 @@ const char* word_for(action::Ask::What what) {
   return "?";
 }
 
-// News of a hold are worth less than whatever else is asked.
-bool gives_way(action::Ask::What what) {
-  return what == action::Ask::What::await_hand_off || what == action::Ask::What::watch_hold;
+// News of a hold are worth less than whatever else is asked; and once it is to be released, nothing
+// else about it matters: a mute connection must not keep a lock that nobody needs.
+bool gives_way(action::Ask::What running, action::Ask::What asked) {
+  using What = action::Ask::What;
+  const bool news =
+      running == What::await_hand_off || running == What::watch_hold || running == What::check;
+  return news || (running == What::renew && asked == What::release);
 }
 
 void log_call(action::Ask::What what, const StoreAnswer& answer, Duration took) {
@@ -78,7 +82,7 @@ StoreWorker::~StoreWorker() {
 void StoreWorker::ask(const action::Ask& what) {
   {
     const std::lock_guard lock(mutex_);
-    if (!asks_.empty() && gives_way(asks_.front().what)) interrupt_.raise();
+    if (!asks_.empty() && gives_way(asks_.front().what, what.what)) interrupt_.raise();
     asks_.push_back(what);
   }
   asked_.notify_one();
@@ -105,6 +109,7 @@ void StoreWorker::work() {
     asked_.wait(lock, [this] { return stopping_ || !asks_.empty(); });
     if (stopping_) return;
     const action::Ask what = asks_.front();
+    if (asks_.size() > 1 && gives_way(what.what, asks_.back().what)) interrupt_.raise();
     lock.unlock();
     const Time asked_at = BootClock::now();
     StoreAnswer answer = carry_out(what);

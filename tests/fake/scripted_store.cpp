@@ -16,9 +16,7 @@ void World::act(const action::Ask& ask) {
   asked_.emplace_back(ask, since_start());
   if (!hides_news(ask.what)) note(ask_text(ask));
   waiting_.emplace_back(ask, transcript_.size() - 1);
-  const bool gives_way = running_ && (running_->ask.what == What::await_hand_off ||
-                                      running_->ask.what == What::watch_hold);
-  if (gives_way) interrupt();
+  if (running_ && gives_way(running_->ask.what, ask.what)) interrupt();
   if (!running_) begin_next_ask();
 }
 

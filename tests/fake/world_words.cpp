@@ -82,6 +82,25 @@ std::string outcome_text(const Outcome& outcome) {
   return "exit ?";
 }
 
+bool gives_way(action::Ask::What running, action::Ask::What asked) {
+  using What = action::Ask::What;
+  switch (running) {
+    case What::await_hand_off:
+    case What::watch_hold:
+    case What::check:
+      return true;
+    case What::renew:
+      return asked == What::release;
+    case What::acquire:
+    case What::watch:
+    case What::release:
+    case What::undo:
+    case What::leave:
+      return false;
+  }
+  return false;
+}
+
 std::string seconds_text(Duration d) {
   std::array<char, 32> buffer{};
   std::snprintf(buffer.data(), buffer.size(), "%.3f", std::chrono::duration<double>(d).count());

@@ -18,6 +18,9 @@ std::string outcome_text(const Outcome& outcome);
 // What an answer adds to the line of its ask: " ?", " granted", …; nothing if all went as usual.
 std::string mark_of(const StoreAnswer& answer);
 
+// Does the store thread end what runs for what is asked? As StoreWorker does.
+bool gives_way(action::Ask::What running, action::Ask::What asked);
+
 // "19.39s", exact to the millisecond.
 std::string seconds_text(Duration d);
 

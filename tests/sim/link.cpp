@@ -45,9 +45,7 @@ std::string Link::words_for(What what) const {
 void Link::ask(const action::Ask& what) {
   asks_.push_back(what);
   if (asks_.size() == 1) return begin();
-  // News of a hold are worth less than whatever else is asked.
-  const What before = asks_.front().what;
-  if (before == What::await_hand_off || before == What::watch_hold) cancel();
+  if (test::gives_way(asks_.front().what, what.what)) cancel();
 }
 
 std::optional<StoreAnswer> Link::next_answer() {

@@ -6,6 +6,8 @@
 #include <csignal>
 #include <utility>
 
+#include "fake/world_words.hpp"
+
 namespace dlock::sim {
 
 using namespace std::chrono_literals;
@@ -32,12 +34,6 @@ Holding somebody(Stand stand) {
           .lease_left = 4s,
           .waiting = place,
           .place = place};
-}
-
-// To whatever else is asked about a hold.
-bool gives_way(action::Ask::What what) {
-  using What = action::Ask::What;
-  return what == What::await_hand_off || what == What::watch_hold;
 }
 
 }  // namespace
@@ -257,8 +253,8 @@ void Schedule::act(const action::Ask& ask) {
   require(ask.what != What::watch_hold || !no_news_, "watched where there are no news");
   if (!questions_.empty()) {
     Question& before = questions_.front();
-    require(!lives() || gives_way(before.ask.what), "two questions at a time");
-    before.interrupted = before.interrupted || gives_way(before.ask.what);
+    require(!lives() || test::gives_way(before.ask.what, ask.what), "two questions at a time");
+    before.interrupted = before.interrupted || test::gives_way(before.ask.what, ask.what);
   }
   questions_.push_back({ask, now_});
 }

@@ -25,7 +25,7 @@ Time in(Duration d) {
 }
 
 // A store whose every call takes until its limit, unless it is interrupted.
-class HangingStore final : public LockStore {
+class HangingStore : public LockStore {
  public:
   explicit HangingStore(const WakeUp& interrupt) : interrupt_(interrupt) {}
   StoreTraits traits() const override { return {}; }
@@ -58,6 +58,18 @@ class HangingStore final : public LockStore {
     return {raised ? Errc::cancelled : Errc::timed_out, "hung"};
   }
   const WakeUp& interrupt_;
+};
+
+// Grants and releases at once; whatever else is asked hangs.
+class MuteStore final : public HangingStore {
+ public:
+  using HangingStore::HangingStore;
+  Result<AcquireReply> acquire(const Claim& claim, Time /*limit*/) override {
+    return AcquireReply(Grant{.hold = {.name = claim.name, .owner = claim.owner}, .sent_at = {}});
+  }
+  Result<ReleaseVerdict> release(const Hold& /*hold*/, Time /*limit*/) override {
+    return ReleaseVerdict::released;
+  }
 };
 
 // The next answer, waited for as the runner does.
@@ -162,6 +174,42 @@ TEST_CASE("worker: its end does not wait for a call that hangs") {
     REQUIRE(worker.start());
   }
   CHECK(BootClock::now() - before < 10s);
+}
+
+TEST_CASE(
+    "worker: a release does not wait for whatever hangs that was asked about the hold before") {
+  for (const What before : {What::renew, What::check, What::watch_hold, What::await_hand_off}) {
+    CAPTURE(static_cast<int>(before));
+    for (const bool at_once : {true, false}) {
+      const Time started = BootClock::now();
+      const WakeUp interrupt;
+      StoreWorker worker(std::make_unique<MuteStore>(interrupt), claim("a:1"), interrupt);
+      REQUIRE(worker.start());
+      worker.ask({What::acquire, in(60s)});
+      next(worker);
+      worker.ask({before, in(60s)});
+      if (!at_once) ::poll(nullptr, 0, 20);
+      worker.ask({What::release, in(60s)});
+      next(worker);
+      const auto released = std::get<event::Released>(next(worker)).answer;
+      REQUIRE(released.has_value());
+      CHECK(*released == ReleaseVerdict::released);
+      CHECK(BootClock::now() - started < 10s);
+    }
+  }
+}
+
+TEST_CASE("worker: a release waits for nothing that is queued behind news") {
+  const Time started = BootClock::now();
+  const WakeUp interrupt;
+  StoreWorker worker(std::make_unique<MuteStore>(interrupt), claim("a:1"), interrupt);
+  for (const What what : {What::acquire, What::await_hand_off, What::renew, What::release})
+    worker.ask({what, in(60s)});
+  REQUIRE(worker.start());
+  for (int i = 0; i < 3; ++i)
+    next(worker);
+  CHECK(std::get<event::Released>(next(worker)).answer.has_value());
+  CHECK(BootClock::now() - started < 10s);
 }
 
 TEST_CASE("worker: cancel ends only the ask that hangs, the one behind it is carried out") {

@@ -107,12 +107,12 @@ TEST_CASE("'not held' after a release without an answer is no surprise") {
   CHECK_FALSE(world.held());
 }
 
-TEST_CASE("an end that comes with a renewal out is released behind it") {
+TEST_CASE("an end that comes with a renewal out ends that: the release does not wait behind it") {
   Script script = short_run(11s);
   script.troubles = {{.from = 10s, .until = 10500ms, .kind = Trouble::Kind::slow, .delay = 2s}};
   World world(script);
   CHECK(world.run() ==
-        "0s acquire granted, 0s start, 10s renew, 11s ended, 11s release, 12s exit 0");
+        "0s acquire granted, 0s start, 10s renew cancelled, 11s ended, 11s release, 11s exit 0");
   CHECK_KEPT(world);
 }
 

@@ -46,7 +46,11 @@ Result<Watching> RedisStore::watch(const Claim& claim, bool front, Time limit) {
     if (error.code != Errc::denied && error.code != Errc::refused) return error;
     watching.blind_because = error.text;
   }
-  if (const auto heard = listen(channels, limit); !heard) return heard.error();
+  auto heard = listen(channels, limit);
+  const bool denied = !heard && heard.error().code == Errc::denied;
+  // The turns are worth more than the releases of others.
+  if (denied && front) heard = listen({watched_.turn}, limit);
+  if (!heard) return heard.error();
   return watching;
 }
 

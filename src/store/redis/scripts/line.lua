@@ -1,7 +1,7 @@
 -- The waiting line of a lock: `line` has each waiter with its arrival (µs of server time, growing),
 -- `waiters` the same with the time (ms) until which it is believed to live. A waiter is its record,
 -- {"id":"<owner>#<serial>", ...}; "polls":true says that it hears nothing.
-local line_life, turn_life, most_at_once = 10000, 1000, 100
+local line_life, turn_life, most_at_once = 10000, 1000, 1000
 
 local function line_now()
   local time = redis.call('TIME')
