@@ -116,7 +116,7 @@ void add_ending(Json& json, const Outcome& outcome) {
   } else if (outcome.kind == Outcome::Kind::signalled) {
     json["signal"] = outcome.signal;
   } else if (outcome.kind == Outcome::Kind::busy && outcome.holding) {
-    json["holder"] = holder_text(*outcome.holding);
+    json["holder"] = holder_text(*outcome.holding, outcome.seen_ago);
   }
 }
 

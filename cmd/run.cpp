@@ -201,7 +201,7 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
     case Outcome::Kind::child:
       end_like_child(outcome.child, words.front(), signals);
     case Outcome::Kind::busy:
-      voice.busy(*outcome.holding);
+      voice.busy(*outcome.holding, outcome.seen_ago);
       end_with(settings.conflict_exit_code);
     case Outcome::Kind::failed:
       end(report({outcome.error.code,

@@ -266,8 +266,8 @@ void Voice::on_left_stopped() {
   say(LogLevel::warn, {.name = "left_stopped", .text = text});
 }
 
-void Voice::busy(const Holding& holding) {
-  std::string text = quoted_ + " is busy: " + holder_text(holding);
+void Voice::busy(const Holding& holding, Duration seen_ago) {
+  std::string text = quoted_ + " is busy: " + holder_text(holding, seen_ago);
   if (holding.waiting > 0 && holding.place == 0) {
     text += ", " + std::to_string(holding.waiting) + " waiting";
   }

@@ -34,7 +34,7 @@ class Voice final : public Listener {
   // The wait is over: nothing of it stays on the terminal.
   void end_of_wait();
   // The wait was in vain.
-  void busy(const Holding& holding);
+  void busy(const Holding& holding, Duration seen_ago);
 
  private:
   void say(LogLevel level, LogEvent event);

@@ -120,6 +120,12 @@ AcquireStep AcquireLoop::on_hand_off(const Result<HandOff>& answer, Time now) {
     return await(turn_over_at_);
   }
   if (out_of_time(now) && *answer == HandOff::timed_out) return step::Busy{*holding_};
+  if (*answer == HandOff::changed) {
+    // A holder that enters and leaves all the time is not followed.
+    const Time calm = change_seen_at_ + k_slack;
+    if (now < calm) return await(calm);
+    change_seen_at_ = now;
+  }
   return try_again(now);
 }
 

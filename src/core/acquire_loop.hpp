@@ -101,8 +101,9 @@ class AcquireLoop {
   bool watching_ = false;
   bool front_ = false;  // watching, or about to, as one of the first
   Stand stand_ = Stand::no;
-  Time beat_at_;       // the latest time to tell the line that we live
-  Time turn_over_at_;  // of who is before us: ours if it has not come by then
+  Time beat_at_;         // the latest time to tell the line that we live
+  Time turn_over_at_;    // of who is before us: ours if it has not come by then
+  Time change_seen_at_;  // and acted on
   bool maybe_held_ = false;
   std::string polling_because_;
   std::string blind_because_;

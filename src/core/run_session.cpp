@@ -113,7 +113,10 @@ void RunSession::take(AcquireStep step, Time now) {
   } else if (auto* granted = std::get_if<step::Granted>(&step)) {
     take_grant(std::move(granted->grant), now);
   } else if (auto* busy = std::get_if<step::Busy>(&step)) {
-    give_up({.kind = Outcome::Kind::busy, .holding = std::move(busy->holding)}, now);
+    give_up({.kind = Outcome::Kind::busy,
+             .holding = std::move(busy->holding),
+             .seen_ago = now - acquire_.last_contact()},
+            now);
   } else if (auto* failed = std::get_if<step::Failed>(&step)) {
     give_up({.kind = Outcome::Kind::failed, .error = std::move(failed->error)}, now);
   }

@@ -149,6 +149,7 @@ struct Outcome {
   Kind kind = Kind::failed;
   ChildStatus child;
   std::optional<Holding> holding;
+  Duration seen_ago{};  // how old the holding is
   Error error;
   int signal = 0;
   Account account;

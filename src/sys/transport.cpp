@@ -39,14 +39,17 @@ Error from_errno(int error) {
 enum class Wake { ready, interrupted, limit, broken };
 
 // Until `fd` (or nothing, for -1) is ready. Being ready wins over an interrupt and over the limit.
-Wake wait_for(int fd, short events, const WakeUp* interrupt, Time limit) {
+// Something to read at `beside` is a limit, too.
+Wake wait_for(int fd, short events, const WakeUp* interrupt, Time limit, int beside = -1) {
   for (;;) {
-    std::array<pollfd, 2> polled{
-        {{fd, events, 0}, {interrupt != nullptr ? interrupt->fd() : -1, POLLIN, 0}}};
+    std::array<pollfd, 3> polled{{{fd, events, 0},
+                                  {interrupt != nullptr ? interrupt->fd() : -1, POLLIN, 0},
+                                  {beside, POLLIN, 0}}};
     const int n = ::poll(polled.data(), polled.size(), poll_ms(limit, BootClock::now()));
     if (n < 0 && errno != EINTR) return Wake::broken;
     if (n > 0 && polled[0].revents != 0) return Wake::ready;
     if (n > 0 && polled[1].revents != 0) return Wake::interrupted;
+    if (n > 0 && polled[2].revents != 0) return Wake::limit;
     if (BootClock::now() >= limit) return Wake::limit;
   }
 }
@@ -183,12 +186,16 @@ Result<void> Transport::send(std::string_view bytes, Time limit) {
   return {};
 }
 
-Result<std::size_t> Transport::receive(char* buffer, std::size_t size, Time limit) {
+Result<std::size_t> Transport::receive(char* buffer,
+                                       std::size_t size,
+                                       Time limit,
+                                       const Transport* beside) {
   DLOCK_ASSERT(size > 0);
   const Time started = BootClock::now();
   for (;;) {
     // Polled first: nearly always the answer is still on its way.
-    const Wake wake = wait_for(fd_.get(), POLLIN, interrupt_, limit);
+    const int other = beside != nullptr ? beside->fd_.get() : -1;
+    const Wake wake = wait_for(fd_.get(), POLLIN, interrupt_, limit, other);
     if (wake != Wake::ready) return not_ready(wake, started, limit);
     const ssize_t n = ::recv(fd_.get(), buffer, size, 0);
     if (n > 0) return static_cast<std::size_t>(n);

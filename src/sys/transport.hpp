@@ -37,8 +37,12 @@ class Transport {
   Result<void> send(std::string_view bytes, Time limit);
 
   // At least one byte. The end of the stream is Errc::unavailable "closed the connection". With a
-  // limit that has passed it only takes what is there.
-  Result<std::size_t> receive(char* buffer, std::size_t size, Time limit);
+  // limit that has passed it only takes what is there. Errc::timed_out comes sooner when there is
+  // something to read, or an end, at `beside`.
+  Result<std::size_t> receive(char* buffer,
+                              std::size_t size,
+                              Time limit,
+                              const Transport* beside = nullptr);
 
   // The peer has neither closed nor sent anything: a kept connection may carry a new question.
   bool quiet() const;

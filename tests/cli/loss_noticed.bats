@@ -46,6 +46,20 @@ evalshas() { r info commandstats | tr -d '\r' | sed -nE 's/^cmdstat_evalsha:call
 
 @test "R13: RENAME: the command is gone in milliseconds" { at_once 5 RENAME LOCK elsewhere; }
 
+@test "a holder whose idle connection was closed is told again, long before its next renewal" {
+  dlock_run a --ttl 120s closed -- sleep 60
+  eventually 10s tracked 1
+  local began
+  began=$(boot_ms)
+  # The one that asks; the one that listens stays. No news can come until dlock has noticed.
+  r client kill type normal skipme yes >/dev/null
+  eventually 10s tracked 1
+  r del dlock:closed
+  ends 15s a "exit 79"
+  began=$(($(boot_ms) - began))
+  [ "$began" -lt 25000 ] || fail "that was the renewal: $began ms"
+}
+
 @test "K08: force-release of a live holder is done in a second plus the end of its command" {
   local began
   dlock_run a revoked -- sleep 60

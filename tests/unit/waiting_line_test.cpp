@@ -120,6 +120,15 @@ TEST_CASE("line: the first goes by every change at once, the second a second lat
   CHECK(first_beat(script) == 2020ms);
 }
 
+TEST_CASE("line: the first does not follow a lock that changes all the time") {
+  Script script = in_line(1);
+  script.hand_offs = flood(HandOff::changed, 1ms);
+  const auto times = beats(script);
+  REQUIRE(times.size() > 50);
+  for (std::size_t i = 2; i < times.size(); ++i)
+    CHECK(times[i] - times[i - 2] >= 20ms);
+}
+
 TEST_CASE("line: a turn is taken at once, whatever the place was") {
   for (const std::uint64_t place : {1U, 2U, 3U, 50U}) {
     Script script = in_line(place);

@@ -115,7 +115,8 @@ Result<long long> RedisClient::subscribe(const Words& channels, bool numbered, T
   return number;
 }
 
-Result<std::vector<Reply>> RedisClient::await_messages(Time until) {
+Result<std::vector<Reply>> RedisClient::await_messages(Time until, const RedisClient* beside) {
+  const Transport* const other = beside && beside->transport_ ? &*beside->transport_ : nullptr;
   const Time started = BootClock::now();
   if (!subscribed_) return Error{Errc::unavailable, "there is no subscription at " + where()};
   std::vector<Reply> messages;
@@ -124,7 +125,7 @@ Result<std::vector<Reply>> RedisClient::await_messages(Time until) {
     std::array<char, k_buffer_bytes> buffer;
     // Once there is a message, only what has come already is taken.
     const Time most = messages.empty() ? until : started;
-    const auto n = transport_->receive(buffer.data(), buffer.size(), most);
+    const auto n = transport_->receive(buffer.data(), buffer.size(), most, other);
     // A connection that ends behind a message says so again next time.
     if (!n && (!messages.empty() || n.error().code == Errc::timed_out)) break;
     if (!n && n.error().code == Errc::cancelled) return n.error();
@@ -158,6 +159,9 @@ Result<void> RedisClient::track(long long listener, Time limit) {
   const std::string number = std::to_string(listener);
   // NOLOOP: our own renewals are no news.
   auto answer = call({"CLIENT", "TRACKING", "ON", "REDIRECT", number, "NOLOOP"}, limit);
+  if (!answer && answer.error().text.find("redirect to does not exist") != std::string::npos) {
+    return Error{Errc::unavailable, answer.error().text};  // it has just been closed
+  }
   if (!answer) return answer.error();
   listener_ = listener;
   return {};
@@ -167,7 +171,7 @@ Result<Answer> RedisClient::ask(const Words& words, Time limit) {
   DLOCK_ASSERT(!subscribed_);
   const Time started = BootClock::now();
   // What was closed meanwhile is replaced; what sends unasked is out of step.
-  if (transport_ && (!reader_.empty() || !transport_->quiet())) disconnect();
+  if (transport_ && !idle()) disconnect();
   const bool fresh = !transport_.has_value();
   std::string bytes;
   if (fresh) {

@@ -88,9 +88,13 @@ HandOff RedisStore::meaning_of(const Reply& message) const {
 
 Result<HandOff> RedisStore::await_hand_off(Time until) {
   for (;;) {
-    auto messages = ears_.await_messages(until);
+    // What it has read is tracked for as long as that connection lasts.
+    if (sees_changes_ && !client_.idle()) {
+      sees_changes_ = false;
+      return Error{Errc::unavailable, "lost the connection to " + where()};
+    }
+    auto messages = ears_.await_messages(until, sees_changes_ ? &client_ : nullptr);
     if (!messages) return messages.error();
-    if (messages->empty()) return HandOff::timed_out;
     HandOff best = HandOff::timed_out;  // of all that has come
     for (const Reply& message : *messages)
       best = std::min(best, meaning_of(message));
