@@ -292,15 +292,15 @@ gets_in() { [ "$(first "$(stand "$1" s)")" = granted ]; }
   for work in "${works[@]}"; do [ "$work" -gt 5 ] && [ "$work" -lt 60 ]; done
 }
 
-@test "a thousand dead waiters are taken out a hundred at a time" {
+@test "three thousand dead waiters are taken out a thousand at a time" {
   for life in 10000 -1; do # without ears, or silent for too long
     r flushall
     acquire h:1 s
-    fill 1000 "$life"
+    fill 3000 "$life"
     work=$(calls release h:1 s)
-    [ "$work" -gt 200 ] && [ "$work" -lt 700 ] || fail "$work commands"
+    [ "$work" -gt 2000 ] && [ "$work" -lt 7000 ] || fail "$work commands"
     left=$(r zcard "$L")
-    [ "$left" -ge 800 ] && [ "$left" -le 900 ] || fail "$left left"
+    [ "$left" -ge 1000 ] && [ "$left" -le 2000 ] || fail "$left left"
     eventually 20s gets_in x:1
   done
 }
