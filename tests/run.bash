@@ -43,10 +43,11 @@ end_of() {
   cat "$file.text"
 }
 
-# doctest_names: the cases in a doctest log, each "ok NAME" or "not ok NAME".
+# doctest_names: the cases in a doctest log, each "ok NAME" or "not ok NAME"; once, though a process
+# that a case has forked may write what its parent had not written yet.
 doctest_names() {
   awk '/: (FATAL )?ERROR: / { bad = "not " }
-    sub(/^[0-9.]+ s: /, "") { print bad "ok 0 " $0; bad = "" }'
+    sub(/^[0-9.]+ s: /, "") { if (!seen[$0]++ || bad) print bad "ok 0 " $0; bad = "" }'
 }
 
 # A doctest binary: what it says is turned into the lines that bats would write.
