@@ -82,26 +82,6 @@ Holding World::holding_now(bool stands) const {
   return holding;
 }
 
-StoreAnswer World::failed(What what, Error error) const {
-  switch (what) {
-    case What::acquire:
-      return event::Acquired{std::move(error)};
-    case What::watch:
-    case What::watch_hold:
-      return event::Watched{std::move(error)};
-    case What::await_hand_off:
-      return event::HandedOff{std::move(error)};
-    case What::renew:
-    case What::check:
-      return event::Renewed{std::move(error)};
-    case What::release:
-    case What::undo:
-    case What::leave:
-      break;
-  }
-  return event::Released{std::move(error)};
-}
-
 Duration World::hand_off_takes(Time until) {
   while (next_hand_off_ < script_.hand_offs.size()) {
     const Time when = at(script_.hand_offs[next_hand_off_].when);

@@ -150,7 +150,6 @@ class World {
   void begin_next_ask();
   void answer_ask();
   StoreAnswer carry_out_ask(const action::Ask& ask);
-  StoreAnswer failed(What what, Error error) const;
   const Trouble* trouble_for(What what) const;
   Holding holding_now(bool stands) const;
   Duration hand_off_takes(Time until);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace dlock::test {
 
@@ -80,6 +81,27 @@ std::string outcome_text(const Outcome& outcome) {
       return "exit by own " + signal_word(outcome.signal);
   }
   return "exit ?";
+}
+
+StoreAnswer failed(action::Ask::What what, Error error) {
+  using What = action::Ask::What;
+  switch (what) {
+    case What::acquire:
+      return event::Acquired{std::move(error)};
+    case What::watch:
+    case What::watch_hold:
+      return event::Watched{std::move(error)};
+    case What::await_hand_off:
+      return event::HandedOff{std::move(error)};
+    case What::renew:
+    case What::check:
+      return event::Renewed{std::move(error)};
+    case What::release:
+    case What::undo:
+    case What::leave:
+      break;
+  }
+  return event::Released{std::move(error)};
 }
 
 bool gives_way(action::Ask::What running, action::Ask::What asked) {

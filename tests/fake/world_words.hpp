@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The words of a World's transcript: one for everything a session asks for, is answered and says.
-// Tests compare them, so they are short and never change with the texts for users.
+// The words of a World's transcript: one for everything a session asks for, is answered and says;
+// and what every played store does alike. Tests compare the words, so they are short and never
+// change with the texts for users.
 #pragma once
 
 #include "core/run_session.hpp"
@@ -17,6 +18,9 @@ std::string outcome_text(const Outcome& outcome);
 
 // What an answer adds to the line of its ask: " ?", " granted", …; nothing if all went as usual.
 std::string mark_of(const StoreAnswer& answer);
+
+// The answer to `what` that did not work out.
+StoreAnswer failed(action::Ask::What what, Error error);
 
 // Does the store thread end what runs for what is asked? As StoreWorker does.
 bool gives_way(action::Ask::What running, action::Ask::What asked);

@@ -12,26 +12,6 @@ using What = action::Ask::What;
 
 namespace {
 
-StoreAnswer failed(What what, Error error) {
-  switch (what) {
-    case What::acquire:
-      return event::Acquired{std::move(error)};
-    case What::watch:
-    case What::watch_hold:
-      return event::Watched{std::move(error)};
-    case What::await_hand_off:
-      return event::HandedOff{std::move(error)};
-    case What::renew:
-    case What::check:
-      return event::Renewed{std::move(error)};
-    case What::release:
-    case What::undo:
-    case What::leave:
-      break;
-  }
-  return event::Released{std::move(error)};
-}
-
 bool listens(What what) {
   return what == What::watch || what == What::watch_hold;
 }
@@ -183,7 +163,7 @@ void Link::arrive(const Sent& sent, bool copy) {
   if (scene_.healed && !sent.healed) return;
   if (sent.ask.what == What::acquire && sent.call != call_) scene_.judge.overtaken(hold_);
   const bool refused = scene_.server.refusing > 0;
-  Said said = refused ? Said{failed(sent.ask.what, {scene_.server.refusal, "not now"}), {}}
+  Said said = refused ? Said{test::failed(sent.ask.what, {scene_.server.refusal, "not now"}), {}}
                       : carry_out(sent);
   scene_.trace.note(scene_.now(), [&] {
     return "store: " + words_for(sent.ask.what) + (copy ? " (a copy)" : "") +
@@ -283,7 +263,7 @@ void Link::fail(std::uint64_t call, Error error) {
   } else if (error.code != Errc::cancelled) {
     close_ears();
   }
-  finish(call, failed(what, std::move(error)));
+  finish(call, test::failed(what, std::move(error)));
 }
 
 void Link::finish(std::uint64_t call, StoreAnswer answer) {
