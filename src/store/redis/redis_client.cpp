@@ -49,6 +49,11 @@ Words script_words(std::string_view verb,
   return words;
 }
 
+// NOLOOP: our own renewals are no news.
+Words tracking_words(std::string_view listener) {
+  return {"CLIENT", "TRACKING", "ON", "REDIRECT", listener, "NOLOOP"};
+}
+
 bool is_message(const Reply& reply) {
   return reply.size() >= 3 && reply[0].string() == "message";
 }
@@ -157,8 +162,7 @@ Result<void> RedisClient::take_messages(std::vector<Reply>& messages, Time start
 Result<void> RedisClient::track(long long listener, Time limit) {
   listener_ = 0;
   const std::string number = std::to_string(listener);
-  // NOLOOP: our own renewals are no news.
-  auto answer = call({"CLIENT", "TRACKING", "ON", "REDIRECT", number, "NOLOOP"}, limit);
+  auto answer = call(tracking_words(number), limit);
   if (!answer && answer.error().text.find("redirect to does not exist") != std::string::npos) {
     return Error{Errc::unavailable, answer.error().text};  // it has just been closed
   }
@@ -212,8 +216,7 @@ std::string RedisClient::greetings() const {
   }
   if (wants_select()) append_command(bytes, {"SELECT", std::to_string(address_.db)});
   if (listener_ != 0) {
-    append_command(bytes,
-                   {"CLIENT", "TRACKING", "ON", "REDIRECT", std::to_string(listener_), "NOLOOP"});
+    append_command(bytes, tracking_words(std::to_string(listener_)));
   }
   return bytes;
 }
