@@ -3,76 +3,16 @@
 
 #include "base/text.hpp"
 #include "cmd/cli.hpp"
+#include "cmd/command_table.hpp"
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 namespace dlock {
 
 namespace {
 
-struct CommandSpec {
-  std::string_view name;
-  std::string_view usage;
-  std::string_view summary;
-};
-constexpr std::array k_commands{
-    CommandSpec{"run", "run [OPTION…] NAME [--] CMD [ARG…]", "run CMD while holding the lock NAME"},
-    CommandSpec{
-        "inspect", "inspect [OPTION…] NAME…", "say who holds NAME, since when, and for how long"},
-    CommandSpec{"list", "list [OPTION…] [GLOB]", "list the locks, one a line"},
-    CommandSpec{
-        "force-release", "force-release [OPTION…] NAME", "take the lock away from its holder"},
-};
-
-// Options that are no settings: they belong to one call.
-struct LocalOption {
-  std::string_view command;  // empty: every one
-  OptionSpec spec;
-  std::string_view value;
-  std::string_view help;
-};
-constexpr std::array k_local{
-    LocalOption{"run",
-                {"command", "-c,--command", true},
-                "STRING",
-                "run STRING by $SHELL -c instead of CMD"},
-    LocalOption{"run",
-                {"result-file", "--result-file", true},
-                "FILE",
-                "write how the run ended to FILE, as JSON"},
-    LocalOption{"inspect", {"json", "--json", false}, "", "write JSON"},
-    LocalOption{"list", {"json", "--json", false}, "", "write JSON"},
-    LocalOption{"force-release",
-                {"now", "--now", false},
-                "",
-                "delete the lock at once: two commands may then run"},
-    LocalOption{
-        "force-release", {"if-owner", "--if-owner", true}, "ID", "only if this owner holds it"},
-    LocalOption{"force-release",
-                {"if-token", "--if-token", true},
-                "N",
-                "only if it was granted with this fencing token"},
-    LocalOption{"force-release", {"yes", "-y,--yes", false}, "", "do not ask"},
-    LocalOption{"",
-                {"config", "--config", true},
-                "FILE",
-                "read this file instead of the user's and the system's"},
-    LocalOption{"", {"version", "-V,--version", false}, "", "say which version this is"},
-    LocalOption{"", {"help", "-h,--help", false}, "", "say this"},
-};
-
-std::vector<OptionSpec> specs_for(std::string_view command) {
-  std::vector<OptionSpec> specs;
-  for (const Setting& setting : all_settings()) {
-    if (setting.flags.empty() || (setting.only_run && command != "run")) continue;
-    specs.push_back({setting.name, setting.flags, !setting.value.empty()});
-  }
-  for (const LocalOption& option : k_local) {
-    if (option.command.empty() || option.command == command) specs.push_back(option.spec);
-  }
-  return specs;
-}
+constexpr std::size_t k_most_names = 16;
 
 bool is_option(std::string_view word) {
   return word.size() > 1 && word.front() == '-' && word != "--";
@@ -122,10 +62,14 @@ Cut take_options(const std::vector<OptionSpec>& specs,
   return cut;
 }
 
+std::string shown(const std::string& word) {
+  return printable(shortened(word, 40));
+}
+
 std::string joined(const std::vector<std::string>& words, std::size_t from, std::size_t most) {
   std::string out;
   for (std::size_t i = from; i < words.size() && i < from + most; ++i) {
-    out += (out.empty() ? "" : " ") + printable(shortened(words[i], 40));
+    out += (out.empty() ? "" : " ") + shown(words[i]);
   }
   return out + (words.size() > from + most ? " …" : "");
 }
@@ -134,24 +78,26 @@ Error usage(std::string text) {
   return {Errc::bad_usage, std::move(text)};
 }
 
-// argv[at] is the first word behind NAME.
-Result<void> take_child(CommandLine& line, const std::vector<std::string>& argv, std::size_t at) {
-  const std::string name = printable(shortened(line.names.front(), 40));
-  if (at < argv.size() && argv[at] == "--") {
-    line.words.assign(argv.begin() + static_cast<std::ptrdiff_t>(at) + 1, argv.end());
-    return {};
+// argv[at] is the first word that is no option. Left of "--" are names; where there is none the
+// first word is the name, and the rest the command.
+Result<void> take_run(CommandLine& line, const std::vector<std::string>& argv, std::size_t at) {
+  const auto from = argv.begin() + static_cast<std::ptrdiff_t>(at);
+  const auto dashes = std::find(from, argv.end(), "--");
+  const bool clear = dashes != argv.end();
+  if (from == argv.end()) return {};
+  if (*from != "--" && at + 1 < argv.size() && is_option(argv[at + 1])) {
+    const std::string& option = argv[at + 1];
+    return usage("the options of run go before the lock name; write: dlock run " + shown(option) +
+                 " … " + shown(*from) + " -- CMD, or, if " + shown(option) +
+                 " is the command: dlock run " + shown(*from) + " -- " + joined(argv, at + 1, 4));
   }
-  if (at < argv.size() && is_option(argv[at])) {
-    return usage("the options of run go before the lock name; write: dlock run " +
-                 joined(argv, at, 1) + " … " + name + " -- CMD, or, if " +
-                 printable(shortened(argv[at], 40)) + " is the command: dlock run " + name +
-                 " -- " + joined(argv, at, 4));
+  if (clear && std::any_of(from, dashes, is_option)) {
+    return usage("it is not clear where the command begins; write: dlock run " + shown(*from) +
+                 " -- " + joined(argv, at + 1, 6));
   }
-  if (std::find(argv.begin() + static_cast<std::ptrdiff_t>(at), argv.end(), "--") != argv.end()) {
-    return usage("it is not clear where the command begins; write: dlock run " + name + " -- " +
-                 joined(argv, at, 6));
-  }
-  line.words.assign(argv.begin() + static_cast<std::ptrdiff_t>(at), argv.end());
+  const auto names_end = clear ? dashes : from + 1;
+  line.names.assign(from, names_end);
+  line.words.assign(clear ? dashes + 1 : names_end, argv.end());
   return {};
 }
 
@@ -181,148 +127,108 @@ Result<void> take_settings(CommandLine& line,
   auto pairs = parse_options(specs, options);
   if (!pairs) return pairs.error();
   for (auto& [name, value] : *pairs) {
-    if (name == "help") {
-      line.help = true;
-    } else if (name == "version") {
-      line.version = true;
-    } else if (name == "json") {
-      line.json = true;
-    } else if (name == "yes") {
-      line.yes = true;
-    } else if (name == "now") {
-      line.now = true;
-    } else if (name == "config") {
-      line.config = value;
-    } else if (name == "if-owner") {
-      line.if_owner = value;
-    } else if (name == "if-token") {
-      line.if_token = value;
-    } else if (name == "command") {
-      line.shell_command = value;
-    } else if (name == "result-file") {
-      line.result_file = value;
-    } else {
-      const Setting* const setting = find_setting(name);
-      if (setting->value.empty() && name != "verbose") value = "true";
-      line.settings.push_back({name, value});
-    }
+    if (take_local_option(line, name, value)) continue;
+    if (find_setting(name)->value.empty() && name != "verbose") value = "true";
+    line.settings.push_back({name, value});
   }
   return {};
 }
 
-bool given(const CommandLine& line, std::string_view name) {
-  return std::any_of(line.settings.begin(), line.settings.end(), [&](const Given& one) {
-    return one.name == name;
-  });
+Result<void> check_options(const CommandLine& line) {
+  for (const auto& [one, other] : {std::pair("nonblock", "wait"),
+                                   std::pair("quiet", "verbose"),
+                                   std::pair("shared", "exclusive"),
+                                   std::pair("shared", "slots"),
+                                   std::pair("exclusive", "slots")}) {
+    if (!is_given(line, one) || !is_given(line, other)) continue;
+    return usage("--" + std::string(one) + " and --" + other + " contradict each other; give one");
+  }
+  return {};
+}
+
+Result<void> check_run(const CommandLine& line) {
+  if (line.shell_command && !line.words.empty()) {
+    return usage(
+        "--command and a command contradict each other; give one (several names end with --)");
+  }
+  if (line.shell_command || !line.words.empty()) return {};
+  return usage("the command is missing; write: dlock run " + joined(line.names, 0, 3) + " -- CMD");
 }
 
 Result<void> check(const CommandLine& line) {
-  if (line.help || line.version) return {};
-  if (given(line, "nonblock") && given(line, "wait")) {
-    return usage("--nonblock and --wait contradict each other; give one");
-  }
-  if (given(line, "quiet") && given(line, "verbose")) {
-    return usage("--quiet and --verbose contradict each other; give one");
-  }
-  if (line.command == "run") {
-    if (line.names.empty()) return usage("the lock name is missing; write: dlock run NAME -- CMD");
-    if (line.shell_command && !line.words.empty()) {
-      return usage("--command and a command contradict each other; give one");
-    }
-    if (!line.shell_command && line.words.empty()) {
-      return usage("the command is missing; write: dlock run " +
-                   printable(shortened(line.names.front(), 40)) + " -- CMD");
-    }
-  } else if (line.command == "inspect" && line.names.empty()) {
-    return usage("the lock name is missing; write: dlock inspect NAME");
-  } else if (line.command == "list" && line.names.size() > 1) {
+  if (line.help || line.version || line.command.empty()) return {};
+  auto good = check_options(line);
+  if (!good) return good;
+  if (line.command == "list") {
+    if (line.names.size() <= 1) return {};
     return usage("list takes one pattern; quote it: dlock list 'job-*'");
-  } else if (line.command == "force-release" && line.names.size() != 1) {
-    return usage("force-release takes one lock name");
   }
-  return {};
+  if (line.command == "force-release" || line.command == "wait") {
+    if (line.names.size() == 1) return {};
+    return usage(line.command + " takes one lock name");
+  }
+  if (line.names.empty()) {
+    return usage("the lock name is missing; write: dlock " + line.command + " NAME" +
+                 (line.command == "run" ? " -- CMD" : ""));
+  }
+  if (line.command != "inspect" && line.names.size() > k_most_names) {
+    return usage("these are " + std::to_string(line.names.size()) + " lock names: at most " +
+                 std::to_string(k_most_names));
+  }
+  return line.command == "run" ? check_run(line) : good;
 }
 
-void add_help(std::string& out,
-              std::string_view flags,
-              std::string_view value,
-              std::string_view help) {
-  std::string left = "  ";
-  for (const std::string_view flag : split(flags, ','))
-    left += (left.size() > 2 ? ", " : "") + std::string(flag);
-  if (!value.empty()) left += " " + std::string(value);
-  constexpr std::size_t k_column = 34;
-  out += left.size() + 2 > k_column ? left + "\n" + std::string(k_column, ' ')
-                                    : left + std::string(k_column - left.size(), ' ');
-  out += std::string(help) + "\n";
+// A lock that is named twice is meant once.
+void drop_doubles(std::vector<std::string>& names) {
+  std::vector<std::string> once;
+  for (std::string& name : names) {
+    if (std::find(once.begin(), once.end(), name) == once.end()) once.push_back(std::move(name));
+  }
+  names = std::move(once);
+}
+
+std::string command_names() {
+  std::string out;
+  const auto& all = all_commands();
+  for (std::size_t i = 0; i < all.size(); ++i)
+    out += (i == 0 ? "" : i + 1 < all.size() ? ", " : " and ") + std::string(all[i].name);
+  return out;
 }
 
 }  // namespace
 
+bool is_given(const CommandLine& line, std::string_view setting) {
+  return std::any_of(line.settings.begin(), line.settings.end(), [&](const Given& one) {
+    return one.name == setting;
+  });
+}
+
 Result<CommandLine> parse_command_line(const std::vector<std::string>& argv) {
   CommandLine line;
-  Cut cut = take_options(specs_for(""), argv, 1);
+  Cut cut = take_options(options_of(""), argv, 1);
   std::vector<std::string> options = std::move(cut.options);
   std::size_t at = cut.next;
   if (at < argv.size() && argv[at] != "--") line.command = argv[at++];
-  const bool known = std::any_of(k_commands.begin(), k_commands.end(), [&](const CommandSpec& one) {
-    return one.name == line.command;
-  });
-  if (!line.command.empty() && !known) {
-    return usage("there is no command " + in_quotes(shortened(line.command, 40)) +
-                 "; there are run, inspect, list and force-release. To run a command: dlock run "
-                 "NAME -- CMD");
+  const auto& known = all_commands();
+  const auto named = [&](const CommandSpec& one) { return one.name == line.command; };
+  if (!line.command.empty() && std::none_of(known.begin(), known.end(), named)) {
+    return usage("there is no command " + in_quotes(shortened(line.command, 40)) + "; there are " +
+                 command_names() + ". To run a command: dlock run NAME -- CMD");
   }
-  const auto specs = specs_for(line.command);
+  const auto specs = options_of(line.command);
   Result<void> taken;
   if (line.command == "run") {
     cut = take_options(specs, argv, at);
     options.insert(options.end(), cut.options.begin(), cut.options.end());
-    at = cut.next;
-    if (at < argv.size() && argv[at] != "--") {
-      line.names.push_back(argv[at++]);
-      taken = take_child(line, argv, at);
-    }
+    taken = take_run(line, argv, cut.next);
   } else {
     take_operands(line, options, specs, argv, at);
   }
+  if (line.command != "inspect") drop_doubles(line.names);
   if (taken) taken = take_settings(line, specs, options);
   if (taken) taken = check(line);
   if (!taken) return taken.error();
   return line;
-}
-
-std::string help_text(const std::string& command) {
-  std::string out;
-  if (command.empty()) {
-    out =
-        "usage: dlock [OPTION…] COMMAND …\n\nRun a command under a distributed "
-        "lock.\n\ncommands:\n";
-    for (const CommandSpec& one : k_commands)
-      add_help(out, one.usage, "", one.summary);
-    out += "\noptions of every command:\n";
-  } else {
-    for (const CommandSpec& one : k_commands) {
-      if (one.name == command)
-        out = "usage: dlock " + std::string(one.usage) + "\n\n" + std::string(one.summary) +
-              "\n\noptions:\n";
-    }
-    for (const LocalOption& one : k_local) {
-      if (one.command == command) add_help(out, one.spec.flags, one.value, one.help);
-    }
-    for (const Setting& one : all_settings()) {
-      if (one.only_run && command == "run") add_help(out, one.flags, one.value, one.help);
-    }
-    out += "\noptions of every command:\n";
-  }
-  for (const Setting& one : all_settings()) {
-    if (!one.only_run && !one.flags.empty()) add_help(out, one.flags, one.value, one.help);
-  }
-  for (const LocalOption& one : k_local) {
-    if (one.command.empty()) add_help(out, one.spec.flags, one.value, one.help);
-  }
-  out += command.empty() ? "\nMore: dlock COMMAND --help, man dlock\n" : "\nMore: man dlock\n";
-  return out;
 }
 
 }  // namespace dlock

@@ -14,8 +14,9 @@
 namespace dlock {
 
 struct CommandLine {
-  std::string command;             // "run", "inspect", …; empty: none was given
-  std::vector<std::string> names;  // operands left of the child's words
+  std::string command;  // "run", "inspect", …; empty: none was given
+  // Operands left of the child's words; of every command but inspect without doubles.
+  std::vector<std::string> names;
   std::vector<std::string> words;  // the child's
   std::vector<Given> settings;
   std::optional<std::string> config;
@@ -28,7 +29,13 @@ struct CommandLine {
   std::optional<std::string> if_token;
   std::optional<std::string> shell_command;  // -c
   std::optional<std::string> result_file;
+  std::optional<std::string> owner;      // of renew and release
+  std::optional<std::string> every;      // of renew
+  std::optional<std::string> while_pid;  // of renew
 };
+
+// Was that setting said on the command line?
+bool is_given(const CommandLine& line, std::string_view setting);
 
 // Errc::bad_usage with a sentence that says what to write instead.
 Result<CommandLine> parse_command_line(const std::vector<std::string>& argv);

@@ -18,6 +18,14 @@ namespace dlock {
                               const Settings& settings,
                               const Signals& signals);
 
+// Ends the process by a signal that ended the wait.
+ExitStatus acquire_command(const CommandLine& line,
+                           const Settings& settings,
+                           const Signals& signals);
+
+ExitStatus renew_command(const CommandLine& line, const Settings& settings);
+ExitStatus release_command(const CommandLine& line, const Settings& settings);
+ExitStatus wait_command(const CommandLine& line, const Settings& settings);
 ExitStatus inspect_command(const CommandLine& line, const Settings& settings);
 ExitStatus list_command(const CommandLine& line, const Settings& settings);
 ExitStatus force_release_command(const CommandLine& line, const Settings& settings);

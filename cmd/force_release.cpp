@@ -4,12 +4,13 @@
 #include "base/duration.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "cmd/claim.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/voice.hpp"
-#include "store/open_store.hpp"
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 
@@ -55,26 +56,58 @@ Result<bool> confirmed(const CommandLine& line, const std::string& question) {
   return answer == 'y' || answer == 'Y';
 }
 
-bool same_owner(const Holding& now, const Holding& before) {
-  if (now.kind != Holding::Kind::lock || now.owners.empty() || before.owners.empty()) return false;
-  return now.owners.front().id == before.owners.front().id;
+// Those of `before` whom the order was about.
+std::vector<Holding::Owner> ordered(const Holding& before, const RevokeOrder& order) {
+  std::vector<Holding::Owner> owners = before.owners;
+  std::erase_if(owners, [&](const Holding::Owner& owner) {
+    if (order.if_owner && owner.id != *order.if_owner) return true;
+    return order.if_token &&
+           std::none_of(before.holds.begin(), before.holds.end(), [&](const HoldRecord& hold) {
+             return hold.token == *order.if_token && hold.id.starts_with(owner.id + '#');
+           });
+  });
+  return owners;
 }
 
-// True: the holder that was revoked is gone.
+// `some`: of those that were revoked these are only some.
+bool any_holds(const std::vector<Holding::Owner>& owners, bool some, const Holding& now) {
+  if (now.kind != Holding::Kind::lock) return false;
+  if (some && (!now.revoked_by.empty() || !now.lists_all_owners())) return true;
+  return std::any_of(owners.begin(), owners.end(), [&](const Holding::Owner& one) {
+    return std::any_of(now.owners.begin(), now.owners.end(), [&](const Holding::Owner& other) {
+      return one.id == other.id;
+    });
+  });
+}
+
+// How long until the last of their leases has ended.
+Duration longest_lease(const std::vector<Holding::Owner>& owners, const Holding& before) {
+  Duration longest = before.lease_left.value_or(0ms);
+  for (const Holding::Owner& owner : owners)
+    longest = std::max(longest, owner.lease_left.value_or(0ms));
+  return longest;
+}
+
+// True: those that were revoked are gone.
 Result<bool> wait_until_gone(LockStore& store,
                              const LockName& name,
                              const Holding& before,
+                             const RevokeOrder& order,
                              const Settings& settings) {
+  const auto owners = ordered(before, order);
+  const bool some = !order.if_owner && !order.if_token && !before.lists_all_owners();
   const Time started = BootClock::now();
-  const Time end = started + before.lease_left.value_or(0ms) + k_expiry_slack;
-  const Claim bystander{.name = name, .owner = make_owner_id(::getpid()), .serial = "0"};
+  Time end = started + longest_lease(owners, before) + k_expiry_slack;
+  const Claim bystander{.names = {name}, .owner = make_owner_id(::getpid()), .serial = "0"};
   const bool watching =
       store.watch(bystander, /*front=*/true, started + settings.connect_timeout).has_value();
   for (;;) {
     const Time now = BootClock::now();
     auto holding = store.inspect(name, now + settings.connect_timeout);
     if (!holding && now >= end) return holding.error();
-    if (holding && !same_owner(*holding, before)) return true;
+    if (holding && !any_holds(owners, some, *holding)) return true;
+    if (holding && some)
+      end = std::max(end, now + longest_lease(holding->owners, *holding) + k_expiry_slack);
     if (now >= end) return false;
     const Time until = std::min(end, now + (watching ? k_longest_sleep : k_longest_sleep / 4));
     auto woken = store.await_hand_off(until);
@@ -85,10 +118,11 @@ Result<bool> wait_until_gone(LockStore& store,
 ExitStatus revoked(LockStore& store,
                    const LockName& name,
                    const Holding& before,
+                   const RevokeOrder& order,
                    const Settings& settings) {
   log(LogLevel::info, "revoked " + in_quotes(name.text()) + "; waiting for its holder to stop");
   const Time started = BootClock::now();
-  auto gone = wait_until_gone(store, name, before, settings);
+  auto gone = wait_until_gone(store, name, before, order, settings);
   if (!gone) return report(gone.error(), settings);
   if (!*gone) {
     log(LogLevel::error, in_quotes(name.text()) + " is still " + holder_text(before));
@@ -107,8 +141,7 @@ ExitStatus force_release_command(const CommandLine& line, const Settings& settin
   if (!name) return report(name.error(), settings);
   auto order = make_order(line);
   if (!order) return report(order.error(), settings);
-  auto opened =
-      open_store({.url = settings.url, .prefix = settings.prefix, .password = settings.password});
+  auto opened = open_store(settings);
   if (!opened) return report(opened.error(), settings);
   LockStore& store = **opened;
 
@@ -141,12 +174,13 @@ ExitStatus force_release_command(const CommandLine& line, const Settings& settin
               "; such a holder does not look for revocations, only --now can take it away");
       return ExitStatus::busy;
     case RevokeVerdict::deleted:
+      // What is only kept has nobody who runs under it.
       log(LogLevel::warn,
           "deleted " + shown + "; it was " + holder_text(reply->before) +
-              "; its command may still run beside the next one");
+              (line.now ? "; its command may still run beside the next one" : ""));
       return ExitStatus::ok;
     case RevokeVerdict::revoked:
-      return revoked(store, *name, reply->before, settings);
+      return revoked(store, *name, reply->before, *order, settings);
   }
   return ExitStatus::failed;
 }

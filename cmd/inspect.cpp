@@ -3,39 +3,19 @@
 #include "base/duration.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "cmd/claim.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/json_output.hpp"
+#include "cmd/output.hpp"
 #include "cmd/voice.hpp"
-#include "store/open_store.hpp"
-
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 namespace dlock {
 
 namespace {
 
 using Holdings = std::vector<NamedHolding>;
-
-// All of it, or an error: a table that was cut short by a full disk must not look whole.
-Result<void> write_out(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(STDOUT_FILENO, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0)
-      return Error{Errc::system, std::string("cannot write the answer: ") + std::strerror(errno)};
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return {};
-}
-
-Result<std::unique_ptr<LockStore>> open(const Settings& settings) {
-  return open_store(
-      {.url = settings.url, .prefix = settings.prefix, .password = settings.password});
-}
 
 std::string one_line(const std::string& name, const Holding& holding) {
   std::string text = printable(name) + ": " + holder_text(holding);
@@ -45,20 +25,35 @@ std::string one_line(const std::string& name, const Holding& holding) {
   return text + "\n";
 }
 
+std::string owner_line(const Holding::Owner& owner) {
+  std::string text = "  owner " + printable(owner.id) + ", holds " + printable(owner.count);
+  if (owner.lease_left) text += ", lease " + format_duration(*owner.lease_left) + " left";
+  return text + "\n";
+}
+
+std::string hold_line(const HoldRecord& hold, const Holding& holding) {
+  std::string text = hold.kept ? "  kept by " : "  hold by ";
+  text += who_text(hold.who) + " for " + format_duration(age_of(hold, holding)) + ", ttl " +
+          format_duration(hold.ttl) + ", command " + in_quotes(hold.who.command);
+  if (hold.slot) {
+    text += ", slot " + std::to_string(*hold.slot);
+  } else if (hold.mode != Mode::exclusive) {
+    text += ", " + std::string(mode_word(hold.mode));
+  }
+  return text + "\n";
+}
+
 std::string in_full(const std::string& name, const Holding& holding) {
   std::string text = one_line(name, holding);
-  for (const Holding::Owner& owner : holding.owners) {
-    text += "  owner " + printable(owner.id) + ", holds " + printable(owner.count) + "\n";
+  for (const Holding::Owner& owner : holding.owners)
+    text += owner_line(owner);
+  if (!holding.lists_all_owners()) {
+    const bool alone = holding.mode == Mode::exclusive || holding.mode == Mode::write;
+    text += "  " + std::to_string(holding.owner_count) + " owners" +
+            (alone ? ": not a lock of Redisson's or dlock's making\n" : "\n");
   }
-  if (holding.owner_count > holding.owners.size()) {
-    text += "  " + std::to_string(holding.owner_count) +
-            " owners: not a lock of Redisson's or dlock's making\n";
-  }
-  for (const HoldRecord& hold : holding.holds) {
-    text += "  hold by " + who_text(hold.who) + " for " + format_duration(age_of(hold, holding)) +
-            ", ttl " + format_duration(hold.ttl) + ", command " + in_quotes(hold.who.command) +
-            "\n";
-  }
+  for (const HoldRecord& hold : holding.holds)
+    text += hold_line(hold, holding);
   std::uint64_t place = 0;
   for (const Waiter& waiter : holding.line) {
     const HoldRecord since{.since_ms = waiter.since_ms};
@@ -94,7 +89,7 @@ ExitStatus print(const Settings& settings, const std::string& text) {
 }  // namespace
 
 ExitStatus inspect_command(const CommandLine& line, const Settings& settings) {
-  auto store = open(settings);
+  auto store = open_store(settings);
   if (!store) return report(store.error(), settings);
   auto holdings = look_at(**store, line.names, settings);
   if (!holdings) return report(holdings.error(), settings);
@@ -112,7 +107,7 @@ ExitStatus inspect_command(const CommandLine& line, const Settings& settings) {
 }
 
 ExitStatus list_command(const CommandLine& line, const Settings& settings) {
-  auto store = open(settings);
+  auto store = open_store(settings);
   if (!store) return report(store.error(), settings);
   const std::string glob = line.names.empty() ? "*" : line.names.front();
   auto names = (*store)->list(glob, BootClock::now() + settings.connect_timeout);

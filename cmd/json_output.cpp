@@ -11,6 +11,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json ms_or_null(const std::optional<Duration>& span) {
+  return span ? Json(to_ms(*span)) : Json(nullptr);
+}
+
 Json hold_json(const HoldRecord& hold, const Holding& holding) {
   return {{"id", hold.id},
           {"host", hold.who.host},
@@ -21,7 +30,10 @@ Json hold_json(const HoldRecord& hold, const Holding& holding) {
           {"since_ms", hold.since_ms},
           {"age_ms", age_of(hold, holding).count()},
           {"token", hold.token},
-          {"ttl_ms", to_ms(hold.ttl)}};
+          {"ttl_ms", to_ms(hold.ttl)},
+          {"mode", mode_word(hold.mode)},
+          {"slot", or_null(hold.slot)},
+          {"kept", hold.kept}};
 }
 
 Json line_json(const Holding& holding) {
@@ -53,13 +65,18 @@ const char* state_of(const Holding& holding) {
 
 void add_holders(Json& json, const Holding& holding) {
   json["type"] = holding.type;
+  json["mode"] = nullptr;
+  if (holding.kind == Holding::Kind::lock) json["mode"] = mode_word(holding.mode);
+  json["slots"] = nullptr;
+  if (holding.mode == Mode::slots) json["slots"] = holding.slots;
   json["owners"] = Json::array();
   for (const Holding::Owner& owner : holding.owners) {
-    json["owners"].push_back({{"id", owner.id}, {"count", owner.count}});
+    json["owners"].push_back({{"id", owner.id},
+                              {"count", owner.count},
+                              {"lease_left_ms", ms_or_null(owner.lease_left)}});
   }
   json["owner_count"] = holding.owner_count;
-  json["lease_left_ms"] = nullptr;
-  if (holding.lease_left) json["lease_left_ms"] = to_ms(*holding.lease_left);
+  json["lease_left_ms"] = ms_or_null(holding.lease_left);
   const FencingToken token = token_of(holding);
   json["token"] = nullptr;
   if (token != 0) json["token"] = token;
@@ -85,10 +102,14 @@ const char* word_for(const Outcome& outcome) {
       return outcome.child.kind == ChildStatus::Kind::not_started ? "failed" : "child";
     case Outcome::Kind::busy:
       return "busy";
+    case Outcome::Kind::done:
+      return "done";
     case Outcome::Kind::failed:
       return "failed";
     case Outcome::Kind::lost:
       return "lost";
+    case Outcome::Kind::time_up:
+      return "time_up";
     case Outcome::Kind::signalled:
       return "signalled";
   }
@@ -110,7 +131,9 @@ Json released_json(Account::Released released) {
 }
 
 void add_ending(Json& json, const Outcome& outcome) {
-  if (outcome.kind == Outcome::Kind::child || outcome.kind == Outcome::Kind::lost) {
+  const bool ran = outcome.kind == Outcome::Kind::child || outcome.kind == Outcome::Kind::lost ||
+                   outcome.kind == Outcome::Kind::time_up;
+  if (ran) {
     if (outcome.child.kind == ChildStatus::Kind::exited) json["exit_code"] = outcome.child.value;
     if (outcome.child.kind == ChildStatus::Kind::signalled) json["signal"] = outcome.child.value;
   } else if (outcome.kind == Outcome::Kind::signalled) {
@@ -118,6 +141,19 @@ void add_ending(Json& json, const Outcome& outcome) {
   } else if (outcome.kind == Outcome::Kind::busy && outcome.holding) {
     json["holder"] = holder_text(*outcome.holding, outcome.seen_ago);
   }
+}
+
+// What was granted, of one name.
+Json held_json(const Hold& hold) {
+  return {{"name", hold.name.text()},
+          {"hold", hold_id(hold.owner, hold.serial)},
+          {"token", hold.token},
+          {"mode", mode_word(hold.mode)},
+          {"slot", or_null(hold.slot)}};
+}
+
+std::string one_line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
@@ -129,21 +165,41 @@ std::string holdings_json(const std::vector<NamedHolding>& holdings) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string result_json(const LockName& lock, const Outcome& outcome, const std::string& error) {
+std::string result_json(const std::vector<LockName>& names,
+                        const Outcome& outcome,
+                        const std::string& error) {
   const Account& account = outcome.account;
-  const bool granted = !account.hold.empty();
-  Json json = {{"version", 1}, {"outcome", word_for(outcome)}, {"lock", lock.text()}};
+  const Hold* const first = account.holds.empty() ? nullptr : &account.holds.front();
+  Json json = {{"version", 1}, {"outcome", word_for(outcome)}, {"lock", join_names(names)}};
   json["hold"] = nullptr;
-  if (granted) json["hold"] = account.hold;
+  if (first != nullptr) json["hold"] = hold_id(first->owner, first->serial);
   json["token"] = nullptr;
-  if (granted) json["token"] = account.token;
+  if (first != nullptr) json["token"] = first->token;
+  json["locks"] = Json::array();
+  for (const Hold& hold : account.holds)
+    json["locks"].push_back(held_json(hold));
   json["waited_ms"] = to_ms(account.waited);
   json["held_ms"] = to_ms(account.held);
   add_ending(json, outcome);
   if (!error.empty()) json["error"] = error;
   json["lost"] = account.lost;
   json["released"] = released_json(account.released);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return one_line(json);
+}
+
+std::string acquired_json(const Holds& holds,
+                          std::chrono::milliseconds expires,
+                          const std::string& entries) {
+  Json json = {{"version", 1}, {"locks", Json::array()}};
+  for (const Hold& hold : holds) {
+    Json lock = {{"name", hold.name.text()}, {"owner", hold.owner}};
+    lock.update(held_json(hold));
+    json["locks"].push_back(std::move(lock));
+  }
+  json["ttl_ms"] = to_ms(holds.front().ttl);
+  json["expires"] = static_cast<double>(expires.count()) / 1000;
+  json["holds"] = entries;
+  return one_line(json);
 }
 
 }  // namespace dlock

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What is written as JSON but for the log, both described in dlock(1): what --json prints, one
-// schema for inspect and list, version 1, and what a run puts into its --result-file, version 1.
+// What is written as JSON but for the log, all described in dlock(1): what --json prints, one
+// schema for inspect and list, version 1, another for acquire, version 1, and what a run puts into
+// its --result-file, version 1.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -21,6 +22,13 @@ struct NamedHolding {
 std::string holdings_json(const std::vector<NamedHolding>& holdings);
 
 // One line. `error` is why the command did not run, if it did not.
-std::string result_json(const LockName& lock, const Outcome& outcome, const std::string& error);
+std::string result_json(const std::vector<LockName>& names,
+                        const Outcome& outcome,
+                        const std::string& error);
+
+// One line: what acquire took. `expires` is on this host's clock, `entries` are for DLOCK_HOLDS.
+std::string acquired_json(const Holds& holds,
+                          std::chrono::milliseconds expires,
+                          const std::string& entries);
 
 }  // namespace dlock

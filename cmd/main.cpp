@@ -22,10 +22,11 @@ namespace dlock {
 namespace {
 
 // A caller who closed 0, 1 or 2 must not find a socket there; the child sees them closed as before.
+// Nothing can be written there: an answer that is lost must not look as if it had been given.
 void occupy_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) == 0) continue;
-    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);  // the lowest free number: fd
+    const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);  // the lowest free number: fd
     if (null > 2) ::close(null);
   }
 }
@@ -81,12 +82,16 @@ LogSettings log_settings(const Settings& settings) {
 }
 
 ExitStatus carry_out(const CommandLine& line, const Settings& settings) {
-  if (line.command == "run") {
+  if (line.command == "run" || line.command == "acquire") {
     // Before there is a thread: threads inherit the mask.
     auto signals = Signals::take_over();
     if (!signals) return report(signals.error(), settings);
-    run_command(line, settings, *signals);
+    if (line.command == "run") run_command(line, settings, *signals);
+    return acquire_command(line, settings, *signals);
   }
+  if (line.command == "renew") return renew_command(line, settings);
+  if (line.command == "release") return release_command(line, settings);
+  if (line.command == "wait") return wait_command(line, settings);
   if (line.command == "inspect") return inspect_command(line, settings);
   if (line.command == "list") return list_command(line, settings);
   return force_release_command(line, settings);

@@ -112,6 +112,44 @@ Result<void> set_log_format(Settings& settings, std::string_view value) {
   return {};
 }
 
+// The last of them that is said counts, of one place the last in make_settings(); what is taken
+// back leaves none of them.
+template <Mode Which>
+Result<void> set_mode(Settings& settings, std::string_view value) {
+  bool on = false;
+  auto set = set_bool(on, value);
+  if (!set) return set;
+  if (on) {
+    settings.mode = Which;
+  } else if (settings.mode == Which) {
+    settings.mode = Mode::exclusive;
+  }
+  return {};
+}
+
+Result<void> set_slots(Settings& settings, std::string_view value) {
+  auto count = parse_int(value, 1, 1000, "a number of slots from 1 to 1000");
+  if (!count) return count.error();
+  settings.mode = Mode::slots;
+  settings.slots = static_cast<std::uint32_t>(*count);
+  return {};
+}
+
+Result<void> set_max_hold(Settings& settings, std::string_view value) {
+  auto duration = parse_duration(value);
+  if (!duration) return duration.error();
+  if (*duration == Duration::zero()) return wrong(value, "more than nothing");
+  settings.max_hold = *duration;
+  return {};
+}
+
+Result<void> set_no_renew(Settings& settings, std::string_view value) {
+  bool off = false;
+  auto set = set_bool(off, value);
+  if (set) settings.renew = !off;
+  return set;
+}
+
 Result<void> set_nonblock(Settings& settings, std::string_view value) {
   bool on = false;
   auto set = set_bool(on, value);
@@ -157,47 +195,65 @@ Result<void> set_color(Settings& settings, std::string_view value) {
 // clang-format off
 std::vector<Setting> make_settings() {
   using S = Settings;
+  constexpr std::string_view k_run = "run", k_take = "run acquire", k_wait = "run acquire wait";
   return {
       {"url", "--url", "URL",
-       "where the locks are kept: redis://, redis+unix:// or local:///dir", false, &set_url},
+       "where the locks are kept: redis://, redis+unix:// or local:///dir", "", &set_url},
       {"prefix", "--prefix", "TEXT",
-       "stands before every name in Redis (default dlock:)", false, &set_text<&S::prefix>},
+       "stands before every name in Redis (default dlock:)", "", &set_text<&S::prefix>},
       {"connect-timeout", "--connect-timeout", "DUR",
-       "how long the store may stay out of reach (default 5s)", false,
+       "how long the store may stay out of reach (default 5s)", "",
        &set_connect_timeout},
-      {"password", "", "TEXT", "", false, &set_password},
+      {"password", "", "TEXT", "", "", &set_password},
       {"password-file", "--password-file", "FILE",
-       "a file that holds the password for the store", false, &set_text<&S::password_file>},
+       "a file that holds the password for the store", "", &set_text<&S::password_file>},
       {"verbose", "-v,--verbose", "",
-       "say what happens to the lock; twice: every call", false, &set_verbose},
-      {"quiet", "-q,--quiet", "", "say nothing but errors", false, &set_quiet},
+       "say what happens to the lock; twice: every call", "", &set_verbose},
+      {"quiet", "-q,--quiet", "", "say nothing but errors", "", &set_quiet},
       {"log-format", "--log-format", "text|json",
-       "how messages are written (default text)", false, &set_log_format},
-      {"color", "--color", "WHEN", "auto, always or never (default auto)", false, &set_color},
+       "how messages are written (default text)", "", &set_log_format},
+      {"color", "--color", "WHEN", "auto, always or never (default auto)", "", &set_color},
 
+      {"shared", "-s,--shared", "",
+       "hold it beside others that hold it shared", k_take, &set_mode<Mode::shared>},
+      {"exclusive", "-x,--exclusive", "",
+       "hold it alone, as the writer among those", k_take, &set_mode<Mode::write>},
+      {"slots", "--slots", "N",
+       "hold one of N slots: N may hold it at a time", k_take, &set_slots},
       {"nonblock", "-n,--nb,--nonblock", "",
-       "give up at once if the lock is busy", true, &set_nonblock},
+       "give up at once if the lock is busy", k_wait, &set_nonblock},
       {"wait", "-w,--wait,--timeout", "DUR",
-       "give up after DUR; 0 is -n (default: wait for ever)", true, &set_duration<&S::wait>},
+       "give up after DUR; 0 is -n (default: wait for ever)", k_wait, &set_duration<&S::wait>},
       {"conflict-exit-code", "-E,--conflict-exit-code", "N",
-       "exit status when the lock is busy (default 75)", true, &set_conflict_exit_code},
+       "exit status when the lock is busy (default 75)", k_wait, &set_conflict_exit_code},
       {"max-waiters", "--max-waiters", "N",
-       "give up at once if N are waiting already", true, &set_max_waiters},
+       "give up at once if N are waiting already", k_take, &set_max_waiters},
       {"ttl", "--ttl", "DUR",
-       "the lease, renewed every third of it (default 30s, at least 1s)", true,
+       "the lease (default 30s, at least 1s)", "run acquire renew",
        &set_duration<&S::ttl>},
       {"kill-after", "-k,--kill-after", "DUR",
-       "from TERM to KILL (default a third of ttl, at most 10s)", true,
+       "from TERM to KILL (default a third of ttl, at most 10s)", k_run,
        &set_duration<&S::kill_after>},
       {"signal", "--signal", "SIG",
-       "the first signal to a child that must stop (default TERM)", true, &set_signal},
+       "the first signal to a child that must stop (default TERM)", k_run, &set_signal},
       {"on-lost", "--on-lost", "stop|warn",
-       "what happens to the child when the lease cannot be kept (default stop)", true,
+       "what happens to the child when the lease cannot be kept (default stop)", k_run,
        &set_on_lost},
       {"contain", "--contain", "",
-       "the lock is held until every descendant has ended", true, &set_contain},
+       "the lock is held until every descendant has ended", k_run, &set_contain},
+      {"min-hold", "--min-hold", "DUR",
+       "the lock stays taken for DUR, however soon CMD ends", k_run,
+       &set_duration<&S::min_hold>},
+      {"max-hold", "--max-hold", "DUR",
+       "stop CMD after DUR; exit status 124", k_run, &set_max_hold},
+      {"no-renew", "--no-renew", "",
+       "stop CMD before the first lease ends; exit status 124", k_run, &set_no_renew},
+      {"once-per", "--once-per", "DUR",
+       "do not run if a run that succeeded began within DUR", k_run,
+       &set_duration<&S::once_per>},
       {"reason", "--reason", "TEXT",
-       "shown to whoever waits (default: the CI job's URL, if known)", true, &set_text<&S::reason>},
+       "shown to whoever waits (default: the CI job's URL, if known)", k_take,
+       &set_text<&S::reason>},
   };
 }
 // clang-format on
@@ -231,14 +287,18 @@ Result<void> apply_file(Settings& settings, const std::string& path, bool must_e
   auto entries = read_config_file(path, must_exist);
   if (!entries) return entries.error();
   for (const auto& [name, value] : *entries) {
-    const Setting* const setting = find_setting(name);
-    if (setting == nullptr) {
-      return Error{Errc::bad_config,
-                   printable(path) + ": there is no setting " + in_quotes(shortened(name, 80))};
+    if (find_setting(name) != nullptr) continue;
+    return Error{Errc::bad_config,
+                 printable(path) + ": there is no setting " + in_quotes(shortened(name, 80))};
+  }
+  // In our order, as with the environment: it decides where two contradict each other.
+  for (const Setting& setting : all_settings()) {
+    for (const auto& [name, value] : *entries) {
+      if (name != setting.name) continue;
+      auto set = setting.set(settings, value);
+      if (!set)
+        return Error{Errc::bad_config, printable(path) + ": " + name + ": " + set.error().text};
     }
-    auto set = setting->set(settings, value);
-    if (!set)
-      return Error{Errc::bad_config, printable(path) + ": " + name + ": " + set.error().text};
   }
   return {};
 }
@@ -280,6 +340,12 @@ const Setting* find_setting(std::string_view name) {
     if (setting.name == name) return &setting;
   }
   return nullptr;
+}
+
+bool is_option_of(const Setting& setting, std::string_view command) {
+  const auto commands = split(setting.commands, ' ');
+  return !setting.flags.empty() &&
+         std::find(commands.begin(), commands.end(), command) != commands.end();
 }
 
 std::string environment_name(const Setting& setting) {

@@ -31,7 +31,7 @@ struct Settings {
   ColorMode color = ColorMode::automatic;
 
   std::optional<Duration> wait;
-  int conflict_exit_code = 75;
+  std::optional<int> conflict_exit_code;  // nothing: 75 if busy, 0 if it was done before
   std::optional<std::uint64_t> max_waiters;
   Duration ttl = std::chrono::seconds(30);
   std::optional<Duration> kill_after;
@@ -39,6 +39,12 @@ struct Settings {
   OnLost on_lost = OnLost::stop;
   bool contain = false;
   std::optional<std::string> reason;
+  Mode mode = Mode::exclusive;
+  std::uint32_t slots = 0;  // of Mode::slots
+  Duration min_hold{};      // zero: none
+  Duration max_hold{};      // zero: none
+  bool renew = true;
+  Duration once_per{};  // zero: it runs whatever ran before
 };
 
 struct Setting {
@@ -46,7 +52,7 @@ struct Setting {
   std::string_view flags;  // on the command line, as CLI11 takes them; empty: not there
   std::string_view value;  // what it takes, for the help; empty: a flag
   std::string_view help;
-  bool only_run = false;
+  std::string_view commands;  // that have it as an option, blanks between; empty: every one
   // Errc::bad_usage with what is wrong with `value`.
   Result<void> (*set)(Settings& settings, std::string_view value) = nullptr;
 };
@@ -54,6 +60,8 @@ struct Setting {
 // All of them, in the order of the help.
 const std::vector<Setting>& all_settings();
 const Setting* find_setting(std::string_view name);
+// Is it an option of that command, and not of every one?
+bool is_option_of(const Setting& setting, std::string_view command);
 
 // "DLOCK_CONNECT_TIMEOUT" for "connect-timeout".
 std::string environment_name(const Setting& setting);

@@ -4,7 +4,9 @@
 #include "base/duration.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "cmd/claim.hpp"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <utility>
@@ -16,10 +18,41 @@ using namespace std::chrono_literals;
 
 namespace {
 
+std::string left_text(const Holding& holding, Duration seen_ago) {
+  return format_duration(std::max<Duration>(*holding.lease_left - seen_ago, 0ms));
+}
+
 std::string lease_text(const Holding& holding, Duration seen_ago) {
   if (!holding.lease_left) return "without expiry";
-  return "lease " + format_duration(std::max<Duration>(*holding.lease_left - seen_ago, 0ms)) +
-         " left";
+  return "lease " + left_text(holding, seen_ago) + " left";
+}
+
+// The first of nested holds is the one the others are in. Of somebody who runs, if there is one.
+const HoldRecord& first_hold(const Holding& holding) {
+  return *std::min_element(
+      holding.holds.begin(), holding.holds.end(), [](const auto& one, const auto& other) {
+        return std::pair(one.kept, one.since_ms) < std::pair(other.kept, other.since_ms);
+      });
+}
+
+std::string others_text(const Holding& holding) {
+  if (holding.owner_count < 2) return "";
+  const std::uint64_t others = holding.owner_count - 1;
+  return " and " + std::to_string(others) + (others == 1 ? " other" : " others");
+}
+
+std::string held_text(const Holding& holding) {
+  switch (holding.mode) {
+    case Mode::exclusive:
+    case Mode::write:
+      break;
+    case Mode::shared:
+      return "held shared by ";
+    case Mode::slots:
+      return std::to_string(holding.owner_count) + " of " + std::to_string(holding.slots) +
+             " slots held, by ";
+  }
+  return "held by ";
 }
 
 }  // namespace
@@ -32,20 +65,36 @@ std::string holder_text(const Holding& holding, Duration seen_ago) {
   if (holding.kind == Holding::Kind::foreign) {
     return "held by a foreign lock (" + printable(holding.type) + "), " + lease;
   }
+  const bool alone = holding.mode == Mode::exclusive || holding.mode == Mode::write;
+  const std::string others = alone ? "" : others_text(holding);
   if (holding.holds.empty()) {
     const std::string owner = holding.owners.empty() ? "?" : printable(holding.owners.front().id);
-    return "held by " + owner + " (not dlock), " + lease;
+    return held_text(holding) + owner + " (not dlock)" + others + ", " + lease;
   }
-  // The first of nested holds is the one the others are in.
-  const HoldRecord* first = &holding.holds.front();
-  for (const HoldRecord& hold : holding.holds) {
-    if (hold.since_ms < first->since_ms) first = &hold;
+  const HoldRecord& first = first_hold(holding);
+  std::string text;
+  if (first.kept && holding.lease_left) {
+    text = "kept by " + who_text(first.who) + others + " for " + left_text(holding, seen_ago) +
+           " more (--min-hold)";
+  } else {
+    text = held_text(holding) + who_text(first.who) + " for " +
+           format_duration(age_of(first, holding) + seen_ago) + others + ", " + lease;
   }
-  std::string text = "held by " + who_text(first->who) + " for " +
-                     format_duration(age_of(*first, holding) + seen_ago) + ", " + lease;
   if (!holding.revoked_by.empty()) text += ", revoked by " + printable(holding.revoked_by);
-  if (!first->who.reason.empty()) text += ": " + printable(first->who.reason);
+  if (!first.who.reason.empty()) text += ": " + printable(first.who.reason);
   return text;
+}
+
+std::string self_deadlock_text(const Holding& holding, Mode mode) {
+  const bool slot = holding.mode == Mode::slots;
+  const std::string held = slot ? " as one of " + std::to_string(holding.slots) + " slots"
+                           : holding.mode == Mode::shared ? " shared"
+                                                          : "";
+  const char* const asked = slot && mode == Mode::slots ? "one of another number of slots"
+                            : mode == Mode::slots       ? "a slot"
+                            : mode == Mode::shared      ? "a shared hold"
+                                                        : "an exclusive hold";
+  return "held" + held + " by the run above this one: " + asked + " would wait for itself";
 }
 
 std::string ordinal(std::uint64_t number) {
@@ -90,6 +139,8 @@ Form form_of(const Notice& notice) {
       return {"revoked", LogLevel::error};
     case Kind::lapsing:
       return {"lapsing", LogLevel::error};
+    case Kind::time_up:
+      return {"time_up", LogLevel::warn};
     case Kind::killed:
       return {"kill", LogLevel::warn};
     case Kind::cannot_kill:
@@ -104,6 +155,8 @@ Form form_of(const Notice& notice) {
       return {"release_unknown", LogLevel::warn};
     case Kind::lost_at_release:
       return {"lost_at_release", LogLevel::warn};
+    case Kind::done_before:
+      return {"done", LogLevel::info};
     case Kind::signalled:
       return {notice.signal == SIGKILL ? "kill" : "term", LogLevel::warn};
     case Kind::passed_on:
@@ -132,7 +185,7 @@ std::string sentence(const Notice& notice, const std::string& name) {
       return name + ": " + notice.text + "; trying again";
     case Kind::granted:
       return "acquired " + name + " after " + format_duration(notice.span) + ", token " +
-             std::to_string(notice.token);
+             std::to_string(notice.holds.front().token);
     case Kind::renewed:
       return "renewed " + name + ", lease good for " + format_duration(notice.span);
     case Kind::lost:
@@ -144,6 +197,14 @@ std::string sentence(const Notice& notice, const std::string& name) {
              format_duration(std::max<Duration>(notice.span, 0ms)) +
              (notice.text.empty() ? "" : " (" + printable(notice.text) + ")") +
              "; stopping the command";
+    case Kind::time_up:
+      return name + ": " +
+             (notice.span == 0ns ? "the lease is over and is not renewed (--no-renew)"
+                                 : "--max-hold " + format_duration(notice.span) + " is over") +
+             "; stopping the command";
+    case Kind::done_before:
+      return name + ": a run that succeeded began " + format_duration(notice.span) +
+             " ago; not run again (--once-per)";
     case Kind::lost_warn:
       return "lost " + name + (notice.text.empty() ? "" : ", " + printable(notice.text)) +
              "; the command runs on without the lock (--on-lost warn)";
@@ -163,12 +224,12 @@ std::string sentence(const Notice& notice, const std::string& name) {
       return name +
              ": the command left processes behind; stopping them before the lock is released";
     case Kind::release_unknown:
-      return "cannot tell whether " + name + " was released: " + notice.text +
-             "; its lease ends in " + format_duration(notice.span);
+      return name + ": cannot tell whether the release was heard: " + notice.text + "; the lease " +
+             (notice.span > 0ns ? "ends in " + format_duration(notice.span) : "is about to end");
     case Kind::lost_at_release:
       return name +
-             " was not ours any more, or not on record, when the command ended; another may have "
-             "run beside it";
+             ": not ours any more, or not on record, when the command ended; another may have run "
+             "beside it";
     case Kind::signalled:
     case Kind::passed_on:
     case Kind::ended:
@@ -191,6 +252,11 @@ std::vector<LogEvent::Field> figures(const Notice& notice) {
       fields.push_back({"place", static_cast<std::int64_t>(notice.holding->place)});
       fields.push_back({"waiting", static_cast<std::int64_t>(notice.holding->waiting)});
     }
+    if (!notice.holds.empty()) {
+      const Hold& hold = notice.holds.front();
+      fields.push_back({"mode", std::string(mode_word(hold.mode))});
+      if (hold.slot) fields.push_back({"slot", static_cast<std::int64_t>(*hold.slot)});
+    }
   } else if (notice.kind == Kind::release_unknown) {
     fields.push_back({"left_ns", notice.span.count()});
   } else if (notice.kind == Kind::killed || notice.kind == Kind::cannot_kill) {
@@ -207,29 +273,44 @@ std::vector<LogEvent::Field> figures(const Notice& notice) {
 
 }  // namespace
 
+Voice::Voice(std::vector<LockName> names, Mode mode, bool in_place)
+    : names_(std::move(names)), quoted_(quoted_names(names_)), mode_(mode), in_place_(in_place) {}
+
 void Voice::say(LogLevel level, LogEvent event) {
   if (!logs(level)) return;
   if (logs_json()) {
-    std::vector<LogEvent::Field> fields{{"lock", name_.text()}};
-    if (!hold_.empty()) {
-      fields.push_back({"hold", hold_});
-      fields.push_back({"token", static_cast<std::int64_t>(token_)});
+    std::vector<LogEvent::Field> fields{{"lock", join_names(names_)}};
+    if (!holds_.empty()) {
+      const Hold& first = holds_.front();
+      fields.push_back({"hold", hold_id(first.owner, first.serial)});
+      fields.push_back({"token", static_cast<std::int64_t>(first.token)});
+    }
+    if (holds_.size() > 1) {
+      std::string tokens;
+      for (const Hold& hold : holds_)
+        tokens += (tokens.empty() ? "" : " ") + std::to_string(hold.token);
+      fields.push_back({"tokens", tokens});
     }
     event.fields.insert(event.fields.begin(), fields.begin(), fields.end());
   }
   log(level, event);
 }
 
+std::string Voice::name_of(std::optional<std::size_t> which) const {
+  return which ? in_quotes(names_[std::min(*which, names_.size() - 1)].text()) : quoted_;
+}
+
 void Voice::on_notice(const Notice& notice) {
+  const bool waiting = notice.kind == Notice::Kind::waiting;
   if (notice.kind == Notice::Kind::granted) {
     end_of_wait();
-    hold_ = notice.hold;
-    token_ = notice.token;
+    holds_ = notice.holds;
   }
   const Form form = form_of(notice);
   if (!logs(form.level)) return;
-  const std::string text = sentence(notice, quoted_);
-  if (notice.kind == Notice::Kind::waiting && in_place_) {
+  const std::string text =
+      sentence(notice, name_of(waiting ? notice.holding->which : notice.which));
+  if (waiting && in_place_) {
     log_in_place(text);
     wait_shown_ = true;
     return;
@@ -267,9 +348,14 @@ void Voice::on_left_stopped() {
 }
 
 void Voice::busy(const Holding& holding, Duration seen_ago) {
-  std::string text = quoted_ + " is busy: " + holder_text(holding, seen_ago);
-  if (holding.waiting > 0 && holding.place == 0) {
-    text += ", " + std::to_string(holding.waiting) + " waiting";
+  std::string text = name_of(holding.which) + " is ";
+  if (holding.by_ancestor) {
+    text += self_deadlock_text(holding, mode_);
+  } else {
+    text += "busy: " + holder_text(holding, seen_ago);
+    if (holding.waiting > 0 && holding.place == 0) {
+      text += ", " + std::to_string(holding.waiting) + " waiting";
+    }
   }
   say(LogLevel::warn, {.name = "busy", .text = text});
 }

@@ -11,20 +11,26 @@
 #include "core/names.hpp"
 
 #include <string>
+#include <vector>
 
 namespace dlock {
 
-// "held by deploy@ci-4 pid 812 for 2m10s, lease 21s left: nightly import". `seen_ago` is how old
-// the holding is.
+// "held by deploy@ci-4 pid 812 for 2m10s, lease 21s left: nightly import", "held shared by … and 2
+// others, …", "2 of 3 slots held, by … and 1 other, …", "kept by … for 12s more (--min-hold)".
+// `seen_ago` is how old the holding is.
 std::string holder_text(const Holding& holding, Duration seen_ago = {});
+
+// Why waiting would be for ourselves: "held shared by the run above this one: an exclusive hold
+// would wait for itself". `mode` is what was asked for.
+std::string self_deadlock_text(const Holding& holding, Mode mode);
 
 // "1st", "2nd", "3rd", "11th".
 std::string ordinal(std::uint64_t number);
 
 class Voice final : public Listener {
  public:
-  Voice(LockName name, bool in_place)
-      : name_(std::move(name)), quoted_(in_quotes(name_.text())), in_place_(in_place) {}
+  // `mode` is what is asked for.
+  Voice(std::vector<LockName> names, Mode mode, bool in_place);
 
   void on_notice(const Notice& notice) override;
   void on_started(pid_t child) override;
@@ -36,13 +42,17 @@ class Voice final : public Listener {
   // The wait was in vain.
   void busy(const Holding& holding, Duration seen_ago);
 
+  // In a sentence.
+  const std::string& names() const { return quoted_; }
+
  private:
   void say(LogLevel level, LogEvent event);
+  std::string name_of(std::optional<std::size_t> which) const;  // none: all of them
 
-  LockName name_;
+  std::vector<LockName> names_;
   std::string quoted_;
-  std::string hold_;  // its id and token, once there is one
-  FencingToken token_ = 0;
+  Mode mode_;
+  Holds holds_;  // once there are some
   bool wait_shown_ = false;
   bool in_place_;  // stderr is a terminal: the wait is told in one line that changes
 };

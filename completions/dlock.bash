@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # bash completion for dlock(1). It asks neither dlock nor a store: Tab never waits for a network.
-# tests/docs.bats compares the options here with the help.
+# tests/docs/completions.bats compares the options here with the help.
 
 # Words after the first that is not dlock's own: a command and its arguments.
 _dlock_child() {
@@ -27,8 +27,10 @@ _dlock_value() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur") ;;
     --on-lost) mapfile -t COMPREPLY < <(compgen -W 'stop warn' -- "$cur") ;;
     --signal) mapfile -t COMPREPLY < <(compgen -W 'TERM INT HUP QUIT USR1 USR2 KILL' -- "$cur") ;;
+    --while) mapfile -t COMPREPLY < <(compgen -W "$(ps -eo pid= 2>/dev/null)" -- "$cur") ;;
     --url | --prefix | --connect-timeout) ;;
-    -w | --wait | --timeout | --max-waiters | -E | --conflict-exit-code | --ttl | -k | --kill-after) ;;
+    -w | --wait | --timeout | --max-waiters | -E | --conflict-exit-code | --ttl | -k) ;;
+    --kill-after | --slots | --min-hold | --max-hold | --once-per | --owner | --every) ;;
     -c | --command | --reason | --if-owner | --if-token) ;;
     *) return 1 ;;
   esac
@@ -36,7 +38,8 @@ _dlock_value() {
 
 # Names of locks are left to the user: only the store knows them.
 _dlock() {
-  local cur=${COMP_WORDS[COMP_CWORD]} command='' string='' word i
+  local cur=${COMP_WORDS[COMP_CWORD]} command='' string='' word i first
+  local commands='run acquire renew release wait inspect list force-release'
   local options='--url --prefix --connect-timeout --config --password-file -v --verbose -q --quiet
     --log-format --color -V --version -h --help'
   COMPREPLY=()
@@ -58,8 +61,14 @@ _dlock() {
       command=$word
     elif [[ $command == run ]]; then
       if [[ $string ]]; then return; fi
-      if [[ ${COMP_WORDS[i + 1]} == -- ]] && ((i + 1 < COMP_CWORD)); then ((i += 1)); fi
-      if [[ $cur == -* ]] && ((i + 1 == COMP_CWORD)) && [[ ${COMP_WORDS[i]} != -- ]]; then
+      # Of several names a -- ends them; without it the command follows the first.
+      for ((first = i + 1; first < COMP_CWORD; first++)); do
+        if [[ ${COMP_WORDS[first]} == -- ]]; then
+          _dlock_child $((first + 1))
+          return
+        fi
+      done
+      if [[ $cur == -* ]] && ((i + 1 == COMP_CWORD)); then
         COMPREPLY=(--)
       else
         _dlock_child $((i + 1))
@@ -69,17 +78,25 @@ _dlock() {
   done
 
   case $command in
-    '') options+=' run inspect list force-release' ;;
+    '') options+=" $commands" ;;
+    run | acquire)
+      options+=' -n --nonblock --nb -w --wait --timeout --max-waiters -E --conflict-exit-code
+        -s --shared -x --exclusive --slots --ttl --reason'
+      ;;&
     run)
-      options+=' -n --nonblock --nb -w --wait --timeout --max-waiters -E --conflict-exit-code --ttl
-        -k --kill-after --signal --on-lost --contain -c --command --reason --result-file'
+      options+=' -k --kill-after --signal --on-lost --contain -c --command --min-hold --max-hold
+        --no-renew --once-per --result-file'
       ;;
+    acquire) options+=' --json' ;;
+    renew) options+=' --owner --ttl --every --while' ;;
+    release) options+=' --owner' ;;
+    wait) options+=' -n --nonblock --nb -w --wait --timeout -E --conflict-exit-code' ;;
     inspect | list) options+=' --json' ;;
     force-release) options+=' --now --if-owner --if-token -y --yes' ;;
     *) return ;;
   esac
   if [[ $command && $cur != -* ]]; then return; fi
-  if [[ $cur != -* ]]; then options='run inspect list force-release'; fi
+  if [[ $cur != -* ]]; then options=$commands; fi
   mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # fish completion for dlock(1). It asks neither dlock nor a store: Tab never waits for a network.
-# tests/docs.bats compares the options here with the help.
+# tests/docs/completions.bats compares the options here with the help.
 
 # Reads the words before the cursor. Prints the command, "none" before it, or "child N" where the
 # N-th word is the first of the command that `dlock run` starts ("string" if -c took its place).
@@ -8,7 +8,7 @@ function __dlock_state
     set -l words (commandline -opc)
     set -l valued --url --prefix --connect-timeout --config --password-file --log-format --color \
         -w --wait --timeout --max-waiters -E --conflict-exit-code --ttl -k --kill-after \
-        --signal --on-lost \
+        --signal --on-lost --slots --min-hold --max-hold --once-per --owner --every --while \
         -c --command --reason --result-file --if-owner --if-token
     set -l state none
     set -l string no
@@ -27,8 +27,9 @@ function __dlock_state
         else if test $state = run
             if test $string = yes
                 echo string
-            else if test "$words["(math $i + 1)"]" = --
-                echo child (math $i + 2)
+            else if set -l dash (contains -i -- -- $words[$i..-1])
+                # Of several names a -- ends them; without it the command follows the first.
+                echo child (math $i + $dash)
             else
                 echo child (math $i + 1)
             end
@@ -62,6 +63,10 @@ complete -c dlock -f
 complete -c dlock -n __dlock_in_child -x -a '(__dlock_child)'
 
 complete -c dlock -n '__dlock_in none' -a run -d 'Take the lock, run a command, give the lock back'
+complete -c dlock -n '__dlock_in none' -a acquire -d 'Take a lock and leave it to later steps'
+complete -c dlock -n '__dlock_in none' -a renew -d 'Give an acquired lock its lease anew'
+complete -c dlock -n '__dlock_in none' -a release -d 'Give an acquired lock back'
+complete -c dlock -n '__dlock_in none' -a wait -d 'Return when a lock is free'
 complete -c dlock -n '__dlock_in none' -a inspect -d 'Show who holds a lock'
 complete -c dlock -n '__dlock_in none' -a list -d 'Show the locks under the prefix'
 complete -c dlock -n '__dlock_in none' -a force-release -d 'Take a lock away from its holder'
@@ -79,13 +84,17 @@ complete -c dlock -n __dlock_own_words -l color -x -a 'auto always never' -d 'Us
 complete -c dlock -n __dlock_own_words -s V -l version -d 'Print the version'
 complete -c dlock -n __dlock_own_words -s h -l help -d 'Print help'
 
-complete -c dlock -n '__dlock_in run' -s n -l nonblock -d 'Do not wait'
-complete -c dlock -n '__dlock_in run' -l nb -d 'Do not wait'
-complete -c dlock -n '__dlock_in run' -s w -l wait -x -d 'Wait at most'
-complete -c dlock -n '__dlock_in run' -l timeout -x -d 'Wait at most'
-complete -c dlock -n '__dlock_in run' -l max-waiters -x -d 'Give up if so many wait'
-complete -c dlock -n '__dlock_in run' -s E -l conflict-exit-code -x -d 'Exit status when busy'
-complete -c dlock -n '__dlock_in run' -l ttl -x -d 'The lease'
+complete -c dlock -n '__dlock_in run acquire wait' -s n -l nonblock -d 'Do not wait'
+complete -c dlock -n '__dlock_in run acquire wait' -l nb -d 'Do not wait'
+complete -c dlock -n '__dlock_in run acquire wait' -s w -l wait -x -d 'Wait at most'
+complete -c dlock -n '__dlock_in run acquire wait' -l timeout -x -d 'Wait at most'
+complete -c dlock -n '__dlock_in run acquire' -l max-waiters -x -d 'Give up if so many wait'
+complete -c dlock -n '__dlock_in run acquire wait' -s E -l conflict-exit-code -x \
+    -d 'Exit status when busy'
+complete -c dlock -n '__dlock_in run acquire' -s s -l shared -d 'Hold it beside other readers'
+complete -c dlock -n '__dlock_in run acquire' -s x -l exclusive -d 'Hold it alone, as a writer'
+complete -c dlock -n '__dlock_in run acquire' -l slots -x -d 'Hold one of so many slots'
+complete -c dlock -n '__dlock_in run acquire renew' -l ttl -x -d 'The lease'
 complete -c dlock -n '__dlock_in run' -s k -l kill-after -x -d 'Time from the first signal to KILL'
 complete -c dlock -n '__dlock_in run' -l signal -x -a 'TERM INT HUP QUIT USR1 USR2 KILL' \
     -d 'First signal to a child that must stop'
@@ -93,10 +102,19 @@ complete -c dlock -n '__dlock_in run' -l on-lost -x -a 'stop warn' \
     -d 'When the lease cannot be kept'
 complete -c dlock -n '__dlock_in run' -s c -l command -x -d 'Run a string by the shell'
 complete -c dlock -n '__dlock_in run' -l contain -d 'Hold until every descendant has ended'
-complete -c dlock -n '__dlock_in run' -l reason -x -d 'Shown to whoever waits'
+complete -c dlock -n '__dlock_in run' -l min-hold -x -d 'Keep the lock for so long at least'
+complete -c dlock -n '__dlock_in run' -l max-hold -x -d 'Stop the command after so long'
+complete -c dlock -n '__dlock_in run' -l no-renew -d 'Stop the command before the lease ends'
+complete -c dlock -n '__dlock_in run' -l once-per -x -d 'Skip if one succeeded since'
+complete -c dlock -n '__dlock_in run acquire' -l reason -x -d 'Shown to whoever waits'
 complete -c dlock -n '__dlock_in run' -l result-file -r -F -d 'Where to write how the run ended'
 
-complete -c dlock -n '__dlock_in inspect list' -l json -d 'Print JSON'
+complete -c dlock -n '__dlock_in renew release' -l owner -x -d 'Whose hold, if not the nearest'
+complete -c dlock -n '__dlock_in renew' -l every -x -d 'Renew over and over'
+complete -c dlock -n '__dlock_in renew' -l while -x -a '(__fish_complete_pids)' \
+    -d 'Renew while this process lives'
+
+complete -c dlock -n '__dlock_in acquire inspect list' -l json -d 'Print JSON'
 
 complete -c dlock -n '__dlock_in force-release' -l now -d 'Delete at once: two may run'
 complete -c dlock -n '__dlock_in force-release' -l if-owner -x -d 'Only if this is still a holder'

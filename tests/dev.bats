@@ -112,7 +112,7 @@ mutant() {
 @test "a mutant has to be caught by all its oracles, and these must not accuse the correct code" {
   export DLOCK_MUTANTS_DIR=$BATS_TEST_TMPDIR/patches
   mkdir "$DLOCK_MUTANTS_DIR"
-  local line="return {ttl > 0 and 'renewed' or 'held'}" lost="oracle: lua/scripts renew 'lost'"
+  local line="return revoked or {ttl > 0 and 'renewed' or 'held'}" lost="oracle: lua/scripts renew 'lost'"
   local renewed="oracle: lua/scripts renew 'renewed': both"
   mutant A01 "$line" "return {'lost'}" "$renewed"
   mutant A02 "$line" "$line -- as before" "$renewed"

@@ -59,12 +59,43 @@ crontab_commands() {
 @test "the crontab runs its jobs under their locks" {
   stand_in bin/refresh-cache
   stand_in bin/backup-shop
+  stand_in bin/send-mail
+  stand_in bin/import-prices
   run -0 sed -nE '/^[^#=]+$/p' "$examples/dlock.crontab"
-  assert_equal "$(crontab_commands | wc -l)" 2
+  assert_equal "$(crontab_commands | wc -l)" 4
   run -0 sh -c "$(crontab_commands | sed -n 1p)"
   assert_output "refresh-cache under cache-refresh: "
   run -0 sh -c "$(crontab_commands | sed -n 2p)"
   assert_output "backup-shop under backup-shop: --full"
+  run -0 sh -c "$(crontab_commands | sed -n 3p)"
+  assert_output "send-mail under hourly-mail: "
+  run -0 sh -c "$(crontab_commands | sed -n 4p)"
+  assert_output "import-prices under import-prices: "
+}
+
+@test "the hourly cron job leaves its tick taken, for a host whose clock is behind" {
+  stand_in bin/send-mail
+  run -0 sh -c "$(crontab_commands | sed -n 3p)"
+  assert_output "send-mail under hourly-mail: "
+  run -0 sh -c "$(crontab_commands | sed -n 3p)"
+  assert_output ""
+  run -0 dlock inspect hourly-mail
+  assert_output --partial "kept by "
+  run -0 dlock force-release --yes hourly-mail
+  run -0 sh -c "$(crontab_commands | sed -n 3p)"
+  assert_output "send-mail under hourly-mail: "
+}
+
+@test "the daily cron job tries again after a failure, and rests after a success" {
+  printf '#!/bin/sh\necho try; [ -e all-is-well ]\n' >bin/import-prices
+  chmod +x bin/import-prices
+  run -1 sh -c "$(crontab_commands | sed -n 4p)"
+  assert_output try
+  touch all-is-well
+  run -0 sh -c "$(crontab_commands | sed -n 4p)"
+  assert_output try
+  run -0 sh -c "$(crontab_commands | sed -n 4p)"
+  assert_output ""
 }
 
 @test "the crontab has no percent sign, which cron takes for a line break" {
@@ -124,6 +155,44 @@ ci_script() {
   printf '#!/bin/sh\ndlock inspect deploy-production\n' >deploy.sh
   run -0 env CI_JOB_URL=https://ci.example/jobs/7 bash -e -c "$(ci_script)"
   assert_output --partial https://ci.example/jobs/7
+}
+
+# step NAME: what that step of the CI job runs, as a runner does: in a shell of its own, which ends at
+# the first failure, with the variables that the steps before have left.
+step() {
+  local -a variables
+  sed -n "/- name: $1\$/,/^      [-#] /{/- name: $1/d; /^      [-#] /q; p}" "$examples/ci-steps.yml" |
+    sed -nE 's/^        run: ([^|].*)/\1/p; s/^          //p' >step.sh
+  [ -s step.sh ] || fail "no step: $1"
+  touch github_env
+  mapfile -t variables <github_env
+  env GITHUB_ENV="$PWD/github_env" "${variables[@]}" bash -e step.sh
+}
+
+@test "the steps of a CI job share a lock: taken, used, renewed, given back" {
+  printf '#!/bin/sh\necho "migrate $*"; dlock inspect -q deploy-production\n' >migrate.sh
+  chmod +x migrate.sh
+  stand_in deploy.sh
+  run -0 step "take the lock"
+  assert_output ""
+  # Held with no process of ours behind it; others are refused.
+  run -75 dlock run -n deploy-production -- true
+  run -0 step "migrate the database"
+  assert_output --regexp '^migrate --token [0-9]{16}$'
+  run -0 step deploy
+  assert_output "deploy.sh under deploy-production: "
+  run -0 dlock inspect -q deploy-production
+  run -0 step "give the lock back"
+  run -1 dlock inspect -q deploy-production
+  run -1 step "give the lock back"
+}
+
+@test "a CI job that dies between its steps: its late release touches nothing of the next one" {
+  run -0 step "take the lock"
+  run -0 dlock force-release --now --yes deploy-production # in place of 15 minutes
+  run -75 while_held deploy-production step "give the lock back"
+  assert_output --partial "held by"
+  run -79 step "migrate the database"
 }
 
 @test "the script that locks itself passes its words on" {

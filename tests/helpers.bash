@@ -43,12 +43,14 @@ stop_redis() {
 # r COMMAND…: redis-cli on our server.
 r() { redis-cli -s "$REDIS_SOCKET" "$@"; }
 
-# eventually SECONDSs COMMAND…: repeats COMMAND until it succeeds; fails after the time.
+# eventually SECONDSs COMMAND…: repeats COMMAND until it succeeds; fails after the time, but not before
+# it has looked ten times a second: while the machine stands still nothing can happen.
 eventually() {
-  local end=$((SECONDS + ${1%s} + 1))
+  local end=$((SECONDS + ${1%s} + 1)) looks=$((10 * ${1%s}))
   shift
   until "$@"; do
-    [ "$SECONDS" -lt "$end" ] || return 1
+    looks=$((looks - 1))
+    [ "$SECONDS" -lt "$end" ] || [ "$looks" -gt 0 ] || return 1
     sleep 0.02
   done
 }

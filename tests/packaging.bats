@@ -35,7 +35,8 @@ expected_files() {
     share/man/man1/dlock.1 share/man/man7/dlock-{protocol,faults}.7 \
     share/zsh/vendor-completions/_dlock \
     share/doc/dlock/{README.md,CHANGELOG.md,LICENSE} \
-    share/doc/dlock/examples/{ci-job.yml,dlock-job.service,dlock-job.timer,dlock.crontab} \
+    share/doc/dlock/examples/{ci-job.yml,ci-steps.yml,dlock.crontab} \
+    share/doc/dlock/examples/dlock-job.{service,timer} \
     share/doc/dlock/examples/{self-locking,fence-sql,fence-rename,fence-put}.sh | sort
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "app/runner.hpp"
 
+#include "app/hold_variables.hpp"
+
 #include <poll.h>
 
 #include <algorithm>
@@ -95,8 +97,8 @@ void Runner::guarded(const std::string& trouble) {
 void Runner::carry_out_one(action::StartChild& start) {
   const bool hand_over = terminal_ && terminal_->stdout_too() && terminal_->is_ours();
   const ChildSpec spec{.words = plan_.words,
-                       .environment = child_environment(start.hold),
-                       .mark = format_holds({entry_of(start.hold)}),
+                       .environment = child_environment(start.holds),
+                       .mark = format_holds(hold_entries(plan_.store, plan_.keys, start.holds)),
                        .terminal = hand_over ? terminal_->fd() : -1,
                        .kill_at = start.kill_at};
   auto started = child_.start(spec, signals_);
@@ -125,6 +127,7 @@ void Runner::take_signals() {
           child_.signal_group(SIGTSTP);
         } else {
           signals_.stop_here();
+          now_ = BootClock::now();  // perhaps hours later
         }
         break;
       default:
@@ -207,27 +210,22 @@ void Runner::stop_with_child(bool for_terminal) {
   child_.signal_group(SIGCONT);
 }
 
-AncestorHold Runner::entry_of(const Hold& hold) const {
-  return {plan_.store, plan_.key, hold.owner, hold.serial};
-}
-
-std::vector<std::string> Runner::child_environment(const Hold& hold) const {
+std::vector<std::string> Runner::child_environment(const Holds& holds) const {
   std::vector<std::string> environment;
-  std::vector<AncestorHold> holds;
+  std::vector<AncestorHold> entries;
   for (const std::string& entry : plan_.environment) {
     const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
-    if (name == "DLOCK_HOLDS") holds = parse_holds(std::string_view(entry).substr(name.size() + 1));
-    const bool ours = name == "DLOCK_HELD" || name == "DLOCK_NAME" || name == "DLOCK_TOKEN" ||
-                      name == "DLOCK_OWNER" || name == "DLOCK_TTL_MS" || name == "DLOCK_HOLDS";
-    if (!ours) environment.push_back(entry);
+    if (name == "DLOCK_HOLDS") {
+      entries = parse_holds(std::string_view(entry).substr(name.size() + 1));
+    }
+    if (!is_hold_variable(name)) environment.push_back(entry);
   }
-  holds.push_back(entry_of(hold));
+  const auto own = hold_entries(plan_.store, plan_.keys, holds);
+  entries.insert(entries.end(), own.begin(), own.end());
   environment.push_back("DLOCK_HELD=1");
-  environment.push_back("DLOCK_NAME=" + hold.name.text());
-  environment.push_back("DLOCK_TOKEN=" + std::to_string(hold.token));
-  environment.push_back("DLOCK_OWNER=" + hold.owner);
-  environment.push_back("DLOCK_TTL_MS=" + std::to_string(to_ms(hold.ttl)));
-  environment.push_back("DLOCK_HOLDS=" + format_holds(holds));
+  for (const Variable& variable : hold_variables(holds))
+    environment.push_back(variable.name + "=" + variable.value);
+  environment.push_back("DLOCK_HOLDS=" + format_holds(entries));
   return environment;
 }
 

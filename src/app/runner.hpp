@@ -38,7 +38,7 @@ struct RunPlan {
   std::vector<std::string> words;        // the command
   std::vector<std::string> environment;  // what it gets besides ours
   std::string store;                     // as in DLOCK_HOLDS
-  std::string key;
+  std::vector<std::string> keys;         // likewise, of each name
   bool contain = false;
 };
 
@@ -73,8 +73,7 @@ class Runner {
   void child_ended(const ChildNews& news);
   void child_stopped(int number);
   void stop_with_child(bool for_terminal);
-  AncestorHold entry_of(const Hold& hold) const;  // in DLOCK_HOLDS
-  std::vector<std::string> child_environment(const Hold& hold) const;
+  std::vector<std::string> child_environment(const Holds& holds) const;
 
   RunPlan plan_;
   RunSession session_;

@@ -61,6 +61,8 @@ AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
     maybe_held_ = true;
     return on_trouble(answer.error(), backoff_, now);
   }
+  // It says nothing of an earlier try whose answer was lost.
+  if (const auto* done = std::get_if<Done>(&*answer)) return step::Done{done->ago};
   maybe_held_ = false;
   had_contact_ = true;
   last_contact_ = now;
@@ -81,7 +83,8 @@ bool AcquireLoop::at_front() const {
 AcquireStep AcquireLoop::on_busy(Holding holding, Time now) {
   holding_ = std::move(holding);
   const bool full = terms_.max_waiters && holding_->waiting >= *terms_.max_waiters;
-  if (out_of_time(now) || (full && holding_->place == 0)) return step::Busy{*holding_};
+  const bool no_use = holding_->by_ancestor || (full && holding_->place == 0);
+  if (out_of_time(now) || no_use) return step::Busy{*holding_};
   if (polling_because_.empty() && (!watching_ || (at_front() && !front_))) {
     front_ = at_front();
     return step::Watch{try_limit(now), front_};
@@ -143,15 +146,14 @@ AcquireStep AcquireLoop::wait_for_change(Time now) {
   if (holding_->kind == Holding::Kind::foreign && first && !sees) {
     pause = std::min(pause, jitter_.between(k_foreign_poll_least, k_foreign_poll_most));
   }
-  // What is free is somebody's turn, and that ends like a lease.
-  const bool free = holding_->kind == Holding::Kind::free;
-  const Duration turn = first || free ? Duration::zero() : k_turn;
-  const bool near = at_front() || (free && holding_->place <= k_near);
-  if (holding_->lease_left && near) {
-    const Duration expiry =
-        std::max<Duration>(*holding_->lease_left, 0ms) + turn + jitter_.between(1ms, k_slack);
+  // Where there is room it is somebody's turn, and that ends like a lease.
+  const bool room = holding_->turn_left.has_value();
+  const Duration turn = first || room ? Duration::zero() : k_turn;
+  const bool near = at_front() || (room && holding_->place <= k_near);
+  if (const auto left = room ? holding_->turn_left : holding_->lease_left; left && near) {
+    const Duration expiry = std::max<Duration>(*left, 0ms) + turn + jitter_.between(1ms, k_slack);
     pause = std::min(pause, expiry);
-    if (free) turn_over_at_ = now + expiry;
+    if (room) turn_over_at_ = now + expiry;
   }
   if (watching_) return await(now + pause);
   if (out_of_time(now)) return step::Busy{*holding_};

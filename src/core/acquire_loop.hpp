@@ -47,6 +47,9 @@ struct Granted {
 struct Busy {  // gave up: somebody has it
   Holding holding;
 };
+struct Done {  // not wanted any more: Claim::once_per
+  Duration ago;
+};
 struct Failed {  // gave up: no use
   Error error;
 };
@@ -57,6 +60,7 @@ using AcquireStep = std::variant<step::Try,
                                  step::Sleep,
                                  step::Granted,
                                  step::Busy,
+                                 step::Done,
                                  step::Failed>;
 
 class AcquireLoop {

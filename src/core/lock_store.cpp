@@ -7,6 +7,27 @@
 
 namespace dlock {
 
+std::string_view mode_word(Mode mode) {
+  switch (mode) {
+    case Mode::exclusive:
+      return "exclusive";
+    case Mode::write:
+      return "write";
+    case Mode::shared:
+      return "shared";
+    case Mode::slots:
+      return "slots";
+  }
+  return "?";
+}
+
+std::optional<Mode> parse_mode(std::string_view word) {
+  for (const Mode mode : {Mode::exclusive, Mode::write, Mode::shared, Mode::slots}) {
+    if (word == mode_word(mode)) return mode;
+  }
+  return {};
+}
+
 std::string who_text(const HolderInfo& who) {
   return printable(who.user) + "@" + printable(who.host) + " pid " + std::to_string(who.pid);
 }
@@ -22,18 +43,33 @@ FencingToken token_of(const Holding& holding) {
   return token;
 }
 
+std::vector<LockName> names_of(const Holds& holds) {
+  std::vector<LockName> names;
+  names.reserve(holds.size());
+  for (const Hold& hold : holds)
+    names.push_back(hold.name);
+  return names;
+}
+
 Result<void> undo(LockStore& store, const Claim& claim, Time limit) {
-  Hold hold{.name = claim.name,
-            .owner = claim.owner,
-            .serial = claim.serial,
-            .ttl = claim.ttl,
-            .who = claim.who};
-  auto reply = store.release(hold, limit);
-  if (!reply) return reply.error();
-  hold.nested = true;
+  std::vector<OwnerId> owners{claim.owner};
   for (const AncestorHold& ancestor : claim.ancestors) {
-    hold.owner = ancestor.owner;
-    reply = store.release(hold, limit);
+    if (std::find(owners.begin(), owners.end(), ancestor.owner) == owners.end()) {
+      owners.push_back(ancestor.owner);
+    }
+  }
+  for (const OwnerId& owner : owners) {
+    Holds holds;
+    for (const LockName& name : claim.names) {
+      holds.push_back({.name = name,
+                       .owner = owner,
+                       .serial = claim.serial,
+                       .ttl = claim.ttl,
+                       .who = claim.who,
+                       .nested = owner != claim.owner,
+                       .mode = claim.mode});
+    }
+    auto reply = store.release(holds, {}, limit);
     if (!reply) return reply.error();
   }
   return store.leave(claim, limit);

@@ -4,20 +4,19 @@
 //
 // A store promises:
 //   - one call = one bounded attempt: no retries, no sleeping beyond `limit` (a BootClock time);
-//   - an error never means "no": Errc::timed_out and Errc::cancelled mean that the call may have
-//     happened; a verdict (lost, not_held, busy) comes only from an authority, never from a
-//     replica;
-//   - `sent_at` is read before the first byte of the request that was confirmed is handed to the
-//     kernel, and the lease on the server was set by that very request or a later one, so that
-//     sent_at + ttl is never later than the end of the lease there;
+//   - an error never means "no": after Errc::timed_out and Errc::cancelled the call may have
+//     happened; a verdict (lost, not_held, busy) comes only from an authority, not from a replica;
+//   - `sent_at` is read before the first byte of the confirmed request is handed to the kernel, and
+//     the lease there was set by it or by a later one: sent_at + ttl is never later than its end;
 //   - acquire, release and undo are idempotent by hold serial: repeating one counts nothing twice;
+//   - a claim of several names is granted all of them or none, in one step for everybody else;
+//   - two holds stand beside each other only if both are shared, or both are slots of the same
+//     number of them; each ends with its own lease, also where others go on;
 //   - renew extends, never shortens, never creates; nothing of another owner is ever changed;
 //   - tokens of one name only grow;
-//   - where it keeps a line (StoreTraits), a lock that is free goes to the first living waiter of
-//   it,
-//     and whoever does not take its turn within a second is passed over.
-// It does not promise that a message arrives: waiters also ask now and then, which tells that they
-// live.
+//   - where it keeps a line (StoreTraits), a lock that has room goes to the first living waiter of
+//     it, and whoever does not take its turn within a second is passed over.
+// Messages may be lost: waiters also ask now and then, which tells that they live.
 // Calls are made from one thread at a time; only interrupts come from another (StoreOptions).
 #pragma once
 
@@ -33,6 +32,18 @@
 #include <vector>
 
 namespace dlock {
+
+// How a name is held.
+enum class Mode {
+  exclusive,  // alone
+  write,      // alone, as the writer of a pair: a nested run may read, and keep on reading after it
+  shared,     // beside other readers
+  slots,      // one of a number of slots
+};
+
+// In records, in DLOCK_MODE and in JSON: "exclusive", "write", "shared", "slots".
+std::string_view mode_word(Mode mode);
+std::optional<Mode> parse_mode(std::string_view word);
 
 // What a holder tells others about itself. Everyone who may inspect the lock can read it.
 struct HolderInfo {
@@ -52,6 +63,9 @@ struct HoldRecord {
   FencingToken token = 0;
   std::int64_t since_ms = 0;  // wall clock of the store, for people only
   Duration ttl{};
+  Mode mode = Mode::exclusive;
+  std::optional<std::uint32_t> slot = {};  // of Mode::slots, from 0
+  bool kept = false;                       // nobody runs under it any more: Parting::keep
 };
 
 // Who waits in line, as recorded there.
@@ -65,20 +79,32 @@ struct Holding {
   struct Owner {
     OwnerId id;
     std::string count;  // as stored; a decimal number if all is well
+    // Of its own lease, where others may hold beside it.
+    std::optional<Duration> lease_left = {};
   };
   enum class Kind { free, lock, foreign };
   Kind kind = Kind::free;
+  Mode mode = Mode::exclusive;    // of a lock
+  std::uint32_t slots = 0;        // of Mode::slots: how many there are
   std::string type;               // the store's word for it: "hash", "string", "list", …
   std::vector<Owner> owners;      // of a lock; at most 64 are listed
   std::uint64_t owner_count = 0;  // how many there are
   std::vector<HoldRecord> holds;  // what dlock recorded; empty for a holder that is not dlock
-  // Nothing: it never expires. If it is free but for the line: of the turn of the first.
+  // Until the next of its leases that makes room may end. Nothing: it never expires.
   std::optional<Duration> lease_left;
+  // There is room for the claim that asked, but it is the turn of the first in line, for so long.
+  std::optional<Duration> turn_left = {};
+  // It is held by a run above the claim that asked, in a way that leaves no room for it: waiting
+  // would be for ourselves.
+  bool by_ancestor = false;
+  std::size_t which = 0;      // of the names of the claim that asked: the first that is in the way
   std::int64_t now_ms = 0;    // wall clock of the store when it looked
   std::string revoked_by;     // "user@host", when renewals are refused
   std::uint64_t waiting = 0;  // how many stand in line
   std::uint64_t place = 0;    // of the claim that asked: 1 is next; 0: it does not stand there
   std::vector<Waiter> line;   // of inspect: the first of them, at most 64
+
+  bool lists_all_owners() const { return owner_count <= owners.size(); }
 };
 
 // "user@host pid 812", escaped: how a holder is named in every sentence.
@@ -98,17 +124,22 @@ enum class Stand {
 };
 
 struct Claim {
-  LockName name;
-  OwnerId owner;      // ours if we are a stranger
-  HoldSerial serial;  // the same for every repetition of this claim
+  std::vector<LockName> names;  // at least one, none twice
+  OwnerId owner;                // ours if we are a stranger
+  HoldSerial serial;            // the same for every repetition of this claim
   Duration ttl{};
+  bool renewed = true;  // or to end with its first lease
   HolderInfo who;
-  std::vector<AncestorHold> ancestors;  // holds of this key above us, the nearest last
+  std::vector<AncestorHold> ancestors;  // holds of these keys above us, the nearest last
+  Mode mode = Mode::exclusive;
+  std::uint32_t slots = 0;  // of Mode::slots: how many there are, from 1
+  // Not zero: not wanted if a run that said so when it parted was granted less than this ago.
+  Duration once_per{};
   Stand stand = Stand::no;
   std::optional<std::uint64_t> max_waiters = {};  // stand only where fewer do
 };
 
-// A hold that was granted: what renewing and releasing it takes.
+// A hold of one name that was granted: what renewing and releasing it takes.
 struct Hold {
   LockName name;
   OwnerId owner;  // the ancestor's in a nested run
@@ -118,17 +149,26 @@ struct Hold {
   Duration ttl{};
   HolderInfo who;
   bool nested = false;
+  bool renewed = true;          // as the claim
+  Mode mode = Mode::exclusive;  // nested: as the ancestor's hold is, or weaker
+  std::optional<std::uint32_t> slot = {};
 };
+using Holds = std::vector<Hold>;  // of one claim, in the order of its names, under one serial
+std::vector<LockName> names_of(const Holds& holds);
 
 struct Grant {
-  Hold hold;
+  Holds holds;
   Time sent_at;
 };
-using AcquireReply = std::variant<Grant, Holding>;  // a Holding: busy, and with whom
+// Claim::once_per: a run that succeeded was granted so long ago.
+struct Done {
+  Duration ago{};
+};
+using AcquireReply = std::variant<Grant, Holding, Done>;  // a Holding: busy, and with whom
 
 enum class RenewVerdict {
   renewed,
-  held,     // of check(): ours, and nothing was changed
+  held,     // of check(): ours
   revoked,  // ours, but somebody asked us to give it up; the lease runs on until it ends
   lost,     // a master says: another's, or nobody's
 };
@@ -136,12 +176,25 @@ struct RenewReply {
   RenewVerdict verdict = RenewVerdict::renewed;
   Time sent_at;
   std::string why;  // for revoked and lost: by whom, or what stands there now
+  // Of lost: some of several names may still be ours, and must be given back.
+  bool some_left = false;
+  std::size_t which = 0;  // for revoked and lost: the first of the names that is
+};
+
+// How a hold is given back.
+struct Parting {
+  // Not zero: the names stay taken for so long, held by nobody. Only the last hold of an owner
+  // can be kept; of a nested one nothing is.
+  Duration keep{};
+  // Not zero: the run has succeeded, and claims with once_per may know for so long.
+  Duration tell_for{};
 };
 
 enum class ReleaseVerdict {
-  released,    // the lock is free now, waiters were told
+  released,    // nothing of this owner is left (but what is kept); whoever may enter was told
   still_held,  // our hold is gone, nested ones or ancestors keep the lock
-  not_held,    // there was nothing of ours (any more): a repetition, or a lost lease
+  not_held,    // of one name at least there was nothing of ours (any more): a repetition, or a
+               // lost lease
 };
 
 struct RevokeOrder {
@@ -152,7 +205,7 @@ struct RevokeOrder {
 };
 enum class RevokeVerdict {
   revoked,       // renewals are refused from now on
-  deleted,       // --now: gone, waiters were told
+  deleted,       // --now, or nobody ran under it any more: gone, waiters were told
   nothing,       // it was free
   not_dlock,     // the holder does not look for revocations; only `now` can help
   other_holder,  // if_owner or if_token did not match
@@ -195,18 +248,23 @@ class LockStore {
   // this name apart from its own keys.
   virtual Result<std::string> key_of(const LockName& name) const = 0;
 
-  // Takes the lock, joins an ancestor's hold of it, or says who has it. A claim that is refused and
-  // stands (Claim::stand) keeps its place in line by being repeated every few seconds.
+  // Takes the names, joins an ancestor's hold of them, or says who is in the way. A claim that is
+  // refused and stands (Claim::stand) keeps its places in line by being repeated every few seconds.
+  // Errc::bad_usage where the holders of a name have another number of slots.
   virtual Result<AcquireReply> acquire(const Claim& claim, Time limit) = 0;
 
-  virtual Result<RenewReply> renew(const Hold& hold, Time limit) = 0;
+  virtual Result<RenewReply> renew(const Holds& holds, Time limit) = 0;
 
-  // Is it still ours? As sure as renew, but the lease stays as it is.
-  virtual Result<RenewReply> check(const Hold& hold, Time limit) = 0;
+  // Is it still ours? As sure as renew, but the lease stays as it is; or, where it is renewed and
+  // others hold beside us, as it was before one of them cut it short.
+  virtual Result<RenewReply> check(const Holds& holds, Time limit) = 0;
 
-  virtual Result<ReleaseVerdict> release(const Hold& hold, Time limit) = 0;
+  // Gives back what of them is still ours.
+  virtual Result<ReleaseVerdict> release(const Holds& holds,
+                                         const Parting& parting,
+                                         Time limit) = 0;
 
-  // Takes the claim out of the line, if it stands there. A turn that it had goes to the next.
+  // Takes the claim out of the lines in which it stands. A turn that it had goes to the next.
   virtual Result<void> leave(const Claim& /*claim*/, Time /*limit*/) { return {}; }
 
   // From its return on, await_hand_off misses no turn of this claim in the line; as one of the
@@ -217,7 +275,7 @@ class LockStore {
 
   // The same for a holder: from the next renewal on, await_hand_off misses no change of the lock
   // but its own.
-  virtual Result<Watching> watch_hold(const Hold& hold, Time limit) = 0;
+  virtual Result<Watching> watch_hold(const Holds& holds, Time limit) = 0;
 
   // Sleeps until there is news of what is watched, or until `until`. May wake for nothing. An
   // interrupt (Errc::cancelled) does not end the watching.

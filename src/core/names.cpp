@@ -14,7 +14,12 @@ namespace dlock {
 namespace {
 
 constexpr std::size_t k_longest_name = 512;
-constexpr std::size_t k_most_holds = 64;
+constexpr std::size_t k_most_holds = 1024;
+// execve(2): a string of the environment has room for 128 KiB.
+constexpr std::size_t k_longest_holds = 100'000;
+constexpr std::size_t k_uuid = 36;
+constexpr std::size_t k_serial = 16;
+constexpr char k_of_acquire = 'a';
 
 template <std::size_t N>
 std::array<unsigned char, N> random_bytes() {
@@ -49,6 +54,22 @@ Result<LockName> LockName::parse(std::string_view text) {
   return LockName(std::string(text));
 }
 
+std::string join_names(const std::vector<LockName>& names) {
+  if (names.size() == 1) return names.front().text();
+  std::string out;
+  for (const LockName& name : names) {
+    if (!out.empty()) out += ' ';
+    for (const char c : name.text()) {
+      if (c == ' ' || c == '\t' || c == '%') {
+        out += percent_encode({&c, 1});
+      } else {
+        out += c;
+      }
+    }
+  }
+  return out;
+}
+
 OwnerId make_owner_id(long pid) {
   auto bytes = random_bytes<16>();
   bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0FU) | 0x40U);  // RFC 9562: version 4
@@ -68,6 +89,22 @@ std::string hold_id(const OwnerId& owner, const HoldSerial& serial) {
   return owner + '#' + serial;
 }
 
+HoldSerial serial_of(const OwnerId& owner) {
+  if (owner.size() > k_uuid && owner[k_uuid] != ':') return "";
+  if (owner.find_first_not_of("0123456789", k_uuid + 1) != std::string::npos) return "";
+  std::string digits;
+  for (const char c : owner.substr(0, k_uuid)) {
+    if (c != '-') digits += c;
+  }
+  return owner.size() < k_uuid || digits.size() < k_serial
+             ? ""
+             : std::string(1, k_of_acquire) + digits.substr(digits.size() - k_serial);
+}
+
+bool is_of_acquire(const HoldSerial& serial) {
+  return serial.size() == k_serial + 1 && serial.front() == k_of_acquire;
+}
+
 std::vector<AncestorHold> parse_holds(std::string_view text) {
   std::vector<AncestorHold> holds;
   for (const std::string_view entry : split(text, ' ')) {
@@ -84,13 +121,13 @@ std::vector<AncestorHold> parse_holds(std::string_view text) {
 
 std::string format_holds(const std::vector<AncestorHold>& holds) {
   std::string out;
-  const std::size_t skipped = holds.size() - std::min(holds.size(), k_most_holds);
-  for (std::size_t i = skipped; i < holds.size(); ++i) {
-    const AncestorHold& hold = holds[i];
-    if (!out.empty()) out += ' ';
+  for (auto hold = holds.rbegin(); hold != holds.rend(); ++hold) {
     constexpr std::string_view k_keep = "-._~:/";
-    out += percent_encode(hold.store, k_keep) + '|' + percent_encode(hold.key, k_keep) + '|' +
-           percent_encode(hold.owner, k_keep) + '|' + percent_encode(hold.serial, k_keep);
+    const std::string entry =
+        percent_encode(hold->store, k_keep) + '|' + percent_encode(hold->key, k_keep) + '|' +
+        percent_encode(hold->owner, k_keep) + '|' + percent_encode(hold->serial, k_keep);
+    if (out.size() + entry.size() > k_longest_holds) break;
+    out.insert(0, out.empty() ? entry : entry + ' ');
   }
   return out;
 }

@@ -25,6 +25,10 @@ class LockName {
   std::string text_;
 };
 
+// As in DLOCK_NAME: one name as it is; of several, blanks and % are percent-encoded, and one space
+// stands between two.
+std::string join_names(const std::vector<LockName>& names);
+
 // A number that grows with every grant of a name; 0 means none (a Java hold, an old store).
 using FencingToken = std::uint64_t;
 
@@ -39,6 +43,14 @@ using HoldSerial = std::string;
 HoldSerial make_hold_serial();
 std::string hold_id(const OwnerId& owner, const HoldSerial& serial);
 
+// An acquire has a serial that its owner tells, so that the owner alone is enough later, unless it
+// has joined a hold of another owner: "a" and the last 16 digits of the uuid. Empty: no owner of
+// dlock's making.
+HoldSerial serial_of(const OwnerId& owner);
+
+// By its form: an acquire took this hold, not a run.
+bool is_of_acquire(const HoldSerial& serial);
+
 // One hold of a dlock run above us, as listed in DLOCK_HOLDS. It is a hint only: a nested claim is
 // verified in the store.
 struct AncestorHold {
@@ -50,7 +62,7 @@ struct AncestorHold {
 };
 
 // DLOCK_HOLDS: entries "store|key|owner|serial", percent-encoded, separated by spaces, the nearest
-// ancestor last; at most 64. Malformed entries are ignored.
+// ancestor last; at most 1024, and no more than fit into 100 kB. Malformed entries are ignored.
 std::vector<AncestorHold> parse_holds(std::string_view text);
 std::string format_holds(const std::vector<AncestorHold>& holds);
 

@@ -19,8 +19,11 @@ constexpr Duration k_release_pause = 100ms;
 void RunSession::begin_release(Time now) {
   phase_ = Phase::releasing;
   // Also when it took only what the command had left behind: that was part of the job.
-  if (lease_stop_ && outcome_.kind == Outcome::Kind::child) outcome_.kind = Outcome::Kind::lost;
-  if (not_ours_) {
+  if (outcome_.kind == Outcome::Kind::child) {
+    if (time_stop_) outcome_.kind = Outcome::Kind::time_up;
+    if (lease_stop_) outcome_.kind = Outcome::Kind::lost;
+  }
+  if (not_ours_ && !some_left_) {
     account_.released = Account::Released::no;
     return finish(now);
   }
@@ -30,9 +33,23 @@ void RunSession::begin_release(Time now) {
   ask_release(now);
 }
 
+// A name that was not ours to the end is not kept for anybody, nor one under which nothing ran.
+Parting RunSession::parting(Time now) const {
+  const bool ended =
+      outcome_.kind == Outcome::Kind::child || outcome_.kind == Outcome::Kind::time_up;
+  if (!ended || outcome_.child.kind == ChildStatus::Kind::not_started) return {};
+  Parting parting;
+  if (!account_.lost) parting.keep = std::max(*granted_at_ + terms_.min_hold - now, Duration{});
+  const bool succeeded = outcome_.child == ChildStatus{ChildStatus::Kind::exited, 0};
+  if (succeeded && outcome_.kind == Outcome::Kind::child) parting.tell_for = terms_.once_per;
+  return parting;
+}
+
 void RunSession::ask_release(Time now) {
   retry_release_at_.reset();
-  ask(action::Ask::What::release, now + std::min(terms_.lease.call_limit(), k_release_limit));
+  ask({.what = action::Ask::What::release,
+       .limit = now + std::min(terms_.lease.call_limit(), k_release_limit),
+       .parting = parting(now)});
 }
 
 void RunSession::handle(event::Released& event, Time now) {
@@ -53,15 +70,18 @@ void RunSession::handle(event::Released& event, Time now) {
 
 void RunSession::release_unknown(const std::string& why, Time now) {
   account_.released = Account::Released::unknown;
-  if (clock_ && clock_->safe_until() > now) {
-    say({.kind = Notice::Kind::release_unknown, .text = why, .span = clock_->safe_until() - now});
+  // Who was told of the loss knows that the lease ends.
+  if (clock_ && (clock_->safe_until() > now || !account_.lost)) {
+    say({.kind = Notice::Kind::release_unknown,
+         .text = why,
+         .span = std::max(clock_->safe_until() - now, Duration{})});
   }
   finish(now);
 }
 
 void RunSession::take_release(ReleaseVerdict verdict) {
   // "Nothing of ours" is what an undo hopes for, and what a repetition finds after its first try.
-  if (verdict == ReleaseVerdict::not_held && !release_repeated_) {
+  if (verdict == ReleaseVerdict::not_held && (!release_repeated_ || not_ours_)) {
     account_.released = Account::Released::no;
     if (!account_.lost) say({.kind = Notice::Kind::lost_at_release});
     account_.lost = true;

@@ -63,6 +63,7 @@ std::vector<Action> RunSession::on(Event event, Time now) {
   if (phase_ == Phase::finished) return {};
   if (has_child()) {
     check_lease(now);
+    check_time(now);
     kill_if_due(now);
     // Who cannot be killed is better off with a lease than without.
     too_late_ = now >= clock_->safe_until() && !warned_ && !stop_.survived_kill();
@@ -82,13 +83,9 @@ std::optional<Time> RunSession::next_deadline() const {
     case Phase::acquiring:
       return earliest(sleep_until_, notice_at_);
     case Phase::running:
-    case Phase::leftovers: {
-      std::optional<Time> renew;
-      if (may_ask_about_lease()) renew = retry_renew_at_.value_or(clock_->renew_at());
-      std::optional<Time> term;
-      if (!lease_stop_ && !warned_) term = clock_->term_at();
-      return earliest(renew, watch_hold_at(), term, stop_.next());
-    }
+    case Phase::leftovers:
+      return earliest(
+          question_at(), look_at(), watch_hold_at(), lapses_at(), time_up_at(), stop_.next());
     case Phase::giving_up:
     case Phase::releasing:
       return asking_ ? answer_due_ + k_overdue : retry_release_at_;
@@ -117,6 +114,9 @@ void RunSession::take(AcquireStep step, Time now) {
              .holding = std::move(busy->holding),
              .seen_ago = now - acquire_.last_contact()},
             now);
+  } else if (const auto* done = std::get_if<step::Done>(&step)) {
+    say({.kind = Notice::Kind::done_before, .span = done->ago});
+    give_up({.kind = Outcome::Kind::done}, now);
   } else if (auto* failed = std::get_if<step::Failed>(&step)) {
     give_up({.kind = Outcome::Kind::failed, .error = std::move(failed->error)}, now);
   }
@@ -166,8 +166,7 @@ void RunSession::note_grant(const Grant& grant, Time now) {
   clock_.emplace(terms_.lease, grant.sent_at);
   granted_at_ = now;
   watch_hold_from_ = now + k_watch_after;
-  account_.hold = hold_id(grant.hold.owner, grant.hold.serial);
-  account_.token = grant.hold.token;
+  account_.holds = grant.holds;
 }
 
 void RunSession::take_grant(Grant grant, Time now) {
@@ -181,12 +180,9 @@ void RunSession::take_grant(Grant grant, Time now) {
     return begin_release(now);
   }
   phase_ = Phase::running;
-  say({.kind = Notice::Kind::granted,
-       .span = now - acquire_.started_at(),
-       .token = account_.token,
-       .hold = account_.hold});
-  if (terms_.on_lost == OnLost::stop) guard_at_ = clock_->kill_at();
-  actions_.push_back(action::StartChild{std::move(grant.hold), guard_at_});
+  say({.kind = Notice::Kind::granted, .span = now - acquire_.started_at(), .holds = grant.holds});
+  guard_at_ = guard_due();
+  actions_.push_back(action::StartChild{std::move(grant.holds), guard_at_});
 }
 
 // Before there is a child: leave nothing of ours behind, then finish.
@@ -223,53 +219,6 @@ void RunSession::say_waiting(Time now) {
 
 // --- running ---------------------------------------------------------------------------------
 
-void RunSession::check_lease(Time now) {
-  if (lease_stop_ || warned_ || now < clock_->term_at()) return;
-  lease_gone({.kind = Notice::Kind::lapsing, .text = trouble_, .span = clock_->safe_until() - now},
-             clock_->kill_at(),
-             now);
-}
-
-void RunSession::lease_gone(Notice notice, Time kill_at, Time now) {
-  if (warned_) return;
-  account_.lost = true;
-  // Learnt again, or better: that can only bring the KILL forward.
-  if (lease_stop_) return stop_.begin(std::min(kill_at, clock_->kill_at()));
-  if (terms_.on_lost == OnLost::warn) {
-    warned_ = true;
-    return say({.kind = Notice::Kind::lost_warn, .text = std::move(notice.text)});
-  }
-  lease_stop_ = true;
-  say(std::move(notice));
-  const bool first = !stop_.stopping();
-  stop_.begin(std::min(kill_at, clock_->kill_at()));
-  // A child that slept through its lease must not run another instruction: no TERM then.
-  if (first && !stop_.kill_due(now)) signal_group(terms_.stop_signal, true);
-}
-
-void RunSession::signal_group(int number, bool wake, Notice::Kind kind) {
-  say({.kind = kind, .signal = number});
-  actions_.push_back(action::SignalGroup{number, wake});
-}
-
-void RunSession::kill_if_due(Time now) {
-  if (!stop_.kill_due(now)) return;
-  say({.kind = stop_.kill_sent() ? Notice::Kind::cannot_kill : Notice::Kind::killed});
-  stop_.killed(now);
-  actions_.push_back(action::SignalGroup{SIGKILL});
-}
-
-// The second executioner holds the deadline of the first (faults.md 2.3-7): the end of the lease,
-// or sooner once a verdict was against us.
-void RunSession::move_guard() {
-  if (terms_.on_lost == OnLost::warn || stop_.kill_sent()) return;
-  Time at = clock_->kill_at();
-  if (lease_stop_) at = std::min(at, stop_.next().value_or(at));
-  if (at == guard_at_) return;
-  guard_at_ = at;
-  actions_.push_back(action::SetGuard{at});
-}
-
 void RunSession::handle(event::Renewed& event, Time now) {
   if (!has_child()) return;
   asking_ = false;
@@ -291,18 +240,22 @@ void RunSession::handle(event::Renewed& event, Time now) {
       say({.kind = Notice::Kind::renewed, .span = clock_->safe_until() - now});
       return listen();
     case RenewVerdict::held:
+      retry_renew_at_.reset();
       return listen();
     case RenewVerdict::revoked:
       may_renew_ = false;
-      return lease_gone({.kind = Notice::Kind::revoked, .text = std::move(reply.why)},
-                        now + terms_.lease.kill_after(),
-                        now);
+      return lease_gone(
+          {.kind = Notice::Kind::revoked, .text = std::move(reply.why), .which = reply.which},
+          now + terms_.lease.kill_after(),
+          now);
     case RenewVerdict::lost:
       may_renew_ = false;
       not_ours_ = true;
-      return lease_gone({.kind = Notice::Kind::lost, .text = std::move(reply.why)},
-                        now + std::min(terms_.lease.kill_after(), k_grace_after_verdict),
-                        now);
+      some_left_ = reply.some_left;
+      return lease_gone(
+          {.kind = Notice::Kind::lost, .text = std::move(reply.why), .which = reply.which},
+          now + std::min(terms_.lease.kill_after(), k_grace_after_verdict),
+          now);
   }
 }
 
@@ -317,10 +270,7 @@ void RunSession::handle(const event::Signal& event, Time now) {
     signal_group(event.number, wakes(event.number), kind);
   } else if (phase_ == Phase::acquiring) {
     give_up({.kind = Outcome::Kind::signalled, .signal = event.number}, now);
-  } else if (phase_ == Phase::giving_up) {
-    account_.released = Account::Released::unknown;
-    finish(now);  // asked twice: the lease, if there is one, ends by itself
-  } else if (phase_ == Phase::releasing) {
+  } else if (phase_ == Phase::releasing) {  // what is done while giving up takes no longer anyway
     release_until_ = std::min(release_until_, now + k_release_when_signalled);
   }
 }
@@ -345,7 +295,7 @@ void RunSession::handle(const event::ChildEnded& event, Time now) {
     // What the KILL did not reach: the group of a nested run whose dlock it ended.
     return signal_group(SIGKILL, false);
   }
-  if (lease_stop_) return;  // they have had their signal, and the KILL is set
+  if (lease_stop_ || time_stop_) return;  // they have had their signal, and the KILL is set
   if (terms_.contain) return say({.kind = Notice::Kind::outlived});
   say({.kind = Notice::Kind::leftovers});
   if (!stop_.stopping()) stop_.begin(now + k_grace_for_leftovers);
@@ -364,11 +314,13 @@ void RunSession::handle(event::Tick /*event*/, Time now) {
     if (notice_at_ && now >= *notice_at_) say_waiting(now);
     if (sleep_until_ && now >= *sleep_until_) take(acquire_.on_time(now), now);
   } else if (has_child()) {
-    if (!may_ask_about_lease()) return;
-    if (now >= retry_renew_at_.value_or(clock_->renew_at())) {
-      ask(What::renew, now + terms_.lease.call_limit());
+    if (now >= question_at().value_or(Time::max())) {
+      look_at_.reset();  // this is one
+      ask(terms_.renew ? What::renew : What::check, now + terms_.lease.call_limit());
+    } else if (now >= look_at().value_or(Time::max())) {
+      check_hold(now);
     } else if (now >= watch_hold_at().value_or(Time::max())) {
-      ask(What::watch_hold, std::min(now + terms_.lease.call_limit(), clock_->renew_at()));
+      ask(What::watch_hold, std::min(now + terms_.lease.call_limit(), news_until()));
     }
   } else if (asking_ && now >= answer_due_ + k_overdue) {
     if (!std::exchange(overdue_, true)) {

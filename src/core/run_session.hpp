@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// RunSession: one `dlock run`, from the first try to the exit status, as a machine without arms:
-// what happened goes in with the time, what to do comes out. No clock, no process, no socket.
+// RunSession: one `dlock run`, from the first try to the exit status, or one `dlock acquire`, up to
+// the grant, as a machine without arms: what happened goes in with the time, what to do comes out.
+// No clock, no process, no socket.
 //
 // It promises, whatever the order of events:
 //   - StartChild comes once, only after a grant, only while enough of the lease is left, and never
@@ -8,8 +9,9 @@
 //   - a child whose lease cannot be kept gets TERM and, before the lease can end, KILL (unless
 //     on_lost is warn);
 //   - the guard always has the deadline of that KILL;
+//   - a child whose time is up (max_hold, a lease that is not renewed) is stopped in the same way;
 //   - release comes after the child is reaped and its group is gone, and every hold that may be
-//     ours is released or undone before Finish, unless a second signal asks to leave at once;
+//     ours is released or undone before Finish, as far as the store answers in time;
 //   - Finish comes once, and last.
 // It does not know names, owners or commands: whoever carries out the actions does.
 #pragma once
@@ -33,6 +35,10 @@ struct RunTerms {
   AcquireTerms acquire;
   OnLost on_lost = OnLost::stop;
   bool contain = false;  // what the command leaves behind is waited for, not stopped
+  bool renew = true;     // false: the lease ends when it ends, and the child before it
+  Duration min_hold{};   // from the grant; zero: none. Only what ran is kept
+  Duration max_hold{};   // from the grant to the first signal; zero: none
+  Duration once_per{};   // a command that exits with 0 is told of for so long; zero: not at all
   int stop_signal = 15;
   Duration notice_every{};  // how often the wait is told; zero: at doubling intervals
 };
@@ -91,19 +97,22 @@ struct Notice {
     blind,            // changes that nobody tells of are not seen here
     waiting,          // for whoever is in `holding`, for `span` so far
     unreachable,      // trouble while waiting or renewing, ridden out
-    granted,          // `token`, as `hold`, after `span`
+    granted,          // `holds`, after `span`
     renewed,          // lease good for `span`
     lost,             // definite; the child is being stopped
     revoked,          // somebody asked us to give it up; the child is being stopped
     lapsing,          // no renewal in time; the child is being stopped
-    lost_warn,        // any of the three under on_lost=warn: it runs on
+    time_up,          // max_hold, which is `span`, or (zero) a lease that is not renewed is over;
+                      // the child is being stopped
+    lost_warn,        // lost, revoked or lapsing under on_lost=warn: it runs on
     killed,           // TERM did not help
     cannot_kill,      // neither did KILL, so far
     outlived,         // the command ended, others that are contained did not: they are waited for
     strays,           // `count` processes left the group and run on without the lock
     leftovers,        // the command ended, others of its group did not: they are being stopped
-    release_unknown,  // no answer; the lease ends by itself in `span`
+    release_unknown,  // no answer; the lease ends by itself in `span`, or (zero) about now
     lost_at_release,  // it was not ours any more when we gave it back
+    done_before,      // a run that succeeded was granted `span` ago: not run again
     signalled,        // `signal` goes to the child's group, which must end
     passed_on,        // `signal` does as well, and that is all
     ended,            // the command did, as `child` says
@@ -111,12 +120,12 @@ struct Notice {
   };
   Kind kind = Kind::waiting;
   std::string text;
+  std::optional<std::size_t> which;  // of several names; none: all of them
   std::optional<Holding> holding;
   Duration span{};
   Duration seen_ago{};  // how old the holding is
-  FencingToken token = 0;
   std::size_t count = 0;
-  std::string hold;  // its id
+  Holds holds;
   int signal = 0;
   ChildStatus child;
   std::optional<Time> safe_until;  // of the lease, by the newest confirmed request
@@ -130,8 +139,7 @@ struct Account {
     no,       // it was not ours any more
     unknown,  // no answer: at the latest it ends with its lease
   };
-  std::string hold;  // its id; empty: never granted
-  FencingToken token = 0;
+  Holds holds;        // empty: never granted
   Duration waited{};  // for the grant, or until there was none
   Duration held{};    // from the grant to the end of the release
   bool lost = false;  // the lease could not be kept to the end, or was not ours at the release
@@ -142,8 +150,10 @@ struct Outcome {
   enum class Kind {
     child,      // as `child` says
     busy,       // gave up waiting; `holding`
+    done,       // not wanted: a run that succeeded was granted a short while ago
     failed,     // never started: `error`
     lost,       // the child was stopped because of the lease
+    time_up,    // the child was stopped because of max_hold, or at the end of a fixed lease
     signalled,  // `signal` came while there was no child
   };
   Kind kind = Kind::failed;
@@ -175,10 +185,11 @@ struct Ask {
   Time limit;
   Stand stand = Stand::no;  // of acquire
   bool front = false;       // of watch
+  Parting parting = {};     // of release
 };
 struct CancelAsk {};  // the one that runs; it still answers
 struct StartChild {
-  Hold hold;
+  Holds holds;
   Time kill_at;  // the guard's first deadline
 };
 struct SetGuard {  // its deadline has moved
@@ -235,11 +246,16 @@ class RunSession {
   void note_grant(const Grant& grant, Time now);
   void give_up(Outcome outcome, Time now);
   void answered_while_giving_up(bool granted, bool unknown, Time now);
+  std::optional<Time> lapses_at() const;
   void check_lease(Time now);
+  std::optional<Time> time_up_at() const;
+  void check_time(Time now);
   void lease_gone(Notice notice, Time kill_at, Time now);
   void kill_if_due(Time now);
+  Time guard_due() const;
   void move_guard();
   void begin_release(Time now);
+  Parting parting(Time now) const;
   void ask_release(Time now);
   void release_unknown(const std::string& why, Time now);
   void take_release(ReleaseVerdict verdict);
@@ -247,6 +263,9 @@ class RunSession {
   void ask(action::Ask ask);
   void ask(action::Ask::What what, Time limit) { ask(action::Ask{.what = what, .limit = limit}); }
   bool may_ask_about_lease() const { return may_renew_ && !too_late_ && !asking_; }
+  std::optional<Time> question_at() const;
+  Time news_until() const;
+  std::optional<Time> look_at() const;
   void check_hold(Time now);
   void handle_hold_watched(const Result<Watching>& answer, Time now);
   void handle_hold_news(const Result<HandOff>& answer, Time now);
@@ -279,13 +298,18 @@ class RunSession {
   News news_ = News::later;
   Time watch_hold_from_;
   bool listening_ = false;  // awaits news of the hold
+  Time news_from_;          // before it news only lead to a look then
+  std::optional<Time> look_at_;
   std::optional<Time> retry_renew_at_;
   Duration retry_pause_{};
   std::string trouble_;      // why the newest renewal is unknown; empty: it is not
   bool may_renew_ = true;    // false after a verdict against us
   bool too_late_ = false;    // the lease has ended as far as we know: a renewal revives nobody
   bool not_ours_ = false;    // a master said so: nothing to release
+  bool some_left_ = false;   // but some of several names
   bool lease_stop_ = false;  // the child is being stopped because of the lease
+  bool time_up_ = false;     // max_hold is over, or a lease that is not renewed
+  bool time_stop_ = false;   // and the child is being stopped because of that
   bool warned_ = false;      // on_lost=warn has said its line
   int user_stop_ = 0;        // the TERM or INT that was passed on
   StopPlan stop_;

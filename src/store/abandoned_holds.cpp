@@ -6,47 +6,63 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 
 namespace dlock {
 
 namespace {
 
-bool is_gone(long pid) {
-  return pid > 1 && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
-}
-
 // Is the run dead that took the hold, and all that it ran? Its record was read before we look, so
 // whoever of them lives is there to be seen: dlock by its number, what it ran by its environment.
 bool is_abandoned(const HoldRecord& record, const HoldSerial& serial) {
   const std::string here = pid_space();
-  if (here.empty() || record.who.machine != here || !is_gone(record.who.pid)) return false;
+  if (here.empty() || record.who.machine != here) return false;
+  // The command itself is dead by now, but not reaped.
+  if (record.who.pid <= 1 || living_process(static_cast<pid_t>(record.who.pid))) return false;
   const auto all = living_processes();
   if (!all || !living_process(1)) return false;  // others may be hidden from us
   return std::none_of(all->begin(), all->end(), [&](const ProcessEntry& entry) {
-    return environment_has(entry.pid, serial).value_or(descends(entry, ::getpid()));
+    return entry.pid == record.who.pid ||
+           environment_has(entry.pid, serial).value_or(descends(entry, ::getpid()));
+  });
+}
+
+// Whether nothing of the owner is left of this name in the end, but what is kept.
+bool release_abandoned(LockStore& store, const Hold& hold, const Parting& parting, Time limit) {
+  const auto holding = store.inspect(hold.name, limit);
+  if (!holding) return false;
+  const std::string ours = hold_id(hold.owner, "");
+  for (const HoldRecord& record : holding->holds) {
+    if (record.id.compare(0, ours.size(), ours) != 0) continue;
+    if (record.kept) return true;
+    Hold rest = hold;
+    rest.serial = record.id.substr(ours.size());
+    if (!is_abandoned(record, rest.serial)) continue;
+    auto after = store.release({rest}, {.keep = parting.keep}, limit);
+    if (!after) return false;
+    if (*after == ReleaseVerdict::released) return true;
+  }
+  return std::none_of(holding->owners.begin(), holding->owners.end(), [&](const auto& owner) {
+    return owner.id == hold.owner;
   });
 }
 
 }  // namespace
 
-Result<ReleaseVerdict> release_with_abandoned(LockStore& store, const Hold& hold, Time limit) {
-  auto verdict = store.release(hold, limit);
-  if (!verdict || *verdict != ReleaseVerdict::still_held || hold.nested) return verdict;
-  const auto holding = store.inspect(hold.name, limit);
-  if (!holding) return verdict;
-  const std::string ours = hold_id(hold.owner, "");
-  for (const HoldRecord& record : holding->holds) {
-    if (record.id.compare(0, ours.size(), ours) != 0) continue;
-    Hold rest = hold;
-    rest.serial = record.id.substr(ours.size());
-    if (!is_abandoned(record, rest.serial)) continue;
-    auto after = store.release(rest, limit);
-    if (!after) return verdict;
-    if (*after == ReleaseVerdict::released) return after;
+Result<ReleaseVerdict> release_with_abandoned(LockStore& store,
+                                              const Holds& holds,
+                                              const Parting& parting,
+                                              Time limit) {
+  // Dead readers below a writer go first: it is to be kept as a writer, with nobody beside it.
+  for (const Hold& hold : holds) {
+    if (hold.mode == Mode::write && !hold.nested && parting.keep > Duration{})
+      release_abandoned(store, hold, {}, limit);
   }
-  return verdict;
+  auto verdict = store.release(holds, parting, limit);
+  if (!verdict || *verdict != ReleaseVerdict::still_held) return verdict;
+  bool all = true;
+  for (const Hold& hold : holds)
+    all = !hold.nested && release_abandoned(store, hold, parting, limit) && all;
+  return all ? ReleaseVerdict::released : ReleaseVerdict::still_held;
 }
 
 }  // namespace dlock

@@ -8,9 +8,12 @@
 
 namespace dlock {
 
-// Releases `hold`, and if it is nobody's nested one, all holds of the same owner after which
-// nothing lives on this machine. Whatever cannot be told for certain stays as it is. Errors are
-// those of the first release only: `still_held` is true whatever comes after it.
-Result<ReleaseVerdict> release_with_abandoned(LockStore& store, const Hold& hold, Time limit);
+// Releases `holds`, and of those that are nobody's nested ones all holds of the same owner after
+// which nothing lives on this machine. Whatever cannot be told for certain stays as it is. Errors
+// are those of the first release only: `still_held` is true whatever comes after it.
+Result<ReleaseVerdict> release_with_abandoned(LockStore& store,
+                                              const Holds& holds,
+                                              const Parting& parting,
+                                              Time limit);
 
 }  // namespace dlock

@@ -2,82 +2,132 @@
 #include "store/lease_table.hpp"
 
 #include "base/text.hpp"
+#include "store/lease_claim.hpp"
 
 #include <fnmatch.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <utility>
 
 namespace dlock::lease_table {
 
 namespace {
 
-constexpr std::int64_t k_us_per_ms = 1000;
+constexpr std::size_t k_most_listed = 64;
+constexpr const char* k_kept = "kept";  // the serial of a kept lease; no hold is called so
 
-HoldRecord new_record(const OwnerId& owner,
-                      const Claim& claim,
-                      FencingToken token,
-                      const Moment& moment) {
-  return {.id = hold_id(owner, claim.serial),
-          .who = claim.who,
-          .token = token,
-          .since_ms = moment.wall_us / k_us_per_ms,
-          .ttl = claim.ttl};
+// How long ago the last success was granted, if the claim does not want to run after it.
+std::optional<Duration> done_ago(const LeaseState& state,
+                                 const Claim& claim,
+                                 const Moment& moment) {
+  if (!state.success || wall_ms(moment) >= state.success->until_ms) return std::nullopt;
+  const std::chrono::milliseconds ago(wall_ms(moment) - state.success->since_ms);
+  // A clock that was set back by more says nothing about what was when.
+  if (std::chrono::abs(ago) >= claim.once_per) return std::nullopt;
+  return std::max(ago, std::chrono::milliseconds(0));
 }
 
-void extend(LeaseState& state, Duration ttl, Time now) {
-  state.expires = std::max(state.expires, now + ttl);
-}
-
-// An earlier attempt of this very claim may have been granted to us or, nested, to an ancestor.
-bool may_be_owner_of(const Claim& claim, const OwnerId& owner) {
-  return owner == claim.owner ||
-         std::any_of(claim.ancestors.begin(), claim.ancestors.end(), [&](const AncestorHold& hold) {
-           return hold.owner == owner;
-         });
-}
-
-// The nearest ancestor whose own hold still lives. That the owner is still there is not enough: an
-// ancestor that has released no longer protects what its late descendants do.
-const HoldRecord* living_ancestor(const LeaseState& state, const Claim& claim) {
-  for (auto hold = claim.ancestors.rbegin(); hold != claim.ancestors.rend(); ++hold) {
-    if (hold->owner != state.owner) continue;
-    const auto found = state.holds.find(hold->serial);
-    if (found != state.holds.end()) return &found->second;
+// Only if no name is left to be done, and none is held already by us or above us.
+std::optional<Done> done_before(const States& states,
+                                const std::vector<Plan>& plans,
+                                const Claim& claim,
+                                const Moment& moment) {
+  Done done;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const Plan& plan = plans[i];
+    const bool ours = plan.kind == Plan::Kind::again || plan.kind == Plan::Kind::join;
+    const auto ago = done_ago(*states[i], claim, moment);
+    if (!ago || ours || plan.by_ancestor) return std::nullopt;
+    done.ago = std::max(done.ago, *ago);
   }
-  return nullptr;
+  return done;
 }
 
-Grant grant(const LeaseState& state, const Claim& claim, const HoldRecord& record, Time sent_at) {
-  Hold hold{.name = claim.name,
-            .owner = state.owner,
-            .serial = claim.serial,
-            .token = record.token,
-            .since_ms = record.since_ms,
-            .ttl = claim.ttl,
-            .who = claim.who,
-            .nested = state.owner != claim.owner};
-  return {std::move(hold), sent_at};
+// Room is made by the end of one lease, or only of all.
+Duration lease_left(const LeaseState& state, Time now, bool one_is_enough) {
+  std::optional<Time> end;
+  for (const auto& [owner, lease] : state.leases) {
+    if (!is_live(lease, now)) continue;
+    end = !end            ? lease.expires
+          : one_is_enough ? std::min(*end, lease.expires)
+                          : std::max(*end, lease.expires);
+  }
+  return end.value_or(now) - now;
 }
 
-Grant grant_new_lease(LeaseState& state, const Claim& claim, const Moment& moment) {
-  make_free(state);
-  // The clock keeps tokens growing when the stored one was lost, the stored one when the clock
-  // goes back.
-  const auto clock = static_cast<FencingToken>(std::max<std::int64_t>(moment.wall_us, 1));
-  state.token = std::max(state.token + 1, clock);
-  state.owner = claim.owner;
-  state.expires = moment.now + claim.ttl;
-  const auto& record = state.holds[claim.serial] =
-      new_record(state.owner, claim, state.token, moment);
-  return grant(state, claim, record, moment.sent_at);
+Holding refusal(const LeaseState& state, const Claim& claim, const Moment& moment) {
+  Holding holding = inspect(state, moment);
+  const bool one_is_enough = holding.mode == Mode::slots && claim.mode == Mode::slots;
+  holding.lease_left = lease_left(state, moment.now, one_is_enough);
+  return holding;
 }
+
+// --- what is ours -------------------------------------------------------------------------------
 
 // Who stands in the way, for a sentence: "alice@db1 pid 42 holds it".
-std::string holder_text(const LeaseState& state) {
-  if (state.holds.empty()) return printable(state.owner) + " holds it";
-  return who_text(state.holds.begin()->second.who) + " holds it";
+std::string holder_text(const LeaseState& state, Time now) {
+  for (const auto& [owner, lease] : state.leases) {
+    if (is_live(lease, now) && !is_kept(lease)) {
+      return who_text(lease.holds.begin()->second.who) + " holds it";
+    }
+  }
+  return "nobody holds it";
+}
+
+RenewReply check_one(const LeaseState& state, const Hold& hold, const Moment& moment) {
+  const auto lost = [&](std::string why) {
+    return RenewReply{RenewVerdict::lost, moment.sent_at, std::move(why)};
+  };
+  const auto found = state.leases.find(hold.owner);
+  if (found == state.leases.end() || is_kept(found->second)) {
+    return lost(holder_text(state, moment.now));
+  }
+  const Lease& lease = found->second;
+  if (!is_live(lease, moment.now)) return lost("the lease has ended");
+  if (lease.revoked_by) return {RenewVerdict::revoked, moment.sent_at, *lease.revoked_by};
+  return {RenewVerdict::held, moment.sent_at, {}};
+}
+
+void remember(LeaseState& state, std::int64_t since_ms, Duration tell_for) {
+  if (!state.success) state.success.emplace();
+  auto& [since, until] = *state.success;
+  since = std::max(since, since_ms);
+  until = std::max<std::int64_t>(until, since_ms + to_ms(tell_for));
+}
+
+ReleaseVerdict release_one(LeaseState& state,
+                           const Hold& hold,
+                           const Parting& parting,
+                           const Moment& moment) {
+  const auto found = state.leases.find(hold.owner);
+  if (found == state.leases.end()) return ReleaseVerdict::not_held;
+  Lease& lease = found->second;
+  if (!is_live(lease, moment.now) || is_kept(lease)) return ReleaseVerdict::not_held;
+  auto node = lease.holds.extract(hold.serial);
+  if (node.empty()) return ReleaseVerdict::not_held;
+  HoldRecord& record = node.mapped();
+  if (parting.tell_for > Duration::zero()) remember(state, record.since_ms, parting.tell_for);
+  if (!lease.holds.empty()) return ReleaseVerdict::still_held;
+  if (parting.keep > Duration::zero() && !hold.nested) {
+    record.id = hold_id(hold.owner, k_kept);
+    record.kept = true;
+    lease = {.holds = {{k_kept, std::move(record)}},
+             .expires = moment.now + parting.keep,
+             .revoked_by = {}};
+  } else {
+    state.leases.erase(found);
+  }
+  return ReleaseVerdict::released;
+}
+
+bool is_meant(const RevokeOrder& order, const OwnerId& owner, const Lease& lease) {
+  if (order.if_owner && *order.if_owner != owner) return false;
+  return !order.if_token ||
+         std::any_of(lease.holds.begin(), lease.holds.end(), [&](const auto& hold) {
+           return hold.second.token == *order.if_token;
+         });
 }
 
 }  // namespace
@@ -89,88 +139,138 @@ Moment moment_since(Time sent_at) {
           .wall_us = std::chrono::duration_cast<std::chrono::microseconds>(wall).count()};
 }
 
-bool is_live(const LeaseState& state, Time now) {
-  return !state.owner.empty() && now < state.expires;
-}
-
-void make_free(LeaseState& state) {
-  state.owner.clear();
-  state.holds.clear();
-  state.expires = Time();
-  state.revoked_by.reset();
-}
-
-AcquireReply acquire(LeaseState& state, const Claim& claim, const Moment& moment) {
-  if (!is_live(state, moment.now)) return grant_new_lease(state, claim, moment);
-  if (state.revoked_by) return inspect(state, moment);
-  const auto replayed = state.holds.find(claim.serial);
-  if (replayed != state.holds.end() && may_be_owner_of(claim, state.owner)) {
-    extend(state, claim.ttl, moment.now);
-    return grant(state, claim, replayed->second, moment.sent_at);
+Result<AcquireReply> acquire(const States& states, const Claim& claim, const Moment& moment) {
+  std::vector<Plan> plans;
+  for (LeaseState* state : states) {
+    drop_dead(*state, moment.now);
+    plans.push_back(plan_for(*state, claim));
   }
-  const HoldRecord* ancestor = living_ancestor(state, claim);
-  if (ancestor == nullptr || replayed != state.holds.end()) return inspect(state, moment);
-  const auto& record = state.holds[claim.serial] =
-      new_record(state.owner, claim, ancestor->token, moment);
-  extend(state, claim.ttl, moment.now);
-  return grant(state, claim, record, moment.sent_at);
-}
-
-RenewReply check(const LeaseState& state, const Hold& hold, const Moment& moment) {
-  const bool ours = state.owner == hold.owner && !hold.owner.empty();
-  if (!is_live(state, moment.now)) {
-    return {RenewVerdict::lost, moment.sent_at, ours ? "the lease has ended" : "nobody holds it"};
+  if (const auto done = done_before(states, plans, claim, moment)) return AcquireReply(*done);
+  std::optional<std::size_t> refused;  // by an ancestor: waiting for the others would be in vain
+  for (std::size_t i = plans.size(); i-- > 0;) {
+    if (plans[i].kind == Plan::Kind::other_slots) {
+      return Error{Errc::bad_usage,
+                   in_quotes(claim.names[i].text()) + " has " + std::to_string(states[i]->slots) +
+                       " slots for those who hold it now, not " + std::to_string(claim.slots)};
+    }
+    const bool harder = !refused || plans[i].by_ancestor || !plans[*refused].by_ancestor;
+    if (plans[i].kind == Plan::Kind::refused && harder) refused = i;
   }
-  if (!ours) return {RenewVerdict::lost, moment.sent_at, holder_text(state)};
-  if (state.revoked_by) return {RenewVerdict::revoked, moment.sent_at, *state.revoked_by};
-  return {RenewVerdict::held, moment.sent_at, {}};
+  if (refused) {
+    Holding holding = refusal(*states[*refused], claim, moment);
+    holding.which = *refused;
+    holding.by_ancestor = plans[*refused].by_ancestor;
+    return AcquireReply(std::move(holding));
+  }
+  Grant grant{.holds = {}, .sent_at = moment.sent_at};
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const OwnerId& owner = plans[i].owner;
+    const HoldRecord& record = carry_out(plans[i], *states[i], claim, moment);
+    grant.holds.push_back({.name = claim.names[i],
+                           .owner = owner,
+                           .serial = claim.serial,
+                           .token = record.token,
+                           .since_ms = record.since_ms,
+                           .ttl = claim.ttl,
+                           .who = claim.who,
+                           .nested = owner != claim.owner,
+                           .renewed = claim.renewed,
+                           .mode = record.mode,
+                           .slot = record.slot});
+  }
+  return AcquireReply(std::move(grant));
 }
 
-RenewReply renew(LeaseState& state, const Hold& hold, const Moment& moment) {
-  RenewReply reply = check(state, hold, moment);
+RenewReply check(const States& states, const Holds& holds, const Moment& moment) {
+  RenewReply reply{RenewVerdict::held, moment.sent_at, {}};
+  std::size_t lost = 0;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    RenewReply one = check_one(*states[i], holds[i], moment);
+    one.which = i;
+    // A loss is told before a revocation, and the first of each.
+    if (one.verdict == RenewVerdict::lost && ++lost > 1) continue;
+    if (one.verdict == RenewVerdict::revoked && reply.verdict != RenewVerdict::held) continue;
+    if (one.verdict != RenewVerdict::held) reply = std::move(one);
+  }
+  reply.some_left = lost > 0 && lost < states.size();
+  return reply;
+}
+
+RenewReply renew(const States& states, const Holds& holds, const Moment& moment) {
+  RenewReply reply = check(states, holds, moment);
   if (reply.verdict != RenewVerdict::held) return reply;
-  extend(state, hold.ttl, moment.now);
+  for (std::size_t i = 0; i < states.size(); ++i)
+    extend(states[i]->leases.at(holds[i].owner), holds[i].ttl, moment.now);
   reply.verdict = RenewVerdict::renewed;
   return reply;
 }
 
-ReleaseVerdict release(LeaseState& state, const Hold& hold, const Moment& moment) {
-  if (!is_live(state, moment.now) || state.owner != hold.owner) return ReleaseVerdict::not_held;
-  if (state.holds.erase(hold.serial) == 0) return ReleaseVerdict::not_held;
-  if (!state.holds.empty()) return ReleaseVerdict::still_held;
-  make_free(state);
-  return ReleaseVerdict::released;
+ReleaseVerdict release(const States& states,
+                       const Holds& holds,
+                       const Parting& parting,
+                       const Moment& moment) {
+  static_assert(ReleaseVerdict::released < ReleaseVerdict::still_held &&
+                ReleaseVerdict::still_held < ReleaseVerdict::not_held);
+  auto verdict = ReleaseVerdict::released;
+  for (std::size_t i = 0; i < states.size(); ++i)
+    verdict = std::max(verdict, release_one(*states[i], holds[i], parting, moment));
+  return verdict;
 }
 
 RevokeReply revoke(LeaseState& state, const RevokeOrder& order, const Moment& moment) {
   RevokeReply reply{.verdict = RevokeVerdict::nothing, .before = inspect(state, moment)};
   if (!is_live(state, moment.now)) return reply;
-  if ((order.if_owner && *order.if_owner != state.owner) ||
-      (order.if_token && *order.if_token != state.token)) {
-    reply.verdict = RevokeVerdict::other_holder;
-  } else if (order.now) {
-    make_free(state);
-    reply.verdict = RevokeVerdict::deleted;
-  } else {
-    state.revoked_by = order.by;
-    reply.verdict = RevokeVerdict::revoked;
+  reply.verdict = RevokeVerdict::other_holder;
+  for (auto at = state.leases.begin(); at != state.leases.end();) {
+    const auto here = at++;
+    Lease& lease = here->second;
+    if (!is_live(lease, moment.now) || !is_meant(order, here->first, lease)) continue;
+    if (order.now || is_kept(lease)) {  // nobody runs under what is only kept
+      state.leases.erase(here);
+      if (reply.verdict != RevokeVerdict::revoked) reply.verdict = RevokeVerdict::deleted;
+    } else {
+      lease.revoked_by = order.by;
+      reply.verdict = RevokeVerdict::revoked;
+    }
   }
   return reply;
 }
 
 Holding inspect(const LeaseState& state, const Moment& moment) {
   Holding holding;
-  holding.now_ms = moment.wall_us / k_us_per_ms;
+  holding.now_ms = wall_ms(moment);
   if (!is_live(state, moment.now)) return holding;
   holding.kind = Holding::Kind::lock;
   holding.type = "lease";
-  holding.owners.push_back({state.owner, std::to_string(state.holds.size())});
-  holding.owner_count = 1;
-  for (const auto& [serial, record] : state.holds)
-    holding.holds.push_back(record);
-  holding.lease_left = state.expires - moment.now;
-  holding.revoked_by = state.revoked_by.value_or("");
+  for (const auto& [owner, lease] : state.leases) {
+    if (!is_live(lease, moment.now)) continue;
+    holding.mode = mode_of(lease);
+    if (holding.revoked_by.empty()) holding.revoked_by = lease.revoked_by.value_or("");
+    if (++holding.owner_count > k_most_listed) continue;
+    Holding::Owner& one =
+        holding.owners.emplace_back(Holding::Owner{owner, std::to_string(lease.holds.size())});
+    if (holding.mode >= Mode::shared) one.lease_left = lease.expires - moment.now;
+    for (const auto& [serial, record] : lease.holds)
+      holding.holds.push_back(record);
+  }
+  if (holding.mode == Mode::slots) holding.slots = state.slots;
+  holding.lease_left = lease_left(state, moment.now, holding.mode == Mode::slots);
   return holding;
+}
+
+std::vector<LockName> names_of(const Watched& watched) {
+  if (const auto* claim = std::get_if<Claim>(&watched)) return claim->names;
+  const auto* holds = std::get_if<Holds>(&watched);
+  return holds != nullptr ? names_of(*holds) : std::vector<LockName>();
+}
+
+bool is_news(const Watched& watched, const States& states, const Moment& moment) {
+  if (const auto* claim = std::get_if<Claim>(&watched)) {
+    const auto reply = acquire(states, *claim, moment);
+    return !reply || !std::holds_alternative<Holding>(*reply);
+  }
+  const auto* holds = std::get_if<Holds>(&watched);
+  return holds != nullptr && check(states, *holds, moment).verdict != RenewVerdict::held;
 }
 
 bool glob_matches(std::string_view glob, std::string_view name) {

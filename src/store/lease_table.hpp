@@ -1,51 +1,50 @@
 // SPDX-License-Identifier: MIT
-// What a lock is, in one place: the rules by which a lease is granted, joined, renewed, released,
-// revoked and seen. The memory and the local store keep a LeaseState a name and ask here; the
-// scripts of the Redis store follow the same rules. Pure: no clock is read and nothing waits.
+// What a lock is, in one place: the rules by which leases are granted, joined, renewed, released,
+// kept, revoked and seen, in every mode and over several names. The memory and the local store keep
+// a LeaseState a name and ask here; the scripts of the Redis store follow the same rules. Pure: no
+// clock is read and nothing waits.
 //
 // Promises: repeating a call with the same hold serial counts nothing twice; renewing extends and
-// never shortens; tokens only grow; nothing of another owner is changed; a call that did not say
-// granted, renewed, released, still_held, revoked or deleted has left the state as it was.
-// Not promised: that two calls exclude each other. The caller holds its own mutex around them.
+// never shortens; tokens only grow; nothing of another owner is changed; of several names all are
+// granted or none; a call that did not say granted, renewed, revoked or deleted, and released
+// nothing, has left what lives as it was.
+// Not promised: that two calls exclude each other. The caller holds its own mutex around them, of
+// several names one that covers them all.
 #pragma once
 
 #include "core/lock_store.hpp"
+#include "store/lease_state.hpp"
 
-#include <cstdint>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 namespace dlock::lease_table {
 
-// A name's lease and what outlives it.
-struct LeaseState {
-  OwnerId owner;                           // empty: free
-  std::map<HoldSerial, HoldRecord> holds;  // the live ones, all under `owner`
-  Time expires;                            // at this instant it is over
-  FencingToken token = 0;                  // the last one given out; stays when the lease ends
-  std::optional<std::string> revoked_by;   // set: renewals of `owner` are refused
-};
+// Of the names of a claim or of holds, in their order.
+using States = std::vector<LeaseState*>;
 
-struct Moment {
-  Time sent_at;              // when the caller asked: before it waited for the state
-  Time now;                  // when it got the state; never before sent_at
-  std::int64_t wall_us = 0;  // wall clock: for people, and as a lower bound of tokens
-};
-
-// Reads both clocks; to be called while the state is locked.
+// Reads both clocks; to be called while the states are locked.
 Moment moment_since(Time sent_at);
 
-bool is_live(const LeaseState& state, Time now);
-void make_free(LeaseState& state);
-
-AcquireReply acquire(LeaseState& state, const Claim& claim, const Moment& moment);
-RenewReply renew(LeaseState& state, const Hold& hold, const Moment& moment);
-RenewReply check(const LeaseState& state, const Hold& hold, const Moment& moment);
-ReleaseVerdict release(LeaseState& state, const Hold& hold, const Moment& moment);
+Result<AcquireReply> acquire(const States& states, const Claim& claim, const Moment& moment);
+RenewReply renew(const States& states, const Holds& holds, const Moment& moment);
+RenewReply check(const States& states, const Holds& holds, const Moment& moment);
+ReleaseVerdict release(const States& states,
+                       const Holds& holds,
+                       const Parting& parting,
+                       const Moment& moment);
 RevokeReply revoke(LeaseState& state, const RevokeOrder& order, const Moment& moment);
 Holding inspect(const LeaseState& state, const Moment& moment);
+
+// What a store watches: nothing, a claim that waits for room, or holds that might be lost.
+using Watched = std::variant<std::monostate, Claim, Holds>;
+std::vector<LockName> names_of(const Watched& watched);
+
+// Whether whoever watches has to look: a claim would not be refused any more, holds are not well.
+// Of states that nobody keeps: it may change them.
+bool is_news(const Watched& watched, const States& states, const Moment& moment);
 
 // How list() matches names: * ? [..] and backslash, as fnmatch(3) does; "/" and "." are not
 // special.

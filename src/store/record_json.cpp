@@ -58,6 +58,19 @@ std::string short_text_at(const Json& object, const char* key, std::size_t bytes
 
 constexpr auto k_most_signed = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
+// A record without one is exclusive; nothing: a word that is none of ours.
+std::optional<Mode> mode_at(const Json& object) {
+  if (!object.contains("mode")) return Mode::exclusive;
+  return parse_mode(text_at(object, "mode").value_or(""));
+}
+
+constexpr std::uint64_t k_most_slots = 1'000'000;
+
+std::optional<std::uint32_t> slot_number(const Json& object, const char* key) {
+  const auto number = whole_number(object, key, k_most_slots);
+  return number ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
+}
+
 HoldRecord record_from(std::string id, const Json& object) {
   HoldRecord record;
   record.id = std::move(id);
@@ -72,6 +85,10 @@ HoldRecord record_from(std::string id, const Json& object) {
       static_cast<std::int64_t>(whole_number(object, "since_ms", k_most_signed).value_or(0));
   const auto ttl_ms = whole_number(object, "ttl_ms", k_longest_ttl_ms).value_or(0);
   record.ttl = std::chrono::milliseconds(static_cast<std::int64_t>(ttl_ms));
+  record.mode = mode_at(object).value_or(Mode::exclusive);
+  if (record.mode == Mode::slots) record.slot = slot_number(object, "slot");
+  const auto kept = object.find("kept");
+  record.kept = kept != object.end() && *kept == true;
   return record;
 }
 
@@ -88,27 +105,73 @@ Json object_from(const HolderInfo& who, Duration ttl) {
 
 Json object_from(const HoldRecord& record) {
   Json object{{"token", record.token}, {"since_ms", record.since_ms}};
+  if (record.mode != Mode::exclusive) object["mode"] = mode_word(record.mode);
+  if (record.slot) object["slot"] = *record.slot;
+  if (record.kept) object["kept"] = true;
   object.update(object_from(record.who, record.ttl));
   return object;
 }
 
+Json object_from(const lease_table::Lease& lease) {
+  Json object{{"expires_ns", lease.expires.time_since_epoch().count()}, {"holds", Json::object()}};
+  if (lease.revoked_by) object["revoked_by"] = *lease.revoked_by;
+  for (const auto& [serial, record] : lease.holds)
+    object["holds"][serial] = object_from(record);
+  return object;
+}
+
+// Of the modes that stand beside each other: a guess about them could let two in.
+bool is_sound(const HoldRecord& record, const Json& object, std::uint32_t slots) {
+  const bool kept_is_sound = !object.contains("kept") || object["kept"].is_boolean();
+  const bool slot_is_sound = record.mode != Mode::slots || (record.slot && *record.slot < slots);
+  return mode_at(object) && kept_is_sound && slot_is_sound;
+}
+
+std::optional<lease_table::Lease> lease_from(const OwnerId& owner,
+                                             const Json& object,
+                                             std::uint32_t slots) {
+  if (!object.is_object()) return {};
+  lease_table::Lease lease;
+  const auto expires = whole_number(object, "expires_ns", k_most_signed);
+  const auto holds = object.find("holds");
+  if (!expires || holds == object.end() || !holds->is_object() || holds->empty()) return {};
+  lease.expires = Time(Duration(static_cast<std::int64_t>(*expires)));
+  if (object.contains("revoked_by")) {
+    lease.revoked_by = text_at(object, "revoked_by");
+    if (!lease.revoked_by) return {};
+  }
+  for (const auto& [serial, text] : holds->items()) {
+    if (!text.is_object()) return {};
+    HoldRecord record = record_from(hold_id(owner, serial), text);
+    if (!is_sound(record, text, slots)) return {};
+    lease.holds.emplace(serial, std::move(record));
+  }
+  return lease;
+}
+
+// As dlock 0.1 wrote it: one owner, whose lease is among the other fields.
+Json leases_of_old_state(const Json& object) {
+  const auto owner = text_at(object, "owner");
+  if (!owner) return {};
+  return owner->empty() ? Json::object() : Json{{*owner, object}};
+}
+
 std::optional<lease_table::LeaseState> state_from(const Json& object) {
   lease_table::LeaseState state;
-  auto owner = text_at(object, "owner");
-  const auto expires = whole_number(object, "expires_ns", k_most_signed);
   const auto token = whole_number(object, "token", k_most_signed);
-  const auto holds = object.find("holds");
-  if (!owner || !expires || !token || holds == object.end() || !holds->is_object()) return {};
-  state.owner = std::move(*owner);
-  state.expires = Time(Duration(static_cast<std::int64_t>(*expires)));
+  const Json leases = object.contains("leases") ? object["leases"] : leases_of_old_state(object);
+  if (!token || !leases.is_object()) return {};
   state.token = *token;
-  if (object.contains("revoked_by")) {
-    state.revoked_by = text_at(object, "revoked_by");
-    if (!state.revoked_by) return {};
+  state.slots = slot_number(object, "slots").value_or(0);
+  for (const auto& [owner, one] : leases.items()) {
+    auto lease = lease_from(owner, one, state.slots);
+    if (!lease) return {};
+    state.leases.emplace(owner, std::move(*lease));
   }
-  for (const auto& [serial, record] : holds->items()) {
-    if (!record.is_object()) return {};
-    state.holds.emplace(serial, record_from(hold_id(state.owner, serial), record));
+  const auto since = whole_number(object, "done_ms", k_most_signed);
+  const auto until = whole_number(object, "done_until_ms", k_most_signed);
+  if (since && until) {
+    state.success = {static_cast<std::int64_t>(*since), static_cast<std::int64_t>(*until)};
   }
   return state;
 }
@@ -130,13 +193,15 @@ std::string stored_lease_json(const StoredLease& lease) {
   const lease_table::LeaseState& state = lease.state;
   Json object{{"name", percent_encode(lease.name)},
               {"boot_id", lease.boot_id},
-              {"owner", state.owner},
-              {"expires_ns", state.expires.time_since_epoch().count()},
               {"token", state.token},
-              {"holds", Json::object()}};
-  if (state.revoked_by) object["revoked_by"] = *state.revoked_by;
-  for (const auto& [serial, record] : state.holds)
-    object["holds"][serial] = object_from(record);
+              {"leases", Json::object()}};
+  if (state.slots > 0) object["slots"] = state.slots;
+  if (state.success) {
+    object["done_ms"] = state.success->since_ms;
+    object["done_until_ms"] = state.success->until_ms;
+  }
+  for (const auto& [owner, one] : state.leases)
+    object["leases"][owner] = object_from(one);
   return dump(object) + '\n';
 }
 

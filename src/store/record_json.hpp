@@ -20,10 +20,12 @@ namespace dlock {
 // {"host":…,"pid":…,"user":…,"command":…,"reason":…,"ttl_ms":…}
 std::string holder_json(const HolderInfo& who, Duration ttl);
 
-// {"token":…,"since_ms":…, and then the fields of holder_json: what acquire.lua makes of it.
+// {"token":…,"since_ms":…,"mode":"shared","slot":…,"kept":true, and then the fields of holder_json:
+// what acquire.lua makes of it. The mode is there unless it is exclusive, the slot only of slots.
 std::optional<HoldRecord> parse_hold_record(std::string id, std::string_view json);
 
-// A lease as the local store keeps it in a file. Its times mean something under one boot id only.
+// A lock as the local store keeps it in a file. The times of its leases mean something under one
+// boot id only.
 struct StoredLease {
   std::string name;
   std::string boot_id;

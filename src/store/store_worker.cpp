@@ -130,7 +130,7 @@ StoreAnswer StoreWorker::carry_out(const action::Ask& what) {
     case What::acquire: {
       claim_.stand = what.stand;
       auto answer = store_->acquire(claim_, what.limit);
-      if (answer && std::holds_alternative<Grant>(*answer)) hold_ = std::get<Grant>(*answer).hold;
+      if (answer && std::holds_alternative<Grant>(*answer)) holds_ = std::get<Grant>(*answer).holds;
       return event::Acquired{std::move(answer)};
     }
     case What::watch:
@@ -138,17 +138,17 @@ StoreAnswer StoreWorker::carry_out(const action::Ask& what) {
     case What::await_hand_off:
       return event::HandedOff{store_->await_hand_off(what.limit)};
     case What::watch_hold:
-      DLOCK_ASSERT(hold_);
-      return event::Watched{store_->watch_hold(*hold_, what.limit)};
+      DLOCK_ASSERT(!holds_.empty());
+      return event::Watched{store_->watch_hold(holds_, what.limit)};
     case What::check:
-      DLOCK_ASSERT(hold_);
-      return event::Renewed{store_->check(*hold_, what.limit)};
+      DLOCK_ASSERT(!holds_.empty());
+      return event::Renewed{store_->check(holds_, what.limit)};
     case What::renew:
-      DLOCK_ASSERT(hold_);
-      return event::Renewed{store_->renew(*hold_, what.limit)};
+      DLOCK_ASSERT(!holds_.empty());
+      return event::Renewed{store_->renew(holds_, what.limit)};
     case What::release:
-      DLOCK_ASSERT(hold_);
-      return event::Released{release_with_abandoned(*store_, *hold_, what.limit)};
+      DLOCK_ASSERT(!holds_.empty());
+      return event::Released{release_with_abandoned(*store_, holds_, what.parting, what.limit)};
     case What::undo: {
       auto undone = undo(*store_, claim_, what.limit);
       if (!undone) return event::Released{undone.error()};

@@ -40,7 +40,7 @@ class StoreWorker {
 
   std::unique_ptr<LockStore> store_;  // the thread's, once it runs
   Claim claim_;
-  std::optional<Hold> hold_;  // the thread's
+  Holds holds_;  // the thread's
   const WakeUp& interrupt_;
   WakeUp answered_;
   std::mutex mutex_;

@@ -3,12 +3,17 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -114,6 +119,24 @@ std::optional<bool> environment_has(pid_t pid, std::string_view text) {
   if (!environment && (errno == ESRCH || errno == ENOENT)) return false;
   if (!environment) return {};
   return environment->find(text) != std::string::npos;
+}
+
+Result<UniqueFd> watch_process(pid_t pid) {
+  // Not by pidfd_open(): Debian 12 declares it for C only.
+  UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (process || errno == ESRCH) return process;
+  return Error{Errc::system,
+               "cannot watch process " + std::to_string(pid) + ": " + std::strerror(errno)};
+}
+
+bool sleep_beside(const UniqueFd& process, Time until) {
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - BootClock::now());
+    if (left.count() <= 0) return true;
+    pollfd end{process.get(), POLLIN, 0};  // -1 is passed over
+    const auto pause = static_cast<int>(std::min<std::int64_t>(left.count(), 60'000));
+    if (::poll(&end, 1, pause) > 0) return false;
+  }
 }
 
 std::string pid_space() {

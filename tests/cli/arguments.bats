@@ -39,12 +39,25 @@ refused() {
   assert_stderr_has 'dlock run -n'
 }
 
-@test "a -- further right is refused with the corrected line" {
-  refused run job touch "$MARKER" -- x
+@test "left of -- are names, each of them a lock, and one that is said twice counts once" {
+  run -0 "$DLOCK" run "$(fresh)" b "$(fresh)" -- sh -c 'echo "$DLOCK_NAME"
+    redis-cli -s "$REDIS_SOCKET" exists "dlock:$1" dlock:b; redis-cli -s "$REDIS_SOCKET" hvals "dlock:$1"' - "$(fresh)"
+  assert_output "$(fresh) b"$'\n2\n1'
+  assert_no_keys
+  run -0 "$DLOCK" run -c 'echo "$DLOCK_NAME"' "$(fresh)" b --
+  assert_output "$(fresh) b"
+  # shellcheck disable=SC2046  # words
+  run -0 "$DLOCK" run $(seq 16) 1 2 -- sh -c 'echo "$DLOCK_NAME"'
+  assert_output "$(seq 16 | xargs)"
+  # shellcheck disable=SC2046
+  refused run $(seq 17) -- touch "$MARKER"
+  assert_stderr_has 'at most 16'
+  refused run a '' -- touch "$MARKER"
+}
+
+@test "a -- further right of a command with options is refused with the corrected line" {
+  refused run job touch -c "$MARKER" -- x
   assert_stderr_has "dlock run job -- touch"
-  # Perhaps two names were meant, which do not exist yet.
-  refused run job other -- touch "$MARKER"
-  assert_stderr_has "dlock run job -- "
 }
 
 @test "what is missing is said: the name, the command" {
@@ -57,8 +70,9 @@ refused() {
   assert_stderr_has "dlock run job -- CMD"
   refused run job --
   assert_stderr_has "dlock run job -- CMD"
-  refused inspect
-  refused force-release
+  refused run a b --
+  assert_stderr_has "dlock run a b -- CMD"
+  for command in inspect force-release acquire renew release wait; do refused "$command"; done
   refused force-release a b --yes
   refused list a b
 }
@@ -102,8 +116,27 @@ refused() {
   refused run -w 5 -n job -- touch "$MARKER"
   refused run -c true job -- touch "$MARKER"
   refused run -c true job touch "$MARKER"
+  refused run -c true job another
+  assert_stderr_has 'several names end with --'
   refused run -q -v job -- touch "$MARKER"
   refused -q run -v job -- touch "$MARKER"
+  refused run -s -x job -- touch "$MARKER"
+  refused run -x --slots 3 job -- touch "$MARKER"
+  refused run --slots=3 --shared job -- touch "$MARKER"
+  refused acquire -s --exclusive job
+  refused wait -n -w 5 job
+  refused run --min-hold 10s --max-hold 5s job -- touch "$MARKER"
+  assert_stderr_has 'min-hold 10s is longer than max-hold 5s'
+}
+
+@test "what a way to hold cannot be is refused" {
+  for text in 0 1001 -1 x '' 1.5 3x; do refused run "--slots=$text" x -- touch "$MARKER"; done
+  for text in 0 0s -1 soon ''; do refused run "--max-hold=$text" x -- touch "$MARKER"; done
+  for text in -1 soon '' daily; do
+    refused run "--min-hold=$text" x -- touch "$MARKER"
+    refused run "--once-per=$text" x -- touch "$MARKER"
+  done
+  for option in --min-hold=1 --max-hold=1 --no-renew --once-per=1 --contain -c=x; do refused acquire "$option" x; done
 }
 
 @test "values keep their brackets, quotes, blanks and leading dashes" {
@@ -241,6 +274,11 @@ refused() {
     refused run "$name" -- touch "$MARKER"
     refused inspect "$name"
   done
+  for prefix in dlock: '' p; do
+    refused --prefix "$prefix" run '{x}:u:1:rwlock_timeout:1' -- touch "$MARKER"
+    refused --prefix "$prefix" inspect 'a{b}:rwlock_timeout:42'
+  done
+  run -0 "$DLOCK" inspect 'a:rwlock_timeout:42' 'a{b}:rwlock_timeout:' 'a{b}:rwlock_timeout:x'
   refused --prefix '' run 'redisson_lock_token:{x}' -- touch "$MARKER"
   refused --prefix '' run 'dlock:holds:{x}' -- touch "$MARKER"
   # With an empty prefix "{x}" would share its side keys with "x".
@@ -266,11 +304,22 @@ refused() {
   assert_output --partial 'bad\x1b]0;owned\x07\x1b[2J\xff\u202e\tname'
 }
 
+# column_of TEXT: how many characters stand before it in its line of the help.
+column_of() {
+  local LC_ALL=C.UTF-8 line
+  line=$("$DLOCK" --help | grep -F "$1")
+  line=${line%%"$1"*}
+  echo "${#line}"
+}
+
 @test "--help and --version print on stdout and end with 0" {
   run -0 --separate-stderr "$DLOCK" --help
   assert_no_stderr
-  for command in run inspect list force-release; do assert_output --partial "$command"; done
-  for command in run inspect list force-release; do
+  local all=(run acquire renew release wait inspect list force-release)
+  for command in "${all[@]}"; do assert_output --partial "$command"; done
+  assert_equal "$(column_of 'wait until NAME')" 34
+  assert_equal "$(column_of 'take the lock NAME')" 34
+  for command in "${all[@]}"; do
     run -0 --separate-stderr "$DLOCK" "$command" --help
     assert_no_stderr
     assert_output --partial "usage: dlock $command"
@@ -293,14 +342,14 @@ refused() {
 
 @test "every option in the help is taken" {
   local command option count=0
-  for command in run inspect list force-release; do
+  for command in run acquire renew release wait inspect list force-release; do
     while read -r option; do
       count=$((count + 1))
       run --separate-stderr "$DLOCK" "$command" "$option=" "$option"
       refute_stderr_has 'no option'
     done < <("$DLOCK" "$command" --help | grep -oE '^  (-[^ ]+, )*--[a-z-]+' | grep -oE -- '--[a-z-]+$')
   done
-  [ "$count" -gt 40 ]
+  [ "$count" -gt 80 ]
 }
 
 @test "P16: an answer that cannot be written is a failure" {

@@ -3,7 +3,7 @@
 # Promise: one at a time; a nested run of the same name passes, and nobody else does; who waits is
 # woken.
 # The children expand what is quoted here, and every test is a shell of its own.
-# shellcheck disable=SC2016,SC2154
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load ../helpers
 load ../helpers/cli
 
@@ -134,15 +134,16 @@ count_to() {
   let_go
 }
 
+# Who is not woken looks again 2.5 to 3 s after its last look, which was a moment ago.
 @test "who waits is woken by the release, long before the lease would have ended" {
   hold "$(fresh)" --ttl 60s
   "$DLOCK" run -w 60 "$(fresh)" -- touch "$MARKER" 3>&- &
   local waiter=$! before
   eventually 10s waits_for "$(fresh)"
-  let_go
   before=${EPOCHREALTIME/./}
+  let_go
   wait "$waiter"
-  [ $((${EPOCHREALTIME/./} - before)) -lt 1500000 ] || fail "woken after $((${EPOCHREALTIME/./} - before)) us"
+  [ $((${EPOCHREALTIME/./} - before)) -lt 2000000 ] || fail "woken after $((${EPOCHREALTIME/./} - before)) us"
   [ -e "$MARKER" ]
 }
 
@@ -168,7 +169,7 @@ count_to() {
     "redisson_lock__channel:{dlock:$(fresh)}" >/dev/null
   before=${EPOCHREALTIME/./}
   wait "$waiter"
-  [ $((${EPOCHREALTIME/./} - before)) -lt 1500000 ]
+  [ $((${EPOCHREALTIME/./} - before)) -lt 2000000 ]
 }
 
 @test "a lock whose holder vanished is taken when its lease ends" {
@@ -202,6 +203,8 @@ waits_there() { [ "$(r2 pubsub numsub 'redisson_lock__channel:{dlock:first}' | t
 @test "-w ends cleanly: 75, nothing started, nobody left in the way" {
   hold "$(fresh)"
   run -75 --separate-stderr "$DLOCK" run -w 0.5 "$(fresh)" -- touch "$MARKER"
+  # On a slow machine it has waited for a second, and said so.
+  mapfile -t stderr_lines < <(grep -v '^dlock: waiting ' <<<"$stderr")
   assert_one_line
   assert_stderr_has "pid $HOLDER"
   assert_not_started
@@ -214,7 +217,7 @@ waits_there() { [ "$(r2 pubsub numsub 'redisson_lock__channel:{dlock:first}' | t
 @test "a long wait says whom it waits for" {
   hold "$(fresh)" --reason 'nightly import'
   run -75 --separate-stderr "$DLOCK" run -w 1.5 "$(fresh)" -- touch "$MARKER"
-  [ "${#stderr_lines[@]}" = 2 ]
+  [[ ${#stderr_lines[@]} = [23] ]] # the second time on a slow machine
   [[ ${stderr_lines[0]} == "dlock: waiting"*"pid $HOLDER"*"nightly import"* ]]
   let_go
 }

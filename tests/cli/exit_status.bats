@@ -122,7 +122,7 @@ waits_for() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1
   hold "$(fresh)" --reason 'nightly import'
   for option in -n --nonblock --nb '-w 0' --wait=0 '--timeout 0'; do
     # shellcheck disable=SC2086  # an option and its value
-    run -75 --separate-stderr timeout 2 "$DLOCK" run $option "$(fresh)" -- touch "$MARKER"
+    run -75 --separate-stderr timeout 10 "$DLOCK" run $option "$(fresh)" -- touch "$MARKER"
     assert_one_line
     assert_stderr_has "$(fresh)"
     assert_stderr_has "@$(hostname)"
@@ -198,13 +198,14 @@ waits_for() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1
   "$DLOCK" run "$(fresh)" -- env -0 | tr '\n' ' ' | tr '\0' '\n' | grep -v '^_=' | sort \
     >"$BATS_TEST_TMPDIR/under"
   run comm -3 "$BATS_TEST_TMPDIR/direct" "$BATS_TEST_TMPDIR/under"
-  run grep -vE '^\s*DLOCK_(HELD|NAME|TOKEN|OWNER|TTL_MS|HOLDS)=' <<<"$output"
+  run grep -vE '^\s*DLOCK_(HELD|NAME|TOKEN|OWNER|TTL_MS|MODE|HOLDS)=' <<<"$output"
   assert_output ""
 }
 
 @test "DLOCK_… tell the command what it holds, whatever was inherited" {
   local token
   token=$(DLOCK_HELD=0 DLOCK_NAME=wrong DLOCK_TOKEN=7 DLOCK_OWNER=me DLOCK_TTL_MS=1 DLOCK_HOLDS=rubbish \
+    DLOCK_MODE=slots DLOCK_SLOT=7 DLOCK_EXPIRES=1 \
     "$DLOCK" run --ttl 20s "$(fresh)" -- sh -c 'env | grep ^DLOCK_ | sort >"$0"
       redis-cli -s "$REDIS_SOCKET" hkeys "dlock:$DLOCK_NAME" >"$0.owner"
       echo "$DLOCK_TOKEN"' "$BATS_TEST_TMPDIR/env")
@@ -214,6 +215,9 @@ waits_for() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1
   assert_line DLOCK_HELD=1
   assert_line "DLOCK_NAME=$(fresh)"
   assert_line DLOCK_TTL_MS=20000
+  assert_line DLOCK_MODE=exclusive
+  refute_line --partial DLOCK_SLOT
+  refute_line --partial DLOCK_EXPIRES
   assert_line "DLOCK_OWNER=$(cat "$BATS_TEST_TMPDIR/env.owner")"
   assert_line "DLOCK_TOKEN=$(r get "redisson_lock_token:{dlock:$(fresh)}")"
   refute_line --partial rubbish
@@ -300,7 +304,7 @@ child = subprocess.Popen(sys.argv[1:], stderr=writer)
 try: sys.exit(child.wait(20))
 except subprocess.TimeoutExpired:
     child.kill()
-    sys.exit("dlock hangs on its stderr")' "$DLOCK" -vv run --ttl 1s "$(fresh)" -- sleep 3
+    sys.exit("dlock hangs on its stderr")' "$DLOCK" -vv run --ttl 3s -k 200ms "$(fresh)" -- sleep 4.5
   key_gone "$(fresh)"
 }
 

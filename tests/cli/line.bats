@@ -156,6 +156,19 @@ print(lock[\"waiting\"], *(waiter[\"pid\"] for waiter in lock[\"line\"]))"'
   assert_not_started
 }
 
+@test "who gives up at two signals, as timeout(1) sends them, is out of the line at once" {
+  hold twice
+  dlock_run b twice -- touch "$MARKER"
+  eventually 5s stands twice 1
+  kill -STOP "$b_pid" # both are there when it looks
+  kill -TERM "$b_pid"
+  kill -INT "$b_pid"
+  kill -CONT "$b_pid"
+  eventually 5s ended b
+  assert stands twice 0
+  assert_not_started
+}
+
 @test "a first that gives up when it is its turn passes it on" {
   hold turn
   stand turn 1

@@ -96,7 +96,7 @@ long='--ttl 60s'
   for how in close mute; do
     file=$T/ticks-$how
     proxy pass
-    dlock_run "$how" --ttl 3s "renew-$how" -- "$TICKER" "$file" for 4500 code 5
+    dlock_run "$how" --ttl 6s -k 200ms "renew-$how" -- "$TICKER" "$file" for 7500 code 5
     eventually 5s ticking "$file"
     proxy drop 1 EVAL "$how"
     eventually 5s dropped
@@ -120,7 +120,7 @@ long='--ttl 60s'
   at=$(boot_ms)
   ends 10s a "exit 79"
   # The last confirmed request is the acquire, or it lies before the drop: 2 s are left at most.
-  [ "$(last_tick)" -lt $((at + 2300)) ]
+  [ "$(late_by $((at + 2300)))" = 0 ]
   ticker_gone
 }
 

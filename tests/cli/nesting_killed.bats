@@ -46,6 +46,16 @@ kill_inner() {
   run ! grep -q '^dlock' "$T/a.err"
 }
 
+@test "K03: a nested run that is the command itself is killed: the lock is free when the outer one ends" {
+  dlock_run a --ttl 60s -v direct -- "$DLOCK" run direct -- "$TICKER" "$TICKS" ignore 15
+  eventually 10s ticking
+  [ "$(hold_count direct)" = 2 ]
+  kill -KILL "$(ps -o ppid= "$(awk '{print $2; exit}' "$TICKS")" | tr -d ' ')"
+  ends 10s a "signal 9"
+  ticker_gone
+  assert_free direct
+}
+
 @test "K03: a whole chain of nested runs is killed: all that they left goes" {
   dlock_run a --ttl 60s chain -- sh -c "$(below chain "$(below chain)"); $(until_there "$T/go")"
   eventually 10s ticking

@@ -193,6 +193,51 @@ quickly() { # WORD…: in under 4 s with 69
   works_everywhere kill-after 1h ends_with 64 "$DLOCK" run "$(fresh)" -- true
 }
 
+@test "shared, exclusive and slots are settings everywhere, and what is said nearest counts" {
+  works_everywhere shared true child_says shared 'echo "$DLOCK_MODE"'
+  works_everywhere exclusive true child_says write 'echo "$DLOCK_MODE"'
+  works_everywhere slots 3 child_says 'slots 0' 'echo "$DLOCK_MODE $DLOCK_SLOT"'
+  config 'slots = 3'
+  DLOCK_SHARED=true child_says shared 'echo "$DLOCK_MODE"'
+  [ "$(DLOCK_SHARED=true "$DLOCK" run -x "$(fresh)" -- sh -c 'echo "$DLOCK_MODE"')" = write ]
+  # Of several in one place slots go before exclusive before shared.
+  DLOCK_SHARED=true DLOCK_EXCLUSIVE=true child_says write 'echo "$DLOCK_MODE"'
+  DLOCK_SLOTS=2 DLOCK_EXCLUSIVE=true child_says slots 'echo "$DLOCK_MODE"'
+  local one other
+  for one in 'shared = true' 'exclusive = true' 'slots = 2'; do
+    for other in 'shared = true' 'exclusive = true' 'slots = 2'; do
+      [ "$one" != "$other" ] || continue
+      config "$one" "$other"
+      case "$one $other" in
+        *slots*) child_says slots 'echo "$DLOCK_MODE"' ;;
+        *) child_says write 'echo "$DLOCK_MODE"' ;;
+      esac
+    done
+  done
+  DLOCK_SLOTS=5 run -0 "$DLOCK" acquire "$(fresh)"
+  assert_output --partial DLOCK_SLOT=0
+  run -64 env DLOCK_SLOTS=4 "$DLOCK" run "$(fresh)" -- true # five there are
+  r del "dlock:$(fresh)" >/dev/null
+}
+
+is_kept() {
+  "$DLOCK" run "$(fresh)" -- true && ends_with 0 "$DLOCK" inspect -q "$(fresh)" &&
+    "$DLOCK" force-release --yes "$(fresh)" 2>/dev/null
+}
+runs_once() {
+  r del "dlock:done:{dlock:$(fresh)}" >/dev/null
+  ends_with 0 "$DLOCK" run --once-per 0 "$(fresh)" -- true # does not look, and tells nobody
+  [ "$("$DLOCK" run "$(fresh)" -- echo ran && "$DLOCK" run "$(fresh)" -- echo ran)" = ran ]
+}
+@test "min-hold, max-hold, no-renew and once-per are settings everywhere" {
+  works_everywhere min-hold 1h is_kept
+  works_everywhere max-hold 200ms ends_with 124 timeout 20 "$DLOCK" run "$(fresh)" -- sleep 30
+  works_everywhere no-renew true ends_with 124 timeout 20 "$DLOCK" run --ttl 1s "$(fresh)" -- sleep 30
+  works_everywhere once-per 1h runs_once
+  DLOCK_MAX_HOLD=5s run -64 "$DLOCK" run --min-hold 10s "$(fresh)" -- touch "$MARKER"
+  assert_not_started
+}
+
 # stops_with SIGNAL: which signal a child gets when its lock is revoked
 stops_with() {
   "$DLOCK" run --ttl 3s "$(fresh)" -- bash -c 'for s in TERM INT USR1; do trap "echo $s >\"$0\"; exit" $s; done

@@ -84,19 +84,20 @@ documented() {
   assert_equal "$(comm -23 <(heard lua) <(documented '1,/(.*dlock list.*)/d'))" ""
 }
 
-# What was written to sockets is nothing but arrays of strings with their lengths in front.
+# What was written to the server is nothing but arrays of strings with their lengths in front. Which
+# descriptor that is says connect: what goes to the guard and to an eventfd may begin with any byte.
 check_wire() {
   own_calls | python3 -c '
 import os, re, sys
+calls = sys.stdin.readlines()
+servers = {m[1] for m in (re.match(r"connect\((\d+),", line) for line in calls) if m}
 sent = {}
-for line in sys.stdin:
+for line in calls:
     m = re.match(r"(?:sendto|sendmsg|writev?)\((\d+).*?\"([^\"]*)\"", line)
-    if m:
+    if m and m[1] in servers:
         sent.setdefault(m[1], bytearray()).extend(bytes.fromhex(m[2].replace("\\x", "")))
 words = []
 for data in sent.values():
-    if data[:1] != b"*":
-        continue  # an eventfd
     while data:
         head, _, data = data.partition(b"\r\n")
         assert re.fullmatch(rb"\*[0-9]+", head), head
@@ -111,7 +112,7 @@ print(len(words))' "$1"
 }
 @test "names and reasons go to Redis as whole words with their length in front" {
   local name='a b "$(x)" $5 *3 '"'; --"$'\t\x01\xc2\x85'
-  traced sendto,sendmsg,write,writev run --reason $'one\r\n*1\r\n$8\r\nFLUSHALL\r\n' "$name" -- true
+  traced connect,sendto,sendmsg,write,writev run --reason $'one\r\n*1\r\n$8\r\nFLUSHALL\r\n' "$name" -- true
   run -0 check_wire "$name"
   assert [ "$output" -gt 10 ]
 }
@@ -127,7 +128,7 @@ print(len(words))' "$1"
   done
   run -0 r info memory
   assert_output --partial number_of_cached_scripts:6
-  assert_equal "$(find "$PROJECT/src/store/redis/scripts" -name '*.lua' ! -name holding.lua ! -name line.lua | wc -l)" 6
+  assert_equal "$(find "$PROJECT/src/store/redis/scripts" -name '*.lua' ! -name holding.lua ! -name line.lua ! -name modes.lua | wc -l)" 6
   # One place makes the command, out of constants.
   run -0 bash -c "cd '$PROJECT' && grep -lrE '\"EVAL(SHA)?\"' src cmd"
   assert_output src/store/redis/redis_client.cpp
@@ -163,6 +164,23 @@ no_leaks() {
   printf 'url = "redis://127.0.0.1:%s"\nconnect-timeout = "100ms"\n' "$port" >"$T/config.toml"
   echo pass >"$T/password" && chmod 600 "$T/password"
   no_leaks --config "$T/config.toml" --password-file "$T/password" run x -- true
+}
+
+# Of a directory's locks: how many replaced files were closed while a lock was held, and after it. The
+# first has to be none, for the last close frees a file, and may wait for the disk.
+freed() {
+  own_calls | awk -F '[(,)]' '
+    /^flock/ { held = /LOCK_EX/ && / = 0$/ }
+    /^openat.*O_PATH.* = [0-9]+$/ { sub(/.* = /, ""); old[$0] = 1 }
+    /^close/ && ($2 in old) { delete old[$2]; held ? ++inside : ++after }
+    END { print inside + 0, after + 0 }'
+}
+@test "in a directory no file is freed while others wait for its lock" {
+  mkdir "$T/locks"
+  export DLOCK_URL=local://$T/locks
+  "$DLOCK" run x -- true
+  traced openat,flock,close run x -- true # the release closes what the grant has replaced
+  assert_equal "$(freed)" "0 1"
 }
 
 executed() { grep -hE '^execve\(' "$T"/trace.* | text | sed -E 's/^execve\("([^"]*)".*/\1/' | sort -u; }
@@ -227,7 +245,7 @@ calls_after_start() {
 
 @test "the guard knows a dozen system calls, opens nothing, and can kill only its own group" {
   local guard
-  traced all run --ttl 6s "$(fresh)" -- sleep 2.2 # a renewal, so that its deadline moves
+  traced all run --ttl 6s "$(fresh)" -- sleep 3 # a renewal, so that its deadline moves
   guard=$(guards)
   # Its start: gives away what it inherited, makes nothing.
   run -0 sh -c 'sed "/^close_range/q; s/(.*//" "$0"' "$guard"

@@ -29,7 +29,7 @@ Claim nested_claim(const Hold& above, long pid, std::string machine = pid_space(
 }
 
 ReleaseVerdict release_all(Client& client, const Hold& hold) {
-  const auto verdict = release_with_abandoned(client.store(), hold, soon());
+  const auto verdict = release_with_abandoned(client.store(), {hold}, {}, soon());
   REQUIRE(verdict);
   return *verdict;
 }
@@ -41,8 +41,8 @@ TEST_CASE("K03: the holds of dead nested runs go with the one above them") {
     Client client(backing);
     Client stranger(backing);
     const LockName name = fresh_name();
-    const Grant outer = client.take(name);
-    const Grant inner = client.take(nested_claim(outer.hold, dead_process()));
+    const Taken outer = client.take(name);
+    const Taken inner = client.take(nested_claim(outer.hold, dead_process()));
     client.take(nested_claim(inner.hold, dead_process()));
     CHECK(client.inspect(name).owners[0].count == "3");
     CHECK(release_all(client, outer.hold) == ReleaseVerdict::released);
@@ -55,9 +55,9 @@ TEST_CASE("K03: the hold of a nested run that lives stays, those of dead ones be
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
-    const Grant outer = client.take(name);
+    const Taken outer = client.take(name);
     client.take(nested_claim(outer.hold, dead_process()));
-    const Grant living = client.take(nested_claim(outer.hold, ::getpid()));
+    const Taken living = client.take(nested_claim(outer.hold, ::getpid()));
     CHECK(release_all(client, outer.hold) == ReleaseVerdict::still_held);
     CHECK(client.inspect(name).owners[0].count == "1");
     CHECK(client.release(living.hold) == ReleaseVerdict::released);
@@ -69,7 +69,7 @@ TEST_CASE("K03: the hold of a nested run on another machine, or nobody knows whe
     for (const std::string& machine : {std::string(), "another " + pid_space()}) {
       Client client(backing);
       const LockName name = fresh_name();
-      const Grant outer = client.take(name);
+      const Taken outer = client.take(name);
       client.take(nested_claim(outer.hold, dead_process(), machine));
       CHECK(release_all(client, outer.hold) == ReleaseVerdict::still_held);
       CHECK(client.inspect(name).owners[0].count == "1");
@@ -81,12 +81,66 @@ TEST_CASE("K03: a nested run gives back its own hold only") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
-    const Grant outer = client.take(name);
-    const Grant inner = client.take(nested_claim(outer.hold, ::getpid()));
+    const Taken outer = client.take(name);
+    const Taken inner = client.take(nested_claim(outer.hold, ::getpid()));
     client.take(nested_claim(inner.hold, dead_process()));
     CHECK(release_all(client, inner.hold) == ReleaseVerdict::still_held);
     CHECK(client.inspect(name).owners[0].count == "2");
     CHECK(release_all(client, outer.hold) == ReleaseVerdict::released);
+  });
+}
+
+TEST_CASE("K03: of several names each is looked at, and what lives under one keeps only that") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    Client stranger(backing);
+    const LockName a = fresh_name("a");
+    const LockName b = fresh_name("b");
+    const Taken both = client.take(claim_of({a, b}));
+    client.take(nested_claim(both.holds[0], dead_process()));
+    client.take(nested_claim(both.holds[1], dead_process()));
+    CHECK(*release_with_abandoned(client.store(), both.holds, {}, soon()) ==
+          ReleaseVerdict::released);
+    const Taken again = stranger.take(claim_of({b, a}));
+    stranger.take(nested_claim(again.holds[0], dead_process()));
+    stranger.take(nested_claim(again.holds[1], ::getpid()));
+    CHECK(*release_with_abandoned(stranger.store(), again.holds, {}, soon()) ==
+          ReleaseVerdict::still_held);
+    client.take(b);
+    client.must_be_busy(claim_of(a));
+  });
+}
+
+TEST_CASE("K03: a lock that is to be kept is, also if the last hold of it is a dead one's") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    const Taken outer = client.take(name);
+    client.take(nested_claim(outer.hold, dead_process()));
+    const Parting parting{.keep = 30s, .tell_for = 1h};
+    CHECK(*release_with_abandoned(client.store(), outer.holds, parting, soon()) ==
+          ReleaseVerdict::released);
+    const Holding holding = client.inspect(name);
+    REQUIRE(holding.holds.size() == 1);
+    CHECK(holding.holds[0].kept);
+    client.must_be_busy(claim_of(name));
+  });
+}
+
+TEST_CASE("K03: a writer is kept as one, though a nested reader of it is dead") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    const Taken outer = client.take(writer(name));
+    Claim nested = nested_claim(outer.hold, dead_process());
+    nested.mode = Mode::shared;
+    client.take(nested);
+    CHECK(*release_with_abandoned(client.store(), outer.holds, {.keep = 30s}, soon()) ==
+          ReleaseVerdict::released);
+    const Holding holding = client.inspect(name);
+    REQUIRE(holding.holds.size() == 1);
+    CHECK(holding.holds[0].kept);
+    client.must_be_busy(reader(name));
   });
 }
 

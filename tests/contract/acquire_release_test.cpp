@@ -12,7 +12,7 @@ TEST_CASE("a free lock is granted, and the next one is told who has it") {
     const LockName name = fresh_name();
     const Time before = BootClock::now();
     const Claim claim = claim_of(name);
-    const Grant grant = first.take(claim);
+    const Taken grant = first.take(claim);
     CHECK(grant.hold.owner == claim.owner);
     CHECK(grant.hold.serial == claim.serial);
     CHECK(grant.hold.token > 0);
@@ -60,7 +60,7 @@ TEST_CASE("inspecting shows what a refused claim is shown") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
-    const Grant grant = client.take(name);
+    const Taken grant = client.take(name);
     const Holding holding = client.inspect(name);
     CHECK(holding.kind == Holding::Kind::lock);
     REQUIRE(holding.owners.size() == 1);
@@ -75,10 +75,10 @@ TEST_CASE("releasing frees the lock for another") {
     Client first(backing);
     Client second(backing);
     const LockName name = fresh_name();
-    const Grant grant = first.take(name);
+    const Taken grant = first.take(name);
     CHECK(first.release(grant.hold) == ReleaseVerdict::released);
     CHECK(first.inspect(name).kind == Holding::Kind::free);
-    const Grant next = second.take(name);
+    const Taken next = second.take(name);
     CHECK(next.hold.token > grant.hold.token);
   });
 }
@@ -88,10 +88,10 @@ TEST_CASE("releasing twice says not held and leaves the next holder alone") {
     Client first(backing);
     Client second(backing);
     const LockName name = fresh_name();
-    const Grant grant = first.take(name);
+    const Taken grant = first.take(name);
     CHECK(first.release(grant.hold) == ReleaseVerdict::released);
     CHECK(first.release(grant.hold) == ReleaseVerdict::not_held);
-    const Grant next = second.take(name);
+    const Taken next = second.take(name);
     CHECK(first.release(grant.hold) == ReleaseVerdict::not_held);
     const Holding holding = second.inspect(name);
     REQUIRE(holding.owners.size() == 1);
@@ -105,7 +105,7 @@ TEST_CASE("a stranger cannot release or renew what it does not hold") {
     Client first(backing);
     Client second(backing);
     const LockName name = fresh_name();
-    const Grant grant = first.take(name);
+    const Taken grant = first.take(name);
     Hold forged = grant.hold;
     forged.owner = make_owner_id(1);
     CHECK(second.release(forged) == ReleaseVerdict::not_held);
@@ -122,8 +122,8 @@ TEST_CASE("a claim that is repeated counts once and keeps its token") {
     Client client(backing);
     const LockName name = fresh_name();
     const Claim claim = claim_of(name);
-    const Grant first = client.take(claim);
-    const Grant again = client.take(claim);
+    const Taken first = client.take(claim);
+    const Taken again = client.take(claim);
     CHECK(again.hold.token == first.hold.token);
     CHECK(again.hold.since_ms == first.hold.since_ms);
     CHECK(again.sent_at >= first.sent_at);
@@ -160,7 +160,7 @@ TEST_CASE("undoing takes back a claim, and one that never arrived is no error") 
     CHECK(undo(client.store(), claim, soon()).has_value());
     CHECK(client.inspect(name).kind == Holding::Kind::free);
 
-    const Grant theirs = other.take(name);
+    const Taken theirs = other.take(name);
     CHECK(undo(client.store(), claim, soon()).has_value());
     const Holding holding = client.inspect(name);
     REQUIRE(holding.owners.size() == 1);
@@ -174,7 +174,7 @@ TEST_CASE("fencing tokens only grow") {
     const LockName name = fresh_name();
     FencingToken last = 0;
     for (int i = 0; i < 200; ++i) {
-      const Grant grant = client.take(name);
+      const Taken grant = client.take(name);
       REQUIRE(grant.hold.token > last);
       last = grant.hold.token;
       REQUIRE(client.release(grant.hold) == ReleaseVerdict::released);

@@ -43,14 +43,14 @@ bool count_under_lock(LockStore& store,
       ::poll(nullptr, 0, 1);
       continue;
     }
-    const Hold& hold = std::get<Grant>(*reply).hold;
+    const Holds& holds = std::get<Grant>(*reply).holds;
     const std::size_t seen = counter.value.load(std::memory_order_relaxed);
     std::this_thread::yield();
     if (seen < counter.tokens.size()) {
-      counter.tokens[seen].store(hold.token, std::memory_order_relaxed);
+      counter.tokens[seen].store(holds.front().token, std::memory_order_relaxed);
     }
     counter.value.store(seen + 1, std::memory_order_relaxed);
-    const auto verdict = store.release(hold, soon());
+    const auto verdict = store.release(holds, {}, soon());
     if (!verdict || *verdict != ReleaseVerdict::released) return false;
     ++done;
   }
@@ -116,7 +116,7 @@ TEST_CASE("the lock of a killed process is free after its lease, and not before"
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
     REQUIRE(taken == 'y');
-    const Grant grant = client.take_eventually(claim_of(name));
+    const Taken grant = client.take_eventually(claim_of(name));
     CHECK(grant.sent_at + 10ms >= before + 1s);
   });
 }

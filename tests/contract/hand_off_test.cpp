@@ -41,7 +41,7 @@ TEST_CASE("a waiter is woken when the lock is released") {
     waiter.watch(name);
     std::thread releasing([&] {
       ::poll(nullptr, 0, 50);
-      (void)holder.store().release(hold, soon()).has_value();
+      (void)holder.store().release({hold}, {}, soon()).has_value();
     });
     CHECK(woken_to_a_free_lock(waiter, name));
     releasing.join();

@@ -45,7 +45,7 @@ TEST_CASE("renewing keeps the token and the record of the hold") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
-    const Grant grant = client.take(name);
+    const Taken grant = client.take(name);
     CHECK(client.renew(grant.hold).verdict == RenewVerdict::renewed);
     const Holding holding = client.inspect(name);
     REQUIRE(holding.holds.size() == 1);
@@ -61,8 +61,8 @@ TEST_CASE("a lease that is not renewed ends, and the next one gets a larger toke
     Client first(backing);
     Client second(backing);
     const LockName name = fresh_name();
-    const Grant grant = first.take(name, 200ms);
-    const Grant next = second.take_eventually(claim_of(name));
+    const Taken grant = first.take(name, 200ms);
+    const Taken next = second.take_eventually(claim_of(name));
     CHECK(BootClock::now() >= grant.sent_at + 200ms);
     CHECK(next.hold.token > grant.hold.token);
     CHECK(second.inspect(name).holds.size() == 1);
@@ -74,7 +74,7 @@ TEST_CASE("renewing a lease that has ended says lost and does not bring it back"
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
-    const Grant grant = client.take(name, 200ms);
+    const Taken grant = client.take(name, 200ms);
     REQUIRE(gets_free(client, name));
     const RenewReply reply = client.renew(grant.hold);
     CHECK(reply.verdict == RenewVerdict::lost);
@@ -88,7 +88,7 @@ TEST_CASE("renewing a released or never taken lock says lost and creates nothing
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
-    const Grant grant = client.take(name);
+    const Taken grant = client.take(name);
     CHECK(client.release(grant.hold) == ReleaseVerdict::released);
     CHECK(client.renew(grant.hold).verdict == RenewVerdict::lost);
     CHECK(is_free(client, name));
@@ -104,8 +104,8 @@ TEST_CASE("renewing when another has the lock says lost, names it and leaves it 
     Client first(backing);
     Client second(backing);
     const LockName name = fresh_name();
-    const Grant grant = first.take(name, 200ms);
-    const Grant next = second.take_eventually(claim_of(name, 5s));
+    const Taken grant = first.take(name, 200ms);
+    const Taken next = second.take_eventually(claim_of(name, 5s));
     Hold late = grant.hold;
     late.ttl = 60s;
     const RenewReply reply = first.renew(late);
@@ -126,10 +126,10 @@ TEST_CASE("releasing a hold whose lease has ended touches nothing") {
     Client first(backing);
     Client second(backing);
     const LockName name = fresh_name();
-    const Grant grant = first.take(name, 200ms);
+    const Taken grant = first.take(name, 200ms);
     REQUIRE(gets_free(first, name));
     CHECK(first.release(grant.hold) == ReleaseVerdict::not_held);
-    const Grant next = second.take(name);
+    const Taken next = second.take(name);
     CHECK(first.release(grant.hold) == ReleaseVerdict::not_held);
     CHECK(second.renew(next.hold).verdict == RenewVerdict::renewed);
   });
@@ -140,7 +140,7 @@ TEST_CASE("an ancestor whose lease has ended and was taken by another lets nobod
     Client first(backing);
     Client second(backing);
     const LockName name = fresh_name();
-    const Grant grant = first.take(name, 200ms);
+    const Taken grant = first.take(name, 200ms);
     second.take_eventually(claim_of(name));
     first.must_be_busy(claim_below(grant.hold));
   });

@@ -2,9 +2,8 @@
 // The line, in stores that keep one: who came first goes first, and whoever is dead or does not
 // come is passed over.
 #include <optional>
-#include <variant>
 
-#include "contract/lock_store_contract.hpp"
+#include "contract/in_line.hpp"
 
 namespace dlock::contract {
 
@@ -12,54 +11,6 @@ namespace {
 
 // How long the first has for taking its turn (lock_store.hpp), and some more for a slow machine.
 constexpr Duration k_turn = 1s;
-
-void each_line(const Body& body) {
-  int lines = 0;
-  each_store([&](const Backing& backing) {
-    if (!Client(backing).store().traits().line) return;
-    ++lines;
-    body(backing);
-  });
-  CHECK(lines > 0);
-}
-
-Claim standing(const LockName& name) {
-  Claim claim = claim_of(name);
-  claim.stand = Stand::listening;
-  return claim;
-}
-
-// A client that stands in line with a claim of its own, and listens.
-struct InLine {
-  InLine(const Backing& backing, const LockName& name) : client(backing), claim(standing(name)) {
-    client.watch(claim, false);
-    place = client.must_be_busy(claim).place;
-  }
-  Grant enter() { return client.take(claim); }
-  std::uint64_t refused() {
-    place = client.must_be_busy(claim).place;
-    return place;
-  }
-  Client client;
-  Claim claim;
-  std::uint64_t place = 0;
-};
-
-// The second of a line hears "next" first, perhaps.
-bool hears_its_turn(InLine& waiter) {
-  return eventually([&] { return waiter.client.await_hand_off(soon()) == HandOff::turn; });
-}
-bool hears(InLine& waiter, HandOff what) {
-  return waiter.client.await_hand_off(soon()) == what;
-}
-bool hears_nothing(InLine& waiter) {
-  return waiter.client.await_hand_off(BootClock::now() + 50ms) == HandOff::timed_out;
-}
-
-// Tries until its turn has come.
-void enters_eventually(InLine& waiter) {
-  (void)waiter.client.take_eventually(waiter.claim);
-}
 
 }  // namespace
 
@@ -262,8 +213,8 @@ TEST_CASE("line: a standing claim that is repeated counts once, and stands no lo
     const LockName name = fresh_name();
     Client client(backing);
     const Claim claim = standing(name);
-    const Grant once = client.take(claim);
-    const Grant again = client.take(claim);
+    const Taken once = client.take(claim);
+    const Taken again = client.take(claim);
     CHECK(again.hold.token == once.hold.token);
     const Holding holding = client.inspect(name);
     CHECK(holding.owners.at(0).count == "1");

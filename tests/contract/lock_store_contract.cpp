@@ -64,6 +64,16 @@ std::vector<Backing> all_backings() {
   return all;
 }
 
+// One hold for each name of the claim, in its order.
+Taken taken_by(const Claim& claim, const Grant& grant) {
+  REQUIRE(grant.holds.size() == claim.names.size());
+  for (std::size_t i = 0; i < grant.holds.size(); ++i) {
+    REQUIRE(grant.holds[i].name == claim.names[i]);
+    REQUIRE(grant.holds[i].serial == claim.serial);
+  }
+  return {.hold = grant.holds.front(), .holds = grant.holds, .sent_at = grant.sent_at};
+}
+
 template <class T>
 T value_of(Result<T> result) {
   REQUIRE_MESSAGE(result.has_value(), (result ? "" : result.error().text));
@@ -102,8 +112,8 @@ HolderInfo some_holder() {
       .host = "db1", .pid = 4711, .user = "alice", .command = "./job.sh --all", .reason = "CI 7"};
 }
 
-Claim claim_of(const LockName& name, Duration ttl) {
-  return {.name = name,
+Claim claim_of(std::vector<LockName> names, Duration ttl) {
+  return {.names = std::move(names),
           .owner = make_owner_id(4711),
           .serial = make_hold_serial(),
           .ttl = ttl,
@@ -111,25 +121,57 @@ Claim claim_of(const LockName& name, Duration ttl) {
           .ancestors = {}};
 }
 
+Claim claim_of(const LockName& name, Duration ttl) {
+  return claim_of(std::vector{name}, ttl);
+}
+
+Claim claim_as(Mode mode, const LockName& name, Duration ttl) {
+  Claim claim = claim_of(name, ttl);
+  claim.mode = mode;
+  return claim;
+}
+
+Claim claim_slot(std::uint32_t slots, const LockName& name, Duration ttl) {
+  Claim claim = claim_as(Mode::slots, name, ttl);
+  claim.slots = slots;
+  return claim;
+}
+
+RevokeOrder order(bool now) {
+  return {.by = "bob@ops", .now = now, .if_owner = {}, .if_token = {}};
+}
+
+Duration lease_of(const Holding& holding, const OwnerId& owner) {
+  for (const Holding::Owner& one : holding.owners) {
+    if (one.id == owner && one.lease_left) return *one.lease_left;
+  }
+  return Duration::zero();
+}
+
 AncestorHold ancestor_of(const Hold& hold) {
-  // The stores look at owner and serial only: their callers pick the holds of their own key.
+  // Whoever claims below it makes the store's key of the name.
   return {.store = "", .key = hold.name.text(), .owner = hold.owner, .serial = hold.serial};
 }
 
-Claim claim_below(const Hold& hold, Duration ttl) {
-  Claim claim = claim_of(hold.name, ttl);
+Claim below(const Hold& hold, Claim claim) {
   claim.ancestors.push_back(ancestor_of(hold));
   return claim;
 }
 
-AcquireReply Client::acquire(const Claim& claim) {
+Claim claim_below(const Hold& hold, Duration ttl) {
+  return below(hold, claim_of(hold.name, ttl));
+}
+
+AcquireReply Client::acquire(Claim claim) {
+  for (AncestorHold& hold : claim.ancestors)
+    hold.key = value_of(store_->key_of(name_of(hold.key)));
   return value_of(store_->acquire(claim, soon()));
 }
 
-Grant Client::take(const Claim& claim) {
+Taken Client::take(const Claim& claim) {
   const AcquireReply reply = acquire(claim);
   REQUIRE(std::holds_alternative<Grant>(reply));
-  return std::get<Grant>(reply);
+  return taken_by(claim, std::get<Grant>(reply));
 }
 
 Holding Client::must_be_busy(const Claim& claim) {
@@ -138,12 +180,18 @@ Holding Client::must_be_busy(const Claim& claim) {
   return std::get<Holding>(reply);
 }
 
-RenewReply Client::renew(const Hold& hold) {
-  return value_of(store_->renew(hold, soon()));
+Duration Client::must_be_done(const Claim& claim) {
+  const AcquireReply reply = acquire(claim);
+  REQUIRE(std::holds_alternative<Done>(reply));
+  return std::get<Done>(reply).ago;
 }
 
-ReleaseVerdict Client::release(const Hold& hold) {
-  return value_of(store_->release(hold, soon()));
+RenewReply Client::renew(const Holds& holds) {
+  return value_of(store_->renew(holds, soon()));
+}
+
+ReleaseVerdict Client::release(const Holds& holds, const Parting& parting) {
+  return value_of(store_->release(holds, parting, soon()));
 }
 
 Holding Client::inspect(const LockName& name) {
@@ -167,13 +215,13 @@ void Client::watch(const Claim& claim, bool front) {
   REQUIRE_MESSAGE(watching.has_value(), (watching ? "" : watching.error().text));
 }
 
-void Client::watch_hold(const Hold& hold) {
-  const auto watching = store_->watch_hold(hold, soon());
+void Client::watch_hold(const Holds& holds) {
+  const auto watching = store_->watch_hold(holds, soon());
   REQUIRE_MESSAGE(watching.has_value(), (watching ? "" : watching.error().text));
 }
 
-RenewReply Client::check(const Hold& hold) {
-  return value_of(store_->check(hold, soon()));
+RenewReply Client::check(const Holds& holds) {
+  return value_of(store_->check(holds, soon()));
 }
 
 void Client::leave(const Claim& claim) {
@@ -185,7 +233,7 @@ HandOff Client::await_hand_off(Time until) {
   return value_of(store_->await_hand_off(until));
 }
 
-Grant Client::take_eventually(const Claim& claim) {
+Taken Client::take_eventually(const Claim& claim) {
   std::optional<Grant> grant;
   const bool taken = eventually([&] {
     AcquireReply reply = acquire(claim);
@@ -193,7 +241,7 @@ Grant Client::take_eventually(const Claim& claim) {
     return grant.has_value();
   });
   REQUIRE(taken);
-  return std::move(*grant);
+  return taken_by(claim, *grant);
 }
 
 bool eventually(const std::function<bool()>& claim) {

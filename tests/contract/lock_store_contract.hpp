@@ -50,6 +50,31 @@ Claim claim_of(const LockName& name, Duration ttl = 30s);
 Claim claim_below(const Hold& hold, Duration ttl = 30s);
 AncestorHold ancestor_of(const Hold& hold);
 
+// Several names by one claim.
+Claim claim_of(std::vector<LockName> names, Duration ttl = 30s);
+Claim claim_as(Mode mode, const LockName& name, Duration ttl = 30s);
+Claim claim_slot(std::uint32_t slots, const LockName& name, Duration ttl = 30s);
+inline Claim reader(const LockName& name, Duration ttl = 30s) {
+  return claim_as(Mode::shared, name, ttl);
+}
+inline Claim writer(const LockName& name, Duration ttl = 30s) {
+  return claim_as(Mode::write, name, ttl);
+}
+
+RevokeOrder order(bool now = false);
+
+// What an owner beside others has left.
+Duration lease_of(const Holding& holding, const OwnerId& owner);
+
+// The claim as one of a process below `hold`.
+Claim below(const Hold& hold, Claim claim);
+
+struct Taken {
+  Hold hold;    // of the first name
+  Holds holds;  // of all
+  Time sent_at;
+};
+
 // A client whose calls must succeed.
 class Client {
  public:
@@ -57,24 +82,31 @@ class Client {
       : store_(backing.open(interrupt)) {}
 
   LockStore& store() { return *store_; }
-  AcquireReply acquire(const Claim& claim);
-  Grant take(const Claim& claim);  // must be granted
-  Grant take(const LockName& name, Duration ttl = 30s) { return take(claim_of(name, ttl)); }
+  AcquireReply acquire(Claim claim);
+  Taken take(const Claim& claim);  // must be granted
+  Taken take(const LockName& name, Duration ttl = 30s) { return take(claim_of(name, ttl)); }
   Holding must_be_busy(const Claim& claim);
-  RenewReply renew(const Hold& hold);
-  ReleaseVerdict release(const Hold& hold);
+  Duration must_be_done(const Claim& claim);
+  RenewReply renew(const Holds& holds);
+  RenewReply renew(const Hold& hold) { return renew(Holds{hold}); }
+  ReleaseVerdict release(const Holds& holds, const Parting& parting = {});
+  ReleaseVerdict release(const Hold& hold, const Parting& parting = {}) {
+    return release(Holds{hold}, parting);
+  }
   Holding inspect(const LockName& name);
   RevokeReply revoke(const LockName& name, const RevokeOrder& order);
   std::vector<std::string> list(const std::string& glob);
-  RenewReply check(const Hold& hold);
+  RenewReply check(const Holds& holds);
+  RenewReply check(const Hold& hold) { return check(Holds{hold}); }
   void leave(const Claim& claim);
   void watch(const LockName& name);
   void watch(const Claim& claim, bool front = true);
-  void watch_hold(const Hold& hold);
+  void watch_hold(const Holds& holds);
+  void watch_hold(const Hold& hold) { watch_hold(Holds{hold}); }
   HandOff await_hand_off(Time until);
 
   // Tries until the lease in the way is over.
-  Grant take_eventually(const Claim& claim);
+  Taken take_eventually(const Claim& claim);
 
  private:
   std::unique_ptr<LockStore> store_;

@@ -72,7 +72,7 @@ TEST_CASE("K14: every name can be taken, seen, listed and released") {
     for (const std::string& text : awkward_names()) {
       CAPTURE(printable(text));
       const LockName name = name_of(text);
-      const Grant grant = client.take(name);
+      const Taken grant = client.take(name);
       client.must_be_busy(claim_of(name));
       CHECK(client.inspect(name).kind == Holding::Kind::lock);
       const auto names = client.list("*");
@@ -116,6 +116,37 @@ TEST_CASE("the list has the locks that are held and match, in order") {
     CHECK(client.list(base + "\\[x]") == Names{base + "[x]"});
     CHECK(client.list(base + "b") == Names{base + "b"});
     CHECK(client.list(base).empty());
+  });
+}
+
+TEST_CASE("the list has each lock once, however it is held, and none of what is kept beside it") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const std::string base = fresh_name("list").text() + ":";
+    std::vector<std::string> held;
+    for (const char* end : {"a", "{b}c", "d{}", "e}"}) {
+      for (const Mode mode : {Mode::exclusive, Mode::write, Mode::shared, Mode::slots}) {
+        held.push_back(base + end + std::to_string(static_cast<int>(mode)));
+        Claim claim = claim_as(mode, name_of(held.back()));
+        if (mode == Mode::slots) claim.slots = 2;
+        const Hold hold = client.take(claim).hold;
+        client.take(below(hold, claim));
+      }
+      const Hold done = client.take(name_of(base + end + "done")).hold;
+      CHECK(client.release(done, {.tell_for = 1h}) == ReleaseVerdict::released);
+      held.push_back(base + end + "kept");
+      const Hold kept = client.take(name_of(held.back())).hold;
+      CHECK(client.release(kept, {.keep = 60s}) == ReleaseVerdict::released);
+    }
+    std::sort(held.begin(), held.end());
+    const auto listed = client.list(base + "*");
+    for (std::size_t i = 0; i < std::min(listed.size(), held.size()); ++i)
+      CHECK(listed[i] == held[i]);
+    CHECK(listed.size() == held.size());
+    const auto all = client.list("*");
+    CHECK(std::count_if(all.begin(), all.end(), [&](const std::string& name) {
+            return name.find(base) != std::string::npos;
+          }) == static_cast<long>(held.size()));
   });
 }
 

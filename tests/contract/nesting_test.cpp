@@ -8,9 +8,9 @@ TEST_CASE("a claim below a live hold joins it under the same owner and token") {
     Client outer(backing);
     Client inner(backing);
     const LockName name = fresh_name();
-    const Grant parent = outer.take(name);
+    const Taken parent = outer.take(name);
     const Claim claim = claim_below(parent.hold);
-    const Grant child = inner.take(claim);
+    const Taken child = inner.take(claim);
     CHECK(child.hold.nested);
     CHECK(child.hold.owner == parent.hold.owner);
     CHECK(child.hold.serial == claim.serial);
@@ -18,7 +18,7 @@ TEST_CASE("a claim below a live hold joins it under the same owner and token") {
     CHECK(inner.inspect(name).owners[0].count == "2");
     CHECK(inner.inspect(name).holds.size() == 2);
 
-    const Grant again = inner.take(claim);
+    const Taken again = inner.take(claim);
     CHECK(again.hold.nested);
     CHECK(inner.inspect(name).owners[0].count == "2");
 
@@ -33,11 +33,11 @@ TEST_CASE("a nested hold may nest again, and the nearest living ancestor counts"
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
-    const Grant first = client.take(name);
-    const Grant second = client.take(claim_below(first.hold));
+    const Taken first = client.take(name);
+    const Taken second = client.take(claim_below(first.hold));
     Claim claim = claim_below(first.hold);
     claim.ancestors.push_back(ancestor_of(second.hold));
-    const Grant third = client.take(claim);
+    const Taken third = client.take(claim);
     CHECK(third.hold.owner == first.hold.owner);
     CHECK(client.inspect(name).owners[0].count == "3");
     CHECK(client.release(second.hold) == ReleaseVerdict::still_held);
@@ -52,8 +52,8 @@ TEST_CASE("a nested hold that outlives its parent keeps the lock until it ends")
     Client client(backing);
     Client stranger(backing);
     const LockName name = fresh_name();
-    const Grant parent = client.take(name);
-    const Grant child = client.take(claim_below(parent.hold));
+    const Taken parent = client.take(name);
+    const Taken child = client.take(claim_below(parent.hold));
     CHECK(client.release(parent.hold) == ReleaseVerdict::still_held);
     stranger.must_be_busy(claim_of(name));
     CHECK(client.renew(child.hold).verdict == RenewVerdict::renewed);
@@ -66,8 +66,8 @@ TEST_CASE("an ancestor that has released lets nobody in, even while another nest
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
-    const Grant parent = client.take(name);
-    const Grant child = client.take(claim_below(parent.hold));
+    const Taken parent = client.take(name);
+    const Taken child = client.take(claim_below(parent.hold));
     CHECK(client.release(parent.hold) == ReleaseVerdict::still_held);
     client.must_be_busy(claim_below(parent.hold));
     CHECK(client.inspect(name).owners[0].count == "1");
@@ -79,7 +79,7 @@ TEST_CASE("a forged ancestor lets nobody in") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
-    const Grant grant = client.take(name);
+    const Taken grant = client.take(name);
     Hold forged = grant.hold;
     forged.serial = make_hold_serial();
     client.must_be_busy(claim_below(forged));
@@ -94,10 +94,10 @@ TEST_CASE("an ancestor's hold on a lock that is free gives a lease of one's own"
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
-    const Grant parent = client.take(name);
+    const Taken parent = client.take(name);
     CHECK(client.release(parent.hold) == ReleaseVerdict::released);
     const Claim claim = claim_below(parent.hold);
-    const Grant grant = client.take(claim);
+    const Taken grant = client.take(claim);
     CHECK_FALSE(grant.hold.nested);
     CHECK(grant.hold.owner == claim.owner);
     CHECK(grant.hold.token > parent.hold.token);
@@ -120,8 +120,8 @@ TEST_CASE("a short nested hold does not shorten the lease of its parent") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
-    const Grant parent = client.take(name, 30s);
-    const Grant child = client.take(claim_below(parent.hold, 1s));
+    const Taken parent = client.take(name, 30s);
+    const Taken child = client.take(claim_below(parent.hold, 1s));
     CHECK(client.inspect(name).lease_left.value() > 20s);
     CHECK(client.renew(child.hold).verdict == RenewVerdict::renewed);
     CHECK(client.inspect(name).lease_left.value() > 20s);
@@ -134,7 +134,7 @@ TEST_CASE("undoing a nested claim takes back what it may have got under its ance
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
-    const Grant parent = client.take(name);
+    const Taken parent = client.take(name);
     const Claim claim = claim_below(parent.hold);
     client.take(claim);
     CHECK(undo(client.store(), claim, soon()).has_value());

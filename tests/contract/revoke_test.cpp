@@ -39,11 +39,11 @@ TEST_CASE("a revoked lock still excludes until it is released, and is whole agai
     Client holder(backing);
     Client other(backing);
     const LockName name = fresh_name();
-    const Grant grant = holder.take(name);
+    const Taken grant = holder.take(name);
     CHECK(other.revoke(name, order_by("bob@ops")).verdict == RevokeVerdict::revoked);
     other.must_be_busy(claim_of(name));
     CHECK(holder.release(grant.hold) == ReleaseVerdict::released);
-    const Grant next = other.take(name);
+    const Taken next = other.take(name);
     CHECK(other.renew(next.hold).verdict == RenewVerdict::renewed);
     CHECK(other.inspect(name).revoked_by.empty());
   });
@@ -54,7 +54,7 @@ TEST_CASE("nothing nests into a revoked hold, and its claim is not repeated") {
     Client client(backing);
     const LockName name = fresh_name();
     const Claim claim = claim_of(name);
-    const Grant grant = client.take(claim);
+    const Taken grant = client.take(claim);
     CHECK(client.revoke(name, order_by("bob@ops")).verdict == RevokeVerdict::revoked);
     client.must_be_busy(claim_below(grant.hold));
     client.must_be_busy(claim);
@@ -66,7 +66,7 @@ TEST_CASE("revoking now frees the lock, and its holder finds it lost") {
     Client holder(backing);
     Client admin(backing);
     const LockName name = fresh_name();
-    const Grant grant = holder.take(name);
+    const Taken grant = holder.take(name);
     RevokeOrder order = order_by("bob@ops");
     order.now = true;
     const RevokeReply reply = admin.revoke(name, order);
@@ -84,7 +84,7 @@ TEST_CASE("revoking a free lock does nothing") {
     Client client(backing);
     const LockName name = fresh_name();
     CHECK(client.revoke(name, order_by("bob@ops")).verdict == RevokeVerdict::nothing);
-    const Grant grant = client.take(name);
+    const Taken grant = client.take(name);
     CHECK(client.renew(grant.hold).verdict == RenewVerdict::renewed);
   });
 }
@@ -93,7 +93,7 @@ TEST_CASE("revoking is refused when the owner or the token is another") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
-    const Grant grant = client.take(name);
+    const Taken grant = client.take(name);
     RevokeOrder order = order_by("bob@ops");
     order.now = true;
     order.if_owner = make_owner_id(1);
@@ -117,9 +117,26 @@ TEST_CASE("a revocation ends with the lease it was for") {
     const LockName name = fresh_name();
     client.take(name, 200ms);
     CHECK(client.revoke(name, order_by("bob@ops")).verdict == RevokeVerdict::revoked);
-    const Grant next = client.take_eventually(claim_of(name));
+    const Taken next = client.take_eventually(claim_of(name));
     CHECK(client.renew(next.hold).verdict == RenewVerdict::renewed);
     CHECK(client.inspect(name).revoked_by.empty());
+  });
+}
+
+TEST_CASE("a claim that is repeated after its hold was revoked is busy, however it is held") {
+  each_store([](const Backing& backing) {
+    for (const Mode mode : {Mode::exclusive, Mode::write, Mode::shared, Mode::slots}) {
+      Client client(backing);
+      Client other(backing);
+      const LockName name = fresh_name();
+      Claim claim = claim_as(mode, name);
+      if (mode == Mode::slots) claim.slots = 3;
+      const Taken taken = client.take(claim);
+      CHECK(other.revoke(name, {.by = "ann@h"}).verdict == RevokeVerdict::revoked);
+      client.must_be_busy(claim);
+      CHECK(client.release(taken.hold) == ReleaseVerdict::released);
+      CHECK(other.inspect(name).kind == Holding::Kind::free);
+    }
   });
 }
 

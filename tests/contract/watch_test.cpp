@@ -27,10 +27,6 @@ struct Watcher {
   Hold hold;
 };
 
-RevokeOrder order(bool now) {
-  return {.by = "bob@ops", .now = now, .if_owner = {}, .if_token = {}};
-}
-
 }  // namespace
 
 TEST_CASE("check: a hold that is well is held, and its lease stays as it is") {

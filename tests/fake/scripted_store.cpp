@@ -28,6 +28,7 @@ void World::check_ask(const action::Ask& ask) {
   } else if (kill_at_) {
     require(child_there, "the store is asked about a hold that is over");
     require(!told_lost_, "the store is asked about a hold that is lost");
+    require(script_.renew || ask.what != What::renew, "a lease that ends by plan is renewed");
     require(now_ < *safe_until_ || kills_ > 1 || script_.on_lost == OnLost::warn,
             "the store is asked about a hold whose lease has ended");
   }
@@ -54,8 +55,7 @@ void World::interrupt() {
   const What what = running_->ask.what;
   if (what == What::acquire && script_.grant_despite_cancel) {
     held_ = true;
-    running_->answer = event::Acquired{
-        AcquireReply(Grant{.hold = {.name = *LockName::parse("n"), .token = 7}, .sent_at = now_})};
+    running_->answer = event::Acquired{AcquireReply(grant())};
   } else {
     running_->answer = failed(what, {Errc::cancelled, "cancelled"});
   }
@@ -70,6 +70,17 @@ const Trouble* World::trouble_for(What what) const {
   return nullptr;
 }
 
+Grant World::grant() const {
+  Grant grant{.holds = {}, .sent_at = now_};
+  for (const std::string& name : script_.names) {
+    grant.holds.push_back({.name = *LockName::parse(name),
+                           .owner = "owner",
+                           .serial = "serial",
+                           .token = 7 + grant.holds.size()});
+  }
+  return grant;
+}
+
 Holding World::holding_now(bool stands) const {
   Holding holding = script_.holding;
   for (const auto& [from, place] : script_.places) {
@@ -77,8 +88,10 @@ Holding World::holding_now(bool stands) const {
     holding.place = stands ? place : 0;
     holding.waiting = place - (stands ? 0 : 1) + script_.waiting_behind;
   }
-  if (script_.lease_ends)
-    holding.lease_left = std::max<Duration>(*script_.lease_ends - since_start(), 0s);
+  if (script_.lease_ends) {
+    const Duration left = std::max<Duration>(*script_.lease_ends - since_start(), 0s);
+    (holding.kind == Holding::Kind::free ? holding.turn_left : holding.lease_left) = left;
+  }
   return holding;
 }
 
@@ -95,14 +108,16 @@ Duration World::hand_off_takes(Time until) {
 StoreAnswer World::carry_out_ask(const action::Ask& ask) {
   switch (ask.what) {
     case What::acquire:
+      if (script_.done_from && since_start() >= *script_.done_from) {
+        return event::Acquired{AcquireReply(Done{script_.done_ago})};
+      }
       if (!script_.free_from || since_start() < *script_.free_from) {
         in_line_ = in_line_ || ask.stand != Stand::no;
         return event::Acquired{AcquireReply(holding_now(in_line_))};
       }
       held_ = true;
       in_line_ = false;
-      return event::Acquired{AcquireReply(
-          Grant{.hold = {.name = *LockName::parse("n"), .token = 7}, .sent_at = now_})};
+      return event::Acquired{AcquireReply(grant())};
     case What::watch:
       if (script_.watch_error) return event::Watched{*script_.watch_error};
       return event::Watched{Watching{ask.front ? script_.blind_because : ""}};
@@ -122,7 +137,8 @@ StoreAnswer World::carry_out_ask(const action::Ask& ask) {
       if (script_.lost_from && since_start() >= *script_.lost_from) {
         reply.verdict = RenewVerdict::lost;
         reply.why = "held by bob@host";
-        held_ = false;
+        reply.some_left = script_.names.size() > 1;
+        held_ = reply.some_left;
       }
       return event::Renewed{reply};
     }
@@ -135,7 +151,8 @@ StoreAnswer World::carry_out_ask(const action::Ask& ask) {
     case What::release:
       break;
   }
-  const auto verdict = held_ ? ReleaseVerdict::released : ReleaseVerdict::not_held;
+  const bool all = held_ && !(script_.lost_from && since_start() >= *script_.lost_from);
+  const auto verdict = all ? ReleaseVerdict::released : ReleaseVerdict::not_held;
   held_ = false;
   return event::Released{script_.release_verdict.value_or(verdict)};
 }
@@ -185,7 +202,7 @@ void World::answer_ask() {
   }
   if (auto* renewed = std::get_if<event::Renewed>(&done.answer); renewed && renewed->answer) {
     const RenewReply& reply = *renewed->answer;
-    told_lost_ = told_lost_ || reply.verdict == RenewVerdict::lost;
+    told_lost_ = told_lost_ || (reply.verdict == RenewVerdict::lost && !reply.some_left);
     if (reply.verdict == RenewVerdict::renewed && safe_until_) {
       safe_until_ = std::max(*safe_until_, LeaseClock(lease_, reply.sent_at).safe_until());
     }
@@ -201,6 +218,7 @@ void World::answer_ask() {
       kill_at_ = clock.kill_at();
       term_at_ = clock.term_at();
       safe_until_ = clock.safe_until();
+      granted_at_ = now_;
     }
   }
   if (!waiting_.empty()) begin_next_ask();

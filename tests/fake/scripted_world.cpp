@@ -28,6 +28,11 @@ RunTerms terms_of(const Script& script, const LeaseTerms& lease) {
                       .outage_limit = script.outage_limit,
                       .max_waiters = script.max_waiters},
           .on_lost = script.on_lost,
+          .contain = script.contain,
+          .renew = script.renew,
+          .min_hold = script.min_hold,
+          .max_hold = script.max_hold,
+          .once_per = script.once_per,
           .stop_signal = script.stop_signal};
 }
 
@@ -153,10 +158,16 @@ void World::carry_out(const std::vector<Action>& actions) {
   }
 }
 
-// "Before the lease can end, KILL": a deadline of the lease that we were awake for was kept.
+// "Before the lease can end, KILL": a deadline of the lease that we were awake for was kept, and
+// one of the time that the child has.
 void World::check_deadlines() {
   const bool alive = child_ == ChildState::running || child_ == ChildState::leader_dead;
-  if (!alive || !kill_at_ || script_.on_lost == OnLost::warn) return;
+  if (!alive || !kill_at_) return;
+  if (script_.max_hold > 0s) {
+    const Time up = *granted_at_ + script_.max_hold;
+    require(now_ < up || stop_sent_ || kill_sent_, "the child lives beyond max_hold undisturbed");
+  }
+  if (script_.on_lost == OnLost::warn && script_.renew) return;
   require(now_ < *kill_at_ || kill_sent_, "the child lives beyond kill_at and got no KILL");
   require(guard_at_ <= *kill_at_ || kill_sent_, "the guard would kill after kill_at");
   require(guard_at_ >= *kill_at_ || stop_sent_ || kill_sent_,

@@ -54,13 +54,21 @@ struct Script {
   Duration connect_timeout = std::chrono::seconds(5);
   Duration outage_limit = std::chrono::seconds(30);
   OnLost on_lost = OnLost::stop;
+  bool contain = false;
+  bool renew = true;
+  Duration min_hold{};
+  Duration max_hold{};
+  Duration once_per{};
   int stop_signal = 15;
   std::uint64_t seed = 1;
 
   // The store.
+  std::vector<std::string> names{"n"};
+  std::optional<Duration> done_from;  // then a run that succeeded was granted done_ago before
+  Duration done_ago{};
   std::optional<Duration> free_from = Duration{};  // before it: busy with `holding`; nothing: ever
   Holding holding{.kind = Holding::Kind::lock, .type = "hash"};
-  std::optional<Duration> lease_ends;  // then lease_left of `holding` is counted down
+  std::optional<Duration> lease_ends;  // or the turn, of what is free: it is counted down
   // Our place in line from then on, if we stand there, and how many come after us; no places: the
   // store keeps no line.
   std::vector<std::pair<Duration, std::uint64_t>> places;
@@ -69,7 +77,7 @@ struct Script {
   std::string blind_because;          // of whoever watches for changes
   bool news = false;                  // of a hold; without, the refusal is left out of what is seen
   std::vector<Message> hand_offs;     // also the news of a hold
-  std::optional<Duration> lost_from;  // renewals find another's lock
+  std::optional<Duration> lost_from;  // renewals find another's lock at the first of the names
   std::optional<Duration> revoked_from;  // renewals are refused
   std::optional<ReleaseVerdict> release_verdict;
   Duration latency{};
@@ -151,6 +159,7 @@ class World {
   void answer_ask();
   StoreAnswer carry_out_ask(const action::Ask& ask);
   const Trouble* trouble_for(What what) const;
+  Grant grant() const;
   Holding holding_now(bool stands) const;
   Duration hand_off_takes(Time until);
   void signal_child(int number);
@@ -185,6 +194,7 @@ class World {
   std::optional<Time> kill_at_;  // by the newest request confirmed in time
   std::optional<Time> term_at_;
   std::optional<Time> safe_until_;  // by the newest request confirmed at all
+  std::optional<Time> granted_at_;
   bool stop_sent_ = false;
   Time guard_at_ = Time::max();
   std::vector<std::string> guard_told_;

@@ -26,10 +26,10 @@ std::string ask_text(const action::Ask& ask) {
 
 const char* word_for(Notice::Kind kind) {
   constexpr std::array k_words{
-      "polling",   "blind",   "waiting",   "unreachable",     "granted",         "renewed",
-      "lost",      "revoked", "lapsing",   "lost_warn",       "killed",          "cannot_kill",
-      "outlived",  "strays",  "leftovers", "release_unknown", "lost_at_release", "signalled",
-      "passed_on", "ended",   "released"};
+      "polling",     "blind",     "waiting",   "unreachable", "granted",         "renewed",
+      "lost",        "revoked",   "lapsing",   "time_up",     "lost_warn",       "killed",
+      "cannot_kill", "outlived",  "strays",    "leftovers",   "release_unknown", "lost_at_release",
+      "done_before", "signalled", "passed_on", "ended",       "released"};
   return k_words.at(static_cast<std::size_t>(kind));
 }
 
@@ -41,7 +41,8 @@ std::string mark_of(const StoreAnswer& answer) {
         if (!event.answer)
           return event.answer.error().code == Errc::cancelled ? " cancelled" : " ?";
         if constexpr (std::is_same_v<T, event::Acquired>) {
-          return std::holds_alternative<Grant>(*event.answer) ? " granted" : " busy";
+          constexpr std::array k_words{" granted", " busy", " done"};
+          return k_words.at(event.answer->index());
         } else if constexpr (std::is_same_v<T, event::HandedOff>) {
           constexpr std::array k_words{" turn", " next", " changed", ""};
           return k_words.at(static_cast<std::size_t>(*event.answer));
@@ -73,10 +74,14 @@ std::string outcome_text(const Outcome& outcome) {
       return "exit not started";
     case Outcome::Kind::busy:
       return "exit busy";
+    case Outcome::Kind::done:
+      return "exit done";
     case Outcome::Kind::failed:
       return "exit failed";
     case Outcome::Kind::lost:
       return "exit lost";
+    case Outcome::Kind::time_up:
+      return "exit time_up";
     case Outcome::Kind::signalled:
       return "exit by own " + signal_word(outcome.signal);
   }

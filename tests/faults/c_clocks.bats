@@ -30,10 +30,12 @@ guard_of() { pgrep -P "$1" -x dlock-guard; }
   local url
   for url in "$DLOCK_URL" "local://$T/locks"; do
     rm -f "$T/go" "$T/clock-mine"
-    DLOCK_URL=$url with_clocks_of mine dlock dlock_run a --ttl 1s wall -- \
+    DLOCK_URL=$url with_clocks_of mine dlock dlock_run a --ttl 3s -k 200ms wall -- \
       sh -c 'touch "$0.in"; until [ -e "$0" ]; do sleep 0.02; done; exit 6' "$T/go"
     eventually 5s test -e "$T/go.in"
-    clock mine real 3600 -7200 0 1e9 -3.7e9 0 3.7e9 -1e9 0 86400 -86400 0 0 0 0 7200
+    for _ in 1 2; do # longer than a lease
+      clock mine real 3600 -7200 0 1e9 -3.7e9 0 3.7e9 -1e9 0 86400 -86400 0 0 0 0 7200
+    done
     [ ! -s "$T/a.end" ]
     touch "$T/go"
     ends 5s a "exit 6"
@@ -98,7 +100,7 @@ guard_of() { pgrep -P "$1" -x dlock-guard; }
 
 @test "C08: the whole machine is paused, its clock too: two run, and the fence refuses the old one" {
   needs_dynamic_dlock
-  with_clocks_of mine dlock dlock_run a --ttl 1s paused -- \
+  with_clocks_of mine dlock dlock_run a --ttl 3s paused -- \
     sh -c 'echo $$ >"$0/child"; exec python3 "$1" "$0/db" "$0/writes" old' "$T" "$HELPERS/fenced_writer.py"
   eventually 10s file_has "$T/writes" 'old accepted'
   FROZEN="$a_pid $(guard_of "$a_pid") $(cat "$T/child")"
@@ -124,11 +126,11 @@ guard_of() { pgrep -P "$1" -x dlock-guard; }
   unshare --time --boottime 1 true 2>/dev/null || skip "no time namespaces here, or not for us"
   local offset
   for offset in 3000000000 1 -60; do
-    run -6 --separate-stderr unshare --time --boottime "$offset" "$DLOCK" run --ttl 1s century -- \
-      sh -c 'sleep 1.2; exit 6'
+    run -6 --separate-stderr unshare --time --boottime "$offset" "$DLOCK" run \
+      --ttl 3s -k 200ms century -- sh -c 'sleep 3.2; exit 6'
     [ -z "$stderr" ]
     assert_free century
   done
-  run -75 unshare --time --boottime 3000000000 "$DLOCK" run --ttl 1s century -- \
+  run -75 unshare --time --boottime 3000000000 "$DLOCK" run --ttl 3s -k 200ms century -- \
     "$DLOCK" run -w 0.3 --prefix other: century -- env -u DLOCK_HOLDS "$DLOCK" run -w 0.3 century -- true
 }

@@ -190,7 +190,7 @@ granted_unheard() { # TTL LIMIT COMMAND…
   ends 10s a "exit 79"
   ends 10s b "exit 0"
   ticker_gone
-  [ "$(last_tick)" -lt "$server_end" ]
+  [ "$(late_by "$server_end")" = 0 ]
   [ "$(last_tick)" -lt "$(first_tick "$T/ticks-b")" ]
   assert_free unheard
 }

@@ -49,13 +49,15 @@ holds() {
 }
 
 @test "P02: dlock is killed at any moment of the start: nothing is left of the command" {
-  local i
+  local i hit=0
   for i in $(seq 0 20 300); do
     deaf_tree "$T/ticks-$i"
     dlock_run "s$i" --ttl 1s "start-$i" -- "${DEAF[@]}"
     sleep "0.$(printf %03d "$i")"
-    kill -KILL "$(cat "$T/s$i.pid")"
+    # On a machine that stood still the lease may have been over first.
+    if kill -KILL "$(cat "$T/s$i.pid")" 2>/dev/null; then hit=$((hit + 1)); else gone "$(cat "$T/s$i.pid")"; fi
   done
+  [ "$hit" -ge 7 ]
   eventually 5s nobody_runs "$T/ticks-"
   for i in $(seq 0 20 300); do eventually 5s is_free "start-$i"; done
 }
@@ -103,13 +105,15 @@ ticked_after() { [ "$(last_tick "$2")" -gt "$1" ]; }
 }
 
 @test "P06: dlock is stopped at any moment of the start: nothing runs past the lease" {
-  local i free_at
+  local i free_at hit=0
   for i in $(seq 0 25 300); do
     deaf_tree "$T/ticks-$i"
     dlock_run "s$i" --ttl 1s "start-stop-$i" -- "${DEAF[@]}"
     sleep "0.$(printf %03d "$i")"
-    kill -STOP "$(cat "$T/s$i.pid")"
+    # On a machine that stood still the lease may have been over first.
+    if kill -STOP "$(cat "$T/s$i.pid")" 2>/dev/null; then hit=$((hit + 1)); else gone "$(cat "$T/s$i.pid")"; fi
   done
+  [ "$hit" -ge 7 ]
   sleep 1.2 # the leases are over: those that had one
   for i in $(seq 0 25 300); do eventually 5s is_free "start-stop-$i"; done
   free_at=$(boot_ms)
@@ -117,7 +121,7 @@ ticked_after() { [ "$(last_tick "$2")" -gt "$1" ]; }
   sleep 0.3
   for i in $(seq 0 25 300); do
     [ ! -s "$T/ticks-$i" ] || [ "$(last_tick "$T/ticks-$i")" -lt "$free_at" ]
-    kill -CONT "$(cat "$T/s$i.pid")"
+    kill -CONT "$(cat "$T/s$i.pid")" 2>/dev/null || true
   done
   # Those that had not asked yet begin now, the others find their lease over.
   for i in $(seq 0 25 300); do
@@ -150,7 +154,7 @@ ended_or_ticking() { ended "s$1" || ticking "$T/ticks-$1"; }
 }
 
 @test "P07: a guard that stands still without a word is noticed by the next renewal but one" {
-  dlock_run a --ttl 2s silent -- "$TICKER" "$TICKS" for 4000 code 6
+  dlock_run a --ttl 3s -k 200ms silent -- "$TICKER" "$TICKS" for 5000 code 6
   eventually 10s ticking
   local guard
   guard=$(guard_of "$a_pid")
@@ -161,7 +165,7 @@ ended_or_ticking() { ended "s$1" || ticking "$T/ticks-$1"; }
 }
 
 @test "P07: guards that die again and again do not disturb the command" {
-  dlock_run a --ttl 2s unlucky -- "$TICKER" "$TICKS" for 2500 code 6
+  dlock_run a --ttl 3s -k 200ms unlucky -- "$TICKER" "$TICKS" for 4500 code 6
   eventually 10s ticking
   local killed=0
   while ! ended a; do
@@ -205,7 +209,10 @@ ended_or_ticking() { ended "s$1" || ticking "$T/ticks-$1"; }
   # All of them together a millisecond a second; their guards are not among them.
   cgroup_set cpu.cfs_period_us=1000000 cpu.max="1000 1000000"
   cgroup_set cpu.cfs_quota_us=1000 cpu.max="1000 1000000"
-  for i in 1 2 3 4 5 6; do cat "$T/a$i.pid" >"$CGROUP/cgroup.procs"; done
+  for i in 1 2 3 4 5 6; do
+    # On a machine that stood still the lease may have been over first.
+    cat "$T/a$i.pid" >"$CGROUP/cgroup.procs" 2>/dev/null || gone "$(cat "$T/a$i.pid")"
+  done
   sleep 4
   cgroup_set cpu.cfs_quota_us=-1 cpu.max=max
   local stopped=0

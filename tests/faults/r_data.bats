@@ -43,7 +43,7 @@ next_token() { "$DLOCK" run "$1" -- sh -c 'echo $DLOCK_TOKEN'; }
 
 @test "R05: back without its data: stopped at the next renewal, another's lock is not touched" {
   start empty --appendonly no
-  hold forgotten
+  hold forgotten -k 200ms
   local at
   at=$(boot_ms)
   kill_server
@@ -62,7 +62,7 @@ next_token() { "$DLOCK" run "$1" -- sh -c 'echo $DLOCK_TOKEN'; }
 @test "R06: back with old data: the holder is stopped, the ghost of the one before goes by itself" {
   start old
   "$DLOCK" run --ttl 8s ghost -- redis-cli -s "$OTHER_SOCKET" save
-  hold ghost
+  hold ghost -k 200ms
   local at ghost
   at=$(boot_ms)
   kill_server
@@ -81,7 +81,7 @@ next_token() { "$DLOCK" run "$1" -- sh -c 'echo $DLOCK_TOKEN'; }
   local file size at
   file=$(echo "$T"/aof/appendonlydir/*.incr.aof)
   size=$(stat -c %s "$file")
-  hold lost-write
+  hold lost-write -k 200ms
   at=$(boot_ms)
   kill_server
   truncate -s "$size" "$file"
@@ -150,7 +150,7 @@ fill_until_gone() {
     volatile-ttl noeviction; do
     o config set maxmemory 0 maxmemory-policy "$policy"
     o flushall
-    dlock_run a --ttl 1s "$policy" -- sh -c 'echo "$DLOCK_TOKEN" >"$0/token-$DLOCK_NAME"
+    dlock_run a --ttl 3s -k 200ms "$policy" -- sh -c 'echo "$DLOCK_TOKEN" >"$0/token-$DLOCK_NAME"
       until [ -e "$0/kept-$DLOCK_NAME" ]; do sleep 0.02; done' "$T"
     eventually 5s file_has "$T/token-$policy"
     before=$(cat "$T/token-$policy")
@@ -160,7 +160,7 @@ fill_until_gone() {
       evicted=$((evicted + 1))
       ends 5s a "exit 79"
     else
-      sleep 1.2 # more than a lease
+      sleep 3.2 # more than a lease
       [ "$(o exists "dlock:$policy")" = 1 ]
       touch "$T/kept-$policy"
       ends 5s a "exit 0"

@@ -188,7 +188,7 @@ user() { o acl setuser "$1" on '>sesame' '~*' '&*' +@all; }
   local name at
   for name in refused rotated deleted; do
     user "$name"
-    DLOCK_URL=redis+unix://$name:sesame@$OTHER_SOCKET hold_as "$name" "$name" -v
+    DLOCK_URL=redis+unix://$name:sesame@$OTHER_SOCKET hold_as "$name" "$name" -v -k 200ms
   done
   at=$(boot_ms)
   o acl setuser refused -eval -evalsha

@@ -96,7 +96,7 @@ print(v if isinstance(v, str) else json.dumps(v))' "$1"; }
 # names.
 every_command() {
   "$@" run "$(fresh a)" -- true
-  "$@" run --ttl 1s --reason why "$(fresh a)" -- sleep 0.5 # renews
+  "$@" run --ttl 3s -k 200ms --reason why "$(fresh a)" -- sleep 1.2 # renews
   "$@" run "$(fresh a)" -- "$DLOCK" run "$(fresh a)" -- true
   hold "$(fresh b)"
   "$@" run -w 300ms "$(fresh b)" -- true || true # waits

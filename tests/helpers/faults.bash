@@ -92,6 +92,7 @@ server_end_of() {
 # dead_by MS [FILE]: what ticked is dead, and its last tick was before that time of the boot clock.
 dead_by() {
   eventually 10s ticker_gone "${2:-$TICKS}" || { echo "still ticking"; return 1; }
-  local late=$(($(last_tick "${2:-$TICKS}") - $1))
-  [ "$late" -lt 0 ] || { echo "the last tick came $late ms late"; return 1; }
+  local late
+  late=$(late_by "$1" "${2:-$TICKS}")
+  [ "$late" = 0 ] || { echo "the last tick came $late ms late"; return 1; }
 }

@@ -39,11 +39,11 @@ stopped_in_time_after() {
 # dead_before_the_end_of_the_lease AT [WHO]: nothing was confirmed after AT, and every process of
 # the command was dead within a lease of it. And nobody said `lost`: there was no verdict.
 dead_before_the_end_of_the_lease() {
-  local took who=${2:-a}
+  local late who=${2:-a}
   ends 10s "$who" "exit 79"
   ticker_gone "$T/ticks-$who"
-  took=$(($(last_tick "$T/ticks-$who") - $1))
-  [ "$took" -lt 3000 ] || { echo "the last tick came after $took ms"; return 1; }
+  late=$(late_by $(($1 + 3000)) "$T/ticks-$who")
+  [ "$late" = 0 ] || { echo "the last tick came $late ms late"; return 1; }
   # shellcheck disable=SC2314  # the last line
   ! grep 'lost "' "$T/$who.err"
 }

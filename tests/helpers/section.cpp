@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The critical section of the chaos run: a command that shows when it ran, and that does what users
 // do under a lock: it writes to a resource that checks fencing tokens, and reads, waits and writes
-// a number.
+// a number; or, beside others, it only reads that number.
 //
-//   section FILE RUN MS [code N] [ignore] [fork] [fence DB] [sum FILE] [count SOCKET]
+//   section FILE RUN MS [code N] [ignore] [fork] [fence DB]… [sum FILE]… [look FILE] [count SOCKET]
 //   section beat FILE CPU
 //
 // FILE gets lines "NANOSECONDS RUN PID WHAT…", one write each, stamped by CLOCK_BOOTTIME before the
-// write: begin TOKEN OWNER, counted, tick every 2 ms, fence-ok, fence-no, sum-begin, sum-end, end.
-// `fork` has a grandchild tick 20 ms longer, `ignore` ignores TERM. `count` increments in a second
-// Redis. `beat` writes down each time this processor came more than 20 ms late.
+// write: begin TOKENS OWNERS MODE SLOTS, counted, tick every 2 ms, fence, sum-begin, sum-end, end,
+// torn if a number that is looked at has changed meanwhile. Lists have commas. The nth `fence` and
+// the nth `sum` are of the nth name of the lock; a % in their paths stands for the slot. `fork` has
+// a grandchild tick 20 ms longer, `ignore` ignores TERM. `count` increments in a second Redis.
+// `beat` writes down each time this processor came more than 20 ms late.
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -23,6 +25,9 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <string>
+#include <vector>
 
 static int g_file = -1;
 static const char* g_run = "";
@@ -39,7 +44,7 @@ static void sleep_ms(long ms) {
 }
 
 __attribute__((format(printf, 1, 2))) static void note(const char* format, ...) {
-  char line[256];
+  char line[512];
   int n = snprintf(line, sizeof line, "%lld %s %d ", now_ns(), g_run, (int)getpid());
   va_list words;
   va_start(words, format);
@@ -49,15 +54,55 @@ __attribute__((format(printf, 1, 2))) static void note(const char* format, ...) 
   if (write(g_file, line, (size_t)n) != n) _exit(3);
 }
 
-static const char* of_environment(const char* name) {
+// With a comma between the words of a list.
+static std::string of_environment(const char* name) {
   const char* const value = getenv(name);
-  return value != NULL && *value != '\0' ? value : "-";
+  std::string text = value != NULL && *value != '\0' ? value : "-";
+  for (char& c : text)
+    c = c == ' ' ? ',' : c;
+  return text;
+}
+
+static std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words(1);
+  for (const char c : list) {
+    if (c == ',') words.emplace_back();
+    if (c != ',') words.back() += c;
+  }
+  return words;
+}
+
+static std::string with_slot(std::string path) {
+  const size_t at = path.find('%');
+  return at == std::string::npos ? path : path.replace(at, 1, of_environment("DLOCK_SLOT"));
 }
 
 // --- the resources -----------------------------------------------------------------------------
 
+// One for each name that is held alone.
+struct Fenced {
+  sqlite3* db = NULL;
+  std::string token;
+};
+struct Sum {
+  std::string path;
+  long seen = 0;
+};
+
+static Fenced open_fenced(const std::string& path, const std::string& token) {
+  Fenced fenced = {NULL, token};
+  if (sqlite3_open(path.c_str(), &fenced.db) != SQLITE_OK) {
+    note("fence-error");
+    return {};
+  }
+  sqlite3_busy_timeout(fenced.db, 1000);
+  sqlite3_exec(fenced.db, "PRAGMA synchronous = OFF", NULL, NULL, NULL);
+  return fenced;
+}
+
 // The write and the comparison are one statement, as a user would do it.
-static void write_fenced(sqlite3* db, const char* token) {
+static void write_fenced(const Fenced& fenced) {
+  const char* const token = fenced.token.c_str();
   char text[400];
   snprintf(text,
            sizeof text,
@@ -67,10 +112,10 @@ static void write_fenced(sqlite3* db, const char* token) {
            token,
            token,
            g_run);
-  if (sqlite3_exec(db, text, NULL, NULL, NULL) == SQLITE_OK) {
+  if (sqlite3_exec(fenced.db, text, NULL, NULL, NULL) == SQLITE_OK) {
     note("fence");
   } else {
-    sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    sqlite3_exec(fenced.db, "ROLLBACK", NULL, NULL, NULL);
     note("fence-error");
   }
 }
@@ -82,26 +127,27 @@ static void count_one(const char* path) {
   snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   char text[128];
-  const int n = snprintf(text, sizeof text, "INCR begins:%s\r\n", of_environment("DLOCK_NAME"));
+  const int n =
+      snprintf(text, sizeof text, "INCR begins:%s\r\n", of_environment("DLOCK_NAME").c_str());
   const bool sent = connect(fd, (const struct sockaddr*)&address, sizeof address) == 0 &&
                     write(fd, text, (size_t)n) == n && read(fd, text, sizeof text) > 0;
   close(fd);
   note(sent ? "counted" : "count-error");
 }
 
-static long read_sum(const char* path) {
+static long read_sum(const std::string& path) {
   char text[32] = "0";
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd >= 0 && read(fd, text, sizeof text - 1) < 0) note("sum-error");
   if (fd >= 0) close(fd);
   return atol(text);
 }
 
-static void write_sum(const char* path, long value) {
+static void write_sum(const std::string& path, long value) {
   note("sum-begin %ld", value);
   char text[32];
   const int n = snprintf(text, sizeof text, "%020ld\n", value);
-  const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0 || write(fd, text, (size_t)n) != n) note("sum-error");
   close(fd);
   note("sum-end %ld", value);
@@ -127,11 +173,13 @@ static int beat(const char* path, int cpu) {
   }
 }
 
-static void tick_until(long long end, sqlite3* db, const char* token) {
+static void tick_until(long long end, const std::vector<Fenced>& resources) {
   for (int i = 1; now_ns() < end; ++i) {
     sleep_ms(2);
     note("tick");
-    if (db != NULL && i % 10 == 1) write_fenced(db, token);
+    for (const Fenced& fenced : resources) {
+      if (fenced.db != NULL && i % 10 == 1) write_fenced(fenced);
+    }
   }
 }
 
@@ -141,31 +189,43 @@ int main(int argc, char** argv) {
   g_file = open(argv[1], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (g_file < 0) return 3;
   g_run = argv[2];
-  const char* const token = of_environment("DLOCK_TOKEN");
-  note("begin %s %s", token, of_environment("DLOCK_OWNER"));
+  const std::string tokens = of_environment("DLOCK_TOKEN");
+  note("begin %s %s %s %s",
+       tokens.c_str(),
+       of_environment("DLOCK_OWNER").c_str(),
+       of_environment("DLOCK_MODE").c_str(),
+       of_environment("DLOCK_SLOT").c_str());
   const long long end = now_ns() + atoll(argv[3]) * 1000000;
 
   int code = 0;
-  const char* sum = NULL;
-  sqlite3* db = NULL;
+  std::string looked_at;
+  std::vector<Fenced> resources;
+  std::vector<Sum> sums;
   for (int i = 4; i < argc; ++i) {
-    const char* const value = i + 1 < argc ? argv[i + 1] : "";
-    if (strcmp(argv[i], "ignore") == 0) signal(SIGTERM, SIG_IGN);
-    if (strcmp(argv[i], "fork") == 0 && fork() == 0) {
-      tick_until(end + 20000000, NULL, token);
+    const std::string word = argv[i];
+    const std::string value = i + 1 < argc ? argv[i + 1] : "";
+    if (word == "ignore") signal(SIGTERM, SIG_IGN);
+    if (word == "fork" && fork() == 0) {
+      tick_until(end + 20000000, {});
       _exit(0);
     }
-    if (strcmp(argv[i], "code") == 0) code = atoi(value);
-    if (strcmp(argv[i], "sum") == 0) sum = value;
-    if (strcmp(argv[i], "count") == 0) count_one(value);
-    if (strcmp(argv[i], "fence") == 0 && sqlite3_open(value, &db) == SQLITE_OK) {
-      sqlite3_busy_timeout(db, 1000);
-      sqlite3_exec(db, "PRAGMA synchronous = OFF", NULL, NULL, NULL);
+    if (word == "code") code = atoi(value.c_str());
+    if (word == "look") looked_at = value;
+    if (word == "sum") sums.push_back({with_slot(value)});
+    if (word == "count") count_one(value.c_str());
+    if (word == "fence") {
+      const std::vector<std::string> each = words_of(tokens);
+      const size_t n = resources.size();
+      resources.push_back(open_fenced(with_slot(value), n < each.size() ? each[n] : "-"));
     }
   }
-  const long seen = sum != NULL ? read_sum(sum) : 0;
-  tick_until(end, db, token);
-  if (sum != NULL) write_sum(sum, seen + 1);
+  for (Sum& sum : sums)
+    sum.seen = read_sum(sum.path);
+  const long before = looked_at.empty() ? 0 : read_sum(looked_at);
+  tick_until(end, resources);
+  if (!looked_at.empty() && read_sum(looked_at) != before) note("torn");
+  for (const Sum& sum : sums)
+    write_sum(sum.path, sum.seen + 1);
   note("end");
   return code;
 }

@@ -4,16 +4,38 @@
 # shellcheck shell=bash
 
 SCRIPTS=$PROJECT/src/store/redis/scripts
+# The keys of the name n.
 K=dlock:n
-T='redisson_lock_token:{dlock:n}'
-H='dlock:holds:{dlock:n}'
-R='dlock:revoked:{dlock:n}'
-C='redisson_lock__channel:{dlock:n}'
-L='dlock:line:{dlock:n}'
-W='dlock:waiters:{dlock:n}'
-TURN='dlock:turn:{dlock:n}:'
+G='{dlock:n}'
+H="dlock:holds:$G"
+R="dlock:revoked:$G"
+L="dlock:line:$G"
+W="dlock:waiters:$G"
 # shellcheck disable=SC2034  # for the suites
+T="redisson_lock_token:$G" D="dlock:done:$G" C="redisson_lock__channel:$G" TURN="dlock:turn:$G:"
 RECORD='"host":"h","pid":1}'
+
+# What acquire and waiter ask for; a test says otherwise by MODE=shared acquire …
+NAMES=(n)
+TTL=10000
+MODE=exclusive
+SLOTS=0
+ONCE=0
+
+# keys_of WHAT…: sets KEYS to these keys of each of NAMES.
+keys_of() {
+  local name what
+  KEYS=()
+  for name in "${NAMES[@]}"; do
+    for what; do
+      case $what in
+        lock) KEYS+=("dlock:$name") ;;
+        token) KEYS+=("redisson_lock_token:{dlock:$name}") ;;
+        *) KEYS+=("dlock:$what:{dlock:$name}") ;;
+      esac
+    done
+  done
+}
 
 # script_text NAME: as it is sent, "-- include:" lines replaced by the files.
 script_text() {
@@ -29,27 +51,93 @@ script_text() {
 
 # run_script NAME KEYCOUNT KEY… ARG…: on $REDIS_SOCKET, or on $ON.
 run_script() {
-  local name=$1
-  shift
-  redis-cli -s "${ON:-$REDIS_SOCKET}" EVAL "$(script_text "$name")" "$@" 2>&1
+  local text=$BATS_FILE_TMPDIR/$1.lua
+  [ -s "$text" ] || script_text "$1" >"$text"
+  redis-cli -s "${ON:-$REDIS_SOCKET}" EVAL "$(<"$text")" "${@:2}" 2>&1
 }
 # waiter OWNER SERIAL [polls]: how it stands in line.
 waiter() {
-  printf '{"id":"%s#%s",%s%s' "$1" "$2" "${3:+\"polls\":true,}" "$RECORD"
+  local how=${3:+'"polls":true,'}
+  [ "$MODE" = exclusive ] || how+="\"mode\":\"$MODE\","
+  [ "$MODE" != slots ] || how+="\"slots\":$SLOTS,"
+  printf '{"id":"%s#%s",%s%s' "$1" "$2" "$how" "$RECORD"
 }
-acquire_as() { # WAITER|'' MOST|'' OWNER SERIAL [TTL [ANCESTOR SERIAL]…]
-  run_script acquire 6 "$K" "$T" "$H" "$R" "$L" "$W" "$3" "$4" "${5:-10000}" "$RECORD" \
-    "$1" "$2" "$TURN" "${@:6}"
+acquire_as() { # WAITER|'' MOST|'' OWNER SERIAL [TTL [ANCESTOR SERIAL]…]   who hold the first name
+  local name above=("${@:6}") words=()
+  for name in "${NAMES[@]}"; do
+    words+=("{dlock:$name}" $((${#above[@]} / 2)) "${above[@]}")
+    above=()
+  done
+  keys_of lock token holds revoked line waiters 'done'
+  run_script acquire ${#KEYS[@]} "${KEYS[@]}" "$3" "$4" "${5:-$TTL}" "$RECORD" "$1" "$2" \
+    "$MODE" "$SLOTS" "$ONCE" "${words[@]}"
 }
 acquire() { acquire_as '' '' "$@"; } # OWNER SERIAL [TTL [ANCESTOR SERIAL]…]
 stand() { acquire_as "$(waiter "$1" "$2")" '' "$@"; }
 stand_polling() { acquire_as "$(waiter "$1" "$2" polls)" '' "$@"; }
-renew() { run_script renew 3 "$K" "$H" "$R" "$1" "$2" "${3:-10000}"; }
-release() { run_script release 5 "$K" "$H" "$R" "$L" "$W" "$1" "$2" "$C" "$TURN"; }
-leave() { run_script leave 3 "$K" "$L" "$W" "$(waiter "$@")" "$TURN"; }
-inspect() { run_script inspect 5 "$K" "$H" "$R" "$L" "$W"; }
+renew() { # OWNER SERIAL [TTL [WHOLE]]
+  local name words=()
+  for name in "${NAMES[@]}"; do words+=("$1" "$MODE" "{dlock:$name}"); done
+  keys_of lock holds revoked
+  run_script renew ${#KEYS[@]} "${KEYS[@]}" "$2" "${3:-$TTL}" "${4:-0}" "${words[@]}"
+}
+release() { # OWNER SERIAL [KEEP [TELL]]
+  local name words=()
+  for name in "${NAMES[@]}"; do words+=("$1" "{dlock:$name}" "${3:-0}"); done
+  keys_of lock holds revoked line waiters 'done'
+  run_script release ${#KEYS[@]} "${KEYS[@]}" "$2" "${4:-0}" "${words[@]}"
+}
+leave() { # OWNER SERIAL [polls]
+  local name words=()
+  for name in "${NAMES[@]}"; do words+=("{dlock:$name}"); done
+  keys_of lock line waiters
+  run_script leave ${#KEYS[@]} "${KEYS[@]}" "$(waiter "$@")" "${words[@]}"
+}
+inspect() { run_script inspect 5 "$K" "$H" "$R" "$L" "$W" "$G"; }
 revoke() { # BY NOW [OWNER [TOKEN]]
-  run_script revoke 5 "$K" "$H" "$R" "$L" "$W" "$1" "$2" "${3:-}" "${4:-}" "$C" "$TURN"
+  run_script revoke 5 "$K" "$H" "$R" "$L" "$W" "$1" "$2" "${3:-}" "${4:-}" "$G"
+}
+
+shared() { MODE=shared "$@"; }
+writing() { MODE="write" "$@"; }
+slots() { MODE=slots SLOTS=$1 "${@:2}"; } # N CALL…
+
+# The key of the lease of the Ith hold of an owner beside others.
+lease() { printf '%s:%s:rwlock_timeout:%s\n' "$G" "$1" "${2:-1}"; }
+# The number of the slot of a hold.
+slot() { r hget "$H" "$1#${2:-s}" | sed -E 's/.*,"mode":"slots","slot":([0-9]+),.*/\1/'; }
+# What answers of acquire end with: place in line, number of the name, ms of a turn, own.
+busy_end() { tail -n 4 <<<"$1" | xargs; }
+place_of() { tail -n 4 <<<"$1" | head -n 1; }
+# The owners in line, in order.
+in_line() { r zrange "${1:-$L}" 0 -1 | sed -E 's/^\{"id":"([^#]*)#.*/\1/' | xargs; }
+
+# listen: from now on all that is published is written down. said: "channel word" of each since it
+# was called last. The test has to end $EAR.
+listen() {
+  redis-cli -s "$REDIS_SOCKET" psubscribe '*' >"$BATS_TEST_TMPDIR/all-said" 3>&- &
+  export EAR=$!
+  eventually 5s grep -qs psubscribe "$BATS_TEST_TMPDIR/all-said"
+}
+said() {
+  local from
+  from=$(grep -cx said "$BATS_TEST_TMPDIR/all-said" || true)
+  r publish said $((from + 1)) >/dev/null
+  eventually 5s said_so_far $((from + 1))
+  awk -v from="$from" 'BEGIN { on = from == 0 }
+    $0 != "pmessage" { next }
+    { getline; getline channel; getline word }
+    channel == "said" { on = word == from; next }
+    on { print channel, word }' "$BATS_TEST_TMPDIR/all-said"
+}
+said_so_far() { tail -n 2 "$BATS_TEST_TMPDIR/all-said" | xargs | grep -qx "said $1"; }
+
+# calls CALL…: how many commands the server carried out for it, those in scripts included.
+calls() {
+  r config resetstat >/dev/null
+  "$@" >/dev/null
+  r info commandstats | sed -nE '/^cmdstat_(config|info|client|ping)/d; s/^cmdstat.*:calls=([0-9]+),.*/\1/p' |
+    awk '{ n += $1 } END { print n }'
 }
 
 # first ANSWER: its first word.

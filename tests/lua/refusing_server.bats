@@ -40,11 +40,12 @@ replica_is_up() {
 # refuses WORD: acquire, renew and release of a lock that is there, and of one that is not, end in
 # an error with WORD.
 refuses() {
-  local lock call
-  for lock in dlock:n dlock:free; do
-    K=$lock
+  local name call
+  for name in n free; do
+    # shellcheck disable=SC2034  # for lua.bash
+    NAMES=("$name")
     for call in "acquire b:2 t" "renew o:1 s" "renew x:9 s" "release o:1 s" "release x:9 s"; do
-      [ "$lock $call" != "dlock:n acquire b:2 t" ] || continue  # busy: anybody may say so
+      [ "$name $call" != "n acquire b:2 t" ] || continue  # busy: anybody may say so
       # shellcheck disable=SC2086
       run $call
       assert_output --partial "$1"

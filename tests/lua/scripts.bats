@@ -44,27 +44,27 @@ setup() {
 
 @test "acquire 'granted' clears what a dead lease left" {
   r hset "$H" 'dead#x' '{}'
-  r hset "$R" owner dead by x
+  r hset "$R" dead x
   run -0 acquire o:1 s
   assert_line -n 0 granted
   assert_equal "$(r hlen "$H")" 1
   assert_equal "$(r exists "$R")" 0
 }
 
-@test "acquire 'nested': joins an ancestor's hold with its token, and again the same" {
+@test "acquire 'granted' to a nested run: joins an ancestor's hold with its token, and again the same" {
   acquire o:1 s
   run -0 acquire me:2 t 20000 o:1 s
-  assert_line -n 0 nested
+  assert_line -n 0 granted
   assert_line -n 1 o:1
   assert_equal "$(r hgetall "$K")" $'o:1\n2'
   assert_equal "$(token o:1 t)" "$(token o:1 s)"
   ttl_between "$K" 15000 20000
-  run -0 acquire me:2 t 20000 o:1 s
-  assert_line -n 0 nested
+  first=$output
+  assert_equal "$(acquire me:2 t 20000 o:1 s)" "$first"
   assert_equal "$(r hget "$K" o:1)" 2
 }
 
-@test "acquire 'nested' is not for a forged ancestor" {
+@test "acquire 'granted' to a nested run is not for a forged ancestor" {
   acquire o:1 s
   run -0 acquire me:2 t 10000 o:1 wrong
   assert_line -n 0 busy
@@ -307,7 +307,7 @@ setup() {
   for i in $(seq 100); do echo "hset $K f$i 1"; done | r >/dev/null
   run -0 inspect
   assert_line -n 3 101
-  [ "${#lines[@]}" -lt 12 ]
+  [ "${#lines[@]}" -lt 220 ]
 }
 
 @test "revoke 'nothing': it was free" {
@@ -344,8 +344,7 @@ setup() {
   acquire o:1 s 5000
   run -0 revoke ann@h 0 o:1 "$(token o:1 s)"
   assert_line -n 0 revoked
-  assert_equal "$(r hget "$R" owner)" o:1
-  assert_equal "$(r hget "$R" by)" ann@h
+  assert_equal "$(r hgetall "$R")" $'o:1\nann@h'
   ttl_between "$R" 3000 5000
   ttl_between "$K" 3000 5000
   run -0 inspect

@@ -24,11 +24,11 @@ struct Path {
 
 class Search {
  public:
-  explicit Search(std::size_t depth) : depth_(depth) {}
+  Search(Schedule::Kind kind, std::size_t depth) : kind_(kind), depth_(depth) {}
 
   // The first few steps one after the other; what follows from each of them, in parallel.
   void run() {
-    std::vector<Path> frontier(1);
+    std::vector<Path> frontier{{Schedule(kind_), {}}};
     for (std::size_t i = 0; i < std::min<std::size_t>(depth_, 4); ++i) {
       std::vector<Path> next;
       for (const Path& path : frontier)
@@ -86,6 +86,7 @@ class Search {
     return false;
   }
 
+  Schedule::Kind kind_;
   std::size_t depth_;
   std::atomic<unsigned long long> steps_ = 0;
   std::atomic<unsigned long long> ends_ = 0;
@@ -96,22 +97,36 @@ class Search {
 
 }  // namespace
 
-bool search_all_schedules(std::size_t depth, bool only_failure) {
+namespace {
+
+bool search(Schedule::Kind kind, const char* name, std::size_t depth, bool only_failure) {
   const Time started = BootClock::now();
-  Search search(depth);
+  Search search(kind, depth);
   search.run();
   if (only_failure) {
     if (search.failed()) std::printf("        steps %s\n", search.text().c_str());
     return !search.failed();
   }
-  std::printf("%-7s all schedules of up to %zu steps: %llu, with %llu steps, in %s\n",
+  std::printf("%-7s all schedules of %s, up to %zu steps: %llu, with %llu steps, in %s\n",
               search.failed() ? "FAILED" : "ok",
+              name,
               depth,
               search.ends(),
               search.steps(),
               format_duration(BootClock::now() - started).c_str());
   if (search.failed()) std::printf("        %s\n", search.text().c_str());
   return !search.failed();
+}
+
+}  // namespace
+
+// What is the same in each kind is searched deepest in the first.
+bool search_all_schedules(std::size_t depth, bool only_failure) {
+  using Kind = Schedule::Kind;
+  const std::size_t less = std::max<std::size_t>(depth, 1) - 1;
+  return search(Kind::plain, "a plain run", depth, only_failure) &&
+         search(Kind::fixed, "a fixed lease", less, only_failure) &&
+         search(Kind::max_hold, "a run with an end", less, only_failure);
 }
 
 }  // namespace dlock::sim

@@ -9,12 +9,13 @@ namespace dlock::sim {
 
 using namespace std::chrono_literals;
 
-void Group::begin(FencingToken token) {
+void Group::begin(const Holds& holds) {
   leader_.lives = true;
   others_.lives = habits_.has_others;
   scene_.trace.note(scene_.now(), [&] { return scene_.judge.who(hold_) + ": child starts"; });
-  scene_.judge.began(hold_, token);
-  if (habits_.runs_for) end_at(leader_, scene_.now() + *habits_.runs_for, {});
+  scene_.judge.began(hold_, holds);
+  if (habits_.runs_for)
+    end_at(leader_, scene_.now() + *habits_.runs_for, {.value = habits_.returns});
   if (others_.lives && habits_.others_run_for)
     end_at(others_, scene_.now() + *habits_.others_run_for, {});
   if (scene_.healed) end_soon();
@@ -37,9 +38,12 @@ void Group::end(Member& member) {
   scene_.trace.note(scene_.now(), [&] {
     return scene_.judge.who(hold_) + (is_leader ? ": child ends" : ": the rest of the group ends");
   });
-  if (is_leader) leader_status_ = member.status;
+  if (is_leader) {
+    leader_status_ = member.status;
+    scene_.judge.leader_ended(hold_, member.status);
+  }
   if (!alive()) {
-    (void)scene_.server.store.holder();
+    (void)scene_.server.store.holders();
     scene_.judge.ended(hold_);
   }
   if (is_leader) on_news();

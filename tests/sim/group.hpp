@@ -13,7 +13,8 @@
 namespace dlock::sim {
 
 struct Habits {
-  std::optional<Duration> runs_for;    // nothing: until it is stopped
+  std::optional<Duration> runs_for;  // nothing: until it is stopped
+  int returns = 0;
   std::optional<Duration> term_takes;  // nothing: ignored
   bool has_others = false;             // in its group, which outlive it
   std::optional<Duration> others_run_for;
@@ -28,7 +29,7 @@ class Group {
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  void begin(FencingToken token);
+  void begin(const Holds& holds);
   void signal(int number, bool wake);
   void stop();  // the whole group, by SIGSTOP
   bool alive() const { return leader_.lives || others_.lives; }

@@ -15,8 +15,10 @@ namespace dlock::sim {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr Duration k_at_once = 900ms;  // the slowest turns of the slowest machine; polling: 500 ms
-constexpr Duration k_for_each_unwell = 4500ms;  // a beat of those behind it, and its turn
+constexpr Duration k_at_once = 900ms;  // the slowest turns of the slowest machine
+constexpr Duration k_grace_for_leftovers = 500ms;
+constexpr Duration k_calm =
+    1s;  // of a lock that changes all the time not every change is looked at
 }  // namespace
 
 void Trace::add(Duration when, const std::string& text) {
@@ -30,6 +32,11 @@ void Trace::add(Duration when, const std::string& text) {
 void Statistics::add(const Statistics& other) {
   holds += other.holds;
   lost += other.lost;
+  beside += other.beside;
+  several += other.several;
+  time_up += other.time_up;
+  kept += other.kept;
+  done += other.done;
   guard_kills += other.guard_kills;
   faults += other.faults;
   overlaps += other.overlaps;
@@ -41,11 +48,8 @@ void Statistics::add(const Statistics& other) {
   simulated += other.simulated;
 }
 
-HoldId Judge::new_hold(std::string who,
-                       const LeaseTerms& terms,
-                       const DriftingClock& clock,
-                       bool hears) {
-  holds_.push_back({.who = std::move(who), .terms = terms, .clock = clock, .hears = hears});
+HoldId Judge::new_hold(Newcomer one) {
+  holds_.push_back(Facts{std::move(one)});
   return holds_.size() - 1;
 }
 
@@ -55,100 +59,138 @@ void Judge::blame(const char* rule, HoldId hold, const std::string& what) {
   trace_.note(agenda_.now(), [&] { return "VIOLATION " + verdict_; });
 }
 
-void Judge::granted(HoldId hold, FencingToken token) {
+// --- the store -------------------------------------------------------------------------------
+
+void Judge::granted(HoldId hold, const Taken& taken) {
   Facts& facts = holds_[hold];
   ++facts.grants;
   facts.unprotected_since.reset();
-  if (token <= newest_granted_) blame("I2", hold, "a token that is not larger than all before");
-  newest_granted_ = std::max(newest_granted_, token);
-  last_movement_ = agenda_.now();
-  if (!line_.empty() && line_.front().who != hold)
-    blame("L2", hold, "granted past " + holds_[line_.front().who].who);
-  facts.granted = agenda_.now();
-  if (!line_.empty()) ++statistics_.handed_on;
-  if (!line_.empty() && was_well(hold, agenda_.now())) ++statistics_.to_well;
+  facts.granted = last_movement_ = agenda_.now();
+  check_success(hold);
+  check_passed(hold);
+  bool handed_on = false;
+  for (std::size_t i = 0; i < facts.wants.names.size(); ++i) {
+    Name& name = names_[facts.wants.names[i]];
+    if (taken.tokens[i] <= name.newest_granted)
+      blame("I2", hold, "a token that is not larger than all before");
+    name.newest_granted = std::max(name.newest_granted, taken.tokens[i]);
+    handed_on = handed_on || !name.line.empty();
+    if (!name.line.empty() && name.line.front().who != hold)
+      blame("L2", hold, "granted past " + holds_[name.line.front().who].who);
+    check_keeps(hold, facts.wants.names[i]);
+    check_room(hold, facts.wants.names[i], taken.slots[i]);
+    name.held.push_back({.who = hold, .slot = taken.slots[i]});
+    moved(facts.wants.names[i], agenda_.now(), true);  // there may be room for the next
+  }
+  if (handed_on) ++statistics_.handed_on;
+  if (handed_on && was_well(hold, agenda_.now())) ++statistics_.to_well;
   step_out(hold);
-  free_since_.reset();
 }
 
-void Judge::released(HoldId hold) {
+void Judge::check_room(HoldId hold, NameId name, std::optional<std::uint32_t> slot) {
+  const Wants& wants = holds_[hold].wants;
+  const auto& held = names_[name].held;
+  for (const Present& one : held) {
+    if (!fit_beside(holds_[one.who].wants, wants))
+      blame("M1", hold, "granted beside " + holds_[one.who].who);
+    if (slot && one.slot == slot && faults_ == FaultClass::guaranteed)
+      blame("M2", hold, "has the slot of " + holds_[one.who].who);
+  }
+  if (wants.mode != Mode::slots) return;
+  if (held.size() >= wants.slots) blame("M1", hold, "granted beyond the number of slots");
+  if (slot.value_or(wants.slots) >= wants.slots) blame("M2", hold, "has a slot that there is not");
+}
+
+void Judge::check_keeps(HoldId hold, NameId name) {
+  auto& keeps = names_[name].keeps;
+  std::erase_if(keeps, [this](const Keep& keep) { return keep.until <= agenda_.now(); });
+  if (faults_ != FaultClass::guaranteed) return;
+  for (const Keep& keep : keeps)
+    if (!fit_beside(holds_[keep.who].wants, holds_[hold].wants))
+      blame("K1", hold, "granted within the min_hold of " + holds_[keep.who].who);
+}
+
+void Judge::check_success(HoldId hold) {
+  const Wants& wants = holds_[hold].wants;
+  if (wants.once_per == 0ns || faults_ != FaultClass::guaranteed) return;
+  const auto recent = [&](NameId name) {
+    const auto success = names_[name].success;
+    return success && agenda_.now() - *success < wants.once_per * 98 / 100;
+  };
+  if (std::all_of(wants.names.begin(), wants.names.end(), recent))
+    blame("O1", hold, "granted though a run succeeded less than once_per ago");
+}
+
+void Judge::told_of_success(HoldId hold, NameId name) {
   Facts& facts = holds_[hold];
-  facts.unprotected_since = agenda_.now();
-  became_free(agenda_.now(), true);
+  facts.told_of = true;
+  if (facts.status != ChildStatus{ChildStatus::Kind::exited, 0})
+    blame("O2", hold, "tells of a success, and there was none");
+  names_[name].success = facts.granted;
+}
+
+void Judge::released(HoldId hold, bool kept) {
+  Facts& facts = holds_[hold];
+  facts.unprotected_since = last_movement_ = agenda_.now();
   if (facts.lives) blame("I13", hold, "released while its child lives");
   if (++facts.releases > facts.grants) blame("I13", hold, "released more often than granted");
-  last_movement_ = agenda_.now();
+  if (kept && !facts.ran) blame("K2", hold, "kept, and nothing ran");
+  const bool success = facts.status == ChildStatus{ChildStatus::Kind::exited, 0};
+  if (facts.terms.once_per > 0ns && success && !facts.stop_ordered && !facts.told_of)
+    blame("O2", hold, "does not tell of its success");
+  statistics_.kept += kept ? 1 : 0;
+  const bool once = facts.grants == 1 && facts.releases == 1;  // and no late copy
+  const bool to_be_kept = facts.terms.min_hold > 0ns && facts.ran && !facts.stop_ordered && once;
+  const Duration until = facts.granted + facts.terms.min_hold * 98 / 100;
+  for (const NameId name : facts.wants.names) {
+    Present* const present = find(hold, name);
+    if (present == nullptr) continue;  // it was lost
+    if (to_be_kept && !facts.was_revoked) names_[name].keeps.push_back({hold, until});
+    present->kept = kept;
+    if (!kept) drop(hold, name, false);
+    moved(name, agenda_.now(), true);
+  }
 }
 
-void Judge::lapsed(HoldId hold, Duration since) {
+Judge::Present* Judge::find(HoldId hold, NameId name) {
+  auto& held = names_[name].held;
+  const auto is_it = [hold](const Present& one) { return one.who == hold && !one.kept; };
+  const auto found = std::find_if(held.begin(), held.end(), is_it);
+  return found == held.end() ? nullptr : &*found;
+}
+
+void Judge::drop(HoldId hold, NameId name, bool kept) {
+  std::erase_if(names_[name].held,
+                [&](const Present& one) { return one.who == hold && one.kept == kept; });
+}
+
+void Judge::lapsed(HoldId hold, NameId name, Duration since) {
   holds_[hold].unprotected_since = since;
+  drop(hold, name, false);
   last_movement_ = since;
-  became_free(since, false);
+  moved(name, since, false);
+}
+
+// Or taken away by hand: then nobody waits for the rest of it.
+void Judge::keep_over(HoldId hold, NameId name, Duration since) {
+  std::erase_if(names_[name].keeps, [&](const Keep& keep) {
+    return keep.who == hold && (holds_[hold].was_revoked || faults_ == FaultClass::bounded);
+  });
+  drop(hold, name, true);
+  last_movement_ = since;
+  moved(name, since, false);
 }
 
 // Whoever watches its hold does so after a renewal at the latest.
-void Judge::taken_away(HoldId hold) {
+void Judge::taken_away(HoldId hold, NameId name) {
   Facts& facts = holds_[hold];
-  const Duration before = agenda_.now() - facts.terms.ttl() / 3 - 2s;
+  const Duration before = agenda_.now() - facts.terms.lease.ttl() / 3 - 2s;
   facts.told_at_once = facts.hears && facts.granted + k_recovers < before && was_well(hold, before);
-  lapsed(hold, agenda_.now());
+  lapsed(hold, name, agenda_.now());
 }
 
-// --- the line --------------------------------------------------------------------------------
-
-bool Judge::was_well(HoldId hold, Duration when) const {
-  const auto since = calm_since(hold);
-  if (!since) return false;
-  return *since == Duration::zero() || *since + k_recovers <= when;  // zero: never a fault
-}
-
-bool Judge::stands(HoldId hold) const {
-  return std::any_of(
-      line_.begin(), line_.end(), [&](const Waiting& one) { return one.who == hold; });
-}
-
-void Judge::expect_nobody_in_line() {
-  for (const Waiting& one : line_)
-    if (holds_[one.who].ended_properly && !holds_[one.who].overtaken)
-      blame("L4", one.who, "has ended, and stands in line");
-}
-
-void Judge::became_free(Duration since, bool told) {
-  free_since_ = since;
-  told_free_ = told;
-  passed_over_ = 0;
-}
-
-// A turn that it had goes to the next.
-void Judge::left_line(HoldId hold) {
-  if (free_since_ && line_.front().who == hold) became_free(agenda_.now(), true);
-  step_out(hold);
-}
-
-void Judge::step_out(HoldId hold) {
-  std::erase_if(line_, [&](const Waiting& one) { return one.who == hold; });
-}
-
-void Judge::lost_place(HoldId hold, const char* why) {
-  trace_.note(agenda_.now(), [&] { return holds_[hold].who + ": loses its place " + why; });
-  if (was_well(hold, agenda_.now())) blame("L1", hold, std::string("loses its place ") + why);
-  last_movement_ = agenda_.now();
-  ++statistics_.places_lost;
-  ++passed_over_;
-  step_out(hold);
-}
-
-void Judge::asked_for() {
-  if (!free_since_) return;
-  Duration bound = (told_free_ ? k_at_once : k_for_each_unwell) + passed_over_ * k_for_each_unwell;
-  for (const Waiting& one : line_) {
-    const Duration from = std::max(*free_since_, one.since);
-    if (!was_well(one.who, from)) {
-      bound += k_for_each_unwell;
-    } else if (agenda_.now() - from > bound) {
-      blame("L3", one.who, "waits for a free lock for " + format_duration(agenda_.now() - from));
-    }
-  }
+void Judge::asked_to_renew(HoldId hold) {
+  if (!holds_[hold].terms.renew) blame("T2", hold, "renews a lease that ends by plan");
 }
 
 // --- the run ---------------------------------------------------------------------------------
@@ -177,35 +219,65 @@ void Judge::guard_killed(HoldId hold, bool by_deadline) {
 
 void Judge::ordered_to_start(HoldId hold, Time kill_at) {
   Facts& facts = holds_[hold];
-  const LeaseTerms& terms = facts.terms;
+  const LeaseTerms& terms = facts.terms.lease;
+  if (facts.terms.max_hold > 0ns)
+    facts.time_up = facts.clock.at(agenda_.now()) + facts.terms.max_hold;
   if (facts.clock.at(agenda_.now()) + terms.ttl() / 3 > kill_at - terms.kill_after())
     blame("I9", hold, "a start with less than a renewal step left");
   if (++facts.starts > 1) blame("I14", hold, "started twice");
   if (!facts.may_start) blame("I9", hold, "a start after a signal that ends it");
 }
 
-void Judge::began(HoldId hold, FencingToken token) {
+void Judge::began(HoldId hold, const Holds& holds) {
   Facts& facts = holds_[hold];
-  facts.lives = true;
+  facts.lives = facts.ran = true;
   facts.began = agenda_.now();
   ++statistics_.holds;
-  if (faults_ == FaultClass::guaranteed) {
-    if (!living_.empty()) blame("I1", hold, "starts beside the child of " + holds_[living_[0]].who);
-    if (token <= newest_begun_) blame("I2", hold, "starts with a token below one seen before");
+  if (holds.size() > 1) ++statistics_.several;
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    const NameId name = facts.wants.names[i];
+    facts.slots.push_back(holds[i].slot);
+    if (i == 0 && !names_[name].living.empty()) ++statistics_.beside;
+    if (faults_ == FaultClass::guaranteed) check_beside(hold, name, holds[i]);
+    auto& newest = names_[name].newest_begun[static_cast<std::size_t>(facts.wants.mode)];
+    newest = std::max(newest, holds[i].token);
+    names_[name].living.push_back(hold);
   }
-  newest_begun_ = std::max(newest_begun_, token);
-  living_.push_back(hold);
+}
+
+// Readers, and those who have slots, may overtake each other between the grant and the start.
+void Judge::check_beside(HoldId hold, NameId name, const Hold& granted) {
+  const Wants& wants = holds_[hold].wants;
+  for (const HoldId other : names_[name].living) {
+    const Facts& facts = holds_[other];
+    if (!fit_beside(facts.wants, wants))
+      blame("I1", hold, "starts beside the child of " + facts.who);
+    const auto index = std::find(facts.wants.names.begin(), facts.wants.names.end(), name) -
+                       facts.wants.names.begin();
+    if (granted.slot && facts.slots[static_cast<std::size_t>(index)] == granted.slot)
+      blame("M2", hold, "starts with the slot of " + facts.who);
+  }
+  if (wants.mode == Mode::slots && names_[name].living.size() >= wants.slots)
+    blame("I1", hold, "starts beyond the number of slots");
+  for (const Mode mode : {Mode::exclusive, Mode::write, Mode::shared, Mode::slots}) {
+    const bool fits = mode == wants.mode && (mode == Mode::shared || mode == Mode::slots);
+    if (!fits && granted.token <= names_[name].newest_begun[static_cast<std::size_t>(mode)])
+      blame("I2", hold, "starts with a token below one seen before");
+  }
 }
 
 void Judge::ended(HoldId hold) {
   Facts& facts = holds_[hold];
   if (!facts.lives) return;
   facts.lives = false;
-  living_.erase(std::find(living_.begin(), living_.end(), hold));
-  for (const HoldId other : living_) {
-    ++statistics_.overlaps;
-    statistics_.longest_overlap = std::max(
-        statistics_.longest_overlap, agenda_.now() - std::max(facts.began, holds_[other].began));
+  for (const NameId name : facts.wants.names) {
+    std::erase(names_[name].living, hold);
+    for (const HoldId other : names_[name].living) {
+      if (fit_beside(holds_[other].wants, facts.wants)) continue;
+      ++statistics_.overlaps;
+      statistics_.longest_overlap = std::max(
+          statistics_.longest_overlap, agenda_.now() - std::max(facts.began, holds_[other].began));
+    }
   }
   check_end(hold);
 }
@@ -218,6 +290,13 @@ void Judge::check_end(HoldId hold) {
     blame("I4", hold, "lives " + format_duration(shown - *facts.announced) + " after safe_until");
   if (facts.announced)
     statistics_.closest = std::min(statistics_.closest, *facts.announced - shown);
+  if (facts.time_up && !facts.failed) {
+    const LeaseTerms& lease = facts.terms.lease;
+    const Duration grace = std::max<Duration>(lease.kill_after(), k_grace_for_leftovers) +
+                           std::max<Duration>(lease.ttl() / 100, 100ms);
+    if (shown > *facts.time_up + grace)
+      blame("T1", hold, "lives " + format_duration(shown - *facts.time_up) + " after its max_hold");
+  }
   if (!facts.unprotected_since) return;
   const Duration late = agenda_.now() - *facts.unprotected_since;
   if (faults_ == FaultClass::guaranteed) {
@@ -227,32 +306,54 @@ void Judge::check_end(HoldId hold) {
   }
 }
 
-// A renewal step, one call, the grace after a verdict, and what a KILL may take.
+// A renewal step, one call, the grace after a verdict, and what a KILL may take. A lease that is
+// not renewed just ends.
 Duration Judge::bound(const Facts& facts) const {
-  const Duration ttl = facts.terms.ttl();
-  const Duration learns =
-      facts.told_at_once ? k_at_once : ttl / 3 + std::min<Duration>(ttl / 10, 5s);
-  const Duration sum = learns + std::min<Duration>(facts.terms.kill_after(), 1s) +
-                       std::max<Duration>(ttl / 100, 100ms);
+  const LeaseTerms& lease = facts.terms.lease;
+  const Duration ttl = lease.ttl();
+  Duration learns = facts.terms.renew ? ttl / 3 + std::min<Duration>(ttl / 10, 5s) : ttl;
+  if (facts.told_at_once) learns = k_calm + k_at_once;
+  const Duration sum =
+      learns + std::min<Duration>(lease.kill_after(), 1s) + std::max<Duration>(ttl / 100, 100ms);
   return sum + sum / 100;
 }
 
 void Judge::finished(HoldId hold, const Outcome& outcome, bool child_lives, bool well) {
   Facts& facts = holds_[hold];
+  std::erase(askers_, hold);
   facts.ended_properly = well && !facts.overtaken && !facts.told_twice;
   if (facts.ended_properly && stands(hold)) blame("L4", hold, "ends, and stands in line");
   if (child_lives) blame("I8", hold, "dlock ended, its child did not");
+  for (NameId name = 0; name < k_names && facts.ended_properly; ++name)
+    if (find(hold, name) != nullptr) blame("H1", hold, "ends, and holds " + name_text(name));
+  check_outcome(hold, outcome);
+}
+
+void Judge::check_outcome(HoldId hold, const Outcome& outcome) {
+  const Facts& facts = holds_[hold];
+  using Kind = Outcome::Kind;
   const bool started = facts.starts > 0;
-  const bool lost = outcome.kind == Outcome::Kind::lost;
+  const bool lost = outcome.kind == Kind::lost;
+  const bool time_up = outcome.kind == Kind::time_up;
   statistics_.lost += lost ? 1 : 0;
-  if (lost && !started) blame("I10", hold, "lost, and nothing was started");
-  if (lost && !facts.stop_ordered) blame("I10", hold, "lost, and the child was not stopped");
-  if (facts.guard_deadline_came && !lost)
+  statistics_.time_up += time_up ? 1 : 0;
+  statistics_.done += outcome.kind == Kind::done ? 1 : 0;
+  if ((lost || time_up) && !started)
+    blame("I10", hold, test::outcome_text(outcome) + ", and nothing was started");
+  if ((lost || time_up) && !facts.stop_ordered)
+    blame("I10", hold, test::outcome_text(outcome) + ", and the child was not stopped");
+  if (time_up && facts.terms.renew && !facts.time_up)
+    blame("I10", hold, "its time is up, and there was no end to it");
+  if (facts.guard_deadline_came && !lost && !time_up && facts.terms.renew)
     blame("I10", hold, "killed by the guard at the deadline, and not lost");
-  if (outcome.kind == Outcome::Kind::child && !started)
+  if (outcome.kind == Kind::child && !started)
     blame("I10", hold, "the status of a child that was not started");
-  if (started && (outcome.kind == Outcome::Kind::busy || outcome.kind == Outcome::Kind::signalled))
+  const bool unstarted =
+      outcome.kind == Kind::busy || outcome.kind == Kind::signalled || outcome.kind == Kind::done;
+  if (started && unstarted)
     blame("I10", hold, test::outcome_text(outcome) + ", and a child was started");
+  if (outcome.kind == Kind::done && facts.wants.once_per == 0ns)
+    blame("I10", hold, "not wanted, and nobody asked whether it was");
 }
 
 void Judge::expect_movement(Duration within) {

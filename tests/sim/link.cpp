@@ -86,8 +86,12 @@ void Link::subscribe(std::uint64_t call) {
   } else {
     if (ask.front && !changes) answer = event::Watched{Watching{"not for you"}};
     const auto before = ears_;
-    ears_ = scene_.server.listen(
-        {.whose = hold_, .turns = !holder, .releases = ask.front, .changes = changes, .hear = {}});
+    ears_ = scene_.server.listen({.whose = hold_,
+                                  .names = wants_.names,
+                                  .turns = !holder,
+                                  .releases = ask.front,
+                                  .changes = changes,
+                                  .hear = {}});
     scene_.server.ears(ears_)->hear = [this, mine = ears_](HandOff word) { hear(mine, word); };
     scene_.server.hang_up(before);
   }
@@ -180,27 +184,31 @@ void Link::arrive(const Sent& sent, bool copy) {
   });
 }
 
-AcquireReply Link::acquire(const Sent& sent) {
-  ModelStore& store = scene_.server.store;
-  const auto token = store.acquire(hold_, ttl_, sent.ask.stand);
-  if (!token) {
-    Holding holding{.kind = Holding::Kind::free,
-                    .waiting = store.waiting(),
-                    .place = sent.ask.stand == Stand::no ? 0 : store.place(hold_)};
-    if (store.holder()) holding.kind = Holding::Kind::lock;
-    holding.lease_left = store.lease_left();
-    return holding;
+StoreAnswer Link::acquire(const Sent& sent) {
+  auto reply = scene_.server.store.acquire(hold_, wants_, ttl_, sent.ask.stand);
+  if (auto* error = std::get_if<Error>(&reply)) return event::Acquired{std::move(*error)};
+  if (auto* holding = std::get_if<Holding>(&reply))
+    return event::Acquired{AcquireReply(std::move(*holding))};
+  if (auto* done = std::get_if<Done>(&reply)) return event::Acquired{AcquireReply(*done)};
+  const Taken& taken = std::get<Taken>(reply);
+  Grant grant{.holds = {}, .sent_at = sent.sent_at};
+  for (std::size_t i = 0; i < wants_.names.size(); ++i) {
+    grant.holds.push_back({.name = *LockName::parse(name_text(wants_.names[i])),
+                           .token = taken.tokens[i],
+                           .ttl = ttl_,
+                           .mode = wants_.mode,
+                           .slot = taken.slots[i]});
   }
-  static const LockName k_name = *LockName::parse("n");
-  return Grant{{.name = k_name, .token = *token, .ttl = ttl_}, sent.sent_at};
+  return event::Acquired{AcquireReply(std::move(grant))};
 }
 
 Link::Said Link::verdict(const Sent& sent) {
   ModelStore& store = scene_.server.store;
   const bool look = sent.ask.what == What::check;
-  const RenewVerdict verdict = look ? store.check(hold_) : store.renew(hold_, ttl_);
-  Said said{event::Renewed{RenewReply{verdict, sent.sent_at, ""}}, {}};
-  if (verdict == RenewVerdict::lost) said.not_yours_at = process_.shown();
+  RenewReply reply = look ? store.check(hold_, wants_) : store.renew(hold_, wants_, ttl_);
+  reply.sent_at = sent.sent_at;
+  Said said{event::Renewed{reply}, {}};
+  if (reply.verdict == RenewVerdict::lost) said.not_yours_at = process_.shown();
   return said;
 }
 
@@ -208,12 +216,12 @@ Link::Said Link::carry_out(const Sent& sent) {
   ModelStore& store = scene_.server.store;
   switch (sent.ask.what) {
     case What::acquire:
-      return {event::Acquired{acquire(sent)}, {}};
+      return {acquire(sent), {}};
     case What::renew:
     case What::check:
       return verdict(sent);
     case What::release: {
-      const ReleaseVerdict verdict = store.release(hold_);
+      const ReleaseVerdict verdict = store.release(hold_, wants_, sent.ask.parting);
       Said said{event::Released{verdict}, {}};
       const bool surprise =
           verdict == ReleaseVerdict::not_held && !scene_.judge.was_released(hold_);
@@ -221,7 +229,7 @@ Link::Said Link::carry_out(const Sent& sent) {
       return said;
     }
     case What::undo:
-      (void)store.release(hold_);
+      (void)store.release(hold_, wants_, {});
       store.leave(hold_);
       return {event::Released{ReleaseVerdict::released}, {}};
     case What::leave:

@@ -28,6 +28,7 @@ class Link {
       : process_(process),
         scene_(process.scene()),
         hold_(hold),
+        wants_(process.scene().judge.wants(hold)),
         ttl_(ttl),
         weather_(weather),
         hearing_(hearing) {}
@@ -65,7 +66,7 @@ class Link {
   Said carry_out(const Sent& sent);
   void hear(std::uint64_t ears, HandOff word);
   void wake_waiter();
-  AcquireReply acquire(const Sent& sent);
+  StoreAnswer acquire(const Sent& sent);
   Said verdict(const Sent& sent);
   void fail(std::uint64_t call, Error error);
   void finish(std::uint64_t call, StoreAnswer answer);
@@ -75,6 +76,7 @@ class Link {
   Process& process_;
   Scene& scene_;
   HoldId hold_;
+  Wants wants_;
   Duration ttl_;
   const Weather& weather_;
   std::deque<action::Ask> asks_;  // the front one is being carried out

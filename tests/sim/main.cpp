@@ -4,12 +4,13 @@
 //
 //   dlock_sim [SEED [N]] [-v] [--seeds FILE] [--only guaranteed|bounded|seeds|exhaustive] [--depth
 //   N]
-//             [--control no-guard|wild-rates|forgetful|replay-keeps-lease|
-//                        turns-not-passed-on|second-is-called] [--find]
+//             [--control no-guard|wild-rates|forgetful|…] [--find]
+// Controls are wrong worlds: see set_control and break_promise.
 // --find turns it round: it is a success if violations are found, and says by which seed and steps.
 #include "base/duration.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <cstdio>
@@ -127,6 +128,14 @@ class Batch {
                 static_cast<unsigned long long>(all.handed_on),
                 static_cast<unsigned long long>(all.to_well),
                 static_cast<unsigned long long>(all.places_lost));
+    std::printf(
+        "\n        %llu beside others, %llu of several names, %llu stopped as time was up, "
+        "%llu kept, %llu not wanted; ",
+        static_cast<unsigned long long>(all.beside),
+        static_cast<unsigned long long>(all.several),
+        static_cast<unsigned long long>(all.time_up),
+        static_cast<unsigned long long>(all.kept),
+        static_cast<unsigned long long>(all.done));
     std::printf("%llu overlaps, the longest %s; the latest end of a child %s before safe_until\n",
                 static_cast<unsigned long long>(all.overlaps),
                 format_duration(all.longest_overlap).c_str(),
@@ -168,6 +177,23 @@ bool to_number(std::string_view text, std::uint64_t& number) {
   return parsed.ec == std::errc() && parsed.ptr == end;
 }
 
+bool break_promise(std::string_view word, Rules& rules) {
+  constexpr std::array<std::pair<std::string_view, bool ModelStore::*>, 10> k_promises{
+      {{"replay-keeps-lease", &ModelStore::replay_extends},
+       {"turns-not-passed-on", &ModelStore::turns_passed_on},
+       {"second-is-called", &ModelStore::first_is_called},
+       {"readers-pass", &ModelStore::readers_wait},
+       {"reader-beside-writer", &ModelStore::writers_alone},
+       {"one-slot-more", &ModelStore::slots_counted},
+       {"one-slot-for-all", &ModelStore::slots_told_apart},
+       {"some-of-the-names", &ModelStore::all_or_none},
+       {"nothing-is-kept", &ModelStore::keeps},
+       {"no-success-remembered", &ModelStore::remembers_success}}};
+  for (const auto& [name, promise] : k_promises)
+    if (word == name) rules.broken = promise;
+  return rules.broken != nullptr;
+}
+
 bool set_control(std::string_view word, Rules& rules) {
   if (word == "no-guard")
     rules.guards = false;
@@ -175,14 +201,8 @@ bool set_control(std::string_view word, Rules& rules) {
     rules.steady_rates = false;
   else if (word == "forgetful")
     rules.store_remembers = false;
-  else if (word == "replay-keeps-lease")
-    rules.replay_extends_lease = false;
-  else if (word == "turns-not-passed-on")
-    rules.turns_passed_on = false;
-  else if (word == "second-is-called")
-    rules.first_is_called = false;
   else
-    return false;
+    return break_promise(word, rules);
   return true;
 }
 

@@ -9,173 +9,246 @@ namespace dlock::sim {
 
 using namespace std::chrono_literals;
 
-namespace {
-constexpr Duration k_silence = 10s;  // after which a waiter is taken for dead
-constexpr Duration k_turn = 1s;
-}  // namespace
-
 // In whole milliseconds of its clock, as Redis counts, and rounded against us.
 Time ModelStore::end_of(Duration ttl) const {
   return std::chrono::floor<std::chrono::milliseconds>(now()) + ttl;
 }
 
+// Each lease ends by itself, whoever else holds the name.
 void ModelStore::look() {
-  if (owner_ && now() >= expires_) {
-    const HoldId owner = *owner_;
-    make_free();
-    judge_.lapsed(owner, std::clamp(clock_.truly(expires_), looked_at_, agenda_.now()));
-    trace_.note(agenda_.now(),
-                [&] { return "store: the lease of " + judge_.who(owner) + " ended"; });
-    on_change({}, false);
+  for (NameId name = 0; name < k_names; ++name) {
+    const auto over = [this](const Present& one) { return now() >= one.expires; };
+    auto& held = locks_[name].held;
+    for (;;) {
+      const auto one = std::find_if(held.begin(), held.end(), over);
+      if (one == held.end()) break;
+      const HoldId who = one->who;
+      const bool kept = one->kept;
+      const Duration ended = std::clamp(clock_.truly(one->expires), looked_at_, agenda_.now());
+      held.erase(one);
+      kept ? judge_.keep_over(who, name, ended) : judge_.lapsed(who, name, ended);
+      trace_.note(agenda_.now(), [&] {
+        return "store: the lease of " + judge_.who(who) + " of " + name_text(name) + " ended";
+      });
+      on_change(name, {}, false);
+    }
   }
   looked_at_ = agenda_.now();
 }
 
-void ModelStore::make_free() {
-  owner_.reset();
-  revoked_ = false;
+ModelStore::Present* ModelStore::present(NameId name, HoldId hold) {
+  for (Present& one : locks_[name].held)
+    if (one.who == hold && !one.kept) return &one;
+  return nullptr;
 }
 
-std::optional<FencingToken> ModelStore::acquire(HoldId hold, Duration ttl, Stand how) {
-  look();
-  judge_.asked_for();
-  if (!owner_ && is_next(hold)) {
-    const auto clock_us = std::chrono::floor<std::chrono::microseconds>(now()).time_since_epoch();
-    token_ = std::max(token_ + 1, static_cast<FencingToken>(clock_us.count()));
-    owner_ = hold;
-    expires_ = end_of(ttl);
-    judge_.granted(hold, token_);
-    step_out(hold);
-    on_change(hold, false);
-    return token_;
+// Who is in there already by an earlier try, in part or revoked, does not come in once more.
+bool ModelStore::has_room(NameId name, HoldId hold, const Wants& wants) const {
+  const auto& held = locks_[name].held;
+  const bool slots = wants.mode == Mode::slots;
+  if (slots && held.size() >= wants.slots + (slots_counted ? 0U : 1U)) return false;
+  return std::all_of(held.begin(), held.end(), [&](const Present& one) {
+    if (one.who == hold && !one.kept) return false;
+    const bool ignored = !writers_alone && one.wants.mode == Mode::shared;
+    return ignored || fit_beside(one.wants, wants);
+  });
+}
+
+std::uint32_t ModelStore::free_slot(NameId name) const {
+  const auto& held = locks_[name].held;
+  std::uint32_t slot = 0;
+  const auto has_it = [&](const Present& one) { return one.slot == slot; };
+  while (slots_told_apart && std::any_of(held.begin(), held.end(), has_it))
+    ++slot;
+  return slot;
+}
+
+// Of all the names: how long ago it was for that of which it is longest.
+std::optional<Duration> ModelStore::success_ago(const Wants& wants) const {
+  Duration longest{};
+  for (const NameId name : wants.names) {
+    const auto success = locks_[name].success;
+    if (!success || now() - *success >= wants.once_per) return {};
+    longest = std::max(longest, now() - *success);
   }
-  if (owner_ == hold && !revoked_) {
-    if (replay_extends) expires_ = std::max(expires_, end_of(ttl));
-    step_out(hold);
-    return token_;
-  }
-  forget_silent();
-  if (how != Stand::no) stand(hold, how == Stand::polling);
+  return longest;
+}
+
+std::optional<Error> ModelStore::other_slots(const Wants& wants) const {
+  if (wants.mode != Mode::slots) return {};
+  for (const NameId name : wants.names)
+    for (const Present& one : locks_[name].held)
+      if (one.wants.mode == Mode::slots && one.wants.slots != wants.slots)
+        return Error{Errc::bad_usage, "another number of slots"};
   return {};
 }
 
-RenewVerdict ModelStore::check(HoldId hold) {
-  look();
-  if (owner_ != hold) return RenewVerdict::lost;
-  return revoked_ ? RenewVerdict::revoked : RenewVerdict::held;
-}
-
-RenewVerdict ModelStore::renew(HoldId hold, Duration ttl) {
-  const RenewVerdict verdict = check(hold);
-  if (verdict != RenewVerdict::held) return verdict;
-  expires_ = std::max(expires_, end_of(ttl));
-  on_change(hold, false);
-  return RenewVerdict::renewed;
-}
-
-ReleaseVerdict ModelStore::release(HoldId hold) {
-  look();
-  if (owner_ != hold) return ReleaseVerdict::not_held;
-  make_free();
-  judge_.released(hold);
-  on_change(hold, true);
-  call_first();
-  return ReleaseVerdict::released;
-}
-
-// --- the line --------------------------------------------------------------------------------
-
-void ModelStore::leave(HoldId hold) {
-  look();
-  const bool stood = place(hold) > 0;
+std::optional<Taken> ModelStore::replayed(HoldId hold, const Wants& wants, Duration ttl) {
+  Taken taken;
+  for (const NameId name : wants.names) {
+    const Present* const one = present(name, hold);
+    if (one == nullptr || one->revoked) return {};
+    taken.tokens.push_back(locks_[name].token);
+    taken.slots.push_back(one->slot);
+  }
+  for (const NameId name : wants.names) {
+    Present& one = *present(name, hold);
+    if (replay_extends) one.expires = std::max(one.expires, end_of(ttl));
+  }
   step_out(hold);
-  if (stood) judge_.left_line(hold);
-  if (!owner_ && turns_passed_on) call_first();
+  return taken;
 }
 
-std::size_t ModelStore::place(HoldId hold) const {
-  for (std::size_t i = 0; i < line_.size(); ++i)
-    if (line_[i].who == hold) return i + 1;
-  return 0;
-}
-
-std::optional<HoldId> ModelStore::first() const {
-  return line_.empty() ? std::nullopt : std::optional(line_.front().who);
-}
-
-// Of a free lock: nobody who lives stands before it. Whoever does is called.
-bool ModelStore::is_next(HoldId hold) {
-  forget_silent();
-  if (first().value_or(hold) == hold) return true;
-  call_first(hold);
-  return first().value_or(hold) == hold;
-}
-
-void ModelStore::stand(HoldId hold, bool polls) {
-  if (place(hold) == 0) {
-    line_.push_back({.who = hold});
-    judge_.stood(hold);
+Taken ModelStore::take(HoldId hold, const Wants& wants, Duration ttl) {
+  Taken taken;
+  const auto clock_us = std::chrono::floor<std::chrono::microseconds>(now()).time_since_epoch();
+  for (const NameId name : wants.names) {
+    Lock& lock = locks_[name];
+    lock.token = std::max(lock.token + 1, static_cast<FencingToken>(clock_us.count()));
+    const std::uint32_t slot = free_slot(name);
+    taken.tokens.push_back(lock.token);
+    taken.slots.push_back(wants.mode == Mode::slots ? std::optional(slot) : std::nullopt);
+    if (!all_or_none && name != wants.names.front() && !has_room(name, hold, wants)) continue;
+    lock.held.push_back(
+        {.who = hold, .wants = wants, .expires = end_of(ttl), .granted = now(), .slot = slot});
   }
-  Waiting& entry = line_[place(hold) - 1];
-  entry.polls = polls;
-  entry.lives_until = now() + k_silence;
+  judge_.granted(hold, taken);
+  step_out(hold);
+  for (const NameId name : wants.names)
+    on_change(name, hold, false);
+  call_next_of(wants);
+  return taken;
 }
 
-void ModelStore::step_out(HoldId hold) {
-  std::erase_if(line_, [&](const Waiting& one) { return one.who == hold; });
-}
-
-void ModelStore::forget_silent() {
-  const auto silent = [this](const Waiting& one) {
-    if (one.lives_until >= now()) return false;
-    judge_.lost_place(one.who, "by silence");
-    return true;
-  };
-  std::erase_if(line_, silent);
-}
-
-// The first has its turn, for a second; the one behind it comes by itself after that. Whoever does
-// not listen is dead, but not who asks just now.
-void ModelStore::call_first(std::optional<HoldId> asker) {
+ModelStore::Reply ModelStore::acquire(HoldId hold, const Wants& wants, Duration ttl, Stand how) {
+  look();
+  judge_.asked_for(hold);
+  if (const auto ago = success_ago(wants)) {
+    leave(hold);
+    return Done{*ago};
+  }
+  if (auto taken = replayed(hold, wants, ttl)) return *taken;
+  if (auto error = other_slots(wants)) return *error;
   forget_silent();
-  std::deque<Waiting> called;
-  if (!first_is_called && line_.size() > 1) std::swap(line_[0], line_[1]);
-  while (!line_.empty() && called.size() < 2) {
-    Waiting one = line_.front();
-    line_.pop_front();
-    const HandOff word = called.empty() ? HandOff::turn : HandOff::next;
-    if (!call(one.who, word) && !one.polls && one.who != asker) {
-      judge_.lost_place(one.who, "as it did not listen");
-      continue;
+  if (!may_enter(hold, wants)) call_next_of(wants, hold);
+  if (may_enter(hold, wants)) return take(hold, wants, ttl);
+  if (how != Stand::no) stand(hold, wants, how == Stand::polling);
+  Holding holding = in_the_way(hold, wants);
+  if (how == Stand::no) holding.place = 0;
+  return holding;
+}
+
+// What is seen of the first of its names that it cannot have.
+Holding ModelStore::in_the_way(HoldId hold, const Wants& wants) const {
+  Holding holding;
+  for (const NameId name : wants.names) {
+    const Lock& lock = locks_[name];
+    const bool room = has_room(name, hold, wants);
+    if (room && is_first(name, hold)) continue;
+    if (!lock.held.empty()) holding.kind = Holding::Kind::lock;
+    holding.waiting = lock.line.size();
+    holding.place = place(name, hold);
+    if (room && is_turn_of(lock.line.front())) {
+      holding.turn_left = waiters_.at(lock.line.front()).lives_until - now();
     }
-    if (called.empty()) one.lives_until = std::min(one.lives_until, now() + k_turn);
-    called.push_back(one);
+    if (room) break;
+    const bool one_is_enough = fit_beside(lock.held.front().wants, wants);
+    Time ends = lock.held.front().expires;
+    for (const Present& one : lock.held)
+      ends = one_is_enough ? std::min(ends, one.expires) : std::max(ends, one.expires);
+    holding.lease_left = ends - now();
+    break;
   }
-  if (!first_is_called && called.size() > 1) std::swap(called[0], called[1]);
-  line_.insert(line_.begin(), called.begin(), called.end());
+  return holding;
+}
+
+RenewReply ModelStore::check(HoldId hold, const Wants& wants) {
+  look();
+  std::size_t ours = 0;
+  bool revoked = false;
+  for (const NameId name : wants.names) {
+    const Present* const one = present(name, hold);
+    ours += one == nullptr ? 0 : 1;
+    revoked = revoked || (one != nullptr && one->revoked);
+  }
+  RenewReply reply{.verdict = revoked ? RenewVerdict::revoked : RenewVerdict::held};
+  if (ours < wants.names.size()) reply.verdict = RenewVerdict::lost;
+  reply.some_left = ours > 0 && reply.verdict == RenewVerdict::lost;
+  return reply;
+}
+
+RenewReply ModelStore::renew(HoldId hold, const Wants& wants, Duration ttl) {
+  judge_.asked_to_renew(hold);
+  RenewReply reply = check(hold, wants);
+  if (reply.verdict != RenewVerdict::held) return reply;
+  for (const NameId name : wants.names) {
+    Present& one = *present(name, hold);
+    one.expires = std::max(one.expires, end_of(ttl));
+    on_change(name, hold, false);
+  }
+  reply.verdict = RenewVerdict::renewed;
+  return reply;
+}
+
+ReleaseVerdict ModelStore::release(HoldId hold, const Wants& wants, const Parting& parting) {
+  look();
+  std::vector<NameId> ours;
+  const bool kept = parting.keep > 0ns && keeps;
+  for (const NameId name : wants.names) {
+    Present* const one = present(name, hold);
+    if (one == nullptr) continue;
+    ours.push_back(name);
+    if (parting.tell_for > 0ns) {
+      judge_.told_of_success(hold, name);
+      if (remembers_success) locks_[name].success = one->granted;
+    }
+    one->kept = kept;
+    one->expires = now() + parting.keep;
+    const auto is_it = [hold](const Present& each) { return each.who == hold && !each.kept; };
+    std::erase_if(locks_[name].held, is_it);
+  }
+  if (ours.empty()) return ReleaseVerdict::not_held;
+  judge_.released(hold, kept);
+  for (const NameId name : ours) {
+    on_change(name, hold, true);
+    call_next(name);
+  }
+  return ours.size() == wants.names.size() ? ReleaseVerdict::released : ReleaseVerdict::not_held;
 }
 
 // --- others ----------------------------------------------------------------------------------
 
-void ModelStore::revoke() {
+// Nobody runs under what is kept, so it can go at once.
+void ModelStore::revoke(NameId name) {
   look();
-  revoked_ = owner_.has_value();
-  on_change({}, false);
+  auto& held = locks_[name].held;
+  for (Present& one : held) {
+    one.revoked = true;
+    judge_.revoked(one.who);
+    if (one.kept) judge_.keep_over(one.who, name, agenda_.now());
+  }
+  std::erase_if(held, [](const Present& one) { return one.kept; });
+  on_change(name, {}, false);
+  call_next(name);
 }
 
-void ModelStore::remove(bool told) {
+void ModelStore::remove(NameId name, bool told) {
   look();
-  if (!owner_) return;
-  judge_.taken_away(*owner_);
-  make_free();
-  on_change({}, told);
-  if (told) call_first();
+  auto& held = locks_[name].held;
+  if (held.empty()) return;
+  for (const Present& one : held)
+    one.kept ? judge_.keep_over(one.who, name, agenda_.now()) : judge_.taken_away(one.who, name);
+  held.clear();
+  on_change(name, {}, told);
+  if (told) call_next(name);
 }
 
 void ModelStore::forget() {
-  remove(false);
-  token_ = 0;
-  line_.clear();
+  for (NameId name = 0; name < k_names; ++name) {
+    remove(name, false);
+    locks_[name] = {};
+  }
+  waiters_.clear();
   judge_.line_forgotten();
 }
 
@@ -184,15 +257,18 @@ void ModelStore::step_clock(Duration forward) {
   clock_.step(forward);
 }
 
-std::optional<HoldId> ModelStore::holder() {
+std::vector<HoldId> ModelStore::holders() {
   look();
-  return owner_;
+  std::vector<HoldId> all;
+  for (const Lock& lock : locks_)
+    for (const Present& one : lock.held)
+      if (!one.kept) all.push_back(one.who);
+  return all;
 }
 
-Duration ModelStore::lease_left() {
-  look();
-  if (owner_) return expires_ - now();
-  return line_.empty() ? 0ns : std::max<Duration>(line_.front().lives_until - now(), 0ns);
+bool ModelStore::holds(HoldId hold) {
+  const auto all = holders();
+  return std::find(all.begin(), all.end(), hold) != all.end();
 }
 
 }  // namespace dlock::sim

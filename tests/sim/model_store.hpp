@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// ModelStore: what a store promises (core/lock_store.hpp), as small as it can be said. One lock,
-// one owner for each hold, a clock of its own, and a line of those who wait. It is written apart
-// from the stores of dlock, so that a mistake there is not one here.
+// ModelStore: what a store promises (core/lock_store.hpp), as small as it can be said. A few names,
+// one owner for each hold, a clock of its own, and a line for each name of those who wait. It is
+// written apart from the stores of dlock, so that a mistake there is not one here.
 #pragma once
 
-#include "core/lock_store.hpp"
-
+#include <array>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
+#include <variant>
 
 #include "sim/judge.hpp"
 
@@ -20,36 +21,57 @@ class ModelStore {
       : agenda_(agenda), judge_(judge), trace_(trace), clock_(clock) {}
 
   // What a dlock asks. Each is one script: all or nothing, at the present moment.
-  std::optional<FencingToken> acquire(HoldId hold, Duration ttl, Stand stand);  // nothing: busy
-  RenewVerdict renew(HoldId hold, Duration ttl);
-  RenewVerdict check(HoldId hold);
-  ReleaseVerdict release(HoldId hold);
+  using Reply = std::variant<Taken, Holding, Done, Error>;
+  Reply acquire(HoldId hold, const Wants& wants, Duration ttl, Stand stand);
+  RenewReply renew(HoldId hold, const Wants& wants, Duration ttl);
+  RenewReply check(HoldId hold, const Wants& wants);
+  ReleaseVerdict release(HoldId hold, const Wants& wants, const Parting& parting);
   void leave(HoldId hold);
 
   // What others do to it. Only revoke() belongs to the guaranteed class of faults.
-  void revoke();
-  void remove(bool told);  // the lock, by hand; waiters may be told
-  void forget();           // everything, the newest token and the line too
+  void revoke(NameId name);
+  void remove(NameId name, bool told);  // the lock, by hand; waiters may be told
+  void forget();                        // everything, the newest token and the lines too
   void step_clock(Duration forward);
 
   // How it stands. Whoever looks sees an expired lease end.
-  std::optional<HoldId> holder();
-  Duration lease_left();  // of a free lock: of the turn of the first
-  std::size_t waiting() const { return line_.size(); }
-  std::size_t place(HoldId hold) const;  // 1 is next; 0: none
-  std::optional<HoldId> first() const;
+  std::vector<HoldId> holders();
+  bool holds(HoldId hold);
+  std::vector<HoldId> firsts() const;  // of the lines
 
-  // Controls.
-  bool replay_extends = true;  // false: the trap of faults.md 2.3-3
+  // Controls: false, and it is not the store that it should be.
+  bool replay_extends = true;  // the trap of faults.md 2.3-3
   bool turns_passed_on = true;
   bool first_is_called = true;
+  bool readers_wait = true;   // behind a writer that waits
+  bool writers_alone = true;  // a reader is no obstacle to a writer
+  bool slots_counted = true;  // one more than there are
+  bool slots_told_apart = true;
+  bool all_or_none = true;  // a claim takes what there is
+  bool keeps = true;        // what Parting::keep says
+  bool remembers_success = true;
 
   std::function<bool(HoldId, HandOff)> call;  // somebody heard it
-  std::function<void(std::optional<HoldId> by, bool release)> on_change;
+  std::function<void(NameId, std::optional<HoldId> by, bool release)> on_change;
 
  private:
-  struct Waiting {
+  struct Present {
     HoldId who = 0;
+    Wants wants;
+    Time expires;
+    Time granted;
+    std::uint32_t slot = 0;
+    bool revoked = false;
+    bool kept = false;  // who is gone
+  };
+  struct Lock {
+    std::vector<Present> held;
+    FencingToken token = 0;
+    std::deque<HoldId> line;
+    std::optional<Time> success;  // when the newest run that succeeded was granted it
+  };
+  struct Waiter {
+    Wants wants;
     bool polls = false;
     Time lives_until;  // unless it is heard of before
   };
@@ -57,22 +79,33 @@ class ModelStore {
   Time now() const { return clock_.at(agenda_.now()); }
   Time end_of(Duration ttl) const;
   void look();
-  void make_free();
-  bool is_next(HoldId hold);
-  void stand(HoldId hold, bool polls);
+  Present* present(NameId name, HoldId hold);
+  bool has_room(NameId name, HoldId hold, const Wants& wants) const;
+  std::uint32_t free_slot(NameId name) const;
+  std::optional<Duration> success_ago(const Wants& wants) const;
+  std::optional<Error> other_slots(const Wants& wants) const;
+  std::optional<Taken> replayed(HoldId hold, const Wants& wants, Duration ttl);
+  Taken take(HoldId hold, const Wants& wants, Duration ttl);
+  Holding in_the_way(HoldId hold, const Wants& wants) const;
+
+  // The line (model_line.cpp).
+  std::size_t place(NameId name, HoldId hold) const;
+  bool is_first(NameId name, HoldId hold) const;
+  bool may_enter(HoldId hold, const Wants& wants) const;
+  bool is_turn_of(HoldId waiter) const;
+  void stand(HoldId hold, const Wants& wants, bool polls);
   void step_out(HoldId hold);
   void forget_silent();
-  void call_first(std::optional<HoldId> asker = {});
+  void drop(HoldId hold, const char* why);
+  void call_next(NameId name, std::optional<HoldId> asker = {});
+  void call_next_of(const Wants& wants, std::optional<HoldId> asker = {});
 
   const Agenda& agenda_;
   Judge& judge_;
   Trace& trace_;
   DriftingClock clock_;
-  std::optional<HoldId> owner_;
-  Time expires_;
-  bool revoked_ = false;
-  FencingToken token_ = 0;
-  std::deque<Waiting> line_;
+  std::array<Lock, k_names> locks_;
+  std::map<HoldId, Waiter> waiters_;
   Duration looked_at_{};  // the last time; the clock may have been stepped since
 };
 

@@ -27,7 +27,8 @@ for patch in tests/sim/mutants/*.patch; do
     found "$name" "$programs/dlock_sim_$name" --find --only exhaustive
 done
 for control in no-guard wild-rates forgetful replay-keeps-lease turns-not-passed-on \
-  second-is-called; do
+  second-is-called readers-pass reader-beside-writer one-slot-more one-slot-for-all \
+  some-of-the-names nothing-is-kept no-success-remembered; do
   found "$control" "$programs/dlock_sim" 1 1000 --find --only seeds --control "$control"
 done
 echo "$passed passed, $failed failed"

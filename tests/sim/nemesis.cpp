@@ -10,8 +10,8 @@ namespace dlock::sim {
 
 using namespace std::chrono_literals;
 
-Nemesis::Nemesis(Scene& scene, std::vector<Client>& clients, Duration ttl)
-    : scene_(scene), clients_(clients), ttl_(ttl) {
+Nemesis::Nemesis(Scene& scene, std::vector<Client>& clients, Duration ttl, std::size_t names)
+    : scene_(scene), clients_(clients), ttl_(ttl), names_(names) {
   Dice& dice = scene.dice;
   longest_gap_ = dice.between(ttl / 4, 2 * ttl);
   using N = Nemesis;
@@ -84,16 +84,22 @@ void Nemesis::strike() {
 }
 
 Client& Nemesis::victim() {
-  const auto holder = scene_.server.store.holder();
-  const auto first = scene_.server.store.first();
   const int aim = scene_.dice.up_to(99);
-  for (Client& client : clients_) {
-    if (client.run == nullptr) continue;
-    if (aim < 60 && client.run->hold() == holder) return client;
-    if (aim >= 80 && client.run->hold() == first) return client;
+  std::vector<HoldId> targets;
+  if (aim < 60) targets = scene_.server.store.holders();
+  if (aim >= 80) targets = scene_.server.store.firsts();
+  if (!targets.empty()) {
+    const int last = static_cast<int>(targets.size()) - 1;
+    const HoldId target = targets[static_cast<std::size_t>(scene_.dice.up_to(last))];
+    for (Client& client : clients_)
+      if (client.run != nullptr && client.run->hold() == target) return client;
   }
   return clients_[static_cast<std::size_t>(
       scene_.dice.up_to(static_cast<int>(clients_.size()) - 1))];
+}
+
+NameId Nemesis::any_name() {
+  return static_cast<NameId>(scene_.dice.up_to(static_cast<int>(names_) - 1));
 }
 
 void Nemesis::say(const Client& client, const char* what) {
@@ -289,12 +295,12 @@ void Nemesis::refuse(Client& client) {
 
 void Nemesis::revoke(Client& client) {
   say(client, "(all) force-release");
-  scene_.server.store.revoke();
+  scene_.server.store.revoke(any_name());
 }
 
 void Nemesis::remove(Client& client) {
   say(client, "(all) the lock is deleted");
-  scene_.server.store.remove(scene_.dice.one_in(2));
+  scene_.server.store.remove(any_name(), scene_.dice.one_in(2));
 }
 
 void Nemesis::forget(Client& client) {

@@ -17,6 +17,7 @@ struct Client {
   Hearing hearing = Hearing::all;
   DriftingClock clock;
   LeaseTerms lease;
+  std::uint32_t slots = 0;  // as many as it thinks there are
   Weather weather;
   Run* run = nullptr;  // the present or last one
   int runs_left = 0;
@@ -24,7 +25,7 @@ struct Client {
 
 class Nemesis {
  public:
-  Nemesis(Scene& scene, std::vector<Client>& clients, Duration ttl);
+  Nemesis(Scene& scene, std::vector<Client>& clients, Duration ttl, std::size_t names);
   void start() { plan(); }
 
  private:
@@ -34,6 +35,7 @@ class Nemesis {
   void plan();
   void strike();
   Client& victim();
+  NameId any_name();
   Duration span() { return scene_.dice.between(ttl_ / 4, ttl_ * 9 / 4); }
   // For a while: begins now, ends then.
   void during(Duration time, int& counter, Duration& calm_since);
@@ -72,6 +74,7 @@ class Nemesis {
   Scene& scene_;
   std::vector<Client>& clients_;
   Duration ttl_;
+  std::size_t names_;
   Duration longest_gap_;
   std::vector<Fault> faults_;
 };

@@ -56,6 +56,11 @@ void Run::terminal_stop() {
   freeze();
 }
 
+void Run::freeze() {
+  scene().judge.failed(hold_);
+  Process::freeze();
+}
+
 void Run::resume() {
   if (std::exchange(stopped_here_, false) && !over_) {
     later(0ns, [this] {  // the clock first, then the child goes on
@@ -74,6 +79,7 @@ void Run::crash() {
   if (over_) return;
   scene().trace.note(scene().now(), [&] { return scene().judge.who(hold_) + ": dlock dies"; });
   over_ = true;
+  scene().judge.failed(hold_);
   die();
   link_.close_ears();
   group_.dlock_died();
@@ -175,7 +181,7 @@ void Run::begin_child() {
     leader_seen_dead_ = true;
     return feed(event::ChildEnded{{ChildStatus::Kind::not_started, ETIME}, false});
   }
-  group_.begin(start.hold.token);
+  group_.begin(start.holds);
 }
 
 void Run::act(const action::SignalGroup& order) {

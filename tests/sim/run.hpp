@@ -37,6 +37,7 @@ class Run final : public Process {
   void terminal_stop();     // Ctrl-Z: the group and dlock itself
   void crash();             // SIGKILL
   void resume();            // SIGCONT
+  void freeze();
 
   bool over() const { return over_; }  // finished or dead
   // Since when there was no fault for it as a waiter; nothing: there is one.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sim/scene.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace dlock::sim {
@@ -46,8 +47,9 @@ bool Server::call(HoldId whose, HandOff word) {
   return heard;
 }
 
-void Server::tell_of_change(std::optional<HoldId> by, bool release) {
+void Server::tell_of_change(NameId name, std::optional<HoldId> by, bool release) {
   for (const auto& [number, ears] : ears_) {
+    if (std::find(ears.names.begin(), ears.names.end(), name) == ears.names.end()) continue;
     const bool told = release && ears.releases;
     if (told || (ears.changes && ears.whose != by)) ears.hear(HandOff::changed);
   }

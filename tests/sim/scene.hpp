@@ -20,11 +20,9 @@ struct Rules {
   bool dlock_fails = true;  // is frozen, or dies; some worlds are without that, and without guards
   // Controls: each makes the world break its part of the bargain, and the judge has to see it.
   bool guards = true;
-  bool steady_rates = true;     // within one per cent of each other
-  bool store_remembers = true;  // under guaranteed faults
-  bool replay_extends_lease = true;
-  bool turns_passed_on = true;  // by who leaves the line
-  bool first_is_called = true;  // and not the second
+  bool steady_rates = true;            // within one per cent of each other
+  bool store_remembers = true;         // under guaranteed faults
+  bool ModelStore::*broken = nullptr;  // one of its promises
 };
 
 // What is wrong now on one client's way to the server. Counters, as faults may lie over each other.
@@ -48,6 +46,7 @@ struct Weather {
 // One subscription, as the server sees it.
 struct Ears {
   HoldId whose = 0;
+  std::vector<NameId> names;
   bool turns = false;     // its own in the line
   bool releases = false;  // told by whoever releases
   bool changes = false;   // of the lock by others
@@ -69,7 +68,7 @@ class Server {
   void hang_up(std::uint64_t number) { ears_.erase(number); }
   Ears* ears(std::uint64_t number);
   bool call(HoldId whose, HandOff word);
-  void tell_of_change(std::optional<HoldId> by, bool release);
+  void tell_of_change(NameId name, std::optional<HoldId> by, bool release);
   std::function<void(HoldId)> at_next_turn;  // whose it is
   bool well() const { return stopped_ == 0 && refusing == 0; }
 

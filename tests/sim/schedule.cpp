@@ -22,9 +22,22 @@ constexpr Duration k_kill_time = 100ms;
 constexpr Duration k_safe = k_ttl - k_drift;
 constexpr int k_most_signals = 2;
 
-RunTerms terms() {
+constexpr Duration k_max_hold = 1700ms;
+
+RunTerms terms(Schedule::Kind kind) {
+  const bool ends = kind == Schedule::Kind::max_hold;
   return {.lease = *LeaseTerms::check(k_ttl, k_kill_after),
-          .acquire = {.wait = {}, .connect_timeout = 1s, .outage_limit = 3s}};
+          .acquire = {.wait = {}, .connect_timeout = 1s, .outage_limit = 3s},
+          .renew = kind != Schedule::Kind::fixed,
+          .max_hold = ends ? k_max_hold : Duration::zero()};
+}
+
+Grant grant_of(Schedule::Kind kind, Time sent_at) {
+  Grant grant{{{.name = *LockName::parse("n"), .token = 7}}, sent_at};
+  if (kind == Schedule::Kind::fixed) {
+    grant.holds.push_back({.name = *LockName::parse("m"), .token = 8});
+  }
+  return grant;
 }
 
 Holding somebody(Stand stand) {
@@ -59,13 +72,20 @@ const char* word_for(Step step) {
   return k_words.at(static_cast<std::size_t>(step));
 }
 
-Schedule::Schedule() : lease_(terms().lease), now_(1000s), session_(terms(), 1, now_) {
+Schedule::Schedule(Kind kind)
+    : kind_(kind), lease_(terms(kind).lease), now_(1000s), session_(terms(kind), 1, now_) {
   carry_out(session_.start(now_));
 }
 
 Time Schedule::kill_at() const {
   const Time by_lease = *confirmed_ + k_safe - k_kill_time;
   return stop_kill_ ? std::min(by_lease, *stop_kill_) : by_lease;
+}
+
+// A freeze may begin its stop late.
+Time Schedule::stopped_by() const {
+  if (!time_up_ || froze_) return Time::max();
+  return *time_up_ + k_kill_after;
 }
 
 std::vector<Step> Schedule::next_steps() const {
@@ -190,8 +210,8 @@ StoreAnswer Schedule::answer_to(const Question& question, Step step) {
       if (failed) return event::Acquired{error};
       if (step == Step::busy) return event::Acquired{AcquireReply(somebody(question.ask.stand))};
       confirmed_ = question.sent_at;
-      return event::Acquired{
-          AcquireReply(Grant{{.name = *LockName::parse("n"), .token = 7}, question.sent_at})};
+      if (kind_ == Kind::max_hold) time_up_ = now_ + k_max_hold;
+      return event::Acquired{AcquireReply(grant_of(kind_, question.sent_at))};
     case What::watch:
     case What::watch_hold:
       if (step == Step::refused) {
@@ -223,11 +243,12 @@ StoreAnswer Schedule::verdict(const Question& question, Step step) {
     return event::Renewed{RenewReply{RenewVerdict::renewed, question.sent_at, ""}};
   }
   const bool lost = step == Step::lost;
-  if (lost) maybe_held_ = false;
+  const bool some_left = lost && kind_ == Kind::fixed;
+  if (lost) maybe_held_ = some_left;
   const Time kill = now_ + (lost ? std::min<Duration>(k_kill_after, 1s) : k_kill_after);
   stop_kill_ = std::min(stop_kill_.value_or(kill), kill);
   const auto verdict = lost ? RenewVerdict::lost : RenewVerdict::revoked;
-  return event::Renewed{RenewReply{verdict, question.sent_at, ""}};
+  return event::Renewed{RenewReply{verdict, question.sent_at, "", some_left}};
 }
 
 void Schedule::feed(Event event) {
@@ -250,6 +271,7 @@ void Schedule::act(const action::Ask& ask) {
     require(lives(), "a question about a hold without a child");
     require(now_ < *confirmed_ + k_safe || kill_sent_, "a question after the end of the lease");
   }
+  require(ask.what != What::renew || kind_ != Kind::fixed, "a fixed lease is renewed");
   require(ask.what != What::watch_hold || !no_news_, "watched where there are no news");
   if (!questions_.empty()) {
     Question& before = questions_.front();
@@ -290,6 +312,9 @@ void Schedule::check() {
   require(kill_sent_ || now_ < kill_at(), "a child that lives at kill_at without a KILL");
   const Time term_at = *confirmed_ + k_safe - k_kill_time - k_kill_after;
   require(kill_sent_ || term_sent_ || now_ < term_at, "no TERM at term_at");
+  require(kill_sent_ || term_sent_ || now_ < time_up_.value_or(now_ + 1s),
+          "no TERM after max_hold");
+  require(kill_sent_ || now_ < stopped_by(), "no KILL after max_hold and its grace");
   require(kill_sent_ || !stop_kill_ || term_sent_, "no TERM after a verdict");
   require(kill_sent_ || (guard_at_ && *guard_at_ <= kill_at()), "a guard with a later deadline");
 }

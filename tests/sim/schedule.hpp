@@ -37,7 +37,12 @@ const char* word_for(Step step);
 
 class Schedule {
  public:
-  Schedule();
+  enum class Kind {
+    plain,
+    fixed,    // a lease of two names that is not renewed
+    max_hold  // that is over before the first renewal
+  };
+  explicit Schedule(Kind kind);
   std::vector<Step> next_steps() const;
   void play(Step step);
   bool over() const { return finished_; }
@@ -70,7 +75,9 @@ class Schedule {
   void require(bool kept, const char* promise);
   bool lives() const { return leader_lives_ || others_live_; }
   Time kill_at() const;
+  Time stopped_by() const;
 
+  Kind kind_;
   LeaseTerms lease_;
   Time now_;
   RunSession session_;
@@ -89,6 +96,7 @@ class Schedule {
   int signals_ = 0;
   bool froze_ = false;
   bool may_start_ = true;
+  std::optional<Time> time_up_;    // the end of max_hold
   std::optional<Time> confirmed_;  // when the newest confirmed request was sent
   std::optional<Time> stop_kill_;  // the KILL that a verdict or a lapse asks for
   std::optional<Time> guard_at_;

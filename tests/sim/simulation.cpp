@@ -44,8 +44,11 @@ class Simulation {
   void add_client(std::uint64_t seed);
   void start_run(Client& client);
   RunSetting setting(const Client& client);
+  Wants any_wants(const Client& client);
+  void add_limits(RunTerms& terms, const Wants& wants);
   Habits habits(const LeaseTerms& lease);
   Hearing any_hearing();
+  void be_the_last(RunTerms& terms, Wants& wants) const;
   void run_ended(Client& client);
   bool play_until(Duration when);
   void heal();
@@ -57,6 +60,13 @@ class Simulation {
   Dice dice_;
   Duration ttl_;
   bool busy_machine_;
+  // What is claimed here: how many names, and how.
+  enum class Custom { alone, pairs, slots, anything };
+  Custom custom_ = Custom::alone;
+  std::size_t names_ = 1;
+  std::uint32_t slots_ = 1;
+  Duration once_per_{};
+  Duration longest_keep_{};
   std::vector<Client> clients_;
   std::vector<std::unique_ptr<Run>> runs_;
   std::unique_ptr<Nemesis> nemesis_;
@@ -74,22 +84,27 @@ Simulation::Simulation(std::uint64_t seed, const Rules& rules, bool traced)
   constexpr std::array<Duration, 4> k_longest{1s, 3s, 10s, 30s};
   ttl_ = dice_.between(1s, k_longest.at(static_cast<std::size_t>(dice_.up_to(3))));
   busy_machine_ = dice_.one_in(3);
-  scene_.server.store.replay_extends = rules.replay_extends_lease;
-  scene_.server.store.turns_passed_on = rules.turns_passed_on;
-  scene_.server.store.first_is_called = rules.first_is_called;
+  if (dice_.percent(70)) {
+    custom_ = static_cast<Custom>(dice_.up_to(3));
+    names_ = static_cast<std::size_t>(dice_.up_to(static_cast<int>(k_names) - 1)) + 1;
+    slots_ = static_cast<std::uint32_t>(dice_.up_to(2)) + 1;
+  }
+  if (dice_.one_in(5)) once_per_ = dice_.between(ttl_ / 10, 3 * ttl_);
+  if (dice_.one_in(5)) longest_keep_ = dice_.between(ttl_ / 10, 3 * ttl_);
+  if (rules.broken != nullptr) scene_.server.store.*rules.broken = false;
   scene_.server.store.call = [this](HoldId whose, HandOff word) {
     return scene_.server.call(whose, word);
   };
-  scene_.server.store.on_change = [this](std::optional<HoldId> by, bool release) {
-    scene_.server.tell_of_change(by, release);
+  scene_.server.store.on_change = [this](NameId name, std::optional<HoldId> by, bool release) {
+    scene_.server.tell_of_change(name, by, release);
   };
   // Every hold is that of one run.
   scene_.judge.calm_since = [this](HoldId hold) { return runs_[hold]->calm_since(); };
-  const int others = dice_.percent(40) ? 1 : dice_.up_to(3) + 1;
-  clients_.reserve(6);
+  const int others = dice_.percent(custom_ == Custom::alone ? 40 : 10) ? 1 : dice_.up_to(4) + 1;
+  clients_.reserve(7);
   for (int i = 0; i <= others; ++i)
     add_client(seed * 1000 + static_cast<std::uint64_t>(i));
-  nemesis_ = std::make_unique<Nemesis>(scene_, clients_, ttl_);
+  nemesis_ = std::make_unique<Nemesis>(scene_, clients_, ttl_, names_);
 }
 
 void Simulation::add_client(std::uint64_t seed) {
@@ -100,6 +115,7 @@ void Simulation::add_client(std::uint64_t seed) {
                       .hearing = any_hearing(),
                       .clock = any_clock(seed, scene_.rules.steady_rates, 0s),
                       .lease = *LeaseTerms::check(ttl, kill_after),
+                      .slots = dice_.one_in(12) ? slots_ + 1 : slots_,
                       .weather = {},
                       .runs_left = k_runs});
 }
@@ -111,6 +127,7 @@ Habits Simulation::habits(const LeaseTerms& lease) {
   if (!dice_.one_in(8)) {
     habits.runs_for = k_lengths.at(static_cast<std::size_t>(dice_.up_to(6)));
   }
+  if (once_per_ > 0ns && dice_.one_in(3)) habits.returns = 1;
   if (!dice_.one_in(3)) habits.term_takes = dice_.short_or(2 * lease.kill_after());
   habits.has_others = dice_.one_in(4);
   if (dice_.one_in(2)) habits.others_run_for = dice_.short_or(ttl);
@@ -118,6 +135,32 @@ Habits Simulation::habits(const LeaseTerms& lease) {
   // A turn, the KILL it sends and the guard's share K, the time that a KILL may take.
   habits.longest_kill = std::max<Duration>(100ms, ttl / 100) * (busy_machine_ ? 40 : 5) / 100;
   return habits;
+}
+
+// Some of the names, in any order, so that two may claim the same ones the other way round.
+Wants Simulation::any_wants(const Client& client) {
+  Wants wants{.names = {}};
+  for (NameId name = 0; name < names_; ++name)
+    if (dice_.one_in(2))
+      wants.names.insert(
+          wants.names.begin() + dice_.up_to(1) * std::min(1, static_cast<int>(wants.names.size())),
+          name);
+  if (wants.names.empty()) wants.names.push_back(0);
+  Custom custom = custom_;
+  if (custom == Custom::anything) custom = static_cast<Custom>(dice_.up_to(2));
+  if (custom == Custom::pairs) wants.mode = dice_.percent(75) ? Mode::shared : Mode::write;
+  if (custom == Custom::slots && !dice_.one_in(8)) wants.mode = Mode::slots;
+  if (wants.mode == Mode::slots) wants.slots = client.slots;
+  if (dice_.one_in(2)) wants.once_per = once_per_;
+  return wants;
+}
+
+void Simulation::add_limits(RunTerms& terms, const Wants& wants) {
+  const Duration ttl = terms.lease.ttl();
+  terms.once_per = wants.once_per;
+  terms.renew = !dice_.one_in(12);
+  if (dice_.one_in(8)) terms.max_hold = dice_.between(1ms, 2 * ttl);
+  if (dice_.one_in(2)) terms.min_hold = longest_keep_;
 }
 
 RunSetting Simulation::setting(const Client& client) {
@@ -142,14 +185,34 @@ Hearing Simulation::any_hearing() {
 void Simulation::start_run(Client& client) {
   --client.runs_left;
   const std::string who = client.name + std::to_string(k_runs - client.runs_left);
-  const HoldId hold =
-      scene_.judge.new_hold(who, client.lease, client.clock, client.hearing == Hearing::all);
   RunSetting how = setting(client);
-  if (scene_.healed) how.terms.acquire.wait.reset();
+  Wants wants = any_wants(client);
+  add_limits(how.terms, wants);
+  if (scene_.healed) be_the_last(how.terms, wants);
+  const HoldId hold = scene_.judge.new_hold({.who = who,
+                                             .terms = how.terms,
+                                             .wants = wants,
+                                             .clock = client.clock,
+                                             .hears = client.hearing == Hearing::all});
+  scene_.trace.note(scene_.now(), [&] {
+    std::string text = who + ": claims";
+    for (const NameId name : wants.names)
+      text += " " + name_text(name);
+    return text + ", " + std::string(mode_word(wants.mode)) + " " + std::to_string(wants.slots);
+  });
   runs_.push_back(std::make_unique<Run>(scene_, hold, client.clock, how, client.weather));
   client.run = runs_.back().get();
   client.run->on_over = [this, &client] { run_ended(client); };
   client.run->start();
+}
+
+// Who waits when all is well again has to come to all that there is.
+void Simulation::be_the_last(RunTerms& terms, Wants& wants) const {
+  terms.acquire.wait.reset();
+  terms.min_hold = terms.once_per = wants.once_per = {};
+  wants = {.names = {}};
+  for (NameId name = 0; name < names_; ++name)
+    wants.names.push_back(name);
 }
 
 void Simulation::run_ended(Client& client) {
@@ -205,6 +268,7 @@ void Simulation::look_for_movement() {
     for (const Client& client : clients_)
       longest = std::max(longest, client.lease.ttl());
     // Its end, and the turn of somebody who has not recovered yet (judge.cpp).
+    longest = std::max(longest, longest_keep_);
     scene_.judge.expect_movement(longest * 102 / 100 + 1500ms + 4500ms);
   }
   scene_.agenda.after(100ms, [this] { look_for_movement(); });
@@ -221,7 +285,7 @@ Report Simulation::play() {
     if (play_until(most) && !all_over()) {
       scene_.judge.blame("I12", probe_->hold(), "a run that does not end");
     }
-    if (scene_.server.store.holder() == probe_->hold())
+    if (scene_.server.store.holds(probe_->hold()))
       scene_.judge.blame("I12", probe_->hold(), "the lock was left behind");
     scene_.judge.expect_nobody_in_line();
   }

@@ -243,8 +243,13 @@ TEST_CASE("child: what was adopted is reaped, so that no zombies are left") {
 }
 
 TEST_CASE("child: a process that left the group does not keep it alive") {
-  CHECK(forked([] {
-          Family family({.words = shell("setsid sleep 5 & sleep 0.2; exit 0"), .environment = {}});
+  const TempDir dir;
+  const std::string left = dir.path() + "/left";
+  CHECK(forked([&] {
+          Family family(
+              {.words = shell("setsid sh -c 'touch " + left + "; exec sleep 5' & until [ -e " +
+                              left + " ]; do sleep 0.02; done; exit 0"),
+               .environment = {}});
           std::string text = family.end();
           text += ", alive: " + number_of(family.child.group_alive());
           return text;

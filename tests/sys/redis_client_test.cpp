@@ -124,10 +124,12 @@ TEST_CASE("an answer that comes after the limit never answers the next question"
     write_all(second, "$5\r\nright\r\n");
   });
   RedisClient client = client_of(server.url());
-  const auto unknown = client.call({"GET", "a"}, soon());
+  // A little of it may be gone when the call begins; it is told in tenths of a second.
+  const auto unknown =
+      client.call({"GET", "a"}, BootClock::now() + std::chrono::milliseconds(1090));
   REQUIRE_FALSE(unknown.has_value());
   CHECK(unknown.error().code == Errc::timed_out);
-  CHECK(unknown.error().text == "no answer from " + client.where() + " within 50ms");
+  CHECK(unknown.error().text == "no answer from " + client.where() + " within 1s");
   CHECK_FALSE(client.connected());
   const auto answer = client.call({"GET", "b"}, ample());
   REQUIRE(answer.has_value());

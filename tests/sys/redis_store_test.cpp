@@ -54,7 +54,7 @@ std::unique_ptr<LockStore> store_at(const FakeRedis& server) {
 }
 
 Claim claim() {
-  return {.name = *LockName::parse("n"),
+  return {.names = {*LockName::parse("n")},
           .owner = "o:1",
           .serial = "s",
           .ttl = std::chrono::seconds(10),
@@ -62,12 +62,12 @@ Claim claim() {
           .ancestors = {}};
 }
 
-Hold hold() {
-  return {.name = *LockName::parse("n"),
-          .owner = "o:1",
-          .serial = "s",
-          .ttl = std::chrono::seconds(10),
-          .who = {}};
+Holds hold() {
+  return {{.name = *LockName::parse("n"),
+           .owner = "o:1",
+           .serial = "s",
+           .ttl = std::chrono::seconds(10),
+           .who = {}}};
 }
 
 std::string bulk(const std::string& text) {
@@ -84,7 +84,7 @@ TEST_CASE("store: acquire, renew and release are one script each and nothing els
         "*3\r\n" + bulk("granted") + bulk("o:1") +
             bulk(R"({"token":7,"since_ms":1,"host":"h","pid":1,"ttl_ms":10000})"),
         "*1\r\n" + bulk("renewed"),
-        "*2\r\n" + bulk("released") + ":1\r\n"};
+        "*1\r\n*2\r\n" + bulk("released") + ":1\r\n"};
     const UniqueFd connection = peer.accept();
     std::size_t answered = 0;
     for (std::string verb; !(verb = next_verb(connection)).empty();) {
@@ -97,9 +97,9 @@ TEST_CASE("store: acquire, renew and release are one script each and nothing els
     const auto store = store_at(server);
     const auto granted = store->acquire(claim(), ample());
     REQUIRE(granted.has_value());
-    CHECK(std::get<Grant>(*granted).hold.token == 7);
+    CHECK(std::get<Grant>(*granted).holds.front().token == 7);
     CHECK(store->renew(hold(), ample())->verdict == RenewVerdict::renewed);
-    CHECK(*store->release(hold(), ample()) == ReleaseVerdict::released);
+    CHECK(*store->release(hold(), {}, ample()) == ReleaseVerdict::released);
   }
   server.join();
   CHECK(verbs == std::vector<std::string>{"EVALSHA", "EVALSHA", "EVALSHA"});
@@ -226,7 +226,7 @@ TEST_CASE("store: a refusal and an answer that makes no sense are errors, never 
     const auto store = store_at(server);
     CHECK_FALSE(store->acquire(claim(), ample()).has_value());
     CHECK_FALSE(store->renew(hold(), ample()).has_value());
-    CHECK_FALSE(store->release(hold(), ample()).has_value());
+    CHECK_FALSE(store->release(hold(), {}, ample()).has_value());
   }
 }
 

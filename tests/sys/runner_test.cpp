@@ -3,6 +3,7 @@
 // MemoryStore. Each in a process of its own (forked.hpp).
 #include "app/runner.hpp"
 
+#include "base/text.hpp"
 #include "store/memory/memory_store.hpp"
 #include "sys/forked.hpp"
 
@@ -47,6 +48,11 @@ struct Plan {
   Duration ttl = 30s;
   std::optional<Duration> kill_after;
   std::optional<Duration> wait;
+  std::vector<std::string> names{"n"};
+  Mode mode = Mode::exclusive;
+  std::uint32_t slots = 0;
+  Duration min_hold{};
+  Duration max_hold{};
 };
 
 Plan shell(const std::string& script) {
@@ -54,7 +60,7 @@ Plan shell(const std::string& script) {
 }
 
 Claim claim(const std::string& owner, Duration ttl = 30s) {
-  return {.name = *LockName::parse("n"), .owner = owner, .serial = "s", .ttl = ttl, .who = {}};
+  return {.names = {*LockName::parse("n")}, .owner = owner, .serial = "s", .ttl = ttl, .who = {}};
 }
 
 Time soon() {
@@ -86,24 +92,37 @@ class OtherClient {
   std::thread thread_;
 };
 
+Claim claim_of(const Plan& plan) {
+  Claim ours = claim("us:1", plan.ttl);
+  ours.names.clear();
+  for (const std::string& name : plan.names)
+    ours.names.push_back(*LockName::parse(name));
+  ours.mode = plan.mode;
+  ours.slots = plan.slots;
+  return ours;
+}
+
 std::string run_here(const Plan& plan, const std::function<void(MemoryStore&)>& beside) {
   auto signals = Signals::take_over();
   auto child = Child::prepare();
   const auto server = std::make_shared<MemoryServer>();
   const WakeUp interrupt;
-  StoreWorker worker(
-      std::make_unique<MemoryStore>(server, &interrupt), claim("us:1", plan.ttl), interrupt);
+  StoreWorker worker(std::make_unique<MemoryStore>(server, &interrupt), claim_of(plan), interrupt);
   Notes notes;
   const RunTerms terms{.lease = *LeaseTerms::check(plan.ttl, plan.kill_after),
-                       .acquire = {.wait = plan.wait, .connect_timeout = 5s, .outage_limit = 30s}};
+                       .acquire = {.wait = plan.wait, .connect_timeout = 5s, .outage_limit = 30s},
+                       .min_hold = plan.min_hold,
+                       .max_hold = plan.max_hold};
   OtherClient other(server, plan.wait.has_value(), beside);
-  Runner runner(
-      {.words = plan.words, .environment = plan.environment, .store = "memory:", .key = "n"},
-      RunSession(terms, 1, BootClock::now()),
-      worker,
-      *signals,
-      std::move(*child),
-      notes);
+  Runner runner({.words = plan.words,
+                 .environment = plan.environment,
+                 .store = "memory:",
+                 .keys = plan.names},
+                RunSession(terms, 1, BootClock::now()),
+                worker,
+                *signals,
+                std::move(*child),
+                notes);
   const auto outcome = runner.run();
   other.join();
   if (!outcome) return outcome.error().text;
@@ -130,6 +149,14 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+// Of a variable in what env(1) says, with a line break before it.
+std::string value_of(const std::string& env, const std::string& name) {
+  const auto at = env.find("\n" + name + "=");
+  REQUIRE(at != std::string::npos);
+  const auto from = at + name.size() + 2;
+  return env.substr(from, env.find('\n', from) - from);
+}
+
 }  // namespace
 
 TEST_CASE("run: the status of the command is the outcome, the lock is free after it") {
@@ -143,8 +170,9 @@ TEST_CASE("run: a command that is not there gives the lock back") {
 }
 
 TEST_CASE("run: the lease is renewed while the command runs") {
-  Plan plan = shell("sleep 1.6; exit 3");
-  plan.ttl = 1s;
+  Plan plan = shell("sleep 3.5; exit 3");
+  plan.ttl = 3s;
+  plan.kill_after = 200ms;  // time enough for a machine that stands still for a second
   CHECK(run(plan) == "exit 3, granted, renewed, free");
 }
 
@@ -167,12 +195,57 @@ TEST_CASE("run: the command is told of its lock, and ours overrides what was inh
   CHECK(has(env, "\nDLOCK_TTL_MS=30000\n"));
   CHECK(has(env, "\nDLOCK_TOKEN="));
   CHECK_FALSE(has(env, "\nDLOCK_TOKEN=1\n"));
-  const auto at = env.find("\nDLOCK_HOLDS=");
-  REQUIRE(at != std::string::npos);
-  const auto holds = parse_holds(env.substr(at + 13, env.find('\n', at + 1) - at - 13));
+  const auto holds = parse_holds(value_of(env, "DLOCK_HOLDS"));
   REQUIRE(holds.size() == 2);
   CHECK(holds.front().owner == "o:1");
   CHECK(holds.back() == AncestorHold{"memory:", "n", "us:1", "s"});
+}
+
+TEST_CASE("run: of several names the command gets lists, and each hold is known to nested runs") {
+  const TempDir dir;
+  Plan plan = shell("env > " + dir.path() + "/env");
+  plan.names = {"n", "b%1 x"};
+  CHECK(run(plan) == "exit 0, granted, free");
+  const std::string env = "\n" + contents(dir.path() + "/env");
+  CHECK(has(env, "\nDLOCK_NAME=n b%251%20x\n"));
+  CHECK(has(env, "\nDLOCK_OWNER=us:1 us:1\n"));
+  CHECK(has(env, "\nDLOCK_MODE=exclusive\n"));
+  CHECK_FALSE(has(env, "\nDLOCK_SLOT="));
+  const auto tokens = split(value_of(env, "DLOCK_TOKEN"), ' ');
+  CHECK(tokens.size() == 2);
+  const auto holds = parse_holds(value_of(env, "DLOCK_HOLDS"));
+  REQUIRE(holds.size() == 2);
+  CHECK(holds.front() == AncestorHold{"memory:", "n", "us:1", "s"});
+  CHECK(holds.back() == AncestorHold{"memory:", "b%1 x", "us:1", "s"});
+}
+
+TEST_CASE("run: the command is told how it holds, and not how a run above it does") {
+  const TempDir dir;
+  Plan plan = shell("env > " + dir.path() + "/env");
+  plan.environment = {"PATH=/usr/bin:/bin", "DLOCK_SLOT=7", "DLOCK_MODE=slots"};
+  CHECK(run(plan) == "exit 0, granted, free");
+  std::string env = "\n" + contents(dir.path() + "/env");
+  CHECK(value_of(env, "DLOCK_MODE") == "exclusive");
+  CHECK_FALSE(has(env, "\nDLOCK_SLOT="));
+  plan.mode = Mode::slots;
+  plan.slots = 3;
+  plan.names = {"n", "m"};
+  CHECK(run(plan) == "exit 0, granted, free");
+  env = "\n" + contents(dir.path() + "/env");
+  CHECK(value_of(env, "DLOCK_MODE") == "slots");
+  CHECK(value_of(env, "DLOCK_SLOT") == "0 0");
+}
+
+TEST_CASE("run: a command whose time is up is stopped, and its lock is free") {
+  Plan plan = shell("exec sleep 20");
+  plan.max_hold = 100ms;
+  CHECK(run(plan) == "exit time_up, granted, time_up, free");
+}
+
+TEST_CASE("run: a lock is kept for the rest of its shortest time, not waited for") {
+  Plan plan = shell("exit 3");
+  plan.min_hold = 1h;
+  CHECK(run(plan) == "exit 3, granted, held");
 }
 
 TEST_CASE("run: a TERM to us ends the command, and the lock is released after it") {
@@ -198,14 +271,18 @@ TEST_CASE("run: other signals reach the command and do not end us") {
 
 TEST_CASE("run: what the command leaves behind is stopped before the lock is released") {
   CHECK(run(shell("sleep 60 & exit 3")) == "exit 3, granted, leftovers, free");
+  const TempDir dir;
+  const std::string deaf = dir.path() + "/deaf";
   const std::string stubborn =
-      run(shell("(trap '' TERM; while :; do sleep 0.02; done) & sleep 0.1; exit 3"));
+      run(shell("(trap '' TERM; touch " + deaf + "; while :; do sleep 0.02; done) & until [ -e " +
+                deaf + " ]; do sleep 0.02; done; exit 3"));
   CHECK(stubborn == "exit 3, granted, killed, leftovers, free");
 }
 
 TEST_CASE("run: a lock that is deleted under us stops the command") {
   Plan plan = shell("exec sleep 20");
-  plan.ttl = 1s;
+  plan.ttl = 3s;
+  plan.kill_after = 200ms;
   CHECK(run(plan, [](MemoryStore& other) {
           while (other.inspect(*LockName::parse("n"), soon())->kind == Holding::Kind::free)
             std::this_thread::sleep_for(2ms);
@@ -215,7 +292,8 @@ TEST_CASE("run: a lock that is deleted under us stops the command") {
 
 TEST_CASE("run: a lock that is revoked is given up") {
   Plan plan = shell("exec sleep 20");
-  plan.ttl = 1s;
+  plan.ttl = 3s;
+  plan.kill_after = 200ms;
   CHECK(run(plan, [](MemoryStore& other) {
           while (other.inspect(*LockName::parse("n"), soon())->kind == Holding::Kind::free)
             std::this_thread::sleep_for(2ms);
@@ -231,7 +309,7 @@ TEST_CASE("run: a busy lock is given up on at once with -n, and waited for with 
   CHECK(run(plan, [](MemoryStore& other) {
           std::this_thread::sleep_for(100ms);
           const auto again = other.acquire(claim("them:2"), soon());
-          (void)other.release(std::get<Grant>(*again).hold, soon());
+          (void)other.release(std::get<Grant>(*again).holds, {}, soon());
         }) == "exit 4, granted, free");
 }
 

@@ -17,7 +17,7 @@ using What = action::Ask::What;
 namespace {
 
 Claim claim(const std::string& owner) {
-  return {.name = *LockName::parse("n"), .owner = owner, .serial = "s", .ttl = 30s, .who = {}};
+  return {.names = {*LockName::parse("n")}, .owner = owner, .serial = "s", .ttl = 30s, .who = {}};
 }
 
 Time in(Duration d) {
@@ -32,13 +32,17 @@ class HangingStore : public LockStore {
   std::string where() const override { return "nowhere:"; }
   Result<std::string> key_of(const LockName& name) const override { return name.text(); }
   Result<AcquireReply> acquire(const Claim& /*claim*/, Time limit) override { return hang(limit); }
-  Result<RenewReply> renew(const Hold& /*hold*/, Time limit) override { return hang(limit); }
-  Result<ReleaseVerdict> release(const Hold& /*hold*/, Time limit) override { return hang(limit); }
-  Result<RenewReply> check(const Hold& /*hold*/, Time limit) override { return hang(limit); }
+  Result<RenewReply> renew(const Holds& /*holds*/, Time limit) override { return hang(limit); }
+  Result<ReleaseVerdict> release(const Holds& /*holds*/,
+                                 const Parting& /*parting*/,
+                                 Time limit) override {
+    return hang(limit);
+  }
+  Result<RenewReply> check(const Holds& /*holds*/, Time limit) override { return hang(limit); }
   Result<Watching> watch(const Claim& /*claim*/, bool /*front*/, Time limit) override {
     return hang(limit);
   }
-  Result<Watching> watch_hold(const Hold& /*hold*/, Time limit) override { return hang(limit); }
+  Result<Watching> watch_hold(const Holds& /*holds*/, Time limit) override { return hang(limit); }
   Result<HandOff> await_hand_off(Time until) override { return hang(until); }
   Result<Holding> inspect(const LockName& /*name*/, Time limit) override { return hang(limit); }
   Result<std::vector<std::string>> list(std::string_view /*glob*/, Time limit) override {
@@ -65,9 +69,12 @@ class MuteStore final : public HangingStore {
  public:
   using HangingStore::HangingStore;
   Result<AcquireReply> acquire(const Claim& claim, Time /*limit*/) override {
-    return AcquireReply(Grant{.hold = {.name = claim.name, .owner = claim.owner}, .sent_at = {}});
+    const Hold hold{.name = claim.names.front(), .owner = claim.owner};
+    return AcquireReply(Grant{.holds = {hold}, .sent_at = {}});
   }
-  Result<ReleaseVerdict> release(const Hold& /*hold*/, Time /*limit*/) override {
+  Result<ReleaseVerdict> release(const Holds& /*holds*/,
+                                 const Parting& /*parting*/,
+                                 Time /*limit*/) override {
     return ReleaseVerdict::released;
   }
 };
@@ -107,6 +114,29 @@ TEST_CASE("worker: answers come in the order of the asks, each in its own kind")
   CHECK_FALSE(worker.next_answer());
 }
 
+TEST_CASE("worker: all names of a claim are released, and with what the session says of it") {
+  WakeUp interrupt;
+  const auto server = std::make_shared<MemoryServer>();
+  Claim both = claim("a:1");
+  both.names.push_back(*LockName::parse("m"));
+  StoreWorker worker(std::make_unique<MemoryStore>(server, &interrupt), both, interrupt);
+  worker.ask({.what = What::acquire, .limit = in(5s)});
+  worker.ask({.what = What::release, .limit = in(5s), .parting = {.keep = 1h, .tell_for = 1h}});
+  REQUIRE(worker.start());
+  CHECK(std::get<Grant>(*std::get<event::Acquired>(next(worker)).answer).holds.size() == 2);
+  CHECK(*std::get<event::Released>(next(worker)).answer == ReleaseVerdict::released);
+  MemoryStore other(server);
+  for (const LockName& name : both.names) {
+    const auto holding = other.inspect(name, in(1s));
+    REQUIRE(holding.has_value());
+    REQUIRE(holding->holds.size() == 1);
+    CHECK(holding->holds.front().kept);
+  }
+  Claim later = claim("b:2");
+  later.once_per = 1h;
+  CHECK(std::holds_alternative<Done>(*other.acquire(later, in(1s))));
+}
+
 TEST_CASE("worker: a busy lock is answered with its holding, a free one is taken later") {
   Shop shop;
   MemoryStore other(shop.server);
@@ -119,7 +149,7 @@ TEST_CASE("worker: a busy lock is answered with its holding, a free one is taken
   shop.worker.ask({What::watch, in(5s)});
   shop.worker.ask({What::await_hand_off, in(10s)});
   next(shop.worker);
-  REQUIRE(other.release(std::get<Grant>(*theirs).hold, in(1s)).has_value());
+  REQUIRE(other.release(std::get<Grant>(*theirs).holds, {}, in(1s)).has_value());
   CHECK(*std::get<event::HandedOff>(next(shop.worker)).answer == HandOff::changed);
 }
 

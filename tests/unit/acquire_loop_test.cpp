@@ -73,6 +73,16 @@ TEST_CASE("-n tries once") {
   CHECK(world.outcome()->holding->type == "hash");
 }
 
+TEST_CASE("a lock that is held by the run above us is not waited for, with or without -n") {
+  Script script = waiting(std::nullopt);
+  script.holding.by_ancestor = true;
+  World world(script);
+  CHECK(world.run() == "0s acquire busy, 0s exit busy");
+  REQUIRE(world.outcome()->holding);
+  CHECK(world.outcome()->holding->by_ancestor);
+  CHECK_KEPT(world);
+}
+
 TEST_CASE("-w gives up when its time is over, with the holder as last seen") {
   Script script = waiting(std::nullopt);
   script.wait = 2500ms;

@@ -79,11 +79,36 @@ TEST_CASE("-- may be left out where the command is clear") {
   CHECK(good({"run", "n", ""}).words == Words{""});
 }
 
-TEST_CASE("a -- further right makes it unclear where the command begins") {
-  const std::string text = wrong({"run", "n", "cmd", "--", "x"});
+TEST_CASE("left of -- there may be several names, each once") {
+  CommandLine line = good({"run", "-n", "a", "b", "--", "cmd", "--", "x"});
+  CHECK(line.names == Words{"a", "b"});
+  CHECK(line.words == Words{"cmd", "--", "x"});
+  CHECK(good({"run", "a", "b", "a", "--", "cmd"}).names == Words{"a", "b"});
+  CHECK(good({"run", "a", "a", "--", "cmd"}).names == Words{"a"});
+  CHECK(good({"run", "-c", "cmd", "a", "b", "--"}).names == Words{"a", "b"});
+  CHECK(good({"acquire", "a", "b", "-n", "b"}).names == Words{"a", "b"});
+  CHECK(good({"inspect", "a", "a"}).names == Words{"a", "a"});
+}
+
+TEST_CASE("sixteen locks may be taken at once") {
+  Words words{"run"};
+  for (int i = 0; i < 16; ++i)
+    words.push_back("n" + std::to_string(i));
+  Words more = words;
+  more.insert(more.end(), {"n16", "--", "cmd"});
+  words.insert(words.end(), {"n3", "--", "cmd"});
+  CHECK(good(words).names.size() == 16);
+  CHECK(has(wrong(more), "17 lock names: at most 16"));
+  for (const char* command : {"acquire", "renew", "release"}) {
+    more.front() = command;
+    wrong(more);
+  }
+}
+
+TEST_CASE("an option among the words left of -- makes it unclear where the command begins") {
+  const std::string text = wrong({"run", "n", "cmd", "-v", "--", "x"});
   CHECK(has(text, "it is not clear where the command begins"));
-  CHECK(has(text, "dlock run n -- cmd -- x"));
-  wrong({"run", "a", "b", "--", "cmd"});
+  CHECK(has(text, "dlock run n -- cmd -v -- x"));
 }
 
 TEST_CASE("options of run behind the name are refused with both ways to write it") {
@@ -92,10 +117,11 @@ TEST_CASE("options of run behind the name are refused with both ways to write it
   CHECK(has(text, "dlock run -w …"));
   CHECK(has(text, "dlock run n -- -w 5"));
   wrong({"run", "n", "--json", "cmd"});
+  CHECK(has(wrong({"run", "--", "-x"}), "the lock name is missing"));
 }
 
 TEST_CASE("names and words in a message cannot move a cursor") {
-  const std::string text = wrong({"run", "n\x1b[2J", "c\nd", "--", "x"});
+  const std::string text = wrong({"run", "n\x1b[2J", "c\nd", "-v", "--", "x"});
   CHECK(text.find('\x1b') == std::string::npos);
   CHECK(text.find('\n') == std::string::npos);
 }
@@ -176,6 +202,11 @@ TEST_CASE("what is missing is named") {
   CHECK(has(wrong({"list", "a", "b"}), "quote it"));
   CHECK(has(wrong({"force-release"}), "one lock name"));
   CHECK(has(wrong({"force-release", "a", "b"}), "one lock name"));
+  for (const char* command : {"acquire", "renew", "release"})
+    CHECK(has(wrong({command}), "the lock name is missing; write: dlock " + std::string(command)));
+  CHECK(has(wrong({"wait"}), "wait takes one lock name"));
+  CHECK(has(wrong({"wait", "a", "b"}), "one lock name"));
+  CHECK(has(wrong({"run", "a", "b", "--"}), "dlock run a b -- CMD"));
   wrong({"run", "--wait"});
   wrong({"run", "-w"});
   CHECK(good({}).command.empty());
@@ -184,6 +215,48 @@ TEST_CASE("what is missing is named") {
 TEST_CASE("what contradicts itself is refused") {
   CHECK(has(wrong({"run", "-n", "-w", "5", "n", "c"}), "contradict"));
   CHECK(has(wrong({"run", "-q", "-v", "n", "c"}), "contradict"));
+  for (const char* command : {"run", "acquire"}) {
+    CHECK(has(wrong({command, "-s", "-x", "n", "c"}), "--shared and --exclusive contradict"));
+    CHECK(has(wrong({command, "--slots", "3", "-s", "n", "c"}), "--shared and --slots"));
+    CHECK(has(wrong({command, "-x", "--slots=3", "n", "c"}), "--exclusive and --slots"));
+  }
+  CHECK(has(wrong({"acquire", "-n", "n", "-w", "5"}), "contradict"));
+  CHECK(has(wrong({"wait", "-n", "n", "-w", "5"}), "contradict"));
+}
+
+TEST_CASE("how a lock is held and for how long") {
+  CHECK(settings(good({"run", "-s", "n", "c"})).contains("shared"));
+  CHECK(settings(good({"run", "--exclusive", "n", "c"})).contains("exclusive"));
+  CHECK(settings(good({"run", "--slots", "3", "n", "c"})).at("slots") == "3");
+  const auto all = settings(
+      good({"run", "--min-hold", "5", "--max-hold=9", "--no-renew", "--once-per", "1h", "n", "c"}));
+  CHECK(all.at("min-hold") == "5");
+  CHECK(all.at("max-hold") == "9");
+  CHECK(all.at("no-renew") == "true");
+  CHECK(all.at("once-per") == "1h");
+}
+
+TEST_CASE("options of acquire, renew, release and wait") {
+  CommandLine line = good({"acquire", "--json", "-nsE", "9", "--ttl", "5m", "n", "--reason", "r"});
+  CHECK(line.json);
+  CHECK(settings(line).at("conflict-exit-code") == "9");
+  CHECK(settings(line).at("reason") == "r");
+  CHECK(is_given(line, "ttl"));
+  CHECK_FALSE(is_given(line, "wait"));
+  line = good({"renew", "n", "--owner", "o:1", "--every", "5s", "--while=77", "--ttl", "1m"});
+  CHECK(line.owner == "o:1");
+  CHECK(line.every == "5s");
+  CHECK(line.while_pid == "77");
+  line = good({"release", "a", "b", "--owner=o#s"});
+  CHECK(line.owner == "o#s");
+  line = good({"wait", "n", "-w", "5", "-E", "3"});
+  CHECK(settings(line).at("wait") == "5");
+  wrong({"acquire", "--max-hold", "5", "n"});
+  wrong({"acquire", "--once-per", "5", "n"});
+  wrong({"release", "--ttl", "5", "n"});
+  wrong({"renew", "-w", "5", "n"});
+  wrong({"wait", "-s", "n"});
+  wrong({"run", "--owner", "o", "n", "c"});
 }
 
 TEST_CASE("unknown options and commands are refused by name") {
@@ -191,6 +264,8 @@ TEST_CASE("unknown options and commands are refused by name") {
   CHECK(has(wrong({"run", "-Z", "n", "c"}), "-Z"));
   CHECK(has(wrong({"order-42", "--", "job"}), "there is no command \"order-42\""));
   CHECK(has(wrong({"order-42", "--", "job"}), "dlock run NAME -- CMD"));
+  CHECK(has(wrong({"order-42", "--", "job"}),
+            "there are run, acquire, renew, release, wait, inspect, list and force-release."));
   wrong({"run", "--json", "n", "c"});     // belongs to others
   wrong({"inspect", "--ttl", "5", "n"});  // belongs to run
   wrong({"list", "--yes"});
@@ -230,11 +305,12 @@ TEST_CASE("help and version need nothing else") {
 }
 
 TEST_CASE("the help lists every option of a command, each in a line of at most 80 columns") {
-  for (const char* command : {"", "run", "inspect", "list", "force-release"}) {
+  for (const char* command :
+       {"", "run", "acquire", "renew", "release", "wait", "inspect", "list", "force-release"}) {
     CAPTURE(command);
     const std::string help = help_text(command);
     for (const Setting& setting : all_settings()) {
-      const bool belongs = !setting.only_run || std::string(command) == "run";
+      const bool belongs = setting.commands.empty() || is_option_of(setting, command);
       if (setting.flags.empty() || !belongs) continue;
       CAPTURE(std::string(setting.name));
       for (const auto flag : split(setting.flags, ','))
@@ -252,7 +328,15 @@ TEST_CASE("the help lists every option of a command, each in a line of at most 8
   CHECK(has(help_text("list"), "--json"));
   for (const char* flag : {"--now", "--if-owner ID", "--if-token N", "-y, --yes"})
     CHECK(has(help_text("force-release"), flag));
-  for (const char* command : {"run", "inspect", "list", "force-release"})
+  CHECK(has(help_text("acquire"), "--json"));
+  CHECK(has(help_text("acquire"), "--slots N"));
+  CHECK_FALSE(has(help_text("acquire"), "--max-hold"));
+  for (const char* flag : {"--owner ID", "--every DUR", "--while PID", "--ttl DUR"})
+    CHECK(has(help_text("renew"), flag));
+  CHECK(has(help_text("release"), "--owner ID"));
+  CHECK(has(help_text("wait"), "-w, --wait, --timeout DUR"));
+  for (const char* command :
+       {"run", "acquire", "renew", "release", "wait", "inspect", "list", "force-release"})
     CHECK(has(help_text(""), command));
 }
 

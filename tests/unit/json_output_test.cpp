@@ -32,10 +32,13 @@ TEST_CASE("json: a held lock, every field") {
       "key": "dlock:order-42",
       "state": "held",
       "type": "hash",
+      "mode": "exclusive",
+      "slots": null,
       "owners": [
         {
           "id": "u:1",
-          "count": "2"
+          "count": "2",
+          "lease_left_ms": null
         }
       ],
       "owner_count": 1,
@@ -53,7 +56,10 @@ TEST_CASE("json: a held lock, every field") {
           "since_ms": 1000,
           "age_ms": 4000,
           "token": 5,
-          "ttl_ms": 30000
+          "ttl_ms": 30000,
+          "mode": "exclusive",
+          "slot": null,
+          "kept": false
         }
       ],
       "waiting": 1,
@@ -86,6 +92,8 @@ TEST_CASE("json: what is not known is null, what is not there is an empty list")
       "key": "k",
       "state": "foreign",
       "type": "string",
+      "mode": null,
+      "slots": null,
       "owners": [],
       "owner_count": 0,
       "lease_left_ms": null,
@@ -171,6 +179,87 @@ TEST_CASE("json: the largest token that is kept stays exact") {
   named.holding.kind = Holding::Kind::lock;
   named.holding.holds = {{.id = "i", .who = {}, .token = 9007199254740991U}};
   CHECK(holdings_json({named}).find("\"token\": 9007199254740991") != std::string::npos);
+}
+
+namespace {
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+LockName name(const std::string& text) {
+  return *LockName::parse(text);
+}
+
+Holds two_slots() {
+  return {{.name = name("a b"),
+           .owner = "u:1",
+           .serial = "s1",
+           .token = 7,
+           .ttl = 30s,
+           .who = {},
+           .mode = Mode::slots,
+           .slot = 2},
+          {.name = name("c"),
+           .owner = "u:1",
+           .serial = "s1",
+           .token = 9,
+           .ttl = 30s,
+           .who = {},
+           .mode = Mode::slots,
+           .slot = 0}};
+}
+
+}  // namespace
+
+TEST_CASE("json: how a name is held beside others") {
+  NamedHolding named{.name = "n", .key = "k", .holding = {}};
+  Holding& holding = named.holding;
+  holding.kind = Holding::Kind::lock;
+  holding.mode = Mode::slots;
+  holding.slots = 3;
+  holding.owners = {{"u:1", "1", 1500ms}};
+  HoldRecord record{.id = "u:1#kept", .who = {}, .mode = Mode::slots, .slot = 2, .kept = true};
+  holding.holds = {record};
+  const std::string text = holdings_json({named});
+  CHECK(has(text, "\"mode\": \"slots\",\n      \"slots\": 3,"));
+  CHECK(has(text, "\"lease_left_ms\": 1500"));
+  CHECK(has(text, "\"mode\": \"slots\",\n          \"slot\": 2,\n          \"kept\": true"));
+}
+
+TEST_CASE("json: the result of a run of several names") {
+  Outcome outcome{.kind = Outcome::Kind::child, .child = {ChildStatus::Kind::exited, 3}};
+  outcome.account = {
+      .holds = two_slots(), .waited = 5ms, .held = 6ms, .released = Account::Released::yes};
+  CHECK(result_json({name("a b"), name("c")}, outcome, "") ==
+        R"({"version":1,"outcome":"child","lock":"a%20b c","hold":"u:1#s1","token":7,"locks":[)"
+        R"({"name":"a b","hold":"u:1#s1","token":7,"mode":"slots","slot":2},)"
+        R"({"name":"c","hold":"u:1#s1","token":9,"mode":"slots","slot":0}],)"
+        R"("waited_ms":5,"held_ms":6,"exit_code":3,"lost":false,"released":"yes"})"
+        "\n");
+}
+
+TEST_CASE("json: the result of a run that did not run, and of one whose time was up") {
+  const std::string done = result_json({name("n")}, {.kind = Outcome::Kind::done}, "");
+  CHECK(has(done, R"("outcome":"done","lock":"n","hold":null,"token":null,"locks":[])"));
+  CHECK(has(done, R"("lost":false,"released":null)"));
+  Outcome over{.kind = Outcome::Kind::time_up, .child = {ChildStatus::Kind::signalled, 15}};
+  over.account.holds = {two_slots().back()};
+  over.account.holds.front().mode = Mode::exclusive;
+  over.account.holds.front().slot.reset();
+  const std::string text = result_json({name("c")}, over, "");
+  CHECK(has(text, R"("outcome":"time_up","lock":"c","hold":"u:1#s1","token":9)"));
+  CHECK(has(text, R"("mode":"exclusive","slot":null)"));
+  CHECK(has(text, R"("signal":15)"));
+}
+
+TEST_CASE("json: what acquire took") {
+  CHECK(acquired_json(two_slots(), 1700000000123ms, "x y") ==
+        R"({"version":1,"locks":[)"
+        R"({"name":"a b","owner":"u:1","hold":"u:1#s1","token":7,"mode":"slots","slot":2},)"
+        R"({"name":"c","owner":"u:1","hold":"u:1#s1","token":9,"mode":"slots","slot":0}],)"
+        R"("ttl_ms":30000,"expires":1700000000.123,"holds":"x y"})"
+        "\n");
 }
 
 }  // namespace dlock

@@ -54,6 +54,33 @@ TEST_CASE("owner ids and serials do not repeat") {
   CHECK(hold_id("o", "s") == "o#s");
 }
 
+TEST_CASE("the owner of an acquire tells its serial") {
+  CHECK(serial_of("6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69:4711") == "a9a552f0d3c4b5a69");
+  CHECK(serial_of("6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69") == "a9a552f0d3c4b5a69");
+  for (const char* none : {"",
+                           "57",
+                           "nobody:57",
+                           "6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a6",
+                           "6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69x57",
+                           "6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69:57x",
+                           "6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69:57 x",
+                           "------------------------------------"}) {
+    CAPTURE(none);
+    CHECK(serial_of(none).empty());
+  }
+  std::set<HoldSerial> serials;
+  for (int i = 0; i < 1000; ++i)
+    serials.insert(serial_of(make_owner_id(1)));
+  CHECK(serials.size() == 1000);
+}
+
+TEST_CASE("what a run took is known by its serial") {
+  CHECK(is_of_acquire(serial_of(make_owner_id(1))));
+  CHECK_FALSE(is_of_acquire(make_hold_serial()));
+  CHECK_FALSE(is_of_acquire("kept"));
+  CHECK_FALSE(is_of_acquire(""));
+}
+
 TEST_CASE("inherited holds come back as they were") {
   const std::vector<AncestorHold> holds{{"redis://db1:6379/0", "dlock:order-42", "u:1", "0011"},
                                         {"local:///run/lock dir", "a|b %\xff\n", "u:2", "0022"}};
@@ -69,19 +96,27 @@ TEST_CASE("malformed entries of inherited holds are ignored") {
   CHECK(parse_holds("a a|b a|b|c a|b|c|d|e ||| a|b|c|d").size() == 1);
 }
 
-TEST_CASE("of many inherited holds the nearest 64 stay") {
-  std::vector<AncestorHold> holds(100, {"s", "k", "o", ""});
+TEST_CASE("of many inherited holds the nearest stay, as many as an environment can carry") {
+  std::vector<AncestorHold> holds(100, {"s", std::string(2000, 'k'), "o", ""});
   for (std::size_t i = 0; i < holds.size(); ++i)
     holds[i].serial = std::to_string(i);
   const auto kept = parse_holds(format_holds(holds));
-  REQUIRE(kept.size() == 64);
-  CHECK(kept.front().serial == "36");
+  CHECK(format_holds(holds).size() <= 100'000);
+  REQUIRE(kept.size() == 49);
+  CHECK(kept.front().serial == "51");
   CHECK(kept.back().serial == "99");
   std::string text;
-  for (int i = 0; i < 100; ++i)
+  for (int i = 0; i < 2000; ++i)
     text += "s|k|o|" + std::to_string(i) + ' ';
-  CHECK(parse_holds(text).size() == 64);
-  CHECK(parse_holds(text).back().serial == "99");
+  CHECK(parse_holds(text).size() == 1024);
+  CHECK(parse_holds(text).back().serial == "1999");
+}
+
+TEST_CASE("names: one is told as it is, several as a list that can be taken apart") {
+  const LockName plain = *LockName::parse("50% of a\tb");
+  const LockName umlaut = *LockName::parse("b\xc3\xa4r/1");
+  CHECK(join_names({plain}) == "50% of a\tb");
+  CHECK(join_names({plain, umlaut}) == "50%25%20of%20a%09b b\xc3\xa4r/1");
 }
 
 }  // namespace dlock

@@ -26,15 +26,40 @@ std::string record_text() {
          holder_json(some_record().who, some_record().ttl).substr(1);
 }
 
+HoldRecord slot_record(std::string id, std::uint32_t slot) {
+  HoldRecord record = some_record();
+  record.id = std::move(id);
+  record.mode = Mode::slots;
+  record.slot = slot;
+  return record;
+}
+
 StoredLease some_lease() {
   StoredLease lease{.name = "a/b \xff", .boot_id = "b-1", .state = {}};
-  lease.state.owner = "o";
-  lease.state.expires = Time(123456789ns);
   lease.state.token = 77;
-  lease.state.revoked_by = "bob@ops";
-  lease.state.holds.emplace("s", some_record());
+  lease.state.slots = 3;
+  lease.state.success = {1000, 61000};
+  lease.state.leases["o"] = {.holds = {{"s", slot_record("o#s", 2)}},
+                             .expires = Time(123456789ns),
+                             .revoked_by = "bob@ops"};
+  lease.state.leases["p"] = {
+      .holds = {{"kept", slot_record("p#kept", 0)}}, .expires = Time(5ns), .revoked_by = {}};
+  lease.state.leases["p"].holds.at("kept").kept = true;
   return lease;
 }
+
+std::optional<StoredLease> read_with(const std::string& what, const std::string& instead) {
+  std::string text = stored_lease_json(some_lease());
+  const auto found = text.find(what);
+  REQUIRE(found != std::string::npos);
+  return parse_stored_lease(text.replace(found, what.size(), instead));
+}
+
+// As dlock wrote it before a name could have several owners.
+const std::string k_old_lease =
+    R"({"name":"a","boot_id":"b-1","owner":"o","expires_ns":123456789,"token":77,)"
+    R"("holds":{"s":{"token":77,"since_ms":5,"host":"db1","pid":42,"ttl_ms":30000}},)"
+    R"("revoked_by":"bob@ops"})";
 
 }  // namespace
 
@@ -124,31 +149,112 @@ TEST_CASE("control characters and quotes come back through escapes, in one line"
   CHECK(parse_hold_record("o#s", json)->who.reason == who.reason);
 }
 
+TEST_CASE("a record says its mode unless it is exclusive, its slot, and that it is kept") {
+  const auto mode_of = [](const std::string& fields) {
+    return parse_hold_record("o#s", R"({"token":1,"since_ms":2,)" + fields + R"("host":"h"})");
+  };
+  CHECK(mode_of("")->mode == Mode::exclusive);
+  CHECK(mode_of(R"("mode":"write",)")->mode == Mode::write);
+  CHECK(mode_of(R"("mode":"shared",)")->mode == Mode::shared);
+  CHECK(mode_of(R"("mode":"slots","slot":2,)")->mode == Mode::slots);
+  CHECK(mode_of(R"("mode":"slots","slot":2,)")->slot == 2U);
+  CHECK_FALSE(mode_of(R"("mode":"slots","slot":-2,)")->slot.has_value());
+  CHECK_FALSE(mode_of(R"("mode":"shared","slot":2,)")->slot.has_value());
+  CHECK(mode_of(R"("mode":"of tomorrow",)")->mode == Mode::exclusive);
+  CHECK(mode_of(R"("mode":7,)")->mode == Mode::exclusive);
+  CHECK(mode_of(R"("kept":true,)")->kept);
+  CHECK_FALSE(mode_of(R"("kept":"true",)")->kept);
+  CHECK_FALSE(mode_of("")->kept);
+}
+
 TEST_CASE("a stored lease comes back as it was, its name byte for byte") {
   const auto lease = parse_stored_lease(stored_lease_json(some_lease()));
   REQUIRE(lease.has_value());
   CHECK(lease->name == "a/b \xff");
   CHECK(lease->boot_id == "b-1");
-  CHECK(lease->state.owner == "o");
-  CHECK(lease->state.expires == Time(123456789ns));
   CHECK(lease->state.token == 77);
-  CHECK(lease->state.revoked_by == "bob@ops");
-  REQUIRE(lease->state.holds.count("s") == 1);
-  CHECK(lease->state.holds.at("s").id == "o#s");
-  CHECK(lease->state.holds.at("s").ttl == 30s);
+  CHECK(lease->state.slots == 3);
+  REQUIRE(lease->state.success.has_value());
+  CHECK(lease->state.success->since_ms == 1000);
+  CHECK(lease->state.success->until_ms == 61000);
+  REQUIRE(lease->state.leases.size() == 2);
+  const auto& one = lease->state.leases.at("o");
+  CHECK(one.expires == Time(123456789ns));
+  CHECK(one.revoked_by == "bob@ops");
+  REQUIRE(one.holds.contains("s"));
+  CHECK(one.holds.at("s").id == "o#s");
+  CHECK(one.holds.at("s").ttl == 30s);
+  CHECK(one.holds.at("s").mode == Mode::slots);
+  CHECK(one.holds.at("s").slot == 2U);
+  CHECK_FALSE(one.holds.at("s").kept);
+  const auto& other = lease->state.leases.at("p");
+  CHECK_FALSE(other.revoked_by.has_value());
+  CHECK(other.holds.at("kept").kept);
+}
+
+TEST_CASE("each mode of a stored lease comes back") {
+  for (const Mode mode : {Mode::exclusive, Mode::write, Mode::shared}) {
+    StoredLease lease = some_lease();
+    lease.state.leases.erase("p");
+    HoldRecord& record = lease.state.leases["o"].holds.at("s");
+    record.mode = mode;
+    record.slot.reset();
+    const auto again = parse_stored_lease(stored_lease_json(lease));
+    REQUIRE(again.has_value());
+    CHECK(again->state.leases.at("o").holds.at("s").mode == mode);
+  }
 }
 
 TEST_CASE("a stored lease without one of its fields is damaged, not free") {
-  const std::string whole = stored_lease_json(some_lease());
-  for (const char* field : {"name", "boot_id", "owner", "expires_ns", "token", "holds"}) {
+  for (const char* field : {"name", "boot_id", "expires_ns", "token", "holds", "leases", "slots"}) {
     CAPTURE(field);
-    std::string text = whole;
-    text.replace(text.find(std::string("\"") + field + "\""), 2, "\"_");
-    CHECK_FALSE(parse_stored_lease(text).has_value());
+    CHECK_FALSE(read_with(std::string("\"") + field + "\"", "\"_\"").has_value());
   }
   for (const char* text : {"", "{}", "[]", R"({"name":"a"})"}) {
     CHECK_FALSE(parse_stored_lease(text).has_value());
   }
+}
+
+TEST_CASE("a stored lease of which it is not clear who stands beside whom is damaged") {
+  CHECK(read_with(R"("mode":"slots")", R"("mode":"slots")").has_value());
+  CHECK_FALSE(read_with(R"("mode":"slots")", R"("mode":"of tomorrow")").has_value());
+  CHECK_FALSE(read_with(R"("mode":"slots")", R"("mode":2)").has_value());
+  CHECK_FALSE(read_with(R"("slot":2)", R"("slot":3)").has_value());
+  CHECK_FALSE(read_with(R"("slot":2)", R"("slot":"2")").has_value());
+  CHECK_FALSE(read_with(R"("kept":true)", R"("kept":1)").has_value());
+  CHECK_FALSE(read_with(R"("revoked_by":"bob@ops")", R"("revoked_by":7)").has_value());
+  StoredLease empty = some_lease();
+  empty.state.leases["p"].holds.clear();
+  CHECK_FALSE(parse_stored_lease(stored_lease_json(empty)).has_value());
+}
+
+TEST_CASE("a file of an older dlock is read: a lock that is held does not look free") {
+  const auto lease = parse_stored_lease(k_old_lease);
+  REQUIRE(lease.has_value());
+  CHECK(lease->state.token == 77);
+  REQUIRE(lease->state.leases.contains("o"));
+  const auto& one = lease->state.leases.at("o");
+  CHECK(one.expires == Time(123456789ns));
+  CHECK(one.revoked_by == "bob@ops");
+  CHECK(one.holds.at("s").mode == Mode::exclusive);
+  CHECK(one.holds.at("s").who.pid == 42);
+  std::string free = k_old_lease;
+  free.replace(free.find(R"("owner":"o")"), 11, R"("owner":"")");
+  CHECK(parse_stored_lease(free)->state.leases.empty());
+  CHECK(parse_stored_lease(free)->state.token == 77);
+}
+
+TEST_CASE("a file of an older dlock without one of its fields is damaged, not free") {
+  for (const char* field : {"name", "boot_id", "owner", "expires_ns", "token", "holds"}) {
+    CAPTURE(field);
+    std::string text = k_old_lease;
+    text.replace(text.find(std::string("\"") + field + "\""), 2, "\"_");
+    CHECK_FALSE(parse_stored_lease(text).has_value());
+  }
+}
+
+TEST_CASE("an older dlock takes our file for damaged, not for free") {
+  CHECK(stored_lease_json(some_lease()).find("\"owner\"") == std::string::npos);
 }
 
 TEST_CASE("no change of a few bytes makes the readers throw or crash") {
@@ -156,7 +262,7 @@ TEST_CASE("no change of a few bytes makes the readers throw or crash") {
   const std::string record = record_text();
   const std::string lease = stored_lease_json(some_lease());
   for (int i = 0; i < 5000; ++i) {
-    for (std::string text : {record, lease}) {
+    for (std::string text : {record, lease, k_old_lease}) {
       for (auto changes = 1 + random() % 4; changes > 0; --changes) {
         text[random() % text.size()] = static_cast<char>(random() % 256);
       }

@@ -58,6 +58,16 @@ TEST_CASE("P26: a store thread that hangs does not keep a run from ending") {
   CHECK(world.said().find("9s release_unknown") != std::string::npos);
   CHECK(world.outcome()->account.released == Account::Released::unknown);
 
+  // The lease may be over by then: told as well.
+  script = short_run(5300ms);
+  script.ttl = 3s;
+  script.kill_after = 500ms;
+  script.troubles = {{.from = 5300ms, .until = k_ever, .kind = Trouble::Kind::hung}};
+  World late(script);
+  late.run();
+  REQUIRE(late.said(Kind::release_unknown));
+  CHECK(late.notices().back().span == 0ns);
+
   Script waiting = long_run();
   waiting.signals = {{1s, SIGTERM}};
   waiting.troubles = {{.until = k_ever, .kind = Trouble::Kind::hung}};
@@ -128,7 +138,7 @@ TEST_CASE("the first signal to a child that must stop is the one that was asked 
 TEST_CASE("nothing is done after Finish, whatever still happens") {
   Script script = short_run(1s);
   const Time later = Time(1000s) + 2s;
-  const Grant grant{.hold = {.name = *LockName::parse("n")}, .sent_at = later};
+  const Grant grant{.holds = {{.name = *LockName::parse("n")}}, .sent_at = later};
   const std::vector<Event> events{event::Acquired{AcquireReply(grant)},
                                   event::Acquired{AcquireReply(Holding{})},
                                   event::Acquired{Error{Errc::timed_out, "late"}},

@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "fake/scripted_world.hpp"
+#include "fake/world_words.hpp"
 
 namespace dlock {
 
@@ -83,17 +84,25 @@ TEST_CASE("news: the watching does not come so late that it could keep the renew
 
 TEST_CASE("news: a lock that is still ours is no renewal: neither the guard nor the end moves") {
   Script script = watched(60s);
-  script.hand_offs = {{5s}, {6s}, {6500ms}};
+  script.hand_offs = {{5s}, {6s}};
   script.troubles = {trouble(What::renew, 0s, k_ever, Trouble::Kind::silent)};
   script.term_takes.reset();
   World world(script);
   const std::string all = world.run();
   CHECK(has(all, "1s await changed, 5s check held, 5s await changed, 6s check held, "));
-  CHECK(has(all, "6.5s check held, 6.5s await cancelled, 10s renew ?, "));
+  CHECK(has(all, "6s await cancelled, 10s renew ?, "));
   CHECK(has(all, "19.39s TERM"));
   CHECK(has(all, "29.39s KILL"));
   CHECK(world.guard_told() == std::vector<std::string>{"29.39s"});
   CHECK(world.outcome()->kind == Outcome::Kind::lost);
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("news: a look near the time of a renewal is one") {
+  Script script = watched(12s);
+  script.hand_offs = {{8s}};
+  World world(script);
+  CHECK(has(world.run(), "1s await changed, 8s renew, 8s await "));
   CHECK_KEPT(world);
 }
 
@@ -103,9 +112,10 @@ TEST_CASE("news: a look does not put off the renewal, and near its time is one")
     script.hand_offs.push_back({when});
   World world(script);
   world.run();
-  CHECK(world.asked(What::renew) == std::vector<Duration>{7100ms, 14200ms, 21300ms});
-  CHECK(world.asked(What::check).size() > 180);
-  CHECK(world.guard_told() == std::vector<std::string>{"29.39s", "36.49s", "43.59s", "50.69s"});
+  CHECK(world.asked(What::renew) == std::vector<Duration>{8s, 16s, 24s});
+  CHECK(world.asked(What::check).size() > 15);
+  CHECK(world.asked(What::check).size() < 30);
+  CHECK(world.guard_told() == std::vector<std::string>{"29.39s", "37.39s", "45.39s", "53.39s"});
   CHECK_KEPT(world);
 }
 
@@ -278,6 +288,45 @@ TEST_CASE("news: nothing is asked about a hold whose lease has ended, or that wa
   World lost(script);
   CHECK(has(lost.run(), "5s check lost, 5s TERM, 6s KILL, 6s ended, 6s exit lost"));
   CHECK_KEPT(lost);
+}
+
+TEST_CASE("news: a lock that changes all the time is looked at once a second") {
+  Script script = watched(6500ms);
+  for (Duration when = 3s; when < 6500ms; when += 100ms)
+    script.hand_offs.push_back({when});
+  World world(script);
+  world.run();
+  const auto looks = world.asked(What::check);
+  CHECK(looks == std::vector<Duration>{1s, 3s, 3100ms, 3200ms, 3300ms, 4s, 5s, 6s});
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("news: a few changes in a row are each looked at at once, however young the watching") {
+  Script script = watched(60s);
+  script.hand_offs = {{1010ms}, {1020ms}, {1030ms}};
+  script.lost_from = 1030ms;
+  World world(script);
+  CHECK(has(world.run(),
+            "1s check held, 1s await changed, 1.01s check held, 1.01s await changed, 1.02s check "
+            "held, 1.02s await changed, 1.03s check lost, 1.03s TERM"));
+  CHECK_KEPT(world);
+}
+
+TEST_CASE("news: a loss among many changes is found within a second, also before a renewal") {
+  for (const Duration lost : {5500ms, 8100ms, 8900ms}) {
+    CAPTURE(test::seconds_text(lost));
+    Script script = watched(60s);
+    for (Duration before = 500ms; before >= 0ms; before -= 100ms)
+      script.hand_offs.push_back({lost - before});
+    script.lost_from = lost;
+    World world(script);
+    const std::string all = world.run();
+    CAPTURE(all);
+    CAPTURE(world.said());
+    REQUIRE(world.outcome()->kind == Outcome::Kind::lost);
+    CHECK(has(world.said(), test::seconds_text(lost + 500ms) + " lost"));
+    CHECK_KEPT(world);
+  }
 }
 
 TEST_CASE("news: they go on for what the command leaves behind") {

@@ -61,6 +61,15 @@ void add_line(Script& script, Dice& dice) {
     script.places.emplace_back(from, place--);
 }
 
+void add_limits(Script& script, Dice& dice) {
+  script.renew = !dice.one_in(6);
+  script.contain = dice.one_in(6);
+  if (dice.one_in(4)) script.max_hold = dice.between(1ms, 3 * script.ttl);
+  if (dice.one_in(4)) script.min_hold = dice.between(1ms, 3 * script.ttl);
+  if (dice.one_in(4)) script.names = {"a", "b"};
+  if (dice.one_in(8)) script.done_from = dice.span(30s);
+}
+
 Script random_script(std::uint64_t seed) {
   Dice dice(seed);
   Script script;
@@ -73,6 +82,7 @@ Script random_script(std::uint64_t seed) {
   script.outage_limit = dice.between(1s, 30s);
   if (dice.one_in(8)) script.on_lost = OnLost::warn;
   if (dice.one_in(8)) script.stop_signal = SIGUSR1;
+  add_limits(script, dice);
   if (dice.one_in(2)) script.free_from = dice.span(30s);
   if (dice.one_in(4)) script.lease_ends = dice.span(30s);
   if (dice.one_in(8)) script.holding.kind = Holding::Kind::foreign;
@@ -125,6 +135,7 @@ Duration longest_silence(const Script& script, const World& world) {
 TEST_CASE("whatever happens, in whatever order, the promises are kept") {
   int started = 0;
   int lost = 0;
+  int time_up = 0;
   int given_up = 0;
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     CAPTURE(seed);
@@ -137,11 +148,13 @@ TEST_CASE("whatever happens, in whatever order, the promises are kept") {
     if (!world.outcome()) continue;  // a child that never ends, undisturbed
     started += world.child_started() ? 1 : 0;
     lost += world.outcome()->kind == Outcome::Kind::lost ? 1 : 0;
+    time_up += world.outcome()->kind == Outcome::Kind::time_up ? 1 : 0;
     given_up += world.child_started() ? 0 : 1;
   }
   // The worlds are neither all kind nor all hostile.
   CHECK(started > 300);
   CHECK(lost > 50);
+  CHECK(time_up > 50);
   CHECK(given_up > 100);
 }
 

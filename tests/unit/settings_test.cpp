@@ -93,7 +93,12 @@ TEST_CASE("settings: the defaults are those of the man page") {
   CHECK_FALSE(settings.wait);
   CHECK_FALSE(settings.max_waiters);
   CHECK_FALSE(settings.kill_after);
-  CHECK(settings.conflict_exit_code == 75);
+  CHECK_FALSE(settings.conflict_exit_code);  // 75, or 0 where a run is skipped
+  CHECK(settings.mode == Mode::exclusive);
+  CHECK(settings.renew);
+  CHECK(settings.min_hold == Duration(0));
+  CHECK(settings.max_hold == Duration(0));
+  CHECK(settings.once_per == Duration(0));
   CHECK(settings.stop_signal == SIGTERM);
   CHECK(settings.on_lost == OnLost::stop);
   CHECK(settings.verbose == 0);
@@ -142,7 +147,14 @@ TEST_CASE("settings: every setting has an environment variable, and it is read")
                                   {"signal", "INT"},
                                   {"on-lost", "warn"},
                                   {"contain", "true"},
-                                  {"reason", "because"}};
+                                  {"reason", "because"},
+                                  {"shared", "true"},
+                                  {"exclusive", "true"},
+                                  {"slots", "3"},
+                                  {"min-hold", "9s"},
+                                  {"max-hold", "9s"},
+                                  {"no-renew", "true"},
+                                  {"once-per", "9s"}};
   CHECK(values.size() == all_settings().size());
   for (const auto& [name, value] : values) {
     const Surroundings clean;
@@ -199,6 +211,15 @@ TEST_CASE("settings: a value that is none is named, with its source") {
                                              {"conflict-exit-code", "-1"},
                                              {"conflict-exit-code", "7x"},
                                              {"conflict-exit-code", ""},
+                                             {"slots", "0"},
+                                             {"slots", "1001"},
+                                             {"slots", "many"},
+                                             {"shared", "maybe"},
+                                             {"max-hold", "0"},
+                                             {"max-hold", "soon"},
+                                             {"min-hold", "-1"},
+                                             {"no-renew", "perhaps"},
+                                             {"once-per", "daily"},
                                              {"signal", "0"},
                                              {"signal", "FROB"},
                                              {"signal", "SIGSIGTERM"},
@@ -229,6 +250,38 @@ TEST_CASE("settings: how many may wait, none included") {
   CHECK(good({{"max-waiters", "1000000"}}).max_waiters == 1000000U);
   Surroundings::set("DLOCK_MAX_WAITERS", "12");
   CHECK(good().max_waiters == 12U);
+}
+
+TEST_CASE("settings: shared, exclusive and slots are one: the last that is said counts") {
+  Surroundings clean;
+  CHECK(good({{"shared", "true"}}).mode == Mode::shared);
+  CHECK(good({{"exclusive", "true"}}).mode == Mode::write);
+  const Settings slots = good({{"slots", "3"}});
+  CHECK(slots.mode == Mode::slots);
+  CHECK(slots.slots == 3U);
+  clean.user_config("slots = 5\n");
+  CHECK(good().slots == 5U);
+  CHECK(good({{"shared", "true"}}).mode == Mode::shared);
+  Surroundings::set("DLOCK_EXCLUSIVE", "true");
+  CHECK(good().mode == Mode::write);
+  CHECK(good({{"slots", "2"}}).mode == Mode::slots);
+  CHECK(good({{"slots", "2"}}).slots == 2U);
+  Surroundings::set("DLOCK_EXCLUSIVE", "false");  // that of somebody else stays
+  CHECK(good().mode == Mode::slots);
+  clean.user_config("shared = true\n");
+  Surroundings::set("DLOCK_SHARED", "false");
+  CHECK(good().mode == Mode::exclusive);
+}
+
+TEST_CASE("settings: how long a lock is held") {
+  Surroundings clean;
+  clean.user_config("no-renew = true\nmin-hold = 40\nmax-hold = \"1h\"\nonce-per = \"1d\"\n");
+  const Settings settings = good();
+  CHECK_FALSE(settings.renew);
+  CHECK(settings.min_hold == 40s);
+  CHECK(settings.max_hold == 1h);
+  CHECK(settings.once_per == 24h);
+  CHECK(good({{"min-hold", "0"}}).min_hold == 0s);
 }
 
 TEST_CASE("settings: signals by name or number") {

@@ -66,6 +66,77 @@ TEST_CASE("of nested holds the first one is told") {
   CHECK(holder_text(holding).find("deploy@outer") != std::string::npos);
 }
 
+TEST_CASE("who holds it shared, and how many others") {
+  Holding holding = held();
+  holding.mode = Mode::shared;
+  CHECK(holder_text(holding) == "held shared by deploy@ci-4 pid 812 for 2m10s, lease 21s left");
+  holding.owner_count = 2;
+  CHECK(holder_text(holding) ==
+        "held shared by deploy@ci-4 pid 812 for 2m10s and 1 other, lease 21s left");
+  holding.owner_count = 3;
+  holding.holds.front().who.reason = "reads";
+  CHECK(holder_text(holding) ==
+        "held shared by deploy@ci-4 pid 812 for 2m10s and 2 others, lease 21s left: reads");
+  holding.holds.clear();
+  CHECK(holder_text(holding) == "held shared by u:1 (not dlock) and 2 others, lease 21s left");
+}
+
+TEST_CASE("who holds it for writing") {
+  Holding holding = held();
+  holding.mode = Mode::write;
+  holding.owner_count = 2;  // its own read holds
+  CHECK(holder_text(holding) == "held by deploy@ci-4 pid 812 for 2m10s, lease 21s left");
+}
+
+TEST_CASE("how many of the slots are held, and by whom") {
+  Holding holding = held();
+  holding.mode = Mode::slots;
+  holding.slots = 3;
+  CHECK(holder_text(holding) ==
+        "1 of 3 slots held, by deploy@ci-4 pid 812 for 2m10s, lease 21s left");
+  holding.owner_count = 3;
+  CHECK(holder_text(holding) ==
+        "3 of 3 slots held, by deploy@ci-4 pid 812 for 2m10s and 2 others, lease 21s left");
+}
+
+TEST_CASE("what is only kept has nobody who runs under it") {
+  Holding holding = held();
+  holding.holds.front().kept = true;
+  CHECK(holder_text(holding) == "kept by deploy@ci-4 pid 812 for 21s more (--min-hold)");
+  CHECK(holder_text(holding, 11s) == "kept by deploy@ci-4 pid 812 for 10s more (--min-hold)");
+  // Whoever runs is told first.
+  holding.mode = Mode::shared;
+  holding.owner_count = 2;
+  HoldRecord running = record(2000);
+  running.who.host = "ci-5";
+  holding.holds.push_back(running);
+  CHECK(holder_text(holding) ==
+        "held shared by deploy@ci-5 pid 812 for 2m9s and 1 other, lease 21s left");
+}
+
+TEST_CASE("why waiting would be for ourselves") {
+  Holding holding = held();
+  holding.mode = Mode::shared;
+  CHECK(self_deadlock_text(holding, Mode::exclusive) ==
+        "held shared by the run above this one: an exclusive hold would wait for itself");
+  CHECK(self_deadlock_text(holding, Mode::write) == self_deadlock_text(holding, Mode::exclusive));
+  CHECK(self_deadlock_text(holding, Mode::slots) ==
+        "held shared by the run above this one: a slot would wait for itself");
+  holding.mode = Mode::slots;
+  holding.slots = 3;
+  CHECK(self_deadlock_text(holding, Mode::exclusive) ==
+        "held as one of 3 slots by the run above this one: an exclusive hold would wait for "
+        "itself");
+  CHECK(self_deadlock_text(holding, Mode::shared) ==
+        "held as one of 3 slots by the run above this one: a shared hold would wait for itself");
+  CHECK(self_deadlock_text(holding, Mode::slots) ==
+        "held as one of 3 slots by the run above this one: one of another number of slots would "
+        "wait for itself");
+  holding.mode = Mode::exclusive;
+  CHECK(self_deadlock_text(holding, Mode::slots) ==
+        "held by the run above this one: a slot would wait for itself");
+}
+
 TEST_CASE("a holder that is not dlock is told by its owner") {
   Holding holding = held();
   holding.holds.clear();
@@ -129,7 +200,7 @@ std::string said(const Notice& notice) {
   DLOCK_ASSERT(::pipe2(ends.data(), O_CLOEXEC) == 0);
   ::dup2(ends[1], STDERR_FILENO);
   set_up_log({.level = LogLevel::debug});
-  Voice(*LockName::parse("n"), false).on_notice(notice);
+  Voice({*LockName::parse("n")}, Mode::exclusive, false).on_notice(notice);
   std::array<char, 4096> buffer{};
   const ssize_t n = ::read(ends[0], buffer.data(), buffer.size());
   return {buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(n, 0))};
@@ -141,7 +212,7 @@ std::string events_of(const std::vector<Notice>& notices) {
   DLOCK_ASSERT(::pipe2(ends.data(), O_CLOEXEC) == 0);
   ::dup2(ends[1], STDERR_FILENO);
   set_up_log({.level = LogLevel::debug, .json = true});
-  Voice voice(*LockName::parse("n"), false);
+  Voice voice({*LockName::parse("n")}, Mode::exclusive, false);
   for (const Notice& notice : notices)
     voice.on_notice(notice);
   std::array<char, 65536> buffer{};
@@ -163,11 +234,13 @@ TEST_CASE("every notice is an event") {
   std::vector<Notice> notices;
   for (int kind = 0; kind <= static_cast<int>(Kind::released); ++kind) {
     notices.push_back({.kind = static_cast<Kind>(kind), .holding = held(), .span = 5ns});
+    if (notices.back().kind != Kind::granted) continue;
+    notices.back().holds.push_back({.name = *LockName::parse("n"), .owner = "u:1", .serial = "s"});
   }
   CHECK(test::forked([&] { return events_of(notices); }) ==
         R"("polling" "blind" "waiting" "unknown" "granted" "renewed" "lost" "revoked" "lapsing" )"
-        R"("lost" "kill"9 "cannot_kill"9 "outlived" "strays" "leftovers" "release_unknown"5 )"
-        R"("lost_at_release" "term"0 "signal"0 "reaped"0 "released")");
+        R"("time_up" "lost" "kill"9 "cannot_kill"9 "outlived" "strays" "leftovers" )"
+        R"("release_unknown"5 "lost_at_release" "done" "term"0 "signal"0 "reaped"0 "released")");
 }
 
 TEST_CASE("a place in line is told in words and in figures") {
@@ -226,6 +299,93 @@ TEST_CASE("the same notice may be different events") {
   };
   CHECK(test::forked([&] { return events_of(notices); }) ==
         R"("term"10 "kill"9 "reaped"3 "reaped"15 "reaped"2)");
+}
+
+namespace {
+
+std::vector<LockName> three_names() {
+  return {*LockName::parse("a b"), *LockName::parse("c"), *LockName::parse("d")};
+}
+
+// What stderr gets of whatever `say` has a voice say that speaks for three names.
+template <class Say>
+std::string said_of_three(bool json, const Say& say) {
+  return test::forked([&] {
+    std::array<int, 2> ends{};
+    DLOCK_ASSERT(::pipe2(ends.data(), O_CLOEXEC) == 0);
+    ::dup2(ends[1], STDERR_FILENO);
+    set_up_log({.level = LogLevel::debug, .json = json});
+    Voice voice(three_names(), Mode::exclusive, false);
+    say(voice);
+    std::array<char, 65536> buffer{};
+    const ssize_t n = ::read(ends[0], buffer.data(), buffer.size());
+    return std::string(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+  });
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("of several names all are told, and of a wait the one that is in the way") {
+  Notice waiting{.kind = Notice::Kind::waiting, .holding = held(), .span = 5s};
+  waiting.holding->which = 1;
+  const std::string text = said_of_three(false, [&](Voice& voice) {
+    voice.on_notice(waiting);
+    voice.on_notice({.kind = Notice::Kind::renewed, .span = 9s});
+    voice.busy(*waiting.holding, {});
+  });
+  CHECK(has(text, "waiting 5s for \"c\", held by deploy@ci-4"));
+  CHECK(has(text, "renewed \"a b\", \"c\" and \"d\", lease good for 9s"));
+  CHECK(has(text, "\"c\" is busy: held by deploy@ci-4"));
+}
+
+TEST_CASE("a wait for ourselves is explained") {
+  Holding holding = held();
+  holding.mode = Mode::shared;
+  holding.by_ancestor = true;
+  holding.which = 2;
+  const std::string text = said_of_three(false, [&](Voice& voice) { voice.busy(holding, {}); });
+  CHECK(has(text,
+            "\"d\" is held shared by the run above this one: an exclusive hold would wait for "
+            "itself\n"));
+}
+
+TEST_CASE("a grant in JSON: names, tokens, how it is held") {
+  Notice granted{.kind = Notice::Kind::granted, .span = 1ms};
+  for (const LockName& name : three_names()) {
+    granted.holds.push_back({.name = name,
+                             .owner = "u:1",
+                             .serial = "s",
+                             .token = 7 + granted.holds.size(),
+                             .who = {},
+                             .mode = Mode::slots,
+                             .slot = 2});
+  }
+  const std::string text = said_of_three(true, [&](Voice& voice) { voice.on_notice(granted); });
+  for (const char* const part : {R"("lock":"a%20b c d")",
+                                 R"("hold":"u:1#s")",
+                                 R"("token":7)",
+                                 R"("tokens":"7 8 9")",
+                                 R"("mode":"slots")",
+                                 R"("slot":2)"}) {
+    CAPTURE(part);
+    CHECK(has(text, part));
+  }
+}
+
+TEST_CASE("the end of the time, and a run that is not wanted again") {
+  const std::string text = said_of_three(false, [&](Voice& voice) {
+    voice.on_notice({.kind = Notice::Kind::time_up, .span = 10s});
+    voice.on_notice({.kind = Notice::Kind::time_up});
+    voice.on_notice({.kind = Notice::Kind::done_before, .span = 12min});
+  });
+  CHECK(has(text, "\"d\": --max-hold 10s is over; stopping the command\n"));
+  CHECK(has(text,
+            "\"d\": the lease is over and is not renewed (--no-renew); stopping the command\n"));
+  CHECK(has(text, "\"d\": a run that succeeded began 12m ago; not run again (--once-per)\n"));
 }
 
 }  // namespace dlock

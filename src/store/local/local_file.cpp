@@ -116,7 +116,7 @@ bool slept(Duration time, const WakeUp* interrupt) {
   return ::poll(&wait, 1, static_cast<int>(std::max(to_ms(time), 1LL))) <= 0;
 }
 
-// Waits for flock(2) in steps of 1, 2, 4 ... 20 ms: it is held for microseconds, and a blocking
+// Waits for flock(2) in steps of 1, 2, 4 ms: it is held for microseconds, and a blocking
 // call could neither be bounded nor woken without a signal.
 Result<void> flock_within(const FileAt& file,
                           const UniqueFd& fd,
@@ -133,7 +133,7 @@ Result<void> flock_within(const FileAt& file,
     if (!slept(std::min(step, limit - now), interrupt)) {
       return Error{Errc::cancelled, "cannot lock " + printable(full_path(file)) + ": interrupted"};
     }
-    step = std::min<Duration>(step * 2, 20ms);
+    step = std::min<Duration>(step * 2, 4ms);
   }
   return {};
 }
@@ -226,7 +226,11 @@ Result<std::optional<std::string>> read_file(const FileAt& file) {
   return std::optional(std::move(content));
 }
 
-Result<void> replace_file(const FileAt& file, std::string_view content) {
+Result<UniqueFd> replace_file(const FileAt& file, std::string_view content) {
+  if (content.size() > k_largest_file) {  // read_file() would refuse it, for everybody and for ever
+    return Error{Errc::refused,
+                 "cannot write " + printable(full_path(file)) + ": too many hold this lock"};
+  }
   const FileAt aside{file.directory, file.path, file.name + ".new"};
   // What a killed process left behind; the lock says that it is nobody's any more.
   ::unlinkat(aside.directory, aside.name.c_str(), 0);
@@ -236,12 +240,16 @@ Result<void> replace_file(const FileAt& file, std::string_view content) {
                              k_file_mode));
   if (!fd) return failed("write", full_path(aside));
   auto written = write_all(aside, fd, content);
+  UniqueFd old(::openat(file.directory, file.name.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW));
   if (written &&
       ::renameat(aside.directory, aside.name.c_str(), file.directory, file.name.c_str()) != 0) {
     written = failed("replace", full_path(file));
   }
-  if (!written) ::unlinkat(aside.directory, aside.name.c_str(), 0);
-  return written;
+  if (!written) {
+    ::unlinkat(aside.directory, aside.name.c_str(), 0);
+    return written.error();
+  }
+  return old;
 }
 
 Result<std::vector<std::string>> entries(const std::string& path, std::string_view suffix) {

@@ -61,8 +61,10 @@ Result<FileLock> lock_file(const FileAt& file, Time limit, const WakeUp* interru
 // nullopt: there is no such file.
 Result<std::optional<std::string>> read_file(const FileAt& file);
 
-// Written aside and renamed over the old one. The caller holds the lock of this file.
-Result<void> replace_file(const FileAt& file, std::string_view content);
+// Written aside and renamed over the old one. The caller holds the lock of this file, and closes
+// what is returned, the old one, after it has given the lock back: to free a file may take the disk
+// as long as it has other things to do.
+Result<UniqueFd> replace_file(const FileAt& file, std::string_view content);
 
 // Names of the entries that end with `suffix`, without it, in no order.
 Result<std::vector<std::string>> entries(const std::string& path, std::string_view suffix);

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 namespace dlock {
@@ -22,6 +23,8 @@ namespace dlock {
 using lease_table::LeaseState;
 using lease_table::Moment;
 using lease_table::moment_since;
+using lease_table::names_of;
+using lease_table::States;
 
 namespace {
 
@@ -35,6 +38,13 @@ std::string lock_file_name(const std::string& name) {
 
 std::string state_file_name(const std::string& name) {
   return local::file_stem(name) + std::string(k_state_suffix);
+}
+
+States pointers_to(std::vector<LeaseState>& all) {
+  States states;
+  for (LeaseState& state : all)
+    states.push_back(&state);
+  return states;
 }
 
 Result<std::string> directory_of(std::string_view url) {
@@ -122,65 +132,124 @@ Result<LeaseState> LocalStore::load(int directory, const std::string& name) cons
   return std::move(lease->state);
 }
 
-Result<void> LocalStore::change(const LockName& name, Time limit, const Change& how) const {
+Result<std::vector<LeaseState>> LocalStore::load_all(int directory,
+                                                     const std::vector<LockName>& names) const {
+  std::vector<LeaseState> states;
+  for (const LockName& name : names) {
+    auto state = load(directory, name.text());
+    if (!state) return state.error();
+    states.push_back(std::move(*state));
+  }
+  return states;
+}
+
+struct LocalStore::Locked {
+  local::FileAt file;
+  local::FileLock lock;
+};
+
+Result<std::vector<LocalStore::Locked>> LocalStore::lock_all(int directory,
+                                                             const std::vector<LockName>& names,
+                                                             Time limit) const {
+  // In one order for everybody, or two could wait for each other.
+  std::set<std::string> files;
+  for (const LockName& name : names)
+    files.insert(lock_file_name(name.text()));
+  std::vector<Locked> all;
+  for (const std::string& file : files) {
+    const local::FileAt at{directory, directory_, file};
+    auto lock = local::lock_file(at, limit, interrupt_);
+    if (!lock) return lock.error();
+    all.push_back({at, std::move(*lock)});
+  }
+  return all;
+}
+
+Result<void> LocalStore::write(int directory, const std::string& name, const LeaseState& state) {
+  const local::FileAt file{directory, directory_, state_file_name(name)};
+  auto old = local::replace_file(file, stored_lease_json({name, boot_id_, state}));
+  if (!old) return old.error();
+  replaced_.push_back(std::move(*old));
+  return {};
+}
+
+Result<void> LocalStore::write_all(int directory,
+                                   const std::vector<LockName>& names,
+                                   const std::vector<LeaseState>& before,
+                                   const std::vector<LeaseState>& after) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    auto written = write(directory, names[i].text(), after[i]);
+    if (written) continue;
+    while (i-- > 0)  // all or none, if the disk lets us
+      (void)write(directory, names[i].text(), before[i]).has_value();
+    return written;
+  }
+  return {};
+}
+
+Result<void> LocalStore::change(const std::vector<LockName>& names, Time limit, const Change& how) {
+  // To close a replaced file frees it, which may wait for the disk: not with the locks held, nor
+  // before a grant is told. By the next change it has long been written, and that wait is over.
+  const std::vector<UniqueFd> past = std::exchange(replaced_, {});
   const Time sent_at = BootClock::now();
   for (;;) {
     const auto directory = local::open_directory(directory_, /*made_if_missing=*/false);
     if (!directory) return directory.error();
-    const local::FileAt lock{directory->get(), directory_, lock_file_name(name.text())};
-    const auto held = local::lock_file(lock, limit, interrupt_);
+    const auto held = lock_all(directory->get(), names, limit);
     if (!held) return held.error();
-    auto state = load(directory->get(), name.text());
-    if (!state) return state.error();
+    const auto before = load_all(directory->get(), names);
+    if (!before) return before.error();
+    std::vector<LeaseState> after = *before;
     // A refused attempt writes nothing: it would wake the other waiters, and they us.
-    if (!how(*state, moment_since(sent_at))) return {};
-    // Somebody who removed the lock file let others in beside us: look again.
-    if (!held->is_current(lock)) {
-      if (BootClock::now() < limit) continue;
-      return Error{
-          Errc::timed_out,
-          "cannot change lock " + in_quotes(name.text()) + ": its file is replaced all the time"};
+    if (!how(pointers_to(after), moment_since(sent_at))) return {};
+    // Somebody who removed a lock file let others in beside us: look again.
+    const bool alone = std::all_of(held->begin(), held->end(), [](const Locked& locked) {
+      return locked.lock.is_current(locked.file);
+    });
+    if (alone) return write_all(directory->get(), names, *before, after);
+    if (BootClock::now() >= limit) {
+      return Error{Errc::timed_out,
+                   "cannot change lock " + in_quotes(names.front().text()) +
+                       ": its file is replaced all the time"};
     }
-    const local::FileAt file{directory->get(), directory_, state_file_name(name.text())};
-    return local::replace_file(file, stored_lease_json({name.text(), boot_id_, std::move(*state)}));
   }
 }
 
 Result<AcquireReply> LocalStore::acquire(const Claim& claim, Time limit) {
   Result<AcquireReply> reply = Error{};
-  auto done = change(claim.name, limit, [&](LeaseState& state, const Moment& moment) {
-    reply = lease_table::acquire(state, claim, moment);
-    return std::holds_alternative<Grant>(*reply);
+  auto done = change(claim.names, limit, [&](const States& states, const Moment& moment) {
+    reply = lease_table::acquire(states, claim, moment);
+    return reply && std::holds_alternative<Grant>(*reply);
   });
   if (!done) return done.error();
   return reply;
 }
 
-Result<RenewReply> LocalStore::renew(const Hold& hold, Time limit) {
+Result<RenewReply> LocalStore::renew(const Holds& holds, Time limit) {
   RenewReply reply;
-  auto done = change(hold.name, limit, [&](LeaseState& state, const Moment& moment) {
-    reply = lease_table::renew(state, hold, moment);
+  auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
+    reply = lease_table::renew(states, holds, moment);
     return reply.verdict == RenewVerdict::renewed;
   });
   if (!done) return done.error();
   return reply;
 }
 
-Result<RenewReply> LocalStore::check(const Hold& hold, Time limit) {
+Result<RenewReply> LocalStore::check(const Holds& holds, Time limit) {
   RenewReply reply;
-  auto done = change(hold.name, limit, [&](const LeaseState& state, const Moment& moment) {
-    reply = lease_table::check(state, hold, moment);
+  auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
+    reply = lease_table::check(states, holds, moment);
     return false;
   });
   if (!done) return done.error();
   return reply;
 }
 
-Result<ReleaseVerdict> LocalStore::release(const Hold& hold, Time limit) {
+Result<ReleaseVerdict> LocalStore::release(const Holds& holds, const Parting& parting, Time limit) {
   auto verdict = ReleaseVerdict::not_held;
-  auto done = change(hold.name, limit, [&](LeaseState& state, const Moment& moment) {
-    verdict = lease_table::release(state, hold, moment);
-    return verdict != ReleaseVerdict::not_held;
+  auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
+    verdict = lease_table::release(states, holds, parting, moment);
+    return verdict != ReleaseVerdict::not_held || states.size() > 1;  // others of them may be ours
   });
   if (!done) return done.error();
   return verdict;
@@ -188,8 +257,8 @@ Result<ReleaseVerdict> LocalStore::release(const Hold& hold, Time limit) {
 
 Result<RevokeReply> LocalStore::revoke(const LockName& name, const RevokeOrder& order, Time limit) {
   RevokeReply reply;
-  auto done = change(name, limit, [&](LeaseState& state, const Moment& moment) {
-    reply = lease_table::revoke(state, order, moment);
+  auto done = change({name}, limit, [&](const States& states, const Moment& moment) {
+    reply = lease_table::revoke(*states.front(), order, moment);
     return reply.verdict == RevokeVerdict::revoked || reply.verdict == RevokeVerdict::deleted;
   });
   if (!done) return done.error();
@@ -242,14 +311,14 @@ Result<std::vector<std::string>> LocalStore::list(std::string_view glob, Time li
 }
 
 Result<Watching> LocalStore::watch(const Claim& claim, bool /*front*/, Time /*limit*/) {
-  return watch_file(claim.name, {});
+  return watch_files(claim);
 }
 
-Result<Watching> LocalStore::watch_hold(const Hold& hold, Time /*limit*/) {
-  return watch_file(hold.name, hold.owner);
+Result<Watching> LocalStore::watch_hold(const Holds& holds, Time /*limit*/) {
+  return watch_files(holds);
 }
 
-Result<Watching> LocalStore::watch_file(const LockName& name, OwnerId owner) {
+Result<Watching> LocalStore::watch_files(lease_table::Watched what) {
   UniqueFd events(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   constexpr auto k_what = IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
   if (!events || ::inotify_add_watch(events.get(), directory_.c_str(), k_what) < 0) {
@@ -257,14 +326,15 @@ Result<Watching> LocalStore::watch_file(const LockName& name, OwnerId owner) {
                  "cannot watch " + where() + ": " + std::generic_category().message(errno)};
   }
   events_ = std::move(events);
-  watched_ = name.text();
-  watched_owner_ = std::move(owner);
+  watched_ = std::move(what);
   return Watching{};
 }
 
-// Reads what inotify has; true if some of it concerns the watched lock.
+// Reads what inotify has; true if some of it concerns a watched lock.
 bool LocalStore::took_events() const {
-  const std::string file = state_file_name(watched_);
+  std::set<std::string, std::less<>> files;
+  for (const LockName& name : names_of(watched_))
+    files.insert(state_file_name(name.text()));
   alignas(inotify_event) std::array<char, 4096> buffer{};
   bool concerns_us = false;
   for (;;) {
@@ -275,20 +345,20 @@ bool LocalStore::took_events() const {
       inotify_event event{};
       std::memcpy(&event, buffer.data() + at, sizeof event);
       const bool named = event.len > 0;  // else: about the directory, or an overflow
-      concerns_us |= !named || file == buffer.data() + at + sizeof event;
+      const char* file = buffer.data() + at + sizeof event;
+      concerns_us |= !named || files.contains(std::string_view(file));
       at += sizeof event + event.len;
     }
   }
 }
 
-// Free, or, for a holder, not its own or to be given up. A renewal replaces the file too, and wakes
-// nobody. What cannot be read may be anything: wake.
+// A renewal replaces the file too, and wakes nobody. What cannot be read may be anything: wake.
 bool LocalStore::is_news() const {
   const auto directory = local::open_directory(directory_, /*made_if_missing=*/false);
   if (!directory) return true;
-  const auto state = load(directory->get(), watched_);
-  if (!state || !lease_table::is_live(*state, BootClock::now())) return true;
-  return !watched_owner_.empty() && (state->owner != watched_owner_ || state->revoked_by);
+  auto states = load_all(directory->get(), names_of(watched_));
+  if (!states) return true;
+  return lease_table::is_news(watched_, pointers_to(*states), moment_since(BootClock::now()));
 }
 
 Result<HandOff> LocalStore::await_hand_off(Time until) {
@@ -301,8 +371,7 @@ Result<HandOff> LocalStore::await_hand_off(Time until) {
             .fd = interrupt_ != nullptr ? interrupt_->fd() : -1, .events = POLLIN, .revents = 0}};
     sleep_until(waits, until);
     if (waits[1].revents != 0) {
-      return Error{Errc::cancelled,
-                   "cannot wait longer for lock " + in_quotes(watched_) + ": interrupted"};
+      return Error{Errc::cancelled, "cannot wait longer: interrupted"};
     }
   }
 }

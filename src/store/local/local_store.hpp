@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: MIT
 // LocalStore: locks of one machine in a directory, without a server: "local:///run/lock/dlock".
 // A name has two files there: <name>.lock, by whose flock(2) each operation excludes the others for
-// some microseconds, and <name>.json, the lease, replaced by rename(2). A lease ends at its time on
-// CLOCK_BOOTTIME and with the reboot, not with its process, as in every other store.
+// some microseconds, and <name>.json, the leases, replaced by rename(2). A lease ends at its time
+// on CLOCK_BOOTTIME and with the reboot, not with its process, as in every other store; the last
+// token and the last success outlive both.
+//
+// Several names: an operation locks all their files, in the order of the file names, then looks,
+// then writes. So nobody can take one of them in between. A crash between two writes may leave some
+// of the names taken, or not yet released, until their lease ends; that lets nobody in.
 //
 // A file that cannot be understood is an error, never a free lock. Inspecting and listing need no
 // right to write. Removing <name>.json frees the lock at once, as DEL does in Redis.
 // Not promised: network file systems (one machine only), processes in another time namespace, and
-// fairness among waiters.
+// fairness among waiters: there is no line, so readers that come all the time may keep a writer
+// out.
 #pragma once
 
 #include "base/result.hpp"
@@ -36,35 +42,47 @@ class LocalStore final : public LockStore {
   Result<std::string> key_of(const LockName& name) const override { return name.text(); }
 
   Result<AcquireReply> acquire(const Claim& claim, Time limit) override;
-  Result<RenewReply> renew(const Hold& hold, Time limit) override;
-  Result<RenewReply> check(const Hold& hold, Time limit) override;
-  Result<ReleaseVerdict> release(const Hold& hold, Time limit) override;
+  Result<RenewReply> renew(const Holds& holds, Time limit) override;
+  Result<RenewReply> check(const Holds& holds, Time limit) override;
+  Result<ReleaseVerdict> release(const Holds& holds, const Parting& parting, Time limit) override;
   Result<Watching> watch(const Claim& claim, bool front, Time limit) override;
-  Result<Watching> watch_hold(const Hold& hold, Time limit) override;
+  Result<Watching> watch_hold(const Holds& holds, Time limit) override;
   Result<HandOff> await_hand_off(Time until) override;
   Result<Holding> inspect(const LockName& name, Time limit) override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
   Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override;
 
  private:
-  // Works on the state and says whether it has to be written.
-  using Change = std::function<bool(lease_table::LeaseState&, const lease_table::Moment&)>;
+  using State = lease_table::LeaseState;
+  struct Locked;  // a file, and its lock
+
+  // Works on the states and says whether they have to be written.
+  using Change = std::function<bool(const lease_table::States&, const lease_table::Moment&)>;
 
   LocalStore(std::string directory, std::string boot_id, const WakeUp* interrupt);
 
-  Result<lease_table::LeaseState> load(int directory, const std::string& name) const;
-  Result<void> change(const LockName& name, Time limit, const Change& how) const;
+  Result<State> load(int directory, const std::string& name) const;
+  Result<std::vector<State>> load_all(int directory, const std::vector<LockName>& names) const;
+  Result<std::vector<Locked>> lock_all(int directory,
+                                       const std::vector<LockName>& names,
+                                       Time limit) const;
+  Result<void> write(int directory, const std::string& name, const State& state);
+  Result<void> write_all(int directory,
+                         const std::vector<LockName>& names,
+                         const std::vector<State>& before,
+                         const std::vector<State>& after);
+  Result<void> change(const std::vector<LockName>& names, Time limit, const Change& how);
   Result<std::optional<std::string>> listed_name(int directory, const std::string& stem) const;
-  Result<Watching> watch_file(const LockName& name, OwnerId owner);
+  Result<Watching> watch_files(lease_table::Watched what);
   bool took_events() const;
   bool is_news() const;
 
   std::string directory_;  // absolute, normal form
   std::string boot_id_;
   const WakeUp* interrupt_;
-  UniqueFd events_;  // inotify(7)
-  std::string watched_;
-  OwnerId watched_owner_;  // a holder; empty: a waiter watches
+  std::vector<UniqueFd> replaced_;  // the files that the last change replaced
+  UniqueFd events_;                 // inotify(7)
+  lease_table::Watched watched_;
 };
 
 }  // namespace dlock

@@ -10,6 +10,7 @@ namespace dlock {
 
 using namespace std::chrono_literals;
 using lease_table::moment_since;
+using lease_table::States;
 
 namespace {
 
@@ -19,8 +20,15 @@ bool is_raised(const WakeUp* interrupt) {
   return ::poll(&wait, 1, 0) > 0;
 }
 
-void tell(MemoryServer& server, MemoryServer::Lock& lock) {
-  ++lock.changes;
+States states_of(MemoryServer& server, const std::vector<LockName>& names) {
+  States states;
+  for (const LockName& name : names)
+    states.push_back(&server.locks[name.text()]);
+  return states;
+}
+
+void tell(MemoryServer& server) {
+  ++server.changes;
   server.changed.notify_all();
 }
 
@@ -29,44 +37,57 @@ void tell(MemoryServer& server, MemoryServer::Lock& lock) {
 Result<AcquireReply> MemoryStore::acquire(const Claim& claim, Time /*limit*/) {
   const Time sent_at = BootClock::now();
   const std::lock_guard guard(server_->mutex);
-  auto& lock = server_->locks[claim.name.text()];
-  return lease_table::acquire(lock.state, claim, moment_since(sent_at));
+  auto reply = lease_table::acquire(states_of(*server_, claim.names), claim, moment_since(sent_at));
+  if (reply && std::holds_alternative<Grant>(*reply)) tell(*server_);
+  return reply;
 }
 
-Result<RenewReply> MemoryStore::renew(const Hold& hold, Time /*limit*/) {
+Result<RenewReply> MemoryStore::renew(const Holds& holds, Time /*limit*/) {
   const Time sent_at = BootClock::now();
   const std::lock_guard guard(server_->mutex);
-  auto& lock = server_->locks[hold.name.text()];
-  return lease_table::renew(lock.state, hold, moment_since(sent_at));
+  return lease_table::renew(states_of(*server_, names_of(holds)), holds, moment_since(sent_at));
 }
 
-Result<RenewReply> MemoryStore::check(const Hold& hold, Time /*limit*/) {
+Result<RenewReply> MemoryStore::check(const Holds& holds, Time /*limit*/) {
   const Time sent_at = BootClock::now();
   const std::lock_guard guard(server_->mutex);
-  return lease_table::check(server_->locks[hold.name.text()].state, hold, moment_since(sent_at));
+  return lease_table::check(states_of(*server_, names_of(holds)), holds, moment_since(sent_at));
 }
 
-Result<ReleaseVerdict> MemoryStore::release(const Hold& hold, Time /*limit*/) {
+Result<ReleaseVerdict> MemoryStore::release(const Holds& holds,
+                                            const Parting& parting,
+                                            Time /*limit*/) {
   const Time sent_at = BootClock::now();
   const std::lock_guard guard(server_->mutex);
-  auto& lock = server_->locks[hold.name.text()];
-  const auto verdict = lease_table::release(lock.state, hold, moment_since(sent_at));
-  if (verdict == ReleaseVerdict::released) tell(*server_, lock);
-  return verdict;
+  const States states = states_of(*server_, names_of(holds));
+  tell(*server_);
+  return lease_table::release(states, holds, parting, moment_since(sent_at));
 }
 
 Result<Watching> MemoryStore::watch(const Claim& claim, bool /*front*/, Time /*limit*/) {
   const std::lock_guard guard(server_->mutex);
-  watched_ = claim.name.text();
-  seen_changes_ = server_->locks[watched_].changes;
+  watched_ = claim;
+  seen_changes_ = server_->changes;
   return Watching{};
 }
 
-Result<Watching> MemoryStore::watch_hold(const Hold& hold, Time /*limit*/) {
+Result<Watching> MemoryStore::watch_hold(const Holds& holds, Time /*limit*/) {
   const std::lock_guard guard(server_->mutex);
-  watched_ = hold.name.text();
-  seen_changes_ = server_->locks[watched_].changes;
+  watched_ = holds;
+  seen_changes_ = server_->changes;
   return Watching{};
+}
+
+bool MemoryStore::has_news() {
+  if (server_->changes == seen_changes_) return false;
+  seen_changes_ = server_->changes;
+  std::vector<lease_table::LeaseState> copies;
+  for (const auto* state : states_of(*server_, lease_table::names_of(watched_)))
+    copies.push_back(*state);
+  States states;
+  for (auto& copy : copies)
+    states.push_back(&copy);
+  return lease_table::is_news(watched_, states, moment_since(BootClock::now()));
 }
 
 Result<HandOff> MemoryStore::await_hand_off(Time until) {
@@ -76,11 +97,7 @@ Result<HandOff> MemoryStore::await_hand_off(Time until) {
   constexpr Duration k_longest_sleep = 1h;
   std::unique_lock guard(server_->mutex);
   for (;;) {
-    const std::uint64_t changes = server_->locks[watched_].changes;
-    if (changes != seen_changes_) {
-      seen_changes_ = changes;
-      return HandOff::changed;
-    }
+    if (has_news()) return HandOff::changed;
     if (is_raised(interrupt_)) return Error{Errc::cancelled, "cannot wait longer: interrupted"};
     const Time now = BootClock::now();
     if (now >= until) return HandOff::timed_out;
@@ -92,15 +109,15 @@ Result<HandOff> MemoryStore::await_hand_off(Time until) {
 Result<Holding> MemoryStore::inspect(const LockName& name, Time /*limit*/) {
   const Time sent_at = BootClock::now();
   const std::lock_guard guard(server_->mutex);
-  return lease_table::inspect(server_->locks[name.text()].state, moment_since(sent_at));
+  return lease_table::inspect(server_->locks[name.text()], moment_since(sent_at));
 }
 
 Result<std::vector<std::string>> MemoryStore::list(std::string_view glob, Time /*limit*/) {
   const std::lock_guard guard(server_->mutex);
   const Time now = BootClock::now();
   std::vector<std::string> names;
-  for (const auto& [name, lock] : server_->locks) {
-    if (lease_table::is_live(lock.state, now) && lease_table::glob_matches(glob, name)) {
+  for (const auto& [name, state] : server_->locks) {
+    if (lease_table::is_live(state, now) && lease_table::glob_matches(glob, name)) {
       names.push_back(name);
     }
   }
@@ -112,12 +129,8 @@ Result<RevokeReply> MemoryStore::revoke(const LockName& name,
                                         Time /*limit*/) {
   const Time sent_at = BootClock::now();
   const std::lock_guard guard(server_->mutex);
-  auto& lock = server_->locks[name.text()];
-  auto reply = lease_table::revoke(lock.state, order, moment_since(sent_at));
-  const bool done =
-      reply.verdict == RevokeVerdict::deleted || reply.verdict == RevokeVerdict::revoked;
-  if (done) tell(*server_, lock);
-  return reply;
+  tell(*server_);
+  return lease_table::revoke(server_->locks[name.text()], order, moment_since(sent_at));
 }
 
 }  // namespace dlock

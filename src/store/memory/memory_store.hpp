@@ -5,6 +5,7 @@
 // It keeps the whole contract of the seam; a lease ends with the process at the latest. Only waits
 // in await_hand_off are interrupted; the other calls never sleep, beyond a mutex held for
 // microseconds, and so do not look at their limit.
+// It keeps no line: readers that come all the time may keep a writer out.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -25,13 +26,10 @@ namespace dlock {
 
 // What all its clients share.
 struct MemoryServer {
-  struct Lock {
-    lease_table::LeaseState state;
-    std::uint64_t changes = 0;  // how often it became free by release or deletion, or was revoked
-  };
   std::mutex mutex;
   std::condition_variable changed;
-  std::map<std::string, Lock> locks;
+  std::uint64_t changes = 0;  // how often anything but the length of a lease has changed
+  std::map<std::string, lease_table::LeaseState> locks;
 };
 
 class MemoryStore final : public LockStore {
@@ -44,20 +42,22 @@ class MemoryStore final : public LockStore {
   Result<std::string> key_of(const LockName& name) const override { return name.text(); }
 
   Result<AcquireReply> acquire(const Claim& claim, Time limit) override;
-  Result<RenewReply> renew(const Hold& hold, Time limit) override;
-  Result<RenewReply> check(const Hold& hold, Time limit) override;
-  Result<ReleaseVerdict> release(const Hold& hold, Time limit) override;
+  Result<RenewReply> renew(const Holds& holds, Time limit) override;
+  Result<RenewReply> check(const Holds& holds, Time limit) override;
+  Result<ReleaseVerdict> release(const Holds& holds, const Parting& parting, Time limit) override;
   Result<Watching> watch(const Claim& claim, bool front, Time limit) override;
-  Result<Watching> watch_hold(const Hold& hold, Time limit) override;
+  Result<Watching> watch_hold(const Holds& holds, Time limit) override;
   Result<HandOff> await_hand_off(Time until) override;
   Result<Holding> inspect(const LockName& name, Time limit) override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
   Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override;
 
  private:
+  bool has_news();
+
   std::shared_ptr<MemoryServer> server_;
   const WakeUp* interrupt_;
-  std::string watched_;
+  lease_table::Watched watched_;
   std::uint64_t seen_changes_ = 0;
 };
 

@@ -20,8 +20,10 @@ struct Keys {
   std::string revoked = "dlock:revoked:" + tagged;
   std::string line = "dlock:line:" + tagged;
   std::string waiters = "dlock:waiters:" + tagged;
-  std::string channel = "redisson_lock__channel:" + tagged;
-  std::string turn = "dlock:turn:" + tagged + ':';  // and the id of the waiter
+  std::string done = "dlock:done:" + tagged;
+  std::string channel = "redisson_lock__channel:" + tagged;  // of releases
+  std::string pair_channel = "redisson_rwlock:" + tagged;    // of a pair of reader and writer
+  std::string turn = "dlock:turn:" + tagged + ':';           // and the id of the waiter
 };
 
 }  // namespace dlock

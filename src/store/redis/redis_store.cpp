@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "store/record_json.hpp"
+#include "store/redis/redis_answers.hpp"
 #include "store/redis/redis_keys.hpp"
 #include "store/redis/redis_url.hpp"
 
@@ -24,6 +25,10 @@ std::string waiter_of(const Claim& claim) {
   if (claim.stand == Stand::no) return "";
   std::string text = R"({"id":")" + hold_id(claim.owner, claim.serial) + R"(",)";
   if (claim.stand == Stand::polling) text += R"("polls":true,)";
+  if (claim.mode != Mode::exclusive) {
+    text += R"("mode":")" + std::string(mode_word(claim.mode)) + R"(",)";
+  }
+  if (claim.mode == Mode::slots) text += R"("slots":)" + std::to_string(claim.slots) + ',';
   return text + holder_json(claim.who, claim.ttl).substr(1);
 }
 
@@ -33,11 +38,15 @@ bool is_side_key(std::string_view key) {
                                        "dlock:revoked:",
                                        "dlock:line:",
                                        "dlock:waiters:",
+                                       "dlock:done:",
                                        "redisson_lock_token:",
                                        "redisson_unlock_latch:"}) {
     if (key.starts_with(start)) return true;
   }
-  return false;
+  constexpr std::string_view k_lease = ":rwlock_timeout:";  // of one of several holders, numbered
+  const std::size_t lease = key.rfind(k_lease);
+  return lease != std::string_view::npos && !key.ends_with(':') &&
+         key.find_first_not_of("0123456789", lease + k_lease.size()) == std::string_view::npos;
 }
 
 // "{x}" and "x" would have the same side keys.
@@ -53,50 +62,6 @@ std::string glob_escaped(std::string_view text) {
     out += c;
   }
   return out;
-}
-
-Error unexpected(const std::string& where) {
-  return {Errc::protocol, where + " answered a script with something else than it returns"};
-}
-
-// See holding.lua.
-Result<Holding> read_holding(ReplyView reply, const std::string& where) {
-  if (reply.size() != 8) return unexpected(where);
-  Holding holding;
-  holding.type = reply[0].string();
-  holding.kind = holding.type == "none"   ? Holding::Kind::free
-                 : holding.type == "hash" ? Holding::Kind::lock
-                                          : Holding::Kind::foreign;
-  const long long left_ms = reply[1].integer();
-  if (left_ms >= 0) holding.lease_left = std::chrono::milliseconds(left_ms);
-  holding.now_ms = reply[2].integer();
-  holding.owner_count = static_cast<std::uint64_t>(std::max(reply[3].integer(), 0LL));
-  for (std::size_t i = 0; i + 1 < reply[4].size(); i += 2) {
-    holding.owners.push_back(
-        {std::string(reply[4][i].string()), std::string(reply[4][i + 1].string())});
-  }
-  for (std::size_t i = 0; i + 1 < reply[5].size(); i += 2) {
-    // Records outlive a lock that was deleted or overwritten: only those of its owners count.
-    const std::string id(reply[5][i].string());
-    const auto is_owner = [&](const Holding::Owner& one) { return id.starts_with(one.id + '#'); };
-    if (std::none_of(holding.owners.begin(), holding.owners.end(), is_owner)) continue;
-    auto record = parse_hold_record(id, reply[5][i + 1].string());
-    if (record) holding.holds.push_back(std::move(*record));
-  }
-  holding.revoked_by = reply[6].string();
-  holding.waiting = static_cast<std::uint64_t>(std::max(reply[7].integer(), 0LL));
-  return holding;
-}
-
-std::string describe(const Holding& holding) {
-  if (holding.kind == Holding::Kind::free) return "nobody holds it";
-  if (holding.kind == Holding::Kind::foreign)
-    return "a foreign lock (" + holding.type + ") stands there";
-  if (!holding.holds.empty()) {
-    return who_text(holding.holds.front().who) + " holds it";
-  }
-  return holding.owners.empty() ? "another holds it"
-                                : printable(holding.owners.front().id) + " holds it";
 }
 
 }  // namespace
@@ -124,102 +89,110 @@ Result<std::string> RedisStore::key_of(const LockName& name) const {
   return key;
 }
 
+Result<std::vector<Keys>> RedisStore::keys_of(const std::vector<LockName>& names) const {
+  std::vector<Keys> all;
+  all.reserve(names.size());
+  for (const LockName& name : names) {
+    auto key = key_of(name);
+    if (!key) return key.error();
+    all.emplace_back(std::move(*key));
+  }
+  return all;
+}
+
+Result<std::vector<Keys>> RedisStore::keys_of(const Holds& holds) const {
+  return keys_of(names_of(holds));
+}
+
 Result<AcquireReply> RedisStore::acquire(const Claim& claim, Time limit) {
-  auto key = key_of(claim.name);
-  if (!key) return key.error();
-  const Keys keys(std::move(*key));
+  auto all = keys_of(claim.names);
+  if (!all) return all.error();
   const std::string ttl_ms = std::to_string(to_ms(claim.ttl));
   const std::string record = holder_json(claim.who, claim.ttl).substr(1);
   const std::string waiter = waiter_of(claim);
   const std::string most = claim.max_waiters ? std::to_string(*claim.max_waiters) : "";
-  Words args{claim.owner, claim.serial, ttl_ms, record, waiter, most, keys.turn};
-  for (auto above = claim.ancestors.rbegin(); above != claim.ancestors.rend(); ++above) {
-    args.push_back(above->owner);
-    args.push_back(above->serial);
+  const std::string slots = std::to_string(claim.slots);
+  const std::string once = std::to_string(to_ms(claim.once_per));
+  Words keys;
+  Words args{
+      claim.owner, claim.serial, ttl_ms, record, waiter, most, mode_word(claim.mode), slots, once};
+  std::vector<std::string> counts(all->size());
+  for (std::size_t i = 0; i < all->size(); ++i) {
+    const Keys& one = (*all)[i];
+    keys.insert(keys.end(),
+                {one.lock, one.token, one.holds, one.revoked, one.line, one.waiters, one.done});
+    const auto is_of_it = [&](const AncestorHold& above) { return above.key == one.lock; };
+    counts[i] =
+        std::to_string(std::count_if(claim.ancestors.begin(), claim.ancestors.end(), is_of_it));
+    args.insert(args.end(), {one.tagged, counts[i]});
+    for (auto above = claim.ancestors.rbegin(); above != claim.ancestors.rend(); ++above) {
+      if (is_of_it(*above)) args.insert(args.end(), {above->owner, above->serial});
+    }
   }
-  auto answer =
-      client_.run(lua::k_acquire,
-                  {keys.lock, keys.token, keys.holds, keys.revoked, keys.line, keys.waiters},
-                  args,
-                  limit);
+  auto answer = client_.run(lua::k_acquire, keys, args, limit);
   if (!answer) return answer.error();
-  const ReplyView reply = answer->reply.view();
-  const std::string_view verdict = reply[0].string();
-  if (verdict == "busy") {
-    auto holding = read_holding(reply[1], where());
-    if (!holding) return holding.error();
-    holding->place = static_cast<std::uint64_t>(std::max(reply[2].integer(), 0LL));
-    return AcquireReply(std::move(*holding));
-  }
-  const bool nested = verdict == "nested";
-  const OwnerId owner(reply[1].string());
-  const auto granted = parse_hold_record(hold_id(owner, claim.serial), reply[2].string());
-  if ((verdict != "granted" && !nested) || !granted) return unexpected(where());
-  return AcquireReply(Grant{.hold = {.name = claim.name,
-                                     .owner = owner,
-                                     .serial = claim.serial,
-                                     .token = granted->token,
-                                     .since_ms = granted->since_ms,
-                                     .ttl = claim.ttl,
-                                     .who = claim.who,
-                                     .nested = nested},
-                            .sent_at = answer->sent_at});
+  return read_claimed(claim, *answer, where());
 }
 
-Result<RenewReply> RedisStore::renew(const Hold& hold, Time limit) {
-  return ask_about(hold, hold.ttl, limit);
+Result<RenewReply> RedisStore::renew(const Holds& holds, Time limit) {
+  return ask_about(holds, holds.front().ttl, Duration::zero(), limit);
 }
 
-Result<RenewReply> RedisStore::check(const Hold& hold, Time limit) {
-  return ask_about(hold, Duration::zero(), limit);
+Result<RenewReply> RedisStore::check(const Holds& holds, Time limit) {
+  const Hold& one = holds.front();
+  return ask_about(holds, Duration::zero(), one.renewed ? one.ttl : Duration::zero(), limit);
 }
 
-Result<RenewReply> RedisStore::ask_about(const Hold& hold, Duration ttl, Time limit) {
-  auto key = key_of(hold.name);
-  if (!key) return key.error();
-  const Keys keys(std::move(*key));
+Result<RenewReply> RedisStore::ask_about(const Holds& holds,
+                                         Duration ttl,
+                                         Duration whole,
+                                         Time limit) {
+  auto all = keys_of(holds);
+  if (!all) return all.error();
   const std::string ttl_ms = std::to_string(to_ms(ttl));
-  auto answer = client_.run(lua::k_renew,
-                            {keys.lock, keys.holds, keys.revoked},
-                            {hold.owner, hold.serial, ttl_ms},
-                            limit);
-  if (!answer) return answer.error();
-  const ReplyView reply = answer->reply.view();
-  const std::string_view verdict = reply[0].string();
-  if (verdict == "renewed") return RenewReply{RenewVerdict::renewed, answer->sent_at, ""};
-  if (verdict == "held") return RenewReply{RenewVerdict::held, answer->sent_at, ""};
-  if (verdict == "revoked") {
-    return RenewReply{RenewVerdict::revoked, answer->sent_at, std::string(reply[1].string())};
+  const std::string whole_ms = std::to_string(to_ms(whole));
+  Words keys;
+  Words args{holds.front().serial, ttl_ms, whole_ms};
+  for (std::size_t i = 0; i < all->size(); ++i) {
+    const Keys& one = (*all)[i];
+    keys.insert(keys.end(), {one.lock, one.holds, one.revoked});
+    args.insert(args.end(), {holds[i].owner, mode_word(holds[i].mode), one.tagged});
   }
-  if (verdict != "lost") return unexpected(where());
-  auto holding = read_holding(reply[1], where());
-  if (!holding) return holding.error();
-  return RenewReply{RenewVerdict::lost, answer->sent_at, describe(*holding)};
+  auto answer = client_.run(lua::k_renew, keys, args, limit);
+  if (!answer) return answer.error();
+  return read_renewed(*answer, holds.size(), where());
 }
 
-Result<ReleaseVerdict> RedisStore::release(const Hold& hold, Time limit) {
-  auto key = key_of(hold.name);
-  if (!key) return key.error();
-  const Keys keys(std::move(*key));
-  auto answer = client_.run(lua::k_release,
-                            {keys.lock, keys.holds, keys.revoked, keys.line, keys.waiters},
-                            {hold.owner, hold.serial, keys.channel, keys.turn},
-                            limit);
+Result<ReleaseVerdict> RedisStore::release(const Holds& holds, const Parting& parting, Time limit) {
+  auto all = keys_of(holds);
+  if (!all) return all.error();
+  const std::string keep = std::to_string(to_ms(parting.keep));
+  const std::string_view keep_none = "0";
+  const std::string tell = std::to_string(to_ms(parting.tell_for));
+  Words keys;
+  Words args{holds.front().serial, tell};
+  for (std::size_t i = 0; i < all->size(); ++i) {
+    const Keys& one = (*all)[i];
+    keys.insert(keys.end(), {one.lock, one.holds, one.revoked, one.line, one.waiters, one.done});
+    args.insert(args.end(), {holds[i].owner, one.tagged, holds[i].nested ? keep_none : keep});
+  }
+  auto answer = client_.run(lua::k_release, keys, args, limit);
   if (!answer) return answer.error();
-  const std::string_view verdict = answer->reply[0].string();
-  if (verdict == "released") return ReleaseVerdict::released;
-  if (verdict == "still_held") return ReleaseVerdict::still_held;
-  if (verdict == "not_held") return ReleaseVerdict::not_held;
-  return unexpected(where());
+  return read_released(*answer, holds.size(), where());
 }
 
 Result<void> RedisStore::leave(const Claim& claim, Time limit) {
   if (claim.stand == Stand::no) return {};
-  auto key = key_of(claim.name);
-  if (!key) return key.error();
-  const Keys keys(std::move(*key));
-  auto answer = client_.run(
-      lua::k_leave, {keys.lock, keys.line, keys.waiters}, {waiter_of(claim), keys.turn}, limit);
+  auto all = keys_of(claim.names);
+  if (!all) return all.error();
+  const std::string waiter = waiter_of(claim);
+  Words keys;
+  Words args{waiter};
+  for (const Keys& one : *all) {
+    keys.insert(keys.end(), {one.lock, one.line, one.waiters});
+    args.emplace_back(one.tagged);
+  }
+  auto answer = client_.run(lua::k_leave, keys, args, limit);
   if (!answer) return answer.error();
   return {};
 }
@@ -228,8 +201,10 @@ Result<Holding> RedisStore::inspect(const LockName& name, Time limit) {
   auto key = key_of(name);
   if (!key) return key.error();
   const Keys keys(std::move(*key));
-  auto answer = client_.run(
-      lua::k_inspect, {keys.lock, keys.holds, keys.revoked, keys.line, keys.waiters}, {}, limit);
+  auto answer = client_.run(lua::k_inspect,
+                            {keys.lock, keys.holds, keys.revoked, keys.line, keys.waiters},
+                            {keys.tagged},
+                            limit);
   if (!answer) return answer.error();
   auto holding = read_holding(answer->reply[0], where());
   if (!holding) return holding;
@@ -253,7 +228,7 @@ Result<std::vector<std::string>> RedisStore::list(std::string_view glob, Time li
     auto answer = client_.call({"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"}, limit);
     if (!answer) return answer.error();
     const ReplyView reply = answer->reply.view();
-    if (reply.size() != 2) return unexpected(where());
+    if (reply.size() != 2) return unexpected_answer(where());
     cursor = reply[0].string();
     for (std::size_t i = 0; i < reply[1].size(); ++i) {
       const std::string_view key = reply[1][i].string();
@@ -276,15 +251,11 @@ Result<RevokeReply> RedisStore::revoke(const LockName& name, const RevokeOrder& 
   if (!key) return key.error();
   const Keys keys(std::move(*key));
   const std::string token = order.if_token ? std::to_string(*order.if_token) : "";
-  auto answer = client_.run(lua::k_revoke,
-                            {keys.lock, keys.holds, keys.revoked, keys.line, keys.waiters},
-                            {order.by,
-                             order.now ? "1" : "0",
-                             order.if_owner.value_or(""),
-                             token,
-                             keys.channel,
-                             keys.turn},
-                            limit);
+  auto answer = client_.run(
+      lua::k_revoke,
+      {keys.lock, keys.holds, keys.revoked, keys.line, keys.waiters},
+      {order.by, order.now ? "1" : "0", order.if_owner.value_or(""), token, keys.tagged},
+      limit);
   if (!answer) return answer.error();
   const ReplyView reply = answer->reply.view();
   auto before = read_holding(reply[1], where());
@@ -299,7 +270,7 @@ Result<RevokeReply> RedisStore::revoke(const LockName& name, const RevokeOrder& 
   for (const auto& [word, verdict] : k_verdicts) {
     if (reply[0].string() == word) return RevokeReply{verdict, std::move(*before)};
   }
-  return unexpected(where());
+  return unexpected_answer(where());
 }
 
 }  // namespace dlock

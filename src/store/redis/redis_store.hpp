@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// RedisStore: locks in one Redis (or Valkey) server, laid out as Redisson's RLock does, with
-// dlock's own records beside it (dlock-protocol(7)). Every change is one Lua script of scripts/.
+// RedisStore: locks in one Redis (or Valkey) server, laid out as Redisson's RLock and
+// RReadWriteLock, with dlock's own records beside it (dlock-protocol(7)). Every change is one Lua
+// script of scripts/.
 //
 // It keeps the promises of the seam as long as the server keeps what it acknowledged. It does not
 // protect against a server that forgets (failover, restart without its data, eviction).
@@ -9,6 +10,7 @@
 #include "core/lock_store.hpp"
 #include "store/open_store.hpp"
 #include "store/redis/redis_client.hpp"
+#include "store/redis/redis_keys.hpp"
 
 #include <memory>
 
@@ -22,12 +24,12 @@ class RedisStore final : public LockStore {
   std::string where() const override { return client_.where(); }
   Result<std::string> key_of(const LockName& name) const override;
   Result<AcquireReply> acquire(const Claim& claim, Time limit) override;
-  Result<RenewReply> renew(const Hold& hold, Time limit) override;
-  Result<RenewReply> check(const Hold& hold, Time limit) override;
-  Result<ReleaseVerdict> release(const Hold& hold, Time limit) override;
+  Result<RenewReply> renew(const Holds& holds, Time limit) override;
+  Result<RenewReply> check(const Holds& holds, Time limit) override;
+  Result<ReleaseVerdict> release(const Holds& holds, const Parting& parting, Time limit) override;
   Result<void> leave(const Claim& claim, Time limit) override;
   Result<Watching> watch(const Claim& claim, bool front, Time limit) override;
-  Result<Watching> watch_hold(const Hold& hold, Time limit) override;
+  Result<Watching> watch_hold(const Holds& holds, Time limit) override;
   Result<HandOff> await_hand_off(Time until) override;
   Result<Holding> inspect(const LockName& name, Time limit) override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
@@ -36,17 +38,18 @@ class RedisStore final : public LockStore {
  private:
   // What the ears listen for.
   struct Watched {
-    std::string turn;  // the channel of our turns
-    std::string lock;  // keys whose changes matter
-    std::string revoked;
-    std::string channel;  // of releases, Redisson's
-    bool holder = false;  // then only changes are news
+    std::string claim;       // the id under which we stand in line; of a holder empty
+    std::vector<Keys> keys;  // of each name
+    bool holder() const { return claim.empty(); }
   };
 
   RedisStore(const RedisAddress& address, std::string prefix, const WakeUp* interrupt)
       : prefix_(std::move(prefix)), client_(address, interrupt), ears_(address, interrupt) {}
 
-  Result<RenewReply> ask_about(const Hold& hold, Duration ttl, Time limit);
+  Result<std::vector<Keys>> keys_of(const std::vector<LockName>& names) const;
+  Result<std::vector<Keys>> keys_of(const Holds& holds) const;
+  Result<RenewReply> ask_about(const Holds& holds, Duration ttl, Duration whole, Time limit);
+  bool matters(std::string_view key) const;
   Result<void> listen(const Words& channels, Time limit);
   Result<void> listen_and_see(Words channels, Time limit);  // also changes that nobody tells of
   HandOff meaning_of(const Reply& message) const;

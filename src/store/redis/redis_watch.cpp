@@ -4,6 +4,8 @@
 #include "store/redis/redis_keys.hpp"
 #include "store/redis/redis_store.hpp"
 
+#include <algorithm>
+
 namespace dlock {
 
 // Whoever is subscribed to nothing for a moment would be taken for dead: the new ears listen before
@@ -29,17 +31,19 @@ Result<void> RedisStore::listen_and_see(Words channels, Time limit) {
 }
 
 Result<Watching> RedisStore::watch(const Claim& claim, bool front, Time limit) {
-  auto key = key_of(claim.name);
-  if (!key) return key.error();
-  const Keys keys(std::move(*key));
-  watched_ = {.turn = keys.turn + hold_id(claim.owner, claim.serial),
-              .lock = keys.lock,
-              .revoked = keys.revoked,
-              .channel = keys.channel};
-  Words channels{watched_.turn};
+  auto all = keys_of(claim.names);
+  if (!all) return all.error();
+  watched_ = {.claim = hold_id(claim.owner, claim.serial), .keys = std::move(*all)};
+  std::vector<std::string> turns;
+  Words channels;
+  for (const Keys& one : watched_.keys)
+    turns.push_back(one.turn + watched_.claim);
+  channels.assign(turns.begin(), turns.end());
   Watching watching;
   if (front) {
-    channels.emplace_back(watched_.channel);
+    const bool pair = claim.mode == Mode::shared || claim.mode == Mode::write;
+    for (const Keys& one : watched_.keys)
+      channels.emplace_back(pair ? one.pair_channel : one.channel);
     const auto seeing = listen_and_see(channels, limit);
     if (seeing) return watching;
     const Error& error = seeing.error();
@@ -49,21 +53,29 @@ Result<Watching> RedisStore::watch(const Claim& claim, bool front, Time limit) {
   auto heard = listen(channels, limit);
   const bool denied = !heard && heard.error().code == Errc::denied;
   // The turns are worth more than the releases of others.
-  if (denied && front) heard = listen({watched_.turn}, limit);
+  if (denied && front) heard = listen(Words(turns.begin(), turns.end()), limit);
   if (!heard) return heard.error();
   return watching;
 }
 
-Result<Watching> RedisStore::watch_hold(const Hold& hold, Time limit) {
-  auto key = key_of(hold.name);
-  if (!key) return key.error();
-  const Keys keys(std::move(*key));
-  const bool there = sees_changes_ && ears_.subscribed() && watched_.lock == keys.lock;
-  watched_ = {
-      .turn = {}, .lock = keys.lock, .revoked = keys.revoked, .channel = {}, .holder = true};
+Result<Watching> RedisStore::watch_hold(const Holds& holds, Time limit) {
+  auto all = keys_of(holds);
+  if (!all) return all.error();
+  const bool there =
+      sees_changes_ && ears_.subscribed() && watched_.keys.size() == all->size() &&
+      std::equal(all->begin(), all->end(), watched_.keys.begin(), [](const Keys& a, const Keys& b) {
+        return a.lock == b.lock;
+      });
+  watched_ = {.claim = {}, .keys = std::move(*all)};
   if (there) return Watching{};
   if (const auto seeing = listen_and_see({}, limit); !seeing) return seeing.error();
   return Watching{};
+}
+
+bool RedisStore::matters(std::string_view key) const {
+  return std::any_of(watched_.keys.begin(), watched_.keys.end(), [&](const Keys& one) {
+    return key == one.lock || (watched_.holder() && key == one.revoked);
+  });
 }
 
 // What a message means; timed_out: nothing to us.
@@ -73,17 +85,20 @@ HandOff RedisStore::meaning_of(const Reply& message) const {
     const ReplyView changed = message[2];
     if (changed.is_nil()) return HandOff::changed;  // FLUSHALL: all of them
     for (std::size_t i = 0; i < changed.size(); ++i) {
-      const std::string_view key = changed[i].string();
-      if (key == watched_.lock) return HandOff::changed;
-      if (watched_.holder && key == watched_.revoked) return HandOff::changed;
+      if (matters(changed[i].string())) return HandOff::changed;
     }
     return HandOff::timed_out;
   }
-  if (watched_.holder) return HandOff::timed_out;
-  if (channel == watched_.turn) {
-    return message[2].string() == "turn" ? HandOff::turn : HandOff::next;
+  if (watched_.holder()) return HandOff::timed_out;
+  for (const Keys& one : watched_.keys) {
+    if (channel == one.turn + watched_.claim) {
+      const std::string_view word = message[2].string();
+      if (word == "turn") return HandOff::turn;
+      return word == "next" ? HandOff::next : HandOff::timed_out;  // "wait" only asks who listens
+    }
+    if (channel == one.channel || channel == one.pair_channel) return HandOff::changed;
   }
-  return channel == watched_.channel ? HandOff::changed : HandOff::timed_out;
+  return HandOff::timed_out;
 }
 
 Result<HandOff> RedisStore::await_hand_off(Time until) {

@@ -1,7 +1,9 @@
 -- inspect: how a name stands now. Changes nothing.
 --
 -- KEYS  1 lock   2 holds   3 revoked   4 line   5 waiters
+-- ARGV  1 tag
 -- Returns {{holding}, {waiter, arrival in µs, ...}}   see holding.lua, line.lua; the first 64 who live
+-- include: modes.lua
 -- include: holding.lua
 -- include: line.lua
 local lock, holds, revoked, line, waiters = unpack(KEYS)
@@ -17,6 +19,6 @@ if redis.call('EXISTS', line) == 1 then
     end
   end
 end
-local reply = holding(lock, holds, revoked, line)
+local reply = holding(lock, holds, revoked, ARGV[1], line)
 reply[8] = reply[8] - dead
 return {reply, first}

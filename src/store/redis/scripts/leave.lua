@@ -1,12 +1,13 @@
--- leave: takes a waiter out of the line, and passes on the turn that it may have had.
+-- leave: takes a waiter out of the lines of its names, and passes on the turns that it may have had.
 --
--- KEYS  1 lock   2 line   3 waiters
--- ARGV  1 who we are in line   2 channel of turns
+-- KEYS  for each name: lock, line, waiters
+-- ARGV  1 who we are in line; then the tag of each name
 -- Returns {'left'}, also if we did not stand there
+-- include: modes.lua
 -- include: line.lua
-local lock, line, waiters = unpack(KEYS)
-leave(line, waiters, ARGV[1])
-if redis.call('EXISTS', lock) == 0 and redis.call('EXISTS', line) == 1 then
-  offer(line, waiters, ARGV[2])
+for i = 2, #ARGV do
+  local lock, line, waiters = unpack(KEYS, 3 * i - 5, 3 * i - 3)
+  leave(line, waiters, ARGV[1])
+  call_first(lock, ARGV[i], line, waiters)
 end
 return {'left'}

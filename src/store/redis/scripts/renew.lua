@@ -1,38 +1,60 @@
--- renew: makes the lease of a hold last ttl from now.
+-- renew: makes the leases of the holds of one run last ttl from now.
 --
--- KEYS  1 lock   2 holds   3 revoked
--- ARGV  1 owner  2 serial  3 ttl in ms, or 0: only look
--- Returns {'renewed'}
---         {'held'}               of a look: ours; no lease was changed
---         {'revoked', by}        ours, but renewals are refused; the lease runs on to its end
---         {'lost', {holding}}    another's, nobody's, or not a lock
+-- KEYS  for each name: lock, holds, revoked
+-- ARGV  1 serial  2 ttl in ms, or 0: only look  3 of a look: the ttl of a lease that is renewed,
+--       or 0; then for each name: owner, mode, tag
+-- Returns {'renewed'}            all of them
+--         {'held'}               of a look: ours; no lease was changed but one of ours beside
+--                                others that somebody had cut short
+--         {'revoked', by, which}        ours, but renewals are refused; the lease runs on to its
+--                                       end; which: by its number from 0
+--         {'lost', {holding}, which}    one of them is another's, nobody's, or not a lock: that
+--                                       goes before
 --
 -- Extends, never shortens, never creates. The hold's record is taken out before the lock is looked
 -- at, and put back after: a write comes first, so a replica, a server without its replicas or one
 -- with a full disk answers with an error, and 'lost' is always the word of a master that may write.
 -- A hold without a record is not given one: a late copy of a renewal must not bring a released hold
 -- back.
+-- include: modes.lua
 -- include: holding.lua
-local lock, holds, revoked = KEYS[1], KEYS[2], KEYS[3]
-local owner, id, ttl = ARGV[1], ARGV[1] .. '#' .. ARGV[2], tonumber(ARGV[3])
+local serial, ttl, whole = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
-local record = redis.call('HGET', holds, id)
-redis.call('HDEL', holds, id)
-if redis.call('TYPE', lock)['ok'] ~= 'hash' or redis.call('HEXISTS', lock, owner) == 0 then
-  return {'lost', holding(lock, holds, revoked)}
+local function renew(lock, holds, revoked, owner, mode, tag)  -- nothing, or what to answer instead
+  local id = owner .. '#' .. serial
+  local record = serial ~= 'kept' and redis.call('HGET', holds, id)
+  redis.call('HDEL', holds, record and id or '')
+  local kind = redis.call('TYPE', lock)['ok']
+  if kind ~= 'hash' or not holds_it(lock, holds, tag, owner, mode) then
+    -- Java's pair does not see a plain hold, and would take ours for one of its readers.
+    if kind == 'hash' and mode == 'exclusive' and mode_of(lock) ~= mode then
+      redis.call('HDEL', lock, owner)
+    end
+    return {'lost', holding(lock, holds, revoked, tag)}
+  end
+  if record then redis.call('HSET', holds, id, record) end
+  local by = redis.call('TYPE', revoked)['ok'] == 'hash' and redis.call('HGET', revoked, owner)
+  local lasts = ttl
+  -- Java's watchdog cuts the leases of all readers to its own. One that is renewed in time has
+  -- never less than half left.
+  if ttl == 0 and is_beside(mode) then
+    local ours = lease_left(tag, owner, redis.call('HGET', lock, owner)) or whole
+    if math.min(redis.call('PTTL', lock), ours) < whole / 2 then lasts = whole end
+  end
+  if not by and lasts > 0 then
+    if is_beside(mode) then set_leases(tag, owner, redis.call('HGET', lock, owner), lasts) end
+    if redis.call('PTTL', lock) < lasts then redis.call('PEXPIRE', lock, lasts) end
+  end
+  keep_holds(lock, holds)  -- the key may have gone with its only record
+  return by and {'revoked', by}
 end
 
-if record then redis.call('HSET', holds, id, record) end
-local function keep_holds()  -- as long as the lock; the key may have gone with its only record
-  local left = redis.call('PTTL', lock)
-  if left >= 0 then redis.call('PEXPIRE', holds, left) end
+local revoked
+for i = 4, #ARGV, 3 do
+  local owner, mode, tag = unpack(ARGV, i, i + 2)
+  local trouble = renew(KEYS[i - 3], KEYS[i - 2], KEYS[i - 1], owner, mode, tag)
+  if trouble then trouble[3] = (i - 4) / 3 end  -- of which name
+  if trouble and trouble[1] == 'lost' then return trouble end
+  revoked = revoked or trouble
 end
-if redis.call('TYPE', revoked)['ok'] == 'hash'
-  and redis.call('HGET', revoked, 'owner') == owner then
-  keep_holds()
-  return {'revoked', redis.call('HGET', revoked, 'by') or '?'}
-end
-
-if ttl > 0 and redis.call('PTTL', lock) < ttl then redis.call('PEXPIRE', lock, ttl) end
-keep_holds()
-return {ttl > 0 and 'renewed' or 'held'}
+return revoked or {ttl > 0 and 'renewed' or 'held'}

@@ -1,45 +1,84 @@
--- revoke: has renewals of the present owner refused, or deletes the lock at once.
+-- revoke: has renewals of the present owners refused, or deletes the lock at once.
 --
 -- KEYS  1 lock   2 holds   3 revoked   4 line   5 waiters
 -- ARGV  1 by  2 '1' = delete at once  3 only if this owner, or ''  4 only if this token, or ''
---       5 channel  6 channel of turns
+--       5 tag
 -- Returns {'nothing', {holding}}        it was free
 --         {'other_holder', {holding}}   the owner or the token is another
---         {'not_dlock', {holding}}      the holder does not look for revocations
+--         {'not_dlock', {holding}}      no holder looks for revocations
 --         {'revoked', {holding}}        renewals are refused until the lease ends
---         {'deleted', {holding}}        gone, waiters were told
+--         {'deleted', {holding}}        gone, waiters were told; also where nobody ran any more
 -- The holding is the one before. Atomic, because the holder that was looked at must be the one that
--- loses it.
+-- loses it. Of several owners an owner or a token picks one.
+-- include: modes.lua
 -- include: holding.lua
 -- include: line.lua
 local lock, holds, revoked, line, waiters = unpack(KEYS)
-local before = holding(lock, holds, revoked)
-local kind, owners, records = before[1], before[5], before[6]
+local by, at_once, if_owner, if_token, tag = unpack(ARGV)
+local before = holding(lock, holds, revoked, tag)
+local kind = before[1]
 if kind == 'none' then return {'nothing', before} end
 
-local holder, token
-for i = 1, #owners, 2 do
-  for j = 1, #records, 2 do
-    if records[j]:sub(1, #owners[i] + 1) == owners[i] .. '#' then
-      holder = owners[i]
-      token = records[j + 1]:match('^{"token":(%d+)')
-    end
+-- Who runs, who is only kept after its run, and who is meant.
+local running, kept, meant, any = {}, {}, {[if_owner] = true}, if_token == ''
+local records = redis.call('TYPE', holds)['ok'] == 'hash' and redis.call('HGETALL', holds) or {}
+for i = 1, #records, 2 do
+  local owner, record = records[i]:match('^(.*)#'), records[i + 1]
+  local right = if_token == '' or record:match('^{"token":(%d+)') == if_token
+  local field = kind == 'hash' and owner and field_of(owner, mode_in(record))
+  local there = field and redis.call('HEXISTS', lock, field) == 1
+  if there and right and (if_owner == '' or owner == if_owner) then
+    any, meant[owner] = true, true
+    local list = records[i] == owner .. '#kept' and kept or running
+    list[#list + 1] = owner
   end
 end
-if ARGV[3] ~= '' and (kind ~= 'hash' or redis.call('HEXISTS', lock, ARGV[3]) == 0) then
-  return {'other_holder', before}
-end
-if ARGV[4] ~= '' and ARGV[4] ~= token then return {'other_holder', before} end
+local owned = if_owner == '' or kind == 'hash' and (redis.call('HEXISTS', lock, if_owner) == 1
+  or redis.call('HEXISTS', lock, if_owner .. ':write') == 1)
+if not any or not owned then return {'other_holder', before} end
 
-if ARGV[2] == '1' then
-  redis.call('DEL', lock, holds, revoked)
-  redis.pcall('PUBLISH', ARGV[5], '0')
-  if redis.call('EXISTS', line) == 1 then pcall(offer, line, waiters, ARGV[6]) end
+local mode = kind == 'hash' and mode_of(lock)
+local gone = {}
+local function forget(owner)  -- of many
+  local count = tonumber(redis.call('HGET', lock, owner)) or 0
+  for i = 1, math.min(count, 1000) do redis.call('DEL', lease_key(tag, owner, i)) end
+  redis.call('HDEL', lock, owner)
+  gone[owner] = true
+end
+local function settle_rest()
+  drop_records(holds, gone)
+  if is_beside(mode) and redis.call('EXISTS', lock) == 1 then settle(lock, holds, tag) end
+end
+local lasted = redis.call('PTTL', lock)
+local function tell()
+  tell_redisson(lock, tag, mode, lasted)
+  pcall(call_first, lock, tag, line, waiters)
+end
+local function deleted()
+  tell()
   return {'deleted', before}
 end
-if not holder then return {'not_dlock', before} end
 
-redis.call('DEL', revoked)
-redis.call('HSET', revoked, 'owner', holder, 'by', ARGV[1])
-redis.call('PEXPIRE', revoked, before[2] > 0 and before[2] or 86400000)
+if at_once == '1' then
+  local all = if_owner == '' and if_token == ''
+  for _, owner in ipairs(is_beside(mode) and redis.call('HKEYS', lock) or {}) do
+    if owner ~= 'mode' and (all or meant[owner]) then forget(owner) end
+  end
+  settle_rest()
+  if all or not is_beside(mode) then redis.call('DEL', lock, holds, revoked) end
+  return deleted()
+end
+
+-- For what is kept nobody stops, and nobody has to.
+for _, owner in ipairs(kept) do
+  if is_beside(mode) then forget(owner) else redis.call('DEL', lock, holds) end
+end
+if #kept > 0 then settle_rest() end
+if #running == 0 then return #kept > 0 and deleted() or {'not_dlock', before} end
+
+if redis.call('TYPE', revoked)['ok'] ~= 'hash' then redis.call('DEL', revoked) end
+for _, owner in ipairs(running) do redis.call('HSET', revoked, owner, by) end
+local left = redis.call('PTTL', lock)
+redis.call('PEXPIRE', revoked, left > 0 and left or 86400000)
+if #kept > 0 then tell() end
 return {'revoked', before}

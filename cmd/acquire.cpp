@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// dlock acquire: takes locks, says so on stdout, and leaves them taken. Nothing is left held that
+// nobody was told of.
+#include "app/acquirer.hpp"
+#include "app/hold_variables.hpp"
+#include "base/log.hpp"
+#include "cmd/claim.hpp"
+#include "cmd/commands.hpp"
+#include "cmd/json_output.hpp"
+#include "cmd/output.hpp"
+#include "cmd/own_holds.hpp"
+#include "cmd/voice.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+
+namespace dlock {
+
+namespace {
+
+// Where it was taken: the entries of DLOCK_HOLDS name it.
+struct Place {
+  std::string store;
+  std::vector<std::string> keys;
+};
+
+// When a lease ends, on the clock of this host, for scripts and people.
+std::chrono::milliseconds on_the_wall(Time time) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::floor<std::chrono::milliseconds>(now + (time - BootClock::now()));
+}
+
+// In single quotes where a shell would see more than a word.
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view k_plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+:,./-";
+  if (!text.empty() && text.find_first_not_of(k_plain) == std::string::npos) return text;
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
+// A stranger's grant shows that no hold of that name above us lives: it does not go on in the list.
+std::string entries_with(const Holds& holds, const Place& place) {
+  std::vector<AncestorHold> entries = inherited_holds();
+  const std::vector<AncestorHold> own = hold_entries(place.store, place.keys, holds);
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    if (holds[i].nested) continue;
+    std::erase_if(entries, [&](const AncestorHold& entry) {
+      return entry.store == own[i].store && entry.key == own[i].key;
+    });
+  }
+  entries.insert(entries.end(), own.begin(), own.end());
+  return format_holds(entries);
+}
+
+std::string shell_lines(const Holds& holds,
+                        std::chrono::milliseconds expires,
+                        const std::string& entries) {
+  std::vector<Variable> variables = hold_variables(holds);
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(expires);
+  variables.push_back({"DLOCK_EXPIRES", std::to_string(seconds.count())});
+  variables.push_back({"DLOCK_HOLDS", entries});
+  std::string out;
+  // That of an earlier one must not be taken for ours.
+  if (std::getenv("DLOCK_SLOT") != nullptr) out += "unset DLOCK_SLOT\n";
+  for (const auto& [name, value] : variables)
+    out += "export " + name + "=" + shell_word(value) + "\n";
+  return out;
+}
+
+ExitStatus end_of(const Outcome& outcome,
+                  Voice& voice,
+                  const Settings& settings,
+                  const Signals& signals) {
+  if (outcome.kind == Outcome::Kind::busy) {
+    voice.busy(*outcome.holding, outcome.seen_ago);
+    return static_cast<ExitStatus>(
+        settings.conflict_exit_code.value_or(static_cast<int>(ExitStatus::busy)));
+  }
+  if (outcome.kind == Outcome::Kind::signalled) {
+    signals.die_by(outcome.signal);
+    return static_cast<ExitStatus>(128 + outcome.signal);
+  }
+  return report({outcome.error.code, "cannot acquire " + voice.names() + ": " + outcome.error.text},
+                settings);
+}
+
+}  // namespace
+
+ExitStatus acquire_command(const CommandLine& line,
+                           const Settings& settings,
+                           const Signals& signals) {
+  auto names = parse_names(line.names);
+  if (!names) return report(names.error(), settings);
+  // There is no child that would need time to end.
+  auto lease = LeaseTerms::check(settings.ttl, Duration::zero());
+  if (!lease) return report(lease.error(), settings);
+  const WakeUp interrupt;
+  if (!interrupt.ok())
+    return report({Errc::system, "cannot make an eventfd: too many open files"}, settings);
+  auto store = open_store(settings, &interrupt);
+  if (!store) return report(store.error(), settings);
+  auto keys = keys_of(**store, *names);
+  if (!keys) return report(keys.error(), settings);
+  const auto fits = check_store(**store, settings);
+  if (!fits) return report(fits.error(), settings);
+
+  const Place place{(*store)->where(), *keys};
+  // Who holds it is the script.
+  Claim claim = make_claim(*names, *keys, who_we_are(::getppid(), "acquire", settings), settings);
+  claim.serial = serial_of(claim.owner);
+  StoreWorker worker(std::move(*store), std::move(claim), interrupt);
+  const bool in_place = ::isatty(STDERR_FILENO) == 1 && !settings.log_json;
+  Voice voice(*names, settings.mode, in_place);
+  const RunTerms terms{.lease = *lease,
+                       .acquire = acquire_terms(settings),
+                       .notice_every = in_place ? std::chrono::seconds(1) : Duration::zero()};
+  Acquirer acquirer(RunSession(terms, make_seed(), BootClock::now()),
+                    worker,
+                    signals,
+                    voice,
+                    [&](const Holds& holds, Time safe_until) {
+                      const std::string entries = entries_with(holds, place);
+                      const auto expires = on_the_wall(safe_until);
+                      return write_out_until(line.json ? acquired_json(holds, expires, entries)
+                                                       : shell_lines(holds, expires, entries),
+                                             BootClock::now() + lease->renew_step(),
+                                             signals);
+                    });
+  auto ended = acquirer.run();
+  voice.end_of_wait();
+  ExitStatus status = ExitStatus::ok;
+  if (!ended) {
+    status = report(ended.error(), settings);
+  } else if (*ended) {
+    status = end_of(**ended, voice, settings, signals);
+  }
+  // A store thread that hangs is not waited for.
+  ::_exit(static_cast<int>(status));
+}
+
+}  // namespace dlock

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/claim.hpp"
+
+#include "base/text.hpp"
+#include "cmd/commands.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <utility>
+
+namespace dlock {
+
+namespace {
+
+constexpr std::size_t k_longest_command = 200;
+constexpr std::size_t k_longest_reason = 256;
+
+std::string text_of_environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// Where the CI job that we run in can be looked at, if there is one.
+std::string ci_job_url() {
+  for (const char* const name :
+       {"CI_JOB_URL", "BUILDKITE_BUILD_URL", "CIRCLE_BUILD_URL", "BUILD_URL"}) {
+    if (auto url = text_of_environment(name); !url.empty()) return url;
+  }
+  const std::string run = text_of_environment("GITHUB_RUN_ID");
+  if (run.empty()) return "";
+  return text_of_environment("GITHUB_SERVER_URL") + "/" + text_of_environment("GITHUB_REPOSITORY") +
+         "/actions/runs/" + run;
+}
+
+}  // namespace
+
+Result<std::vector<LockName>> parse_names(const std::vector<std::string>& words) {
+  std::vector<LockName> names;
+  for (const std::string& word : words) {
+    auto name = LockName::parse(word);
+    if (!name) return name.error();
+    names.push_back(std::move(*name));
+  }
+  return names;
+}
+
+Result<std::unique_ptr<LockStore>> open_store(const Settings& settings, const WakeUp* interrupt) {
+  return open_store({.url = settings.url,
+                     .prefix = settings.prefix,
+                     .password = settings.password,
+                     .interrupt = interrupt});
+}
+
+Result<std::vector<std::string>> keys_of(const LockStore& store,
+                                         const std::vector<LockName>& names) {
+  std::vector<std::string> keys;
+  for (const LockName& name : names) {
+    auto key = store.key_of(name);
+    if (!key) return key.error();
+    keys.push_back(std::move(*key));
+  }
+  return keys;
+}
+
+Result<void> check_store(const LockStore& store, const Settings& settings) {
+  if (settings.max_waiters.value_or(0) == 0 || store.traits().line) return {};
+  return Error{Errc::bad_usage,
+               store.where() + " keeps no line: --max-waiters can only be 0 there"};
+}
+
+std::vector<AncestorHold> inherited_holds() {
+  return parse_holds(text_of_environment("DLOCK_HOLDS"));
+}
+
+std::size_t nesting() {
+  std::set<HoldSerial> runs;  // one of several names has as many entries, under one serial
+  for (const AncestorHold& hold : inherited_holds()) {
+    if (!is_of_acquire(hold.serial)) runs.insert(hold.serial);
+  }
+  return runs.size();
+}
+
+HolderInfo who_we_are(long pid, const std::string& command, const Settings& settings) {
+  return {.host = host_name(),
+          .pid = pid,
+          .user = user_name(),
+          .command = shortened(command, k_longest_command),
+          .reason = shortened(settings.reason.value_or(ci_job_url()), k_longest_reason)};
+}
+
+Claim make_claim(std::vector<LockName> names,
+                 const std::vector<std::string>& keys,
+                 HolderInfo who,
+                 const Settings& settings) {
+  Claim claim{.names = std::move(names),
+              .owner = make_owner_id(::getpid()),
+              .serial = make_hold_serial(),
+              .ttl = settings.ttl,
+              .who = std::move(who),
+              .mode = settings.mode,
+              .slots = settings.slots,
+              .max_waiters = settings.max_waiters};
+  for (AncestorHold& hold : inherited_holds()) {
+    if (std::find(keys.begin(), keys.end(), hold.key) == keys.end()) continue;
+    claim.ancestors.push_back(std::move(hold));
+  }
+  return claim;
+}
+
+AcquireTerms acquire_terms(const Settings& settings) {
+  return {.wait = settings.wait,
+          .connect_timeout = settings.connect_timeout,
+          .outage_limit = std::max(settings.ttl, settings.connect_timeout),
+          .max_waiters = settings.max_waiters};
+}
+
+std::uint64_t make_seed() {
+  return static_cast<std::uint64_t>(BootClock::now().time_since_epoch().count()) ^
+         (static_cast<std::uint64_t>(::getpid()) << 32U);
+}
+
+std::string quoted_names(const std::vector<LockName>& names) {
+  std::string out;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) out += i + 1 < names.size() ? ", " : " and ";
+    out += in_quotes(names[i].text());
+  }
+  return out;
+}
+
+}  // namespace dlock

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// From words and settings to a claim: what run, acquire and the commands after it have in common.
+#pragma once
+
+#include "cmd/settings.hpp"
+#include "core/acquire_loop.hpp"
+#include "store/open_store.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dlock {
+
+Result<std::vector<LockName>> parse_names(const std::vector<std::string>& words);
+
+// `interrupt` as in StoreOptions.
+Result<std::unique_ptr<LockStore>> open_store(const Settings& settings,
+                                              const WakeUp* interrupt = nullptr);
+Result<std::vector<std::string>> keys_of(const LockStore& store,
+                                         const std::vector<LockName>& names);
+// Errc::bad_usage where settings ask for more than this store has.
+Result<void> check_store(const LockStore& store, const Settings& settings);
+
+// What DLOCK_HOLDS says.
+std::vector<AncestorHold> inherited_holds();
+// How many runs of it we stand under: each of them may stop us. An acquire stops nobody.
+std::size_t nesting();
+
+// What we tell of ourselves: `pid` under this host and user.
+HolderInfo who_we_are(long pid, const std::string& command, const Settings& settings);
+
+// Of a stranger, or, where one of `keys` is among the inherited holds, of a nested one.
+Claim make_claim(std::vector<LockName> names,
+                 const std::vector<std::string>& keys,
+                 HolderInfo who,
+                 const Settings& settings);
+
+AcquireTerms acquire_terms(const Settings& settings);
+
+// Seeds the jitter.
+std::uint64_t make_seed();
+
+// `"a"`, `"a" and "b"`, `"a", "b" and "c"`: names in a sentence.
+std::string quoted_names(const std::vector<LockName>& names);
+
+}  // namespace dlock

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/output.hpp"
+
+#include <climits>
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace dlock {
+
+namespace {
+
+Error cannot_write(const std::string& why) {
+  return {Errc::system, "cannot write the answer: " + why};
+}
+
+bool asked_to_end(const Signals& signals) {
+  while (const auto number = signals.next()) {
+    if (Signals::ends_by_default(*number)) return true;
+  }
+  return false;
+}
+
+// How much was written; 0: nothing, ask again.
+Result<std::size_t> write_some(std::string_view text) {
+  const ssize_t n = ::write(STDOUT_FILENO, text.data(), text.size());
+  if (n >= 0) return static_cast<std::size_t>(n);
+  if (errno == EINTR || errno == EAGAIN) return std::size_t{0};
+  return cannot_write(std::strerror(errno));
+}
+
+}  // namespace
+
+Result<void> write_out(std::string_view text) {
+  while (!text.empty()) {
+    pollfd out{STDOUT_FILENO, POLLOUT, 0};  // it may be one that does not wait by itself
+    ::poll(&out, 1, -1);
+    auto n = write_some(text);
+    if (!n) return n.error();
+    text.remove_prefix(*n);
+  }
+  return {};
+}
+
+Result<void> write_out_until(std::string_view text, Time until, const Signals& signals) {
+  while (!text.empty()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - BootClock::now());
+    if (left.count() <= 0) return cannot_write("nobody reads it");
+    std::array<pollfd, 2> fds{pollfd{STDOUT_FILENO, POLLOUT, 0}, pollfd{signals.fd(), POLLIN, 0}};
+    ::poll(fds.data(), fds.size(), static_cast<int>(std::min<std::int64_t>(left.count(), 60'000)));
+    if (asked_to_end(signals)) return cannot_write("ended by a signal");
+    if (fds[0].revents == 0) continue;
+    // A pipe that has room takes so much without blocking.
+    auto n = write_some(text.substr(0, PIPE_BUF));
+    if (!n) return n.error();
+    text.remove_prefix(*n);
+  }
+  return {};
+}
+
+}  // namespace dlock

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// dlock release: gives back what acquire took, and nothing else.
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "cmd/claim.hpp"
+#include "cmd/commands.hpp"
+#include "cmd/own_holds.hpp"
+#include "cmd/patience.hpp"
+#include "cmd/voice.hpp"
+#include "store/abandoned_holds.hpp"
+
+#include <algorithm>
+
+namespace dlock {
+
+namespace {
+
+ExitStatus not_ours(const std::string& shown, const FoundHold& found, bool by_run) {
+  if (found.holding.kind == Holding::Kind::free) {
+    log(LogLevel::warn, shown + " is free: nothing to release");
+    return ExitStatus::no;
+  }
+  log(LogLevel::error,
+      "not released: " + shown + " is " + holder_text(found.holding) +
+          (by_run ? "; a run gives its lock back itself" : ""));
+  return ExitStatus::busy;
+}
+
+// What `acquire` joined keeps it too, but of that nobody has to be told.
+void tell_of(const WantedHold& gone, ReleaseVerdict verdict) {
+  const std::string shown = in_quotes(gone.name.text());
+  if (verdict == ReleaseVerdict::still_held && serial_of(gone.owner) == gone.serial) {
+    log_of(LogLevel::warn,
+           gone.name,
+           "released",
+           "released " + shown + ", but what runs below it holds it on, or its lease does");
+  } else {
+    log_of(LogLevel::info, gone.name, "released", "released " + shown);
+  }
+}
+
+// Whoever has told how the lock stands may refuse to write for a moment.
+bool may_pass(const Error& error) {
+  return error.code != Errc::denied;
+}
+
+ExitStatus release_one(LockStore& store, const WantedHold& wanted, const Settings& settings) {
+  const std::string shown = in_quotes(wanted.name.text());
+  const Time until = BootClock::now() + settings.connect_timeout;
+  const auto trouble = [&](const Error& error) {
+    return report({error.code, "cannot release " + shown + ": " + error.text}, settings);
+  };
+  const auto find = [&](Time limit) { return find_hold(store, wanted, limit); };
+  auto found = ask_patiently(until, find);
+  if (!found) return trouble(found.error());
+  const bool by_run = !is_of_acquire(wanted.serial);
+  if (!found->hold || by_run) return not_ours(shown, *found, by_run && found->hold);
+
+  int tries = 0;
+  const auto release = [&](Time limit) {
+    ++tries;
+    // With what a step has left that was killed.
+    return release_with_abandoned(store, {*found->hold}, {}, limit);
+  };
+  const auto verdict = ask_patiently(until, release, may_pass);
+  if (!verdict) return trouble(verdict.error());
+  // What a try without an answer has released is not there for the next one.
+  if (*verdict == ReleaseVerdict::not_held && tries == 1) {
+    found = ask_patiently(until, find);
+    return found ? not_ours(shown, *found, false) : trouble(found.error());
+  }
+  tell_of(wanted, *verdict);
+  return ExitStatus::ok;
+}
+
+}  // namespace
+
+ExitStatus release_command(const CommandLine& line, const Settings& settings) {
+  auto store = open_store(settings);
+  if (!store) return report(store.error(), settings);
+  auto wanted = wanted_holds(line, **store);
+  if (!wanted) return report(wanted.error(), settings);
+  ExitStatus worst = ExitStatus::ok;
+  for (const WantedHold& one : *wanted)
+    worst = std::max(worst, release_one(**store, one, settings));
+  return worst;
+}
+
+}  // namespace dlock

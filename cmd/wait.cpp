@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// dlock wait: returns when a lock is free and nobody stands in line for it. It stands in no line
+// itself and takes nothing, so there is nothing to undo.
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "cmd/claim.hpp"
+#include "cmd/commands.hpp"
+#include "cmd/patience.hpp"
+#include "cmd/voice.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration k_look_again = 1s;  // messages can be lost, and the dead of a line tell nothing
+constexpr Duration k_poll = 250ms;     // where nobody tells
+constexpr Duration k_calm = 50ms;      // a lock that changes all the time is not followed
+constexpr Duration k_after_lease = 20ms;
+constexpr Duration k_first_notice = 1s;
+
+void sleep_until(Time until) {
+  const Duration left = until - BootClock::now();
+  if (left > 0ns) ::usleep(static_cast<useconds_t>(std::min<Duration>(left, 1s) / 1us));
+}
+
+class Watcher {
+ public:
+  Watcher(LockStore& store, const LockName& name, Duration connect_timeout, Time deadline)
+      : store_(store),
+        bystander_{.names = {name}, .owner = make_owner_id(::getpid()), .serial = "0"},
+        connect_timeout_(connect_timeout),
+        deadline_(deadline) {}
+
+  Result<Holding> look() {
+    const Time until = limit();
+    // What happens after the look is told.
+    if (!watching_) watching_ = store_.watch(bystander_, /*front=*/true, until).has_value();
+    looked_at_ = BootClock::now();
+    return store_.inspect(bystander_.names.front(), until);
+  }
+
+  // Until it is worth another look.
+  void await(const Holding& holding, Time until) {
+    const Time now = BootClock::now();
+    until = std::min(until, now + (watching_ ? k_look_again : k_poll));
+    if (holding.lease_left) {
+      until = std::min(until, now + std::max<Duration>(*holding.lease_left, 0ms) + k_after_lease);
+    }
+    if (!watching_) return sleep_until(until);
+    auto news = store_.await_hand_off(until);
+    if (!news) watching_ = false;
+    sleep_until(std::min(until, looked_at_ + k_calm));
+  }
+
+ private:
+  // A look near the deadline has a second.
+  Time limit() const {
+    const Time now = BootClock::now();
+    return std::min(now + connect_timeout_,
+                    std::max(deadline_, now + std::min<Duration>(connect_timeout_, 1s)));
+  }
+
+  LockStore& store_;
+  Claim bystander_;
+  Duration connect_timeout_;
+  Time deadline_;
+  bool watching_ = false;
+  Time looked_at_;
+};
+
+bool is_free(const Holding& holding) {
+  return holding.kind == Holding::Kind::free && holding.waiting == 0;
+}
+
+// Says now and then whom we wait for: after 1 s, 3 s, 7 s …; on a terminal every second.
+class Teller {
+ public:
+  Teller(Voice& voice, bool in_place)
+      : voice_(voice), every_second_(in_place), next_(started_ + k_first_notice) {}
+
+  Time next() const { return next_; }
+  void tell(const Holding& holding) {
+    const Time now = BootClock::now();
+    if (now < next_) return;
+    step_ = every_second_ ? k_first_notice : 2 * step_;
+    next_ = now + step_;
+    voice_.on_notice({.kind = Notice::Kind::waiting, .holding = holding, .span = now - started_});
+  }
+
+ private:
+  Voice& voice_;
+  bool every_second_;
+  Time started_ = BootClock::now();
+  Duration step_ = k_first_notice;
+  Time next_;
+};
+
+}  // namespace
+
+ExitStatus wait_command(const CommandLine& line, const Settings& settings) {
+  auto names = parse_names(line.names);
+  if (!names) return report(names.error(), settings);
+  auto store = open_store(settings);
+  if (!store) return report(store.error(), settings);
+  const bool in_place = ::isatty(STDERR_FILENO) == 1 && !settings.log_json;
+  Voice voice(*names, settings.mode, in_place);
+  Teller teller(voice, in_place);
+
+  const Time started = BootClock::now();
+  const Time deadline = settings.wait ? started + *settings.wait : Time::max();
+  const Duration patience = acquire_terms(settings).outage_limit;
+  // Who only looks waits for an answer all the same.
+  const Time last_look = settings.wait == Duration::zero() ? Time::max() : deadline;
+  Time give_up = std::min(started + settings.connect_timeout, last_look);
+  Watcher watcher(**store, names->front(), settings.connect_timeout, last_look);
+  for (;;) {
+    auto holding = watcher.look();
+    const Time now = BootClock::now();
+    if (!holding) {
+      if (may_be_asked_again(holding.error()) && now + k_pause_between_tries < give_up) {
+        pause_between_tries();
+        continue;
+      }
+      voice.end_of_wait();
+      return report(
+          {holding.error().code, "cannot wait for " + voice.names() + ": " + holding.error().text},
+          settings);
+    }
+    give_up = std::min(now + patience, deadline);
+    if (is_free(*holding)) break;
+    if (now >= deadline) {
+      voice.end_of_wait();
+      voice.busy(*holding, {});
+      return static_cast<ExitStatus>(
+          settings.conflict_exit_code.value_or(static_cast<int>(ExitStatus::busy)));
+    }
+    teller.tell(*holding);
+    watcher.await(*holding, std::min(deadline, teller.next()));
+  }
+  voice.end_of_wait();
+  return ExitStatus::ok;
+}
+
+}  // namespace dlock

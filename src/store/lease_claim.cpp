@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "store/lease_claim.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlock::lease_table {
+
+namespace {
+
+struct Found {
+  const Lease* lease = nullptr;
+  const HoldRecord* record = nullptr;
+  bool is_usable() const { return record != nullptr && !lease->revoked_by; }
+};
+
+Found find_hold(const LeaseState& state, const OwnerId& owner, const HoldSerial& serial) {
+  const auto lease = state.leases.find(owner);
+  if (lease == state.leases.end()) return {};
+  const auto hold = lease->second.holds.find(serial);
+  if (hold == lease->second.holds.end() || hold->second.kept) return {};
+  return {&lease->second, &hold->second};
+}
+
+// An earlier attempt of this very claim may have been granted to us or, nested, to an ancestor.
+std::optional<Plan> again(const LeaseState& state, const Claim& claim, const OwnerId& owner) {
+  const Found mine = find_hold(state, owner, claim.serial);
+  if (mine.record == nullptr) return std::nullopt;
+  if (!mine.is_usable()) return Plan{};
+  return Plan{Plan::Kind::again, owner, mine.record->token, mine.record->mode, mine.record->slot};
+}
+
+// How a claim joins what its ancestor holds; nothing: it would wait for that.
+std::optional<Mode> joined_mode(Mode above, std::uint32_t slots, const Claim& claim) {
+  const bool wants_slot = claim.mode == Mode::slots;
+  if (above == Mode::slots && wants_slot && claim.slots == slots) return Mode::slots;
+  if (above == Mode::slots || wants_slot) return std::nullopt;
+  if (above == Mode::exclusive) return Mode::exclusive;
+  if (claim.mode == Mode::shared) return Mode::shared;
+  if (above == Mode::write) return Mode::write;
+  return std::nullopt;
+}
+
+// Below the nearest ancestor whose own hold still lives. That its owner is still there is not
+// enough: an ancestor that has released no longer protects what its late descendants do.
+std::optional<Plan> join(const LeaseState& state, const Claim& claim) {
+  for (auto hold = claim.ancestors.rbegin(); hold != claim.ancestors.rend(); ++hold) {
+    const Found above = find_hold(state, hold->owner, hold->serial);
+    if (!above.is_usable()) continue;
+    const auto mode = joined_mode(mode_of(*above.lease), state.slots, claim);
+    if (!mode) return Plan{.by_ancestor = true};
+    return Plan{Plan::Kind::join, hold->owner, above.record->token, *mode, above.record->slot};
+  }
+  return std::nullopt;
+}
+
+bool has_room(const LeaseState& state, const Claim& claim) {
+  if (state.leases.empty()) return true;
+  if (state.leases.contains(claim.owner) || mode_of(state) != claim.mode) return false;
+  if (claim.mode == Mode::slots) return state.leases.size() < state.slots;
+  return claim.mode == Mode::shared;
+}
+
+std::uint32_t lowest_free_slot(const LeaseState& state) {
+  std::uint32_t slot = 0;
+  const auto is_taken = [&](const auto& entry) {
+    return entry.second.holds.begin()->second.slot == slot;
+  };
+  while (std::any_of(state.leases.begin(), state.leases.end(), is_taken))
+    ++slot;
+  return slot;
+}
+
+// The first hold of a lease of its own.
+Plan begin(LeaseState& state, const Claim& claim, const Moment& moment) {
+  // The clock keeps tokens growing when the stored one was lost, the stored one when the clock
+  // goes back.
+  const auto clock = static_cast<FencingToken>(std::max<std::int64_t>(moment.wall_us, 1));
+  state.token = std::max(state.token + 1, clock);
+  Plan plan{Plan::Kind::fresh, claim.owner, state.token, claim.mode};
+  if (claim.mode == Mode::slots) {
+    state.slots = claim.slots;
+    plan.slot = lowest_free_slot(state);
+  }
+  return plan;
+}
+
+}  // namespace
+
+Plan plan_for(const LeaseState& state, const Claim& claim) {
+  if (auto plan = again(state, claim, claim.owner)) return std::move(*plan);
+  for (const AncestorHold& hold : claim.ancestors) {
+    if (auto plan = again(state, claim, hold.owner)) return std::move(*plan);
+  }
+  if (auto plan = join(state, claim)) return std::move(*plan);
+  const bool both_slots =
+      !state.leases.empty() && mode_of(state) == Mode::slots && claim.mode == Mode::slots;
+  if (both_slots && state.slots != claim.slots) return {.kind = Plan::Kind::other_slots};
+  if (has_room(state, claim)) return {.kind = Plan::Kind::fresh, .owner = claim.owner};
+  return {};
+}
+
+const HoldRecord& carry_out(const Plan& plan,
+                            LeaseState& state,
+                            const Claim& claim,
+                            const Moment& moment) {
+  const Plan hold = plan.kind == Plan::Kind::fresh ? begin(state, claim, moment) : plan;
+  Lease& lease = state.leases[hold.owner];
+  extend(lease, claim.ttl, moment.now);
+  return lease.holds
+      .try_emplace(claim.serial,  // unless it is there again
+                   HoldRecord{.id = hold_id(hold.owner, claim.serial),
+                              .who = claim.who,
+                              .token = hold.token,
+                              .since_ms = wall_ms(moment),
+                              .ttl = claim.ttl,
+                              .mode = hold.mode,
+                              .slot = hold.slot})
+      .first->second;
+}
+
+}  // namespace dlock::lease_table

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// What a claim gets of one name: looked at first, so that of several names all can be granted or
+// none, and then carried out.
+#pragma once
+
+#include "core/lock_store.hpp"
+#include "store/lease_state.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace dlock::lease_table {
+
+struct Plan {
+  enum class Kind {
+    again,  // an earlier attempt of this very claim was granted
+    join,   // a hold beside the ancestor's
+    fresh,  // a lease of its own
+    refused,
+    other_slots,  // refused: those who hold it have another number of them
+  };
+  Kind kind = Kind::refused;
+  OwnerId owner = {};      // whose lease it is, unless it is refused
+  FencingToken token = 0;  // of again and join: what the hold is, or is to be
+  Mode mode = Mode::exclusive;
+  std::optional<std::uint32_t> slot = {};
+  bool by_ancestor = false;  // refused: Holding::by_ancestor
+};
+
+// Of a state without dead leases.
+Plan plan_for(const LeaseState& state, const Claim& claim);
+
+// In the state as it was when the plan was made. Returns the hold as recorded there.
+const HoldRecord& carry_out(const Plan& plan,
+                            LeaseState& state,
+                            const Claim& claim,
+                            const Moment& moment);
+
+}  // namespace dlock::lease_table

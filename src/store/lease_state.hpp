@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// A name's leases as the memory and the local store keep them, and how they stand. What may become
+// of them is in lease_table.hpp.
+#pragma once
+
+#include "core/lock_store.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace dlock::lease_table {
+
+// What one owner has of a name.
+struct Lease {
+  std::map<HoldSerial, HoldRecord> holds;  // at least one; or the record of a kept lease, alone
+  Time expires;                            // at this instant it is over
+  std::optional<std::string> revoked_by;   // set: renewals are refused
+};
+
+// A run that succeeded, by the wall clock: it outlives the lease, and a reboot.
+struct Success {
+  std::int64_t since_ms = 0;  // when it was granted
+  std::int64_t until_ms = 0;  // then it is forgotten
+};
+
+// The leases of a name, and what outlives them.
+struct LeaseState {
+  std::map<OwnerId, Lease> leases;  // beside each other: all readers, or all have a slot
+  std::uint32_t slots = 0;          // of Mode::slots: how many there are
+  FencingToken token = 0;           // the last one given out; stays when the leases end
+  std::optional<Success> success;
+};
+
+struct Moment {
+  Time sent_at;              // when the caller asked: before it waited for the state
+  Time now;                  // when it got the state; never before sent_at
+  std::int64_t wall_us = 0;  // wall clock: for people, successes, and as a lower bound of tokens
+};
+
+std::int64_t wall_ms(const Moment& moment);
+
+bool is_live(const Lease& lease, Time now);
+bool is_live(const LeaseState& state, Time now);
+
+// Parting::keep: nobody runs under it any more.
+bool is_kept(const Lease& lease);
+
+// A lease is as strong as the strongest of its holds, and a name is held as its leases are.
+Mode mode_of(const Lease& lease);
+Mode mode_of(const LeaseState& state);
+
+void make_free(LeaseState& state);
+void drop_dead(LeaseState& state, Time now);
+void extend(Lease& lease, Duration ttl, Time now);  // never shortens
+
+}  // namespace dlock::lease_table

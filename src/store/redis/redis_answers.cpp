@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "store/redis/redis_answers.hpp"
+
+#include "base/text.hpp"
+#include "store/record_json.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlock {
+
+namespace {
+
+std::string describe(const Holding& holding) {
+  if (holding.kind == Holding::Kind::free) return "nobody holds it";
+  if (holding.kind == Holding::Kind::foreign)
+    return "a foreign lock (" + holding.type + ") stands there";
+  if (!holding.holds.empty()) {
+    return who_text(holding.holds.front().who) + " holds it";
+  }
+  return holding.owners.empty() ? "another holds it"
+                                : printable(holding.owners.front().id) + " holds it";
+}
+
+// A key may last for longer than a Duration can say.
+Duration ms(long long number) {
+  constexpr std::chrono::milliseconds k_longest = std::chrono::hours(100 * 366 * 24);
+  return std::min(std::chrono::milliseconds(number), k_longest);
+}
+
+std::uint64_t count(long long number) {
+  return static_cast<std::uint64_t>(std::max(number, 0LL));
+}
+
+void read_owners(Holding& holding, ReplyView owners) {
+  for (std::size_t i = 0; i + 2 < owners.size(); i += 3) {
+    Holding::Owner owner{std::string(owners[i].string()), std::string(owners[i + 1].string())};
+    if (const long long left = owners[i + 2].integer(); left >= 0) owner.lease_left = ms(left);
+    holding.owners.push_back(std::move(owner));
+  }
+}
+
+Result<AcquireReply> read_busy(ReplyView reply, const std::string& where) {
+  auto holding = read_holding(reply[1], where);
+  if (!holding) return holding.error();
+  holding->place = count(reply[2].integer());
+  holding->which = count(reply[3].integer());
+  if (const long long left = reply[4].integer(); left >= 0) holding->turn_left = ms(left);
+  holding->by_ancestor = reply[5].integer() == 1;
+  return AcquireReply(std::move(*holding));
+}
+
+Result<AcquireReply> read_grant(const Claim& claim,
+                                const Answer& answer,
+                                const std::string& where) {
+  const ReplyView reply = answer.reply.view();
+  if (reply.size() != 1 + 2 * claim.names.size()) return unexpected_answer(where);
+  Grant grant{.holds = {}, .sent_at = answer.sent_at};
+  for (std::size_t i = 0; i < claim.names.size(); ++i) {
+    const OwnerId owner(reply[1 + 2 * i].string());
+    const auto record = parse_hold_record(hold_id(owner, claim.serial), reply[2 + 2 * i].string());
+    if (!record) return unexpected_answer(where);
+    grant.holds.push_back({.name = claim.names[i],
+                           .owner = owner,
+                           .serial = claim.serial,
+                           .token = record->token,
+                           .since_ms = record->since_ms,
+                           .ttl = claim.ttl,
+                           .who = claim.who,
+                           .nested = owner != claim.owner,
+                           .renewed = claim.renewed,
+                           .mode = record->mode,
+                           .slot = record->slot});
+  }
+  return AcquireReply(std::move(grant));
+}
+
+}  // namespace
+
+Error unexpected_answer(const std::string& where) {
+  return {Errc::protocol, where + " answered a script with something else than it returns"};
+}
+
+// See holding.lua.
+Result<Holding> read_holding(ReplyView reply, const std::string& where) {
+  if (reply.size() != 10) return unexpected_answer(where);
+  Holding holding;
+  holding.type = reply[0].string();
+  holding.kind = holding.type == "none"   ? Holding::Kind::free
+                 : holding.type == "hash" ? Holding::Kind::lock
+                                          : Holding::Kind::foreign;
+  if (const long long left = reply[1].integer(); left >= 0) holding.lease_left = ms(left);
+  holding.now_ms = reply[2].integer();
+  holding.owner_count = count(reply[3].integer());
+  read_owners(holding, reply[4]);
+  for (std::size_t i = 0; i + 1 < reply[5].size(); i += 2) {
+    // Records outlive a lock that was deleted or overwritten: only those of its owners count.
+    const std::string id(reply[5][i].string());
+    const auto is_owner = [&](const Holding::Owner& one) { return id.starts_with(one.id + '#'); };
+    if (std::none_of(holding.owners.begin(), holding.owners.end(), is_owner)) continue;
+    auto record = parse_hold_record(id, reply[5][i + 1].string());
+    if (record) holding.holds.push_back(std::move(*record));
+  }
+  holding.revoked_by = reply[6].string();
+  holding.waiting = count(reply[7].integer());
+  // What we do not know is held by others, alone.
+  holding.mode = parse_mode(reply[8].string()).value_or(Mode::exclusive);
+  holding.slots = static_cast<std::uint32_t>(count(reply[9].integer()));
+  return holding;
+}
+
+Result<AcquireReply> read_claimed(const Claim& claim,
+                                  const Answer& answer,
+                                  const std::string& where) {
+  const ReplyView reply = answer.reply.view();
+  const std::string_view verdict = reply[0].string();
+  if (verdict == "granted") return read_grant(claim, answer, where);
+  if (verdict == "done") return AcquireReply(Done{ms(reply[1].integer())});
+  const auto which = static_cast<std::size_t>(count(reply[verdict == "busy" ? 3 : 1].integer()));
+  if (which >= claim.names.size()) return unexpected_answer(where);
+  if (verdict == "busy") return read_busy(reply, where);
+  if (verdict != "slots") return unexpected_answer(where);
+  return Error{Errc::bad_usage,
+               in_quotes(claim.names[which].text()) + " has " + std::to_string(reply[2].integer()) +
+                   " slots for those who hold it now, not " + std::to_string(claim.slots)};
+}
+
+Result<RenewReply> read_renewed(const Answer& answer, std::size_t names, const std::string& where) {
+  const ReplyView reply = answer.reply.view();
+  const std::string_view verdict = reply[0].string();
+  if (verdict == "renewed") return RenewReply{RenewVerdict::renewed, answer.sent_at, ""};
+  if (verdict == "held") return RenewReply{RenewVerdict::held, answer.sent_at, ""};
+  const auto which = static_cast<std::size_t>(count(reply[2].integer()));
+  if (which >= names || (verdict != "revoked" && verdict != "lost"))
+    return unexpected_answer(where);
+  if (verdict == "revoked") {
+    std::string by(reply[1].string());
+    return RenewReply{RenewVerdict::revoked, answer.sent_at, std::move(by), false, which};
+  }
+  auto holding = read_holding(reply[1], where);
+  if (!holding) return holding.error();
+  return RenewReply{RenewVerdict::lost, answer.sent_at, describe(*holding), names > 1, which};
+}
+
+Result<ReleaseVerdict> read_released(const Answer& answer,
+                                     std::size_t names,
+                                     const std::string& where) {
+  const ReplyView reply = answer.reply.view();
+  if (reply.size() != names) return unexpected_answer(where);
+  auto worst = ReleaseVerdict::released;
+  for (std::size_t i = 0; i < reply.size(); ++i) {
+    const std::string_view word = reply[i][0].string();
+    if (word == "not_held") {
+      worst = ReleaseVerdict::not_held;
+    } else if (word == "still_held") {
+      worst = std::max(worst, ReleaseVerdict::still_held);
+    } else if (word != "released") {
+      return unexpected_answer(where);
+    }
+  }
+  return worst;
+}
+
+}  // namespace dlock

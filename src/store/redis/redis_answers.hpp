@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// What the scripts of scripts/ answer, as words of the seam. An answer that is none of them is
+// Errc::protocol and names the server (`where`).
+#pragma once
+
+#include "core/lock_store.hpp"
+#include "store/redis/redis_client.hpp"
+
+#include <string>
+
+namespace dlock {
+
+Error unexpected_answer(const std::string& where);
+
+// Of holding.lua.
+Result<Holding> read_holding(ReplyView reply, const std::string& where);
+
+// Of acquire.lua, renew.lua and release.lua.
+Result<AcquireReply> read_claimed(const Claim& claim,
+                                  const Answer& answer,
+                                  const std::string& where);
+Result<RenewReply> read_renewed(const Answer& answer, std::size_t names, const std::string& where);
+Result<ReleaseVerdict> read_released(const Answer& answer,
+                                     std::size_t names,
+                                     const std::string& where);
+
+}  // namespace dlock

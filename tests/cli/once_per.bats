@@ -1,0 +1,181 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: --once-per skips a run if one of that name that succeeded was begun within the time, on
+# whatever host; what failed does not count.
+# shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
+load ../helpers
+load ../helpers/cli
+load ../helpers/supervise
+load ../helpers/modes
+
+setup_file() {
+  start_redis
+  prime_scripts
+}
+teardown_file() { stop_redis; }
+setup() {
+  bats_load_library bats-support
+  bats_load_library bats-assert
+  make_marker
+  new_files
+  r flushall >/dev/null
+}
+teardown() { end_started; }
+
+# skipped ARG…: `dlock run ARG… -- touch $MARKER` is not run, and that is a success without a word.
+skipped() {
+  run -0 --separate-stderr timeout 20 "$DLOCK" run "$@" -- touch "$MARKER"
+  assert_no_stderr
+  assert_not_started
+}
+runs() {
+  run -0 timeout 20 "$DLOCK" run "$@" -- touch "$MARKER"
+  [ -e "$MARKER" ] || fail "not run"
+  rm "$MARKER"
+}
+
+once() {
+  run -0 "$DLOCK" run --once-per 1h job -- true
+  skipped --once-per 1h job
+  skipped --once-per 10m -n job
+  skipped --once-per 2h job # it was begun within that time as well
+  run -0 --separate-stderr "$DLOCK" run -v --once-per 1h job -- touch "$MARKER"
+  assert_stderr_has '"job": a run that succeeded began'
+  assert_stderr_has 'not run again (--once-per)'
+  run -9 "$DLOCK" run -E 9 --once-per 1h job -- touch "$MARKER"
+  assert_not_started
+  runs job # one who does not ask runs
+  runs --once-per 1h another
+}
+@test "who comes within the time is skipped: 0, and a line at -v; -E changes the code" {
+  once
+  [ "$(r exists dlock:job)" = 0 ]
+}
+@test "who comes within the time is skipped: 0, and a line at -v; -E changes the code, in a directory" {
+  in_a_directory
+  once
+}
+
+failures_do_not_count() {
+  run -3 "$DLOCK" run --once-per 1h job -- sh -c 'exit 3'
+  run -127 "$DLOCK" run --once-per 1h job -- no-such-command
+  run -124 "$DLOCK" run --once-per 1h --max-hold 200ms job -- sh -c 'trap "exit 0" TERM; while :; do sleep 0.02; done'
+  come k --once-per 1h --ttl 1s job
+  enters k
+  kill -TERM "$k_pid"
+  ends 10s k "signal 15"
+  runs --once-per 1h job
+  skipped --once-per 1h job
+}
+@test "a run that failed, was stopped or never began does not count" { failures_do_not_count; }
+@test "a run that failed, was stopped or never began does not count, in a directory" {
+  in_a_directory
+  failures_do_not_count
+}
+
+@test "a lost run does not count, though its command succeeded" {
+  come k --once-per 1h --on-lost warn --ttl 3s job
+  enters k
+  r del dlock:job >/dev/null
+  eventually 15s grep -q lost "$T/k.err"
+  touch "$T/k.go"
+  eventually 10s ended k
+  runs --once-per 1h job
+}
+
+@test "a run that did not say --once-per tells nobody" {
+  run -0 "$DLOCK" run job -- true
+  runs --once-per 1h job
+}
+
+@test "the time is counted from the begin of the run, and then it runs again" {
+  local first next=""
+  first=$("$DLOCK" run --once-per 4s job -- sh -c 'echo "$DLOCK_TOKEN"; sleep 3')
+  # Three of the four seconds are gone.
+  local left
+  left=$(r pttl 'dlock:done:{dlock:job}')
+  [ "$left" -le 1000 ] || fail "$left ms"
+  local end=$((SECONDS + 30))
+  until [ -n "$next" ]; do
+    [ "$SECONDS" -lt "$end" ] || fail "never again"
+    next=$("$DLOCK" run --once-per 4s job -- sh -c 'echo "$DLOCK_TOKEN"')
+  done
+  [ $((next - first)) -ge 4000000 ] || fail "after $(((next - first) / 1000)) ms"
+  [ $((next - first)) -lt 6900000 ] || fail "after $(((next - first) / 1000)) ms: from the end?"
+}
+
+@test "it is the asker's time that counts" {
+  run -0 "$DLOCK" run --once-per 1h job -- true
+  sleep 1.2
+  runs --once-per 1s job
+  skipped --once-per 1h job
+}
+
+waiting_is_over() {
+  come a --once-per 1h job
+  enters a
+  come b --once-per 1h job
+  come c -n --once-per 1h job
+  ends 10s c "exit 75"
+  go a
+  ends 20s b "exit 0"
+  outside b c
+}
+@test "who waits in line is skipped when the one before it has succeeded, and leaves the line" {
+  waiting_is_over
+  in_line_are job 0
+}
+@test "who waits is skipped when the one before it has succeeded, in a directory" {
+  in_a_directory
+  waiting_is_over
+}
+
+@test "who waits behind one that fails runs" {
+  dlock_run a --once-per 1h job -- sh -c 'touch "$0/a.in"; until [ -e "$0/a.go" ]; do sleep 0.02; done; exit 3' "$T"
+  eventually 10s test -e "$T/a.in"
+  queue b --once-per 1h job
+  touch "$T/a.go"
+  ends 10s a "exit 3"
+  enters b
+  go b
+}
+
+@test "ten hosts at once: one runs" {
+  local number
+  for number in {1..10}; do
+    # Another host: nothing of this process, its home or its ancestors is known there.
+    dlock_run "h$number" --once-per 1h job -- sh -c 'echo ran >>"$0"; sleep 0.1' "$T/ran"
+  done
+  for number in {1..10}; do ends 30s "h$number" "exit 0"; done
+  [ "$(wc -l <"$T/ran")" = 1 ]
+}
+
+@test "a nested run is not skipped: it belongs to the run above" {
+  run -0 "$DLOCK" run --once-per 1h job -- true
+  run -0 "$DLOCK" run job -- "$DLOCK" run --once-per 1h job -- touch "$MARKER"
+  [ -e "$MARKER" ]
+}
+
+@test "several names: skipped only if all of them are done" {
+  run -0 "$DLOCK" run --once-per 1h a -- true
+  runs --once-per 1h a b
+  skipped --once-per 1h b a
+  skipped --once-per 1h b
+}
+
+@test "with --min-hold and in other modes as well" {
+  run -0 "$DLOCK" run --once-per 1h --min-hold 20s kept -- true
+  skipped --once-per 1h kept # done comes first, though the lock is taken
+  run -75 "$DLOCK" run -n kept -- touch "$MARKER"
+  run -0 "$DLOCK" run --once-per 1h -s read -- true
+  skipped --once-per 1h -s read
+  run -0 "$DLOCK" run --once-per 1h --slots 2 pool -- true
+  skipped --once-per 1h --slots 2 pool
+}
+
+@test "what is remembered goes by itself" {
+  run -0 "$DLOCK" run --once-per 2s job -- true
+  [ "$(r exists 'dlock:done:{dlock:job}')" = 1 ]
+  [ "$(r pttl 'dlock:done:{dlock:job}')" -le 2000 ]
+  eventually 5s assert_no_keys
+}

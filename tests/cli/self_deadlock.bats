@@ -1,0 +1,124 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: a nested run that would wait for the run above it says so and ends with 75 at once; one
+# that only looks like it waits as everybody does.
+# shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
+load ../helpers
+load ../helpers/cli
+load ../helpers/supervise
+load ../helpers/modes
+
+setup_file() { start_redis; }
+teardown_file() { stop_redis; }
+setup() {
+  bats_load_library bats-support
+  bats_load_library bats-assert
+  make_marker
+  new_files
+  r flushall >/dev/null # what a killed holder of another test has left
+}
+teardown() { end_started; }
+
+# under OUTER INNER: what `run INNER a` under a `run OUTER a` says; "plain" is no option.
+under() {
+  # shellcheck disable=SC2086  # words on purpose
+  run --separate-stderr timeout 20 "$DLOCK" run ${1/plain/} a -- \
+    timeout 15 "$DLOCK" run ${2/plain/} a -- sh -c 'echo "entered $DLOCK_MODE"'
+}
+# stuck OUTER INNER SENTENCE: without -n or -w it ends with 75, and says one line.
+stuck() {
+  under "$1" "$2"
+  [ "$status" = 75 ] || fail "$2 under $1 ended with $status: $output $stderr"
+  assert_one_line
+  assert_stderr_has "$3"
+  refute_output --partial entered
+}
+# joins OUTER INNER MODE
+joins() {
+  under "$1" "$2"
+  [ "$status" = 0 ] || fail "$2 under $1 ended with $status: $stderr"
+  assert_output "entered $3"
+  assert_no_stderr
+}
+
+all_that_wait_for_themselves() {
+  stuck -s -x '"a" is held shared by the run above this one: an exclusive hold would wait for itself'
+  stuck -s plain '"a" is held shared by the run above this one: an exclusive hold would wait for itself'
+  stuck -s '--slots 3' '"a" is held shared by the run above this one'
+  stuck '--slots 3' plain '"a" is held as one of 3 slots by the run above this one: an exclusive hold would wait for itself'
+  stuck '--slots 3' -x '"a" is held as one of 3 slots by the run above this one: an exclusive hold would wait for itself'
+  stuck '--slots 3' -s '"a" is held as one of 3 slots by the run above this one'
+  stuck plain '--slots 3' '"a" is held'
+  stuck -x '--slots 3' '"a" is held'
+}
+@test "who would wait for itself is told so at once, and ends with 75" {
+  all_that_wait_for_themselves
+  assert_no_keys
+}
+@test "who would wait for itself is told so at once, and ends with 75, in a directory" {
+  in_a_directory
+  all_that_wait_for_themselves
+}
+
+all_that_join() {
+  joins plain plain exclusive
+  joins plain -x exclusive
+  joins plain -s exclusive
+  joins -x -x write
+  joins -x plain write
+  joins -x -s shared
+  joins -s -s shared
+  joins '--slots 3' '--slots 3' slots
+}
+@test "what has room under the run above joins it" {
+  all_that_join
+  assert_no_keys
+}
+@test "what has room under the run above joins it, in a directory" {
+  in_a_directory
+  all_that_join
+}
+
+@test "-E changes the exit status of it" {
+  run -9 timeout 20 "$DLOCK" run -s a -- "$DLOCK" run -E 9 -x a -- touch "$MARKER"
+  run -75 timeout 20 "$DLOCK" run -s a -- "$DLOCK" run -w 15 -x a -- touch "$MARKER"
+  assert_not_started
+}
+
+@test "it is found through another name's run in between, and among several names" {
+  run -75 --separate-stderr timeout 20 "$DLOCK" run -s a -- "$DLOCK" run b -- "$DLOCK" run a -- touch "$MARKER"
+  assert_stderr_has '"a" is held shared by the run above this one'
+  run -75 --separate-stderr timeout 20 "$DLOCK" run -s a -- "$DLOCK" run b a -- touch "$MARKER"
+  assert_stderr_has '"a" is held shared by the run above this one'
+  assert_not_started
+  assert_no_keys # b as well: it left the line, if it ever stood there
+}
+
+@test "names in another order are no deadlock for one who holds them already" {
+  run -0 timeout 20 "$DLOCK" run a -- "$DLOCK" run b -- "$DLOCK" run a -- "$DLOCK" run b a -- true
+  assert_no_keys
+}
+
+@test "another reader in the way as well: it would wait for itself all the same" {
+  enter other -s a
+  stuck -s -x 'by the run above this one'
+  go other
+}
+
+@test "a stranger in the way is waited for: no self-deadlock is claimed where there is none" {
+  enter other -s a
+  run -75 --separate-stderr "$DLOCK" run b -- "$DLOCK" run -w 300ms -x a -- touch "$MARKER"
+  assert_stderr_has "pid $other_pid"
+  refute_stderr_has 'above'
+  # Under a hold that has ended meanwhile, too.
+  "$DLOCK" run -s a -- sh -c 'echo "$DLOCK_HOLDS"' >"$T/holds"
+  run -75 --separate-stderr env DLOCK_HOLDS="$(cat "$T/holds")" "$DLOCK" run -w 300ms -x a -- touch "$MARKER"
+  refute_stderr_has 'above'
+  go other
+  run -0 env DLOCK_HOLDS="$(cat "$T/holds")" "$DLOCK" run -n -x a -- true
+  assert_not_started
+}
+
+@test "another number of slots than the run above has is an error, not a wait" {
+  stuck '--slots 3' '--slots 4' '"a" is held as one of 3 slots by the run above this one: one of another number of slots would wait for itself'
+}

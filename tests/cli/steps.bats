@@ -1,0 +1,519 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: acquire leaves a lock taken, for steps that no one command can be wrapped around, and
+# tells all that renew and release need; nothing is left held that nobody was told of; and whoever
+# comes late touches nothing that is another's by then.
+# The children expand what is quoted here, and every test is a shell of its own.
+# shellcheck disable=SC1003,SC1091,SC2016,SC2030,SC2031,SC2154
+load ../helpers
+load ../helpers/cli
+load ../helpers/supervise
+load ../helpers/line
+
+setup_file() {
+  start_redis
+  prime_scripts
+}
+teardown_file() { stop_redis; }
+setup() {
+  bats_load_library bats-support
+  bats_load_library bats-assert
+  make_marker
+  new_files
+  new_line
+  r flushall >/dev/null
+}
+teardown() {
+  [ -z "${HOLDER:-}" ] || kill -KILL "$HOLDER" 2>/dev/null || true
+  end_line
+  end_started
+  end_helpers
+}
+
+# take WORD…: acquires as a script would.
+take() {
+  local told
+  told=$("$DLOCK" acquire "$@") || return
+  eval "$told"
+}
+owner_of() { r --raw hkeys "dlock:$1" | grep -vx mode; }
+# All that the store knows of a lock; the same as long as nobody changes it.
+state_of() {
+  r hgetall "dlock:$1"
+  r hgetall "dlock:holds:{dlock:$1}" | sort
+  r zrange "dlock:line:{dlock:$1}" 0 -1
+}
+somebody=6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69:57
+
+# --- acquire -----------------------------------------------------------------------------------
+
+@test "acquire prints what it took for a shell, and leaves it taken" {
+  local now
+  "$DLOCK" acquire --ttl 20s --reason why "$(fresh)" >"$T/told"
+  run -0 cut -d= -f1 "$T/told"
+  assert_output "$(printf 'export DLOCK_%s\n' NAME OWNER TOKEN TTL_MS MODE EXPIRES HOLDS)"
+  . "$T/told"
+  assert_equal "$DLOCK_NAME $DLOCK_MODE $DLOCK_TTL_MS" "$(fresh) exclusive 20000"
+  assert_equal "$DLOCK_OWNER" "$(owner_of "$(fresh)")"
+  assert_equal "$DLOCK_TOKEN" "$(r get "redisson_lock_token:{dlock:$(fresh)}")"
+  now=$(date +%s)
+  [ "$DLOCK_EXPIRES" -le $((now + 20)) ] && [ "$DLOCK_EXPIRES" -gt "$now" ]
+  # As long as dlock says, it is.
+  [ $((DLOCK_EXPIRES - now)) -le $(($(lock_ttl "$(fresh)") / 1000 + 1)) ]
+  run -0 "$DLOCK" inspect --json "$(fresh)"
+  run -0 json '[d["locks"][0]["holds"][0][k] for k in ("pid", "command", "reason")]' <<<"$output"
+  assert_output "[$BASHPID, \"acquire\", \"why\"]"
+  run -0 "$DLOCK" release "$(fresh)"
+  assert_no_keys
+}
+
+@test "what acquire prints is what it says, whatever the name, in dash and in bash" {
+  local name shell
+  for shell in dash bash; do
+    for name in 'a b' ' a' "it's" '"' '$HOME' '$(touch "$MARKER")' '`touch "$MARKER"`' '\' '~' '~root' \
+      'a;touch x' '*' '!!' '#a' $'tab\there' 'größe' '%20' '-n' "'" "''" $'\e[31m' '&' '|' '(' '<x' '{a,b}' '='; do
+      run -0 "$shell" -c 'told=$("$DLOCK" acquire -- "$1") && eval "$told" || exit
+        [ "$DLOCK_NAME" = "$1" ] || { echo "got $DLOCK_NAME"; exit 1; }
+        "$DLOCK" release -- "$1"' "$shell" "$name"
+      assert_output ""
+    done
+    run -0 "$shell" -c 'eval "$("$DLOCK" acquire "a b" "50%" "c")"; echo "$DLOCK_NAME"
+      "$DLOCK" release "a b" "50%" "c"' "$shell"
+    assert_output 'a%20b 50%25 c'
+  done
+  assert_not_started
+  assert_no_keys
+}
+
+@test "acquire --json has the documented members" {
+  "$DLOCK" acquire --json --slots 3 --ttl 20s "$(fresh)" b >"$T/json"
+  run -0 python3 - "$T/json" "$(fresh)" "$(owner_of "$(fresh)")" <<'END'
+import json, sys, time
+text = open(sys.argv[1]).read()
+assert text.count("\n") == 1
+d = json.loads(text)
+assert list(d) == ["version", "locks", "ttl_ms", "expires", "holds"] and d["version"] == 1, d
+first, second = d["locks"]
+assert list(first) == ["name", "owner", "hold", "token", "mode", "slot"], first
+assert first["name"] == sys.argv[2] and second["name"] == "b"
+assert first["owner"] == second["owner"] == sys.argv[3]
+assert first["hold"].startswith(first["owner"] + "#") and first["token"] > 0
+assert first["mode"] == "slots" and first["slot"] == 0
+assert d["ttl_ms"] == 20000 and 0 < d["expires"] - time.time() < 20.5
+assert len(d["holds"].split(" ")) == 2
+END
+  DLOCK_HOLDS=$(json 'd["holds"]' <"$T/json") run -0 "$DLOCK" release "$(fresh)" b
+  assert_no_keys
+}
+
+@test "a run of the name passes through, everybody else is refused" {
+  "$DLOCK" acquire "$(fresh)" >"$T/told" && . "$T/told"
+  run -0 timeout 5 "$DLOCK" run "$(fresh)" -- sh -c 'echo "$DLOCK_OWNER ${DLOCK_EXPIRES-none}"; r=$("$DLOCK" inspect --json "$DLOCK_NAME"); echo "$r"' "$(fresh)"
+  assert_line --index 0 "$DLOCK_OWNER none"
+  assert_output --partial '"count": "2"'
+  [ "$(hold_count "$(fresh)")" = 1 ]
+  run -75 env -u DLOCK_HOLDS "$DLOCK" run -n "$(fresh)" -- touch "$MARKER"
+  run -75 --separate-stderr env -u DLOCK_HOLDS "$DLOCK" acquire -n "$(fresh)"
+  assert_output ""
+  assert_one_line
+  assert_stderr_has "pid $BASHPID"
+  run -9 env -u DLOCK_HOLDS "$DLOCK" acquire -w 100ms -E 9 "$(fresh)"
+  assert_not_started
+  "$DLOCK" release "$(fresh)"
+  assert_no_keys
+}
+
+@test "acquire in a run of the name joins it, and gives only its own hold back" {
+  run -0 "$DLOCK" run "$(fresh)" -- bash -c 'run=$DLOCK_OWNER; eval "$("$DLOCK" acquire "$1")"
+    [ "$DLOCK_OWNER" = "$run" ] && redis-cli -s "$REDIS_SOCKET" hvals "dlock:$1"
+    "$DLOCK" release "$1" && redis-cli -s "$REDIS_SOCKET" hvals "dlock:$1"' - "$(fresh)"
+  assert_output $'2\n1'
+  assert_no_keys
+}
+
+@test "an acquire in a run of the name outlives the run, though nobody can be seen who holds it" {
+  # The shell that called it is gone at once, and what it told is in nobody's environment.
+  "$DLOCK" run "$(fresh)" -- bash -c 'held=$("$DLOCK" acquire --ttl 1h "$1" || exit) && echo "$held"' - "$(fresh)" >"$T/told"
+  . "$T/told"
+  run -75 env -u DLOCK_HOLDS "$DLOCK" run -n "$(fresh)" -- true
+  run -0 "$DLOCK" renew "$(fresh)"
+  run -0 "$DLOCK" release "$(fresh)"
+  assert_no_keys
+}
+
+@test "a script that takes and gives back all day has no longer list of holds for it" {
+  local i
+  for i in 1 2 3; do
+    take a
+    take "$(fresh)"
+    assert_equal "$(wc -w <<<"$DLOCK_HOLDS")" 2
+    "$DLOCK" release "$(fresh)" a
+  done
+  take --slots 2 "$(fresh)"
+  assert_equal "${DLOCK_SLOT-none}" 0
+  take -s a
+  assert_equal "${DLOCK_SLOT-none} $DLOCK_MODE" "none shared"
+  "$DLOCK" release a "$(fresh)"
+  assert_no_keys
+}
+
+@test "of several that hold it shared or in slots each gives back its own" {
+  local first second
+  for mode in -s --slots=3; do
+    first=$("$DLOCK" acquire "$mode" "$(fresh)")
+    second=$("$DLOCK" acquire "$mode" "$(fresh)")
+    run -75 env -u DLOCK_HOLDS "$DLOCK" run -n "$(fresh)" -- touch "$MARKER"
+    (eval "$first" && "$DLOCK" release "$(fresh)")
+    (eval "$first" && run -75 "$DLOCK" release "$(fresh)")
+    run -75 env -u DLOCK_HOLDS "$DLOCK" run -n "$(fresh)" -- touch "$MARKER"
+    (eval "$second" && "$DLOCK" renew "$(fresh)" && "$DLOCK" release "$(fresh)")
+    assert_no_keys
+  done
+  assert_not_started
+}
+
+@test "what cannot be told to anybody is given back: 125" {
+  run -125 --separate-stderr bash -c '"$DLOCK" acquire "$1" >/dev/full' - "$(fresh)"
+  assert_one_line
+  assert_stderr_has 'cannot write'
+  assert_no_keys
+  run -125 bash -c '"$DLOCK" acquire "$1" >&-' - "$(fresh)"
+  assert_no_keys
+  exec 5> >(exec true)
+  eventually 5s gone $!
+  run -125 bash -c '"$DLOCK" acquire "$1" >&5' - "$(fresh)"
+  assert_no_keys
+}
+
+# acquire_into_full_pipe [SECONDS]: nobody reads; a TERM comes after so many seconds.
+acquire_into_full_pipe() {
+  python3 - "$DLOCK" "$(fresh)" "$@" <<'END'
+import os, signal, subprocess, sys, time
+read, write = os.pipe()
+os.set_blocking(write, False)
+try:
+    while True:
+        os.write(write, b"x" * 4096)
+except BlockingIOError:
+    os.set_blocking(write, True)
+acquire = subprocess.Popen([sys.argv[1], "acquire", "--ttl", "6s", sys.argv[2]], stdout=write)
+if len(sys.argv) > 3:
+    time.sleep(float(sys.argv[3]))
+    acquire.send_signal(signal.SIGTERM)
+print(acquire.wait())
+END
+}
+@test "nobody reads what was taken: it is given back in good time, and a signal does not have to wait" {
+  run -0 --separate-stderr acquire_into_full_pipe
+  assert_output 125
+  assert_stderr_has 'nobody reads'
+  assert_no_keys
+  run -0 --separate-stderr acquire_into_full_pipe 0.7
+  [ "$output" = 125 ] || [ "$output" = -15 ]
+  assert_no_keys
+}
+
+@test "acquire that is interrupted while it waits leaves the line and takes nothing" {
+  local signal
+  hold "$(fresh)"
+  for signal in TERM INT HUP; do
+    rm -f "$T/a.pid"
+    spawn a "$DLOCK" acquire "$(fresh)"
+    eventually 10s stands "$(fresh)" 1
+    kill "-$signal" "$a_pid"
+    ends 5s a "signal $(kill -l "$signal")"
+    stands "$(fresh)" 0
+    [ ! -s "$T/a.out" ]
+  done
+  let_go
+  assert_no_keys
+}
+
+# Whatever comes first: it was told and is held, or it was not told and is not held.
+@test "acquire that is interrupted as the lock is let go is told of a lock, or does not hold it" {
+  local i
+  for ((i = 0; i < 12; i++)); do
+    rm -f "$T/a.pid"
+    hold "$(fresh)"
+    spawn a "$DLOCK" acquire "$(fresh)"
+    eventually 10s stands "$(fresh)" 1
+    touch "$T/go"
+    sleep "0.00$((i % 10))"
+    kill -TERM "$a_pid" 2>/dev/null || true
+    wait "$HOLDER"
+    eventually 10s ended a
+    if [ -s "$T/a.out" ]; then
+      (. "$T/a.out" && "$DLOCK" release "$(fresh)")
+    fi
+    assert_no_keys
+  done
+}
+
+@test "a grant that came too late for its lease is given back: 69, and nobody is told" {
+  start_proxy
+  proxy delay 900
+  run -69 --separate-stderr "$DLOCK" --url "$PROXY_URL" acquire --ttl 2s --connect-timeout 8s "$(fresh)"
+  assert_output ""
+  assert_stderr_has 'too slow'
+  proxy pass
+  eventually 5s is_free "$(fresh)"
+}
+
+@test "what is forgotten expires" {
+  take --ttl 1s "$(fresh)"
+  run -0 timeout 20 env -u DLOCK_HOLDS "$DLOCK" run "$(fresh)" -- true
+  run -1 "$DLOCK" release "$(fresh)"
+}
+
+# --- the steps of a job that is killed -----------------------------------------------------------
+
+# A CI job in three steps. Only the first two are reached.
+# shellcheck disable=SC2016
+job='told=$("$DLOCK" acquire --ttl 5s "$1") || exit
+  eval "$told"; echo "$told" >"$0/told"
+  read -r renewed _ </proc/uptime
+  "$DLOCK" renew "$1" || exit
+  echo "$renewed" >"$0/renewed.new"; mv "$0/renewed.new" "$0/renewed"
+  while :; do sleep 0.1; done
+  "$DLOCK" release "$1"'
+
+@test "a job that is killed between its steps: the next enters at expiry, and the late release touches nothing" {
+  local state renewed entered
+  spawn job bash -c "$job" "$T" "$(fresh)"
+  eventually 10s file_has "$T/renewed"
+  run -75 "$DLOCK" run -n "$(fresh)" -- touch "$MARKER"
+  kill -KILL "$job_pid"
+
+  dlock_run next "$(fresh)" -- sh -c 'read -r t _ </proc/uptime; echo "$t" >"$0/in.new"; mv "$0/in.new" "$0/in"
+    until [ -e "$0/go" ]; do sleep 0.02; done' "$T"
+  eventually 20s file_has "$T/in"
+  renewed=$(cat "$T/renewed") entered=$(cat "$T/in")
+  awk -v a="$renewed" -v b="$entered" 'BEGIN { exit !(b - a >= 4.99) }' ||
+    fail "renewed at $renewed, the next one entered at $entered"
+
+  state=$(state_of "$(fresh)")
+  run -75 --separate-stderr bash -c '. "$0/told"; "$DLOCK" release "$1"' "$T" "$(fresh)"
+  assert_one_line
+  assert_stderr_has "not released: \"$(fresh)\" is held by $(id -un)@$(hostname) pid $next_pid"
+  run -79 bash -c '. "$0/told"; "$DLOCK" renew "$1"' "$T" "$(fresh)"
+  assert_equal "$(state_of "$(fresh)")" "$state"
+  touch "$T/go"
+  ends 5s next "exit 0"
+  assert_no_keys
+}
+
+# --- release -----------------------------------------------------------------------------------
+
+@test "release of what is another's is refused, and touches nothing: 75" {
+  local state id
+  hold "$(fresh)"
+  state=$(state_of "$(fresh)")
+  for id in "$somebody" "$somebody#0123456789abcdef" "$(owner_of "$(fresh)")" \
+    "$(owner_of "$(fresh)")#0123456789abcdef"; do
+    run -75 --separate-stderr "$DLOCK" release --owner "$id" "$(fresh)"
+    assert_one_line
+    assert_stderr_has "not released: \"$(fresh)\" is held by"
+    assert_stderr_has "pid $HOLDER"
+    run -79 "$DLOCK" renew --owner "$id" "$(fresh)"
+  done
+  assert_equal "$(state_of "$(fresh)")" "$state"
+  let_go
+  r set "dlock:$(fresh)" x >/dev/null
+  run -75 "$DLOCK" release --owner "$somebody" "$(fresh)"
+  [ "$(r get "dlock:$(fresh)")" = x ]
+  r del "dlock:$(fresh)" >/dev/null
+  run -1 --separate-stderr "$DLOCK" release --owner "$somebody" "$(fresh)"
+  assert_one_line
+  assert_stderr_has 'nothing to release'
+}
+
+@test "a run gives its lock back itself: release does not take it from under it" {
+  run -0 --separate-stderr "$DLOCK" run "$(fresh)" -- sh -c '"$DLOCK" release "$DLOCK_NAME"; echo $?
+    redis-cli -s "$REDIS_SOCKET" exists "dlock:$DLOCK_NAME"'
+  assert_output $'75\n1'
+  assert_stderr_has 'a run gives its lock back itself'
+  assert_no_keys
+}
+
+@test "the owner alone is enough elsewhere, and so is the hold; what is neither is refused" {
+  local told owners others
+  told=$("$DLOCK" acquire "$(fresh)" b)
+  owners=$(eval "$told" && echo "$DLOCK_OWNER")
+  run -0 "$DLOCK" renew --owner "$owners" "$(fresh)" b
+  run -0 "$DLOCK" renew --owner "${owners% *}" b "$(fresh)"
+  run -0 "$DLOCK" release --owner "${owners% *}" "$(fresh)"
+  others=$(eval "$("$DLOCK" acquire "$(fresh)")" && echo "$DLOCK_OWNER")
+  run -79 "$DLOCK" renew --owner "$owners" "$(fresh)" b
+  run -0 "$DLOCK" release --owner "$others ${owners#* }" "$(fresh)" b
+  assert_no_keys
+  told=$("$DLOCK" acquire --json "$(fresh)")
+  run -0 "$DLOCK" release --owner "$(json 'd["locks"][0]["hold"]' <<<"$told")" "$(fresh)"
+  assert_no_keys
+  for id in '' ' ' nobody '#' 'x#' '#x' 57 "$somebody $somebody" "$somebody,$somebody"; do
+    run -64 --separate-stderr "$DLOCK" release --owner "$id" "$(fresh)"
+    assert_one_line
+    assert_stderr_has --owner
+  done
+  for command in renew release; do
+    run -64 --separate-stderr "$DLOCK" "$command" "$(fresh)"
+    assert_one_line
+    assert_stderr_has DLOCK_HOLDS
+    assert_stderr_has --owner
+  done
+}
+
+@test "of a hold that has joined another only OWNER#SERIAL tells, and only that one is given back" {
+  local hold
+  take "$(fresh)"
+  hold=$("$DLOCK" acquire --json "$(fresh)" | json 'd["locks"][0]["hold"]')
+  assert_equal "${hold%#*}" "$DLOCK_OWNER"
+  assert_equal "$(r hget "dlock:$(fresh)" "$DLOCK_OWNER")" 2
+  run -0 env -u DLOCK_HOLDS "$DLOCK" renew --owner "$hold" "$(fresh)"
+  run -0 env -u DLOCK_HOLDS "$DLOCK" release --owner "$hold" "$(fresh)"
+  run -75 env -u DLOCK_HOLDS "$DLOCK" release --owner "$hold" "$(fresh)"
+  assert_equal "$(r hget "dlock:$(fresh)" "$DLOCK_OWNER")" 1
+  run -0 "$DLOCK" release --owner "$DLOCK_OWNER" "$(fresh)"
+  assert_no_keys
+}
+
+# --- renew -------------------------------------------------------------------------------------
+
+@test "release gives back also what a run below it has left that was killed" {
+  take --ttl 1h "$(fresh)"
+  dlock_run step "$(fresh)" -- sh -c 'echo $$ >"$0/pids"; exec sleep 60' "$T"
+  eventually 10s holds_of 2
+  eventually 10s test -s "$T/pids"
+  kill -KILL "$step_pid"
+  ends 10s step "signal 9"
+  eventually 10s all_gone "$T/pids"
+  run -0 --separate-stderr "$DLOCK" release "$(fresh)"
+  [ -z "$stderr" ]
+  assert_no_keys
+}
+holds_of() { [ "$(r hlen "dlock:holds:{dlock:$(fresh)}")" = "$1" ]; }
+
+@test "release says so where a run below it goes on: the lock is held as long" {
+  take --ttl 1h "$(fresh)"
+  dlock_run step "$(fresh)" -- sh -c 'until [ -e "$0/out" ]; do sleep 0.02; done' "$T"
+  eventually 10s holds_of 2
+  run -0 --separate-stderr "$DLOCK" release "$(fresh)"
+  assert_equal "$stderr" "dlock: released \"$(fresh)\", but what runs below it holds it on, or its lease does"
+  run -75 env -u DLOCK_HOLDS "$DLOCK" run -n "$(fresh)" -- true
+  touch "$T/out"
+  ends 10s step "exit 0"
+  assert_no_keys
+}
+
+@test "renew makes a lease last longer, never shorter, and makes none" {
+  take --ttl 10s "$(fresh)"
+  "$DLOCK" renew --ttl 100s "$(fresh)"
+  [ "$(lock_ttl "$(fresh)")" -gt 50000 ]
+  "$DLOCK" renew "$(fresh)" # that of DLOCK_TTL_MS
+  [ "$(lock_ttl "$(fresh)")" -gt 20000 ]
+  DLOCK_TTL_MS='' DLOCK_TTL=1000s "$DLOCK" renew "$(fresh)"
+  [ "$(lock_ttl "$(fresh)")" -gt 500000 ]
+  "$DLOCK" release "$(fresh)"
+  run -79 --separate-stderr "$DLOCK" renew "$(fresh)"
+  assert_one_line
+  assert_stderr_has 'lost'
+  assert_no_keys
+  for words in '--ttl 0' '--every 0' '--every 1h' '--while 0' '--while me' '--every soon'; do
+    # shellcheck disable=SC2086  # words
+    run -64 "$DLOCK" renew --owner "$somebody" $words "$(fresh)"
+  done
+}
+
+still_ours() { [ "$(owner_of "$(fresh)")" = "$DLOCK_OWNER" ]; }
+@test "renew --while keeps a lock for as long as a process lives" {
+  take --ttl 4s "$(fresh)"
+  sleep 1000 3>&- &
+  local work=$! end=$((SECONDS + 6))
+  STARTED+=("$work")
+  spawn keeper "$DLOCK" renew --every 300ms --while "$work" "$(fresh)"
+  while [ "$SECONDS" -lt "$end" ]; do
+    still_ours || fail "lost after $SECONDS s: $(cat "$T/keeper.err")"
+    sleep 0.2
+  done
+  kill -KILL "$work"
+  ends 5s keeper "exit 0"
+  still_ours # nothing is released
+  eventually 10s key_gone "$(fresh)"
+  run -0 "$DLOCK" renew --while "$work" "$(fresh)" # is gone
+  key_gone "$(fresh)"
+}
+
+@test "a keeper ends with the loss of the lock: 79" {
+  take --ttl 5s "$(fresh)"
+  spawn keeper "$DLOCK" renew --every 200ms "$(fresh)"
+  eventually 5s alive "$keeper_pid"
+  timeout 20 env -u DLOCK_HOLDS "$DLOCK" force-release --yes "$(fresh)" 2>/dev/null 3>&- &
+  local releaser=$!
+  ends 10s keeper "exit 79"
+  grep -q "revoked by $(id -un)@" "$T/keeper.err"
+  run -79 "$DLOCK" renew "$(fresh)"
+  "$DLOCK" release "$(fresh)"
+  wait "$releaser"
+  assert_no_keys
+
+  take "$(fresh)"
+  spawn keeper "$DLOCK" renew --every 200ms "$(fresh)"
+  r del "dlock:$(fresh)" >/dev/null
+  ends 10s keeper "exit 79"
+  grep -q lost "$T/keeper.err"
+  take "$(fresh)"
+  spawn keeper "$DLOCK" renew --every 200ms "$(fresh)"
+  kill -TERM "$keeper_pid"
+  ends 5s keeper "signal 15"
+  still_ours
+  "$DLOCK" release "$(fresh)"
+}
+
+@test "a keeper rides out a store that is silent, until the lease is over by its clock: 79" {
+  start_proxy
+  export DLOCK_URL=$PROXY_URL
+  take --ttl 6s "$(fresh)"
+  spawn keeper "$DLOCK" -v renew --every 300ms "$(fresh)"
+  eventually 5s file_has "$T/keeper.err" renewed
+  proxy blackhole
+  eventually 5s file_has "$T/keeper.err" 'trying again'
+  proxy pass
+  : >"$T/keeper.err"
+  eventually 5s file_has "$T/keeper.err" renewed
+  proxy blackhole
+  ends 20s keeper "exit 79"
+  grep -q 'the lease ends' "$T/keeper.err"
+  proxy pass
+  eventually 10s key_gone "$(fresh)"
+}
+
+@test "a keeper and a release ride out a store that refuses for a while" {
+  take --ttl 3s "$(fresh)"
+  spawn keeper "$DLOCK" renew -v --every 200ms --while $$ "$(fresh)"
+  eventually 10s grep -q renewed "$T/keeper.err"
+  r config set min-replicas-to-write 1
+  eventually 10s grep -q 'trying again' "$T/keeper.err"
+  r config set min-replicas-to-write 0
+  : >"$T/keeper.err"
+  eventually 10s grep -q renewed "$T/keeper.err"
+  kill -TERM "$keeper_pid"
+  ends 10s keeper "signal 15"
+  r config set min-replicas-to-write 1
+  spawn give "$DLOCK" release "$(fresh)"
+  sleep 0.3
+  r config set min-replicas-to-write 0
+  ends 10s give "exit 0"
+  assert_no_keys
+}
+
+@test "a store that cannot be reached is no verdict: 69" {
+  take "$(fresh)"
+  local store=${DLOCK_HOLDS%%|*}
+  start_proxy
+  proxy blackhole
+  export DLOCK_HOLDS=${DLOCK_HOLDS/"$store"/"${PROXY_URL%/}/0"}
+  for command in acquire renew release; do
+    run -69 timeout 10 "$DLOCK" --url "$PROXY_URL" --connect-timeout 300ms "$command" "$(fresh)"
+  done
+  still_ours
+  r del "dlock:$(fresh)" "dlock:holds:{dlock:$(fresh)}" >/dev/null
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+// A name with a number of slots: so many may hold it, each with a number of its own.
+#include <set>
+#include <string>
+#include <variant>
+
+#include "contract/lock_store_contract.hpp"
+
+namespace dlock::contract {
+
+namespace {
+
+Holds take_all(Client& client, const LockName& name, std::uint32_t slots) {
+  Holds holds;
+  while (holds.size() < slots)
+    holds.push_back(client.take(claim_slot(slots, name)).hold);
+  return holds;
+}
+
+std::string usage_error(Client& client, const Claim& claim) {
+  const auto reply = client.store().acquire(claim, soon());
+  REQUIRE_FALSE(reply.has_value());
+  CHECK(reply.error().code == Errc::bad_usage);
+  return reply.error().text;
+}
+
+}  // namespace
+
+TEST_CASE("slots: as many hold a name as it has slots, each with a number of its own") {
+  each_store([](const Backing& backing) {
+    for (const std::uint32_t slots : {1U, 3U}) {
+      Client client(backing);
+      Client other(backing);
+      const LockName name = fresh_name();
+      FencingToken last = 0;
+      std::uint32_t next = 0;
+      for (const Hold& hold : take_all(client, name, slots)) {
+        CHECK(hold.mode == Mode::slots);
+        CHECK(hold.slot == next++);
+        CHECK(hold.token > last);
+        CHECK_FALSE(hold.nested);
+        last = hold.token;
+      }
+      const Holding holding = other.must_be_busy(claim_slot(slots, name));
+      CHECK(holding.mode == Mode::slots);
+      CHECK(holding.slots == slots);
+      CHECK(holding.owner_count == slots);
+      CHECK_FALSE(holding.by_ancestor);
+      std::set<std::uint32_t> numbers;
+      for (const HoldRecord& record : holding.holds) {
+        CHECK(record.mode == Mode::slots);
+        numbers.insert(record.slot.value());
+      }
+      CHECK(numbers.size() == slots);
+      CHECK(*numbers.rbegin() == slots - 1);
+    }
+  });
+}
+
+TEST_CASE("slots: the lowest free number is given, and the others keep theirs") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    const auto holds = take_all(client, name, 4);
+    CHECK(client.release(holds[2]) == ReleaseVerdict::released);
+    CHECK(client.release(holds[1]) == ReleaseVerdict::released);
+    CHECK(client.renew(holds[3]).verdict == RenewVerdict::renewed);
+    CHECK(client.take(claim_slot(4, name)).hold.slot == 1U);
+    CHECK(client.take(claim_slot(4, name)).hold.slot == 2U);
+    client.must_be_busy(claim_slot(4, name));
+  });
+}
+
+TEST_CASE("slots: a claim that is repeated keeps its number and counts once") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    const Hold first = client.take(claim_slot(3, name)).hold;
+    const Claim claim = claim_slot(3, name);
+    CHECK(client.take(claim).hold.slot == 1U);
+    CHECK(client.release(first) == ReleaseVerdict::released);
+    const Hold again = client.take(claim).hold;
+    CHECK(again.slot == 1U);
+    CHECK(client.inspect(name).owner_count == 1);
+    CHECK(client.release(again) == ReleaseVerdict::released);
+    CHECK(client.inspect(name).kind == Holding::Kind::free);
+  });
+}
+
+TEST_CASE("slots: another number of slots is an error that names both") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    const Hold hold = client.take(claim_slot(3, name)).hold;
+    for (const std::uint32_t slots : {1U, 4U}) {
+      const std::string text = usage_error(client, claim_slot(slots, name));
+      CHECK(text.find("has 3 slots for those who hold it now, not " + std::to_string(slots)) !=
+            std::string::npos);
+      CHECK(text.find(name.text()) != std::string::npos);
+    }
+    CHECK(client.inspect(name).owner_count == 1);
+    CHECK(client.release(hold) == ReleaseVerdict::released);
+    CHECK(client.take(claim_slot(4, name)).hold.slot == 0U);
+    CHECK(client.inspect(name).slots == 4);
+  });
+}
+
+TEST_CASE("slots: holders of every other mode exclude them, and they those") {
+  each_store([](const Backing& backing) {
+    for (const Mode mode : {Mode::exclusive, Mode::write, Mode::shared}) {
+      Client client(backing);
+      const LockName name = fresh_name();
+      const Hold slot = client.take(claim_slot(3, name)).hold;
+      CHECK(client.must_be_busy(claim_as(mode, name)).mode == Mode::slots);
+      CHECK(client.release(slot) == ReleaseVerdict::released);
+      const Hold other = client.take(claim_as(mode, name)).hold;
+      CHECK(client.must_be_busy(claim_slot(3, name)).mode == mode);
+      CHECK(client.release(other) == ReleaseVerdict::released);
+      client.take(claim_slot(3, name));
+    }
+  });
+}
+
+TEST_CASE("slots: a dead holder's slot is free after its own lease while others go on (2213)") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    const Hold one = client.take(claim_slot(3, name)).hold;
+    const Taken dead = client.take(claim_slot(3, name, 500ms));
+    const Hold two = client.take(claim_slot(3, name)).hold;
+    const Claim claim = claim_slot(3, name);
+    const AcquireReply busy = client.acquire(claim);
+    if (const auto* holding = std::get_if<Holding>(&busy)) {
+      CHECK(holding->lease_left.value() <= 500ms);  // the next one that makes room
+      CHECK(client.renew(one).verdict == RenewVerdict::renewed);
+      const Hold next = client.take_eventually(claim).hold;
+      CHECK(BootClock::now() >= dead.sent_at + 500ms);
+      CHECK(next.slot == dead.hold.slot);
+    }
+    CHECK(client.renew(dead.hold).verdict == RenewVerdict::lost);
+    CHECK(client.release(dead.hold) == ReleaseVerdict::not_held);
+    CHECK(client.renew(two).verdict == RenewVerdict::renewed);
+    CHECK(client.inspect(name).owner_count == 3);
+  });
+}
+
+TEST_CASE("slots: renewing one extends no other") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    Hold one = client.take(claim_slot(2, name, 20s)).hold;
+    const Hold two = client.take(claim_slot(2, name, 20s)).hold;
+    one.ttl = 90s;
+    CHECK(client.renew(one).verdict == RenewVerdict::renewed);
+    for (const Holding::Owner& owner : client.inspect(name).owners) {
+      REQUIRE(owner.lease_left.has_value());
+      CHECK((*owner.lease_left > 60s) == (owner.id == one.owner));
+    }
+    CHECK(client.inspect(name).lease_left.value() <= 20s);
+    CHECK(client.release(two) == ReleaseVerdict::released);
+    CHECK(client.inspect(name).lease_left.value() > 60s);
+  });
+}
+
+TEST_CASE("slots: a nested run shares its ancestor's slot") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    client.take(claim_slot(2, name));
+    const Hold outer = client.take(claim_slot(2, name)).hold;
+    const Hold inner = client.take(below(outer, claim_slot(2, name))).hold;
+    CHECK(inner.nested);
+    CHECK(inner.slot == 1U);
+    CHECK(inner.token == outer.token);
+    CHECK(client.inspect(name).owner_count == 2);
+    CHECK(client.release(outer) == ReleaseVerdict::still_held);
+    client.must_be_busy(claim_slot(2, name));
+    CHECK(client.release(inner) == ReleaseVerdict::released);
+    CHECK(client.take(claim_slot(2, name)).hold.slot == 1U);
+  });
+}
+
+TEST_CASE("slots: a nested run that would wait for its ancestor is told so") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    const Hold slot = client.take(claim_slot(3, name)).hold;
+    for (const Mode mode : {Mode::exclusive, Mode::write, Mode::shared}) {
+      const Holding holding = client.must_be_busy(below(slot, claim_as(mode, name)));
+      CHECK(holding.by_ancestor);
+      CHECK(holding.mode == Mode::slots);
+      CHECK(holding.slots == 3);
+      const LockName other = fresh_name();
+      const Hold outer = client.take(claim_as(mode, other)).hold;
+      CHECK(client.must_be_busy(below(outer, claim_slot(3, other))).by_ancestor);
+    }
+    CHECK(client.must_be_busy(below(slot, claim_slot(4, name))).by_ancestor);
+    CHECK(client.inspect(name).holds.size() == 1);
+  });
+}
+
+TEST_CASE("slots: a waiter is woken when any slot is given back") {
+  each_store([](const Backing& backing) {
+    for (const std::size_t which : {0U, 1U, 2U}) {
+      Client holder(backing);
+      Client waiter(backing);
+      const LockName name = fresh_name();
+      const auto holds = take_all(holder, name, 3);
+      Claim claim = claim_slot(3, name);
+      claim.stand = Stand::listening;
+      waiter.watch(claim);
+      waiter.must_be_busy(claim);
+      CHECK(holder.release(holds[which]) == ReleaseVerdict::released);
+      REQUIRE(waiter.await_hand_off(soon()) != HandOff::timed_out);
+      CHECK(waiter.take_eventually(claim).hold.slot == which);
+    }
+  });
+}
+
+TEST_CASE("slots: revoking tells all of them, or the one that is meant") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    const auto holds = take_all(client, name, 2);
+    RevokeOrder order{.by = "bob@ops", .now = true, .if_owner = holds[0].owner, .if_token = {}};
+    CHECK(client.revoke(name, order).verdict == RevokeVerdict::deleted);
+    CHECK(client.renew(holds[0]).verdict == RenewVerdict::lost);
+    CHECK(client.renew(holds[1]).verdict == RenewVerdict::renewed);
+    const Hold next = client.take(claim_slot(2, name)).hold;
+    CHECK(next.slot == 0U);
+    order = {.by = "bob@ops", .now = false, .if_owner = {}, .if_token = {}};
+    CHECK(client.revoke(name, order).verdict == RevokeVerdict::revoked);
+    CHECK(client.renew(next).verdict == RenewVerdict::revoked);
+    CHECK(client.renew(holds[1]).verdict == RenewVerdict::revoked);
+    client.must_be_busy(claim_slot(2, name));
+  });
+}
+
+TEST_CASE("slots: undoing gives the slot back") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    const Claim claim = claim_slot(1, name);
+    client.take(claim);
+    CHECK(undo(client.store(), claim, soon()).has_value());
+    client.take(claim_slot(1, name));
+  });
+}
+
+}  // namespace dlock::contract

@@ -1,0 +1,120 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: the man pages are well-formed, and their figures, events and JSON are the program's.
+
+load ../helpers
+load ../helpers/docs
+
+setup() { set_up_docs; }
+
+@test "mandoc and groff find nothing wrong with the man pages" {
+  for page in man/*.[1-8]; do
+    run -0 mandoc -Tlint -W warning "$page"
+    assert_output ""
+    run -0 groff -man -ww -z "$page"
+    assert_output ""
+  done
+}
+
+@test "the man pages keep to the macros agreed on" {
+  run -0 bash -c "grep -ohE '^\.[A-Za-z]+' man/*.[1-8] | sort -u |
+    grep -vxE '\.(TH|SH|SS|PP|TP|B|I|BR|RB|BI|IB|RI|IR|EX|EE)' || true"
+  assert_output ""
+}
+
+@test "the version is the same everywhere" {
+  version=$(sed -nE 's/^project\(dlock VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
+  [ -n "$version" ]
+  for page in man/*.[1-8]; do
+    run -0 grep -c "^\.TH .* \"dlock $version\"" "$page"
+  done
+  [ ! -e CHANGELOG.md ] || run -0 grep -F "$version" CHANGELOG.md
+  needs_program
+  run -0 "$DLOCK" --version
+  assert_output --regexp "(^| )${version//./\\.}( |\$)"
+}
+
+@test "the lease in numbers is the lease that is computed" {
+  # D, K and the moments of a lease of 30 s with 10 s of grace, as the rules on the page say.
+  run -0 awk 'BEGIN {
+    ttl = 30; grace = 10; d = ttl / 100 + 0.01; k = ttl / 100; if (k < 0.1) k = 0.1
+    printf "%5.2f s %5.2f s %5.2f s %5.2f s", ttl / 3, ttl - d - k - grace, ttl - d - k, ttl - d
+    printf " longest %.2fs", ttl - d - k - ttl / 3 - ttl / 10 }'
+  expected=$output
+  table=$(man_section GUARANTEES | sed -n '/request is sent/,/lease ends on/p' | sed '1d;$d')
+  longest=$(man_section GUARANTEES | grep -A 2 'the longest' | grep -oE '[0-9.]+s')
+  assert_equal "$(cut -c 1-7 <<<"$table" | xargs) longest ${longest%.}" "$(xargs <<<"$expected")"
+}
+
+# same_members SHOWN PRINTED [PATH…]: the objects at these places have the same members, in order.
+same_members() {
+  local where members
+  for where in '' "${@:3}"; do
+    members="import json, sys; print(*json.load(open(sys.argv[1]))$where)"
+    assert_equal "$(python3 -c "$members" "$2")" "$(python3 -c "$members" "$1")"
+  done
+}
+
+@test "the JSON of inspect has the members that the man page shows" {
+  needs_program
+  own_store
+  example JSON '"schema"' >page.json
+  run -0 "$DLOCK" run order-42 -- "$DLOCK" inspect --json order-42
+  echo "$output" >program.json
+  same_members page.json program.json '["locks"][0]' '["locks"][0]["owners"][0]' \
+    '["locks"][0]["holds"][0]'
+}
+
+@test "the JSON of acquire and the result file have the members that the man page shows" {
+  needs_program
+  own_store
+  example "ACROSS STEPS" '"version"' >page.json
+  run -0 "$DLOCK" acquire --json order-42
+  echo "$output" >program.json
+  same_members page.json program.json '["locks"][0]'
+  example "RESULT FILE" '"version"' >page.json
+  run -3 "$DLOCK" run --result-file result.json order-43 -- sh -c 'exit 3'
+  same_members page.json result.json '["locks"][0]'
+}
+
+@test "acquire prints the variables that the man page shows, in that order" {
+  needs_program
+  own_store
+  expected=$(example "ACROSS STEPS" DLOCK_EXPIRES | sed 's/=.*//')
+  run -0 "$DLOCK" acquire --ttl 15m deploy-production
+  assert_equal "$(cut -d = -f 1 <<<"$output")" "$expected"
+  run -0 "$DLOCK" acquire --slots 3 --ttl 15m reports
+  assert_equal "$(cut -d = -f 1 <<<"$output" | grep -vx 'export DLOCK_SLOT')" "$expected"
+  assert_line "export DLOCK_SLOT=0"
+}
+
+@test "what the man page has in place of other tools is taken by the program" {
+  needs_program
+  own_store
+  example EXAMPLES "consul lock p" | sed -E 's/.*  +//; s/CMD$/true/; s/a \| b/true | true/' >lines
+  run -0 wc -l <lines
+  [ "$output" -ge 16 ]
+  # The last two belong together: what is acquired there is released.
+  tail -n 2 lines >steps.sh
+  head -n -2 lines >runs.sh
+  run -0 sh -e steps.sh
+  assert_output ""
+  while read -r line; do
+    run -0 env DLOCK_URL="local://$PWD/${line//[^a-z]/}" sh -c "$line"
+    assert_output ""
+  done <runs.sh
+}
+
+@test "the events of the program are the ones of the man page" {
+  said=$(grep -oE 'return \{.*, LogLevel|\.name = "[a-z_]+"' cmd/voice.cpp | grep -oE '"[a-z_]+"' |
+    tr -d '"' | grep -vx message | sort -u)
+  listed=$(man_section "LOG EVENTS" | sed -n '/^waiting /,/^\.EE/p' | grep -oE '^[a-z_]+' | sort -u)
+  assert_equal "$said" "$listed"
+}
+
+@test "how long two may run after the store forgot is what the limits add up to" {
+  # A renewal, its answer, and the grace after a verdict, with ttl 30 s and kill-after 10 s.
+  run -0 awk 'BEGIN { ttl = 30; call = ttl / 10; if (call > 5) call = 5; print ttl / 3 + call + 1 }'
+  man_section GUARANTEES | grep -q "with the defaults $output s\." || fail "not $output s in the man page"
+  grep -q "two run for $output seconds at most" README.md || fail "not $output seconds in README.md"
+}

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+# Shared by tests/docs: what the help and the man page of dlock(1) say, one word a line, sorted.
+# shellcheck shell=bash disable=SC2034  # the suites read commands
+
+set_up_docs() {
+  bats_load_library bats-support
+  bats_load_library bats-assert
+  cd "$PROJECT" || return 1
+  commands=(run acquire renew release wait inspect list force-release)
+}
+
+# Option words of stdin: -w and --wait of "  -w, --wait DUR   text".
+option_words() {
+  grep -oE -- '(^|[^[:alnum:]_-])(--[a-z][a-z-]*|-[A-Za-z])([^[:alnum:]_-]|$)' |
+    grep -oE -- '--?[A-Za-z][a-z-]*' | sort -u
+}
+
+# Of the lines that describe an option, the part before the description.
+help_options() {
+  { "$DLOCK" --help && "$DLOCK" "$1" --help; } | grep -E '^ *-' | sed -E 's/^( *[^ ].*)  .*/\1/' |
+    sed 's/,/, /g' | option_words
+}
+
+# Tags of the man page below the subsections "Global options" and "Options of $1"; of all
+# subsections without an argument.
+man_options() {
+  sed 's/\\-/-/g; s/\\f[A-Z]//g' man/dlock.1 | awk -v command="$1" '
+    /^\.S[HS] / { wanted = options && (command == "" || /Global options|Durations/ ||
+                                       (/^\.SS Options of / && index($0 " ", " " command " ")))
+                  if (/^\.SH /) { options = /OPTIONS/; wanted = 0 } }
+    tag && wanted { gsub(/"/, ""); gsub(/,/, ", "); print }
+    { tag = /^\.TP/ }' | option_words
+}
+
+man_section() { # of dlock.1, without the escapes
+  sed 's/\\-/-/g' "$PROJECT/man/dlock.1" | awk -v head=".SH $1" '/^\.SH/ { wanted = $0 == head } wanted'
+}
+
+# example SECTION TEXT: the example in it that has this text, as it is seen.
+example() {
+  man_section "$1" | sed "s/\\\\(aq/'/g; s/\\\\(ti/~/g; s/\\\\e/\\\\/g; s/\\\\&//g" | awk -v text="$2" '
+    /^\.EX/ { inside = 1; block = ""; next }
+    /^\.EE/ { inside = 0; if (index(block, text)) { printf "%s", block; exit } }
+    inside { block = block $0 "\n" }'
+}
+
+needs_program() {
+  [ -x "$DLOCK" ] || fail "no program at $DLOCK: build it, or set DLOCK"
+}
+
+# A store of this test, in its folder; "dlock" is the program.
+own_store() {
+  clean_environment
+  cd "$BATS_TEST_TMPDIR" || return 1
+  mkdir -p locks bin
+  ln -sf "$(realpath "$DLOCK")" bin/dlock
+  export PATH=$PWD/bin:$PATH DLOCK_URL=local://$PWD/locks
+}

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+# For the suites of the ways to hold: crowds whose turns are judged, and what a lock looks like from
+# outside. Loaded after cli.bash and supervise.bash.
+# MODES_FULL=1: crowds run for a minute instead of some seconds.
+# shellcheck shell=bash disable=SC2154  # T is set by supervise.bash
+
+# Compiled once a file: sets SECTION.
+build_section() {
+  export SECTION=$BATS_FILE_TMPDIR/mode_section
+  "${CXX:-c++}" -O1 -o "$SECTION" "$HELPERS/mode_section.cpp"
+}
+
+# crowd KIND [SECONDS]: see modes.py; shows the figures.
+crowd() {
+  local seconds=${2:-12}
+  [ -z "${MODES_FULL:-}" ] || seconds=60
+  run timeout 300 python3 -B "$HELPERS/modes.py" "$1" "$seconds" "$T"
+  grep '^# ' <<<"$output" >&3 || true
+  [ "$status" = 0 ] || fail "$output: $(cat "$T"/*.err | grep -v ' waiting ' | sort | uniq -c | sort -rn | head -5)"
+}
+
+# wrong_crowd KIND: one that breaks a rule, which must be found.
+wrong_crowd() {
+  run timeout 120 python3 -B "$HELPERS/modes.py" "$1" 3 "$T"
+  [ "$status" = 1 ] || fail "not found: $output"
+  assert_output --regexp '[0-9]+ violations'
+}
+
+# What a holder runs until `go WHO`: it leaves its environment in $T/WHO.env.
+# shellcheck disable=SC2016  # for the inner shell
+inside='env | grep ^DLOCK_ >"$0.new"; mv "$0.new" "$0.env"; until [ -e "$0.go" ]; do sleep 0.02; done'
+
+# come WHO ARG…: `dlock run ARG…` with that command, in the background. Sets WHO_pid.
+come() {
+  local who=$1
+  shift
+  rm -f "$T/$who.env" "$T/$who.go"
+  dlock_run "$who" "$@" -- sh -c "$inside" "$T/$who"
+}
+# inside, outside, still WHO…: they have entered; they have not; they have, and run on.
+inside() { local who; for who; do [ -e "$T/$who.env" ] || return 1; done; }
+outside() { local who; for who; do [ ! -e "$T/$who.env" ] || fail "$who has entered" || return; done; }
+still() { local who; for who; do { inside "$who" && ! ended "$who"; } || fail "$who has ended" || return; done; }
+# enter WHO ARG…: the same, and it has entered when this returns.
+enter() {
+  come "$@"
+  eventually 20s inside "$1" || fail "$1 does not enter: $(cat "$T/$1.err")"
+}
+# enters WHO: who came before does so now.
+enters() { eventually 20s inside "$1" || fail "$1 does not enter: $(cat "$T/$1.err")"; }
+# go WHO…: they end, and so have their runs.
+go() {
+  local who
+  for who; do touch "$T/$who.go"; done
+  for who; do ends 20s "$who" "exit 0"; done
+}
+# of WHO VARIABLE: what its command was given; nothing if it was not.
+of() { sed -n "s/^$2=//p" "$T/$1.env"; }
+
+# queue WHO ARG…: as come, and it stands in the line of its first name (the last word) as one more.
+queue() {
+  local name=${*: -1} before
+  before=$(r zcard "dlock:line:{dlock:$name}")
+  come "$@"
+  eventually 20s in_line_are "$name" $((before + 1)) || fail "$1 does not stand: $(cat "$T/$1.err")"
+}
+in_line_are() { [ "$(r zcard "dlock:line:{dlock:$1}")" = "$2" ]; }
+
+# The lease of an owner that holds beside others, in ms; -2: it is over.
+own_lease() { r pttl "{dlock:$1}:$2:rwlock_timeout:1"; }
+# When that will be, in the server's µs, which tokens are as well; at the earliest.
+lease_end() {
+  local now left
+  now=$(r time | tr -d '\r' | xargs printf '%d%06d')
+  left=$(own_lease "$1" "$2")
+  echo $((now + left * 1000 - 1000))
+}
+
+# kill_both WHO: dlock and its guard, so that nobody gives anything back; the command as well.
+kill_both() {
+  local pid=${1}_pid guard
+  pid=${!pid}
+  kill -STOP "$pid"
+  guard=$(pgrep -P "$pid" -x dlock-guard)
+  kill -KILL "$guard"
+  pkill -KILL -P "$pid"
+  kill -KILL "$pid"
+}
+
+# refused STATUS PATTERN ARG…: `dlock run ARG… -- touch $MARKER` says one such line, at once, and runs
+# nothing.
+refused() {
+  local wanted=$1 pattern=$2
+  shift 2
+  run "-$wanted" --separate-stderr timeout 20 "$DLOCK" run "$@" -- touch "$MARKER"
+  assert_one_line
+  [[ $stderr =~ $pattern ]] || fail "not like $pattern: $stderr"
+  assert_not_started
+}
+
+# in_a_directory: from here on the locks of this test are files.
+in_a_directory() {
+  DLOCK_URL=local://$T/locks
+  export DLOCK_URL
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// The words of the lease table's tests: claims, moments, and calls for a single name.
+#pragma once
+
+#include "store/lease_table.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <variant>
+
+namespace dlock::lease_table {
+
+using namespace std::chrono_literals;
+
+inline constexpr std::int64_t k_wall_us = 1'700'000'000'000'000;
+
+inline Moment at(Duration time, std::int64_t wall_us = k_wall_us) {
+  return {.sent_at = Time(time) - 1ms, .now = Time(time), .wall_us = wall_us};
+}
+
+inline LockName name_of(const char* text) {
+  return *LockName::parse(text);
+}
+
+inline Claim claim_of(const OwnerId& owner, const HoldSerial& serial, Duration ttl = 10s) {
+  return {.names = {name_of("a")},
+          .owner = owner,
+          .serial = serial,
+          .ttl = ttl,
+          .who = {.host = "db1", .pid = 7, .user = "alice", .command = "", .reason = ""},
+          .ancestors = {}};
+}
+
+inline Claim claim_below(const Hold& hold, const OwnerId& owner, const HoldSerial& serial) {
+  Claim claim = claim_of(owner, serial);
+  claim.ancestors.push_back({"", "a", hold.owner, hold.serial});
+  return claim;
+}
+
+inline Claim claim_as(Mode mode,
+                      const OwnerId& owner,
+                      Duration ttl = 10s,
+                      std::uint32_t slots = 3) {
+  Claim claim = claim_of(owner, "s-" + owner, ttl);
+  claim.mode = mode;
+  if (mode == Mode::slots) claim.slots = slots;
+  return claim;
+}
+
+inline Claim below(const Hold& above, Claim claim) {
+  claim.ancestors.push_back({"", "a", above.owner, above.serial});
+  return claim;
+}
+
+// For "a" and "b".
+inline Claim for_both(Claim claim) {
+  claim.names = {name_of("a"), name_of("b")};
+  return claim;
+}
+
+inline AcquireReply acquire(LeaseState& state, const Claim& claim, const Moment& moment) {
+  auto reply = acquire(States{&state}, claim, moment);
+  REQUIRE_MESSAGE(reply.has_value(), (reply ? "" : reply.error().text));
+  return *reply;
+}
+
+inline Hold taken(LeaseState& state, const Claim& claim, const Moment& moment) {
+  const AcquireReply reply = acquire(state, claim, moment);
+  REQUIRE(std::holds_alternative<Grant>(reply));
+  return std::get<Grant>(reply).holds.at(0);
+}
+
+inline Holding busy(LeaseState& state, const Claim& claim, const Moment& moment) {
+  const AcquireReply reply = acquire(state, claim, moment);
+  REQUIRE(std::holds_alternative<Holding>(reply));
+  return std::get<Holding>(reply);
+}
+
+inline bool is_busy(LeaseState& state, const Claim& claim, const Moment& moment) {
+  return std::holds_alternative<Holding>(acquire(state, claim, moment));
+}
+
+inline RenewReply renew(LeaseState& state, const Hold& hold, const Moment& moment) {
+  return renew(States{&state}, {hold}, moment);
+}
+
+inline RenewReply check(LeaseState& state, const Hold& hold, const Moment& moment) {
+  return check(States{&state}, {hold}, moment);
+}
+
+inline ReleaseVerdict release(LeaseState& state,
+                              const Hold& hold,
+                              const Moment& moment,
+                              const Parting& parting = {}) {
+  return release(States{&state}, {hold}, parting, moment);
+}
+
+inline const Lease& lease_of(const LeaseState& state, const OwnerId& owner = "o") {
+  REQUIRE(state.leases.contains(owner));
+  return state.leases.at(owner);
+}
+
+inline RevokeOrder order_by(const std::string& who, bool now = false) {
+  return {.by = who, .now = now, .if_owner = {}, .if_token = {}};
+}
+
+inline constexpr std::array<Mode, 4> k_all_modes{
+    Mode::exclusive, Mode::write, Mode::shared, Mode::slots};
+
+}  // namespace dlock::lease_table
