@@ -17,6 +17,7 @@ from monitor import Clock, Monitor, boot_ns, wall_to_boot
 from nemesis import Nemesis
 from servers import Client, Counter, RedisError, Server
 from shadow import Shadow
+from ways import LOCKS, Drawer, draw_ways, locks_of
 from workers import Worker, read_notes
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -32,6 +33,8 @@ class Plan:
     folder: str
     only: tuple = ()
     clients: int = 0
+    ways: list = field(default_factory=list)
+    slots: int = 0               # of the lock that has some
     nested: float = 0.15         # so many of the runs have another one inside
     locks: list = field(default_factory=list)
     terms: Terms = field(default_factory=Terms)
@@ -41,18 +44,28 @@ class Plan:
     url: str = ""
     has_result_file: bool = False
     environment: dict = field(default_factory=dict)
+    drawer: Drawer = None
 
     def __post_init__(self):
         rng = random.Random(f"{self.seed}:plan")
         clients = rng.choice((2, 3, 4, 5, 6, 8))
         self.clients = self.clients or clients
-        self.locks = ["a", "b", "c"][:rng.randint(1, max(1, min(3, self.clients // 2)))]
         self.environment = {k: v for k, v in os.environ.items()
                             if not k.startswith(("DLOCK", "REDIS"))}
         self.environment |= {"HOME": self.folder, "XDG_CONFIG_HOME": self.folder}
-        self.has_result_file = "--result-file" in subprocess.run(
-            [*self.dlock, "run", "--help"], capture_output=True, text=True, timeout=20,
-            check=False).stdout
+        words = subprocess.run([*self.dlock, "run", "--help"], capture_output=True, text=True,
+                               timeout=20, check=False).stdout
+        self.has_result_file = "--result-file" in words
+        every = draw_ways(self.seed, rng, self.clients) if "--shared" in words else ["plain"]
+        self.ways = self.ways or every
+        self.slots = self.slots or rng.choice((2, 3, 3))
+        locks = locks_of(self.ways, rng, self.clients)
+        self.locks = sum(locks.values(), [])
+        self.drawer = Drawer(locks, self.slots, self.nested,
+                             "--max-hold" in words and self.kind != "U")
+
+    def resources(self):
+        return [*self.locks, *(f"s.{n}" for n in range(self.slots) if "slots" in self.ways)]
 
     def warn(self, client):
         return self.kind == "U" and client % 2 == 1
@@ -117,8 +130,8 @@ class Bench:
         self.server.start()
         self.counter.start()
         plan.counter, plan.url = self.counter.address, "redis://%s:%d" % self.server.address
-        for lock in plan.locks:
-            make_resource(os.path.join(plan.folder, lock + ".db"))
+        for resource in plan.resources():
+            make_resource(os.path.join(plan.folder, resource + ".db"))
         for cpu in os.sched_getaffinity(0):
             self.started.append(subprocess.Popen(
                 [plan.section, "beat", os.path.join(plan.folder, f"beat{cpu}"), str(cpu)]))
@@ -157,6 +170,8 @@ class Bench:
         self.look_for_leftovers()
         for lock in self.plan.locks:
             self.must_be_free(lock)
+        if "names" in self.plan.ways:
+            self.must_be_free(*LOCKS["names"])
         self.look_for_leftovers(line=True)
         self.monitor.finish()
 
@@ -164,18 +179,20 @@ class Bench:
         """A line may be left by who was killed in it, if it has an end; whoever takes the lock
         next finds the dead ones."""
         with self.server.client(timeout=10) as client:
-            for key in client.call("KEYS", "dlock:*"):
+            for key in client.call("KEYS", "*dlock:*"):
+                if key.startswith("redisson_lock_token:"):
+                    continue  # that one is to stay
                 lease = client.call("PTTL", key)
                 if line or lease < 0 or not key.startswith(("dlock:line:", "dlock:waiters:")):
                     self.healing.append((boot_ns(), key, f"left over, lease {lease} ms"))
 
-    def must_be_free(self, lock):
+    def must_be_free(self, *names):
         wait = self.plan.terms.ttl / 1e9 + 1
         done = subprocess.run([*self.plan.dlock, "run", "--url", self.plan.url, "-w", f"{wait}s",
-                               lock, "--", "true"], timeout=60, capture_output=True, text=True,
+                               *names, "--", "true"], timeout=60, capture_output=True, text=True,
                               env=self.plan.environment, check=False)
         if done.returncode != 0:
-            self.healing.append((boot_ns(), lock, f"not to be had after {wait} s: status "
+            self.healing.append((boot_ns(), names[0], f"not to be had after {wait} s: status "
                                  f"{done.returncode} {done.stderr.strip()}"))
 
     def stop(self):
@@ -207,11 +224,13 @@ class Bench:
                 run.result = read_result(base + ".result")
                 history.runs.append(run)
         history.faults = self.nemesis.faults
-        for lock in plan.locks:
-            history.writes[lock] = read_resource(os.path.join(plan.folder, lock + ".db"))
-            with Client(self.counter.address) as client:
+        history.slots = {"s": plan.slots} if "slots" in plan.ways else {}
+        for name in plan.resources():
+            history.writes[name] = read_resource(os.path.join(plan.folder, name + ".db"))
+            history.sums[name] = read_sum(os.path.join(plan.folder, name + ".sum"))
+        with Client(self.counter.address) as client:
+            for lock in {run.lock for run in history.runs}:
                 history.counts[lock] = int(client.call("GET", "begins:" + lock) or 0)
-            history.sums[lock] = read_sum(os.path.join(plan.folder, lock + ".sum"))
         history.late = read_beats(plan.folder)
         self.follow_the_store(history)
         return history

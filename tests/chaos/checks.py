@@ -1,59 +1,44 @@
 # SPDX-License-Identifier: MIT
 """The invariants, each a function from a history to violations, each linear in what it looks at.
 `RULES` says in words what they hold dlock to."""
+from exclusion import SAME, i2_tokens, i3_fence, i17_readers, i18_slots, i19_names, together
 from history import MS, SECOND, Violation
-from order import i15_order, i16_starvation
+from limits import i21_limits
+from order import i15_order, i16_starvation, i20_writers
 
-SAME = 5 * MS          # two clocks of the recording may disagree by so much
 SOON = 500 * MS        # a group that is ended by its guard is gone after that
-
-
-def intervals(history, lock):
-    """(first, last, run) of every section of a lock, by their begin."""
-    return sorted(((r.first(), r.last(), r) for r in history.runs if r.lock == lock and r.notes),
-                  key=lambda i: i[0])
-
-
-def overlapping(spans):
-    """Neighbours in time that overlap: (earlier, later)."""
-    latest = None
-    for span in spans:
-        if latest is not None and span[0] < latest[1]:
-            yield latest, span
-        if latest is None or span[1] > latest[1]:
-            latest = span
 
 
 def i1_exclusion(history):
     if history.kind != "G":
         return
-    for lock in history.locks():
-        for one, two in overlapping(intervals(history, lock)):
-            yield Violation("I1", two[0], f"{one[2].id} and {two[2].id} ran at once for "
-                            f"{(min(one[1], two[1]) - two[0]) / MS:.1f} ms", lock)
-        for token, run, accepted in history.writes.get(lock, ()):
+    yield from together(history, "I1")
+    for resource, writes in history.writes.items():
+        for token, run, accepted in writes:
             if not accepted:
                 at = next((r.last() for r in history.runs if r.id == run), 0)
-                yield Violation("I1", at, f"the resource refused {run} with token {token}", lock)
+                yield Violation("I1", at, f"the resource refused {run} with token {token}",
+                                resource)
     for run, held in with_hold(history):
         if run.first() < held.start - SAME:
-            yield Violation("I1", run.first(), f"{run.id} ran before its grant", run.lock)
+            yield Violation("I1", run.first(), f"{run.id} ran before its grant", held.lock)
         if held.end and run.last() > held.end + SAME and not excused(history, run, held.end):
             yield Violation("I1", held.end, f"{run.id} ran {(run.last() - held.end) / MS:.1f} ms "
-                            f"longer than the store kept its lock ({held.how})", run.lock)
+                            f"longer than the store kept its lock ({held.how})", held.lock)
 
 
 def with_hold(history):
-    """Runs that began, with their time in the store. An owner may have been there before (a grant
-    whose answer was lost, and that expired) and after (see ghosts)."""
+    """Runs that began, with their time in the store, for each name. An owner may have been there
+    before (a grant whose answer was lost, and that expired) and after (see ghosts)."""
     times = {}
     for held in history.held:
         times.setdefault((held.lock, held.owner), []).append(held)
     for run in history.runs:
-        mine = times.get((run.lock, run.owner()), []) if run.notes else []
-        before = [held for held in mine if held.start <= run.first() + SAME]
-        if mine:
-            yield run, (before or mine)[-1 if before else 0]
+        for name in run.names if run.notes else ():
+            mine = times.get((name, run.owner(name)), [])
+            before = [held for held in mine if held.start <= run.first() + SAME]
+            if mine:
+                yield run, (before or mine)[-1 if before else 0]
 
 
 def ghosts(history):
@@ -70,49 +55,6 @@ def ghosts(history):
 def excused(history, run, since):
     """Only a machine that gave nobody a processor excuses a child that ran on (A3)."""
     return history.starved(since - history.terms.kill_time, run.last())
-
-
-def i2_tokens(history):
-    last = {}
-    for at, lock, hold, token in history.grants:
-        if token <= last.get(lock, 0):
-            yield Violation("I2", at, f"{hold} got token {token} after {last[lock]}", lock)
-        last[lock] = max(token, last.get(lock, 0))
-    granted = {(lock, token) for _, lock, _, token in history.grants}
-    for lock in history.locks():
-        before = 0
-        for first, _, run in intervals(history, lock):
-            token = run.token()
-            if history.grants and (lock, token) not in granted:
-                yield Violation("I2", first, f"{run.id} has token {token}, never granted", lock)
-            if history.kind == "G" and token <= before:
-                yield Violation("I2", first, f"{run.id} began with token {token} after {before}",
-                                lock)
-            before = max(before, token)
-        yield from stale_tokens(history, lock)
-
-
-def stale_tokens(history, lock):
-    """Who came after another had begun has a larger token, whatever happened between."""
-    sections = intervals(history, lock)
-    best, step = 0, 0
-    for run in sorted((run for *_, run in sections), key=lambda r: r.came()):
-        while step < len(sections) and sections[step][0] < run.came():
-            best = max(best, sections[step][2].token())
-            step += 1
-        if run.token() <= best:
-            yield Violation("I2", run.first(), f"{run.id} came when token {best} was in use, and "
-                            f"has {run.token()}", lock)
-
-
-def i3_fence(history):
-    for lock, writes in history.writes.items():
-        best = 0
-        for token, run, accepted in writes:
-            if accepted and token < best:
-                at = next((r.last() for r in history.runs if r.id == run), 0)
-                yield Violation("I3", at, f"token {token} of {run} accepted after {best}", lock)
-            best = max(best, token if accepted else 0)
 
 
 def i4_deadline(history):
@@ -135,8 +77,8 @@ def i4_deadline(history):
 
 def beyond_the_lease(history):
     """What dlock believes is never more than what the store has confirmed, less the margin."""
-    for run in history.runs if history.kind == "G" else ():
-        leases = history.leases.get((run.lock, run.owner()), [])
+    for run, name in [(r, n) for r in history.runs for n in r.names] * (history.kind == "G"):
+        leases = history.leases.get((name, run.owner(name)), [])
         step, end = 0, 0
         for said, until in run.announced() if leases else ():
             while step < len(leases) and leases[step][0] <= said:
@@ -145,7 +87,7 @@ def beyond_the_lease(history):
             over = until - (end - history.terms.drift)
             if end and over > SAME:
                 yield Violation("I4", said, f"{run.id} believes in a safe_until {over / MS:.1f} ms "
-                                "later than its lease in the store allows", run.lock)
+                                "later than its lease in the store allows", name)
 
 
 def i5_not_yours(history):
@@ -171,10 +113,13 @@ def i6_bound(history):
     if history.kind != "B":
         return
     for run, held in with_hold(history):
-        late = run.last() - held.end - history.terms.bound if held.end else 0
-        if late > 0 and not excused(history, run, held.end + history.terms.bound):
+        until = held.end + history.terms.bound
+        if not run.renews:  # nobody asks the store any more
+            until = max(until, run.safe_until(run.last()))
+        late = run.last() - until if held.end else 0
+        if late > 0 and not excused(history, run, until):
             yield Violation("I6", run.last(), f"{run.id} ran {late / MS:.1f} ms longer than the "
-                            f"bound after the lock was {held.how}", run.lock)
+                            f"bound after the lock was {held.how}", held.lock)
 
 
 def i7_store(history):
@@ -201,7 +146,8 @@ def i9_no_start(history):
     """A run that says it never started its command has not started it."""
     for run in history.runs:
         said = run.result.get("outcome")
-        never = said in ("busy", "failed", "signalled") or run.status in (64, 69, 75, 77, 78)
+        never = (said in ("busy", "failed", "signalled", "done") or
+                 run.status in (64, 69, 75, 77, 78))
         if run.notes and never:
             yield Violation("I9", run.first(), f"{run.id} ended with {run.status} ({said}) and had "
                             "started its command", run.lock)
@@ -218,16 +164,22 @@ def i10_status(history):
 
 
 def status_against_history(run):
-    stopped = run.said("lost", "revoked", "lapsing")
+    stopped = run.said("lost", "revoked", "lapsing", "time_up")
     told = [number for _, number in run.sent]
     told += [9] if 15 in told else []  # the command did not heed it
-    if run.status == 79 and run.events and not stopped:
+    if run.status == 79 and run.events and not run.said("lost", "revoked", "lapsing"):
         return "nothing says that the lease was lost"
+    if run.status == 124 and run.events and not run.said("time_up"):
+        return "nothing says that its time was up"
+    if run.said("time_up") and run.renews and not run.max_hold:
+        return "its time had no end"
+    if run.notes and run.asked and not run.nested and run.mode() != run.asked:
+        return f"it was to be {run.asked}, and its section is {run.mode()}"
     if run.status in (0, 7) and (run.status != run.child_code or not run.has("end")):
         return f"the command would end with {run.child_code} and did " + (
             "" if run.has("end") else "not ") + "come to its end"
     if run.status in (0, 7) and stopped and not run.warn:
-        return "it had stopped the command for the lease"
+        return "it had stopped the command"
     if run.status < 0 and -run.status not in told and not run.said("leftovers"):
         return "nobody sent that signal"
     if run.status == 127 or run.status == 126 or run.status == 125:
@@ -239,16 +191,20 @@ def result_against_history(run, result):
     if result.get("outcome") == "child" and result.get("exit_code", run.status) != run.status:
         return f"its result file says {result['exit_code']}"
     lost = result.get("outcome") == "lost"
-    if result and lost != (run.status == 79) and not run.nested:
+    late = result.get("outcome") == "time_up"
+    if result and (lost, late) != (run.status == 79, run.status == 124) and not run.nested:
         return f"its result file says {result['outcome']}"
     # A nested run whose ancestor has lost the lock gets one of its own.
     if run.notes and not run.nested and (result.get("token") or run.token()) != run.token():
         return f"its result file has token {result['token']}, the command {run.token()}"
+    tokens = [lock["token"] for lock in result.get("locks", ())]
+    if run.notes and not run.nested and tokens and tokens != [run.token(n) for n in run.names]:
+        return f"its result file has the tokens {tokens}"
     return ""
 
 
 def i11_sums(history):
-    for lock in history.locks():
+    for lock in sorted({run.lock for run in history.runs}):
         runs = [r for r in history.runs if r.lock == lock]
         counted = sum(r.has("counted") for r in runs)
         begun = sum(r.has("begin") for r in runs)
@@ -257,14 +213,17 @@ def i11_sums(history):
         if not counted <= seen <= begun + errors:
             yield Violation("I11", 0, f"the second server counted {seen} sections, the files "
                             f"{counted} to {begun}: the recording is wrong", lock)
-        if history.kind != "G":
-            continue
-        done = sum(r.has("sum-end") for r in runs)
-        maybe = sum(r.has("sum-begin") and not r.has("sum-end") for r in runs)
-        total = history.sums.get(lock, done)
+    added = {}
+    for run in history.runs if history.kind == "G" else ():
+        for at, resource in enumerate(run.resources()):
+            done, maybe = added.get(resource, (0, 0))
+            ends = run.count("sum-end") > at
+            added[resource] = done + ends, maybe + (run.count("sum-begin") > at and not ends)
+    for resource, (done, maybe) in added.items():
+        total = history.sums.get(resource, done)
         if not done <= total <= done + maybe:
             yield Violation("I11", 0, f"{done} to {done + maybe} sections added one, the sum is "
-                            f"{total}: an addition was lost", lock)
+                            f"{total}: an addition was lost", resource.split(".")[0])
 
 
 def i12_healing(history):
@@ -277,7 +236,7 @@ def i13_one_release(history):
     for run, held in with_hold(history) if history.kind == "G" else ():
         if held.released and run.last() > held.released + SAME:
             yield Violation("I13", held.released, f"{run.id} was given back "
-                            f"{(run.last() - held.released) / MS:.1f} ms before its end", run.lock)
+                            f"{(run.last() - held.released) / MS:.1f} ms before its end", held.lock)
 
 
 def i14_one_start(history):
@@ -304,6 +263,11 @@ RULES = {
     "I14": ("one start for a wait", i14_one_start),
     "I15": ("waiters are served in the order in which they came", i15_order),
     "I16": ("who waits and lives does not wait for a free lock", i16_starvation),
+    "I17": ("a reader never runs beside a writer", i17_readers),
+    "I18": ("there are never more than there are slots, nor two in one", i18_slots),
+    "I19": ("several names are had together or not at all", i19_names),
+    "I20": ("no reader that came later goes before a writer who waits", i20_writers),
+    "I21": ("a hold lasts neither longer nor shorter than was asked for", i21_limits),
 }
 
 
@@ -332,7 +296,9 @@ def longest_wait(history):
     for lock in history.locks():
         held = sorted((h for h in history.held if h.lock == lock and h.end), key=lambda h: h.start)
         waits = [(r.start, r.first() or r.end) for r in history.runs if r.lock == lock and r.end]
+        edge = 0
         for one, two in zip(held, held[1:]):
+            edge = max(edge, one.end)
             for start, end in waits:
-                longest = max(longest, min(end, two.start) - max(start, one.end))
+                longest = max(longest, min(end, two.start) - max(start, edge))
     return longest / SECOND

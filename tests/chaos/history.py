@@ -47,7 +47,7 @@ class Violation:
 class Run:
     """One `dlock run … -- section …`."""
     id: str
-    lock: str
+    lock: str                    # its names, joined by commas
     client: int = 0
     pid: int = 0
     start: int = 0
@@ -57,6 +57,10 @@ class Run:
     sent: list = field(default_factory=list)     # (time, signal) of the nemesis to dlock
     warn: bool = False           # with --on-lost warn
     nested: bool = False         # the command is another `dlock run` of the same lock
+    asked: str = ""              # how its command asked for it: exclusive, write, shared, slots
+    max_hold: int = 0            # 0: it had no such limit
+    min_hold: int = 0
+    renews: bool = True          # without --no-renew
     events: list = field(default_factory=list)   # dlock's own, as dictionaries
     result: dict = field(default_factory=dict)   # its result file
     notes: list = field(default_factory=list)    # (time, pid, words) of the section's processes
@@ -71,16 +75,42 @@ class Run:
     def last(self):
         return max(n[0] for n in self.notes) if self.notes else 0
 
-    def token(self):
-        begins = self.begins()
-        return int(begins[0][2][1]) if begins and begins[0][2][1].isdigit() else 0
+    @property
+    def names(self):
+        return self.lock.split(",")
 
-    def owner(self):
-        begins = self.begins()
-        return begins[0][2][2] if begins else ""
+    def told(self, what, name=None):
+        """What its section was told of a name: 1 the token, 2 the owner, 3 the mode, 4 the slot."""
+        words = self.begins()[0][2] if self.notes and self.begins() else []
+        each = words[what].split(",") if what < len(words) else []
+        at = self.names.index(name) if name else 0
+        return each[at] if at < len(each) and each[at] != "-" else ""
+
+    def token(self, name=None):
+        text = self.told(1, name)
+        return int(text) if text.isdigit() else 0
+
+    def owner(self, name=None):
+        return self.told(2, name)
+
+    def mode(self):
+        return self.told(3) or self.asked or "exclusive"
+
+    def slot(self, name=None):
+        text = self.told(4, name)
+        return int(text) if text.isdigit() else None
+
+    def resources(self):
+        """What it may write to: one for each name that it has for itself, or one for the slot."""
+        if self.mode() == "slots":
+            return [f"{name}.{self.slot(name)}" for name in self.names]
+        return [] if self.mode() == "shared" else self.names
 
     def has(self, what):
-        return any(n[2][0] == what for n in self.notes)
+        return self.count(what) > 0
+
+    def count(self, what):
+        return sum(n[2][0] == what for n in self.notes)
 
     def said(self, *names):
         return [e for e in self.events if e.get("event") in names]
@@ -104,13 +134,15 @@ class Run:
 
 @dataclass
 class Held:
-    """An owner in the store, from its first grant to the end of its last hold."""
+    """An owner in the store, from its first grant to the end of its last hold. One that is kept
+    for nobody has the owner `…#kept`."""
     lock: str
     owner: str
     start: int
     end: int = 0                 # 0: still there when the recording ended
     how: str = ""                # released, expired, removed
     released: int = 0            # when its last hold was given back
+    mode: str = "exclusive"      # or write, shared, slots
 
 
 @dataclass
@@ -122,6 +154,7 @@ class Stand:
     end: int = 0                 # 0: still there when the recording ended
     how: str = ""                # granted, left; late, deaf: others took its place; forgotten
     beats: list = field(default_factory=list)    # when it was heard of, its arrival included
+    mode: str = "exclusive"      # what it waits for
 
 
 @dataclass
@@ -145,14 +178,18 @@ class History:
     store: list = field(default_factory=list)    # (time, lock, text), for the timeline
     store_violations: list = field(default_factory=list)
     faults: list = field(default_factory=list)
-    writes: dict = field(default_factory=dict)   # lock: [(token, run, accepted)]
-    counts: dict = field(default_factory=dict)   # lock: begins, by the second server
-    sums: dict = field(default_factory=dict)     # lock: the number that was read and written
+    slots: dict = field(default_factory=dict)    # name: how many it has, where it has some
+    writes: dict = field(default_factory=dict)   # resource: [(token, run, accepted)]
+    counts: dict = field(default_factory=dict)   # Run.lock: begins, by the second server
+    sums: dict = field(default_factory=dict)     # resource: the number that was read and written
     healing: list = field(default_factory=list)  # (time, lock, text): what went wrong in it
     late: list = field(default_factory=list)     # (from, to): a processor gave nobody a turn
 
     def locks(self):
-        return sorted({run.lock for run in self.runs})
+        return sorted({name for run in self.runs for name in run.names})
+
+    def of(self, lock):
+        return [run for run in self.runs if lock in run.names]
 
     def starved(self, start, end):
         """Was there no processor for half of that time? The promise needs one (A3): dlock or its

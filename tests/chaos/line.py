@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from history import Stand
 
-ID = re.compile(r'\{"id":"([^"]+)"(,"polls":true)?')
+ID = re.compile(r'\{"id":"([^"]+)"(,"polls":true)?(?:,"mode":"(\w+)")?(?:,"slots":(\d+))?')
 LIFE, TURN = 10_000, 1000  # ms; line.lua has the same
 EDGE = 5                   # ms that two readings of the server's clock may be apart
 
@@ -15,6 +15,13 @@ EDGE = 5                   # ms that two readings of the server's clock may be a
 def id_of(waiter):
     match = ID.match(waiter)
     return match[1] if match else waiter
+
+
+def mode_of(waiter):
+    """How it wants to hold: exclusive, write, shared, slots; and how many slots there are."""
+    match = ID.match(waiter)
+    mode, slots = (match[3], match[4]) if match else (None, None)
+    return "slots" if slots else mode or "exclusive", int(slots or 0)
 
 
 @dataclass
@@ -30,7 +37,7 @@ class Line:
 
     def stood(self, lock, waiter, at, history):
         if waiter not in self.stands:
-            self.stands[waiter] = Stand(lock, id_of(waiter), at)
+            self.stands[waiter] = Stand(lock, id_of(waiter), at, mode=mode_of(waiter)[0])
             history.stands.append(self.stands[waiter])
 
     def gone(self, waiter, how, at):
@@ -58,10 +65,11 @@ class Line:
 class LineStep:
     """What one script does to the line. `step` is the script on its lock, see shadow.py."""
 
-    def __init__(self, step):
+    def __init__(self, step, me):
         self.step, self.line, script = step, step.lock.line, step.script
+        self.me, self.first = me, self.line.first()
+        self.had_room = self.first is not None and room(step.lock, self.first)
         self.begun, self.ended = script.begun // 1000 - EDGE, script.ended // 1000 + EDGE
-        self.me = {"acquire": script.args[4:5], "leave": script.args[:1]}.get(script.kind, [""])[0]
         self.history = step.shadow.history
         self.told = {}         # waiter: what it was told
         self.last_told = None
@@ -71,12 +79,13 @@ class LineStep:
         return self.step.shadow.to_boot(self.step.script.ended)
 
     def publish(self, channel, word):
-        """A turn goes to the first in line, the word to be ready to the second."""
-        if not channel.startswith("dlock:turn:"):
+        """A turn goes to the first in line, the word to be ready to the second. `wait` means nothing:
+        it asks the first whether it lives."""
+        if not channel.startswith("dlock:turn:{dlock:%s}:" % self.step.lock.name):
             return
         self.last_told = next((w for w in self.line.arrivals if channel.endswith(":" + id_of(w))),
                               None)
-        wanted = self.line.first({"turn": 0, "next": 1}.get(word, 99))
+        wanted = self.line.first({"turn": 0, "wait": 0, "next": 1}.get(word, 99))
         if self.last_told is None or self.last_told != wanted:
             self.step.bad(f"tells '{word}' to {channel[11:80]}, who has not that place", "I15")
         self.told[self.last_told] = word
@@ -135,14 +144,41 @@ class LineStep:
         if first is not None and first != self.me:
             self.step.bad(f"granted past {id_of(first)}, who is first in line", "I15")
 
-    def check_after(self, freed):
-        """`freed`: the lock is free by this script, or was so when its writer left the line."""
+    def check_after(self, lines):
+        """`lines`: of all locks of this script, this one's among them."""
+        kind, done = self.step.script.kind, self.step.done
         if self.granted and self.me in self.line.arrivals:
             self.step.bad("has the lock, and its place in line as well", "I15")
-        first = self.line.first()
-        if freed and first is not None and self.told.get(first) != "turn":
+        # The lock is free by this script, or was so for certain when its writer left the line; or
+        # who has taken it leaves room for the next.
+        first, acted = self.line.first(), {
+            "release": {("HDEL", "lock"), ("DEL", "lock"), ("HINCRBY", "lock")} & done,
+            "revoke": {("DEL", "lock")} & done, "leave": {("ZREM", "line")} & done,
+            "acquire": self.granted}.get(kind)
+        news = kind == "leave" or first != self.first or not self.had_room
+        if acted and news and first is not None and ready(self.step.shadow.locks, first) and \
+           not any(w and id_of(w) == id_of(first) and word == "turn"
+                   for line in lines for w, word in line.told.items()):
             self.step.bad(f"nobody told {id_of(first)} that it is its turn", "I16")
         # Without any write the first one was refused, and the rest left undone.
-        for waiter, word in self.told.items() if self.step.done else ():
+        for waiter, word in self.told.items() if done else ():
             if word == "turn" and self.line.alive.get(waiter, 0) > self.ended + TURN:
                 self.step.bad(f"the turn of {id_of(waiter)} has no end", "I16")
+
+
+def room(lock, waiter):
+    """Could it take this lock now, if it stood first?"""
+    owners, (mode, slots) = lock.owners(), mode_of(waiter)
+    return not lock.foreign and (  # the dead take room until somebody takes them out
+        not owners and not lock.dead or (mode == "shared" and lock.mode() == "read") or
+        (lock.mode() == f"slots:{slots}" and len({*owners, *lock.dead}) < slots))
+
+
+def ready(locks, waiter):
+    """Could it take all that it waits for? It stands in the lines of all its names."""
+    id_ = id_of(waiter)
+    for lock in locks.values():
+        mine = next((w for w in lock.line.arrivals if id_of(w) == id_), None)
+        if mine and (lock.line.first() != mine or not room(lock, mine)):
+            return False
+    return True

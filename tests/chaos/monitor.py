@@ -6,6 +6,8 @@ import json
 import threading
 import time
 
+from state import role_of
+
 
 def boot_ns():
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
@@ -21,6 +23,11 @@ def wall_to_boot():
         if best is None or after - before < best[0]:
             best = (after - before, (before + after) // 2 - wall)
     return best[1]
+
+
+def hash_of(client, key):
+    pairs = client.call("HGETALL", key)
+    return dict(zip(pairs[::2], pairs[1::2]))
 
 
 class Clock:
@@ -66,17 +73,21 @@ class Monitor:
     @staticmethod
     def snapshot(client):
         locks = {}
-        for name in {key.split("dlock:")[-1].rstrip("}") for key in client.call("KEYS", "dlock:*")}:
-            key, tag = "dlock:" + name, "{dlock:%s}" % name
-            if client.call("TYPE", key) not in ("hash", "none"):
+        for key in client.call("KEYS", "*dlock:*"):
+            name, role = role_of(key)
+            if not name or (role == "lock" and client.call("TYPE", key) != "hash"):
                 continue
-            fields = client.call("HGETALL", key)
-            locks[name] = {"owners": dict(zip(fields[::2], fields[1::2])),
-                           "holds": client.call("HKEYS", "dlock:holds:" + tag),
-                           "pttl": client.call("PTTL", key)}
-            for what in ("line", "waiters"):
-                pairs = client.call("ZRANGE", f"dlock:{what}:{tag}", 0, -1, "WITHSCORES")
-                locks[name][what] = {w: int(n) for w, n in zip(pairs[::2], pairs[1::2])}
+            lock = locks.setdefault(name, {"fields": {}, "pttl": -2, "holds": {}, "leases": {},
+                                           "line": {}, "waiters": {}})
+            if role == "lock":
+                lock |= {"fields": hash_of(client, key), "pttl": client.call("PTTL", key)}
+            elif role == "holds":
+                lock["holds"] = hash_of(client, key)
+            elif role == "lease":
+                lock["leases"][key] = client.call("PTTL", key)
+            elif role in ("line", "waiters"):
+                pairs = client.call("ZRANGE", key, 0, -1, "WITHSCORES")
+                lock[role] = {w: int(n) for w, n in zip(pairs[::2], pairs[1::2])}
         now = client.call("TIME")
         return {"now": int(now[0]) * 1_000_000 + int(now[1]), "locks": locks}
 

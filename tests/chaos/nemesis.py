@@ -142,7 +142,8 @@ class Nemesis(threading.Thread):
             with self.server.client(timeout=0.2) as client:
                 for lock in self.plan.locks:
                     for owner in client.call("HKEYS", "dlock:" + lock):
-                        worker = by_pid.get(int(owner.rsplit(":", 1)[1]))
+                        pid = owner.removesuffix(":write").rsplit(":", 1)[-1]
+                        worker = by_pid.get(int(pid) if pid.isdigit() else 0)
                         holders += [worker] if worker else []
         except (OSError, RedisError, ValueError):
             pass

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Who waits in line, in order and not for ever: I15, I16 on a history. What a single script may
-do to the line is looked at in line.py; here it is how waiters fare who have no part in a fault."""
-from dataclasses import dataclass
-
+"""Who waits in line, in order and not for ever: I15, I16, I20 on a history. What a single script
+may do to the line is looked at in line.py; here it is how waiters fare who have no part in a
+fault."""
 from history import SECOND, Violation
+from rooms import Rooms
 
 # Frozen ones before a waiter have a second each for their turn; who comes behind the second of them
 # is told of nothing, and finds out by the beat of three seconds at most.
@@ -16,16 +16,6 @@ UNTOLD = 3.3 * SECOND      # and after a lease that ended by itself: its beat
 FELT = 6 * SECOND
 HARMLESS = {"script-flush", "revoke", "release-now", "del", "overwrite", "guard-stop", "guard-kill",
             "duplicate"}
-
-
-@dataclass
-class Span:
-    """A time in which a waiter stood in line and the lock was free."""
-    start: int
-    end: int
-    stand: object
-    ahead: list      # the stands before it
-    told: bool       # the lock was given back
 
 
 def run_of(history):
@@ -76,31 +66,10 @@ def i15_order(history):
                             f"{stand.how}), and nothing was wrong with it", stand.lock)
 
 
-def free_spans(history):
-    """All Spans. A lock is free before its first holder, between two, and behind the last."""
-    for lock in history.locks():
-        held = sorted((h.start, h.end or float("inf"), h.how == "released") for h in history.held
-                      if h.lock == lock)
-        stands = sorted((s for s in history.stands if s.lock == lock), key=lambda s: s.since)
-        free, edge, told = [], 0, False
-        for start, end, released in [*held, (float("inf"), float("inf"), False)]:
-            if start > edge:
-                free.append((edge, start, told))
-            if end > edge:
-                edge, told = end, released
-        for stand in stands:
-            for start, end, told in free:
-                start, end = max(start, stand.since), min(end, stand.end or start)
-                if start < end:
-                    ahead = [s for s in stands if s.since < stand.since and
-                             (s.end or float("inf")) > start]
-                    yield Span(start, end, stand, ahead, told)
-
-
 def living_waits(history):
     """(span, run, how long it may be) of all waiters who lived and were connected."""
     find = run_of(history)
-    for span in free_spans(history):
+    for span in Rooms(history, find).spans():
         run = find(span.stand)
         if healthy(history, span.stand, run, span.start, span.end):
             frozen = sum(not healthy(history, s, find(s), span.start, span.end) for s in span.ahead)
@@ -113,11 +82,39 @@ def i16_starvation(history):
         return
     for span, run, most in living_waits(history):
         if span.end - span.start > most:
-            yield Violation("I16", span.end, f"{run.id} stood in line and lived, and the lock was "
-                            f"free for {(span.end - span.start) / SECOND:.2f} s", span.stand.lock)
+            yield Violation("I16", span.end, f"{run.id} stood in line and lived, and there was "
+                            f"room for it for {(span.end - span.start) / SECOND:.2f} s",
+                            span.stand.lock)
 
 
 def of_the_living(history):
     """How often a lock was free with somebody in line who lived, and for how long at most, in s."""
     times = [(s.end - s.start) / SECOND for s, *_ in living_waits(history)]
     return len(times), max(times, default=0)
+
+
+def i20_writers(history):
+    """Whoever holds alone waits for the readers before it, and for no others: a reader that came
+    later has its turn after it, so the turns that it waits for are counted when it comes."""
+    yield from (v for v in history.store_violations if v.rule == "I20")
+    if history.kind != "G":
+        return
+    find = run_of(history)
+    came = {}
+    for stand in history.stands:
+        came.setdefault((stand.lock, stand.id), stand.since)
+    readers = {}
+    for held in history.held:
+        if held.mode == "shared" and not held.owner.endswith("#kept"):
+            readers.setdefault(held.lock, []).append(held)
+    ids = {(at, lock): hold for at, lock, hold, _ in history.grants}
+    for stand in history.stands:
+        if stand.mode == "shared" or not healthy(history, stand, find(stand), stand.since,
+                                                 stand.end or stand.since):
+            continue
+        for held in readers.get(stand.lock, ()):
+            hold = ids.get((held.start, held.lock), held.owner)
+            if stand.since < held.start < stand.end and \
+               came.get((stand.lock, hold), held.start) > stand.since:
+                yield Violation("I20", held.start, f"{find(stand).id} waited to be alone, and "
+                                f"{hold[:60]} came later and read first", stand.lock)

@@ -31,6 +31,7 @@ class Figures:
     kinds: Counter = field(default_factory=Counter)
     status: Counter = field(default_factory=Counter)
     stands: Counter = field(default_factory=Counter)
+    ways: Counter = field(default_factory=Counter)
 
     def __add__(self, other):
         out = Figures()
@@ -58,12 +59,21 @@ def figures(history):
         living=living, free_living=free_living, stands=Counter(s.how for s in history.stands),
         worst_late=max(((b - a) / MS - 5 for a, b in history.late), default=0),
         worst=worst_kill(history), kinds=Counter(f.kind for f in history.faults),
-        status=Counter(r.status for r in runs if r.end))
+        status=Counter(r.status for r in runs if r.end),
+        ways=Counter(way for r in runs if r.notes for way in ways_of(r)))
+
+
+def ways_of(run):
+    yield run.mode()
+    limits = {"several names": len(run.names) > 1, "nested": run.nested, "--max-hold": run.max_hold,
+              "--min-hold": run.min_hold, "--no-renew": not run.renews}
+    yield from (word for word, has in limits.items() if has)
 
 
 def summary(of, title):
     print(f"  {title}: {of.runs} runs, {of.sections} sections, {of.notes} notes, {of.changes} "
           "changes in the store")
+    print("  sections: " + ", ".join(f"{way} {n}" for way, n in of.ways.most_common()))
     print(f"  {of.kinds.total()} faults: " +
           ", ".join(f"{kind} {count}" for kind, count in of.kinds.most_common()))
     print("  exit status: " + ", ".join(f"{k}: {n}" for k, n in sorted(of.status.items())))
@@ -87,7 +97,7 @@ def timeline(history, at, lock):
         if abs(time - at) <= AROUND:
             rows.append((time, source, text))
     for run in history.runs:
-        if run.lock != lock and lock:
+        if lock and lock not in run.names and lock != run.lock:
             continue
         add(run.start, run.id, f"dlock starts, pid {run.pid}")
         add(run.end, run.id, f"dlock ended with {run.status}")

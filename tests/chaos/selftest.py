@@ -7,9 +7,12 @@ import itertools
 import sys
 
 import selftest_line
+import selftest_modes
+import selftest_ways
 from byhand import (Stream, at, failed, follow, good, green, history_of, passed, red, rules_of,
                     section, stored, test)
-from checks import RULES, check, overlapping
+from checks import RULES, check
+from exclusion import Section, overlapping
 from history import MS, SECOND, Held
 from monitor import Clock
 
@@ -155,6 +158,8 @@ def hand_written_store():
     history = follow(one)
     test("store: its holds", [(h.owner, h.how) for h in history.held] == [
         ("A", "released"), ("B", "released")])
+    close = follow(Stream().acquire("A", 5).after(2).renew("A"))
+    test("store: leases that are set soon after each other", len(close.leases["a", "A"]) == 2)
     stored("a grant after the expiry", Stream().acquire("A", 5).after(1001).acquire("B", 6))
     stored("a grant while held", Stream().acquire("A", 5).after(900).acquire("B", 6), "I7")
     stored("a token that falls", Stream().acquire("A", 5).release("A").acquire("B", 5), "I2")
@@ -162,6 +167,8 @@ def hand_written_store():
     stored("a lease that is not ours to choose", Stream().acquire("A", 5, ttl="30000"), "I7")
     stored("a renewal by another", Stream().acquire("A", 5).renew("B"), "I7")
     stored("a renewal after the release", Stream().acquire("A", 5).release("A").renew("A"), "I7")
+    refused = Stream().acquire("A", 5).release("A", writes=False)
+    stored("a release that is refused, and a renewal", refused.renew("A").release("A"))
     stored("late copies of a whole life", Stream().acquire("A", 5).renew("A").release("A").acquire(
         "A", 6).renew("A").release("A"))
     stored("a renewal after the expiry", Stream().acquire("A", 5).after(1100).renew("A"), "I7")
@@ -186,18 +193,28 @@ def hand_written_store():
 
 # --- brute force ---------------------------------------------------------------------------------
 
+KINDS = (("alone",), ("shared",), ("slots", 0), ("slots", 1))
+
+
+def may_not(one, two):
+    return not (one == two == ("shared",) or {one, two} == {("slots", 0), ("slots", 1)})
+
+
 def brute_force():
-    """All histories of up to four sections, eight begins and ends, in any order, any tokens."""
+    """All histories of up to four sections of all kinds, eight begins and ends, in any order, any
+    tokens."""
     wrong = checked = 0
     for count in range(1, 5):
         for order in set(itertools.permutations([i for i in range(count)] * 2)):
             where = [[t for t, i in enumerate(order) if i == n] for n in range(count)]
-            spans = sorted((w[0], w[1], n) for n, w in enumerate(where))
-            linear = any(True for _ in overlapping(spans))
-            slow = any(a[0] <= b[1] and b[0] <= a[1]
-                       for a, b in itertools.combinations(spans, 2))
-            wrong += linear != slow
-            checked += 1
+            for kinds in itertools.combinations_with_replacement(KINDS, count):
+                spans = sorted(Section(w[0], w[1], n, kind) for n, (w, kind) in
+                               enumerate(zip(where, kinds)))
+                linear = any(True for _ in overlapping(spans))
+                slow = any(a.first <= b.last and b.first <= a.last and may_not(a.kind, b.kind)
+                           for a, b in itertools.combinations(spans, 2))
+                wrong += linear != slow
+                checked += 1
     for tokens in itertools.product(range(1, 4), repeat=4):
         runs = [section(f"r{i}", 40 * i, 40 * i + 20, t) for i, t in enumerate(tokens)]
         found = bool(check(history_of(*runs))["I2"])
@@ -210,8 +227,10 @@ def brute_force():
 hand_written()
 hand_written_store()
 selftest_line.hand_written()
+selftest_ways.hand_written()
+selftest_modes.hand_written_store()
 selftest_line.hand_written_store()
 brute_force()
-test("every rule is a function", len(RULES) == 16)
+test("every rule is a function", len(RULES) == 21)
 print(f"{len(passed)} passed, {len(failed)} failed")
 sys.exit(1 if failed else 0)

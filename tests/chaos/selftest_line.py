@@ -142,6 +142,14 @@ def hand_written_store():
     line.release("A", line.turn("B", life=0)[0], *line.out(waiter("B")), *line.turn("C"))
     stored("one who does not hear", line.acquire("C", 6, me=waiter("C")))
     test("store: it is deaf", follow(line).stands[0].how == "deaf")
+    line = held()
+    stored("the first is asked whether it lives", line.stand("D", line.probe("B")))
+    line = held()
+    stored("the second is asked whether it lives", line.stand("D", line.probe("C")), "I15")
+    line = held()
+    line.stand("D", line.probe("B"), *line.out(waiter("B")), line.probe("C"))
+    stored("one who does not answer that", line)
+    test("store: it is deaf as well", follow(line).stands[0].how == "deaf")
     stored("put out without a word", held().release("A", *Stream.out(waiter("B")),
                                                     *held().turn("C")), "I15")
     line = Stream().stand("B").acquire("B", 5, me=waiter("B"))
@@ -156,7 +164,8 @@ def hand_written_store():
     stored("a look that is taken for a renewal", Stream().acquire("A", 5).after(900).renew(
         "A", ttl="0").after(200).acquire("B", 6))
     looks = Stream().acquire("A", 5).after(900)
-    looks.script(["dlock:a", "dlock:holds:{dlock:a}", "dlock:revoked:{dlock:a}"], ["A", "1", "0"],
+    looks.script("renew", ["dlock:a", "dlock:holds:{dlock:a}", "dlock:revoked:{dlock:a}"],
+                 ["1", "0", "A", "exclusive", "{dlock:a}"],
                  ["HDEL", "dlock:holds:{dlock:a}", "A#1"],
                  ["HSET", "dlock:holds:{dlock:a}", "A#1", "{}"], ["PEXPIRE", "dlock:a", "1000"])
     stored("a look that extends the lease", looks, "I7")

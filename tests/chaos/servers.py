@@ -1,65 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""The redis-servers of a chaos run, and a small client for them. Each server is a child of ours, in
-a folder of its own, on a free loopback port or a unix socket, and is ended by its pid."""
+"""The redis-servers of a chaos run. Each is a child of ours, in a folder of its own, on a free
+loopback port or a unix socket, and is ended by its pid."""
 import os
 import random
 import signal
 import socket
 import subprocess
+import sys
 import time
 
-
-class RedisError(Exception):
-    """An error reply."""
-
-
-class Client:
-    """One connection. Any trouble is an OSError (or RedisError for an error reply)."""
-
-    def __init__(self, address, timeout=2.0, name=None):
-        family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
-        self.socket = socket.socket(family)
-        self.socket.settimeout(timeout)
-        self.socket.connect(address)
-        self.file = self.socket.makefile("rb")
-        self.local = self.socket.getsockname()
-        if name:
-            self.call("CLIENT", "SETNAME", name)
-
-    def call(self, *words):
-        self.send(*words)
-        return self.reply()
-
-    def send(self, *words):
-        raw = [w if isinstance(w, bytes) else str(w).encode() for w in words]
-        self.socket.sendall(b"*%d\r\n" % len(raw) +
-                            b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in raw))
-
-    def reply(self):
-        line = self.file.readline()
-        if not line.endswith(b"\r\n"):
-            raise ConnectionError("the server went away")
-        kind, rest = line[:1], line[1:-2]
-        if kind == b"+":
-            return rest.decode()
-        if kind == b"-":
-            raise RedisError(rest.decode(errors="replace"))
-        if kind == b":":
-            return int(rest)
-        if kind == b"$":
-            return None if rest == b"-1" else self.file.read(int(rest) + 2)[:-2].decode(
-                errors="replace")
-        return None if rest == b"-1" else [self.reply() for _ in range(int(rest))]
-
-    def close(self):
-        self.file.close()
-        self.socket.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "helpers"))
+from resp import Client, RedisError
 
 
 def free_port():

@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 
-from history import Run
+from history import SECOND, Run
 from monitor import boot_ns
 
 
@@ -59,33 +59,27 @@ class Worker(threading.Thread):
 
     def one_run(self):
         plan, rng = self.plan, self.random
-        lock = rng.choice(plan.locks)
-        run = Run(f"w{self.number}-{len(self.runs)}", lock, self.number)
+        choice = plan.drawer.draw(rng)
+        run = Run(f"w{self.number}-{len(self.runs)}", ",".join(choice.names), self.number)
+        run.asked, run.renews, run.nested = choice.asked, choice.renews, bool(choice.inner)
+        run.max_hold, run.min_hold = int(choice.max_hold * SECOND), int(choice.min_hold * SECOND)
+        run.warn = plan.warn(self.number)
         base = os.path.join(plan.folder, "runs", run.id)
-        length = rng.choices(*plan.lengths())[0]
-        run.child_code = rng.choice((0, 0, 0, 7))
-        section = [plan.section, base + ".ticks", run.id, str(int(length * 1000)),
-                   "code", str(run.child_code), "count", plan.counter,
-                   "fence", os.path.join(plan.folder, lock + ".db"),
-                   "sum", os.path.join(plan.folder, lock + ".sum")]
-        section += ["ignore"] if rng.random() < 0.15 else []
-        # The command itself dies with its dlock (PDEATHSIG); what it started needs the guard.
-        section += ["fork"] if rng.random() < (1 if plan.kind == "U" else 0.2) else []
         words = [*plan.dlock, "run", "-v", "--log-format", "json",
                  "--ttl", f"{plan.terms.ttl // 1000000}ms",
                  "-k", f"{plan.terms.kill_after // 1000000}ms",
                  "--url", f"redis://127.0.0.1:{self.port}", "-w", f"{rng.uniform(1, 5):.2f}s"]
         words += ["--max-waiters", "2"] if rng.random() < 0.1 else []
-        run.warn = plan.warn(self.number)
         words += ["--on-lost", "warn"] if run.warn else []
-        run.nested = rng.random() < plan.nested
-        section = [*words, lock, "--", *section] if run.nested else section
+        section = self.section(run, base)
+        if choice.inner:
+            section = [*words, *choice.inner, "--", *section]
         words += ["--result-file", base + ".result"] if plan.has_result_file else []
+        words += [*choice.limits, *choice.outer, "--", *section]
         with open(base + ".log", "wb") as log:
             run.start = boot_ns()
-            process = subprocess.Popen([*words, lock, "--", *section], stdin=subprocess.DEVNULL,
-                                       stdout=log, stderr=log, start_new_session=True,
-                                       env=plan.environment)
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                       start_new_session=True, env=plan.environment)
         run.pid = process.pid
         self.runs.append(run)
         self.process, self.current = process, run
@@ -93,6 +87,24 @@ class Worker(threading.Thread):
         run.end = boot_ns()
         self.current = None
         self.look_for_orphans(run, base + ".ticks")
+
+    def section(self, run, base):
+        """The words of the command: it writes to what it has for itself, and else looks at it."""
+        plan, rng = self.plan, self.random
+        length = rng.choices(*plan.lengths())[0]
+        run.child_code = rng.choice((0, 0, 0, 7))
+        words = [plan.section, base + ".ticks", run.id, str(int(length * 1000)),
+                 "code", str(run.child_code), "count", plan.counter]
+        for name in run.names:
+            path = os.path.join(plan.folder, name + (".%" if run.asked == "slots" else ""))
+            if run.asked != "shared":
+                words += ["fence", path + ".db", "sum", path + ".sum"]
+        words += ["look", os.path.join(plan.folder, run.names[0] + ".sum")] * (
+            run.asked == "shared")
+        words += ["ignore"] if rng.random() < 0.15 else []
+        # The command itself dies with its dlock (PDEATHSIG); what it started needs the guard.
+        words += ["fork"] if rng.random() < (1 if plan.kind == "U" else 0.2) else []
+        return words
 
     @staticmethod
     def look_for_orphans(run, ticks):
