@@ -11,6 +11,8 @@
 #   A unlock KEY             (the time is that of the call)                   -> released
 #   A extend KEY LEASE       the lease once more                              -> extended
 #   A add KEY FILE TIMES     adds 1 to the number in FILE, each time under the lock -> done
+#   A look KEY FILE TIMES    the number must stay, each time under the lock     -> done, changed
+#   A parked KEY B           whether B waits, having looked once more after it subscribed
 #   A force, locked, held, count, ttl, owner KEY     what Redisson knows of it
 #
 # A is the actor: who holds a lock, and does one thing after the other. A failure is "error KIND".
@@ -72,11 +74,12 @@ start_driver() {
 crash_driver() { kill -KILL "$(cat "$1/driver")"; }
 end_driver() { [ ! -s "$1/driver" ] || kill -KILL "$(cat "$1/driver")" 2>/dev/null || true; }
 
-# another_client: for a test that crashes it; CLIENT is the new one for the rest of the test.
+# another_client: for a test that crashes it; CLIENT is the new one until first_client.
 another_client() {
   CLIENT=$BATS_TEST_TMPDIR/another
   start_driver "$CLIENT"
 }
+first_client() { CLIENT=$BATS_FILE_TMPDIR/client; }
 
 # --- talking -----------------------------------------------------------------------------------
 

@@ -127,6 +127,44 @@ token_of_dlock() { "$DLOCK" run -w 20s "$N" -- sh -c 'echo $DLOCK_TOKEN'; }
   asked released y unlock.multi "$K,$K-too"
 }
 
+@test "a dlock of several names keeps Redisson out of each of them, and waits for any" {
+  asked acquired x lock "$K-too" 60000
+  dlock_run a --ttl 60s "$N" "$N-too" -- sh -c 'date +%s%6N >$0/a.began
+    until [ -e $0/go ]; do sleep 0.02; done; date +%s%6N >$0/a.ended' "$T"
+  eventually 20s eval '[ "$(NAME=$N-too inspected "lock[\"waiting\"]")" = 1 ]'
+  asked acquired y lock "$K" 60000 # not even half of it is taken
+  asked released y unlock "$K"
+  asked released x unlock "$K-too"
+  eventually 20s test -e "$T/a.began"
+  asked refused y try "$K" 100 30000
+  asked refused y try "$K-too" 100 30000
+  tell y lock.multi "$K-too,$K" 30000
+  let_go
+  ends 20s a "exit 0"
+  says 30s y lock.multi "$K-too,$K" acquired
+  not_before "$(time_of y lock.multi "$K-too,$K")" "$(cat "$T/a.ended")"
+  asked released y unlock.multi "$K-too,$K"
+}
+
+# adds NAME ONE OTHER: adds 8 to the number, each time under both locks.
+adds() {
+  spawn "$1" bash -c 'for i in {1..8}; do
+    "$DLOCK" run "$1" "$2" -- sh -c "n=\$(cat $0); sleep 0.002; echo \$((n + 1)) >$0" || exit
+    done' "$T/number" "$2" "$3"
+}
+@test "MultiLocks, and dlocks of two names in either order, over and over: one at a time" {
+  echo 0 >"$T/number"
+  tell x add.multi "$K,$K-too" "$T/number" 4 # two MultiLocks in different orders never get in
+  tell y add.multi "$K,$K-too" "$T/number" 4
+  adds ahead "$N" "$N-too"
+  adds back "$N-too" "$N"
+  ends 60s ahead "exit 0"
+  ends 60s back "exit 0"
+  says 60s x add.multi "$K,$K-too" "done"
+  says 60s y add.multi "$K,$K-too" "done"
+  [ "$(cat "$T/number")" = 24 ]
+}
+
 @test "RReadWriteLock: both of its locks keep dlock out until they are released" {
   local kind
   for kind in read write; do

@@ -106,9 +106,10 @@ teardown() { clean_up; }
   r client kill type pubsub
   let_go
   ends 20s a "exit 0"
-  ends 30s b "exit 0"
-  says 30s x lock "$K" acquired
+  # Either may be the first, and Java's gives its lock back only when it is told.
+  says 60s x lock "$K" acquired
   asked released x unlock "$K"
+  ends 30s b "exit 0"
 }
 
 @test "nothing of theirs and nothing of dlock's is left behind" {

@@ -10,9 +10,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.redisson.Redisson;
@@ -22,6 +25,7 @@ import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
 public final class Driver {
+  private static final Map<String, Thread> threads = new ConcurrentHashMap<>();
   private static RedissonClient client;
 
   public static void main(String[] args) throws Exception {
@@ -61,6 +65,7 @@ public final class Driver {
               }
             });
     thread.setDaemon(true);
+    threads.put(name, thread);
     thread.start();
     return lines;
   }
@@ -107,8 +112,12 @@ public final class Driver {
         return String.valueOf(((RFencedLock) lock).getToken());
       case "owner":
         return client.getId() + ":" + Thread.currentThread().getId();
+      case "parked":
+        return String.valueOf(isParked(threads.get(word[3])));
       case "add":
         return add(lock, Path.of(word[3]), Integer.parseInt(word[4]));
+      case "look":
+        return look(lock, Path.of(word[3]), Integer.parseInt(word[4]));
       default:
         return "error unknown-word";
     }
@@ -150,6 +159,12 @@ public final class Driver {
     return "acquired";
   }
 
+  // Whoever waits for a lock, and has looked once more after subscribing, waits for a semaphore.
+  private static boolean isParked(Thread thread) {
+    return Arrays.stream(thread.getStackTrace())
+        .anyMatch(frame -> frame.getClassName().equals(Semaphore.class.getName()));
+  }
+
   // Adds 1 to the number in a file, so many times, each time under the lock.
   private static String add(RLock lock, Path file, int times) throws Exception {
     for (int i = 0; i < times; i++) {
@@ -158,6 +173,21 @@ public final class Driver {
         int number = Integer.parseInt(Files.readString(file).trim());
         Thread.sleep(2);
         Files.writeString(file, (number + 1) + "\n");
+      } finally {
+        lock.unlock();
+      }
+    }
+    return "done";
+  }
+
+  // Reads the number in a file twice, so many times, each time under the lock: it must stay.
+  private static String look(RLock lock, Path file, int times) throws Exception {
+    for (int i = 0; i < times; i++) {
+      lock.lock(30, TimeUnit.SECONDS);
+      try {
+        String number = Files.readString(file);
+        Thread.sleep(2);
+        if (!number.equals(Files.readString(file))) return "changed";
       } finally {
         lock.unlock();
       }
