@@ -10,7 +10,8 @@
 #   nightly: cli/contention two hundred  an oracle from end to end, with --nightly only
 #   limit: 20                            seconds for one oracle; 30 if there is none
 # or it has no diff, but "pending: " and what it waits for. M: what others got wrong; G: the guard;
-# L: the local store; W: the waiting line and the news of a hold; X: rules besides. M03a and M03b
+# H: the ways to hold; L: the local store; R: the scripts of the Redis store; S: steps and waits
+# without a command; W: the waiting line and the news of a hold; X: rules besides. M03a and M03b
 # break the same in two places.
 #
 # All this is done on a copy in build/mutants. First all oracles have to pass there on the code as
