@@ -69,19 +69,19 @@ fill() {
   assert_equal "$(place_of "$(stand b:1 s)")" 2
   assert_equal "$(r zrange "$L" 0 -1 withscores)" "$before"
   assert_equal "$(in_line)" "a:1 b:1 c:1"
-  ttl_between "$L" 59000 60000
-  ttl_between "$W" 59000 60000
+  ttl_between "$L" 40000 60000
+  ttl_between "$W" 40000 60000
 }
 
 @test "who asks again lives for ten seconds more" {
   acquire h:1 s
   stand a:1 s
   left=$(life a:1)
-  [ "$left" -gt 9000 ] && [ "$left" -le 10000 ]
+  [ "$left" -gt 5000 ] && [ "$left" -le 10000 ]
   r zadd "$W" 1 "$(waiter b:1 s)"
   r zincrby "$W" -9000 "$(waiter a:1 s)"
   stand a:1 s
-  [ "$(life a:1)" -gt 9000 ]
+  [ "$(life a:1)" -gt 5000 ]
 }
 
 @test "who does not stand has no place and leaves no trace" {
@@ -208,6 +208,7 @@ fill() {
 @test "who does not come within a second is passed over, and then stands at the end" {
   queue frozen:1 b:1 c:1
   release h:1 s
+  [ "$(life frozen:1)" -le 1000 ]
   eventually 5s gets_in b:1
   assert_equal "$(in_line)" c:1
   assert_equal "$(place_of "$(stand frozen:1 s)")" 2
@@ -215,10 +216,36 @@ fill() {
 }
 gets_in() { [ "$(first "$(stand "$1" s)")" = granted ]; }
 
-@test "being asked again and again does not lengthen a turn" {
-  queue frozen:1 b:1
+# Lines for redis-cli: a release, many that ask, and the score of WHO behind the first and the last.
+asked_at_once() { # WHO
+  local ask
+  # shellcheck disable=SC2317  # by release and acquire
+  run_script() {
+    printf "'%s' " EVALSHA "$(r script load "$(script_text "$1")")" "${@:2}" && echo
+  }
   release h:1 s
+  printf '%s\n' "echo score" "zscore '$W' '$1'"
+  ask=$(acquire x:1 t)
+  for _ in {1..50}; do echo "$ask"; done
+  printf '%s\n' "echo score" "zscore '$W' '$1'"
+}
+@test "being asked again and again does not lengthen a turn" {
+  local who over asked since
+  who=$(waiter frozen:1 s polls)
+  for _ in 1 2 3 4 5; do # on a machine that stands still a turn may be over before anybody asks
+    r flushall >/dev/null
+    acquire h:1 s >/dev/null
+    stand_polling frozen:1 s >/dev/null
+    stand_polling b:1 s >/dev/null
+    (asked_at_once "$who") >"$BATS_TEST_TMPDIR/lines" # all of it is known before the first is sent
+    read -r over asked < <(r <"$BATS_TEST_TMPDIR/lines" | awk '/^score$/ { getline; print }' | xargs)
+    [ -z "$asked" ] || break
+  done
+  assert_equal "$asked" "$over"
+  r flushall >/dev/null
+  queue frozen:1 b:1
   since=${EPOCHREALTIME/./}
+  release h:1 s
   until gets_in b:1; do
     [ $((${EPOCHREALTIME/./} - since)) -lt 8000000 ]
     acquire x:1 t >/dev/null
