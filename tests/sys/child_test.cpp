@@ -220,7 +220,10 @@ TEST_CASE("child: a signal reaches every process of the group, stopped ones too"
   const std::string file = dir.path() + "/pids";
   CHECK(forked([&] {
           Family family(
-              {.words = shell("sleep 61 & sleep 62 & kill -STOP $!; echo $! > " + file + "; wait"),
+              {.words = shell("sleep 61 & sleep 62 & kill -STOP $!; "
+                              "until grep -q '^State:.T' /proc/$!/status; do sleep 0.02; done; "
+                              "echo $! > " +
+                              file + "; wait"),
                .environment = {}});
           if (!wait_for_file(file)) return std::string("not started");
           family.child.signal_group(SIGTERM, true);

@@ -95,6 +95,8 @@ TEST_CASE("P02: an order that was sent before our death counts, though the guard
           Guard guard;
           if (!guard.start()) return std::string("no guard");
           ::kill(guard.pid(), SIGSTOP);
+          siginfo_t stopped{};  // or it may wake between the order and our end
+          ::waitid(P_PID, static_cast<id_t>(guard.pid()), &stopped, WSTOPPED | WNOWAIT);
           send_order(guard.line(), {.group = group, .kill_at = Time::max()});
           const pid_t pid = guard.pid();
           guard = Guard();
