@@ -8,7 +8,7 @@
 #                                        expression; a comma would end it for doctest; chaos: the
 #                                        words of ./dev chaos)
 #   nightly: cli/contention two hundred  an oracle from end to end, with --nightly only
-#   limit: 20                            seconds for one oracle; 30 if there is none
+#   limit: 20                            seconds for one oracle; 120 if there is none
 # or it has no diff, but "pending: " and what it waits for. M: what others got wrong; G: the guard;
 # H: the ways to hold; L: the local store; R: the scripts of the Redis store; S: steps and waits
 # without a command; W: the waiting line and the news of a hold; X: rules besides. M03a and M03b
@@ -120,7 +120,7 @@ ask() {
 
 # oracles PATCH: its oracles, one a line.
 oracles() { sed -nE "/^--- /q; s/^($kinds): *//p" "$1"; }
-limit_of() { sed -nE '/^--- /q; s/^limit: *//p' "$1" | grep . || echo 30; }
+limit_of() { sed -nE '/^--- /q; s/^limit: *//p' "$1" | grep . || echo 120; }
 
 # The correct build must not be accused; what accuses it is remembered in the file of its name.
 clear_the_correct_build() {
