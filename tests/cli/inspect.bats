@@ -383,7 +383,7 @@ revoked_by_us() { [ "$("$DLOCK" inspect --json "$(fresh)" | json 'd["locks"][0].
   mv "$BATS_TEST_TMPDIR/held" "$BATS_TEST_TMPDIR/first"
   hold "$(fresh)" -s --ttl 3s
   second=$HOLDER
-  more -s --ttl 2s >/dev/null # looks for nothing: its lease has to end
+  more -s --ttl 4s >/dev/null # looks for nothing: its lease has to end
   run -0 --separate-stderr timeout 20 "$DLOCK" force-release --yes "$(fresh)"
   assert_one_line
   assert_stderr_has 'and 2 others'
