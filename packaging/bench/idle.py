@@ -6,6 +6,8 @@ import time
 
 from setting import end, quiet
 
+LEASE = 4  # seconds: it survives a machine that stands still for two
+
 
 def descendants(pid):
     children = []
@@ -73,13 +75,13 @@ def waiter(one, servers, seconds):
 
 
 def holder(one, servers, ttls):
-    """Commands that a holder sends in one lease of 2 s, and its memory, the guard's included."""
-    held = quiet([*one.command("kept")[:2], "--ttl", "2s", "kept", "--", "sleep", "60"],
-                 one.environment)
+    """Commands that a holder sends in one lease, and its memory, the guard's included."""
+    held = quiet([*one.command("kept")[:2], "--ttl", f"{LEASE}s", "-k", "100ms", "kept", "--",
+                  "sleep", "60"], one.environment)
     time.sleep(1)
     try:
         sent = servers.sent()
-        time.sleep(2 * ttls)
+        time.sleep(LEASE * ttls)
         commands = (servers.sent() - sent) / ttls
         below = [pid for pid in descendants(held.pid)]
         guards = [pid for pid in below if comm(pid) == "dlock-guard"]

@@ -91,12 +91,14 @@ def start_line(one, servers, command, count):
     return waiting, here
 
 
-def sent_meanwhile(servers, window, action=lambda: None):
-    """How many commands clients send in exactly `window` seconds, at whose begin `action` is."""
-    end_of_window, before = time.monotonic() + window, servers.sent()
+def sent_meanwhile(servers, window, action=lambda: None, over=lambda: True):
+    """How many commands clients send in `window` seconds, at whose begin `action` is, and how many
+    seconds it was: more, if it is not `over` then."""
+    begin, before = time.monotonic(), servers.sent()
     action()
-    time.sleep(max(0.0, end_of_window - time.monotonic()))
-    return servers.sent() - before
+    time.sleep(max(0.0, begin + window - time.monotonic()))
+    wait_until(over, 20)
+    return servers.sent() - before, time.monotonic() - begin
 
 
 def many_waiters(one, servers, stamp, folder, count, window=WINDOW):
@@ -105,23 +107,28 @@ def many_waiters(one, servers, stamp, folder, count, window=WINDOW):
     wanted = min(HANDOFFS, max(10, count * 2 // 5), count)
     file = f"{folder}/line.{count}"
     lock = f"line{count}"
-    holder = quiet(one.command(lock, "cat"), one.environment, stdin=subprocess.PIPE)
-    time.sleep(0.3)
+    held = f"{folder}/held.{count}"
+    holder = quiet(one.command(lock, "sh", "-c", 'touch "$0"; exec cat', held), one.environment,
+                   stdin=subprocess.PIPE)
     waiting = []
     try:
+        if not wait_until(lambda: os.path.exists(held), 20):
+            return {"failed": "the holder does not hold"}
         command = one.command(lock, stamp, file, str(BRIEF_US), str(wanted))
         waiting, here = start_line(one, servers, command, count + wanted // 2)
         if not here:
             return {"failed": f"not all of {len(waiting)} came to wait"}
-        idle = sent_meanwhile(servers, window)
-        sent = sent_meanwhile(servers, window, holder.stdin.close)
+        idle, seconds = sent_meanwhile(servers, window)
+        idle /= seconds
+        sent, seconds = sent_meanwhile(servers, window, holder.stdin.close,
+                                       lambda: len(stamps(file)) >= 2 * wanted)
         gaps = gaps_ms(stamps(file))
         if len(gaps) < 2:
             return {"failed": f"not one hand-off a second with {count} waiters"}
         left = 1 - (len(gaps) + 1) / len(waiting)  # it is over soon after the window has begun
-        net = max(0.0, sent - idle * left)
+        net = max(0.0, sent - idle * seconds * left)
         return {**summary(gaps), "waiters": count,
                 "commands_per_handoff": net / (len(gaps) + 2),
-                "idle_commands_per_waiter_s": idle / window / len(waiting)}
+                "idle_commands_per_waiter_s": idle / len(waiting)}
     finally:
         end(waiting[::-1] + [holder])

@@ -80,29 +80,36 @@ class Servers:
         most = 65536 if hard == resource.RLIM_INFINITY else min(hard, 65536)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))  # two connections a waiter
         self.redis = free_port()
-        self.start(self.redis, ["redis-server", "--port", str(self.redis), "--bind", "127.0.0.1",
-                                "--unixsocket", f"{folder}/redis.sock",
-                                "--save", "", "--appendonly", "no", "--dir", folder])
+        while not self.start(self.redis, [
+                "redis-server", "--port", str(self.redis), "--bind", "127.0.0.1",
+                "--unixsocket", f"{folder}/redis.sock",
+                "--save", "", "--appendonly", "no", "--dir", folder]):
+            self.redis = free_port()  # somebody took the port in between
         self.etcd = None
         if shutil.which("etcd") and shutil.which("etcdctl"):
             self.etcd, peer = free_port(), free_port()
             url, peer_url = (f"http://127.0.0.1:{port}" for port in (self.etcd, peer))
-            self.start(self.etcd, [
-                "etcd", "--data-dir", f"{folder}/etcd", "--listen-client-urls", url,
-                "--advertise-client-urls", url, "--listen-peer-urls", peer_url,
-                "--initial-advertise-peer-urls", peer_url,
-                "--initial-cluster", f"default={peer_url}"])
+            if not self.start(self.etcd, [
+                    "etcd", "--data-dir", f"{folder}/etcd", "--listen-client-urls", url,
+                    "--advertise-client-urls", url, "--listen-peer-urls", peer_url,
+                    "--initial-advertise-peer-urls", peer_url,
+                    "--initial-cluster", f"default={peer_url}"]):
+                raise SystemExit("bench: etcd did not start")
 
     def start(self, port, command):
+        """Whether it runs; the third that does not is the last."""
         server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL)
         self.started.append(server)
         end = time.monotonic() + 20
-        while not answers(port):
-            if server.poll() is not None or time.monotonic() > end:
-                raise SystemExit(f"bench: {command[0]} did not start")
+        while server.poll() is None and not answers(port):
+            if time.monotonic() > end:
+                raise SystemExit(f"bench: {command[0]} does not answer")
             time.sleep(0.05)
         time.sleep(0.5)
+        if server.poll() is not None and len(self.started) >= 3:
+            raise SystemExit(f"bench: {command[0]} did not start")
+        return server.poll() is None
 
     def stop(self):
         for server in self.started:
