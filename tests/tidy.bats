@@ -192,7 +192,7 @@ rule_lengths() {
 rule_spdx() {
   local file
   for file in $(sources "$1" src cmd tests) \
-    $(cd "$1" && find . \( -name '*.bats' -o -name '*.bash' -o -name CMakeLists.txt -o -name '*.cmake' \) -not -path './build/*' -not -path './.git/*'); do
+    $(cd "$1" && find . \( -path ./build -o -path ./.git \) -prune -o \( -name '*.bats' -o -name '*.bash' -o -name CMakeLists.txt -o -name '*.cmake' \) -print); do
     head -2 "$1/$file" | grep -q 'SPDX-License-Identifier: MIT' || echo "$file"
   done
 }
