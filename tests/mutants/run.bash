@@ -42,7 +42,7 @@ copy_sources() {
   while IFS= read -r -d '' file; do
     if [ ! -e "$file" ] || cmp -s "$file" "$tree/$file"; then continue; fi
     mkdir -p "$tree/$(dirname "$file")"
-    cp "$file" "$tree/$file"
+    cp "$file" "$tree/$file" || [ ! -e "$file" ] # another suite's, and gone
   done < <(git ls-files -zco --exclude-standard)
   (cd "$tree" && find . -path ./build -prune -o -type f -printf '%P\n') | sort |
     comm -23 - <(git ls-files -co --exclude-standard | sort) | (cd "$tree" && xargs -rd '\n' rm -f)
