@@ -18,8 +18,8 @@ setup() {
   assert_line -n 0 granted
   assert_line -n 1 o:1
   assert_equal "$(r hgetall "$K")" $'o:1\n1'
-  ttl_between "$K" 6000 10000
-  ttl_between "$H" 6000 10000
+  ttl_between "$K" 9000 10000
+  ttl_between "$H" 9000 10000
   ttl_between "$T" 86000000 86400000
   assert_equal "$(r exists "$R")" 0
   assert_regex "$(r hget "$H" 'o:1#s')" '^\{"token":[0-9]{16},"since_ms":[0-9]{13},"host":"h","pid":1\}$'
@@ -32,8 +32,8 @@ setup() {
   assert_equal "$(acquire o:1 s)" "$first"
   assert_equal "$(r hget "$K" o:1)" 1
   assert_equal "$(r hlen "$H")" 1
-  ttl_between "$K" 6000 10000
-  ttl_between "$H" 6000 10000
+  ttl_between "$K" 9000 10000
+  ttl_between "$H" 9000 10000
 }
 
 @test "acquire 'granted' again never shortens a lease" {
@@ -58,7 +58,7 @@ setup() {
   assert_line -n 1 o:1
   assert_equal "$(r hgetall "$K")" $'o:1\n2'
   assert_equal "$(token o:1 t)" "$(token o:1 s)"
-  ttl_between "$K" 12000 20000
+  ttl_between "$K" 15000 20000
   first=$output
   assert_equal "$(acquire me:2 t 20000 o:1 s)" "$first"
   assert_equal "$(r hget "$K" o:1)" 2
@@ -164,12 +164,12 @@ setup() {
   acquire o:1 s 5000
   run -0 renew o:1 s 20000
   assert_output renewed
-  ttl_between "$K" 12000 20000
-  ttl_between "$H" 12000 20000
+  ttl_between "$K" 19000 20000
+  ttl_between "$H" 19000 20000
   run -0 renew o:1 s 1000
   assert_output renewed
-  ttl_between "$K" 12000 20000
-  ttl_between "$H" 12000 20000
+  ttl_between "$K" 18000 20000
+  ttl_between "$H" 18000 20000
 }
 
 @test "renew 'renewed' gives a TTL back that somebody took" {
@@ -177,7 +177,7 @@ setup() {
   r persist "$K"
   run -0 renew o:1 s
   # PTTL -1 is less than any ttl.
-  ttl_between "$K" 6000 10000
+  ttl_between "$K" 9000 10000
 }
 
 @test "renew brings no hold back that was released, as a late copy of it would" {
@@ -199,8 +199,8 @@ setup() {
   before=$(dump_all)
   run -0 renew o:1 s 0
   assert_output held
-  ttl_between "$K" 1000 5000
-  ttl_between "$H" 1000 5000
+  ttl_between "$K" 3000 5000
+  ttl_between "$H" 3000 5000
   assert_equal "$(dump_all)" "$before"
   r persist "$K"
   run -0 renew o:1 s 0
@@ -221,7 +221,7 @@ setup() {
   run -0 renew o:1 s 60000
   assert_line -n 0 revoked
   assert_line -n 1 ann@h
-  ttl_between "$K" 1000 5000
+  ttl_between "$K" 3000 5000
 }
 
 @test "renew 'lost': another's, nobody's; nothing is created or changed" {
@@ -345,8 +345,8 @@ setup() {
   run -0 revoke ann@h 0 o:1 "$(token o:1 s)"
   assert_line -n 0 revoked
   assert_equal "$(r hgetall "$R")" $'o:1\nann@h'
-  ttl_between "$R" 1000 5000
-  ttl_between "$K" 1000 5000
+  ttl_between "$R" 3000 5000
+  ttl_between "$K" 3000 5000
   run -0 inspect
   assert_line ann@h
   # Nobody nests into what is being given up.
