@@ -46,7 +46,7 @@ class Clock:
 
 
 class Monitor:
-    """attach() before anybody else may connect; the stream ends with the server."""
+    """attach() before the server is open to anybody else; the stream ends with the server."""
 
     def __init__(self, server, path):
         self.server = server
@@ -56,7 +56,7 @@ class Monitor:
 
     def attach(self):
         self.detach()
-        with self.server.client() as asker:
+        with self.server.client(20) as asker:
             state = self.snapshot(asker)
         self.client = self.server.client(timeout=None)
         self.client.call("MONITOR")
@@ -72,19 +72,20 @@ class Monitor:
 
     @staticmethod
     def snapshot(client):
+        """Expiries as times: what is left of them would be less with each question."""
         locks = {}
         for key in client.call("KEYS", "*dlock:*"):
             name, role = role_of(key)
             if not name or (role == "lock" and client.call("TYPE", key) != "hash"):
                 continue
-            lock = locks.setdefault(name, {"fields": {}, "pttl": -2, "holds": {}, "leases": {},
+            lock = locks.setdefault(name, {"fields": {}, "ends": -2, "holds": {}, "leases": {},
                                            "line": {}, "waiters": {}})
             if role == "lock":
-                lock |= {"fields": hash_of(client, key), "pttl": client.call("PTTL", key)}
+                lock |= {"fields": hash_of(client, key), "ends": client.call("PEXPIRETIME", key)}
             elif role == "holds":
                 lock["holds"] = hash_of(client, key)
             elif role == "lease":
-                lock["leases"][key] = client.call("PTTL", key)
+                lock["leases"][key] = client.call("PEXPIRETIME", key)
             elif role in ("line", "waiters"):
                 pairs = client.call("ZRANGE", key, 0, -1, "WITHSCORES")
                 lock[role] = {w: int(n) for w, n in zip(pairs[::2], pairs[1::2])}

@@ -17,7 +17,7 @@ WORD = re.compile(r'"((?:[^"\\]|\\.)*)"')
 HEAD = re.compile(r"^(\d+)\.(\d{6}) \[\d+ ([^\]]+)\] ")
 PLAIN = {"evalsha", "eval", "subscribe", "unsubscribe", "ssubscribe", "scan", "auth", "select",
          "client", "hello", "ping", "echo", "time", "info", "role"}
-NOTHING = {"fields": {}, "pttl": -2, "holds": {}, "leases": {}, "line": {}, "waiters": {}}
+NOTHING = {"fields": {}, "ends": -2, "holds": {}, "leases": {}, "line": {}, "waiters": {}}
 MODES = {"exclusive": "exclusive", "write": "write", "read": "shared"}
 
 

@@ -156,8 +156,9 @@ class Lock:
         self.fields = dict(seen["fields"])
         self.holds = {id: record_of(text) for id, text in seen["holds"].items()}
         self.leases = {}
-        for key, left in seen["leases"].items():
+        for key, ends in seen["leases"].items():
             match = LEASE.fullmatch(key)
-            self.leases[match[2], match[3]] = now + left * 1000
+            self.leases[match[2], match[3]] = ends * 1000 if ends > 0 else now
         self.foreign = False
-        self.expiry = now + seen["pttl"] * 1000 if self.fields else None
+        ends = seen["ends"] * 1000 if seen["ends"] > 0 else now
+        self.expiry = ends if self.fields else None
