@@ -129,7 +129,7 @@ class Bench:
         self.started += [self.server, self.counter]
         self.server.start()
         self.counter.start()
-        plan.counter, plan.url = self.counter.address, "redis://%s:%d" % self.server.address
+        plan.counter = self.counter.address
         for resource in plan.resources():
             make_resource(os.path.join(plan.folder, resource + ".db"))
         for cpu in os.sched_getaffinity(0):
@@ -137,6 +137,8 @@ class Bench:
                 [plan.section, "beat", os.path.join(plan.folder, f"beat{cpu}"), str(cpu)]))
         self.monitor = Monitor(self.server, os.path.join(plan.folder, "monitor"))
         self.monitor.attach()
+        self.server.open()
+        plan.url = "redis://%s:%d" % self.server.address
         self.proxy = ProxyProcess(self.server.address[1], plan.clients)
         self.started.append(self.proxy.process)
         self.workers = [Worker(n, plan, port) for n, port in enumerate(self.proxy.ports)]
@@ -151,7 +153,6 @@ class Bench:
         if self.nemesis.trouble:
             raise self.nemesis.trouble
         self.proxy.order("*", "pass")
-        self.proxy.order("*", "open")
         with self.server.client(timeout=10) as client:
             client.call("CONFIG", "SET", "min-replicas-to-write", 0)
             client.call("CONFIG", "SET", "maxmemory", 0)

@@ -292,7 +292,6 @@ class Nemesis(threading.Thread):
         self.after(item.lasts, lambda: self.server.process.send_signal(signal.SIGCONT))
 
     def redis_restart(self, item, _, __):
-        self.proxy.order("*", "shut")
         self.server.kill()
         self.after(item.lasts * 0.6, self.come_back)
 
@@ -301,10 +300,10 @@ class Nemesis(threading.Thread):
         self.server.empty()
 
     def come_back(self):
-        """Nobody gets through before MONITOR listens."""
+        """Nobody gets in before MONITOR listens."""
         self.server.start()
         self.monitor.attach()
-        self.proxy.order("*", "open")
+        self.server.open()
 
     def ask(self, *words):
         with self.server.client() as client:

@@ -17,7 +17,6 @@ Prints the ports in one line. Ends with its standard input, from which it reads 
     drip               answers come a byte every 20 ms
     replay MS          for MS from the first grant, each answer is lost with its connection; the
                        next one goes through, then all is a blackhole
-    shut, open         (`*` only, beside the above) no connection reaches the server, or they do
 """
 import asyncio
 import os
@@ -90,8 +89,6 @@ class Side:
             if self.mode == "reset":
                 return reset(writer)
             await self.passable()
-            if self.proxy.shut:
-                return None
             upstream, server = await asyncio.open_connection("127.0.0.1", self.proxy.server)
             down = self.spawn(self.answers(upstream, writer))
             await self.requests(reader, server)
@@ -170,7 +167,7 @@ class Side:
 
 class Proxy:
     def __init__(self, server):
-        self.server, self.shut = server, False
+        self.server = server
         self.random = random.Random(server)
 
     async def duplicate(self, raw):
@@ -198,9 +195,6 @@ async def main(server, clients):
         lambda: asyncio.StreamReaderProtocol(orders), sys.stdin)
     while line := await orders.readline():
         who, *words = line.decode().split()
-        if words[0] in ("shut", "open"):
-            proxy.shut = words[0] == "shut"
-            continue
         for side in sides if who == "*" else [sides[int(who)]]:
             side.order(words)
     os._exit(0)  # nothing that still waits is worth a word

@@ -27,34 +27,36 @@ def free_port():
 
 class Server:
     """The lock server: on TCP, so that MONITOR tells the connections apart; with an append-only
-    file that keeps what was acknowledged over a kill -9. `shift` is the file of the clock shim."""
+    file that keeps what was acknowledged over a kill -9. `shift` is the file of the clock shim. We
+    ourselves use a unix socket, since open() comes after start()."""
 
     def __init__(self, folder, shim=None):
         self.folder, self.shim = folder, shim
         self.shift = os.path.join(folder, "clock")
-        self.address = ("127.0.0.1", free_port())
+        self.socket = os.path.join(folder, "redis.sock")
+        self.address = None
         self.process = None
         os.makedirs(folder, exist_ok=True)
         with open(self.shift, "wb") as file:
             file.write(bytes(8))
 
     def start(self):
+        """`everysec` would answer before it has written, while the disk is at the last second's."""
         environment = dict(os.environ)
         if self.shim:
             environment |= {"LD_PRELOAD": self.shim, "CHAOS_CLOCK": self.shift}
         with open(os.path.join(self.folder, "redis.log"), "ab") as log:
             self.process = subprocess.Popen(
-                ["redis-server", "--port", str(self.address[1]), "--bind", "127.0.0.1",
-                 "--save", "", "--appendonly", "yes", "--appendfsync", "everysec",
-                 "--dir", self.folder],
+                ["redis-server", "--port", "0", "--unixsocket", self.socket, "--bind", "127.0.0.1",
+                 "--save", "", "--appendonly", "yes", "--appendfsync", "no", "--dir", self.folder],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment)
         self.wait_until_up()
 
     def wait_until_up(self):
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while True:
             try:
-                with Client(self.address) as client:
+                with Client(self.socket, 20) as client:
                     client.call("PING")
                 return
             except (OSError, RedisError):
@@ -62,8 +64,21 @@ class Server:
                     raise
                 time.sleep(0.01)
 
+    def open(self):
+        """Lets others in, who find it where it was before."""
+        while True:
+            address = self.address or ("127.0.0.1", free_port())
+            try:
+                with self.client(20) as client:
+                    client.call("CONFIG", "SET", "port", address[1])
+                self.address = address
+                return
+            except RedisError:  # somebody has just taken this one
+                if self.address:
+                    raise
+
     def client(self, timeout=2.0):
-        return Client(self.address, timeout, name="chaos")
+        return Client(self.socket, timeout, name="chaos")
 
     def kill(self):
         self.process.send_signal(signal.SIGCONT)
@@ -82,11 +97,11 @@ class Counter(Server):
 
     def __init__(self, folder):
         super().__init__(folder)
-        self.address = os.path.join(folder, "counter.sock")
+        self.address = self.socket
 
     def start(self):
         with open(os.path.join(self.folder, "redis.log"), "ab") as log:
             self.process = subprocess.Popen(
-                ["redis-server", "--port", "0", "--unixsocket", self.address, "--save", "", "--dir",
+                ["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "", "--dir",
                  self.folder], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         self.wait_until_up()
