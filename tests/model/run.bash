@@ -15,7 +15,7 @@ check() {
   local wanted=$1 name=$2 said
   shift 2
   said=$({ spin -a "$@" "$model" && cc -O2 -w -DSAFETY -DCOLLAPSE -DMEMLIM=2000 -o pan pan.c &&
-    timeout 300 ./pan -m100000 -n; } 2>&1) || true
+    timeout 1800 ./pan -m100000 -n; } 2>&1) || true
   # A search that was cut short, by memory, depth or time, has shown nothing.
   if grep -q "errors: $wanted\$" <<<"$said" && ! grep -q 'max search depth too small' <<<"$said" &&
     { [ "$wanted" = 1 ] || ! grep -q 'Search not completed' <<<"$said"; }; then
