@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from history import History, Terms
 from monitor import Clock, Monitor, boot_ns, wall_to_boot
-from nemesis import Nemesis
+from nemesis import HELD_BACK, Nemesis
 from servers import Client, Counter, RedisError, Server
 from shadow import Shadow
 from ways import LOCKS, Drawer, draw_ways, locks_of
@@ -149,7 +149,8 @@ class Bench:
     # --- the end ---------------------------------------------------------------------------------
 
     def heal(self):
-        """No faults any more: then two leases of rest, and every lock must be to be had."""
+        """No faults any more: then rest, until what the proxy has held back has come, and has had a
+        lease; then every lock must be to be had."""
         if self.nemesis.trouble:
             raise self.nemesis.trouble
         self.proxy.order("*", "pass")
@@ -164,10 +165,10 @@ class Bench:
         for worker in self.workers:
             worker.join(40)
             if worker.is_alive():
-                self.healing.append((boot_ns(), "", f"{worker.current} does not end"))
+                self.healing.append((boot_ns(), "", f"{worker.now[0]} does not end"))
         for helper in self.nemesis.helpers:
             helper.wait(20)
-        time.sleep(2 * self.plan.terms.ttl / 1e9)
+        time.sleep(HELD_BACK / 1000 + 1.5 * self.plan.terms.ttl / 1e9)
         self.look_for_leftovers()
         for lock in self.plan.locks:
             self.must_be_free(lock)
@@ -188,7 +189,7 @@ class Bench:
                     self.healing.append((boot_ns(), key, f"left over, lease {lease} ms"))
 
     def must_be_free(self, *names):
-        wait = self.plan.terms.ttl / 1e9 + 1
+        wait = self.plan.terms.ttl / 1e9 + 4  # s; not the 10 for which the dead stand in line
         done = subprocess.run([*self.plan.dlock, "run", "--url", self.plan.url, "-w", f"{wait}s",
                                *names, "--", "true"], timeout=60, capture_output=True, text=True,
                               env=self.plan.environment, check=False)
@@ -200,9 +201,10 @@ class Bench:
         for worker in self.workers:
             worker.stopping.set()
         for worker in self.workers:
-            if worker.current:
-                worker.process.send_signal(signal.SIGCONT)
-                worker.process.kill()
+            _, process = worker.now
+            if process:
+                process.send_signal(signal.SIGCONT)
+                process.kill()
         for helper in self.nemesis.helpers if self.workers else ():
             helper.kill()
         for one in reversed(self.started):

@@ -30,6 +30,7 @@ KINDS = {"G": GUARANTEED, "B": BOUNDED, "U": UNPROTECTED}
 SERVER = {"redis-stop", "redis-restart", "pause", "refuse", "oom", "restart-empty"}
 NETWORK = {"blackhole", "drop", "hold", "late", "reset", "duplicate", "drip", "late-then-cut",
            "replay-then-cut"}
+HELD_BACK = 1520  # ms at most
 REST = 1.2     # s between two faults of one client's processes: its guard must be back
 
 
@@ -135,7 +136,7 @@ class Nemesis(threading.Thread):
 
     def victim(self, item):
         """The holder of some lock, or anybody. `replay` needs one that still waits."""
-        by_pid = {w.current.pid: w for w in self.workers if w.current}
+        by_pid = {run.pid: w for w in self.workers if (run := w.now[0])}
         rng = random.Random(item.dice)
         holders = []
         try:
@@ -153,7 +154,7 @@ class Nemesis(threading.Thread):
 
     def waiter(self, item):
         """Mostly the first in some line, or anybody in one."""
-        by_pid = {w.current.pid: w for w in self.workers if w.current}
+        by_pid = {run.pid: w for w in self.workers if (run := w.now[0])}
         first, all_of_them = [], []
         try:
             with self.server.client(timeout=0.2) as client:
@@ -171,22 +172,22 @@ class Nemesis(threading.Thread):
     # --- processes -------------------------------------------------------------------------------
 
     def dlock_stop(self, item, worker, _):
-        run, process = worker.current, worker.process
-        if not worker.signal(signal.SIGSTOP):
+        run, process = worker.signal(signal.SIGSTOP)
+        if run is None:
             return False
         self.after(item.lasts,
-                   lambda: worker.current is run and process.send_signal(signal.SIGCONT))
+                   lambda: worker.now[0] is run and process.send_signal(signal.SIGCONT))
         return None
 
     def dlock_starve(self, item, worker, _):
         """As if it got a tenth of a processor."""
-        run, process = worker.current, worker.process
+        run, process = worker.now
         if run is None:
             return False
         end = time.monotonic() + item.lasts
 
         def beat():
-            if worker.current is not run:
+            if worker.now[0] is not run:
                 return
             process.send_signal(signal.SIGSTOP)
             time.sleep(0.009)
@@ -197,10 +198,10 @@ class Nemesis(threading.Thread):
         return None
 
     def dlock_kill(self, _, worker, __):
-        return worker.signal(signal.SIGKILL)
+        return worker.signal(signal.SIGKILL) != (None, None)
 
     def dlock_term(self, _, worker, __):
-        return worker.signal(signal.SIGTERM)
+        return worker.signal(signal.SIGTERM) != (None, None)
 
     waiter_stop, waiter_kill, waiter_term = dlock_stop, dlock_kill, dlock_term
 
@@ -226,21 +227,22 @@ class Nemesis(threading.Thread):
     def both_kill(self, _, worker, __):
         guard = worker.guard()
         if not guard:  # without one there is only dlock to kill
-            return worker.signal(signal.SIGKILL)
+            return self.dlock_kill(None, worker, None)
         os.kill(guard, signal.SIGSTOP)  # else it would see the other's end
-        done = worker.signal(signal.SIGKILL)
+        done = self.dlock_kill(None, worker, None)
         os.kill(guard, signal.SIGKILL)
         return done
 
     def both_stop(self, item, worker, _):
-        if not worker.signal(signal.SIGSTOP):  # dlock first: it would replace its guard
+        run, process = worker.signal(signal.SIGSTOP)  # dlock first: it would replace its guard
+        if run is None:
             return False
-        guard, run, process = worker.guard(), worker.current, worker.process
+        guard = worker.guard()
         self.to_guard(guard, signal.SIGSTOP)
 
         def go_on():
             self.to_guard(guard, signal.SIGCONT)
-            if worker.current is run:
+            if worker.now[0] is run:
                 process.send_signal(signal.SIGCONT)
         self.after(2.5 * self.plan.terms.ttl / 1e9, go_on)
         return None
@@ -258,7 +260,7 @@ class Nemesis(threading.Thread):
         self.network(item, target, "drop")
 
     def hold(self, item, _, target):
-        self.network(item, target, "hold", 20 + int(item.dice * 1500))
+        self.network(item, target, "hold", 20 + int(item.dice * (HELD_BACK - 20)))
 
     def late(self, item, _, target):
         self.network(item, target, "late", 20 + int(item.dice * 150))

@@ -47,7 +47,7 @@ class Worker(threading.Thread):
         super().__init__(daemon=True)
         self.number, self.plan, self.port = number, plan, port
         self.random = random.Random(f"{plan.seed}:worker{number}")
-        self.runs, self.current, self.process = [], None, None
+        self.runs, self.now = [], (None, None)   # the run and its process, read in one
         self.stopping = threading.Event()
 
     def run(self):
@@ -82,10 +82,10 @@ class Worker(threading.Thread):
                                        start_new_session=True, env=plan.environment)
         run.pid = process.pid
         self.runs.append(run)
-        self.process, self.current = process, run
+        self.now = run, process
         run.status = process.wait()
         run.end = boot_ns()
-        self.current = None
+        self.now = None, None
         self.look_for_orphans(run, base + ".ticks")
 
     def section(self, run, base):
@@ -108,25 +108,26 @@ class Worker(threading.Thread):
 
     @staticmethod
     def look_for_orphans(run, ticks):
-        """One that dlock left is seen at once; the guard of one that was killed has a moment."""
-        if run.status == -9:
-            end = time.monotonic() + 2
-            while time.monotonic() < end and any(alive(p) for _, p, _ in read_notes(ticks)[-3:]):
-                time.sleep(0.02)
+        """One that dlock left is seen at once; the guard of one that was killed has a moment, in
+        looks and not in time, since a machine that stood still kept it from acting."""
+        looks = 100 if run.status == -9 else 0
+        while looks and any(alive(p) for _, p, _ in read_notes(ticks)[-3:]):
+            looks -= 1
+            time.sleep(0.02)
         left = {pid for _, pid, _ in read_notes(ticks) if alive(pid)}
         run.alive = sorted(left)
         for pid in left:
             os.kill(pid, 9)
 
     def signal(self, number):
-        """To the dlock of the current run; False if there is none."""
-        run, process = self.current, self.process
+        """To the dlock of the current run: that run and its process, or neither."""
+        run, process = self.now
         if run is None or process.returncode is not None:
-            return False
+            return None, None
         run.sent.append((boot_ns(), int(number)))
         process.send_signal(number)
-        return True
+        return run, process
 
     def guard(self):
-        run = self.current
+        run = self.now[0]
         return guard_of(run.pid) if run else 0
