@@ -5,6 +5,7 @@ all that it started is ended, by pid."""
 import json
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -135,6 +136,8 @@ class Bench:
         for cpu in os.sched_getaffinity(0):
             self.started.append(subprocess.Popen(
                 [plan.section, "beat", os.path.join(plan.folder, f"beat{cpu}"), str(cpu)]))
+        self.started.append(subprocess.Popen([plan.section, "disk", os.path.join(
+            plan.folder, "disk")]))
         self.monitor = Monitor(self.server, os.path.join(plan.folder, "monitor"))
         self.monitor.attach()
         self.server.open()
@@ -234,7 +237,8 @@ class Bench:
         with Client(self.counter.address) as client:
             for lock in {run.lock for run in history.runs}:
                 history.counts[lock] = int(client.call("GET", "begins:" + lock) or 0)
-        history.late = read_beats(plan.folder)
+        history.late = read_beats(plan.folder, "beat")
+        history.slow = read_beats(plan.folder, "disk")
         self.follow_the_store(history)
         return history
 
@@ -272,10 +276,10 @@ def read_sum(path):
         return 0
 
 
-def read_beats(folder):
+def read_beats(folder, what):
     late = []
     for name in os.listdir(folder):
-        if name.startswith("beat"):
+        if re.fullmatch(what + r"\d*", name):
             with open(os.path.join(folder, name), encoding="utf-8") as file:
                 late += [tuple(map(int, line.split())) for line in file]
     return sorted(late)

@@ -117,7 +117,7 @@ def i6_bound(history):
         if not run.renews:  # nobody asks the store any more
             until = max(until, run.safe_until(run.last()))
         late = run.last() - until if held.end else 0
-        if late > 0 and not excused(history, run, until):
+        if late > 0 and not history.hindered(until - history.terms.kill_time, run.last()):
             yield Violation("I6", run.last(), f"{run.id} ran {late / MS:.1f} ms longer than the "
                             f"bound after the lock was {held.how}", held.lock)
 

@@ -110,7 +110,8 @@ def i19_names(history):
 
 def half_held(run, times):
     """A run of several names has all of them or none; when it has given one back, it has none. A
-    name that was joined within another run's hold would have another owner."""
+    name that was joined within another run's hold would have another owner. What is left of a dead
+    run within it is taken out afterwards, name by name."""
     if len({run.owner(name) for name in run.names}) > 1:
         return
     for held in times:
@@ -119,7 +120,8 @@ def half_held(run, times):
             if name not in others:
                 yield Violation("I19", held.start, f"{run.id} got {held.lock} without {name}", name)
         for other in others.values():
-            if held.released and not (0 < other.end <= held.released + SAME):
+            at_once = held.own and other.end and abs(held.own - other.own) <= SAME
+            if held.released and not at_once and not (0 < other.end <= held.released + SAME):
                 yield Violation("I19", held.released, f"{run.id} gave {held.lock} back and kept "
                                 f"{other.lock}", other.lock)
 

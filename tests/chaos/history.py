@@ -143,6 +143,8 @@ class Held:
     how: str = ""                # released, expired, removed
     released: int = 0            # when its last hold was given back
     mode: str = "exclusive"      # or write, shared, slots
+    id: str = ""                 # of the hold that took it; others may have joined that
+    own: int = 0                 # when this one was given back
 
 
 @dataclass
@@ -184,6 +186,7 @@ class History:
     sums: dict = field(default_factory=dict)     # resource: the number that was read and written
     healing: list = field(default_factory=list)  # (time, lock, text): what went wrong in it
     late: list = field(default_factory=list)     # (from, to): a processor gave nobody a turn
+    slow: list = field(default_factory=list)     # (from, to): a write to the disk took so long
 
     def locks(self):
         return sorted({name for run in self.runs for name in run.names})
@@ -194,5 +197,13 @@ class History:
     def starved(self, start, end):
         """Was there no processor for half of that time? The promise needs one (A3): dlock or its
         guard must get a turn, and programs of the run that want only that say when they did not."""
-        missed = sum(max(0, min(b, end) - max(a, start)) for a, b in self.late)
-        return missed > (end - start) / 2
+        return missed(self.late, start, end) > (end - start) / 2
+
+    def hindered(self, start, end):
+        """The same for what dlock alone has to do in time, without its guard: it writes a log, and
+        the server a file."""
+        return missed(self.late + self.slow, start, end) > (end - start) / 2
+
+
+def missed(times, start, end):
+    return sum(max(0, min(b, end) - max(a, start)) for a, b in times)

@@ -27,8 +27,8 @@ def i21_limits(history):
 
 def longer(history, run, granted):
     end = granted + run.max_hold + history.terms.kill_after + SOON
-    if run.last() > end and not still(history, run) and not history.starved(granted + run.max_hold,
-                                                                            run.last()):
+    if run.last() > end and not still(history, run) and \
+       not history.hindered(granted + run.max_hold, run.last()):
         yield Violation("I21", end, f"{run.id} was to end after {run.max_hold / SECOND:g} s, and "
                         f"ran {(run.last() - end) / MS:.1f} ms longer", run.lock)
 

@@ -42,7 +42,7 @@ def healthy(history, stand, run, start, end):
         if fault.kind not in HARMLESS and fault.start < end and felt_until(fault, stand) > start \
            and fault.target.split()[0] in (str(run.client), "*", "server"):
             return False
-    return not any(a < end and b + SECOND / 2 > start for a, b in history.late)
+    return not any(a < end and b + SECOND / 2 > start for a, b in history.late + history.slow)
 
 
 def felt_until(fault, stand):

@@ -23,6 +23,7 @@ class Figures:
     refused: int = 0
     ghosts: int = 0
     late: int = 0
+    slow: int = 0
     worst_late: float = 0.0
     free: float = 0.0
     living: int = 0
@@ -55,7 +56,8 @@ def figures(history):
         notes=sum(len(r.notes) for r in runs), changes=len(history.store),
         lost=sum(bool(r.said("lost", "lapsing", "revoked")) for r in runs),
         refused=sum(not ok for writes in history.writes.values() for *_, ok in writes),
-        ghosts=ghosts(history), late=len(history.late), free=longest_wait(history),
+        ghosts=ghosts(history), late=len(history.late), slow=len(history.slow),
+        free=longest_wait(history),
         living=living, free_living=free_living, stands=Counter(s.how for s in history.stands),
         worst_late=max(((b - a) / MS - 5 for a, b in history.late), default=0),
         worst=worst_kill(history), kinds=Counter(f.kind for f in history.faults),
@@ -84,7 +86,8 @@ def summary(of, title):
     if of.worst is not None:
         print(f"  last act of a stopped section: {abs(of.worst):.1f} ms "
               f"{'before' if of.worst <= 0 else 'AFTER'} its safe_until at worst")
-    print(f"  the machine came late {of.late} times, by {of.worst_late:.0f} ms at worst")
+    print(f"  the machine came late {of.late} times, by {of.worst_late:.0f} ms at worst, the "
+          f"disk {of.slow} times")
     print(f"  longest time free with somebody waiting: {of.free:.2f} s; with one in line who lived "
           f"and was connected, {of.living} times: {of.free_living:.3f} s", flush=True)
 

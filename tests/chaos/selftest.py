@@ -48,6 +48,8 @@ def hand_written():
         outlives_lock(history)
         history.late = [(at(36), at(58))]
     red("the same on one that was late for a moment", "I1", late_for_a_moment)
+    red("the same where the disk was late", "I1", lambda h: (
+        outlives_lock(h), h.slow.append((at(-60), at(60)))))
     red("a refused write", "I1", lambda h: h.writes["a"].append((11, "r1", False)))
 
     def swapped(history):

@@ -65,6 +65,10 @@ def hand_written():
         out_of_line("deaf")(h), h.runs[-1].events.append({"boot_ns": at(5), "event": "granted"})))
     green("out of the line when dead", lambda h: (
         out_of_line("deaf")(h), setattr(h.runs[-1], "end", at(8000))))
+    green("out of the line when the disk was slow", lambda h: (
+        out_of_line("late")(h), h.slow.append((at(7000), at(8200)))))
+    red("the same long before", "I15", lambda h: (
+        out_of_line("late")(h), h.slow.append((at(100), at(1300)))))
     green("leaving it", out_of_line("left"))
     green("out of the line in class B", out_of_line("late"), "B")
 

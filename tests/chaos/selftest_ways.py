@@ -112,6 +112,13 @@ def several():
     red("one that is there still", "I19", lambda h: (
         setattr(held(h, "b", "q"), "end", 0), setattr(held(h, "b", "q"), "released", 0)),
         base=names)
+    def left_of_a_dead_one(history, own):
+        held(history, "b", "p").own, held(history, "b", "q").own = at(20), at(own)
+        held(history, "b", "q").end = held(history, "b", "q").released = at(900)
+    green("what had joined both, taken out one after the other",
+          lambda h: left_of_a_dead_one(h, 20), base=names)
+    red("the same, but both were not given back at once", "I19",
+        lambda h: left_of_a_dead_one(h, 40), base=names)
     green("one that was taken away before", lambda h: (
         setattr(held(h, "b", "q"), "end", at(21)), setattr(held(h, "b", "q"), "released", 0),
         setattr(held(h, "b", "q"), "how", "removed")), base=names)
@@ -155,6 +162,8 @@ def limits():
     green("one within the time that a KILL takes", over(600))
     green("one whose dlock was frozen", lambda h: (
         over(800)(h), h.faults.append(Fault(at(20), at(700), "dlock-stop", "0"))))
+    green("one whose dlock could not write", lambda h: (
+        over(800)(h), h.slow.append((at(20), at(700)))))
     red("one with another fault", "I21", lambda h: (
         over(800)(h), h.faults.append(Fault(at(20), at(700), "blackhole", "0"))))
     red("a renewal that was not to be", "I21", lambda h: (

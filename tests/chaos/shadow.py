@@ -148,6 +148,7 @@ class Shadow:
         held = Held(lock.name, owner, self.to_boot(self.now), mode=MODES.get(mode, mode))
         lock.open[owner.removesuffix(KEPT)] = held
         self.history.held.append(held)
+        return held
 
     def close(self, lock, owner, how, at):
         held = lock.open.pop(owner, None)

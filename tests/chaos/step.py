@@ -143,7 +143,9 @@ class Step:
     # --- who holds now ---------------------------------------------------------------------------
 
     def judge(self):
-        after = self.lock.owners()
+        after, held = self.lock.owners(), self.lock.open.get(self.owner)
+        if held and held.id == self.id and self.gives_back(self.owner):
+            held.own = self.shadow.to_boot(self.script.begun)
         for owner in set(after) - set(self.before):
             self.entered(owner, after[owner], after)
         after = self.lock.owners()
@@ -191,7 +193,7 @@ class Step:
             self.bad(f"the record has token {record.get('token')}, the grant {self.token}")
         self.take_slot(record)
         self.lock.released.discard(self.id)  # a late copy of its acquire: see ghosts
-        self.shadow.opened(self.lock, owner)
+        self.shadow.opened(self.lock, owner).id = self.id
         self.shadow.history.grants.append(
             (self.shadow.to_boot(self.script.ended), self.lock.name, self.id, self.token))
         self.shadow.tell(self.lock, f"acquire {self.id}: granted ({self.lock.mode()}), "

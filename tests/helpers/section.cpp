@@ -5,13 +5,15 @@
 //
 //   section FILE RUN MS [code N] [ignore] [fork] [fence DB]… [sum FILE]… [look FILE] [count SOCKET]
 //   section beat FILE CPU
+//   section disk FILE
 //
 // FILE gets lines "NANOSECONDS RUN PID WHAT…", one write each, stamped by CLOCK_BOOTTIME before the
 // write: begin TOKENS OWNERS MODE SLOTS, counted, tick every 2 ms, fence, sum-begin, sum-end, end,
 // torn if a number that is looked at has changed meanwhile. Lists have commas. The nth `fence` and
 // the nth `sum` are of the nth name of the lock; a % in their paths stands for the slot. `fork` has
 // a grandchild tick 20 ms longer, `ignore` ignores TERM. `count` increments in a second Redis.
-// `beat` writes down each time this processor came more than 20 ms late.
+// `beat` writes down each time this processor came more than 20 ms late; `disk`, each write that
+// took as long.
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -153,7 +155,7 @@ static void write_sum(const std::string& path, long value) {
   note("sum-end %ld", value);
 }
 
-// --- the two programs --------------------------------------------------------------------------
+// --- the programs -----------------------------------------------------------------------------
 
 static int beat(const char* path, int cpu) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -173,6 +175,23 @@ static int beat(const char* path, int cpu) {
   }
 }
 
+static int disk(const char* path) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const int probe =
+      open((std::string(path) + ".probe").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  FILE* const file = fopen(path, "a");
+  if (file == NULL || probe < 0) return 3;
+  for (;;) {
+    sleep_ms(5);
+    const long long before = now_ns();
+    if (pwrite(probe, "\n", 1, 0) != 1) return 3;
+    const long long after = now_ns();
+    if (after - before < 20000000) continue;
+    fprintf(file, "%lld %lld\n", before, after);
+    fflush(file);
+  }
+}
+
 static void tick_until(long long end, const std::vector<Fenced>& resources) {
   for (int i = 1; now_ns() < end; ++i) {
     sleep_ms(2);
@@ -185,6 +204,7 @@ static void tick_until(long long end, const std::vector<Fenced>& resources) {
 
 int main(int argc, char** argv) {
   if (argc == 4 && strcmp(argv[1], "beat") == 0) return beat(argv[2], atoi(argv[3]));
+  if (argc == 3 && strcmp(argv[1], "disk") == 0) return disk(argv[2]);
   if (argc < 4) return 64;
   g_file = open(argv[1], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (g_file < 0) return 3;
