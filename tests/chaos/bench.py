@@ -125,7 +125,7 @@ class Bench:
     def start(self):
         plan = self.plan
         self.offset = wall_to_boot()
-        self.server = Server(os.path.join(plan.folder, "redis"), plan.shim)
+        self.server = Server(os.path.join(plan.folder, "redis"), plan.shim, -self.offset // 1000)
         self.counter = Counter(os.path.join(plan.folder, "counter"))
         self.started += [self.server, self.counter]
         self.server.start()

@@ -30,7 +30,8 @@ class Server:
     file that keeps what was acknowledged over a kill -9. `shift` is the file of the clock shim. We
     ourselves use a unix socket, since open() comes after start()."""
 
-    def __init__(self, folder, shim=None):
+    def __init__(self, folder, shim=None, ahead=0):
+        """`ahead`: µs of its wall clock before CLOCK_BOOTTIME, which it keeps to with a shim."""
         self.folder, self.shim = folder, shim
         self.shift = os.path.join(folder, "clock")
         self.socket = os.path.join(folder, "redis.sock")
@@ -38,7 +39,7 @@ class Server:
         self.process = None
         os.makedirs(folder, exist_ok=True)
         with open(self.shift, "wb") as file:
-            file.write(bytes(8))
+            file.write(bytes(8) + ahead.to_bytes(8, "little", signed=True))
 
     def start(self):
         """`everysec` would answer before it has written, while the disk is at the last second's."""
