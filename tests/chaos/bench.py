@@ -188,6 +188,8 @@ class Bench:
                 if key.startswith("redisson_lock_token:"):
                     continue  # that one is to stay
                 lease = client.call("PTTL", key)
+                if lease == -2:
+                    continue  # it has just ended
                 if line or lease < 0 or not key.startswith(("dlock:line:", "dlock:waiters:")):
                     self.healing.append((boot_ns(), key, f"left over, lease {lease} ms"))
 
