@@ -8,9 +8,10 @@ Listens on a free loopback port, prints it, and ends by itself after 120 s. CONT
 anew whenever it changes; its first line is one of
 
     pass                         everything goes through
-    drop N WORD [mute|close]     the answer to the N-th command from now that contains WORD is
+    drop N WORD [HOW]            the answer to the N-th command from now that contains WORD is
                                  thrown away once the server has given it; then the connection
-                                 stays silent (mute) or is reset (close, the default)
+                                 is reset (HOW is close, the default) or stays silent (mute), or
+                                 nothing moves any more, as under blackhole (blackhole)
     hold N WORD MS               that command is kept for MS before the server sees it
     late N WORD MS               the answer to that command is kept for MS before the client sees it
     duplicate WORD MS            each command with WORD reaches the server again, on a connection of
@@ -162,6 +163,9 @@ class Proxy:
             return None
         if link.fault == "mute":
             link.silent = True
+            return self.note("-- dropped")
+        if link.fault == "blackhole":
+            self.control.words = ["blackhole"]
             return self.note("-- dropped")
         if link.fault == "close":
             self.note("-- dropped")
