@@ -133,9 +133,9 @@ print(lock[\"waiting\"], *(waiter[\"pid\"] for waiter in lock[\"line\"]))"'
 @test "events tell the place" {
   hold told
   stand told 1
-  dlock_run b -v --log-format json -w 1500ms told -- true
-  eventually 5s stands told 2
-  ends 10s b "exit 75"
+  # What it says comes after a second, and its place in the line with it.
+  dlock_run b -v --log-format json -w 4s told -- true
+  ends 20s b "exit 75"
   [ "$(python3 "$HELPERS/events.py" "$T/b.err" get waiting place)" = 2 ]
   [ "$(python3 "$HELPERS/events.py" "$T/b.err" get waiting waiting)" = 2 ]
 }
@@ -196,18 +196,20 @@ print(lock[\"waiting\"], *(waiter[\"pid\"] for waiter in lock[\"line\"]))"'
 }
 
 @test "while somebody stands, a newcomer is refused, though the lock is free" {
+  local number
   hold polite
-  stand polite 1
-  kill -STOP "${WAITERS[1]}"
+  # Each has a second for its turn; four of them give the newcomer more than one to come.
+  stand_all polite 1 4
+  for number in 1 2 3 4; do kill -STOP "${WAITERS[number]}"; done
   let_go
   run -75 --separate-stderr "$DLOCK" run -n polite -- touch "$MARKER"
   assert_stderr_has 'free for the first in line'
   assert_not_started
-  # Its turn is over after a second.
-  run -0 timeout 20 "$DLOCK" run -w 10 polite -- true
+  # Their turns are over after these seconds.
+  run -0 timeout 40 "$DLOCK" run -w 30 polite -- true
   [ "$(entries)" = 0 ]
-  kill -CONT "${WAITERS[1]}"
-  eventually 10s entered 1
+  for number in 1 2 3 4; do kill -CONT "${WAITERS[number]}"; done
+  eventually 10s entered 4
 }
 
 @test "a nested run passes the line" {
