@@ -79,10 +79,13 @@ teardown() { end_started; }
 }
 
 @test "with --on-lost warn the command runs on, a line says so, and its code is passed on" {
-  dlock_run a --ttl 1s --on-lost warn warned -- "$TICKER" "$TICKS" for 2500 code 4
+  dlock_run a --ttl 1s --on-lost warn warned -- "$TICKER" "$TICKS" until "$T/go" code 4
   eventually 5s ticking
   listen
   r del dlock:warned
+  eventually 8s grep -q 'lost "warned"' "$T/a.err"
+  sleep 1.2 # longer than anybody waits before a KILL
+  touch "$T/go"
   ends 8s a "exit 4"
   grep -q ' end$' "$TICKS"
   [ "$(grep -c 'lost "warned"' "$T/a.err")" = 1 ]
@@ -91,9 +94,11 @@ teardown() { end_started; }
 }
 
 @test "with --on-lost warn an outage longer than the lease does not stop the command" {
-  dlock_run a --ttl 1s --on-lost warn warned-outage -- "$TICKER" "$TICKS" for 2500 code 4
+  dlock_run a --ttl 1s --on-lost warn warned-outage -- "$TICKER" "$TICKS" until "$T/go" code 4
   eventually 5s ticking
   kill -STOP "$REDIS_PID"
+  sleep 2.5
+  touch "$T/go"
   eventually 8s grep -q ' end$' "$TICKS"
   kill -CONT "$REDIS_PID"
   ends 8s a "exit 4"
@@ -244,15 +249,19 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
 
 @test "R19: a server that was a replica for a moment: the command goes on" {
   start_other moment --appendonly no
-  DLOCK_URL=$OTHER_URL dlock_run a --ttl 3s -k 200ms moment -- "$TICKER" "$TICKS" for 3500 code 6
+  DLOCK_URL=$OTHER_URL dlock_run a --ttl 6s -k 200ms moment -- "$TICKER" "$TICKS" until "$T/go" code 6
   eventually 5s ticking
-  sleep 0.9
   o replicaof 127.0.0.1 1
-  sleep 0.6
+  eventually 8s renewal_refused
   o replicaof no one
+  eventually 5s renewed
+  touch "$T/go"
   ends 8s a "exit 6"
   [ ! -s "$T/a.err" ]
 }
+renewal_refused() { o info errorstats | grep -q '^errorstat_READONLY'; }
+# By a renewal after that: the lease is longer than it was when the first of them was due.
+renewed() { [ "$(o pttl dlock:moment)" -gt 4500 ]; }
 
 @test "R19: an empty replica says nothing about a lock that its master has" {
   start_other answer --appendonly no

@@ -73,8 +73,8 @@ never_says() { [[ $output != *"$1"* ]] || { echo "there: $1"; echo "$output" | c
 }
 
 @test "J01: Ctrl-C: the command gets one INT, dlock dies by INT, and the script that called it stops" {
-  printf '%s run ctrl-c -- %s %s catch 2 for 1500\n' "$DLOCK" "$TICKER" "$TICKS" >"$T/counts"
-  play "file:$TICKS=tick" 'send:\x03' "file:$TICKS=signal-2" end -- bash "$T/counts"
+  printf '%s run ctrl-c -- %s %s catch 2 until %s\n' "$DLOCK" "$TICKER" "$TICKS" "$T/go" >"$T/counts"
+  play "file:$TICKS=tick" 'send:\x03' "file:$TICKS=signal-2" pause:0.3 "run:touch $T/go" end -- bash "$T/counts"
   played
   [ "$(grep -c signal-2 "$TICKS")" = 1 ]
   printf '%s run ctrl-c -- %s %s\necho went-on\n' "$DLOCK" "$TICKER" "$T/ticks2" >"$T/script"
@@ -106,10 +106,10 @@ never_says() { [[ $output != *"$1"* ]] || { echo "there: $1"; echo "$output" | c
 }
 
 @test "J02: Ctrl-Z and fg in time: the command goes on, and its code is passed on" {
-  play 'expect:ready> ' "send:$DLOCK run --ttl 20s ctrl-z -- $TICKER $TICKS for 1500 code 9\r" \
+  play 'expect:ready> ' "send:$DLOCK run --ttl 20s ctrl-z -- $TICKER $TICKS until $T/go code 9\r" \
     "file:$TICKS=tick" 'send:\x1a' expect:lapses 'expect:Stopped' 'expect:ready> ' \
     "run:cp $TICKS $T/at-stop" pause:1 "run:cmp <(tail -1 $T/at-stop) <(tail -1 $TICKS)" \
-    'send:fg\r' "file:$TICKS=end" 'expect:ready> ' 'send:echo code=$?\r' expect:code=9 \
+    "run:touch $T/go" 'send:fg\r' "file:$TICKS=end" 'expect:ready> ' 'send:echo code=$?\r' expect:code=9 \
     'expect:ready> ' 'send:exit\r' \
     -- "${shell[@]}"
   played
@@ -339,11 +339,11 @@ renewed_since() { [ "$(last_tick)" -gt $(($1 + 3200)) ]; }
 
 @test "a nested dlock stops and goes on with its ancestor" {
   play 'expect:ready> ' \
-    "send:$DLOCK run --ttl 20s nested -- $DLOCK run nested -- $TICKER $TICKS for 1500 code 9\r" \
+    "send:$DLOCK run --ttl 20s nested -- $DLOCK run nested -- $TICKER $TICKS until $T/go code 9\r" \
     "file:$TICKS=tick" \
     'send:\x1a' expect:Stopped 'expect:ready> ' "run:cp $TICKS $T/at-stop" pause:0.5 \
     "run:cmp <(tail -1 $T/at-stop) <(tail -1 $TICKS)" \
-    'send:fg\r' "file:$TICKS=end" 'expect:ready> ' 'send:echo code=$?\r' expect:code=9 \
+    "run:touch $T/go" 'send:fg\r' "file:$TICKS=end" 'expect:ready> ' 'send:echo code=$?\r' expect:code=9 \
     'expect:ready> ' 'send:exit 0\r' -- "${shell[@]}"
   played
   assert_free nested

@@ -2,10 +2,11 @@
 // The test child: appends lines "NANOSECONDS PID begin|tick|end|SIGNAL" to a file, a tick every
 // 2 ms, stamped by CLOCK_BOOTTIME, so that a test can tell when it last ran.
 //
-//   ticker FILE [for MS] [code N] [ignore SIG] [catch SIG] [fork] [become]
+//   ticker FILE [for MS] [until FILE] [code N] [ignore SIG] [catch SIG] [fork] [become]
 //
 // `ignore` and `catch` take numbers and may be repeated; a caught signal is noted and otherwise
-// without effect. `fork` has a grandchild tick as well. Without `for` it ticks for 60 s.
+// without effect. `fork` has a grandchild tick as well. Without `for` it ticks for 60 s; `until`
+// ends it before that, once that file is there.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -40,6 +41,7 @@ int main(int argc, char** argv) {
   if (file_fd < 0) return 3;
   long long run_for = 60000;
   int code = 0;
+  const char* until = NULL;
   for (int i = 2; i < argc; ++i) {
     const char* const value = i + 1 < argc ? argv[i + 1] : "0";
     if (strcmp(argv[i], "fork") == 0) {
@@ -51,6 +53,7 @@ int main(int argc, char** argv) {
       continue;
     }
     if (strcmp(argv[i], "for") == 0) run_for = atoll(value);
+    if (strcmp(argv[i], "until") == 0) until = value;
     if (strcmp(argv[i], "code") == 0) code = atoi(value);
     if (strcmp(argv[i], "ignore") == 0) signal(atoi(value), SIG_IGN);
     if (strcmp(argv[i], "catch") == 0) {
@@ -64,7 +67,7 @@ int main(int argc, char** argv) {
   }
   note("begin");
   const long long end = now_ns() + run_for * 1000000;
-  while (now_ns() < end) {
+  while (now_ns() < end && (until == NULL || access(until, F_OK) != 0)) {
     const struct timespec pause = {0, 2000000};
     nanosleep(&pause, NULL);
     note("tick");
