@@ -84,11 +84,12 @@ takes_signals() { find "/proc/$1/fd" -lname '*signalfd*' | grep -q .; }
 }
 
 @test "a signal while releasing to a dead server: dlock does not wait out the lease, says what is left" {
-  dlock_run a --ttl 6s releasing-dead -- sh -c "echo \$\$ >$T/child; until [ -e $T/go ]; do sleep 0.02; done; exit 7"
+  dlock_run a -v --log-format json --ttl 6s releasing-dead -- \
+    sh -c "echo \$\$ >$T/child; until [ -e $T/go ]; do sleep 0.02; done; exit 7"
   eventually 5s file_has "$T/child"
   kill -STOP "$REDIS_PID"
   touch "$T/go"
-  eventually 5s all_gone "$T/child"
+  eventually 5s grep -q '"event":"reaped"' "$T/a.err" # dlock has seen it as well
   kill -TERM "$a_pid"
   ends 5s a "exit 7"
   grep -q "lease ends in" "$T/a.err"
@@ -181,17 +182,21 @@ takes_signals() { find "/proc/$1/fd" -lname '*signalfd*' | grep -q .; }
 }
 
 @test "P33: nohup is respected: HUP reaches neither dlock nor the command" {
-  spawn a nohup "$DLOCK" run nohup -- "$TICKER" "$TICKS" for 1000 code 5
+  spawn a nohup "$DLOCK" run nohup -- "$TICKER" "$TICKS" until "$T/go" code 5
   eventually 5s ticking
   kill -HUP "$a_pid"
+  sleep 0.5
+  touch "$T/go"
   ends 8s a "exit 5"
   assert_free nohup
 }
 
 @test "P33: an INT that the caller ignores stays ignored" {
-  SPAWN_OPTIONS="--ignore INT" dlock_run a ignored -- "$TICKER" "$TICKS" for 1000 code 5
+  SPAWN_OPTIONS="--ignore INT" dlock_run a ignored -- "$TICKER" "$TICKS" until "$T/go" code 5
   eventually 5s ticking
   kill -INT "$a_pid"
+  sleep 0.5
+  touch "$T/go"
   ends 8s a "exit 5"
   assert_free ignored
 }
@@ -214,7 +219,7 @@ takes_signals() { find "/proc/$1/fd" -lname '*signalfd*' | grep -q .; }
 }
 
 @test "P29: a storm of signals that end nothing leaves the command and its code alone" {
-  dlock_run a storm -- "$TICKER" "$TICKS" catch 10 catch 12 catch 28 for 1500 code 6
+  dlock_run a storm -- "$TICKER" "$TICKS" catch 10 catch 12 catch 28 until "$T/go" code 6
   eventually 5s ticking
   python3 - "$a_pid" <<'P'
 import os, signal, sys
@@ -222,6 +227,7 @@ for i in range(10000):
     number = (signal.SIGUSR1, signal.SIGWINCH, signal.SIGCHLD, signal.SIGCONT, signal.SIGUSR2)[i % 5]
     os.kill(int(sys.argv[1]), number)
 P
+  touch "$T/go"
   ends 8s a "exit 6"
   grep -q ' end$' "$TICKS"
   assert_free storm
@@ -264,8 +270,11 @@ P
 }
 
 @test "what a command leaves in its group is stopped before the lock is released, with a warning" {
-  dlock_run a left -- sh -c "$TICKER $TICKS & until [ -s $TICKS ]; do sleep 0.01; done; exit 3"
+  dlock_run a left -- sh -c "$TICKER $TICKS & until [ -e $T/go ]; do sleep 0.01; done; exit 3"
+  eventually 5s ticking
   dlock_run b left -- "$TICKER" "$T/ticks-next" for 20
+  eventually 5s heard left
+  touch "$T/go"
   ends 8s a "exit 3"
   ends 8s b "exit 0"
   grep -q "left processes behind" "$T/a.err"
@@ -327,7 +336,7 @@ P
 }
 
 @test "P20: a command that somebody stopped keeps its lock, and its code" {
-  dlock_run a --ttl 3s -k 200ms stopped -- "$TICKER" "$TICKS" for 2000 code 8
+  dlock_run a --ttl 3s -k 200ms stopped -- "$TICKER" "$TICKS" until "$T/go" code 8
   eventually 5s ticking
   local pid
   pid=$(awk '{print $2; exit}' "$TICKS")
@@ -337,6 +346,7 @@ P
     [ "$(hold_count stopped)" = 1 ]
     sleep 0.1
   done
+  touch "$T/go"
   kill -CONT "$pid"
   ends 8s a "exit 8"
   [ ! -s "$T/a.err" ]
