@@ -157,6 +157,16 @@ hold_count() { r hvals "dlock:$1" | awk '{n += $1} END {print n + 0}'; }
 hold_records() { r hlen "dlock:holds:{dlock:$1}"; }
 lock_ttl() { r pttl "dlock:$1"; }
 
+# How many scripts the server has run by their names; at_rest: none in a second, so that whoever waits
+# or holds sleeps, and only shows now and then that he lives.
+evalshas() { r info commandstats | tr -d '\r' | sed -nE 's/^cmdstat_evalsha:calls=([0-9]+),.*/\1/p'; }
+at_rest() {
+  local before
+  before=$(evalshas)
+  sleep 1
+  [ "$(evalshas)" = "$before" ]
+}
+
 # Nobody's lock, no record of one: only the token stays.
 assert_free() {
   [ "$(r exists "dlock:$1" "dlock:holds:{dlock:$1}" "dlock:revoked:{dlock:$1}")" = 0 ] || {
