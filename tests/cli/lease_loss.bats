@@ -278,7 +278,7 @@ renewed() { [ "$(o pttl dlock:moment)" -gt 4500 ]; }
 }
 
 @test "P04: dlock stopped for longer than the lease: no renewal is sent when it goes on, 79" {
-  dlock_run a --ttl 1s slept -- "$TICKER" "$TICKS"
+  dlock_run a --ttl 2s slept -- "$TICKER" "$TICKS"
   eventually 5s ticking
   kill -STOP "$a_pid"
   eventually 4s key_gone slept
@@ -304,7 +304,7 @@ renewed() { [ "$(o pttl dlock:moment)" -gt 4500 ]; }
 @test "lost and ended in the same instant: the command's code, or 79 if it was stopped for it" {
   local i
   for i in 1 2 3 4 5; do
-    dlock_run "a$i" --ttl 1s "instant-$i" -- sh -c "until [ -e $T/go$i ]; do sleep 0.01; done; exit 5"
+    dlock_run "a$i" --ttl 6s "instant-$i" -- sh -c "until [ -e $T/go$i ]; do sleep 0.01; done; exit 5"
     eventually 5s key_exists "instant-$i"
     touch "$T/go$i"
     r del "dlock:instant-$i"
@@ -312,7 +312,7 @@ renewed() { [ "$(o pttl dlock:moment)" -gt 4500 ]; }
     case $(cat "$T/a$i.end") in
       "exit 5") ;;
       "exit 79") grep -q stopping "$T/a$i.err" ;;
-      *) false ;;
+      *) cat "$T/a$i.end" "$T/a$i.err"; false ;;
     esac
   done
 }

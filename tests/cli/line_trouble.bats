@@ -27,8 +27,6 @@ teardown() {
   end_helpers
 }
 
-# ears NAME COUNT: so many waiters listen for their turns.
-ears() { [ "$(r pubsub channels "dlock:turn:{dlock:$1}:*" | wc -l)" = "$2" ]; }
 # front NAME: the first of the line has seen that it is, and listens for changes.
 front() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1)" -ge 1 ]; }
 # within SECONDS COMMAND…: it succeeds, and not much later than that.

@@ -234,7 +234,7 @@ readers_are() { [ "$("$DLOCK" inspect --json "$1" | json "len([o for o in d['loc
 
 @test "a run nested in a writer may read, and reads on when the writer has ended" {
   listen
-  downgrade
+  downgrade queue
   assert_no_keys
   # Who waited did not just happen to ask again: dlock's reader was called, and Redisson's were.
   grep -q 'lua\] "PUBLISH" "dlock:turn:{dlock:rw}:.*" "turn"' "$T/monitor"
@@ -242,8 +242,9 @@ readers_are() { [ "$("$DLOCK" inspect --json "$1" | json "len([o for o in d['loc
 }
 @test "a run nested in a writer may read, and reads on when the writer has ended, in a directory" {
   in_a_directory
-  downgrade
+  downgrade come # there is no line to look at
 }
+# downgrade HOW: with somebody who waits to read, who is there by that word.
 # The nested reader leaves the process group, so that the writer does not wait for it.
 downgrade() {
   dlock_run w -x rw -- bash -c 'setsid "$DLOCK" run -n -s rw -- sh -c "$1" "$0/nested" >/dev/null 2>&1 &
@@ -251,7 +252,7 @@ downgrade() {
     "$T" "$inside"
   eventually 20s test -e "$T/writes"
   [ "$(of nested DLOCK_MODE)" = shared ]
-  come r -s -w 30 --ttl 60s rw
+  "$1" r -s -w 30 --ttl 60s rw
   come x -n -x rw
   ends 10s x "exit 75"
   outside r

@@ -127,8 +127,8 @@ never_says() { [[ $output != *"$1"* ]] || { echo "there: $1"; echo "$output" | c
 }
 
 @test "J03: Ctrl-Z and fg after the lease: killed without one instruction more, 79" {
-  play 'expect:ready> ' "send:$DLOCK run --ttl 1s too-late -- $TICKER $TICKS\r" "file:$TICKS=tick" \
-    'send:\x1a' expect:Stopped 'expect:ready> ' "run:cp $TICKS $T/at-stop" pause:2 \
+  play 'expect:ready> ' "send:$DLOCK run --ttl 3s too-late -- $TICKER $TICKS\r" "file:$TICKS=tick" \
+    'send:\x1a' expect:Stopped 'expect:ready> ' "run:cp $TICKS $T/at-stop" pause:4 \
     'send:fg\r' 'expect:ready> ' 'send:echo code=$?\r' expect:code=79 'expect:ready> ' \
     'send:exit 0\r' -- "${shell[@]}"
   played
@@ -149,7 +149,7 @@ never_says() { [[ $output != *"$1"* ]] || { echo "there: $1"; echo "$output" | c
 }
 
 @test "Ctrl-Z, and another takes the lock when it has lapsed: it is not disturbed by fg" {
-  play 'expect:ready> ' "send:$DLOCK run --ttl 1s taken -- $TICKER $TICKS\r" "file:$TICKS=tick" \
+  play 'expect:ready> ' "send:$DLOCK run --ttl 3s taken -- $TICKER $TICKS\r" "file:$TICKS=tick" \
     'send:\x1a' expect:Stopped 'expect:ready> ' \
     "run:$DLOCK run -w 10s taken -- true && redis-cli -s $REDIS_SOCKET hset dlock:taken other:1 1" \
     'send:fg\r' 'expect:ready> ' 'send:echo code=$?\r' expect:code=79 'expect:ready> ' \
