@@ -107,7 +107,7 @@ no_news() { # [HOW WANTED]: the options of who holds, and of who waits
   # shellcheck disable=SC2086
   dlock_run c ${2:-} calm -- true
   eventually 10s two_wait
-  eventually 20s at_rest
+  settle
   seen=$(looks)
   began=$(boot_ms)
   before=$(evalshas)

@@ -270,7 +270,7 @@ between() { [ "$1" -le "$2" ] && [ "$2" -le "$3" ]; }
   r hset dlock:sleepy 11111111-2222-3333-4444-555555555555:1 1
   dlock_run a -q sleepy -- true
   eventually 5s waits sleepy
-  eventually 20s at_rest
+  settle
   listen
   sleep 3
   run heard

@@ -157,14 +157,16 @@ hold_count() { r hvals "dlock:$1" | awk '{n += $1} END {print n + 0}'; }
 hold_records() { r hlen "dlock:holds:{dlock:$1}"; }
 lock_ttl() { r pttl "dlock:$1"; }
 
-# How many scripts the server has run by their names; at_rest: none in a second, so that whoever waits
-# or holds sleeps, and only shows now and then that he lives.
+# How many scripts the server has run by their names. settle: waits for a second without any: whoever
+# waits or holds sleeps then, and only shows now and then that he lives; but not for ever.
 evalshas() { r info commandstats | tr -d '\r' | sed -nE 's/^cmdstat_evalsha:calls=([0-9]+),.*/\1/p'; }
-at_rest() {
-  local before
-  before=$(evalshas)
-  sleep 1
-  [ "$(evalshas)" = "$before" ]
+settle() {
+  local before tries
+  for ((tries = 0; tries < 6; tries++)); do
+    before=$(evalshas)
+    sleep 1
+    [ "$(evalshas)" != "$before" ] || break
+  done
 }
 
 # Nobody's lock, no record of one: only the token stays.
