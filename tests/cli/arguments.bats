@@ -207,7 +207,7 @@ refused() {
     refused run --ttl "$text" x -- touch "$MARKER"
     assert_stderr_has ttl
   done
-  run -0 "$DLOCK" run --ttl 1s "$(fresh)" -- true
+  run -0 "$DLOCK" run --ttl 1s -k 0 "$(fresh)" -- true
 }
 
 @test "C10: a kill-after that does not fit into the lease is refused, with what would fit" {

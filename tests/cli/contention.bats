@@ -173,11 +173,11 @@ count_to() {
 }
 
 @test "a lock whose holder vanished is taken when its lease ends" {
-  hold "$(fresh)" --ttl 1s
+  hold "$(fresh)" --ttl 2s
   local child
   child=$(cat "$BATS_TEST_TMPDIR/held")
   kill -KILL "$HOLDER"
-  run -0 timeout 6 "$DLOCK" run -w 5 "$(fresh)" -- true
+  run -0 timeout 10 "$DLOCK" run -w 8 "$(fresh)" -- true
   kill -KILL "$child" 2>/dev/null || true
 }
 

@@ -205,7 +205,7 @@ extended() { grep -ciE "lua\] \"pexpire\" \"dlock:$1\" " "$T/monitor" || true; }
 }
 
 @test "--min-hold may be longer than the lease" {
-  "$DLOCK" run --ttl 1s --min-hold 20s keep -- true
+  "$DLOCK" run --ttl 3s --min-hold 20s keep -- true
   [ "$(lock_ttl keep)" -gt 10000 ]
   refused 75 'keep' -n keep
   run -0 "$DLOCK" force-release --yes keep

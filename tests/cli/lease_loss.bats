@@ -79,7 +79,7 @@ teardown() { end_started; }
 }
 
 @test "with --on-lost warn the command runs on, a line says so, and its code is passed on" {
-  dlock_run a --ttl 1s --on-lost warn warned -- "$TICKER" "$TICKS" until "$T/go" code 4
+  dlock_run a --ttl 3s --on-lost warn warned -- "$TICKER" "$TICKS" until "$T/go" code 4
   eventually 5s ticking
   listen
   r del dlock:warned
@@ -94,10 +94,10 @@ teardown() { end_started; }
 }
 
 @test "with --on-lost warn an outage longer than the lease does not stop the command" {
-  dlock_run a --ttl 1s --on-lost warn warned-outage -- "$TICKER" "$TICKS" until "$T/go" code 4
+  dlock_run a --ttl 2s --on-lost warn warned-outage -- "$TICKER" "$TICKS" until "$T/go" code 4
   eventually 5s ticking
   kill -STOP "$REDIS_PID"
-  sleep 2.5
+  sleep 3
   touch "$T/go"
   eventually 8s grep -q ' end$' "$TICKS"
   kill -CONT "$REDIS_PID"

@@ -60,7 +60,7 @@ failures_do_not_count() {
   run -3 "$DLOCK" run --once-per 1h job -- sh -c 'exit 3'
   run -127 "$DLOCK" run --once-per 1h job -- no-such-command
   run -124 "$DLOCK" run --once-per 1h --max-hold 200ms job -- sh -c 'trap "exit 0" TERM; while :; do sleep 0.02; done'
-  come k --once-per 1h --ttl 1s job
+  come k --once-per 1h --ttl 3s job
   enters k
   kill -TERM "$k_pid"
   ends 10s k "signal 15"

@@ -185,14 +185,13 @@ waits_for() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1
     REDISCLI_AUTH="$secret" REDIS_URL="$with_url"; do
     [[ $source == *URL=* ]] || export DLOCK_URL=$address
     export "${source?}"
-    hold "$(fresh)" --ttl 1s
+    hold "$(fresh "${source%%=*}")"
     kill -ABRT "$HOLDER"
     wait "$HOLDER" || true
     kill -KILL "$(cat "$BATS_TEST_TMPDIR/held")" 2>/dev/null || true
     [ -z "$(find . -name 'core*')" ] || fail "a core file with the password of ${source%%=*}"
     unset "${source%%=*}" DLOCK_URL
     export REDISCLI_AUTH=$secret
-    eventually 5s key_gone "$(fresh)"
   done
 }
 

@@ -232,7 +232,7 @@ runs_once() {
 @test "min-hold, max-hold, no-renew and once-per are settings everywhere" {
   works_everywhere min-hold 1h is_kept
   works_everywhere max-hold 200ms ends_with 124 timeout 20 "$DLOCK" run "$(fresh)" -- sleep 30
-  works_everywhere no-renew true ends_with 124 timeout 20 "$DLOCK" run --ttl 1s "$(fresh)" -- sleep 30
+  works_everywhere no-renew true ends_with 124 timeout 20 "$DLOCK" run --ttl 2s "$(fresh)" -- sleep 30
   works_everywhere once-per 1h runs_once
   DLOCK_MAX_HOLD=5s run -64 "$DLOCK" run --min-hold 10s "$(fresh)" -- touch "$MARKER"
   assert_not_started
@@ -251,8 +251,8 @@ stops_with() {
 }
 
 runs_on() {
-  ends_with 0 "$DLOCK" run --ttl 1s "$(fresh)" -- sh -c '
-    redis-cli -s "$REDIS_SOCKET" del "dlock:$DLOCK_NAME" "dlock:holds:{dlock:$DLOCK_NAME}" >/dev/null; sleep 1.5'
+  ends_with 0 "$DLOCK" run --ttl 2s -k 200ms "$(fresh)" -- sh -c '
+    redis-cli -s "$REDIS_SOCKET" del "dlock:$DLOCK_NAME" "dlock:holds:{dlock:$DLOCK_NAME}" >/dev/null; sleep 2'
 }
 @test "on-lost is a setting everywhere" {
   if runs_on; then fail 'it ran on without being told to'; fi

@@ -261,7 +261,7 @@ END
 }
 
 @test "what is forgotten expires" {
-  take --ttl 1s "$(fresh)"
+  take --ttl 2s "$(fresh)"
   run -0 timeout 20 env -u DLOCK_HOLDS "$DLOCK" run "$(fresh)" -- true
   run -1 "$DLOCK" release "$(fresh)"
 }

@@ -220,7 +220,7 @@ P
 @test "J06: the terminal is as before after a lost lease and its KILL" {
   play 'expect:ready> ' "send:stty -a >$T/before; echo mark=\$((1+1))\r" expect:mark=2 \
     'expect:ready> ' \
-    "send:$DLOCK run --ttl 1s modes-lost -- sh -c 'trap \"\" TERM; stty -echo -icanon; echo raw >$T/raw; $TICKER $TICKS ignore 15'; echo code=\$?; stty -a >$T/after; echo mark=\$((2+2))\r" \
+    "send:$DLOCK run --ttl 3s modes-lost -- sh -c 'trap \"\" TERM; stty -echo -icanon; echo raw >$T/raw; $TICKER $TICKS ignore 15'; echo code=\$?; stty -a >$T/after; echo mark=\$((2+2))\r" \
     "file:$TICKS=tick" "run:redis-cli -s $REDIS_SOCKET del dlock:modes-lost" \
     expect:code=79 expect:mark=4 'expect:ready> ' 'send:exit 0\r' -- "${shell[@]}"
   played

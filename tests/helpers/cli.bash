@@ -105,7 +105,7 @@ every_command() {
   "$@" force-release --if-token 1 --yes "$(fresh b)" || true
   "$@" force-release --now --yes "$(fresh b)"
   let_go || true
-  hold "$(fresh c)" --ttl 1s
+  hold "$(fresh c)" --ttl 3s
   "$@" force-release --yes "$(fresh c)"
   wait "$HOLDER" || true
 }
