@@ -155,7 +155,7 @@ count_to() {
   eventually 10s run -1 pgrep -P "$waiter"
   let_go
   eventually 10s test -e "$MARKER"
-  pgrep -P "$waiter" -x dlock-guard
+  eventually 5s pgrep -P "$waiter" -x dlock-guard # it names itself
   kill "$waiter"
   run wait "$waiter"
 }

@@ -223,7 +223,7 @@ executed() { grep -hE '^execve\(' "$T"/trace.* | text | sed -E 's/^execve\("([^"
 
 # --- the guard ------------------------------------------------------------------------------------
 
-guard_of() { pgrep -P "$1" -x dlock-guard; }
+guard_of() { eventually 5s pgrep -P "$1" -x dlock-guard; } # it names itself
 # clock_gettime is a system call only where the kernel cannot spare it.
 calls_after_start() {
   sed '1,/^close_range/d; s/(.*//' "$1" | grep -vE '^(\+\+\+|clock_gettime)' | sort -u | xargs
