@@ -146,6 +146,7 @@ foreign() { r set "dlock:$1" theirs nx px 60000 >/dev/null; }
   foreign silent
   stand_all silent 1 3
   eventually 10s front silent
+  settle
   r config resetstat >/dev/null
   sleep 2
   sent=$(commands_since_reset)
