@@ -21,37 +21,52 @@ have() { command -v "$1" >/dev/null; }
 
 # --- fetching ----------------------------------------------------------------------------------
 
+# Each tool asks again by itself where it can, and is ended where it would wait for ever.
+in_time() { timeout -k 10 "${FETCH_LIMIT:-600}" "$@"; }
+
 fetch_redisson() { # FOLDER
   local place=$interop_home/$1
-  mvn -B -q -f "$drivers/redisson/pom.xml" -Dredisson.version="${1#redisson-}" \
+  # -U: what was not found a moment ago is asked for again. rto: Maven's own limit is half an hour.
+  in_time mvn -B -q -U -f "$drivers/redisson/pom.xml" -Dredisson.version="${1#redisson-}" \
+    -Dmaven.wagon.rto=60000 -Dmaven.wagon.http.retryHandler.count=5 \
     -DoutputDirectory="$place/jars" dependency:copy-dependencies &&
     javac -d "$place/classes" -cp "$place/jars/*" "$drivers/redisson/Driver.java"
 }
 fetch_node() {
   cp "$drivers"/node/* "$interop_home/node" &&
-    (cd "$interop_home/node" && npm ci --no-audit --no-fund)
+    (cd "$interop_home/node" && in_time npm ci --no-audit --no-fund --fetch-retries=5 \
+      --fetch-timeout=60000)
 }
 fetch_python() {
   local place=$interop_home/redis-py
-  python3 -m venv "$place/venv" && "$place/venv/bin/python" -m pip install -q \
-    --disable-pip-version-check -r "$drivers/python/requirements.txt" &&
+  python3 -m venv "$place/venv" && in_time "$place/venv/bin/python" -m pip install -q \
+    --disable-pip-version-check --retries 10 --timeout 60 -r "$drivers/python/requirements.txt" &&
     cp "$drivers/python/driver.py" "$place"
 }
 fetch_redsync() {
   (cd "$drivers/redsync" && GOTOOLCHAIN=local GOFLAGS=-mod=readonly \
-    go build -o "$interop_home/redsync/redsync" .)
+    in_time go build -o "$interop_home/redsync/redsync" .)
 }
 
 # ready FOLDER SOURCES FETCH…: fetches into build/interop/FOLDER unless that was done from the
-# same sources before; a registry that did not answer is asked a second time.
+# same sources before; a registry that did not answer is asked again, after longer and longer.
 ready() {
   local place=$interop_home/$1 sum
   sum=$(cat "$drivers/$2"/* | sha256sum)
   [ "$(cat "$place/made-from" 2>/dev/null)" != "$sum" ] || return 0
   rm -rf "$place" && mkdir -p "$place"
   echo "fetching $1"
-  { "${@:3}" || { sleep 5 && "${@:3}"; }; } >"$interop_home/$1.log" 2>&1 </dev/null &&
+  persist 5 20 60 "${@:3}" >"$interop_home/$1.log" 2>&1 </dev/null &&
     echo "$sum" >"$place/made-from"
+}
+# persist SECONDS SECONDS SECONDS COMMAND…: until it succeeds, with these pauses; four times at most.
+persist() {
+  local pause
+  for pause in "${@:1:3}"; do
+    ! "${@:4}" || return 0
+    sleep "$pause"
+  done
+  "${@:4}"
 }
 
 # fetch CLIENT: what was said is in log_of CLIENT.
@@ -114,7 +129,8 @@ run_files() { # ALONE AT_A_TIME CLIENT…
 mark() {
   local tap
   tap=$out/$(basename "$1" .bats)@$2.tap
-  if sed -E 's/^ok [0-9]+ //' "$tap" 2>/dev/null | grep -qxF -- "$3"; then
+  # Without -q, whose early end would be a failure of the pipe.
+  if sed -E 's/^ok [0-9]+ //' "$tap" 2>/dev/null | grep -xF -- "$3" >/dev/null; then
     echo "✓"
   elif [ -z "$pattern" ] || grep -q "^not ok [0-9]* $3" "$tap" 2>/dev/null; then
     echo FAILED
