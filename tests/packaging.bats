@@ -81,7 +81,8 @@ assert_whole() {
   DLOCK_URL=local://$BATS_TEST_TMPDIR/locks "$root/bin/dlock" run a -- \
     sh -c "touch '$root/held'; while [ ! -e '$root/let-go' ]; do sleep 0.05; done" 3>&- &
   holder=$!
-  for _ in {1..200}; do [ ! -e "$root/held" ] || break; sleep 0.05; done
+  for _ in {1..600}; do [ ! -e "$root/held" ] || break; sleep 0.05; done
+  [ -e "$root/held" ]
   touch -d yesterday "$root/bin/dlock"
   run -0 cmake --install "$build" --prefix "$root"
   touch "$root/let-go"
