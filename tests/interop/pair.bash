@@ -85,12 +85,11 @@ waits() {
 }
 in_line_or_entered() { in_line 1 || entered; }
 parked_or_said() { parked "$Y" || said "$Y" "$1" "$K"; }
-parked() { [ "$(ask m parked "$K" "$1")" = true ]; }
 in_line() { [ "$(r zcard "dlock:line:$(tag)")" = "$1" ]; }
 # waits_still KIND
 waits_still() {
   case $1 in
-    java*) parked "$Y" ;;
+    java*) eventually 20s parked "$Y" ;; # if it has got in it will never be again
     *) ! entered && in_line 1 ;;
   esac
 }
@@ -110,16 +109,19 @@ in_at() {
 }
 goes() { case $1 in java*) asked released "$Y" "$(word unlock "$1")" "$K" ;; esac }
 
+# A lease of some seconds has a short kill-after below: the machine may stand still for as long as is
+# left between a renewal and the TERM before the end of the lease.
+
 # dlock_nests SECONDS OPTION…: a dlock `a` with one inside for each further option, until let_go.
 dlock_nests() {
   local command i
   command=(sh -c 'date +%s%6N >$0/a.new; mv $0/a.new $0/a.began
     until [ -e $0/go ]; do sleep 0.02; done; date +%s%6N >$0/a.ended' "$T")
   for ((i = $#; i > 2; i--)); do
-    command=("$DLOCK" run "${!i}" --ttl "${1}s" "$N" -- "${command[@]}")
+    command=("$DLOCK" run "${!i}" --ttl "${1}s" -k 300ms "$N" -- "${command[@]}")
   done
   rm -f "$T/go" "$T/a.began" "$T/a.ended"
-  dlock_run a "$2" --ttl "${1}s" "$N" -- "${command[@]}"
+  dlock_run a "$2" --ttl "${1}s" -k 500ms "$N" -- "${command[@]}"
   eventually 20s test -e "$T/a.began"
 }
 
@@ -127,8 +129,8 @@ dlock_nests() {
 # gives up the write lock, once there is $T/down; the reader reads until let_go.
 dlock_writes_and_reads() {
   rm -f "$T/go" "$T/down" "$T/reads" "$T/a.ended" "$T/r.ended"
-  dlock_run a -x --ttl "${1}s" "$N" -- sh -c '
-    setsid "$DLOCK" run -s --ttl "$2" "$1" -- sh -c "touch \$0/reads
+  dlock_run a -x --ttl "${1}s" -k 500ms "$N" -- sh -c '
+    setsid "$DLOCK" run -s --ttl "$2" -k 500ms "$1" -- sh -c "touch \$0/reads
       until [ -e \$0/go ]; do sleep 0.02; done; date +%s%6N >\$0/r.ended" "$0" &
     echo $! >$0/reader.pid
     until [ -e $0/down ]; do sleep 0.02; done; date +%s%6N >$0/a.ended' "$T" "$N" "${1}s"

@@ -181,7 +181,7 @@ alike() {
     dlock_run "a" "$outer" --ttl 60s "$N" -- sh -c '
       until [ -e "$0/go" ]; do
         if [ -e "$0/inner" ]; then
-          "$DLOCK" run "$(cat "$0/inner")" --ttl 3s "$1" -- "$DLOCK" run -s --ttl 3s "$1" -- true
+          "$DLOCK" run "$(cat "$0/inner")" --ttl 20s "$1" -- "$DLOCK" run -s --ttl 20s "$1" -- true
           echo $? >"$0/code"; rm "$0/inner"
         fi
         sleep 0.02
@@ -307,15 +307,15 @@ alike() {
 
 @test "inspect shows Java's readers beside dlock's, each with its own lease" {
   asked acquired x lock.read "$K" 30000
-  asked acquired x lock.read "$K" 40000
-  dlock_holds -s --ttl 60s
+  asked acquired x lock.read "$K" 60000
+  dlock_holds -s --ttl 120s
   [ "$(inspected 'lock["mode"]')" = shared ]
   [ "$(inspected 'lock["owner_count"]')" = 2 ]
   [ "$(inspected 'len(lock["holds"])')" = 1 ]
   local one
   one="[o for o in lock[\"owners\"] if o[\"id\"] == \"$(ask x owner "$K")\"][0]"
   [ "$(inspected "$one"'["count"]')" = 2 ]
-  [ "$(inspected "30000 < $one"'["lease_left_ms"] <= 40000')" = True ]
+  [ "$(inspected "30000 < $one"'["lease_left_ms"] <= 60000')" = True ]
   gives dlock
   gives java-read
   gives java-read

@@ -30,10 +30,10 @@ java_reader_dies() {
   crash_driver "$CLIENT"
   first_client
 }
-# dlock_reader_dies [BUT]: one that holds for 3 s; BUT is the owner that reads as well.
+# dlock_reader_dies [BUT]: one that holds for 4 s; BUT is the owner that reads as well.
 dlock_reader_dies() {
   local owner
-  dlock_run d -s --ttl 3s "$N" -- sh -c 'echo $$ >$0/command; exec sleep 60' "$T"
+  dlock_run d -s --ttl 4s -k 200ms "$N" -- sh -c 'echo $$ >$0/command; exec sleep 60' "$T"
   eventually 20s test -s "$T/command"
   owner=$(reader "${1:-}")
   kill -KILL "$d_pid"
@@ -103,7 +103,7 @@ dlock_reader_dies() {
   local java dlock
   local name=$N
   on "dlock-$name"
-  dlock_holds -x --ttl 3s
+  dlock_holds -x --ttl 5s -k 200ms
   waits java-read
   kill -KILL "$a_pid"
   dlock=$(lease_end)
@@ -129,7 +129,7 @@ dlock_reader_dies() {
   local theirs mine owner end
   theirs=$(ask x owner "$K")
   end=$(read_end "$theirs")
-  dlock_holds -s --ttl 6s
+  dlock_holds -s --ttl 6s -k 500ms
   owner=$(reader "$theirs")
   mine=$(read_end "$owner")
   eventually 20s eval '[ "$(read_end "$owner")" -gt $((mine + 2000000)) ]'
@@ -176,7 +176,7 @@ dlock_reader_dies() {
 }
 
 @test "a dlock writer whose inner read has ended lasts longer than its lease" {
-  dlock_run a -x --ttl 6s "$N" -- sh -c '"$DLOCK" run -s --ttl 6s "$1" -- true; touch $0/once
+  dlock_run a -x --ttl 6s -k 500ms "$N" -- sh -c '"$DLOCK" run -s --ttl 20s "$1" -- true; touch $0/once
     until [ -e $0/go ]; do sleep 0.02; done; date +%s%6N >$0/a.ended' "$T" "$N"
   eventually 20s test -e "$T/once"
   asked refused y try.read "$K" 7500 30000

@@ -14,7 +14,10 @@ load pair
 
 setup_file() { start_clients; }
 teardown_file() { stop_clients; }
-setup() { prepare; }
+setup() {
+  prepare
+  feel_pulse
+}
 teardown() { clean_up; }
 
 # woken HOLDER KIND: the holder gives to who waits, over and over.
@@ -26,7 +29,7 @@ woken() {
     waits "$2"
     gives "$1"
     gets_in "$2"
-    echo $(($(in_at "$2") - $(given_at "$1"))) >>"$T/times"
+    echo "$(given_at "$1") $(in_at "$2")" >>"$T/times"
     goes "$2"
   done
 }
@@ -55,7 +58,7 @@ woken() {
     waits dlock-s
     gives java-write
     gets_in dlock-s
-    echo $(($(in_at dlock-s) - $(given_at java-write))) >>"$T/times"
+    echo "$(given_at java-write) $(in_at dlock-s)" >>"$T/times"
     gives java-read
   done
   figure "from the downgrade of Java's writer to dlock -s" <"$T/times"
@@ -69,7 +72,7 @@ woken() {
     waits java-read
     dlock_downgrades
     gets_in java-read
-    echo $(($(in_at java-read) - $(given_at dlock-x))) >>"$T/times"
+    echo "$(given_at dlock-x) $(in_at java-read)" >>"$T/times"
     [ ! -e "$T/r.ended" ]
     goes java-read
     let_go

@@ -45,7 +45,7 @@ token_of_dlock() { "$DLOCK" run -w 20s "$N" -- sh -c 'echo $DLOCK_TOKEN'; }
   mine=$(inspected 'lock["token"]')
   tell x lock.fenced "$K" 0
   eventually 20s watched_by 1
-  sleep 0.5 # for its second look
+  sleep 0.5 # for its second look; it has no thread that could be seen to wait
   let_go
   ends 20s a "exit 0"
   says 20s x lock.fenced "$K" acquired
@@ -65,7 +65,7 @@ token_of_dlock() { "$DLOCK" run -w 20s "$N" -- sh -c 'echo $DLOCK_TOKEN'; }
 }
 
 @test "RFairLock: two of them wait for dlock, and get in in their order" {
-  dlock_holds --ttl 3s
+  dlock_holds --ttl 8s # they sleep until its end: dlock knows nothing of their queue
   tell x lock.fair "$K" 30000
   eventually 20s eval '[ "$(r llen "redisson_lock_queue:{$K}")" = 1 ]'
   tell y lock.fair "$K" 30000
@@ -85,7 +85,7 @@ token_of_dlock() { "$DLOCK" run -w 20s "$N" -- sh -c 'echo $DLOCK_TOKEN'; }
 
 @test "RFairLock: whoever died in its queue does not keep dlock out" {
   another_client
-  asked acquired x lock.fair "$K" 3000
+  asked acquired x lock.fair "$K" 5000
   tell y lock.fair "$K" 60000
   eventually 20s eval '[ "$(r llen "redisson_lock_queue:{$K}")" = 1 ]'
   crash_driver "$CLIENT"
@@ -212,9 +212,12 @@ adds() {
 @test "Redisson's connections break while it holds: it renews again, and dlock stays out" {
   asked acquired x lock "$K" 0
   local first
-  first=$(lease_end)
   dlock_waits
+  # Right after a renewal: one that is under way would be lost for longer than the lease.
+  first=$(lease_end)
+  eventually 20s eval '[ "$(lease_end)" -gt "$first" ]'
   r client kill type normal skipme yes
+  first=$(lease_end)
   eventually 30s eval '[ "$(micros)" -gt "$first" ]'
   run ! entered
   asked released x unlock "$K"

@@ -12,7 +12,8 @@ const Redis = require('ioredis');
 const [library, address, watchdog] = process.argv.slice(2);
 const [host, port] = address.split(':');
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
-const now = () => Math.round((performance.timeOrigin + performance.now()) * 1000);
+// performance.now() counts from a time that need not be that of the clock the others look at.
+const now = () => Date.now() * 1000;
 const say = (when, text) => process.stdout.write(`${when} ${text}\n`);
 
 // Each library is a map from a word to a function of (actor, key, argument…).
@@ -45,6 +46,11 @@ function nodeRedisson() {
     },
     force: (actor, key) => lockOf(actor, key).forceUnlock(),
     locked: (actor, key) => lockOf(actor, key).isLocked(),
+    // It hears of a release once its subscription is answered and it has put up a listener.
+    parked: (actor, key, other) => {
+      const lock = lockOf(other, key);
+      return lock.commandExecutor.eventEmitter.listenerCount(lock.getChannelName()) > 0;
+    },
     owner: (actor, key) => lockOf(actor, key).getClientName(lockOf(actor, key).clientId),
   };
 }

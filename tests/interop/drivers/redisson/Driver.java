@@ -36,6 +36,9 @@ public final class Driver {
     config
         .useSingleServer()
         .setAddress("redis://" + args[0])
+        // Who hears nothing for 3 s gives up or, before 4.0, asks again: a lock then counts twice,
+        // though the machine was only slow.
+        .setTimeout(20000)
         .setConnectionMinimumIdleSize(2)
         .setConnectionPoolSize(16)
         .setSubscriptionConnectionMinimumIdleSize(1);
