@@ -155,12 +155,12 @@ teardown() { clean_up; }
   dlock_waits
   asked released x unlock "$K"
   ends 20s b "exit 0"
-  dlock_holds --ttl 60s
+  dlock_holds --ttl 10s # node-redisson listens to another channel here, and sleeps to the end of it
   tell y lock "$K" 30000
   comes_to_wait y
   let_go
   ends 20s a "exit 0"
-  says 20s y lock "$K" acquired
+  says 30s y lock "$K" acquired
   not_before "$(time_of y lock "$K")" "$(cat "$T/a.ended")"
   asked released y unlock "$K"
 }
