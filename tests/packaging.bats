@@ -145,6 +145,7 @@ assert_whole() {
     assert_output ""
   fi
   mkdir "$root"
+  umask 022 # for the folders that the package shares with others, and does not list
   if command -v cpio >/dev/null; then
     (cd "$root" && rpm2cpio "$rpm" | cpio -idm --quiet)
   else # a cpio archive is plain enough to be read by hand
