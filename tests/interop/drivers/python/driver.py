@@ -84,7 +84,8 @@ class Actor(threading.Thread):
 
 def main():
     host, port = sys.argv[1].split(":")
-    client = redis.Redis(host=host, port=int(port))
+    # Long: what is sent again after 5 s may have been carried out by a server that was only slow.
+    client = redis.Redis(host=host, port=int(port), socket_timeout=20)
     client.ping()
     print(now(), "- ready - redis-py", redis.__version__, flush=True)
     actors = {}

@@ -131,7 +131,9 @@ func (a *actor) add(key, file, times string) (string, error) {
 }
 
 func main() {
-	pool := goredis.NewPool(redis.NewClient(&redis.Options{Addr: os.Args[1]}))
+	// Long: what is sent again after 3 s may have been carried out by a server that was only slow.
+	options := redis.Options{Addr: os.Args[1], ReadTimeout: 20 * time.Second}
+	pool := goredis.NewPool(redis.NewClient(&options))
 	client = redsync.New(pool)
 	say(now(), "- ready - redsync")
 	actors := map[string]*actor{}
