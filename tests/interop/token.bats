@@ -27,12 +27,12 @@ teardown() { clean_up; }
 }
 
 @test "their extension keeps dlock out for longer than the first lease" {
-  asked acquired x lock "$K" 6000
+  asked acquired x lock "$K" 10000
   local first
   first=$(lease_end)
   dlock_waits
   sleep 1
-  asked extended x extend "$K" 6000
+  asked extended x extend "$K" 10000
   [ "$(lease_end)" -gt "$first" ]
   eventually 20s eval '[ "$(micros)" -gt "$first" ]'
   run ! entered
