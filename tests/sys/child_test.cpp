@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -56,7 +57,7 @@ struct Family {
   }
 
   bool eventually_alone() const {
-    for (int i = 0; i < 500; ++i) {
+    for (int i = 0; i < 1000; ++i) {
       if (!child.group_alive()) return true;
       std::this_thread::sleep_for(10ms);
     }
@@ -238,9 +239,12 @@ TEST_CASE("child: what was adopted is reaped, so that no zombies are left") {
                          .environment = {}});
           std::string text = family.end();
           text += ", alone: " + number_of(family.eventually_alone());
-          family.child.reap();
           siginfo_t info{};
-          const bool any = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+          bool any = true;  // the guard may need a while to die, on a busy machine
+          for (int i = 0; i < 100 && any; ++i) {
+            family.child.reap();
+            any = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+          }
           return text + ", children left: " + number_of(any);
         }) == "exit 0, alone: yes, children left: no");
 }
@@ -268,7 +272,7 @@ TEST_CASE("child: stops and continuations are told once each") {
           for (int i = 0; i < 1000 && text.empty(); ++i) {
             const ChildNews news = family.child.news();
             if (news.kind == ChildNews::Kind::stopped) text = "stopped";
-            std::this_thread::sleep_for(2ms);
+            std::this_thread::sleep_for(10ms);
           }
           if (text.empty()) {  // say how it stands instead
             text = contents("/proc/" + std::to_string(family.child.group()) + "/stat");
@@ -277,7 +281,7 @@ TEST_CASE("child: stops and continuations are told once each") {
           family.child.signal_group(SIGCONT);
           for (int i = 0; i < 1000 && text.find("cont") == std::string::npos; ++i) {
             if (family.child.news().kind == ChildNews::Kind::continued) text += ", continued";
-            std::this_thread::sleep_for(2ms);
+            std::this_thread::sleep_for(10ms);
           }
           family.child.signal_group(SIGKILL);
           return text + ", " + family.end();
@@ -309,11 +313,25 @@ TEST_CASE("child: it has the mask and dispositions of our caller") {
   CHECK((ignored & (1ULL << (SIGTERM - 1))) == 0);
 }
 
+// The guard is in the group that it guards. Before, it is in ours, which forked() kills with us.
+bool guard_joined(pid_t group) {
+  for (int i = 0; i < 1000; ++i) {
+    const auto all = ChildList().look().value_or(std::vector<pid_t>{});
+    if (std::all_of(
+            all.begin(), all.end(), [group](pid_t pid) { return ::getpgid(pid) == group; })) {
+      return true;
+    }
+    std::this_thread::sleep_for(5ms);
+  }
+  return false;
+}
+
 // What a shell command leaves in `file`, a pid, when the process that started it is killed.
 void check_that_it_dies_with_us(const std::string& command, const std::string& file) {
   CHECK(forked([&]() -> std::string {
           Family family({.words = shell(command), .environment = {}});
           if (!wait_for_file(file)) return "not started";
+          if (!guard_joined(family.child.group())) return "no guard";
           ::kill(::getpid(), SIGKILL);
           return "?";
         }) == "<died: 9>");
