@@ -90,4 +90,19 @@ class FakePeer {
   std::uint16_t port_ = 0;
 };
 
+// A port on which nobody listens, for it is bound and does not listen.
+struct DeafPort {
+  DeafPort() : fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    DLOCK_ASSERT(::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+    socklen_t size = sizeof address;
+    ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size);
+    port = ntohs(address.sin_port);
+  }
+  UniqueFd fd;
+  std::uint16_t port = 0;
+};
+
 }  // namespace dlock::test

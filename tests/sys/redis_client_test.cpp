@@ -88,12 +88,8 @@ TEST_CASE("password, database and the first question travel in one go, later one
 }
 
 TEST_CASE("nobody at the address is unavailable, with the address in the text") {
-  std::string url;
-  {
-    FakeRedis gone([](const FakePeer&) {});
-    url = gone.url("ann:s3cret@");
-  }
-  RedisClient client = client_of(url);
+  const test::DeafPort deaf;
+  RedisClient client = client_of("redis://ann:s3cret@127.0.0.1:" + std::to_string(deaf.port));
   const auto answer = client.call({"PING"}, ample());
   REQUIRE_FALSE(answer.has_value());
   CHECK(answer.error().code == Errc::unavailable);

@@ -23,6 +23,7 @@ namespace dlock {
 namespace {
 
 using namespace std::chrono_literals;
+using test::DeafPort;
 using test::FakePeer;
 using test::read_until;
 using test::TempDir;
@@ -66,21 +67,6 @@ void await_noise(const Transport& transport) {
   while (transport.quiet() && BootClock::now() < limit)
     ::sched_yield();
 }
-
-// A port on which nobody listens, for it is bound and does not listen.
-struct DeafPort {
-  DeafPort() : fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    DLOCK_ASSERT(::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
-    socklen_t size = sizeof address;
-    ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size);
-    port = ntohs(address.sin_port);
-  }
-  UniqueFd fd;
-  std::uint16_t port = 0;
-};
 
 TEST_CASE("what is sent arrives, and what is answered is received") {
   Pair pair;
