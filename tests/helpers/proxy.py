@@ -177,7 +177,7 @@ class Proxy:
     def send_again(self, raw):
         self.note("-- duplicated")
         with socket.socket(socket.AF_UNIX) as server:
-            server.settimeout(1)
+            server.settimeout(20)
             server.connect(self.upstream)
             server.sendall(raw)
             server.recv(65536)
