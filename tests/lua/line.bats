@@ -69,19 +69,19 @@ fill() {
   assert_equal "$(place_of "$(stand b:1 s)")" 2
   assert_equal "$(r zrange "$L" 0 -1 withscores)" "$before"
   assert_equal "$(in_line)" "a:1 b:1 c:1"
-  ttl_between "$L" 59000 60000
-  ttl_between "$W" 59000 60000
+  ttl_between "$L" 50000 60000
+  ttl_between "$W" 50000 60000
 }
 
 @test "who asks again lives for ten seconds more" {
   acquire h:1 s
   stand a:1 s
   left=$(life a:1)
-  [ "$left" -gt 9000 ] && [ "$left" -le 10000 ]
+  [ "$left" -gt 7000 ] && [ "$left" -le 10000 ]
   r zadd "$W" 1 "$(waiter b:1 s)"
   r zincrby "$W" -9000 "$(waiter a:1 s)"
   stand a:1 s
-  [ "$(life a:1)" -gt 9000 ]
+  [ "$(life a:1)" -gt 7000 ]
 }
 
 @test "who does not stand has no place and leaves no trace" {

@@ -23,16 +23,20 @@ teardown() {
 # A master on a free loopback port (replication knows no unix sockets) and its replica.
 start_pair() {
   local port
-  port=$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])')
   MASTER=$BATS_TEST_TMPDIR/master.sock
-  redis-server --port "$port" --bind 127.0.0.1 --unixsocket "$MASTER" --save '' \
-    --repl-diskless-sync-delay 0 --dir "$BATS_TEST_TMPDIR" >/dev/null 2>&1 3>&- &
-  MASTER_PID=$!
+  until [ -S "$MASTER" ]; do # somebody may have taken the port before the server does, which ends then
+    port=$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])')
+    redis-server --port "$port" --bind 127.0.0.1 --unixsocket "$MASTER" --save '' \
+      --repl-diskless-sync-delay 0 --dir "$BATS_TEST_TMPDIR" >/dev/null 2>&1 3>&- &
+    MASTER_PID=$!
+    eventually 20s master_is_there_or_gone
+  done
   redis-server --port 0 --unixsocket "$REPLICA" --save '' --replicaof "127.0.0.1 $port" \
     --dir "$BATS_FILE_TMPDIR" >/dev/null 2>&1 3>&- &
   REPLICA_PID=$!
   eventually 20s replica_is_up
 }
+master_is_there_or_gone() { [ -S "$MASTER" ] || gone "$MASTER_PID"; }
 replica_is_up() {
   redis-cli -s "$REPLICA" info replication 2>/dev/null | grep -q 'master_link_status:up'
 }
