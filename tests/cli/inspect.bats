@@ -307,10 +307,10 @@ holder_ended() { # STATUS
 }
 
 @test "force-release makes the holder stop its command and give the lock back" {
-  hold "$(fresh)" --ttl 3s --reason 'stuck import'
+  hold "$(fresh)" --ttl 9s --reason 'stuck import'
   local pid=$HOLDER child
   child=$(cat "$BATS_TEST_TMPDIR/held")
-  run -0 --separate-stderr timeout 10 "$DLOCK" force-release --yes "$(fresh)"
+  run -0 --separate-stderr timeout 20 "$DLOCK" force-release --yes "$(fresh)"
   assert_output ""
   assert_one_line
   assert_stderr_has "$(fresh)"
@@ -343,18 +343,18 @@ holder_ended() { # STATUS
 revoked_by_us() { [ "$("$DLOCK" inspect --json "$(fresh)" | json 'd["locks"][0].get("revoked_by")')" = "$(id -un)@$(hostname)" ]; }
 
 @test "a holder that is gone loses a revoked lock when its lease ends" {
-  hold "$(fresh)" --ttl 2s
+  hold "$(fresh)" --ttl 5s
   local child
   child=$(cat "$BATS_TEST_TMPDIR/held")
   kill -KILL "$HOLDER"
-  run -0 timeout 8 "$DLOCK" force-release --yes "$(fresh)"
+  run -0 timeout 20 "$DLOCK" force-release --yes "$(fresh)"
   key_gone "$(fresh)"
   kill -KILL "$child" 2>/dev/null || true
   run -0 "$DLOCK" run -n "$(fresh)" -- true
 }
 
 @test "K10: --if-owner and --if-token refuse when the holder is another: 75, and nothing is touched" {
-  hold "$(fresh)" --ttl 3s
+  hold "$(fresh)" --ttl 9s
   local owner token
   owner=$(r hkeys "dlock:$(fresh)")
   token=$(r get "redisson_lock_token:{dlock:$(fresh)}")
@@ -373,15 +373,15 @@ revoked_by_us() { [ "$("$DLOCK" inspect --json "$(fresh)" | json 'd["locks"][0].
   run -64 "$DLOCK" force-release --yes --if-token many "$(fresh)"
   lock_is "['revoked_by']" null
   alive "$HOLDER"
-  run -0 timeout 8 "$DLOCK" force-release --yes --if-owner "$owner" --if-token "$token" "$(fresh)"
+  run -0 timeout 20 "$DLOCK" force-release --yes --if-owner "$owner" --if-token "$token" "$(fresh)"
   holder_ended 79
 }
 
 @test "force-release takes a lock from all who hold it, and waits for each" {
-  hold "$(fresh)" -s --ttl 3s
+  hold "$(fresh)" -s --ttl 9s
   local first=$HOLDER second rc=0
   mv "$BATS_TEST_TMPDIR/held" "$BATS_TEST_TMPDIR/first"
-  hold "$(fresh)" -s --ttl 3s
+  hold "$(fresh)" -s --ttl 9s
   second=$HOLDER
   more -s --ttl 4s >/dev/null # looks for nothing: its lease has to end
   run -0 --separate-stderr timeout 20 "$DLOCK" force-release --yes "$(fresh)"
@@ -400,7 +400,7 @@ revoked_by_us() { [ "$("$DLOCK" inspect --json "$(fresh)" | json 'd["locks"][0].
 @test "--if-owner takes it from one of those who hold it, and from nobody else" {
   local owner
   hold "$(fresh)" --slots 2 --ttl 20s
-  owner=$(more --slots 2 --ttl 2s | sed -n 's/^export DLOCK_OWNER=//p')
+  owner=$(more --slots 2 --ttl 5s | sed -n 's/^export DLOCK_OWNER=//p')
   run -0 timeout 20 "$DLOCK" force-release --yes --if-owner "$owner" "$(fresh)"
   alive "$HOLDER"
   lock_is "['owner_count']" 1
@@ -409,8 +409,8 @@ revoked_by_us() { [ "$("$DLOCK" inspect --json "$(fresh)" | json 'd["locks"][0].
 }
 
 @test "--now deletes at once, says that two may run, and the holder learns of it" {
-  hold "$(fresh)" --ttl 3s
-  run -0 --separate-stderr timeout 2 "$DLOCK" force-release --now --yes "$(fresh)"
+  hold "$(fresh)" --ttl 9s
+  run -0 --separate-stderr timeout 10 "$DLOCK" force-release --now --yes "$(fresh)"
   assert_one_line
   assert_stderr_has "pid $HOLDER"
   assert_stderr_has beside
@@ -421,14 +421,19 @@ revoked_by_us() { [ "$("$DLOCK" inspect --json "$(fresh)" | json 'd["locks"][0].
 }
 
 @test "--now wakes who waits" {
-  r hset "dlock:$(fresh)" "$java" 1 >/dev/null
-  timeout 10 "$DLOCK" run "$(fresh)" -- touch "$MARKER" 3>&- &
-  local waiter=$! before
-  eventually 5s waiter_there
-  before=${EPOCHREALTIME/./}
-  run -0 "$DLOCK" force-release --now --yes "$(fresh)"
-  wait "$waiter"
-  [ $((${EPOCHREALTIME/./} - before)) -lt 2500000 ]
+  local waiter before round
+  # Who is not woken looks again 2.5 to 3 s after its last look: on a busy machine once is enough.
+  for round in 1 2 3; do
+    r hset "dlock:$(fresh)" "$java" 1 >/dev/null
+    timeout 10 "$DLOCK" run "$(fresh)" -- touch "$MARKER" 3>&- &
+    waiter=$!
+    eventually 5s waiter_there
+    before=${EPOCHREALTIME/./}
+    run -0 "$DLOCK" force-release --now --yes "$(fresh)"
+    wait "$waiter"
+    if [ $((${EPOCHREALTIME/./} - before)) -lt 2000000 ]; then return; fi
+  done
+  fail "not woken in $round times"
 }
 waiter_there() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$(fresh)}" | tail -1)" -gt 0 ]; }
 
