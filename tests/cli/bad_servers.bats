@@ -204,12 +204,13 @@ busy() { r get x 2>&1 | grep -q BUSY; }
 
 @test "R15: out of memory (OOM): 69, and nothing half-written; a hold that is there is kept and released" {
   second_redis
-  hold kept --url "$SECOND_URL" --ttl 2s
+  hold kept --url "$SECOND_URL" --ttl 4s -k 200ms
   r2 config set maxmemory-policy noeviction >/dev/null
   r2 config set maxmemory 1 >/dev/null
   try_run 69 --url "$SECOND_URL"
   assert_stderr_has OOM
   [ "$(r2 exists dlock:x 'dlock:holds:{dlock:x}' 'redisson_lock_token:{dlock:x}')" = 0 ]
+  sleep 1.5 # a renewal
   let_go
   [ "$(r2 exists dlock:kept)" = 0 ]
 }
@@ -250,8 +251,8 @@ misconf() { r2 set k v 2>&1 | grep -q MISCONF; }
   r script flush >/dev/null
   run -0 --separate-stderr "$DLOCK" run "$(fresh)" -- true
   assert_no_stderr
-  run -0 --separate-stderr "$DLOCK" run --ttl 3s -k 200ms "$(fresh)" -- sh -c '
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do redis-cli -s "$REDIS_SOCKET" script flush >/dev/null; sleep 0.2; done'
+  run -0 --separate-stderr "$DLOCK" run --ttl 4s -k 200ms "$(fresh)" -- sh -c '
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21; do redis-cli -s "$REDIS_SOCKET" script flush >/dev/null; sleep 0.2; done'
   assert_no_stderr
   key_gone "$(fresh)"
 }
@@ -432,11 +433,11 @@ without() { tr ' ' '\n' <<<"$1" | grep -vxF "$2" | tr '\n' ' '; }
 
 @test "R28: the documented ACL suffices for everything" {
   acl_user "$commands"
-  run -0 --separate-stderr "$DLOCK" run --ttl 3s -k 200ms "$(fresh)" -- sleep 3.2
+  run -0 --separate-stderr "$DLOCK" run --ttl 4s -k 200ms "$(fresh)" -- sleep 4.2
   assert_no_stderr
   run -0 --separate-stderr "$DLOCK" run "$(fresh)" -- "$DLOCK" run "$(fresh)" -- true
   assert_no_stderr
-  hold "$(fresh)" --ttl 3s
+  hold "$(fresh)" --ttl 9s
   run -75 "$DLOCK" run -w 0.2 "$(fresh)" -- true
   run -0 "$DLOCK" inspect "$(fresh)"
   run -0 "$DLOCK" list
