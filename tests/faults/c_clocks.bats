@@ -23,17 +23,17 @@ teardown() {
   for pid in ${FROZEN:-}; do kill -CONT "$pid" 2>/dev/null || true; done
   end_started
 }
-guard_of() { pgrep -P "$1" -x dlock-guard; }
+guard_of() { eventually 10s pgrep -P "$1" -x dlock-guard; }
 
 @test "C05: the wall clock jumps to and fro, and to no time at all: nobody notices" {
   needs_dynamic_dlock
   local url
   for url in "$DLOCK_URL" "local://$T/locks"; do
     rm -f "$T/go" "$T/clock-mine"
-    DLOCK_URL=$url with_clocks_of mine dlock dlock_run a --ttl 3s -k 200ms wall -- \
+    DLOCK_URL=$url with_clocks_of mine dlock dlock_run a --ttl 4s -k 200ms wall -- \
       sh -c 'touch "$0.in"; until [ -e "$0" ]; do sleep 0.02; done; exit 6' "$T/go"
     eventually 5s test -e "$T/go.in"
-    for _ in 1 2; do # longer than a lease
+    for _ in 1 2 3; do # longer than a lease
       clock mine real 3600 -7200 0 1e9 -3.7e9 0 3.7e9 -1e9 0 86400 -86400 0 0 0 0 7200
     done
     [ ! -s "$T/a.end" ]

@@ -33,9 +33,9 @@ played() {
 
 @test "J04: Ctrl-Z, and another continues the command late: not one instruction more, 79" {
   # The shell does not know of it: the CONT goes to the command's group, not to dlock.
-  play 'expect:ready> ' "send:$DLOCK run --ttl 1s continued -- $TICKER $TICKS fork\r" \
+  play 'expect:ready> ' "send:$DLOCK run --ttl 3s continued -- $TICKER $TICKS fork\r" \
     "file:$TICKS=tick" 'send:\x1a' expect:Stopped 'expect:ready> ' "run:cp $TICKS $T/at-stop" \
-    pause:2 "run:awk '{print \$2}' $TICKS | sort -u | xargs -r kill -CONT 2>/dev/null; true" \
+    pause:4 "run:awk '{print \$2}' $TICKS | sort -u | xargs -r kill -CONT 2>/dev/null; true" \
     pause:0.5 "run:cmp $T/at-stop $TICKS" \
     'send:fg\r' 'expect:ready> ' 'send:echo code=$?\r' expect:code=79 'expect:ready> ' \
     'send:exit 0\r' -- "${shell[@]}"

@@ -33,14 +33,14 @@ teardown() { end_started; }
 }
 
 @test "K03: a nested dlock that is killed does not disturb the outer one, whose release frees all" {
-  dlock_run a --ttl 3s -k 200ms inner-killed -- sh -c "'$DLOCK' run --ttl 3s inner-killed -- sh -c '
+  dlock_run a --ttl 4s -k 200ms inner-killed -- sh -c "'$DLOCK' run --ttl 3s inner-killed -- sh -c '
       echo \$PPID >$T/inner; exec $TICKER $TICKS'
     $(until_there "$T/go"); exit 4"
   eventually 10s ticking
   kill -KILL "$(cat "$T/inner")"
   eventually 10s ticker_gone
   # It does not disturb the outer one, which renews the lock as before.
-  sleep 3.5
+  sleep 4.5
   alive "$a_pid"
   key_exists inner-killed
   touch "$T/go"
@@ -154,18 +154,18 @@ least_ttl() {
 
 @test "K17: a short lease inside a long one does not shorten it" {
   dlock_run a --ttl 20s short-inside -- \
-    "$DLOCK" run --ttl 3s -k 200ms short-inside -- "$TICKER" "$TICKS"
+    "$DLOCK" run --ttl 4s -k 200ms short-inside -- "$TICKER" "$TICKS"
   eventually 10s ticking
-  [ "$(least_ttl short-inside 3500)" -gt 5000 ]
+  [ "$(least_ttl short-inside 4500)" -gt 5000 ]
   kill -TERM "$a_pid"
   ends 10s a "signal 15"
 }
 
 @test "K17: a long lease inside a short one is not shortened by the outer one's renewals" {
-  dlock_run a --ttl 3s -k 200ms long-inside -- \
+  dlock_run a --ttl 4s -k 200ms long-inside -- \
     "$DLOCK" run --ttl 20s long-inside -- "$TICKER" "$TICKS"
   eventually 10s ticking
-  [ "$(least_ttl long-inside 3500)" -gt 5000 ]
+  [ "$(least_ttl long-inside 4500)" -gt 5000 ]
   kill -TERM "$a_pid"
   ends 10s a "signal 15"
   assert_free long-inside

@@ -47,8 +47,8 @@ teardown() { end_started; }
   run -0 "$DLOCK" run -n now -- sh -c 'echo $DLOCK_TOKEN'
   ends 10s a "exit 79"
   ticker_gone
-  # A third of the lease, one call, the short grace; and a second for a busy machine.
-  [ $(($(last_tick) - at)) -le $((2000 + 600 + 1000 + 1000)) ]
+  # A third of the lease, one call, the short grace; and some time for a busy machine.
+  [ $(($(last_tick) - at)) -le $((2000 + 600 + 1000 + 2000)) ]
   assert_free now
 }
 
@@ -94,15 +94,15 @@ take_often() {
   dlock_run b -w 30 vanished -- "$TICKER" "$T/ticks-b" for 20
   eventually 10s waiting_in_line vanished
   local guard
-  guard=$(pgrep -P "$a_pid" -x dlock-guard)
+  guard=$(guard_of "$a_pid")
   kill -STOP "$a_pid"
   kill -KILL "$guard" "$a_pid"
   local at
   at=$(boot_ms)
   ends 10s a "signal 9"
   ends 20s b "exit 0"
-  # One lease from its last renewal; a second for a busy machine.
-  [ $(($(first_tick "$T/ticks-b") - at)) -le 3000 ]
+  # One lease from its last renewal, and some time for a busy machine.
+  [ $(($(first_tick "$T/ticks-b") - at)) -le 4500 ]
   assert_free vanished
 }
 
@@ -136,12 +136,13 @@ take_often() {
   take_often 100 2>/dev/null 3>&- &
   two=$!
   STARTED+=("$one" "$two")
-  # A single lost one would cost a lease of 60 s, or a look after 3 s.
-  local from=$SECONDS
   wait "$one"
   wait "$two"
   [ "$(wc -l <"$T/holders")" = 200 ]
-  [ $((SECONDS - from)) -lt 50 ]
+  # A single lost one would cost a lease of 60 s, or a look after 3 s. Tokens are the µs of the grants.
+  awk '{ gap = $1 - last; last = $1 } NR > 1 && gap > longest { longest = gap }
+    NR > 1 && gap > 2400000 { gaps++ }
+    END { print gaps + 0, "of more than 2.4 s, at most", longest, "µs"; exit gaps > 5 || longest > 30000000 }' "$T/holders"
 }
 
 @test "K13: the first of five waiters is killed, the second is stopped: the others get in, in order" {

@@ -21,13 +21,13 @@ teardown() {
 @test "N15: the socket is gone: 69; what holds already goes on" {
   start_other path
   export DLOCK_URL=$OTHER_URL
-  dlock_run a --ttl 3s -k 200ms path -- sh -c 'touch "$0.in"; until [ -e "$0" ]; do sleep 0.02; done; exit 6' "$T/go"
+  dlock_run a --ttl 4s -k 200ms path -- sh -c 'touch "$0.in"; until [ -e "$0" ]; do sleep 0.02; done; exit 6' "$T/go"
   eventually 5s test -e "$T/go.in"
   mv "$OTHER_SOCKET" "$OTHER_SOCKET.away"
   run -69 --separate-stderr "$DLOCK" --connect-timeout 300ms run other -- touch "$T/started"
   [[ $stderr == *redis.sock* ]]
   [ ! -e "$T/started" ]
-  sleep 3.5 # longer than the lease
+  sleep 4.5 # longer than the lease
   mv "$OTHER_SOCKET.away" "$OTHER_SOCKET"
   [ "$(o exists dlock:path)" = 1 ]
   touch "$T/go"
@@ -55,8 +55,10 @@ teardown() {
   export DLOCK_URL=local://$T/locks
   dlock_run a --ttl 2s left -- "$TICKER" "$TICKS" fork
   eventually 5s ticking
+  local guard
+  guard=$(eventually 10s pgrep -P "$a_pid" -x dlock-guard) # its name from when it first runs
   kill -STOP "$a_pid" # it would replace its guard
-  kill -KILL "$(pgrep -P "$a_pid" -x dlock-guard)"
+  kill -KILL "$guard"
   kill -KILL "$a_pid"
   run -75 "$DLOCK" run -n left -- true
   dlock_run b left -- "$TICKER" "$T/ticks-b" for 100

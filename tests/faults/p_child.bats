@@ -133,10 +133,11 @@ still_two() {
     pids=()
     for i in $(seq 25); do
       name=a${round}x$i
-      # The first renewal, 1 s after the grant, finds the key gone; the command ends about then.
+      # The first renewal, 1 s after the grant, finds the key gone; the command ends about then, on a
+      # machine that is busy as well.
       "$DLOCK" run --ttl 3s --result-file "$T/$name.result" "$name" -- sh -c \
         "redis-cli -s $REDIS_SOCKET del dlock:$name >/dev/null
-          sleep 0.7; sleep 0.$((100 + i * 14)); exit 5" \
+          sleep 0.3; sleep 0.$(printf %03d $((i * 34))); exit 5" \
         2>"$T/$name.err" 3>&- &
       pids+=($!)
     done

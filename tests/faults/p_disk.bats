@@ -50,11 +50,11 @@ held_for() {
   head -c 1000000 /dev/zero >"$DISK/fill" 2>/dev/null || true
   touch "$DISK/log" || true
   run ! sh -c "echo line >>'$DISK/log'" 2>/dev/null
-  "$DLOCK" -vv run --ttl 3s -k 200ms full -- sh -c "touch $T/in; $(until_there "$T/go"); exit 5" \
+  "$DLOCK" -vv run --ttl 4s -k 200ms full -- sh -c "touch $T/in; $(until_there "$T/go"); exit 5" \
     2>>"$DISK/log" 3>&- &
   STARTED+=($!)
   eventually 10s test -e "$T/in"
-  held_for 4 full
+  held_for 5 full
   touch "$T/go"
   local code=0
   wait "${STARTED[-1]}" || code=$?
@@ -66,11 +66,11 @@ held_for() {
   mount_disk
   touch "$DISK/log"
   fsfreeze -f "$DISK"
-  "$DLOCK" run --ttl 3s -k 200ms calm -- sh -c "touch $T/in; $(until_there "$T/go"); exit 5" \
+  "$DLOCK" run --ttl 4s -k 200ms calm -- sh -c "touch $T/in; $(until_there "$T/go"); exit 5" \
     2>>"$DISK/log" 3>&- &
   STARTED+=($!)
   eventually 10s test -e "$T/in"
-  held_for 4 calm
+  held_for 5 calm
   touch "$T/go"
   local code=0
   wait "${STARTED[-1]}" || code=$?
@@ -80,12 +80,12 @@ held_for() {
 
 @test "P17: stderr freezes in the middle of a talk: renewed in time, the command's code when it thaws" {
   mount_disk
-  "$DLOCK" -v run --ttl 3s -k 200ms talk -- sh -c "touch $T/in; $(until_there "$T/go"); exit 5" \
+  "$DLOCK" -v run --ttl 4s -k 200ms talk -- sh -c "touch $T/in; $(until_there "$T/go"); exit 5" \
     2>>"$DISK/log" 3>&- &
   STARTED+=($!)
   eventually 10s test -e "$T/in"
   fsfreeze -f "$DISK"
-  held_for 5 talk
+  held_for 6 talk
   touch "$T/go"
   # Free while the disk is frozen; only the end of dlock waits for it, in the kernel.
   eventually 10s is_free talk
@@ -109,7 +109,7 @@ held_for() {
 stuck_on_disk() {
   mount_disk
   fsfreeze -f "$DISK"
-  dlock_run a --ttl 3s -k 200ms "$1" -- \
+  dlock_run a --ttl 4s -k 200ms "$1" -- \
     sh -c "echo \$\$ >$T/command.pid; exec dd if=/dev/zero of=$DISK/file count=1 2>/dev/null"
   eventually 10s file_has "$T/command.pid"
   eventually 10s grep -q '^State:.*D (disk' "/proc/$(cat "$T/command.pid")/status"
@@ -119,7 +119,7 @@ stuck_on_disk() {
   stuck_on_disk asleep
   kill -TERM "$a_pid"
   eventually 10s grep -q 'cannot be killed' "$T/a.err"
-  held_for 4 asleep
+  held_for 5 asleep
   alive "$(cat "$T/command.pid")"
   run ! ended a
   fsfreeze -u "$DISK"
@@ -150,11 +150,11 @@ stuck_on_disk() {
   install -m 755 "$DLOCK" "$FOLDER/dlock"
   install -m 4755 "$TICKER" "$FOLDER/ticker"
   DLOCK_URL=$PROXY_URL spawn a setpriv --reuid 54321 --regid 54321 --clear-groups \
-    "$FOLDER/dlock" run --ttl 3s -k 200ms others -- "$FOLDER/ticker" "$FOLDER/ticks" become for 8000
+    "$FOLDER/dlock" run --ttl 4s -k 200ms others -- "$FOLDER/ticker" "$FOLDER/ticks" become for 10000
   eventually 10s ticking "$FOLDER/ticks"
   kill -TERM "$a_pid"
   eventually 10s grep -q 'cannot be killed' "$T/a.err"
-  held_for 3 others
+  held_for 4 others
   ! ended a || [ "$(tail -1 "$FOLDER/ticks" | cut -d ' ' -f 3)" = end ]
   eventually 15s ended a
   grep -q ' end$' "$FOLDER/ticks"

@@ -68,11 +68,11 @@ heard_all() {
 
 @test "P34: dlock is replaced on the disk while it runs" {
   cp "$DLOCK" "$T/dlock"
-  spawn a "$T/dlock" run --ttl 3s -k 200ms replaced -- sh -c "touch $T/in; $(until_there "$T/go"); exit 5"
+  spawn a "$T/dlock" run --ttl 4s -k 200ms replaced -- sh -c "touch $T/in; $(until_there "$T/go"); exit 5"
   eventually 10s test -e "$T/in"
   printf 'not a program\n' >"$T/new"
   mv "$T/new" "$T/dlock"
-  sleep 3.5 # past a lease: it was renewed
+  sleep 4.5 # past a lease: it was renewed
   key_exists replaced
   touch "$T/go"
   ends 10s a "exit 5"

@@ -118,7 +118,7 @@ free_there() { [ "$(o exists dlock:long dlock:short)" = 0 ]; }
 
 @test "R11: the key loses its lease and its holder dies: who waits gets the lock all the same" {
   start persisted
-  dlock_run a --ttl 2s persisted -- "$TICKER" "$TICKS" for 60000
+  dlock_run a --ttl 4s -k 200ms persisted -- "$TICKER" "$TICKS" for 60000
   eventually 5s ticking
   o persist dlock:persisted
   # Told that there is no end to wait for.
@@ -150,7 +150,7 @@ fill_until_gone() {
     volatile-ttl noeviction; do
     o config set maxmemory 0 maxmemory-policy "$policy"
     o flushall
-    dlock_run a --ttl 3s -k 200ms "$policy" -- sh -c 'echo "$DLOCK_TOKEN" >"$0/token-$DLOCK_NAME"
+    dlock_run a --ttl 4s -k 200ms "$policy" -- sh -c 'echo "$DLOCK_TOKEN" >"$0/token-$DLOCK_NAME"
       until [ -e "$0/kept-$DLOCK_NAME" ]; do sleep 0.02; done' "$T"
     eventually 5s file_has "$T/token-$policy"
     before=$(cat "$T/token-$policy")
@@ -160,7 +160,7 @@ fill_until_gone() {
       evicted=$((evicted + 1))
       ends 5s a "exit 79"
     else
-      sleep 3.2 # more than a lease
+      sleep 4.2 # more than a lease
       [ "$(o exists "dlock:$policy")" = 1 ]
       touch "$T/kept-$policy"
       ends 5s a "exit 0"

@@ -33,7 +33,7 @@ stopped_in_time_after() {
   grep -q 'lost "' "$T/$who.err"
   ticker_gone "$T/ticks-$who"
   took=$(($(last_tick "$T/ticks-$who") - $1))
-  [ "$took" -le $((1000 + 300 + 1000 + 1000)) ] || { echo "the last tick came after $took ms"; return 1; }
+  [ "$took" -le $((1000 + 300 + 1000 + 2000)) ] || { echo "the last tick came after $took ms"; return 1; }
 }
 
 # dead_before_the_end_of_the_lease AT [WHO]: nothing was confirmed after AT, and every process of
