@@ -14,6 +14,7 @@ from history import Fault
 from line import id_of
 from monitor import boot_ns
 from servers import RedisError
+from workers import guard_of
 
 # kind: how often it is drawn, among those of its class.
 GUARANTEED = {
@@ -126,6 +127,8 @@ class Nemesis(threading.Thread):
             done = act(item, worker, target)
         except (OSError, RedisError) as error:
             done, fault.target = True, f"{target} ({error})"
+        if kind in SERVER:  # from when it was told
+            self.busy["server"] = time.monotonic() + item.lasts + 0.5
         if done is not False:
             self.faults.append(fault)
             self.after(0 if done is True else whole, lambda: self.note_end(fault))
@@ -237,7 +240,7 @@ class Nemesis(threading.Thread):
         run, process = worker.signal(signal.SIGSTOP)  # dlock first: it would replace its guard
         if run is None:
             return False
-        guard = worker.guard()
+        guard = guard_of(run.pid)
         self.to_guard(guard, signal.SIGSTOP)
 
         def go_on():
@@ -312,9 +315,12 @@ class Nemesis(threading.Thread):
             return client.call(*words)
 
     def undo(self, *words):
-        """The fault is told to be over then, however busy the machine is."""
-        with self.server.client(20) as client:
-            client.call(*words)
+        """Again until the server has heard it, however busy the machine is."""
+        try:
+            self.ask(*words)
+        except OSError:
+            self.busy["server"] = time.monotonic() + 3  # no other fault of it begins before
+            self.after(0.3, lambda: self.undo(*words))
 
     def pause(self, item, _, __):
         self.ask("CLIENT", "PAUSE", int(item.lasts * 1000), "ALL")
