@@ -28,7 +28,7 @@ count_to() {
   local -a pids=()
   local pid failed=0
   for ((i = 0; i < $1; i++)); do
-    "$DLOCK" run -w 600 counter -- sh -c 'read n <"$0"; echo $((n + 1)) >"$0"' "$BATS_TEST_TMPDIR/count" \
+    "$DLOCK" run -w 300 counter -- sh -c 'read n <"$0"; echo $((n + 1)) >"$0"' "$BATS_TEST_TMPDIR/count" \
       2>>"$BATS_TEST_TMPDIR/count.err" 3>&- &
     pids+=($!)
   done

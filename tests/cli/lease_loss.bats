@@ -84,7 +84,7 @@ teardown() { end_started; }
   listen
   r del dlock:warned
   eventually 8s grep -q 'lost "warned"' "$T/a.err"
-  sleep 1.2 # longer than anybody waits before a KILL
+  sleep 3.2 # longer than the lease would have been
   touch "$T/go"
   ends 8s a "exit 4"
   grep -q ' end$' "$TICKS"

@@ -280,7 +280,7 @@ started_or_not() { # OPTION… NAME
 @test "R24: a late answer on a dropped connection is never taken for the answer to something else" {
   dlock_run a -v --ttl 6s -k 200ms late-answers -- "$TICKER" "$TICKS" for 4000 code 6
   eventually 5s ticking
-  proxy delay 600
+  proxy delay 1500 # a call has 600
   : >"$PROXY_LOG" # what came before was not delayed
   eventually 5s grep -q EVAL "$PROXY_LOG"
   proxy pass

@@ -25,8 +25,8 @@ hold() {
 two_tick() { [ "$(awk '$3 == "tick" {print $2}' "${1:-$TICKS}" 2>/dev/null | sort -u | wc -l)" = 2 ]; }
 token_of() { cat "$T/ticks-$1.token"; }
 
-# stopped_in_time_after AT [WHO]: after a loss that a master has confirmed: a renewal interval, a
-# call, the short grace, and some slack.
+# stopped_in_time_after AT [WHO]: after a loss that a master has confirmed and dlock has told: a renewal
+# interval, a call, the short grace, and some slack; the end of the lease itself may come before that.
 stopped_in_time_after() {
   local took who=${2:-a}
   ends 10s "$who" "exit 79"
