@@ -225,7 +225,7 @@ own_wait() {
   STARTED+=($!)
   eventually 10s ticking
   # It sees the other one tick.
-  run -0 env -u DLOCK_HOLDS "$DLOCK" run -w 20 loose -- sh -c 'echo "$DLOCK_TOKEN"
+  run -0 env -u DLOCK_HOLDS "$DLOCK" run -q -w 20 loose -- sh -c 'echo "$DLOCK_TOKEN"
     seen=$(wc -l <"$0"); until [ "$(wc -l <"$0")" -gt "$seen" ]; do sleep 0.02; done' "$TICKS"
   [ "$output" -gt "$DLOCK_TOKEN" ]
   run -79 "$DLOCK" renew loose
