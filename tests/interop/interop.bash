@@ -125,7 +125,7 @@ parked() { [ "$(ask m parked "$K" "$1")" = true ]; }
 comes_to_wait() {
   case $INTEROP_CLIENT in
     *redisson*) eventually 20s parked "$1" ;;
-    *) sleep 0.1 ;;
+    *) sleep 0.3 ;;
   esac
 }
 # time_of ACTOR VERB KEY: of the newest answer, in microseconds.

@@ -22,7 +22,7 @@ have() { command -v "$1" >/dev/null; }
 # --- fetching ----------------------------------------------------------------------------------
 
 # Each tool asks again by itself where it can, and is ended where it would wait for ever.
-in_time() { timeout -k 10 "${FETCH_LIMIT:-600}" "$@"; }
+in_time() { timeout --foreground -k 10 "${FETCH_LIMIT:-600}" "$@"; }
 
 fetch_redisson() { # FOLDER
   local place=$interop_home/$1
