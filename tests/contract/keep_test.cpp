@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::array<Mode, 3> k_alone_or_shared{Mode::exclusive, Mode::write, Mode::shared};
 
-bool is_free(Client& client, const LockName& name) {
-  return client.inspect(name).kind == Holding::Kind::free;
-}
-
 Claim once_per(Duration time, Claim claim) {
   claim.once_per = time;
   return claim;

@@ -5,10 +5,6 @@ namespace dlock::contract {
 
 namespace {
 
-bool is_free(Client& client, const LockName& name) {
-  return client.inspect(name).kind == Holding::Kind::free;
-}
-
 bool gets_free(Client& client, const LockName& name) {
   return eventually([&] { return is_free(client, name); });
 }

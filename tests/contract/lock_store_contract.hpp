@@ -112,6 +112,10 @@ class Client {
   std::unique_ptr<LockStore> store_;
 };
 
+inline bool is_free(Client& client, const LockName& name) {
+  return client.inspect(name).kind == Holding::Kind::free;
+}
+
 // Asks again until it says yes; false after 10 s.
 bool eventually(const std::function<bool()>& claim);
 

@@ -18,10 +18,6 @@ struct Pair {
   std::vector<LockName> names() const { return {a, b}; }
 };
 
-bool is_free(Client& client, const LockName& name) {
-  return client.inspect(name).kind == Holding::Kind::free;
-}
-
 bool is_free(Client& client, const Pair& pair) {
   return is_free(client, pair.a) && is_free(client, pair.b);
 }

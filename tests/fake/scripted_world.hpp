@@ -21,6 +21,9 @@ namespace dlock::test {
 
 using What = action::Ask::What;
 
+// Longer than anything in these worlds takes.
+constexpr Duration k_ever = std::chrono::hours(24);
+
 // From `from` until before `until`, what the store is asked does not go as it should.
 struct Trouble {
   enum class Kind {

@@ -10,6 +10,8 @@
 
 namespace dlock::test {
 
+using What = action::Ask::What;
+
 const char* word_for(action::Ask::What what) {
   constexpr std::array k_words{
       "acquire", "watch", "await", "watch_hold", "renew", "check", "release", "undo", "leave"};
@@ -17,7 +19,6 @@ const char* word_for(action::Ask::What what) {
 }
 
 std::string ask_text(const action::Ask& ask) {
-  using What = action::Ask::What;
   if (ask.what == What::acquire && ask.stand == Stand::listening) return "stand";
   if (ask.what == What::acquire && ask.stand == Stand::polling) return "stand polling";
   if (ask.what == What::watch && ask.front) return "watch front";
@@ -89,7 +90,6 @@ std::string outcome_text(const Outcome& outcome) {
 }
 
 StoreAnswer failed(action::Ask::What what, Error error) {
-  using What = action::Ask::What;
   switch (what) {
     case What::acquire:
       return event::Acquired{std::move(error)};
@@ -110,7 +110,6 @@ StoreAnswer failed(action::Ask::What what, Error error) {
 }
 
 bool gives_way(action::Ask::What running, action::Ask::What asked) {
-  using What = action::Ask::What;
   switch (running) {
     case What::await_hand_off:
     case What::watch_hold:

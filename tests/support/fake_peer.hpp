@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/assert.hpp"
+#include "base/boot_clock.hpp"
 #include "sys/unique_fd.hpp"
 
 #include <arpa/inet.h>
@@ -13,12 +14,21 @@
 #include <sys/un.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
 
 namespace dlock::test {
+
+// Limits: one that a test waits for, and one that it never reaches.
+inline Time soon() {
+  return BootClock::now() + std::chrono::milliseconds(50);
+}
+inline Time ample() {
+  return BootClock::now() + std::chrono::seconds(10);
+}
 
 inline bool readable(int fd) {
   pollfd polled{fd, POLLIN, 0};

@@ -10,23 +10,12 @@
 #include <chrono>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "support/fake_peer.hpp"
 
 namespace dlock::test {
-
-inline Time soon() {
-  return BootClock::now() + std::chrono::milliseconds(50);
-}
-inline Time ample() {
-  return BootClock::now() + std::chrono::seconds(10);
-}
-inline bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 // A server that does what a test tells it, in its own thread, until the test is over.
 class FakeRedis {

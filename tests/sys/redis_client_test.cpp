@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/fake_redis.hpp"
+#include "support/has.hpp"
 #include "support/redis_process.hpp"
 
 namespace dlock {
@@ -15,9 +16,9 @@ namespace {
 
 using test::ample;
 using test::client_of;
-using test::contains;
 using test::FakePeer;
 using test::FakeRedis;
+using test::has;
 using test::read_until;
 using test::soon;
 using test::write_all;
@@ -106,7 +107,7 @@ TEST_CASE("a connection that ends within an answer is unavailable and dropped") 
   const auto answer = client.call({"PING"}, ample());
   REQUIRE_FALSE(answer.has_value());
   CHECK(answer.error().code == Errc::unavailable);
-  CHECK(contains(answer.error().text, "lost the connection to redis://127.0.0.1:"));
+  CHECK(has(answer.error().text, "lost the connection to redis://127.0.0.1:"));
   CHECK_FALSE(client.connected());
 }
 
@@ -208,9 +209,9 @@ TEST_CASE("a script goes by its SHA1, and by its text only to a server that does
   client.disconnect();
   server.join();
   REQUIRE(got.size() == 3);
-  CHECK(contains(got[0], "EVALSHA\r\n$4\r\n0123\r\n$1\r\n2\r\n$2\r\nk1\r\n$2\r\nk2\r\n"));
-  CHECK(contains(got[1], "EVAL\r\n$8\r\nreturn 1\r\n$1\r\n2\r\n"));
-  CHECK(contains(got[2], "EVALSHA"));
+  CHECK(has(got[0], "EVALSHA\r\n$4\r\n0123\r\n$1\r\n2\r\n$2\r\nk1\r\n$2\r\nk2\r\n"));
+  CHECK(has(got[1], "EVAL\r\n$8\r\nreturn 1\r\n$1\r\n2\r\n"));
+  CHECK(has(got[2], "EVALSHA"));
 }
 
 TEST_CASE("many messages that have come together wake a waiter once") {
@@ -275,10 +276,10 @@ TEST_CASE("a new connection goes on with the tracking, and without it where the 
   REQUIRE(got.size() == 4);
   const std::string tracking =
       "TRACKING\r\n$2\r\nON\r\n$8\r\nREDIRECT\r\n$4\r\n4711\r\n$6\r\nNOLOOP";
-  CHECK(contains(got[0], tracking));
-  CHECK(contains(got[1], tracking));
-  CHECK(contains(got[2], tracking));
-  CHECK_FALSE(contains(got[3], "TRACKING"));
+  CHECK(has(got[0], tracking));
+  CHECK(has(got[1], tracking));
+  CHECK(has(got[2], tracking));
+  CHECK_FALSE(has(got[3], "TRACKING"));
 }
 
 TEST_CASE("a real Redis answers commands, scripts and subscriptions over a unix socket") {

@@ -17,12 +17,14 @@
 #include <thread>
 
 #include "fake/world_words.hpp"
+#include "support/has.hpp"
 #include "support/temp_dir.hpp"
 
 namespace dlock {
 
 using namespace std::chrono_literals;
 using test::forked;
+using test::has;
 using test::TempDir;
 
 namespace {
@@ -64,7 +66,7 @@ Claim claim(const std::string& owner, Duration ttl = 30s) {
   return {.names = {*LockName::parse("n")}, .owner = owner, .serial = "s", .ttl = ttl, .who = {}};
 }
 
-Time soon() {
+Time within_limit() {
   return BootClock::now() + 5s;
 }
 
@@ -75,7 +77,7 @@ class OtherClient {
               bool holds,
               const std::function<void(MemoryStore&)>& act)
       : store_(std::move(server)) {
-    if (holds) (void)store_.acquire(claim("them:2"), soon());
+    if (holds) (void)store_.acquire(claim("them:2"), within_limit());
     if (act) thread_ = std::thread([this, act] { act(store_); });
   }
   OtherClient(const OtherClient&) = delete;
@@ -85,7 +87,7 @@ class OtherClient {
     if (thread_.joinable()) thread_.join();
   }
   bool sees_it_free() {
-    return store_.inspect(*LockName::parse("n"), soon())->kind == Holding::Kind::free;
+    return store_.inspect(*LockName::parse("n"), within_limit())->kind == Holding::Kind::free;
   }
 
  private:
@@ -144,10 +146,6 @@ std::string contents(const std::string& path) {
   std::ostringstream all;
   all << in.rdbuf();
   return all.str();
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 // Of a variable in what env(1) says, with a line break before it.
@@ -283,18 +281,18 @@ TEST_CASE("run: what the command leaves behind is stopped before the lock is rel
 TEST_CASE("run: a lock that is deleted under us stops the command") {
   Plan plan = shell("exec sleep 20");
   CHECK(run(plan, [](MemoryStore& other) {
-          while (other.inspect(*LockName::parse("n"), soon())->kind == Holding::Kind::free)
+          while (other.inspect(*LockName::parse("n"), within_limit())->kind == Holding::Kind::free)
             std::this_thread::sleep_for(2ms);
-          (void)other.revoke(*LockName::parse("n"), {.by = "ann@h", .now = true}, soon());
+          (void)other.revoke(*LockName::parse("n"), {.by = "ann@h", .now = true}, within_limit());
         }) == "exit lost, granted, lost, free");
 }
 
 TEST_CASE("run: a lock that is revoked is given up") {
   Plan plan = shell("exec sleep 20");
   CHECK(run(plan, [](MemoryStore& other) {
-          while (other.inspect(*LockName::parse("n"), soon())->kind == Holding::Kind::free)
+          while (other.inspect(*LockName::parse("n"), within_limit())->kind == Holding::Kind::free)
             std::this_thread::sleep_for(2ms);
-          (void)other.revoke(*LockName::parse("n"), {.by = "ann@h"}, soon());
+          (void)other.revoke(*LockName::parse("n"), {.by = "ann@h"}, within_limit());
         }) == "exit lost, granted, revoked, free");
 }
 
@@ -305,8 +303,8 @@ TEST_CASE("run: a busy lock is given up on at once with -n, and waited for with 
   plan.wait = 10s;
   CHECK(run(plan, [](MemoryStore& other) {
           std::this_thread::sleep_for(100ms);
-          const auto again = other.acquire(claim("them:2"), soon());
-          (void)other.release(std::get<Grant>(*again).holds, {}, soon());
+          const auto again = other.acquire(claim("them:2"), within_limit());
+          (void)other.release(std::get<Grant>(*again).holds, {}, within_limit());
         }) == "exit 4, granted, free");
 }
 

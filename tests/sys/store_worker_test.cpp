@@ -16,7 +16,7 @@ using What = action::Ask::What;
 
 namespace {
 
-Claim claim(const std::string& owner) {
+Claim claim_of(const std::string& owner) {
   return {.names = {*LockName::parse("n")}, .owner = owner, .serial = "s", .ttl = 30s, .who = {}};
 }
 
@@ -93,7 +93,7 @@ StoreAnswer next(StoreWorker& worker) {
 struct Shop {
   WakeUp interrupt;
   std::shared_ptr<MemoryServer> server = std::make_shared<MemoryServer>();
-  StoreWorker worker{std::make_unique<MemoryStore>(server, &interrupt), claim("a:1"), interrupt};
+  StoreWorker worker{std::make_unique<MemoryStore>(server, &interrupt), claim_of("a:1"), interrupt};
 };
 
 }  // namespace
@@ -117,7 +117,7 @@ TEST_CASE("worker: answers come in the order of the asks, each in its own kind")
 TEST_CASE("worker: all names of a claim are released, and with what the session says of it") {
   WakeUp interrupt;
   const auto server = std::make_shared<MemoryServer>();
-  Claim both = claim("a:1");
+  Claim both = claim_of("a:1");
   both.names.push_back(*LockName::parse("m"));
   StoreWorker worker(std::make_unique<MemoryStore>(server, &interrupt), both, interrupt);
   worker.ask({.what = What::acquire, .limit = in(5s)});
@@ -132,7 +132,7 @@ TEST_CASE("worker: all names of a claim are released, and with what the session 
     REQUIRE(holding->holds.size() == 1);
     CHECK(holding->holds.front().kept);
   }
-  Claim later = claim("b:2");
+  Claim later = claim_of("b:2");
   later.once_per = 1h;
   CHECK(std::holds_alternative<Done>(*other.acquire(later, in(1s))));
 }
@@ -140,7 +140,7 @@ TEST_CASE("worker: all names of a claim are released, and with what the session 
 TEST_CASE("worker: a busy lock is answered with its holding, a free one is taken later") {
   Shop shop;
   MemoryStore other(shop.server);
-  const auto theirs = other.acquire(claim("b:2"), in(1s));
+  const auto theirs = other.acquire(claim_of("b:2"), in(1s));
   REQUIRE(theirs.has_value());
   REQUIRE(shop.worker.start());
   shop.worker.ask({What::acquire, in(5s)});
@@ -198,7 +198,7 @@ TEST_CASE("worker: its end does not wait for a call that hangs") {
   const Time before = BootClock::now();
   {
     const WakeUp interrupt;
-    StoreWorker worker(std::make_unique<HangingStore>(interrupt), claim("a:1"), interrupt);
+    StoreWorker worker(std::make_unique<HangingStore>(interrupt), claim_of("a:1"), interrupt);
     worker.ask({What::acquire, in(60s)});
     worker.ask({What::watch, in(60s)});
     REQUIRE(worker.start());
@@ -213,7 +213,7 @@ TEST_CASE(
     for (const bool at_once : {true, false}) {
       const Time started = BootClock::now();
       const WakeUp interrupt;
-      StoreWorker worker(std::make_unique<MuteStore>(interrupt), claim("a:1"), interrupt);
+      StoreWorker worker(std::make_unique<MuteStore>(interrupt), claim_of("a:1"), interrupt);
       REQUIRE(worker.start());
       worker.ask({What::acquire, in(60s)});
       next(worker);
@@ -232,7 +232,7 @@ TEST_CASE(
 TEST_CASE("worker: a release waits for nothing that is queued behind news") {
   const Time started = BootClock::now();
   const WakeUp interrupt;
-  StoreWorker worker(std::make_unique<MuteStore>(interrupt), claim("a:1"), interrupt);
+  StoreWorker worker(std::make_unique<MuteStore>(interrupt), claim_of("a:1"), interrupt);
   for (const What what : {What::acquire, What::await_hand_off, What::renew, What::release})
     worker.ask({what, in(60s)});
   REQUIRE(worker.start());
@@ -244,7 +244,7 @@ TEST_CASE("worker: a release waits for nothing that is queued behind news") {
 
 TEST_CASE("worker: cancel ends only the ask that hangs, the one behind it is carried out") {
   const WakeUp interrupt;
-  StoreWorker worker(std::make_unique<HangingStore>(interrupt), claim("a:1"), interrupt);
+  StoreWorker worker(std::make_unique<HangingStore>(interrupt), claim_of("a:1"), interrupt);
   REQUIRE(worker.start());
   worker.ask({What::acquire, in(60s)});
   worker.ask({What::undo, in(20ms)});
@@ -274,7 +274,7 @@ TEST_CASE("worker: whatever is asked while news are awaited ends that, and is ca
 
 TEST_CASE("worker: an ask that does not wait for news is not ended by the next one") {
   const WakeUp interrupt;
-  StoreWorker worker(std::make_unique<HangingStore>(interrupt), claim("a:1"), interrupt);
+  StoreWorker worker(std::make_unique<HangingStore>(interrupt), claim_of("a:1"), interrupt);
   REQUIRE(worker.start());
   worker.ask({What::acquire, in(50ms)});
   worker.ask({What::undo, in(50ms)});

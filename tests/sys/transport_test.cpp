@@ -23,18 +23,13 @@ namespace dlock {
 namespace {
 
 using namespace std::chrono_literals;
+using test::ample;
 using test::DeafPort;
 using test::FakePeer;
 using test::read_until;
+using test::soon;
 using test::TempDir;
 using test::write_all;
-
-Time soon() {
-  return BootClock::now() + 50ms;
-}
-Time ample() {
-  return BootClock::now() + 10s;
-}
 
 Endpoint loopback(std::uint16_t port) {
   return {.host = "127.0.0.1", .port = port, .socket_path = {}};

@@ -8,7 +8,11 @@
 
 #include <map>
 
+#include "support/has.hpp"
+
 namespace dlock {
+
+using test::has;
 
 namespace {
 
@@ -37,10 +41,6 @@ std::map<std::string, std::string> settings(const CommandLine& line) {
   for (const Given& one : line.settings)
     all[one.name] = one.value;
   return all;
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -4,9 +4,12 @@
 
 #include <doctest/doctest.h>
 
+#include "support/has.hpp"
+
 namespace dlock {
 
 using namespace std::chrono_literals;
+using test::has;
 
 TEST_CASE("json: a held lock, every field") {
   NamedHolding named{.name = "order-42", .key = "dlock:order-42", .holding = {}};
@@ -183,16 +186,12 @@ TEST_CASE("json: the largest token that is kept stays exact") {
 
 namespace {
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-LockName name(const std::string& text) {
+LockName lock_name(const std::string& text) {
   return *LockName::parse(text);
 }
 
 Holds two_slots() {
-  return {{.name = name("a b"),
+  return {{.name = lock_name("a b"),
            .owner = "u:1",
            .serial = "s1",
            .token = 7,
@@ -200,7 +199,7 @@ Holds two_slots() {
            .who = {},
            .mode = Mode::slots,
            .slot = 2},
-          {.name = name("c"),
+          {.name = lock_name("c"),
            .owner = "u:1",
            .serial = "s1",
            .token = 9,
@@ -231,7 +230,7 @@ TEST_CASE("json: the result of a run of several names") {
   Outcome outcome{.kind = Outcome::Kind::child, .child = {ChildStatus::Kind::exited, 3}};
   outcome.account = {
       .holds = two_slots(), .waited = 5ms, .held = 6ms, .released = Account::Released::yes};
-  CHECK(result_json({name("a b"), name("c")}, outcome, "") ==
+  CHECK(result_json({lock_name("a b"), lock_name("c")}, outcome, "") ==
         R"({"version":1,"outcome":"child","lock":"a%20b c","hold":"u:1#s1","token":7,"locks":[)"
         R"({"name":"a b","hold":"u:1#s1","token":7,"mode":"slots","slot":2},)"
         R"({"name":"c","hold":"u:1#s1","token":9,"mode":"slots","slot":0}],)"
@@ -240,14 +239,14 @@ TEST_CASE("json: the result of a run of several names") {
 }
 
 TEST_CASE("json: the result of a run that did not run, and of one whose time was up") {
-  const std::string done = result_json({name("n")}, {.kind = Outcome::Kind::done}, "");
+  const std::string done = result_json({lock_name("n")}, {.kind = Outcome::Kind::done}, "");
   CHECK(has(done, R"("outcome":"done","lock":"n","hold":null,"token":null,"locks":[])"));
   CHECK(has(done, R"("lost":false,"released":null)"));
   Outcome over{.kind = Outcome::Kind::time_up, .child = {ChildStatus::Kind::signalled, 15}};
   over.account.holds = {two_slots().back()};
   over.account.holds.front().mode = Mode::exclusive;
   over.account.holds.front().slot.reset();
-  const std::string text = result_json({name("c")}, over, "");
+  const std::string text = result_json({lock_name("c")}, over, "");
   CHECK(has(text, R"("outcome":"time_up","lock":"c","hold":"u:1#s1","token":9)"));
   CHECK(has(text, R"("mode":"exclusive","slot":null)"));
   CHECK(has(text, R"("signal":15)"));

@@ -11,6 +11,7 @@
 namespace dlock {
 
 using namespace std::chrono_literals;
+using test::k_ever;
 using test::Script;
 using test::Trouble;
 using test::What;
@@ -18,8 +19,6 @@ using test::World;
 using Kind = Notice::Kind;
 
 namespace {
-
-constexpr Duration k_ever = 24h;
 
 Script long_run() {
   return {};

@@ -8,10 +8,13 @@
 #include <csignal>
 
 #include "fake/scripted_world.hpp"
+#include "support/has.hpp"
 
 namespace dlock {
 
 using namespace std::chrono_literals;
+using test::has;
+using test::k_ever;
 using test::Script;
 using test::Trouble;
 using test::What;
@@ -19,8 +22,6 @@ using test::World;
 using Kind = Notice::Kind;
 
 namespace {
-
-constexpr Duration k_ever = 24h;
 
 Script at_most(Duration max_hold) {
   Script script;
@@ -32,10 +33,6 @@ Script fixed_lease() {
   Script script;
   script.renew = false;
   return script;
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

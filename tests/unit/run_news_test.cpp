@@ -10,10 +10,13 @@
 
 #include "fake/scripted_world.hpp"
 #include "fake/world_words.hpp"
+#include "support/has.hpp"
 
 namespace dlock {
 
 using namespace std::chrono_literals;
+using test::has;
+using test::k_ever;
 using test::Script;
 using test::Trouble;
 using test::What;
@@ -21,8 +24,6 @@ using test::World;
 using Kind = Notice::Kind;
 
 namespace {
-
-constexpr Duration k_ever = 24h;
 
 Script watched(Duration runs_for) {
   Script script;
@@ -33,10 +34,6 @@ Script watched(Duration runs_for) {
 
 Trouble trouble(What what, Duration from, Duration until, Trouble::Kind kind) {
   return {.from = from, .until = until, .kind = kind, .only = what};
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 long count(const World& world, Kind kind) {

@@ -8,10 +8,12 @@
 #include <csignal>
 
 #include "fake/scripted_world.hpp"
+#include "support/has.hpp"
 
 namespace dlock {
 
 using namespace std::chrono_literals;
+using test::has;
 using test::Script;
 using test::Trouble;
 using test::What;
@@ -34,10 +36,6 @@ Parting parting_of(const World& world) {
     if (ask.what == What::release) parting = ask.parting;
   }
   return parting;
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

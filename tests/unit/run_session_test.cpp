@@ -13,6 +13,7 @@
 namespace dlock {
 
 using namespace std::chrono_literals;
+using test::k_ever;
 using test::Script;
 using test::Trouble;
 using test::What;
@@ -20,8 +21,6 @@ using test::World;
 using Kind = Notice::Kind;
 
 namespace {
-
-constexpr Duration k_ever = 24h;
 
 // A child that would never end by itself.
 Script long_run() {

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "support/has.hpp"
 #include "support/temp_dir.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): not everywhere in unistd.h
@@ -17,6 +18,7 @@ extern char** environ;  // NOLINT(readability-redundant-declaration): not everyw
 namespace dlock {
 
 using namespace std::chrono_literals;
+using test::has;
 
 namespace {
 
@@ -74,10 +76,6 @@ Error wrong(const std::vector<Given>& given, const std::optional<std::string>& f
   const auto settings = read_settings(given, file);
   REQUIRE_FALSE(settings.has_value());
   return settings.error();
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

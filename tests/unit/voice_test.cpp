@@ -14,9 +14,13 @@
 #include <algorithm>
 #include <array>
 
+#include "support/has.hpp"
+
 namespace dlock {
 
 using namespace std::chrono_literals;
+using test::has;
+using Kind = Notice::Kind;
 
 namespace {
 
@@ -230,7 +234,6 @@ std::string events_of(const std::vector<Notice>& notices) {
 }  // namespace
 
 TEST_CASE("every notice is an event") {
-  using Kind = Notice::Kind;
   std::vector<Notice> notices;
   for (int kind = 0; kind <= static_cast<int>(Kind::released); ++kind) {
     notices.push_back({.kind = static_cast<Kind>(kind), .holding = held(), .span = 5ns});
@@ -289,7 +292,6 @@ TEST_CASE("a lock that is free, and whose turn it is") {
 }
 
 TEST_CASE("the same notice may be different events") {
-  using Kind = Notice::Kind;
   const std::vector<Notice> notices{
       {.kind = Kind::signalled, .signal = 10},
       {.kind = Kind::signalled, .signal = 9},
@@ -321,10 +323,6 @@ std::string said_of_three(bool json, const Say& say) {
     const ssize_t n = ::read(ends[0], buffer.data(), buffer.size());
     return std::string(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
   });
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

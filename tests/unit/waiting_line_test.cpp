@@ -8,10 +8,13 @@
 #include <csignal>
 
 #include "fake/scripted_world.hpp"
+#include "support/has.hpp"
 
 namespace dlock {
 
 using namespace std::chrono_literals;
+using test::has;
+using test::k_ever;
 using test::Message;
 using test::Script;
 using test::Trouble;
@@ -20,8 +23,6 @@ using test::World;
 using Kind = Notice::Kind;
 
 namespace {
-
-constexpr Duration k_ever = 24h;
 
 // In line at that place, for ever.
 Script in_line(std::uint64_t place) {
@@ -56,10 +57,6 @@ std::string transcript(const Script& script, Duration until = 1h) {
   const std::string all = world.run(until);
   CHECK(world.violations() == std::vector<std::string>{});
   return all;
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 std::vector<Message> flood(HandOff what, Duration every) {
