@@ -14,18 +14,28 @@
 # without a command; W: the waiting line and the news of a hold; X: rules besides. M03a and M03b
 # break the same in two places.
 #
-# All this is done on a copy in build/mutants. First all oracles have to pass there on the code as
-# it is. An oracle that comes to no verdict within its limit, and a patch that does not apply or
-# compile, are failures of the suite: nothing was shown then.
+# All this is done on copies in build/mutants: two lanes with a copy each take every second patch, as
+# most oracles mostly wait. First the oracles of a lane have to pass there on the code as it is. An
+# oracle that comes to no verdict within its limit, and a patch that does not apply or compile, are
+# failures of the suite: nothing was shown then.
 set -euo pipefail
 cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../.."
 
 patches=${DLOCK_MUTANTS_DIR:-$PWD/tests/mutants} # another folder: to test this program
-work=${DLOCK_MUTANTS_DIR:-$PWD/build}/mutants    # what follows are folders in it
-tree=$work/tree                                  # sources and build, with the mutation
-clean=$work/clean                                # the same without, to go back to
-log=$work/log
+work=${DLOCK_MUTANTS_DIR:-$PWD/build}/mutants    # a folder for each lane
+lanes=2
 passed=0 failed=0
+
+# enter LANE: what follows is about its copy.
+enter() {
+  place=$work/$1
+  tree=$place/tree         # sources and build, with the mutation
+  clean=$place/clean       # the same without, to go back to
+  stamp=$place/stamp       # files of the tree that are newer were changed by a mutation
+  accusers=$place/accusers # oracles that fail on the code as it is
+  log=$place/log
+  export CCACHE_BASEDIR=$tree
+}
 
 say() { printf '%s\n' "$*"; }
 die() { say "mutants: $*" >&2; exit 2; }
@@ -49,17 +59,17 @@ copy_sources() {
 }
 restore() {
   local file
-  [ -e "$work/stamp" ] || return 0
+  [ -e "$stamp" ] || return 0
   while IFS= read -r -d '' file; do
     if [ -e "$clean/$file" ]; then cp -p "$clean/$file" "$tree/$file"; else rm -f "$tree/$file"; fi
-  done < <(cd "$tree" && find . -type f -newer "$work/stamp" -print0)
+  done < <(cd "$tree" && find . -type f -newer "$stamp" -print0)
 }
 keep() { # what is there is what restore goes back to
   mkdir -p "$clean"
   cp -au "$tree/." "$clean/"
 }
 # A second earlier: files that are written at the same tick of the clock are not newer.
-begin_change() { touch -d '1 second ago' "$work/stamp"; }
+begin_change() { touch -d '1 second ago' "$stamp"; }
 
 # build SUITE…: what these suites need.
 build() {
@@ -74,9 +84,10 @@ build() {
   [ ${#targets[@]} != 0 ] || return 0
   (
     cd "$tree"
-    # A mutant may leave something unused; and nobody looks into it with a debugger.
+    # A mutant may leave something unused; nobody looks into it with a debugger; and it changes one
+    # file.
     [ -e build/dev/build.ninja ] ||
-      cmake --preset dev -DDLOCK_WERROR=OFF -DCMAKE_CXX_FLAGS_DEBUG=-O0
+      cmake --preset dev -DDLOCK_WERROR=OFF -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCMAKE_UNITY_BUILD=OFF
     cmake --build build/dev -j "$(nproc)" --target "${targets[@]}"
   ) >"$log" 2>&1
 }
@@ -120,26 +131,21 @@ ask() {
 
 # oracles PATCH: its oracles, one a line.
 oracles() { sed -nE "/^--- /q; s/^($kinds): *//p" "$1"; }
+suites_of() { for patch; do oracles "$patch"; done | sed 's/ .*//' | sort -u; }
 limit_of() { sed -nE '/^--- /q; s/^limit: *//p' "$1" | grep . || echo 120; }
 
-# The correct build must not be accused; what accuses it is remembered in the file of its name.
+# clear_the_correct_build PATCH…: it must not be accused.
 clear_the_correct_build() {
-  local suites=() oracle count=0 since=$SECONDS
-  mapfile -t suites < <(for patch; do oracles "$patch"; done | sed 's/ .*//' | sort -u)
-  if ! build "${suites[@]}"; then
-    bad "the code as it is does not build" && evidence 40
-    return 1
-  fi
-  : >"$work/accusers"
+  local oracle count=0 since=$SECONDS
+  : >"$accusers"
   while IFS= read -r oracle; do
     ask "${oracle%% *}" "${oracle#* }" 120
     count=$((count + 1))
     [ "$verdict" != passed ] || continue
-    say "$oracle" >>"$work/accusers"
+    say "$oracle" >>"$accusers"
     bad "the correct build: ${oracle%% *} \"${oracle#* }\": $verdict" && evidence
   done < <(for patch; do oracles "$patch"; done | sort -u)
-  [ -s "$work/accusers" ] ||
-    ok "the correct build is made and cleared by $count oracles in $((SECONDS - since)) s"
+  [ -s "$accusers" ] || ok "the correct build is cleared by $count oracles in $((SECONDS - since)) s"
 }
 
 # --- mutants -----------------------------------------------------------------------------------
@@ -150,17 +156,17 @@ try_mutant() {
   title=$(head -n 1 "$patch")
   begin_change
   # As if there were no repository around it, git takes the paths as they are.
-  if ! GIT_CEILING_DIRECTORIES=$work git -C "$tree" apply "$patch" >"$log" 2>&1; then
+  if ! GIT_CEILING_DIRECTORIES=$place git -C "$tree" apply "$patch" >"$log" 2>&1; then
     bad "$title: the patch does not apply" && evidence
     return
   fi
-  mapfile -t suites < <(oracles "$patch" | sed 's/ .*//' | sort -u)
+  mapfile -t suites < <(suites_of "$patch")
   if ! build "${suites[@]}"; then
     bad "$title: does not build" && evidence 40
     return
   fi
   while IFS= read -r oracle; do
-    if grep -qxF -- "$oracle" "$work/accusers"; then
+    if grep -qxF -- "$oracle" "$accusers"; then
       bad "$title: its oracle accuses the correct build: $oracle"
       return
     fi
@@ -177,6 +183,21 @@ try_mutant() {
   else
     ok "$(printf '%-58s caught by %s' "$title" "$by")"
   fi
+}
+
+# lane N: its patches, in its copy.
+lane() {
+  local i patch mine=()
+  passed=0 failed=0
+  enter "$1"
+  for ((i = $1 - 1; i < ${#todo[@]}; i += lanes)); do mine+=("${todo[i]}"); done
+  keep
+  clear_the_correct_build "${mine[@]}"
+  for patch in "${mine[@]}"; do
+    try_mutant "$patch"
+    restore
+  done
+  echo "$passed $failed" >"$place/count"
 }
 
 kinds=oracle
@@ -201,17 +222,32 @@ done
 mkdir -p "$work"
 exec 9>"$work/lock"
 flock -n 9 || die "another run uses build/mutants"
+rm -f "$work"/*/count
 if launcher=$(command -v ccache); then
-  export CMAKE_CXX_COMPILER_LAUNCHER=$launcher CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1
+  # The second copy is then not compiled once more.
+  export CMAKE_CXX_COMPILER_LAUNCHER=$launcher CCACHE_NOHASHDIR=1
 fi
-restore # what an interrupted run left
-copy_sources
-if [ ${#todo[@]} != 0 ] && clear_the_correct_build "${todo[@]}"; then
-  keep
-  for patch in "${todo[@]}"; do
-    try_mutant "$patch"
-    restore
+[ ${#todo[@]} -ge $lanes ] || lanes=${#todo[@]}
+mapfile -t suites < <(suites_of "${todo[@]}")
+since=$SECONDS
+for ((i = 1; i <= lanes; i++)); do
+  enter "$i"
+  mkdir -p "$place"
+  restore # what an interrupted run left
+  copy_sources
+  if ! build "${suites[@]}"; then
+    bad "the code as it is does not build" && evidence 40
+    lanes=0
+  fi
+done
+if [ "$lanes" != 0 ]; then
+  ok "the correct build is made in $((SECONDS - since)) s"
+  trap 'jobs -p | xargs -r kill 2>/dev/null' EXIT
+  for ((i = 1; i <= lanes; i++)); do lane "$i" & done
+  for job in $(jobs -p); do
+    wait "$job" || bad "a lane ended with $?"
   done
+  while read -r p f; do passed=$((passed + p)) failed=$((failed + f)); done < <(cat "$work"/*/count)
 fi
 say "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" != 0 ]
