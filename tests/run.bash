@@ -56,8 +56,11 @@ run_doctest() {
   [ -z "$pattern" ] || filter=("--test-case=*$pattern*")
   [ -z "${cases:-}" ] || filter=("--test-case=$cases" --case-sensitive=true)
   sanitizer_options "$out/$name" 1
-  timeout --foreground -k 10 900 "build/$preset/tests/${name}_tests" --no-colors=true -d=true \
-    "${filter[@]}" >"$log" 2>&1 </dev/null || rc=$?
+  timeout -k 10 900 "build/$preset/tests/${name}_tests" --no-colors=true -d=true "${filter[@]}" \
+    >"$log" 2>&1 </dev/null &
+  echo $! >"$out/$name.pid"
+  wait $! || rc=$?
+  rm -f "$out/$name.pid"
   read -r passed failed skipped < <(grep '^\[doctest\] test cases:' "$log" | tail -n 1 |
     tr -cs '0-9\n' ' ' | awk '{ print $2, $3, $4 }' | grep . || echo 0 0 0)
   [ "$failed" != 0 ] || [ "$rc" = 0 ] || failed=1 # a crash, or a leak found at the end
@@ -72,7 +75,8 @@ run_doctest() {
     done
     [ "$failed" = 0 ] || tail -n 200 "$log" | sed 's/^/# /'
   } >"$out/$name.tap"
-  end_of "$name" $((SECONDS - since))
+  end_of "$name" $((SECONDS - since)) >"$out/$name.said"
+  cat "$out/$name.said" # in one piece, as others may be running
 }
 
 # run_bats NAME FILE
@@ -91,30 +95,31 @@ run_bats() {
     { printf 'not ok 0 %s\n' "bats ended with $rc" && sed 's/^/# /' "$to.err"; } >>"$to.tap"
   fi
   end_of "$name" $((SECONDS - since)) >"$to.said"
-  cat "$to.said" # in one piece, as another file may be running
+  cat "$to.said"
 }
 
-# Ends the bats files that still run; for a trap.
+# Ends what still runs; for a trap.
 stop_suites() { cat "$out"/*.pid 2>/dev/null | xargs -r kill -TERM 2>/dev/null || true; }
 
-# run_suites SUITE…: the doctest binaries one after the other, then the bats files two at a time;
-# each file has a server and a folder of its own.
+# run_suites SUITE…: the doctest binaries and the bats files, two at a time; each has a server and a
+# folder of its own.
 run_suites() {
-  local suite file files=() running=0
+  local suite name names=() running=0
   for suite; do
     case $suite in
-      unit | sys | contract) run_doctest "$suite" ;;
-      */*) files+=("tests/$suite.bats") ;;
+      unit | sys | contract | */*) names+=("$suite") ;;
       *)
-        mapfile -t -O ${#files[@]} files < <(suite_files "$suite")
+        mapfile -t -O ${#names[@]} names < <(suite_files "$suite" | sed -E 's#^tests/(.*)\.bats$#\1#')
         [ -n "$(suite_files "$suite")" ] || echo 0 0 0 >"$out/$suite.count"
         ;;
     esac
   done
-  for file in "${files[@]}"; do
+  for name in "${names[@]}"; do
     if [ "$running" = 2 ]; then wait -n || true; running=1; fi
-    suite=${file#tests/}
-    run_bats "${suite%.bats}" "$file" &
+    case $name in
+      unit | sys | contract) run_doctest "$name" & ;;
+      *) run_bats "$name" "tests/$name.bats" & ;;
+    esac
     running=$((running + 1))
   done
   wait
