@@ -245,7 +245,7 @@ calls_after_start() {
 
 @test "the guard knows a dozen system calls, opens nothing, and can kill only its own group" {
   local guard
-  traced all run --ttl 6s "$(fresh)" -- sleep 3 # a renewal, so that its deadline moves
+  traced all run --ttl 6s "$(fresh)" -- sleep 5 # two renewals, so that its deadline moves
   guard=$(guards)
   # Its start: gives away what it inherited, makes nothing.
   run -0 sh -c 'sed "/^close_range/q; s/(.*//" "$0"' "$guard"

@@ -108,7 +108,7 @@ guard_of() { eventually 10s pgrep -P "$1" -x dlock-guard; }
   # shellcheck disable=SC2086  # pids are words
   kill -STOP $FROZEN
   dlock_run b --ttl 30s -k 100ms paused -- python3 "$HELPERS/fenced_writer.py" "$T/db" "$T/writes" new
-  eventually 10s file_has "$T/writes" 'new accepted'
+  eventually 30s file_has "$T/writes" 'new accepted'
   clock mine speed 1
   # shellcheck disable=SC2086
   kill -CONT $FROZEN

@@ -154,12 +154,13 @@ ended_or_ticking() { ended "s$1" || ticking "$T/ticks-$1"; }
 }
 
 @test "P07: a guard that stands still without a word is noticed by the next renewal but one" {
-  dlock_run a --ttl 3s -k 200ms silent -- "$TICKER" "$TICKS" for 5000 code 6
+  dlock_run a --ttl 6s -k 200ms silent -- "$TICKER" "$TICKS" until "$T/go" code 6
   eventually 10s ticking
   local guard
   guard=$(guard_of "$a_pid")
   hold_thread debugger "$guard"
-  eventually 5s other_guard "$a_pid" "$guard"
+  eventually 12s other_guard "$a_pid" "$guard"
+  touch "$T/go"
   ends 15s a "exit 6"
   assert_free silent
 }

@@ -381,10 +381,11 @@ asked_at_once() { # WHO
     stand a:1 s
     stand b:1 s
     assert_regex "$(in_line)" '^a:1 b:1'
+    # Whose turn it is has a second for it.
     release h:1 s
-    assert_equal "$(heard a:1 | tail -n 1)" turn
     run -0 stand a:1 s
     assert_line -n 0 granted
+    assert_equal "$(heard a:1 | tail -n 1)" turn
     release a:1 s
     run -0 stand b:1 s
     assert_line -n 0 granted
