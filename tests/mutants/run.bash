@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The mutant suite, by ./dev test mutants [--nightly] [M01 …]: would the tests notice? Each patch
+# The mutant suite, by ./dev test mutants [--nightly] [M01 'G*' …]: would the tests notice? Each patch
 # beside this file breaks one rule of dlock, and all of its oracles, which are tests of the other
 # suites, must fail because of it. A patch begins with a head:
 #   M01 release without owner check      the id and what it breaks; below it any remarks
