@@ -116,7 +116,7 @@ looked_at() {
   r set dlock:fine x >/dev/null
   local glob
   for glob in '' '[' '[[[' $'\\' $'*\\' '[^' '[a-' '**********************************x' $'\xff' $'a\nb' "$(printf '*%.0s' {1..3000})"; do
-    run --separate-stderr timeout 5 "$DLOCK" list "$glob"
+    run --separate-stderr timeout 20 "$DLOCK" list "$glob"
     [ "$status" = 0 ] || [ "$status" = 64 ] || fail "$glob: $status $stderr"
   done
 }

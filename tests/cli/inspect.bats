@@ -174,7 +174,7 @@ us() { printf %s "$(id -un)@$(hostname) pid"; }
   lock_is "['holds'][0]['kept']" true
   run -75 --separate-stderr "$DLOCK" run -n "$(fresh)" -- touch "$MARKER"
   assert_stderr_has 'is busy: kept by'
-  run -0 --separate-stderr timeout 5 "$DLOCK" force-release --yes "$(fresh)"
+  run -0 --separate-stderr timeout 20 "$DLOCK" force-release --yes "$(fresh)"
   assert_one_line
   assert_stderr_has 'deleted'
   refute_stderr_has 'beside'

@@ -167,22 +167,22 @@ quickly() { # WORD…: in under 4 s with 69
 
 @test "nonblock, wait and conflict-exit-code are settings everywhere" {
   hold "$(fresh)"
-  works_everywhere nonblock true ends_with 75 timeout 3 "$DLOCK" run "$(fresh)" -- true
-  works_everywhere wait 100ms ends_with 75 timeout 3 "$DLOCK" run "$(fresh)" -- true
-  works_everywhere wait 0 ends_with 75 timeout 3 "$DLOCK" run "$(fresh)" -- true
+  works_everywhere nonblock true ends_with 75 timeout 20 "$DLOCK" run "$(fresh)" -- true
+  works_everywhere wait 100ms ends_with 75 timeout 20 "$DLOCK" run "$(fresh)" -- true
+  works_everywhere wait 0 ends_with 75 timeout 20 "$DLOCK" run "$(fresh)" -- true
   works_everywhere conflict-exit-code 9 ends_with 9 "$DLOCK" run -n "$(fresh)" -- true
   let_go
 }
 
 @test "an option -n or -w beats the other one of a file or the environment" {
   hold "$(fresh)"
-  DLOCK_WAIT=1h run -75 timeout 3 "$DLOCK" run -n "$(fresh)" -- true
+  DLOCK_WAIT=1h run -75 timeout 20 "$DLOCK" run -n "$(fresh)" -- true
   config 'nonblock = true'
   local before=${EPOCHREALTIME/./}
-  run -75 timeout 5 "$DLOCK" run -w 1 "$(fresh)" -- true
+  run -75 timeout 20 "$DLOCK" run -w 1 "$(fresh)" -- true
   [ $((${EPOCHREALTIME/./} - before)) -ge 900000 ]
   config 'wait = "1h"'
-  DLOCK_NONBLOCK=true run -75 timeout 3 "$DLOCK" run "$(fresh)" -- true
+  DLOCK_NONBLOCK=true run -75 timeout 20 "$DLOCK" run "$(fresh)" -- true
   let_go
 }
 

@@ -109,7 +109,7 @@ END
 
 @test "a run of the name passes through, everybody else is refused" {
   "$DLOCK" acquire "$(fresh)" >"$T/told" && . "$T/told"
-  run -0 timeout 5 "$DLOCK" run "$(fresh)" -- sh -c 'echo "$DLOCK_OWNER ${DLOCK_EXPIRES-none}"; r=$("$DLOCK" inspect --json "$DLOCK_NAME"); echo "$r"' "$(fresh)"
+  run -0 timeout 20 "$DLOCK" run "$(fresh)" -- sh -c 'echo "$DLOCK_OWNER ${DLOCK_EXPIRES-none}"; r=$("$DLOCK" inspect --json "$DLOCK_NAME"); echo "$r"' "$(fresh)"
   assert_line --index 0 "$DLOCK_OWNER none"
   assert_output --partial '"count": "2"'
   [ "$(hold_count "$(fresh)")" = 1 ]

@@ -30,7 +30,7 @@ teardown() {
 @test "what is free is not waited for, and nothing is made" {
   local before
   before=$(r dbsize)
-  run -0 --separate-stderr timeout 5 "$DLOCK" wait "$(fresh)"
+  run -0 --separate-stderr timeout 20 "$DLOCK" wait "$(fresh)"
   assert_output ""
   assert_no_stderr
   run -0 "$DLOCK" wait -n "$(fresh)"
@@ -51,7 +51,7 @@ teardown() {
 
 @test "it gives up at -n and -w: 75, or what -E says" {
   hold "$(fresh)"
-  run -75 --separate-stderr timeout 5 "$DLOCK" wait -n "$(fresh)"
+  run -75 --separate-stderr timeout 20 "$DLOCK" wait -n "$(fresh)"
   assert_one_line
   assert_stderr_has "\"$(fresh)\" is busy: held by"
   assert_stderr_has "pid $HOLDER"
