@@ -95,6 +95,51 @@ print(figures["holder"]["dlock"]["commands_per_ttl"] > 0)'
   assert_equal "${lines[-1]}" "1 passed, 1 failed"
 }
 
+# attempts PERCENT VERDICT…: a suite with this verdict the first time, and so on, on a host that has
+# taken PERCENT per cent of the processors away.
+attempts() {
+  # shellcheck source=tests/run.bash
+  . tests/run.bash
+  out=$BATS_TEST_TMPDIR/out pattern=""
+  export pattern proc_stat=$BATS_TEST_TMPDIR/stat verdicts=("${@:2}")
+  mkdir -p "$out"
+  echo "cpu  100 0 100 800 0 0 0 7 0 0" >"$proc_stat"
+  # shellcheck disable=SC2317  # run_fairly calls it
+  one_attempt() {
+    echo "cpu  100 0 100 $((900 - percent)) 0 0 0 $((7 + percent)) 0 0" >"$proc_stat"
+    printf '%s\n' 1..1 "${verdicts[0]}" >"$out/suite.tap"
+    verdicts=("${verdicts[@]:1}")
+    end_of suite 0
+  }
+  local percent=$1
+  run_fairly suite one_attempt
+  echo "left: ${#verdicts[@]}"
+  sum_up
+}
+@test "what fails while the host takes processors away runs once more, and says so" {
+  run -0 attempts 50 "not ok 1 in time" "ok 1 in time"
+  assert_line "  FAILED in time"
+  assert_line "again: suite: 1 failed while 50 % of the processors were taken away"
+  refute_line --partial "failed: "
+  assert_equal "${lines[-1]}" "1 passed, 0 failed"
+  rm -r "$BATS_TEST_TMPDIR/out"
+  run -1 attempts 50 "not ok 1 in time" "not ok 1 in time" "ok 1 in time"
+  assert_line "left: 1"
+  assert_line "failed: suite: in time"
+  assert_equal "${lines[-1]}" "0 passed, 1 failed"
+}
+@test "what passes, fails on a host that gives what it has, or has a report, runs once" {
+  run -0 attempts 50 "ok 1 good" "not ok 1 bad"
+  assert_line "left: 1"
+  run -1 attempts 4 "not ok 1 in time" "ok 1 in time"
+  assert_line "left: 1"
+  refute_line --partial "again: "
+  echo "data race" >"$BATS_TEST_TMPDIR/out/suite.sanitizer.123"
+  run -1 attempts 50 "ok 1 good" "ok 1 good"
+  assert_line "left: 1"
+  assert_equal "${lines[-1]}" "1 passed, 1 failed"
+}
+
 @test "only passes make a success" {
   run -0 counts_of 1..2 "ok 1 good" "ok 2 # not a skip # really"
   assert_equal "${lines[-1]}" "2 passed, 0 failed"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Sourced by ./dev: runs the suites and counts. A suite is a doctest binary (unit, sys, contract), a
 # folder of bats files (cli, lua, faults, docs), or one bats file (tidy …). Every run leaves in
-# $out: NAME.tap (what was said), NAME.count (passed failed skipped), NAME.failed, NAME.skipped.
+# $out: NAME.tap (what was said), NAME.count (passed failed skipped), NAME.failed, NAME.skipped, and
+# NAME.again if it ran twice.
 # A test that did not run, a crash and a sanitizer's report are failures; a skip is neither.
 # shellcheck shell=bash disable=SC2154  # out, pattern, cases and preset are set by the caller
 
@@ -98,6 +99,28 @@ run_bats() {
   cat "$to.said"
 }
 
+# Hosts of virtual machines give processors to others (steal, proc_stat(5)), and every time in a test
+# is too short then. What fails while more than a twentieth is taken away runs once more, and both
+# runs are told. A sanitizer's report stays as it is.
+taken_away() { awk '/^cpu / { for (i = 2; i <= 9; ++i) all += $i; print $9 + 0, all }' "${proc_stat:-/proc/stat}"; }
+
+# run_fairly NAME COMMAND…: COMMAND runs the suite NAME.
+run_fairly() {
+  local file=$out/${1//\//-} stolen all stolen_before all_before failed
+  read -r stolen_before all_before < <(taken_away)
+  "${@:2}"
+  read -r stolen all < <(taken_away)
+  read -r _ failed _ <"$file.count"
+  stolen=$((stolen - stolen_before)) all=$((all - all_before))
+  if [ "$failed" = 0 ] || [ $((stolen * 20)) -le "$all" ] || compgen -G "$file.sanitizer.*" >/dev/null; then
+    return 0
+  fi
+  echo "$1: $failed failed while $((100 * stolen / all)) % of the processors were taken away" |
+    tee "$file.again"
+  rm -f "$file.failed" "$file.skipped"
+  "${@:2}"
+}
+
 # Ends what still runs; for a trap.
 stop_suites() { cat "$out"/*.pid 2>/dev/null | xargs -r kill -TERM 2>/dev/null || true; }
 
@@ -117,8 +140,8 @@ run_suites() {
   for name in "${names[@]}"; do
     if [ "$running" = 2 ]; then wait -n || true; running=1; fi
     case $name in
-      unit | sys | contract) run_doctest "$name" & ;;
-      *) run_bats "$name" "tests/$name.bats" & ;;
+      unit | sys | contract) run_fairly "$name" run_doctest "$name" & ;;
+      *) run_fairly "$name" run_bats "$name" "tests/$name.bats" & ;;
     esac
     running=$((running + 1))
   done
@@ -137,6 +160,7 @@ sum_up() {
   done
   find "$out" -name '*.failed' | sort | xargs -r sed 's/^/failed: /'
   find "$out" -name '*.skipped' | sort | xargs -r sed 's/^/skipped: /'
+  find "$out" -name '*.again' | sort | xargs -r sed 's/^/again: /'
   read -r passed failed skipped < <(cat "$out"/*.count |
     awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }')
   if [ "$skipped" = 0 ]; then skipped=""; else skipped=", $skipped skipped"; fi

@@ -110,6 +110,9 @@ guard_of() { eventually 10s pgrep -P "$1" -x dlock-guard; }
   dlock_run b --ttl 30s -k 100ms paused -- python3 "$HELPERS/fenced_writer.py" "$T/db" "$T/writes" new
   eventually 30s file_has "$T/writes" 'new accepted'
   clock mine speed 1
+  # Who of them runs first is chance; the one that shows something is the command.
+  kill -CONT "$(cat "$T/child")"
+  eventually 10s file_has "$T/writes" 'old refused'
   # shellcheck disable=SC2086
   kill -CONT $FROZEN
   ends 10s a "exit 79"

@@ -109,13 +109,13 @@ no_locks() { [ "$(o exists dlock:kept dlock:ended)" = 0 ]; }
   o eval 'for i = 1, 4000 do redis.call("SET", "k" .. i, i) end' 0
   o bgrewriteaof
   eventually 10s rewritten
-  until_go a loading -v --ttl 9s -k 500ms
+  until_go a loading -v --ttl 30s -k 500ms
   kill -KILL "$OTHER_PID"
   eventually 5s gone "$OTHER_PID"
   start loading --appendonly yes --key-load-delay 1100 --loading-process-events-interval-bytes 1024
   eventually 10s grep -q LOADING "$T/a.err"
   touch "$T/go-a"
-  ends 10s a "exit 6"
+  ends 25s a "exit 6"
   [ "$(o exists dlock:loading)" = 0 ]
 }
 rewritten() { o info persistence | grep -q 'aof_rewrite_in_progress:0'; }
