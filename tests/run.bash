@@ -102,21 +102,29 @@ run_bats() {
 # Hosts of virtual machines give processors to others (steal, proc_stat(5)), and every time in a test
 # is too short then. What fails while more than a twentieth is taken away runs once more, and both
 # runs are told. A sanitizer's report stays as it is.
-taken_away() { awk '/^cpu / { for (i = 2; i <= 9; ++i) all += $i; print $9 + 0, all }' "${proc_stat:-/proc/stat}"; }
 
+# Jiffies that were taken away, and all there were.
+taken_away() {
+  awk '/^cpu / { for (i = 2; i <= 9; ++i) all += $i; print $9 + 0, all }' "${proc_stat:-/proc/stat}"
+}
+# starved STOLEN ALL: since taken_away said so; leaves the per cent in taken.
+starved() {
+  local stolen all
+  read -r stolen all < <(taken_away)
+  stolen=$((stolen - $1)) all=$((all - $2))
+  taken=$((100 * stolen / (all > 0 ? all : 1)))
+  [ $((stolen * 20)) -gt "$all" ]
+}
 # run_fairly NAME COMMAND…: COMMAND runs the suite NAME.
 run_fairly() {
-  local file=$out/${1//\//-} stolen all stolen_before all_before failed
-  read -r stolen_before all_before < <(taken_away)
+  local file=$out/${1//\//-} before failed taken
+  read -ra before < <(taken_away)
   "${@:2}"
-  read -r stolen all < <(taken_away)
   read -r _ failed _ <"$file.count"
-  stolen=$((stolen - stolen_before)) all=$((all - all_before))
-  if [ "$failed" = 0 ] || [ $((stolen * 20)) -le "$all" ] || compgen -G "$file.sanitizer.*" >/dev/null; then
+  if [ "$failed" = 0 ] || ! starved "${before[@]}" || compgen -G "$file.sanitizer.*" >/dev/null; then
     return 0
   fi
-  echo "$1: $failed failed while $((100 * stolen / all)) % of the processors were taken away" |
-    tee "$file.again"
+  echo "$1: $failed failed while $taken % of the processors were taken away" | tee "$file.again"
   rm -f "$file.failed" "$file.skipped"
   "${@:2}"
 }
