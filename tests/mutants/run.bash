@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The mutant suite, by ./dev test mutants [--nightly] [M01 'G*' …]: would the tests notice? Each patch
-# beside this file breaks one rule of dlock, and all of its oracles, which are tests of the other
-# suites, must fail because of it. A patch begins with a head:
+# The mutant suite, by ./dev test mutants [--nightly | --lua] [M01 'G*' …]: would the tests notice?
+# Each patch beside this file breaks one rule of dlock, and all of its oracles, which are tests of the
+# other suites, must fail because of it; with --lua those of suite lua, for which nothing is compiled.
+# A patch begins with a head:
 #   M01 release without owner check      the id and what it breaks; below it any remarks
 #   oracle: lua/scripts release 'not_    suite and part of the names of its tests (bats: a regular
 #                                        expression; a comma would end it for doctest; chaos: the
@@ -143,7 +144,7 @@ ask_for() {
 }
 
 # oracles PATCH: its oracles, one a line.
-oracles() { sed -nE "/^--- /q; s/^($kinds): *//p" "$1"; }
+oracles() { sed -nE "/^--- /q; s/^($kinds): *//p" "$1" | { grep "^$only" || true; }; }
 suites_of() { for patch; do oracles "$patch"; done | sed 's/ .*//' | sort -u; }
 limit_of() { sed -nE '/^--- /q; s/^limit: *//p' "$1" | grep . || echo 120; }
 
@@ -213,10 +214,11 @@ lane() {
   echo "$passed $failed" >"$place/count"
 }
 
-kinds=oracle
+kinds=oracle only=""
 chosen=()
 for word; do
   if [ "$word" = --nightly ]; then kinds="oracle|nightly" && continue; fi
+  if [ "$word" = --lua ]; then only=lua/ && continue; fi
   mapfile -t found < <(find "$patches" -maxdepth 1 -name "$word.patch" -o \
     -name "${word}[a-z].patch" | sort)
   [ ${#found[@]} != 0 ] || die "no mutant is called $word"
@@ -227,7 +229,7 @@ todo=()
 for patch in "${chosen[@]}"; do
   if waits_for=$(grep '^pending: ' "$patch"); then
     say "$(printf '%-58s %s' "$(head -n 1 "$patch")" "$waits_for")"
-  else
+  elif [ -z "$only" ] || [ -n "$(oracles "$patch")" ]; then
     todo+=("$patch")
   fi
 done
