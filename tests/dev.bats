@@ -109,10 +109,10 @@ attempts() {
     echo "cpu  100 0 100 $((900 - percent)) 0 0 0 $((7 + percent)) 0 0" >"$proc_stat"
     printf '%s\n' 1..1 "${verdicts[0]}" >"$out/suite.tap"
     verdicts=("${verdicts[@]:1}")
-    end_of suite 0
+    end_of "$1" 0
   }
   local percent=$1
-  run_fairly suite one_attempt
+  run_fairly one_attempt suite
   echo "left: ${#verdicts[@]}"
   sum_up
 }

@@ -115,18 +115,18 @@ starved() {
   taken=$((100 * stolen / (all > 0 ? all : 1)))
   [ $((stolen * 20)) -gt "$all" ]
 }
-# run_fairly NAME COMMAND…: COMMAND runs the suite NAME.
+# run_fairly COMMAND NAME …: COMMAND runs the suite NAME.
 run_fairly() {
-  local file=$out/${1//\//-} before failed taken
+  local file=$out/${2//\//-} before failed taken
   read -ra before < <(taken_away)
-  "${@:2}"
+  "$@"
   read -r _ failed _ <"$file.count"
   if [ "$failed" = 0 ] || ! starved "${before[@]}" || compgen -G "$file.sanitizer.*" >/dev/null; then
     return 0
   fi
-  echo "$1: $failed failed while $taken % of the processors were taken away" | tee "$file.again"
+  echo "$2: $failed failed while $taken % of the processors were taken away" | tee "$file.again"
   rm -f "$file.failed" "$file.skipped"
-  "${@:2}"
+  "$@"
 }
 
 # Ends what still runs; for a trap.
@@ -148,8 +148,8 @@ run_suites() {
   for name in "${names[@]}"; do
     if [ "$running" = 2 ]; then wait -n || true; running=1; fi
     case $name in
-      unit | sys | contract) run_fairly "$name" run_doctest "$name" & ;;
-      *) run_fairly "$name" run_bats "$name" "tests/$name.bats" & ;;
+      unit | sys | contract) run_fairly run_doctest "$name" & ;;
+      *) run_fairly run_bats "$name" "tests/$name.bats" & ;;
     esac
     running=$((running + 1))
   done

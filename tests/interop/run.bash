@@ -116,8 +116,7 @@ run_files() { # ALONE AT_A_TIME CLIENT…
     for client in "${@:3}"; do
       [[ " $(header "$file" clients) " == *" $client "* ]] || continue
       if [ "$running" = "$2" ]; then wait -n || true; running=$((running - 1)); fi
-      INTEROP_CLIENT=$client run_fairly "$(basename "$file" .bats)@$client" \
-        run_bats "$(basename "$file" .bats)@$client" "$file" &
+      INTEROP_CLIENT=$client run_fairly run_bats "$(basename "$file" .bats)@$client" "$file" &
       running=$((running + 1))
     done
   done
