@@ -14,8 +14,8 @@ setup() { set_up_docs; }
   assert_output "$(cat tests/faults/rows/*.txt | grep -cv '^#')"
 }
 
-@test "what README.md and ARCHITECTURE.md link to is there" {
-  run -0 bash -c "grep -ohE '\]\([^)#:]+\)' README.md ARCHITECTURE.md | tr -d ']()' | sort -u | xargs ls -d"
+@test "what README.md, CONTRIBUTING.md and ARCHITECTURE.md link to is there" {
+  run -0 bash -c "grep -ohE '\]\([^)#:]+\)' README.md CONTRIBUTING.md ARCHITECTURE.md | tr -d ']()' | sort -u | xargs ls -d"
 }
 
 rules() { sed -n '/^## The rules/,/^## /p' ARCHITECTURE.md; }
