@@ -20,26 +20,11 @@
 #include <thread>
 #include <variant>
 
-#include "contract/lock_store_contract.hpp"
-#include "support/temp_dir.hpp"
+#include "contract/local_place.hpp"
 
 namespace dlock::contract {
 
 namespace {
-
-struct Place {
-  test::TempDir directory;
-  std::string url() const { return "local://" + directory.path(); }
-  std::string file(const std::string& name) const { return directory.path() + '/' + name; }
-  Client client(const WakeUp* interrupt = nullptr) const {
-    const Backing backing{.name = "local", .open = [this](const WakeUp* wake_up) {
-                            auto store = LocalStore::open(url(), wake_up);
-                            REQUIRE(store.has_value());
-                            return std::move(*store);
-                          }};
-    return Client(backing, interrupt);
-  }
-};
 
 std::string content_of(const std::string& path) {
   std::ostringstream content;
@@ -60,57 +45,11 @@ std::size_t replaced_and_open() {
   return count;
 }
 
-Errc open_error(const std::string& url) {
-  const auto store = LocalStore::open(url, nullptr);
-  REQUIRE_FALSE(store.has_value());
-  CHECK(store.error().text.starts_with("cannot "));
-  return store.error().code;
-}
-
 }  // namespace
-
-TEST_CASE("local: URLs that name no directory are refused") {
-  for (const char* url :
-       {"", "local:", "local://", "local://host/dir", "redis://h", "local:///", "local:///a%00b"}) {
-    CAPTURE(url);
-    CHECK(open_error(url) == Errc::bad_config);
-  }
-}
-
-TEST_CASE("local: the directory is made with mode 0700, its parents are not") {
-  const test::TempDir directory;
-  auto store = LocalStore::open("local://" + directory.path() + "/new//", nullptr);
-  REQUIRE(store.has_value());
-  CHECK((*store)->where() == "local://" + directory.path() + "/new");
-  struct stat status {};
-  REQUIRE(::stat((directory.path() + "/new").c_str(), &status) == 0);
-  CHECK((status.st_mode & 07777) == 0700);
-  CHECK(open_error("local://" + directory.path() + "/no/such") == Errc::unavailable);
-}
-
-TEST_CASE("local: a directory that all may write needs the sticky bit") {
-  const Place place;
-  REQUIRE(::chmod(place.directory.path().c_str(), 0777) == 0);
-  CHECK(open_error(place.url()) == Errc::denied);
-  REQUIRE(::chmod(place.directory.path().c_str(), 01777) == 0);
-  Client client = place.client();
-  client.take(name_of("a"));
-}
-
-TEST_CASE("local: a link of another user in the place of the directory is not followed") {
-  if (::geteuid() != 0) return;  // only root can make one
-  const Place place;
-  const test::TempDir elsewhere;
-  const std::string link = place.file("link");
-  REQUIRE(::symlink(elsewhere.path().c_str(), link.c_str()) == 0);
-  CHECK(LocalStore::open("local://" + link, nullptr).has_value());
-  REQUIRE(::lchown(link.c_str(), 65534, 65534) == 0);
-  CHECK(open_error("local://" + link) == Errc::denied);
-}
 
 TEST_CASE("local: a process that was forked during a call does not keep its file lock") {
   const Place place;
-  const auto directory = local::open_directory(place.directory.path(), false);
+  const auto directory = local::open_directory({.path = place.directory.path()}, false);
   REQUIRE(directory.has_value());
   const local::FileAt file{directory->get(), place.directory.path(), "a.lock"};
   pid_t pid = -1;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Stores that are reached by a path: a socket that is gone or not permitted, and a directory whose
-# holders die without a word.
+# Stores that are reached by a path: a socket that is gone or not permitted, a directory whose
+# holders die without a word, and one that other machines may see.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031  # *_pid come from spawn; '…' is for inner shells
 
 load ../helpers
@@ -65,4 +65,32 @@ teardown() {
   ends 10s b "exit 0"
   # Nobody is left to stop what the command has started (the kernel ends the command): two run.
   [ "$(last_tick)" -gt "$(first_tick "$T/ticks-b")" ]
+}
+
+# refused_on FILE_SYSTEM COMMAND…: 78, for that reason, and nothing has run.
+refused_on() {
+  run -78 --separate-stderr "${@:2}" run x -- touch "$T/started"
+  [[ $stderr == "dlock: cannot keep locks in $T/locks: it is on $1, "*redis://*'?shared=no'* ]] || fail "$stderr"
+  [ ! -e "$T/started" ]
+}
+
+@test "O06: local: on NFS (statfs is faked): 78 before anything runs, but for ?shared=no" {
+  ldd "$DLOCK" >/dev/null 2>&1 || skip "a static dlock takes no preloaded library"
+  ! grep -qaE '__(asan|tsan)_init' "$DLOCK" || skip "a sanitizer wants to be the first library"
+  "${CXX:-c++}" -O1 -shared -fPIC -o "$T/shim.so" "$HELPERS/statfs_shim.cpp"
+  local on_nfs=(env LD_PRELOAD="$T/shim.so" STATFS_SHIM=0x6969 "$DLOCK")
+  export DLOCK_URL=local://$T/locks
+  refused_on NFS "${on_nfs[@]}"
+  for command in 'inspect x' list 'wait x' 'force-release --yes x'; do
+    # shellcheck disable=SC2086  # several words
+    run -78 "${on_nfs[@]}" $command
+  done
+  run -0 "${on_nfs[@]}" --url "$DLOCK_URL?shared=no" run x -- true
+}
+
+@test "O06: local: on a FUSE mount: 78 before anything runs" {
+  [ "$(id -u)" = 0 ] && [ -w /dev/fuse ] || skip "needs root and /dev/fuse"
+  mkdir "$T/locks"
+  unshare -m python3 "$HELPERS/fuse_mount.py" "$T/locks" true || skip "cannot mount FUSE here"
+  DLOCK_URL=local://$T/locks refused_on FUSE unshare -m python3 "$HELPERS/fuse_mount.py" "$T/locks" "$DLOCK"
 }

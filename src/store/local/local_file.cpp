@@ -2,12 +2,14 @@
 #include "store/local/local_file.hpp"
 
 #include "base/text.hpp"
+#include "store/local/file_system.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,6 +83,35 @@ std::string hash_of(std::string_view text) {
   std::array<char, 17> digits{};
   std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
   return digits.data();
+}
+
+// What lets several users have the same locks. In a directory with the sticky bit each could only
+// change what it has made.
+std::string group_advice(const std::string& path) {
+  return "; to share it with a group: install -d -m 2770 -g GROUP " + printable(path);
+}
+
+// Who made the directory has kept it for itself.
+Error cannot_open(const std::string& path) {
+  Error error = failed("open the lock directory", path);
+  struct stat status {};
+  if (error.code != Errc::denied || ::stat(path.c_str(), &status) != 0) return error;
+  std::array<char, 8> mode{};
+  std::snprintf(mode.data(), mode.size(), "%04o", status.st_mode & 07777U);
+  error.text += "; it belongs to user " + std::to_string(status.st_uid) + " and has mode " +
+                mode.data() + group_advice(path);
+  return error;
+}
+
+Result<void> check_file_system(const UniqueFd& fd, const std::string& path) {
+  struct statfs status {};
+  if (::fstatfs(fd.get(), &status) != 0) return failed("look at the file system of", path);
+  const std::string_view shared = shared_file_system(static_cast<std::uint32_t>(status.f_type));
+  if (shared.empty()) return {};
+  return Error{Errc::bad_config,
+               "cannot keep locks in " + printable(path) + ": it is on " + std::string(shared) +
+                   ", which other machines may use too, and a local lock does not exclude them; "
+                   "use redis://HOST, or add ?shared=no to the URL if only this machine uses it"};
 }
 
 // A link in a place like /tmp may be somebody's trap; one by us or root is an arrangement.
@@ -162,13 +193,17 @@ std::optional<std::string> name_from_stem(std::string_view stem) {
   return percent_decode(stem);
 }
 
-Result<UniqueFd> open_directory(const std::string& path, bool made_if_missing) {
+Result<UniqueFd> open_directory(const LockDirectory& directory, bool made_if_missing) {
+  const std::string& path = directory.path;
   if (made_if_missing && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS) {
     return failed("make the lock directory", path);
   }
   if (auto checked = check_link(path); !checked) return checked.error();
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return failed("open the lock directory", path);
+  if (!fd) return cannot_open(path);
+  if (!directory.unshared) {
+    if (auto checked = check_file_system(fd, path); !checked) return checked.error();
+  }
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return failed("look at", path);
   if ((status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0) {
@@ -243,7 +278,9 @@ Result<UniqueFd> replace_file(const FileAt& file, std::string_view content) {
   UniqueFd old(::openat(file.directory, file.name.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW));
   if (written &&
       ::renameat(aside.directory, aside.name.c_str(), file.directory, file.name.c_str()) != 0) {
-    written = failed("replace", full_path(file));
+    Error error = failed("replace", full_path(file));
+    if (error.code == Errc::denied) error.text += group_advice(file.path);
+    written = std::move(error);
   }
   if (!written) {
     ::unlinkat(aside.directory, aside.name.c_str(), 0);

@@ -26,9 +26,16 @@ std::string file_stem(std::string_view name);
 // Back to the lock name; nullopt for a stem that was cut: then only the file's content tells.
 std::optional<std::string> name_from_stem(std::string_view stem);
 
-// Opens the directory, after a look at who else may change it; made_if_missing makes its last
-// component, mode 0700. Each operation opens it anew, so that it notices a replaced directory.
-Result<UniqueFd> open_directory(const std::string& path, bool made_if_missing);
+// Where locks are kept, as the URL says.
+struct LockDirectory {
+  std::string path;       // absolute, normal form
+  bool unshared = false;  // only one kernel uses it, says the user, whatever its file system
+};
+
+// Opens the directory, after a look at who else may change it, and whether another kernel may
+// (Errc::bad_config); made_if_missing makes its last component, mode 0700. Each operation opens it
+// anew, so that it notices a replaced directory.
+Result<UniqueFd> open_directory(const LockDirectory& directory, bool made_if_missing);
 
 // A file of the directory, with the path for messages.
 struct FileAt {

@@ -47,7 +47,7 @@ States pointers_to(std::vector<LeaseState>& all) {
   return states;
 }
 
-Result<std::string> directory_of(std::string_view url) {
+Result<local::LockDirectory> directory_of(std::string_view url) {
   // Without the URL itself: somebody may have put a password into it.
   const auto bad = [](std::string_view reason) {
     return Error{
@@ -55,7 +55,11 @@ Result<std::string> directory_of(std::string_view url) {
         "cannot use the store URL: " + std::string(reason) + "; write local:///run/lock/dlock"};
   };
   if (!url.starts_with(k_scheme)) return bad("it does not begin with local://");
-  const std::string path = percent_decode(url.substr(k_scheme.size()));
+  url.remove_prefix(k_scheme.size());
+  const std::size_t question = std::min(url.find('?'), url.size());
+  const bool unshared = url.substr(question) == "?shared=no";
+  if (question < url.size() && !unshared) return bad("only ?shared=no may follow the directory");
+  const std::string path = percent_decode(url.substr(0, question));
   if (path.empty() || path.front() != '/') return bad("the directory is not an absolute path");
   if (path.find('\0') != std::string::npos) return bad("there is a NUL in the path");
   std::string normal = std::filesystem::path(path).lexically_normal().string();
@@ -63,7 +67,7 @@ Result<std::string> directory_of(std::string_view url) {
     normal.pop_back();
   if (normal.starts_with("//")) normal.erase(0, 1);
   if (normal == "/") return bad("the root directory is no place for locks");
-  return normal;
+  return local::LockDirectory{.path = std::move(normal), .unshared = unshared};
 }
 
 // Tells this run of the kernel from every other: BootClock starts at zero in each.
@@ -92,27 +96,27 @@ void sleep_until(std::array<pollfd, 2>& waits, Time until) {
 
 }  // namespace
 
-LocalStore::LocalStore(std::string directory, std::string boot_id, const WakeUp* interrupt)
+LocalStore::LocalStore(local::LockDirectory directory, std::string boot_id, const WakeUp* interrupt)
     : directory_(std::move(directory)), boot_id_(std::move(boot_id)), interrupt_(interrupt) {}
 
 Result<std::unique_ptr<LockStore>> LocalStore::open(std::string_view url, const WakeUp* interrupt) {
-  auto path = directory_of(url);
-  if (!path) return path.error();
+  auto directory = directory_of(url);
+  if (!directory) return directory.error();
   auto boot_id = read_boot_id();
   if (!boot_id) return boot_id.error();
-  if (auto directory = local::open_directory(*path, /*made_if_missing=*/true); !directory) {
-    return directory.error();
+  if (auto opened = local::open_directory(*directory, /*made_if_missing=*/true); !opened) {
+    return opened.error();
   }
   return std::unique_ptr<LockStore>(
-      new LocalStore(std::move(*path), std::move(*boot_id), interrupt));
+      new LocalStore(std::move(*directory), std::move(*boot_id), interrupt));
 }
 
 std::string LocalStore::where() const {
-  return std::string(k_scheme) + percent_encode(directory_, "-._~/");
+  return std::string(k_scheme) + percent_encode(directory_.path, "-._~/");
 }
 
 Result<LeaseState> LocalStore::load(int directory, const std::string& name) const {
-  const local::FileAt file{directory, directory_, state_file_name(name)};
+  const local::FileAt file{directory, directory_.path, state_file_name(name)};
   auto text = local::read_file(file);
   if (!text) return text.error();
   if (!text->has_value()) return LeaseState();
@@ -157,7 +161,7 @@ Result<std::vector<LocalStore::Locked>> LocalStore::lock_all(int directory,
     files.insert(lock_file_name(name.text()));
   std::vector<Locked> all;
   for (const std::string& file : files) {
-    const local::FileAt at{directory, directory_, file};
+    const local::FileAt at{directory, directory_.path, file};
     auto lock = local::lock_file(at, limit, interrupt_);
     if (!lock) return lock.error();
     all.push_back({at, std::move(*lock)});
@@ -166,7 +170,7 @@ Result<std::vector<LocalStore::Locked>> LocalStore::lock_all(int directory,
 }
 
 Result<void> LocalStore::write(int directory, const std::string& name, const LeaseState& state) {
-  const local::FileAt file{directory, directory_, state_file_name(name)};
+  const local::FileAt file{directory, directory_.path, state_file_name(name)};
   auto old = local::replace_file(file, stored_lease_json({name, boot_id_, state}));
   if (!old) return old.error();
   replaced_.push_back(std::move(*old));
@@ -277,7 +281,7 @@ Result<Holding> LocalStore::inspect(const LockName& name, Time /*limit*/) {
 
 Result<std::optional<std::string>> LocalStore::listed_name(int directory,
                                                            const std::string& stem) const {
-  const local::FileAt file{directory, directory_, stem + std::string(k_state_suffix)};
+  const local::FileAt file{directory, directory_.path, stem + std::string(k_state_suffix)};
   const auto text = local::read_file(file);
   if (!text) return text.error();
   if (!text->has_value()) return std::optional<std::string>();  // removed since
@@ -293,7 +297,7 @@ Result<std::optional<std::string>> LocalStore::listed_name(int directory,
 Result<std::vector<std::string>> LocalStore::list(std::string_view glob, Time limit) {
   const auto directory = local::open_directory(directory_, /*made_if_missing=*/false);
   if (!directory) return directory.error();
-  const auto stems = local::entries(directory_, k_state_suffix);
+  const auto stems = local::entries(directory_.path, k_state_suffix);
   if (!stems) return stems.error();
   std::vector<std::string> names;
   for (const std::string& stem : *stems) {
@@ -321,7 +325,7 @@ Result<Watching> LocalStore::watch_hold(const Holds& holds, Time /*limit*/) {
 Result<Watching> LocalStore::watch_files(lease_table::Watched what) {
   UniqueFd events(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   constexpr auto k_what = IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
-  if (!events || ::inotify_add_watch(events.get(), directory_.c_str(), k_what) < 0) {
+  if (!events || ::inotify_add_watch(events.get(), directory_.path.c_str(), k_what) < 0) {
     return Error{Errc::refused,
                  "cannot watch " + where() + ": " + std::generic_category().message(errno)};
   }

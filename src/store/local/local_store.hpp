@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LocalStore: locks of one machine in a directory, without a server: "local:///run/lock/dlock".
+// "?shared=no" after it is the user's word that no other machine uses the directory.
 // A name has two files there: <name>.lock, by whose flock(2) each operation excludes the others for
 // some microseconds, and <name>.json, the leases, replaced by rename(2). A lease ends at its time
 // on CLOCK_BOOTTIME and with the reboot, not with its process, as in every other store; the last
@@ -11,14 +12,15 @@
 //
 // A file that cannot be understood is an error, never a free lock. Inspecting and listing need no
 // right to write. Removing <name>.json frees the lock at once, as DEL does in Redis.
-// Not promised: network file systems (one machine only), processes in another time namespace, and
-// fairness among waiters: there is no line, so readers that come all the time may keep a writer
-// out.
+// A file system that another kernel may see is refused: see file_system.hpp. Not promised: two
+// kernels on one disk, processes in another time namespace, and fairness among waiters: there is no
+// line, so readers that come all the time may keep a writer out.
 #pragma once
 
 #include "base/result.hpp"
 #include "core/lock_store.hpp"
 #include "store/lease_table.hpp"
+#include "store/local/local_file.hpp"
 #include "sys/unique_fd.hpp"
 #include "sys/wake_up.hpp"
 
@@ -59,7 +61,7 @@ class LocalStore final : public LockStore {
   // Works on the states and says whether they have to be written.
   using Change = std::function<bool(const lease_table::States&, const lease_table::Moment&)>;
 
-  LocalStore(std::string directory, std::string boot_id, const WakeUp* interrupt);
+  LocalStore(local::LockDirectory directory, std::string boot_id, const WakeUp* interrupt);
 
   Result<State> load(int directory, const std::string& name) const;
   Result<std::vector<State>> load_all(int directory, const std::vector<LockName>& names) const;
@@ -77,7 +79,7 @@ class LocalStore final : public LockStore {
   bool took_events() const;
   bool is_news() const;
 
-  std::string directory_;  // absolute, normal form
+  local::LockDirectory directory_;
   std::string boot_id_;
   const WakeUp* interrupt_;
   std::vector<UniqueFd> replaced_;  // the files that the last change replaced

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Which URLs and directories the local store takes, and what it says of the others.
+#include "store/local/file_system.hpp"
+#include "store/local/local_store.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "contract/local_place.hpp"
+
+namespace dlock::contract {
+
+namespace {
+
+Errc open_error(const std::string& url) {
+  const auto store = LocalStore::open(url, nullptr);
+  REQUIRE_FALSE(store.has_value());
+  CHECK(store.error().text.starts_with("cannot "));
+  return store.error().code;
+}
+
+}  // namespace
+
+TEST_CASE("local: URLs that name no directory are refused") {
+  for (const char* url : {"",
+                          "local:",
+                          "local://",
+                          "local://host/dir",
+                          "redis://h",
+                          "local:///",
+                          "local:///a%00b",
+                          "local:///d?",
+                          "local:///d?shared=yes",
+                          "local:///d?shared=no&x=1",
+                          "local:///d?db=1"}) {
+    CAPTURE(url);
+    CHECK(open_error(url) == Errc::bad_config);
+  }
+}
+
+TEST_CASE("local: the directory is made with mode 0700, its parents are not") {
+  const test::TempDir directory;
+  auto store = LocalStore::open("local://" + directory.path() + "/new//", nullptr);
+  REQUIRE(store.has_value());
+  CHECK((*store)->where() == "local://" + directory.path() + "/new");
+  struct stat status {};
+  REQUIRE(::stat((directory.path() + "/new").c_str(), &status) == 0);
+  CHECK((status.st_mode & 07777) == 0700);
+  CHECK(open_error("local://" + directory.path() + "/no/such") == Errc::unavailable);
+}
+
+TEST_CASE("local: a directory that all may write needs the sticky bit") {
+  const Place place;
+  REQUIRE(::chmod(place.directory.path().c_str(), 0777) == 0);
+  CHECK(open_error(place.url()) == Errc::denied);
+  REQUIRE(::chmod(place.directory.path().c_str(), 01777) == 0);
+  Client client = place.client();
+  client.take(name_of("a"));
+}
+
+TEST_CASE("O06: local: a file system that two kernels may see at once is known by its number") {
+  using local::shared_file_system;
+  const std::vector<std::pair<std::uint32_t, std::string>> shared{{0x6969, "NFS"},
+                                                                  {0x517b, "SMB"},
+                                                                  {0xff534d42, "CIFS"},
+                                                                  {0xfe534d42, "SMB2"},
+                                                                  {0x01021997, "9p"},
+                                                                  {0x65735546, "FUSE"},
+                                                                  {0x6a656a63, "virtiofs"},
+                                                                  {0x00c36400, "Ceph"},
+                                                                  {0x01161970, "GFS2"},
+                                                                  {0x7461636f, "OCFS2"},
+                                                                  {0x5346414f, "AFS"},
+                                                                  {0x6b414653, "AFS"},
+                                                                  {0x0bd00bd0, "Lustre"},
+                                                                  {0x786f4256, "vboxsf"},
+                                                                  {0xbacbacbc, "VMware HGFS"}};
+  for (const auto& [magic, name] : shared) {
+    CAPTURE(name);
+    CHECK(shared_file_system(magic) == name);
+  }
+  // ext4, xfs, btrfs, zfs, f2fs, tmpfs, ramfs, overlayfs.
+  for (const std::uint32_t magic : {0xef53U,
+                                    0x58465342U,
+                                    0x9123683eU,
+                                    0x2fc12fc1U,
+                                    0xf2f52010U,
+                                    0x01021994U,
+                                    0x858458f6U,
+                                    0x794c7630U}) {
+    CAPTURE(magic);
+    CHECK(shared_file_system(magic).empty());
+  }
+}
+
+TEST_CASE("local: the user's word about sharing is no part of the directory") {
+  const Place place;
+  const auto store = LocalStore::open(place.url() + "?shared=no", nullptr);
+  REQUIRE(store.has_value());
+  CHECK((*store)->where() == place.url());
+  const auto odd = LocalStore::open(place.url() + "/a%3Fb", nullptr);
+  REQUIRE(odd.has_value());
+  CHECK((*odd)->where() == place.url() + "/a%3fb");
+}
+
+TEST_CASE("local: who may not use the locks of another user is told how a group shares them") {
+  if (::geteuid() != 0) return;  // only root can become another user
+  const Place place;
+  REQUIRE(::chmod(place.directory.path().c_str(), 01777) == 0);
+  REQUIRE(::mkdir(place.file("own").c_str(), 0700) == 0);
+  Client root = place.client();
+  root.release(root.take(name_of("a")).hold);
+
+  REQUIRE(::seteuid(65534) == 0);
+  const auto own = LocalStore::open(place.url() + "/own", nullptr);
+  const auto sticky = LocalStore::open(place.url(), nullptr);
+  const bool new_name = (*sticky)->acquire(claim_of(name_of("b")), soon()).has_value();
+  const auto old_name = (*sticky)->acquire(claim_of(name_of("a")), soon());
+  REQUIRE(::seteuid(0) == 0);
+
+  const std::string advice = "; to share it with a group: install -d -m 2770 -g GROUP ";
+  REQUIRE_FALSE(own.has_value());
+  CHECK(own.error().code == Errc::denied);
+  CHECK(own.error().text == "cannot open the lock directory " + place.file("own") +
+                                ": permission denied; it belongs to user 0 and has mode 0700" +
+                                advice + place.file("own"));
+  CHECK(new_name);
+  REQUIRE_FALSE(old_name.has_value());
+  CHECK(old_name.error().code == Errc::denied);
+  CHECK(old_name.error().text.ends_with(advice + place.directory.path()));
+}
+
+TEST_CASE("local: a link of another user in the place of the directory is not followed") {
+  if (::geteuid() != 0) return;  // only root can make one
+  const Place place;
+  const test::TempDir elsewhere;
+  const std::string link = place.file("link");
+  REQUIRE(::symlink(elsewhere.path().c_str(), link.c_str()) == 0);
+  CHECK(LocalStore::open("local://" + link, nullptr).has_value());
+  REQUIRE(::lchown(link.c_str(), 65534, 65534) == 0);
+  CHECK(open_error("local://" + link) == Errc::denied);
+}
+
+}  // namespace dlock::contract

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// A directory for locks that goes with its test.
+#pragma once
+
+#include "store/local/local_store.hpp"
+
+#include <string>
+
+#include "contract/lock_store_contract.hpp"
+#include "support/temp_dir.hpp"
+
+namespace dlock::contract {
+
+struct Place {
+  test::TempDir directory;
+  std::string url() const { return "local://" + directory.path(); }
+  std::string file(const std::string& name) const { return directory.path() + '/' + name; }
+  Client client(const WakeUp* interrupt = nullptr) const {
+    const Backing backing{.name = "local", .open = [this](const WakeUp* wake_up) {
+                            auto store = LocalStore::open(url(), wake_up);
+                            REQUIRE(store.has_value());
+                            return std::move(*store);
+                          }};
+    return Client(backing, interrupt);
+  }
+};
+
+}  // namespace dlock::contract
