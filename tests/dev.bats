@@ -145,18 +145,14 @@ attempts() {
   assert_equal "${lines[-1]}" "2 passed, 0 failed"
 }
 
-# mutant ID OLD NEW [HEAD…]: a patch that replaces one line of renew.lua.
+test_mutants() { DLOCK_MUTANTS_DIR=$BATS_TEST_TMPDIR/mutants bash tests/mutants/run.bash "$@"; }
+# mutant ID OLD NEW [HEAD…]: a mutant that replaces a text, in the folder of this test.
 mutant() {
-  local script=src/store/redis/scripts/renew.lua
-  {
-    printf '%s a mutant\n' "$1" "${@:4}" | sed '2,$s/ a mutant$//'
-    diff -U 0 --label "a/$script" --label "b/$script" $script \
-      <(awk -v old="$2" -v new="$3" '$0 == old { $0 = new } 1' $script) || true
-  } >"$DLOCK_MUTANTS_DIR/$1.patch"
+  mkdir -p "$BATS_TEST_TMPDIR/mutants"
+  printf '%s\n' "$1 a mutant" "${@:4}" "--- old" "$2" "--- new" ${3:+"$3"} \
+    >"$BATS_TEST_TMPDIR/mutants/$1.mutant"
 }
 @test "a mutant has to be caught by all its oracles, and these must not accuse the correct code" {
-  export DLOCK_MUTANTS_DIR=$BATS_TEST_TMPDIR/patches
-  mkdir "$DLOCK_MUTANTS_DIR"
   local line="return revoked or {ttl > 0 and 'renewed' or 'held'}" lost="oracle: lua/scripts renew 'lost'"
   local renewed="oracle: lua/scripts renew 'renewed': both"
   mutant A01 "$line" "return {'lost'}" "$renewed"
@@ -164,23 +160,48 @@ mutant() {
   mutant A03 "$line" "return {'lost'}" "$renewed" "$lost"
   mutant A04 "$line" "return {'lost'}" "oracle: lua/scripts no such test"
   mutant A05 "$line" "return {'lost'}"
-  mutant A06 "$line" "return {'lost'}" "$renewed"
-  sed -i "s/^-return .*/-return {'another line'}/" "$DLOCK_MUTANTS_DIR/A06.patch"
+  mutant A06 "return {'another line'}" "return {'lost'}" "$renewed"
   mutant A07 "$line" "return {'lost'}" "pending: M9"
   mutant A08 "$line" "while true do end" "limit: 2" "$renewed" # nobody is ever answered
-  run -1 bash tests/mutants/run.bash
+  run -1 test_mutants
   assert_line --regexp '^FAILED the correct build: lua/scripts "no such test": no test of that name'
   assert_line --regexp '^A01 a mutant .*caught by lua/scripts "renew .renewed.: both"'
   assert_line --regexp '^FAILED A02 a mutant: survived: lua/scripts "renew .renewed.: both"'
   assert_line --regexp '^FAILED A03 a mutant: survived: lua/scripts "renew .lost."'
   assert_line --regexp '^FAILED A04 a mutant: its oracle accuses the correct build'
   assert_line --regexp '^FAILED A05 a mutant: names no oracle'
-  assert_line --regexp '^FAILED A06 a mutant: the patch does not apply'
+  assert_line --regexp '^FAILED A06 a mutant: does not fit'
   assert_line --regexp '^A07 a mutant .* pending: M9'
   assert_line --regexp '^FAILED A08 a mutant: no verdict'
   # Made, cleared in one of the two copies, and A01.
   assert_equal "${lines[-1]}" "3 passed, 7 failed"
-  run -0 bash tests/mutants/run.bash A01 A07
+  run -0 test_mutants A01 A07
   assert_equal "${lines[-1]}" "3 passed, 0 failed"
-  run -2 bash tests/mutants/run.bash A99
+  run -2 test_mutants A99
+}
+
+@test "the old text of a mutant that is not there, or not only once, is an error" {
+  local line="return revoked or {ttl > 0 and 'renewed' or 'held'}"
+  mutant A01 "$line" "return {'lost'}"
+  mutant A02 "return {'another line'}" "return {'lost'}"
+  mutant A03 "}" ""
+  mutant A04 "${line% or*}" "" # a part of a line
+  mutant A05 "$line" "$line"$'\n--- old\n'"$line"$'\n--- new' # two pairs
+  mutant A06 "$line"$'\n--- new\nreturn 1\n--- old\n'"$line" "" # what the first has taken away
+  printf 'A07 a mutant\n--- old\n%s\n' "$line" >"$BATS_TEST_TMPDIR/mutants/A07.mutant"
+  mutant A08 "return {'another line'}" "" "pending: M9"
+  run -1 test_mutants --fits
+  refute_line --regexp 'A01|A05|A08'
+  assert_line "FAILED A02 a mutant: old text 1 occurs 0 times below src/ and cmd/, not once"
+  assert_line "    nowhere: return {'another line'}"
+  assert_line --regexp "^FAILED A03 a mutant: old text 1 occurs [1-9][0-9]+ times below src/ and cmd/, not once"
+  assert_line --partial "FAILED A04 a mutant: old text 1 occurs 0 times"
+  assert_line --partial "FAILED A06 a mutant: old text 2 occurs 0 times"
+  assert_line --partial "FAILED A07 a mutant: not '--- old' and '--- new' in turn"
+  assert_regex "${lines[-1]}" "^[0-9]+ passed, 5 failed$"
+}
+
+@test "every mutant fits the code" {
+  run -0 ./dev test mutants --fits
+  assert_regex "${lines[-1]}" "^[1-9][0-9]+ passed, 0 failed$"
 }

@@ -224,6 +224,24 @@ rule_listed() {
   assert_output ""
 }
 
+rule_stores() {
+  local folder name
+  for folder in "$1"/src/store/*/; do
+    name=$(basename "$folder")
+    grep -q "CHECK(names == .*\"$name\"" "$1/tests/contract/every_store_test.cpp" ||
+      echo "$folder: not in the contract suite"
+  done
+}
+@test "every store is in the list of the contract suite" {
+  holds rule_stores
+  bad tests/contract/every_store_test.cpp 'CHECK(names == std::vector<std::string>{"local"});'
+  mkdir -p "$BAD/src/store/local" "$BAD/src/store/redis"
+  fails rule_stores
+  rmdir "$BAD/src/store/redis"
+  run -0 rule_stores "$BAD"
+  assert_output ""
+}
+
 # included_first TREE HEADER: by the source of its name, and so compiled alone by every build that
 # takes each file for itself.
 included_first() {

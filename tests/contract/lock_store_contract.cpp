@@ -3,6 +3,7 @@
 
 #include "store/local/local_store.hpp"
 #include "store/memory/memory_store.hpp"
+#include "store/open_store.hpp"
 
 #include <poll.h>
 
@@ -12,10 +13,6 @@
 
 #include "support/redis_process.hpp"
 #include "support/temp_dir.hpp"
-#if __has_include("store/open_store.hpp")
-#include "store/open_store.hpp"
-#define DLOCK_TEST_REDIS 1
-#endif
 
 namespace dlock::contract {
 
@@ -39,12 +36,11 @@ Backing local_backing() {
           }};
 }
 
-#ifdef DLOCK_TEST_REDIS
 Backing redis_backing() {
   auto started = test::RedisProcess::start();
   REQUIRE_MESSAGE(started.has_value(), (started ? "" : started.error().text));
   std::shared_ptr<test::RedisProcess> server(std::move(*started));
-  return {.name = "redis", .is_redis = true, .open = [server](const WakeUp* interrupt) {
+  return {.name = "redis", .open = [server](const WakeUp* interrupt) {
             StoreOptions options;
             options.url = server->url();
             options.prefix = "dlock:";
@@ -53,15 +49,6 @@ Backing redis_backing() {
             REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
             return std::move(*store);
           }};
-}
-#endif
-
-std::vector<Backing> all_backings() {
-  std::vector<Backing> all{memory_backing(), local_backing()};
-#ifdef DLOCK_TEST_REDIS
-  all.push_back(redis_backing());
-#endif
-  return all;
 }
 
 // One hold for each name of the claim, in its order.
@@ -83,7 +70,7 @@ T value_of(Result<T> result) {
 }  // namespace
 
 const std::vector<Backing>& backings() {
-  static const std::vector<Backing> all = all_backings();
+  static const std::vector<Backing> all{memory_backing(), local_backing(), redis_backing()};
   return all;
 }
 

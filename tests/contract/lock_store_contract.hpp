@@ -26,7 +26,6 @@ using namespace std::chrono_literals;
 // One place that keeps locks; open() gives one more client of it.
 struct Backing {
   std::string name;
-  bool is_redis = false;
   bool across_processes = true;  // a forked process reaches the same locks
   std::function<std::unique_ptr<LockStore>(const WakeUp*)> open;
 };

@@ -1,31 +1,41 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The mutant suite, by ./dev test mutants [--nightly | --lua] [M01 'G*' …]: would the tests notice?
-# Each patch beside this file breaks one rule of dlock, and all of its oracles, which are tests of the
-# other suites, must fail because of it; with --lua those of suite lua, for which nothing is compiled.
-# A patch begins with a head:
+# The mutant suite, by ./dev test mutants [--nightly | --lua | --sim] [M01 'G*' …]: would the tests
+# notice? Each mutant beside this file breaks one rule of dlock, and all of its oracles, which are
+# tests of the other suites, must fail because of it; with --lua those of suite lua, for which nothing
+# is compiled. --sim: the mutants of tests/sim/mutants, mistakes in the core for the simulation to find.
+#
+# A mutant is old text -> new text, in whole lines. The old text occurs exactly once in all files
+# below src/ and cmd/, and nothing says in which: code can move. --fits only checks that, in seconds.
+# A head stands before:
 #   M01 release without owner check      the id and what it breaks; below it any remarks
 #   oracle: lua/scripts release 'not_    suite and part of the names of its tests (bats: a regular
-#                                        expression; a comma would end it for doctest; chaos: the
-#                                        words of ./dev chaos)
+#                                        expression; a comma would end it for doctest; chaos and
+#                                        sim: the words of ./dev chaos and ./dev sim)
 #   nightly: cli/contention two hundred  an oracle from end to end, with --nightly only
 #   limit: 20                            seconds for one oracle; 120 if there is none
-# or it has no diff, but "pending: " and what it waits for. M: what others got wrong; G: the guard;
-# H: the ways to hold; L: the local store; R: the scripts of the Redis store; S: steps and waits
-# without a command; W: the waiting line and the news of a hold; X: rules besides. M03a and M03b
-# break the same in two places.
+#   --- old
+#     if owner ~= me then return {'not_held'} end
+#   --- new
+#     if false then return {'not_held'} end
+# The last two may stand several times, and no line below "--- new" is a deletion. Instead of them a
+# mutant may have "pending: " and what it waits for. M: what others got wrong; G: the guard; H: the
+# ways to hold; L: the local store; R: the scripts of the Redis store; S: steps and waits without a
+# command; W: the waiting line and the news of a hold; X: rules besides. M03a and M03b break the same
+# in two places.
 #
-# All this is done on copies in build/mutants: two lanes with a copy each take every second patch, as
+# All this is done on copies in build/mutants: two lanes with a copy each take every second mutant, as
 # most oracles mostly wait. First the oracles of a lane have to pass there on the code as it is. An
-# oracle that comes to no verdict within its limit, and a patch that does not apply or compile, are
+# oracle that comes to no verdict within its limit, and a mutant that does not fit or compile, are
 # failures of the suite: nothing was shown then.
 set -euo pipefail
 cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../.."
 # shellcheck source=tests/run.bash
 . tests/run.bash # taken_away, starved
 
-patches=${DLOCK_MUTANTS_DIR:-$PWD/tests/mutants} # another folder: to test this program
+mutants=${DLOCK_MUTANTS_DIR:-$PWD/tests/mutants} # another folder: to test this program
 work=${DLOCK_MUTANTS_DIR:-$PWD/build}/mutants    # a folder for each lane
+mutation=$PWD/tests/mutants/mutation.py
 lanes=2
 passed=0 failed=0
 
@@ -81,6 +91,7 @@ build() {
     case ${suite%%/*} in
       lua) ;; # the scripts as they are
       unit | sys | contract) targets+=("${suite}_tests") ;;
+      sim) targets+=(dlock_sim) ;;
       *) targets+=(dlock) ;;
     esac
   done
@@ -116,6 +127,12 @@ ask() {
       good=$(grep -oE '^[0-9]+ passed' "$log" | grep -oE '[0-9]+' || echo 0)
       wrong=$(grep -cE '^violated:' "$log") || true
       ;;
+    sim)
+      # shellcheck disable=SC2086  # words
+      "${contained[@]}" "$tree/build/dev/tests/dlock_sim" $pattern >"$log" 2>&1 || rc=$?
+      good=$(grep -c '^ok ' "$log") || true
+      wrong=$(grep -c '^FAILED ' "$log") || true
+      ;;
     *)
       DLOCK=$tree/build/dev/dlock "${contained[@]}" bats --formatter tap \
         --print-output-on-failure --filter "$pattern" "$tree/tests/$suite.bats" \
@@ -143,12 +160,12 @@ ask_for() {
   ask "${@:2}"
 }
 
-# oracles PATCH: its oracles, one a line.
+# oracles MUTANT: its oracles, one a line.
 oracles() { sed -nE "/^--- /q; s#^($kinds): *($only)#\2#p" "$1"; }
-suites_of() { for patch; do oracles "$patch"; done | sed 's/ .*//' | sort -u; }
+suites_of() { for mutant; do oracles "$mutant"; done | sed 's/ .*//' | sort -u; }
 limit_of() { sed -nE '/^--- /q; s/^limit: *//p' "$1" | grep . || echo 120; }
 
-# clear_the_correct_build PATCH…: it must not be accused.
+# clear_the_correct_build MUTANT…: it must not be accused.
 clear_the_correct_build() {
   local oracle count=0 since=$SECONDS
   : >"$accusers"
@@ -158,23 +175,22 @@ clear_the_correct_build() {
     [ "$verdict" != passed ] || continue
     say "$oracle" >>"$accusers"
     bad "the correct build: ${oracle%% *} \"${oracle#* }\": $verdict" && evidence
-  done < <(for patch; do oracles "$patch"; done | sort -u)
+  done < <(for mutant; do oracles "$mutant"; done | sort -u)
   [ -s "$accusers" ] || ok "the correct build is cleared by $count oracles in $((SECONDS - since)) s"
 }
 
 # --- mutants -----------------------------------------------------------------------------------
 
-# try_mutant PATCH
+# try_mutant MUTANT
 try_mutant() {
-  local patch=$1 title oracle suites by=""
-  title=$(head -n 1 "$patch")
+  local mutant=$1 title oracle suites by=""
+  title=$(head -n 1 "$mutant")
   begin_change
-  # As if there were no repository around it, git takes the paths as they are.
-  if ! GIT_CEILING_DIRECTORIES=$place git -C "$tree" apply "$patch" >"$log" 2>&1; then
-    bad "$title: the patch does not apply" && evidence
+  if ! (cd "$tree" && python3 -B "$mutation" apply "$mutant") >"$log" 2>&1; then
+    bad "$title: does not fit" && evidence
     return
   fi
-  mapfile -t suites < <(suites_of "$patch")
+  mapfile -t suites < <(suites_of "$mutant")
   if ! build "${suites[@]}"; then
     bad "$title: does not build" && evidence 40
     return
@@ -184,14 +200,14 @@ try_mutant() {
       bad "$title: its oracle accuses the correct build: $oracle"
       return
     fi
-    ask_for failed "${oracle%% *}" "${oracle#* }" "$(limit_of "$patch")"
+    ask_for failed "${oracle%% *}" "${oracle#* }" "$(limit_of "$mutant")"
     if [ "$verdict" != failed ]; then
       [ "$verdict" = passed ] && verdict="survived"
       bad "$title: $verdict: ${oracle%% *} \"${oracle#* }\", $took s" && evidence
       return
     fi
     by+="${by:+, }${oracle%% *} \"${oracle#* }\" in $took s"
-  done < <(oracles "$patch")
+  done < <(oracles "$mutant")
   if [ -z "$by" ]; then
     bad "$title: names no oracle"
   else
@@ -201,14 +217,14 @@ try_mutant() {
 
 # lane N: its patches, in its copy.
 lane() {
-  local i patch mine=()
+  local i mutant mine=()
   passed=0 failed=0
   enter "$1"
   for ((i = $1 - 1; i < ${#todo[@]}; i += lanes)); do mine+=("${todo[i]}"); done
   keep
   clear_the_correct_build "${mine[@]}"
-  for patch in "${mine[@]}"; do
-    try_mutant "$patch"
+  for mutant in "${mine[@]}"; do
+    try_mutant "$mutant"
     restore
   done
   echo "$passed $failed" >"$place/count"
@@ -219,18 +235,22 @@ chosen=()
 for word; do
   if [ "$word" = --nightly ]; then kinds="oracle|nightly" && continue; fi
   if [ "$word" = --lua ]; then only=lua/ && continue; fi
-  mapfile -t found < <(find "$patches" -maxdepth 1 -name "$word.patch" -o \
-    -name "${word}[a-z].patch" | sort)
+  if [ "$word" = --sim ]; then mutants=$PWD/tests/sim/mutants && continue; fi
+  if [ "$word" = --fits ]; then
+    exec python3 -B "$mutation" fits "$mutants"/*.mutant tests/sim/mutants/*.mutant
+  fi
+  mapfile -t found < <(find "$mutants" -maxdepth 1 -name "$word.mutant" -o \
+    -name "${word}[a-z].mutant" | sort)
   [ ${#found[@]} != 0 ] || die "no mutant is called $word"
   chosen+=("${found[@]}")
 done
-[ ${#chosen[@]} != 0 ] || mapfile -t chosen < <(find "$patches" -maxdepth 1 -name '*.patch' | sort)
+[ ${#chosen[@]} != 0 ] || mapfile -t chosen < <(find "$mutants" -maxdepth 1 -name '*.mutant' | sort)
 todo=()
-for patch in "${chosen[@]}"; do
-  if waits_for=$(grep '^pending: ' "$patch"); then
-    say "$(printf '%-58s %s' "$(head -n 1 "$patch")" "$waits_for")"
-  elif [ -z "$only" ] || [ -n "$(oracles "$patch")" ]; then
-    todo+=("$patch")
+for mutant in "${chosen[@]}"; do
+  if waits_for=$(grep '^pending: ' "$mutant"); then
+    say "$(printf '%-58s %s' "$(head -n 1 "$mutant")" "$waits_for")"
+  elif [ -z "$only" ] || [ -n "$(oracles "$mutant")" ]; then
+    todo+=("$mutant")
   fi
 done
 

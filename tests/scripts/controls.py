@@ -6,13 +6,16 @@ red proves nothing."""
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 
 from main import HERE, SCRIPTS
 from play import Game
 from server import Scripts, Server, connect
+
+MUTANTS = os.path.join(HERE, "..", "mutants")
+sys.path.append(MUTANTS)
+import mutation  # noqa: E402
 
 # Which mutants, and in which seed to begin: the first that finds it where the machine has time.
 CONTROLS = {"W03a": 1, "W04": 1, "W05": 1, "R05": 2, "R08": 2, "R09": 27, "R10": 18, "R23": 2,
@@ -23,12 +26,11 @@ MOST = 200  # seeds
 
 def broken(folder, name):
     """A copy of the scripts with this mutation, and what it breaks."""
-    patch = os.path.join(HERE, "..", "mutants", name + ".patch")
+    mutant = os.path.join(MUTANTS, name + ".mutant")
     copy = os.path.join(folder, name, "src", "store", "redis", "scripts")
     shutil.copytree(SCRIPTS, copy)
-    subprocess.run(["patch", "-p1", "-s", "-i", patch], cwd=os.path.join(folder, name), check=True)
-    with open(patch, encoding="utf-8") as file:
-        return copy, file.readline().strip()
+    mutation.apply(os.path.join(folder, name), mutant)
+    return copy, mutation.read(mutant).splitlines()[0]
 
 
 def complaint_of(scripts, seeds):
