@@ -84,7 +84,7 @@ def holder(one, servers, ttls):
         time.sleep(LEASE * ttls)
         commands = (servers.sent() - sent) / ttls
         below = [pid for pid in descendants(held.pid)]
-        guards = [pid for pid in below if comm(pid) == "dlock-guard"]
+        guards = [pid for pid in below if comm(pid) == "lease-guard"]
         return {"commands_per_ttl": commands, "private_kib": private_kib(held.pid),
                 "guard_private_kib": private_kib(guards[0]) if guards else None}
     finally:

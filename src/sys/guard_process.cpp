@@ -2,6 +2,7 @@
 #include "sys/guard_process.hpp"
 
 #include <poll.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -9,7 +10,10 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
+#include <cstring>
+#include <string_view>
 
 namespace dlock {
 
@@ -40,6 +44,24 @@ void set_timer(Time at) {
   ::_exit(0);
 }
 
+// Overwrites what ps(1) shows and pkill(1) -f reads: the arguments and the environment of dlock, in
+// this process' copy of them, up to the file name that the kernel puts behind them. No word of the
+// user's goes in: a pattern that matches a run must not match its guard.
+void show_as(std::string_view text) {
+  char* const begin = program_invocation_name;
+  char* const end = reinterpret_cast<char*>(::getauxval(AT_EXECFN));  // NOLINT
+  if (begin + text.size() >= end) return;
+  std::memset(begin, 0, static_cast<std::size_t>(end - begin));
+  std::memcpy(begin, text.data(), text.size());
+}
+
+void show_group(pid_t group) {
+  std::array<char, 64> text{"lease-guard of process group "};
+  char* const number = text.data() + std::strlen(text.data());
+  const auto [end, error] = std::to_chars(number, text.data() + text.size(), group);
+  if (error == std::errc()) show_as({text.data(), static_cast<std::size_t>(end - text.data())});
+}
+
 void take_places(const GuardStart& start) {
   // All of them were opened while 0, 1 and 2 were taken (main): no place is overwritten too early.
   ::dup2(start.line, k_line);
@@ -65,7 +87,8 @@ void become_guard(const GuardStart& start) {
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
-  ::prctl(PR_SET_NAME, "dlock-guard");
+  ::prctl(PR_SET_NAME, k_guard_name.data());
+  show_as(k_guard_name);
   take_places(start);
 
   GuardOrder order{.kill_at = Time::max()};
@@ -78,6 +101,7 @@ void become_guard(const GuardStart& start) {
     while ((n = ::recv(k_line, &next, sizeof next, MSG_DONTWAIT)) ==
            static_cast<ssize_t>(sizeof next)) {
       if (order.group == 0 && ::setpgid(0, next.group) != 0) ::_exit(1);
+      if (order.group == 0) show_group(next.group);
       if (order.group == 0) order.group = next.group;
       order.kill_at = next.kill_at;
       set_timer(order.kill_at);

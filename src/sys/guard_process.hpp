@@ -8,7 +8,13 @@
 
 #include <sys/types.h>
 
+#include <string_view>
+
 namespace dlock {
+
+// What a guard is called, by its process name and by the first word of its command line: not
+// "dlock", so that pkill(1) and killall(1) of that name leave it to its work.
+constexpr std::string_view k_guard_name = "lease-guard";
 
 // What the guard is told, as one datagram; it sends each back as a sign that it lives.
 struct GuardOrder {

@@ -220,7 +220,7 @@ class Nemesis(threading.Thread):
     def to_guard(guard, number):
         try:
             with open(f"/proc/{guard}/comm", encoding="utf-8") as file:
-                if file.read().strip() != "dlock-guard":
+                if file.read().strip() != "lease-guard":
                     return False
             os.kill(guard, number)
             return True

@@ -25,7 +25,7 @@ def guard_of(pid):
             children = file.read().split()
         for child in children:
             with open(f"/proc/{child}/comm", encoding="utf-8") as file:
-                if file.read().strip() == "dlock-guard":
+                if file.read().strip() == "lease-guard":
                     return int(child)
     except OSError:
         pass

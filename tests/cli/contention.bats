@@ -167,7 +167,7 @@ woken_by() {
   eventually 10s run -1 pgrep -P "$waiter"
   let_go
   eventually 10s test -e "$MARKER"
-  eventually 5s pgrep -P "$waiter" -x dlock-guard # it names itself
+  eventually 5s pgrep -P "$waiter" -x lease-guard # it names itself
   kill "$waiter"
   run wait "$waiter"
 }

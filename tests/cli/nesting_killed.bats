@@ -95,7 +95,7 @@ kill_inner() {
   eventually 10s ticking
   local inner guard
   inner=$(cat "$T/inner")
-  guard=$(eventually 5s pgrep -P "$inner" -x dlock-guard) # it names itself
+  guard=$(eventually 5s pgrep -P "$inner" -x lease-guard) # it names itself
   kill -STOP "$inner"
   kill -KILL "$guard" "$inner"
   eventually 10s gone "$inner"

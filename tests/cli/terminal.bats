@@ -138,7 +138,7 @@ never_says() { [[ $output != *"$1"* ]] || { echo "there: $1"; echo "$output" | c
 
 # The guard would see to it as well; here dlock is alone.
 @test "J03: fg after the lease, with the guard gone: killed without one instruction more, 79" {
-  local guard="pgrep -x dlock-guard -P \$(ps -o ppid= -p \$(awk 'NR == 1 { print \$2 }' $TICKS))"
+  local guard="pgrep -x lease-guard -P \$(ps -o ppid= -p \$(awk 'NR == 1 { print \$2 }' $TICKS))"
   play 'expect:ready> ' "send:$DLOCK run --ttl 5s slept -- $TICKER $TICKS\r" "file:$TICKS=tick" \
     'send:\x1a' expect:Stopped 'expect:ready> ' "run:kill -KILL \$($guard)" \
     "run:cp $TICKS $T/at-stop" pause:6 'send:fg\r' 'expect:ready> ' \

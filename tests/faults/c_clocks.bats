@@ -23,7 +23,7 @@ teardown() {
   for pid in ${FROZEN:-}; do kill -CONT "$pid" 2>/dev/null || true; done
   end_started
 }
-guard_of() { eventually 10s pgrep -P "$1" -x dlock-guard; }
+guard_of() { eventually 10s pgrep -P "$1" -x lease-guard; }
 
 @test "C05: the wall clock jumps to and fro, and to no time at all: nobody notices" {
   needs_dynamic_dlock

@@ -56,7 +56,7 @@ teardown() {
   dlock_run a --ttl 2s left -- "$TICKER" "$TICKS" fork
   eventually 5s ticking
   local guard
-  guard=$(eventually 10s pgrep -P "$a_pid" -x dlock-guard) # its name from when it first runs
+  guard=$(eventually 10s pgrep -P "$a_pid" -x lease-guard) # its name from when it first runs
   kill -STOP "$a_pid" # it would replace its guard
   kill -KILL "$guard"
   kill -KILL "$a_pid"

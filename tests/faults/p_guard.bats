@@ -83,6 +83,36 @@ nobody_runs() { ! pgrep -f -- "$1" >/dev/null; }
 }
 ticked_after() { [ "$(last_tick "$2")" -gt "$1" ]; }
 
+# by_name TTL NAME PKILL-WORD…: whether pkill of these words ends the ticker that a run of NAME has left
+# in the background, in a pid namespace of its own, where the words find nobody else's processes.
+by_name() {
+  ln -sf "$TICKER" "$T/ticker"
+  # shellcheck disable=SC2016  # for the shell there
+  T=$T unshare -pf --mount-proc sh -c 'cd "$T" && rm -f ticks || exit 2
+    within_20s() { for _ in $(seq 1000); do ! "$@" || return 0; sleep 0.02; done; return 1; }
+    no_ticker() { ! ps -C ticker -o stat= | grep -qv Z; }
+    "$DLOCK" run --ttl "$1" "$2" -- sh -c "./ticker ticks ignore 15 & wait" &
+    within_20s grep -qs tick ticks || exit 3
+    shift 2
+    pkill "$@" || exit 4
+    within_20s no_ticker' sh "$@" 3>&-
+}
+
+@test "P39: all that is called dlock is killed: the guard is not, and the whole group is dead" {
+  unshare -pf --mount-proc true 2>/dev/null || skip "no right to make a pid namespace"
+  by_name 30s by-comm -KILL dlock
+  by_name 30s by-words -KILL -f 'dlock run'
+  by_name 30s my-dlock-job -KILL -f my-dlock-job # as the name of the lock, too
+  by_name 5s by-all -KILL -f dlock
+  run -75 --separate-stderr "$DLOCK" run -n by-all -- true
+  run -0 --separate-stderr "$DLOCK" run -q -w 30 by-all -- true
+}
+
+@test "P39: all that is called dlock is stopped: the guard is not, and the whole group dies in time" {
+  unshare -pf --mount-proc true 2>/dev/null || skip "no right to make a pid namespace"
+  by_name 2s stopped-by-name -STOP -f dlock
+}
+
 @test "P04: dlock is stopped for longer than the lease: dead in time, then 79 and only a release" {
   holds stopped
   kill -STOP "$a_pid"
@@ -170,7 +200,7 @@ ended_or_ticking() { ended "s$1" || ticking "$T/ticks-$1"; }
   eventually 10s ticking
   local killed=0
   while ! ended a; do
-    pkill -KILL -P "$a_pid" -x dlock-guard && killed=$((killed + 1))
+    pkill -KILL -P "$a_pid" -x lease-guard && killed=$((killed + 1))
     sleep 0.02
   done
   ends 5s a "exit 6"

@@ -69,8 +69,8 @@ end_hold() {
 
 # The guard of the dlock PID, which has its name from when it first runs; other_guard PID OTHER: there
 # is one, and it is not OTHER.
-guard_of() { eventually 10s pgrep -P "$1" -x dlock-guard; }
-other_guard() { local now; now=$(pgrep -P "$1" -x dlock-guard) && [ "$now" != "$2" ]; }
+guard_of() { eventually 10s pgrep -P "$1" -x lease-guard; }
+other_guard() { local now; now=$(pgrep -P "$1" -x lease-guard) && [ "$now" != "$2" ]; }
 
 # deaf_tree: words for a command that ticks in two processes, both deaf to TERM.
 deaf_tree() {

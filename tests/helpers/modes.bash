@@ -81,7 +81,7 @@ kill_both() {
   local pid=${1}_pid guard
   pid=${!pid}
   kill -STOP "$pid"
-  guard=$(eventually 5s pgrep -P "$pid" -x dlock-guard) # it names itself
+  guard=$(eventually 5s pgrep -P "$pid" -x lease-guard) # it names itself
   kill -KILL "$guard"
   pkill -KILL -P "$pid"
   kill -KILL "$pid"

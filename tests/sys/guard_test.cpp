@@ -4,6 +4,7 @@
 #include "sys/guard.hpp"
 
 #include "sys/forked.hpp"
+#include "sys/process_table.hpp"
 
 #include <doctest/doctest.h>
 
@@ -193,6 +194,21 @@ TEST_CASE("signals to the group do not touch the guard") {
           if (const auto said = it.guard.set_deadline(BootClock::now()); !said.empty()) return said;
           return fate_of(it.group);
         }) == "signal 9");
+}
+
+TEST_CASE("P39: the guard is shown by a name of its own and by its group, not by dlock's words") {
+  CHECK(forked([] {
+          Guarded it(Time::max());
+          if (!it.answered()) return std::string("deaf");
+          const std::string process = std::to_string(it.guard.pid());
+          std::string shown = read_process_file(process + "/cmdline").value_or("") +
+                              read_process_file(process + "/environ").value_or("");
+          std::erase(shown, '\0');
+          return read_process_file(process + "/comm").value_or("") + shown ==
+                         "lease-guard\nlease-guard of process group " + std::to_string(it.group)
+                     ? "as wanted"
+                     : shown;
+        }) == "as wanted");
 }
 
 TEST_CASE("a guard that is dismissed goes, and its group stays") {
