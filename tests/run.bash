@@ -132,21 +132,30 @@ run_fairly() {
 # Ends what still runs; for a trap.
 stop_suites() { cat "$out"/*.pid 2>/dev/null | xargs -r kill -TERM 2>/dev/null || true; }
 
-# run_suites SUITE…: the doctest binaries and the bats files, two at a time; each has a server and a
-# folder of its own.
+# Files that run at a time: most of them mostly wait, if no sanitizer makes them slow.
+lanes() {
+  case $preset in
+    asan | tsan) nproc ;;
+    *) echo $((2 * $(nproc))) ;;
+  esac
+}
+
+# run_suites SUITE…: the doctest binaries and the bats files, some at a time; each has a server and a
+# folder of its own. A long file that begins last would be waited for alone.
 run_suites() {
-  local suite name names=() running=0
+  local suite name names=() running=0 lanes=${DLOCK_LANES:-$(lanes)}
   for suite; do
     case $suite in
       unit | sys | contract | */*) names+=("$suite") ;;
       *)
-        mapfile -t -O ${#names[@]} names < <(suite_files "$suite" | sed -E 's#^tests/(.*)\.bats$#\1#')
+        mapfile -t -O ${#names[@]} names < <(suite_files "$suite" | xargs -r ls -S |
+          sed -E 's#^tests/(.*)\.bats$#\1#')
         [ -n "$(suite_files "$suite")" ] || echo 0 0 0 >"$out/$suite.count"
         ;;
     esac
   done
   for name in "${names[@]}"; do
-    if [ "$running" = 2 ]; then wait -n || true; running=1; fi
+    if [ "$running" = "$lanes" ]; then wait -n || true; running=$((running - 1)); fi
     case $name in
       unit | sys | contract) run_fairly run_doctest "$name" & ;;
       *) run_fairly run_bats "$name" "tests/$name.bats" & ;;
