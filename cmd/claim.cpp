@@ -110,6 +110,13 @@ Claim make_claim(std::vector<LockName> names,
   return claim;
 }
 
+void rely_on_acquired(Claim& claim, const std::string& store) {
+  for (const AncestorHold& hold : claim.ancestors) {
+    if (hold.store != store || !is_of_acquire(hold.serial)) continue;
+    claim.relies_on.push_back(hold_id(hold.owner, hold.serial));
+  }
+}
+
 AcquireTerms acquire_terms(const Settings& settings) {
   return {.wait = settings.wait,
           .connect_timeout = settings.connect_timeout,

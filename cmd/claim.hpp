@@ -36,6 +36,10 @@ Claim make_claim(std::vector<LockName> names,
                  HolderInfo who,
                  const Settings& settings);
 
+// A run must not start where a hold of acquire above it, in this store, was lost. An acquire may:
+// it begins anew.
+void rely_on_acquired(Claim& claim, const std::string& store);
+
 AcquireTerms acquire_terms(const Settings& settings);
 
 // Seeds the jitter.

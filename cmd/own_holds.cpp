@@ -24,7 +24,7 @@ Result<WantedHold> by_owner(const LockName& name, std::string_view id) {
       mark == std::string_view::npos ? serial_of(wanted.owner) : HoldSerial(id.substr(mark + 1));
   if (!wanted.owner.empty() && !wanted.serial.empty()) return wanted;
   return usage("--owner: " + in_quotes(shortened(id, 80)) +
-               " is no owner: write what acquire told as DLOCK_OWNER, or OWNER#SERIAL");
+               " is not an owner: give the DLOCK_OWNER of dlock acquire, or OWNER#SERIAL");
 }
 
 // One for all names, or as many as there are names, as in DLOCK_OWNER.
@@ -55,9 +55,8 @@ Result<WantedHold> by_entries(const LockName& name,
         return entry.store == store && entry.key == key;
       });
   if (nearest != entries.rend()) return WantedHold{name, nearest->owner, nearest->serial};
-  return usage("it is not known which hold of " + in_quotes(name.text()) + " in " + store +
-               " is meant: evaluate what acquire prints, so that DLOCK_HOLDS tells, or give "
-               "--owner");
+  return usage("DLOCK_HOLDS names no hold of " + in_quotes(name.text()) + " in " + store +
+               ": run eval \"$(dlock acquire ...)\" in this shell, or give --owner");
 }
 
 }  // namespace
@@ -96,7 +95,9 @@ Result<FoundHold> find_hold(LockStore& store, const WantedHold& wanted, Time lim
     return found;
   }
   // And that it is gone counts only if who answers may write.
-  if (auto sure = store.check({hold}, limit); !sure) return sure.error();
+  auto sure = store.check({hold}, limit);
+  if (!sure) return sure.error();
+  found.released = sure->released;
   return found;
 }
 

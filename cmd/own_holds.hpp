@@ -26,6 +26,7 @@ Result<std::vector<WantedHold>> wanted_holds(const CommandLine& line, const Lock
 struct FoundHold {
   Holding holding;
   std::optional<Hold> hold;  // as renewing and releasing need it; nothing: it is not there
+  bool released = false;     // it is not there because it was released in good order
 };
 Result<FoundHold> find_hold(LockStore& store, const WantedHold& wanted, Time limit);
 

@@ -22,7 +22,7 @@ ExitStatus not_ours(const std::string& shown, const FoundHold& found, bool by_ru
   }
   log(LogLevel::error,
       "not released: " + shown + " is " + holder_text(found.holding) +
-          (by_run ? "; a run gives its lock back itself" : ""));
+          (by_run ? "; dlock run releases its own lock when its command ends" : ""));
   return ExitStatus::busy;
 }
 
@@ -30,10 +30,11 @@ ExitStatus not_ours(const std::string& shown, const FoundHold& found, bool by_ru
 void tell_of(const WantedHold& gone, ReleaseVerdict verdict) {
   const std::string shown = in_quotes(gone.name.text());
   if (verdict == ReleaseVerdict::still_held && serial_of(gone.owner) == gone.serial) {
-    log_of(LogLevel::warn,
-           gone.name,
-           "released",
-           "released " + shown + ", but what runs below it holds it on, or its lease does");
+    log_of(
+        LogLevel::warn,
+        gone.name,
+        "released",
+        "released " + shown + "; a nested run still holds the lock, or its lease has not expired");
   } else {
     log_of(LogLevel::info, gone.name, "released", "released " + shown);
   }

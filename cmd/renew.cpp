@@ -69,10 +69,12 @@ Result<UniqueFd> worker_of(const std::string& text) {
   return process;
 }
 
-// The holds of one call, renewed one after the other.
+// The holds of one call, renewed one after the other. A keeper renews until nothing is left to
+// renew: for it, a hold that was released in good order is done and not worth a word.
 class Renewer {
  public:
-  Renewer(LockStore& store, const LeaseTerms& lease) : store_(store), lease_(lease) {}
+  Renewer(LockStore& store, const LeaseTerms& lease, bool keeper)
+      : store_(store), lease_(lease), keeper_(keeper) {}
 
   // Looks for them. Errc::timed_out and the like: not known, try again.
   Result<ExitStatus> find(const std::vector<WantedHold>& wanted, Time until);
@@ -80,16 +82,20 @@ class Renewer {
   Result<ExitStatus> renew(Time until);
   // The first end of a lease, by our clock; nothing before the first renewal of all.
   std::optional<Time> safe_until() const;
+  bool nothing_left() const { return all_.empty(); }
 
  private:
   struct Renewed {
     Hold hold;
     std::optional<LeaseClock> clock;
+    bool released = false;
   };
   ExitStatus take(Renewed& one, const RenewReply& reply);
+  ExitStatus take_released(const LockName& name) const;
 
   LockStore& store_;
   LeaseTerms lease_;
+  bool keeper_;
   std::vector<Renewed> all_;
 };
 
@@ -105,6 +111,10 @@ Result<ExitStatus> Renewer::find(const std::vector<WantedHold>& wanted, Time unt
     if (found->hold) {
       found->hold->ttl = lease_.ttl();
       all_.push_back({*found->hold, {}});
+      continue;
+    }
+    if (found->released) {
+      status = std::max(status, take_released(one.name));
       continue;
     }
     status = ExitStatus::lost;
@@ -126,7 +136,14 @@ Result<ExitStatus> Renewer::renew(Time until) {
     }
     status = std::max(status, take(one, *reply));
   }
+  std::erase_if(all_, [](const Renewed& one) { return one.released; });
   return status;
+}
+
+ExitStatus Renewer::take_released(const LockName& name) const {
+  if (keeper_) return ExitStatus::ok;
+  log_of(LogLevel::error, name, "lost", "cannot renew " + shown(name) + ": it was released");
+  return ExitStatus::lost;
 }
 
 ExitStatus Renewer::take(Renewed& one, const RenewReply& reply) {
@@ -139,9 +156,12 @@ ExitStatus Renewer::take(Renewed& one, const RenewReply& reply) {
       log_of(LogLevel::error,
              one.hold.name,
              "revoked",
-             name + " was revoked by " + printable(reply.why) + "; it is not renewed, release it");
+             name + " was revoked by " + printable(reply.why) +
+                 " and is not renewed; run dlock release");
       return ExitStatus::lost;
     case RenewVerdict::lost:
+      one.released = reply.released;
+      if (reply.released) return take_released(one.hold.name);
       log_of(LogLevel::error, one.hold.name, "lost", "lost " + name + ", " + reply.why);
       return ExitStatus::lost;
   }
@@ -164,14 +184,14 @@ std::optional<Time> Renewer::safe_until() const {
   return first;
 }
 
-// Again and again; ends with a loss or with the process. A store that has renewed once may fail or
-// refuse for a while, as for a run.
+// Again and again; ends with a loss, with the process, or when all was released. A store that has
+// renewed once may fail or refuse for a while, as for a run.
 Result<ExitStatus> keep(Renewer& renewer,
                         const LeaseTerms& lease,
                         Duration step,
                         const UniqueFd& process) {
   Time next = BootClock::now() + step;
-  while (sleep_beside(process, next)) {
+  while (!renewer.nothing_left() && sleep_beside(process, next)) {
     const Time end = *renewer.safe_until();
     const Time limit = BootClock::now() + lease.call_limit();
     auto status = renewer.renew(std::min(limit, end));
@@ -210,7 +230,7 @@ ExitStatus renew_command(const CommandLine& line, const Settings& settings) {
   auto wanted = wanted_holds(line, **store);
   if (!wanted) return report(wanted.error(), settings);
 
-  Renewer renewer(**store, *lease);
+  Renewer renewer(**store, *lease, step->has_value());
   const Time until = BootClock::now() + settings.connect_timeout;
   auto status = renewer.find(*wanted, until);
   if (status && *status == ExitStatus::ok) status = renewer.renew(until);

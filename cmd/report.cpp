@@ -21,6 +21,8 @@ ExitStatus status_of(Errc code) {
       return ExitStatus::config;
     case Errc::denied:
       return ExitStatus::denied;
+    case Errc::lost:
+      return ExitStatus::lost;
     case Errc::unavailable:
     case Errc::timed_out:
     case Errc::refused:

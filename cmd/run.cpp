@@ -160,6 +160,7 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
   // Arguments may hold secrets: everybody who may inspect sees this, so only the first word.
   Claim claim =
       make_claim(*names, *keys, who_we_are(::getpid(), words.front(), settings), settings);
+  rely_on_acquired(claim, where);
   claim.once_per = settings.once_per;
   claim.renewed = settings.renew;
   if (!claim.ancestors.empty()) claim.who.machine = pid_space();

@@ -80,7 +80,7 @@ file_has() { [ -s "$1" ] && { [ $# -lt 2 ] || grep -qF -- "$2" "$1"; }; }
 # No key of a lock may be left; fencing tokens stay for a day by design.
 assert_no_keys() {
   local left
-  left=$(r keys '*' | grep -v '^redisson_lock_token:' || true)
+  left=$(r keys '*' | grep -vE '^(redisson_lock_token|dlock:released):' || true)
   [ -z "$left" ] || { echo "keys left: $left"; return 1; }
 }
 

@@ -19,6 +19,7 @@ enum class Errc {
   unavailable,  // could not be reached, or not now: asking again may help
   timed_out,    // no answer in time: we do NOT know whether it happened
   refused,      // reached and refused: asking again will not help soon
+  lost,         // what we were to work under is not ours any more
   denied,       // password, user or ACL right
   protocol,     // the answer is not in the language we speak
   cancelled,    // we were asked to stop waiting: not known whether it happened

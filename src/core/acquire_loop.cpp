@@ -31,8 +31,8 @@ constexpr std::uint64_t k_front = 2;
 constexpr std::uint64_t k_near = 4;
 
 bool never_helped_by_asking_again(Errc code) {
-  return code == Errc::denied || code == Errc::bad_usage || code == Errc::bad_config ||
-         code == Errc::system;
+  return code == Errc::denied || code == Errc::lost || code == Errc::bad_usage ||
+         code == Errc::bad_config || code == Errc::system;
 }
 
 }  // namespace

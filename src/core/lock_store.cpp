@@ -51,6 +51,13 @@ std::vector<LockName> names_of(const Holds& holds) {
   return names;
 }
 
+Error lost_above(const LockName& name) {
+  return {Errc::lost,
+          "the hold of " + in_quotes(name.text()) +
+              " that dlock acquire took is gone and was not released: acquire the lock again, or "
+              "unset DLOCK_HOLDS"};
+}
+
 Result<void> undo(LockStore& store, const Claim& claim, Time limit) {
   std::vector<OwnerId> owners{claim.owner};
   for (const AncestorHold& ancestor : claim.ancestors) {

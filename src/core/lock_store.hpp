@@ -131,6 +131,9 @@ struct Claim {
   bool renewed = true;  // or to end with its first lease
   HolderInfo who;
   std::vector<AncestorHold> ancestors;  // holds of these keys above us, the nearest last
+  // Ids of those of them that an acquire took, and without which we must not run: if one was lost,
+  // the answer is Errc::lost. After its release we claim like a stranger.
+  std::vector<std::string> relies_on = {};
   Mode mode = Mode::exclusive;
   std::uint32_t slots = 0;  // of Mode::slots: how many there are, from 1
   // Not zero: not wanted if a run that said so when it parted was granted less than this ago.
@@ -179,6 +182,7 @@ struct RenewReply {
   // Of lost: some of several names may still be ours, and must be given back.
   bool some_left = false;
   std::size_t which = 0;  // for revoked and lost: the first of the names that is
+  bool released = false;  // of lost: an acquire took it, and it was released in good order
 };
 
 // How a hold is given back.
@@ -250,7 +254,8 @@ class LockStore {
 
   // Takes the names, joins an ancestor's hold of them, or says who is in the way. A claim that is
   // refused and stands (Claim::stand) keeps its places in line by being repeated every few seconds.
-  // Errc::bad_usage where the holders of a name have another number of slots.
+  // Errc::bad_usage where the holders of a name have another number of slots, Errc::lost where a
+  // hold that the claim relies on was lost.
   virtual Result<AcquireReply> acquire(const Claim& claim, Time limit) = 0;
 
   virtual Result<RenewReply> renew(const Holds& holds, Time limit) = 0;
@@ -291,6 +296,9 @@ class LockStore {
                                      const RevokeOrder& order,
                                      Time limit) = 0;
 };
+
+// The error of a claim that relies on a hold of this name that was lost (Claim::relies_on).
+Error lost_above(const LockName& name);
 
 // Takes back a claim whose answer was lost: releases its hold under every owner it may have got,
 // and leaves the line.

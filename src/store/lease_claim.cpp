@@ -54,6 +54,16 @@ std::optional<Plan> join(const LeaseState& state, const Claim& claim) {
   return std::nullopt;
 }
 
+// Of a name that is not ours by a hold above us.
+bool lost_above(const LeaseState& state, const Claim& claim) {
+  return std::any_of(claim.ancestors.begin(), claim.ancestors.end(), [&](const auto& hold) {
+    const std::string id = hold_id(hold.owner, hold.serial);
+    const bool relies =
+        std::find(claim.relies_on.begin(), claim.relies_on.end(), id) != claim.relies_on.end();
+    return relies && !was_released(state, id);
+  });
+}
+
 bool has_room(const LeaseState& state, const Claim& claim) {
   if (state.leases.empty()) return true;
   if (state.leases.contains(claim.owner) || mode_of(state) != claim.mode) return false;
@@ -93,6 +103,7 @@ Plan plan_for(const LeaseState& state, const Claim& claim) {
     if (auto plan = again(state, claim, hold.owner)) return std::move(*plan);
   }
   if (auto plan = join(state, claim)) return std::move(*plan);
+  if (lost_above(state, claim)) return {.kind = Plan::Kind::lost};
   const bool both_slots =
       !state.leases.empty() && mode_of(state) == Mode::slots && claim.mode == Mode::slots;
   if (both_slots && state.slots != claim.slots) return {.kind = Plan::Kind::other_slots};

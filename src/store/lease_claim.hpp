@@ -18,6 +18,7 @@ struct Plan {
     fresh,  // a lease of its own
     refused,
     other_slots,  // refused: those who hold it have another number of them
+    lost,         // refused: a hold that the claim relies on was lost
   };
   Kind kind = Kind::refused;
   OwnerId owner = {};      // whose lease it is, unless it is refused

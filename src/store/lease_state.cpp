@@ -47,6 +47,23 @@ void drop_dead(LeaseState& state, Time now) {
   std::erase_if(state.leases, [&](const auto& entry) { return !is_live(entry.second, now); });
 }
 
+void note_release(LeaseState& state, const std::string& hold_id, const Moment& moment) {
+  constexpr std::int64_t k_day_ms = std::int64_t{24} * 3600 * 1000;
+  constexpr std::size_t k_most = 100;
+  const std::int64_t now = wall_ms(moment);
+  std::erase_if(state.released, [&](const ReleasedHold& one) {
+    return one.id == hold_id || one.at_ms < now - k_day_ms;
+  });
+  if (state.released.size() >= k_most) state.released.erase(state.released.begin());
+  state.released.push_back({hold_id, now});
+}
+
+bool was_released(const LeaseState& state, const std::string& hold_id) {
+  return std::any_of(state.released.begin(), state.released.end(), [&](const ReleasedHold& one) {
+    return one.id == hold_id;
+  });
+}
+
 void extend(Lease& lease, Duration ttl, Time now) {
   lease.expires = std::max(lease.expires, now + ttl);
 }

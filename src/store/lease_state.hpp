@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace dlock::lease_table {
 
@@ -25,12 +26,19 @@ struct Success {
   std::int64_t until_ms = 0;  // then it is forgotten
 };
 
+// A hold of acquire that was released in good order.
+struct ReleasedHold {
+  std::string id;
+  std::int64_t at_ms = 0;
+};
+
 // The leases of a name, and what outlives them.
 struct LeaseState {
   std::map<OwnerId, Lease> leases;  // beside each other: all readers, or all have a slot
   std::uint32_t slots = 0;          // of Mode::slots: how many there are
   FencingToken token = 0;           // the last one given out; stays when the leases end
   std::optional<Success> success;
+  std::vector<ReleasedHold> released;  // the newest, of a day
 };
 
 struct Moment {
@@ -54,5 +62,8 @@ Mode mode_of(const LeaseState& state);
 void make_free(LeaseState& state);
 void drop_dead(LeaseState& state, Time now);
 void extend(Lease& lease, Duration ttl, Time now);  // never shortens
+
+void note_release(LeaseState& state, const std::string& hold_id, const Moment& moment);
+bool was_released(const LeaseState& state, const std::string& hold_id);
 
 }  // namespace dlock::lease_table

@@ -78,7 +78,10 @@ std::string holder_text(const LeaseState& state, Time now) {
 
 RenewReply check_one(const LeaseState& state, const Hold& hold, const Moment& moment) {
   const auto lost = [&](std::string why) {
-    return RenewReply{RenewVerdict::lost, moment.sent_at, std::move(why)};
+    return RenewReply{.verdict = RenewVerdict::lost,
+                      .sent_at = moment.sent_at,
+                      .why = std::move(why),
+                      .released = was_released(state, hold_id(hold.owner, hold.serial))};
   };
   const auto found = state.leases.find(hold.owner);
   if (found == state.leases.end() || is_kept(found->second)) {
@@ -109,6 +112,7 @@ ReleaseVerdict release_one(LeaseState& state,
   if (node.empty()) return ReleaseVerdict::not_held;
   HoldRecord& record = node.mapped();
   if (parting.tell_for > Duration::zero()) remember(state, record.since_ms, parting.tell_for);
+  if (is_of_acquire(hold.serial)) note_release(state, record.id, moment);
   if (!lease.holds.empty()) return ReleaseVerdict::still_held;
   if (parting.keep > Duration::zero() && !hold.nested) {
     record.id = hold_id(hold.owner, k_kept);
@@ -144,6 +148,9 @@ Result<AcquireReply> acquire(const States& states, const Claim& claim, const Mom
   for (LeaseState* state : states) {
     drop_dead(*state, moment.now);
     plans.push_back(plan_for(*state, claim));
+  }
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (plans[i].kind == Plan::Kind::lost) return lost_above(claim.names[i]);
   }
   if (const auto done = done_before(states, plans, claim, moment)) return AcquireReply(*done);
   std::optional<std::size_t> refused;  // by an ancestor: waiting for the others would be in vain

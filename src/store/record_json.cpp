@@ -156,6 +156,18 @@ Json leases_of_old_state(const Json& object) {
   return owner->empty() ? Json::object() : Json{{*owner, object}};
 }
 
+// A note that is damaged is none: who relies on the hold is refused then.
+std::vector<lease_table::ReleasedHold> released_from(const Json& object) {
+  std::vector<lease_table::ReleasedHold> all;
+  const auto at = object.find("released");
+  if (at == object.end() || !at->is_object()) return all;
+  for (const auto& [id, time] : at->items()) {
+    const auto at_ms = whole_number(*at, id.c_str(), k_most_signed);
+    if (at_ms) all.push_back({id, static_cast<std::int64_t>(*at_ms)});
+  }
+  return all;
+}
+
 std::optional<lease_table::LeaseState> state_from(const Json& object) {
   lease_table::LeaseState state;
   const auto token = whole_number(object, "token", k_most_signed);
@@ -173,6 +185,7 @@ std::optional<lease_table::LeaseState> state_from(const Json& object) {
   if (since && until) {
     state.success = {static_cast<std::int64_t>(*since), static_cast<std::int64_t>(*until)};
   }
+  state.released = released_from(object);
   return state;
 }
 
@@ -200,6 +213,8 @@ std::string stored_lease_json(const StoredLease& lease) {
     object["done_ms"] = state.success->since_ms;
     object["done_until_ms"] = state.success->until_ms;
   }
+  for (const auto& [id, at_ms] : state.released)
+    object["released"][id] = at_ms;
   for (const auto& [owner, one] : state.leases)
     object["leases"][owner] = object_from(one);
   return dump(object) + '\n';

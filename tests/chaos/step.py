@@ -15,6 +15,7 @@ LAYOUT = {"exclusive": "exclusive", "write": "write", "shared": "read", "slots":
 PASS_ON = {("ZREM", "line"), ("ZREM", "waiters"), ("ZADD", "waiters")}
 PRUNE = {("HDEL", "lock"), ("HDEL", "holds"), ("DEL", "lease"), ("DEL", "lock"), ("DEL", "holds"),
          ("HDEL", "revoked"), ("DEL", "revoked"), ("HSET", "lock"), ("PEXPIRE", "lock")}
+RELEASED = {("ZADD", "released"), ("ZREM", "released"), ("PEXPIRE", "released")}
 READS = {"TYPE", "TIME", "GET", "PTTL", "HEXISTS", "HGET", "HGETALL", "HLEN", "EXISTS", "PUBLISH",
          "SPUBLISH", "ZSCORE", "ZCARD", "ZCOUNT", "ZRANK", "ZRANGE", "ZRANGEBYSCORE", "HKEYS",
          "HVALS", "HMGET", "MGET"}
@@ -41,7 +42,7 @@ class Step:
         "renew": {("HDEL", "holds"), ("HSET", "holds"), ("PEXPIRE", "holds"), ("HDEL", "lock"),
                   ("PEXPIRE", "lock"), ("SET", "lease")},
         "release": {("HINCRBY", "lock"), ("HSET", "holds"), ("PEXPIRE", "holds"),
-                    ("SET", "lease"), ("SET", "done"), *PRUNE, *PASS_ON},
+                    ("SET", "lease"), ("SET", "done"), *RELEASED, *PRUNE, *PASS_ON},
         "revoke": {("HSET", "revoked"), ("PEXPIRE", "revoked"), *PRUNE, *PASS_ON},
         "leave": PASS_ON,
         "inspect": set(),

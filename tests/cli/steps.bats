@@ -9,6 +9,7 @@ load ../helpers
 load ../helpers/cli
 load ../helpers/supervise
 load ../helpers/line
+load ../helpers/modes
 
 setup_file() {
   start_redis
@@ -303,6 +304,62 @@ job='told=$("$DLOCK" acquire --ttl 5s "$1") || exit
   assert_no_keys
 }
 
+# lost_here: a run in this shell is not begun, with one line and 79.
+lost_here() {
+  run -79 --separate-stderr timeout 20 "$DLOCK" run "$@" "$(fresh)" -- touch "$MARKER"
+  assert_one_line
+  assert_stderr_has "the hold of \"$(fresh)\" that dlock acquire took is gone and was not released"
+  assert_not_started
+}
+
+below_a_lost_hold() {
+  take --ttl 1s "$(fresh)"
+  run -0 timeout 20 env -u DLOCK_HOLDS "$DLOCK" run "$(fresh)" -- true # waits for the end of the lease
+  lost_here
+  lost_here -n
+  run -1 "$DLOCK" release "$(fresh)"
+  lost_here
+  # Somebody else has it now: no reason to wait for that.
+  env -u DLOCK_HOLDS "$DLOCK" run "$(fresh)" -- sh -c 'touch "$0/in"; until [ -e "$0/go" ]; do sleep 0.02; done' "$T" 3>&- &
+  STARTED+=("$!")
+  eventually 10s test -e "$T/in"
+  lost_here
+  touch "$T/go"
+  wait "$!"
+  take "$(fresh)" # begins anew
+  run -0 "$DLOCK" run "$(fresh)" -- true
+  run -0 timeout 20 env -u DLOCK_HOLDS "$DLOCK" force-release --now --yes "$(fresh)"
+  lost_here
+}
+@test "a run below an acquire whose hold has expired or was taken away is not begun: 79" {
+  below_a_lost_hold
+}
+@test "a run below an acquire whose hold has expired or was taken away is not begun: 79, in a directory" {
+  in_a_directory
+  below_a_lost_hold
+}
+
+after_a_release() {
+  take "$(fresh)"
+  run -0 "$DLOCK" release "$(fresh)"
+  run -0 --separate-stderr timeout 20 "$DLOCK" run "$(fresh)" -- sh -c 'echo "$DLOCK_OWNER"'
+  assert_no_stderr
+  refute_output "$DLOCK_OWNER"
+  take "$(fresh)"
+  run -0 "$DLOCK" release "$(fresh)"
+}
+@test "after its release a run in the same shell takes the lock anew" { after_a_release; }
+@test "after its release a run in the same shell takes the lock anew, in a directory" {
+  in_a_directory
+  after_a_release
+}
+
+@test "a hold of another store does not concern a run" {
+  take "$(fresh)"
+  run -0 "$DLOCK" --url "local://$T" run "$(fresh)" -- true
+  run -0 "$DLOCK" release "$(fresh)"
+}
+
 # --- release -----------------------------------------------------------------------------------
 
 @test "release of what is another's is refused, and touches nothing: 75" {
@@ -332,7 +389,7 @@ job='told=$("$DLOCK" acquire --ttl 5s "$1") || exit
   run -0 --separate-stderr "$DLOCK" run "$(fresh)" -- sh -c '"$DLOCK" release "$DLOCK_NAME"; echo $?
     redis-cli -s "$REDIS_SOCKET" exists "dlock:$DLOCK_NAME"'
   assert_output $'75\n1'
-  assert_stderr_has 'a run gives its lock back itself'
+  assert_stderr_has 'dlock run releases its own lock when its command ends'
   assert_no_keys
 }
 
@@ -398,7 +455,7 @@ holds_of() { [ "$(r hlen "dlock:holds:{dlock:$(fresh)}")" = "$1" ]; }
   dlock_run step "$(fresh)" -- sh -c 'until [ -e "$0/out" ]; do sleep 0.02; done' "$T"
   eventually 10s holds_of 2
   run -0 --separate-stderr "$DLOCK" release "$(fresh)"
-  assert_equal "$stderr" "dlock: released \"$(fresh)\", but what runs below it holds it on, or its lease does"
+  assert_equal "$stderr" "dlock: released \"$(fresh)\"; a nested run still holds the lock, or its lease has not expired"
   run -75 env -u DLOCK_HOLDS "$DLOCK" run -n "$(fresh)" -- true
   touch "$T/out"
   ends 10s step "exit 0"
@@ -415,8 +472,7 @@ holds_of() { [ "$(r hlen "dlock:holds:{dlock:$(fresh)}")" = "$1" ]; }
   [ "$(lock_ttl "$(fresh)")" -gt 500000 ]
   "$DLOCK" release "$(fresh)"
   run -79 --separate-stderr "$DLOCK" renew "$(fresh)"
-  assert_one_line
-  assert_stderr_has 'lost'
+  assert_equal "$stderr" "dlock: cannot renew \"$(fresh)\": it was released"
   assert_no_keys
   for words in '--ttl 0' '--every 0' '--every 1h' '--while 0' '--while me' '--every soon'; do
     # shellcheck disable=SC2086  # words
@@ -441,6 +497,27 @@ still_ours() { [ "$(owner_of "$(fresh)")" = "$DLOCK_OWNER" ]; }
   eventually 10s key_gone "$(fresh)"
   run -0 "$DLOCK" renew --while "$work" "$(fresh)" # is gone
   key_gone "$(fresh)"
+}
+
+keeper_of_a_job() {
+  take --ttl 5s "$(fresh)"
+  "$DLOCK" acquire b >"$T/told" && . "$T/told"
+  spawn keeper "$DLOCK" renew --every 200ms --while $$ -v "$(fresh)" b
+  eventually 10s file_has "$T/keeper.err" 'renewed "b"'
+  "$DLOCK" release "$(fresh)"
+  # It goes on with the other one.
+  : >"$T/keeper.err"
+  eventually 10s file_has "$T/keeper.err" 'renewed "b"'
+  "$DLOCK" release b
+  ends 10s keeper "exit 0"
+  run -1 grep -av 'dlock: renewed "b"' "$T/keeper.err"
+  run -0 --separate-stderr "$DLOCK" renew --while $$ b # that came too late
+  assert_no_stderr
+}
+@test "a keeper ends with 0 and without a word when all that it keeps was released" { keeper_of_a_job; }
+@test "a keeper ends with 0 and without a word when all was released, in a directory" {
+  in_a_directory
+  keeper_of_a_job
 }
 
 @test "a keeper ends with the loss of the lock: 79" {

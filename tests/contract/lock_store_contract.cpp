@@ -149,10 +149,20 @@ Claim claim_below(const Hold& hold, Duration ttl) {
   return below(hold, claim_of(hold.name, ttl));
 }
 
-AcquireReply Client::acquire(Claim claim) {
+Result<AcquireReply> Client::try_acquire(Claim claim) {
   for (AncestorHold& hold : claim.ancestors)
     hold.key = value_of(store_->key_of(name_of(hold.key)));
-  return value_of(store_->acquire(claim, soon()));
+  return store_->acquire(claim, soon());
+}
+
+AcquireReply Client::acquire(Claim claim) {
+  return value_of(try_acquire(std::move(claim)));
+}
+
+void Client::must_be_lost(const Claim& claim) {
+  const auto reply = try_acquire(claim);
+  REQUIRE_FALSE(reply);
+  CHECK(reply.error().code == Errc::lost);
 }
 
 Taken Client::take(const Claim& claim) {

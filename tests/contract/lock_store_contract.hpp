@@ -82,9 +82,11 @@ class Client {
 
   LockStore& store() { return *store_; }
   AcquireReply acquire(Claim claim);
-  Taken take(const Claim& claim);  // must be granted
+  Result<AcquireReply> try_acquire(Claim claim);  // the one call that may fail
+  Taken take(const Claim& claim);                 // must be granted
   Taken take(const LockName& name, Duration ttl = 30s) { return take(claim_of(name, ttl)); }
   Holding must_be_busy(const Claim& claim);
+  void must_be_lost(const Claim& claim);
   Duration must_be_done(const Claim& claim);
   RenewReply renew(const Holds& holds);
   RenewReply renew(const Hold& hold) { return renew(Holds{hold}); }

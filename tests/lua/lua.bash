@@ -21,6 +21,7 @@ TTL=10000
 MODE=exclusive
 SLOTS=0
 ONCE=0
+RELIES_ON=()
 
 # keys_of WHAT…: sets KEYS to these keys of each of NAMES.
 keys_of() {
@@ -62,7 +63,9 @@ waiter() {
   [ "$MODE" != slots ] || how+="\"slots\":$SLOTS,"
   printf '{"id":"%s#%s",%s%s' "$1" "$2" "$how" "$RECORD"
 }
-acquire_as() { # WAITER|'' MOST|'' OWNER SERIAL [TTL [ANCESTOR SERIAL]…]   who hold the first name
+# acquire_as WAITER|'' MOST|'' OWNER SERIAL [TTL [ANCESTOR SERIAL]…]: these hold the first name, and
+# RELIES_ON has the ids of some of them.
+acquire_as() {
   local name above=("${@:6}") words=()
   for name in "${NAMES[@]}"; do
     words+=("{dlock:$name}" $((${#above[@]} / 2)) "${above[@]}")
@@ -70,7 +73,7 @@ acquire_as() { # WAITER|'' MOST|'' OWNER SERIAL [TTL [ANCESTOR SERIAL]…]   who
   done
   keys_of lock token holds revoked line waiters 'done'
   run_script acquire ${#KEYS[@]} "${KEYS[@]}" "$3" "$4" "${5:-$TTL}" "$RECORD" "$1" "$2" \
-    "$MODE" "$SLOTS" "$ONCE" "${words[@]}"
+    "$MODE" "$SLOTS" "$ONCE" "${words[@]}" "${RELIES_ON[@]}"
 }
 acquire() { acquire_as '' '' "$@"; } # OWNER SERIAL [TTL [ANCESTOR SERIAL]…]
 stand() { acquire_as "$(waiter "$1" "$2")" '' "$@"; }

@@ -21,14 +21,19 @@ def in_line(owner, serial, stand, mode, slots):
         '"slots":%d,' % slots if mode == "slots" else "", RECORD)
 
 
+def is_of_acquire(serial):
+    return len(serial) == 17
+
+
 class Request:
     """An acquire: of which names, who asks, for how long, '' or "polls" or "hears" in line, how,
-    not wanted after a success `once` ms ago, and [name, owner, serial] of the holds above it."""
+    not wanted after a success `once` ms ago, [name, owner, serial] of the holds above it, and the
+    ids of those that it relies on."""
 
     def __init__(self, claim, words):
         self.claim = claim
         (self.names, self.owner, self.serial, self.ttl, stand, self.mode, self.slots, self.once,
-         self.above) = words
+         self.above, self.relies_on) = words
         self.me = in_line(self.owner, self.serial, stand, self.mode, self.slots)
         self.id = f"{self.owner}#{self.serial}"
 
@@ -41,7 +46,7 @@ class Request:
         for name in self.names:
             above = self.above_in(name)
             args += [tag_of(name), len(above)] + [word for hold in above for word in hold]
-        return args
+        return args + self.relies_on
 
     def granted(self, step):
         """The holds that the answer tells."""
@@ -66,6 +71,7 @@ def acquire(world, claim, words, heard):
         if not new:
             check_held(world, request, step)
     grants.check_done(world, request, step)
+    grants.check_lost(world, request, step)
     see(world, step)
     grants.check_after(world, request, step)
 
@@ -192,6 +198,9 @@ def note_success(world, name, step, since, tell):
 def check_released(world, step, name, owner, serial, said):
     state = step.after[name]
     alive, kept = state.left_of(owner) > 0, f"{owner}#kept" in state.records
+    noted = [f"{owner}#{serial}"] if is_of_acquire(serial) and said != "not_held" else []
+    if set(state.noted) != {*step.before[name].noted, *noted}:
+        raise Complaint("noted", f"{owner}#{serial} of {name}, {said}: {state.noted}")
     if f"{owner}#{serial}" in state.records:
         raise Complaint("release-left", f"{owner}#{serial} of {name}")
     if said == "released" and alive and not kept:

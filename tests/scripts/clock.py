@@ -28,7 +28,7 @@ for _, name in ipairs(ARGV) do
   end
   names[#names + 1] = {fields, left(lock), leases, redis.call('HGETALL', 'dlock:holds:' .. tag),
     left('dlock:holds:' .. tag), line, redis.call('ZCARD', 'dlock:waiters:' .. tag),
-    redis.call('HKEYS', 'dlock:revoked:' .. tag)}
+    redis.call('HKEYS', 'dlock:revoked:' .. tag), redis.call('ZRANGE', 'dlock:released:' .. tag, 0, -1)}
 end
 for _, key in ipairs(redis.call('KEYS', '*')) do
   local ends = redis.call('PEXPIRETIME', key)

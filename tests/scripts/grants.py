@@ -80,6 +80,25 @@ def check_done(world, request, step):
         raise Complaint("not-done", f"{request.id} {once} was granted: {notes}, {sent}")
 
 
+def check_lost(world, request, step):
+    """Who relies on a hold that has ended is told so, unless it was released, and nobody else is."""
+    for i, name in enumerate(request.names):
+        state, above = step.before[name], request.above_in(name)
+        gone = [f"{o}#{s}" for o, s in above
+                if f"{o}#{s}" in request.relies_on and f"{o}#{s}" not in state.noted]
+        if step.answer == ["lost", i]:
+            ours = [state.records.get(f"{o}#{s}") and o not in state.revoked
+                    and f"{o}#kept" not in state.records and state.left_of(o) > world.margin
+                    for o, s in above]
+            if not gone or any(ours):
+                raise Complaint("lost", f"{request.id}: {name} {above}, {state.noted}")
+            return
+        if gone and step.answer[0] != "lost" and not any(
+                f"{o}#{s}" in state.records for o, _ in [*above, (request.owner, "")]
+                for s in (request.serial, *(serial for _, serial in above))):
+            raise Complaint("not-lost", f"{request.id}: {step.answer[0]}, {gone} of {name}")
+
+
 def check_after(world, request, step):
     said = step.answer[0]
     for name in request.names:

@@ -85,7 +85,7 @@ def end(world, modes):
     for i, mode in enumerate(modes):
         owner = f"end{i}:1"
         claims.acquire(world, owner, [NAMES, owner, "s", 1000, "", mode,
-                                      2 if mode == "slots" else 0, 0, []], True)
+                                      2 if mode == "slots" else 0, 0, [], []], True)
         if any((owner, name) not in world.holds for name in NAMES):
             raise Complaint("not-free", f"{mode}: {[s.fields for s in world.states.values()]}")
         claims.release(world, owner, ["s", 0, [[name, owner, 0] for name in NAMES]], True)

@@ -3,6 +3,8 @@
 lists, the first word says which one (see play.py), and can be written down and played again."""
 import random
 
+import claims
+
 
 class Player:
     def __init__(self, seed, java):
@@ -17,6 +19,9 @@ class Player:
         self.busy = rng.choice([0.3, 0.6])  # how often one that holds renews or looks
         self.late = rng.choice([0.02, 0.1, 0.25])
         self.revoked = rng.choice([0.01, 0.03, 0.1])
+        # Holds of acquire, and claims that rely on them; drawn apart from all else.
+        self.steps = random.Random(f"{seed} steps")
+        self.acquires = self.steps.choice([0, 0, 0.5])
         self.sent = []      # operations that may be sent again
         self.claims = {}    # id -> words of its acquire, of who asks or holds
         self.next_id = 0
@@ -75,10 +80,14 @@ class Player:
         reads = above and "shared" in self.modes and rng.random() < 0.4
         mode = "shared" if reads else rng.choice(self.modes)
         once = rng.choice([0, 0, 0, 0, 400, 2000])
+        by_acquire = self.steps.random() < self.acquires
+        relies_on = [f"{hold[1]}#{hold[2]}" for hold in above
+                     if claims.is_of_acquire(hold[2]) and self.steps.random() < 0.8]
         self.claims[self.next_id] = [
-            names, f"c{self.next_id}:1", f"s{self.next_id}", rng.choice(self.ttls),
+            names, f"c{self.next_id}:1", f"a{self.next_id:016x}" if by_acquire else
+            f"s{self.next_id}", rng.choice(self.ttls),
             rng.choice(["", "polls", "polls", "hears"]), mode,
-            rng.choice(self.slots) if mode == "slots" else 0, once, above]
+            rng.choice(self.slots) if mode == "slots" else 0, once, above, relies_on]
         return self.ask(self.next_id)
 
     def ask(self, claim):
@@ -90,7 +99,7 @@ class Player:
 
     def without_hold(self, world, claim):
         rng = self.rng
-        names, owner, serial, _, stand, *_, above = self.claims[claim]
+        names, owner, serial, _, stand, *_, above, _ = self.claims[claim]
         if rng.random() < 0.75:
             return self.ask(claim)
         if stand and rng.random() < 0.5:

@@ -50,7 +50,7 @@ class State:
     """A name, from what FREEZE tells of it."""
 
     def __init__(self, told, now, passed):
-        fields, self.ttl, leases, holds, self.holds_ttl, line, self.waiters, revoked = told
+        fields, self.ttl, leases, holds, self.holds_ttl, line, self.waiters, revoked, noted = told
         self.now = now
         self.fields = dict(zip(fields[::2], fields[1::2]))
         word = self.fields.pop("mode", None)
@@ -65,6 +65,7 @@ class State:
         self.line = [(who, float(until or 0) + passed)  # until when each is believed to live
                      for who, until in zip(line[::2], line[1::2])]
         self.revoked = set(revoked)
+        self.noted = noted  # holds of acquire that were released
 
     def waiting(self):
         return [who for who, _ in self.line]

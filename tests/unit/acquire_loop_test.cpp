@@ -248,6 +248,7 @@ TEST_CASE("tries of a store out of reach come with growing pauses of at most a s
 
 TEST_CASE("what asking again cannot help fails at once") {
   for (const Errc code : {Errc::denied,
+                          Errc::lost,
                           Errc::bad_usage,
                           Errc::bad_config,
                           Errc::system,

@@ -39,6 +39,7 @@ StoredLease some_lease() {
   lease.state.token = 77;
   lease.state.slots = 3;
   lease.state.success = {1000, 61000};
+  lease.state.released = {{"q#a0", 3000}, {"r#a1", 4000}};
   lease.state.leases["o"] = {.holds = {{"s", slot_record("o#s", 2)}},
                              .expires = Time(123456789ns),
                              .revoked_by = "bob@ops"};
@@ -177,6 +178,9 @@ TEST_CASE("a stored lease comes back as it was, its name byte for byte") {
   REQUIRE(lease->state.success.has_value());
   CHECK(lease->state.success->since_ms == 1000);
   CHECK(lease->state.success->until_ms == 61000);
+  REQUIRE(lease->state.released.size() == 2);
+  CHECK(lease->state.released[0].id == "q#a0");
+  CHECK(lease->state.released[1].at_ms == 4000);
   REQUIRE(lease->state.leases.size() == 2);
   const auto& one = lease->state.leases.at("o");
   CHECK(one.expires == Time(123456789ns));

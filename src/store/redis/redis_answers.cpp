@@ -119,6 +119,7 @@ Result<AcquireReply> read_claimed(const Claim& claim,
   const auto which = static_cast<std::size_t>(count(reply[verdict == "busy" ? 3 : 1].integer()));
   if (which >= claim.names.size()) return unexpected_answer(where);
   if (verdict == "busy") return read_busy(reply, where);
+  if (verdict == "lost") return lost_above(claim.names[which]);
   if (verdict != "slots") return unexpected_answer(where);
   return Error{Errc::bad_usage,
                in_quotes(claim.names[which].text()) + " has " + std::to_string(reply[2].integer()) +
@@ -139,7 +140,12 @@ Result<RenewReply> read_renewed(const Answer& answer, std::size_t names, const s
   }
   auto holding = read_holding(reply[1], where);
   if (!holding) return holding.error();
-  return RenewReply{RenewVerdict::lost, answer.sent_at, describe(*holding), names > 1, which};
+  return RenewReply{.verdict = RenewVerdict::lost,
+                    .sent_at = answer.sent_at,
+                    .why = describe(*holding),
+                    .some_left = names > 1,
+                    .which = which,
+                    .released = reply[3].integer() == 1};
 }
 
 Result<ReleaseVerdict> read_released(const Answer& answer,

@@ -39,6 +39,7 @@ bool is_side_key(std::string_view key) {
                                        "dlock:line:",
                                        "dlock:waiters:",
                                        "dlock:done:",
+                                       "dlock:released:",
                                        "redisson_lock_token:",
                                        "redisson_unlock_latch:"}) {
     if (key.starts_with(start)) return true;
@@ -129,6 +130,7 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Time limit) {
       if (is_of_it(*above)) args.insert(args.end(), {above->owner, above->serial});
     }
   }
+  args.insert(args.end(), claim.relies_on.begin(), claim.relies_on.end());
   auto answer = client_.run(lua::k_acquire, keys, args, limit);
   if (!answer) return answer.error();
   return read_claimed(claim, *answer, where());

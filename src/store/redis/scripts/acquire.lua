@@ -6,7 +6,7 @@
 --       5 who we are in line, or '': then we do not stand in it   6 stand only if fewer do, or ''
 --       7 mode  8 number of slots, or 0  9 not wanted if a run succeeded so many ms ago, or 0
 --       then for each name: tag, how many ancestors hold it, and owner and serial of their holds,
---       the nearest first
+--       the nearest first; then the ids of those of them that acquire took and the caller relies on
 -- Returns {'granted', owner, record, ...}  for each name: a new hold, the same one again, or one
 --                                          beside the ancestor's, whose owner it has then
 --         {'busy', {holding}, place, which, turn, own}
@@ -16,6 +16,8 @@
 --                                  -1; 1 if a run above us holds it in a way that we cannot join
 --         {'slots', which, number}  its holders have another number of slots
 --         {'done', ms}              runs that succeeded were granted so long ago, the first of them
+--         {'lost', which}           a hold that the caller relies on was revoked, or is gone and was
+--                                   not released
 --
 -- What has room is for the first who lives in line (see line.lua); an ancestor's hold is joined past
 -- it. Whoever wants several names stands in all their lines at once, and a name that has room stays
@@ -42,6 +44,8 @@ for i = 1, #KEYS, 7 do
   arg = arg + 2
   names[#names + 1] = n
 end
+local relied_on = {}
+for i = arg, #ARGV do relied_on[ARGV[i]] = true end
 
 -- Redis >= 7 can be asked. PUBLISH is not among them: without it waiters poll.
 local function refused_by_acl(n)
@@ -148,6 +152,14 @@ local function look_above(n)
   end
 end
 
+-- Of a name that is not ours by a hold above us: has one ended that was to protect us?
+local function lost_above(n)
+  for _, above in ipairs(n.above) do
+    local id = above.owner .. '#' .. above.serial
+    if relied_on[id] and not was_released(n.tag, id) then return true end
+  end
+end
+
 local function look(n)  -- 'take', 'turn' (it is another's in line) or 'busy'
   local function fits() return has_room(n.lock, mode, slots) end
   if not fits() and redis.call('TYPE', n.lock)['ok'] == 'hash' and is_beside(mode_of(n.lock)) then
@@ -203,12 +215,13 @@ local function enter(n)  -- one more hold of n.owner in n.mode
 end
 
 local in_the_way, all_done = nil, once > 0  -- true, or ms since the first of the successes
-for _, n in ipairs(names) do
+for i, n in ipairs(names) do
   local bad = refused_by_acl(n)
   if bad then return bad end
   redis.call('ZCARD', n.line)  -- an error if it is none
   redis.call('ZCARD', n.waiters)
   look_above(n)
+  if not n.how and lost_above(n) then return {'lost', i - 1} end
   local ago = all_done and not n.how and ms_since_done(n)
   all_done = ago and math.max(ago, tonumber(all_done) or 0)
 end

@@ -36,6 +36,22 @@ local function set_leases(tag, owner, count, ttl)  -- never shortens
   end
 end
 
+-- Which holds of acquire were released in good order: a sorted set of their ids, by the time. Who
+-- does not find a hold there, and not on record, knows that it was lost. Nothing else says so, since
+-- the shell that has released goes on with its old DLOCK_HOLDS.
+local function is_of_acquire(serial) return #serial == 17 and serial:sub(1, 1) == 'a' end
+
+local function note_release(tag, id)
+  local key, time = 'dlock:released:' .. tag, redis.call('TIME')
+  redis.call('ZADD', key, string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)), id)
+  for _, old in ipairs(redis.call('ZRANGE', key, 0, -101)) do redis.call('ZREM', key, old) end
+  redis.call('PEXPIRE', key, 86400000)
+end
+
+local function was_released(tag, id)
+  return type(redis.pcall('ZSCORE', 'dlock:released:' .. tag, id)) == 'string'
+end
+
 local function keep_holds(lock, holds)  -- as long as the lock
   local left = redis.call('PTTL', lock)
   if left >= 0 then redis.call('PEXPIRE', holds, left) end

@@ -10,6 +10,7 @@
 --
 -- Idempotent: the record of the hold is there once. Its removal is a write before the first look,
 -- so 'not_held' is never a replica's word (see renew.lua). A field of another is never touched.
+-- That a hold of acquire was released is noted: see modes.lua.
 -- include: modes.lua
 -- include: line.lua
 local serial, tell = ARGV[1], tonumber(ARGV[2])
@@ -100,6 +101,11 @@ end
 local replies = {}
 for i = 3, #ARGV, 3 do
   local n = {unpack(KEYS, 2 * i - 5, 2 * i)}
-  replies[#replies + 1] = release(n, ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]))
+  local owner, tag = ARGV[i], ARGV[i + 1]
+  local reply = release(n, owner, tag, tonumber(ARGV[i + 2]))
+  if reply[1] ~= 'not_held' and is_of_acquire(serial) then
+    pcall(note_release, tag, owner .. '#' .. serial)  -- it has been released whatever is wrong here
+  end
+  replies[#replies + 1] = reply
 end
 return replies

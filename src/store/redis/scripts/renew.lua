@@ -8,8 +8,8 @@
 --                                others that somebody had cut short
 --         {'revoked', by, which}        ours, but renewals are refused; the lease runs on to its
 --                                       end; which: by its number from 0
---         {'lost', {holding}, which}    one of them is another's, nobody's, or not a lock: that
---                                       goes before
+--         {'lost', {holding}, which, 1|0}  one of them is another's, nobody's, or not a lock: that
+--                                       goes before; 1: acquire took it, and release gave it back
 --
 -- Extends, never shortens, never creates. The hold's record is taken out before the lock is looked
 -- at, and put back after: a write comes first, so a replica, a server without its replicas or one
@@ -30,7 +30,8 @@ local function renew(lock, holds, revoked, owner, mode, tag)  -- nothing, or wha
     if kind == 'hash' and mode == 'exclusive' and mode_of(lock) ~= mode then
       redis.call('HDEL', lock, owner)
     end
-    return {'lost', holding(lock, holds, revoked, tag)}
+    local released = is_of_acquire(serial) and was_released(tag, id)
+    return {'lost', holding(lock, holds, revoked, tag), 0, released and 1 or 0}
   end
   if record then redis.call('HSET', holds, id, record) end
   local by = redis.call('TYPE', revoked)['ok'] == 'hash' and redis.call('HGET', revoked, owner)

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "contract/lock_store_contract.hpp"
+
+namespace dlock::contract {
+
+namespace {
+
+// As `dlock acquire` claims.
+Claim acquired(std::vector<LockName> names) {
+  Claim claim = claim_of(std::move(names));
+  claim.serial = serial_of(claim.owner);
+  return claim;
+}
+Claim acquired(const LockName& name) {
+  return acquired(std::vector{name});
+}
+
+// As a `dlock run` below it does.
+Claim relying_on(const Hold& hold) {
+  Claim claim = claim_below(hold);
+  claim.relies_on = {hold_id(hold.owner, hold.serial)};
+  return claim;
+}
+
+}  // namespace
+
+TEST_CASE("a claim that relies on a hold joins it, and is refused as lost when it was taken away") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    const Taken step = client.take(acquired(name));
+    CHECK(client.take(relying_on(step.hold)).hold.nested);
+    client.revoke(name, order(/*now=*/true));
+    client.must_be_lost(relying_on(step.hold));
+    CHECK(is_free(client, name));
+
+    const Taken other = client.take(name);
+    client.must_be_lost(relying_on(step.hold));
+    CHECK(client.release(step.hold) == ReleaseVerdict::not_held);
+    client.must_be_lost(relying_on(step.hold));  // that release had nothing to release
+    CHECK(client.release(other.hold) == ReleaseVerdict::released);
+    CHECK_FALSE(client.take(claim_below(step.hold)).hold.nested);  // who does not rely on it
+  });
+}
+
+TEST_CASE("a hold that is to be given up is lost for claims that rely on it") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    const Taken step = client.take(acquired(name));
+    client.revoke(name, order());
+    client.must_be_lost(relying_on(step.hold));
+  });
+}
+
+TEST_CASE("after the release of a hold a claim that relied on it is a stranger's") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    const Taken step = client.take(acquired(name));
+    CHECK(client.release(step.hold) == ReleaseVerdict::released);
+    CHECK(client.release(step.hold) == ReleaseVerdict::not_held);  // a late copy
+    const Taken run = client.take(relying_on(step.hold));
+    CHECK_FALSE(run.hold.nested);
+    client.must_be_busy(relying_on(step.hold));
+    CHECK(client.release(run.hold) == ReleaseVerdict::released);
+    // And it stays so when another hold of the name is lost.
+    client.take(acquired(name));
+    client.revoke(name, order(/*now=*/true));
+    CHECK_FALSE(client.take(relying_on(step.hold)).hold.nested);
+  });
+}
+
+TEST_CASE("a release that leaves a nested hold is one in good order") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    const Taken step = client.take(acquired(name));
+    const Taken run = client.take(relying_on(step.hold));
+    CHECK(client.release(step.hold) == ReleaseVerdict::still_held);
+    client.must_be_busy(relying_on(step.hold));
+    CHECK(client.release(run.hold) == ReleaseVerdict::released);
+    client.take(relying_on(step.hold));
+  });
+}
+
+TEST_CASE("of several names one hold that was lost is enough to take none") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const std::vector<LockName> names{fresh_name("a"), fresh_name("b")};
+    const Taken step = client.take(acquired(names));
+    Claim claim = relying_on(step.hold);
+    claim.names = names;
+    for (AncestorHold above : {ancestor_of(step.holds[0]), ancestor_of(step.holds[1])})
+      claim.ancestors.push_back(std::move(above));
+    client.revoke(names[1], order(/*now=*/true));
+    client.must_be_lost(claim);
+    CHECK(client.inspect(names[0]).owners[0].count == "1");
+    CHECK(is_free(client, names[1]));
+  });
+}
+
+TEST_CASE("whoever renews a hold that is gone is told whether it was released in good order") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    const Taken released = client.take(acquired(name));
+    client.release(released.hold);
+    const Taken lost = client.take(acquired(name));
+    client.revoke(name, order(/*now=*/true));
+    const Taken run = client.take(name);
+    for (const Hold& hold : {released.hold, lost.hold}) {
+      const bool in_good_order = hold.owner == released.hold.owner;
+      CHECK(client.renew(hold).verdict == RenewVerdict::lost);
+      CHECK(client.renew(hold).released == in_good_order);
+      CHECK(client.check(hold).verdict == RenewVerdict::lost);
+      CHECK(client.check(hold).released == in_good_order);
+    }
+    client.release(run.hold);
+    CHECK_FALSE(client.renew(run.hold).released);  // of a run nothing is noted
+  });
+}
+
+TEST_CASE("the newest hundred releases are remembered") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    const auto come_and_go = [&] {
+      const Taken step = client.take(acquired(name));
+      client.release(step.hold);
+      return step.hold;
+    };
+    const Hold first = come_and_go();
+    for (int i = 0; i < 99; ++i)
+      come_and_go();
+    CHECK(client.check(first).released);
+    for (int i = 0; i < 20; ++i)  // of those of the same millisecond the order is not known
+      come_and_go();
+    CHECK_FALSE(client.check(first).released);
+  });
+}
+
+}  // namespace dlock::contract
