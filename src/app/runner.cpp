@@ -120,10 +120,13 @@ void Runner::take_signals() {
         look_at_child();
         break;
       case SIGCONT:
+        told_to_stop_ = false;
         break;  // we run, that is all
       case SIGTSTP:
-        // From the terminal, while our own group has it. The child's stop is what stops us.
+        // Meant for us alone, or the terminal has sent it to all of our group. The child's stop is
+        // what stops us.
         if (session_.has_child()) {
+          told_to_stop_ = true;
           child_.signal_group(SIGTSTP);
         } else {
           signals_.stop_here();
@@ -200,7 +203,10 @@ void Runner::stop_with_child(bool for_terminal) {
   }
   // Meanwhile fg may have brought us to the foreground: a stop now would be one too many.
   const bool wanted = !for_terminal || !terminal_ || !terminal_->is_ours();
-  const bool stopped = wanted && signals_.stop_here();
+  // Ctrl-Z on a terminal that the child has reaches the child's group only. Here that is made up
+  // for: the rest of a pipeline stops with us.
+  const bool group_too = !std::exchange(told_to_stop_, false) && had_terminal;
+  const bool stopped = wanted && signals_.stop_here(group_too);
   // Nobody above us could continue it: it stays stopped, and we go on renewing.
   if (wanted && !stopped && for_terminal) return listener_.on_left_stopped();
   // The clock first: a child whose lease has lapsed is killed before it runs another instruction.

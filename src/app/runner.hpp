@@ -83,7 +83,8 @@ class Runner {
   Listener& listener_;
   DeadlineTimer timer_;
   std::optional<Terminal> terminal_;
-  bool leftovers_ = false;  // the child is dead, others of its group are not
+  bool leftovers_ = false;     // the child is dead, others of its group are not
+  bool told_to_stop_ = false;  // SIGTSTP came to us, not to the child
   Time now_;
   std::optional<Outcome> outcome_;
 };

@@ -68,15 +68,14 @@ void Signals::give_back() const {
   ::pthread_sigmask(SIG_SETMASK, &callers_mask_, nullptr);
 }
 
-bool Signals::stop_here() const {
+bool Signals::stop_here(bool group_too) const {
   sigset_t resumed;
   ::sigemptyset(&resumed);
   ::sigaddset(&resumed, SIGCONT);
   constexpr timespec k_at_once{};
   while (::sigtimedwait(&resumed, nullptr, &k_at_once) == SIGCONT) {
   }
-  // To the whole group, as the terminal would have done: the rest of a pipeline stops with us.
-  ::kill(0, SIGTSTP);
+  ::kill(group_too ? 0 : ::getpid(), SIGTSTP);
   sigset_t stop;
   ::sigemptyset(&stop);
   ::sigaddset(&stop, SIGTSTP);

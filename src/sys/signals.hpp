@@ -23,10 +23,10 @@ class Signals {
 
   // Between fork and exec: as the caller had it. Async-signal-safe.
   void give_back() const;
-  // Stops this process and its group as Ctrl-Z does, and returns when it was continued. False: it
-  // was not stopped, because nobody could continue it (an orphaned process group, setpgid(2)) or
-  // because the caller ignores SIGTSTP.
-  bool stop_here() const;
+  // Stops this process as Ctrl-Z does, with `group_too` all of its group, and returns when it was
+  // continued. False: it was not stopped, because nobody could continue it (an orphaned process
+  // group, setpgid(2)) or because the caller ignores SIGTSTP.
+  bool stop_here(bool group_too = false) const;
   // Dies by `number`, without a core dump; returns if that signal does not kill us (pid 1,
   // ignored).
   void die_by(int number) const;
