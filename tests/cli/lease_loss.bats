@@ -237,8 +237,8 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   DLOCK_URL=$OTHER_URL dlock_run a --ttl 3s demoted -- sh -c "$deaf" "$TICKS"
   eventually 5s two_tick
   local at
-  at=$(boot_ms)
   o replicaof 127.0.0.1 1
+  at=$(boot_ms) # behind the cut: until then a renewal may succeed
   ends 10s a "exit 79"
   ticker_gone
   [ "$(late_by $((at + 3000)))" = 0 ]
@@ -268,9 +268,9 @@ renewed() { [ "$(o pttl dlock:moment)" -gt 4500 ]; }
   DLOCK_URL=$OTHER_URL dlock_run a --ttl 3s answer -- sh -c "$deaf" "$TICKS"
   eventually 5s two_tick
   local at
-  at=$(boot_ms)
   # At once, or a renewal in between would get a master's verdict.
   printf '%s\n' multi 'del dlock:answer' 'replicaof 127.0.0.1 1' exec | o >"$T/said"
+  at=$(boot_ms)
   run ! grep -qi err "$T/said"
   ends 10s a "exit 79"
   [ "$(late_by $((at + 3000)))" = 0 ]

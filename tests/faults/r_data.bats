@@ -32,8 +32,8 @@ next_token() { "$DLOCK" run "$1" -- sh -c 'echo $DLOCK_TOKEN'; }
   hold dead
   dlock_run b --connect-timeout 60s dead -- "$TICKER" "$T/ticks-b" for 20
   local at
-  at=$(boot_ms)
   kill_server
+  at=$(boot_ms)
   dead_before_the_end_of_the_lease "$at"
   start aof --appendonly yes
   ends 10s b "exit 0"

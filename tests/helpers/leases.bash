@@ -36,8 +36,9 @@ stopped_in_time_after() {
   [ "$took" -le $((1000 + 300 + 1000 + 2000)) ] || { echo "the last tick came after $took ms"; return 1; }
 }
 
-# dead_before_the_end_of_the_lease AT [WHO]: nothing was confirmed after AT, and every process of
-# the command was dead within a lease of it. And nobody said `lost`: there was no verdict.
+# dead_before_the_end_of_the_lease AT [WHO]: nothing was confirmed after AT, which is read behind what
+# cut the lease off, and every process of the command was dead within a lease of it. And nobody said
+# `lost`: there was no verdict.
 dead_before_the_end_of_the_lease() {
   local late who=${2:-a}
   ends 10s "$who" "exit 79"
