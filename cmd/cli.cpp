@@ -36,11 +36,13 @@ Result<Pairs> parse_options(const std::vector<OptionSpec>& specs,
   for (const OptionSpec& spec : specs) {
     if (!may_occur(spec, words)) continue;
     if (spec.takes_value) {
-      app.add_option_function<std::string>(
-             std::string(spec.flags),
-             [&pairs, &spec](const std::string& value) { pairs.emplace_back(spec.name, value); },
-             "")
-          ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+      app.add_option(std::string(spec.flags),
+                     [&pairs, &spec](const std::vector<std::string>& values) {
+                       for (const std::string& value : values)
+                         pairs.emplace_back(spec.name, value);
+                       return true;
+                     })
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     } else {
       app.add_flag_function(
           std::string(spec.flags),
@@ -53,14 +55,6 @@ Result<Pairs> parse_options(const std::vector<OptionSpec>& specs,
   std::vector<std::string> reversed(words.rbegin(), words.rend());
   try {
     app.parse(std::move(reversed));
-  } catch (const CLI::ExtrasError&) {
-    const auto unknown = app.remaining();
-    return Error{
-        Errc::bad_usage,
-        "there is no option " + in_quotes(shortened(unknown.empty() ? "" : unknown.front(), 80))};
-  } catch (const CLI::ArgumentMismatch&) {
-    return Error{Errc::bad_usage,
-                 in_quotes(shortened(words.back(), 80)) + " needs a value, or has one too many"};
   } catch (const std::exception& error) {  // CLI11 lets some of std's through
     return Error{Errc::bad_usage, "the options make no sense: " + printable(error.what())};
   }

@@ -18,8 +18,8 @@ struct OptionSpec {
   bool takes_value = false;
 };
 
-// One (name, value) for every option in `words`, grouped by option; a flag's value is how often it
-// was given. Errc::bad_usage with what is wrong.
+// One (name, value) for every value of an option in `words`, grouped by option, in the order given;
+// a flag's value is how often it was given. The words are known options with their values.
 Result<std::vector<std::pair<std::string, std::string>>> parse_options(
     const std::vector<OptionSpec>& specs, const std::vector<std::string>& words);
 

@@ -6,6 +6,7 @@
 #include "cmd/command_table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace dlock {
@@ -18,113 +19,157 @@ bool is_option(std::string_view word) {
   return word.size() > 1 && word.front() == '-' && word != "--";
 }
 
-bool takes_value(const std::vector<OptionSpec>& specs, std::string_view flag) {
+const OptionSpec* find_option(const std::vector<OptionSpec>& specs, std::string_view flag) {
   for (const OptionSpec& spec : specs) {
     const auto flags = split(spec.flags, ',');
-    if (std::find(flags.begin(), flags.end(), flag) != flags.end()) return spec.takes_value;
+    if (std::find(flags.begin(), flags.end(), flag) != flags.end()) return &spec;
   }
-  return false;
+  return nullptr;
 }
 
-// Is the value of the option `word` the next word?
-bool wants_next(const std::vector<OptionSpec>& specs, std::string_view word) {
-  if (word.starts_with("--")) return takes_value(specs, word);
-  for (std::size_t i = 1; i < word.size(); ++i) {  // -nw 5 is -n -w 5; -w5 has its value with it
-    const std::string flag{'-', word[i]};
-    if (takes_value(specs, flag)) return i + 1 == word.size();
-  }
-  return false;
-}
-
-struct Cut {
-  std::vector<std::string> options;  // with their values
-  std::size_t next = 0;              // the first word that is none
-};
-
-Cut take_options(const std::vector<OptionSpec>& specs,
-                 const std::vector<std::string>& argv,
-                 std::size_t at) {
-  Cut cut;
-  while (at < argv.size() && is_option(argv[at])) {
-    const std::string& word = argv[at];
-    const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
-    if (equals != std::string::npos && takes_value(specs, word.substr(0, equals))) {
-      cut.options.push_back(word.substr(0, equals));  // --reason= is an empty reason
-      cut.options.push_back(word.substr(equals + 1));
-      ++at;
-      continue;
-    }
-    const bool with_next = wants_next(specs, word) && at + 1 < argv.size();
-    cut.options.push_back(argv[at++]);
-    if (with_next) cut.options.push_back(argv[at++]);
-  }
-  cut.next = at;
-  return cut;
+// --wait of --wait=5, -n of -nw5: without the value, which may be a secret.
+std::string first_flag(std::string_view word) {
+  return std::string(word.starts_with("--") ? word.substr(0, word.find('=')) : word.substr(0, 2));
 }
 
 std::string shown(const std::string& word) {
   return printable(shortened(word, 40));
 }
 
-std::string joined(const std::vector<std::string>& words, std::size_t from, std::size_t most) {
+// "run, acquire and renew"
+std::string listed(const std::vector<std::string_view>& words) {
   std::string out;
-  for (std::size_t i = from; i < words.size() && i < from + most; ++i) {
-    out += (out.empty() ? "" : " ") + shown(words[i]);
-  }
-  return out + (words.size() > from + most ? " …" : "");
+  for (std::size_t i = 0; i < words.size(); ++i)
+    out += (i == 0 ? "" : i + 1 < words.size() ? ", " : " and ") + std::string(words[i]);
+  return out;
 }
 
 Error usage(std::string text) {
   return {Errc::bad_usage, std::move(text)};
 }
 
-// argv[at] is the first word that is no option. Left of "--" are names; where there is none the
-// first word is the name, and the rest the command.
+// What flock(1) has and dlock has not.
+std::string_view instead_of(std::string_view flag) {
+  struct Foreign {
+    std::string_view flags, text;
+  };
+  constexpr std::array k_foreign{
+      Foreign{"-e", "flock's -e is -x, and to hold the lock alone is the default"},
+      Foreign{"-u,--unlock", "flock's -u is dlock release NAME"},
+      Foreign{"-o,--close", "flock's -o is the default: the command inherits no file of the lock"},
+      Foreign{"-F,--no-fork", "flock's -F is not possible: dlock stays to renew the lease"},
+  };
+  for (const Foreign& one : k_foreign) {
+    const auto flags = split(one.flags, ',');
+    if (std::find(flags.begin(), flags.end(), flag) != flags.end()) return one.text;
+  }
+  return "";
+}
+
+Error unknown_option(const std::string& flag, const std::string& command) {
+  const std::string quoted = in_quotes(shortened(flag, 80));
+  std::vector<std::string_view> owners;
+  for (const CommandSpec& one : all_commands()) {
+    if (find_option(options_of(one.name), flag) != nullptr) owners.push_back(one.name);
+  }
+  if (command.empty() && !owners.empty()) {
+    return usage(quoted + " is an option of " + listed(owners) +
+                 "; write it behind the command: dlock " + std::string(owners.front()) + " " +
+                 flag + " …");
+  }
+  const std::string_view instead = instead_of(flag);
+  return usage("there is no option " + quoted +
+               (instead.empty() ? "" : "; " + std::string(instead)));
+}
+
+// Is the value of the option `word` the next word?
+Result<bool> wants_next(const std::string& command,
+                        const std::vector<OptionSpec>& specs,
+                        const std::string& word) {
+  if (word.starts_with("--")) {
+    const std::string flag = first_flag(word);
+    const OptionSpec* const spec = find_option(specs, flag);
+    if (spec == nullptr) return unknown_option(flag, command);
+    if (!spec->takes_value && flag != word) return usage(in_quotes(flag) + " takes no value");
+    return spec->takes_value && flag == word;
+  }
+  for (std::size_t i = 1; i < word.size(); ++i) {  // -nw 5 is -n -w 5; -w5 has its value with it
+    const std::string flag{'-', word[i]};
+    const OptionSpec* const spec = find_option(specs, flag);
+    if (spec == nullptr) return unknown_option(flag, command);
+    if (spec->takes_value) return i + 1 == word.size();
+  }
+  return false;
+}
+
+// Appends the options from argv[at] on, with their values. Gives the place of the first word that
+// is none.
+Result<std::size_t> take_options(std::vector<std::string>& options,
+                                 const std::string& command,
+                                 const std::vector<std::string>& argv,
+                                 std::size_t at) {
+  const auto specs = options_of(command);
+  while (at < argv.size() && is_option(argv[at])) {
+    const std::string& word = argv[at++];
+    const auto with_next = wants_next(command, specs, word);
+    if (!with_next) return with_next.error();
+    const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
+    options.push_back(word.substr(0, equals));
+    if (equals != std::string::npos) options.push_back(word.substr(equals + 1));  // may be empty
+    if (!*with_next) continue;
+    if (at == argv.size()) {
+      const std::string flag = word.starts_with("--") ? word : std::string{'-', word.back()};
+      return usage(in_quotes(flag) + " needs a value");
+    }
+    options.push_back(argv[at++]);
+  }
+  return at;
+}
+
+// argv[at] is the first word that is no option: NAME, or a -- before it.
 Result<void> take_run(CommandLine& line, const std::vector<std::string>& argv, std::size_t at) {
-  const auto from = argv.begin() + static_cast<std::ptrdiff_t>(at);
-  const auto dashes = std::find(from, argv.end(), "--");
-  const bool clear = dashes != argv.end();
-  if (from == argv.end()) return {};
-  if (*from != "--" && at + 1 < argv.size() && is_option(argv[at + 1])) {
-    const std::string& option = argv[at + 1];
-    return usage("the options of run go before the lock name; write: dlock run " + shown(option) +
-                 " … " + shown(*from) + " -- CMD, or, if " + shown(option) +
-                 " is the command: dlock run " + shown(*from) + " -- " + joined(argv, at + 1, 4));
+  if (at < argv.size() && argv[at] == "--") ++at;
+  if (at == argv.size()) return {};
+  const std::string& name = line.names.emplace_back(argv[at++]);
+  if (at < argv.size() && is_option(argv[at])) {
+    const std::string flag = shown(first_flag(argv[at]));
+    const bool is_command = flag == "-c" || flag == "--command";
+    return usage("the options of run go before the lock name; write: dlock run " + flag + " … " +
+                 shown(name) + (is_command ? "" : " -- CMD") + ", or, if " + flag +
+                 " begins the command: dlock run " + shown(name) + " -- " + flag + " …");
   }
-  if (clear && std::any_of(from, dashes, is_option)) {
-    return usage("it is not clear where the command begins; write: dlock run " + shown(*from) +
-                 " -- " + joined(argv, at + 1, 6));
-  }
-  const auto names_end = clear ? dashes : from + 1;
-  line.names.assign(from, names_end);
-  line.words.assign(clear ? dashes + 1 : names_end, argv.end());
+  if (at < argv.size() && argv[at] == "--") ++at;
+  line.words.assign(argv.begin() + static_cast<std::ptrdiff_t>(at), argv.end());
   return {};
 }
 
-void take_operands(CommandLine& line,
-                   std::vector<std::string>& options,
-                   const std::vector<OptionSpec>& specs,
-                   const std::vector<std::string>& argv,
-                   std::size_t at) {
+// Of every command but run: names and options in any order; a -- before the first name ends the
+// options.
+Result<void> take_operands(CommandLine& line,
+                           std::vector<std::string>& options,
+                           const std::vector<std::string>& argv,
+                           std::size_t at) {
   bool only_names = false;
   while (at < argv.size()) {
-    if (!only_names && argv[at] == "--") {
+    const bool behind_a_name = argv[at] == "--" && !line.names.empty();
+    if (behind_a_name && at + 1 < argv.size())
+      return usage(line.command + " runs no command; use dlock run");
+    if (behind_a_name || (argv[at] == "--" && !only_names)) {
       only_names = true;
       ++at;
     } else if (!only_names && is_option(argv[at])) {
-      const Cut cut = take_options(specs, argv, at);
-      options.insert(options.end(), cut.options.begin(), cut.options.end());
-      at = cut.next;
+      const auto next = take_options(options, line.command, argv, at);
+      if (!next) return next.error();
+      at = *next;
     } else {
       line.names.push_back(argv[at++]);
     }
   }
+  return {};
 }
 
-Result<void> take_settings(CommandLine& line,
-                           const std::vector<OptionSpec>& specs,
-                           const std::vector<std::string>& options) {
-  auto pairs = parse_options(specs, options);
+Result<void> take_settings(CommandLine& line, const std::vector<std::string>& options) {
+  auto pairs = parse_options(options_of(line.command), options);
   if (!pairs) return pairs.error();
   for (auto& [name, value] : *pairs) {
     if (take_local_option(line, name, value)) continue;
@@ -143,16 +188,21 @@ Result<void> check_options(const CommandLine& line) {
     if (!is_given(line, one) || !is_given(line, other)) continue;
     return usage("--" + std::string(one) + " and --" + other + " contradict each other; give one");
   }
-  return {};
+  const auto is_url = [](const Given& one) { return one.name == "url"; };
+  if (std::count_if(line.settings.begin(), line.settings.end(), is_url) > 1)
+    return usage("--url is given twice, but there is one store; give one");
+  Settings scratch;
+  return apply_options(scratch, line.settings);
 }
 
 Result<void> check_run(const CommandLine& line) {
   if (line.shell_command && !line.words.empty()) {
     return usage(
-        "--command and a command contradict each other; give one (several names end with --)");
+        "--command and a command contradict each other: nothing may follow the lock name (for a "
+        "second lock write --and NAME)");
   }
   if (line.shell_command || !line.words.empty()) return {};
-  return usage("the command is missing; write: dlock run " + joined(line.names, 0, 3) + " -- CMD");
+  return usage("the command is missing; write: dlock run " + shown(line.names.front()) + " -- CMD");
 }
 
 Result<void> check(const CommandLine& line) {
@@ -188,11 +238,10 @@ void drop_doubles(std::vector<std::string>& names) {
 }
 
 std::string command_names() {
-  std::string out;
-  const auto& all = all_commands();
-  for (std::size_t i = 0; i < all.size(); ++i)
-    out += (i == 0 ? "" : i + 1 < all.size() ? ", " : " and ") + std::string(all[i].name);
-  return out;
+  std::vector<std::string_view> names;
+  for (const CommandSpec& one : all_commands())
+    names.push_back(one.name);
+  return listed(names);
 }
 
 }  // namespace
@@ -205,27 +254,28 @@ bool is_given(const CommandLine& line, std::string_view setting) {
 
 Result<CommandLine> parse_command_line(const std::vector<std::string>& argv) {
   CommandLine line;
-  Cut cut = take_options(options_of(""), argv, 1);
-  std::vector<std::string> options = std::move(cut.options);
-  std::size_t at = cut.next;
-  if (at < argv.size() && argv[at] != "--") line.command = argv[at++];
+  std::vector<std::string> options;
+  auto at = take_options(options, "", argv, 1);
+  if (!at) return at.error();
+  if (*at < argv.size() && argv[*at] != "--") line.command = argv[(*at)++];
   const auto& known = all_commands();
   const auto named = [&](const CommandSpec& one) { return one.name == line.command; };
   if (!line.command.empty() && std::none_of(known.begin(), known.end(), named)) {
     return usage("there is no command " + in_quotes(shortened(line.command, 40)) + "; there are " +
                  command_names() + ". To run a command: dlock run NAME -- CMD");
   }
-  const auto specs = options_of(line.command);
   Result<void> taken;
   if (line.command == "run") {
-    cut = take_options(specs, argv, at);
-    options.insert(options.end(), cut.options.begin(), cut.options.end());
-    taken = take_run(line, argv, cut.next);
-  } else {
-    take_operands(line, options, specs, argv, at);
+    at = take_options(options, line.command, argv, *at);
+    if (!at) return at.error();
+    taken = take_run(line, argv, *at);
+  } else if (!line.command.empty()) {
+    taken = take_operands(line, options, argv, *at);
   }
+  if (taken) taken = take_settings(line, options);
+  if (!line.names.empty())
+    line.names.insert(line.names.end(), line.and_names.begin(), line.and_names.end());
   if (line.command != "inspect") drop_doubles(line.names);
-  if (taken) taken = take_settings(line, specs, options);
   if (taken) taken = check(line);
   if (!taken) return taken.error();
   return line;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The command line, cut into what is ours and what is the child's. Options of `run` stop at NAME;
-// everything right of "--" (which may be left out where that is clear) goes to the child byte for
-// byte and is not looked at.
+// The command line, cut into what is ours and what is the child's. The first operand of `run` is
+// NAME; what stands behind NAME, and behind a "--" directly after it, goes to the child byte for
+// byte and is not looked at, whatever "--" is in there.
 #pragma once
 
 #include "base/result.hpp"
@@ -15,9 +15,10 @@ namespace dlock {
 
 struct CommandLine {
   std::string command;  // "run", "inspect", …; empty: none was given
-  // Operands left of the child's words; of every command but inspect without doubles.
+  // The operands; of run NAME and those of --and. Of every command but inspect without doubles.
   std::vector<std::string> names;
-  std::vector<std::string> words;  // the child's
+  std::vector<std::string> and_names;  // those of --and alone
+  std::vector<std::string> words;      // the child's
   std::vector<Given> settings;
   std::optional<std::string> config;
   bool help = false;

@@ -17,11 +17,16 @@ struct LocalOption {
   OptionSpec spec;
   std::string_view value;
   std::string_view help;
-  std::variant<bool CommandLine::*, std::optional<std::string> CommandLine::*> to;
+  std::variant<bool CommandLine::*,
+               std::optional<std::string> CommandLine::*,
+               std::vector<std::string> CommandLine::*>
+      to;
 };
 
 // clang-format off
 constexpr std::array k_local{
+    LocalOption{"run", {"and", "--and", true}, "NAME",
+                "take this lock too, all or none (again for more)", &CommandLine::and_names},
     LocalOption{"run", {"command", "-c,--command", true}, "STRING",
                 "run STRING by $SHELL -c instead of CMD", &CommandLine::shell_command},
     LocalOption{"run", {"result-file", "--result-file", true}, "FILE",
@@ -80,7 +85,7 @@ void add_help(std::string& out,
 
 const std::vector<CommandSpec>& all_commands() {
   static const std::vector<CommandSpec> all{
-      {"run", "run [OPTION…] NAME… -- CMD [ARG…]", "run CMD while holding the lock NAME"},
+      {"run", "run [OPTION…] NAME [--] CMD [ARG…]", "run CMD while holding the lock NAME"},
       {"acquire", "acquire [OPTION…] NAME…", "take the lock NAME for several steps of a script"},
       {"renew", "renew [OPTION…] NAME…", "make what acquire took last longer"},
       {"release", "release [OPTION…] NAME…", "give back what acquire took"},
@@ -110,6 +115,9 @@ bool take_local_option(CommandLine& line, std::string_view name, const std::stri
     if (option.spec.name != name) continue;
     if (const auto* const flag = std::get_if<bool CommandLine::*>(&option.to)) {
       line.** flag = true;
+    } else if (const auto* const all =
+                   std::get_if<std::vector<std::string> CommandLine::*>(&option.to)) {
+      (line.**all).push_back(value);
     } else {
       line.*std::get<std::optional<std::string> CommandLine::*>(option.to) = value;
     }

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "cmd/claim.hpp"
 #include "cmd/commands.hpp"
+#include "cmd/exec_failure.hpp"
 #include "cmd/json_output.hpp"
 #include "cmd/result_file.hpp"
 #include "cmd/voice.hpp"
@@ -65,12 +66,8 @@ Result<LeaseTerms> check_terms(const Settings& settings) {
   return LeaseTerms::check(settings.ttl, settings.kill_after, nesting());
 }
 
-std::string exec_failure(const ChildStatus& child, const std::string& word) {
-  return "cannot execute " + in_quotes(word) + ": " + std::strerror(child.value);
-}
-
 [[noreturn]] void end_like_child(const ChildStatus& child,
-                                 const std::string& word,
+                                 const std::vector<std::string>& words,
                                  const Signals& signals) {
   switch (child.kind) {
     case ChildStatus::Kind::exited:
@@ -81,7 +78,7 @@ std::string exec_failure(const ChildStatus& child, const std::string& word) {
     case ChildStatus::Kind::not_started:
       break;
   }
-  log(LogLevel::error, exec_failure(child, word));
+  log(LogLevel::error, exec_failure(child.value, words));
   end(child.value == ENOENT ? ExitStatus::not_found : ExitStatus::not_executable);
 }
 
@@ -96,10 +93,11 @@ std::optional<ResultFile> prepare_result(const CommandLine& line, const Settings
 void write_result(const ResultFile& file,
                   const std::vector<LockName>& names,
                   const Outcome& outcome,
-                  const std::string& word) {
+                  const std::vector<std::string>& words) {
   const bool not_started =
       outcome.kind == Outcome::Kind::child && outcome.child.kind == ChildStatus::Kind::not_started;
-  const std::string error = not_started ? exec_failure(outcome.child, word) : outcome.error.text;
+  const std::string error =
+      not_started ? exec_failure(outcome.child.value, words) : outcome.error.text;
   const auto written = file.write(result_json(names, outcome, error));
   if (!written) log(LogLevel::warn, written.error().text);
 }
@@ -107,12 +105,12 @@ void write_result(const ResultFile& file,
 // After Finish: nothing of ours is left anywhere but in this process, which is not tidied up.
 [[noreturn]] void end_like(const Outcome& outcome,
                            Voice& voice,
-                           const std::string& word,
+                           const std::vector<std::string>& words,
                            const Settings& settings,
                            const Signals& signals) {
   switch (outcome.kind) {
     case Outcome::Kind::child:
-      end_like_child(outcome.child, word, signals);
+      end_like_child(outcome.child, words, signals);
     case Outcome::Kind::busy:
       voice.busy(*outcome.holding, outcome.seen_ago);
       end_with(settings.conflict_exit_code.value_or(static_cast<int>(ExitStatus::busy)));
@@ -183,9 +181,9 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
   }();
   voice.end_of_wait();
   const Outcome outcome = ran ? *ran : Outcome{.kind = Outcome::Kind::failed, .error = ran.error()};
-  if (result) write_result(*result, *names, outcome, words.front());
+  if (result) write_result(*result, *names, outcome, words);
   if (!ran) end(report(ran.error(), settings));
-  end_like(outcome, voice, words.front(), settings, signals);
+  end_like(outcome, voice, words, settings, signals);
 }
 
 }  // namespace dlock

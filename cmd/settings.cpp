@@ -356,6 +356,16 @@ std::string environment_name(const Setting& setting) {
   return name;
 }
 
+Result<void> apply_options(Settings& settings, const std::vector<Given>& given) {
+  for (const auto& [name, value] : given) {
+    const Setting* const setting = find_setting(name);
+    DLOCK_ASSERT(setting != nullptr);
+    const auto set = setting->set(settings, value);
+    if (!set) return Error{Errc::bad_usage, "--" + name + ": " + set.error().text};
+  }
+  return {};
+}
+
 Result<Settings> read_settings(const std::vector<Given>& given,
                                const std::optional<std::string>& config) {
   Settings settings;
@@ -363,12 +373,8 @@ Result<Settings> read_settings(const std::vector<Given>& given,
   if (!done) return done.error();
   done = apply_environment(settings);
   if (!done) return done.error();
-  for (const auto& [name, value] : given) {
-    const Setting* const setting = find_setting(name);
-    DLOCK_ASSERT(setting != nullptr);
-    done = setting->set(settings, value);
-    if (!done) return Error{Errc::bad_usage, "--" + name + ": " + done.error().text};
-  }
+  done = apply_options(settings, given);
+  if (!done) return done.error();
   done = find_password(settings);
   if (!done) return done.error();
   return settings;

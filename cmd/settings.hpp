@@ -72,6 +72,9 @@ struct Given {
   std::string value;
 };
 
+// Over what is there already. Errc::bad_usage with the option and what is wrong with its value.
+Result<void> apply_options(Settings& settings, const std::vector<Given>& given);
+
 // Files, environment and `given`, over the defaults. `config` names the one file to read instead of
 // the user's and the system's. Errc::bad_usage for the command line, Errc::bad_config for the rest;
 // file rights are checked as in dlock(1), FILES.

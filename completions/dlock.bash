@@ -31,14 +31,14 @@ _dlock_value() {
     --url | --prefix | --connect-timeout) ;;
     -w | --wait | --timeout | --max-waiters | -E | --conflict-exit-code | --ttl | -k) ;;
     --kill-after | --slots | --min-hold | --max-hold | --once-per | --owner | --every) ;;
-    -c | --command | --reason | --if-owner | --if-token) ;;
+    --and | -c | --command | --reason | --if-owner | --if-token) ;;
     *) return 1 ;;
   esac
 }
 
 # Names of locks are left to the user: only the store knows them.
 _dlock() {
-  local cur=${COMP_WORDS[COMP_CWORD]} command='' string='' word i first
+  local cur=${COMP_WORDS[COMP_CWORD]} command='' string='' dashes='' word i
   local commands='run acquire renew release wait inspect list force-release'
   local options='--url --prefix --connect-timeout --config --password-file -v --verbose -q --quiet
     --log-format --color -V --version -h --help'
@@ -47,7 +47,9 @@ _dlock() {
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
     if [[ $word == -c || $word == --command ]]; then string=yes; fi
-    if [[ $word == -?* ]]; then
+    if [[ $word == -- && $command && ! $dashes ]]; then # the options end, a name may begin with -
+      dashes=yes
+    elif [[ $word == -?* && ! $dashes ]]; then
       _dlock_value "$word" || continue
       # bash makes three words of --option=value.
       if [[ ${COMP_WORDS[i + 1]-} == = ]]; then ((i += 2)); else ((i += 1)); fi
@@ -61,15 +63,10 @@ _dlock() {
       command=$word
     elif [[ $command == run ]]; then
       if [[ $string ]]; then return; fi
-      # Of several names a -- ends them; without it the command follows the first.
-      for ((first = i + 1; first < COMP_CWORD; first++)); do
-        if [[ ${COMP_WORDS[first]} == -- ]]; then
-          _dlock_child $((first + 1))
-          return
-        fi
-      done
-      if [[ $cur == -* ]] && ((i + 1 == COMP_CWORD)); then
+      if ((i + 1 == COMP_CWORD)) && [[ $cur == -* ]]; then
         COMPREPLY=(--)
+      elif ((i + 1 < COMP_CWORD)) && [[ ${COMP_WORDS[i + 1]} == -- ]]; then
+        _dlock_child $((i + 2))
       else
         _dlock_child $((i + 1))
       fi
@@ -84,7 +81,7 @@ _dlock() {
         -s --shared -x --exclusive --slots --ttl --reason'
       ;;&
     run)
-      options+=' -k --kill-after --signal --on-lost --contain -c --command --min-hold --max-hold
+      options+=' --and -k --kill-after --signal --on-lost --contain -c --command --min-hold --max-hold
         --no-renew --once-per --result-file'
       ;;
     acquire) options+=' --json' ;;
@@ -95,7 +92,7 @@ _dlock() {
     force-release) options+=' --now --if-owner --if-token -y --yes' ;;
     *) return ;;
   esac
-  if [[ $command && $cur != -* ]]; then return; fi
+  if [[ $dashes || ($command && $cur != -*) ]]; then return; fi
   if [[ $cur != -* ]]; then options=$commands; fi
   mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
 }

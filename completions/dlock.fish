@@ -9,29 +9,32 @@ function __dlock_state
     set -l valued --url --prefix --connect-timeout --config --password-file --log-format --color \
         -w --wait --timeout --max-waiters -E --conflict-exit-code --ttl -k --kill-after \
         --signal --on-lost --slots --min-hold --max-hold --once-per --owner --every --while \
-        -c --command --reason --result-file --if-owner --if-token
+        --and -c --command --reason --result-file --if-owner --if-token
     set -l state none
     set -l string no
+    set -l dashes no
     set -l i 2
     while test $i -le (count $words)
         set -l word $words[$i]
         if string match -qr -- '^(-c|--command)' $word
             set string yes
         end
-        if string match -q -- '-?*' $word
+        if test $word = -- -a $state != none -a $dashes = no
+            set dashes yes # the options end, a name may begin with -
+        else if test $dashes = no; and string match -q -- '-?*' $word
             if contains -- $word $valued
                 set i (math $i + 1)
             end
         else if test $state = none
             set state $word
         else if test $state = run
+            set -l next (math $i + 1)
             if test $string = yes
                 echo string
-            else if set -l dash (contains -i -- -- $words[$i..-1])
-                # Of several names a -- ends them; without it the command follows the first.
-                echo child (math $i + $dash)
+            else if test "$words[$next]" = --
+                echo child (math $i + 2)
             else
-                echo child (math $i + 1)
+                echo child $next
             end
             return
         end
@@ -95,6 +98,7 @@ complete -c dlock -n '__dlock_in run acquire' -s s -l shared -d 'Hold it beside 
 complete -c dlock -n '__dlock_in run acquire' -s x -l exclusive -d 'Hold it alone, as a writer'
 complete -c dlock -n '__dlock_in run acquire' -l slots -x -d 'Hold one of so many slots'
 complete -c dlock -n '__dlock_in run acquire renew' -l ttl -x -d 'The lease'
+complete -c dlock -n '__dlock_in run' -l and -x -d 'A further lock, all or none'
 complete -c dlock -n '__dlock_in run' -s k -l kill-after -x -d 'Time from the first signal to KILL'
 complete -c dlock -n '__dlock_in run' -l signal -x -a 'TERM INT HUP QUIT USR1 USR2 KILL' \
     -d 'First signal to a child that must stop'

@@ -18,7 +18,7 @@ from monitor import Clock, Monitor, boot_ns, wall_to_boot
 from nemesis import HELD_BACK, Nemesis
 from servers import Client, Counter, RedisError, Server
 from shadow import Shadow
-from ways import LOCKS, Drawer, draw_ways, locks_of
+from ways import LOCKS, Drawer, draw_ways, locks_of, named
 from workers import Worker, read_notes
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -196,7 +196,7 @@ class Bench:
     def must_be_free(self, *names):
         wait = self.plan.terms.ttl / 1e9 + 4  # s; not the 10 for which the dead stand in line
         done = subprocess.run([*self.plan.dlock, "run", "--url", self.plan.url, "-w", f"{wait}s",
-                               *names, "--", "true"], timeout=60, capture_output=True, text=True,
+                               *named(names), "--", "true"], timeout=60, capture_output=True, text=True,
                               env=self.plan.environment, check=False)
         if done.returncode != 0:
             self.healing.append((boot_ns(), names[0], f"not to be had after {wait} s: status "

@@ -56,13 +56,16 @@ class Naive:
 
 
 def main(words):
-    options, rest = {}, words[1:]
+    options, others, rest = {}, [], words[1:]
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
-        options[option] = rest.pop(0) if option in VALUE else True
+        if option == "--and":
+            others.append(rest.pop(0))
+        else:
+            options[option] = rest.pop(0) if option in VALUE else True
     if words[:1] != ["run"] or "--help" in options:
         return 0
-    names, command = rest[:rest.index("--")], rest[rest.index("--") + 1:]
+    names, command = [rest[0], *others], rest[2:]  # NAME -- CMD
     naive = Naive(options, time.monotonic() + float(options.get("-w", "5s").rstrip("s")))
     try:
         taken = [naive.take(name) for name in names]

@@ -39,6 +39,12 @@ def locks_of(ways, rng, clients):
     return {way: LOCKS[way] for way in ways}
 
 
+def named(names):
+    """The words of `dlock run` for these names, which the command is told in this order."""
+    first, *others = names
+    return [word for name in others for word in ("--and", name)] + [first]
+
+
 class Drawer:
     def __init__(self, locks, slots, nested, limited):
         self.locks, self.ways, self.nested, self.limited = locks, list(locks), nested, limited
@@ -55,8 +61,8 @@ class Drawer:
     def choice(self, names, asked, inner_names=(), inner=""):
         """A reader within a writer reads; whatever else is within another is what that one is."""
         last = inner if (asked, inner) == ("write", "shared") else asked
-        return Choice([*self.options[asked], *names],
-                      [*self.options[inner], *inner_names] if inner else [],
+        return Choice([*self.options[asked], *named(names)],
+                      [*self.options[inner], *named(inner_names)] if inner else [],
                       list(inner_names or names), last)
 
     def of_plain(self, rng, nested):

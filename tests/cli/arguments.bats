@@ -39,39 +39,87 @@ refused() {
   assert_stderr_has 'dlock run -n'
 }
 
-@test "left of -- are names, each of them a lock, and one that is said twice counts once" {
-  run -0 "$DLOCK" run "$(fresh)" b "$(fresh)" -- sh -c 'echo "$DLOCK_NAME"
+@test "the first operand is the only name: a -- inside the command is the command's" {
+  run -0 "$DLOCK" run deploy sh -c 'echo "$@"; "$DLOCK" list | wc -l; echo "$DLOCK_NAME"
+    "$DLOCK" inspect -q -- sh -c x rm || echo free' x -- rm -rf data
+  assert_output $'-- rm -rf data\n1\ndeploy\nfree'
+  run -0 "$DLOCK" run deploy -- printf '%s ' -- a -- b
+  assert_output '-- a -- b '
+  assert_no_keys
+}
+
+@test "--and takes a further lock, and a name that is said twice counts once" {
+  run -0 "$DLOCK" run --and b --and "$(fresh)" "$(fresh)" sh -c 'echo "$DLOCK_NAME"
     redis-cli -s "$REDIS_SOCKET" exists "dlock:$1" dlock:b; redis-cli -s "$REDIS_SOCKET" hvals "dlock:$1"' - "$(fresh)"
   assert_output "$(fresh) b"$'\n2\n1'
   assert_no_keys
-  run -0 "$DLOCK" run -c 'echo "$DLOCK_NAME"' "$(fresh)" b --
+  run -0 "$DLOCK" run --and=b -c 'echo "$DLOCK_NAME"' "$(fresh)"
   assert_output "$(fresh) b"
-  # shellcheck disable=SC2046  # words
-  run -0 "$DLOCK" run $(seq 16) 1 2 -- sh -c 'echo "$DLOCK_NAME"'
-  assert_output "$(seq 16 | xargs)"
-  # shellcheck disable=SC2046
-  refused run $(seq 17) -- touch "$MARKER"
-  assert_stderr_has 'at most 16'
-  refused run a '' -- touch "$MARKER"
+  refused run --and '' a -- touch "$MARKER"
+  refused run --and b -- touch
+  assert_stderr_has "dlock run touch -- CMD"
 }
 
-@test "a -- further right of a command with options is refused with the corrected line" {
-  refused run job touch -c "$MARKER" -- x
-  assert_stderr_has "dlock run job -- touch"
+@test "a name that begins with - is locked behind a --" {
+  for name in -n -c --help -- --ttl; do
+    run -0 "$DLOCK" run -- "$name" -- sh -c 'printf "%s\n" "$DLOCK_NAME"
+      redis-cli -s "$REDIS_SOCKET" exists "dlock:$DLOCK_NAME"'
+    assert_output "$name"$'\n1'
+    run -0 "$DLOCK" run -- "$name" echo -n "<$name>"
+    assert_output "<$name>"
+    run -0 "$DLOCK" acquire -- "$name"
+    eval "$output"
+    run -0 "$DLOCK" inspect -q -- "$name"
+    run -0 "$DLOCK" release -- "$name"
+  done
+  assert_no_keys
+}
+
+@test "acquire and the like run no command: a -- behind a name with words behind it is refused" {
+  for command in acquire renew release inspect wait; do
+    refused "$command" deploy -- touch "$MARKER"
+    assert_stderr_has "$command runs no command; use dlock run"
+  done
+  assert_no_keys
+  run -1 "$DLOCK" inspect -q deploy --
+}
+
+@test "a command that is not found is told apart from a line for the shell and a file" {
+  run -127 "$DLOCK" run "$(fresh)" -- no-such-command x
+  assert_output 'dlock: cannot execute "no-such-command": command not found'
+  run -127 "$DLOCK" run "$(fresh)" ./no-such-file
+  assert_output 'dlock: cannot execute "./no-such-file": No such file or directory'
+  run -127 "$DLOCK" run "$(fresh)" 'true | false'
+  assert_output --partial 'dlock run -c STRING NAME'
+}
+
+@test "the value of an unknown option is neither shown nor taken for a command" {
+  refused --pass s3cret run x
+  assert_stderr_has 'there is no option "--pass"'
+  refute_stderr_has s3cret
+  refused run --pass=s3cret x true
+  refute_stderr_has s3cret
+  refused --ttl 5s run x -- touch "$MARKER"
+  assert_stderr_has '"--ttl" is an option of run, acquire and renew; write it behind the command'
+}
+
+@test "a second --url is refused, wherever the first stood" {
+  refused --url local:///nowhere/a run --url local:///nowhere/b x -- touch "$MARKER"
+  assert_stderr_has '--url is given twice'
 }
 
 @test "what is missing is said: the name, the command" {
   refused run
   assert_stderr_has NAME
-  refused run -- touch "$MARKER"
+  refused run --
   assert_stderr_has NAME
   refused run -n -w
   refused run job
   assert_stderr_has "dlock run job -- CMD"
   refused run job --
   assert_stderr_has "dlock run job -- CMD"
-  refused run a b --
-  assert_stderr_has "dlock run a b -- CMD"
+  refused run --ttl job -- true # the option has swallowed the name
+  assert_stderr_has '--ttl: cannot read duration "job"'
   for command in inspect force-release acquire renew release wait; do refused "$command"; done
   refused force-release a b --yes
   refused list a b
@@ -117,7 +165,7 @@ refused() {
   refused run -c true job -- touch "$MARKER"
   refused run -c true job touch "$MARKER"
   refused run -c true job another
-  assert_stderr_has 'several names end with --'
+  assert_stderr_has 'write --and NAME'
   refused run -q -v job -- touch "$MARKER"
   refused -q run -v job -- touch "$MARKER"
   refused run -s -x job -- touch "$MARKER"

@@ -179,8 +179,8 @@ waits_for() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1
   local -a given=(-la --a=b -- -n '' '[.a,.b]' '{x}' '[]' ' ' $'two\nlines' $'\t' --ttl=1s '*' '$HOME' '--' "'" '"' $'\\' $'\xff\xfe')
   run -0 "$DLOCK" run "$(fresh)" -- sh -c 'printf "%s\0" "$@" | od -An -v -tx1 | tr -d " \n"' sh "${given[@]}"
   assert_output "$(words "${given[@]}")"
-  # Without "--" too, as long as there is none further right.
-  given=(-la --a=b -n '' '[.a,.b]' '[[a,b],[c]]' $'two\nlines' --help --version)
+  # Without a "--" before the command too.
+  given=(-la --a=b -- -n '' '[.a,.b]' '[[a,b],[c]]' $'two\nlines' --help --version)
   run -0 "$DLOCK" run "$(fresh)" sh -c 'printf "%s\0" "$@" | od -An -v -tx1 | tr -d " \n"' sh "${given[@]}"
   assert_output "$(words "${given[@]}")"
 }

@@ -263,7 +263,7 @@ extended() { grep -ciE "lua\] \"pexpire\" \"dlock:$1\" " "$T/monitor" || true; }
 }
 
 @test "--min-hold of several names keeps all of them" {
-  "$DLOCK" run --min-hold 20s a b -- true
+  "$DLOCK" run --min-hold 20s --and b a -- true
   refused 75 '"a"' -n a
   refused 75 '"b"' -n b
   run -0 "$DLOCK" force-release --yes a

@@ -191,7 +191,7 @@ us() { printf %s "$(id -un)@$(hostname) pid"; }
     assert_stderr_has 'by the run above this one: a'
     assert_stderr_has 'would wait for itself'
   done
-  run -9 "$DLOCK" run -s "$(fresh)" -- "$DLOCK" run -E 9 b "$(fresh)" -- touch "$MARKER"
+  run -9 "$DLOCK" run -s "$(fresh)" -- "$DLOCK" run -E 9 --and b "$(fresh)" -- touch "$MARKER"
   assert_not_started
   assert_no_keys
 }

@@ -160,8 +160,8 @@ waiting_is_over() {
 
 @test "several names: skipped only if all of them are done" {
   run -0 "$DLOCK" run --once-per 1h a -- true
-  runs --once-per 1h a b
-  skipped --once-per 1h b a
+  runs --once-per 1h --and b a
+  skipped --once-per 1h --and a b
   skipped --once-per 1h b
 }
 

@@ -83,7 +83,7 @@ let_go() { touch "$T/go"; }
   noted b missing -- no-such-command-here
   ends 5s b "exit 127"
   has outcome failed lost false released yes exit_code -
-  has error 'cannot execute "no-such-command-here": No such file or directory'
+  has error 'cannot execute "no-such-command-here": command not found'
 }
 
 @test "lost: the command was stopped, there was nothing to release" {

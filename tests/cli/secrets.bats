@@ -150,7 +150,7 @@ waits_for() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1
   r() { REDISCLI_AUTH=$secret redis-cli -s "$REDIS_SOCKET" "$@"; }
   argument_is_hidden --url "$with_url"
   argument_is_hidden "--url=$with_url"
-  argument_is_hidden --url redis://wrong:"$secret"@127.0.0.1:1 --url "$with_url"
+  argument_is_hidden --reason redis://wrong:"$secret"@127.0.0.1:1 --url "$with_url"
 }
 
 @test "what is stored and handed down shows no password" {

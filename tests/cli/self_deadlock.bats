@@ -88,14 +88,14 @@ all_that_join() {
 @test "it is found through another name's run in between, and among several names" {
   run -75 --separate-stderr timeout 20 "$DLOCK" run -s a -- "$DLOCK" run b -- "$DLOCK" run a -- touch "$MARKER"
   assert_stderr_has '"a" is held shared by the run above this one'
-  run -75 --separate-stderr timeout 20 "$DLOCK" run -s a -- "$DLOCK" run b a -- touch "$MARKER"
+  run -75 --separate-stderr timeout 20 "$DLOCK" run -s a -- "$DLOCK" run --and a b -- touch "$MARKER"
   assert_stderr_has '"a" is held shared by the run above this one'
   assert_not_started
   assert_no_keys # b as well: it left the line, if it ever stood there
 }
 
 @test "names in another order are no deadlock for one who holds them already" {
-  run -0 timeout 20 "$DLOCK" run a -- "$DLOCK" run b -- "$DLOCK" run a -- "$DLOCK" run b a -- true
+  run -0 timeout 20 "$DLOCK" run a -- "$DLOCK" run b -- "$DLOCK" run a -- "$DLOCK" run --and a b -- true
   assert_no_keys
 }
 

@@ -30,7 +30,7 @@ teardown() {
 }
 
 lists() {
-  enter x c a b
+  enter x --and a --and b c
   [ "$(of x DLOCK_NAME)" = "c a b" ]
   [ "$(of x DLOCK_MODE)" = exclusive ]
   [ "$(of x DLOCK_TOKEN | wc -w)" = 3 ]
@@ -54,7 +54,7 @@ lists() {
 }
 
 @test "each name has its own token, and it grows" {
-  enter x a b
+  enter x --and b a
   local tokens
   read -ra tokens <<<"$(of x DLOCK_TOKEN)"
   [ "${tokens[0]}" = "$(r get 'redisson_lock_token:{dlock:a}')" ]
@@ -65,9 +65,9 @@ lists() {
 }
 
 @test "DLOCK_HOLDS has an entry for each: a nested run of any of them joins" {
-  run -0 "$DLOCK" run a b c -- sh -c 'for name in c a b; do "$DLOCK" run -n $name -- sh -c "echo \$DLOCK_NAME"; done
-    "$DLOCK" run -n b a -- sh -c "echo \$DLOCK_NAME \$DLOCK_TOKEN"; echo $DLOCK_TOKEN
-    "$DLOCK" run -n d a -- sh -c "echo \$DLOCK_NAME"
+  run -0 "$DLOCK" run --and b --and c a -- sh -c 'for name in c a b; do "$DLOCK" run -n $name -- sh -c "echo \$DLOCK_NAME"; done
+    "$DLOCK" run -n --and a b -- sh -c "echo \$DLOCK_NAME \$DLOCK_TOKEN"; echo $DLOCK_TOKEN
+    "$DLOCK" run -n --and a d -- sh -c "echo \$DLOCK_NAME"
     env -u DLOCK_HOLDS "$DLOCK" run -n b -- true 2>/dev/null || echo $?'
   [ "${lines[*]:0:3}" = "c a b" ]
   local inner outer
@@ -80,38 +80,43 @@ lists() {
 }
 
 @test "the same name twice counts once" {
-  run -0 "$DLOCK" run a b a -- sh -c 'echo "$DLOCK_NAME"; redis-cli -s "$REDIS_SOCKET" hvals dlock:a'
+  run -0 "$DLOCK" run --and b --and a a -- sh -c 'echo "$DLOCK_NAME"; redis-cli -s "$REDIS_SOCKET" hvals dlock:a'
   [ "${lines[0]}" = "a b" ]
   [ "${lines[1]}" = 1 ]
-  run -0 "$DLOCK" run a a -- sh -c 'echo "$DLOCK_NAME"'
+  run -0 "$DLOCK" run --and a a -- sh -c 'echo "$DLOCK_NAME"'
   assert_output a
   assert_no_keys
 }
 
 @test "blanks and percent signs in names are encoded in a list, and only there" {
-  run -0 "$DLOCK" run 'my lock' '100%' -- sh -c 'echo "$DLOCK_NAME"'
+  run -0 "$DLOCK" run --and '100%' 'my lock' -- sh -c 'echo "$DLOCK_NAME"'
   assert_output 'my%20lock 100%25'
   run -0 "$DLOCK" run 'my lock' -- sh -c 'echo "$DLOCK_NAME"'
   assert_output 'my lock'
 }
 
-@test "several names need the --; up to sixteen of them" {
-  # Without it there is one name, and the rest is the command.
-  run -127 "$DLOCK" run a no-such-command-b touch "$MARKER"
+@test "up to sixteen names, and some of them may begin with -" {
+  local more=()
+  mapfile -t more < <(printf -- '--and\n-n%s\n' {1..16})
+  run -0 "$DLOCK" run "${more[@]:0:30}" -- -n -- sh -c 'echo "$DLOCK_NAME" | wc -w; printf "%s\n" "${DLOCK_NAME%% *}"'
+  assert_output $'16\n-n'
+  refused 64 16 "${more[@]}" n
+  assert_no_keys
+}
+
+@test "the old spelling of two names takes one lock, runs nothing and says how to write it: 127" {
+  run -127 --separate-stderr "$DLOCK" run --ttl 60s account-7 account-9 -- touch "$MARKER"
+  assert_one_line
+  assert_stderr_has '"account-9": command not found; for a second lock write --and account-9'
   assert_not_started
-  local names=()
-  mapfile -t names < <(printf 'n%s\n' {1..17})
-  run -0 "$DLOCK" run "${names[@]:0:16}" -- sh -c 'echo "$DLOCK_NAME" | wc -w'
-  assert_output 16
-  refused 64 16 "${names[@]}"
   assert_no_keys
 }
 
 one_is_busy() {
   enter h b
-  refused 75 '"b"' -n a b c
-  refused 75 '"b"' -n b a
-  run -0 "$DLOCK" run -n a c -- true
+  refused 75 '"b"' -n --and b --and c a
+  refused 75 '"b"' -n --and a b
+  run -0 "$DLOCK" run -n --and c a -- true
   go h
 }
 @test "-n with one of them busy says which, and takes none" {
@@ -125,7 +130,7 @@ one_is_busy() {
 
 @test "a name that is free stays free for who waits for another one as well" {
   enter h b
-  queue w -w 60 b a
+  queue w -w 60 --and b a
   # Nobody holds it, and it is the turn of the one in line.
   [ "$(r exists dlock:a)" = 0 ]
   run -75 "$DLOCK" run -n a -- touch "$MARKER"
@@ -145,7 +150,7 @@ one_is_busy() {
 
 @test "who gives up leaves all lines, and the next ones enter" {
   enter h b
-  queue w b a
+  queue w --and b a
   queue next -w 60 a
   kill -TERM "$w_pid"
   ends 10s w "signal 15"
@@ -158,7 +163,7 @@ one_is_busy() {
 
 @test "waiting says for which name, and who holds that" {
   enter h --reason 'weekly report' b
-  queue w -w 60 a b c
+  queue w -w 60 --and a --and b c
   eventually 10s grep -q "\"b\".*pid $h_pid.*weekly report" "$T/w.err"
   go h
   enters w
@@ -167,7 +172,7 @@ one_is_busy() {
 
 # lost_one COMMAND…: it takes b away from a run of a, b and c.
 lost_one() {
-  enter x --ttl 3s a b c
+  enter x --ttl 3s --and b --and c a
   "$@"
   ends 20s x "exit 79"
   grep -q 'lost "b", .*; stopping' "$T/x.err" || fail "not said which: $(cat "$T/x.err")"
@@ -185,13 +190,13 @@ lost_one() {
   r del dlock:b
 }
 @test "one of them is deleted under --on-lost warn: it is said which" {
-  enter x --ttl 3s --on-lost warn a b c
+  enter x --ttl 3s --on-lost warn --and b --and c a
   r del dlock:b
   eventually 10s grep -q 'lost "b", .*; the command runs on' "$T/x.err"
   go x
 }
 @test "one of them is revoked: the command is stopped, 79, all are free" {
-  enter x --ttl 3s a b c
+  enter x --ttl 3s --and b --and c a
   run -0 timeout 30 "$DLOCK" force-release --yes b
   ends 20s x "exit 79"
   grep -q '^dlock: "b" was revoked by ' "$T/x.err" || fail "not said which: $(cat "$T/x.err")"
@@ -201,7 +206,7 @@ lost_one() {
 }
 
 @test "all of them are renewed by one command" {
-  enter x --ttl 3s -k 200ms a b c d e f g h
+  enter x --ttl 3s -k 200ms --and={b,c,d,e,f,g,h} a
   r config resetstat >/dev/null
   sleep 9
   local sent
@@ -216,8 +221,8 @@ lost_one() {
 }
 
 @test "the locks of one that is killed are all free after the lease" {
-  enter x --ttl 2s a b
-  come w -w 30 b a
+  enter x --ttl 2s --and b a
+  come w -w 30 --and a b
   kill -KILL "$x_pid"
   enters w
   go w
@@ -225,14 +230,14 @@ lost_one() {
 }
 
 @test "several names are held shared or in slots as one is" {
-  enter r1 -s a b
-  enter r2 -s b c
+  enter r1 -s --and b a
+  enter r2 -s --and c b
   [ "$(of r1 DLOCK_MODE)" = shared ]
-  refused 75 '"(a|c)"' -n -x c a
+  refused 75 '"(a|c)"' -n -x --and a c
   go r1 r2
-  enter s1 --slots 2 a b
+  enter s1 --slots 2 --and b a
   enter s2 --slots 2 b
-  enter s3 --slots 2 c a
+  enter s3 --slots 2 --and a c
   [ "$(of s1 DLOCK_SLOT)" = "0 0" ]
   [ "$(of s2 DLOCK_SLOT)" = 1 ]
   [ "$(of s3 DLOCK_SLOT)" = "0 1" ]
@@ -240,7 +245,7 @@ lost_one() {
   assert_no_keys
 }
 
-@test "twenty of run a b against run b a: no deadlock, never one of both" {
+@test "twenty for a and b against twenty for b and a: no deadlock, never one of both" {
   crowd pairs
   assert_no_keys
 }
@@ -248,7 +253,7 @@ lost_one() {
   crowd pairs-singles
   assert_no_keys
 }
-@test "run a b against run b a on one machine: the same without a server" {
+@test "a and b against b and a on one machine: the same without a server" {
   in_a_directory
   local -x REDIS_SOCKET=
   crowd pairs-singles 6

@@ -72,7 +72,7 @@ ZSH
 @test "after the name of a run the shells complete the child's command and its files" {
   mkdir -p "$BATS_TEST_TMPDIR/folder/inside"
   for words in 'run x' 'run x --' 'run -n --ttl 5s x --' '--url local:///x run -w 3 x' \
-    'run -s x y z --' 'run --slots 3 --min-hold 4s x y --'; do
+    'run -s --and y --and=z x --' 'run --slots 3 --min-hold 4s --and y x' 'run -n -- x' 'run -- -x --'; do
     # shellcheck disable=SC2086  # split on purpose
     run -0 bash_completions $words truncat
     assert_line truncate

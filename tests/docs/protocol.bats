@@ -33,7 +33,7 @@ leases() { [ "$(r --scan --pattern "{dlock:$1}:*" | wc -l)" = "$2" ]; }
   for way in '' -x -s '--slots 2' '--min-hold 100ms' '--once-per 1h' '--no-renew'; do
     echo "$way"
     # shellcheck disable=SC2086  # split on purpose
-    run -0 dlock run $way a b -- true
+    run -0 dlock run $way --and b a -- true
     assert_output ""
     # Held and renewed, nested in, waited for, looked at, handed over.
     if [ "$way" = --no-renew ]; then ttl=60s; else ttl=4s; fi

@@ -22,7 +22,7 @@ teardown() { end_started; }
 section='for name in $DLOCK_NAME; do mkdir "$0/in-$name" || echo "two in $name" >>"$0/wrong"; done
   for name in $DLOCK_NAME; do rmdir "$0/in-$name"; done; echo done >>"$0/done"'
 
-# take_pairs COUNT NAME…: so many times in this order.
+# take_pairs COUNT [--and OTHER] NAME: so many times in this order.
 take_pairs() {
   local i
   for ((i = 0; i < $1; i++)); do "$DLOCK" run "${@:2}" -- sh -c "$section" "$T" || return 1; done
@@ -31,9 +31,9 @@ take_pairs() {
 @test "K16: twenty take two names in both orders, over and over: all come through, one at a time" {
   local i one=() all=()
   for ((i = 0; i < 10; i++)); do
-    take_pairs 5 one two >"$T/forth-$i" 2>&1 3>&- &
+    take_pairs 5 --and two one >"$T/forth-$i" 2>&1 3>&- &
     all+=($!)
-    take_pairs 5 two one >"$T/back-$i" 2>&1 3>&- &
+    take_pairs 5 --and one two >"$T/back-$i" 2>&1 3>&- &
     all+=($!)
   done
   STARTED+=("${all[@]}")
@@ -47,12 +47,12 @@ take_pairs() {
 
 @test "K13 K16: who is passed over in one of its lines loses its place in all, and nobody is stuck" {
   local first
-  dlock_run a left right -- sh -c "touch $T/in; $(until_there "$T/go")"
+  dlock_run a --and right left -- sh -c "touch $T/in; $(until_there "$T/go")"
   eventually 10s test -e "$T/in"
-  dlock_run b left right -- true
+  dlock_run b --and right left -- true
   eventually 10s waiting_in_line right 1
   first=$(r zrange 'dlock:line:{dlock:right}' 0 0)
-  dlock_run c right left -- true
+  dlock_run c --and left right -- true
   eventually 10s waiting_in_line right 2
   # As with one that was frozen when it was its turn there; it comes again within three seconds.
   r zrem 'dlock:line:{dlock:right}' "$first"
@@ -184,7 +184,7 @@ owners_left() {
 }
 
 @test "K24: one of several names is lost: 79 for all of them, and the others are given back" {
-  dlock_run a --ttl 3s here there -- "$TICKER" "$TICKS"
+  dlock_run a --ttl 3s --and there here -- "$TICKER" "$TICKS"
   eventually 10s ticking
   r hset other:lock foreign:1 1
   r rename other:lock dlock:there
@@ -213,7 +213,7 @@ own_wait() {
   own_wait -x -- --slots 2
   own_wait -- --slots 2
   # Of several names one is enough.
-  run -75 timeout 20 "$DLOCK" run -s own -- "$DLOCK" run else own -- touch "$T/in"
+  run -75 timeout 20 "$DLOCK" run -s own -- "$DLOCK" run --and own else -- touch "$T/in"
   [[ $output == *'"own"'*"would wait for itself"* ]]
   assert_free else
   [ ! -e "$T/in" ]

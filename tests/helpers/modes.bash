@@ -57,7 +57,7 @@ go() {
 # of WHO VARIABLE: what its command was given; nothing if it was not.
 of() { sed -n "s/^$2=//p" "$T/$1.env"; }
 
-# queue WHO ARG…: as come, and it stands in the line of its first name (the last word) as one more.
+# queue WHO ARG…: as come, and it stands in the line of NAME (the last word) as one more.
 queue() {
   local name=${*: -1} before
   before=$(r zcard "dlock:line:{dlock:$name}")

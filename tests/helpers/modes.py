@@ -269,13 +269,14 @@ def one_by_one(first, second):
 
 
 THREE = ["--slots", "3", "--ttl", "4s", "pool"]
+A_AND_B, B_AND_A = ["--and", "b", "a"], ["--and", "a", "b"]
 READ, WRITE = ["-s", "--ttl", "15s", "rw"], ["-x", "--ttl", "15s", "rw"]
 CROWDS = {
     "readers-writers": lambda: readers_and_writers(READ, WRITE),
     "readers-plain": lambda: readers_and_writers(READ, ["--ttl", "15s", "rw"]),
     "slots": lambda: slots(THREE),
-    "pairs": lambda: pair_runs(["a", "b"], ["b", "a"]),
-    "pairs-singles": lambda: pair_runs(["a", "b"], ["b", "a"], 3),
+    "pairs": lambda: pair_runs(A_AND_B, B_AND_A),
+    "pairs-singles": lambda: pair_runs(A_AND_B, B_AND_A, 3),
     "plain": lambda: plain(["--ttl", "15s", "p"]),
     # Wrong on purpose.
     "plain!": lambda: plain([]),

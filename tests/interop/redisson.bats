@@ -129,7 +129,7 @@ token_of_dlock() { "$DLOCK" run -w 20s "$N" -- sh -c 'echo $DLOCK_TOKEN'; }
 
 @test "a dlock of several names keeps Redisson out of each of them, and waits for any" {
   asked acquired x lock "$K-too" 60000
-  dlock_run a --ttl 60s "$N" "$N-too" -- sh -c 'date +%s%6N >$0/a.began
+  dlock_run a --ttl 60s --and "$N-too" "$N" -- sh -c 'date +%s%6N >$0/a.began
     until [ -e $0/go ]; do sleep 0.02; done; date +%s%6N >$0/a.ended' "$T"
   eventually 20s eval '[ "$(NAME=$N-too inspected "lock[\"waiting\"]")" = 1 ]'
   asked acquired y lock "$K" 60000 # not even half of it is taken
@@ -149,7 +149,7 @@ token_of_dlock() { "$DLOCK" run -w 20s "$N" -- sh -c 'echo $DLOCK_TOKEN'; }
 # adds NAME ONE OTHER: adds 8 to the number, each time under both locks.
 adds() {
   spawn "$1" bash -c 'for i in {1..8}; do
-    "$DLOCK" run "$1" "$2" -- sh -c "n=\$(cat $0); sleep 0.002; echo \$((n + 1)) >$0" || exit
+    "$DLOCK" run --and "$2" "$1" -- sh -c "n=\$(cat $0); sleep 0.002; echo \$((n + 1)) >$0" || exit
     done' "$T/number" "$2" "$3"
 }
 @test "MultiLocks, and dlocks of two names in either order, over and over: one at a time" {
