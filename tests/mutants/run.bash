@@ -24,8 +24,8 @@
 # command; W: the waiting line and the news of a hold; X: rules besides. M03a and M03b break the same
 # in two places.
 #
-# All this is done on copies in build/mutants: two lanes with a copy each take every second mutant, as
-# most oracles mostly wait. First the oracles of a lane have to pass there on the code as it is. An
+# All this is done on copies in build/mutants: two lanes (with --lua, more) with a copy each share the
+# mutants, as most oracles mostly wait. First the oracles of a lane have to pass there on the code as it is. An
 # oracle that comes to no verdict within its limit, and a mutant that does not fit or compile, are
 # failures of the suite: nothing was shown then.
 set -euo pipefail
@@ -234,7 +234,7 @@ kinds=oracle only=""
 chosen=()
 for word; do
   if [ "$word" = --nightly ]; then kinds="oracle|nightly" && continue; fi
-  if [ "$word" = --lua ]; then only=lua/ && continue; fi
+  if [ "$word" = --lua ]; then only=lua/ lanes=$((2 * $(nproc))) && continue; fi
   if [ "$word" = --sim ]; then mutants=$PWD/tests/sim/mutants && continue; fi
   if [ "$word" = --fits ]; then
     exec python3 -B "$mutation" fits "$mutants"/*.mutant tests/sim/mutants/*.mutant
