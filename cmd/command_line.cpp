@@ -213,7 +213,9 @@ Result<void> check(const CommandLine& line) {
     if (line.names.size() <= 1) return {};
     return usage("list takes one pattern; quote it: dlock list 'job-*'");
   }
-  if (line.command == "force-release" || line.command == "wait") {
+  const bool takes_one =
+      line.command == "force-release" || line.command == "wait" || line.command == "forget";
+  if (takes_one) {
     if (line.names.size() == 1) return {};
     return usage(line.command + " takes one lock name");
   }

@@ -92,6 +92,7 @@ const std::vector<CommandSpec>& all_commands() {
       {"wait", "wait [OPTION…] NAME", "wait until NAME is free, and do not take it"},
       {"inspect", "inspect [OPTION…] NAME…", "say who holds NAME, since when, and for how long"},
       {"list", "list [OPTION…] [GLOB]", "list the locks, one a line"},
+      {"forget", "forget [OPTION…] NAME", "forget that a run succeeded, for --once-per"},
       {"force-release", "force-release [OPTION…] NAME", "take the lock away from whoever holds it"},
   };
   return all;

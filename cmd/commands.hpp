@@ -28,6 +28,7 @@ ExitStatus release_command(const CommandLine& line, const Settings& settings);
 ExitStatus wait_command(const CommandLine& line, const Settings& settings);
 ExitStatus inspect_command(const CommandLine& line, const Settings& settings);
 ExitStatus list_command(const CommandLine& line, const Settings& settings);
+ExitStatus forget_command(const CommandLine& line, const Settings& settings);
 ExitStatus force_release_command(const CommandLine& line, const Settings& settings);
 
 // Says what went wrong and gives the status that belongs to it.

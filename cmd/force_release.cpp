@@ -23,6 +23,7 @@ namespace {
 // After the end of the lease the lock must be free: how long to look for that.
 constexpr Duration k_expiry_slack = 2s;
 constexpr Duration k_longest_sleep = 1s;
+constexpr Duration k_tell_after = 500ms;
 
 Result<RevokeOrder> make_order(const CommandLine& line) {
   RevokeOrder order{
@@ -88,6 +89,44 @@ Duration longest_lease(const std::vector<Holding::Owner>& owners, const Holding&
   return longest;
 }
 
+// "root@web1 pid 812 and 2 others", of whom dlock knows who they are.
+std::string holders_text(const std::vector<Holding::Owner>& owners, const Holding& before) {
+  for (const HoldRecord& hold : before.holds) {
+    const auto holds_it = [&](const Holding::Owner& one) {
+      return hold.id.starts_with(one.id + '#');
+    };
+    if (hold.kept || std::none_of(owners.begin(), owners.end(), holds_it)) continue;
+    const std::size_t others = owners.size() - 1;
+    if (others == 0) return who_text(hold.who);
+    return who_text(hold.who) + " and " + std::to_string(others) +
+           (others == 1 ? " other" : " others");
+  }
+  return "its holder";
+}
+
+// Why --if-owner or --if-token did not fit: ", owner u:1, not u:2", ", tokens 5 and 6, not 7".
+std::string mismatch_text(const RevokeOrder& order, const Holding& holding) {
+  const auto is_not = [](const char* what, std::vector<std::string> have, const std::string& want) {
+    std::sort(have.begin(), have.end());
+    have.erase(std::unique(have.begin(), have.end()), have.end());
+    if (have.empty()) return std::string();
+    std::string all;
+    for (std::size_t i = 0; i < have.size(); ++i)
+      all += (i == 0 ? "" : i + 1 < have.size() ? ", " : " and ") + printable(have[i]);
+    return std::string("; ") + what + (have.size() > 1 ? "s " : " ") + all + ", not " + want;
+  };
+  std::vector<std::string> owners;
+  std::vector<std::string> tokens;
+  for (const Holding::Owner& one : holding.owners)
+    owners.push_back(one.id);
+  for (const HoldRecord& hold : holding.holds)
+    tokens.push_back(std::to_string(hold.token));
+  std::string text;
+  if (order.if_owner) text += is_not("owner", owners, printable(*order.if_owner));
+  if (order.if_token) text += is_not("token", tokens, std::to_string(*order.if_token));
+  return text;
+}
+
 // True: those that were revoked are gone.
 Result<bool> wait_until_gone(LockStore& store,
                              const LockName& name,
@@ -101,6 +140,7 @@ Result<bool> wait_until_gone(LockStore& store,
   const Claim bystander{.names = {name}, .owner = make_owner_id(::getpid()), .serial = "0"};
   const bool watching =
       store.watch(bystander, /*front=*/true, started + settings.connect_timeout).has_value();
+  bool told = false;
   for (;;) {
     const Time now = BootClock::now();
     auto holding = store.inspect(name, now + settings.connect_timeout);
@@ -109,7 +149,14 @@ Result<bool> wait_until_gone(LockStore& store,
     if (holding && some)
       end = std::max(end, now + longest_lease(holding->owners, *holding) + k_expiry_slack);
     if (now >= end) return false;
-    const Time until = std::min(end, now + (watching ? k_longest_sleep : k_longest_sleep / 4));
+    if (!told && now - started >= k_tell_after) {
+      log(LogLevel::warn,
+          "waiting for " + holders_text(owners, before) + " to stop: at most " +
+              format_duration(std::chrono::ceil<std::chrono::seconds>(end - now)));
+      told = true;
+    }
+    Time until = std::min(end, now + (watching ? k_longest_sleep : k_longest_sleep / 4));
+    if (!told) until = std::min(until, started + k_tell_after);
     auto woken = store.await_hand_off(until);
     if (!woken || !watching) ::usleep(static_cast<useconds_t>((k_longest_sleep / 4) / 1us));
   }
@@ -166,12 +213,14 @@ ExitStatus force_release_command(const CommandLine& line, const Settings& settin
       log(LogLevel::warn, shown + " is free: nothing to release");
       return ExitStatus::no;
     case RevokeVerdict::other_holder:
-      log(LogLevel::error, "not released: " + shown + " is " + holder_text(reply->before));
+      log(LogLevel::error,
+          "not released: " + shown + " is " + holder_text(reply->before) +
+              mismatch_text(*order, reply->before));
       return ExitStatus::busy;
     case RevokeVerdict::not_dlock:
       log(LogLevel::error,
           "not released: " + shown + " is " + holder_text(reply->before) +
-              "; such a holder does not look for revocations, only --now can take it away");
+              "; this holder is not dlock and ignores revocation; --now deletes the lock");
       return ExitStatus::busy;
     case RevokeVerdict::deleted:
       // What is only kept has nobody who runs under it.

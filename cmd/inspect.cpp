@@ -25,13 +25,17 @@ std::string one_line(const std::string& name, const Holding& holding) {
   return text + "\n";
 }
 
-std::string owner_line(const Holding::Owner& owner) {
-  std::string text = "  owner " + printable(owner.id) + ", holds " + printable(owner.count);
-  if (owner.lease_left) text += ", lease " + format_duration(*owner.lease_left) + " left";
-  return text + "\n";
+std::string lease_text(const Holding::Owner& owner) {
+  return owner.lease_left ? ", lease " + format_duration(*owner.lease_left) + " left" : "";
 }
 
-std::string hold_line(const HoldRecord& hold, const Holding& holding) {
+// Of a holder that is not dlock, or that has several holds.
+std::string owner_line(const Holding::Owner& owner) {
+  return "  owner " + printable(owner.id) + ", holds " + printable(owner.count) +
+         lease_text(owner) + "\n";
+}
+
+std::string hold_text(const HoldRecord& hold, const Holding& holding) {
   std::string text = hold.kept ? "  kept by " : "  hold by ";
   text += who_text(hold.who) + " for " + format_duration(age_of(hold, holding)) + ", ttl " +
           format_duration(hold.ttl) + ", command " + in_quotes(hold.who.command);
@@ -40,26 +44,68 @@ std::string hold_line(const HoldRecord& hold, const Holding& holding) {
   } else if (hold.mode != Mode::exclusive) {
     text += ", " + std::string(mode_word(hold.mode));
   }
-  return text + "\n";
+  return text;
+}
+
+std::vector<const HoldRecord*> holds_of(const Holding::Owner& owner, const Holding& holding) {
+  std::vector<const HoldRecord*> holds;
+  for (const HoldRecord& hold : holding.holds) {
+    if (hold.id.starts_with(owner.id + '#')) holds.push_back(&hold);
+  }
+  return holds;
+}
+
+// One line for a holder, if it has one hold; else one for the owner and one for each hold.
+std::string holder_lines(const Holding::Owner& owner, const Holding& holding) {
+  const auto holds = holds_of(owner, holding);
+  if (holds.size() == 1 && owner.count == "1") {
+    return hold_text(*holds.front(), holding) + lease_text(owner) + ", owner " +
+           printable(owner.id) + "\n";
+  }
+  std::string text = owner_line(owner);
+  for (const HoldRecord* hold : holds)
+    text += hold_text(*hold, holding) + "\n";
+  return text;
+}
+
+std::string wish_text(const Waiter& waiter) {
+  switch (waiter.mode) {
+    case Mode::exclusive:
+      return "";
+    case Mode::write:
+      return ", to write";
+    case Mode::shared:
+      return ", to read";
+    case Mode::slots:
+      return ", for one of " + std::to_string(waiter.slots) + " slots";
+  }
+  return "";
+}
+
+std::string waiter_line(const Waiter& waiter, std::uint64_t place, const Holding& holding) {
+  const HoldRecord since{.since_ms = waiter.since_ms};
+  return "  " + ordinal(place) + " in line " + who_text(waiter.who) + " for " +
+         format_duration(age_of(since, holding)) + wish_text(waiter) + ", command " +
+         in_quotes(waiter.who.command) +
+         (waiter.who.reason.empty() ? "" : ": " + printable(waiter.who.reason)) + "\n";
 }
 
 std::string in_full(const std::string& name, const Holding& holding) {
   std::string text = one_line(name, holding);
   for (const Holding::Owner& owner : holding.owners)
-    text += owner_line(owner);
+    text += holder_lines(owner, holding);
   if (!holding.lists_all_owners()) {
     const bool alone = holding.mode == Mode::exclusive || holding.mode == Mode::write;
     text += "  " + std::to_string(holding.owner_count) + " owners" +
             (alone ? ": not a lock of Redisson's or dlock's making\n" : "\n");
   }
-  for (const HoldRecord& hold : holding.holds)
-    text += hold_line(hold, holding);
   std::uint64_t place = 0;
-  for (const Waiter& waiter : holding.line) {
-    const HoldRecord since{.since_ms = waiter.since_ms};
-    text += "  " + ordinal(++place) + " in line " + who_text(waiter.who) + " for " +
-            format_duration(age_of(since, holding)) +
-            (waiter.who.reason.empty() ? "" : ": " + printable(waiter.who.reason)) + "\n";
+  for (const Waiter& waiter : holding.line)
+    text += waiter_line(waiter, ++place, holding);
+  if (holding.success) {
+    text += "  a run that began " + format_duration(holding.success->ago) +
+            " ago succeeded; --once-per remembers it for " +
+            format_duration(holding.success->left) + " more\n";
   }
   return text;
 }

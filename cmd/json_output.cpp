@@ -45,10 +45,20 @@ Json line_json(const Holding& holding) {
                     {"user", waiter.who.user},
                     {"command", waiter.who.command},
                     {"reason", waiter.who.reason},
+                    {"mode", mode_word(waiter.mode)},
+                    {"slots", waiter.mode == Mode::slots ? Json(waiter.slots) : Json(nullptr)},
                     {"since_ms", waiter.since_ms},
                     {"age_ms", age_of(since, holding).count()}});
   }
   return line;
+}
+
+// What --once-per remembers.
+Json success_json(const Holding& holding) {
+  if (!holding.success) return nullptr;
+  return {{"since_ms", holding.success->since_ms},
+          {"age_ms", holding.success->ago.count()},
+          {"left_ms", holding.success->left.count()}};
 }
 
 const char* state_of(const Holding& holding) {
@@ -93,6 +103,7 @@ Json holding_json(const NamedHolding& named) {
   if (holding.kind != Holding::Kind::free) add_holders(json, holding);
   json["waiting"] = holding.waiting;
   json["line"] = line_json(holding);
+  json["success"] = success_json(holding);
   return json;
 }
 

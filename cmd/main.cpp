@@ -94,6 +94,7 @@ ExitStatus carry_out(const CommandLine& line, const Settings& settings) {
   if (line.command == "wait") return wait_command(line, settings);
   if (line.command == "inspect") return inspect_command(line, settings);
   if (line.command == "list") return list_command(line, settings);
+  if (line.command == "forget") return forget_command(line, settings);
   return force_release_command(line, settings);
 }
 

@@ -156,7 +156,7 @@ Form form_of(const Notice& notice) {
     case Kind::lost_at_release:
       return {"lost_at_release", LogLevel::warn};
     case Kind::done_before:
-      return {"done", LogLevel::info};
+      return {"done", LogLevel::warn};
     case Kind::signalled:
       return {notice.signal == SIGKILL ? "kill" : "term", LogLevel::warn};
     case Kind::passed_on:
@@ -203,8 +203,8 @@ std::string sentence(const Notice& notice, const std::string& name) {
                                  : "--max-hold " + format_duration(notice.span) + " is over") +
              "; stopping the command";
     case Kind::done_before:
-      return name + ": a run that succeeded began " + format_duration(notice.span) +
-             " ago; not run again (--once-per)";
+      return "skipped " + name + ": a run that began " + format_duration(notice.span) +
+             " ago succeeded (--once-per " + notice.text + ")";
     case Kind::lost_warn:
       return "lost " + name + (notice.text.empty() ? "" : ", " + printable(notice.text)) +
              "; the command runs on without the lock (--on-lost warn)";

@@ -72,6 +72,7 @@ complete -c dlock -n '__dlock_in none' -a release -d 'Give an acquired lock back
 complete -c dlock -n '__dlock_in none' -a wait -d 'Return when a lock is free'
 complete -c dlock -n '__dlock_in none' -a inspect -d 'Show who holds a lock'
 complete -c dlock -n '__dlock_in none' -a list -d 'Show the locks under the prefix'
+complete -c dlock -n '__dlock_in none' -a forget -d 'Forget the success that --once-per remembers'
 complete -c dlock -n '__dlock_in none' -a force-release -d 'Take a lock away from its holder'
 
 complete -c dlock -n __dlock_own_words -l url -x -a 'redis:// redis+unix:// local:///' \

@@ -134,6 +134,7 @@ service() {
   start=$(service | sed -n 's/^ExecStart=//p' | sed 's/--wait 10m/--wait 1s/')
   run -75 while_held db-maintenance sh -c "$start"
   run -0 grep -x SuccessExitStatus=75 "$examples/dlock-job.service"
+  run -0 grep -x KillMode=mixed "$examples/dlock-job.service"
   grace=$(grep -oE 'kill-after [0-9]+' "$examples/dlock-job.service" | tr -dc 0-9)
   stop=$(sed -n 's/^TimeoutStopSec=\([0-9]*\)s$/\1/p' "$examples/dlock-job.service")
   [ "$stop" -gt "$grace" ]
@@ -198,6 +199,18 @@ step() {
 @test "the script that locks itself passes its words on" {
   run -0 "$examples/self-locking.sh" 0 'two words'
   assert_line --regexp '^report: begin \(token [0-9]+\)$'
+  assert_line "report: end"
+}
+
+@test "the script that locks itself may be called by a shell, by its name alone, or from the PATH" {
+  cp "$examples/self-locking.sh" bin/nightly.sh
+  run -0 nightly.sh
+  assert_line "report: end"
+  cd bin
+  run -0 sh nightly.sh
+  assert_line "report: end"
+  chmod -x nightly.sh
+  run -0 sh ./nightly.sh
   assert_line "report: end"
 }
 

@@ -68,10 +68,19 @@ struct HoldRecord {
   bool kept = false;                       // nobody runs under it any more: Parting::keep
 };
 
-// Who waits in line, as recorded there.
+// Who waits in line, as recorded there, and how it wants to hold the lock.
 struct Waiter {
   HolderInfo who;
   std::int64_t since_ms = 0;  // wall clock of the store, for people only
+  Mode mode = Mode::exclusive;
+  std::uint32_t slots = 0;  // of Mode::slots
+};
+
+// The newest run that succeeded and is remembered for those with once_per.
+struct LastSuccess {
+  std::int64_t since_ms = 0;         // when it was granted, by the wall clock of the store
+  std::chrono::milliseconds ago{};   // that long ago; never negative
+  std::chrono::milliseconds left{};  // until it is forgotten
 };
 
 // How a name stands in the store at one moment.
@@ -103,6 +112,7 @@ struct Holding {
   std::uint64_t waiting = 0;  // how many stand in line
   std::uint64_t place = 0;    // of the claim that asked: 1 is next; 0: it does not stand there
   std::vector<Waiter> line;   // of inspect: the first of them, at most 64
+  std::optional<LastSuccess> success = {};  // of inspect
 
   bool lists_all_owners() const { return owner_count <= owners.size(); }
 };
@@ -295,6 +305,9 @@ class LockStore {
   virtual Result<RevokeReply> revoke(const LockName& name,
                                      const RevokeOrder& order,
                                      Time limit) = 0;
+
+  // Forgets the newest success, so that the next run with once_per runs. Nothing: there was none.
+  virtual Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) = 0;
 };
 
 // The error of a claim that relies on a hold of this name that was lost (Claim::relies_on).

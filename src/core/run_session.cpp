@@ -115,7 +115,9 @@ void RunSession::take(AcquireStep step, Time now) {
              .seen_ago = now - acquire_.last_contact()},
             now);
   } else if (const auto* done = std::get_if<step::Done>(&step)) {
-    say({.kind = Notice::Kind::done_before, .span = done->ago});
+    say({.kind = Notice::Kind::done_before,
+         .text = format_duration(terms_.once_per),
+         .span = done->ago});
     give_up({.kind = Outcome::Kind::done}, now);
   } else if (auto* failed = std::get_if<step::Failed>(&step)) {
     give_up({.kind = Outcome::Kind::failed, .error = std::move(failed->error)}, now);

@@ -112,7 +112,7 @@ struct Notice {
     leftovers,        // the command ended, others of its group did not: they are being stopped
     release_unknown,  // no answer; the lease ends by itself in `span`, or (zero) about now
     lost_at_release,  // it was not ours any more when we gave it back
-    done_before,      // a run that succeeded was granted `span` ago: not run again
+    done_before,      // a run that succeeded was granted `span` ago, within once_per (`text`)
     signalled,        // `signal` goes to the child's group, which must end
     passed_on,        // `signal` does as well, and that is all
     ended,            // the command did, as `child` says

@@ -29,6 +29,15 @@ std::optional<Duration> done_ago(const LeaseState& state,
   return std::max(ago, std::chrono::milliseconds(0));
 }
 
+std::optional<LastSuccess> last_success(const LeaseState& state, const Moment& moment) {
+  const std::int64_t now = wall_ms(moment);
+  if (!state.success || now >= state.success->until_ms) return std::nullopt;
+  const auto& [since, until] = *state.success;
+  return LastSuccess{.since_ms = since,
+                     .ago = std::chrono::milliseconds(std::max<std::int64_t>(now - since, 0)),
+                     .left = std::chrono::milliseconds(until - now)};
+}
+
 // Only if no name is left to be done, and none is held already by us or above us.
 std::optional<Done> done_before(const States& states,
                                 const std::vector<Plan>& plans,
@@ -243,9 +252,16 @@ RevokeReply revoke(LeaseState& state, const RevokeOrder& order, const Moment& mo
   return reply;
 }
 
+std::optional<LastSuccess> forget(LeaseState& state, const Moment& moment) {
+  auto known = last_success(state, moment);
+  state.success.reset();
+  return known;
+}
+
 Holding inspect(const LeaseState& state, const Moment& moment) {
   Holding holding;
   holding.now_ms = wall_ms(moment);
+  holding.success = last_success(state, moment);
   if (!is_live(state, moment.now)) return holding;
   holding.kind = Holding::Kind::lock;
   holding.type = "lease";

@@ -15,6 +15,7 @@
 #include "core/lock_store.hpp"
 #include "store/lease_state.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -37,6 +38,7 @@ ReleaseVerdict release(const States& states,
                        const Moment& moment);
 RevokeReply revoke(LeaseState& state, const RevokeOrder& order, const Moment& moment);
 Holding inspect(const LeaseState& state, const Moment& moment);
+std::optional<LastSuccess> forget(LeaseState& state, const Moment& moment);
 
 // What a store watches: nothing, a claim that waits for room, or holds that might be lost.
 using Watched = std::variant<std::monostate, Claim, Holds>;

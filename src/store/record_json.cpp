@@ -202,6 +202,14 @@ std::optional<HoldRecord> parse_hold_record(std::string id, std::string_view jso
   return record_from(std::move(id), object);
 }
 
+std::optional<Waiter> parse_waiter(std::string_view json) {
+  const auto record = parse_hold_record("", json);
+  if (!record) return std::nullopt;
+  const std::uint32_t slots =
+      record->mode == Mode::slots ? slot_number(parse(json), "slots").value_or(0) : 0;
+  return Waiter{.who = record->who, .mode = record->mode, .slots = slots};
+}
+
 std::string stored_lease_json(const StoredLease& lease) {
   const lease_table::LeaseState& state = lease.state;
   Json object{{"name", percent_encode(lease.name)},

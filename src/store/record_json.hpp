@@ -24,6 +24,9 @@ std::string holder_json(const HolderInfo& who, Duration ttl);
 // what acquire.lua makes of it. The mode is there unless it is exclusive, the slot only of slots.
 std::optional<HoldRecord> parse_hold_record(std::string id, std::string_view json);
 
+// Of the waiting line; since_ms is not in it.
+std::optional<Waiter> parse_waiter(std::string_view json);
+
 // A lock as the local store keeps it in a file. The times of its leases mean something under one
 // boot id only.
 struct StoredLease {

@@ -363,7 +363,7 @@ column_of() {
 @test "--help and --version print on stdout and end with 0" {
   run -0 --separate-stderr "$DLOCK" --help
   assert_no_stderr
-  local all=(run acquire renew release wait inspect list force-release)
+  local all=(run acquire renew release wait inspect list forget force-release)
   for command in "${all[@]}"; do assert_output --partial "$command"; done
   assert_equal "$(column_of 'wait until NAME')" 34
   assert_equal "$(column_of 'take the lock NAME')" 34
@@ -390,7 +390,7 @@ column_of() {
 
 @test "every option in the help is taken" {
   local command option count=0
-  for command in run acquire renew release wait inspect list force-release; do
+  for command in run acquire renew release wait inspect list forget force-release; do
     while read -r option; do
       count=$((count + 1))
       run --separate-stderr "$DLOCK" "$command" "$option=" "$option"

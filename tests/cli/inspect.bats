@@ -128,8 +128,9 @@ us() { printf %s "$(id -un)@$(hostname) pid"; }
   more -s >/dev/null
   run -0 "$DLOCK" inspect "$(fresh)"
   assert_line --index 0 --partial 'and 2 others, '
-  assert_output --regexp 'owner [^ ]+, holds 1, lease 5[0-9]'
-  assert_output --regexp 'hold by .* command "sh", shared'
+  assert_output --regexp 'hold by .* command "acquire", shared, lease 5[0-9][^ ]* left, owner '
+  assert_output --regexp 'hold by .* command "sh", shared, lease .* left, owner '
+  assert_equal "${#lines[@]}" 4 # one line for each holder
   lock_is "['mode']" shared
   lock_is "['slots']" null
   lock_is "['owner_count']" 3
@@ -362,6 +363,10 @@ revoked_by_us() { [ "$("$DLOCK" inspect --json "$(fresh)" | json 'd["locks"][0].
     run -75 --separate-stderr "$DLOCK" force-release --yes "$option" "$(fresh)"
     assert_one_line
     assert_stderr_has "pid $HOLDER"
+    case $option in
+      --if-owner=*) assert_stderr_has "; owner $owner, not ${option#*=}" ;;
+      *) assert_stderr_has "; token $token, not ${option#*=}" ;;
+    esac
     run -75 "$DLOCK" force-release --yes --now "$option" "$(fresh)"
   done
   run -75 "$DLOCK" force-release --yes "--if-owner=$owner" --if-token 1 "$(fresh)"
@@ -385,8 +390,8 @@ revoked_by_us() { [ "$("$DLOCK" inspect --json "$(fresh)" | json 'd["locks"][0].
   second=$HOLDER
   more -s --ttl 4s >/dev/null # looks for nothing: its lease has to end
   run -0 --separate-stderr timeout 20 "$DLOCK" force-release --yes "$(fresh)"
-  assert_one_line
-  assert_stderr_has 'and 2 others'
+  # shellcheck disable=SC2154  # set by run
+  assert_regex "$stderr" "^dlock: waiting for $(us) [0-9]+ and 2 others to stop: at most [0-9.]+s"$'\n'"dlock: released [^"$'\n'"]+and 2 others[^"$'\n'"]+\$"
   key_gone "$(fresh)"
   gone "$(cat "$BATS_TEST_TMPDIR/first")"
   gone "$(cat "$BATS_TEST_TMPDIR/held")"

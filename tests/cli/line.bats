@@ -117,6 +117,22 @@ hand_offs() {
   assert_not_started
 }
 
+@test "inspect says of each waiter what it wants, and its command" {
+  hold wanted
+  stand wanted 1 -s
+  stand wanted 2 -x
+  stand wanted 3 --slots 4
+  run -0 "$DLOCK" inspect wanted
+  assert_output --regexp "1st in line [^,]* pid ${WAITERS[1]} for [^,]*, to read, command \"sh\""
+  assert_output --regexp "2nd in line [^,]* pid ${WAITERS[2]} for [^,]*, to write, command \"sh\""
+  assert_output --regexp "3rd in line [^,]* pid ${WAITERS[3]} for [^,]*, for one of 4 slots, command \"sh\""
+  run -0 bash -c '"$DLOCK" inspect --json wanted | python3 -c "
+import json, sys
+print([(waiter[\"mode\"], waiter[\"slots\"]) for waiter in json.load(sys.stdin)[\"locks\"][0][\"line\"]])"'
+  assert_output "[('shared', None), ('write', None), ('slots', 4)]"
+  let_go
+}
+
 @test "inspect shows the line: who, with what reason, in order" {
   hold seen
   stand seen 1 --reason one

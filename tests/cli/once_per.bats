@@ -22,10 +22,11 @@ setup() {
 }
 teardown() { end_started; }
 
-# skipped ARG…: `dlock run ARG… -- touch $MARKER` is not run, and that is a success without a word.
+# skipped ARG…: `dlock run ARG… -- touch $MARKER` is not run, and that is a success that a line tells.
 skipped() {
   run -0 --separate-stderr timeout 20 "$DLOCK" run "$@" -- touch "$MARKER"
-  assert_no_stderr
+  assert_one_line
+  assert_stderr_has 'dlock: skipped "'
   assert_not_started
 }
 runs() {
@@ -39,21 +40,53 @@ once() {
   skipped --once-per 1h job
   skipped --once-per 10m -n job
   skipped --once-per 2h job # it was begun within that time as well
-  run -0 --separate-stderr "$DLOCK" run -v --once-per 1h job -- touch "$MARKER"
-  assert_stderr_has '"job": a run that succeeded began'
-  assert_stderr_has 'not run again (--once-per)'
+  run -0 --separate-stderr "$DLOCK" run --once-per 1h job -- touch "$MARKER"
+  [[ $stderr =~ ^dlock:\ skipped\ \"job\":\ a\ run\ that\ began\ [0-9.]+m?s\ ago\ succeeded\ \(--once-per\ 1h\)$ ]] ||
+    fail "$stderr"
+  run -0 --separate-stderr "$DLOCK" run -q --once-per 1h job -- touch "$MARKER"
+  assert_no_stderr
   run -9 "$DLOCK" run -E 9 --once-per 1h job -- touch "$MARKER"
   assert_not_started
   runs job # one who does not ask runs
   runs --once-per 1h another
 }
-@test "who comes within the time is skipped: 0, and a line at -v; -E changes the code" {
+@test "who comes within the time is skipped: 0, and a line but for -q; -E changes the code" {
   once
   [ "$(r exists dlock:job)" = 0 ]
 }
-@test "who comes within the time is skipped: 0, and a line at -v; -E changes the code, in a directory" {
+@test "who comes within the time is skipped: 0, and a line but for -q; -E changes the code, in a directory" {
   in_a_directory
   once
+}
+
+forget() {
+  run -1 --separate-stderr "$DLOCK" forget job
+  assert_equal "$stderr" 'dlock: no success of "job" is remembered: nothing to forget'
+  run -0 "$DLOCK" run --once-per 1h job -- true
+  run -0 "$DLOCK" inspect job
+  assert_line -n 0 'job: free'
+  assert_line -n 1 --regexp '^  a run that began [0-9.]+m?s ago succeeded; --once-per remembers it for (59m[0-9.]*s?|1h) more$'
+  run -0 json '[(s["age_ms"] < 60000, s["left_ms"] > 3500000) for s in [d["locks"][0]["success"]]]' < <("$DLOCK" inspect --json job)
+  assert_output '[[true, true]]'
+  # Who holds it goes on.
+  come k job
+  enters k
+  run -0 --separate-stderr "$DLOCK" forget job
+  assert_one_line
+  assert_stderr_has 'forgot the success of "job": a run that began'
+  run -75 "$DLOCK" run -n job -- true
+  go k
+  ends 10s k "exit 0"
+  run -1 "$DLOCK" -q forget job
+  run -0 json 'd["locks"][0]["success"]' < <("$DLOCK" inspect --json job)
+  assert_output null
+  runs --once-per 1h job
+  skipped --once-per 1h job
+}
+@test "inspect shows the success, and forget clears it and nothing else" { forget; }
+@test "inspect shows the success, and forget clears it and nothing else, in a directory" {
+  in_a_directory
+  forget
 }
 
 failures_do_not_count() {

@@ -232,6 +232,35 @@ TEST_CASE("once per: a success is forgotten when its run said so") {
   });
 }
 
+TEST_CASE(
+    "once per: a success is shown, and can be forgotten without touching who holds the name") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    const auto forget = [&] {
+      auto forgotten = client.store().forget(name, soon());
+      REQUIRE(forgotten.has_value());
+      return *forgotten;
+    };
+    CHECK_FALSE(forget().has_value());
+    CHECK_FALSE(client.inspect(name).success.has_value());
+    succeed(client, name);
+    const Taken holder = client.take(name);
+    const auto seen = client.inspect(name).success;
+    REQUIRE(seen.has_value());
+    CHECK(seen->ago < 10s);
+    CHECK(seen->left > 59min);
+    const auto forgotten = forget();
+    REQUIRE(forgotten.has_value());
+    CHECK(forgotten->since_ms == seen->since_ms);
+    CHECK(forgotten->left > 59min);
+    CHECK_FALSE(forget().has_value());
+    CHECK(client.renew(holder.hold).verdict == RenewVerdict::renewed);
+    CHECK(client.release(holder.hold) == ReleaseVerdict::released);
+    client.take(once_per(1h, claim_of(name)));
+  });
+}
+
 TEST_CASE("once per: a nested run joins its ancestor all the same") {
   each_store([](const Backing& backing) {
     Client client(backing);

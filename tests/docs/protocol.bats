@@ -49,6 +49,7 @@ leases() { [ "$(r --scan --pattern "{dlock:$1}:*" | wc -l)" = "$2" ]; }
     run -0 dlock run -w 10s $way "c$way" -- true
     wait $!
   done
+  run -0 dlock forget a
   run -0 dlock acquire --slots 3 d
   eval "$output"
   run -0 dlock renew d

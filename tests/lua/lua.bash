@@ -96,7 +96,7 @@ leave() { # OWNER SERIAL [polls]
   keys_of lock line waiters
   run_script leave ${#KEYS[@]} "${KEYS[@]}" "$(waiter "$@")" "${words[@]}"
 }
-inspect() { run_script inspect 5 "$K" "$H" "$R" "$L" "$W" "$G"; }
+inspect() { run_script inspect 6 "$K" "$H" "$R" "$L" "$W" "$D" "$G"; }
 revoke() { # BY NOW [OWNER [TOKEN]]
   run_script revoke 5 "$K" "$H" "$R" "$L" "$W" "$1" "$2" "${3:-}" "${4:-}" "$G"
 }

@@ -416,3 +416,27 @@ free() { r del "$K" >/dev/null; }
   r flushall
   assert_equal $(($(calls with_step) - plain)) 4 # TIME, ZADD, ZRANGE, PEXPIRE
 }
+
+# --- forget --------------------------------------------------------------------------------------
+
+forget() { run_script forget 1 "$D"; }
+@test "forget 'forgotten', 'nothing': takes back a success and changes nothing else; inspect tells of it" {
+  acquire a:1 s
+  run -0 forget
+  assert_output nothing
+  r rpush "$D" theirs
+  run -0 forget
+  assert_output nothing
+  [ "$(r exists "$D")" = 1 ]
+  r del "$D"
+  r set "$D" 1795219200123 px 300000
+  before=$(r hgetall "$K" && r hgetall "$H")
+  run -0 inspect
+  assert_line 1795219200123
+  run -0 forget
+  assert_line -n 0 forgotten
+  assert_line -n 1 1795219200123
+  assert_line -n 3 --regexp '^(29[0-9]{4}|300000)$'
+  assert_equal "$(r exists "$D")" 0
+  assert_equal "$(r hgetall "$K" && r hgetall "$H")" "$before"
+}

@@ -53,6 +53,7 @@ class LateStore final : public LockStore {
   Result<Holding> inspect(const LockName&, Time) override { return no(); }
   Result<std::vector<std::string>> list(std::string_view, Time) override { return no(); }
   Result<RevokeReply> revoke(const LockName&, const RevokeOrder&, Time) override { return no(); }
+  Result<std::optional<LastSuccess>> forget(const LockName&, Time) override { return no(); }
 
  private:
   static Error no() { return {Errc::refused, "not here"}; }

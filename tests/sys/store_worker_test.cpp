@@ -53,6 +53,9 @@ class HangingStore : public LockStore {
                              Time limit) override {
     return hang(limit);
   }
+  Result<std::optional<LastSuccess>> forget(const LockName& /*name*/, Time limit) override {
+    return hang(limit);
+  }
 
  private:
   Error hang(Time limit) const {

@@ -94,7 +94,7 @@ TEST_CASE("other commands take several names, each once") {
 
 TEST_CASE("a command behind the names of acquire and the like is refused") {
   for (const std::string command :
-       {"acquire", "renew", "release", "inspect", "wait", "list", "force-release"}) {
+       {"acquire", "renew", "release", "inspect", "wait", "list", "forget", "force-release"}) {
     CAPTURE(command);
     CHECK(wrong({command, "deploy", "--", "./deploy.sh"}) ==
           command + " runs no command; use dlock run");
@@ -262,8 +262,16 @@ TEST_CASE("help and version need nothing else") {
 }
 
 TEST_CASE("the help lists every option of a command, each in a line of at most 80 columns") {
-  for (const char* command :
-       {"", "run", "acquire", "renew", "release", "wait", "inspect", "list", "force-release"}) {
+  for (const char* command : {"",
+                              "run",
+                              "acquire",
+                              "renew",
+                              "release",
+                              "wait",
+                              "inspect",
+                              "list",
+                              "forget",
+                              "force-release"}) {
     CAPTURE(command);
     const std::string help = help_text(command);
     for (const Setting& setting : all_settings()) {
@@ -293,7 +301,7 @@ TEST_CASE("the help lists every option of a command, each in a line of at most 8
   CHECK(has(help_text("release"), "--owner ID"));
   CHECK(has(help_text("wait"), "-w, --wait, --timeout DUR"));
   for (const char* command :
-       {"run", "acquire", "renew", "release", "wait", "inspect", "list", "force-release"})
+       {"run", "acquire", "renew", "release", "wait", "inspect", "list", "forget", "force-release"})
     CHECK(has(help_text(""), command));
 }
 

@@ -26,7 +26,10 @@ TEST_CASE("json: a held lock, every field") {
   holding.holds = {record};
   holding.waiting = 1;
   holding.line = {{.who = {.host = "h2", .pid = 9, .user = "v", .command = "d", .reason = "s"},
-                   .since_ms = 2000}};
+                   .since_ms = 2000,
+                   .mode = Mode::slots,
+                   .slots = 3}};
+  holding.success = LastSuccess{.since_ms = 500, .ago = 4500ms, .left = 2000ms};
   CHECK(holdings_json({named}) == R"({
   "schema": 1,
   "locks": [
@@ -73,10 +76,17 @@ TEST_CASE("json: a held lock, every field") {
           "user": "v",
           "command": "d",
           "reason": "s",
+          "mode": "slots",
+          "slots": 3,
           "since_ms": 2000,
           "age_ms": 3000
         }
-      ]
+      ],
+      "success": {
+        "since_ms": 500,
+        "age_ms": 4500,
+        "left_ms": 2000
+      }
     }
   ]
 }
@@ -104,7 +114,8 @@ TEST_CASE("json: what is not known is null, what is not there is an empty list")
       "revoked_by": null,
       "holds": [],
       "waiting": 0,
-      "line": []
+      "line": [],
+      "success": null
     }
   ]
 }
@@ -120,7 +131,8 @@ TEST_CASE("json: a free lock has no more than its name and its line") {
       "key": "k",
       "state": "free",
       "waiting": 0,
-      "line": []
+      "line": [],
+      "success": null
     }
   ]
 }
@@ -150,6 +162,8 @@ TEST_CASE("json: who waits, in order") {
           "user": "u",
           "command": "c",
           "reason": "r",
+          "mode": "exclusive",
+          "slots": null,
           "since_ms": 1000,
           "age_ms": 4000
         },
@@ -159,10 +173,13 @@ TEST_CASE("json: who waits, in order") {
           "user": "",
           "command": "",
           "reason": "",
+          "mode": "exclusive",
+          "slots": null,
           "since_ms": 6000,
           "age_ms": 0
         }
-      ]
+      ],
+      "success": null
     }
   ]
 }

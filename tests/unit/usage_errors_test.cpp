@@ -71,6 +71,8 @@ TEST_CASE("what is missing is named") {
   CHECK(has(wrong({"run", "n", "--"}), "the command is missing"));
   CHECK(has(wrong({"inspect"}), "the lock name is missing"));
   CHECK(has(wrong({"list", "a", "b"}), "quote it"));
+  CHECK(has(wrong({"forget"}), "one lock name"));
+  CHECK(has(wrong({"forget", "a", "b"}), "one lock name"));
   CHECK(has(wrong({"force-release"}), "one lock name"));
   CHECK(has(wrong({"force-release", "a", "b"}), "one lock name"));
   for (const char* command : {"acquire", "renew", "release"})
@@ -109,7 +111,8 @@ TEST_CASE("unknown options and commands are refused by name") {
   CHECK(has(wrong({"order-42", "--", "job"}), "there is no command \"order-42\""));
   CHECK(has(wrong({"order-42", "--", "job"}), "dlock run NAME -- CMD"));
   CHECK(has(wrong({"order-42", "--", "job"}),
-            "there are run, acquire, renew, release, wait, inspect, list and force-release."));
+            "there are run, acquire, renew, release, wait, inspect, list, forget and "
+            "force-release."));
   wrong({"run", "--json", "n", "c"});     // belongs to others
   wrong({"inspect", "--ttl", "5", "n"});  // belongs to run
   wrong({"list", "--yes"});

@@ -378,12 +378,12 @@ TEST_CASE("the end of the time, and a run that is not wanted again") {
   const std::string text = said_of_three(false, [&](Voice& voice) {
     voice.on_notice({.kind = Notice::Kind::time_up, .span = 10s});
     voice.on_notice({.kind = Notice::Kind::time_up});
-    voice.on_notice({.kind = Notice::Kind::done_before, .span = 12min});
+    voice.on_notice({.kind = Notice::Kind::done_before, .text = "1h", .span = 12min});
   });
   CHECK(has(text, "\"d\": --max-hold 10s is over; stopping the command\n"));
   CHECK(has(text,
             "\"d\": the lease is over and is not renewed (--no-renew); stopping the command\n"));
-  CHECK(has(text, "\"d\": a run that succeeded began 12m ago; not run again (--once-per)\n"));
+  CHECK(has(text, "\"d\": a run that began 12m ago succeeded (--once-per 1h)\n"));
 }
 
 }  // namespace dlock

@@ -269,6 +269,16 @@ Result<RevokeReply> LocalStore::revoke(const LockName& name, const RevokeOrder& 
   return reply;
 }
 
+Result<std::optional<LastSuccess>> LocalStore::forget(const LockName& name, Time limit) {
+  std::optional<LastSuccess> known;
+  auto done = change({name}, limit, [&](const States& states, const Moment& moment) {
+    known = lease_table::forget(*states.front(), moment);
+    return known.has_value();
+  });
+  if (!done) return done.error();
+  return known;
+}
+
 Result<Holding> LocalStore::inspect(const LockName& name, Time /*limit*/) {
   // Without the lock: rename(2) shows the file before or after a change, never in between.
   const Time sent_at = BootClock::now();

@@ -112,6 +112,12 @@ Result<Holding> MemoryStore::inspect(const LockName& name, Time /*limit*/) {
   return lease_table::inspect(server_->locks[name.text()], moment_since(sent_at));
 }
 
+Result<std::optional<LastSuccess>> MemoryStore::forget(const LockName& name, Time /*limit*/) {
+  const Time sent_at = BootClock::now();
+  const std::lock_guard guard(server_->mutex);
+  return lease_table::forget(server_->locks[name.text()], moment_since(sent_at));
+}
+
 Result<std::vector<std::string>> MemoryStore::list(std::string_view glob, Time /*limit*/) {
   const std::lock_guard guard(server_->mutex);
   const Time now = BootClock::now();

@@ -5,6 +5,7 @@
 #include "store/record_json.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace dlock {
@@ -30,6 +31,19 @@ Duration ms(long long number) {
 
 std::uint64_t count(long long number) {
   return static_cast<std::uint64_t>(std::max(number, 0LL));
+}
+
+std::int64_t number_in(std::string_view text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+LastSuccess success_of(ReplyView since, std::int64_t now_ms, ReplyView left) {
+  const std::int64_t since_ms = number_in(since.string());
+  return {.since_ms = since_ms,
+          .ago = std::chrono::milliseconds(std::max<std::int64_t>(now_ms - since_ms, 0)),
+          .left = std::chrono::milliseconds(std::max(left.integer(), 0LL))};
 }
 
 void read_owners(Holding& holding, ReplyView owners) {
@@ -107,6 +121,31 @@ Result<Holding> read_holding(ReplyView reply, const std::string& where) {
   holding.mode = parse_mode(reply[8].string()).value_or(Mode::exclusive);
   holding.slots = static_cast<std::uint32_t>(count(reply[9].integer()));
   return holding;
+}
+
+Result<Holding> read_inspected(const Answer& answer, const std::string& where) {
+  auto holding = read_holding(answer.reply[0], where);
+  if (!holding) return holding;
+  const ReplyView line = answer.reply[1];
+  for (std::size_t i = 0; i + 1 < line.size(); i += 2) {
+    auto waiter = parse_waiter(line[i].string());
+    if (!waiter) continue;
+    waiter->since_ms = number_in(line[i + 1].string()) / 1000;
+    holding->line.push_back(std::move(*waiter));
+  }
+  const ReplyView success = answer.reply[2];
+  if (success.size() == 2) {
+    holding->success = success_of(success[0], holding->now_ms, success[1]);
+  }
+  return holding;
+}
+
+Result<std::optional<LastSuccess>> read_forgotten(const Answer& answer, const std::string& where) {
+  const ReplyView reply = answer.reply.view();
+  const std::string_view verdict = reply[0].string();
+  if (verdict == "nothing") return std::optional<LastSuccess>();
+  if (verdict != "forgotten" || reply.size() != 4) return unexpected_answer(where);
+  return std::optional(success_of(reply[1], reply[2].integer(), reply[3]));
 }
 
 Result<AcquireReply> read_claimed(const Claim& claim,

@@ -6,6 +6,7 @@
 #include "core/lock_store.hpp"
 #include "store/redis/redis_client.hpp"
 
+#include <optional>
 #include <string>
 
 namespace dlock {
@@ -14,6 +15,10 @@ Error unexpected_answer(const std::string& where);
 
 // Of holding.lua.
 Result<Holding> read_holding(ReplyView reply, const std::string& where);
+
+// Of inspect.lua and forget.lua.
+Result<Holding> read_inspected(const Answer& answer, const std::string& where);
+Result<std::optional<LastSuccess>> read_forgotten(const Answer& answer, const std::string& where);
 
 // Of acquire.lua, renew.lua and release.lua.
 Result<AcquireReply> read_claimed(const Claim& claim,

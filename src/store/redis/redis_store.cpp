@@ -9,7 +9,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <cstddef>
 #include <utility>
 
 #include "scripts.gen.hpp"
@@ -203,23 +203,22 @@ Result<Holding> RedisStore::inspect(const LockName& name, Time limit) {
   auto key = key_of(name);
   if (!key) return key.error();
   const Keys keys(std::move(*key));
-  auto answer = client_.run(lua::k_inspect,
-                            {keys.lock, keys.holds, keys.revoked, keys.line, keys.waiters},
-                            {keys.tagged},
-                            limit);
+  auto answer =
+      client_.run(lua::k_inspect,
+                  {keys.lock, keys.holds, keys.revoked, keys.line, keys.waiters, keys.done},
+                  {keys.tagged},
+                  limit);
   if (!answer) return answer.error();
-  auto holding = read_holding(answer->reply[0], where());
-  if (!holding) return holding;
-  const ReplyView line = answer->reply[1];
-  for (std::size_t i = 0; i + 1 < line.size(); i += 2) {
-    const auto record = parse_hold_record("", line[i].string());
-    if (!record) continue;
-    std::int64_t arrival_us = 0;
-    const std::string_view text = line[i + 1].string();
-    std::from_chars(text.data(), text.data() + text.size(), arrival_us);
-    holding->line.push_back({.who = record->who, .since_ms = arrival_us / 1000});
-  }
-  return holding;
+  return read_inspected(*answer, where());
+}
+
+Result<std::optional<LastSuccess>> RedisStore::forget(const LockName& name, Time limit) {
+  auto key = key_of(name);
+  if (!key) return key.error();
+  const Keys keys(std::move(*key));
+  auto answer = client_.run(lua::k_forget, {keys.done}, {}, limit);
+  if (!answer) return answer.error();
+  return read_forgotten(*answer, where());
 }
 
 Result<std::vector<std::string>> RedisStore::list(std::string_view glob, Time limit) {

@@ -34,6 +34,7 @@ class RedisStore final : public LockStore {
   Result<Holding> inspect(const LockName& name, Time limit) override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
   Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override;
+  Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) override;
 
  private:
   // What the ears listen for.
