@@ -360,9 +360,8 @@ void Voice::busy(const Holding& holding, Duration seen_ago) {
   say(LogLevel::warn, {.name = "busy", .text = text});
 }
 
-void Voice::on_guard(const std::string& why) {
-  say(LogLevel::info,
-      {.name = "guard_replaced", .text = "the guard of the command was looked after: " + why});
+void Voice::on_guard(const std::string& what) {
+  say(LogLevel::info, {.name = "guard_replaced", .text = what});
 }
 
 }  // namespace dlock

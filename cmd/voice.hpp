@@ -36,7 +36,7 @@ class Voice final : public Listener {
   void on_started(pid_t child) override;
   void on_stopped(Time safe_until, Duration left) override;
   void on_left_stopped() override;
-  void on_guard(const std::string& why) override;
+  void on_guard(const std::string& what) override;
   // The wait is over: nothing of it stays on the terminal.
   void end_of_wait();
   // The wait was in vain.

@@ -30,8 +30,8 @@ class Listener {
   virtual void on_stopped(Time safe_until, Duration left) = 0;
   // The command wants a terminal that nobody can give to it, and stays stopped.
   virtual void on_left_stopped() = 0;
-  // The guard of the command had to be replaced: `why`, and what came of it.
-  virtual void on_guard(const std::string& why) = 0;
+  // The guard of the command had to be replaced: a sentence about what came of it.
+  virtual void on_guard(const std::string& what) = 0;
 };
 
 struct RunPlan {

@@ -30,6 +30,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 }
 
 constexpr int k_most_looks = 10;  // in a row; then we look again later
+constexpr Duration k_between_waits = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -129,8 +130,16 @@ std::optional<std::vector<pid_t>> Child::members() const {
 std::size_t Child::strays() const {
   if (const auto others = adopted(); others && others->empty()) return 0;
   const auto all = living_processes().value_or(std::vector<ProcessEntry>{});
-  return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [this](const auto& entry) {
-    return entry.pid != guard_.pid() && descends(entry, ::getpid()) && !belongs(entry);
+  const std::string own_name = living_process(::getpid()).value_or(ProcessEntry{}).name;
+  // A nested dlock and its guard are no work of the command's: what that dlock runs is.
+  const auto is_nested = [&](const ProcessEntry& entry) {
+    const auto is_parent = [&](const ProcessEntry& other) { return other.parent == entry.pid; };
+    return entry.name == k_guard_name ||
+           (entry.name == own_name && std::any_of(all.begin(), all.end(), is_parent));
+  };
+  return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const auto& entry) {
+    return entry.pid != guard_.pid() && descends(entry, ::getpid()) && !belongs(entry) &&
+           !is_nested(entry);
   }));
 }
 
@@ -165,14 +174,29 @@ int Child::exec_error() const {
   return n == static_cast<ssize_t>(sizeof error) ? error : 0;
 }
 
+// For where /proc does not show our processes. wait(2) without WEXITED passes over the dead, so it
+// fails when no child of ours lives. The guard is one, and must be away for that: a new one for
+// each look, so not more than one in a second.
+bool Child::child_lives() {
+  const Time now = BootClock::now();
+  if (!guard_.dismissed() && now < next_wait_) return true;
+  next_wait_ = now + k_between_waits;
+  guard_.end();
+  siginfo_t info{};
+  const bool lives = ::waitid(P_ALL, 0, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0;
+  if (lives) guard_.resume();
+  return lives;
+}
+
 // One look at /proc may miss who is born while its parent dies; it is our child then, and new.
-bool Child::group_alive() const {
+bool Child::group_alive() {
   for (int looks = 0; looks < k_most_looks; ++looks) {
     const auto before = adopted();
     if (before && before->empty()) return false;
     const auto left = members();
-    // Without a look at them they are there, until a KILL has gone to all of the group.
-    if (!left) return !kill_sent_;
+    // Whoever lives then may be a daemon: without --contain that is none of ours, and the group is
+    // gone when a KILL has gone to all of it.
+    if (!left) return (contain_ || !kill_sent_) && child_lives();
     if (!left->empty()) return true;
     if (adopted() == before) return false;
   }

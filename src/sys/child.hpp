@@ -65,8 +65,9 @@ class Child {
   // Does any process that belongs to the command still run? After the end. To it belong: its group;
   // in our session, what has the mark (the group of a nested run that was killed); and with
   // `contain` every descendant.
-  bool group_alive() const;
-  // How many descendants run on that do not belong to it. After the end.
+  bool group_alive();
+  // How many descendants run on that do not belong to it, without a nested dlock that runs a
+  // command and without its guard. After the end.
   std::size_t strays() const;
 
   // To every process of the group, until reap(), and to the others that belong to it: with
@@ -85,6 +86,7 @@ class Child {
   std::optional<std::vector<pid_t>> adopted() const;
   bool belongs(const ProcessEntry& entry) const;
   std::optional<std::vector<pid_t>> members() const;
+  bool child_lives();
   void signal_member(pid_t pid, int number) const;
 
   Containment containment_ = Containment::make(false);
@@ -97,6 +99,7 @@ class Child {
   std::string mark_;
   bool ended_ = false;
   bool kill_sent_ = false;
+  Time next_wait_;  // when child_lives() may look again
 };
 
 }  // namespace dlock

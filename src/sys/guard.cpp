@@ -68,7 +68,7 @@ std::string Guard::look() {
   pid_ = 0;
   // By itself it ends only if it cannot join the group: a new one could not either, not now.
   if (info.si_code == CLD_EXITED && last_.group != 0)
-    return "it gave up; the next renewal starts another";
+    return "guard process gave up; the next renewal starts another";
   return replace("it was killed");
 }
 
@@ -79,9 +79,9 @@ std::string Guard::replace(const std::string& why) {
   line_.reset();
   if (last_.group == 0) return {};  // nobody to guard yet: whoever starts the command starts it
   const auto started_again = start(cgroup_kill_);
-  if (!started_again) return why + ", and now there is none: " + started_again.error().text;
+  if (!started_again) return "guard process lost: " + why + "; " + started_again.error().text;
   send_order(line_.get(), last_);
-  return why + ", and is replaced";
+  return "guard process restarted: " + why;
 }
 
 // Has the newest order come back? Sent a third of the lease ago.
@@ -101,6 +101,11 @@ void Guard::dismiss() {
 
 void Guard::reap() {
   dismiss();
+  end();
+}
+
+void Guard::end() {
+  if (started() && !dismissed_) ::kill(pid_, SIGKILL);
   // A KILL takes effect at once, except on one in a freezer: that one is left to whoever thaws it.
   UniqueFd death;  // without one, on an old kernel, we look again every millisecond
   for (int i = 0; started() && i < k_reap_tries; ++i) {

@@ -31,14 +31,21 @@ class Guard {
   void note_order(const GuardOrder& order) { last_ = order; }
 
   // Moves the deadline. A guard that is not there, or did not answer to the order before (frozen),
-  // is replaced; then the text says why, else it is empty.
+  // is replaced; then a sentence says so and why, else it is empty.
   std::string set_deadline(Time kill_at);
-  // After SIGCHLD: one that died or was stopped is replaced; text as above.
+  // After SIGCHLD: one that died or was stopped is replaced; the sentence as above.
   std::string look();
 
   // Nobody is left to be guarded: it is ended, and reap() takes what is left of it.
   void dismiss();
+  bool dismissed() const { return dismissed_; }
   void reap();
+  // For a moment without it: end() ends and reaps it, resume() starts another with the newest
+  // order, unless it was dismissed.
+  void end();
+  void resume() {
+    if (!dismissed_) replace("it was ended");
+  }
 
  private:
   std::string replace(const std::string& why);

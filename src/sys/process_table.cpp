@@ -54,6 +54,8 @@ std::optional<ProcessEntry> entry_of(const std::string& process) {
   const std::size_t comm_end = text ? text->rfind(')') : std::string::npos;
   if (comm_end == std::string::npos) return {};
   ProcessEntry entry;
+  const std::size_t name_begin = std::min(text->find('(') + 1, comm_end);
+  entry.name = text->substr(name_begin, comm_end - name_begin);
   char state = 0;
   const char* const rest = text->c_str() + comm_end + 1;
   if (std::sscanf(rest, " %c %d %d %d", &state, &entry.parent, &entry.group, &entry.session) != 4) {

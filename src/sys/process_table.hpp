@@ -17,6 +17,7 @@
 namespace dlock {
 
 struct ProcessEntry {
+  std::string name;  // at most 15 bytes of it
   pid_t pid = 0;
   pid_t parent = 0;
   pid_t group = 0;

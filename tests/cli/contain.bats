@@ -84,6 +84,23 @@ told() { grep -c "$2" "$T/$1.err" || true; }
   grep -q '2 processes of the command left its group' "$T/a.err"
 }
 
+@test "a command that runs under a dlock of its own is one stray" {
+  dlock_run a stray-run -- sh -c "setsid -f '$DLOCK' run other $TICKER $TICKS
+    until grep -qs tick $TICKS; do sleep 0.02; done; exit 3"
+  ends 15s a "exit 3"
+  [ "$(told a ' 1 process of the command left its group')" = 1 ]
+}
+
+@test "a dlock that waits for another lock is one stray" {
+  r hset dlock:taken foreign:1 1
+  dlock_run a stray-wait -- sh -c "setsid -f '$DLOCK' run -w 20s taken true
+    until [ \"\$(redis-cli -s $REDIS_SOCKET zcard 'dlock:line:{dlock:taken}')\" = 1 ]; do sleep 0.02; done"
+  ends 15s a "exit 0"
+  [ "$(told a ' 1 process of the command left its group')" = 1 ]
+  r del dlock:taken
+  r publish 'redisson_lock__channel:{dlock:taken}' 0
+}
+
 @test "a daemon that the command took down with it is none" {
   dlock_run a no-stray -- sh -c "$(daemon for 60000) kill -KILL \$(awk 'END {print \$2}' $TICKS)"
   ends 15s a "exit 0"
@@ -290,6 +307,33 @@ without_cgroup() {
   ends 15s a "exit 3"
   ticker_gone
   assert_free outer
+}
+
+# without_proc SCRIPT: a shell script in a pid namespace of its own, whose /proc is that of another
+# one, or empty.
+without_proc() {
+  local empty
+  unshare -pfm true 2>/dev/null || skip "no right to make a pid namespace"
+  for empty in true "mount -t tmpfs none /proc"; do
+    rm -f "$TICKS"
+    # Not by the first process there: that is the parent of all orphans.
+    timeout 60 unshare -pfm sh -c "$empty && sh -c '$1'; exit \$?"
+  done
+}
+
+@test "without a /proc of its own a contained run ends when its command does, and says nothing" {
+  run -0 --separate-stderr without_proc "$DLOCK run --contain --ttl 5s no-proc -- true"
+  [ -z "$stderr" ]
+  assert_free no-proc
+}
+
+@test "without a /proc of its own a contained run waits for what its command has left" {
+  run -0 --separate-stderr without_proc "$DLOCK run --contain --ttl 5s no-proc -- \
+    sh -c \"setsid $TICKER $TICKS for 2500 & until [ -s $TICKS ]; do sleep 0.02; done\"
+    tail -n 1 $TICKS"
+  [[ ${lines[0]} == *end && ${lines[1]} == *end ]]
+  [ -z "$stderr" ]
+  assert_free no-proc
 }
 
 # chain SCRIPT: a command that ends at once, and leaves a process that forks and ends, four hundred

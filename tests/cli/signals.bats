@@ -377,11 +377,10 @@ P
 stop_alone() {
   cat >"$T/stop-alone" <<E
 stopped() { sed 's/.*) //' "/proc/\$1/stat" | grep -q '^T'; }
-until [ -s "$T/dlock" ]; do sleep 0.02; done
+within_20s() { for _ in \$(seq 1000); do ! "\$@" || return 0; sleep 0.02; done; exit 1; }
+within_20s test -s "$T/dlock"
 kill -TSTP "\$(cat "$T/dlock")"
-for pid in \$(cat "$T/dlock" "$T/command" 2>/dev/null); do
-  until stopped "\$pid"; do sleep 0.02; done
-done
+for pid in \$(cat "$T/dlock" "$T/command" 2>/dev/null); do within_20s stopped "\$pid"; done
 touch "$T/go"
 kill -CONT "\$(cat "$T/dlock")"
 E

@@ -304,6 +304,14 @@ sys.exit(9)'
   done
 }
 
+@test "with the /proc of another pid namespace, a command that leaves nothing is not told off" {
+  unshare -pf true 2>/dev/null || skip "no right to make a pid namespace"
+  run -3 --separate-stderr unshare -pf sh -c '"$1" run --ttl 5s quiet-proc -- sh -c "exit 3"; exit $?' \
+    sh "$DLOCK"
+  [ -z "$stderr" ]
+  assert_free quiet-proc
+}
+
 @test "with the /proc of another pid namespace, what a command left is stopped before the release" {
   unshare -pf true 2>/dev/null || skip "no right to make a pid namespace"
   # The shell is pid 1 there, and outlives dlock.

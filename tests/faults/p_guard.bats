@@ -175,7 +175,7 @@ ended_or_ticking() { ended "s$1" || ticking "$T/ticks-$1"; }
     kill -"$signal" "$guard"
     [ "$signal" = TERM ] || eventually 5s other_guard "$a_pid" "$guard"
   done
-  [ "$(grep -c 'guard.*replaced' "$T/a.err")" = 3 ]
+  [ "$(grep -c 'guard process restarted: it was' "$T/a.err")" = 3 ]
   alive "$a_pid"
   kill -KILL "$a_pid"
   at=$(boot_ms)

@@ -78,7 +78,7 @@ class StopsWithAGrant final : public Listener {
   void on_started(pid_t /*child*/) override {}
   void on_stopped(Time /*safe_until*/, Duration /*left*/) override {}
   void on_left_stopped() override {}
-  void on_guard(const std::string& /*why*/) override {}
+  void on_guard(const std::string& /*what*/) override {}
 
  private:
   std::promise<void> grant_;

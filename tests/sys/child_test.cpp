@@ -56,7 +56,7 @@ struct Family {
     return "no end";
   }
 
-  bool eventually_alone() const {
+  bool eventually_alone() {
     for (int i = 0; i < 1000; ++i) {
       if (!child.group_alive()) return true;
       std::this_thread::sleep_for(10ms);

@@ -137,8 +137,9 @@ TEST_CASE("P07: a guard that was killed or stopped is replaced, and the new one 
             it.eventually_joined();
             const pid_t first = it.guard.pid();
             ::kill(first, number);
-            const std::string wanted = number == SIGKILL ? "it was killed, and is replaced"
-                                                         : "it was stopped, and is replaced";
+            const std::string wanted = number == SIGKILL
+                                           ? "guard process restarted: it was killed"
+                                           : "guard process restarted: it was stopped";
             const auto said = eventually([&] { return it.guard.look(); }, wanted);
             if (said != wanted) return "said: " + said;
             if (it.guard.pid() == first) return std::string("the same");
@@ -173,7 +174,7 @@ TEST_CASE("a guard that does not answer is replaced when the deadline moves next
           const Time far = BootClock::now() + 20s;
           std::string said = it.guard.set_deadline(far);
           if (said.empty()) said = it.guard.set_deadline(far);
-          if (said != "it does not answer, and is replaced") return "said: " + said;
+          if (said != "guard process restarted: it does not answer") return "said: " + said;
           if (it.eventually_joined() != "joined") return std::string("outside the group");
           it.guard.set_deadline(BootClock::now());
           return fate_of(it.group);
@@ -245,8 +246,8 @@ TEST_CASE("S19: a guard whose group is gone kills nobody") {
           guard.note_order({.group = gone, .kill_at = BootClock::now()});
           // Had it killed "its" group without having joined, that would be ours: we would be dead.
           return eventually([&] { return guard.look(); },
-                            "it gave up; the next renewal starts another");
-        }) == "it gave up; the next renewal starts another");
+                            "guard process gave up; the next renewal starts another");
+        }) == "guard process gave up; the next renewal starts another");
 }
 
 }  // namespace dlock

@@ -41,7 +41,7 @@ class Notes final : public Listener {
   void on_started(pid_t /*child*/) override {}
   void on_stopped(Time /*safe_until*/, Duration /*left*/) override { seen.insert("stopped"); }
   void on_left_stopped() override { seen.insert("left stopped"); }
-  void on_guard(const std::string& /*why*/) override { seen.insert("guard"); }
+  void on_guard(const std::string& /*what*/) override { seen.insert("guard"); }
   std::set<std::string> seen;
 };
 
