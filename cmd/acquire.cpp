@@ -120,7 +120,7 @@ ExitStatus acquire_command(const CommandLine& line,
   claim.serial = serial_of(claim.owner);
   StoreWorker worker(std::move(*store), std::move(claim), interrupt);
   const bool in_place = ::isatty(STDERR_FILENO) == 1 && !settings.log_json;
-  Voice voice(*names, settings.mode, in_place);
+  Voice voice(*names, settings.mode, in_place, place.store);
   const RunTerms terms{.lease = *lease,
                        .acquire = acquire_terms(settings),
                        .notice_every = in_place ? std::chrono::seconds(1) : Duration::zero()};

@@ -6,7 +6,8 @@
 namespace dlock {
 
 bool may_be_asked_again(const Error& error) {
-  return error.code == Errc::unavailable || error.code == Errc::timed_out;
+  return error.code == Errc::unavailable || error.code == Errc::timed_out ||
+         error.code == Errc::no_such_host || error.code == Errc::not_listening;
 }
 
 void pause_between_tries() {

@@ -23,6 +23,8 @@ ExitStatus status_of(Errc code) {
       return ExitStatus::denied;
     case Errc::lost:
       return ExitStatus::lost;
+    case Errc::no_such_host:
+    case Errc::not_listening:
     case Errc::unavailable:
     case Errc::timed_out:
     case Errc::refused:

@@ -164,7 +164,7 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
   if (!claim.ancestors.empty()) claim.who.machine = pid_space();
   StoreWorker worker(std::move(*store), std::move(claim), interrupt);
   const bool in_place = ::isatty(STDERR_FILENO) == 1 && !settings.log_json;
-  Voice voice(*names, settings.mode, in_place);
+  Voice voice(*names, settings.mode, in_place, where);
   Runner runner({.words = words,
                  .environment = own_environment(),
                  .store = where,

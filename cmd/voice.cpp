@@ -126,6 +126,8 @@ Form form_of(const Notice& notice) {
       return {"blind", LogLevel::info};
     case Kind::waiting:
       return {"waiting", LogLevel::warn};
+    case Kind::store_away:
+      return {"store_away", LogLevel::warn};
     case Kind::unreachable:
       return {"unknown", LogLevel::info};
     case Kind::granted:
@@ -167,6 +169,18 @@ Form form_of(const Notice& notice) {
       return {"released", LogLevel::info};
   }
   return {"message", LogLevel::info};
+}
+
+// The reason comes first: on a terminal the rest may be cut.
+std::string away_text(const Notice& notice, const std::string& name, const std::string& store) {
+  using std::chrono::seconds;
+  const std::string reason = notice.text.empty() ? "no answer from " + store : notice.text;
+  const std::string retrying =
+      "retrying for " + format_duration(std::chrono::ceil<seconds>(notice.left));
+  if (!notice.holding) return reason + "; " + retrying;
+  return "waiting " + format_duration(std::chrono::floor<seconds>(notice.span)) + " for " + name +
+         ": " + reason + "; away for " +
+         format_duration(std::chrono::floor<seconds>(notice.seen_ago)) + ", " + retrying;
 }
 
 // Empty: not worth a line to people, who see what follows from it.
@@ -230,6 +244,7 @@ std::string sentence(const Notice& notice, const std::string& name) {
       return name +
              ": not ours any more, or not on record, when the command ended; another may have run "
              "beside it";
+    case Kind::store_away:  // away_text
     case Kind::signalled:
     case Kind::passed_on:
     case Kind::ended:
@@ -246,7 +261,11 @@ std::vector<LogEvent::Field> figures(const Notice& notice) {
   if (notice.safe_until) {
     fields.push_back({"safe_until_ns", notice.safe_until->time_since_epoch().count()});
   }
-  if (notice.kind == Kind::waiting || notice.kind == Kind::granted) {
+  if (notice.kind == Kind::store_away) {
+    fields.push_back({"waited_ms", to_ms(notice.span)});
+    fields.push_back({"away_ms", to_ms(notice.seen_ago)});
+    fields.push_back({"left_ms", to_ms(notice.left)});
+  } else if (notice.kind == Kind::waiting || notice.kind == Kind::granted) {
     fields.push_back({"waited_ms", to_ms(notice.span)});
     if (notice.holding && notice.holding->place > 0) {
       fields.push_back({"place", static_cast<std::int64_t>(notice.holding->place)});
@@ -273,8 +292,12 @@ std::vector<LogEvent::Field> figures(const Notice& notice) {
 
 }  // namespace
 
-Voice::Voice(std::vector<LockName> names, Mode mode, bool in_place)
-    : names_(std::move(names)), quoted_(quoted_names(names_)), mode_(mode), in_place_(in_place) {}
+Voice::Voice(std::vector<LockName> names, Mode mode, bool in_place, std::string store)
+    : names_(std::move(names)),
+      quoted_(quoted_names(names_)),
+      mode_(mode),
+      store_(std::move(store)),
+      in_place_(in_place) {}
 
 void Voice::say(LogLevel level, LogEvent event) {
   if (!logs(level)) return;
@@ -301,15 +324,16 @@ std::string Voice::name_of(std::optional<std::size_t> which) const {
 }
 
 void Voice::on_notice(const Notice& notice) {
-  const bool waiting = notice.kind == Notice::Kind::waiting;
+  const bool away = notice.kind == Notice::Kind::store_away;
+  const bool waiting = notice.kind == Notice::Kind::waiting || away;
   if (notice.kind == Notice::Kind::granted) {
     end_of_wait();
     holds_ = notice.holds;
   }
   const Form form = form_of(notice);
   if (!logs(form.level)) return;
-  const std::string text =
-      sentence(notice, name_of(waiting ? notice.holding->which : notice.which));
+  const std::string name = name_of(notice.holding ? notice.holding->which : notice.which);
+  const std::string text = away ? away_text(notice, name, store_) : sentence(notice, name);
   if (waiting && in_place_) {
     log_in_place(text);
     wait_shown_ = true;

@@ -29,8 +29,8 @@ std::string ordinal(std::uint64_t number);
 
 class Voice final : public Listener {
  public:
-  // `mode` is what is asked for.
-  Voice(std::vector<LockName> names, Mode mode, bool in_place);
+  // `mode` is what is asked for, `store` where: LockStore::where().
+  Voice(std::vector<LockName> names, Mode mode, bool in_place, std::string store = "the store");
 
   void on_notice(const Notice& notice) override;
   void on_started(pid_t child) override;
@@ -52,6 +52,7 @@ class Voice final : public Listener {
   std::vector<LockName> names_;
   std::string quoted_;
   Mode mode_;
+  std::string store_;
   Holds holds_;  // once there are some
   bool wait_shown_ = false;
   bool in_place_;  // stderr is a terminal: the wait is told in one line that changes

@@ -116,14 +116,17 @@ ExitStatus wait_command(const CommandLine& line, const Settings& settings) {
   const Time deadline = settings.wait ? started + *settings.wait : Time::max();
   const Duration patience = acquire_terms(settings).outage_limit;
   // Who only looks waits for an answer all the same.
-  const Time last_look = settings.wait == Duration::zero() ? Time::max() : deadline;
+  const bool once = settings.wait == Duration::zero();
+  const Time last_look = once ? Time::max() : deadline;
   Time give_up = std::min(started + settings.connect_timeout, last_look);
   Watcher watcher(**store, names->front(), settings.connect_timeout, last_look);
+  bool had_contact = false;
   for (;;) {
     auto holding = watcher.look();
     const Time now = BootClock::now();
     if (!holding) {
-      if (may_be_asked_again(holding.error()) && now + k_pause_between_tries < give_up) {
+      const bool again = worth_another_try(holding.error().code, had_contact, once);
+      if (again && now + k_pause_between_tries < give_up) {
         pause_between_tries();
         continue;
       }
@@ -132,6 +135,7 @@ ExitStatus wait_command(const CommandLine& line, const Settings& settings) {
           {holding.error().code, "cannot wait for " + voice.names() + ": " + holding.error().text},
           settings);
     }
+    had_contact = true;
     give_up = std::min(now + patience, deadline);
     if (is_free(*holding)) break;
     if (now >= deadline) {

@@ -30,12 +30,33 @@ constexpr std::uint64_t k_front = 2;
 // And so many come when a turn ends that was not taken: more than one may be frozen.
 constexpr std::uint64_t k_near = 4;
 
-bool never_helped_by_asking_again(Errc code) {
-  return code == Errc::denied || code == Errc::lost || code == Errc::bad_usage ||
-         code == Errc::bad_config || code == Errc::system;
+bool surely_not_sent(Errc code) {
+  return code == Errc::no_such_host || code == Errc::not_listening;
 }
 
 }  // namespace
+
+bool worth_another_try(Errc code, bool had_contact, bool once) {
+  switch (code) {
+    case Errc::bad_usage:
+    case Errc::bad_config:
+    case Errc::denied:
+    case Errc::lost:
+    case Errc::system:
+      return false;
+    case Errc::no_such_host:
+    case Errc::refused:
+    case Errc::protocol:
+      return had_contact;
+    case Errc::not_listening:
+      return had_contact || !once;
+    case Errc::unavailable:
+    case Errc::timed_out:
+    case Errc::cancelled:
+      return true;
+  }
+  return true;
+}
 
 AcquireLoop::AcquireLoop(const AcquireTerms& terms, std::uint64_t seed, Time now)
     : terms_(terms),
@@ -55,10 +76,21 @@ Time AcquireLoop::try_limit(Time now) const {
                   std::max(*deadline_, now + std::min<Duration>(terms_.connect_timeout, 1s)));
 }
 
+AcquireStep AcquireLoop::try_again(Time now) {
+  asked_at_ = now;
+  return step::Try{try_limit(now), stand_};
+}
+
+std::optional<Outage> AcquireLoop::outage() const {
+  if (outage_ || !asked_at_) return outage_;
+  return Outage{.since = *asked_at_, .give_up = give_up_at(*asked_at_), .text = {}};
+}
+
 AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
+  asked_at_.reset();
   if (!answer) {
     // Whatever went wrong on the way, the request may have arrived.
-    maybe_held_ = true;
+    if (!surely_not_sent(answer.error().code)) maybe_held_ = true;
     return on_trouble(answer.error(), backoff_, now);
   }
   // It says nothing of an earlier try whose answer was lost.
@@ -66,7 +98,7 @@ AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
   maybe_held_ = false;
   had_contact_ = true;
   last_contact_ = now;
-  trouble_since_.reset();
+  outage_.reset();
   backoff_.reset();
   if (auto* grant = std::get_if<Grant>(&*answer)) {
     stand_ = Stand::no;
@@ -87,12 +119,14 @@ AcquireStep AcquireLoop::on_busy(Holding holding, Time now) {
   if (out_of_time(now) || no_use) return step::Busy{*holding_};
   if (polling_because_.empty() && (!watching_ || (at_front() && !front_))) {
     front_ = at_front();
+    asked_at_ = now;
     return step::Watch{try_limit(now), front_};
   }
   return wait_for_change(now);
 }
 
 AcquireStep AcquireLoop::on_watch(const Result<Watching>& answer, Time now) {
+  asked_at_.reset();
   if (answer) {
     watching_ = true;
     stand_ = Stand::listening;
@@ -161,17 +195,22 @@ AcquireStep AcquireLoop::wait_for_change(Time now) {
   return step::Sleep{deadline_ ? std::min(until, *deadline_) : until};
 }
 
+// When riding out an outage ends.
+Time AcquireLoop::give_up_at(Time since) const {
+  const bool once = terms_.wait == Duration::zero();
+  const Time end =
+      had_contact_ ? since + terms_.outage_limit : started_at_ + terms_.connect_timeout;
+  return deadline_ && !once ? std::min(end, *deadline_) : end;
+}
+
 AcquireStep AcquireLoop::on_trouble(const Error& error, Backoff& backoff, Time now) {
   watching_ = false;
-  if (never_helped_by_asking_again(error.code)) return step::Failed{error};
-  const bool refused = error.code == Errc::refused || error.code == Errc::protocol;
-  if (refused && !had_contact_) return step::Failed{error};
-  const Duration budget = had_contact_ ? terms_.outage_limit : terms_.connect_timeout;
-  if (!trouble_since_) trouble_since_ = had_contact_ ? now : started_at_;
-  Time give_up = *trouble_since_ + budget;
-  if (deadline_ && terms_.wait != Duration::zero()) give_up = std::min(give_up, *deadline_);
-  if (now >= give_up) return step::Failed{error};
-  return step::Sleep{std::min(now + backoff.next(jitter_), give_up)};
+  const bool once = terms_.wait == Duration::zero();
+  if (!worth_another_try(error.code, had_contact_, once)) return step::Failed{error};
+  const Time since = outage_ ? outage_->since : had_contact_ ? now : started_at_;
+  outage_ = Outage{.since = since, .give_up = give_up_at(since), .text = error.text};
+  if (now >= outage_->give_up) return step::Failed{error};
+  return step::Sleep{std::min(now + backoff.next(jitter_), outage_->give_up)};
 }
 
 }  // namespace dlock

@@ -15,6 +15,7 @@
 #include "core/lock_store.hpp"
 
 #include <optional>
+#include <string>
 #include <variant>
 
 namespace dlock {
@@ -63,6 +64,17 @@ using AcquireStep = std::variant<step::Try,
                                  step::Done,
                                  step::Failed>;
 
+// Is asking again of use after this error? Before the first answer of a store a mistake is likely:
+// a host that does not exist, a server of another kind. `once`: of someone who asks to try once.
+bool worth_another_try(Errc code, bool had_contact, bool once);
+
+// A store that does not answer.
+struct Outage {
+  Time since;
+  Time give_up;
+  std::string text;  // the newest error; empty: there is none yet, only an ask without an answer
+};
+
 class AcquireLoop {
  public:
   AcquireLoop(const AcquireTerms& terms, std::uint64_t seed, Time now);
@@ -81,6 +93,8 @@ class AcquireLoop {
   const std::optional<Holding>& holding() const { return holding_; }
   Time last_contact() const { return last_contact_; }
   Time started_at() const { return started_at_; }
+  // Nothing: the last ask was answered.
+  std::optional<Outage> outage() const;
   // Why waiters poll here, once that is known; empty while hand-offs work.
   const std::string& polling_because() const { return polling_because_; }
   // Why changes that nobody tells of are not seen; empty while they are, or need not be.
@@ -89,10 +103,11 @@ class AcquireLoop {
  private:
   bool out_of_time(Time now) const { return deadline_ && now >= *deadline_; }
   Time try_limit(Time now) const;
-  AcquireStep try_again(Time now) const { return step::Try{try_limit(now), stand_}; }
+  AcquireStep try_again(Time now);
   AcquireStep on_busy(Holding holding, Time now);
   bool at_front() const;
   AcquireStep await(Time until) const;
+  Time give_up_at(Time since) const;
   AcquireStep on_trouble(const Error& error, Backoff& backoff, Time now);
   AcquireStep wait_for_change(Time now);
 
@@ -100,7 +115,8 @@ class AcquireLoop {
   Time started_at_;
   std::optional<Time> deadline_;
   Time last_contact_;
-  std::optional<Time> trouble_since_;  // the first error after the last answer
+  std::optional<Outage> outage_;  // since the first error after the last answer
+  std::optional<Time> asked_at_;  // a Try or Watch is out
   bool had_contact_ = false;
   bool watching_ = false;
   bool front_ = false;  // watching, or about to, as one of the first

@@ -81,7 +81,7 @@ std::optional<Time> RunSession::safe_until() const {
 std::optional<Time> RunSession::next_deadline() const {
   switch (phase_) {
     case Phase::acquiring:
-      return earliest(sleep_until_, notice_at_);
+      return earliest(sleep_until_, notice_at_, outage_notice_at());
     case Phase::running:
     case Phase::leftovers:
       return earliest(
@@ -131,12 +131,15 @@ void RunSession::handle(event::Acquired& event, Time now) {
     if (grant != nullptr) note_grant(*grant, now);
     return answered_while_giving_up(grant != nullptr, !event.answer, now);
   }
-  const std::string trouble = event.answer ? "" : event.answer.error().text;
+  const bool answered = event.answer.has_value();
+  const std::string trouble = answered ? "" : event.answer.error().text;
   AcquireStep step = acquire_.on_acquire(std::move(event.answer), now);
   if (!trouble.empty() && !std::holds_alternative<step::Failed>(step)) {
     say({.kind = Notice::Kind::unreachable, .text = trouble});
   }
   take(std::move(step), now);
+  const bool back = answered && std::exchange(outage_told_, false);
+  if (back && phase_ == Phase::acquiring) say_holder(now);
 }
 
 void RunSession::handle(event::Watched& event, Time now) {
@@ -209,9 +212,35 @@ void RunSession::answered_while_giving_up(bool granted, bool unknown, Time now) 
   ask(leaving_ ? What::leave : What::undo, now + k_undo_limit);
 }
 
+// Not one that is over as soon as it is told.
+std::optional<Time> RunSession::outage_notice_at() const {
+  const auto outage = outage_told_ ? std::nullopt : acquire_.outage();
+  if (!outage || outage->since + k_first_notice >= outage->give_up) return {};
+  return outage->since + k_first_notice;
+}
+
+void RunSession::say_outage(Time now) {
+  const auto outage = acquire_.outage();
+  if (!outage) return;
+  outage_told_ = true;
+  say({.kind = Notice::Kind::store_away,
+       .text = outage->text,
+       .holding = acquire_.holding(),
+       .span = now - acquire_.started_at(),
+       .seen_ago = now - outage->since,
+       .left = std::max<Duration>(outage->give_up - now, 0ms)});
+}
+
 void RunSession::say_waiting(Time now) {
   notice_at_ = now + notice_step_;
   if (terms_.notice_every == 0ns) notice_step_ *= 2;
+  const bool away = now >= outage_notice_at().value_or(Time::max());
+  // Told once, or in the line that changes.
+  if (away || (outage_told_ && terms_.notice_every > 0ns)) return say_outage(now);
+  if (!outage_told_) say_holder(now);
+}
+
+void RunSession::say_holder(Time now) {
   if (!acquire_.holding()) return;
   say({.kind = Notice::Kind::waiting,
        .holding = acquire_.holding(),
@@ -314,6 +343,7 @@ void RunSession::handle(event::Resumed /*event*/, Time /*now*/) {}
 void RunSession::handle(event::Tick /*event*/, Time now) {
   if (phase_ == Phase::acquiring) {
     if (notice_at_ && now >= *notice_at_) say_waiting(now);
+    if (now >= outage_notice_at().value_or(Time::max())) say_outage(now);
     if (sleep_until_ && now >= *sleep_until_) take(acquire_.on_time(now), now);
   } else if (has_child()) {
     if (now >= question_at().value_or(Time::max())) {

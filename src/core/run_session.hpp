@@ -96,6 +96,8 @@ struct Notice {
     polling,          // no hand-offs here
     blind,            // changes that nobody tells of are not seen here
     waiting,          // for whoever is in `holding`, for `span` so far
+    store_away,       // no answer to who waits, for `seen_ago` so far and `left` more; it waits for
+                      // whoever is in `holding` (nothing: never seen) for `span`
     unreachable,      // trouble while waiting or renewing, ridden out
     granted,          // `holds`, after `span`
     renewed,          // lease good for `span`
@@ -124,6 +126,7 @@ struct Notice {
   std::optional<Holding> holding;
   Duration span{};
   Duration seen_ago{};  // how old the holding is
+  Duration left{};
   std::size_t count = 0;
   Holds holds;
   int signal = 0;
@@ -273,7 +276,10 @@ class RunSession {
   void listen();
   void say(Notice notice);
   void signal_group(int number, bool wake, Notice::Kind kind = Notice::Kind::signalled);
+  std::optional<Time> outage_notice_at() const;
   void say_waiting(Time now);
+  void say_holder(Time now);
+  void say_outage(Time now);
 
   RunTerms terms_;
   AcquireLoop acquire_;
@@ -287,6 +293,7 @@ class RunSession {
   std::optional<Time> sleep_until_;
   std::optional<Time> notice_at_;
   Duration notice_step_{};
+  bool outage_told_ = false;  // and no answer since
 
   // running
   std::optional<LeaseClock> clock_;

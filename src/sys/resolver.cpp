@@ -76,9 +76,12 @@ int start_library() {
   return status;
 }
 
-Error cannot_find(const std::string& host, std::string why) {
+// Only "there is no such name" is an answer; all else is trouble of the name service, and may pass.
+Error cannot_find(const std::string& host, int status) {
+  std::string why = ares_strerror(status);
   if (!why.empty() && why[0] >= 'A' && why[0] <= 'Z') why[0] = static_cast<char>(why[0] + 32);
-  return {Errc::unavailable, "cannot find host " + in_quotes(host) + ": " + why};
+  return {status == ARES_ENOTFOUND ? Errc::no_such_host : Errc::unavailable,
+          "cannot find host " + in_quotes(host) + ": " + why};
 }
 
 struct PollSet {
@@ -155,7 +158,7 @@ Result<std::vector<SocketAddress>> resolve(const std::string& host,
   ares_channel raw = nullptr;
   int status = start_library();
   if (status == ARES_SUCCESS) status = ares_init(&raw);
-  if (status != ARES_SUCCESS) return cannot_find(host, ares_strerror(status));
+  if (status != ARES_SUCCESS) return cannot_find(host, status);
   const Channel channel(raw);
 
   ares_addrinfo_hints hints{};
@@ -170,8 +173,8 @@ Result<std::vector<SocketAddress>> resolve(const std::string& host,
     if (code == Errc::cancelled) return Error{code, what + "interrupted"};
     return Error{code, what + driven.error().text};
   }
-  if (lookup.status != ARES_SUCCESS) return cannot_find(host, ares_strerror(lookup.status));
-  if (lookup.addresses.empty()) return cannot_find(host, "it has no address");
+  if (lookup.status != ARES_SUCCESS) return cannot_find(host, lookup.status);
+  if (lookup.addresses.empty()) return cannot_find(host, ARES_ENODATA);
   return std::move(lookup.addresses);
 }
 

@@ -26,8 +26,9 @@ struct SocketAddress {
   int family() const { return storage.ss_family; }
 };
 
-// At least one address, in the order they should be tried. Errors: unavailable (no such host, or no
-// name server answers), timed_out at the limit, cancelled when `interrupt` (may be null) is raised.
+// At least one address, in the order they should be tried. Errors: no_such_host, unavailable (no
+// name server answers, or none knows), timed_out at the limit, cancelled when `interrupt` (may be
+// null) is raised.
 Result<std::vector<SocketAddress>> resolve(const std::string& host,
                                            std::uint16_t port,
                                            Time limit,

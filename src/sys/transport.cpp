@@ -32,6 +32,8 @@ std::string reason(int error) {
 
 Error from_errno(int error) {
   if (error == EPIPE) return {Errc::unavailable, "closed the connection"};
+  // ENOENT: of a socket's path.
+  if (error == ECONNREFUSED || error == ENOENT) return {Errc::not_listening, reason(error)};
   const bool ours = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
   return {ours ? Errc::system : Errc::unavailable, reason(error)};
 }
@@ -129,13 +131,16 @@ std::string printed(const SocketAddress& address) {
                                                                                    : "?";
 }
 
-// One error for all addresses. It is a time-out only if none of them answered at all.
+// One error for all addresses: that nobody listens, if it is known of one; a time-out only if none
+// of them answered at all.
 Error combined(const std::vector<SocketAddress>& addresses, const std::vector<Error>& errors) {
   bool alike = true;
   Error all{Errc::timed_out, ""};
   for (std::size_t i = 0; i < errors.size(); ++i) {
     if (errors[i].text != errors[0].text) alike = false;
-    if (errors[i].code != Errc::timed_out) all.code = errors[i].code;
+    if (errors[i].code != Errc::timed_out && all.code != Errc::not_listening) {
+      all.code = errors[i].code;
+    }
     all.text += (i > 0 ? "; " : "") + printed(addresses[i]) + ": " + errors[i].text;
   }
   if (alike) all.text = errors[0].text;

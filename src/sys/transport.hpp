@@ -31,6 +31,7 @@ class Transport {
  public:
   // Tries each address of the host in turn; what is left of the time is shared evenly, so that a
   // dead first address does not take it all. `interrupt` may be null and must outlive us.
+  // Errc::no_such_host, not_listening: asked in time and known for sure.
   static Result<Transport> connect(const Endpoint& endpoint, Time limit, const WakeUp* interrupt);
 
   // All of `bytes`.

@@ -57,6 +57,22 @@ try_run() { # STATUS OPTION…
   done
 }
 
+@test "R01: a store that nobody answers for is told after a second, once, but not with -q" {
+  local port
+  port=$(free_port)
+  export DLOCK_URL=redis://:sesame@127.0.0.1:$port
+  run -69 --separate-stderr "$DLOCK" --connect-timeout 3s run x -- touch "$MARKER"
+  [[ $stderr =~ ^"dlock: cannot reach redis://127.0.0.1:$port/0: connection refused; retrying for "[12]s$'\n'"dlock: cannot run under"[^$'\n']*$ ]] ||
+    fail "$stderr"
+  refute_stderr_has sesame
+  assert_not_started
+  run -69 --separate-stderr "$DLOCK" -q --connect-timeout 2s run x -- touch "$MARKER"
+  assert_one_line
+  fake_server silent
+  DLOCK_URL=redis://127.0.0.1:$FAKE_PORT run -69 --separate-stderr "$DLOCK" --connect-timeout 2s run -n x -- true
+  [[ $stderr == "dlock: no answer from redis://127.0.0.1:$FAKE_PORT/0; retrying for 1s"$'\n'* ]] || fail "$stderr"
+}
+
 @test "R01: the default address is said to be one, with the ways on" {
   unset DLOCK_URL
   redis-cli -t 1 ping >/dev/null 2>&1 && skip "there is a Redis at the default address"
@@ -76,7 +92,10 @@ try_run() { # STATUS OPTION…
   local port
   port=$(free_port)
   refused 69 --url "redis://127.0.0.1:$port" --connect-timeout 500ms run -w 3 x -- touch "$MARKER"
-  refused 69 --url "redis://127.0.0.1:$port" --connect-timeout 500ms run -n x -- touch "$MARKER"
+  # With -n at once.
+  refused 69 --url "redis://127.0.0.1:$port" --connect-timeout 60s run -n x -- touch "$MARKER"
+  refused 69 --url "redis+unix://$BATS_TEST_TMPDIR/none.sock" --connect-timeout 60s run -n x -- touch "$MARKER"
+  refused 69 --url "redis://127.0.0.1:$port" --connect-timeout 60s wait -n x
   # Connecting counts.
   refused 69 --url "redis://127.0.0.1:$port" --connect-timeout 60s run -w 1 x -- touch "$MARKER"
 }
@@ -209,6 +228,7 @@ busy() { r get x 2>&1 | grep -q BUSY; }
   r2 config set maxmemory 1 >/dev/null
   try_run 69 --url "$SECOND_URL"
   assert_stderr_has OOM
+  refute_stderr_has user_script
   [ "$(r2 exists dlock:x 'dlock:holds:{dlock:x}' 'redisson_lock_token:{dlock:x}')" = 0 ]
   sleep 1.5 # a renewal
   let_go
@@ -330,9 +350,12 @@ misconf() { r2 set k v 2>&1 | grep -q MISCONF; }
 @test "R27: no password, a wrong one, an unknown user: 77" {
   second_redis --requirepass sesame
   try_run 77 --url "$SECOND_URL"
-  refused 77 --url "$SECOND_URL" inspect x
-  refused 77 --url "$SECOND_URL" list
-  refused 77 --url "$SECOND_URL" force-release --yes x
+  assert_stderr_has "$SECOND_URL?db=0 needs a password: set DLOCK_PASSWORD or give --password-file"
+  for command in 'inspect x' list 'force-release --yes x'; do
+    # shellcheck disable=SC2086  # several words
+    refused 77 --url "$SECOND_URL" $command
+    assert_stderr_has "$SECOND_URL?db=0 needs a password: set DLOCK_PASSWORD or give --password-file"
+  done
   DLOCK_PASSWORD=wrong try_run 77 --url "$SECOND_URL"
   refute_stderr_has wrong
   DLOCK_URL=redis+unix://nobody:sesame@$SECOND_SOCKET try_run 77

@@ -74,6 +74,23 @@ as_user() {
   assert_order 1 2 3 4 5
 }
 
+held_by_is_last() { tail -1 "$T/waiter-1.err" | grep -q 'for "away", .*held by'; }
+@test "the store goes away while one waits: the line says so once, and the holder when it is back" {
+  on_other_server aof --appendonly yes --appendfsync always
+  hold away --ttl 60s
+  stand away 1
+  eventually 10s held_by_is_last
+  kill -KILL "$OTHER_PID"
+  eventually 5s gone "$OTHER_PID"
+  eventually 20s grep -qE '^dlock: waiting [0-9]+s for "away": cannot reach redis\+unix:.*; away for [0-9]+s, retrying for [0-9]+s$' \
+    "$T/waiter-1.err"
+  start_other aof --appendonly yes --appendfsync always
+  eventually 20s held_by_is_last
+  [ "$(grep -c 'cannot reach' "$T/waiter-1.err")" = 1 ]
+  let_go
+  within 10 entered 1
+}
+
 @test "Redis is restarted with its data while five wait: they enter in their order" {
   on_other_server aof --appendonly yes --appendfsync always
   hold again --ttl 60s --on-lost warn

@@ -33,7 +33,8 @@ RunTerms terms_of(const Script& script, const LeaseTerms& lease) {
           .min_hold = script.min_hold,
           .max_hold = script.max_hold,
           .once_per = script.once_per,
-          .stop_signal = script.stop_signal};
+          .stop_signal = script.stop_signal,
+          .notice_every = script.notice_every};
 }
 
 std::optional<Time> sooner(std::optional<Time> a, std::optional<Time> b) {

@@ -63,6 +63,7 @@ struct Script {
   Duration max_hold{};
   Duration once_per{};
   int stop_signal = 15;
+  Duration notice_every{};
   std::uint64_t seed = 1;
 
   // The store.

@@ -27,10 +27,10 @@ std::string ask_text(const action::Ask& ask) {
 
 const char* word_for(Notice::Kind kind) {
   constexpr std::array k_words{
-      "polling",     "blind",     "waiting",   "unreachable", "granted",         "renewed",
-      "lost",        "revoked",   "lapsing",   "time_up",     "lost_warn",       "killed",
-      "cannot_kill", "outlived",  "strays",    "leftovers",   "release_unknown", "lost_at_release",
-      "done_before", "signalled", "passed_on", "ended",       "released"};
+      "polling",         "blind",       "waiting",   "store_away", "unreachable", "granted",
+      "renewed",         "lost",        "revoked",   "lapsing",    "time_up",     "lost_warn",
+      "killed",          "cannot_kill", "outlived",  "strays",     "leftovers",   "release_unknown",
+      "lost_at_release", "done_before", "signalled", "passed_on",  "ended",       "released"};
   return k_words.at(static_cast<std::size_t>(kind));
 }
 

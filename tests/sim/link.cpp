@@ -67,7 +67,7 @@ void Link::connect(std::uint64_t call) {
   const bool refused = weather_.unreachable > 0;
   process_.later(trip() + trip(), [this, call, refused] {
     if (call != call_) return;
-    if (refused) return fail(call, {Errc::unavailable, "cannot connect"});
+    if (refused) return fail(call, {Errc::not_listening, "cannot connect"});
     if (listens(asks_.front().what)) return subscribe(call);
     connected_ = true;
     send(call);

@@ -66,6 +66,47 @@ TEST_CASE("a server that repeats the password does not make us repeat it") {
   CHECK_FALSE(has(answer.error().text, "s3cret"));
 }
 
+TEST_CASE("a short password does not change the words of the server") {
+  const std::string words = "WRONGPASS invalid username-password pair or user is disabled.";
+  for (const std::string password : {"p", "s", "user-", "name"}) {
+    FakeRedis server(answering("PING", "-" + words + "\r\n-NOAUTH no\r\n"));
+    RedisClient client = client_of(server.url(":" + password + "@"));
+    const auto answer = client.call({"PING"}, ample());
+    REQUIRE_FALSE(answer.has_value());
+    CHECK(answer.error().text.ends_with(" says: " + words));
+  }
+  FakeRedis server(answering("PING", "-ERR AUTH p is wrong, 'p' too\r\n+PONG\r\n"));
+  RedisClient client = client_of(server.url(":p@"));
+  const auto answer = client.call({"PING"}, ample());
+  REQUIRE_FALSE(answer.has_value());
+  CHECK(answer.error().text.ends_with(" says: ERR AUTH *** is wrong, '***' too"));
+}
+
+TEST_CASE("a missing password is one sentence, however the server says it") {
+  for (const char* answer : {"-NOAUTH Authentication required.\r\n",
+                             "-ERR Protocol error: unauthenticated multibulk length\r\n"}) {
+    const Error error = error_for(answer);
+    CHECK(error.code == Errc::denied);
+    CHECK(error.text.ends_with("/0 needs a password: set DLOCK_PASSWORD or give --password-file"));
+  }
+}
+
+TEST_CASE("the words of a server are told without the place in a script") {
+  const std::vector<std::pair<std::string, std::string>> expected{
+      {"READONLY You can't write. script: 8639, on @user_script:337.", "READONLY You can't write."},
+      {"OOM command not allowed. script: 8639, on @user_script:1.", "OOM command not allowed."},
+      {"ERR Error running script (call to f_1): @user_script:12: @user_script: 12: -OOM no",
+       "OOM no"},
+      {"ERR a script: of its own", "ERR a script: of its own"}};
+  for (const auto& row : expected) {
+    CAPTURE(row.first);
+    CHECK(words_of(row.first) == row.second);
+  }
+  CHECK(has(
+      error_for("-NOPERM No permissions to access a key script: 8639, on @user_script:9.\r\n").text,
+      " says: NOPERM No permissions to access a key (the rights needed: ACCESS RULES in "));
+}
+
 TEST_CASE("a database that is not there is refused by its number, whatever the question said") {
   FakeRedis server(answering("PING", "-ERR DB index is out of range\r\n+PONG\r\n"));
   RedisClient client = client_of(server.url("", "/99"));

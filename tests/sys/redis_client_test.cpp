@@ -88,12 +88,12 @@ TEST_CASE("password, database and the first question travel in one go, later one
   CHECK(got[1] == "*1\r\n$4\r\nPING\r\n");
 }
 
-TEST_CASE("nobody at the address is unavailable, with the address in the text") {
+TEST_CASE("nobody at the address is told with the address in the text") {
   const test::DeafPort deaf;
   RedisClient client = client_of("redis://ann:s3cret@127.0.0.1:" + std::to_string(deaf.port));
   const auto answer = client.call({"PING"}, ample());
   REQUIRE_FALSE(answer.has_value());
-  CHECK(answer.error().code == Errc::unavailable);
+  CHECK(answer.error().code == Errc::not_listening);
   CHECK(answer.error().text == "cannot reach " + client.where() + ": connection refused");
 }
 

@@ -241,7 +241,8 @@ TEST_CASE("every notice is an event") {
     notices.back().holds.push_back({.name = *LockName::parse("n"), .owner = "u:1", .serial = "s"});
   }
   CHECK(test::forked([&] { return events_of(notices); }) ==
-        R"("polling" "blind" "waiting" "unknown" "granted" "renewed" "lost" "revoked" "lapsing" )"
+        R"("polling" "blind" "waiting" "store_away" "unknown" "granted" "renewed" "lost" )"
+        R"("revoked" "lapsing" )"
         R"("time_up" "lost" "kill"9 "cannot_kill"9 "outlived" "strays" "leftovers" )"
         R"("release_unknown"5 "lost_at_release" "done" "term"0 "signal"0 "reaped"0 "released")");
 }
@@ -259,6 +260,15 @@ TEST_CASE("a place in line is told in words and in figures") {
   CHECK(test::forked([&] {
           return said(notice);
         }).find("waiting 5s for \"n\", held by deploy@ci-4") != std::string::npos);
+}
+
+TEST_CASE("a store that is away: the reason first, then since when and for how long") {
+  const std::string why = "cannot reach redis://db:6379/0: connection refused";
+  Notice notice{.kind = Kind::store_away, .text = why, .span = 12300ms, .left = 24100ms};
+  CHECK(test::forked([&] { return said(notice); }) == "dlock: " + why + "; retrying for 25s\n");
+  notice.holding = held();
+  CHECK(test::forked([&] { return said(notice); }) ==
+        "dlock: waiting 12s for \"n\": " + why + "; away for 0ms, retrying for 25s\n");
 }
 
 TEST_CASE("places are counted as people do") {

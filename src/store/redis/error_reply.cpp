@@ -11,19 +11,22 @@ struct Rule {
 
 constexpr std::string_view k_replica = "this is a replica";
 constexpr std::string_view k_cluster = "this is a cluster node";
+constexpr std::string_view k_rights = "the rights needed: ACCESS RULES in dlock-protocol(7)";
+constexpr std::string_view k_needs_password =
+    "needs a password: set DLOCK_PASSWORD or give --password-file";
 
 // The first rule that fits counts; what fits none is refused.
 constexpr Rule k_rules[] = {
     {"WRONGPASS", {Errc::denied, false, {}}},
-    {"NOAUTH", {Errc::denied, true, {}}},
-    {"NOPERM", {Errc::denied, false, {}}},
+    {"NOAUTH", {Errc::denied, true, {}, k_needs_password}},
+    {"NOPERM", {Errc::denied, false, k_rights}},
     {"DENIED", {Errc::denied, true, {}}},  // protected mode
     {"ERR invalid password", {Errc::denied, false, {}}},
     {"ERR Client sent AUTH, but no password is set", {Errc::denied, false, {}}},
     {"ERR AUTH <password> called without any password", {Errc::denied, false, {}}},
-    {"ERR The user executing the script", {Errc::denied, false, {}}},
+    {"ERR The user executing the script", {Errc::denied, false, k_rights}},
     // Redis >= 7 does not read long questions before AUTH.
-    {"ERR Protocol error: unauthenticated", {Errc::denied, true, "a password is needed"}},
+    {"ERR Protocol error: unauthenticated", {Errc::denied, true, {}, k_needs_password}},
     {"ERR max number of clients", {Errc::unavailable, true, {}}},
     {"LOADING", {Errc::unavailable, true, {}}},
     {"BUSY ", {Errc::unavailable, false, {}}},
@@ -48,9 +51,16 @@ std::string_view unwrapped(std::string_view text) {
 
 }  // namespace
 
+std::string_view words_of(std::string_view text) {
+  text = unwrapped(text);
+  // Redis 7 adds " script: <sha>, on @user_script:337."
+  const auto place = text.rfind(", on @user_script:");
+  return place == std::string_view::npos ? text : text.substr(0, text.rfind(" script: ", place));
+}
+
 ErrorReply classify_error(std::string_view text) {
   if (text.find("ACL failure in script") != std::string_view::npos)
-    return {Errc::denied, false, {}};
+    return {Errc::denied, false, k_rights};
   text = unwrapped(text);
   for (const auto& rule : k_rules) {
     if (text.starts_with(rule.start)) return rule.meaning;

@@ -10,11 +10,15 @@
 namespace dlock {
 
 struct ErrorReply {
-  Errc code = Errc::refused;  // denied, unavailable or refused
-  bool drop = false;          // the next try should look anew who serves this name
-  std::string_view hint;      // for people; empty if the server's words suffice
+  Errc code = Errc::refused;      // denied, unavailable or refused
+  bool drop = false;              // the next try should look anew who serves this name
+  std::string_view hint = {};     // for people, behind the server's words
+  std::string_view instead = {};  // of the server's words, behind its name
 };
 
 ErrorReply classify_error(std::string_view text);
+
+// What a server says to people: without the place in a script, and what its version wraps around.
+std::string_view words_of(std::string_view text);
 
 }  // namespace dlock

@@ -8,6 +8,7 @@
 #include <hiredis/hiredis.h>
 
 #include <array>
+#include <cctype>
 #include <memory>
 
 namespace dlock {
@@ -52,6 +53,25 @@ Words script_words(std::string_view verb,
 // NOLOOP: our own renewals are no news.
 Words tracking_words(std::string_view listener) {
   return {"CLIENT", "TRACKING", "ON", "REDIRECT", listener, "NOLOOP"};
+}
+
+bool is_word_byte(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return std::isalnum(byte) != 0 || c == '_' || c == '-' || byte >= 0x80;
+}
+
+// A secret stands in an answer as it was sent: alone. Within other words a short one is chance.
+std::string without_word(std::string_view text, std::string_view secret) {
+  std::string clean(text);
+  std::size_t from = 0;
+  while (!secret.empty() && (from = clean.find(secret, from)) != std::string::npos) {
+    const std::size_t end = from + secret.size();
+    const bool within = (from > 0 && is_word_byte(clean[from - 1])) ||
+                        (end < clean.size() && is_word_byte(clean[end]));
+    if (!within) clean.replace(from, secret.size(), "***");
+    from += within ? 1 : 3;
+  }
+  return clean;
 }
 
 bool is_message(const Reply& reply) {
@@ -287,20 +307,16 @@ Error RedisClient::unsent(const Error& error, Time started, Time limit) {
 Error RedisClient::refusal(std::string_view text) {
   const ErrorReply meaning = classify_error(text);
   if (meaning.drop) disconnect();
-  std::string said = where() + " says: " + shortened(printable(text), k_most_said);
+  if (!meaning.instead.empty()) return {meaning.code, where() + " " + std::string(meaning.instead)};
+  std::string said = where() + " says: " + shortened(printable(words_of(text)), k_most_said);
   if (!meaning.hint.empty()) said += " (" + std::string(meaning.hint) + ")";
   return {meaning.code, std::move(said)};
 }
 
 // A server that does not know AUTH repeats what it was sent.
 Error RedisClient::refused_auth(std::string_view text) {
-  std::string clean(text.substr(0, text.find(", with args")));
-  const std::string& password = address_.password.reveal();
-  for (auto at = clean.find(password); !password.empty() && at != std::string::npos;
-       at = clean.find(password, at + 3)) {
-    clean.replace(at, password.size(), "***");
-  }
-  Error error = refusal(clean);
+  const auto echo = text.find(", with args");
+  Error error = refusal(without_word(text.substr(0, echo), address_.password.reveal()));
   if (error.code == Errc::refused) error.code = Errc::denied;
   disconnect();
   return error;
