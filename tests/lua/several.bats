@@ -103,7 +103,8 @@ pass_over() { r zadd "dlock:waiters:{dlock:$2}" 1 "$(waiter "$1" s polls)" >/dev
   run -0 renew o:1 s
   assert_line -n 0 lost
   assert_line -n 1 none
-  assert_line -n -1 1
+  assert_line -n -2 1 # the second name
+  assert_line -n -1 0 # not released
   assert_equal "$(r exists dlock:b)" 0
 }
 
