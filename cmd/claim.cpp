@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "cmd/commands.hpp"
+#include "cmd/url_password.hpp"
 
 #include <unistd.h>
 
@@ -48,10 +49,14 @@ Result<std::vector<LockName>> parse_names(const std::vector<std::string>& words)
 }
 
 Result<std::unique_ptr<LockStore>> open_store(const Settings& settings, const WakeUp* interrupt) {
-  return open_store({.url = settings.url,
-                     .prefix = settings.prefix,
-                     .password = settings.password,
-                     .interrupt = interrupt});
+  auto store = open_store(StoreOptions{.url = settings.url,
+                                       .prefix = settings.prefix,
+                                       .password = settings.password,
+                                       .interrupt = interrupt});
+  if (store || store.error().code != Errc::bad_usage) return store;
+  return Error{settings.url_is_option ? Errc::bad_usage : Errc::bad_config,
+               settings.url_place + ": cannot use the URL " + in_quotes(shown_url(settings.url)) +
+                   ": " + store.error().text};
 }
 
 Result<std::vector<std::string>> keys_of(const LockStore& store,

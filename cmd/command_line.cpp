@@ -180,14 +180,6 @@ Result<void> take_settings(CommandLine& line, const std::vector<std::string>& op
 }
 
 Result<void> check_options(const CommandLine& line) {
-  for (const auto& [one, other] : {std::pair("nonblock", "wait"),
-                                   std::pair("quiet", "verbose"),
-                                   std::pair("shared", "exclusive"),
-                                   std::pair("shared", "slots"),
-                                   std::pair("exclusive", "slots")}) {
-    if (!is_given(line, one) || !is_given(line, other)) continue;
-    return usage("--" + std::string(one) + " and --" + other + " contradict each other; give one");
-  }
   const auto is_url = [](const Given& one) { return one.name == "url"; };
   if (std::count_if(line.settings.begin(), line.settings.end(), is_url) > 1)
     return usage("--url is given twice, but there is one store; give one");

@@ -29,10 +29,9 @@ struct CommandLine {
   std::optional<std::string> if_owner;
   std::optional<std::string> if_token;
   std::optional<std::string> shell_command;  // -c
-  std::optional<std::string> result_file;
-  std::optional<std::string> owner;      // of renew and release
-  std::optional<std::string> every;      // of renew
-  std::optional<std::string> while_pid;  // of renew
+  std::optional<std::string> owner;          // of renew and release
+  std::optional<std::string> every;          // of renew
+  std::optional<std::string> while_pid;      // of renew
 };
 
 // Was that setting said on the command line?

@@ -29,8 +29,6 @@ constexpr std::array k_local{
                 "take this lock too, all or none (again for more)", &CommandLine::and_names},
     LocalOption{"run", {"command", "-c,--command", true}, "STRING",
                 "run STRING by $SHELL -c instead of CMD", &CommandLine::shell_command},
-    LocalOption{"run", {"result-file", "--result-file", true}, "FILE",
-                "write how the run ended to FILE, as JSON", &CommandLine::result_file},
     LocalOption{"acquire", {"json", "--json", false}, "",
                 "write JSON instead of lines for a shell", &CommandLine::json},
     LocalOption{"renew release", {"owner", "--owner", true}, "ID",

@@ -92,7 +92,9 @@ Result<Secret> read_password_file(const std::string& path) {
   auto safe = check_writers(path, file->status);
   if (safe) safe = check_readers(path, file->status);
   if (!safe) return safe.error();
-  return Secret(file->text.substr(0, file->text.find_first_of("\r\n")));
+  Secret password(file->text.substr(0, file->text.find_first_of("\r\n")));
+  if (password.empty()) return bad(path, "the first line, which must be the password, is empty");
+  return password;
 }
 
 }  // namespace dlock

@@ -18,7 +18,8 @@ using ConfigEntries = std::vector<std::pair<std::string, std::string>>;
 // it, or if it holds a password and group or others can read it.
 Result<ConfigEntries> read_config_file(const std::string& path, bool must_exist);
 
-// The first line. The same rights as for a config file with a password; /dev/fd/N works.
+// The first line, which must not be empty. The same rights as for a config file with a password;
+// /dev/fd/N works.
 Result<Secret> read_password_file(const std::string& path);
 
 }  // namespace dlock

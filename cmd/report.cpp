@@ -42,7 +42,7 @@ ExitStatus status_of(Errc code) {
 ExitStatus report(const Error& error, const Settings& settings) {
   const ExitStatus status = status_of(error.code);
   std::string text = error.text;
-  if (status == ExitStatus::unavailable && !settings.url_given) {
+  if (status == ExitStatus::unavailable && settings.url_place.empty()) {
     text +=
         "; set DLOCK_URL=redis://HOST:6379, or DLOCK_URL=local:///run/lock/dlock for this machine "
         "alone";

@@ -47,7 +47,7 @@ Result<ResultFile> ResultFile::prepare(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   file.name_ = slash == std::string::npos ? path : path.substr(slash + 1);
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  if (file.name_.empty()) return bad("it has no name");
+  if (file.name_.empty()) return bad("the path must end with the name of a file");
   file.directory_.reset(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!file.directory_) return bad(std::strerror(errno));
 
@@ -55,7 +55,7 @@ Result<ResultFile> ResultFile::prepare(const std::string& path) {
   const int in = file.directory_.get();
   if (::fstatat(in, file.name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0) {
     // A device or a link would be replaced: that is never what is wanted of /dev/null.
-    if (!S_ISREG(there.st_mode)) return bad("it is there and no plain file");
+    if (!S_ISREG(there.st_mode)) return bad("it exists and is not a regular file");
   } else if (errno != ENOENT) {
     return bad(std::strerror(errno));
   }

@@ -14,7 +14,7 @@ namespace dlock {
 class ResultFile {
  public:
   // Makes sure that the file can be made, and takes away the one of an earlier run.
-  // Errc::bad_config if it cannot, or if something else than a plain file is there.
+  // Errc::bad_config if it cannot, or if what is there is not a regular file.
   static Result<ResultFile> prepare(const std::string& path);
 
   Result<void> write(std::string_view text) const;

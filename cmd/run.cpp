@@ -83,9 +83,9 @@ Result<LeaseTerms> check_terms(const Settings& settings) {
 }
 
 // The file of --result-file, if it is wanted.
-std::optional<ResultFile> prepare_result(const CommandLine& line, const Settings& settings) {
-  if (!line.result_file) return {};
-  auto file = ResultFile::prepare(*line.result_file);
+std::optional<ResultFile> prepare_result(const Settings& settings) {
+  if (!settings.result_file) return {};
+  auto file = ResultFile::prepare(*settings.result_file);
   if (!file) end(report(file.error(), settings));
   return std::move(*file);
 }
@@ -151,7 +151,7 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
   if (!keys) end(report(keys.error(), settings));
   const auto fits = check_store(**store, settings);
   if (!fits) end(report(fits.error(), settings));
-  const std::optional<ResultFile> result = prepare_result(line, settings);
+  const std::optional<ResultFile> result = prepare_result(settings);
 
   const std::vector<std::string> words = child_words(line);
   const std::string where = (*store)->where();

@@ -3,9 +3,6 @@
 
 #include "base/duration.hpp"
 #include "base/text.hpp"
-#include "cmd/config_file.hpp"
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -75,10 +72,26 @@ Result<void> set_signal(Settings& settings, std::string_view value) {
   return {};
 }
 
-Result<void> set_url(Settings& settings, std::string_view value) {
-  settings.url = value;
-  settings.url_given = true;
+Result<void> set_ttl(Settings& settings, std::string_view value) {
+  auto ttl = parse_duration(value);
+  if (!ttl) return ttl.error();
+  if (!LeaseTerms::is_ttl(*ttl)) return wrong(value, "between 1s and 365d");
+  settings.ttl = *ttl;
   return {};
+}
+
+Result<void> set_file(std::string& path, std::string_view value) {
+  if (value.empty()) return wrong(value, "the name of a file");
+  path = value;
+  return {};
+}
+
+Result<void> set_password_file(Settings& settings, std::string_view value) {
+  return set_file(settings.password_file, value);
+}
+
+Result<void> set_result_file(Settings& settings, std::string_view value) {
+  return set_file(settings.result_file.emplace(), value);
 }
 
 Result<void> set_connect_timeout(Settings& settings, std::string_view value) {
@@ -138,7 +151,7 @@ Result<void> set_slots(Settings& settings, std::string_view value) {
 Result<void> set_max_hold(Settings& settings, std::string_view value) {
   auto duration = parse_duration(value);
   if (!duration) return duration.error();
-  if (*duration == Duration::zero()) return wrong(value, "more than nothing");
+  if (*duration == Duration::zero()) return wrong(value, "longer than 0");
   settings.max_hold = *duration;
   return {};
 }
@@ -198,7 +211,8 @@ std::vector<Setting> make_settings() {
   constexpr std::string_view k_run = "run", k_take = "run acquire", k_wait = "run acquire wait";
   return {
       {"url", "--url", "URL",
-       "where the locks are kept: redis://, redis+unix:// or local:///dir", "", &set_url},
+       "where the locks are kept: redis://, redis+unix:// or local:///dir", "",
+       &set_text<&S::url>},
       {"prefix", "--prefix", "TEXT",
        "stands before every name in Redis (default dlock:)", "", &set_text<&S::prefix>},
       {"connect-timeout", "--connect-timeout", "DUR",
@@ -206,7 +220,7 @@ std::vector<Setting> make_settings() {
        &set_connect_timeout},
       {"password", "", "TEXT", "", "", &set_password},
       {"password-file", "--password-file", "FILE",
-       "a file that holds the password for the store", "", &set_text<&S::password_file>},
+       "a file that holds the password for the store", "", &set_password_file},
       {"verbose", "-v,--verbose", "",
        "say what happens to the lock; twice: every call", "", &set_verbose},
       {"quiet", "-q,--quiet", "", "say nothing but errors", "", &set_quiet},
@@ -217,7 +231,7 @@ std::vector<Setting> make_settings() {
       {"shared", "-s,--shared", "",
        "hold it beside others that hold it shared", k_take, &set_mode<Mode::shared>},
       {"exclusive", "-x,--exclusive", "",
-       "hold it alone, as the writer among those", k_take, &set_mode<Mode::write>},
+       "hold it alone: the writer beside those readers", k_take, &set_mode<Mode::write>},
       {"slots", "--slots", "N",
        "hold one of N slots: N may hold it at a time", k_take, &set_slots},
       {"nonblock", "-n,--nb,--nonblock", "",
@@ -230,7 +244,7 @@ std::vector<Setting> make_settings() {
        "give up at once if N are waiting already", k_take, &set_max_waiters},
       {"ttl", "--ttl", "DUR",
        "the lease (default 30s, at least 1s)", "run acquire renew",
-       &set_duration<&S::ttl>},
+       &set_ttl},
       {"kill-after", "-k,--kill-after", "DUR",
        "from TERM to KILL (default a third of ttl, at most 10s)", k_run,
        &set_duration<&S::kill_after>},
@@ -252,81 +266,13 @@ std::vector<Setting> make_settings() {
        "do not run if a run that succeeded began within DUR", k_run,
        &set_duration<&S::once_per>},
       {"reason", "--reason", "TEXT",
-       "shown to whoever waits (default: the CI job's URL, if known)", k_take,
+       "shown to those who wait (default: the CI job's URL, if known)", k_take,
        &set_text<&S::reason>},
+      {"result-file", "--result-file", "FILE",
+       "write how the run ended to FILE, as JSON", k_run, &set_result_file},
   };
 }
 // clang-format on
-
-bool any_in_environment(std::string_view prefix) {
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (std::string_view(*entry).starts_with(prefix)) return true;
-  }
-  return false;
-}
-
-Result<void> apply_environment(Settings& settings) {
-  if (const char* const url = std::getenv("REDIS_URL"); url != nullptr && *url != '\0') {
-    settings.url = url;
-    settings.url_given = true;
-  }
-  // Mostly there is none of ours.
-  if (!any_in_environment("DLOCK_")) return {};
-  for (const Setting& setting : all_settings()) {
-    const std::string name = environment_name(setting);
-    const char* const value = std::getenv(name.c_str());
-    if (value == nullptr || *value == '\0') continue;
-    auto set = setting.set(settings, value);
-    if (!set)
-      return Error{Errc::bad_config, "the environment variable " + name + ": " + set.error().text};
-  }
-  return {};
-}
-
-Result<void> apply_file(Settings& settings, const std::string& path, bool must_exist) {
-  auto entries = read_config_file(path, must_exist);
-  if (!entries) return entries.error();
-  for (const auto& [name, value] : *entries) {
-    if (find_setting(name) != nullptr) continue;
-    return Error{Errc::bad_config,
-                 printable(path) + ": there is no setting " + in_quotes(shortened(name, 80))};
-  }
-  // In our order, as with the environment: it decides where two contradict each other.
-  for (const Setting& setting : all_settings()) {
-    for (const auto& [name, value] : *entries) {
-      if (name != setting.name) continue;
-      auto set = setting.set(settings, value);
-      if (!set)
-        return Error{Errc::bad_config, printable(path) + ": " + name + ": " + set.error().text};
-    }
-  }
-  return {};
-}
-
-Result<void> apply_files(Settings& settings, const std::optional<std::string>& config) {
-  if (config) return apply_file(settings, *config, true);
-  auto read = apply_file(settings, "/etc/dlock/config.toml", false);
-  if (!read) return read;
-  const char* const xdg = std::getenv("XDG_CONFIG_HOME");
-  const char* const home = std::getenv("HOME");
-  if (xdg != nullptr && *xdg == '/')
-    return apply_file(settings, std::string(xdg) + "/dlock/config.toml", false);
-  if (home != nullptr && *home == '/') {
-    return apply_file(settings, std::string(home) + "/.config/dlock/config.toml", false);
-  }
-  return {};
-}
-
-Result<void> find_password(Settings& settings) {
-  if (!settings.password_file.empty()) {
-    auto password = read_password_file(settings.password_file);
-    if (!password) return password.error();
-    settings.password = *password;
-  }
-  const char* const last = std::getenv("REDISCLI_AUTH");
-  if (settings.password.empty() && last != nullptr) settings.password = Secret(last);
-  return {};
-}
 
 }  // namespace
 
@@ -354,30 +300,6 @@ std::string environment_name(const Setting& setting) {
     name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   }
   return name;
-}
-
-Result<void> apply_options(Settings& settings, const std::vector<Given>& given) {
-  for (const auto& [name, value] : given) {
-    const Setting* const setting = find_setting(name);
-    DLOCK_ASSERT(setting != nullptr);
-    const auto set = setting->set(settings, value);
-    if (!set) return Error{Errc::bad_usage, "--" + name + ": " + set.error().text};
-  }
-  return {};
-}
-
-Result<Settings> read_settings(const std::vector<Given>& given,
-                               const std::optional<std::string>& config) {
-  Settings settings;
-  auto done = apply_files(settings, config);
-  if (!done) return done.error();
-  done = apply_environment(settings);
-  if (!done) return done.error();
-  done = apply_options(settings, given);
-  if (!done) return done.error();
-  done = find_password(settings);
-  if (!done) return done.error();
-  return settings;
 }
 
 }  // namespace dlock

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Settings: everything that option, environment and config file can say, in one table, so that the
 // three cannot differ. A later source overrides an earlier one: default, system file, user file,
-// environment, option.
+// environment, option (read_settings.cpp).
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -20,7 +20,8 @@ enum class ColorMode { automatic, always, never };
 
 struct Settings {
   std::string url = "redis://127.0.0.1:6379";
-  bool url_given = false;
+  std::string url_place;       // where it was said: "--url", "DLOCK_URL"; empty: it is the default
+  bool url_is_option = false;  // it was said on the command line
   std::string prefix = "dlock:";
   Duration connect_timeout = std::chrono::seconds(5);
   Secret password;
@@ -39,6 +40,7 @@ struct Settings {
   OnLost on_lost = OnLost::stop;
   bool contain = false;
   std::optional<std::string> reason;
+  std::optional<std::string> result_file;
   Mode mode = Mode::exclusive;
   std::uint32_t slots = 0;  // of Mode::slots
   Duration min_hold{};      // zero: none
@@ -80,5 +82,9 @@ Result<void> apply_options(Settings& settings, const std::vector<Given>& given);
 // file rights are checked as in dlock(1), FILES.
 Result<Settings> read_settings(const std::vector<Given>& given,
                                const std::optional<std::string>& config);
+
+// Is --log-format json wanted, as far as that can be told? For a command line or settings that were
+// refused: what is wrong with them does not matter here.
+bool wants_json_log(const std::vector<Given>& given, const std::optional<std::string>& config);
 
 }  // namespace dlock

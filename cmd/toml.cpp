@@ -16,7 +16,7 @@ Result<std::string> as_text(const toml::value& value) {
   if (value.is_boolean()) return std::string(value.as_boolean() ? "true" : "false");
   if (value.is_integer()) return std::to_string(value.as_integer());
   if (value.is_floating()) return std::to_string(value.as_floating());
-  return Error{Errc::bad_config, "is neither a text nor a number nor true or false"};
+  return Error{Errc::bad_config, "is neither a text, a number, true nor false"};
 }
 
 // toml11 puts the reason into the first line, behind its own name, and a drawing below it.
@@ -29,6 +29,18 @@ std::string reason_of(std::string_view what) {
     reason.remove_prefix(std::min(reason.find(' ') + 1, reason.size()));
   }
   return printable(shortened(reason, 160));
+}
+
+// Is that line of `text`, which is no TOML, one with a bare word for a value: ttl = 30s?
+bool lacks_quotes(std::string_view text, std::size_t line) {
+  for (; line > 1; --line)
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  text = text.substr(0, text.find('\n'));
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || text.find_first_not_of(" \t") == equals) return false;
+  const std::size_t value = text.find_first_not_of(" \t\r", equals + 1);
+  return value != std::string_view::npos &&
+         std::string_view("\"'[{#").find(text[value]) == std::string_view::npos;
 }
 
 }  // namespace
@@ -50,9 +62,11 @@ Result<ConfigEntries> parse_toml(const std::string& path, const std::string& tex
     std::sort(entries.begin(), entries.end());  // the library keeps no order
     return entries;
   } catch (const toml::exception& error) {
-    return Error{Errc::bad_config,
-                 printable(path) + ": line " + std::to_string(error.location().line()) +
-                     " is not TOML: " + reason_of(error.what())};
+    const std::size_t line = error.location().line();
+    const std::string place = printable(path) + ": line " + std::to_string(line);
+    if (lacks_quotes(text, line))
+      return Error{Errc::bad_config, place + ": text values need quotes, as in ttl = \"30s\""};
+    return Error{Errc::bad_config, place + " is not TOML: " + reason_of(error.what())};
   } catch (const std::exception& error) {
     return Error{Errc::bad_config, printable(path) + ": " + reason_of(error.what())};
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Where a URL keeps a password, so that it can be found out and blotted out.
+// Where a URL keeps a password, so that it can be found and blotted out.
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 namespace dlock {
@@ -20,5 +21,9 @@ inline std::string_view password_in_url(std::string_view text) {
   const std::size_t colon = authority.find(':');
   return colon == std::string_view::npos ? std::string_view() : authority.substr(colon + 1);
 }
+
+// A URL that may be badly written, for an error text: "***" stands for all that may be a password.
+// That is what stands before the last @, and, without one, what follows a colon and is no port.
+std::string shown_url(std::string_view url);
 
 }  // namespace dlock

@@ -67,7 +67,10 @@ Result<Duration> parse_duration(std::string_view text) {
     total += seconds;
     first = false;
   }
-  if (total > std::chrono::duration<double>(k_longest).count()) return bad(text);
+  if (total > std::chrono::duration<double>(k_longest).count()) {
+    return Error{Errc::bad_usage,
+                 in_quotes(shortened(text, 40)) + " is too long: at most 36525d (100 years)"};
+  }
   return Duration(std::llround(total * 1e9));
 }
 

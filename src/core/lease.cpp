@@ -33,10 +33,14 @@ Duration LeaseTerms::first_retry() const {
   return std::min<Duration>(100ms, call_limit());
 }
 
+bool LeaseTerms::is_ttl(Duration ttl) {
+  return ttl >= k_shortest_ttl && ttl <= k_longest_ttl;
+}
+
 Result<LeaseTerms> LeaseTerms::check(Duration ttl,
                                      std::optional<Duration> kill_after,
                                      std::size_t nesting) {
-  if (ttl < k_shortest_ttl || ttl > k_longest_ttl) {
+  if (!is_ttl(ttl)) {
     return Error{Errc::bad_usage, "ttl " + format_duration(ttl) + " is not between 1s and 365d"};
   }
   const LeaseTerms terms(ttl, kill_after.value_or(default_kill_after(ttl, nesting)));

@@ -24,6 +24,9 @@ class LeaseTerms {
                                   std::optional<Duration> kill_after,
                                   std::size_t nesting = 0);
 
+  // 1s to 365d.
+  static bool is_ttl(Duration ttl);
+
   Duration ttl() const { return ttl_; }
   Duration kill_after() const { return kill_after_; }  // from TERM to KILL
   Duration drift() const;                              // for rates, rounding and timers

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "store/open_store.hpp"
 
-#include "base/text.hpp"
 #include "store/local/local_store.hpp"
 #include "store/redis/redis_store.hpp"
 
@@ -25,23 +24,25 @@ constexpr std::array<std::pair<std::string_view, Opener>, 3> k_stores{{
     {"local", &open_local},
 }};
 
+constexpr std::string_view k_forms = "redis://host:6379, redis+unix:///path or local:///dir";
+
+Error bad(std::string reason) {
+  return {Errc::bad_usage, std::move(reason)};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<LockStore>> open_store(const StoreOptions& options) {
   const std::string_view url = options.url;
   const std::size_t colon = url.find("://");
-  if (colon == std::string_view::npos) {
-    return Error{Errc::bad_config,
-                 "the store URL has no scheme: write redis://host:6379, redis+unix:///path or "
-                 "local:///dir"};
-  }
+  if (colon == std::string_view::npos)
+    return bad("it has no scheme; write " + std::string(k_forms));
   const std::string_view scheme = url.substr(0, colon);
   for (const auto& [name, open] : k_stores) {
     if (scheme == name) return open(options);
   }
-  return Error{Errc::bad_config,
-               "no store for URL scheme " + in_quotes(shortened(scheme, 40)) +
-                   ": there are redis, redis+unix and local"};
+  if (scheme == "rediss") return bad("TLS is not supported yet; without it, write redis://");
+  return bad("there is no store with this scheme; write " + std::string(k_forms));
 }
 
 }  // namespace dlock

@@ -19,7 +19,8 @@ struct StoreOptions {
   const WakeUp* interrupt = nullptr;  // raised by another thread: the call at hand ends (cancelled)
 };
 
-// Errc::bad_config for a URL that names no store of ours; the text never holds the URL's password.
+// Errc::bad_usage for a URL that is none of ours; the text says why, and quotes no part of the URL:
+// a badly written one may have its password anywhere.
 Result<std::unique_ptr<LockStore>> open_store(const StoreOptions& options);
 
 }  // namespace dlock

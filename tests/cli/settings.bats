@@ -132,6 +132,7 @@ quickly() { # WORD…: in under 4 s with 69
 
 @test "prefix is a setting everywhere" {
   works_everywhere prefix 'p:' child_says 1 'redis-cli -s "$REDIS_SOCKET" exists "p:$DLOCK_NAME"'
+  works_everywhere prefix '' child_says 1 'redis-cli -s "$REDIS_SOCKET" exists "$DLOCK_NAME"'
 }
 
 @test "connect-timeout is a setting everywhere" {
@@ -250,6 +251,14 @@ stops_with() {
   works_everywhere signal USR1 stops_with USR1
 }
 
+writes_result() {
+  rm -f "$BATS_TEST_TMPDIR/result"
+  "$DLOCK" run "$(fresh)" -- true && [ -s "$BATS_TEST_TMPDIR/result" ]
+}
+@test "result-file is a setting everywhere" {
+  works_everywhere result-file "$BATS_TEST_TMPDIR/result" writes_result
+}
+
 runs_on() {
   ends_with 0 "$DLOCK" run --ttl 2s -k 200ms "$(fresh)" -- sh -c '
     redis-cli -s "$REDIS_SOCKET" del "dlock:$DLOCK_NAME" "dlock:holds:{dlock:$DLOCK_NAME}" >/dev/null; sleep 2'
@@ -300,6 +309,9 @@ runs_on() {
   done
   refused_config --password-file "$BATS_TEST_TMPDIR/missing" run x -- touch "$MARKER"
   refused_config --password-file "$BATS_TEST_TMPDIR" run x -- touch "$MARKER"
+  : >"$file"
+  DLOCK_PASSWORD_FILE=$file refused_config run x -- touch "$MARKER"
+  assert_stderr_has "$file: the first line, which must be the password, is empty"
 }
 
 must_be_private() { # the file as it stands
@@ -410,8 +422,17 @@ b"'; do
   holds_json "['reason']" '[a, b]'
 }
 
+@test "what contradicts itself in one file or one environment is refused" {
+  config 'nonblock = true' 'wait = "1h"'
+  refused_config run x -- touch "$MARKER"
+  assert_stderr_has "$CONFIG: nonblock and wait contradict each other"
+  rm "$CONFIG"
+  DLOCK_QUIET=true DLOCK_VERBOSE=1 refused_config run x -- touch "$MARKER"
+  assert_stderr_has 'DLOCK_QUIET and DLOCK_VERBOSE contradict each other'
+}
+
 @test "variables without sense are refused and named, empty ones count as not set" {
-  for pair in DLOCK_TTL=soon DLOCK_WAIT=x DLOCK_NONBLOCK=maybe DLOCK_CONFLICT_EXIT_CODE=300 DLOCK_ON_LOST=cry \
+  for pair in DLOCK_TTL=soon DLOCK_TTL=10ms DLOCK_WAIT=x DLOCK_NONBLOCK=maybe DLOCK_CONFLICT_EXIT_CODE=300 DLOCK_ON_LOST=cry \
     DLOCK_VERBOSE=very DLOCK_SIGNAL=NOPE DLOCK_COLOR=1 DLOCK_LOG_FORMAT=xml DLOCK_CONNECT_TIMEOUT=-1 DLOCK_KILL_AFTER=x; do
     (export "${pair?}" && refused_config run x -- touch "$MARKER" && assert_stderr_has "${pair%%=*}")
   done
@@ -421,10 +442,23 @@ b"'; do
 @test "a URL without sense in the environment or a file ends with 78" {
   for url in nonsense ftp://x redis:// redis://h:x redis://h/one rediss://h local://relative; do
     DLOCK_URL=$url refused_config run x -- touch "$MARKER"
+    run -64 --separate-stderr "$DLOCK" --url "$url" run x -- touch "$MARKER"
+    assert_one_line
+    assert_not_started
   done
+}
+
+@test "an error about the URL says where the URL was said, and what it was" {
   unset DLOCK_URL
-  config 'url = "ftp://x"'
-  refused_config run x -- touch "$MARKER"
+  DLOCK_URL=bogus refused_config run x -- true
+  assert_stderr_has 'dlock: DLOCK_URL: cannot use the URL "bogus": it has no scheme; write redis://'
+  REDIS_URL=redis://:secret@h:port refused_config list
+  assert_stderr_has 'dlock: REDIS_URL: cannot use the URL "redis://***@h:port": the port must be'
+  config 'url = "rediss://h"'
+  refused_config inspect x
+  assert_stderr_has "dlock: $CONFIG: url: cannot use the URL \"rediss://h\": TLS is not supported yet"
+  run -64 --separate-stderr "$DLOCK" wait --url local://dir x
+  assert_stderr_has 'dlock: --url: cannot use the URL "local://dir": the directory is not'
 }
 
 @test "settings of run in the environment do not bother the other commands" {

@@ -55,6 +55,16 @@ setup() { set_up_docs; }
   assert_equal "$keys" "$variables"
 }
 
+@test "the options that have no variable are the ones that man page and README list" {
+  in_code=$(sed -n '/k_local{/,/^};/p' cmd/command_table.cpp | grep -oE -- '--[a-z-]+", (true|false)' |
+    grep -oE -- '--[a-z-]+' | grep -vx -- --config | sort -u)
+  [ -n "$in_code" ]
+  in_page=$(man_section ENVIRONMENT | sed -n '/^These options have neither/,/^\.TP/p' | option_words)
+  assert_equal "$in_page" "$in_code"
+  in_readme=$(tr '\n' ' ' <README.md | grep -oE 'Options of one call only: [^;]*' | option_words)
+  assert_equal "$in_readme" "$in_code"
+}
+
 @test "every setting but the passwords is an option of that name" {
   while read -r name; do
     option=--$(tr 'A-Z_' 'a-z-' <<<"${name#DLOCK_}")

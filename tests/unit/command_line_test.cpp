@@ -176,9 +176,9 @@ TEST_CASE("aliases of flock(1) and timeout(1) are known") {
 
 TEST_CASE("of an option that is given twice the last counts, but a second --url is refused") {
   CommandLine line =
-      good({"run", "-w", "5", "--wait", "7", "--result-file", "a", "--result-file", "b", "n", "c"});
+      good({"run", "-w", "5", "--wait", "7", "--config", "a", "--config", "b", "n", "c"});
   CHECK(settings(line).at("wait") == "7");
-  CHECK(line.result_file == "b");
+  CHECK(line.config == "b");
   CHECK(has(wrong({"--url", "redis://a", "run", "--url", "redis://b", "n", "c"}),
             "--url is given twice"));
   CHECK(has(wrong({"list", "--url=redis://a", "--url", "redis://a"}), "--url is given twice"));

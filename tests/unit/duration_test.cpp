@@ -20,17 +20,9 @@ TEST_CASE("durations are read as people write them") {
 }
 
 TEST_CASE("what is no duration is bad usage") {
-  for (const char* text : {"",      " ",
-                           "s",     "x",
-                           "-1s",   "+1s",
-                           "1 s",   " 1s",
-                           "1s ",   "1h30",
-                           "1x",    "1sec",
-                           "1S",    "1e3",
-                           "inf",   "nan",
-                           "1..2",  "0x10",
-                           "1,5s",  "37000d",
-                           "1s-1s", "99999999999999999999999999999999999999d"}) {
+  for (const char* text :
+       {"",   " ",    "s",  "x",   "-1s", "+1s", "1 s",  " 1s",  "1s ",  "1h30",
+        "1x", "1sec", "1S", "1e3", "inf", "nan", "1..2", "0x10", "1,5s", "1s-1s"}) {
     CAPTURE(text);
     const auto duration = parse_duration(text);
     REQUIRE_FALSE(duration.has_value());
@@ -41,7 +33,12 @@ TEST_CASE("what is no duration is bad usage") {
 
 TEST_CASE("the longest duration is a hundred years") {
   CHECK(*parse_duration("36525d") == 24h * 36525);
-  CHECK_FALSE(parse_duration("36526d").has_value());
+  for (const char* text : {"36526d", "40000d", "99999999999999999999999999999999999999d"}) {
+    const auto duration = parse_duration(text);
+    REQUIRE_FALSE(duration.has_value());
+    CHECK(duration.error().code == Errc::bad_usage);
+    CHECK(duration.error().text.find("is too long: at most 36525d") != std::string::npos);
+  }
 }
 
 TEST_CASE("durations are written short") {

@@ -19,7 +19,7 @@ std::string refused(std::string_view url) {
   const auto address = parse_redis_url(url);
   CAPTURE(url);
   REQUIRE_FALSE(address.has_value());
-  CHECK(address.error().code == Errc::bad_config);
+  CHECK(address.error().code == Errc::bad_usage);
   return address.error().text;
 }
 

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "base/secret.hpp"
 
+#include "cmd/url_password.hpp"
+
 #include <doctest/doctest.h>
 
 #include <concepts>
 #include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace dlock {
 
@@ -27,6 +32,26 @@ TEST_CASE("a secret can be neither printed nor turned into a string by accident"
   static_assert(!std::convertible_to<Secret, std::string>);
   static_assert(!std::convertible_to<std::string, Secret>);
   CHECK(Printable<std::string>);
+}
+
+TEST_CASE("a URL in an error text shows nothing that may be a password") {
+  for (const auto& [url, shown] : std::vector<std::pair<std::string, std::string>>{
+           {"bogus", "bogus"},
+           {"localhost:6379", "localhost:6379"},
+           {"redis://h:6379/one", "redis://h:6379/one"},
+           {"redis://h:port", "redis://h:***"},
+           {"redis://[::1]:x", "redis://[::1]:***"},
+           {"redis+unix:///run/a:b?db=x", "redis+unix:///run/a:b?db=x"},
+           {"redis://user:hunter2", "redis://user:***"},
+           {"redis://:hunter2@h:1:2", "redis://***@h:1:2"},
+           {"redis://:hunter2/x@h?x=hunter2", "redis://***@h"},
+           {"//:hunter2@h", "***@h"},
+           {"redis:/:hunter2@h", "***@h"},
+           {"redis://h?x=1", "redis://h?x=1"}}) {
+    CAPTURE(url);
+    CHECK(shown_url(url) == shown);
+  }
+  CHECK(shown_url("redis://" + std::string(1000, 'x')).size() < 130);
 }
 
 }  // namespace dlock

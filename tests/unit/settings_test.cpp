@@ -1,90 +1,29 @@
 // SPDX-License-Identifier: MIT
-// One table, five sources: default, system file, user file, environment, option.
+// The table of settings: what each takes, and what it refuses.
 #include "cmd/settings.hpp"
+
+#include "cmd/did_you_mean.hpp"
 
 #include <doctest/doctest.h>
 
-#include <sys/stat.h>
-
 #include <csignal>
-#include <cstdlib>
-#include <fstream>
 
 #include "support/has.hpp"
-#include "support/temp_dir.hpp"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration): not everywhere in unistd.h
+#include "support/surroundings.hpp"
 
 namespace dlock {
 
 using namespace std::chrono_literals;
+using test::good;
 using test::has;
-
-namespace {
-
-// An environment with nothing of ours in it, and a home of its own; as it was at the end.
-class Surroundings {
- public:
-  Surroundings() {
-    for (char** entry = environ; *entry != nullptr; ++entry)
-      before_.emplace_back(*entry);
-    for (const std::string& entry : before_) {
-      if (entry.starts_with("DLOCK_")) ::unsetenv(entry.substr(0, entry.find('=')).c_str());
-    }
-    for (const char* name : {"REDIS_URL", "REDISCLI_AUTH"})
-      ::unsetenv(name);
-    set("HOME", home_.path());
-    set("XDG_CONFIG_HOME", home_.path() + "/xdg");
-  }
-  Surroundings(const Surroundings&) = delete;
-  Surroundings& operator=(const Surroundings&) = delete;
-  ~Surroundings() {
-    ::clearenv();
-    for (const std::string& entry : before_) {
-      const auto equals = entry.find('=');
-      set(entry.substr(0, equals), entry.substr(equals + 1));
-    }
-  }
-  static void set(const std::string& name, const std::string& value) {
-    ::setenv(name.c_str(), value.c_str(), 1);
-  }
-  std::string file(const std::string& text, mode_t mode = 0600) {
-    const std::string path = home_.path() + "/" + std::to_string(++files_);
-    std::ofstream(path) << text;
-    ::chmod(path.c_str(), mode);
-    return path;
-  }
-  void user_config(const std::string& text) {
-    ::mkdir((home_.path() + "/xdg").c_str(), 0700);
-    ::mkdir((home_.path() + "/xdg/dlock").c_str(), 0700);
-    std::ofstream(home_.path() + "/xdg/dlock/config.toml") << text;
-  }
-
- private:
-  test::TempDir home_;
-  std::vector<std::string> before_;
-  int files_ = 0;
-};
-
-Settings good(const std::vector<Given>& given = {}, const std::optional<std::string>& file = {}) {
-  const auto settings = read_settings(given, file);
-  REQUIRE_MESSAGE(settings.has_value(), (settings ? "" : settings.error().text));
-  return *settings;
-}
-
-Error wrong(const std::vector<Given>& given, const std::optional<std::string>& file = {}) {
-  const auto settings = read_settings(given, file);
-  REQUIRE_FALSE(settings.has_value());
-  return settings.error();
-}
-
-}  // namespace
+using test::Surroundings;
+using test::wrong;
 
 TEST_CASE("settings: the defaults are those of the man page") {
   const Surroundings clean;
   const Settings settings = good();
   CHECK(settings.url == "redis://127.0.0.1:6379");
-  CHECK_FALSE(settings.url_given);
+  CHECK(settings.url_place.empty());
   CHECK(settings.prefix == "dlock:");
   CHECK(settings.connect_timeout == 5s);
   CHECK(settings.ttl == 30s);
@@ -101,29 +40,6 @@ TEST_CASE("settings: the defaults are those of the man page") {
   CHECK(settings.on_lost == OnLost::stop);
   CHECK(settings.verbose == 0);
   CHECK(settings.password.empty());
-}
-
-TEST_CASE("settings: an option goes before the environment, that before a file") {
-  Surroundings clean;
-  clean.user_config("ttl = \"11s\"\nprefix = \"file:\"\nreason = \"file\"\n");
-  CHECK(good().ttl == 11s);
-  CHECK(good().prefix == "file:");
-  Surroundings::set("DLOCK_TTL", "12s");
-  Surroundings::set("DLOCK_REASON", "environment");
-  CHECK(good().ttl == 12s);
-  CHECK(good().reason == "environment");
-  CHECK(good({{"ttl", "13s"}}).ttl == 13s);
-  CHECK(good({{"ttl", "13s"}}).prefix == "file:");
-}
-
-TEST_CASE("settings: a file that is named replaces the user's") {
-  Surroundings clean;
-  clean.user_config("ttl = \"11s\"\nprefix = \"user:\"\n");
-  const std::string named = clean.file("ttl = \"14s\"\n");
-  CHECK(good({}, named).ttl == 14s);
-  CHECK(good({}, named).prefix == "dlock:");
-  const Error error = wrong({}, named + "-not-there");
-  CHECK(error.code == Errc::bad_config);
 }
 
 TEST_CASE("settings: every setting has an environment variable, and it is read") {
@@ -146,6 +62,7 @@ TEST_CASE("settings: every setting has an environment variable, and it is read")
                                   {"on-lost", "warn"},
                                   {"contain", "true"},
                                   {"reason", "because"},
+                                  {"result-file", "r.json"},
                                   {"shared", "true"},
                                   {"exclusive", "true"},
                                   {"slots", "3"},
@@ -166,8 +83,8 @@ TEST_CASE("settings: every setting has an environment variable, and it is read")
     CHECK(variable.find('-') == std::string::npos);
     Surroundings::set(variable, "\x01 no such value");
     const auto bad = read_settings({}, {});
-    const bool takes_text =
-        name == "url" || name == "prefix" || name == "password" || name == "reason";
+    const bool takes_text = name == "url" || name == "prefix" || name == "password" ||
+                            name == "reason" || name == "result-file";
     CHECK(bad.has_value() == takes_text);
     if (!bad) CHECK(bad.error().code == Errc::bad_config);
   }
@@ -178,29 +95,12 @@ TEST_CASE("settings: every setting has an environment variable, and it is read")
   CHECK(find_setting("frob") == nullptr);
 }
 
-TEST_CASE("settings: an empty variable is no setting") {
-  const Surroundings clean;
-  Surroundings::set("DLOCK_TTL", "");
-  Surroundings::set("DLOCK_URL", "");
-  CHECK(good().ttl == 30s);
-  CHECK_FALSE(good().url_given);
-}
-
-TEST_CASE("settings: REDIS_URL comes after DLOCK_URL") {
-  const Surroundings clean;
-  Surroundings::set("REDIS_URL", "redis://platform");
-  CHECK(good().url == "redis://platform");
-  CHECK(good().url_given);
-  Surroundings::set("DLOCK_URL", "redis://ours");
-  CHECK(good().url == "redis://ours");
-  CHECK(good({{"url", "redis://option"}}).url == "redis://option");
-}
-
 TEST_CASE("settings: a value that is none is named, with its source") {
   Surroundings clean;
   Error error = wrong({{"ttl", "soon"}});
   CHECK(error.code == Errc::bad_usage);
   CHECK(has(error.text, "--ttl"));
+  CHECK(has(wrong({{"wait", "40000d"}}).text, "--wait: \"40000d\" is too long: at most 36525d"));
   for (const Given& bad : std::vector<Given>{{"conflict-exit-code", "256"},
                                              {"max-waiters", "-1"},
                                              {"max-waiters", "1000001"},
@@ -213,6 +113,10 @@ TEST_CASE("settings: a value that is none is named, with its source") {
                                              {"slots", "1001"},
                                              {"slots", "many"},
                                              {"shared", "maybe"},
+                                             {"ttl", "999ms"},
+                                             {"ttl", "366d"},
+                                             {"password-file", ""},
+                                             {"result-file", ""},
                                              {"max-hold", "0"},
                                              {"max-hold", "soon"},
                                              {"min-hold", "-1"},
@@ -233,6 +137,8 @@ TEST_CASE("settings: a value that is none is named, with its source") {
   error = wrong({});
   CHECK(error.code == Errc::bad_config);
   CHECK(has(error.text, "DLOCK_TTL"));
+  Surroundings::set("DLOCK_TTL", "999ms");
+  CHECK(wrong({}).code == Errc::bad_config);
   ::unsetenv("DLOCK_TTL");
   const std::string file = clean.file("ttl = \"soon\"\n");
   error = wrong({}, file);
@@ -240,6 +146,40 @@ TEST_CASE("settings: a value that is none is named, with its source") {
   CHECK(has(error.text, file));
   CHECK(has(error.text, "ttl"));
   CHECK(has(wrong({}, clean.file("frob = 1\n")).text, "there is no setting \"frob\""));
+}
+
+TEST_CASE("settings: a text without quotes in a file is named with its line") {
+  Surroundings clean;
+  for (const char* line : {"ttl = 30s",
+                           "url=redis://:hunter2@h",
+                           "reason = two words # why",
+                           "nonblock = True",
+                           "on-lost =  warn\r"}) {
+    CAPTURE(line);
+    const std::string file = clean.file("quiet = true\n\n" + std::string(line) + "\nverbose = 0\n");
+    const Error error = wrong({}, file);
+    CHECK(error.code == Errc::bad_config);
+    CHECK(error.text == file + ": line 3: text values need quotes, as in ttl = \"30s\"");
+  }
+  for (const char* line : {"ttl", "ttl =", "reason = \"open", "ttl = \"1s\" \"2s\"", "= 3"})
+    CHECK(has(wrong({}, clean.file(line)).text, "line 1 is not TOML: "));
+  CHECK(has(wrong({}, clean.file("ttl = 30s")).text, "line 1: text values need quotes"));
+}
+
+TEST_CASE("settings: a word that is unknown is answered with the one that it is like") {
+  Surroundings clean;
+  const std::vector<std::string_view> known{"connect-timeout", "wait", "ttl", "--wait", "list"};
+  CHECK(did_you_mean("connect_timeout", known) == "; did you mean connect-timeout?");
+  CHECK(did_you_mean("TTL", known) == "; did you mean ttl?");
+  CHECK(did_you_mean("tlt", known) == "; did you mean ttl?");
+  CHECK(did_you_mean("lst", known) == "; did you mean list?");
+  CHECK(did_you_mean("--wiat", known) == "; did you mean --wait?");
+  CHECK(did_you_mean("conect-timout", known) == "; did you mean connect-timeout?");
+  for (const char* unlike : {"", "x", "order-42", "tool", "timeout", "l"})
+    CHECK(did_you_mean(unlike, known).empty());
+  CHECK(did_you_mean(std::string(100'000, 'x'), known).empty());
+  CHECK(has(wrong({}, clean.file("connect_timeout = \"1s\"\n")).text,
+            "no setting \"connect_timeout\"; did you mean connect-timeout?"));
 }
 
 TEST_CASE("settings: how many may wait, none included") {
@@ -301,35 +241,6 @@ TEST_CASE("settings: -n is a wait of nothing, a later --wait overrides it from a
   clean.user_config("nonblock = true\n");
   CHECK(good().wait == Duration(0));
   CHECK(good({{"wait", "5"}}).wait == Duration(5s));
-}
-
-TEST_CASE("settings: files that others can write are not read") {
-  Surroundings clean;
-  CHECK(has(wrong({}, clean.file("ttl = \"9s\"\n", 0620)).text, "written by others"));
-  CHECK(has(wrong({}, clean.file("ttl = \"9s\"\n", 0602)).text, "written by others"));
-  CHECK(good({}, clean.file("ttl = \"9s\"\n", 0644)).ttl == 9s);
-}
-
-TEST_CASE("settings: a file with a password must be ours alone to read") {
-  Surroundings clean;
-  for (const char* text : {"password = \"hunter2\"\n", "url = \"redis://:hunter2@h\"\n"}) {
-    CAPTURE(text);
-    const Error error = wrong({}, clean.file(text, 0640));
-    CHECK(error.code == Errc::bad_config);
-    CHECK_FALSE(has(error.text, "hunter2"));
-    good({}, clean.file(text, 0600));
-  }
-  CHECK(has(wrong({{"password-file", clean.file("x\n", 0644)}}).text, "read by others"));
-}
-
-TEST_CASE("settings: where the password comes from") {
-  Surroundings clean;
-  Surroundings::set("REDISCLI_AUTH", "last");
-  CHECK(good().password.reveal() == "last");
-  Surroundings::set("DLOCK_PASSWORD", "environment");
-  CHECK(good().password.reveal() == "environment");
-  const std::string file = clean.file("in file\r\nsecond line\n");
-  CHECK(good({{"password-file", file}}).password.reveal() == "in file");
 }
 
 }  // namespace dlock

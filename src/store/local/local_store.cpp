@@ -50,9 +50,7 @@ States pointers_to(std::vector<LeaseState>& all) {
 Result<local::LockDirectory> directory_of(std::string_view url) {
   // Without the URL itself: somebody may have put a password into it.
   const auto bad = [](std::string_view reason) {
-    return Error{
-        Errc::bad_config,
-        "cannot use the store URL: " + std::string(reason) + "; write local:///run/lock/dlock"};
+    return Error{Errc::bad_usage, std::string(reason) + "; write local:///run/lock/dlock"};
   };
   if (!url.starts_with(k_scheme)) return bad("it does not begin with local://");
   url.remove_prefix(k_scheme.size());

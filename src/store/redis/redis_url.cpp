@@ -19,7 +19,7 @@ constexpr std::size_t k_longest_path = 107;  // what sockaddr_un holds, less the
 constexpr std::size_t k_longest_host = 255;
 
 Error bad(std::string what) {
-  return {Errc::bad_config, "cannot use the Redis URL: " + std::move(what)};
+  return {Errc::bad_usage, std::move(what)};
 }
 
 // Digits only: no sign, no space, no 0x.

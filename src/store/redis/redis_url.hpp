@@ -23,7 +23,7 @@ struct RedisAddress {
   std::string text;  // canonical, for messages and comparing; neither user nor password
 };
 
-// Errc::bad_config, with what is wrong.
+// Errc::bad_usage, with what is wrong.
 Result<RedisAddress> parse_redis_url(std::string_view url);
 
 }  // namespace dlock

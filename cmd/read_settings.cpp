@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// The places that settings come from, in their order.
+#include "base/text.hpp"
+#include "cmd/config_file.hpp"
+#include "cmd/did_you_mean.hpp"
+#include "cmd/settings.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+namespace dlock {
+
+namespace {
+
+struct Said {
+  const Setting* setting;
+  std::string name;  // as it is written there: "--ttl", "DLOCK_TTL", "ttl"
+  std::string value;
+};
+
+// One place, and all that is said there.
+struct Source {
+  Errc code;          // of what is wrong with it
+  std::string place;  // before each error: "/etc/dlock/config.toml: ", or nothing
+  std::vector<Said> all;
+};
+
+bool any_in_environment(std::string_view prefix) {
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (std::string_view(*entry).starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+Source read_environment() {
+  Source source{.code = Errc::bad_config, .place = "", .all = {}};
+  const auto take = [&source](const Setting& setting, const std::string& name) {
+    const char* const value = std::getenv(name.c_str());
+    // Empty is not set; but an empty prefix means something, and cannot be said otherwise.
+    if (value == nullptr || (*value == '\0' && setting.name != "prefix")) return;
+    source.all.push_back({&setting, name, value});
+  };
+  take(*find_setting("url"), "REDIS_URL");
+  // Mostly there is none of ours.
+  if (!any_in_environment("DLOCK_")) return source;
+  for (const Setting& setting : all_settings())
+    take(setting, environment_name(setting));
+  return source;
+}
+
+Source read_options(const std::vector<Given>& given) {
+  Source source{.code = Errc::bad_usage, .place = "", .all = {}};
+  for (const auto& [name, value] : given) {
+    const Setting* const setting = find_setting(name);
+    DLOCK_ASSERT(setting != nullptr);
+    source.all.push_back({setting, "--" + name, value});
+  }
+  return source;
+}
+
+std::string unknown_setting(const std::string& name) {
+  std::vector<std::string_view> known;
+  for (const Setting& setting : all_settings())
+    known.push_back(setting.name);
+  return "there is no setting " + in_quotes(shortened(name, 80)) + did_you_mean(name, known);
+}
+
+// Takes what it knows, also where it does not know all.
+Result<void> read_file(std::vector<Source>& sources, const std::string& path, bool must_exist) {
+  auto entries = read_config_file(path, must_exist);
+  if (!entries) return entries.error();
+  const std::string place = printable(path) + ": ";
+  Result<void> known;
+  Source source{.code = Errc::bad_config, .place = place, .all = {}};
+  for (const auto& [name, value] : *entries) {
+    const Setting* const setting = find_setting(name);
+    if (setting != nullptr) {
+      source.all.push_back({setting, name, value});
+    } else {
+      known = Error{Errc::bad_config, place + unknown_setting(name)};
+    }
+  }
+  // In the order of the table, as with the environment: the last one that is said counts.
+  std::sort(source.all.begin(), source.all.end(), [](const Said& one, const Said& other) {
+    return one.setting < other.setting;
+  });
+  sources.push_back(std::move(source));
+  return known;
+}
+
+Result<void> read_files(std::vector<Source>& sources, const std::optional<std::string>& config) {
+  if (config) return read_file(sources, *config, true);
+  auto read = read_file(sources, "/etc/dlock/config.toml", false);
+  if (!read) return read;
+  const char* const xdg = std::getenv("XDG_CONFIG_HOME");
+  const char* const home = std::getenv("HOME");
+  if (xdg != nullptr && *xdg == '/')
+    return read_file(sources, std::string(xdg) + "/dlock/config.toml", false);
+  if (home != nullptr && *home == '/')
+    return read_file(sources, std::string(home) + "/.config/dlock/config.toml", false);
+  return {};
+}
+
+// All of them, the one that counts most at the end. An error is that of the files.
+Result<void> read_sources(std::vector<Source>& sources,
+                          const std::vector<Given>& given,
+                          const std::optional<std::string>& config) {
+  auto read = read_files(sources, config);
+  sources.push_back(read_environment());
+  sources.push_back(read_options(given));
+  return read;
+}
+
+bool is_on(const Said& said) {
+  constexpr std::array<std::string_view, 5> k_off{"false", "0", "no", "off", ""};
+  return !said.setting->value.empty() ||
+         std::find(k_off.begin(), k_off.end(), said.value) == k_off.end();
+}
+
+const Said* find_said(const Source& source, std::string_view name) {
+  for (const Said& said : source.all) {
+    if (said.setting->name == name && is_on(said)) return &said;
+  }
+  return nullptr;
+}
+
+// One place must not say both. The ways to hold a lock are told apart on the command line only:
+// elsewhere the last one of the table counts, as dlock(1) has it.
+Result<void> check_contradictions(const Source& source) {
+  constexpr std::array<std::array<std::string_view, 2>, 5> k_pairs{{{"nonblock", "wait"},
+                                                                    {"quiet", "verbose"},
+                                                                    {"shared", "exclusive"},
+                                                                    {"shared", "slots"},
+                                                                    {"exclusive", "slots"}}};
+  const std::size_t pairs = source.code == Errc::bad_usage ? k_pairs.size() : 2;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const Said* const one = find_said(source, k_pairs.at(i).front());
+    const Said* const other = find_said(source, k_pairs.at(i).back());
+    if (one == nullptr || other == nullptr) continue;
+    return Error{
+        source.code,
+        source.place + one->name + " and " + other->name + " contradict each other; give one"};
+  }
+  return {};
+}
+
+Result<void> apply(Settings& settings, const Source& source) {
+  auto good = check_contradictions(source);
+  if (!good) return good;
+  for (const Said& said : source.all) {
+    auto set = said.setting->set(settings, said.value);
+    if (!set) return Error{source.code, source.place + said.name + ": " + set.error().text};
+    if (said.setting->name != "url") continue;
+    settings.url_place = source.place + said.name;
+    settings.url_is_option = source.code == Errc::bad_usage;
+  }
+  return {};
+}
+
+Result<void> find_password(Settings& settings) {
+  if (!settings.password_file.empty()) {
+    auto password = read_password_file(settings.password_file);
+    if (!password) return password.error();
+    settings.password = *password;
+  }
+  const char* const last = std::getenv("REDISCLI_AUTH");
+  if (settings.password.empty() && last != nullptr) settings.password = Secret(last);
+  return {};
+}
+
+}  // namespace
+
+Result<void> apply_options(Settings& settings, const std::vector<Given>& given) {
+  return apply(settings, read_options(given));
+}
+
+Result<Settings> read_settings(const std::vector<Given>& given,
+                               const std::optional<std::string>& config) {
+  std::vector<Source> sources;
+  auto done = read_sources(sources, given, config);
+  if (!done) return done.error();
+  Settings settings;
+  for (const Source& source : sources) {
+    done = apply(settings, source);
+    if (!done) return done.error();
+  }
+  done = find_password(settings);
+  if (!done) return done.error();
+  return settings;
+}
+
+bool wants_json_log(const std::vector<Given>& given, const std::optional<std::string>& config) {
+  std::vector<Source> sources;
+  const auto wrong_elsewhere = read_sources(sources, given, config);
+  bool json = false;
+  for (const Source& source : sources) {
+    for (const Said& said : source.all) {
+      if (said.setting->name == "log-format") json = said.value == "json";
+    }
+  }
+  return json;
+}
+
+}  // namespace dlock

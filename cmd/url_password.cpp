@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/url_password.hpp"
+
+#include "base/text.hpp"
+
+namespace dlock {
+
+namespace {
+
+constexpr std::size_t k_longest = 120;
+
+// "redis://" of "redis://host"; nothing where there is no scheme.
+std::string_view scheme_of(std::string_view url) {
+  const std::size_t end = url.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+.-");
+  const bool found = end != std::string_view::npos && url.substr(end).starts_with("://");
+  return url.substr(0, found ? end + 3 : 0);
+}
+
+// "host:6379/0" stays, "user:secret" does not.
+std::string without_at(std::string_view rest) {
+  if (rest.starts_with('/')) return std::string(rest);  // a path
+  const std::size_t port = rest.find(':', rest.starts_with('[') ? rest.find(']') : 0);
+  if (port == std::string_view::npos) return std::string(rest);
+  const std::size_t end = std::min(rest.find_first_not_of("0123456789", port + 1), rest.size());
+  if (end == rest.size() || rest[end] == '/') return std::string(rest);
+  return std::string(rest.substr(0, port)) + ":***";
+}
+
+}  // namespace
+
+std::string shown_url(std::string_view url) {
+  const std::string_view scheme = scheme_of(url);
+  const std::string_view rest = url.substr(scheme.size());
+  const std::size_t at = rest.rfind('@');
+  const std::string shown =
+      at == std::string_view::npos
+          ? without_at(rest)
+          : "***@" + std::string(rest.substr(at + 1, rest.find_first_of("?#", at) - at - 1));
+  return shortened(std::string(scheme) + shown, k_longest);
+}
+
+}  // namespace dlock
