@@ -119,11 +119,9 @@ ExitStatus acquire_command(const CommandLine& line,
   Claim claim = make_claim(*names, *keys, who_we_are(::getppid(), "acquire", settings), settings);
   claim.serial = serial_of(claim.owner);
   StoreWorker worker(std::move(*store), std::move(claim), interrupt);
-  const bool in_place = ::isatty(STDERR_FILENO) == 1 && !settings.log_json;
-  Voice voice(*names, settings.mode, in_place, place.store);
-  const RunTerms terms{.lease = *lease,
-                       .acquire = acquire_terms(settings),
-                       .notice_every = in_place ? std::chrono::seconds(1) : Duration::zero()};
+  Voice voice(*names, settings.mode, place.store);
+  const RunTerms terms{
+      .lease = *lease, .acquire = acquire_terms(settings), .notice_every = Voice::rewrite_every()};
   Acquirer acquirer(RunSession(terms, make_seed(), BootClock::now()),
                     worker,
                     signals,

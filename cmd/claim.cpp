@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/claim.hpp"
 
+#include "base/host_name.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/url_password.hpp"
@@ -53,6 +55,7 @@ Result<std::unique_ptr<LockStore>> open_store(const Settings& settings, const Wa
                                        .prefix = settings.prefix,
                                        .password = settings.password,
                                        .interrupt = interrupt});
+  if (store && logs_json()) log_store((*store)->where());
   if (store || store.error().code != Errc::bad_usage) return store;
   return Error{settings.url_is_option ? Errc::bad_usage : Errc::bad_config,
                settings.url_place + ": cannot use the URL " + in_quotes(shown_url(settings.url)) +

@@ -31,11 +31,12 @@ ExitStatus list_command(const CommandLine& line, const Settings& settings);
 ExitStatus forget_command(const CommandLine& line, const Settings& settings);
 ExitStatus force_release_command(const CommandLine& line, const Settings& settings);
 
+ExitStatus status_of(Errc code);
+
 // Says what went wrong and gives the status that belongs to it.
 ExitStatus report(const Error& error, const Settings& settings);
 
-// "user@host", as holders are shown.
+// As holders are shown.
 std::string user_name();
-std::string host_name();
 
 }  // namespace dlock

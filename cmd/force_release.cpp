@@ -2,6 +2,7 @@
 // dlock force-release: revokes a lock and waits until its holder has given it up or its lease has
 // ended; or, with --now, deletes it.
 #include "base/duration.hpp"
+#include "base/host_name.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "cmd/claim.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/json_output.hpp"
 
-#include "cmd/voice.hpp"
+#include "cmd/holder_text.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -34,6 +34,13 @@ Json hold_json(const HoldRecord& hold, const Holding& holding) {
           {"mode", mode_word(hold.mode)},
           {"slot", or_null(hold.slot)},
           {"kept", hold.kept}};
+}
+
+Json holds_json(const Holding& holding) {
+  Json holds = Json::array();
+  for (const HoldRecord& hold : holding.holds)
+    holds.push_back(hold_json(hold, holding));
+  return holds;
 }
 
 Json line_json(const Holding& holding) {
@@ -92,9 +99,7 @@ void add_holders(Json& json, const Holding& holding) {
   if (token != 0) json["token"] = token;
   json["revoked_by"] = nullptr;
   if (!holding.revoked_by.empty()) json["revoked_by"] = holding.revoked_by;
-  json["holds"] = Json::array();
-  for (const HoldRecord& hold : holding.holds)
-    json["holds"].push_back(hold_json(hold, holding));
+  json["holds"] = holds_json(holding);
 }
 
 Json holding_json(const NamedHolding& named) {
@@ -151,6 +156,7 @@ void add_ending(Json& json, const Outcome& outcome) {
     json["signal"] = outcome.signal;
   } else if (outcome.kind == Outcome::Kind::busy && outcome.holding) {
     json["holder"] = holder_text(*outcome.holding, outcome.seen_ago);
+    json["holders"] = holds_json(*outcome.holding);
   }
 }
 
@@ -178,10 +184,12 @@ std::string holdings_json(const std::vector<NamedHolding>& holdings) {
 
 std::string result_json(const std::vector<LockName>& names,
                         const Outcome& outcome,
-                        const std::string& error) {
+                        const std::string& error,
+                        int exit_status) {
   const Account& account = outcome.account;
   const Hold* const first = account.holds.empty() ? nullptr : &account.holds.front();
   Json json = {{"version", 1}, {"outcome", word_for(outcome)}, {"lock", join_names(names)}};
+  json["exit_status"] = exit_status;
   json["hold"] = nullptr;
   if (first != nullptr) json["hold"] = hold_id(first->owner, first->serial);
   json["token"] = nullptr;
@@ -192,7 +200,10 @@ std::string result_json(const std::vector<LockName>& names,
   json["waited_ms"] = to_ms(account.waited);
   json["held_ms"] = to_ms(account.held);
   add_ending(json, outcome);
-  if (!error.empty()) json["error"] = error;
+  if (!error.empty()) {
+    json["error"] = error;
+    json["code"] = exit_status;
+  }
   json["lost"] = account.lost;
   json["released"] = released_json(account.released);
   return one_line(json);

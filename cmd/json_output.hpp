@@ -21,10 +21,11 @@ struct NamedHolding {
 
 std::string holdings_json(const std::vector<NamedHolding>& holdings);
 
-// One line. `error` is why the command did not run, if it did not.
+// One line. `error` is why the command did not run, if it did not; `exit_status` is dlock's.
 std::string result_json(const std::vector<LockName>& names,
                         const Outcome& outcome,
-                        const std::string& error);
+                        const std::string& error,
+                        int exit_status);
 
 // One line: what acquire took. `expires` is on this host's clock, `entries` are for DLOCK_HOLDS.
 std::string acquired_json(const Holds& holds,

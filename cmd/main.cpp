@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 #include "cmd/command_line.hpp"
 #include "cmd/commands.hpp"
+#include "cmd/display.hpp"
 #include "cmd/url_password.hpp"
 
 #include <fcntl.h>
@@ -70,7 +71,7 @@ bool color_wanted(const Settings& settings) {
       break;
   }
   const char* const no_color = std::getenv("NO_COLOR");
-  return ::isatty(STDERR_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
+  return (no_color == nullptr || *no_color == '\0') && understands_escapes();
 }
 
 LogSettings log_settings(const Settings& settings) {
@@ -78,7 +79,10 @@ LogSettings log_settings(const Settings& settings) {
                          : settings.verbose >= 2 ? LogLevel::debug
                          : settings.verbose == 1 ? LogLevel::info
                                                  : LogLevel::warn;
-  return {.level = level, .json = settings.log_json, .color = color_wanted(settings)};
+  return {.level = level,
+          .json = settings.log_json,
+          .color = color_wanted(settings),
+          .ascii = !locale_has_utf8()};
 }
 
 ExitStatus carry_out(const CommandLine& line, const Settings& settings) {

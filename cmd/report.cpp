@@ -5,13 +5,10 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <memory>
 
 namespace dlock {
-
-namespace {
 
 ExitStatus status_of(Errc code) {
   switch (code) {
@@ -37,8 +34,6 @@ ExitStatus status_of(Errc code) {
   return ExitStatus::failed;
 }
 
-}  // namespace
-
 ExitStatus report(const Error& error, const Settings& settings) {
   const ExitStatus status = status_of(error.code);
   std::string text = error.text;
@@ -49,11 +44,6 @@ ExitStatus report(const Error& error, const Settings& settings) {
   }
   log(LogLevel::error, text);
   return status;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
 }
 
 // /etc/passwd itself: the other sources of getpwuid(3) would be loaded at run time, which a static

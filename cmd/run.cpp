@@ -4,7 +4,6 @@
 #include "app/runner.hpp"
 #include "base/duration.hpp"
 #include "base/log.hpp"
-#include "base/text.hpp"
 #include "cmd/claim.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/exec_failure.hpp"
@@ -17,7 +16,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 
 namespace dlock {
 
@@ -44,7 +42,7 @@ std::vector<std::string> child_words(const CommandLine& line) {
   return {none ? "/bin/sh" : shell, "-c", *line.shell_command};
 }
 
-RunTerms make_terms(const Settings& settings, const LeaseTerms& lease, bool in_place) {
+RunTerms make_terms(const Settings& settings, const LeaseTerms& lease) {
   return {.lease = lease,
           .acquire = acquire_terms(settings),
           .on_lost = settings.on_lost,
@@ -54,7 +52,7 @@ RunTerms make_terms(const Settings& settings, const LeaseTerms& lease, bool in_p
           .max_hold = settings.max_hold,
           .once_per = settings.once_per,
           .stop_signal = settings.stop_signal,
-          .notice_every = in_place ? std::chrono::seconds(1) : Duration::zero()};
+          .notice_every = Voice::rewrite_every()};
 }
 
 Result<LeaseTerms> check_terms(const Settings& settings) {
@@ -66,20 +64,41 @@ Result<LeaseTerms> check_terms(const Settings& settings) {
   return LeaseTerms::check(settings.ttl, settings.kill_after, nesting());
 }
 
-[[noreturn]] void end_like_child(const ChildStatus& child,
-                                 const std::vector<std::string>& words,
-                                 const Signals& signals) {
+int status_of(const ChildStatus& child) {
   switch (child.kind) {
     case ChildStatus::Kind::exited:
-      end_with(child.value);
+      return child.value;
     case ChildStatus::Kind::signalled:
-      signals.die_by(child.value);
-      end_with(128 + child.value);  // pid 1, or a signal that does not kill
+      return 128 + child.value;
     case ChildStatus::Kind::not_started:
       break;
   }
-  log(LogLevel::error, exec_failure(child.value, words));
-  end(child.value == ENOENT ? ExitStatus::not_found : ExitStatus::not_executable);
+  return static_cast<int>(child.value == ENOENT ? ExitStatus::not_found
+                                                : ExitStatus::not_executable);
+}
+
+// Where a signal ends us, what a shell shows.
+int status_of(const Outcome& outcome, const Settings& settings) {
+  const auto or_conflict = [&](ExitStatus status) {
+    return settings.conflict_exit_code.value_or(static_cast<int>(status));
+  };
+  switch (outcome.kind) {
+    case Outcome::Kind::child:
+      return status_of(outcome.child);
+    case Outcome::Kind::busy:
+      return or_conflict(ExitStatus::busy);
+    case Outcome::Kind::done:
+      return or_conflict(ExitStatus::ok);
+    case Outcome::Kind::failed:
+      return static_cast<int>(status_of(outcome.error.code));
+    case Outcome::Kind::lost:
+      return static_cast<int>(ExitStatus::lost);
+    case Outcome::Kind::time_up:
+      return static_cast<int>(ExitStatus::time_up);
+    case Outcome::Kind::signalled:
+      return 128 + outcome.signal;
+  }
+  return static_cast<int>(ExitStatus::failed);
 }
 
 // The file of --result-file, if it is wanted.
@@ -93,13 +112,20 @@ std::optional<ResultFile> prepare_result(const Settings& settings) {
 void write_result(const ResultFile& file,
                   const std::vector<LockName>& names,
                   const Outcome& outcome,
-                  const std::vector<std::string>& words) {
+                  const std::vector<std::string>& words,
+                  int exit_status) {
   const bool not_started =
       outcome.kind == Outcome::Kind::child && outcome.child.kind == ChildStatus::Kind::not_started;
   const std::string error =
       not_started ? exec_failure(outcome.child.value, words) : outcome.error.text;
-  const auto written = file.write(result_json(names, outcome, error));
+  const auto written = file.write(result_json(names, outcome, error, exit_status));
   if (!written) log(LogLevel::warn, written.error().text);
+}
+
+Error failure(const Outcome& outcome, const std::string& names) {
+  const bool granted = !outcome.account.holds.empty();
+  const std::string what = granted ? "cannot start the command under " : "cannot acquire ";
+  return {outcome.error.code, what + names + ": " + outcome.error.text};
 }
 
 // After Finish: nothing of ours is left anywhere but in this process, which is not tidied up.
@@ -108,27 +134,29 @@ void write_result(const ResultFile& file,
                            const std::vector<std::string>& words,
                            const Settings& settings,
                            const Signals& signals) {
+  const ChildStatus& child = outcome.child;
   switch (outcome.kind) {
     case Outcome::Kind::child:
-      end_like_child(outcome.child, words, signals);
+      if (child.kind == ChildStatus::Kind::signalled) signals.die_by(child.value);
+      if (child.kind == ChildStatus::Kind::not_started) {
+        log(LogLevel::error, exec_failure(child.value, words));
+      }
+      break;
     case Outcome::Kind::busy:
       voice.busy(*outcome.holding, outcome.seen_ago);
-      end_with(settings.conflict_exit_code.value_or(static_cast<int>(ExitStatus::busy)));
-    case Outcome::Kind::done:
-      end_with(settings.conflict_exit_code.value_or(static_cast<int>(ExitStatus::ok)));
+      break;
     case Outcome::Kind::failed:
-      end(report(
-          {outcome.error.code, "cannot run under " + voice.names() + ": " + outcome.error.text},
-          settings));
-    case Outcome::Kind::lost:
-      end(ExitStatus::lost);
-    case Outcome::Kind::time_up:
-      end(ExitStatus::time_up);
+      report(failure(outcome, voice.names()), settings);
+      break;
     case Outcome::Kind::signalled:
       signals.die_by(outcome.signal);
-      end_with(128 + outcome.signal);
+      break;
+    case Outcome::Kind::done:
+    case Outcome::Kind::lost:
+    case Outcome::Kind::time_up:
+      break;
   }
-  end(ExitStatus::failed);
+  end_with(status_of(outcome, settings));  // as pid 1 also after a signal
 }
 
 }  // namespace
@@ -163,14 +191,13 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
   claim.renewed = settings.renew;
   if (!claim.ancestors.empty()) claim.who.machine = pid_space();
   StoreWorker worker(std::move(*store), std::move(claim), interrupt);
-  const bool in_place = ::isatty(STDERR_FILENO) == 1 && !settings.log_json;
-  Voice voice(*names, settings.mode, in_place, where);
+  Voice voice(*names, settings.mode, where);
   Runner runner({.words = words,
                  .environment = own_environment(),
                  .store = where,
                  .keys = *keys,
                  .contain = settings.contain},
-                RunSession(make_terms(settings, *lease, in_place), make_seed(), BootClock::now()),
+                RunSession(make_terms(settings, *lease), make_seed(), BootClock::now()),
                 worker,
                 signals,
                 std::move(*child),
@@ -181,8 +208,7 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
   }();
   voice.end_of_wait();
   const Outcome outcome = ran ? *ran : Outcome{.kind = Outcome::Kind::failed, .error = ran.error()};
-  if (result) write_result(*result, *names, outcome, words);
-  if (!ran) end(report(ran.error(), settings));
+  if (result) write_result(*result, *names, outcome, words, status_of(outcome, settings));
   end_like(outcome, voice, words, settings, signals);
 }
 

@@ -5,10 +5,14 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "cmd/claim.hpp"
+#include "cmd/display.hpp"
+#include "sys/terminal.hpp"
+
+#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -17,100 +21,6 @@ namespace dlock {
 using namespace std::chrono_literals;
 
 namespace {
-
-std::string left_text(const Holding& holding, Duration seen_ago) {
-  return format_duration(std::max<Duration>(*holding.lease_left - seen_ago, 0ms));
-}
-
-std::string lease_text(const Holding& holding, Duration seen_ago) {
-  if (!holding.lease_left) return "without expiry";
-  return "lease " + left_text(holding, seen_ago) + " left";
-}
-
-// The first of nested holds is the one the others are in. Of somebody who runs, if there is one.
-const HoldRecord& first_hold(const Holding& holding) {
-  return *std::min_element(
-      holding.holds.begin(), holding.holds.end(), [](const auto& one, const auto& other) {
-        return std::pair(one.kept, one.since_ms) < std::pair(other.kept, other.since_ms);
-      });
-}
-
-std::string others_text(const Holding& holding) {
-  if (holding.owner_count < 2) return "";
-  const std::uint64_t others = holding.owner_count - 1;
-  return " and " + std::to_string(others) + (others == 1 ? " other" : " others");
-}
-
-std::string held_text(const Holding& holding) {
-  switch (holding.mode) {
-    case Mode::exclusive:
-    case Mode::write:
-      break;
-    case Mode::shared:
-      return "held shared by ";
-    case Mode::slots:
-      return std::to_string(holding.owner_count) + " of " + std::to_string(holding.slots) +
-             " slots held, by ";
-  }
-  return "held by ";
-}
-
-}  // namespace
-
-std::string holder_text(const Holding& holding, Duration seen_ago) {
-  if (holding.kind == Holding::Kind::free) {
-    return holding.waiting == 0 ? "free" : "free for the first in line";
-  }
-  const std::string lease = lease_text(holding, seen_ago);
-  if (holding.kind == Holding::Kind::foreign) {
-    return "held by a foreign lock (" + printable(holding.type) + "), " + lease;
-  }
-  const bool alone = holding.mode == Mode::exclusive || holding.mode == Mode::write;
-  const std::string others = alone ? "" : others_text(holding);
-  if (holding.holds.empty()) {
-    const std::string owner = holding.owners.empty() ? "?" : printable(holding.owners.front().id);
-    return held_text(holding) + owner + " (not dlock)" + others + ", " + lease;
-  }
-  const HoldRecord& first = first_hold(holding);
-  std::string text;
-  if (first.kept && holding.lease_left) {
-    text = "kept by " + who_text(first.who) + others + " for " + left_text(holding, seen_ago) +
-           " more (--min-hold)";
-  } else {
-    text = held_text(holding) + who_text(first.who) + " for " +
-           format_duration(age_of(first, holding) + seen_ago) + others + ", " + lease;
-  }
-  if (!holding.revoked_by.empty()) text += ", revoked by " + printable(holding.revoked_by);
-  if (!first.who.reason.empty()) text += ": " + printable(first.who.reason);
-  return text;
-}
-
-std::string self_deadlock_text(const Holding& holding, Mode mode) {
-  const bool slot = holding.mode == Mode::slots;
-  const std::string held = slot ? " as one of " + std::to_string(holding.slots) + " slots"
-                           : holding.mode == Mode::shared ? " shared"
-                                                          : "";
-  const char* const asked = slot && mode == Mode::slots ? "one of another number of slots"
-                            : mode == Mode::slots       ? "a slot"
-                            : mode == Mode::shared      ? "a shared hold"
-                                                        : "an exclusive hold";
-  return "held" + held + " by the run above this one: " + asked + " would wait for itself";
-}
-
-std::string ordinal(std::uint64_t number) {
-  const bool teen = number % 100 / 10 == 1;
-  constexpr std::array<const char*, 4> k_endings{"th", "st", "nd", "rd"};
-  const std::uint64_t last = number % 10;
-  return std::to_string(number) + k_endings[teen || last > 3 ? 0 : last];
-}
-
-namespace {
-
-// "3rd of 7, ", for who stands in line.
-std::string place_text(const Holding& holding) {
-  if (holding.place == 0) return "";
-  return ordinal(holding.place) + " of " + std::to_string(holding.waiting) + ", ";
-}
 
 struct Form {
   std::string_view event;  // its name in JSON
@@ -142,9 +52,9 @@ Form form_of(const Notice& notice) {
     case Kind::lapsing:
       return {"lapsing", LogLevel::error};
     case Kind::time_up:
-      return {"time_up", LogLevel::warn};
+      return {"time_up", LogLevel::error};
     case Kind::killed:
-      return {"kill", LogLevel::warn};
+      return {"kill", LogLevel::error};
     case Kind::cannot_kill:
       return {"cannot_kill", LogLevel::error};
     case Kind::outlived:
@@ -152,15 +62,16 @@ Form form_of(const Notice& notice) {
     case Kind::strays:
       return {"strays", LogLevel::warn};
     case Kind::leftovers:
-      return {"leftovers", LogLevel::warn};
+      return {"leftovers", LogLevel::error};
     case Kind::release_unknown:
       return {"release_unknown", LogLevel::warn};
     case Kind::lost_at_release:
-      return {"lost_at_release", LogLevel::warn};
+      return {"lost_at_release", LogLevel::error};
     case Kind::done_before:
       return {"done", LogLevel::warn};
     case Kind::signalled:
-      return {notice.signal == SIGKILL ? "kill" : "term", LogLevel::warn};
+      if (notice.signal == SIGKILL) return {"kill", LogLevel::error};
+      return {"term", LogLevel::warn};
     case Kind::passed_on:
       return {"signal", LogLevel::info};
     case Kind::ended:
@@ -171,35 +82,37 @@ Form form_of(const Notice& notice) {
   return {"message", LogLevel::info};
 }
 
-// The reason comes first: on a terminal the rest may be cut.
-std::string away_text(const Notice& notice, const std::string& name, const std::string& store) {
-  using std::chrono::seconds;
-  const std::string reason = notice.text.empty() ? "no answer from " + store : notice.text;
-  const std::string retrying =
-      "retrying for " + format_duration(std::chrono::ceil<seconds>(notice.left));
-  if (!notice.holding) return reason + "; " + retrying;
-  return "waiting " + format_duration(std::chrono::floor<seconds>(notice.span)) + " for " + name +
-         ": " + reason + "; away for " +
-         format_duration(std::chrono::floor<seconds>(notice.seen_ago)) + ", " + retrying;
+std::string signal_text(int number) {
+  const char* const known = ::sigabbrev_np(number);
+  return known != nullptr ? "SIG" + std::string(known) : "signal " + std::to_string(number);
 }
 
-// Empty: not worth a line to people, who see what follows from it.
+std::string kill_text(KillReason why) {
+  switch (why) {
+    case KillReason::grace_over:
+      return "the command did not end in time; killing it";
+    case KillReason::second_signal:
+      return "second signal: killing the command now";
+    case KillReason::lapsed:
+      break;
+  }
+  return "the lease lapsed while dlock was stopped; killing the command";
+}
+
+// Empty: not worth a line to people, who see what follows from it. Of a wait the voice knows more.
 std::string sentence(const Notice& notice, const std::string& name) {
   using Kind = Notice::Kind;
   switch (notice.kind) {
     case Kind::polling:
-      return "polling for " + name + ", no hand-off messages here: " + notice.text;
+      return name + ": polling, as the store sends no messages: " + notice.text;
     case Kind::blind:
-      return name + ": changes that nobody tells of are not seen at once: " + notice.text;
-    case Kind::waiting:
-      return "waiting " + format_duration(std::chrono::floor<std::chrono::seconds>(notice.span)) +
-             " for " + name + ", " + place_text(*notice.holding) +
-             holder_text(*notice.holding, notice.seen_ago);
+      return name + ": no key tracking: a lock deleted or overwritten by others is noticed late: " +
+             notice.text;
     case Kind::unreachable:
       return name + ": " + notice.text + "; trying again";
     case Kind::granted:
-      return "acquired " + name + " after " + format_duration(notice.span) + ", token " +
-             std::to_string(notice.holds.front().token);
+      return "acquired " + name + " after " + format_duration(notice.span) +
+             (logs(LogLevel::info) ? ", token " + std::to_string(notice.holds.front().token) : "");
     case Kind::renewed:
       return "renewed " + name + ", lease good for " + format_duration(notice.span);
     case Kind::lost:
@@ -207,11 +120,13 @@ std::string sentence(const Notice& notice, const std::string& name) {
     case Kind::revoked:
       return name + " was revoked by " + printable(notice.text) + "; stopping the command";
     case Kind::lapsing:
+      if (notice.kill == KillReason::lapsed) return name + ": " + kill_text(notice.kill);
       return "cannot renew " + name + " before its lease ends in " +
              format_duration(std::max<Duration>(notice.span, 0ms)) +
              (notice.text.empty() ? "" : " (" + printable(notice.text) + ")") +
              "; stopping the command";
     case Kind::time_up:
+      if (notice.kill == KillReason::lapsed) return name + ": " + kill_text(notice.kill);
       return name + ": " +
              (notice.span == 0ns ? "the lease is over and is not renewed (--no-renew)"
                                  : "--max-hold " + format_duration(notice.span) + " is over") +
@@ -223,33 +138,56 @@ std::string sentence(const Notice& notice, const std::string& name) {
       return "lost " + name + (notice.text.empty() ? "" : ", " + printable(notice.text)) +
              "; the command runs on without the lock (--on-lost warn)";
     case Kind::killed:
-      return name + ": the command did not end in time; killing it";
+      // Of a lapsed lease the line before it says so.
+      return notice.kill == KillReason::lapsed ? "" : name + ": " + kill_text(notice.kill);
     case Kind::cannot_kill:
       return name +
              ": the command cannot be killed so far; the lock is not released while it lives";
     case Kind::outlived:
       return name +
-             ": the command ended; keeping the lock until all that it started has (--contain)";
+             ": the command ended; the lock is kept until its descendants have ended (--contain)";
     case Kind::strays:
       return name + ": " + std::to_string(notice.count) +
              (notice.count == 1 ? " process" : " processes") +
-             " of the command left its group and may run on without the lock; --contain would wait";
+             " of the command left its group and may run on without the lock; --contain waits for "
+             "such";
     case Kind::leftovers:
       return name +
              ": the command left processes behind; stopping them before the lock is released";
     case Kind::release_unknown:
-      return name + ": cannot tell whether the release was heard: " + notice.text + "; the lease " +
+      return name + ": release not confirmed: " + notice.text + "; the lease " +
              (notice.span > 0ns ? "ends in " + format_duration(notice.span) : "is about to end");
     case Kind::lost_at_release:
       return name +
-             ": not ours any more, or not on record, when the command ended; another may have run "
-             "beside it";
-    case Kind::store_away:  // away_text
+             ": the lease was lost before the release; another holder may have run at the same "
+             "time";
     case Kind::signalled:
     case Kind::passed_on:
-    case Kind::ended:
+      return name + ": sending " + signal_text(notice.signal) + " to the command";
     case Kind::released:
+      return "released " + name;
+    case Kind::waiting:
+    case Kind::store_away:
+    case Kind::ended:
       break;
+  }
+  return "";
+}
+
+bool waits(const Notice& notice) {
+  return notice.kind == Notice::Kind::waiting || notice.kind == Notice::Kind::store_away;
+}
+
+std::string asked(Mode mode) {
+  switch (mode) {
+    case Mode::exclusive:
+      break;
+    case Mode::write:
+      return " (wanted to write)";
+    case Mode::shared:
+      return " (wanted to read)";
+    case Mode::slots:
+      return " (wanted a slot)";
   }
   return "";
 }
@@ -267,6 +205,8 @@ std::vector<LogEvent::Field> figures(const Notice& notice) {
     fields.push_back({"left_ms", to_ms(notice.left)});
   } else if (notice.kind == Kind::waiting || notice.kind == Kind::granted) {
     fields.push_back({"waited_ms", to_ms(notice.span)});
+    if (notice.holding)
+      fields.push_back({"holder", holder_fields(*notice.holding, notice.seen_ago)});
     if (notice.holding && notice.holding->place > 0) {
       fields.push_back({"place", static_cast<std::int64_t>(notice.holding->place)});
       fields.push_back({"waiting", static_cast<std::int64_t>(notice.holding->waiting)});
@@ -292,12 +232,11 @@ std::vector<LogEvent::Field> figures(const Notice& notice) {
 
 }  // namespace
 
-Voice::Voice(std::vector<LockName> names, Mode mode, bool in_place, std::string store)
+Voice::Voice(std::vector<LockName> names, Mode mode, std::string store)
     : names_(std::move(names)),
       quoted_(quoted_names(names_)),
       mode_(mode),
-      store_(std::move(store)),
-      in_place_(in_place) {}
+      store_(std::move(store)) {}
 
 void Voice::say(LogLevel level, LogEvent event) {
   if (!logs(level)) return;
@@ -324,34 +263,83 @@ std::string Voice::name_of(std::optional<std::size_t> which) const {
 }
 
 void Voice::on_notice(const Notice& notice) {
-  const bool away = notice.kind == Notice::Kind::store_away;
-  const bool waiting = notice.kind == Notice::Kind::waiting || away;
+  Form form = form_of(notice);
   if (notice.kind == Notice::Kind::granted) {
-    end_of_wait();
     holds_ = notice.holds;
+    // Who was told of a wait is told of its end.
+    if (wait_told_) form.level = LogLevel::warn;
   }
-  const Form form = form_of(notice);
+  // A line of its own is a detail: what led to the signal was said.
+  if (notice.kind == Notice::Kind::signalled && !logs_json()) form.level = LogLevel::info;
   if (!logs(form.level)) return;
-  const std::string name = name_of(notice.holding ? notice.holding->which : notice.which);
-  const std::string text = away ? away_text(notice, name, store_) : sentence(notice, name);
-  if (waiting && in_place_) {
-    log_in_place(text);
-    wait_shown_ = true;
-    return;
+  if (waits(notice)) {
+    wait_told_ = true;
+    if (rewrite_every() > 0s)
+      return log_in_place(wait_row(notice, terminal_columns(STDERR_FILENO)));
   }
+  const std::string text =
+      waits(notice) ? wait_text(notice, Detail::full) : sentence(notice, name_of(notice.which));
   say(form.level,
       {.name = form.event,
        .text = text,
        .fields = logs_json() ? figures(notice) : std::vector<LogEvent::Field>{}});
 }
 
+Duration Voice::rewrite_every() {
+  return !logs_json() && understands_escapes() ? 1s : 0s;
+}
+
+// "to read "db"", where more is wanted than the lock alone.
+std::string Voice::wanted(const std::string& name) const {
+  switch (mode_) {
+    case Mode::exclusive:
+      break;
+    case Mode::write:
+      return "to write " + name;
+    case Mode::shared:
+      return "to read " + name;
+    case Mode::slots:
+      return "for a slot of " + name;
+  }
+  return "for " + name;
+}
+
+std::string Voice::wait_text(const Notice& notice, Detail detail) const {
+  const auto whole = [](Duration span) {
+    return format_duration(std::chrono::floor<std::chrono::seconds>(span));
+  };
+  const bool away = notice.kind == Notice::Kind::store_away;
+  // The reason comes first: on a terminal the rest may be cut.
+  const std::string reason = notice.text.empty() ? "no answer from " + store_ : notice.text;
+  const std::string retrying =
+      "retrying for " + format_duration(std::chrono::ceil<std::chrono::seconds>(notice.left));
+  if (!notice.holding) return reason + "; " + retrying;
+  const Holding& holding = *notice.holding;
+  const std::string start = "waiting " + whole(notice.span) + " " + wanted(name_of(holding.which));
+  if (away) return start + ": " + reason + "; away for " + whole(notice.seen_ago) + ", " + retrying;
+  return start + ", " + place_text(holding) + holder_text(holding, notice.seen_ago, detail);
+}
+
+// A row that is full to its last column would begin the next one on some terminals.
+std::string Voice::wait_row(const Notice& notice, std::size_t columns) const {
+  const std::size_t room = columns - std::min(columns, columns_of("dlock: ") + 1);
+  const bool utf8 = locale_has_utf8();
+  std::string text;
+  for (const Detail detail :
+       {Detail::full, Detail::short_host, Detail::no_host, Detail::no_reason}) {
+    text = wait_text(notice, detail);
+    if (!utf8) text = with_ascii_dots(text);
+    if (columns_of(text) <= room) return text;
+  }
+  return fit(text, room, utf8 ? "…" : "...");
+}
+
 void Voice::end_of_wait() {
-  if (wait_shown_) clear_log_in_place();
-  wait_shown_ = false;
+  if (wait_told_) clear_log_in_place();
 }
 
 void Voice::on_started(pid_t child) {
-  say(LogLevel::info, {.name = "started", .fields = {{"pid", child}}});
+  say(LogLevel::info, {.name = "started", .fields = {{"child_pid", child}}});
 }
 
 void Voice::on_stopped(Time safe_until, Duration left) {
@@ -366,8 +354,8 @@ void Voice::on_stopped(Time safe_until, Duration left) {
 
 void Voice::on_left_stopped() {
   const std::string text = quoted_ +
-                           ": the command stays stopped: it wants the terminal, and no shell with "
-                           "job control can give it; the lock is kept";
+                           ": the command stays stopped: it needs the terminal, and there is no "
+                           "shell with job control to continue it; the lock is kept";
   say(LogLevel::warn, {.name = "left_stopped", .text = text});
 }
 
@@ -376,12 +364,14 @@ void Voice::busy(const Holding& holding, Duration seen_ago) {
   if (holding.by_ancestor) {
     text += self_deadlock_text(holding, mode_);
   } else {
-    text += "busy: " + holder_text(holding, seen_ago);
+    text += "busy" + asked(mode_) + ": " + holder_text(holding, seen_ago);
     if (holding.waiting > 0 && holding.place == 0) {
       text += ", " + std::to_string(holding.waiting) + " waiting";
     }
   }
-  say(LogLevel::warn, {.name = "busy", .text = text});
+  std::vector<LogEvent::Field> fields;
+  if (logs_json()) fields = {{"holder", holder_fields(holding, seen_ago)}};
+  say(LogLevel::warn, {.name = "busy", .text = text, .fields = std::move(fields)});
 }
 
 void Voice::on_guard(const std::string& what) {

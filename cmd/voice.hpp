@@ -6,7 +6,7 @@
 
 #include "app/runner.hpp"
 #include "base/log.hpp"
-#include "base/text.hpp"
+#include "cmd/holder_text.hpp"
 #include "core/lock_store.hpp"
 #include "core/names.hpp"
 
@@ -15,28 +15,20 @@
 
 namespace dlock {
 
-// "held by deploy@ci-4 pid 812 for 2m10s, lease 21s left: nightly import", "held shared by … and 2
-// others, …", "2 of 3 slots held, by … and 1 other, …", "kept by … for 12s more (--min-hold)".
-// `seen_ago` is how old the holding is.
-std::string holder_text(const Holding& holding, Duration seen_ago = {});
-
-// Why waiting would be for ourselves: "held shared by the run above this one: an exclusive hold
-// would wait for itself". `mode` is what was asked for.
-std::string self_deadlock_text(const Holding& holding, Mode mode);
-
-// "1st", "2nd", "3rd", "11th".
-std::string ordinal(std::uint64_t number);
-
 class Voice final : public Listener {
  public:
   // `mode` is what is asked for, `store` where: LockStore::where().
-  Voice(std::vector<LockName> names, Mode mode, bool in_place, std::string store = "the store");
+  Voice(std::vector<LockName> names, Mode mode, std::string store = "the store");
 
   void on_notice(const Notice& notice) override;
   void on_started(pid_t child) override;
   void on_stopped(Time safe_until, Duration left) override;
   void on_left_stopped() override;
   void on_guard(const std::string& what) override;
+  // Where stderr is a terminal that can rewrite a row: how often the wait is told in it. Else zero.
+  static Duration rewrite_every();
+  // Of a wait, what fits into one row of so many columns.
+  std::string wait_row(const Notice& notice, std::size_t columns) const;
   // The wait is over: nothing of it stays on the terminal.
   void end_of_wait();
   // The wait was in vain.
@@ -47,6 +39,8 @@ class Voice final : public Listener {
 
  private:
   void say(LogLevel level, LogEvent event);
+  std::string wanted(const std::string& name) const;
+  std::string wait_text(const Notice& notice, Detail detail) const;
   std::string name_of(std::optional<std::size_t> which) const;  // none: all of them
 
   std::vector<LockName> names_;
@@ -54,8 +48,7 @@ class Voice final : public Listener {
   Mode mode_;
   std::string store_;
   Holds holds_;  // once there are some
-  bool wait_shown_ = false;
-  bool in_place_;  // stderr is a terminal: the wait is told in one line that changes
+  bool wait_told_ = false;
 };
 
 }  // namespace dlock

@@ -7,6 +7,7 @@
 #include "cmd/commands.hpp"
 #include "cmd/patience.hpp"
 #include "cmd/voice.hpp"
+#include "core/wait_notices.hpp"
 
 #include <unistd.h>
 
@@ -22,7 +23,6 @@ constexpr Duration k_look_again = 1s;  // messages can be lost, and the dead of 
 constexpr Duration k_poll = 250ms;     // where nobody tells
 constexpr Duration k_calm = 50ms;      // a lock that changes all the time is not followed
 constexpr Duration k_after_lease = 20ms;
-constexpr Duration k_first_notice = 1s;
 
 void sleep_until(Time until) {
   const Duration left = until - BootClock::now();
@@ -78,27 +78,23 @@ bool is_free(const Holding& holding) {
   return holding.kind == Holding::Kind::free && holding.waiting == 0;
 }
 
-// Says now and then whom we wait for: after 1 s, 3 s, 7 s …; on a terminal every second.
+// Says now and then whom we wait for.
 class Teller {
  public:
-  Teller(Voice& voice, bool in_place)
-      : voice_(voice), every_second_(in_place), next_(started_ + k_first_notice) {}
+  Teller(Voice& voice, Duration every) : voice_(voice), notices_(started_, every) {}
 
-  Time next() const { return next_; }
+  Time next() const { return notices_.next(); }
   void tell(const Holding& holding) {
     const Time now = BootClock::now();
-    if (now < next_) return;
-    step_ = every_second_ ? k_first_notice : 2 * step_;
-    next_ = now + step_;
+    if (now < next()) return;
+    notices_.told(now);
     voice_.on_notice({.kind = Notice::Kind::waiting, .holding = holding, .span = now - started_});
   }
 
  private:
   Voice& voice_;
-  bool every_second_;
   Time started_ = BootClock::now();
-  Duration step_ = k_first_notice;
-  Time next_;
+  WaitNotices notices_;
 };
 
 }  // namespace
@@ -108,9 +104,8 @@ ExitStatus wait_command(const CommandLine& line, const Settings& settings) {
   if (!names) return report(names.error(), settings);
   auto store = open_store(settings);
   if (!store) return report(store.error(), settings);
-  const bool in_place = ::isatty(STDERR_FILENO) == 1 && !settings.log_json;
-  Voice voice(*names, settings.mode, in_place);
-  Teller teller(voice, in_place);
+  Voice voice(*names, settings.mode);
+  Teller teller(voice, Voice::rewrite_every());
 
   const Time started = BootClock::now();
   const Time deadline = settings.wait ? started + *settings.wait : Time::max();

@@ -2,6 +2,7 @@
 #include "base/log.hpp"
 
 #include "base/boot_clock.hpp"
+#include "base/host_name.hpp"
 #include "base/log_thread.hpp"
 #include "base/text.hpp"
 
@@ -16,6 +17,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -54,20 +57,67 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// RFC 3339, in UTC, for people and for whoever gathers lines of many hosts. Nothing is decided by
+// it.
+std::string wall_clock() {
+  using namespace std::chrono;
+  const auto now = floor<milliseconds>(system_clock::now());
+  const auto midnight = floor<days>(now);
+  const year_month_day date(midnight);
+  const hh_mm_ss day_time(now - midnight);
+  std::array<char, 40> out{};
+  const int size = std::snprintf(out.data(),
+                                 out.size(),
+                                 "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
+                                 static_cast<int>(date.year()),
+                                 static_cast<unsigned>(date.month()),
+                                 static_cast<unsigned>(date.day()),
+                                 static_cast<int>(day_time.hours().count()),
+                                 static_cast<int>(day_time.minutes().count()),
+                                 static_cast<int>(day_time.seconds().count()),
+                                 static_cast<int>(day_time.subseconds().count()));
+  return {out.data(), static_cast<std::size_t>(size)};
+}
+
+void put(Json& object, const LogEvent::Field& field) {
+  const std::string name(field.name);
+  if (const auto* const inner = std::get_if<LogEvent::Object>(&field.value)) {
+    object[name] = Json::object();
+    for (const LogEvent::Field& one : inner->fields)
+      put(object[name], one);
+  } else if (const auto* const number = std::get_if<std::int64_t>(&field.value)) {
+    object[name] = *number;
+  } else {
+    object[name] = std::get<std::string>(field.value);
+  }
+}
+
+LogSettings g_settings;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+std::string g_store;     // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
 std::string as_json(LogLevel level, const LogEvent& event) {
   constexpr std::array k_levels{"error", "warn", "info", "debug"};
   Json line = {
+      {"time", wall_clock()},
       {"boot_ns", BootClock::now().time_since_epoch().count()},
+      {"host", host_name()},
+      {"pid", ::getpid()},
       {"level", k_levels.at(static_cast<std::size_t>(level))},
       {"event", event.name},
   };
-  for (const LogEvent::Field& field : event.fields) {
-    std::visit([&](const auto& value) { line[std::string(field.name)] = value; }, field.value);
-  }
+  if (!g_store.empty()) line["store"] = g_store;
+  for (const LogEvent::Field& field : event.fields)
+    put(line, field);
   line["text"] = event.text;
   std::string text = dump(line);
   if (text.size() < k_longest_line) return text;
-  line["text"] = shortened(event.text, k_shortened_text);  // cut elsewhere it were no JSON
+  // Cut elsewhere it were no JSON.
+  line["text"] = shortened(event.text, k_shortened_text);
+  text = dump(line);
+  if (text.size() < k_longest_line) return text;
+  for (const LogEvent::Field& field : event.fields) {
+    if (std::holds_alternative<LogEvent::Object>(field.value)) line.erase(std::string(field.name));
+  }
   return dump(line);
 }
 
@@ -128,12 +178,13 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
     dropped_ = written ? 0 : dropped_ + 1;
   }
 
-  std::string as_text(spdlog::level::level_enum level, std::string_view text) const {
-    if (!settings_.color) return "dlock: " + std::string(text);
+  std::string as_text(spdlog::level::level_enum level, std::string_view line) const {
+    const std::string text = settings_.ascii ? with_ascii_dots(line) : std::string(line);
+    if (!settings_.color) return "dlock: " + text;
     const char* const hue = level == spdlog::level::err    ? "\x1b[31m"
                             : level == spdlog::level::warn ? "\x1b[33m"
                                                            : "\x1b[2m";
-    return hue + std::string("dlock:") + "\x1b[0m " + std::string(text);
+    return hue + std::string("dlock:") + "\x1b[0m " + text;
   }
 
   LogSettings settings_;
@@ -141,8 +192,6 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
   std::uint64_t dropped_ = 0;
   std::unique_ptr<LogThread> thread_;  // for lines to a file, while there is one
 };
-
-LogSettings g_settings;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 // Made when the first line is written: most runs write none.
 StderrSink& sink() {
@@ -175,6 +224,10 @@ spdlog::level::level_enum level_of(LogLevel level) {
 
 void set_up_log(const LogSettings& settings) {
   g_settings = settings;
+}
+
+void log_store(std::string where) {
+  g_store = std::move(where);
 }
 
 bool logs(LogLevel level) {

@@ -25,16 +25,23 @@ struct LogSettings {
   LogLevel level = LogLevel::warn;
   bool json = false;
   bool color = false;
+  bool ascii = false;  // the text format has "..." for "…"
 };
 
 void set_up_log(const LogSettings& settings);
+// Each JSON line names this store from now on. Before there is a thread.
+void log_store(std::string where);
 bool logs(LogLevel level);
 
 // One thing that happened. As text it is its sentence; an event without one is for programs only.
 struct LogEvent {
+  struct Field;
+  struct Object {
+    std::vector<Field> fields;
+  };
   struct Field {
     std::string_view name;
-    std::variant<std::int64_t, std::string> value;
+    std::variant<std::int64_t, std::string, Object> value;
   };
   std::string_view name = "message";  // one that dlock(1) lists
   std::string_view text;  // one line; what others wrote went through printable() or in_quotes()

@@ -75,6 +75,13 @@ std::string escape(std::string_view text, bool quotes) {
   return out;
 }
 
+// East Asian scripts and emoji take two columns; the zero columns of combining marks count as one.
+std::size_t columns_of(std::uint32_t c) {
+  const bool wide = c >= 0x1100 && !(c >= 0x1160 && c < 0x2E80) && !(c >= 0xD7A4 && c < 0xF900) &&
+                    !(c >= 0xFB00 && c < 0xFE30);
+  return wide ? 2 : 1;
+}
+
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -99,6 +106,39 @@ std::string shortened(std::string_view text, std::size_t bytes) {
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80)
     --end;
   return std::string(text.substr(0, end)) + std::string(k_more);
+}
+
+std::size_t columns_of(std::string_view text) {
+  std::size_t columns = 0;
+  while (!text.empty()) {
+    const CodePoint c = decode(text);
+    columns += columns_of(c.value);
+    text.remove_prefix(std::max<std::size_t>(c.length, 1));
+  }
+  return columns;
+}
+
+std::string fit(std::string_view text, std::size_t columns, std::string_view ellipsis) {
+  if (columns_of(text) <= columns) return std::string(text);
+  const std::size_t dots = columns_of(ellipsis);
+  if (columns <= dots) return std::string(columns, '.');
+  std::size_t taken = 0;
+  std::size_t end = 0;
+  while (end < text.size()) {
+    const CodePoint c = decode(text.substr(end));
+    taken += columns_of(c.value);
+    if (taken + dots > columns) break;
+    end += std::max<std::size_t>(c.length, 1);
+  }
+  return std::string(text.substr(0, end)) + std::string(ellipsis);
+}
+
+std::string with_ascii_dots(std::string_view text) {
+  constexpr std::string_view k_dots = "…";
+  std::string out(text);
+  for (std::size_t at = 0; (at = out.find(k_dots, at)) != std::string::npos;)
+    out.replace(at, k_dots.size(), "...");
+  return out;
 }
 
 std::string percent_encode(std::string_view text, std::string_view keep) {

@@ -19,6 +19,16 @@ std::string in_quotes(std::string_view text);
 // At most `bytes` bytes, cut at a UTF-8 boundary, "…" in place of what is missing.
 std::string shortened(std::string_view text, std::size_t bytes);
 
+// How many columns of a terminal `text` takes, at most: a wide character (CJK, emoji) takes two.
+// `text` went through printable().
+std::size_t columns_of(std::string_view text);
+
+// At most `columns` of `text`, `ellipsis` in place of what is missing.
+std::string fit(std::string_view text, std::size_t columns, std::string_view ellipsis);
+
+// With "..." for each "…", for a terminal that has no UTF-8.
+std::string with_ascii_dots(std::string_view text);
+
 // Percent-encoding of every byte but letters, digits and the ones in `keep`; and back. A malformed
 // escape decodes to itself.
 std::string percent_encode(std::string_view text, std::string_view keep = "-._~");

@@ -4,7 +4,6 @@
 
 #include "base/boot_clock.hpp"
 
-#include <algorithm>
 #include <optional>
 
 namespace dlock {
@@ -21,6 +20,13 @@ struct ChildStatus {
   bool operator==(const ChildStatus&) const = default;
 };
 
+// Why a child gets KILL.
+enum class KillReason {
+  grace_over,     // TERM did not end it in time
+  second_signal,  // the user asked for it: another TERM or INT while it was being stopped
+  lapsed,         // the lease ended while dlock did not run: there was no time for a TERM
+};
+
 // The one stop a child can be in: TERM was sent, KILL follows at kill_at. A second reason can only
 // bring the KILL forward.
 class StopPlan {
@@ -29,7 +35,12 @@ class StopPlan {
   bool kill_sent() const { return kills_ > 0; }
   // It lived a second after the KILL: it cannot be killed, for now.
   bool survived_kill() const { return kills_ > 1; }
-  void begin(Time kill_at) { kill_at_ = kill_at_ ? std::min(*kill_at_, kill_at) : kill_at; }
+  void begin(Time kill_at, KillReason why = KillReason::grace_over) {
+    if (kill_at_ && *kill_at_ <= kill_at) return;
+    kill_at_ = kill_at;
+    why_ = why;
+  }
+  KillReason why() const { return why_; }
   // When to act next, if there is anything left to do.
   std::optional<Time> next() const { return kill_at_; }
   bool kill_due(Time now) const { return kill_at_ && now >= *kill_at_; }
@@ -41,6 +52,7 @@ class StopPlan {
 
  private:
   std::optional<Time> kill_at_;
+  KillReason why_ = KillReason::grace_over;
   int kills_ = 0;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 using What = action::Ask::What;
 
-constexpr Duration k_first_notice = 1s;
+constexpr Duration k_tell_outage_after = 1s;
 // A run that ends sooner is not worth the messages that watching its hold takes.
 constexpr Duration k_watch_after = 1s;
 // Another may be running already when a master says that we lost (faults.md 2.3-5).
@@ -47,10 +47,7 @@ std::optional<Time> earliest(Times... times) {
 }  // namespace
 
 RunSession::RunSession(const RunTerms& terms, std::uint64_t seed, Time now)
-    : terms_(terms),
-      acquire_(terms.acquire, seed, now),
-      notice_at_(now + k_first_notice),
-      notice_step_(terms.notice_every > 0ns ? terms.notice_every : 2 * k_first_notice) {}
+    : terms_(terms), acquire_(terms.acquire, seed, now), notices_(now, terms.notice_every) {}
 
 std::vector<Action> RunSession::start(Time now) {
   take(acquire_.start(now), now);
@@ -81,7 +78,7 @@ std::optional<Time> RunSession::safe_until() const {
 std::optional<Time> RunSession::next_deadline() const {
   switch (phase_) {
     case Phase::acquiring:
-      return earliest(sleep_until_, notice_at_, outage_notice_at());
+      return earliest(sleep_until_, notices_.next(), outage_notice_at());
     case Phase::running:
     case Phase::leftovers:
       return earliest(
@@ -215,8 +212,8 @@ void RunSession::answered_while_giving_up(bool granted, bool unknown, Time now) 
 // Not one that is over as soon as it is told.
 std::optional<Time> RunSession::outage_notice_at() const {
   const auto outage = outage_told_ ? std::nullopt : acquire_.outage();
-  if (!outage || outage->since + k_first_notice >= outage->give_up) return {};
-  return outage->since + k_first_notice;
+  if (!outage || outage->since + k_tell_outage_after >= outage->give_up) return {};
+  return outage->since + k_tell_outage_after;
 }
 
 void RunSession::say_outage(Time now) {
@@ -232,8 +229,7 @@ void RunSession::say_outage(Time now) {
 }
 
 void RunSession::say_waiting(Time now) {
-  notice_at_ = now + notice_step_;
-  if (terms_.notice_every == 0ns) notice_step_ *= 2;
+  notices_.told(now);
   const bool away = now >= outage_notice_at().value_or(Time::max());
   // Told once, or in the line that changes.
   if (away || (outage_told_ && terms_.notice_every > 0ns)) return say_outage(now);
@@ -293,8 +289,8 @@ void RunSession::handle(event::Renewed& event, Time now) {
 void RunSession::handle(const event::Signal& event, Time now) {
   if (has_child()) {
     if (asks_to_end(event.number)) {
-      stop_.begin(user_stop_ != 0 ? now : now + terms_.lease.kill_after());
-      if (user_stop_ != 0) return;  // the second one kills at once
+      if (user_stop_ != 0) return stop_.begin(now, KillReason::second_signal);
+      stop_.begin(now + terms_.lease.kill_after());
       user_stop_ = event.number;
     }
     const auto kind = asks_to_end(event.number) ? Notice::Kind::signalled : Notice::Kind::passed_on;
@@ -342,7 +338,7 @@ void RunSession::handle(event::Resumed /*event*/, Time /*now*/) {}
 
 void RunSession::handle(event::Tick /*event*/, Time now) {
   if (phase_ == Phase::acquiring) {
-    if (notice_at_ && now >= *notice_at_) say_waiting(now);
+    if (now >= notices_.next()) say_waiting(now);
     if (now >= outage_notice_at().value_or(Time::max())) say_outage(now);
     if (sleep_until_ && now >= *sleep_until_) take(acquire_.on_time(now), now);
   } else if (has_child()) {

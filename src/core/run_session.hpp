@@ -20,6 +20,7 @@
 #include "core/child_policy.hpp"
 #include "core/lease.hpp"
 #include "core/lock_store.hpp"
+#include "core/wait_notices.hpp"
 
 #include <optional>
 #include <string>
@@ -40,7 +41,7 @@ struct RunTerms {
   Duration max_hold{};   // from the grant to the first signal; zero: none
   Duration once_per{};   // a command that exits with 0 is told of for so long; zero: not at all
   int stop_signal = 15;
-  Duration notice_every{};  // how often the wait is told; zero: at doubling intervals
+  Duration notice_every{};  // as WaitNotices has it
 };
 
 // What happened.
@@ -107,7 +108,7 @@ struct Notice {
     time_up,          // max_hold, which is `span`, or (zero) a lease that is not renewed is over;
                       // the child is being stopped
     lost_warn,        // lost, revoked or lapsing under on_lost=warn: it runs on
-    killed,           // TERM did not help
+    killed,           // because of `kill`
     cannot_kill,      // neither did KILL, so far
     outlived,         // the command ended, others that are contained did not: they are waited for
     strays,           // `count` processes left the group and run on without the lock
@@ -130,6 +131,7 @@ struct Notice {
   std::size_t count = 0;
   Holds holds;
   int signal = 0;
+  KillReason kill = KillReason::grace_over;  // lapsing, time_up: `lapsed` if it gets no TERM
   ChildStatus child;
   std::optional<Time> safe_until;  // of the lease, by the newest confirmed request
 };
@@ -255,6 +257,7 @@ class RunSession {
   void check_time(Time now);
   void lease_gone(Notice notice, Time kill_at, Time now);
   void kill_if_due(Time now);
+  KillReason reason_to_kill(Time now) const;
   Time guard_due() const;
   void move_guard();
   void begin_release(Time now);
@@ -291,8 +294,7 @@ class RunSession {
 
   // acquiring
   std::optional<Time> sleep_until_;
-  std::optional<Time> notice_at_;
-  Duration notice_step_{};
+  WaitNotices notices_;
   bool outage_told_ = false;  // and no answer since
 
   // running

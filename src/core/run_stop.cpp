@@ -20,7 +20,10 @@ std::optional<Time> RunSession::lapses_at() const {
 
 void RunSession::check_lease(Time now) {
   if (now < lapses_at().value_or(Time::max())) return;
-  lease_gone({.kind = Notice::Kind::lapsing, .text = trouble_, .span = clock_->safe_until() - now},
+  lease_gone({.kind = Notice::Kind::lapsing,
+              .text = trouble_,
+              .span = clock_->safe_until() - now,
+              .kill = reason_to_kill(now)},
              clock_->kill_at(),
              now);
 }
@@ -36,9 +39,10 @@ void RunSession::lease_gone(Notice notice, Time kill_at, Time now) {
     return say(std::move(notice));
   }
   lease_stop_ = true;
+  const KillReason why = notice.kill;
   say(std::move(notice));
   const bool first = !stop_.stopping();
-  stop_.begin(std::min(kill_at, clock_->kill_at()));
+  stop_.begin(std::min(kill_at, clock_->kill_at()), why);
   // A child that slept through its lease must not run another instruction: no TERM then.
   if (first && !stop_.kill_due(now)) signal_group(terms_.stop_signal, true);
 }
@@ -59,15 +63,21 @@ void RunSession::check_time(Time now) {
   const bool lease_over = !terms_.renew && now >= clock_->term_at();
   time_up_ = true;
   time_stop_ = !stop_.stopping();  // otherwise it ends for another reason, and no later than this
+  const bool fixed_lease_ends = time_stop_ && !terms_.renew;
+  const KillReason why = fixed_lease_ends ? reason_to_kill(now) : KillReason::grace_over;
   if (time_stop_) {
-    say({.kind = Notice::Kind::time_up, .span = lease_over ? 0ns : terms_.max_hold});
+    say({.kind = Notice::Kind::time_up, .span = lease_over ? 0ns : terms_.max_hold, .kill = why});
   }
   const Time kill_at = now + terms_.lease.kill_after();
-  stop_.begin(terms_.renew ? kill_at : std::min(kill_at, clock_->kill_at()));
+  stop_.begin(terms_.renew ? kill_at : std::min(kill_at, clock_->kill_at()), why);
   if (time_stop_ && !stop_.kill_due(now)) signal_group(terms_.stop_signal, true);
 }
 
 // --- both -------------------------------------------------------------------------------------
+
+KillReason RunSession::reason_to_kill(Time now) const {
+  return now >= clock_->safe_until() ? KillReason::lapsed : KillReason::grace_over;
+}
 
 void RunSession::signal_group(int number, bool wake, Notice::Kind kind) {
   say({.kind = kind, .signal = number});
@@ -76,7 +86,8 @@ void RunSession::signal_group(int number, bool wake, Notice::Kind kind) {
 
 void RunSession::kill_if_due(Time now) {
   if (!stop_.kill_due(now)) return;
-  say({.kind = stop_.kill_sent() ? Notice::Kind::cannot_kill : Notice::Kind::killed});
+  say({.kind = stop_.kill_sent() ? Notice::Kind::cannot_kill : Notice::Kind::killed,
+       .kill = stop_.why()});
   stop_.killed(now);
   actions_.push_back(action::SignalGroup{SIGKILL});
 }

@@ -2,11 +2,17 @@
 #include "sys/terminal.hpp"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <utility>
 
 namespace dlock {
+
+std::size_t terminal_columns(int fd) {
+  winsize size{};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
 
 std::optional<Terminal> Terminal::on(UniqueFd own) {
   Terminal terminal;

@@ -9,9 +9,13 @@
 #include <sys/types.h>
 #include <termios.h>
 
+#include <cstddef>
 #include <optional>
 
 namespace dlock {
+
+// How many columns a row of the terminal at `fd` has; 80 where that is not known.
+std::size_t terminal_columns(int fd);
 
 class Terminal {
  public:

@@ -228,6 +228,29 @@ waits_there() { [ "$(r2 pubsub numsub 'redisson_lock__channel:{dlock:first}' | t
   let_go
 }
 
+@test "a wait that was told ends with a line that says how long it took; not with --quiet" {
+  local waiter quiet
+  hold "$(fresh)"
+  "$DLOCK" run -w 60 "$(fresh)" -- true 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+  waiter=$!
+  "$DLOCK" run -q -w 60 "$(fresh)" -- true 2>"$BATS_TEST_TMPDIR/quiet" 3>&- &
+  quiet=$!
+  eventually 10s grep -q waiting "$BATS_TEST_TMPDIR/err"
+  let_go
+  wait "$waiter" "$quiet"
+  run -0 tail -1 "$BATS_TEST_TMPDIR/err"
+  assert_output --regexp "^dlock: acquired \"$(fresh)\" after [0-9.]+s$"
+  [ ! -s "$BATS_TEST_TMPDIR/quiet" ]
+}
+
+@test "who waits to read is told of the command that writes" {
+  hold "$(fresh)" -x
+  run -75 --separate-stderr "$DLOCK" run -n -s "$(fresh)" -- touch "$MARKER"
+  assert_stderr_has "\"$(fresh)\" is busy (wanted to read): held by "
+  assert_stderr_has " pid $HOLDER (sh) for "
+  let_go
+}
+
 @test "a waiter that is told to end dies by that signal and leaves nothing" {
   hold "$(fresh)"
   local waiter rc number

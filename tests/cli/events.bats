@@ -63,7 +63,7 @@ let_go() { touch "$T/go"; }
   [ "$safe" -le $((after + 29690)) ]
   [ "$(get a granted boot_ns)" -ge "${before}000000" ]
   [ "$(get a granted waited_ms)" -le $((after - before)) ]
-  is "$(get a started pid)" "$(cat "$T/child")"
+  is "$(get a started child_pid)" "$(cat "$T/child")"
   is "$(get a reaped code)" 7
 }
 
@@ -82,8 +82,48 @@ let_go() { touch "$T/go"; }
   is "$(cat "$T/a.err")" ""
   dlock_run b -v text -- sh -c 'kill -TERM $$'
   ends 5s b "signal 15"
-  is "$(grep -c . "$T/b.err")" 1
+  is "$(grep -c . "$T/b.err")" 2
   grep -q '^dlock: acquired "text" after .*, token [0-9]*$' "$T/b.err"
+  grep -q '^dlock: released "text"$' "$T/b.err"
+}
+
+@test "each line says when, on which host, by which dlock, and of which store" {
+  local before after
+  before=$(date -u +%FT%T.%3NZ)
+  told a where -- sh -c 'echo "$PPID"'
+  ends 5s a "exit 0"
+  after=$(date -u +%FT%T.%3NZ)
+  says a granted started reaped released
+  for event in granted started reaped released; do
+    [[ $(get a "$event" time) =~ ^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$ ]]
+    [[ ! $(get a "$event" time) < $before && ! $(get a "$event" time) > $after ]]
+    is "$(get a "$event" host)" "$(hostname)"
+    is "$(get a "$event" pid)" "$(cat "$T/a.out")"
+    is "$(get a "$event" store)" "redis+unix://$REDIS_SOCKET?db=0"
+  done
+}
+
+@test "text with -v says which signals the command gets, and why it is killed" {
+  dlock_run a -v text-signals -- "$TICKER" "$TICKS" catch 10 ignore 15
+  eventually 5s ticking
+  kill -USR1 "$a_pid"
+  eventually 5s grep -q 'sending SIGUSR1 to the command' "$T/a.err"
+  kill -TERM "$a_pid"
+  eventually 5s grep -q 'sending SIGTERM to the command' "$T/a.err"
+  kill -TERM "$a_pid"
+  ends 5s a "signal 9"
+  grep -qx 'dlock: "text-signals": second signal: killing the command now' "$T/a.err"
+}
+
+@test "--quiet still says that a command was stopped, and why" {
+  dlock_run a -q --ttl 6s -k 200ms --max-hold 500ms quiet -- "$TICKER" "$TICKS" ignore 15
+  ends 10s a "exit 124"
+  is "$(cat "$T/a.err")" 'dlock: "quiet": --max-hold 500ms is over; stopping the command
+dlock: "quiet": the command did not end in time; killing it'
+  dlock_run b -q quiet -- sh -c 'sleep 30 & exit 3'
+  ends 10s b "exit 3"
+  is "$(cat "$T/b.err")" \
+    'dlock: "quiet": the command left processes behind; stopping them before the lock is released'
 }
 
 @test "the wait is told, and that it was in vain" {
@@ -93,6 +133,7 @@ let_go() { touch "$T/go"; }
   kill -TERM "$a_pid"
   ends 5s a "signal 15"
   is "$(get a waiting level)" warn
+  is "$(get a waiting holder)" '{"owner": "other:1"}'
   [ "$(get a waiting waited_ms)" -ge 1000 ]
   told b -n wait -- true
   ends 10s b "exit 75"
@@ -203,7 +244,7 @@ let_go() { touch "$T/go"; }
   let_go
   ends 5s a "exit 7"
   says a granted started reaped lost_at_release
-  is "$(get a lost_at_release level)" warn
+  is "$(get a lost_at_release level)" error
 }
 
 @test "Ctrl-Z: stopped, with the end of the lease" {

@@ -121,10 +121,10 @@ us() { printf %s "$(id -un)@$(hostname) pid"; }
 @test "who holds it beside others is told, with the number of the others" {
   hold "$(fresh)" -s --ttl 20s
   run -0 "$DLOCK" list
-  assert_output --regexp "^$(fresh): held shared by $(us) $HOLDER for [^ ]+, lease [^ ]+ left \\[token"
+  assert_output --regexp "^$(fresh): held shared by $(us) $HOLDER \\(sh\\) for [^ ]+, lease [^ ]+ left \\[token"
   more -s --ttl 60s >/dev/null
   run -0 "$DLOCK" list
-  assert_output --regexp "held shared by $(us) $HOLDER for [^ ]+ and 1 other, lease [0-9.]+s left"
+  assert_output --regexp "held shared by $(us) $HOLDER \\(sh\\) for [^ ]+ and 1 other, lease [0-9.]+s left"
   more -s >/dev/null
   run -0 "$DLOCK" inspect "$(fresh)"
   assert_line --index 0 --partial 'and 2 others, '
@@ -142,7 +142,7 @@ us() { printf %s "$(id -un)@$(hostname) pid"; }
   more --slots 3 >/dev/null
   hold "$(fresh)" --slots 3 --reason why
   run -0 "$DLOCK" list
-  assert_output --regexp "^$(fresh): 2 of 3 slots held, by $(us) [0-9]+ for [^ ]+ and 1 other, lease .* left"
+  assert_output --regexp "^$(fresh): 2 of 3 slots held, by $(us) [0-9]+ \\([a-z]+\\) for [^ ]+ and 1 other, lease .* left"
   run -0 "$DLOCK" inspect "$(fresh)"
   assert_output --regexp 'command "sh", slot 1'
   lock_is "['mode']" slots
@@ -162,7 +162,7 @@ us() { printf %s "$(id -un)@$(hostname) pid"; }
 @test "a writer is told like any that holds it alone" {
   hold "$(fresh)" -x
   run -0 "$DLOCK" list
-  assert_output --partial "$(fresh): held by $(us) $HOLDER for"
+  assert_output --partial "$(fresh): held by $(us) $HOLDER (sh) for"
   lock_is "['mode']" write
   lock_is "['owner_count']" 1
   let_go
@@ -171,7 +171,7 @@ us() { printf %s "$(id -un)@$(hostname) pid"; }
 @test "what is only kept is told, and force-release needs to ask nobody for it" {
   "$DLOCK" run --min-hold 100s "$(fresh)" -- true
   run -0 "$DLOCK" list
-  assert_output --regexp "^$(fresh): kept by $(us) [0-9]+ for (1m|9).* more \\(--min-hold\\)"
+  assert_output --regexp "^$(fresh): kept by $(us) [0-9]+ \\([a-z]+\\) for (1m|9).* more \\(--min-hold\\)"
   lock_is "['holds'][0]['kept']" true
   run -75 --separate-stderr "$DLOCK" run -n "$(fresh)" -- touch "$MARKER"
   assert_stderr_has 'is busy: kept by'

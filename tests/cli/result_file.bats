@@ -60,29 +60,30 @@ let_go() { touch "$T/go"; }
 @test "it is there when dlock ends by its command's signal" {
   noted a signal -- sh -c 'kill -USR1 $$'
   ends 5s a "signal 10"
-  has outcome child signal 10 exit_code - lost false released yes
+  has outcome child signal 10 exit_code - lost false released yes exit_status 138
 }
 
 @test "busy, by -n and after a wait, whatever the exit status for it is" {
   r hset dlock:busy other:1 1
   noted a -n -E 0 busy -- true
   ends 5s a "exit 0"
+  has exit_status 0 holders "[]" code -
   has outcome busy lock busy hold null token null held_ms 0 lost false released null exit_code -
   has holder "held by other:1 (not dlock), without expiry"
   noted b -w 300ms busy -- true
   ends 5s b "exit 75"
-  has outcome busy
+  has outcome busy exit_status 75
   [ "$(json 'd["waited_ms"]' <"$RESULT")" -ge 300 ]
 }
 
 @test "failed: no store, and a command that cannot be executed" {
   DLOCK_URL=redis://127.0.0.1:1 noted a --connect-timeout 100ms down -- true
   ends 10s a "exit 69"
-  has outcome failed token null lost false exit_code -
+  has outcome failed token null lost false exit_code - exit_status 69 code 69
   [[ $(json 'd["error"]' <"$RESULT") == *"connection refused"* ]]
   noted b missing -- no-such-command-here
   ends 5s b "exit 127"
-  has outcome failed lost false released yes exit_code -
+  has outcome failed lost false released yes exit_code - exit_status 127 code 127
   has error 'cannot execute "no-such-command-here": command not found'
 }
 
@@ -91,7 +92,7 @@ let_go() { touch "$T/go"; }
   eventually 5s ticking
   r del dlock:lost
   ends 10s a "exit 79"
-  has outcome lost signal 15 lost true released no
+  has outcome lost signal 15 lost true released no exit_status 79
 }
 
 @test "revoked: lost, but released" {
@@ -148,7 +149,7 @@ let_go() { touch "$T/go"; }
   eventually 10s file_has "$T/a.err" "waiting"
   kill -TERM "$a_pid"
   ends 5s a "signal 15"
-  has outcome signalled signal 15 token null lost false exit_code -
+  has outcome signalled signal 15 token null lost false exit_code - exit_status 143
 }
 
 @test "a signal while the command runs is the command's end" {

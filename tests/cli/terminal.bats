@@ -298,18 +298,46 @@ renewed_since() { [ "$(last_tick)" -gt $(($1 + 3200)) ]; }
   [ "$status" = 129 ]
 }
 
-@test "on a terminal the wait is one line, rewritten in place, and gone when the command starts" {
-  r hset dlock:in-place other:1 1
-  play 'expect:waiting ' 'expect:waiting ' 'expect:waiting ' \
-    "run:redis-cli -s $REDIS_SOCKET del dlock:in-place" 'expect:started' \
-    -- "$DLOCK" run in-place -- echo started
-  played
-  # No line feed between the first and the last of them.
-  local waits=${output#*waiting }
-  waits=${waits%waiting *}
-  [[ $waits != *$'\n'* ]]
-  [ "$(grep -oE 'waiting [0-9]+s' <<<"$output" | sort -u | wc -l)" -ge 3 ]
-  [[ $output == *$'\r'*started* ]]
+# in_one_row COLUMNS OUTPUT: three waits and the grant were written one over the other, none of them longer
+# than a row; then the command wrote.
+in_one_row() {
+  python3 -c 'import sys
+before, *rows = sys.stdin.buffer.read().decode().split("\r\x1b[K")
+assert before == "", before
+*waits, last = rows
+assert len(set(waits)) >= 3, waits
+for wait in waits:
+    assert wait.startswith("dlock: waiting ") and "\n" not in wait and len(wait) < int(sys.argv[1]), wait
+assert last.startswith("dlock: acquired \"in-place\" after ") and last.rstrip().endswith("s\r\nstarted"), last' \
+    "$1" <<<"$2" || { echo "in $1 columns:"; cat -v <<<"$2"; return 1; }
+}
+@test "the wait is one row of the terminal, however narrow that is, and the grant replaces it" {
+  local columns
+  export LC_ALL=C.UTF-8 NO_COLOR=1
+  for columns in 80 40; do
+    dlock_run h --reason "$(printf 'the nightly import %.0s' {1..9})" in-place -- \
+      sh -c 'echo >"$0/in"; until [ -e "$0/go" ]; do sleep 0.02; done' "$T"
+    eventually 8s file_has "$T/in"
+    play --columns "$columns" 'expect:waiting ' 'expect:waiting ' 'expect:waiting ' "run:touch $T/go" \
+      'expect:started' -- "$DLOCK" run in-place -- echo started
+    played
+    in_one_row "$columns" "$output"
+    ends 5s h "exit 0"
+    rm "$T/in" "$T/go"
+  done
+}
+
+@test "a terminal that knows no escape sequences gets lines, and no colour" {
+  local term
+  for term in dumb ''; do
+    r hset dlock:dumb other:1 1
+    TERM=$term play 'expect:waiting 1s' "run:redis-cli -s $REDIS_SOCKET del dlock:dumb" \
+      'expect:started' -- "$DLOCK" run dumb -- echo started
+    played
+    never_says $'\e'
+    [[ $output == 'dlock: waiting 1s for "dumb", '*'held by other:1 (not dlock), without expiry'$'\r\n'* ]]
+    [[ $output == *'dlock: acquired "dumb" after '*$'s\r\nstarted'* ]]
+  done
 }
 
 @test "without a terminal the wait is told at doubling intervals" {

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Runs a command on a terminal of its own and plays the user.
 
-    pty_run.py STEP... -- COMMAND...
+    pty_run.py [--columns N] STEP... -- COMMAND...
 
-The command is the leader of a new session whose controlling terminal is the pty. Steps, in order:
+The terminal has 24 rows of N (100) columns. The command is the leader of a new session whose controlling terminal is the pty. Steps, in order:
 
     expect:TEXT       wait until TEXT has come out after what was expected last
     send:TEXT         type it; \\r, \\n, \\xHH and \\\\ are understood (\\x03 is Ctrl-C)
@@ -48,9 +48,10 @@ def is_gone(path):
 
 
 class Play:
-    def __init__(self, command):
+    def __init__(self, command, columns):
         self.pid, self.master = pty.fork()
         if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
             for number in signal.valid_signals():
                 try:
                     signal.signal(number, signal.SIG_DFL)
@@ -58,7 +59,6 @@ class Play:
                     pass
             signal.pthread_sigmask(signal.SIG_SETMASK, [])
             os.execvp(command[0], command)
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
         self.output, self.mark, self.status = b"", 0, None
 
     def read(self, seconds):
@@ -160,8 +160,11 @@ class Play:
 
 def main():
     at = sys.argv.index("--")
-    play = Play(sys.argv[at + 1:])
-    for step in sys.argv[1:at]:
+    steps, columns = sys.argv[1:at], 100
+    if steps[:1] == ["--columns"]:
+        columns, steps = int(steps[1]), steps[2:]
+    play = Play(sys.argv[at + 1:], columns)
+    for step in steps:
         play.step(step)
     play.until(play.ended, "the end of the command")
     while play.master is not None and select.select([play.master], [], [], 0)[0]:

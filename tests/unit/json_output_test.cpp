@@ -247,8 +247,9 @@ TEST_CASE("json: the result of a run of several names") {
   Outcome outcome{.kind = Outcome::Kind::child, .child = {ChildStatus::Kind::exited, 3}};
   outcome.account = {
       .holds = two_slots(), .waited = 5ms, .held = 6ms, .released = Account::Released::yes};
-  CHECK(result_json({lock_name("a b"), lock_name("c")}, outcome, "") ==
-        R"({"version":1,"outcome":"child","lock":"a%20b c","hold":"u:1#s1","token":7,"locks":[)"
+  CHECK(result_json({lock_name("a b"), lock_name("c")}, outcome, "", 3) ==
+        R"({"version":1,"outcome":"child","lock":"a%20b c","exit_status":3,)"
+        R"("hold":"u:1#s1","token":7,"locks":[)"
         R"({"name":"a b","hold":"u:1#s1","token":7,"mode":"slots","slot":2},)"
         R"({"name":"c","hold":"u:1#s1","token":9,"mode":"slots","slot":0}],)"
         R"("waited_ms":5,"held_ms":6,"exit_code":3,"lost":false,"released":"yes"})"
@@ -256,17 +257,37 @@ TEST_CASE("json: the result of a run of several names") {
 }
 
 TEST_CASE("json: the result of a run that did not run, and of one whose time was up") {
-  const std::string done = result_json({lock_name("n")}, {.kind = Outcome::Kind::done}, "");
-  CHECK(has(done, R"("outcome":"done","lock":"n","hold":null,"token":null,"locks":[])"));
+  const std::string done = result_json({lock_name("n")}, {.kind = Outcome::Kind::done}, "", 0);
+  CHECK(has(done, R"("outcome":"done","lock":"n","exit_status":0,"hold":null,"token":null,)"));
+  CHECK(has(done, R"("locks":[])"));
   CHECK(has(done, R"("lost":false,"released":null)"));
   Outcome over{.kind = Outcome::Kind::time_up, .child = {ChildStatus::Kind::signalled, 15}};
   over.account.holds = {two_slots().back()};
   over.account.holds.front().mode = Mode::exclusive;
   over.account.holds.front().slot.reset();
-  const std::string text = result_json({lock_name("c")}, over, "");
-  CHECK(has(text, R"("outcome":"time_up","lock":"c","hold":"u:1#s1","token":9)"));
+  const std::string text = result_json({lock_name("c")}, over, "", 124);
+  CHECK(has(text, R"("outcome":"time_up","lock":"c","exit_status":124,"hold":"u:1#s1","token":9)"));
   CHECK(has(text, R"("mode":"exclusive","slot":null)"));
   CHECK(has(text, R"("signal":15)"));
+}
+
+TEST_CASE("json: the result of a run that failed has the exit status as its code") {
+  const Outcome failed{.kind = Outcome::Kind::failed};
+  const std::string text = result_json({lock_name("n")}, failed, "no answer", 69);
+  CHECK(has(text, R"("outcome":"failed","lock":"n","exit_status":69,)"));
+  CHECK(has(text, R"("error":"no answer","code":69,)"));
+}
+
+TEST_CASE("json: the result of a busy run has the holders as inspect shows them") {
+  Outcome busy{.kind = Outcome::Kind::busy, .holding = Holding{}};
+  busy.holding->kind = Holding::Kind::lock;
+  busy.holding->now_ms = 5000;
+  busy.holding->holds = {
+      {.id = "u:1#s", .who = {.host = "h", .pid = 8, .user = "u", .command = "c"}, .token = 5}};
+  busy.holding->holds.front().since_ms = 1000;
+  CHECK(has(result_json({lock_name("n")}, busy, "", 75),
+            R"("holders":[{"id":"u:1#s","host":"h","pid":8,"user":"u","command":"c","reason":"",)"
+            R"("since_ms":1000,"age_ms":4000,"token":5,)"));
 }
 
 TEST_CASE("json: what acquire took") {

@@ -284,6 +284,8 @@ TEST_CASE("no renewal: a command that slept through its lease is killed without 
   script.frozen = {{5s, 40s}};
   World world(script);
   CHECK(has(world.run(), "0s start, 40s KILL, 40s ended, 40s release, 40s exit time_up"));
+  for (const std::size_t said : {1U, 2U})
+    CHECK(world.notices().at(said).kill == KillReason::lapsed);
   CHECK_KEPT(world);
 }
 

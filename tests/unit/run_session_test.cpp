@@ -255,6 +255,9 @@ TEST_CASE("C06: a child that slept past kill_at gets KILL and no TERM") {
   World world(script);
   const std::string all = world.run();
   CHECK(all.find("0s acquire granted, 0s start, 40s KILL, ") == 0);
+  CHECK(world.said() == "0s granted, 40s lapsing, 40s killed, 40s ended, 40s released");
+  for (const std::size_t said : {1U, 2U})
+    CHECK(world.notices().at(said).kill == KillReason::lapsed);
   CHECK(all.find("TERM") == std::string::npos);
   CHECK(all.find("exit lost") != std::string::npos);
 }

@@ -18,6 +18,17 @@ using test::What;
 using test::World;
 using Kind = Notice::Kind;
 
+namespace {
+
+std::optional<KillReason> why_killed(const World& world) {
+  for (const Notice& notice : world.notices()) {
+    if (notice.kind == Kind::killed) return notice.kill;
+  }
+  return {};
+}
+
+}  // namespace
+
 #define CHECK_KEPT(world) CHECK((world).violations() == std::vector<std::string>{})
 
 TEST_CASE("a TERM is passed on, KILL follows after kill-after, the end is the child's") {
@@ -34,6 +45,7 @@ TEST_CASE("a TERM is passed on, KILL follows after kill-after, the end is the ch
   CHECK(stubborn.run() ==
         "0s acquire granted, 0s start, 5s <TERM>, 5s TERM, 10s renew, 15s KILL, 15s ended, 15s "
         "release, 15s exit by KILL");
+  CHECK(why_killed(stubborn) == KillReason::grace_over);
   CHECK_KEPT(stubborn);
 }
 
@@ -44,6 +56,7 @@ TEST_CASE("a second TERM or INT kills at once") {
   World world(script);
   CHECK(world.run().find("5s <INT>, 5s INT, 6s <TERM>, 6s KILL, 6s ended, 6s release, ") !=
         std::string::npos);
+  CHECK(why_killed(world) == KillReason::second_signal);
   CHECK_KEPT(world);
 }
 

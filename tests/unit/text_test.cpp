@@ -67,6 +67,29 @@ TEST_CASE("shortening keeps what fits and cuts between characters") {
   CHECK(shortened("", 0) == "");
 }
 
+TEST_CASE("columns of a terminal: wide characters take two, bytes that are not UTF-8 one") {
+  CHECK(columns_of("") == 0);
+  CHECK(columns_of("größe …") == 7);
+  CHECK(columns_of("日本") == 4);
+  CHECK(columns_of("🔒") == 2);
+  CHECK(columns_of("\xff\xfe") == 2);
+}
+
+TEST_CASE("what does not fit into the columns ends with an ellipsis") {
+  CHECK(fit("abc", 3, "…") == "abc");
+  CHECK(fit("abcd", 3, "…") == "ab…");
+  CHECK(fit("größe", 4, "…") == "grö…");
+  CHECK(fit("日本語", 5, "…") == "日本…");
+  CHECK(fit("日本語", 4, "…") == "日…");
+  CHECK(fit("abcdef", 5, "...") == "ab...");
+  CHECK(fit("abcdef", 2, "...") == "..");
+  CHECK(fit("abc", 0, "…") == "");
+}
+
+TEST_CASE("without UTF-8 an ellipsis is three dots") {
+  CHECK(with_ascii_dots("a…b… größe") == "a...b... größe");
+}
+
 TEST_CASE("percent-encoding keeps letters, digits and what it is told to") {
   CHECK(percent_encode("aZ09-._~") == "aZ09-._~");
   CHECK(percent_encode("a/b c%") == "a%2fb%20c%25");

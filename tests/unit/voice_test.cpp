@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// How a holder is told to people: never with somebody else's control characters in it. And which
-// event of JSON each notice is.
+// What is said of a run, at which level, and which event of JSON each notice is.
 #include "cmd/voice.hpp"
 
 #include "base/log.hpp"
+#include "base/text.hpp"
+#include "cmd/display.hpp"
 #include "sys/forked.hpp"
 
 #include <doctest/doctest.h>
@@ -13,179 +14,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "support/has.hpp"
+#include "unit/held.hpp"
 
 namespace dlock {
 
 using namespace std::chrono_literals;
 using test::has;
+using test::held;
 using Kind = Notice::Kind;
-
-namespace {
-
-HoldRecord record(std::int64_t since_ms) {
-  return {.id = "u:1#s",
-          .who = {.host = "ci-4", .pid = 812, .user = "deploy", .command = "job", .reason = ""},
-          .token = 5,
-          .since_ms = since_ms,
-          .ttl = 30s};
-}
-
-Holding held() {
-  Holding holding{.kind = Holding::Kind::lock, .type = "hash"};
-  holding.owners = {{"u:1", "1"}};
-  holding.owner_count = 1;
-  holding.holds = {record(1000)};
-  holding.lease_left = 21s;
-  holding.now_ms = 131000;
-  return holding;
-}
-
-}  // namespace
-
-TEST_CASE("a dlock holder: who, where, for how long, and how long still") {
-  Holding holding = held();
-  CHECK(holder_text(holding) == "held by deploy@ci-4 pid 812 for 2m10s, lease 21s left");
-  holding.holds.front().who.reason = "nightly import";
-  CHECK(holder_text(holding) ==
-        "held by deploy@ci-4 pid 812 for 2m10s, lease 21s left: nightly import");
-  holding.revoked_by = "ann@desk";
-  CHECK(holder_text(holding) ==
-        "held by deploy@ci-4 pid 812 for 2m10s, lease 21s left, revoked by ann@desk: nightly "
-        "import");
-}
-
-TEST_CASE("what was seen a while ago is aged") {
-  const Holding holding = held();
-  CHECK(holder_text(holding, 10s) == "held by deploy@ci-4 pid 812 for 2m20s, lease 11s left");
-  CHECK(holder_text(holding, 1min) == "held by deploy@ci-4 pid 812 for 3m10s, lease 0ms left");
-}
-
-TEST_CASE("of nested holds the first one is told") {
-  Holding holding = held();
-  HoldRecord first = record(500);
-  first.who.host = "outer";
-  holding.holds.push_back(first);
-  CHECK(holder_text(holding).find("deploy@outer") != std::string::npos);
-}
-
-TEST_CASE("who holds it shared, and how many others") {
-  Holding holding = held();
-  holding.mode = Mode::shared;
-  CHECK(holder_text(holding) == "held shared by deploy@ci-4 pid 812 for 2m10s, lease 21s left");
-  holding.owner_count = 2;
-  CHECK(holder_text(holding) ==
-        "held shared by deploy@ci-4 pid 812 for 2m10s and 1 other, lease 21s left");
-  holding.owner_count = 3;
-  holding.holds.front().who.reason = "reads";
-  CHECK(holder_text(holding) ==
-        "held shared by deploy@ci-4 pid 812 for 2m10s and 2 others, lease 21s left: reads");
-  holding.holds.clear();
-  CHECK(holder_text(holding) == "held shared by u:1 (not dlock) and 2 others, lease 21s left");
-}
-
-TEST_CASE("who holds it for writing") {
-  Holding holding = held();
-  holding.mode = Mode::write;
-  holding.owner_count = 2;  // its own read holds
-  CHECK(holder_text(holding) == "held by deploy@ci-4 pid 812 for 2m10s, lease 21s left");
-}
-
-TEST_CASE("how many of the slots are held, and by whom") {
-  Holding holding = held();
-  holding.mode = Mode::slots;
-  holding.slots = 3;
-  CHECK(holder_text(holding) ==
-        "1 of 3 slots held, by deploy@ci-4 pid 812 for 2m10s, lease 21s left");
-  holding.owner_count = 3;
-  CHECK(holder_text(holding) ==
-        "3 of 3 slots held, by deploy@ci-4 pid 812 for 2m10s and 2 others, lease 21s left");
-}
-
-TEST_CASE("what is only kept has nobody who runs under it") {
-  Holding holding = held();
-  holding.holds.front().kept = true;
-  CHECK(holder_text(holding) == "kept by deploy@ci-4 pid 812 for 21s more (--min-hold)");
-  CHECK(holder_text(holding, 11s) == "kept by deploy@ci-4 pid 812 for 10s more (--min-hold)");
-  // Whoever runs is told first.
-  holding.mode = Mode::shared;
-  holding.owner_count = 2;
-  HoldRecord running = record(2000);
-  running.who.host = "ci-5";
-  holding.holds.push_back(running);
-  CHECK(holder_text(holding) ==
-        "held shared by deploy@ci-5 pid 812 for 2m9s and 1 other, lease 21s left");
-}
-
-TEST_CASE("why waiting would be for ourselves") {
-  Holding holding = held();
-  holding.mode = Mode::shared;
-  CHECK(self_deadlock_text(holding, Mode::exclusive) ==
-        "held shared by the run above this one: an exclusive hold would wait for itself");
-  CHECK(self_deadlock_text(holding, Mode::write) == self_deadlock_text(holding, Mode::exclusive));
-  CHECK(self_deadlock_text(holding, Mode::slots) ==
-        "held shared by the run above this one: a slot would wait for itself");
-  holding.mode = Mode::slots;
-  holding.slots = 3;
-  CHECK(self_deadlock_text(holding, Mode::exclusive) ==
-        "held as one of 3 slots by the run above this one: an exclusive hold would wait for "
-        "itself");
-  CHECK(self_deadlock_text(holding, Mode::shared) ==
-        "held as one of 3 slots by the run above this one: a shared hold would wait for itself");
-  CHECK(self_deadlock_text(holding, Mode::slots) ==
-        "held as one of 3 slots by the run above this one: one of another number of slots would "
-        "wait for itself");
-  holding.mode = Mode::exclusive;
-  CHECK(self_deadlock_text(holding, Mode::slots) ==
-        "held by the run above this one: a slot would wait for itself");
-}
-
-TEST_CASE("a holder that is not dlock is told by its owner") {
-  Holding holding = held();
-  holding.holds.clear();
-  CHECK(holder_text(holding) == "held by u:1 (not dlock), lease 21s left");
-  holding.owners.clear();
-  CHECK(holder_text(holding) == "held by ? (not dlock), lease 21s left");
-}
-
-TEST_CASE("a foreign lock is told by its type, and what never expires is told so") {
-  Holding holding{.kind = Holding::Kind::foreign, .type = "string"};
-  CHECK(holder_text(holding) == "held by a foreign lock (string), without expiry");
-  holding.lease_left = 500ms;
-  CHECK(holder_text(holding) == "held by a foreign lock (string), lease 500ms left");
-  CHECK(holder_text(Holding{}) == "free");
-}
-
-TEST_CASE("a clock of the store that jumped does not make an age negative") {
-  Holding holding = held();
-  holding.now_ms = 0;
-  CHECK(holder_text(holding).find("for 0ms") != std::string::npos);
-}
-
-TEST_CASE("foreign text is escaped, wherever it stands") {
-  const std::string evil = "x\x1b[2J\n\u202ey";
-  for (const auto& put : std::vector<void (*)(Holding&, const std::string&)>{
-           [](Holding&h, const std::string&s) { h.holds.front().who.host = s; },
-           [](Holding&h, const std::string&s) { h.holds.front().who.user = s; },
-           [](Holding&h, const std::string&s) { h.holds.front().who.reason = s; },
-           [](Holding&h, const std::string&s) { h.revoked_by = s; },
-           [](Holding&h, const std::string&s) {
-             h.holds.clear();
-             h.owners.front().id = s;
-           },
-           [](Holding&h, const std::string&s) {
-             h.kind = Holding::Kind::foreign;
-             h.type = s;
-           }}) {
-    Holding holding = held();
-    put(holding, evil);
-    const std::string text = holder_text(holding);
-    CHECK(text.find("x\\x1b[2J\\n\\u202ey") != std::string::npos);
-    CHECK(text.find('\x1b') == std::string::npos);
-    CHECK(text.find('\n') == std::string::npos);
-  }
-}
 
 namespace {
 
@@ -198,13 +37,17 @@ std::string value_of(std::string_view object, const std::string& field) {
   return std::string(rest.substr(0, rest.find(',')));
 }
 
-// What stderr gets of a notice, as people read it.
-std::string said(const Notice& notice) {
+// What stderr gets of notices, as people read it.
+std::string said(const std::vector<Notice>& notices,
+                 LogLevel level = LogLevel::debug,
+                 Mode mode = Mode::exclusive) {
   std::array<int, 2> ends{};
-  DLOCK_ASSERT(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  DLOCK_ASSERT(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0);
   ::dup2(ends[1], STDERR_FILENO);
-  set_up_log({.level = LogLevel::debug});
-  Voice({*LockName::parse("n")}, Mode::exclusive, false).on_notice(notice);
+  set_up_log({.level = level});
+  Voice voice({*LockName::parse("n")}, mode);
+  for (const Notice& notice : notices)
+    voice.on_notice(notice);
   std::array<char, 4096> buffer{};
   const ssize_t n = ::read(ends[0], buffer.data(), buffer.size());
   return {buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(n, 0))};
@@ -216,7 +59,7 @@ std::string events_of(const std::vector<Notice>& notices) {
   DLOCK_ASSERT(::pipe2(ends.data(), O_CLOEXEC) == 0);
   ::dup2(ends[1], STDERR_FILENO);
   set_up_log({.level = LogLevel::debug, .json = true});
-  Voice voice({*LockName::parse("n")}, Mode::exclusive, false);
+  Voice voice({*LockName::parse("n")}, Mode::exclusive);
   for (const Notice& notice : notices)
     voice.on_notice(notice);
   std::array<char, 65536> buffer{};
@@ -254,51 +97,141 @@ TEST_CASE("a place in line is told in words and in figures") {
   notice.holding->place = 3;
   CHECK(test::forked([&] { return events_of({notice}); }) == R"("waiting"37)");
   CHECK(test::forked([&] {
-          return said(notice);
+          return said({notice});
         }).find("waiting 5s for \"n\", 3rd of 7, held by deploy@ci-4") != std::string::npos);
   notice.holding->place = 0;
   CHECK(test::forked([&] {
-          return said(notice);
+          return said({notice});
         }).find("waiting 5s for \"n\", held by deploy@ci-4") != std::string::npos);
 }
 
 TEST_CASE("a store that is away: the reason first, then since when and for how long") {
   const std::string why = "cannot reach redis://db:6379/0: connection refused";
   Notice notice{.kind = Kind::store_away, .text = why, .span = 12300ms, .left = 24100ms};
-  CHECK(test::forked([&] { return said(notice); }) == "dlock: " + why + "; retrying for 25s\n");
+  CHECK(test::forked([&] { return said({notice}); }) == "dlock: " + why + "; retrying for 25s\n");
   notice.holding = held();
-  CHECK(test::forked([&] { return said(notice); }) ==
+  CHECK(test::forked([&] { return said({notice}); }) ==
         "dlock: waiting 12s for \"n\": " + why + "; away for 0ms, retrying for 25s\n");
 }
 
-TEST_CASE("places are counted as people do") {
-  for (const auto& [number, text] :
-       std::vector<std::pair<std::uint64_t, std::string>>{{1, "1st"},
-                                                          {2, "2nd"},
-                                                          {3, "3rd"},
-                                                          {4, "4th"},
-                                                          {10, "10th"},
-                                                          {11, "11th"},
-                                                          {12, "12th"},
-                                                          {13, "13th"},
-                                                          {20, "20th"},
-                                                          {21, "21st"},
-                                                          {22, "22nd"},
-                                                          {101, "101st"},
-                                                          {111, "111th"},
-                                                          {112, "112th"},
-                                                          {113, "113th"},
-                                                          {1000, "1000th"},
-                                                          {1003, "1003rd"}}) {
-    CHECK(ordinal(number) == text);
+namespace {
+
+Notice waiting(Duration span) {
+  return {.kind = Kind::waiting, .holding = held(), .span = span};
+}
+
+Notice granted(Duration span) {
+  Notice notice{.kind = Kind::granted, .span = span};
+  notice.holds.push_back(
+      {.name = *LockName::parse("n"), .owner = "u:1", .serial = "s", .token = 7, .who = {}});
+  return notice;
+}
+
+std::string heard(const std::vector<Notice>& notices, LogLevel level, Mode mode = Mode::exclusive) {
+  return test::forked([&] { return said(notices, level, mode); });
+}
+
+}  // namespace
+
+TEST_CASE("who was told of a wait is told of the grant, and how long it took") {
+  CHECK(
+      has(heard({waiting(1s), granted(12s)}, LogLevel::warn), "dlock: acquired \"n\" after 12s\n"));
+  CHECK(heard({granted(900ms)}, LogLevel::warn).empty());
+  CHECK(heard({waiting(1s), granted(12s)}, LogLevel::error).empty());
+  CHECK(heard({granted(2ms)}, LogLevel::info) == "dlock: acquired \"n\" after 2ms, token 7\n");
+}
+
+TEST_CASE("a wait says what is wanted where that is more than the lock alone") {
+  CHECK(has(heard({waiting(5s)}, LogLevel::warn), "waiting 5s for \"n\", held by "));
+  CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::shared), "waiting 5s to read \"n\", held"));
+  CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::write), "waiting 5s to write \"n\", held"));
+  CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::slots), "waiting 5s for a slot of \"n\","));
+}
+
+TEST_CASE("a row of a wait: the host goes first, then the reason, then the end") {
+  Notice notice = waiting(5s);
+  notice.holding->holds.front().who.host = "ci-4.build.example.org";
+  notice.holding->holds.front().who.reason = "nightly import";
+  const Voice voice({*LockName::parse("n")}, Mode::exclusive);
+  const auto row = [&](std::size_t columns) { return voice.wait_row(notice, columns); };
+  ::setenv("LC_ALL", "C.UTF-8", 1);
+  CHECK(row(200) ==
+        "waiting 5s for \"n\", held by deploy@ci-4.build.example.org pid 812 (job) for 2m10s, "
+        "lease 21s left: nightly import");
+  CHECK(
+      row(100) ==
+      "waiting 5s for \"n\", held by deploy@ci-4 (job) for 2m10s, lease 21s left: nightly import");
+  CHECK(row(92) ==
+        "waiting 5s for \"n\", held by deploy (job) for 2m10s, lease 21s left: nightly import");
+  CHECK(row(80) == "waiting 5s for \"n\", held by deploy (job) for 2m10s, lease 21s left");
+  CHECK(row(40) == "waiting 5s for \"n\", held by dep…");
+  ::setenv("LC_ALL", "C", 1);
+  CHECK(row(40) == "waiting 5s for \"n\", held by d...");
+  CHECK(row(8) == "");
+  CHECK(row(0) == "");
+  ::unsetenv("LC_ALL");
+}
+
+TEST_CASE("the locale is that of LC_ALL, then LC_CTYPE, then LANG") {
+  CHECK(test::forked([] {
+          std::string said;
+          const auto with = [&](const char* all, const char* ctype, const char* lang) {
+            ::setenv("LC_ALL", all, 1);
+            ::setenv("LC_CTYPE", ctype, 1);
+            ::setenv("LANG", lang, 1);
+            said += locale_has_utf8() ? "u" : "-";
+          };
+          with("C.UTF-8", "C", "C");
+          with("", "de_DE.utf8", "C");
+          with("", "", "en_US.UTF-8@euro");
+          with("C", "en_US.UTF-8", "en_US.UTF-8");
+          with("POSIX", "", "");
+          with("", "de_DE.ISO-8859-1", "en_US.UTF-8");
+          with("", "", "");
+          return said;
+        }) == "uuu----");
+}
+
+TEST_CASE("why the command is killed") {
+  const auto killed = [](KillReason why) {
+    return heard({{.kind = Kind::killed, .kill = why}}, LogLevel::error);
+  };
+  CHECK(killed(KillReason::grace_over) ==
+        "dlock: \"n\": the command did not end in time; killing it\n");
+  CHECK(killed(KillReason::second_signal) ==
+        "dlock: \"n\": second signal: killing the command now\n");
+  // Said once, by the notice that comes before.
+  const std::string lapsed =
+      "dlock: \"n\": the lease lapsed while dlock was stopped; killing the command\n";
+  for (const Kind kind : {Kind::lapsing, Kind::time_up}) {
+    CHECK(heard({{.kind = kind, .kill = KillReason::lapsed},
+                 {.kind = Kind::killed, .kill = KillReason::lapsed}},
+                LogLevel::error) == lapsed);
   }
 }
 
-TEST_CASE("a lock that is free, and whose turn it is") {
-  Holding holding;
-  CHECK(holder_text(holding) == "free");
-  holding.waiting = 2;
-  CHECK(holder_text(holding) == "free for the first in line");
+TEST_CASE("--quiet leaves what dlock did to the command, and what was not safe") {
+  for (const Kind kind : {Kind::time_up,
+                          Kind::lost,
+                          Kind::revoked,
+                          Kind::lapsing,
+                          Kind::killed,
+                          Kind::leftovers,
+                          Kind::lost_at_release}) {
+    CHECK_FALSE(heard({{.kind = kind}}, LogLevel::error).empty());
+  }
+  for (const Kind kind : {Kind::signalled, Kind::passed_on, Kind::released, Kind::strays}) {
+    CHECK(heard({{.kind = kind, .signal = 15}}, LogLevel::error).empty());
+  }
+}
+
+TEST_CASE("--verbose tells the release, and which signal the command gets") {
+  CHECK(heard({{.kind = Kind::released}}, LogLevel::info) == "dlock: released \"n\"\n");
+  for (const Kind kind : {Kind::signalled, Kind::passed_on}) {
+    CHECK(heard({{.kind = kind, .signal = 15}}, LogLevel::info) ==
+          "dlock: \"n\": sending SIGTERM to the command\n");
+    CHECK(heard({{.kind = kind, .signal = 15}}, LogLevel::warn).empty());
+  }
 }
 
 TEST_CASE("the same notice may be different events") {
@@ -327,7 +260,7 @@ std::string said_of_three(bool json, const Say& say) {
     DLOCK_ASSERT(::pipe2(ends.data(), O_CLOEXEC) == 0);
     ::dup2(ends[1], STDERR_FILENO);
     set_up_log({.level = LogLevel::debug, .json = json});
-    Voice voice(three_names(), Mode::exclusive, false);
+    Voice voice(three_names(), Mode::exclusive);
     say(voice);
     std::array<char, 65536> buffer{};
     const ssize_t n = ::read(ends[0], buffer.data(), buffer.size());
@@ -338,12 +271,12 @@ std::string said_of_three(bool json, const Say& say) {
 }  // namespace
 
 TEST_CASE("of several names all are told, and of a wait the one that is in the way") {
-  Notice waiting{.kind = Notice::Kind::waiting, .holding = held(), .span = 5s};
-  waiting.holding->which = 1;
+  Notice in_the_way = waiting(5s);
+  in_the_way.holding->which = 1;
   const std::string text = said_of_three(false, [&](Voice& voice) {
-    voice.on_notice(waiting);
+    voice.on_notice(in_the_way);
     voice.on_notice({.kind = Notice::Kind::renewed, .span = 9s});
-    voice.busy(*waiting.holding, {});
+    voice.busy(*in_the_way.holding, {});
   });
   CHECK(has(text, "waiting 5s for \"c\", held by deploy@ci-4"));
   CHECK(has(text, "renewed \"a b\", \"c\" and \"d\", lease good for 9s"));
@@ -361,18 +294,40 @@ TEST_CASE("a wait for ourselves is explained") {
             "itself\n"));
 }
 
+TEST_CASE("a wait in JSON has the holder as an object, with its reason and its lease") {
+  Notice notice = waiting(5s);
+  notice.seen_ago = 1s;
+  const std::string all = said_of_three(true, [&](Voice& voice) {
+    voice.on_notice(notice);
+    voice.busy(*notice.holding, 1s);
+  });
+  const std::string holder = R"("holder":{"host":"ci-4","pid":812,"user":"deploy","command":"job",)"
+                             R"("reason":"","age_ms":131000,"lease_left_ms":20000})";
+  for (const std::string_view line : split(all, '\n'))
+    CHECK(has(std::string(line), holder));
+
+  notice.holding->holds.clear();
+  notice.holding->lease_left.reset();
+  CHECK(has(said_of_three(true, [&](Voice& voice) { voice.on_notice(notice); }),
+            R"("holder":{"owner":"u:1"})"));
+  notice.holding->kind = Holding::Kind::foreign;
+  notice.holding->type = "string";
+  CHECK(has(said_of_three(true, [&](Voice& voice) { voice.on_notice(notice); }),
+            R"("holder":{"type":"string"})"));
+}
+
 TEST_CASE("a grant in JSON: names, tokens, how it is held") {
-  Notice granted{.kind = Notice::Kind::granted, .span = 1ms};
+  Notice of_three{.kind = Notice::Kind::granted, .span = 1ms};
   for (const LockName& name : three_names()) {
-    granted.holds.push_back({.name = name,
-                             .owner = "u:1",
-                             .serial = "s",
-                             .token = 7 + granted.holds.size(),
-                             .who = {},
-                             .mode = Mode::slots,
-                             .slot = 2});
+    of_three.holds.push_back({.name = name,
+                              .owner = "u:1",
+                              .serial = "s",
+                              .token = 7 + of_three.holds.size(),
+                              .who = {},
+                              .mode = Mode::slots,
+                              .slot = 2});
   }
-  const std::string text = said_of_three(true, [&](Voice& voice) { voice.on_notice(granted); });
+  const std::string text = said_of_three(true, [&](Voice& voice) { voice.on_notice(of_three); });
   for (const char* const part : {R"("lock":"a%20b c d")",
                                  R"("hold":"u:1#s")",
                                  R"("token":7)",

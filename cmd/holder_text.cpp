@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/holder_text.hpp"
+
+#include "base/duration.hpp"
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+Duration lease_left(const Holding& holding, Duration seen_ago) {
+  return std::max<Duration>(*holding.lease_left - seen_ago, 0ms);
+}
+
+std::string lease_text(const Holding& holding, Duration seen_ago) {
+  if (!holding.lease_left) return "without expiry";
+  return "lease " + format_duration(lease_left(holding, seen_ago)) + " left";
+}
+
+// The first of nested holds is the one the others are in. Of somebody who runs, if there is one.
+const HoldRecord& first_hold(const Holding& holding) {
+  return *std::min_element(
+      holding.holds.begin(), holding.holds.end(), [](const auto& one, const auto& other) {
+        return std::pair(one.kept, one.since_ms) < std::pair(other.kept, other.since_ms);
+      });
+}
+
+std::string others_text(const Holding& holding) {
+  if (holding.owner_count < 2) return "";
+  const std::uint64_t others = holding.owner_count - 1;
+  return " and " + std::to_string(others) + (others == 1 ? " other" : " others");
+}
+
+std::string held_text(const Holding& holding) {
+  switch (holding.mode) {
+    case Mode::exclusive:
+    case Mode::write:
+      break;
+    case Mode::shared:
+      return "held shared by ";
+    case Mode::slots:
+      return std::to_string(holding.owner_count) + " of " + std::to_string(holding.slots) +
+             " slots held, by ";
+  }
+  return "held by ";
+}
+
+// The file name: folders say little, and containers whose hosts look alike run other commands.
+std::string command_text(const HolderInfo& who) {
+  const std::string name = who.command.substr(who.command.rfind('/') + 1);
+  return name.empty() ? "" : " (" + printable(name) + ")";
+}
+
+std::string holder_of(const HolderInfo& who, Detail detail) {
+  switch (detail) {
+    case Detail::full:
+      return who_text(who) + command_text(who);
+    case Detail::short_host:
+      return printable(who.user) + "@" + printable(who.host.substr(0, who.host.find('.'))) +
+             command_text(who);
+    case Detail::no_host:
+    case Detail::no_reason:
+      break;
+  }
+  return printable(who.user) + command_text(who);
+}
+
+}  // namespace
+
+std::string holder_text(const Holding& holding, Duration seen_ago, Detail detail) {
+  if (holding.kind == Holding::Kind::free) {
+    return holding.waiting == 0 ? "free" : "free for the first in line";
+  }
+  const std::string lease = lease_text(holding, seen_ago);
+  if (holding.kind == Holding::Kind::foreign) {
+    return "held by a foreign lock (" + printable(holding.type) + "), " + lease;
+  }
+  const bool alone = holding.mode == Mode::exclusive || holding.mode == Mode::write;
+  const std::string others = alone ? "" : others_text(holding);
+  if (holding.holds.empty()) {
+    const std::string owner = holding.owners.empty() ? "?" : printable(holding.owners.front().id);
+    return held_text(holding) + owner + " (not dlock)" + others + ", " + lease;
+  }
+  const HoldRecord& first = first_hold(holding);
+  std::string text;
+  if (first.kept && holding.lease_left) {
+    text = "kept by " + holder_of(first.who, detail) + others + " for " +
+           format_duration(lease_left(holding, seen_ago)) + " more (--min-hold)";
+  } else {
+    text = held_text(holding) + holder_of(first.who, detail) + " for " +
+           format_duration(age_of(first, holding) + seen_ago) + others + ", " + lease;
+  }
+  if (!holding.revoked_by.empty()) text += ", revoked by " + printable(holding.revoked_by);
+  const bool reason = detail != Detail::no_reason && !first.who.reason.empty();
+  return reason ? text + ": " + printable(first.who.reason) : text;
+}
+
+LogEvent::Object holder_fields(const Holding& holding, Duration seen_ago) {
+  LogEvent::Object holder;
+  auto& fields = holder.fields;
+  if (holding.kind == Holding::Kind::foreign) {
+    fields = {{"type", holding.type}};
+  } else if (holding.holds.empty()) {
+    if (!holding.owners.empty()) fields = {{"owner", holding.owners.front().id}};
+  } else {
+    const HoldRecord& first = first_hold(holding);
+    fields = {{"host", first.who.host},
+              {"pid", std::int64_t{first.who.pid}},
+              {"user", first.who.user},
+              {"command", first.who.command},
+              {"reason", first.who.reason},
+              {"age_ms", to_ms(age_of(first, holding) + seen_ago)}};
+  }
+  if (holding.lease_left) fields.push_back({"lease_left_ms", to_ms(lease_left(holding, seen_ago))});
+  return holder;
+}
+
+std::string self_deadlock_text(const Holding& holding, Mode mode) {
+  const bool slot = holding.mode == Mode::slots;
+  const std::string held = slot ? " as one of " + std::to_string(holding.slots) + " slots"
+                           : holding.mode == Mode::shared ? " shared"
+                                                          : "";
+  const char* const asked = slot && mode == Mode::slots ? "one of another number of slots"
+                            : mode == Mode::slots       ? "a slot"
+                            : mode == Mode::shared      ? "a shared hold"
+                                                        : "an exclusive hold";
+  return "held" + held + " by the run above this one: " + asked + " would wait for itself";
+}
+
+std::string ordinal(std::uint64_t number) {
+  const bool teen = number % 100 / 10 == 1;
+  constexpr std::array<const char*, 4> k_endings{"th", "st", "nd", "rd"};
+  const std::uint64_t last = number % 10;
+  return std::to_string(number) + k_endings[teen || last > 3 ? 0 : last];
+}
+
+std::string place_text(const Holding& holding) {
+  if (holding.place == 0) return "";
+  return ordinal(holding.place) + " of " + std::to_string(holding.waiting) + ", ";
+}
+
+}  // namespace dlock

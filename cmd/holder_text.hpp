@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Who holds a lock, in words for people and in fields for programs. What comes from others is
+// escaped here.
+#pragma once
+
+#include "base/log.hpp"
+#include "core/lock_store.hpp"
+
+#include <string>
+
+namespace dlock {
+
+// How much of a holder is told: all of it, or what is left when there is too little room.
+enum class Detail {
+  full,        // deploy@ci-4.example.org pid 812 (backup.sh) for 2m10s, …: nightly import
+  short_host,  // deploy@ci-4 (backup.sh) for 2m10s, …: nightly import
+  no_host,     // deploy (backup.sh) for 2m10s, …: nightly import
+  no_reason,   // deploy (backup.sh) for 2m10s, …
+};
+
+// "held by deploy@ci-4 pid 812 (backup.sh) for 2m10s, lease 21s left: nightly import", "held shared
+// by … and 2 others, …", "2 of 3 slots held, by … and 1 other, …", "kept by … for 12s more
+// (--min-hold)". `seen_ago` is how old the holding is.
+std::string holder_text(const Holding& holding,
+                        Duration seen_ago = {},
+                        Detail detail = Detail::full);
+
+// The same holder: host, pid, user, command, reason, age_ms and lease_left_ms; of one that is not
+// dlock the owner, of a foreign lock its type, in place of the first six.
+LogEvent::Object holder_fields(const Holding& holding, Duration seen_ago);
+
+// Why waiting would be for ourselves: "held shared by the run above this one: an exclusive hold
+// would wait for itself". `mode` is what was asked for.
+std::string self_deadlock_text(const Holding& holding, Mode mode);
+
+// "1st", "2nd", "3rd", "11th".
+std::string ordinal(std::uint64_t number);
+
+// "3rd of 7, ", for a claim that stands in line; else empty.
+std::string place_text(const Holding& holding);
+
+}  // namespace dlock

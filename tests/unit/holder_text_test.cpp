@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+// How a holder is told to people: never with somebody else's control characters in it.
+#include "cmd/holder_text.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "unit/held.hpp"
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+using test::held;
+using test::record;
+
+TEST_CASE("a dlock holder: who, where, for how long, and how long still") {
+  Holding holding = held();
+  CHECK(holder_text(holding) == "held by deploy@ci-4 pid 812 (job) for 2m10s, lease 21s left");
+  holding.holds.front().who.reason = "nightly import";
+  CHECK(holder_text(holding) ==
+        "held by deploy@ci-4 pid 812 (job) for 2m10s, lease 21s left: nightly import");
+  holding.revoked_by = "ann@desk";
+  CHECK(holder_text(holding) ==
+        "held by deploy@ci-4 pid 812 (job) for 2m10s, lease 21s left, revoked by ann@desk: nightly "
+        "import");
+}
+
+TEST_CASE("what was seen a while ago is aged") {
+  const Holding holding = held();
+  CHECK(holder_text(holding, 10s) == "held by deploy@ci-4 pid 812 (job) for 2m20s, lease 11s left");
+  CHECK(holder_text(holding, 1min) ==
+        "held by deploy@ci-4 pid 812 (job) for 3m10s, lease 0ms left");
+}
+
+TEST_CASE("of nested holds the first one is told") {
+  Holding holding = held();
+  HoldRecord first = record(500);
+  first.who.host = "outer";
+  holding.holds.push_back(first);
+  CHECK(holder_text(holding).find("deploy@outer") != std::string::npos);
+}
+
+TEST_CASE("who holds it shared, and how many others") {
+  Holding holding = held();
+  holding.mode = Mode::shared;
+  CHECK(holder_text(holding) ==
+        "held shared by deploy@ci-4 pid 812 (job) for 2m10s, lease 21s left");
+  holding.owner_count = 2;
+  CHECK(holder_text(holding) ==
+        "held shared by deploy@ci-4 pid 812 (job) for 2m10s and 1 other, lease 21s left");
+  holding.owner_count = 3;
+  holding.holds.front().who.reason = "reads";
+  CHECK(holder_text(holding) ==
+        "held shared by deploy@ci-4 pid 812 (job) for 2m10s and 2 others, lease 21s left: reads");
+  holding.holds.clear();
+  CHECK(holder_text(holding) == "held shared by u:1 (not dlock) and 2 others, lease 21s left");
+}
+
+TEST_CASE("who holds it for writing") {
+  Holding holding = held();
+  holding.mode = Mode::write;
+  holding.owner_count = 2;  // its own read holds
+  CHECK(holder_text(holding) == "held by deploy@ci-4 pid 812 (job) for 2m10s, lease 21s left");
+}
+
+TEST_CASE("how many of the slots are held, and by whom") {
+  Holding holding = held();
+  holding.mode = Mode::slots;
+  holding.slots = 3;
+  CHECK(holder_text(holding) ==
+        "1 of 3 slots held, by deploy@ci-4 pid 812 (job) for 2m10s, lease 21s left");
+  holding.owner_count = 3;
+  CHECK(holder_text(holding) ==
+        "3 of 3 slots held, by deploy@ci-4 pid 812 (job) for 2m10s and 2 others, lease 21s left");
+}
+
+TEST_CASE("what is only kept has nobody who runs under it") {
+  Holding holding = held();
+  holding.holds.front().kept = true;
+  CHECK(holder_text(holding) == "kept by deploy@ci-4 pid 812 (job) for 21s more (--min-hold)");
+  CHECK(holder_text(holding, 11s) == "kept by deploy@ci-4 pid 812 (job) for 10s more (--min-hold)");
+  // Whoever runs is told first.
+  holding.mode = Mode::shared;
+  holding.owner_count = 2;
+  HoldRecord running = record(2000);
+  running.who.host = "ci-5";
+  holding.holds.push_back(running);
+  CHECK(holder_text(holding) ==
+        "held shared by deploy@ci-5 pid 812 (job) for 2m9s and 1 other, lease 21s left");
+}
+
+TEST_CASE("why waiting would be for ourselves") {
+  Holding holding = held();
+  holding.mode = Mode::shared;
+  CHECK(self_deadlock_text(holding, Mode::exclusive) ==
+        "held shared by the run above this one: an exclusive hold would wait for itself");
+  CHECK(self_deadlock_text(holding, Mode::write) == self_deadlock_text(holding, Mode::exclusive));
+  CHECK(self_deadlock_text(holding, Mode::slots) ==
+        "held shared by the run above this one: a slot would wait for itself");
+  holding.mode = Mode::slots;
+  holding.slots = 3;
+  CHECK(self_deadlock_text(holding, Mode::exclusive) ==
+        "held as one of 3 slots by the run above this one: an exclusive hold would wait for "
+        "itself");
+  CHECK(self_deadlock_text(holding, Mode::shared) ==
+        "held as one of 3 slots by the run above this one: a shared hold would wait for itself");
+  CHECK(self_deadlock_text(holding, Mode::slots) ==
+        "held as one of 3 slots by the run above this one: one of another number of slots would "
+        "wait for itself");
+  holding.mode = Mode::exclusive;
+  CHECK(self_deadlock_text(holding, Mode::slots) ==
+        "held by the run above this one: a slot would wait for itself");
+}
+
+TEST_CASE("a holder that is not dlock is told by its owner") {
+  Holding holding = held();
+  holding.holds.clear();
+  CHECK(holder_text(holding) == "held by u:1 (not dlock), lease 21s left");
+  holding.owners.clear();
+  CHECK(holder_text(holding) == "held by ? (not dlock), lease 21s left");
+}
+
+TEST_CASE("a foreign lock is told by its type, and what never expires is told so") {
+  Holding holding{.kind = Holding::Kind::foreign, .type = "string"};
+  CHECK(holder_text(holding) == "held by a foreign lock (string), without expiry");
+  holding.lease_left = 500ms;
+  CHECK(holder_text(holding) == "held by a foreign lock (string), lease 500ms left");
+  CHECK(holder_text(Holding{}) == "free");
+}
+
+TEST_CASE("a clock of the store that jumped does not make an age negative") {
+  Holding holding = held();
+  holding.now_ms = 0;
+  CHECK(holder_text(holding).find("for 0ms") != std::string::npos);
+}
+
+TEST_CASE("foreign text is escaped, wherever it stands") {
+  const std::string evil = "x\x1b[2J\n\u202ey";
+  for (const auto& put : std::vector<void (*)(Holding&, const std::string&)>{
+           [](Holding&h, const std::string&s) { h.holds.front().who.host = s; },
+           [](Holding&h, const std::string&s) { h.holds.front().who.user = s; },
+           [](Holding&h, const std::string&s) { h.holds.front().who.reason = s; },
+           [](Holding&h, const std::string&s) { h.revoked_by = s; },
+           [](Holding&h, const std::string&s) {
+             h.holds.clear();
+             h.owners.front().id = s;
+           },
+           [](Holding&h, const std::string&s) {
+             h.kind = Holding::Kind::foreign;
+             h.type = s;
+           }}) {
+    Holding holding = held();
+    put(holding, evil);
+    const std::string text = holder_text(holding);
+    CHECK(text.find("x\\x1b[2J\\n\\u202ey") != std::string::npos);
+    CHECK(text.find('\x1b') == std::string::npos);
+    CHECK(text.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("places are counted as people do") {
+  for (const auto& [number, text] :
+       std::vector<std::pair<std::uint64_t, std::string>>{{1, "1st"},
+                                                          {2, "2nd"},
+                                                          {3, "3rd"},
+                                                          {4, "4th"},
+                                                          {10, "10th"},
+                                                          {11, "11th"},
+                                                          {12, "12th"},
+                                                          {13, "13th"},
+                                                          {20, "20th"},
+                                                          {21, "21st"},
+                                                          {22, "22nd"},
+                                                          {101, "101st"},
+                                                          {111, "111th"},
+                                                          {112, "112th"},
+                                                          {113, "113th"},
+                                                          {1000, "1000th"},
+                                                          {1003, "1003rd"}}) {
+    CHECK(ordinal(number) == text);
+  }
+}
+
+TEST_CASE("a lock that is free, and whose turn it is") {
+  Holding holding;
+  CHECK(holder_text(holding) == "free");
+  holding.waiting = 2;
+  CHECK(holder_text(holding) == "free for the first in line");
+}
+
+TEST_CASE("of a command only the file name is told") {
+  Holding holding = held();
+  holding.holds.front().who.command = "/opt/jobs/backup.sh";
+  CHECK(holder_text(holding) ==
+        "held by deploy@ci-4 pid 812 (backup.sh) for 2m10s, lease 21s left");
+  holding.holds.front().who.command = "";
+  CHECK(holder_text(holding) == "held by deploy@ci-4 pid 812 for 2m10s, lease 21s left");
+}
+
+}  // namespace dlock
