@@ -327,6 +327,12 @@ assert last.startswith("dlock: acquired \"in-place\" after ") and last.rstrip().
   done
 }
 
+@test "./dev record: a screen of 80 columns shows the wait in one row, and does not scroll" {
+  run -0 timeout 60 python3 -B "$HELPERS/../../packaging/record-wait.py" "$DLOCK" --svg "$T/wait.svg"
+  [[ $output == *'one row, rewritten in place' ]]
+  grep -q "waiting [0-9]*s" "$T/wait.svg"
+}
+
 @test "a terminal that knows no escape sequences gets lines, and no colour" {
   local term
   for term in dumb ''; do
