@@ -103,6 +103,16 @@ struct Script {
   std::optional<std::pair<Duration, Duration>> frozen;  // we do not run; time passes
 };
 
+// A child that would never end by itself, and one that does.
+inline Script long_run() {
+  return {};
+}
+inline Script short_run(Duration runs_for) {
+  Script script;
+  script.runs_for = runs_for;
+  return script;
+}
+
 class World {
  public:
   explicit World(Script script);

@@ -63,14 +63,15 @@ class Surroundings {
   int files_ = 0;
 };
 
-inline Settings good(const std::vector<Given>& given = {},
-                     const std::optional<std::string>& file = {}) {
+inline Settings good_settings(const std::vector<Given>& given = {},
+                              const std::optional<std::string>& file = {}) {
   const auto settings = read_settings(given, file);
   REQUIRE_MESSAGE(settings.has_value(), (settings ? "" : settings.error().text));
   return *settings;
 }
 
-inline Error wrong(const std::vector<Given>& given, const std::optional<std::string>& file = {}) {
+inline Error wrong_settings(const std::vector<Given>& given,
+                            const std::optional<std::string>& file = {}) {
   const auto settings = read_settings(given, file);
   REQUIRE_FALSE(settings.has_value());
   return settings.error();

@@ -7,40 +7,20 @@
 #include <algorithm>
 
 #include "fake/scripted_world.hpp"
+#include "fake/waiting.hpp"
 
 namespace dlock {
 
 using namespace std::chrono_literals;
+using test::gaps;
 using test::k_ever;
+using test::last_try;
 using test::Script;
 using test::Trouble;
+using test::waiting;
 using test::What;
 using test::World;
 using Kind = Notice::Kind;
-
-namespace {
-
-Script waiting(std::optional<Duration> free_from) {
-  Script script;
-  script.free_from = free_from;
-  script.runs_for = 0s;
-  return script;
-}
-
-// The pauses between the moments of `times`.
-std::vector<Duration> gaps(const std::vector<Duration>& times) {
-  std::vector<Duration> all;
-  for (std::size_t i = 1; i < times.size(); ++i)
-    all.push_back(times[i] - times[i - 1]);
-  return all;
-}
-
-// Granted when? The last try of a run that got it.
-Duration last_try(const World& world) {
-  return world.asked(What::acquire).back();
-}
-
-}  // namespace
 
 #define CHECK_KEPT(world) CHECK((world).violations() == std::vector<std::string>{})
 

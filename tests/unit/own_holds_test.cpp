@@ -25,12 +25,12 @@ Time soon() {
 }
 
 // A store of its own for each test, and DLOCK_HOLDS as it is told.
-class Surroundings {
+class InheritedHolds {
  public:
-  Surroundings() { ::unsetenv("DLOCK_HOLDS"); }
-  Surroundings(const Surroundings&) = delete;
-  Surroundings& operator=(const Surroundings&) = delete;
-  ~Surroundings() { ::unsetenv("DLOCK_HOLDS"); }
+  InheritedHolds() { ::unsetenv("DLOCK_HOLDS"); }
+  InheritedHolds(const InheritedHolds&) = delete;
+  InheritedHolds& operator=(const InheritedHolds&) = delete;
+  ~InheritedHolds() { ::unsetenv("DLOCK_HOLDS"); }
 
   static void inherit(const std::vector<AncestorHold>& entries) {
     ::setenv("DLOCK_HOLDS", format_holds(entries).c_str(), 1);
@@ -65,7 +65,7 @@ CommandLine line_for(const std::vector<std::string>& names) {
 
 TEST_CASE(
     "which hold is meant: the nearest of that name in that store, or the owner that is told") {
-  Surroundings here;
+  InheritedHolds here;
   CommandLine line = line_for({"a"});
   auto none = wanted_holds(line, here.store);
   REQUIRE_FALSE(none);
@@ -73,7 +73,7 @@ TEST_CASE(
   CHECK(none.error().text.find("DLOCK_HOLDS") != std::string::npos);
   CHECK(none.error().text.find("--owner") != std::string::npos);
 
-  Surroundings::inherit({{"memory:", "a", "o:1", "s1"},
+  InheritedHolds::inherit({{"memory:", "a", "o:1", "s1"},
                          {"memory:", "a", "o:2", "s2"},
                          {"memory:", "b", "o:3", "s3"},
                          {"redis://h", "a", "o:4", "s4"}});
@@ -101,7 +101,7 @@ TEST_CASE(
 }
 
 TEST_CASE("what is found of a hold: how it is held, or who has it") {
-  Surroundings here;
+  InheritedHolds here;
   const Holds taken = here.take("a", "acquire", Mode::shared);
   auto found = find_hold(here.store, wanted(taken), soon());
   REQUIRE(found);
@@ -121,7 +121,7 @@ TEST_CASE("what is found of a hold: how it is held, or who has it") {
 }
 
 TEST_CASE("several owners are those of the names, one after the other; one is that of all") {
-  Surroundings here;
+  InheritedHolds here;
   const OwnerId first = make_owner_id(1);
   const OwnerId second = make_owner_id(2);
   CommandLine line = line_for({"a", "b"});
@@ -151,7 +151,7 @@ TEST_CASE("several owners are those of the names, one after the other; one is th
 }
 
 TEST_CASE("only runs count as levels, one for all names of a run: an acquire kills nobody") {
-  const Surroundings here;
+  const InheritedHolds here;
   CHECK(nesting() == 0);
   const HoldSerial run = make_hold_serial();
   const HoldSerial below = make_hold_serial();
@@ -161,12 +161,12 @@ TEST_CASE("only runs count as levels, one for all names of a run: an acquire kil
     const OwnerId owner = make_owner_id(1);
     entries.push_back({"memory:", "n" + std::to_string(i), owner, serial_of(owner)});
   }
-  Surroundings::inherit(entries);
+  InheritedHolds::inherit(entries);
   CHECK(nesting() == 2);
 }
 
 TEST_CASE("one of many who hold it shared can be released, though not all of them are told") {
-  Surroundings here;
+  InheritedHolds here;
   std::vector<Holds> all;
   for (int i = 0; i < 70; ++i)
     all.push_back(here.take("a", "acquire", Mode::shared));

@@ -14,25 +14,13 @@ namespace dlock {
 
 using namespace std::chrono_literals;
 using test::k_ever;
+using test::long_run;
 using test::Script;
+using test::short_run;
 using test::Trouble;
 using test::What;
 using test::World;
 using Kind = Notice::Kind;
-
-namespace {
-
-// A child that would never end by itself.
-Script long_run() {
-  return {};
-}
-Script short_run(Duration runs_for) {
-  Script script;
-  script.runs_for = runs_for;
-  return script;
-}
-
-}  // namespace
 
 #define CHECK_KEPT(world) CHECK((world).violations() == std::vector<std::string>{})
 

@@ -14,14 +14,14 @@
 namespace dlock {
 
 using namespace std::chrono_literals;
-using test::good;
+using test::good_settings;
 using test::has;
 using test::Surroundings;
-using test::wrong;
+using test::wrong_settings;
 
 TEST_CASE("settings: the defaults are those of the man page") {
   const Surroundings clean;
-  const Settings settings = good();
+  const Settings settings = good_settings();
   CHECK(settings.url == "redis://127.0.0.1:6379");
   CHECK(settings.url_place.empty());
   CHECK(settings.prefix == "dlock:");
@@ -90,17 +90,18 @@ TEST_CASE("settings: every setting has an environment variable, and it is read")
   }
   const Surroundings clean;
   Surroundings::set("DLOCK_CONFLICT_EXIT_CODE", "3");
-  CHECK(good().conflict_exit_code == 3);
+  CHECK(good_settings().conflict_exit_code == 3);
   CHECK(environment_name(*find_setting("connect-timeout")) == "DLOCK_CONNECT_TIMEOUT");
   CHECK(find_setting("frob") == nullptr);
 }
 
 TEST_CASE("settings: a value that is none is named, with its source") {
   Surroundings clean;
-  Error error = wrong({{"ttl", "soon"}});
+  Error error = wrong_settings({{"ttl", "soon"}});
   CHECK(error.code == Errc::bad_usage);
   CHECK(has(error.text, "--ttl"));
-  CHECK(has(wrong({{"wait", "40000d"}}).text, "--wait: \"40000d\" is too long: at most 36525d"));
+  CHECK(has(wrong_settings({{"wait", "40000d"}}).text,
+            "--wait: \"40000d\" is too long: at most 36525d"));
   for (const Given& bad : std::vector<Given>{{"conflict-exit-code", "256"},
                                              {"max-waiters", "-1"},
                                              {"max-waiters", "1000001"},
@@ -131,21 +132,21 @@ TEST_CASE("settings: a value that is none is named, with its source") {
                                              {"wait", "-1"},
                                              {"kill-after", "1x"}}) {
     CAPTURE(bad.name + "=" + bad.value);
-    CHECK(wrong({bad}).code == Errc::bad_usage);
+    CHECK(wrong_settings({bad}).code == Errc::bad_usage);
   }
   Surroundings::set("DLOCK_TTL", "soon");
-  error = wrong({});
+  error = wrong_settings({});
   CHECK(error.code == Errc::bad_config);
   CHECK(has(error.text, "DLOCK_TTL"));
   Surroundings::set("DLOCK_TTL", "999ms");
-  CHECK(wrong({}).code == Errc::bad_config);
+  CHECK(wrong_settings({}).code == Errc::bad_config);
   ::unsetenv("DLOCK_TTL");
   const std::string file = clean.file("ttl = \"soon\"\n");
-  error = wrong({}, file);
+  error = wrong_settings({}, file);
   CHECK(error.code == Errc::bad_config);
   CHECK(has(error.text, file));
   CHECK(has(error.text, "ttl"));
-  CHECK(has(wrong({}, clean.file("frob = 1\n")).text, "there is no setting \"frob\""));
+  CHECK(has(wrong_settings({}, clean.file("frob = 1\n")).text, "there is no setting \"frob\""));
 }
 
 TEST_CASE("settings: a text without quotes in a file is named with its line") {
@@ -157,13 +158,13 @@ TEST_CASE("settings: a text without quotes in a file is named with its line") {
                            "on-lost =  warn\r"}) {
     CAPTURE(line);
     const std::string file = clean.file("quiet = true\n\n" + std::string(line) + "\nverbose = 0\n");
-    const Error error = wrong({}, file);
+    const Error error = wrong_settings({}, file);
     CHECK(error.code == Errc::bad_config);
     CHECK(error.text == file + ": line 3: text values need quotes, as in ttl = \"30s\"");
   }
   for (const char* line : {"ttl", "ttl =", "reason = \"open", "ttl = \"1s\" \"2s\"", "= 3"})
-    CHECK(has(wrong({}, clean.file(line)).text, "line 1 is not TOML: "));
-  CHECK(has(wrong({}, clean.file("ttl = 30s")).text, "line 1: text values need quotes"));
+    CHECK(has(wrong_settings({}, clean.file(line)).text, "line 1 is not TOML: "));
+  CHECK(has(wrong_settings({}, clean.file("ttl = 30s")).text, "line 1: text values need quotes"));
 }
 
 TEST_CASE("settings: a word that is unknown is answered with the one that it is like") {
@@ -178,48 +179,48 @@ TEST_CASE("settings: a word that is unknown is answered with the one that it is 
   for (const char* unlike : {"", "x", "order-42", "tool", "timeout", "l"})
     CHECK(did_you_mean(unlike, known).empty());
   CHECK(did_you_mean(std::string(100'000, 'x'), known).empty());
-  CHECK(has(wrong({}, clean.file("connect_timeout = \"1s\"\n")).text,
+  CHECK(has(wrong_settings({}, clean.file("connect_timeout = \"1s\"\n")).text,
             "no setting \"connect_timeout\"; did you mean connect-timeout?"));
 }
 
 TEST_CASE("settings: how many may wait, none included") {
   const Surroundings clean;
-  CHECK(good({{"max-waiters", "0"}}).max_waiters == 0U);
-  CHECK(good({{"max-waiters", "1000000"}}).max_waiters == 1000000U);
+  CHECK(good_settings({{"max-waiters", "0"}}).max_waiters == 0U);
+  CHECK(good_settings({{"max-waiters", "1000000"}}).max_waiters == 1000000U);
   Surroundings::set("DLOCK_MAX_WAITERS", "12");
-  CHECK(good().max_waiters == 12U);
+  CHECK(good_settings().max_waiters == 12U);
 }
 
 TEST_CASE("settings: shared, exclusive and slots are one: the last that is said counts") {
   Surroundings clean;
-  CHECK(good({{"shared", "true"}}).mode == Mode::shared);
-  CHECK(good({{"exclusive", "true"}}).mode == Mode::write);
-  const Settings slots = good({{"slots", "3"}});
+  CHECK(good_settings({{"shared", "true"}}).mode == Mode::shared);
+  CHECK(good_settings({{"exclusive", "true"}}).mode == Mode::write);
+  const Settings slots = good_settings({{"slots", "3"}});
   CHECK(slots.mode == Mode::slots);
   CHECK(slots.slots == 3U);
   clean.user_config("slots = 5\n");
-  CHECK(good().slots == 5U);
-  CHECK(good({{"shared", "true"}}).mode == Mode::shared);
+  CHECK(good_settings().slots == 5U);
+  CHECK(good_settings({{"shared", "true"}}).mode == Mode::shared);
   Surroundings::set("DLOCK_EXCLUSIVE", "true");
-  CHECK(good().mode == Mode::write);
-  CHECK(good({{"slots", "2"}}).mode == Mode::slots);
-  CHECK(good({{"slots", "2"}}).slots == 2U);
+  CHECK(good_settings().mode == Mode::write);
+  CHECK(good_settings({{"slots", "2"}}).mode == Mode::slots);
+  CHECK(good_settings({{"slots", "2"}}).slots == 2U);
   Surroundings::set("DLOCK_EXCLUSIVE", "false");  // that of somebody else stays
-  CHECK(good().mode == Mode::slots);
+  CHECK(good_settings().mode == Mode::slots);
   clean.user_config("shared = true\n");
   Surroundings::set("DLOCK_SHARED", "false");
-  CHECK(good().mode == Mode::exclusive);
+  CHECK(good_settings().mode == Mode::exclusive);
 }
 
 TEST_CASE("settings: how long a lock is held") {
   Surroundings clean;
   clean.user_config("no-renew = true\nmin-hold = 40\nmax-hold = \"1h\"\nonce-per = \"1d\"\n");
-  const Settings settings = good();
+  const Settings settings = good_settings();
   CHECK_FALSE(settings.renew);
   CHECK(settings.min_hold == 40s);
   CHECK(settings.max_hold == 1h);
   CHECK(settings.once_per == 24h);
-  CHECK(good({{"min-hold", "0"}}).min_hold == 0s);
+  CHECK(good_settings({{"min-hold", "0"}}).min_hold == 0s);
 }
 
 TEST_CASE("settings: signals by name or number") {
@@ -230,17 +231,17 @@ TEST_CASE("settings: signals by name or number") {
                                                                              {"USR1", SIGUSR1},
                                                                              {"9", SIGKILL},
                                                                              {"15", SIGTERM}}) {
-    CHECK(good({{"signal", text}}).stop_signal == number);
+    CHECK(good_settings({{"signal", text}}).stop_signal == number);
   }
 }
 
 TEST_CASE("settings: -n is a wait of nothing, a later --wait overrides it from a file") {
   Surroundings clean;
-  CHECK(good({{"nonblock", "true"}}).wait == Duration(0));
-  CHECK(good({{"wait", "0"}}).wait == Duration(0));
+  CHECK(good_settings({{"nonblock", "true"}}).wait == Duration(0));
+  CHECK(good_settings({{"wait", "0"}}).wait == Duration(0));
   clean.user_config("nonblock = true\n");
-  CHECK(good().wait == Duration(0));
-  CHECK(good({{"wait", "5"}}).wait == Duration(5s));
+  CHECK(good_settings().wait == Duration(0));
+  CHECK(good_settings({{"wait", "5"}}).wait == Duration(5s));
 }
 
 }  // namespace dlock
