@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "cmd/cli.hpp"
 #include "cmd/command_table.hpp"
+#include "cmd/did_you_mean.hpp"
 
 #include <algorithm>
 #include <array>
@@ -78,8 +79,14 @@ Error unknown_option(const std::string& flag, const std::string& command) {
                  flag + " …");
   }
   const std::string_view instead = instead_of(flag);
-  return usage("there is no option " + quoted +
-               (instead.empty() ? "" : "; " + std::string(instead)));
+  if (!instead.empty()) return usage("there is no option " + quoted + "; " + std::string(instead));
+  std::vector<std::string_view> known;
+  const auto specs = options_of(command);
+  for (const OptionSpec& spec : specs) {
+    for (const std::string_view one : split(spec.flags, ','))
+      if (one.starts_with("--")) known.push_back(one);
+  }
+  return usage("there is no option " + quoted + (flag.size() > 2 ? did_you_mean(flag, known) : ""));
 }
 
 // Is the value of the option `word` the next word?
@@ -231,11 +238,27 @@ void drop_doubles(std::vector<std::string>& names) {
   names = std::move(once);
 }
 
-std::string command_names() {
-  std::vector<std::string_view> names;
+// `dlock help run` is `dlock run --help`, `dlock version` is `dlock --version`.
+Result<void> take_command(CommandLine& line,
+                          const std::vector<std::string>& argv,
+                          std::size_t& at) {
+  if (line.command == "version") {
+    line.version = true;
+    line.command.clear();
+  } else if (line.command == "help") {
+    line.help = true;
+    line.command = at < argv.size() ? argv[at++] : "";
+  }
+  std::vector<std::string_view> known;
   for (const CommandSpec& one : all_commands())
-    names.push_back(one.name);
-  return listed(names);
+    known.push_back(one.name);
+  if (line.command.empty() || std::find(known.begin(), known.end(), line.command) != known.end())
+    return {};
+  const std::string text = "there is no command " + in_quotes(shortened(line.command, 40));
+  const std::string like = did_you_mean(line.command, known);
+  if (!like.empty()) return usage(text + like);
+  return usage(text + "; there are " + listed(known) +
+               "; to run one of yours: dlock run NAME -- CMD");
 }
 
 }  // namespace
@@ -252,13 +275,9 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& argv) {
   auto at = take_options(options, "", argv, 1);
   if (!at) return at.error();
   if (*at < argv.size() && argv[*at] != "--") line.command = argv[(*at)++];
-  const auto& known = all_commands();
-  const auto named = [&](const CommandSpec& one) { return one.name == line.command; };
-  if (!line.command.empty() && std::none_of(known.begin(), known.end(), named)) {
-    return usage("there is no command " + in_quotes(shortened(line.command, 40)) + "; there are " +
-                 command_names() + ". To run a command: dlock run NAME -- CMD");
-  }
-  Result<void> taken;
+  Result<void> taken = take_command(line, argv, *at);
+  if (!taken) return taken.error();
+  if (line.help || line.version) return line;
   if (line.command == "run") {
     at = take_options(options, line.command, argv, *at);
     if (!at) return at.error();

@@ -48,8 +48,8 @@ constexpr std::array k_local{
     LocalOption{"", {"config", "--config", true}, "FILE",
                 "read this file instead of the user's and the system's", &CommandLine::config},
     LocalOption{"", {"version", "-V,--version", false}, "",
-                "say which version this is", &CommandLine::version},
-    LocalOption{"", {"help", "-h,--help", false}, "", "say this", &CommandLine::help},
+                "print the version", &CommandLine::version},
+    LocalOption{"", {"help", "-h,--help", false}, "", "print this help", &CommandLine::help},
 };
 // clang-format on
 
@@ -58,40 +58,123 @@ bool has_option(const LocalOption& option, std::string_view command) {
   return std::find(commands.begin(), commands.end(), command) != commands.end();
 }
 
-// A "…" has three bytes.
-std::size_t columns(std::string_view text) {
-  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins));
+constexpr std::size_t k_text_column = 30;
+constexpr std::size_t k_width = 80;
+
+// `left`, and `text` beside it, broken into lines of at most k_width columns.
+void add_help(std::string& out, std::string left, std::string_view text) {
+  if (left.size() + 2 > k_text_column) {
+    out += left + "\n";
+    left.clear();
+  }
+  left.resize(k_text_column, ' ');
+  std::string line = left;
+  for (const std::string_view word : split(text, ' ')) {
+    if (line.size() > k_text_column && line.size() + 1 + word.size() > k_width) {
+      out += line + "\n";
+      line.assign(k_text_column, ' ');
+    }
+    line += (line.size() > k_text_column ? " " : "") + std::string(word);
+  }
+  out += line + "\n";
 }
 
-void add_help(std::string& out,
-              std::string_view flags,
-              std::string_view value,
-              std::string_view help) {
+void add_option(std::string& out,
+                std::string_view flags,
+                std::string_view value,
+                std::string_view help) {
   std::string left = "  ";
   for (const std::string_view flag : split(flags, ','))
     left += (left.size() > 2 ? ", " : "") + std::string(flag);
   if (!value.empty()) left += " " + std::string(value);
-  constexpr std::size_t k_column = 34;
-  const std::size_t wide = columns(left);
-  out += wide + 2 > k_column ? left + "\n" + std::string(k_column, ' ')
-                             : left + std::string(k_column - wide, ' ');
-  out += std::string(help) + "\n";
+  add_help(out, left, help);
 }
+
+void add_commands(std::string& out) {
+  out +=
+      "usage: dlock [OPTION...] COMMAND ...\n\nRun a command under a distributed "
+      "lock.\n\ncommands:\n";
+  for (const CommandSpec& one : all_commands())
+    add_help(out, "  " + std::string(one.usage), one.summary);
+  add_help(out, "  help [COMMAND]", "print the help of dlock or of a command");
+  add_help(out, "  version", "print the version");
+}
+
+void add_command(std::string& out, const CommandSpec& command) {
+  out +=
+      "usage: dlock " + std::string(command.usage) + "\n\n" + std::string(command.summary) + "\n";
+  std::string own;
+  for (const LocalOption& one : k_local) {
+    if (has_option(one, command.name)) add_option(own, one.spec.flags, one.value, one.help);
+  }
+  for (const Setting& one : all_settings()) {
+    if (is_option_of(one, command.name)) add_option(own, one.flags, one.value, one.help);
+  }
+  if (!own.empty()) out += "\noptions:\n" + own;
+}
+
+void add_common_options(std::string& out) {
+  out += "\noptions of every command:\n";
+  for (const Setting& one : all_settings()) {
+    if (one.commands.empty() && !one.flags.empty()) add_option(out, one.flags, one.value, one.help);
+  }
+  for (const LocalOption& one : k_local) {
+    if (one.commands.empty()) add_option(out, one.spec.flags, one.value, one.help);
+  }
+}
+
+constexpr std::string_view k_notes = R"(
+DUR is a time: 250ms, 10s, 2m, 1h30m, 1d; a number without a unit is seconds.
+The store is that of --url, else of DLOCK_URL, else of REDIS_URL, else of the
+configuration file, else redis://127.0.0.1:6379.
+
+exit status of run: that of CMD, or
+  64  wrong usage                       69  the store is away or refuses
+  75  the lock is busy                  77  the store refuses password or rights
+  78  wrong configuration               79  the lock was lost, CMD was stopped
+  124 a limit stopped CMD               125 dlock itself failed
+  126 CMD cannot be executed            127 CMD was not found
+
+example:
+  )";
 
 }  // namespace
 
 const std::vector<CommandSpec>& all_commands() {
   static const std::vector<CommandSpec> all{
-      {"run", "run [OPTION…] NAME [--] CMD [ARG…]", "run CMD while holding the lock NAME"},
-      {"acquire", "acquire [OPTION…] NAME…", "take the lock NAME for several steps of a script"},
-      {"renew", "renew [OPTION…] NAME…", "make what acquire took last longer"},
-      {"release", "release [OPTION…] NAME…", "give back what acquire took"},
-      {"wait", "wait [OPTION…] NAME", "wait until NAME is free, and do not take it"},
-      {"inspect", "inspect [OPTION…] NAME…", "say who holds NAME, since when, and for how long"},
-      {"list", "list [OPTION…] [GLOB]", "list the locks, one a line"},
-      {"forget", "forget [OPTION…] NAME", "forget that a run succeeded, for --once-per"},
-      {"force-release", "force-release [OPTION…] NAME", "take the lock away from whoever holds it"},
+      {"run",
+       "run [OPTION...] NAME [--] CMD [ARG...]",
+       "run CMD while holding the lock NAME",
+       "dlock run -w 10m deploy -- ./deploy.sh"},
+      {"acquire",
+       "acquire [OPTION...] NAME...",
+       "take the lock NAME for several steps of a script",
+       "held=$(dlock acquire --ttl 15m deploy) && eval \"$held\""},
+      {"renew",
+       "renew [OPTION...] NAME...",
+       "extend the lease of what acquire took",
+       "dlock renew --ttl 15m deploy"},
+      {"release",
+       "release [OPTION...] NAME...",
+       "release what acquire took",
+       "dlock release deploy"},
+      {"wait",
+       "wait [OPTION...] NAME",
+       "wait until NAME is free, and do not take it",
+       "dlock wait -w 10m deploy"},
+      {"inspect",
+       "inspect [OPTION...] NAME...",
+       "show who holds NAME, since when, and for how long",
+       "dlock inspect --json deploy"},
+      {"list", "list [OPTION...] [GLOB]", "list the locks, one a line", "dlock list 'deploy-*'"},
+      {"forget",
+       "forget [OPTION...] NAME",
+       "forget that a run succeeded, for --once-per",
+       "dlock forget import-prices"},
+      {"force-release",
+       "force-release [OPTION...] NAME",
+       "take the lock away from its holder",
+       "dlock force-release --yes deploy"},
   };
   return all;
 }
@@ -127,34 +210,16 @@ bool take_local_option(CommandLine& line, std::string_view name, const std::stri
 
 std::string help_text(const std::string& command) {
   std::string out;
-  if (command.empty()) {
-    out =
-        "usage: dlock [OPTION…] COMMAND …\n\nRun a command under a distributed "
-        "lock.\n\ncommands:\n";
-    for (const CommandSpec& one : all_commands())
-      add_help(out, one.usage, "", one.summary);
-  } else {
-    for (const CommandSpec& one : all_commands()) {
-      if (one.name == command)
-        out = "usage: dlock " + std::string(one.usage) + "\n\n" + std::string(one.summary) +
-              "\n\noptions:\n";
-    }
-    for (const LocalOption& one : k_local) {
-      if (has_option(one, command)) add_help(out, one.spec.flags, one.value, one.help);
-    }
-    for (const Setting& one : all_settings()) {
-      if (is_option_of(one, command)) add_help(out, one.flags, one.value, one.help);
-    }
+  std::string_view example = "DLOCK_URL=redis://db1:6379 dlock run order-42 -- ./job.sh";
+  if (command.empty()) add_commands(out);
+  for (const CommandSpec& one : all_commands()) {
+    if (one.name != command) continue;
+    add_command(out, one);
+    example = one.example;
   }
-  out += "\noptions of every command:\n";
-  for (const Setting& one : all_settings()) {
-    if (one.commands.empty() && !one.flags.empty()) add_help(out, one.flags, one.value, one.help);
-  }
-  for (const LocalOption& one : k_local) {
-    if (one.commands.empty()) add_help(out, one.spec.flags, one.value, one.help);
-  }
-  out += command.empty() ? "\nMore: dlock COMMAND --help, man dlock\n" : "\nMore: man dlock\n";
-  return out;
+  add_common_options(out);
+  out += std::string(k_notes) + std::string(example) + "\n\nMore: ";
+  return out + (command.empty() ? "dlock help COMMAND, " : "") + "man dlock\n";
 }
 
 }  // namespace dlock

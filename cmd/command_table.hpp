@@ -17,6 +17,7 @@ struct CommandSpec {
   std::string_view name;
   std::string_view usage;
   std::string_view summary;
+  std::string_view example;
 };
 const std::vector<CommandSpec>& all_commands();
 

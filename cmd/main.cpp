@@ -2,8 +2,10 @@
 // main: reads the command line and the settings, then hands over to a subcommand.
 #include "base/log.hpp"
 #include "cmd/command_line.hpp"
+#include "cmd/command_table.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/display.hpp"
+#include "cmd/output.hpp"
 #include "cmd/url_password.hpp"
 
 #include <fcntl.h>
@@ -12,6 +14,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -56,9 +59,8 @@ Error without_passwords(Error error, const std::vector<std::string>& words) {
 }
 
 int print_and_leave(const std::string& text) {
-  const bool written =
-      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return static_cast<int>(written ? ExitStatus::ok : ExitStatus::failed);
+  const auto written = write_out(text);
+  return static_cast<int>(written ? ExitStatus::ok : report(written.error(), {}));
 }
 
 bool color_wanted(const Settings& settings) {
@@ -83,6 +85,36 @@ LogSettings log_settings(const Settings& settings) {
           .json = settings.log_json,
           .color = color_wanted(settings),
           .ascii = !locale_has_utf8()};
+}
+
+std::optional<std::string> config_file(const CommandLine& line) {
+  const char* const named = std::getenv("DLOCK_CONFIG");
+  if (line.config || named == nullptr || *named == '\0') return line.config;
+  return named;
+}
+
+// What can be told of a command line that was refused: its command, for a pointer to the help, and
+// its --log-format.
+CommandLine outline(const std::vector<std::string>& words) {
+  CommandLine line;
+  for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
+    const auto named = [&](const CommandSpec& one) { return one.name == words[i]; };
+    const auto& known = all_commands();
+    if (line.command.empty() && std::any_of(known.begin(), known.end(), named))
+      line.command = words[i];
+    if (words[i - 1] == "--log-format") line.settings.push_back({"log-format", words[i]});
+    constexpr std::string_view k_joined = "--log-format=";
+    if (words[i].starts_with(k_joined))
+      line.settings.push_back({"log-format", words[i].substr(k_joined.size())});
+  }
+  return line;
+}
+
+// The log is not set up yet: that is what was refused.
+int refuse(const Error& error, const CommandLine& line) {
+  set_up_log(
+      {.json = wants_json_log(line.settings, config_file(line)), .ascii = !locale_has_utf8()});
+  return static_cast<int>(report(error, {.command = line.command}));
 }
 
 ExitStatus carry_out(const CommandLine& line, const Settings& settings) {
@@ -113,18 +145,16 @@ int run_main(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
   const bool password_shown = hide_passwords(argc, argv);
   const auto line = parse_command_line(words);
-  if (!line) return static_cast<int>(report(without_passwords(line.error(), words), {}));
+  if (!line) return refuse(without_passwords(line.error(), words), outline(words));
   if (line->help) return print_and_leave(help_text(line->command));
   if (line->version) return print_and_leave(std::string("dlock ") + k_version + "\n");
   if (line->command.empty()) {
     std::fputs(help_text("").c_str(), stderr);
     return static_cast<int>(ExitStatus::usage);
   }
-  const char* const named = std::getenv("DLOCK_CONFIG");
-  std::optional<std::string> config = line->config;
-  if (!config && named != nullptr && *named != '\0') config = named;
-  const auto settings = read_settings(line->settings, config);
-  if (!settings) return static_cast<int>(report(settings.error(), {}));
+  auto settings = read_settings(line->settings, config_file(*line));
+  if (!settings) return refuse(settings.error(), *line);
+  settings->command = line->command;
   set_up_log(log_settings(*settings));
   if (password_shown) {
     log(LogLevel::warn,

@@ -42,7 +42,9 @@ ExitStatus report(const Error& error, const Settings& settings) {
         "; set DLOCK_URL=redis://HOST:6379, or DLOCK_URL=local:///run/lock/dlock for this machine "
         "alone";
   }
-  log(LogLevel::error, text);
+  if (status == ExitStatus::usage)
+    text += "; see dlock " + settings.command + (settings.command.empty() ? "" : " ") + "--help";
+  log(LogLevel::error, {.text = text, .fields = {{"code", static_cast<std::int64_t>(status)}}});
   return status;
 }
 

@@ -19,6 +19,7 @@ namespace dlock {
 enum class ColorMode { automatic, always, never };
 
 struct Settings {
+  std::string command;  // whose help a usage error points to; empty: that of dlock
   std::string url = "redis://127.0.0.1:6379";
   std::string url_place;       // where it was said: "--url", "DLOCK_URL"; empty: it is the default
   bool url_is_option = false;  // it was said on the command line

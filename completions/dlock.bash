@@ -39,7 +39,7 @@ _dlock_value() {
 # Names of locks are left to the user: only the store knows them.
 _dlock() {
   local cur=${COMP_WORDS[COMP_CWORD]} command='' string='' dashes='' word i
-  local commands='run acquire renew release wait inspect list forget force-release'
+  local commands='run acquire renew release wait inspect list forget force-release help version'
   local options='--url --prefix --connect-timeout --config --password-file -v --verbose -q --quiet
     --log-format --color -V --version -h --help'
   COMPREPLY=()
@@ -90,6 +90,10 @@ _dlock() {
     wait) options+=' -n --nonblock --nb -w --wait --timeout -E --conflict-exit-code' ;;
     inspect | list) options+=' --json' ;;
     forget) ;;
+    help)
+      mapfile -t COMPREPLY < <(compgen -W "${commands% help version}" -- "$cur")
+      return
+      ;;
     force-release) options+=' --now --if-owner --if-token -y --yes' ;;
     *) return ;;
   esac

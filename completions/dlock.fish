@@ -74,6 +74,10 @@ complete -c dlock -n '__dlock_in none' -a inspect -d 'Show who holds a lock'
 complete -c dlock -n '__dlock_in none' -a list -d 'Show the locks under the prefix'
 complete -c dlock -n '__dlock_in none' -a forget -d 'Forget the success that --once-per remembers'
 complete -c dlock -n '__dlock_in none' -a force-release -d 'Take a lock away from its holder'
+complete -c dlock -n '__dlock_in none' -a help -d 'Print the help of dlock or of a command'
+complete -c dlock -n '__dlock_in none' -a version -d 'Print the version'
+complete -c dlock -n '__dlock_in help' \
+    -a 'run acquire renew release wait inspect list forget force-release'
 
 complete -c dlock -n __dlock_own_words -l url -x -a 'redis:// redis+unix:// local:///' \
     -d 'The store'

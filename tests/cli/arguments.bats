@@ -301,7 +301,7 @@ refused() {
     $'\xff\xfe' $'tab\there' $'\e[31mred' $'\e]0;title\a' "it's" '"' $'\\' '%00' '#' 'a|b' 'A' "$(printf '%0512d' 0)"; do
     run -0 --separate-stderr "$DLOCK" run -n "$name" -- sh -c '[ "$DLOCK_NAME" = "$1" ]
       [ "$(redis-cli -s "$REDIS_SOCKET" exists "dlock:$1")" = 1 ] && [ "$(redis-cli -s "$REDIS_SOCKET" keys "dlock:*" |
-        grep -cvE "^dlock:(holds|line|waiters):")" = 1 ]' sh "$name"
+        grep -cvE "^dlock:(holds|line|waiters|done|released):")" = 1 ]' sh "$name"
   done
   assert_no_keys
 }
@@ -360,19 +360,64 @@ column_of() {
   echo "${#line}"
 }
 
+@test "every help fits 80 columns of ASCII, and has the store, the units, the statuses and an example" {
+  for words in '' run acquire renew release wait inspect list forget force-release; do
+    # shellcheck disable=SC2086  # none or one
+    run -0 "$DLOCK" help $words
+    refute_line --regexp '^.{81}'
+    refute_line --regexp '[^ -~]'
+    for text in redis://127.0.0.1:6379 DLOCK_URL 250ms '75  the lock is busy' "dlock ${words:-run}"; do
+      assert_output --partial "$text"
+    done
+  done
+}
+
+@test "a usage error points to the help, and guesses what was meant" {
+  run -64 --separate-stderr "$DLOCK" rnu x -- true
+  assert_stderr_has 'there is no command "rnu"; did you mean run?; see dlock --help'
+  run -64 --separate-stderr "$DLOCK" run --wiat 3s x -- true
+  assert_stderr_has 'there is no option "--wiat"; did you mean --wait?; see dlock run --help'
+  run -64 --separate-stderr "$DLOCK" run --ttl 3s --kill-after 5s x -- true
+  assert_stderr_has '; see dlock run --help'
+  run -64 --separate-stderr "$DLOCK" help nothing
+  assert_stderr_has 'there is no command "nothing"; there are run, '
+}
+
+@test "with --log-format json a usage or configuration error is a JSON line with its exit status" {
+  code() { jq_code "$stderr"; }
+  jq_code() { python3 -c 'import json, sys; print(json.loads(sys.argv[1])["code"])' "$1"; }
+  run -64 --separate-stderr "$DLOCK" --log-format json run --ttl l -- true
+  assert_equal "$(code)" 64
+  run -64 --separate-stderr "$DLOCK" run --log-format=json --bogus x -- true
+  assert_equal "$(code)" 64
+  DLOCK_LOG_FORMAT=json DLOCK_TTL=soon run -78 --separate-stderr "$DLOCK" run x -- true
+  assert_equal "$(code)" 78
+}
+
+@test "a help or version that cannot be written ends with 125 and says so" {
+  for words in --help --version 'help run' version; do
+    # shellcheck disable=SC2086  # one word or two
+    run -125 bash -c "exec \"\$DLOCK\" $words >/dev/full"
+    assert_output 'dlock: cannot write the answer: No space left on device'
+  done
+}
+
 @test "--help and --version print on stdout and end with 0" {
   run -0 --separate-stderr "$DLOCK" --help
   assert_no_stderr
   local all=(run acquire renew release wait inspect list forget force-release)
   for command in "${all[@]}"; do assert_output --partial "$command"; done
-  assert_equal "$(column_of 'wait until NAME')" 34
-  assert_equal "$(column_of 'take the lock NAME')" 34
+  assert_equal "$(column_of 'wait until NAME')" 30
+  assert_equal "$(column_of 'take the lock NAME')" 30
   for command in "${all[@]}"; do
     run -0 --separate-stderr "$DLOCK" "$command" --help
     assert_no_stderr
     assert_output --partial "usage: dlock $command"
-    run -0 "$DLOCK" "$command" -h
+    assert_equal "$("$DLOCK" "$command" -h)" "$output"
+    assert_equal "$("$DLOCK" help "$command")" "$output"
   done
+  assert_equal "$("$DLOCK" help)" "$("$DLOCK" --help)"
+  assert_equal "$("$DLOCK" version)" "$("$DLOCK" --version)"
   for option in --version -V; do
     run -0 --separate-stderr "$DLOCK" "$option"
     assert_no_stderr

@@ -62,7 +62,7 @@ try_run() { # STATUS OPTION…
   port=$(free_port)
   export DLOCK_URL=redis://:sesame@127.0.0.1:$port
   run -69 --separate-stderr "$DLOCK" --connect-timeout 3s run x -- touch "$MARKER"
-  [[ $stderr =~ ^"dlock: cannot reach redis://127.0.0.1:$port/0: connection refused; retrying for "[12]s$'\n'"dlock: cannot run under"[^$'\n']*$ ]] ||
+  [[ $stderr =~ ^"dlock: cannot reach redis://127.0.0.1:$port/0: connection refused; retrying for "[12]s$'\n'"dlock: cannot acquire"[^$'\n']*$ ]] ||
     fail "$stderr"
   refute_stderr_has sesame
   assert_not_started

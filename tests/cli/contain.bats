@@ -123,7 +123,7 @@ told() { grep -c "$2" "$T/$1.err" || true; }
 
 @test "TERM to dlock after the end of the command ends what it waits for" {
   dlock_run a --contain -v after -- sh -c "$(daemon) exit 4"
-  eventually 10s grep -q 'keeping the lock until all' "$T/a.err"
+  eventually 10s grep -q 'the lock is kept until its descendants have ended' "$T/a.err"
   key_exists after
   kill -TERM "$a_pid"
   ends 15s a "exit 4"

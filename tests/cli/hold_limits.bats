@@ -191,7 +191,7 @@ extended() { grep -ciE "lua\] \"pexpire\" \"dlock:$1\" " "$T/monitor" || true; }
   [ $(($(boot_ms) - began)) -lt 40000 ]
   refused 75 'keep' -n keep
   run -0 "$DLOCK" inspect keep
-  assert_output --regexp "kept by $(id -un)@$(hostname) pid [0-9]+ for [0-9.]+m?s more \(--min-hold\)"
+  assert_output --regexp "kept by $(id -un)@$(hostname) pid [0-9]+ \(true\) for [0-9.]+m?s more \(--min-hold\)"
   run -0 "$DLOCK" list keep
   assert_output --partial kept
   "$DLOCK" inspect --json keep >"$T/json"

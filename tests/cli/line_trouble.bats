@@ -179,7 +179,7 @@ foreign() { r set "dlock:$1" theirs nx px 60000 >/dev/null; }
   foreign blind
   stand blind 1 -v
   stand blind 2
-  eventually 10s grep -q 'not seen at once.*client|tracking' "$T/waiter-1.err"
+  eventually 10s grep -q 'no key tracking: .*client|tracking' "$T/waiter-1.err"
   r config resetstat >/dev/null
   sleep 2
   sent=$(commands_since_reset)

@@ -200,7 +200,6 @@ refused() {
   refused "$T/no-such-folder/x"
   refused "$T/folder"
   refused "$T/folder/"
-  refused ""
   refused "$T/link"
   refused "$T/fifo"
   refused /dev/null
@@ -259,8 +258,11 @@ refused() {
   [ "$(cat "$RESULT")" = old ]
 }
 
-@test "it is an option of run, and no setting of the environment" {
+@test "it is an option of run only, and may be set in the environment; an empty name is wrong usage" {
   run -64 "$DLOCK" inspect --result-file "$RESULT" x
-  DLOCK_RESULT_FILE=$RESULT "$DLOCK" run env -- true
+  run -64 "$DLOCK" run --result-file "" "$(fresh)" -- true
+  DLOCK_RESULT_FILE=$RESULT "$DLOCK" inspect x
   none
+  DLOCK_RESULT_FILE=$RESULT "$DLOCK" run env -- true
+  has outcome child
 }

@@ -63,7 +63,7 @@ ZSH
 }
 
 @test "the shells complete the commands" {
-  expected=$(printf '%s\n' "${commands[@]}" | sort | xargs)
+  expected=$(printf '%s\n' "${commands[@]}" help version | sort | xargs)
   assert_equal "$(bash_completions '' | xargs)" "$expected"
   assert_equal "$(fish_completions 'dlock ' | xargs)" "$expected"
   assert_equal "$(zsh_completions 'dlock ' | sed 's/ *#.*//' | grep . | sort | xargs)" "$expected"

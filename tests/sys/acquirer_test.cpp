@@ -69,7 +69,10 @@ class StopsWithAGrant final : public Listener {
   void attend(const StoreWorker& worker) { answers_ = worker.fd(); }
 
   void on_notice(const Notice& notice) override {
-    if (notice.kind != Notice::Kind::waiting || std::exchange(stopped_, true)) return;
+    // Of the holder, or of the store, which is silent meanwhile.
+    const bool waits =
+        notice.kind == Notice::Kind::waiting || notice.kind == Notice::Kind::store_away;
+    if (!waits || std::exchange(stopped_, true)) return;
     grant_.set_value();
     pollfd answer{.fd = answers_, .events = POLLIN, .revents = 0};
     ::poll(&answer, 1, -1);
