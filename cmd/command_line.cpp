@@ -37,6 +37,11 @@ std::string shown(const std::string& word) {
   return printable(shortened(word, 40));
 }
 
+// A name as it is to be written: one that begins with "-" stands behind a "--".
+std::string as_name(const std::string& name) {
+  return (is_option(name) ? "-- " : "") + shown(name);
+}
+
 // "run, acquire and renew"
 std::string listed(const std::vector<std::string_view>& words) {
   std::string out;
@@ -142,8 +147,8 @@ Result<void> take_run(CommandLine& line, const std::vector<std::string>& argv, s
     const std::string flag = shown(first_flag(argv[at]));
     const bool is_command = flag == "-c" || flag == "--command";
     return usage("the options of run go before the lock name; write: dlock run " + flag + " … " +
-                 shown(name) + (is_command ? "" : " -- CMD") + ", or, if " + flag +
-                 " begins the command: dlock run " + shown(name) + " -- " + flag + " …");
+                 as_name(name) + (is_command ? "" : " -- CMD") + ", or, if " + flag +
+                 " begins the command: dlock run " + as_name(name) + " -- " + flag + " …");
   }
   if (at < argv.size() && argv[at] == "--") ++at;
   line.words.assign(argv.begin() + static_cast<std::ptrdiff_t>(at), argv.end());
@@ -201,7 +206,8 @@ Result<void> check_run(const CommandLine& line) {
         "second lock write --and NAME)");
   }
   if (line.shell_command || !line.words.empty()) return {};
-  return usage("the command is missing; write: dlock run " + shown(line.names.front()) + " -- CMD");
+  return usage("the command is missing; write: dlock run " + as_name(line.names.front()) +
+               " -- CMD");
 }
 
 Result<void> check(const CommandLine& line) {

@@ -123,20 +123,21 @@ void add_common_options(std::string& out) {
   }
 }
 
-constexpr std::string_view k_notes = R"(
-DUR is a time: 250ms, 10s, 2m, 1h30m, 1d; a number without a unit is seconds.
-The store is that of --url, else of DLOCK_URL, else of REDIS_URL, else of the
-configuration file, else redis://127.0.0.1:6379.
-
-exit status of run: that of CMD, or
-  64  wrong usage                       69  the store is away or refuses
-  75  the lock is busy                  77  the store refuses password or rights
-  78  wrong configuration               79  the lock was lost, CMD was stopped
-  124 a limit stopped CMD               125 dlock itself failed
-  126 CMD cannot be executed            127 CMD was not found
-
-example:
-  )";
+constexpr std::string_view k_notes =
+    "\n"
+    "DUR is a time: 250ms, 10s, 2m, 1h30m, 1d; a number without a unit is seconds.\n"
+    "The store is that of --url, else of DLOCK_URL, else of REDIS_URL, else of the\n"
+    "configuration file, else redis://127.0.0.1:6379.\n"
+    "\n"
+    "exit status of run: that of CMD, or\n"
+    "  64  wrong usage                       69  the store is away or refuses\n"
+    "  75  the lock is busy                  77  the store refuses password or rights\n"
+    "  78  wrong configuration               79  the lock was lost, CMD was stopped\n"
+    "  124 a limit stopped CMD               125 dlock itself failed\n"
+    "  126 CMD cannot be executed            127 CMD was not found\n"
+    "\n"
+    "example:\n"
+    "  ";
 
 }  // namespace
 

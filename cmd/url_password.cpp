@@ -3,6 +3,8 @@
 
 #include "base/text.hpp"
 
+#include <charconv>
+
 namespace dlock {
 
 namespace {
@@ -16,13 +18,23 @@ std::string_view scheme_of(std::string_view url) {
   return url.substr(0, found ? end + 3 : 0);
 }
 
-// "host:6379/0" stays, "user:secret" does not.
+// What stands behind a port is no more than 65535.
+bool is_port(std::string_view digits) {
+  unsigned number = 0;
+  const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return digits.empty() || (status == std::errc() && number <= 65535);
+}
+
+// "host:6379/0" stays, "user:secret" does not, and neither does what a query says.
 std::string without_at(std::string_view rest) {
+  if (const std::size_t query = rest.find_first_of("?#"); query != std::string_view::npos)
+    return without_at(rest.substr(0, query)) + rest[query] + "***";
   if (rest.starts_with('/')) return std::string(rest);  // a path
   const std::size_t port = rest.find(':', rest.starts_with('[') ? rest.find(']') : 0);
   if (port == std::string_view::npos) return std::string(rest);
   const std::size_t end = std::min(rest.find_first_not_of("0123456789", port + 1), rest.size());
-  if (end == rest.size() || rest[end] == '/') return std::string(rest);
+  const bool ends = end == rest.size() || rest[end] == '/';
+  if (ends && is_port(rest.substr(port + 1, end - port - 1))) return std::string(rest);
   return std::string(rest.substr(0, port)) + ":***";
 }
 

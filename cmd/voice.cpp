@@ -99,6 +99,13 @@ std::string kill_text(KillReason why) {
   return "the lease lapsed while dlock was stopped; killing the command";
 }
 
+std::string time_up_text(const Notice& notice) {
+  if (notice.kill == KillReason::lapsed) return kill_text(notice.kill);
+  return (notice.span == 0ns ? "the lease is over and is not renewed (--no-renew)"
+                             : "--max-hold " + format_duration(notice.span) + " is over") +
+         "; stopping the command";
+}
+
 // Empty: not worth a line to people, who see what follows from it. Of a wait the voice knows more.
 std::string sentence(const Notice& notice, const std::string& name) {
   using Kind = Notice::Kind;
@@ -126,11 +133,7 @@ std::string sentence(const Notice& notice, const std::string& name) {
              (notice.text.empty() ? "" : " (" + printable(notice.text) + ")") +
              "; stopping the command";
     case Kind::time_up:
-      if (notice.kill == KillReason::lapsed) return name + ": " + kill_text(notice.kill);
-      return name + ": " +
-             (notice.span == 0ns ? "the lease is over and is not renewed (--no-renew)"
-                                 : "--max-hold " + format_duration(notice.span) + " is over") +
-             "; stopping the command";
+      return name + ": " + time_up_text(notice);
     case Kind::done_before:
       return "skipped " + name + ": a run that began " + format_duration(notice.span) +
              " ago succeeded (--once-per " + notice.text + ")";
@@ -334,7 +337,7 @@ std::string Voice::wait_row(const Notice& notice, std::size_t columns) const {
   return fit(text, room, utf8 ? "…" : "...");
 }
 
-void Voice::end_of_wait() {
+void Voice::end_of_wait() const {
   if (wait_told_) clear_log_in_place();
 }
 

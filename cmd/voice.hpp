@@ -30,7 +30,7 @@ class Voice final : public Listener {
   // Of a wait, what fits into one row of so many columns.
   std::string wait_row(const Notice& notice, std::size_t columns) const;
   // The wait is over: nothing of it stays on the terminal.
-  void end_of_wait();
+  void end_of_wait() const;
   // The wait was in vain.
   void busy(const Holding& holding, Duration seen_ago);
 

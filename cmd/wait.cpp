@@ -81,20 +81,41 @@ bool is_free(const Holding& holding) {
 // Says now and then whom we wait for.
 class Teller {
  public:
-  Teller(Voice& voice, Duration every) : voice_(voice), notices_(started_, every) {}
+  Teller(Voice& voice, Duration every)
+      : voice_(voice), in_place_(every > 0ns), notices_(started_, every) {}
 
   Time next() const { return notices_.next(); }
   void tell(const Holding& holding) {
     const Time now = BootClock::now();
+    away_told_ = false;
+    seen_ = holding;
     if (now < next()) return;
     notices_.told(now);
     voice_.on_notice({.kind = Notice::Kind::waiting, .holding = holding, .span = now - started_});
   }
 
+  // Of a store that has not answered since then, for a second or more: once, or in the row that
+  // changes. It is tried again until `give_up`.
+  void tell_away(const Error& error, Time since, Time give_up) {
+    const Time now = BootClock::now();
+    if (now < since + k_look_again || (away_told_ && (!in_place_ || now < next()))) return;
+    away_told_ = true;
+    if (in_place_) notices_.told(now);
+    voice_.on_notice({.kind = Notice::Kind::store_away,
+                      .text = error.text,
+                      .holding = seen_,
+                      .span = now - started_,
+                      .seen_ago = now - since,
+                      .left = std::max<Duration>(give_up - now, 0ns)});
+  }
+
  private:
   Voice& voice_;
+  bool in_place_;
   Time started_ = BootClock::now();
   WaitNotices notices_;
+  bool away_told_ = false;
+  std::optional<Holding> seen_;
 };
 
 }  // namespace
@@ -104,7 +125,7 @@ ExitStatus wait_command(const CommandLine& line, const Settings& settings) {
   if (!names) return report(names.error(), settings);
   auto store = open_store(settings);
   if (!store) return report(store.error(), settings);
-  Voice voice(*names, settings.mode);
+  Voice voice(*names, settings.mode, (*store)->where());
   Teller teller(voice, Voice::rewrite_every());
 
   const Time started = BootClock::now();
@@ -116,12 +137,14 @@ ExitStatus wait_command(const CommandLine& line, const Settings& settings) {
   Time give_up = std::min(started + settings.connect_timeout, last_look);
   Watcher watcher(**store, names->front(), settings.connect_timeout, last_look);
   bool had_contact = false;
+  Time contact = started;
   for (;;) {
     auto holding = watcher.look();
     const Time now = BootClock::now();
     if (!holding) {
       const bool again = worth_another_try(holding.error().code, had_contact, once);
       if (again && now + k_pause_between_tries < give_up) {
+        teller.tell_away(holding.error(), contact, give_up);
         pause_between_tries();
         continue;
       }
@@ -131,6 +154,7 @@ ExitStatus wait_command(const CommandLine& line, const Settings& settings) {
           settings);
     }
     had_contact = true;
+    contact = now;
     give_up = std::min(now + patience, deadline);
     if (is_free(*holding)) break;
     if (now >= deadline) {

@@ -77,9 +77,11 @@ std::string escape(std::string_view text, bool quotes) {
 
 // East Asian scripts and emoji take two columns; the zero columns of combining marks count as one.
 std::size_t columns_of(std::uint32_t c) {
-  const bool wide = c >= 0x1100 && !(c >= 0x1160 && c < 0x2E80) && !(c >= 0xD7A4 && c < 0xF900) &&
-                    !(c >= 0xFB00 && c < 0xFE30);
-  return wide ? 2 : 1;
+  // Whole blocks, where some of the signs are narrow: of too many columns nothing scrolls.
+  const bool signs = c >= 0x2300 && c < 0x2C00 && !(c >= 0x2500 && c < 0x25A0);
+  const bool narrow = c < 0x1100 || (c >= 0x1160 && c < 0x2E80 && !signs) ||
+                      (c >= 0xD7A4 && c < 0xF900) || (c >= 0xFB00 && c < 0xFE10);
+  return narrow ? 1 : 2;
 }
 
 int hex_value(char c) {

@@ -54,9 +54,10 @@ std::optional<Plan> join(const LeaseState& state, const Claim& claim) {
   return std::nullopt;
 }
 
-// Of a name that is not ours by a hold above us.
-bool lost_above(const LeaseState& state, const Claim& claim) {
+// Of a name that is not ours by a hold above us. The ancestors of a claim are of all its names.
+bool lost_above(const LeaseState& state, const Claim& claim, const LockName& name) {
   return std::any_of(claim.ancestors.begin(), claim.ancestors.end(), [&](const auto& hold) {
+    if (hold.key != name.text()) return false;
     const std::string id = hold_id(hold.owner, hold.serial);
     const bool relies =
         std::find(claim.relies_on.begin(), claim.relies_on.end(), id) != claim.relies_on.end();
@@ -97,13 +98,13 @@ Plan begin(LeaseState& state, const Claim& claim, const Moment& moment) {
 
 }  // namespace
 
-Plan plan_for(const LeaseState& state, const Claim& claim) {
+Plan plan_for(const LeaseState& state, const Claim& claim, const LockName& name) {
   if (auto plan = again(state, claim, claim.owner)) return std::move(*plan);
   for (const AncestorHold& hold : claim.ancestors) {
     if (auto plan = again(state, claim, hold.owner)) return std::move(*plan);
   }
   if (auto plan = join(state, claim)) return std::move(*plan);
-  if (lost_above(state, claim)) return {.kind = Plan::Kind::lost};
+  if (lost_above(state, claim, name)) return {.kind = Plan::Kind::lost};
   const bool both_slots =
       !state.leases.empty() && mode_of(state) == Mode::slots && claim.mode == Mode::slots;
   if (both_slots && state.slots != claim.slots) return {.kind = Plan::Kind::other_slots};

@@ -28,8 +28,8 @@ struct Plan {
   bool by_ancestor = false;  // refused: Holding::by_ancestor
 };
 
-// Of a state without dead leases.
-Plan plan_for(const LeaseState& state, const Claim& claim);
+// Of a state without dead leases: that of `name`, one of the claim's.
+Plan plan_for(const LeaseState& state, const Claim& claim, const LockName& name);
 
 // In the state as it was when the plan was made. Returns the hold as recorded there.
 const HoldRecord& carry_out(const Plan& plan,

@@ -154,9 +154,9 @@ Moment moment_since(Time sent_at) {
 
 Result<AcquireReply> acquire(const States& states, const Claim& claim, const Moment& moment) {
   std::vector<Plan> plans;
-  for (LeaseState* state : states) {
-    drop_dead(*state, moment.now);
-    plans.push_back(plan_for(*state, claim));
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    drop_dead(*states[i], moment.now);
+    plans.push_back(plan_for(*states[i], claim, claim.names[i]));
   }
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (plans[i].kind == Plan::Kind::lost) return lost_above(claim.names[i]);

@@ -384,8 +384,8 @@ column_of() {
 }
 
 @test "with --log-format json a usage or configuration error is a JSON line with its exit status" {
-  code() { jq_code "$stderr"; }
-  jq_code() { python3 -c 'import json, sys; print(json.loads(sys.argv[1])["code"])' "$1"; }
+  # shellcheck disable=SC2154  # stderr is set by run
+  code() { python3 -c 'import json, sys; print(json.loads(sys.argv[1])["code"])' "$stderr"; }
   run -64 --separate-stderr "$DLOCK" --log-format json run --ttl l -- true
   assert_equal "$(code)" 64
   run -64 --separate-stderr "$DLOCK" run --log-format=json --bogus x -- true

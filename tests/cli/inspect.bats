@@ -3,7 +3,7 @@
 # Promise: inspect and list tell the truth about every kind of lock; force-release takes a lock from its
 # holder without letting two run, and from nobody else.
 # The children expand what is quoted here, and every test is a shell of its own.
-# shellcheck disable=SC2016,SC2030,SC2031
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load ../helpers
 load ../helpers/cli
 

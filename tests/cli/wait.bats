@@ -37,6 +37,14 @@ teardown() {
   [ "$(r dbsize)" = "$before" ]
 }
 
+@test "a store that is away is told once, after a second, and the wait ends with 69" {
+  local port
+  port=$(free_port)
+  run -69 --separate-stderr timeout 20 "$DLOCK" --connect-timeout 3s --url "redis://127.0.0.1:$port" wait x
+  [[ $stderr =~ ^"dlock: cannot reach redis://127.0.0.1:$port/0: connection refused; retrying for "[0-9]+s$'\n'"dlock: cannot wait for"[^$'\n']*$ ]] ||
+    fail "$stderr"
+}
+
 @test "what is held is waited for, and not taken" {
   hold "$(fresh)"
   spawn a "$DLOCK" wait "$(fresh)"

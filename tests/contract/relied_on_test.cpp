@@ -100,6 +100,25 @@ TEST_CASE("of several names one hold that was lost is enough to take none") {
   });
 }
 
+TEST_CASE("a name beside the one that is relied on, and was never acquired, is claimed as any") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName held = fresh_name("held");
+    const LockName other = fresh_name("other");
+    const Taken step = client.take(acquired(held));
+    Claim claim = relying_on(step.hold);
+    claim.names = {held, other};
+    const Taken run = client.take(claim);
+    CHECK(run.holds[0].nested);
+    CHECK_FALSE(run.holds[1].nested);
+    client.release(run.holds);
+    CHECK(client.release(step.hold) == ReleaseVerdict::released);
+    claim = relying_on(step.hold);
+    claim.names = {other, held};
+    client.take(claim);  // that release was one in good order
+  });
+}
+
 TEST_CASE("whoever renews a hold that is gone is told whether it was released in good order") {
   each_store([](const Backing& backing) {
     Client client(backing);

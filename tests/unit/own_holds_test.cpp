@@ -74,9 +74,9 @@ TEST_CASE(
   CHECK(none.error().text.find("--owner") != std::string::npos);
 
   InheritedHolds::inherit({{"memory:", "a", "o:1", "s1"},
-                         {"memory:", "a", "o:2", "s2"},
-                         {"memory:", "b", "o:3", "s3"},
-                         {"redis://h", "a", "o:4", "s4"}});
+                           {"memory:", "a", "o:2", "s2"},
+                           {"memory:", "b", "o:3", "s3"},
+                           {"redis://h", "a", "o:4", "s4"}});
   auto nearest = wanted_holds(line_for({"a", "b"}), here.store);
   REQUIRE(nearest);
   CHECK(nearest->at(0).owner == "o:2");

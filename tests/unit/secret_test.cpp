@@ -41,13 +41,15 @@ TEST_CASE("a URL in an error text shows nothing that may be a password") {
            {"redis://h:6379/one", "redis://h:6379/one"},
            {"redis://h:port", "redis://h:***"},
            {"redis://[::1]:x", "redis://[::1]:***"},
-           {"redis+unix:///run/a:b?db=x", "redis+unix:///run/a:b?db=x"},
+           {"redis+unix:///run/a:b?db=x", "redis+unix:///run/a:b?***"},
            {"redis://user:hunter2", "redis://user:***"},
            {"redis://:hunter2@h:1:2", "redis://***@h:1:2"},
            {"redis://:hunter2/x@h?x=hunter2", "redis://***@h"},
            {"//:hunter2@h", "***@h"},
            {"redis:/:hunter2@h", "***@h"},
-           {"redis://h?x=1", "redis://h?x=1"}}) {
+           {"redis://u:12345678", "redis://u:***"},
+           {"redis://h?x=1", "redis://h?***"},
+           {"redis://h/0?password=hunter2", "redis://h/0?***"}}) {
     CAPTURE(url);
     CHECK(shown_url(url) == shown);
   }

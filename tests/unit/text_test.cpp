@@ -72,6 +72,8 @@ TEST_CASE("columns of a terminal: wide characters take two, bytes that are not U
   CHECK(columns_of("größe …") == 7);
   CHECK(columns_of("日本") == 4);
   CHECK(columns_of("🔒") == 2);
+  for (const char* const sign : {"✅", "❌", "⭐", "⚡", "⏳", "⌚", "☕", "⬛", "➕"})
+    CHECK(columns_of(sign) == 2);
   CHECK(columns_of("\xff\xfe") == 2);
 }
 

@@ -105,6 +105,11 @@ TEST_CASE("what contradicts itself is refused") {
   CHECK(has(wrong({"wait", "-n", "n", "-w", "5"}), "contradict"));
 }
 
+TEST_CASE("the advice about a name that begins with - has the -- before it") {
+  CHECK(has(wrong({"run", "--", "-n"}), "write: dlock run -- -n -- CMD"));
+  CHECK(has(wrong({"run", "--", "-n", "-x"}), "the command: dlock run -- -n -- -x …"));
+}
+
 TEST_CASE("unknown options and commands are refused by name") {
   CHECK(has(wrong({"run", "--frob", "n", "c"}), "\"--frob\""));
   CHECK(has(wrong({"run", "-Z", "n", "c"}), "-Z"));
