@@ -138,12 +138,10 @@ std::uint64_t make_seed() {
 }
 
 std::string quoted_names(const std::vector<LockName>& names) {
-  std::string out;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i > 0) out += i + 1 < names.size() ? ", " : " and ";
-    out += in_quotes(names[i].text());
-  }
-  return out;
+  std::vector<std::string> quoted;
+  for (const LockName& name : names)
+    quoted.push_back(in_quotes(name.text()));
+  return listed(quoted);
 }
 
 }  // namespace dlock

@@ -42,14 +42,6 @@ std::string as_name(const std::string& name) {
   return (is_option(name) ? "-- " : "") + shown(name);
 }
 
-// "run, acquire and renew"
-std::string listed(const std::vector<std::string_view>& words) {
-  std::string out;
-  for (std::size_t i = 0; i < words.size(); ++i)
-    out += (i == 0 ? "" : i + 1 < words.size() ? ", " : " and ") + std::string(words[i]);
-  return out;
-}
-
 Error usage(std::string text) {
   return {Errc::bad_usage, std::move(text)};
 }
@@ -74,14 +66,13 @@ std::string_view instead_of(std::string_view flag) {
 
 Error unknown_option(const std::string& flag, const std::string& command) {
   const std::string quoted = in_quotes(shortened(flag, 80));
-  std::vector<std::string_view> owners;
+  std::vector<std::string> owners;
   for (const CommandSpec& one : all_commands()) {
-    if (find_option(options_of(one.name), flag) != nullptr) owners.push_back(one.name);
+    if (find_option(options_of(one.name), flag) != nullptr) owners.emplace_back(one.name);
   }
   if (command.empty() && !owners.empty()) {
     return usage(quoted + " is an option of " + listed(owners) +
-                 "; write it behind the command: dlock " + std::string(owners.front()) + " " +
-                 flag + " …");
+                 "; write it behind the command: dlock " + owners.front() + " " + flag + " …");
   }
   const std::string_view instead = instead_of(flag);
   if (!instead.empty()) return usage("there is no option " + quoted + "; " + std::string(instead));
@@ -255,15 +246,14 @@ Result<void> take_command(CommandLine& line,
     line.help = true;
     line.command = at < argv.size() ? argv[at++] : "";
   }
+  if (line.command.empty() || find_command(line.command) != nullptr) return {};
   std::vector<std::string_view> known;
   for (const CommandSpec& one : all_commands())
     known.push_back(one.name);
-  if (line.command.empty() || std::find(known.begin(), known.end(), line.command) != known.end())
-    return {};
   const std::string text = "there is no command " + in_quotes(shortened(line.command, 40));
   const std::string like = did_you_mean(line.command, known);
   if (!like.empty()) return usage(text + like);
-  return usage(text + "; there are " + listed(known) +
+  return usage(text + "; there are " + listed({known.begin(), known.end()}) +
                "; to run one of yours: dlock run NAME -- CMD");
 }
 

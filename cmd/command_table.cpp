@@ -180,6 +180,13 @@ const std::vector<CommandSpec>& all_commands() {
   return all;
 }
 
+const CommandSpec* find_command(std::string_view name) {
+  for (const CommandSpec& one : all_commands()) {
+    if (one.name == name) return &one;
+  }
+  return nullptr;
+}
+
 std::vector<OptionSpec> options_of(std::string_view command) {
   std::vector<OptionSpec> specs;
   for (const Setting& setting : all_settings()) {
@@ -213,10 +220,9 @@ std::string help_text(const std::string& command) {
   std::string out;
   std::string_view example = "DLOCK_URL=redis://db1:6379 dlock run order-42 -- ./job.sh";
   if (command.empty()) add_commands(out);
-  for (const CommandSpec& one : all_commands()) {
-    if (one.name != command) continue;
-    add_command(out, one);
-    example = one.example;
+  if (const CommandSpec* const spec = find_command(command); spec != nullptr) {
+    add_command(out, *spec);
+    example = spec->example;
   }
   add_common_options(out);
   out += std::string(k_notes) + std::string(example) + "\n\nMore: ";

@@ -20,6 +20,7 @@ struct CommandSpec {
   std::string_view example;
 };
 const std::vector<CommandSpec>& all_commands();
+const CommandSpec* find_command(std::string_view name);  // null: there is none
 
 // Every option of a command, and those of every command.
 std::vector<OptionSpec> options_of(std::string_view command);

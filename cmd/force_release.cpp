@@ -111,10 +111,10 @@ std::string mismatch_text(const RevokeOrder& order, const Holding& holding) {
     std::sort(have.begin(), have.end());
     have.erase(std::unique(have.begin(), have.end()), have.end());
     if (have.empty()) return std::string();
-    std::string all;
-    for (std::size_t i = 0; i < have.size(); ++i)
-      all += (i == 0 ? "" : i + 1 < have.size() ? ", " : " and ") + printable(have[i]);
-    return std::string("; ") + what + (have.size() > 1 ? "s " : " ") + all + ", not " + want;
+    for (std::string& one : have)
+      one = printable(one);
+    return std::string("; ") + what + (have.size() > 1 ? "s " : " ") + listed(have) + ", not " +
+           want;
   };
   std::vector<std::string> owners;
   std::vector<std::string> tokens;

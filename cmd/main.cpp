@@ -14,7 +14,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -98,10 +97,7 @@ std::optional<std::string> config_file(const CommandLine& line) {
 CommandLine outline(const std::vector<std::string>& words) {
   CommandLine line;
   for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
-    const auto named = [&](const CommandSpec& one) { return one.name == words[i]; };
-    const auto& known = all_commands();
-    if (line.command.empty() && std::any_of(known.begin(), known.end(), named))
-      line.command = words[i];
+    if (line.command.empty() && find_command(words[i]) != nullptr) line.command = words[i];
     if (words[i - 1] == "--log-format") line.settings.push_back({"log-format", words[i]});
     constexpr std::string_view k_joined = "--log-format=";
     if (words[i].starts_with(k_joined))

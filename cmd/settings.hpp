@@ -75,7 +75,7 @@ struct Given {
   std::string value;
 };
 
-// Over what is there already. Errc::bad_usage with the option and what is wrong with its value.
+// Overrides `settings` with the options. Errc::bad_usage names the option and the bad value.
 Result<void> apply_options(Settings& settings, const std::vector<Given>& given);
 
 // Files, environment and `given`, over the defaults. `config` names the one file to read instead of

@@ -101,6 +101,13 @@ std::string in_quotes(std::string_view text) {
   return '"' + escape(text, true) + '"';
 }
 
+std::string listed(const std::vector<std::string>& words) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    out += (i == 0 ? "" : i + 1 < words.size() ? ", " : " and ") + words[i];
+  return out;
+}
+
 std::string shortened(std::string_view text, std::size_t bytes) {
   constexpr std::string_view k_more = "…";
   if (text.size() <= bytes) return std::string(text);

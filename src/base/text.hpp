@@ -16,6 +16,9 @@ std::string printable(std::string_view text);
 // printable(), in double quotes, with " and \ escaped: for names inside sentences.
 std::string in_quotes(std::string_view text);
 
+// "a", "a and b", "a, b and c".
+std::string listed(const std::vector<std::string>& words);
+
 // At most `bytes` bytes, cut at a UTF-8 boundary, "…" in place of what is missing.
 std::string shortened(std::string_view text, std::size_t bytes);
 
