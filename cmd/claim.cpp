@@ -139,6 +139,7 @@ std::uint64_t make_seed() {
 
 std::string quoted_names(const std::vector<LockName>& names) {
   std::vector<std::string> quoted;
+  quoted.reserve(names.size());
   for (const LockName& name : names)
     quoted.push_back(in_quotes(name.text()));
   return listed(quoted);
