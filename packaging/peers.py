@@ -266,7 +266,7 @@ def show(title, said):
 def main():
     dlock = os.path.abspath(sys.argv[1])
     folder = tempfile.mkdtemp(prefix="dlock-peers-")
-    helpers = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tests/helpers")
+    helpers = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tests/support/programs")
     subprocess.run(["c++", "-O1", "-o", f"{folder}/ticker", f"{helpers}/ticker.cpp"], check=True)
     servers = Servers(folder)
     try:

@@ -6,7 +6,7 @@ bats_require_minimum_version 1.5.0
 setup() {
   bats_load_library bats-support
   bats_load_library bats-assert
-  if [ -e "$BATS_TEST_DIRNAME/helpers.bash" ]; then load helpers; fi
+  load support/suite
   DLOCK=${DLOCK:-$BATS_TEST_DIRNAME/../build/dev/dlock}
   [ -x "$DLOCK" ] || fail "no program at $DLOCK: build it, or set DLOCK"
   examples=$BATS_TEST_DIRNAME/../packaging/examples
@@ -267,7 +267,7 @@ SH
 }
 
 use_object() {
-  python3 "$HELPERS/object_store.py" "$PWD/puts" >port 2>server.err 3>&- &
+  python3 "$PROGRAMS/object_store.py" "$PWD/puts" >port 2>server.err 3>&- &
   server=$!
   eventually 10s file_has port
   printf 'http://127.0.0.1:%s/report' "$(cat port)" >url

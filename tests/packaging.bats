@@ -17,7 +17,7 @@ setup_file() {
 setup() {
   bats_load_library bats-support
   bats_load_library bats-assert
-  if [ -e "$BATS_TEST_DIRNAME/helpers.bash" ]; then load helpers; fi
+  load support/suite
   [ -x "$build/dlock" ] || fail "no program in $build: ./dev build release, or set DLOCK_BUILD_DIR"
   root=$BATS_TEST_TMPDIR/root
   export HOME=$BATS_TEST_TMPDIR XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config

@@ -210,7 +210,7 @@ rule_listed() {
       [ "$folder" != . ] || break
     done
     # Programs of the bats suites are compiled by them.
-    [[ $file != tests/helpers/* ]] || continue
+    [[ $file != tests/support/programs/* ]] || continue
     grep -qE "(^|[ (])${file#"$folder"/}([ )]|\$)" "$1/$folder/CMakeLists.txt" 2>/dev/null || echo "$file"
   done
 }

@@ -85,7 +85,7 @@ def compile_helpers(plan):
     plan.section, plan.shim = os.path.join(out, "section"), os.path.join(out, "server_clock.so")
     for target, name, flags in ((plan.section, "section.cpp", ["-lsqlite3"]),
                                 (plan.shim, "server_clock.cpp", ["-shared", "-fPIC"])):
-        source = os.path.join(HERE, "..", "helpers", name)
+        source = os.path.join(HERE, "..", "support", "programs", name)
         if not os.path.exists(target) or os.path.getmtime(target) < os.path.getmtime(source):
             new = f"{target}.{os.getpid()}"
             subprocess.run(["g++", "-std=c++20", "-O1", "-o", new, source, *flags], check=True)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-sys.path.append(os.path.join(os.path.dirname(__file__), "..", "helpers"))
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "support", "programs"))
 from resp import Client, RedisError
 
 

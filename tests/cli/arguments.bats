@@ -3,16 +3,8 @@
 # Promise: what the command line means is clear, and what is not clear is refused with a better one.
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2086
-load ../helpers
-load ../helpers/cli
-
-setup_file() { start_redis; }
-teardown_file() { stop_redis; }
-setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  make_marker
-}
+load ../support/suite
+suite server cli
 
 # refused WORD…: dlock WORD… ends with 64, one line, and nothing done.
 refused() {

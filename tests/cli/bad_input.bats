@@ -4,18 +4,8 @@
 # one line; it never crashes, never lets two in for it, and never writes what controls a terminal.
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
-load ../helpers
-load ../helpers/cli
-
-setup_file() { start_redis; }
-teardown_file() { stop_redis; }
-setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  make_marker
-  r flushall >/dev/null
-}
-teardown() { end_helpers; }
+load ../support/suite
+suite server empty cli
 
 java=6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69:57
 # plant NAME FIELD COUNT ID RECORD: a lock with a record in dlock's notes

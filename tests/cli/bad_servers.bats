@@ -4,21 +4,17 @@
 # the documented status in time and in bounds, starts nothing and leaves nothing.
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
-load ../helpers
-load ../helpers/cli
+load ../support/suite
+suite server cli
 
-setup_file() { start_redis --busy-reply-threshold 100; }
+setup_file() {
+  set_up_file --busy-reply-threshold 100
   # A sanitizer reserves terabytes of addresses: there the bound on memory cannot be held.
   export MEMORY_KIB=300000
   if grep -qaE '__(asan|tsan)_init' "$DLOCK"; then MEMORY_KIB=unlimited; fi
-teardown_file() { stop_redis; }
-setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  make_marker
 }
 teardown() {
-  end_helpers
+  clean_up
   [ -z "${OTHER_FOLDERS:-}" ] || rm -rf "$OTHER_FOLDERS"
 }
 
@@ -165,7 +161,7 @@ try_run() { # STATUS OPTION…
   local -a texts=('MISCONF Redis is configured to save RDB snapshots' 'NOREPLICAS Not enough good replicas to write.'
     'CLUSTERDOWN Hash slot not served' 'MASTERDOWN Link with MASTER is down' 'MOVED 1 10.0.0.1:6379' 'ERR max number of clients reached'
     'TRYAGAIN Multiple keys request during rehashing of slot' 'OOM command not allowed when used memory')
-  local text LIMIT=200ms
+  local text
   for text in "${texts[@]}"; do
     fake_server error "$text"
     try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"

@@ -4,21 +4,15 @@
 # signals, and die in time with the lease or with dlock. Without it they are told of.
 # shellcheck disable=SC2030,SC2031,SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
 
-load ../helpers
-load ../helpers/supervise
+load ../support/suite
+suite server ticker supervise
 
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
 setup() {
-  new_files
+  set_up
   MADE=()
 }
 teardown() {
-  end_started
+  clean_up
   for cgroup in "${MADE[@]}"; do
     [ ! -e "$cgroup" ] || eventually 5s rmdir "$cgroup"
   done

@@ -4,20 +4,8 @@
 # woken.
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
-load ../helpers
-load ../helpers/cli
-
-setup_file() { start_redis; }
-teardown_file() { stop_redis; }
-setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  make_marker
-}
-teardown() {
-  [ -z "${HOLDER:-}" ] || kill -KILL "$HOLDER" 2>/dev/null || true
-  end_helpers
-}
+load ../support/suite
+suite server cli
 
 waiters() { r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1; }
 waits_for() { [ "$(waiters "$1")" -ge "${2:-1}" ]; }

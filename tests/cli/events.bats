@@ -4,17 +4,8 @@
 # which lock and hold, and until when the lease is good. dlock(1), LOG EVENTS, is the schema.
 # shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
 
-load ../helpers
-load ../helpers/supervise
-
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() { new_files; }
-teardown() { end_started; }
+load ../support/suite
+suite server ticker supervise
 
 # told NAME ARG…: `dlock run` that tells everything as events; they go to $T/NAME.err.
 told() {
@@ -22,8 +13,8 @@ told() {
   shift
   dlock_run "$name" -v --log-format json "$@"
 }
-names() { python3 "$HELPERS/events.py" "$T/$1.err" names; }
-get() { python3 "$HELPERS/events.py" "$T/$1.err" get "$2" "$3"; }
+names() { python3 "$PROGRAMS/events.py" "$T/$1.err" names; }
+get() { python3 "$PROGRAMS/events.py" "$T/$1.err" get "$2" "$3"; }
 
 # says NAME EVENT…: exactly these, in this order, without the renewals and outages between them.
 says() {
@@ -249,7 +240,7 @@ dlock: "quiet": the command did not end in time; killing it'
 
 @test "Ctrl-Z: stopped, with the end of the lease" {
   echo "PS1='ready> '" >"$T/rc"
-  TERM=xterm HISTFILE=/dev/null run timeout 60 python3 "$HELPERS/pty_run.py" 'expect:ready> ' \
+  TERM=xterm HISTFILE=/dev/null run timeout 60 python3 "$PROGRAMS/pty_run.py" 'expect:ready> ' \
     "send:$DLOCK -v --log-format json run --ttl 60s z -- $TICKER $TICKS code 9 2>$T/a.err\r" \
     "file:$TICKS=tick" 'send:\x1a' 'expect:Stopped' 'expect:ready> ' \
     'send:kill %1; fg\r' 'expect:ready> ' 'send:exit 0\r' \

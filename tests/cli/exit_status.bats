@@ -3,17 +3,8 @@
 # Promise: under dlock a command ends, reads, writes and sees the world as it would without it.
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016
-load ../helpers
-load ../helpers/cli
-
-setup_file() { start_redis; }
-teardown_file() { stop_redis; }
-setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  make_marker
-}
-teardown() { end_helpers; }
+load ../support/suite
+suite server cli
 
 # wait_status COMMAND…: "exit N", or "signal N" and " core" if it dumped one.
 wait_status() {

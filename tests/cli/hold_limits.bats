@@ -4,28 +4,8 @@
 # not dlock, so that hosts whose clocks differ run a job once.
 # MODES_FULL=1: the ticks are those of a real cron, three minutes of them.
 # shellcheck disable=SC2154,SC2016,SC2153  # *_pid and TICKS are set by helpers; '…' is for inner shells
-load ../helpers
-load ../helpers/cli
-load ../helpers/supervise
-load ../helpers/leases
-load ../helpers/clocks
-load ../helpers/modes
-
-setup_file() {
-  start_redis
-  build_ticker
-  build_clock_shim
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  make_marker
-  new_files
-  r flushall >/dev/null # what a killed holder of another test has left
-}
-teardown() { end_started; }
+load ../support/suite
+suite server empty ticker clock_shim modes leases clocks
 
 # held_for_ms: how long it was held from the grant on, as $T/result says: more than what the ticker
 # has seen of it.
@@ -308,7 +288,7 @@ extended() { grep -ciE "lua\] \"pexpire\" \"dlock:$1\" " "$T/monitor" || true; }
 host() {
   clock "$1" true
   [ "$2" = 0 ] || clock "$1" real "$2"
-  with_clocks_of "$1" '' spawn "$1" python3 "$HELPERS/modes_cron.py" "$3" "$4" "$5" -- \
+  with_clocks_of "$1" '' spawn "$1" python3 "$PROGRAMS/modes_cron.py" "$3" "$4" "$5" -- \
     "$DLOCK" run -n -E 0 --min-hold "$6" job -- sh -c 'echo "$CRON_TICK $0" >>"$1"' "$1" "$T/ran"
 }
 

@@ -4,21 +4,8 @@
 # holder without letting two run, and from nobody else.
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
-load ../helpers
-load ../helpers/cli
-
-setup_file() { start_redis; }
-teardown_file() { stop_redis; }
-setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  make_marker
-  r flushall >/dev/null
-}
-teardown() {
-  [ -z "${HOLDER:-}" ] || kill -KILL "$HOLDER" 2>/dev/null || true
-  end_helpers
-}
+load ../support/suite
+suite server empty cli
 
 java=6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69:57
 # lock_is EXPRESSION WANT [NAME]: of the first lock in inspect --json

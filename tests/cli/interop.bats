@@ -4,23 +4,15 @@
 # token grows across both, and the locks of `SET NX` libraries are waited for.
 # shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
 
-load ../helpers
-load ../helpers/supervise
+load ../support/suite
+suite server ticker supervise
 
-setup_file() {
-  start_redis
-  build_ticker
-}
-teardown_file() { stop_redis; }
-setup() { new_files; }
-teardown() { end_started; }
-
-redisson() { python3 "$HELPERS/redisson_holder.py" "$REDIS_SOCKET" "$@"; }
+redisson() { python3 "$PROGRAMS/redisson_holder.py" "$REDIS_SOCKET" "$@"; }
 # java KEY [LEASE_MS]: a Redisson client in the background that takes KEY and obeys `tell`.
 java() {
   : >"$T/java.words"
   spawn java bash -c 'tail -n +1 -f "$1" --pid=$$ | exec python3 "$2" "$3" "$4" hold "$5"' \
-    - "$T/java.words" "$HELPERS/redisson_holder.py" "$REDIS_SOCKET" "$1" "${2:-60000}"
+    - "$T/java.words" "$PROGRAMS/redisson_holder.py" "$REDIS_SOCKET" "$1" "${2:-60000}"
 }
 tell() { echo "$1" >>"$T/java.words"; }
 java_says() { eventually 8s grep -q "$1" "$T/java.out"; }
@@ -100,7 +92,7 @@ plain_channel() { echo "redisson_lock__channel:{$1}"; }
   echo 0 >"$T/number"
   local i
   for i in 1 2; do
-    spawn "java$i" python3 "$HELPERS/redisson_holder.py" "$REDIS_SOCKET" dlock:many add 30000 "$T/number" 15
+    spawn "java$i" python3 "$PROGRAMS/redisson_holder.py" "$REDIS_SOCKET" dlock:many add 30000 "$T/number" 15
     spawn "shell$i" bash -c '
       for i in $(seq 15); do
         "$DLOCK" run many -- sh -c "n=\$(cat $0); sleep 0.002; echo \$((n + 1)) >$0" "$0" || exit 1

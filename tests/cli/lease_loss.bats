@@ -5,21 +5,11 @@
 # is touched.
 # shellcheck disable=SC2154  # *_pid are set by spawn
 
-load ../helpers
-load ../helpers/supervise
-load ../helpers/leases
-
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() { new_files; }
-teardown() { end_started; }
+load ../support/suite
+suite server ticker leases
 
 @test "R10: the key is deleted: the whole group is stopped, 79, and the key is never made again" {
-  hold deleted
+  hold_deaf deleted
   listen
   local at
   at=$(boot_ms)
@@ -31,7 +21,7 @@ teardown() { end_started; }
 }
 
 @test "R12: another's lock stands there: the group is stopped, 79, the other's lock is untouched" {
-  hold stolen
+  hold_deaf stolen
   listen
   local at
   at=$(boot_ms)
@@ -43,7 +33,7 @@ teardown() { end_started; }
 }
 
 @test "R12: a key of another type stands there: the group is stopped, 79, the key is untouched" {
-  hold typed
+  hold_deaf typed
   local at
   at=$(boot_ms)
   r set dlock:typed theirs px 60000
@@ -54,7 +44,7 @@ teardown() { end_started; }
 }
 
 @test "R09: FLUSHALL: the group is stopped, 79, nothing is made again, the next token is larger" {
-  hold flushed
+  hold_deaf flushed
   listen
   local at before
   before=$(r get 'redisson_lock_token:{dlock:flushed}')
@@ -69,7 +59,7 @@ teardown() { end_started; }
 }
 
 @test "R13: RENAME: the group is stopped, 79, and what was renamed dies by its lease" {
-  hold renamed
+  hold_deaf renamed
   local at
   at=$(boot_ms)
   r rename dlock:renamed dlock:elsewhere
@@ -117,7 +107,7 @@ teardown() { end_started; }
 has_ttl() { [ "$(lock_ttl "$1")" -gt 0 ]; }
 
 @test "K08: force-release: the holder's group is gone before the next one starts, 79, both are named" {
-  hold revoked
+  hold_deaf revoked
   dlock_run b revoked -- "$TICKER" "$T/ticks-next" for 100
   eventually 5s waiter_there
   run -0 "$DLOCK" force-release --yes revoked
@@ -132,7 +122,7 @@ has_ttl() { [ "$(lock_ttl "$1")" -gt 0 ]; }
 waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' | tail -1)" = 1 ]; }
 
 @test "P19 R24: the server freezes for longer than the lease: the group is dead before the lease can end, 79" {
-  hold frozen
+  hold_deaf frozen
   kill -STOP "$REDIS_PID"
   local at
   at=$(boot_ms)
@@ -145,7 +135,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
 }
 
 @test "R24: the server freezes: another one is granted only after the last tick" {
-  hold frozen-rival
+  hold_deaf frozen-rival
   dlock_run b frozen-rival -- "$TICKER" "$T/ticks-next" for 20
   kill -STOP "$REDIS_PID"
   ends 10s a "exit 79"

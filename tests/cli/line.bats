@@ -5,29 +5,8 @@
 # leaves is out of the line.
 # LINE_BIG=1: those about the number of commands also with the largest numbers of waiters.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031  # *_pid come from spawn; a test is a shell
-load ../helpers
-load ../helpers/cli
-load ../helpers/supervise
-load ../helpers/line
-
-setup_file() {
-  start_redis
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  make_marker
-  new_files
-  new_line
-}
-teardown() {
-  [ -z "${HOLDER:-}" ] || kill -KILL "$HOLDER" 2>/dev/null || true
-  end_line
-  end_started
-  end_helpers
-}
+load ../support/suite
+suite server line
 
 @test "200 enter in the order in which they came; the dead cost nothing, the frozen a second each" {
   local count=200 number expected=() frozen=() dead=0 began took
@@ -111,7 +90,7 @@ hand_offs() {
   eventually 10s grep -qE "waiting [0-9]+s for \"placed\", 3rd of 3, held by .* pid $HOLDER .*nightly import" \
     "$T/waiter-3.err"
   grep -q '1st of 3' "$T/waiter-1.err" || eventually 10s grep -q '1st of 3' "$T/waiter-1.err"
-  run -130 timeout 60 python3 "$HELPERS/pty_run.py" 'expect:4th of 4' 'expect:4th of 4' 'send:\x03' end -- \
+  run -130 timeout 60 python3 "$PROGRAMS/pty_run.py" 'expect:4th of 4' 'expect:4th of 4' 'send:\x03' end -- \
     "$DLOCK" run placed -- touch "$MARKER" 3>&-
   refute_output --partial $'\n' # all of it in one line
   assert_not_started
@@ -152,8 +131,8 @@ print(lock[\"waiting\"], *(waiter[\"pid\"] for waiter in lock[\"line\"]))"'
   # What it says comes after a second, and its place in the line with it.
   dlock_run b -v --log-format json -w 4s told -- true
   ends 20s b "exit 75"
-  [ "$(python3 "$HELPERS/events.py" "$T/b.err" get waiting place)" = 2 ]
-  [ "$(python3 "$HELPERS/events.py" "$T/b.err" get waiting waiting)" = 2 ]
+  [ "$(python3 "$PROGRAMS/events.py" "$T/b.err" get waiting place)" = 2 ]
+  [ "$(python3 "$PROGRAMS/events.py" "$T/b.err" get waiting waiting)" = 2 ]
 }
 
 @test "who gives up, by -w or by a signal, is out of the line at once" {

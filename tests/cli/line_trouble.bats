@@ -3,29 +3,8 @@
 # Promise: whatever happens to the connections, the server and the keys while many wait, each of them
 # enters, and one at a time; those in front see a lock that becomes free without a word.
 # shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
-load ../helpers
-load ../helpers/cli
-load ../helpers/supervise
-load ../helpers/line
-
-setup_file() {
-  start_redis
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  make_marker
-  new_files
-  new_line
-}
-teardown() {
-  [ -z "${HOLDER:-}" ] || kill -KILL "$HOLDER" 2>/dev/null || true
-  end_line
-  end_started
-  end_helpers
-}
+load ../support/suite
+suite server line
 
 # front NAME: the first of the line has seen that it is, and listens for changes.
 front() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1)" -ge 1 ]; }
@@ -147,7 +126,7 @@ held_by_is_last() { tail -1 "$T/waiter-1.err" | grep -q 'for "away", .*held by';
 @test "K19: a Redisson holder's unlock wakes the first, and they enter in order" {
   : >"$T/words"
   spawn java bash -c 'tail -n +1 -f "$1" --pid=$$ | exec python3 "$2" "$3" dlock:java hold 60000' \
-    - "$T/words" "$HELPERS/redisson_holder.py" "$REDIS_SOCKET"
+    - "$T/words" "$PROGRAMS/redisson_holder.py" "$REDIS_SOCKET"
   eventually 10s grep -q '^acquired 1' "$T/java.out"
   stand_all java 1 4
   echo unlock >>"$T/words"

@@ -4,23 +4,8 @@
 # stops its command at once; where the server may not tell it, at the next renewal, and -v says why.
 # LINE_BIG=1: fifty tries of each.
 # shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
-load ../helpers
-load ../helpers/supervise
-load ../helpers/leases
-
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  new_files
-  r flushall >/dev/null
-}
-teardown() { end_started; }
+load ../support/suite
+suite server empty ticker cli leases
 
 # at_once TRIES COMMAND…: the command under the lock is gone at once as a rule, and always long before
 # the next renewal (10 s).
@@ -28,7 +13,7 @@ at_once() {
   local tries=$1
   shift
   [ -z "${LINE_BIG:-}" ] || tries=50
-  run -0 --separate-stderr python3 "$HELPERS/loss_times.py" "$DLOCK" "$REDIS_SOCKET" "$tries" "$@"
+  run -0 --separate-stderr python3 "$PROGRAMS/loss_times.py" "$DLOCK" "$REDIS_SOCKET" "$tries" "$@"
   echo "# $* with $tries tries, in ms: $output" >&3
   awk '{exit !($2 < 500 && $6 < 5000)}' <<<"$output" || fail "$output"
 }
@@ -167,8 +152,8 @@ blind() {
   dlock_run a -v --log-format json --ttl 6s blind -- "$TICKER" "$TICKS"
   eventually 10s ticking
   eventually 5s grep -q '"event":"blind"' "$T/a.err" || { cat "$T/a.err"; return 1; }
-  [[ $(python3 "$HELPERS/events.py" "$T/a.err" get blind text) == *NOPERM* ]]
-  [ "$(python3 "$HELPERS/events.py" "$T/a.err" get blind level)" = info ]
+  [[ $(python3 "$PROGRAMS/events.py" "$T/a.err" get blind text) == *NOPERM* ]]
+  [ "$(python3 "$PROGRAMS/events.py" "$T/a.err" get blind level)" = info ]
   eventually 5s grep -q '"event":"renewed"' "$T/a.err"
   tracked 0
   at=$(boot_ms)

@@ -4,21 +4,14 @@
 # repeated without counting twice, or undone.
 # shellcheck disable=SC2154,SC2016,SC2086  # *_pid come from spawn; '…' is for inner shells; $long is two words
 
-load ../helpers
-load ../helpers/supervise
+load ../support/suite
+suite server ticker supervise
 
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
 setup() {
-  new_files
+  set_up
   start_proxy
   export DLOCK_URL=$PROXY_URL
 }
-teardown() { end_started; }
 
 dropped_times() { [ "$(grep -cFx -- '-- dropped' "$PROXY_LOG")" -ge "$1" ]; }
 listeners() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1)" = "$2" ]; }

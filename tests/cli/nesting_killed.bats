@@ -4,17 +4,8 @@
 # own, if nothing of it lives any more and it was here.
 # shellcheck disable=SC2154  # *_pid are set by spawn
 
-load ../helpers
-load ../helpers/supervise
-
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() { new_files; }
-teardown() { end_started; }
+load ../support/suite
+suite server ticker supervise
 
 until_there() { printf 'until [ -e %q ]; do sleep 0.02; done' "$1"; }
 

@@ -3,24 +3,8 @@
 # Promise: --once-per skips a run if one of that name that succeeded was begun within the time, on
 # whatever host; what failed does not count.
 # shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
-load ../helpers
-load ../helpers/cli
-load ../helpers/supervise
-load ../helpers/modes
-
-setup_file() {
-  start_redis
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  make_marker
-  new_files
-  r flushall >/dev/null
-}
-teardown() { end_started; }
+load ../support/suite
+suite server empty modes
 
 # skipped ARG…: `dlock run ARG… -- touch $MARKER` is not run, and that is a success that a line tells.
 skipped() {

@@ -4,22 +4,14 @@
 # there whole or not at all, and nothing else is ever touched for it.
 # shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
 
-load ../helpers
-load ../helpers/cli
-load ../helpers/supervise
+load ../support/suite
+suite server ticker cli supervise
 
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
 setup() {
-  new_files
+  set_up
   mkdir "$T/results"
   RESULT=$T/results/result.json
 }
-teardown() { end_started; }
 
 # noted NAME ARG…: `dlock run --result-file $RESULT` in the background.
 noted() {

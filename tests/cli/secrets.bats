@@ -4,26 +4,19 @@
 # list of processes, not in what it stores, not in a core file.
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
-load ../helpers
-load ../helpers/cli
+load ../support/suite
+suite server cli
 
 # A word that occurs nowhere else.
 secret=zq7sesame9xk
-setup_file() { start_redis --requirepass zq7sesame9xk; }
-teardown_file() { stop_redis; }
+setup_file() { set_up_file --requirepass zq7sesame9xk; }
 setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  make_marker
+  set_up
   export REDISCLI_AUTH=$secret
   with_url=redis+unix://:$secret@$REDIS_SOCKET
   unset DLOCK_URL
   printf '%s\n' "$secret" >"$BATS_TEST_TMPDIR/password"
   chmod 600 "$BATS_TEST_TMPDIR/password"
-}
-teardown() {
-  [ -z "${HOLDER:-}" ] || kill -KILL "$HOLDER" 2>/dev/null || true
-  end_helpers
 }
 # redis-cli takes its password from here; dlock must be asked for its own sources.
 dlock() { env -u REDISCLI_AUTH "$DLOCK" "$@"; }

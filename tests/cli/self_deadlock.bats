@@ -3,21 +3,8 @@
 # Promise: a nested run that would wait for the run above it says so and ends with 75 at once; one
 # that only looks like it waits as everybody does.
 # shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
-load ../helpers
-load ../helpers/cli
-load ../helpers/supervise
-load ../helpers/modes
-
-setup_file() { start_redis; }
-teardown_file() { stop_redis; }
-setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  make_marker
-  new_files
-  r flushall >/dev/null # what a killed holder of another test has left
-}
-teardown() { end_started; }
+load ../support/suite
+suite server empty modes
 
 # under OUTER INNER: what `run INNER a` under a `run OUTER a` says; "plain" is no option.
 under() {

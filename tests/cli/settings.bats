@@ -4,20 +4,15 @@
 # the user's file; what cannot be understood or trusted is refused with 78.
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031
-load ../helpers
-load ../helpers/cli
+load ../support/suite
+suite server cli
 
-setup_file() { start_redis; }
-teardown_file() { stop_redis; }
 setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  make_marker
+  set_up
   export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/xdg
   CONFIG=$XDG_CONFIG_HOME/dlock/config.toml
   mkdir -p "$XDG_CONFIG_HOME/dlock"
 }
-teardown() { end_helpers; }
 
 # config LINE…: the user's file.
 config() {

@@ -4,31 +4,8 @@
 # after it; each reader's lease is its own.
 # MODES_FULL=1: the crowd runs for a minute.
 # shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
-load ../helpers
-load ../helpers/cli
-load ../helpers/supervise
-load ../helpers/line
-load ../helpers/leases
-load ../helpers/modes
-
-setup_file() {
-  start_redis
-  build_section
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  make_marker
-  new_files
-  r flushall >/dev/null # what a killed holder of another test has left
-  new_line
-}
-teardown() {
-  end_line
-  end_started
-}
+load ../support/suite
+suite server empty section line leases modes
 
 # beside NUMBER HELD CLAIMED STATUS: what a claim gets where somebody holds; "plain" is no option.
 beside() {

@@ -4,17 +4,8 @@
 # one who called dlock is told the truth about how it ended.
 # shellcheck disable=SC2154  # *_pid are set by spawn
 
-load ../helpers
-load ../helpers/supervise
-
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() { new_files; }
-teardown() { end_started; }
+load ../support/suite
+suite server ticker supervise
 
 signal_number() { kill -l "$1"; }
 
@@ -205,9 +196,9 @@ takes_signals() { find "/proc/$1/fd" -lname '*signalfd*' | grep -q .; }
   local options
   for options in "--ignore HUP,INT,USR2 --block USR1,TERM" "--ignore CHLD,PIPE,TSTP" "--block CHLD,INT,RTMIN" " "; do
     # shellcheck disable=SC2086  # words on purpose
-    python3 "$HELPERS/spawn.py" $options -- grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status >"$T/direct"
+    python3 "$PROGRAMS/spawn.py" $options -- grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status >"$T/direct"
     # shellcheck disable=SC2086
-    python3 "$HELPERS/spawn.py" $options -- "$DLOCK" run mask -- grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status >"$T/under"
+    python3 "$PROGRAMS/spawn.py" $options -- "$DLOCK" run mask -- grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status >"$T/under"
     diff "$T/direct" "$T/under"
   done
 }
@@ -418,7 +409,7 @@ until_go=(sh -c 'echo $$ >"$T/command"; echo $PPID >"$T/pid"; mv "$T/pid" "$T/dl
   export T
   # The interactive shell gives that script a process group which can be stopped (setpgid(2)).
   # shellcheck disable=SC2016
-  run -9 timeout 60 python3 "$HELPERS/pty_run.py" -- bash --norc -ic 'sh -c "$0" sh "$@"; exit $?' \
+  run -9 timeout 60 python3 "$PROGRAMS/pty_run.py" -- bash --norc -ic 'sh -c "$0" sh "$@"; exit $?' \
     'sh "$T/stop-alone" & "$DLOCK" run with-terminal -- "$@"' "${until_go[@]}" 3>&-
   [[ $output == *'"with-terminal" lapses'* ]]
 }

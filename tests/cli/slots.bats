@@ -4,30 +4,8 @@
 # slot comes back with the end of its lease; who came first enters first.
 # MODES_FULL=1: the crowd runs for a minute.
 # shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
-load ../helpers
-load ../helpers/cli
-load ../helpers/supervise
-load ../helpers/line
-load ../helpers/modes
-
-setup_file() {
-  start_redis
-  build_section
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  make_marker
-  new_files
-  r flushall >/dev/null # what a killed holder of another test has left
-  new_line
-}
-teardown() {
-  end_line
-  end_started
-}
+load ../support/suite
+suite server empty section line modes
 
 n_at_a_time() {
   enter a --slots 3 pool

@@ -5,31 +5,8 @@
 # comes late touches nothing that is another's by then.
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC1003,SC1091,SC2016,SC2030,SC2031,SC2154
-load ../helpers
-load ../helpers/cli
-load ../helpers/supervise
-load ../helpers/line
-load ../helpers/modes
-
-setup_file() {
-  start_redis
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  make_marker
-  new_files
-  new_line
-  r flushall >/dev/null
-}
-teardown() {
-  [ -z "${HOLDER:-}" ] || kill -KILL "$HOLDER" 2>/dev/null || true
-  end_line
-  end_started
-  end_helpers
-}
+load ../support/suite
+suite server empty line modes
 
 # take WORD…: acquires as a script would.
 take() {

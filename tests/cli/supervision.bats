@@ -4,17 +4,8 @@
 # whatever cannot be started gives its lock back at once.
 # shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
 
-load ../helpers
-load ../helpers/supervise
-
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() { new_files; }
-teardown() { end_started; }
+load ../support/suite
+suite server ticker supervise
 
 # same_as_direct WRAPPER… -- COMMAND…: COMMAND prints the same with and without dlock.
 same_as_direct() {
@@ -195,7 +186,7 @@ P
   mkfifo "$T/stuck"
   exec 8<>"$T/stuck"
   head -c 1000000 /dev/zero | timeout 1 cat >&8 || true
-  python3 "$HELPERS/spawn.py" --report "$T/a.end" --pid "$T/a.pid" -- "$DLOCK" -v run \
+  python3 "$PROGRAMS/spawn.py" --report "$T/a.end" --pid "$T/a.pid" -- "$DLOCK" -v run \
     --ttl 3s -k 200ms stuck -- sh -c 'sleep 5; exit 5' 2>&8 3>&- &
   STARTED+=($!)
   eventually 5s key_exists stuck

@@ -5,17 +5,11 @@
 # said, and kept.
 # shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
 
-load ../helpers
-load ../helpers/supervise
+load ../support/suite
+suite server ticker supervise
 
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
 setup() {
-  new_files
+  set_up
   export TERM=xterm HISTFILE=/dev/null
   echo "PS1='ready> '" >"$T/rc"
   # An interactive shell with job control, without the bells of a person's own.
@@ -34,9 +28,8 @@ termios.tcsetattr(fd, termios.TCSADRAIN, before)
 print("keys", keys.hex())
 P
 }
-teardown() { end_started; }
 
-play() { run --separate-stderr timeout 60 python3 "$HELPERS/pty_run.py" "$@" 3>&-; }
+play() { run --separate-stderr timeout 60 python3 "$PROGRAMS/pty_run.py" "$@" 3>&-; }
 
 played() {  # the play went through
   [ "$status" -eq "${1:-0}" ] || { echo "status $status"; echo "$output" | tail -30; echo "$stderr"; return 1; }
@@ -275,7 +268,7 @@ P
 }
 
 @test "a command that ignores HUP keeps its lock when the terminal is closed" {
-  spawn a python3 "$HELPERS/pty_run.py" "file:$TICKS=tick" hangup -- \
+  spawn a python3 "$PROGRAMS/pty_run.py" "file:$TICKS=tick" hangup -- \
     "$DLOCK" run --ttl 3s -k 200ms unhung -- "$TICKER" "$TICKS" ignore 1 for 6000 code 7
   eventually 8s ticking
   eventually 8s renewed_since "$(last_tick)"
@@ -328,7 +321,7 @@ assert last.startswith("dlock: acquired \"in-place\" after ") and last.rstrip().
 }
 
 @test "./dev record: a screen of 80 columns shows the wait in one row, and does not scroll" {
-  run -0 timeout 60 python3 -B "$HELPERS/../../packaging/record-wait.py" "$DLOCK" --svg "$T/wait.svg"
+  run -0 timeout 60 python3 -B "$PROJECT/packaging/record-wait.py" "$DLOCK" --svg "$T/wait.svg"
   [[ $output == *'one row, rewritten in place' ]]
   grep -q "waiting [0-9]*s" "$T/wait.svg"
 }

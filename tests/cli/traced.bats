@@ -4,23 +4,14 @@
 # else: what it sends, opens, signals and executes. Part of the list in tests/security.txt.
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
-load ../helpers
-load ../helpers/cli
+load ../support/suite
+suite server empty cli
 
 # A word that occurs nowhere else.
 secret=zq8sesame7xk
-setup_file() { start_redis; }
-teardown_file() { stop_redis; }
 setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  make_marker
+  set_up
   T=$BATS_TEST_TMPDIR
-  r flushall >/dev/null
-}
-teardown() {
-  [ -z "${HOLDER:-}" ] || kill -KILL "$HOLDER" 2>/dev/null || true
-  end_helpers
 }
 
 # traced CALLS WORD…: dlock WORD… with the system calls CALLS of each of its threads and children in a

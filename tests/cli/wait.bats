@@ -4,28 +4,8 @@
 # stands in no line, and asks about once a second.
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
-load ../helpers
-load ../helpers/cli
-load ../helpers/supervise
-load ../helpers/line
-
-setup_file() {
-  start_redis
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  new_files
-  new_line
-}
-teardown() {
-  [ -z "${HOLDER:-}" ] || kill -KILL "$HOLDER" 2>/dev/null || true
-  end_line
-  end_started
-  end_helpers
-}
+load ../support/suite
+suite server line
 
 @test "what is free is not waited for, and nothing is made" {
   local before

@@ -3,8 +3,8 @@
 # Promise: each shell completes what the man page has, and never asks a store.
 # shellcheck disable=SC2154  # set by set_up_docs
 
-load ../helpers
-load ../helpers/docs
+load ../support/suite
+suite docs
 
 setup() { set_up_docs; }
 

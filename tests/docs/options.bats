@@ -3,8 +3,8 @@
 # Promise: help, man page and program have the same commands, options, statuses and settings.
 # shellcheck disable=SC2154  # set by set_up_docs
 
-load ../helpers
-load ../helpers/docs
+load ../support/suite
+suite docs
 
 setup() { set_up_docs; }
 

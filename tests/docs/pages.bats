@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Promise: the man pages are well-formed, and their figures, events and JSON are the program's.
 
-load ../helpers
-load ../helpers/docs
+load ../support/suite
+suite docs
 
 setup() { set_up_docs; }
 

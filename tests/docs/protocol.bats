@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Promise: dlock-protocol(7) names the commands and rights that the scripts need.
 
-load ../helpers
-load ../helpers/docs
+load ../support/suite
+suite docs
 
 setup() { set_up_docs; }
 

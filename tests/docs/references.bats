@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Promise: what the documents say of code, tests and faults is there.
 
-load ../helpers
-load ../helpers/docs
+load ../support/suite
+suite docs
 
 setup() { set_up_docs; }
 

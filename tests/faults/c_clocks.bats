@@ -5,23 +5,13 @@
 # for; and where the whole machine stands still, only the fence is left.
 # shellcheck disable=SC2154,SC2016  # *_pid come from spawn; '…' is for inner shells
 
-load ../helpers
-load ../helpers/supervise
-load ../helpers/leases
-load ../helpers/clocks
+load ../support/suite
+suite server ticker clock_shim leases clocks
 
-setup_file() {
-  start_redis
-  build_ticker
-  build_clock_shim
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() { new_files; }
 teardown() {
   local pid
   for pid in ${FROZEN:-}; do kill -CONT "$pid" 2>/dev/null || true; done
-  end_started
+  clean_up
 }
 guard_of() { eventually 10s pgrep -P "$1" -x lease-guard; }
 
@@ -101,13 +91,13 @@ guard_of() { eventually 10s pgrep -P "$1" -x lease-guard; }
 @test "C08: the whole machine is paused, its clock too: two run, and the fence refuses the old one" {
   needs_dynamic_dlock
   with_clocks_of mine dlock dlock_run a --ttl 3s paused -- \
-    sh -c 'echo $$ >"$0/child"; exec python3 "$1" "$0/db" "$0/writes" old' "$T" "$HELPERS/fenced_writer.py"
+    sh -c 'echo $$ >"$0/child"; exec python3 "$1" "$0/db" "$0/writes" old' "$T" "$PROGRAMS/fenced_writer.py"
   eventually 10s file_has "$T/writes" 'old accepted'
   FROZEN="$a_pid $(guard_of "$a_pid") $(cat "$T/child")"
   clock mine speed 0
   # shellcheck disable=SC2086  # pids are words
   kill -STOP $FROZEN
-  dlock_run b --ttl 30s -k 100ms paused -- python3 "$HELPERS/fenced_writer.py" "$T/db" "$T/writes" new
+  dlock_run b --ttl 30s -k 100ms paused -- python3 "$PROGRAMS/fenced_writer.py" "$T/db" "$T/writes" new
   eventually 30s file_has "$T/writes" 'new accepted'
   clock mine speed 1
   # Who of them runs first is chance; the one that shows something is the command.

@@ -4,26 +4,18 @@
 # time, and two may run until the holder's next renewal; back, a lock stays longer than was said.
 # shellcheck disable=SC2154,SC2016  # *_pid come from spawn; '…' is for inner shells
 
-load ../helpers
-load ../helpers/supervise
-load ../helpers/leases
-load ../helpers/clocks
+load ../support/suite
+suite ticker clock_shim leases clocks
 
-setup_file() {
-  clean_environment
-  build_ticker
-  build_clock_shim
-}
 setup() {
-  new_files
+  set_up
   with_clocks_of server redis start_other shifted
   export DLOCK_URL=$OTHER_URL
 }
-teardown() { end_started; }
 server_time() { o time | head -1; }
 
 @test "C01: ahead by more than the lease: the old holder is stopped, the new one has a larger token" {
-  hold ahead -k 200ms
+  hold_deaf ahead -k 200ms
   local at before
   before=$(server_time)
   at=$(boot_ms)
@@ -38,7 +30,7 @@ server_time() { o time | head -1; }
 
 @test "C02: ahead by less than the margin within each lease: nobody notices, nobody gets in" {
   start_proxy "$OTHER_SOCKET"
-  DLOCK_URL=$PROXY_URL hold steps -k 200ms
+  DLOCK_URL=$PROXY_URL hold_deaf steps -k 200ms
   dlock_run b --ttl 3s steps -- "$TICKER" "$T/ticks-b" for 20
   # Five ms, six times in the three seconds of a lease: 30 of the 40 ms of its margin.
   clock server real 0.005 0 0 0 0 0.005 0 0 0 0 0.005 0 0 0 0 0.005
@@ -55,7 +47,7 @@ server_time() { o time | head -1; }
 
 @test "C03: back by an hour: a dead holder's lock stays, and is seen to; a live one is undisturbed" {
   dlock_run live --ttl 3s -k 200ms live -- sh -c 'until [ -e "$0" ]; do sleep 0.05; done; exit 6' "$T/go"
-  hold dead
+  hold_deaf dead
   clock server real -3600
   sleep 3.5 # longer than the lease of the live one
   [ "$(o pttl dlock:live)" -gt 3000 ]

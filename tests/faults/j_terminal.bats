@@ -4,25 +4,17 @@
 # The other rows J are in cli/terminal.
 # shellcheck disable=SC2154  # *_pid are set by spawn
 
-load ../helpers
-load ../helpers/supervise
-load ../helpers/faults
+load ../support/suite
+suite server ticker faults
 
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
 setup() {
-  new_files
+  set_up
   export TERM=xterm HISTFILE=/dev/null
   echo "PS1='ready> '" >"$T/rc"
   shell=(bash --noprofile --rcfile "$T/rc" --noediting -i)
 }
-teardown() { end_started; }
 
-play() { run --separate-stderr timeout 60 python3 "$HELPERS/pty_run.py" "$@" 3>&-; }
+play() { run --separate-stderr timeout 60 python3 "$PROGRAMS/pty_run.py" "$@" 3>&-; }
 played() {
   [ "$status" -eq 0 ] && return
   echo "status $status"
@@ -47,7 +39,7 @@ played() {
 @test "J04: Ctrl-Z, and another continues the command in time: it runs until its lease ends" {
   play 'expect:ready> ' "send:$DLOCK run --ttl 3s early -- $TICKER $TICKS ignore 15 fork\r" \
     "file:$TICKS=tick" 'send:\x1a' expect:Stopped 'expect:ready> ' \
-    "run:. $HELPERS/supervise.bash
+    "run:. $SUPPORT/supervise.bash
       redis-cli -s $REDIS_SOCKET pttl dlock:early >$T/left; boot_ms >$T/now
       awk '{print \$2}' $TICKS | sort -u | xargs -r kill -CONT" \
     pause:4 'send:fg\r' 'expect:ready> ' 'send:echo code=$?\r' expect:code=79 'expect:ready> ' \

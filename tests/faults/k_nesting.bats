@@ -3,18 +3,8 @@
 # Below a holder the same name passes, for as long as that hold lives and for nobody else.
 # shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
 
-load ../helpers
-load ../helpers/supervise
-load ../helpers/faults
-
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() { new_files; }
-teardown() { end_started; }
+load ../support/suite
+suite server ticker faults
 
 @test "K02: a nested run has its holder's token; two holds, then one, then none" {
   dlock_run a nest -- sh -c "echo \$DLOCK_TOKEN >$T/outer

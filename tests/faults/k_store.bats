@@ -5,18 +5,8 @@
 # *_pid are set by spawn; '…' is for inner shells; every test is a shell of its own.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
-load ../helpers
-load ../helpers/supervise
-load ../helpers/faults
-
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() { new_files; }
-teardown() { end_started; }
+load ../support/suite
+suite server ticker faults
 
 @test "K07: a late copy of a release does not touch the next hold" {
   start_proxy

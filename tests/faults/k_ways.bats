@@ -5,18 +5,8 @@
 # *_pid are set by spawn; '…' is for inner shells; every test is a shell of its own.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
-load ../helpers
-load ../helpers/supervise
-load ../helpers/faults
-
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() { new_files; }
-teardown() { end_started; }
+load ../support/suite
+suite server ticker faults
 
 # A section of a, b or of both at once: no other may be in it.
 section='for name in $DLOCK_NAME; do mkdir "$0/in-$name" || echo "two in $name" >>"$0/wrong"; done
@@ -163,7 +153,7 @@ owners_left() {
   eval "$("$DLOCK" acquire --ttl 1s steps)"
   run -75 env -u DLOCK_HOLDS "$DLOCK" run -n steps -- true
   eventually 10s is_free steps
-  env -u DLOCK_HOLDS python3 "$HELPERS/spawn.py" --pid "$T/a.pid" --report "$T/a.end" -- \
+  env -u DLOCK_HOLDS python3 "$PROGRAMS/spawn.py" --pid "$T/a.pid" --report "$T/a.end" -- \
     "$DLOCK" run steps -- sh -c "touch $T/in; $(until_there "$T/go")" 2>"$T/a.err" 3>&- &
   STARTED+=($!)
   eventually 10s test -e "$T/in"

@@ -4,21 +4,13 @@
 # is unknown, a lease counts from the question, and what arrives twice counts once.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031  # *_pid come from spawn; '…' is for inner shells
 
-load ../helpers
-load ../helpers/supervise
-load ../helpers/leases
+load ../support/suite
+suite server ticker leases
 
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
 setup() {
-  new_files
+  set_up
   start_proxy
 }
-teardown() { end_started; }
 # Past every proxy.
 straight() { DLOCK_URL=redis+unix://$REDIS_SOCKET "$@"; }
 
@@ -26,7 +18,7 @@ straight() { DLOCK_URL=redis+unix://$REDIS_SOCKET "$@"; }
   export DLOCK_URL=$PROXY_URL
   dlock_run b --ttl 9s short -- sh -c 'touch "$0.in"; until [ -e "$0" ]; do sleep 0.02; done; exit 6' "$T/go"
   eventually 5s test -e "$T/go.in"
-  hold reset
+  hold_deaf reset
   proxy reset
   dead_before_the_end_of_the_lease "$(boot_ms)"
   eventually 8s grep -q short "$PROXY_LOG"

@@ -4,22 +4,16 @@
 # stopped before its lease can end, no call outlives its limit, and there is never an overlap.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031  # *_pid come from spawn; '…' is for inner shells
 
-load ../helpers
-load ../helpers/supervise
-load ../helpers/leases
-load ../helpers/network
+load ../support/suite
+suite ticker leases network
 
-setup_file() {
-  clean_environment
-  build_ticker
-}
 setup() {
-  new_files
+  set_up
   start_network
   start_far_server far
 }
 teardown() {
-  end_started
+  clean_up
   end_network
 }
 # The rival is on the server's own machine: nothing is between them.

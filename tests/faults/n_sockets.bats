@@ -4,17 +4,11 @@
 # holders die without a word, and one that other machines may see.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031  # *_pid come from spawn; '…' is for inner shells
 
-load ../helpers
-load ../helpers/supervise
-load ../helpers/leases
+load ../support/suite
+suite ticker leases
 
-setup_file() {
-  clean_environment
-  build_ticker
-}
-setup() { new_files; }
 teardown() {
-  end_started
+  clean_up
   [ -z "${FOLDER:-}" ] || rm -rf "$FOLDER"
 }
 
@@ -77,7 +71,7 @@ refused_on() {
 @test "O06: local: on NFS (statfs is faked): 78 before anything runs, but for ?shared=no" {
   ldd "$DLOCK" >/dev/null 2>&1 || skip "a static dlock takes no preloaded library"
   ! grep -qaE '__(asan|tsan)_init' "$DLOCK" || skip "a sanitizer wants to be the first library"
-  "${CXX:-c++}" -O1 -shared -fPIC -o "$T/shim.so" "$HELPERS/statfs_shim.cpp"
+  "${CXX:-c++}" -O1 -shared -fPIC -o "$T/shim.so" "$PROGRAMS/statfs_shim.cpp"
   local on_nfs=(env LD_PRELOAD="$T/shim.so" STATFS_SHIM=0x6969 "$DLOCK")
   export DLOCK_URL=local://$T/locks
   refused_on NFS "${on_nfs[@]}"
@@ -91,6 +85,6 @@ refused_on() {
 @test "O06: local: on a FUSE mount: 78 before anything runs" {
   [ "$(id -u)" = 0 ] && [ -w /dev/fuse ] || skip "needs root and /dev/fuse"
   mkdir "$T/locks"
-  unshare -m python3 "$HELPERS/fuse_mount.py" "$T/locks" true || skip "cannot mount FUSE here"
-  DLOCK_URL=local://$T/locks refused_on FUSE unshare -m python3 "$HELPERS/fuse_mount.py" "$T/locks" "$DLOCK"
+  unshare -m python3 "$PROGRAMS/fuse_mount.py" "$T/locks" true || skip "cannot mount FUSE here"
+  DLOCK_URL=local://$T/locks refused_on FUSE unshare -m python3 "$PROGRAMS/fuse_mount.py" "$T/locks" "$DLOCK"
 }

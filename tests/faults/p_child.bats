@@ -5,21 +5,8 @@
 # *_pid are set by spawn; '…' is for inner shells; every test is a shell of its own.
 # shellcheck disable=SC2154,SC2013,SC2016,SC2030,SC2031
 
-load ../helpers
-load ../helpers/supervise
-load ../helpers/faults
-
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() { new_files; }
-teardown() {
-  end_started
-  end_cgroups
-}
+load ../support/suite
+suite server ticker faults
 
 @test "P19: a command that is deaf to TERM is cut off: TERM, KILL, end, all before the lease ends" {
   start_proxy
@@ -29,10 +16,10 @@ teardown() {
   proxy blackhole
   ends 15s a "exit 79"
   local names safe_until
-  names=$(python3 "$HELPERS/events.py" "$T/a.err" names)
+  names=$(python3 "$PROGRAMS/events.py" "$T/a.err" names)
   [[ $names =~ lapsing.*\ term\ .*kill\ .*reaped ]] || { echo "$names"; false; }
   [[ $names != *released* ]]
-  safe_until=$(python3 "$HELPERS/events.py" "$T/a.err" get renewed@last safe_until_ns)
+  safe_until=$(python3 "$PROGRAMS/events.py" "$T/a.err" get renewed@last safe_until_ns)
   dead_by $((safe_until / 1000000))
 }
 
@@ -58,7 +45,7 @@ teardown() {
     skip "no right to make a namespace of process numbers"
   start_proxy
   DLOCK_URL=$PROXY_URL spawn a unshare -pf --mount-proc \
-    python3 "$HELPERS/pid_reuse.py" "$DLOCK" 100 "$T"
+    python3 "$PROGRAMS/pid_reuse.py" "$DLOCK" 100 "$T"
   eventually 60s test -e "$T/ready"
   proxy blackhole # so that no dlock gets its lock released, and none is gone before its signal
   touch "$T/go"

@@ -5,24 +5,17 @@
 # *_pid are set by spawn; every test is a shell of its own.
 # shellcheck disable=SC2154,SC2030,SC2031
 
-load ../helpers
-load ../helpers/supervise
-load ../helpers/faults
+load ../support/suite
+suite server ticker faults
 
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
 setup() {
-  new_files
+  set_up
   DISK=$BATS_TEST_TMPDIR/disk
   mkdir "$DISK"
 }
 teardown() {
   ! mountpoint -q "$DISK" || fsfreeze -u "$DISK" 2>/dev/null || true
-  end_started
+  clean_up
   ! mountpoint -q "$DISK" || eventually 5s umount "$DISK"
   [ -z "${FOLDER:-}" ] || rm -r "$FOLDER"
 }

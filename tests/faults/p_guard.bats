@@ -6,21 +6,8 @@
 # *_pid are set by spawn; '…' is for inner shells; every test is a shell of its own.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
-load ../helpers
-load ../helpers/supervise
-load ../helpers/faults
-
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() { new_files; }
-teardown() {
-  end_started
-  end_cgroups
-}
+load ../support/suite
+suite server ticker faults
 
 # holds NAME [OPTION…]: a holder `a`, lease 3 s, whose command is two processes deaf to TERM.
 holds() {

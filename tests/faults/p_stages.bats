@@ -6,21 +6,13 @@
 # *_pid are set by spawn; every test is a shell of its own.
 # shellcheck disable=SC2154,SC2030,SC2031
 
-load ../helpers
-load ../helpers/supervise
-load ../helpers/faults
+load ../support/suite
+suite server ticker faults
 
-setup_file() {
-  start_redis
-  build_ticker
-  prime_scripts
-}
-teardown_file() { stop_redis; }
 setup() {
-  new_files
+  set_up
   command -v strace >/dev/null || skip "needs strace"
 }
-teardown() { end_started; }
 
 signals="INT TERM HUP QUIT KILL"
 pid_of() { cat "$T/$1.pid"; }

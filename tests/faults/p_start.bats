@@ -4,20 +4,8 @@
 # nothing is left.
 # shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
 
-load ../helpers
-load ../helpers/supervise
-load ../helpers/faults
-
-setup_file() {
-  start_redis
-  prime_scripts
-}
-teardown_file() { stop_redis; }
-setup() { new_files; }
-teardown() {
-  end_started
-  end_cgroups
-}
+load ../support/suite
+suite server faults
 
 listen() {
   redis-cli -s "$REDIS_SOCKET" monitor >"$T/monitor" 3>&- &

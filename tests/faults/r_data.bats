@@ -5,16 +5,8 @@
 # stopped with 79, touches nothing of another's, and every later grant has a larger token.
 # shellcheck disable=SC2154,SC2016  # *_pid come from spawn; '…' is for inner shells
 
-load ../helpers
-load ../helpers/supervise
-load ../helpers/leases
-
-setup_file() {
-  clean_environment
-  build_ticker
-}
-setup() { new_files; }
-teardown() { end_started; }
+load ../support/suite
+suite ticker leases
 
 # start NAME [OPTION…]: a server of the test's own, the one dlock talks to.
 start() {
@@ -29,7 +21,7 @@ next_token() { "$DLOCK" run "$1" -- sh -c 'echo $DLOCK_TOKEN'; }
 
 @test "R04: killed for good, later back with its data: the next is granted after the last tick" {
   start aof --appendonly yes
-  hold dead
+  hold_deaf dead
   dlock_run b --connect-timeout 60s dead -- "$TICKER" "$T/ticks-b" for 20
   local at
   kill_server
@@ -43,7 +35,7 @@ next_token() { "$DLOCK" run "$1" -- sh -c 'echo $DLOCK_TOKEN'; }
 
 @test "R05: back without its data: stopped at the next renewal, another's lock is not touched" {
   start empty --appendonly no
-  hold forgotten -k 200ms
+  hold_deaf forgotten -k 200ms
   local at
   at=$(boot_ms)
   kill_server
@@ -62,7 +54,7 @@ next_token() { "$DLOCK" run "$1" -- sh -c 'echo $DLOCK_TOKEN'; }
 @test "R06: back with old data: the holder is stopped, the ghost of the one before goes by itself" {
   start old
   "$DLOCK" run --ttl 8s ghost -- redis-cli -s "$OTHER_SOCKET" save
-  hold ghost -k 200ms
+  hold_deaf ghost -k 200ms
   local at ghost
   at=$(boot_ms)
   kill_server
@@ -81,7 +73,7 @@ next_token() { "$DLOCK" run "$1" -- sh -c 'echo $DLOCK_TOKEN'; }
   local file size at
   file=$(echo "$T"/aof/appendonlydir/*.incr.aof)
   size=$(stat -c %s "$file")
-  hold lost-write -k 200ms
+  hold_deaf lost-write -k 200ms
   at=$(boot_ms)
   kill_server
   truncate -s "$size" "$file"

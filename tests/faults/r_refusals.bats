@@ -5,17 +5,11 @@
 # before the lease can end.
 # shellcheck disable=SC2154,SC2016  # *_pid come from spawn; '…' is for inner shells
 
-load ../helpers
-load ../helpers/supervise
-load ../helpers/leases
+load ../support/suite
+suite ticker leases
 
-setup_file() {
-  clean_environment
-  build_ticker
-}
-setup() { new_files; }
 teardown() {
-  end_started
+  clean_up
   if mountpoint -q "$T/disk"; then umount -l "$T/disk"; fi
 }
 
@@ -43,7 +37,7 @@ calls() { o info commandstats | sed -nE "s/^cmdstat_${1/|/.}:calls=([0-9]+),.*/\
 @test "R16: snapshots that fail: 79 by the clock; ended before, its code and a warning" {
   mkdir "$T/lost"
   start unsaved --dir "$T/lost"
-  hold kept
+  hold_deaf kept
   until_go b ended --ttl 8s --connect-timeout 1s
   o config set save '1 1'
   o set k v
@@ -66,7 +60,7 @@ no_locks() { [ "$(o exists dlock:kept dlock:ended)" = 0 ]; }
   mkdir "$T/disk"
   mount -t tmpfs -o size=300k none "$T/disk"
   start always --appendonly yes --appendfsync always --dir "$T/disk"
-  hold always
+  hold_deaf always
   dd if=/dev/zero of="$T/disk/fill" bs=1k 2>/dev/null || true
   # Whatever of the log still fits into its last block is written.
   local at i
@@ -80,7 +74,7 @@ no_locks() { [ "$(o exists dlock:kept dlock:ended)" = 0 ]; }
 
 @test "R18: without its replicas a master's silence about a lock that is gone is no verdict" {
   start lonely
-  hold lonely
+  hold_deaf lonely
   local at
   printf '%s\n' multi 'del dlock:lonely' 'config set min-replicas-to-write 1' exec |
     redis-cli -s "$OTHER_SOCKET"
@@ -92,7 +86,7 @@ no_locks() { [ "$(o exists dlock:kept dlock:ended)" = 0 ]; }
 
 @test "R20: a replica that has lost its master, at the start and while held" {
   start orphan --replica-serve-stale-data no
-  hold orphan
+  hold_deaf orphan
   local at
   o replicaof 127.0.0.1 1
   at=$(boot_ms)
@@ -121,7 +115,7 @@ rewritten() { o info persistence | grep -q 'aof_rewrite_in_progress:0'; }
 
 @test "R22: an endless script: a short one is ridden out, a long one costs the command; not ended by us" {
   start busy --busy-reply-threshold 100
-  hold busy
+  hold_deaf busy
   until_go b busy-b --ttl 10s -k 500ms
   o eval 'while true do end' 0 >/dev/null 2>&1 3>&- &
   eventually 5s busy
@@ -140,7 +134,7 @@ busy() { o get k 2>&1 | grep -q BUSY; }
   local kind
   start paused
   for kind in all write; do
-    hold "paused-$kind"
+    hold_deaf "paused-$kind"
     dlock_run b "paused-$kind" -- "$TICKER" "$T/ticks-b" for 20
     local before at
     before=$(boot_ms)
@@ -156,7 +150,7 @@ busy() { o get k 2>&1 | grep -q BUSY; }
 
 @test "R25: a connection lost and no slot free for another: unknown, then 79" {
   start full
-  hold full
+  hold_deaf full
   # One client takes the only slot, hangs up on everybody else, and stays.
   python3 -c 'import socket, sys, time
 s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])

@@ -4,25 +4,14 @@
 # hold values of a size that nobody expects: dlock works, or says why not and leaves nothing.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031  # *_pid come from spawn; '…' is for inner shells
 
-load ../helpers
-load ../helpers/cli
-load ../helpers/supervise
+load ../support/suite
+suite cli supervise
 
 setup_file() {
-  clean_environment
+  set_up_file
   # A sanitizer reserves terabytes of addresses: there the bound on memory cannot be held.
   export MEMORY_KIB=300000
   if grep -qaE '__(asan|tsan)_init' "$DLOCK"; then MEMORY_KIB=unlimited; fi
-}
-setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  make_marker
-  new_files
-}
-teardown() {
-  end_helpers
-  end_started
 }
 start() {
   start_other "$@"

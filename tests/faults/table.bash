@@ -9,8 +9,8 @@
 # A row of class U is an expected failure: its test asserts that what the text says does happen.
 # shellcheck shell=bash disable=SC2154,SC2034  # out is set by the caller, fault_cases read by it
 
-# shellcheck source=tests/names.bash
-. "$(dirname "${BASH_SOURCE[0]}")/../names.bash"
+# shellcheck source=tests/support/names.bash
+. "$(dirname "${BASH_SOURCE[0]}")/../support/names.bash"
 
 # How many rows each letter has: none may be forgotten.
 fault_rows=(R37 C10 N17 P39 J08 K26 F08 Q06 O06)

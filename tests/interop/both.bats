@@ -5,14 +5,9 @@
 # clients: redisson-4.7.0 redisson-3.27.2 node-redisson redlock5 redlock4 redis-py redsync
 # shellcheck disable=SC2154,SC2016,SC2034  # *_pid are set by spawn; inner shells; evals
 
-load ../helpers
-load ../helpers/supervise
+load ../support/suite
+suite supervise
 load interop
-
-setup_file() { start_clients; }
-teardown_file() { stop_clients; }
-setup() { prepare; }
-teardown() { clean_up; }
 
 @test "they hold: dlock is refused or waits, and gets in after their release" {
   asked acquired x lock "$K" 60000

@@ -16,7 +16,7 @@
 #   A force, locked, held, count, ttl, owner KEY     what Redisson knows of it
 #
 # A is the actor: who holds a lock, and does one thing after the other. A failure is "error KIND".
-# Loaded after helpers.bash and helpers/supervise.bash.
+# Loaded after `suite supervise`.
 # shellcheck shell=bash disable=SC2154  # a_pid and the like are set by spawn
 
 WATCHDOG=6000 # ms: the lease that Redisson's clients take and renew when they are given none
@@ -133,11 +133,14 @@ time_of() { answers "$@" | tail -n 1 | cut -d ' ' -f 1; }
 
 # --- dlock -------------------------------------------------------------------------------------
 
-prepare() {
+setup_file() { start_clients; }
+teardown_file() { stop_clients; }
+setup() { set_up; }
+set_up() {
   new_files
   N=t$BATS_TEST_NUMBER K=dlock:t$BATS_TEST_NUMBER
 }
-clean_up() {
+teardown() {
   end_started
   end_driver "$BATS_TEST_TMPDIR/another"
 }

@@ -6,15 +6,10 @@
 # others: only Redisson for Java has read and write locks
 # shellcheck disable=SC2154,SC2016,SC2034  # *_pid are set by spawn; inner shells; evals
 
-load ../helpers
-load ../helpers/supervise
+load ../support/suite
+suite supervise
 load interop
 load pair
-
-setup_file() { start_clients; }
-teardown_file() { stop_clients; }
-setup() { prepare; }
-teardown() { clean_up; }
 
 # --- who beside whom ---------------------------------------------------------------------------
 

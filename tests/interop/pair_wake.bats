@@ -7,18 +7,15 @@
 # alone: yes
 # shellcheck disable=SC2154,SC2034  # *_pid are set by spawn; loops count
 
-load ../helpers
-load ../helpers/supervise
+load ../support/suite
+suite supervise
 load interop
 load pair
 
-setup_file() { start_clients; }
-teardown_file() { stop_clients; }
 setup() {
-  prepare
+  set_up
   feel_pulse
 }
-teardown() { clean_up; }
 
 # woken HOLDER KIND: the holder gives to who waits, over and over.
 woken() {

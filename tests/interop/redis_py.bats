@@ -5,14 +5,9 @@
 # others: their locks always have an end, and they have no such questions
 # shellcheck disable=SC2154,SC2016,SC2034  # *_pid are set by spawn; inner shells; evals
 
-load ../helpers
-load ../helpers/supervise
+load ../support/suite
+suite supervise
 load interop
-
-setup_file() { start_clients; }
-teardown_file() { stop_clients; }
-setup() { prepare; }
-teardown() { clean_up; }
 
 @test "a lock without an end is waited for, also when its client is dead; --now ends it" {
   another_client

@@ -6,14 +6,9 @@
 # others: only Redisson for Java has these kinds of locks and these questions
 # shellcheck disable=SC2154,SC2016,SC2034  # *_pid are set by spawn; inner shells; evals
 
-load ../helpers
-load ../helpers/supervise
+load ../support/suite
+suite supervise
 load interop
-
-setup_file() { start_clients; }
-teardown_file() { stop_clients; }
-setup() { prepare; }
-teardown() { clean_up; }
 
 # token_of_dlock: takes the lock, and prints the fencing token.
 token_of_dlock() { "$DLOCK" run -w 20s "$N" -- sh -c 'echo $DLOCK_TOKEN'; }

@@ -6,14 +6,9 @@
 # others: their lock is a string: no owner, no count, no watchdog, no channel
 # shellcheck disable=SC2154,SC2016,SC2034  # *_pid are set by spawn; inner shells; evals
 
-load ../helpers
-load ../helpers/supervise
+load ../support/suite
+suite supervise
 load interop
-
-setup_file() { start_clients; }
-teardown_file() { stop_clients; }
-setup() { prepare; }
-teardown() { clean_up; }
 
 @test "who entered twice has to leave twice" {
   asked acquired x lock "$K" 60000

@@ -6,14 +6,9 @@
 # others: their lock is a hash; rlock.bats has the same for these
 # shellcheck disable=SC2154,SC2016,SC2034  # *_pid are set by spawn; inner shells; evals
 
-load ../helpers
-load ../helpers/supervise
+load ../support/suite
+suite supervise
 load interop
-
-setup_file() { start_clients; }
-teardown_file() { stop_clients; }
-setup() { prepare; }
-teardown() { clean_up; }
 
 @test "inspect calls it foreign, and says its type and lease; whoever waits is told" {
   asked acquired x lock "$K" 60000

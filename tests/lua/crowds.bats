@@ -3,16 +3,12 @@
 # Promise: whoever is dead beside others costs no more than its own lease; Java's readers are others
 # as well; and of very many holders a script does bounded work and tells a bounded part.
 # shellcheck disable=SC2034,SC2086  # what lua.bash reads; words
-load ../helpers
-load lua
+load ../support/suite
+suite server empty lua
 
-setup_file() { start_redis; }
-teardown_file() { stop_redis; }
 setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
+  set_up
   TTL=60000
-  r flushall >/dev/null
 }
 
 # crowd COUNT [LIFE]: that many readers r:1 …, alive for LIFE ms (0: dead), with their records.

@@ -2,15 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Promise: the program sends the scripts as they are here, and no answer that the header of one names
 # is without a test of that name.
-load ../helpers
-load lua
-
-setup_file() { start_redis; }
-teardown_file() { stop_redis; }
-setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-}
+load ../support/suite
+suite server lua
 
 @test "the SHA1 in the program is the one the server gives the text" {
   generated=${DLOCK_BUILD_DIR:-$PROJECT/build/dev}/src/store/scripts.gen.hpp

@@ -3,20 +3,17 @@
 # Promise: a lock goes to the first living waiter of its line; who is dead or does not come costs at
 # most a second; and whatever stands at the keys of the line, a release frees the lock.
 # shellcheck disable=SC2086  # words
-load ../helpers
-load lua
+load ../support/suite
+suite server empty lua
 
-setup_file() { start_redis; }
-teardown_file() { stop_redis; }
 setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
+  set_up
   EARS=()
-  r flushall >/dev/null
 }
 teardown() {
   local pid
   for pid in "${EARS[@]}"; do kill "$pid" 2>/dev/null || true; done
+  clean_up
 }
 
 # ears OWNER…: each listens for its turns (serial s), so it is alive.

@@ -3,18 +3,17 @@
 # Promise: readers and writers stand in Redis as those of Redisson do, and slots as nothing that it
 # would walk into; and everybody beside others has a lease of its own.
 # shellcheck disable=SC2034,SC2086  # what lua.bash reads; words
-load ../helpers
-load lua
+load ../support/suite
+suite server empty lua
 
-setup_file() { start_redis; }
-teardown_file() { stop_redis; }
 setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
+  set_up
   EAR="" TTL=60000
-  r flushall >/dev/null
 }
-teardown() { [ -z "$EAR" ] || kill "$EAR" 2>/dev/null || true; }
+teardown() {
+  [ -z "$EAR" ] || kill "$EAR" 2>/dev/null || true
+  clean_up
+}
 
 # --- how they stand there ------------------------------------------------------------------------
 

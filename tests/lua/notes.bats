@@ -4,18 +4,17 @@
 # counts; all keys of a lock share its tag; and whatever another program put where dlock keeps its
 # notes, a script says so before its first write, or goes on.
 # shellcheck disable=SC2034,SC2086  # what lua.bash reads; words
-load ../helpers
-load lua
+load ../support/suite
+suite server empty lua
 
-setup_file() { start_redis; }
-teardown_file() { stop_redis; }
 setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
+  set_up
   TTL=60000 EAR=""
-  r flushall >/dev/null
 }
-teardown() { [ -z "$EAR" ] || kill "$EAR" 2>/dev/null || true; }
+teardown() {
+  [ -z "$EAR" ] || kill "$EAR" 2>/dev/null || true
+  clean_up
+}
 
 wanted_once() { ONCE=$1 "${@:2}"; } # MS CALL…
 # The form of a serial says that acquire took the hold.

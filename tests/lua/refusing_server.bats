@@ -1,23 +1,21 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Promise: a server that may not write never gives a verdict, only an error.
-load ../helpers
-load lua
+load ../support/suite
+suite server empty lua
 
 setup_file() {
-  start_redis
+  set_up_file
   export REPLICA=$BATS_FILE_TMPDIR/replica.sock
 }
-teardown_file() { stop_redis; }
 setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
   r config set min-replicas-to-write 0 >/dev/null
-  r flushall >/dev/null
+  set_up
 }
 teardown() {
   if [ -n "${REPLICA_PID:-}" ]; then kill -KILL "$REPLICA_PID" 2>/dev/null || true; fi
   if [ -n "${MASTER_PID:-}" ]; then kill -KILL "$MASTER_PID" 2>/dev/null || true; fi
+  clean_up
 }
 
 # A master on a free loopback port (replication knows no unix sockets) and its replica.

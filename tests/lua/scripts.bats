@@ -3,16 +3,12 @@
 # Promise: each script does what its header says, alone on a real server. Every answer a header
 # names is in the name of a test; see headers.bats. What concerns the line is in line.bats.
 # shellcheck disable=SC2034  # what lua.bash reads
-load ../helpers
-load lua
+load ../support/suite
+suite server empty lua
 
-setup_file() { start_redis; }
-teardown_file() { stop_redis; }
 setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
+  set_up
   TTL=60000
-  r flushall >/dev/null
 }
 
 @test "acquire 'granted': a free lock gets hash, record and TTLs, and a token" {

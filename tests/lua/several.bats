@@ -3,15 +3,11 @@
 # Promise: several names are taken all or none, in one step, by the first in all their lines; and no
 # two who want them in any order wait for each other.
 # shellcheck disable=SC2034,SC2086  # what lua.bash reads; words
-load ../helpers
-load lua
+load ../support/suite
+suite server empty lua
 
-setup_file() { start_redis; }
-teardown_file() { stop_redis; }
 setup() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
-  r flushall >/dev/null
+  set_up
   NAMES=(a b) TTL=60000
 }
 

@@ -14,7 +14,7 @@ import time
 import clock
 import java
 
-sys.path.append(os.path.join(os.path.dirname(__file__), "..", "helpers"))
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "support", "programs"))
 from resp import Client, RedisError
 
 OURS = ("acquire", "renew", "release", "revoke", "leave", "inspect")

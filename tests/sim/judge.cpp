@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "fake/world_words.hpp"
+#include "support/world_words.hpp"
 
 namespace dlock::sim {
 

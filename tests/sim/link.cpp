@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "fake/world_words.hpp"
+#include "support/world_words.hpp"
 
 namespace dlock::sim {
 

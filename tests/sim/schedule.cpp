@@ -6,7 +6,7 @@
 #include <csignal>
 #include <utility>
 
-#include "fake/world_words.hpp"
+#include "support/world_words.hpp"
 
 namespace dlock::sim {
 

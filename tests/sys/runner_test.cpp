@@ -16,9 +16,9 @@
 #include <sstream>
 #include <thread>
 
-#include "fake/world_words.hpp"
 #include "support/has.hpp"
 #include "support/temp_dir.hpp"
+#include "support/world_words.hpp"
 
 namespace dlock {
 

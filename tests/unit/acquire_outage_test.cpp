@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-#include "fake/scripted_world.hpp"
-#include "fake/waiting.hpp"
+#include "support/scripted_world.hpp"
+#include "support/waiting.hpp"
 
 namespace dlock {
 

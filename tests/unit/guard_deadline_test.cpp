@@ -3,7 +3,7 @@
 // later, and not a child whose lease is kept.
 #include <doctest/doctest.h>
 
-#include "fake/scripted_world.hpp"
+#include "support/scripted_world.hpp"
 
 namespace dlock {
 

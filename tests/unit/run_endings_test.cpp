@@ -6,7 +6,7 @@
 
 #include <csignal>
 
-#include "fake/scripted_world.hpp"
+#include "support/scripted_world.hpp"
 
 namespace dlock {
 

@@ -7,8 +7,8 @@
 
 #include <csignal>
 
-#include "fake/scripted_world.hpp"
 #include "support/has.hpp"
+#include "support/scripted_world.hpp"
 
 namespace dlock {
 

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <csignal>
 
-#include "fake/scripted_world.hpp"
-#include "fake/world_words.hpp"
 #include "support/has.hpp"
+#include "support/scripted_world.hpp"
+#include "support/world_words.hpp"
 
 namespace dlock {
 

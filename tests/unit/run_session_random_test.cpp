@@ -10,8 +10,8 @@
 #include <array>
 #include <csignal>
 
-#include "fake/scripted_world.hpp"
-#include "fake/world_words.hpp"
+#include "support/scripted_world.hpp"
+#include "support/world_words.hpp"
 
 namespace dlock {
 

@@ -58,7 +58,7 @@ print(port)'
 fake_server() {
   local out=$BATS_TEST_TMPDIR/fake.port
   : >"$out"
-  python3 "$HELPERS/fake_server.py" "$@" >"$out" 2>"$BATS_TEST_TMPDIR/fake.err" 3>&- &
+  python3 "$PROGRAMS/fake_server.py" "$@" >"$out" 2>"$BATS_TEST_TMPDIR/fake.err" 3>&- &
   FAKE_PID=$!
   eventually 10s test -s "$out"
   FAKE_PORT=$(cat "$out")

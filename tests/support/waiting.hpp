@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "fake/scripted_world.hpp"
+#include "support/scripted_world.hpp"
 
 namespace dlock::test {
 

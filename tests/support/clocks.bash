@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
 # For the suites that move clocks: a server or a dlock that is shown other clocks than the rest of
-# the machine. Loaded after supervise.bash.
+# the machine. A part of suite.bash.
 # shellcheck shell=bash disable=SC2154  # T is set by supervise.bash
 
 # Compiled once a file: sets CLOCK_SHIM_SO.
 build_clock_shim() {
   export CLOCK_SHIM_SO=$BATS_FILE_TMPDIR/clock_shim.so
-  "${CXX:-c++}" -O1 -shared -fPIC -o "$CLOCK_SHIM_SO" "$HELPERS/clock_shim.cpp"
+  "${CXX:-c++}" -O1 -shared -fPIC -o "$CLOCK_SHIM_SO" "$PROGRAMS/clock_shim.cpp"
 }
 
 # clock WHOSE WORD…: moves the clocks of WHOSE (see clock.py).
-clock() { python3 "$HELPERS/clock.py" "$T/clock-$1" "${@:2}"; }
+clock() { python3 "$PROGRAMS/clock.py" "$T/clock-$1" "${@:2}"; }
 
 # with_clocks_of WHOSE PROGRAM COMMAND…: COMMAND, a function or a program, in which every program
 # whose name begins with PROGRAM has the clocks of WHOSE.

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: MIT
 # For the suites of the ways to hold: crowds whose turns are judged, and what a lock looks like from
-# outside. Loaded after cli.bash and supervise.bash.
+# outside. A part of suite.bash.
 # MODES_FULL=1: crowds run for a minute instead of some seconds.
 # shellcheck shell=bash disable=SC2154  # T is set by supervise.bash
 
 # Compiled once a file: sets SECTION.
 build_section() {
   export SECTION=$BATS_FILE_TMPDIR/mode_section
-  "${CXX:-c++}" -O1 -o "$SECTION" "$HELPERS/mode_section.cpp"
+  "${CXX:-c++}" -O1 -o "$SECTION" "$PROGRAMS/mode_section.cpp"
 }
 
 # crowd KIND [SECONDS]: see modes.py; shows the figures.
 crowd() {
   local seconds=${2:-12}
   [ -z "${MODES_FULL:-}" ] || seconds=60
-  run timeout 300 python3 -B "$HELPERS/modes.py" "$1" "$seconds" "$T"
+  run timeout 300 python3 -B "$PROGRAMS/modes.py" "$1" "$seconds" "$T"
   grep '^# ' <<<"$output" >&3 || true
   [ "$status" = 0 ] || fail "$output: $(cat "$T"/*.err | grep -v ' waiting ' | sort | uniq -c | sort -rn | head -5)"
 }
 
 # wrong_crowd KIND: one that breaks a rule, which must be found.
 wrong_crowd() {
-  run timeout 120 python3 -B "$HELPERS/modes.py" "$1" 3 "$T"
+  run timeout 120 python3 -B "$PROGRAMS/modes.py" "$1" 3 "$T"
   [ "$status" = 1 ] || fail "not found: $output"
   assert_output --regexp '[0-9]+ violations'
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # For the suites in which many wait for one lock: waiters that stand in a known order, and in what
-# order, when and at what cost they enter. Loaded after cli.bash and supervise.bash.
+# order, when and at what cost they enter. A part of suite.bash.
 # shellcheck shell=bash disable=SC2154  # T is set by supervise.bash
 
 # Each that enters notes its number and the time in seconds, and is gone.

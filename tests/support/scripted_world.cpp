@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "fake/scripted_world.hpp"
+#include "support/scripted_world.hpp"
 
 #include <algorithm>
 #include <csignal>
 #include <utility>
 
-#include "fake/world_words.hpp"
+#include "support/world_words.hpp"
 
 namespace dlock::test {
 

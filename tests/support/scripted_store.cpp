@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "fake/scripted_world.hpp"
-#include "fake/world_words.hpp"
+#include "support/scripted_world.hpp"
+#include "support/world_words.hpp"
 
 namespace dlock::test {
 

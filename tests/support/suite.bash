@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-# Shared by the bats suites. Each file has its own redis-server on a unix socket in its own folder;
-# nothing outside BATS_FILE_TMPDIR is touched, and only processes started here are ended, by pid.
+# Loaded by every bats file that needs more than bats: what the suites share, and the set-up of a
+# suite, which says what it needs in one line (see suite). Each file has its own redis-server on a
+# unix socket in its own folder; nothing outside BATS_FILE_TMPDIR is touched, and only processes
+# started here are ended, by pid.
 # shellcheck shell=bash
 
 bats_require_minimum_version 1.5.0
@@ -17,12 +19,72 @@ bats_setup_tracing() {
 }
 note_failure() { bats_error_trap; bats_capture_stack_trace; }
 
-PROJECT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+PROJECT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export PROJECT
 DLOCK=${DLOCK:-$PROJECT/build/dev/dlock}
 export DLOCK
-HELPERS=$PROJECT/tests/helpers
-export HELPERS
+SUPPORT=$PROJECT/tests/support
+PROGRAMS=$SUPPORT/programs
+export SUPPORT PROGRAMS
+
+# suite PART…: what the tests of a file need. A PART is one of
+#   server                       a redis-server for the file, at DLOCK_URL
+#   empty                        it has no keys when a test begins
+#   ticker section clock_shim    this program, compiled once for the file
+#   cli supervise line modes …   the file of this name beside this one, with what it builds on
+# The functions that bats calls are made of that. A suite that needs more defines its own setup,
+# teardown or setup_file, which calls set_up, clean_up or set_up_file.
+suite() {
+  local part
+  for part; do
+    case $part in
+      line | modes) suite cli supervise ;;
+      leases | clocks | network | faults) suite supervise ;;
+    esac
+    has_part "$part" || PARTS+=("$part")
+    # shellcheck source=/dev/null
+    [ ! -e "$SUPPORT/$part.bash" ] || . "$SUPPORT/$part.bash"
+  done
+}
+PARTS=()
+has_part() { [[ " ${PARTS[*]} " == *" $1 "* ]]; }
+
+# shellcheck disable=SC2119
+setup_file() { set_up_file; }
+setup() { set_up; }
+teardown() { clean_up; }
+teardown_file() { stop_redis; }
+
+# set_up_file [OPTION…]: the options are the server's.
+# shellcheck disable=SC2120  # suites pass them
+set_up_file() {
+  local program
+  clean_environment
+  ! has_part server || start_redis "$@"
+  for program in ticker section clock_shim; do
+    ! has_part $program || "build_$program"
+  done
+  ! has_part server || ! has_part supervise || prime_scripts
+}
+
+set_up() {
+  if has_part cli || has_part lua; then
+    bats_load_library bats-support
+    bats_load_library bats-assert
+  fi
+  ! has_part cli || make_marker
+  ! has_part supervise || new_files
+  ! has_part empty || r flushall >/dev/null
+  ! has_part line || new_line
+}
+
+clean_up() {
+  [ -z "${HOLDER:-}" ] || kill -KILL "$HOLDER" 2>/dev/null || true
+  ! has_part line || end_line
+  ! has_part supervise || end_started
+  ! has_part faults || end_cgroups
+  ! has_part cli || end_helpers
+}
 
 # The settings of whoever runs the tests must not reach them.
 clean_environment() {
@@ -87,8 +149,8 @@ assert_no_keys() {
 # Every test of every suite, "file: name" as in "cli/signals: …", without the rows of faults that its
 # name begins with.
 all_tests() {
-  # shellcheck source=tests/names.bash
-  . "$PROJECT/tests/names.bash"
+  # shellcheck source=tests/support/names.bash
+  . "$PROJECT/tests/support/names.bash"
   every_test "$PROJECT/tests" |
     sed -E "s,^$PROJECT/tests/([^|]*)\\.(bats|cpp)\\|(([A-Z][0-9][0-9]:? )+)?,\\1: ," | sort
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Sourced where tests are found by their names: tests/helpers.bash and tests/faults/table.bash.
+# Sourced where tests are found by their names: suite.bash and tests/faults/table.bash.
 # shellcheck shell=bash
 
 # every_test DIR: each test of every suite below DIR, a line "FILE|NAME". A name in C++ may

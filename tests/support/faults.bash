@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Shared by tests/faults: small words for the tests of single faults. Loaded after supervise.bash.
+# Shared by tests/faults: small words for the tests of single faults. A part of suite.bash.
 # shellcheck shell=bash disable=SC2016,SC2034  # '…' is for inner shells; read by the suites
 
 # until_there FILE: shell words that wait until FILE is there.
@@ -57,7 +57,7 @@ end_cgroups() {
 hold_thread() {
   local name=$1
   shift
-  python3 "$HELPERS/hold_thread.py" "$@" >"$T/$name.held" 2>&1 3>&- &
+  python3 "$PROGRAMS/hold_thread.py" "$@" >"$T/$name.held" 2>&1 3>&- &
   printf -v "${name}_holder" %s $!
   STARTED+=($!)
   eventually 10s file_has "$T/$name.held" held || { cat "$T/$name.held"; return 1; }
@@ -75,9 +75,6 @@ other_guard() { local now; now=$(pgrep -P "$1" -x lease-guard) && [ "$now" != "$
 # deaf_tree: words for a command that ticks in two processes, both deaf to TERM.
 deaf_tree() {
   DEAF=(sh -c "trap '' TERM; $TICKER \$0 ignore 15 & exec $TICKER \$0 ignore 15" "$1")
-}
-two_tick() {
-  [ "$(awk '$3 == "tick" {print $2}' "${1:-$TICKS}" 2>/dev/null | sort -u | wc -l)" = 2 ]
 }
 
 # When the server will end the lease of NAME, on the boot clock, in ms.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "fake/world_words.hpp"
+#include "support/world_words.hpp"
 
 #include <array>
 #include <csignal>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # For the suites that break a network: a network of two, CLIENT and SERVER, each in a namespace of
-# its own and joined by nothing but one link. Needs root. Loaded after supervise.bash.
+# its own and joined by nothing but one link. Needs root. A part of suite.bash.
 # shellcheck shell=bash disable=SC2154  # T is set by supervise.bash
 
 SERVER_ADDRESS=10.77.0.2
@@ -41,8 +41,8 @@ far_run() {
   shift
   DLOCK_URL=$FAR_URL spawn "$name" ip netns exec "$CLIENT" "$DLOCK" run "$@"
 }
-# far_hold NAME [OPTION…]: hold of leases.bash, on the client's side.
-far_hold() { HOLD_BY=far_run hold "$@"; }
+# far_hold NAME [OPTION…]: hold_deaf of leases.bash, on the client's side.
+far_hold_deaf() { HOLD_BY=far_run hold_deaf "$@"; }
 
 # packets RULE: what the server's side does from now on with what comes in for it, or for another
 # PORT, e.g. `packets drop`; without RULE everything passes again.

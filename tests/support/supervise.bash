@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 # For the suites that watch processes: start dlock as a user's shell would, see how it ended, and
-# read what the ticking child wrote. Loaded after helpers.bash.
+# read what the ticking child wrote. A part of suite.bash.
 # shellcheck shell=bash disable=SC2013  # pids are words
 
 # Compiled once a file: sets TICKER.
 build_ticker() {
   export TICKER=$BATS_FILE_TMPDIR/ticker
-  "${CXX:-c++}" -O1 -o "$TICKER" "$HELPERS/ticker.cpp"
+  "${CXX:-c++}" -O1 -o "$TICKER" "$PROGRAMS/ticker.cpp"
 }
 
 # The scripts are known to the server afterwards: each call then is one EVALSHA. Nothing here depends
@@ -33,7 +33,7 @@ spawn() {
   shift
   rm -f "$T/$name.pid" "$T/$name.end"
   # shellcheck disable=SC2086  # the options are words on purpose
-  python3 "$HELPERS/spawn.py" --pid "$T/$name.pid" --report "$T/$name.end" ${SPAWN_OPTIONS:-} \
+  python3 "$PROGRAMS/spawn.py" --pid "$T/$name.pid" --report "$T/$name.end" ${SPAWN_OPTIONS:-} \
     -- "$@" >"$T/$name.out" 2>"$T/$name.err" 3>&- &
   STARTED+=($!)
   eventually 10s file_has "$T/$name.pid"
@@ -87,6 +87,8 @@ end_tree() {
   kill -KILL "$1" 2>/dev/null || true
 }
 
+# two_tick [FILE]: so many processes have written ticks.
+two_tick() { [ "$(awk '$3 == "tick" {print $2}' "${1:-$TICKS}" 2>/dev/null | sort -u | wc -l)" = 2 ]; }
 ticking() { grep -q ' tick$' "${1:-$TICKS}" 2>/dev/null; }
 # The BOOTTIME stamps of the first and last line, in ms.
 first_tick() { awk 'NR == 1 {printf "%d", $1 / 1000000}' "${1:-$TICKS}"; }
@@ -122,7 +124,7 @@ all_gone() {
 start_proxy() {
   export PROXY_CONTROL=$T/proxy.control PROXY_LOG=$T/proxy.log
   echo pass >"$PROXY_CONTROL"
-  python3 "$HELPERS/proxy.py" "${1:-$REDIS_SOCKET}" "$PROXY_CONTROL" "$PROXY_LOG" \
+  python3 "$PROGRAMS/proxy.py" "${1:-$REDIS_SOCKET}" "$PROXY_CONTROL" "$PROXY_LOG" \
     >"$T/proxy.port" 2>"$T/proxy.err" 3>&- &
   STARTED+=($!)
   eventually 10s file_has "$T/proxy.port"

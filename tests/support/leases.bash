@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # For the suites in which a holder loses its lease: a command that does not want to end, and how
-# late its last instruction may be. Loaded after supervise.bash.
+# late its last instruction may be. A part of suite.bash.
 # shellcheck shell=bash disable=SC2154  # T, TICKS and TICKER are set by supervise.bash
 
 # A command that does not want to end, with a process in the background.
@@ -16,13 +16,12 @@ hold_as() {
   "${HOLD_BY:-dlock_run}" "$who" --ttl 3s "$@" "$name" -- sh -c "$deaf" "$T/ticks-$who"
   eventually 10s two_tick "$T/ticks-$who" || { echo "no lock for $who"; cat "$T/$who.err"; return 1; }
 }
-# hold NAME [OPTION…]: the same as `a`, ticking into $TICKS.
-hold() {
+# hold_deaf NAME [OPTION…]: the same as `a`, ticking into $TICKS.
+hold_deaf() {
   ln -sf "$TICKS" "$T/ticks-a"
   : >"$TICKS"
   hold_as a "$@"
 }
-two_tick() { [ "$(awk '$3 == "tick" {print $2}' "${1:-$TICKS}" 2>/dev/null | sort -u | wc -l)" = 2 ]; }
 token_of() { cat "$T/ticks-$1.token"; }
 
 # stopped_in_time_after AT [WHO]: after a loss that a master has confirmed and dlock has told: a renewal
