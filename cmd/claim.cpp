@@ -76,7 +76,7 @@ Result<std::vector<std::string>> keys_of(const LockStore& store,
 Result<void> check_store(const LockStore& store, const Settings& settings) {
   if (settings.max_waiters.value_or(0) == 0 || store.traits().line) return {};
   return Error{Errc::bad_usage,
-               store.where() + " keeps no line: --max-waiters can only be 0 there"};
+               store.where() + " has no waiting line: there --max-waiters must be 0"};
 }
 
 std::vector<AncestorHold> inherited_holds() {

@@ -52,7 +52,7 @@ std::string_view instead_of(std::string_view flag) {
     std::string_view flags, text;
   };
   constexpr std::array k_foreign{
-      Foreign{"-e", "flock's -e is -x, and to hold the lock alone is the default"},
+      Foreign{"-e", "flock's -e is the default of dlock; the option for it is -x"},
       Foreign{"-u,--unlock", "flock's -u is dlock release NAME"},
       Foreign{"-o,--close", "flock's -o is the default: the command inherits no file of the lock"},
       Foreign{"-F,--no-fork", "flock's -F is not possible: dlock stays to renew the lease"},
@@ -72,7 +72,7 @@ Error unknown_option(const std::string& flag, const std::string& command) {
   }
   if (command.empty() && !owners.empty()) {
     return usage(quoted + " is an option of " + listed(owners) +
-                 "; write it behind the command: dlock " + owners.front() + " " + flag + " …");
+                 "; write it after the command: dlock " + owners.front() + " " + flag + " …");
   }
   const std::string_view instead = instead_of(flag);
   if (!instead.empty()) return usage("there is no option " + quoted + "; " + std::string(instead));
@@ -220,7 +220,7 @@ Result<void> check(const CommandLine& line) {
                  (line.command == "run" ? " -- CMD" : ""));
   }
   if (line.command != "inspect" && line.names.size() > k_most_names) {
-    return usage("these are " + std::to_string(line.names.size()) + " lock names: at most " +
+    return usage(std::to_string(line.names.size()) + " lock names were given: at most " +
                  std::to_string(k_most_names));
   }
   return line.command == "run" ? check_run(line) : good;

@@ -26,25 +26,26 @@ struct LocalOption {
 // clang-format off
 constexpr std::array k_local{
     LocalOption{"run", {"and", "--and", true}, "NAME",
-                "take this lock too, all or none (again for more)", &CommandLine::and_names},
+                "take this lock too, all or none (repeatable)", &CommandLine::and_names},
     LocalOption{"run", {"command", "-c,--command", true}, "STRING",
                 "run STRING by $SHELL -c instead of CMD", &CommandLine::shell_command},
     LocalOption{"acquire", {"json", "--json", false}, "",
                 "write JSON instead of lines for a shell", &CommandLine::json},
     LocalOption{"renew release", {"owner", "--owner", true}, "ID",
-                "the owner that acquire told (default: from DLOCK_HOLDS)", &CommandLine::owner},
+                "the owner that acquire printed (default: from DLOCK_HOLDS)", &CommandLine::owner},
     LocalOption{"renew", {"every", "--every", true}, "DUR",
-                "renew again and again (default with --while: ttl/3)", &CommandLine::every},
+                "renew once per DUR (default with --while: ttl/3)", &CommandLine::every},
     LocalOption{"renew", {"while", "--while", true}, "PID",
-                "renew again and again until this process has ended", &CommandLine::while_pid},
+                "keep renewing until this process has ended", &CommandLine::while_pid},
     LocalOption{"inspect list", {"json", "--json", false}, "", "write JSON", &CommandLine::json},
     LocalOption{"force-release", {"now", "--now", false}, "",
                 "delete the lock at once: two commands may then run", &CommandLine::now},
     LocalOption{"force-release", {"if-owner", "--if-owner", true}, "ID",
-                "only if this owner holds it", &CommandLine::if_owner},
+                "only if this owner holds the lock", &CommandLine::if_owner},
     LocalOption{"force-release", {"if-token", "--if-token", true}, "N",
-                "only if it was granted with this fencing token", &CommandLine::if_token},
-    LocalOption{"force-release", {"yes", "-y,--yes", false}, "", "do not ask", &CommandLine::yes},
+                "only if a hold has this fencing token", &CommandLine::if_token},
+    LocalOption{"force-release", {"yes", "-y,--yes", false}, "", "do not ask for confirmation",
+                &CommandLine::yes},
     LocalOption{"", {"config", "--config", true}, "FILE",
                 "read this file instead of the user's and the system's", &CommandLine::config},
     LocalOption{"", {"version", "-V,--version", false}, "",
@@ -126,13 +127,13 @@ void add_common_options(std::string& out) {
 constexpr std::string_view k_notes =
     "\n"
     "DUR is a time: 250ms, 10s, 2m, 1h30m, 1d; a number without a unit is seconds.\n"
-    "The store is that of --url, else of DLOCK_URL, else of REDIS_URL, else of the\n"
+    "The store comes from --url, else DLOCK_URL, else REDIS_URL, else the\n"
     "configuration file, else redis://127.0.0.1:6379.\n"
     "\n"
-    "exit status of run: that of CMD, or\n"
-    "  64  wrong usage                       69  the store is away or refuses\n"
-    "  75  the lock is busy                  77  the store refuses password or rights\n"
-    "  78  wrong configuration               79  the lock was lost, CMD was stopped\n"
+    "exit status of run: the status of CMD, or\n"
+    "  64  wrong usage                       69  the store is unreachable or refuses\n"
+    "  75  the lock is busy                  77  wrong password or missing rights\n"
+    "  78  wrong configuration               79  the lease was lost, CMD was stopped\n"
     "  124 a limit stopped CMD               125 dlock itself failed\n"
     "  126 CMD cannot be executed            127 CMD was not found\n"
     "\n"
@@ -153,28 +154,28 @@ const std::vector<CommandSpec>& all_commands() {
        "held=$(dlock acquire --ttl 15m deploy) && eval \"$held\""},
       {"renew",
        "renew [OPTION...] NAME...",
-       "extend the lease of what acquire took",
+       "renew the lease of a lock taken by acquire",
        "dlock renew --ttl 15m deploy"},
       {"release",
        "release [OPTION...] NAME...",
-       "release what acquire took",
+       "release a lock taken by acquire",
        "dlock release deploy"},
       {"wait",
        "wait [OPTION...] NAME",
-       "wait until NAME is free, and do not take it",
+       "wait until NAME is free, without taking it",
        "dlock wait -w 10m deploy"},
       {"inspect",
        "inspect [OPTION...] NAME...",
-       "show who holds NAME, since when, and for how long",
+       "show the holders of NAME, their leases and the waiters",
        "dlock inspect --json deploy"},
       {"list", "list [OPTION...] [GLOB]", "list the locks, one a line", "dlock list 'deploy-*'"},
       {"forget",
        "forget [OPTION...] NAME",
-       "forget that a run succeeded, for --once-per",
+       "forget the success that --once-per remembers",
        "dlock forget import-prices"},
       {"force-release",
        "force-release [OPTION...] NAME",
-       "take the lock away from its holder",
+       "revoke NAME and wait until its holder has stopped",
        "dlock force-release --yes deploy"},
   };
   return all;

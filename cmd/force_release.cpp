@@ -51,7 +51,7 @@ Result<bool> confirmed(const CommandLine& line, const std::string& question) {
   if (line.yes) return true;
   if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1) {
     return Error{Errc::bad_usage,
-                 "force-release asks before it acts; without a terminal, give --yes"};
+                 "force-release needs a confirmation; without a terminal, give --yes"};
   }
   std::fprintf(stderr, "dlock: %s [y/N] ", question.c_str());
   const int answer = std::getchar();
@@ -178,7 +178,7 @@ ExitStatus revoked(LockStore& store,
   }
   log(LogLevel::warn,
       "released " + in_quotes(name.text()) + " after " +
-          format_duration(BootClock::now() - started) + "; it was " + holder_text(before));
+          format_duration(BootClock::now() - started) + "; the lock was " + holder_text(before));
   return ExitStatus::ok;
 }
 
@@ -200,7 +200,8 @@ ExitStatus force_release_command(const CommandLine& line, const Settings& settin
                   settings);
   if (holding->kind != Holding::Kind::free) {
     const std::string what = line.now ? "delete the lock " : "revoke ";
-    const std::string danger = line.now ? "? Another may start while its command still runs" : "?";
+    const std::string danger =
+        line.now ? "? Another holder may then start while this command still runs" : "?";
     auto go = confirmed(line, what + shown + ", " + holder_text(*holding) + danger);
     if (!go) return report(go.error(), settings);
     if (!*go) return ExitStatus::no;
@@ -226,8 +227,8 @@ ExitStatus force_release_command(const CommandLine& line, const Settings& settin
     case RevokeVerdict::deleted:
       // What is only kept has nobody who runs under it.
       log(LogLevel::warn,
-          "deleted " + shown + "; it was " + holder_text(reply->before) +
-              (line.now ? "; its command may still run beside the next one" : ""));
+          "deleted " + shown + "; the lock was " + holder_text(reply->before) +
+              (line.now ? "; the command may still run when the next holder starts" : ""));
       return ExitStatus::ok;
     case RevokeVerdict::revoked:
       return revoked(store, *name, reply->before, *order, settings);

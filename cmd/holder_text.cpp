@@ -23,7 +23,7 @@ std::string lease_text(const Holding& holding, Duration seen_ago) {
   return "lease " + format_duration(lease_left(holding, seen_ago)) + " left";
 }
 
-// The first of nested holds is the one the others are in. Of somebody who runs, if there is one.
+// The oldest hold, which is the outermost of nested ones. A kept hold only if there is no other.
 const HoldRecord& first_hold(const Holding& holding) {
   return *std::min_element(
       holding.holds.begin(), holding.holds.end(), [](const auto& one, const auto& other) {
@@ -75,7 +75,7 @@ std::string holder_of(const HolderInfo& who, Detail detail) {
 
 std::string holder_text(const Holding& holding, Duration seen_ago, Detail detail) {
   if (holding.kind == Holding::Kind::free) {
-    return holding.waiting == 0 ? "free" : "free for the first in line";
+    return holding.waiting == 0 ? "free" : "free, reserved for the first waiter";
   }
   const std::string lease = lease_text(holding, seen_ago);
   if (holding.kind == Holding::Kind::foreign) {
@@ -126,11 +126,11 @@ std::string self_deadlock_text(const Holding& holding, Mode mode) {
   const std::string held = slot ? " as one of " + std::to_string(holding.slots) + " slots"
                            : holding.mode == Mode::shared ? " shared"
                                                           : "";
-  const char* const asked = slot && mode == Mode::slots ? "one of another number of slots"
-                            : mode == Mode::slots       ? "a slot"
-                            : mode == Mode::shared      ? "a shared hold"
-                                                        : "an exclusive hold";
-  return "held" + held + " by the run above this one: " + asked + " would wait for itself";
+  const char* const asked = slot && mode == Mode::slots ? "a claim with another number of slots"
+                            : mode == Mode::slots       ? "a claim of a slot"
+                            : mode == Mode::shared      ? "a shared claim"
+                                                        : "an exclusive claim";
+  return "held" + held + " by an ancestor of this run: " + asked + " would deadlock";
 }
 
 std::string ordinal(std::uint64_t number) {

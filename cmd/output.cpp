@@ -51,7 +51,7 @@ Result<void> write_out(std::string_view text) {
 Result<void> write_out_until(std::string_view text, Time until, const Signals& signals) {
   while (!text.empty()) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - BootClock::now());
-    if (left.count() <= 0) return cannot_write("nobody reads it");
+    if (left.count() <= 0) return cannot_write("standard output is blocked");
     std::array<pollfd, 2> fds{pollfd{STDOUT_FILENO, POLLOUT, 0}, pollfd{signals.fd(), POLLIN, 0}};
     ::poll(fds.data(), fds.size(), static_cast<int>(std::min<std::int64_t>(left.count(), 60'000)));
     if (asked_to_end(signals)) return cannot_write("ended by a signal");

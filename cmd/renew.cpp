@@ -53,8 +53,7 @@ Result<std::optional<Duration>> renew_step(const CommandLine& line, const LeaseT
   return Error{Errc::bad_usage,
                "--every " + format_duration(*step) + " is not between " +
                    format_duration(k_shortest_step) + " and " + format_duration(most) +
-                   ", which leaves time for a second try within a lease of " +
-                   format_duration(lease.ttl())};
+                   ": a lease of " + format_duration(lease.ttl()) + " needs time for a retry"};
 }
 
 // --while: as watch_process().
@@ -142,7 +141,7 @@ Result<ExitStatus> Renewer::renew(Time until) {
 
 ExitStatus Renewer::take_released(const LockName& name) const {
   if (keeper_) return ExitStatus::ok;
-  log_of(LogLevel::error, name, "lost", "cannot renew " + shown(name) + ": it was released");
+  log_of(LogLevel::error, name, "lost", "cannot renew " + shown(name) + ": the hold was released");
   return ExitStatus::lost;
 }
 
@@ -157,7 +156,7 @@ ExitStatus Renewer::take(Renewed& one, const RenewReply& reply) {
              one.hold.name,
              "revoked",
              name + " was revoked by " + printable(reply.why) +
-                 " and is not renewed; run dlock release");
+                 "; the lease is not renewed; run dlock release");
       return ExitStatus::lost;
     case RenewVerdict::lost:
       one.released = reply.released;
@@ -204,7 +203,8 @@ Result<ExitStatus> keep(Renewer& renewer,
       log(LogLevel::info, {.name = "unknown", .text = status.error().text + "; trying again"});
       next = now + k_pause_between_tries;
     } else {
-      log(LogLevel::error, {.name = "lapsing", .text = status.error().text + "; the lease ends"});
+      log(LogLevel::error,
+          {.name = "lapsing", .text = status.error().text + "; the lease expires"});
       return ExitStatus::lost;
     }
   }

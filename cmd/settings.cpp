@@ -125,8 +125,8 @@ Result<void> set_log_format(Settings& settings, std::string_view value) {
   return {};
 }
 
-// The last of them that is said counts, of one place the last in make_settings(); what is taken
-// back leaves none of them.
+// The last setting wins; within one source that is the last in the order of make_settings().
+// "false" clears only the mode that is set now.
 template <Mode Which>
 Result<void> set_mode(Settings& settings, std::string_view value) {
   bool on = false;
@@ -214,26 +214,27 @@ std::vector<Setting> make_settings() {
        "where the locks are kept: redis://, redis+unix:// or local:///dir", "",
        &set_text<&S::url>},
       {"prefix", "--prefix", "TEXT",
-       "stands before every name in Redis (default dlock:)", "", &set_text<&S::prefix>},
+       "put before each name to form the key in Redis (default dlock:)", "",
+       &set_text<&S::prefix>},
       {"connect-timeout", "--connect-timeout", "DUR",
-       "how long the store may stay out of reach (default 5s)", "",
+       "how long to retry an unreachable store (default 5s)", "",
        &set_connect_timeout},
       {"password", "", "TEXT", "", "", &set_password},
       {"password-file", "--password-file", "FILE",
        "a file that holds the password for the store", "", &set_password_file},
       {"verbose", "-v,--verbose", "",
-       "say what happens to the lock; twice: every call", "", &set_verbose},
-      {"quiet", "-q,--quiet", "", "say nothing but errors", "", &set_quiet},
+       "log lock events; twice: also every call to the store", "", &set_verbose},
+      {"quiet", "-q,--quiet", "", "log errors only", "", &set_quiet},
       {"log-format", "--log-format", "text|json",
-       "how messages are written (default text)", "", &set_log_format},
+       "the format of messages (default text)", "", &set_log_format},
       {"color", "--color", "WHEN", "auto, always or never (default auto)", "", &set_color},
 
       {"shared", "-s,--shared", "",
-       "hold it beside others that hold it shared", k_take, &set_mode<Mode::shared>},
+       "share the lock with other shared holders", k_take, &set_mode<Mode::shared>},
       {"exclusive", "-x,--exclusive", "",
-       "hold it alone: the writer beside those readers", k_take, &set_mode<Mode::write>},
+       "hold the lock alone, as the writer of a read-write lock", k_take, &set_mode<Mode::write>},
       {"slots", "--slots", "N",
-       "hold one of N slots: N may hold it at a time", k_take, &set_slots},
+       "hold one of N slots: at most N holders at a time", k_take, &set_slots},
       {"nonblock", "-n,--nb,--nonblock", "",
        "give up at once if the lock is busy", k_wait, &set_nonblock},
       {"wait", "-w,--wait,--timeout", "DUR",
@@ -241,7 +242,7 @@ std::vector<Setting> make_settings() {
       {"conflict-exit-code", "-E,--conflict-exit-code", "N",
        "exit status when the lock is busy (default 75)", k_wait, &set_conflict_exit_code},
       {"max-waiters", "--max-waiters", "N",
-       "give up at once if N are waiting already", k_take, &set_max_waiters},
+       "give up at once if N waiters are in line already", k_take, &set_max_waiters},
       {"ttl", "--ttl", "DUR",
        "the lease (default 30s, at least 1s)", "run acquire renew",
        &set_ttl},
@@ -249,27 +250,27 @@ std::vector<Setting> make_settings() {
        "from TERM to KILL (default a third of ttl, at most 10s)", k_run,
        &set_duration<&S::kill_after>},
       {"signal", "--signal", "SIG",
-       "the first signal to a child that must stop (default TERM)", k_run, &set_signal},
+       "the first signal when CMD must stop (default TERM)", k_run, &set_signal},
       {"on-lost", "--on-lost", "stop|warn",
-       "what happens to the child when the lease cannot be kept (default stop)", k_run,
+       "what happens to CMD when the lease cannot be renewed (default stop)", k_run,
        &set_on_lost},
       {"contain", "--contain", "",
-       "the lock is held until every descendant has ended", k_run, &set_contain},
+       "hold the lock until every descendant of CMD has ended", k_run, &set_contain},
       {"min-hold", "--min-hold", "DUR",
-       "the lock stays taken for DUR, however soon CMD ends", k_run,
+       "keep the lock for at least DUR, even if CMD ends sooner", k_run,
        &set_duration<&S::min_hold>},
       {"max-hold", "--max-hold", "DUR",
        "stop CMD after DUR; exit status 124", k_run, &set_max_hold},
       {"no-renew", "--no-renew", "",
        "stop CMD before the first lease ends; exit status 124", k_run, &set_no_renew},
       {"once-per", "--once-per", "DUR",
-       "do not run if a run that succeeded began within DUR", k_run,
+       "skip CMD if a run that succeeded began less than DUR ago", k_run,
        &set_duration<&S::once_per>},
       {"reason", "--reason", "TEXT",
-       "shown to those who wait (default: the CI job's URL, if known)", k_take,
+       "shown to waiters and by inspect (default: the CI job's URL)", k_take,
        &set_text<&S::reason>},
       {"result-file", "--result-file", "FILE",
-       "write how the run ended to FILE, as JSON", k_run, &set_result_file},
+       "write the outcome of the run to FILE, as JSON", k_run, &set_result_file},
   };
 }
 // clang-format on

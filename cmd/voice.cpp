@@ -96,22 +96,22 @@ std::string kill_text(KillReason why) {
     case KillReason::lapsed:
       break;
   }
-  return "the lease lapsed while dlock was stopped; killing the command";
+  return "the lease expired while dlock was stopped; killing the command";
 }
 
 std::string time_up_text(const Notice& notice) {
   if (notice.kill == KillReason::lapsed) return kill_text(notice.kill);
-  return (notice.span == 0ns ? "the lease is over and is not renewed (--no-renew)"
-                             : "--max-hold " + format_duration(notice.span) + " is over") +
+  return (notice.span == 0ns ? "the lease ends and is not renewed (--no-renew)"
+                             : "--max-hold " + format_duration(notice.span) + " has passed") +
          "; stopping the command";
 }
 
-// Empty: not worth a line to people, who see what follows from it. Of a wait the voice knows more.
+// Empty: the text format has no line for this notice. Waits have wait_text().
 std::string sentence(const Notice& notice, const std::string& name) {
   using Kind = Notice::Kind;
   switch (notice.kind) {
     case Kind::polling:
-      return name + ": polling, as the store sends no messages: " + notice.text;
+      return name + ": polling, because the subscription failed: " + notice.text;
     case Kind::blind:
       return name + ": no key tracking: a lock deleted or overwritten by others is noticed late: " +
              notice.text;
@@ -141,19 +141,19 @@ std::string sentence(const Notice& notice, const std::string& name) {
       return "lost " + name + (notice.text.empty() ? "" : ", " + printable(notice.text)) +
              "; the command runs on without the lock (--on-lost warn)";
     case Kind::killed:
-      // Of a lapsed lease the line before it says so.
+      // The notice before this one already said that the lease expired.
       return notice.kill == KillReason::lapsed ? "" : name + ": " + kill_text(notice.kill);
     case Kind::cannot_kill:
       return name +
-             ": the command cannot be killed so far; the lock is not released while it lives";
+             ": the command has not ended after SIGKILL; the lock is not released before it has";
     case Kind::outlived:
       return name +
              ": the command ended; the lock is kept until its descendants have ended (--contain)";
     case Kind::strays:
       return name + ": " + std::to_string(notice.count) +
              (notice.count == 1 ? " process" : " processes") +
-             " of the command left its group and may run on without the lock; --contain waits for "
-             "such";
+             " of the command left its process group and may continue without the lock; --contain "
+             "keeps the lock until they end";
     case Kind::leftovers:
       return name +
              ": the command left processes behind; stopping them before the lock is released";
@@ -195,7 +195,7 @@ std::string asked(Mode mode) {
   return "";
 }
 
-// The figures that only programs read.
+// The fields that only the JSON format has.
 std::vector<LogEvent::Field> figures(const Notice& notice) {
   using Kind = Notice::Kind;
   std::vector<LogEvent::Field> fields;
@@ -269,10 +269,10 @@ void Voice::on_notice(const Notice& notice) {
   Form form = form_of(notice);
   if (notice.kind == Notice::Kind::granted) {
     holds_ = notice.holds;
-    // Who was told of a wait is told of its end.
+    // A wait that was reported ends with a report of the grant.
     if (wait_told_) form.level = LogLevel::warn;
   }
-  // A line of its own is a detail: what led to the signal was said.
+  // The notice before this one already gave the reason for the signal.
   if (notice.kind == Notice::Kind::signalled && !logs_json()) form.level = LogLevel::info;
   if (!logs(form.level)) return;
   if (waits(notice)) {
@@ -292,7 +292,7 @@ Duration Voice::rewrite_every() {
   return !logs_json() && understands_escapes() ? 1s : 0s;
 }
 
-// "to read "db"", where more is wanted than the lock alone.
+// What the waiter asks for: "to read "db"", "for a slot of "db"".
 std::string Voice::wanted(const std::string& name) const {
   switch (mode_) {
     case Mode::exclusive:
@@ -346,9 +346,9 @@ void Voice::on_started(pid_t child) {
 }
 
 void Voice::on_stopped(Time safe_until, Duration left) {
-  const std::string text = "stopped; " + quoted_ + " lapses in " +
+  const std::string text = "stopped; the lease of " + quoted_ + " expires in " +
                            format_duration(std::max<Duration>(left, 0ms)) +
-                           " unless continued before";
+                           " unless dlock is continued";
   say(LogLevel::warn,
       {.name = "stopped",
        .text = text,

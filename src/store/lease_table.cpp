@@ -79,10 +79,10 @@ Holding refusal(const LeaseState& state, const Claim& claim, const Moment& momen
 std::string holder_text(const LeaseState& state, Time now) {
   for (const auto& [owner, lease] : state.leases) {
     if (is_live(lease, now) && !is_kept(lease)) {
-      return who_text(lease.holds.begin()->second.who) + " holds it";
+      return who_text(lease.holds.begin()->second.who) + " holds the lock";
     }
   }
-  return "nobody holds it";
+  return "the lock is free";
 }
 
 RenewReply check_one(const LeaseState& state, const Hold& hold, const Moment& moment) {
@@ -167,7 +167,7 @@ Result<AcquireReply> acquire(const States& states, const Claim& claim, const Mom
     if (plans[i].kind == Plan::Kind::other_slots) {
       return Error{Errc::bad_usage,
                    in_quotes(claim.names[i].text()) + " has " + std::to_string(states[i]->slots) +
-                       " slots for those who hold it now, not " + std::to_string(claim.slots)};
+                       " slots for its present holders, not " + std::to_string(claim.slots)};
     }
     const bool harder = !refused || plans[i].by_ancestor || !plans[*refused].by_ancestor;
     if (plans[i].kind == Plan::Kind::refused && harder) refused = i;

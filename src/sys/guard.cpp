@@ -53,9 +53,9 @@ std::string Guard::set_deadline(Time kill_at) {
   if (dismissed_) return {};
   const bool alive = started() && answered();
   last_.kill_at = kill_at;
-  if (!started()) return replace("there was none");
+  if (!started()) return replace("none was running");
   if (!alive) return replace("it does not answer");
-  if (!send_order(line_.get(), last_)) return replace("it cannot be told the deadline");
+  if (!send_order(line_.get(), last_)) return replace("the deadline could not be sent");
   return {};
 }
 

@@ -66,7 +66,7 @@ told() { grep -c "$2" "$T/$1.err" || true; }
   ends 15s a "exit 3"
   run ! ticker_gone
   assert_free stray
-  [ "$(told a '1 process of the command left its group')" = 1 ]
+  [ "$(told a '1 process of the command left its process group')" = 1 ]
   [ "$(wc -l <"$T/a.err")" = 1 ]
 }
 
@@ -75,14 +75,14 @@ told() { grep -c "$2" "$T/$1.err" || true; }
     sh -c "setsid -f sleep 61; $(daemon for 60000) exit 3"
   ends 15s a "exit 3"
   [ "$(told a '"event":"strays"')" = 1 ]
-  grep -q '2 processes of the command left its group' "$T/a.err"
+  grep -q '2 processes of the command left its process group' "$T/a.err"
 }
 
 @test "a command that runs under a dlock of its own is one stray" {
   dlock_run a stray-run -- sh -c "setsid -f '$DLOCK' run other $TICKER $TICKS
     until grep -qs tick $TICKS; do sleep 0.02; done; exit 3"
   ends 15s a "exit 3"
-  [ "$(told a ' 1 process of the command left its group')" = 1 ]
+  [ "$(told a ' 1 process of the command left its process group')" = 1 ]
 }
 
 @test "a dlock that waits for another lock is one stray" {
@@ -90,7 +90,7 @@ told() { grep -c "$2" "$T/$1.err" || true; }
   dlock_run a stray-wait -- sh -c "setsid -f '$DLOCK' run -w 20s taken true
     until [ \"\$(redis-cli -s $REDIS_SOCKET zcard 'dlock:line:{dlock:taken}')\" = 1 ]; do sleep 0.02; done"
   ends 15s a "exit 0"
-  [ "$(told a ' 1 process of the command left its group')" = 1 ]
+  [ "$(told a ' 1 process of the command left its process group')" = 1 ]
   r del dlock:taken
   r publish 'redisson_lock__channel:{dlock:taken}' 0
 }

@@ -109,7 +109,7 @@ let_go() { touch "$T/go"; }
 @test "--quiet still says that a command was stopped, and why" {
   dlock_run a -q --ttl 6s -k 200ms --max-hold 500ms quiet -- "$TICKER" "$TICKS" ignore 15
   ends 10s a "exit 124"
-  is "$(cat "$T/a.err")" 'dlock: "quiet": --max-hold 500ms is over; stopping the command
+  is "$(cat "$T/a.err")" 'dlock: "quiet": --max-hold 500ms has passed; stopping the command
 dlock: "quiet": the command did not end in time; killing it'
   dlock_run b -q quiet -- sh -c 'sleep 30 & exit 3'
   ends 10s b "exit 3"

@@ -21,7 +21,7 @@ lasted() { echo $(($(last_tick) - $(first_tick))); }
   ticker_gone
   assert_free lim
   [ "$(held_for_ms)" -ge 1000 ]
-  grep -q '"lim": --max-hold 1s is over; stopping the command' "$T/a.err"
+  grep -q '"lim": --max-hold 1s has passed; stopping the command' "$T/a.err"
   # The first signal is TERM, not KILL.
   new_files
   : >"$TICKS"
@@ -119,7 +119,7 @@ lasted() { echo $(($(last_tick) - $(first_tick))); }
   ticker_gone
   [ "$(lasted)" -ge 1000 ]
   [ "$(late_by $(($(first_tick) + 3000)))" = 0 ]
-  grep -q '"fix": the lease is over and is not renewed (--no-renew); stopping the command' "$T/a.err"
+  grep -q '"fix": the lease ends and is not renewed (--no-renew); stopping the command' "$T/a.err"
   [ "$(extended fix)" = 1 ] || fail "$(grep -i pexpire "$T/monitor")"
   # One whose lease is renewed sets it again and again: the count counts.
   dlock_run b --ttl 4s -k 200ms ren -- sleep 4.7

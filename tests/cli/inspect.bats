@@ -176,8 +176,8 @@ us() { printf %s "$(id -un)@$(hostname) pid"; }
     run -75 --separate-stderr timeout 10 "$DLOCK" run "$1" "$(fresh)" -- "$DLOCK" run "$2" "$(fresh)" -- touch "$MARKER"
     assert_one_line
     assert_stderr_has "\"$(fresh)\" is held "
-    assert_stderr_has 'by the run above this one: a'
-    assert_stderr_has 'would wait for itself'
+    assert_stderr_has 'by an ancestor of this run: a'
+    assert_stderr_has 'would deadlock'
   done
   run -9 "$DLOCK" run -s "$(fresh)" -- "$DLOCK" run -E 9 --and b "$(fresh)" -- touch "$MARKER"
   assert_not_started

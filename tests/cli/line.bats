@@ -199,7 +199,7 @@ print(lock[\"waiting\"], *(waiter[\"pid\"] for waiter in lock[\"line\"]))"'
   for number in 1 2 3 4; do kill -STOP "${WAITERS[number]}"; done
   let_go
   run -75 --separate-stderr "$DLOCK" run -n polite -- touch "$MARKER"
-  assert_stderr_has 'free for the first in line'
+  assert_stderr_has 'free, reserved for the first waiter'
   assert_not_started
   # Their turns are over after these seconds.
   run -0 timeout 40 "$DLOCK" run -w 30 polite -- true

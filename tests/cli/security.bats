@@ -252,7 +252,7 @@ root_sleeps() {
   HOLDER=$!
   eventually 10s pgrep -P "$HOLDER" -x sleep
   kill -TERM "$HOLDER"
-  eventually 10s file_has "$T/err" "cannot be killed so far; the lock is not released while it lives"
+  eventually 10s file_has "$T/err" "has not ended after SIGKILL; the lock is not released before it has"
   run -0 "$DLOCK" --url "local://$OUTSIDE/locks" inspect -q x
   # Somebody who may ends it. It is not said that dlock did, and there was no storm of lines or signals.
   local rc=0

@@ -29,12 +29,12 @@ joins() {
 }
 
 all_that_wait_for_themselves() {
-  stuck -s -x '"a" is held shared by the run above this one: an exclusive hold would wait for itself'
-  stuck -s plain '"a" is held shared by the run above this one: an exclusive hold would wait for itself'
-  stuck -s '--slots 3' '"a" is held shared by the run above this one'
-  stuck '--slots 3' plain '"a" is held as one of 3 slots by the run above this one: an exclusive hold would wait for itself'
-  stuck '--slots 3' -x '"a" is held as one of 3 slots by the run above this one: an exclusive hold would wait for itself'
-  stuck '--slots 3' -s '"a" is held as one of 3 slots by the run above this one'
+  stuck -s -x '"a" is held shared by an ancestor of this run: an exclusive claim would deadlock'
+  stuck -s plain '"a" is held shared by an ancestor of this run: an exclusive claim would deadlock'
+  stuck -s '--slots 3' '"a" is held shared by an ancestor of this run'
+  stuck '--slots 3' plain '"a" is held as one of 3 slots by an ancestor of this run: an exclusive claim would deadlock'
+  stuck '--slots 3' -x '"a" is held as one of 3 slots by an ancestor of this run: an exclusive claim would deadlock'
+  stuck '--slots 3' -s '"a" is held as one of 3 slots by an ancestor of this run'
   stuck plain '--slots 3' '"a" is held'
   stuck -x '--slots 3' '"a" is held'
 }
@@ -74,9 +74,9 @@ all_that_join() {
 
 @test "it is found through another name's run in between, and among several names" {
   run -75 --separate-stderr timeout 20 "$DLOCK" run -s a -- "$DLOCK" run b -- "$DLOCK" run a -- touch "$MARKER"
-  assert_stderr_has '"a" is held shared by the run above this one'
+  assert_stderr_has '"a" is held shared by an ancestor of this run'
   run -75 --separate-stderr timeout 20 "$DLOCK" run -s a -- "$DLOCK" run --and a b -- touch "$MARKER"
-  assert_stderr_has '"a" is held shared by the run above this one'
+  assert_stderr_has '"a" is held shared by an ancestor of this run'
   assert_not_started
   assert_no_keys # b as well: it left the line, if it ever stood there
 }
@@ -88,7 +88,7 @@ all_that_join() {
 
 @test "another reader in the way as well: it would wait for itself all the same" {
   enter other -s a
-  stuck -s -x 'by the run above this one'
+  stuck -s -x 'by an ancestor of this run'
   go other
 }
 
@@ -107,5 +107,5 @@ all_that_join() {
 }
 
 @test "another number of slots than the run above has is an error, not a wait" {
-  stuck '--slots 3' '--slots 4' '"a" is held as one of 3 slots by the run above this one: one of another number of slots would wait for itself'
+  stuck '--slots 3' '--slots 4' '"a" is held as one of 3 slots by an ancestor of this run: a claim with another number of slots would deadlock'
 }

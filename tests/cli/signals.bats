@@ -387,7 +387,7 @@ until_go=(sh -c 'echo $$ >"$T/command"; echo $PPID >"$T/pid"; mv "$T/pid" "$T/dl
   # shellcheck disable=SC2016  # for that script
   spawn a sh -c '"$DLOCK" run alone -- "$@" & sh "$T/stop-alone"; wait $!' sh "${until_go[@]}"
   ends 20s a "exit 9"
-  grep -q '"alone" lapses' "$T/a.err"
+  grep -q 'the lease of "alone" expires' "$T/a.err"
 }
 
 @test "a TSTP for a dlock that waits stops it, not the script that runs beside it" {
@@ -411,5 +411,5 @@ until_go=(sh -c 'echo $$ >"$T/command"; echo $PPID >"$T/pid"; mv "$T/pid" "$T/dl
   # shellcheck disable=SC2016
   run -9 timeout 60 python3 "$PROGRAMS/pty_run.py" -- bash --norc -ic 'sh -c "$0" sh "$@"; exit $?' \
     'sh "$T/stop-alone" & "$DLOCK" run with-terminal -- "$@"' "${until_go[@]}" 3>&-
-  [[ $output == *'"with-terminal" lapses'* ]]
+  [[ $output == *'the lease of "with-terminal" expires'* ]]
 }

@@ -53,7 +53,7 @@ n_at_a_time() {
 
 other_number() {
   enter a --slots 3 pool
-  refused 64 'has 3 slots for those who hold it now, not 4' -n --slots 4 pool
+  refused 64 'has 3 slots for its present holders, not 4' -n --slots 4 pool
   run -64 timeout 20 "$DLOCK" run --slots 2 pool -- touch "$MARKER" # nor does it wait
   assert_not_started
   still a

@@ -185,7 +185,7 @@ END
 @test "nobody reads what was taken: it is given back in good time, and a signal does not have to wait" {
   run -0 --separate-stderr acquire_into_full_pipe
   assert_output 125
-  assert_stderr_has 'nobody reads'
+  assert_stderr_has 'standard output is blocked'
   assert_no_keys
   run -0 --separate-stderr acquire_into_full_pipe 0.7
   [ "$output" = 125 ] || [ "$output" = -15 ]
@@ -449,7 +449,7 @@ holds_of() { [ "$(r hlen "dlock:holds:{dlock:$(fresh)}")" = "$1" ]; }
   [ "$(lock_ttl "$(fresh)")" -gt 500000 ]
   "$DLOCK" release "$(fresh)"
   run -79 --separate-stderr "$DLOCK" renew "$(fresh)"
-  assert_equal "$stderr" "dlock: cannot renew \"$(fresh)\": it was released"
+  assert_equal "$stderr" "dlock: cannot renew \"$(fresh)\": the hold was released"
   assert_no_keys
   for words in '--ttl 0' '--every 0' '--every 1h' '--while 0' '--while me' '--every soon'; do
     # shellcheck disable=SC2086  # words

@@ -100,7 +100,7 @@ never_says() { [[ $output != *"$1"* ]] || { echo "there: $1"; echo "$output" | c
 
 @test "J02: Ctrl-Z and fg in time: the command goes on, and its code is passed on" {
   play 'expect:ready> ' "send:$DLOCK run --ttl 20s ctrl-z -- $TICKER $TICKS until $T/go code 9\r" \
-    "file:$TICKS=tick" 'send:\x1a' expect:lapses 'expect:Stopped' 'expect:ready> ' \
+    "file:$TICKS=tick" 'send:\x1a' expect:expires 'expect:Stopped' 'expect:ready> ' \
     "run:cp $TICKS $T/at-stop" pause:1 "run:cmp <(tail -1 $T/at-stop) <(tail -1 $TICKS)" \
     "run:touch $T/go" 'send:fg\r' "file:$TICKS=end" 'expect:ready> ' 'send:echo code=$?\r' expect:code=9 \
     'expect:ready> ' 'send:exit\r' \
@@ -109,10 +109,10 @@ never_says() { [[ $output != *"$1"* ]] || { echo "there: $1"; echo "$output" | c
   assert_free ctrl-z
 }
 
-@test "Ctrl-Z says when the lock lapses" {
+@test "Ctrl-Z says when the lease expires" {
   play 'expect:ready> ' "send:$DLOCK run --ttl 20s ctrl-z-says -- $TICKER $TICKS\r" \
     "file:$TICKS=tick" \
-    'send:\x1a' 'expect:; "ctrl-z-says" lapses in' 'expect:ready> ' \
+    'send:\x1a' 'expect:; the lease of "ctrl-z-says" expires in' 'expect:ready> ' \
     'send:kill %1; fg\r' 'expect:ready> ' 'send:exit 0\r' -- "${shell[@]}"
   played
   ticker_gone

@@ -94,7 +94,7 @@ TEST_CASE("slots: another number of slots is an error that names both") {
     const Hold hold = client.take(claim_slot(3, name)).hold;
     for (const std::uint32_t slots : {1U, 4U}) {
       const std::string text = usage_error(client, claim_slot(slots, name));
-      CHECK(text.find("has 3 slots for those who hold it now, not " + std::to_string(slots)) !=
+      CHECK(text.find("has 3 slots for its present holders, not " + std::to_string(slots)) !=
             std::string::npos);
       CHECK(text.find(name.text()) != std::string::npos);
     }

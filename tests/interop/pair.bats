@@ -207,7 +207,7 @@ alike() {
   asked refused x try.write "$K" 300 30000
   dlock_run a -s --ttl 60s "$N" -- "$DLOCK" run -x "$N" -- touch "$T/was-let-in"
   ends 20s a "exit 75"
-  grep -q 'would wait for itself' "$T/a.err"
+  grep -q 'would deadlock' "$T/a.err"
   [ ! -e "$T/was-let-in" ]
   asked released x unlock.read "$K"
   assert_free "$N"

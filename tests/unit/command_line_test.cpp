@@ -117,13 +117,13 @@ TEST_CASE("sixteen locks may be taken at once") {
   more.insert(more.end(), {"n16", "cmd"});
   run.insert(run.end(), {"n3", "cmd"});
   CHECK(good(run).names.size() == 16);
-  CHECK(has(wrong(more), "17 lock names: at most 16"));
+  CHECK(has(wrong(more), "17 lock names were given: at most 16"));
   for (const char* command : {"acquire", "renew", "release"}) {
     acquire.front() = command;
     CHECK(good(acquire).names.size() == 16);
     Words one_more = acquire;
     one_more.emplace_back("n16");
-    CHECK(has(wrong(one_more), "17 lock names: at most 16"));
+    CHECK(has(wrong(one_more), "17 lock names were given: at most 16"));
   }
 }
 

@@ -94,23 +94,22 @@ TEST_CASE("why waiting would be for ourselves") {
   Holding holding = held();
   holding.mode = Mode::shared;
   CHECK(self_deadlock_text(holding, Mode::exclusive) ==
-        "held shared by the run above this one: an exclusive hold would wait for itself");
+        "held shared by an ancestor of this run: an exclusive claim would deadlock");
   CHECK(self_deadlock_text(holding, Mode::write) == self_deadlock_text(holding, Mode::exclusive));
   CHECK(self_deadlock_text(holding, Mode::slots) ==
-        "held shared by the run above this one: a slot would wait for itself");
+        "held shared by an ancestor of this run: a claim of a slot would deadlock");
   holding.mode = Mode::slots;
   holding.slots = 3;
   CHECK(self_deadlock_text(holding, Mode::exclusive) ==
-        "held as one of 3 slots by the run above this one: an exclusive hold would wait for "
-        "itself");
+        "held as one of 3 slots by an ancestor of this run: an exclusive claim would deadlock");
   CHECK(self_deadlock_text(holding, Mode::shared) ==
-        "held as one of 3 slots by the run above this one: a shared hold would wait for itself");
+        "held as one of 3 slots by an ancestor of this run: a shared claim would deadlock");
   CHECK(self_deadlock_text(holding, Mode::slots) ==
-        "held as one of 3 slots by the run above this one: one of another number of slots would "
-        "wait for itself");
+        "held as one of 3 slots by an ancestor of this run: a claim with another number of slots "
+        "would deadlock");
   holding.mode = Mode::exclusive;
   CHECK(self_deadlock_text(holding, Mode::slots) ==
-        "held by the run above this one: a slot would wait for itself");
+        "held by an ancestor of this run: a claim of a slot would deadlock");
 }
 
 TEST_CASE("a holder that is not dlock is told by its owner") {
@@ -186,7 +185,7 @@ TEST_CASE("a lock that is free, and whose turn it is") {
   Holding holding;
   CHECK(holder_text(holding) == "free");
   holding.waiting = 2;
-  CHECK(holder_text(holding) == "free for the first in line");
+  CHECK(holder_text(holding) == "free, reserved for the first waiter");
 }
 
 TEST_CASE("of a command only the file name is told") {

@@ -41,7 +41,7 @@ TEST_CASE("keep: what is kept cannot be joined, renewed, released or claimed by 
   forged.serial = "kept";
   CHECK(is_busy(state, claim_below(forged, "p", "t"), at(2s)));
   CHECK(is_busy(state, claim_of("o", "kept"), at(2s)));
-  CHECK(check(state, forged, at(2s)).why == "nobody holds it");
+  CHECK(check(state, forged, at(2s)).why == "the lock is free");
   CHECK(renew(state, forged, at(2s)).verdict == RenewVerdict::lost);
   CHECK(release(state, forged, at(2s)) == ReleaseVerdict::not_held);
   CHECK(revoke(state, order_by("bob"), at(3s)).verdict == RevokeVerdict::deleted);
@@ -163,7 +163,7 @@ TEST_CASE("several names: the loss of any is loss, and the others are given back
   CHECK(lost.verdict == RenewVerdict::lost);
   CHECK(lost.some_left);
   CHECK(lost.which == 1);
-  CHECK(lost.why == "nobody holds it");
+  CHECK(lost.why == "the lock is free");
   CHECK(release(States{&a, &b}, holds, {}, at(8s)) == ReleaseVerdict::not_held);
   CHECK_FALSE(is_live(a, Time(8s)));
   CHECK_FALSE(renew(States{&a, &b}, holds, at(9s)).some_left);

@@ -150,7 +150,7 @@ TEST_CASE("modes: another number of slots is a mistake while any of them is held
   LeaseState state;
   const Hold hold = taken(state, claim_as(Mode::slots, "o", 10s, 3), at(0s));
   CHECK(usage_error(state, claim_as(Mode::slots, "p", 10s, 4), at(1s)) ==
-        "\"a\" has 3 slots for those who hold it now, not 4");
+        "\"a\" has 3 slots for its present holders, not 4");
   CHECK(release(state, hold, at(2s)) == ReleaseVerdict::released);
   CHECK(taken(state, claim_as(Mode::slots, "p", 10s, 4), at(2s)).slot == 0U);
   CHECK(inspect(state, at(2s)).slots == 4);

@@ -115,7 +115,7 @@ TEST_CASE("a look says how the hold stands, and changes nothing") {
   CHECK(check(state, hold, at(10s)).verdict == RenewVerdict::lost);
   CHECK(check(state, hold, at(10s)).why == "the lease has ended");
   taken(state, claim_of("p", "t"), at(11s));
-  CHECK(check(state, hold, at(12s)).why == "alice@db1 pid 7 holds it");
+  CHECK(check(state, hold, at(12s)).why == "alice@db1 pid 7 holds the lock");
 }
 
 TEST_CASE("a look and a renewal find the same, whatever was before") {
@@ -138,9 +138,9 @@ TEST_CASE("a lost renewal says what stands there now") {
   const Hold hold = taken(state, claim_of("o", "s"), at(0s));
   CHECK(renew(state, hold, at(10s)).why == "the lease has ended");
   taken(state, claim_of("p", "t"), at(11s));
-  CHECK(renew(state, hold, at(12s)).why == "alice@db1 pid 7 holds it");
+  CHECK(renew(state, hold, at(12s)).why == "alice@db1 pid 7 holds the lock");
   make_free(state);
-  CHECK(renew(state, hold, at(13s)).why == "nobody holds it");
+  CHECK(renew(state, hold, at(13s)).why == "the lock is free");
 }
 
 TEST_CASE("what is said of a holder cannot move a cursor") {
@@ -150,7 +150,7 @@ TEST_CASE("what is said of a holder cannot move a cursor") {
   taken(state, claim, at(0s));
   Hold other = taken(state, claim, at(0s));
   other.owner = "o";
-  CHECK(renew(state, other, at(1s)).why == "alice@\\x1b[2J\\n pid 7 holds it");
+  CHECK(renew(state, other, at(1s)).why == "alice@\\x1b[2J\\n pid 7 holds the lock");
 }
 
 TEST_CASE("an empty owner holds nothing") {

@@ -36,9 +36,9 @@ TEST_CASE("names and words in a message cannot move a cursor") {
   }
 }
 
-TEST_CASE("an option of some commands stands behind the command") {
+TEST_CASE("an option of some commands goes after the command") {
   CHECK(wrong({"--ttl", "5s", "run", "n", "c"}) ==
-        "\"--ttl\" is an option of run, acquire and renew; write it behind the command: dlock run "
+        "\"--ttl\" is an option of run, acquire and renew; write it after the command: dlock run "
         "--ttl …");
   CHECK(has(wrong({"-vn", "run", "n", "c"}), "\"-n\" is an option of run, acquire and wait;"));
   CHECK(has(wrong({"--while=7", "renew", "n"}), "is an option of renew; write"));

@@ -202,7 +202,7 @@ TEST_CASE("why the command is killed") {
         "dlock: \"n\": second signal: killing the command now\n");
   // Said once, by the notice that comes before.
   const std::string lapsed =
-      "dlock: \"n\": the lease lapsed while dlock was stopped; killing the command\n";
+      "dlock: \"n\": the lease expired while dlock was stopped; killing the command\n";
   for (const Kind kind : {Kind::lapsing, Kind::time_up}) {
     CHECK(heard({{.kind = kind, .kill = KillReason::lapsed},
                  {.kind = Kind::killed, .kill = KillReason::lapsed}},
@@ -290,8 +290,8 @@ TEST_CASE("a wait for ourselves is explained") {
   holding.which = 2;
   const std::string text = said_of_three(false, [&](Voice& voice) { voice.busy(holding, {}); });
   CHECK(has(text,
-            "\"d\" is held shared by the run above this one: an exclusive hold would wait for "
-            "itself\n"));
+            "\"d\" is held shared by an ancestor of this run: an exclusive claim would "
+            "deadlock\n"));
 }
 
 TEST_CASE("a wait in JSON has the holder as an object, with its reason and its lease") {
@@ -345,9 +345,8 @@ TEST_CASE("the end of the time, and a run that is not wanted again") {
     voice.on_notice({.kind = Notice::Kind::time_up});
     voice.on_notice({.kind = Notice::Kind::done_before, .text = "1h", .span = 12min});
   });
-  CHECK(has(text, "\"d\": --max-hold 10s is over; stopping the command\n"));
-  CHECK(has(text,
-            "\"d\": the lease is over and is not renewed (--no-renew); stopping the command\n"));
+  CHECK(has(text, "\"d\": --max-hold 10s has passed; stopping the command\n"));
+  CHECK(has(text, "\"d\": the lease ends and is not renewed (--no-renew); stopping the command\n"));
   CHECK(has(text, "\"d\": a run that began 12m ago succeeded (--once-per 1h)\n"));
 }
 

@@ -158,8 +158,9 @@ Result<void> flock_within(const FileAt& file,
     if (errno != EWOULDBLOCK && errno != EINTR) return failed("lock", full_path(file));
     const Time now = BootClock::now();
     if (now >= limit) {
-      return Error{Errc::timed_out,
-                   "cannot lock " + printable(full_path(file)) + ": another process holds it"};
+      return Error{
+          Errc::timed_out,
+          "cannot lock " + printable(full_path(file)) + ": another process has locked the file"};
     }
     if (!slept(std::min(step, limit - now), interrupt)) {
       return Error{Errc::cancelled, "cannot lock " + printable(full_path(file)) + ": interrupted"};
@@ -235,7 +236,7 @@ Result<FileLock> lock_file(const FileAt& file, Time limit, const WakeUp* interru
     if (lock.is_current(file)) return lock;
     if (BootClock::now() >= limit) {
       return Error{Errc::timed_out,
-                   "cannot lock " + printable(full_path(file)) + ": it is replaced all the time"};
+                   "cannot lock " + printable(full_path(file)) + ": the file keeps being replaced"};
     }
   }
 }
@@ -264,7 +265,7 @@ Result<std::optional<std::string>> read_file(const FileAt& file) {
 Result<UniqueFd> replace_file(const FileAt& file, std::string_view content) {
   if (content.size() > k_largest_file) {  // read_file() would refuse it, for everybody and for ever
     return Error{Errc::refused,
-                 "cannot write " + printable(full_path(file)) + ": too many hold this lock"};
+                 "cannot write " + printable(full_path(file)) + ": the lock has too many holders"};
   }
   const FileAt aside{file.directory, file.path, file.name + ".new"};
   // What a killed process left behind; the lock says that it is nobody's any more.

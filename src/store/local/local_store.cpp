@@ -212,7 +212,7 @@ Result<void> LocalStore::change(const std::vector<LockName>& names, Time limit, 
     if (BootClock::now() >= limit) {
       return Error{Errc::timed_out,
                    "cannot change lock " + in_quotes(names.front().text()) +
-                       ": its file is replaced all the time"};
+                       ": the file keeps being replaced"};
     }
   }
 }

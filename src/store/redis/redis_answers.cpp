@@ -13,14 +13,14 @@ namespace dlock {
 namespace {
 
 std::string describe(const Holding& holding) {
-  if (holding.kind == Holding::Kind::free) return "nobody holds it";
+  if (holding.kind == Holding::Kind::free) return "the lock is free";
   if (holding.kind == Holding::Kind::foreign)
-    return "a foreign lock (" + holding.type + ") stands there";
+    return "a foreign lock (" + holding.type + ") holds the key";
   if (!holding.holds.empty()) {
-    return who_text(holding.holds.front().who) + " holds it";
+    return who_text(holding.holds.front().who) + " holds the lock";
   }
-  return holding.owners.empty() ? "another holds it"
-                                : printable(holding.owners.front().id) + " holds it";
+  return holding.owners.empty() ? "another owner holds the lock"
+                                : printable(holding.owners.front().id) + " holds the lock";
 }
 
 // A key may last for longer than a Duration can say.
@@ -92,7 +92,7 @@ Result<AcquireReply> read_grant(const Claim& claim,
 }  // namespace
 
 Error unexpected_answer(const std::string& where) {
-  return {Errc::protocol, where + " answered a script with something else than it returns"};
+  return {Errc::protocol, where + " sent an unexpected reply to a script"};
 }
 
 // See holding.lua.
@@ -162,7 +162,7 @@ Result<AcquireReply> read_claimed(const Claim& claim,
   if (verdict != "slots") return unexpected_answer(where);
   return Error{Errc::bad_usage,
                in_quotes(claim.names[which].text()) + " has " + std::to_string(reply[2].integer()) +
-                   " slots for those who hold it now, not " + std::to_string(claim.slots)};
+                   " slots for its present holders, not " + std::to_string(claim.slots)};
 }
 
 Result<RenewReply> read_renewed(const Answer& answer, std::size_t names, const std::string& where) {

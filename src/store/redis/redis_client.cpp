@@ -129,7 +129,7 @@ Result<long long> RedisClient::subscribe(const Words& channels, bool numbered, T
   for (std::size_t confirmed = 1;; ++confirmed) {
     if (reply[0].string() != "subscribe") {
       disconnect();
-      return Error{Errc::protocol, where() + " sent an answer that does not fit the question"};
+      return Error{Errc::protocol, where() + " sent a reply that does not match the request"};
     }
     if (confirmed == channels.size()) break;
     auto next = read_reply(started, limit);

@@ -78,13 +78,13 @@ Result<std::string> RedisStore::key_of(const LockName& name) const {
   std::string key = prefix_ + name.text();
   if (is_side_key(key)) {
     return Error{Errc::bad_usage,
-                 "the lock name " + in_quotes(name.text()) + " would stand at " + in_quotes(key) +
-                     ", where dlock keeps notes on another lock"};
+                 "the lock name " + in_quotes(name.text()) + " maps to " + in_quotes(key) +
+                     ", which is reserved for dlock's metadata"};
   }
   if (is_only_a_tag(key)) {
     return Error{Errc::bad_usage,
                  "the lock name " + in_quotes(name.text()) +
-                     " is nothing but a hash tag and would share its notes with " +
+                     " is only a hash tag and would share its metadata keys with " +
                      in_quotes(key.substr(1, key.size() - 2))};
   }
   return key;

@@ -85,7 +85,7 @@ Result<void> parse_host(std::string_view text, RedisAddress& address) {
   in6_addr unused{};
   if (host.empty()) return bad("the host is missing");
   if (v6 && ::inet_pton(AF_INET6, address.endpoint.host.c_str(), &unused) != 1) {
-    return bad("what stands in [ ] is not an IPv6 address");
+    return bad("the text in [ ] is not an IPv6 address");
   }
   if (!v6 && rest.find(':', 1) != std::string_view::npos) {
     return bad("too many colons; an IPv6 address needs [ ] around it");
@@ -133,7 +133,7 @@ Result<RedisAddress> parse_unix(std::string_view rest) {
   const auto user = rest.substr(0, slash);
   if (slash == std::string_view::npos) return bad("the path of the socket is missing");
   if (!user.empty() && user.back() != '@') {
-    return bad("only [user[:password]@] may stand before the path, which begins with '/'");
+    return bad("only [user[:password]@] may precede the path, which begins with '/'");
   }
   if (!user.empty()) parse_user(user.substr(0, user.size() - 1), address);
   rest.remove_prefix(slash);
