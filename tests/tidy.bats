@@ -283,7 +283,6 @@ rule_openings() {
 rule_scripts() {
   local file
   for file in "$1"/src/store/redis/scripts/*.lua; do
-    [[ $(basename "$file") != @(holding|line|modes).lua ]] || continue # parts of others
     head -1 "$file" | grep -qE "^-- $(basename "$file" .lua): " || echo "$file: no first line"
     grep -qE '^-- KEYS  (1 |for each name: )' "$file" || echo "$file: no KEYS"
     if grep -q 'ARGV\[' "$file"; then grep -q '^-- ARGV  1 ' "$file" || echo "$file: no ARGV"; fi

@@ -400,11 +400,7 @@ asked_at_once() { # WHO
   stand_polling p:1 s
   stand_polling q:1 s
   r acl setuser quiet on nopass '~*' '+@all' '-publish' '&*' >/dev/null
-  run_script() {
-    local name=$1
-    shift
-    redis-cli --no-auth-warning -s "$REDIS_SOCKET" --user quiet --pass x EVAL "$(script_text "$name")" "$@" 2>&1
-  }
+  export BY=quiet
   run -0 release h:1 s
   assert_line -n 0 released
   assert_line -n 1 0

@@ -50,11 +50,13 @@ script_text() {
   done <"$SCRIPTS/$1.lua"
 }
 
-# run_script NAME KEYCOUNT KEY… ARG…: on $REDIS_SOCKET, or on $ON.
+# run_script NAME KEYCOUNT KEY… ARG…: on $REDIS_SOCKET, or on $ON; by the user $BY, if one is set.
 run_script() {
   local text=$BATS_FILE_TMPDIR/$1.lua
   [ -s "$text" ] || script_text "$1" >"$text"
-  redis-cli -s "${ON:-$REDIS_SOCKET}" EVAL "$(<"$text")" "${@:2}" 2>&1
+  # shellcheck disable=SC2086  # words
+  redis-cli -s "${ON:-$REDIS_SOCKET}" ${BY:+--no-auth-warning --user $BY --pass x} \
+    EVAL "$(<"$text")" "${@:2}" 2>&1
 }
 # waiter OWNER SERIAL [polls]: how it stands in line.
 waiter() {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # embed_lua(target file...): each scripts/x.lua becomes dlock::lua::k_x{sha1, text} in
-# scripts.gen.hpp. A line "-- include: y.lua" is replaced by that file of the same folder first; the
-# SHA1 is that of the text as it is sent.
+# scripts.gen.hpp. A line "-- include: parts/y.lua" is replaced by that file first, which is found from
+# the folder of the script; the SHA1 is that of the text as it is sent.
 
 function(_embed_lua_read result file)
   get_filename_component(folder "${file}" DIRECTORY)

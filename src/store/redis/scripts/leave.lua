@@ -1,10 +1,13 @@
--- leave: takes a waiter out of the lines of its names, and passes on the turns that it may have had.
+-- leave: removes a waiter from the lines of its names. A turn that it had goes to the next waiter.
 --
 -- KEYS  for each name: lock, line, waiters
--- ARGV  1 who we are in line; then the tag of each name
--- Returns {'left'}, also if we did not stand there
--- include: modes.lua
--- include: line.lua
+-- ARGV  1 our waiter; then the tag of each name
+-- Returns {'left'}, also if it was in no line
+-- include: parts/time.lua
+-- include: parts/types.lua
+-- include: parts/names.lua
+-- include: parts/modes.lua
+-- include: parts/line.lua
 for i = 2, #ARGV do
   local lock, line, waiters = unpack(KEYS, 3 * i - 5, 3 * i - 3)
   leave(line, waiters, ARGV[1])

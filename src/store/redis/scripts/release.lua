@@ -1,98 +1,86 @@
--- release: gives holds of one run back, and each lock with the last one.
+-- release: releases the holds of one run, and each lock with the last hold of it.
 --
 -- KEYS  for each name: lock, holds, revoked, line, waiters, done
--- ARGV  1 serial  2 the run has succeeded: tell it for so many ms since its grant, or 0
---       then for each name: owner, tag, and for how many ms to keep it, held by nobody, or 0
+-- ARGV  1 serial  2 of a run that succeeded: for how many ms from its grant to remember it, or 0
+--       then for each name: owner, tag, and for how many ms to keep it with no holder, or 0
 -- Returns for each name
---         {'released', 1|0}   nothing of the owner is left; 0: the server refused to tell the waiters
---         {'still_held'}      nested holds or an ancestor keep the lock
---         {'not_held'}        nothing of ours (any more)
+--         {'released', 1|0}   the owner has no hold left; 0: the server refused to tell the waiters
+--         {'still_held'}      other holds of the owner keep the lock
+--         {'not_held'}        the hold is not there, or not any more
 --
--- Idempotent: the record of the hold is there once. Its removal is a write before the first look,
--- so 'not_held' is never a replica's word (see renew.lua). A field of another is never touched.
--- That a hold of acquire was released is noted: see modes.lua.
--- include: modes.lua
--- include: line.lua
+-- Idempotent: the record of the hold is there only once. The first command is a write, the removal
+-- of the record, so 'not_held' is never the word of a replica (see renew.lua). A field of another
+-- owner is never touched. Notes and messages after the release of a lock cannot make it fail.
+-- include: parts/time.lua
+-- include: parts/types.lua
+-- include: parts/names.lua
+-- include: parts/modes.lua
+-- include: parts/records.lua
+-- include: parts/leases.lua
+-- include: parts/released.lua
+-- include: parts/success.lua
+-- include: parts/kept.lua
+-- include: parts/redisson.lua
+-- include: parts/line.lua
 local serial, tell = ARGV[1], tonumber(ARGV[2])
 
-local function say_done(done, record)
-  local since = tonumber(record:match('"since_ms":(%d+)') or '0')
-  local time = redis.call('TIME')
-  local left = tell - (time[1] * 1000 + math.floor(time[2] / 1000) - since)
-  left = math.max(left, redis.call('PTTL', done))
-  local known = redis.call('TYPE', done)['ok'] == 'string' and redis.call('GET', done)
-  since = math.max(since, tonumber(known) or 0)  -- who ends later may have begun before
-  if left > 0 then redis.call('SET', done, string.format('%.0f', since), 'PX', left) end
-end
-
--- The last hold of the owner: nobody runs under it any more.
-local function keep_it(lock, holds, tag, owner, mode, record, keep)
-  local kept = record:gsub('^{"token":%d+,', '%0"kept":true,', 1)
-  -- What read under the writer, and is dead.
-  if mode == 'write' then redis.call('HDEL', lock, owner) end
-  if not is_beside(mode) then redis.call('DEL', holds) end
-  redis.call('HSET', holds, owner .. '#kept', kept)
-  if is_beside(mode) then
-    redis.call('SET', lease_key(tag, owner, 1), '1', 'PX', keep)
-    settle(lock, holds, tag)
-  else
-    redis.call('PEXPIRE', lock, keep)
-  end
-  keep_holds(lock, holds)
+-- The owner has released its write hold, and still reads: the lock becomes that of a reader, whose
+-- leases count from now on.
+local function go_on_reading(lock, holds, line, waiters, owner, tag)
+  redis.call('HSET', lock, 'mode', 'read')
+  settle(lock, holds, tag)
+  redis.pcall('PUBLISH', pair_channel(tag), '1')
+  pcall(call_first, lock, tag, line, waiters)
+  if redis.call('HEXISTS', lock, owner) == 1 then return {'still_held'} end
+  return {'released', 1}
 end
 
 local function release(n, owner, tag, keep)
   local lock, holds, revoked, line, waiters, done = unpack(n)
-  local id = owner .. '#' .. serial
+  -- 1. Is it there? Its record is removed.
+  local id = id_of(owner, serial)
   if serial == 'kept' then return {'not_held'} end
   local record = redis.call('HGET', holds, id)
   local known = redis.call('HDEL', holds, id)
-  if known == 0 or redis.call('TYPE', lock)['ok'] ~= 'hash' then return {'not_held'} end
+  if known == 0 or not is_hash(lock) then return {'not_held'} end
   local mode = mode_in(record)
   local field, now = field_of(owner, mode), mode_of(lock)
   local count = redis.call('HGET', lock, field)
   if not count then return {'not_held'} end
   local lasted, ours = redis.call('PTTL', lock), is_beside(now) and lease_left(tag, owner, count)
   local over = is_beside(now) and not ours
-  if tell > 0 and not over then say_done(done, record) end
+  if tell > 0 and not over then note_success(done, record, tell) end
 
-  local left = tonumber(count) - 1
+  -- 2. Keep the lock, or count the hold.
   local reads_on = mode == 'write' and lease_left(tag, owner, redis.call('HGET', lock, owner))
-  if left <= 0 and keep > 0 and not over and not reads_on then
+  if tonumber(count) <= 1 and keep > 0 and not over and not reads_on then
     keep_it(lock, holds, tag, owner, mode, record, keep)
     tell_redisson(lock, tag, mode, lasted)
     return {'released', 1}
   end
-  left = redis.call('HINCRBY', lock, field, -1)
-  if is_beside(mode) then  -- the leases are not told apart: what is left has the longest
-    local last = lease_key(tag, owner, left + 1)
-    set_leases(tag, owner, left, redis.call('PTTL', last))
-    redis.call('DEL', last)
-  end
+  local left = redis.call('HINCRBY', lock, field, -1)
+  if is_beside(mode) then drop_lease(tag, owner, left) end
   if left > 0 and not over then return {'still_held'} end
 
-  redis.call('HDEL', lock, field)  -- a plain key goes with its last field
+  -- 3. It was the last one: the owner leaves the lock.
+  redis.call('HDEL', lock, field)  -- the key of a plain lock goes with its last field
   if over then drop_records(holds, {[owner] = true}) end
-  if mode == 'write' and redis.call('HEXISTS', lock, owner) == 1 then  -- it goes on reading
-    redis.call('HSET', lock, 'mode', 'read')
-    settle(lock, holds, tag)  -- from now on its leases as a reader count
-    redis.pcall('PUBLISH', 'redisson_rwlock:' .. tag, '1')
-    pcall(call_first, lock, tag, line, waiters)
-    if redis.call('HEXISTS', lock, owner) == 1 then return {'still_held'} end
-    return {'released', 1}
+  if mode == 'write' and redis.call('HEXISTS', lock, owner) == 1 then
+    return go_on_reading(lock, holds, line, waiters, owner, tag)
   end
   if mode == 'shared' and now == 'write' then return {'still_held'} end
-  if redis.call('TYPE', revoked)['ok'] == 'hash' then redis.call('HDEL', revoked, owner) end
+  if is_hash(revoked) then redis.call('HDEL', revoked, owner) end
   if now ~= 'exclusive' and redis.call('HLEN', lock) == 1 then redis.call('DEL', lock) end
-  -- Who waits may have waited for the dead; and the key lasts as long as the longest lease, which
-  -- may have been ours.
+  -- The key lasts as long as the longest lease, which may have been ours; and waiters may have
+  -- waited for a dead owner.
   local longest = (ours or 0) + 100 >= lasted
   if is_beside(now) and (longest or redis.call('EXISTS', line) == 1) then
     settle(lock, holds, tag)
   end
   if redis.call('EXISTS', lock) == 0 then redis.call('DEL', holds) end
+
+  -- 4. Tell the waiters.
   local told = tell_redisson(lock, tag, mode, lasted)
-  -- The lock has been given back whatever is wrong with the line.
   pcall(call_first, lock, tag, line, waiters)
   if over then return {'not_held'} end
   return {'released', type(told) == 'number' and 1 or 0}
@@ -104,7 +92,7 @@ for i = 3, #ARGV, 3 do
   local owner, tag = ARGV[i], ARGV[i + 1]
   local reply = release(n, owner, tag, tonumber(ARGV[i + 2]))
   if reply[1] ~= 'not_held' and is_of_acquire(serial) then
-    pcall(note_release, tag, owner .. '#' .. serial)  -- it has been released whatever is wrong here
+    pcall(note_release, tag, id_of(owner, serial))
   end
   replies[#replies + 1] = reply
 end

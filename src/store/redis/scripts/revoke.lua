@@ -1,35 +1,42 @@
--- revoke: has renewals of the present owners refused, or deletes the lock at once.
+-- revoke: lets renewals of the present owners be refused, or deletes the lock at once.
 --
 -- KEYS  1 lock   2 holds   3 revoked   4 line   5 waiters
--- ARGV  1 by  2 '1' = delete at once  3 only if this owner, or ''  4 only if this token, or ''
---       5 tag
+-- ARGV  1 by  2 '1' = delete at once  3 only this owner, or ''  4 only this token, or ''  5 tag
 -- Returns {'nothing', {holding}}        it was free
 --         {'other_holder', {holding}}   the owner or the token is another
---         {'not_dlock', {holding}}      no holder looks for revocations
---         {'revoked', {holding}}        renewals are refused until the lease ends
---         {'deleted', {holding}}        gone, waiters were told; also where nobody ran any more
--- The holding is the one before. Atomic, because the holder that was looked at must be the one that
--- loses it. Of several owners an owner or a token picks one.
--- include: modes.lua
--- include: holding.lua
--- include: line.lua
+--         {'not_dlock', {holding}}      no holder is dlock, and no other looks for revocations
+--         {'revoked', {holding}}        renewals are refused; the lease continues to its end
+--         {'deleted', {holding}}        the lock is gone and the waiters were told; also if it was
+--                                       only kept after the run of its owner
+-- The holding is the one before. Of several owners, an owner or a token selects one.
+--
+-- Atomic, because the holder that was looked at must be the one that loses the lock.
+-- include: parts/time.lua
+-- include: parts/types.lua
+-- include: parts/names.lua
+-- include: parts/modes.lua
+-- include: parts/records.lua
+-- include: parts/leases.lua
+-- include: parts/holding.lua
+-- include: parts/redisson.lua
+-- include: parts/line.lua
 local lock, holds, revoked, line, waiters = unpack(KEYS)
 local by, at_once, if_owner, if_token, tag = unpack(ARGV)
 local before = holding(lock, holds, revoked, tag)
 local kind = before[1]
 if kind == 'none' then return {'nothing', before} end
 
--- Who runs, who is only kept after its run, and who is meant.
+-- 1. The owners that are meant: those that run, and those that are only kept after their run.
 local running, kept, meant, any = {}, {}, {[if_owner] = true}, if_token == ''
-local records = redis.call('TYPE', holds)['ok'] == 'hash' and redis.call('HGETALL', holds) or {}
+local records = is_hash(holds) and redis.call('HGETALL', holds) or {}
 for i = 1, #records, 2 do
-  local owner, record = records[i]:match('^(.*)#'), records[i + 1]
-  local right = if_token == '' or record:match('^{"token":(%d+)') == if_token
+  local owner, record = owner_in(records[i]), records[i + 1]
+  local right = if_token == '' or token_in(record) == if_token
   local field = kind == 'hash' and owner and field_of(owner, mode_in(record))
   local there = field and redis.call('HEXISTS', lock, field) == 1
   if there and right and (if_owner == '' or owner == if_owner) then
     any, meant[owner] = true, true
-    local list = records[i] == owner .. '#kept' and kept or running
+    local list = records[i] == id_of(owner, 'kept') and kept or running
     list[#list + 1] = owner
   end
 end
@@ -39,7 +46,7 @@ if not any or not owned then return {'other_holder', before} end
 
 local mode = kind == 'hash' and mode_of(lock)
 local gone = {}
-local function forget(owner)  -- of many
+local function remove(owner)  -- one of several
   local count = tonumber(redis.call('HGET', lock, owner)) or 0
   for i = 1, math.min(count, 1000) do redis.call('DEL', lease_key(tag, owner, i)) end
   redis.call('HDEL', lock, owner)
@@ -59,24 +66,26 @@ local function deleted()
   return {'deleted', before}
 end
 
+-- 2. Delete at once.
 if at_once == '1' then
   local all = if_owner == '' and if_token == ''
   for _, owner in ipairs(is_beside(mode) and redis.call('HKEYS', lock) or {}) do
-    if owner ~= 'mode' and (all or meant[owner]) then forget(owner) end
+    if owner ~= 'mode' and (all or meant[owner]) then remove(owner) end
   end
   settle_rest()
   if all or not is_beside(mode) then redis.call('DEL', lock, holds, revoked) end
   return deleted()
 end
 
--- For what is kept nobody stops, and nobody has to.
+-- 3. A lock that is only kept has no process that could stop: delete it too.
 for _, owner in ipairs(kept) do
-  if is_beside(mode) then forget(owner) else redis.call('DEL', lock, holds) end
+  if is_beside(mode) then remove(owner) else redis.call('DEL', lock, holds) end
 end
 if #kept > 0 then settle_rest() end
 if #running == 0 then return #kept > 0 and deleted() or {'not_dlock', before} end
 
-if redis.call('TYPE', revoked)['ok'] ~= 'hash' then redis.call('DEL', revoked) end
+-- 4. Revoke the others.
+if not is_hash(revoked) then redis.call('DEL', revoked) end
 for _, owner in ipairs(running) do redis.call('HSET', revoked, owner, by) end
 local left = redis.call('PTTL', lock)
 redis.call('PEXPIRE', revoked, left > 0 and left or 86400000)

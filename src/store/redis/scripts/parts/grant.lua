@@ -1,0 +1,73 @@
+-- Of acquire: writes the hold of a name. The record comes before the lock, and its TTL as well:
+-- should the server refuse one of these commands now, no lock without a TTL is left.
+-- Needs time.lua, types.lua, names.lua, modes.lua, records.lua, leases.lua, token.lua, claim.lua.
+local function extend(key)  -- never shortens; a key without a TTL gets one
+  if redis.call('PTTL', key) < ttl then redis.call('PEXPIRE', key, ttl) end
+end
+
+local function clear_remains(n)  -- of dead leases
+  n.is_new = redis.call('EXISTS', n.lock) == 0
+  if n.is_new then
+    redis.call('DEL', n.holds, n.revoked)
+    return
+  end
+  if not is_hash(n.holds) then redis.call('DEL', n.holds) end
+  if n.how == 'take' then  -- our own, in a lock that others hold
+    if redis.call('HEXISTS', n.lock, owner) == 1 then drop_records(n.holds, {[owner] = true}) end
+    if is_hash(n.revoked) then redis.call('HDEL', n.revoked, owner) end
+  end
+end
+
+local function free_slot(n)  -- the lowest
+  local taken, all = {}, redis.call('HGETALL', n.holds)
+  for i = 1, #all, 2 do
+    local slot, holder = tonumber(slot_in(all[i + 1])), owner_in(all[i])
+    local count = slot and holder and redis.call('HGET', n.lock, holder)
+    if count and lease_left(n.tag, holder, count) then taken[slot] = true end
+  end
+  local slot = 0
+  while taken[slot] do slot = slot + 1 end
+  return slot
+end
+
+local function write_record(n)
+  local slot
+  if n.mode == 'slots' then
+    slot = n.above_record and slot_in(n.above_record) or free_slot(n)
+  end
+  n.record = '{"token":' .. (n.next or token_in(n.above_record))
+    .. ',"since_ms":' .. decimal(now_ms()) .. ','
+    .. (n.mode == 'exclusive' and '' or '"mode":"' .. n.mode .. '",')
+    .. (slot and '"slot":' .. slot .. ',' or '') .. ARGV[4]
+  redis.call('HSET', n.holds, id_of(n.owner, serial), n.record)
+end
+
+local function count_hold(n)  -- in the hash of the lock
+  local field, count = field_of(n.owner, n.mode), 1
+  if n.how == 'join' then count = redis.call('HINCRBY', n.lock, field, 1) end
+  if is_beside(n.mode) then redis.call('SET', lease_key(n.tag, n.owner, count), '1', 'PX', ttl) end
+  if n.how == 'take' then
+    local word = n.is_new and mode_field(n.mode, slots)
+    if word then redis.call('HSET', n.lock, 'mode', word) end
+    redis.call('HSET', n.lock, field, 1)
+  end
+end
+
+local function grant(n)  -- what n.how says
+  if n.how == 'take' then
+    n.owner, n.mode = owner, mode
+    store_token(n)
+  end
+  if n.how == 'again' then
+    if is_beside(n.mode) then
+      set_leases(n.tag, n.owner, redis.call('HGET', n.lock, n.owner), ttl)
+    end
+    extend(n.holds)
+  else
+    clear_remains(n)
+    write_record(n)
+    extend(n.holds)
+    count_hold(n)
+  end
+  extend(n.lock)
+end

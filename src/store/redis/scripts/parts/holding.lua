@@ -1,0 +1,85 @@
+-- holding(lock, holds, revoked, tag, line): the state of a name, as
+--   {type, pttl in ms, now in ms, number of owners, {owner, count, its own lease in ms or -1, ...},
+--    {hold id, record, ...}, revoked by, number of waiters (0 without `line`), mode, slots}
+-- The pttl is the time until the next lease ends that would make room. Dead owners beside others
+-- are left out. The reply is bounded: at most 64 owners and 64 records, and long texts are cut.
+-- Needs time.lua, types.lua, modes.lua, records.lua, leases.lua.
+
+-- The living owners of a hash for the reply; and how many are dead, the shortest and the longest
+-- lease, and how many fields count no owner.
+local function living_owners(fields, mode, lock, tag)
+  local owners, dead, least, most, no_owner = {}, 0, nil, nil, 0
+  for i = 1, #fields, 2 do
+    local owner, left = fields[i], -1
+    if is_beside(mode) and owner ~= 'mode' then
+      left = lease_left(tag, owner, fields[i + 1])
+      if left then
+        least, most = math.min(least or left, left), math.max(most or left, left)
+      else
+        dead = dead + 1
+      end
+    end
+    local inner = mode == 'write' and redis.call('HEXISTS', lock, owner .. ':write') == 1
+    if mode == 'write' then owner = owner:gsub(':write$', '') end
+    if inner or owner == 'mode' and mode ~= 'exclusive' then
+      no_owner = no_owner + 1
+    elseif left and #owners < 192 then
+      owners[#owners + 1] = owner
+      owners[#owners + 1] = fields[i + 1]:sub(1, 128)
+      owners[#owners + 1] = left
+    end
+  end
+  return owners, dead, least, most, no_owner
+end
+
+local function records_of(known, holds)
+  local records = {}
+  if not is_hash(holds) or redis.call('HLEN', holds) > 4096 then return records end
+  local all = redis.call('HGETALL', holds)
+  for i = 1, #all, 2 do
+    if known[owner_in(all[i])] and #records < 128 then
+      records[#records + 1] = all[i]:sub(1, 256)
+      records[#records + 1] = all[i + 1]:sub(1, 4096)
+    end
+  end
+  return records
+end
+
+local function revoker_of(known, revoked)
+  local by = ''
+  for owner in pairs(is_hash(revoked) and known or {}) do
+    by = redis.call('HGET', revoked, owner) or by
+  end
+  return by:sub(1, 256)
+end
+
+local function holding(lock, holds, revoked, tag, line)
+  local kind = type_of(lock)
+  local reply = {kind, redis.call('PTTL', lock), now_ms(), 0, {}, {}, '',
+    line and redis.call('ZCARD', line) or 0, 'exclusive', 0}
+  if kind ~= 'hash' then return reply end
+  local mode, slots = mode_of(lock)
+  local size = redis.call('HLEN', lock)
+  local fields = size <= 1100 and redis.call('HGETALL', lock) or {}
+  local owners, dead, least, most, no_owner = living_owners(fields, mode, lock, tag)
+  if #fields == 0 and mode ~= 'exclusive' then no_owner = 1 end
+  size = size - no_owner
+  if is_beside(mode) and #fields > 0 then
+    if dead < size then
+      reply[2] = math.min(mode == 'slots' and least or most, endless)
+    elseif reply[2] == -1 then  -- it never expires: the hash of another program
+      dead = 0
+    else
+      reply[1], reply[2] = 'none', -2
+      return reply
+    end
+  end
+  local known = {}
+  for i = 1, #owners, 3 do
+    known[owners[i]] = true
+    owners[i] = owners[i]:sub(1, 128)
+  end
+  reply[4], reply[5], reply[9], reply[10] = size - dead, owners, mode, slots
+  reply[6], reply[7] = records_of(known, holds), revoker_of(known, revoked)
+  return reply
+end

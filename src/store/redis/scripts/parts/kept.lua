@@ -1,0 +1,17 @@
+-- Of release: --min-hold.
+-- Needs names.lua, modes.lua, records.lua, leases.lua.
+
+-- Keeps the lock without a holder for `keep` ms: this was the last hold of its owner.
+local function keep_it(lock, holds, tag, owner, mode, record, keep)
+  local kept = record:gsub('^{"token":%d+,', '%0"kept":true,', 1)
+  if mode == 'write' then redis.call('HDEL', lock, owner) end  -- dead reads below the write hold
+  if not is_beside(mode) then redis.call('DEL', holds) end
+  redis.call('HSET', holds, id_of(owner, 'kept'), kept)
+  if is_beside(mode) then
+    redis.call('SET', lease_key(tag, owner, 1), '1', 'PX', keep)
+    settle(lock, holds, tag)
+  else
+    redis.call('PEXPIRE', lock, keep)
+  end
+  keep_holds(lock, holds)
+end

@@ -1,0 +1,76 @@
+-- The waiting line of a lock, in two sorted sets: `line` has each waiter with its arrival (µs of
+-- server time, growing), `waiters` the same with the time (ms) until which it counts as alive; each
+-- of its tries moves that time. A waiter is its record, {"id":"<hold id>", ...}: "polls":true says
+-- that it is not subscribed, "mode" and "slots" which hold it wants. A claim of several names waits
+-- in the line of each.
+-- Needs time.lua, names.lua, modes.lua.
+local line_life, turn_life, most_at_once = 10000, 1000, 1000  -- ms, ms, waiters
+
+local function waiter_id(waiter) return waiter:match('^{"id":"([^"]+)"') or '' end
+local function polls(waiter) return waiter:find('^{"id":"[^"]+","polls":true') end
+
+local function leave(line, waiters, who)
+  redis.call('ZREM', line, who)
+  redis.call('ZREM', waiters, who)
+end
+
+-- Removes the waiters that have not asked again in time.
+local function prune(line, waiters)
+  local limit = '(' .. decimal(now_ms())
+  for _, who in ipairs(redis.call('ZRANGEBYSCORE', waiters, '-inf', limit,
+                                  'LIMIT', 0, most_at_once)) do
+    leave(line, waiters, who)
+  end
+end
+
+-- Adds `who` at the end of the line; of a waiter that is in line, only notes that it is alive.
+local function stand(line, waiters, who)
+  if not redis.call('ZSCORE', line, who) then
+    local last = tonumber(redis.call('ZRANGE', line, -1, -1, 'WITHSCORES')[2] or '0')
+    redis.call('ZADD', line, decimal(math.max(now_us(), last + 1)), who)
+  end
+  redis.call('ZADD', waiters, decimal(now_ms() + line_life), who)
+  redis.call('PEXPIRE', line, 6 * line_life)
+  redis.call('PEXPIRE', waiters, 6 * line_life)
+end
+
+-- If the lock has room for the first in line: tells the first waiter that it is its turn, and the
+-- second that it is next. Returns whether the first was told.
+--
+-- A waiter whose channel has no subscriber is dead: remove it. `me` is the caller and needs no
+-- message. The first has a second to come; then it counts as dead as well, and the second, which
+-- knows that it is next, comes without a message. If the lock has room only for `me`, the first is
+-- sent a word without effect: it keeps `me` out only if it is alive.
+local function call_first(lock, tag, line, waiters, me)
+  if redis.call('EXISTS', line) == 0 then return false end
+  local told = false
+  prune(line, waiters)
+  for _ = 1, most_at_once do
+    local rank, word = told and 1 or 0, told and 'next' or 'turn'
+    local who = redis.call('ZRANGE', line, rank, rank)[1]
+    if not who or not told and who == me then break end
+    if not told and not has_room(lock, mode_in(who), tonumber(who:match('"slots":(%d+)'))) then
+      if not me then break end
+      word = 'wait'
+    end
+    local heard = redis.pcall('PUBLISH', turn_channel(tag, waiter_id(who)), word)
+    if heard == 0 and who ~= me and not polls(who) then
+      leave(line, waiters, who)
+    elseif word ~= 'turn' then
+      break
+    else
+      redis.call('ZADD', waiters, 'LT', decimal(now_ms() + turn_life), who)
+      told = true
+    end
+  end
+  return told
+end
+
+-- Of a lock that has room for `who` ('' is in no line): 'take' if no living waiter is before it;
+-- 'turn' if there is one, it has room as well, and was told; else 'busy'.
+local function may_take(lock, tag, line, waiters, who)
+  local told = call_first(lock, tag, line, waiters, who)
+  local first = redis.call('ZRANGE', line, 0, 0)[1]
+  if not first or first == who then return 'take' end
+  return told and 'turn' or 'busy'
+end

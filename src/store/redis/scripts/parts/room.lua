@@ -1,0 +1,17 @@
+-- Of acquire: is there room for the claim at a name where it holds nothing yet?
+-- Needs types.lua, modes.lua, leases.lua, line.lua, claim.lua.
+local function look(n)  -- sets n.how to 'take', 'turn' or 'busy'
+  local fits = has_room(n.lock, mode, slots)
+  if not fits and is_hash(n.lock) and is_beside(mode_of(n.lock)) then
+    settle(n.lock, n.holds, n.tag)
+    fits = has_room(n.lock, mode, slots)
+  end
+  n.how = not n.given_up and fits and may_take(n.lock, n.tag, n.line, n.waiters, me) or 'busy'
+end
+
+-- The number of slots that the holders of this name use, if it is another than ours.
+local function other_slots(n)
+  if n.how ~= 'busy' or mode ~= 'slots' or not is_hash(n.lock) then return end
+  local _, number = mode_of(n.lock)
+  return number > 0 and number ~= slots and number
+end

@@ -1,0 +1,20 @@
+-- Of acquire: fencing tokens. A token is larger than the one before, and at least the server's time
+-- in µs, so that tokens grow also after the server has lost its data.
+-- Needs time.lua, leases.lua.
+local function next_token(n)  -- into n.next; only reads; an error if the key holds no such number
+  n.stored = redis.call('GET', n.token)
+  local last = tonumber(n.stored or '0')
+  if not last or last < 0 or last >= endless then
+    local what = ' is not a number to count on'
+    return redis.error_reply('ERR the fencing token at ' .. n.token .. what)
+  end
+  n.next = decimal(math.max(last + 1, now_us()))
+end
+
+local function store_token(n)
+  if n.stored and redis.call('PTTL', n.token) == -1 then
+    redis.call('SET', n.token, n.next)  -- Java's RFencedLock made it without a TTL, and needs none
+  else
+    redis.call('SET', n.token, n.next, 'PX', 86400000)
+  end
+end

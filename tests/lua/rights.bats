@@ -1,0 +1,75 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: a claim is refused at its first try if a right is missing that it will need, its rights are
+# looked up only then, and a right that is withdrawn later leaves no lock without an end.
+load ../support/suite
+suite server empty lua
+
+# lookups CALL…: how many access rights the script of this call looks up.
+lookups() {
+  r set lookups 0 >/dev/null
+  (
+    # shellcheck disable=SC2030  # only here
+    export BATS_FILE_TMPDIR=$BATS_TEST_TMPDIR/counted
+    mkdir -p "$BATS_FILE_TMPDIR"
+    {
+      echo "local server = redis"
+      echo "local redis = setmetatable({acl_check_cmd = function(...)"
+      echo "  server.call('INCR', 'lookups')"
+      echo "  return server.acl_check_cmd(...)"
+      echo "end}, {__index = server})"
+      script_text acquire
+    } >"$BATS_FILE_TMPDIR/acquire.lua"
+    "$@" >/dev/null
+  )
+  r get lookups
+}
+
+@test "rights are looked up at the first try of a claim, not while it waits, nor at the grant" {
+  for way in acquire shared writing "slots 2"; do
+    r flushall >/dev/null
+    # shellcheck disable=SC2086  # words
+    first=$(lookups ${way/acquire/} acquire h:1 s)
+    [ "$first" -gt 20 ] && [ "$first" -lt 30 ] || fail "$way: $first"
+    for call in "stand b:1 s" "stand b:1 s"; do
+      # shellcheck disable=SC2086
+      assert_equal "$(lookups ${way/acquire/} $call)" 0
+    done
+    release h:1 s
+    # shellcheck disable=SC2086
+    assert_equal "$(lookups ${way/acquire/} stand b:1 s)" 0
+  done
+}
+
+# as_worker CALL…: by a user who may do everything except $WITHOUT.
+as_worker() {
+  # shellcheck disable=SC2086  # words
+  r acl setuser worker reset on nopass '~*' '&*' +@all $WITHOUT >/dev/null
+  BY=worker "$@"
+}
+
+@test "a right that is withdrawn while a claim waits leaves no lock without an end" {
+  for way in acquire shared writing "slots 2"; do
+    for right in set del hset pexpire pttl; do
+      r flushall >/dev/null
+      # shellcheck disable=SC2086
+      WITHOUT=-$right run as_worker ${way/acquire/} stand b:1 s
+      assert_output --partial "can't run this command"
+      [ "$(r exists "$K")" = 0 ] || [ "$(r pttl "$K")" -gt 0 ] || fail "$way without $right: $(r hgetall "$K")"
+    done
+    # What is left of such a grant is in nobody's way.
+    r flushall >/dev/null
+    # shellcheck disable=SC2086
+    WITHOUT=-pexpire run as_worker ${way/acquire/} stand b:1 s
+    # shellcheck disable=SC2086
+    run -0 ${way/acquire/} acquire c:1 s
+    assert_line -n 0 granted
+    assert_equal "$(r hkeys "$H")" 'c:1#s'
+  done
+}
+
+@test "a missing right is named at the first try, before anything is written" {
+  WITHOUT=-hdel run as_worker acquire b:1 s
+  assert_output --partial "NOPERM this user may not run 'HDEL' on $H"
+  assert_equal "$(r dbsize)" 0
+}
