@@ -81,6 +81,7 @@ ExitStatus end_of(const Outcome& outcome,
                   Voice& voice,
                   const Settings& settings,
                   const Signals& signals) {
+  if (outcome.kind == Outcome::Kind::taken) return ExitStatus::ok;
   if (outcome.kind == Outcome::Kind::busy) {
     voice.busy(*outcome.holding, outcome.seen_ago);
     return static_cast<ExitStatus>(
@@ -134,14 +135,10 @@ ExitStatus acquire_command(const CommandLine& line,
                                              BootClock::now() + lease->renew_step(),
                                              signals);
                     });
-  auto ended = acquirer.run();
+  const auto ended = acquirer.run();
   voice.end_of_wait();
-  ExitStatus status = ExitStatus::ok;
-  if (!ended) {
-    status = report(ended.error(), settings);
-  } else if (*ended) {
-    status = end_of(**ended, voice, settings, signals);
-  }
+  const ExitStatus status =
+      ended ? end_of(*ended, voice, settings, signals) : report(ended.error(), settings);
   // A store thread that hangs is not waited for.
   ::_exit(static_cast<int>(status));
 }

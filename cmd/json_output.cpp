@@ -116,6 +116,8 @@ const char* word_for(const Outcome& outcome) {
   switch (outcome.kind) {
     case Outcome::Kind::child:
       return outcome.child.kind == ChildStatus::Kind::not_started ? "failed" : "child";
+    case Outcome::Kind::taken:
+      return "taken";
     case Outcome::Kind::busy:
       return "busy";
     case Outcome::Kind::done:

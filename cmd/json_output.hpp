@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/lock_store.hpp"
-#include "core/run_session.hpp"
+#include "core/run_words.hpp"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/output.hpp"
 
+#include "core/signal_policy.hpp"
+
 #include <climits>
 
 #include <poll.h>
@@ -22,7 +24,7 @@ Error cannot_write(const std::string& why) {
 
 bool asked_to_end(const Signals& signals) {
   while (const auto number = signals.next()) {
-    if (Signals::ends_by_default(*number)) return true;
+    if (use_of(*number, /*has_command=*/false) == SignalUse::deliver) return true;
   }
   return false;
 }

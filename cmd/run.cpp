@@ -85,6 +85,8 @@ int status_of(const Outcome& outcome, const Settings& settings) {
   switch (outcome.kind) {
     case Outcome::Kind::child:
       return status_of(outcome.child);
+    case Outcome::Kind::taken:
+      return static_cast<int>(ExitStatus::ok);
     case Outcome::Kind::busy:
       return or_conflict(ExitStatus::busy);
     case Outcome::Kind::done:
@@ -151,6 +153,7 @@ Error failure(const Outcome& outcome, const std::string& names) {
     case Outcome::Kind::signalled:
       signals.die_by(outcome.signal);
       break;
+    case Outcome::Kind::taken:
     case Outcome::Kind::done:
     case Outcome::Kind::lost:
     case Outcome::Kind::time_up:

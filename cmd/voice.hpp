@@ -15,7 +15,7 @@
 
 namespace dlock {
 
-class Voice final : public Listener {
+class Voice final : public RunListener {
  public:
   // `mode` is what is asked for, `store` where: LockStore::where().
   Voice(std::vector<LockName> names, Mode mode, std::string store = "the store");

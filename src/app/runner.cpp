@@ -3,10 +3,7 @@
 
 #include "app/hold_variables.hpp"
 
-#include <poll.h>
-
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace dlock {
@@ -27,74 +24,42 @@ Runner::Runner(RunPlan plan,
                StoreWorker& worker,
                const Signals& signals,
                Child child,
-               Listener& listener)
+               RunListener& listener)
     : plan_(std::move(plan)),
-      session_(std::move(session)),
-      worker_(worker),
       signals_(signals),
       child_(std::move(child)),
       listener_(listener),
-      terminal_(Terminal::of_stdin()) {}
+      terminal_(Terminal::of_stdin()),
+      driver_(std::move(session), worker, &signals, listener, *this) {}
 
-Result<Outcome> Runner::run() {
-  if (!timer_.ok()) return Error{Errc::system, "cannot make a timer: too many open files"};
-  now_ = BootClock::now();
-  carry_out(session_.start(now_));
-  // Started with its first task already in hand: that saves a wake-up.
-  auto started = worker_.start();
-  if (!started) return started.error();
+void Runner::started() {
   // While the store thinks, so that it costs no time. If it fails, StartChild tries again and
   // tells.
   static_cast<void>(child_.start_guard());
-  while (!outcome_)
-    turn();
-  return *outcome_;
 }
 
-void Runner::turn() {
-  std::optional<Time> deadline = session_.next_deadline();
-  if (leftovers_) {
-    const Duration pause = plan_.contain ? k_look_for_contained : k_look_for_leftovers;
-    deadline = std::min(deadline.value_or(Time::max()), now_ + pause);
-  }
-  timer_.set(deadline);
-  std::array<pollfd, 3> fds{pollfd{signals_.fd(), POLLIN, 0},
-                            pollfd{timer_.fd(), POLLIN, 0},
-                            pollfd{worker_.fd(), POLLIN, 0}};
-  ::poll(fds.data(), fds.size(), -1);
-  now_ = BootClock::now();
-  // Time first: whatever came in, a deadline that has passed is acted on before.
-  if (session_.next_deadline().value_or(Time::max()) <= now_) feed(event::Tick{});
-  if (fds[0].revents != 0) take_signals();
-  if (fds[2].revents != 0) take_answers();
-  if (leftovers_ && !outcome_ && !child_.group_alive()) {
-    leftovers_ = false;
-    feed(event::GroupGone{});
-  }
-}
-
-void Runner::feed(Event event) {
-  if (!outcome_) carry_out(session_.on(std::move(event), now_));
-}
-
-void Runner::carry_out(std::vector<Action> actions) {
-  for (Action& action : actions) {
-    std::visit([this](auto& what) { carry_out_one(what); }, action);
-  }
-}
-
-void Runner::carry_out_one(action::Ask& ask) {
-  worker_.ask(ask);
-  if (ask.what == action::Ask::What::watch) child_.drop_guard();
+void Runner::asked(action::Ask::What what) {
+  if (what == action::Ask::What::watch) child_.drop_guard();
   // The group is gone, or never was.
-  if (ask.what == action::Ask::What::release) child_.end_group();
+  if (what == action::Ask::What::release) child_.end_group();
+}
+
+std::optional<Time> Runner::look_at() const {
+  if (!leftovers_) return {};
+  return driver_.now() + (plan_.contain ? k_look_for_contained : k_look_for_leftovers);
+}
+
+void Runner::look() {
+  if (!leftovers_ || child_.group_alive()) return;
+  leftovers_ = false;
+  driver_.feed(event::GroupGone{});
 }
 
 void Runner::guarded(const std::string& trouble) {
   if (!trouble.empty()) listener_.on_guard(trouble);
 }
 
-void Runner::carry_out_one(action::StartChild& start) {
+void Runner::carry_out(action::StartChild& start) {
   const bool hand_over = terminal_ && terminal_->stdout_too() && terminal_->is_ours();
   const ChildSpec spec{.words = plan_.words,
                        .environment = child_environment(start.holds),
@@ -102,49 +67,23 @@ void Runner::carry_out_one(action::StartChild& start) {
                        .terminal = hand_over ? terminal_->fd() : -1,
                        .kill_at = start.kill_at};
   auto started = child_.start(spec, signals_);
-  if (!started) return feed(event::StartFailed{started.error()});
+  if (!started) return driver_.feed(event::StartFailed{started.error()});
   if (hand_over) terminal_->note_given();
   listener_.on_started(child_.group());
 }
 
-void Runner::carry_out_one(action::Finish& finish) {
-  child_.reap();
-  outcome_ = std::move(finish.outcome);
+void Runner::child_news() {
+  guarded(child_.look_at_guard());
+  look_at_child();
 }
 
-void Runner::take_signals() {
-  while (const auto number = signals_.next()) {
-    switch (*number) {
-      case SIGCHLD:
-        guarded(child_.look_at_guard());
-        look_at_child();
-        break;
-      case SIGCONT:
-        told_to_stop_ = false;
-        break;  // we run, that is all
-      case SIGTSTP:
-        // Meant for us alone, or the terminal has sent it to all of our group. The child's stop is
-        // what stops us.
-        if (session_.has_child()) {
-          told_to_stop_ = true;
-          child_.signal_group(SIGTSTP);
-        } else {
-          signals_.stop_here();
-          now_ = BootClock::now();  // perhaps hours later
-        }
-        break;
-      default:
-        if (session_.has_child() ? *number != SIGPIPE : Signals::ends_by_default(*number)) {
-          feed(event::Signal{*number});
-        }
-    }
-  }
-}
-
-void Runner::take_answers() {
-  while (auto answer = worker_.next_answer()) {
-    std::visit([this](auto& what) { feed(std::move(what)); }, *answer);
-  }
+// SIGTSTP was meant for us alone, or the terminal has sent it to all of our group. The child's stop
+// is what stops us.
+bool Runner::stop() {
+  if (!has_command()) return false;
+  told_to_stop_ = true;
+  child_.signal_group(SIGTSTP);
+  return true;
 }
 
 void Runner::look_at_child() {
@@ -177,7 +116,7 @@ void Runner::child_ended(const ChildNews& news) {
     terminal_->take_back(news.by_signal);
   }
   leftovers_ = child_.group_alive();
-  feed(event::ChildEnded{status, leftovers_, child_.strays()});
+  driver_.feed(event::ChildEnded{status, leftovers_, child_.strays()});
 }
 
 // A stop from outside (SIGSTOP) is left alone and the lease renewed as usual; one from the terminal
@@ -198,7 +137,7 @@ void Runner::child_stopped(int number) {
 void Runner::stop_with_child(bool for_terminal) {
   const bool had_terminal = (terminal_ && terminal_->given()) || for_terminal;
   if (terminal_) terminal_->take_back(false);
-  if (const auto until = session_.safe_until()) {
+  if (const auto until = driver_.machine().safe_until()) {
     listener_.on_stopped(*until, *until - BootClock::now());
   }
   // Meanwhile fg may have brought us to the foreground: a stop now would be one too many.
@@ -210,8 +149,8 @@ void Runner::stop_with_child(bool for_terminal) {
   // Nobody above us could continue it: it stays stopped, and we go on renewing.
   if (wanted && !stopped && for_terminal) return listener_.on_left_stopped();
   // The clock first: a child whose lease has lapsed is killed before it runs another instruction.
-  now_ = BootClock::now();
-  feed(event::Resumed{});
+  driver_.read_clock();
+  driver_.feed(event::Resumed{});
   if (had_terminal && terminal_ && terminal_->is_ours()) terminal_->give(child_.group());
   child_.signal_group(SIGCONT);
 }

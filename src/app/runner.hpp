@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Runner: one `dlock run` on this machine. It turns what comes from the signals, the timer, the
-// store thread and the child into events for the session, and carries out what the session answers.
-// It reads the clock once a turn. No policy is decided here, except who has the terminal.
+// Runner: one `dlock run` on this machine: a RunSession under a Driver, with its command, the guard
+// and the terminal. No policy is decided here, except which process group has the terminal.
 #pragma once
 
+#include "app/driver.hpp"
 #include "core/run_session.hpp"
 #include "store/store_worker.hpp"
 #include "sys/child.hpp"
-#include "sys/deadline_timer.hpp"
 #include "sys/signals.hpp"
 #include "sys/terminal.hpp"
 
@@ -17,14 +16,9 @@
 
 namespace dlock {
 
-// Who tells people. Called on the main thread; must not block for long.
-class Listener {
+// What only a run has to tell.
+class RunListener : public Listener {
  public:
-  Listener() = default;
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
-  virtual ~Listener() = default;
-  virtual void on_notice(const Notice& notice) = 0;
   virtual void on_started(pid_t child) = 0;
   // The user stopped the job; the lock lapses at `safe_until`, in `left`, unless it is continued.
   virtual void on_stopped(Time safe_until, Duration left) = 0;
@@ -42,32 +36,37 @@ struct RunPlan {
   bool contain = false;
 };
 
-class Runner {
+class Runner : private DriverHooks {
  public:
   Runner(RunPlan plan,
          RunSession session,
          StoreWorker& worker,
          const Signals& signals,
          Child child,
-         Listener& listener);
+         RunListener& listener);
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
 
   // Runs to the end. Errc::system only if this machine fails us before anything was asked.
-  Result<Outcome> run();
+  Result<Outcome> run() { return driver_.run(); }
 
  private:
-  void turn();
-  void feed(Event event);
-  void carry_out(std::vector<Action> actions);
-  void carry_out_one(action::Ask& ask);
-  void carry_out_one(action::CancelAsk& /*cancel*/) { worker_.cancel(); }
-  void carry_out_one(action::StartChild& start);
-  void carry_out_one(action::SetGuard& guard) { guarded(child_.set_guard(guard.kill_at)); }
-  void carry_out_one(action::SignalGroup& order) { child_.signal_group(order.signal, order.wake); }
-  void carry_out_one(action::Say& say) { listener_.on_notice(say.notice); }
-  void carry_out_one(action::Finish& finish);
+  friend class Driver<RunSession, Runner>;
 
-  void take_signals();
-  void take_answers();
+  void carry_out(action::StartChild& start);
+  void carry_out(action::SetGuard& guard) { guarded(child_.set_guard(guard.kill_at)); }
+  void carry_out(action::SignalGroup& order) { child_.signal_group(order.signal, order.wake); }
+
+  bool has_command() const { return driver_.machine().has_child(); }
+  void asked(action::Ask::What what);
+  void started();
+  std::optional<Time> look_at() const;
+  void look();
+  void finishing() { child_.reap(); }
+  void child_news();
+  void continued() { told_to_stop_ = false; }
+  bool stop();
+
   void look_at_child();
   void guarded(const std::string& trouble);
   void child_ended(const ChildNews& news);
@@ -76,17 +75,13 @@ class Runner {
   std::vector<std::string> child_environment(const Holds& holds) const;
 
   RunPlan plan_;
-  RunSession session_;
-  StoreWorker& worker_;
   const Signals& signals_;
   Child child_;
-  Listener& listener_;
-  DeadlineTimer timer_;
+  RunListener& listener_;
   std::optional<Terminal> terminal_;
   bool leftovers_ = false;     // the child is dead, others of its group are not
   bool told_to_stop_ = false;  // SIGTSTP came to us, not to the child
-  Time now_;
-  std::optional<Outcome> outcome_;
+  Driver<RunSession, Runner> driver_;
 };
 
 }  // namespace dlock

@@ -2,6 +2,7 @@
 #include "core/run_session.hpp"
 
 #include "base/duration.hpp"
+#include "core/signal_policy.hpp"
 
 #include <csignal>
 #include <utility>
@@ -25,15 +26,6 @@ constexpr Duration k_grace_for_leftovers = 500ms;
 constexpr Duration k_overdue = 1500ms;  // twice: we may have been frozen for the first
 constexpr Duration k_undo_limit = 300ms;
 constexpr Duration k_release_when_signalled = 1s;
-
-bool asks_to_end(int signal) {
-  return signal == SIGTERM || signal == SIGINT;
-}
-
-// As kill(1) of a shell does for a stopped job.
-bool wakes(int signal) {
-  return asks_to_end(signal) || signal == SIGHUP || signal == SIGQUIT;
-}
 
 template <class... Times>
 std::optional<Time> earliest(Times... times) {
@@ -306,6 +298,12 @@ void RunSession::handle(const event::StartFailed& event, Time now) {
   if (phase_ != Phase::running) return;
   outcome_ = {.kind = Outcome::Kind::failed, .error = event.error};
   begin_release(now);
+}
+
+void RunSession::handle(event::TakenOver /*event*/, Time now) {
+  if (phase_ != Phase::running) return;
+  outcome_ = {.kind = Outcome::Kind::taken};
+  finish(now);
 }
 
 void RunSession::handle(const event::ChildEnded& event, Time now) {

@@ -20,11 +20,11 @@
 #include "core/child_policy.hpp"
 #include "core/lease.hpp"
 #include "core/lock_store.hpp"
+#include "core/run_words.hpp"
 #include "core/wait_notices.hpp"
 
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace dlock {
@@ -44,183 +44,10 @@ struct RunTerms {
   Duration notice_every{};  // as WaitNotices has it
 };
 
-// What happened.
-namespace event {
-struct Acquired {
-  Result<AcquireReply> answer;
-};
-struct Watched {  // also the answer to watch_hold
-  Result<Watching> answer;
-};
-struct HandedOff {
-  Result<HandOff> answer;
-};
-struct Renewed {  // also the answer to check
-  Result<RenewReply> answer;
-};
-struct Released {  // also the answer to undo and leave
-  Result<ReleaseVerdict> answer;
-};
-struct Signal {  // came to us
-  int number = 0;
-};
-struct StartFailed {  // no child: fork or what it needs failed
-  Error error;
-};
-struct ChildEnded {  // reaped
-  ChildStatus status;
-  bool group_alive = false;  // others that belong to it still run
-  std::size_t strays = 0;    // descendants that run on and do not belong to it
-};
-struct GroupGone {};  // the last of them ended
-struct Resumed {};    // we had been stopped
-struct Tick {};       // next_deadline() came
-}  // namespace event
-using StoreAnswer = std::
-    variant<event::Acquired, event::Watched, event::HandedOff, event::Renewed, event::Released>;
-using Event = std::variant<event::Acquired,
-                           event::Watched,
-                           event::HandedOff,
-                           event::Renewed,
-                           event::Released,
-                           event::Signal,
-                           event::StartFailed,
-                           event::ChildEnded,
-                           event::GroupGone,
-                           event::Resumed,
-                           event::Tick>;
-
-// What people and programs are told, each just before what it tells of is done. `text` is a reason
-// from below; everything else the voice puts into words.
-struct Notice {
-  enum class Kind {
-    polling,          // no hand-offs here
-    blind,            // changes that nobody tells of are not seen here
-    waiting,          // for whoever is in `holding`, for `span` so far
-    store_away,       // no answer to who waits, for `seen_ago` so far and `left` more; it waits for
-                      // whoever is in `holding` (nothing: never seen) for `span`
-    unreachable,      // trouble while waiting or renewing, ridden out
-    granted,          // `holds`, after `span`
-    renewed,          // lease good for `span`
-    lost,             // definite; the child is being stopped
-    revoked,          // somebody asked us to give it up; the child is being stopped
-    lapsing,          // no renewal in time; the child is being stopped
-    time_up,          // max_hold, which is `span`, or (zero) a lease that is not renewed is over;
-                      // the child is being stopped
-    lost_warn,        // lost, revoked or lapsing under on_lost=warn: it runs on
-    killed,           // because of `kill`
-    cannot_kill,      // neither did KILL, so far
-    outlived,         // the command ended, others that are contained did not: they are waited for
-    strays,           // `count` processes left the group and run on without the lock
-    leftovers,        // the command ended, others of its group did not: they are being stopped
-    release_unknown,  // no answer; the lease ends by itself in `span`, or (zero) about now
-    lost_at_release,  // it was not ours any more when we gave it back
-    done_before,      // a run that succeeded was granted `span` ago, within once_per (`text`)
-    signalled,        // `signal` goes to the child's group, which must end
-    passed_on,        // `signal` does as well, and that is all
-    ended,            // the command did, as `child` says
-    released,         // the store says so
-  };
-  Kind kind = Kind::waiting;
-  std::string text;
-  std::optional<std::size_t> which;  // of several names; none: all of them
-  std::optional<Holding> holding;
-  Duration span{};
-  Duration seen_ago{};  // how old the holding is
-  Duration left{};
-  std::size_t count = 0;
-  Holds holds;
-  int signal = 0;
-  KillReason kill = KillReason::grace_over;  // lapsing, time_up: `lapsed` if it gets no TERM
-  ChildStatus child;
-  std::optional<Time> safe_until;  // of the lease, by the newest confirmed request
-};
-
-// A run in figures, for whoever reads about it later.
-struct Account {
-  enum class Released {
-    nothing,  // there was nothing to release
-    yes,
-    no,       // it was not ours any more
-    unknown,  // no answer: at the latest it ends with its lease
-  };
-  Holds holds;        // empty: never granted
-  Duration waited{};  // for the grant, or until there was none
-  Duration held{};    // from the grant to the end of the release
-  bool lost = false;  // the lease could not be kept to the end, or was not ours at the release
-  Released released = Released::nothing;
-};
-
-struct Outcome {
-  enum class Kind {
-    child,      // as `child` says
-    busy,       // gave up waiting; `holding`
-    done,       // not wanted: a run that succeeded was granted a short while ago
-    failed,     // never started: `error`
-    lost,       // the child was stopped because of the lease
-    time_up,    // the child was stopped because of max_hold, or at the end of a fixed lease
-    signalled,  // `signal` came while there was no child
-  };
-  Kind kind = Kind::failed;
-  ChildStatus child;
-  std::optional<Holding> holding;
-  Duration seen_ago{};  // how old the holding is
-  Error error;
-  int signal = 0;
-  Account account;
-};
-
-// What to do.
-namespace action {
-// The store, which answers with one StoreAnswer each, in order. Whatever is asked while a holder
-// awaits or looks for news ends that first, and a release ends a renewal.
-struct Ask {
-  enum class What {
-    acquire,
-    watch,
-    await_hand_off,
-    watch_hold,
-    renew,
-    check,
-    release,
-    undo,
-    leave,
-  };
-  What what = What::acquire;
-  Time limit;
-  Stand stand = Stand::no;  // of acquire
-  bool front = false;       // of watch
-  Parting parting = {};     // of release
-};
-struct CancelAsk {};  // the one that runs; it still answers
-struct StartChild {
-  Holds holds;
-  Time kill_at;  // the guard's first deadline
-};
-struct SetGuard {  // its deadline has moved
-  Time kill_at;
-};
-struct SignalGroup {
-  int signal = 0;
-  bool wake = false;  // CONT after it, so that a stopped child can act on it
-};
-struct Say {
-  Notice notice;
-};
-struct Finish {
-  Outcome outcome;
-};
-}  // namespace action
-using Action = std::variant<action::Ask,
-                            action::CancelAsk,
-                            action::StartChild,
-                            action::SetGuard,
-                            action::SignalGroup,
-                            action::Say,
-                            action::Finish>;
-
 class RunSession {
  public:
+  using Outcome = dlock::Outcome;
+
   RunSession(const RunTerms& terms, std::uint64_t seed, Time now);
 
   std::vector<Action> start(Time now);
@@ -241,6 +68,7 @@ class RunSession {
   void handle(event::Released& event, Time now);
   void handle(const event::Signal& event, Time now);
   void handle(const event::StartFailed& event, Time now);
+  void handle(event::TakenOver event, Time now);
   void handle(const event::ChildEnded& event, Time now);
   void handle(event::GroupGone event, Time now);
   void handle(event::Resumed event, Time now);

@@ -32,17 +32,12 @@ const char* word_for(action::Ask::What what) {
       return "undo";
     case action::Ask::What::leave:
       return "leave";
+    case action::Ask::What::inspect:
+      return "inspect";
+    case action::Ask::What::revoke:
+      return "revoke";
   }
   return "?";
-}
-
-// News of a hold are worth less than whatever else is asked; and once it is to be released, nothing
-// else about it matters: a mute connection must not keep a lock that nobody needs.
-bool gives_way(action::Ask::What running, action::Ask::What asked) {
-  using What = action::Ask::What;
-  const bool news =
-      running == What::await_hand_off || running == What::watch_hold || running == What::check;
-  return news || (running == What::renew && asked == What::release);
 }
 
 void log_call(action::Ask::What what, const StoreAnswer& answer, Duration took) {
@@ -54,6 +49,59 @@ void log_call(action::Ask::What what, const StoreAnswer& answer, Duration took) 
       answer);
   log(LogLevel::debug,
       std::string(word_for(what)) + ": " + result + " after " + format_duration(took));
+}
+
+class ClaimCalls {
+ public:
+  explicit ClaimCalls(Claim claim) : claim_(std::move(claim)) {}
+  StoreAnswer carry_out(LockStore& store, const action::Ask& ask);
+
+ private:
+  Claim claim_;
+  Holds holds_;
+};
+
+StoreAnswer ClaimCalls::carry_out(LockStore& store, const action::Ask& ask) {
+  using What = action::Ask::What;
+  switch (ask.what) {
+    case What::acquire: {
+      claim_.stand = ask.stand;
+      auto answer = store.acquire(claim_, ask.limit);
+      if (answer && std::holds_alternative<Grant>(*answer)) holds_ = std::get<Grant>(*answer).holds;
+      return event::Acquired{std::move(answer)};
+    }
+    case What::watch:
+      return event::Watched{store.watch(claim_, ask.front, ask.limit)};
+    case What::await_hand_off:
+      return event::HandedOff{store.await_hand_off(ask.limit)};
+    case What::watch_hold:
+      DLOCK_ASSERT(!holds_.empty());
+      return event::Watched{store.watch_hold(holds_, ask.limit)};
+    case What::check:
+      DLOCK_ASSERT(!holds_.empty());
+      return event::Renewed{store.check(holds_, ask.limit)};
+    case What::renew:
+      DLOCK_ASSERT(!holds_.empty());
+      return event::Renewed{store.renew(holds_, ask.limit)};
+    case What::release:
+      DLOCK_ASSERT(!holds_.empty());
+      return event::Released{release_with_abandoned(store, holds_, ask.parting, ask.limit)};
+    case What::undo: {
+      auto undone = undo(store, claim_, ask.limit);
+      if (!undone) return event::Released{undone.error()};
+      return event::Released{ReleaseVerdict::released};
+    }
+    case What::leave: {
+      auto left = store.leave(claim_, ask.limit);
+      if (!left) return event::Released{left.error()};
+      return event::Released{ReleaseVerdict::not_held};
+    }
+    case What::inspect:
+      return event::Inspected{store.inspect(claim_.names.at(ask.which), ask.limit)};
+    case What::revoke:
+      break;  // not by a claim
+  }
+  DLOCK_ASSERT(false);
 }
 
 }  // namespace
@@ -112,7 +160,7 @@ void StoreWorker::work() {
     if (asks_.size() > 1 && gives_way(what.what, asks_.back().what)) interrupt_.raise();
     lock.unlock();
     const Time asked_at = BootClock::now();
-    StoreAnswer answer = carry_out(what);
+    StoreAnswer answer = calls_(*store_, what);
     log_call(what.what, answer, BootClock::now() - asked_at);
     lock.lock();
     // An ask stays in front until it is answered, so a cancel() always has something to end, and
@@ -124,43 +172,10 @@ void StoreWorker::work() {
   }
 }
 
-StoreAnswer StoreWorker::carry_out(const action::Ask& what) {
-  using What = action::Ask::What;
-  switch (what.what) {
-    case What::acquire: {
-      claim_.stand = what.stand;
-      auto answer = store_->acquire(claim_, what.limit);
-      if (answer && std::holds_alternative<Grant>(*answer)) holds_ = std::get<Grant>(*answer).holds;
-      return event::Acquired{std::move(answer)};
-    }
-    case What::watch:
-      return event::Watched{store_->watch(claim_, what.front, what.limit)};
-    case What::await_hand_off:
-      return event::HandedOff{store_->await_hand_off(what.limit)};
-    case What::watch_hold:
-      DLOCK_ASSERT(!holds_.empty());
-      return event::Watched{store_->watch_hold(holds_, what.limit)};
-    case What::check:
-      DLOCK_ASSERT(!holds_.empty());
-      return event::Renewed{store_->check(holds_, what.limit)};
-    case What::renew:
-      DLOCK_ASSERT(!holds_.empty());
-      return event::Renewed{store_->renew(holds_, what.limit)};
-    case What::release:
-      DLOCK_ASSERT(!holds_.empty());
-      return event::Released{release_with_abandoned(*store_, holds_, what.parting, what.limit)};
-    case What::undo: {
-      auto undone = undo(*store_, claim_, what.limit);
-      if (!undone) return event::Released{undone.error()};
-      return event::Released{ReleaseVerdict::released};
-    }
-    case What::leave: {
-      auto left = store_->leave(claim_, what.limit);
-      if (!left) return event::Released{left.error()};
-      return event::Released{ReleaseVerdict::not_held};
-    }
-  }
-  DLOCK_ASSERT(false);
+StoreCalls calls_for(Claim claim) {
+  return [calls = ClaimCalls(std::move(claim))](LockStore& store, const action::Ask& ask) mutable {
+    return calls.carry_out(store, ask);
+  };
 }
 
 }  // namespace dlock

@@ -96,20 +96,4 @@ void Signals::die_by(int number) const {
   ::raise(number);
 }
 
-bool Signals::ends_by_default(int number) {
-  switch (number) {
-    case SIGCHLD:
-    case SIGCONT:
-    case SIGURG:
-    case SIGWINCH:
-    case SIGTSTP:
-    case SIGTTIN:
-    case SIGTTOU:
-    case SIGPIPE:  // comes from our own writes to a closed stderr
-      return false;
-    default:
-      return true;
-  }
-}
-
 }  // namespace dlock

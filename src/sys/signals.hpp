@@ -31,9 +31,6 @@ class Signals {
   // ignored).
   void die_by(int number) const;
 
-  // Would `number`, left alone, end a process that is not running a command yet?
-  static bool ends_by_default(int number);
-
  private:
   Signals() = default;
   UniqueFd fd_;

@@ -25,7 +25,7 @@ std::string Link::words_for(What what) const {
 void Link::ask(const action::Ask& what) {
   asks_.push_back(what);
   if (asks_.size() == 1) return begin();
-  if (test::gives_way(asks_.front().what, what.what)) cancel();
+  if (gives_way(asks_.front().what, what.what)) cancel();
 }
 
 std::optional<StoreAnswer> Link::next_answer() {
@@ -238,6 +238,8 @@ Link::Said Link::carry_out(const Sent& sent) {
     case What::watch:
     case What::watch_hold:
     case What::await_hand_off:
+    case What::inspect:  // a run asks for neither
+    case What::revoke:
       break;
   }
   DLOCK_ASSERT(false);

@@ -104,7 +104,7 @@ void Run::turn() {
   }
   take_signals();
   while (auto answer = link_.next_answer())
-    std::visit([this](auto& what) { feed(std::move(what)); }, *answer);
+    feed(test::run_event(std::move(*answer)));
   if (leftovers_ && !over_ && !group_.alive()) {
     leftovers_ = false;
     feed(event::GroupGone{});

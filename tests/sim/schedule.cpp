@@ -110,6 +110,9 @@ std::vector<Step> Schedule::next_steps() const {
       case What::watch_hold:
         steps.insert(steps.end(), {Step::done, Step::refused});
         break;
+      case What::inspect:
+      case What::revoke:
+        break;  // a run asks for neither
       case What::watch:
       case What::await_hand_off:
         steps.push_back(Step::done);
@@ -196,8 +199,7 @@ void Schedule::answer(Step step) {
   const Question question = questions_.front();
   questions_.pop_front();
   if (!questions_.empty()) questions_.front().sent_at = now_;
-  StoreAnswer said = answer_to(question, step);
-  std::visit([this](auto& event) { feed(std::move(event)); }, said);
+  feed(test::run_event(answer_to(question, step)));
 }
 
 StoreAnswer Schedule::answer_to(const Question& question, Step step) {
@@ -228,6 +230,8 @@ StoreAnswer Schedule::answer_to(const Question& question, Step step) {
     case What::release:
     case What::undo:
     case What::leave:
+    case What::inspect:
+    case What::revoke:
       break;
   }
   if (failed) return event::Released{error};
@@ -275,8 +279,8 @@ void Schedule::act(const action::Ask& ask) {
   require(ask.what != What::watch_hold || !no_news_, "watched where there are no news");
   if (!questions_.empty()) {
     Question& before = questions_.front();
-    require(!lives() || test::gives_way(before.ask.what, ask.what), "two questions at a time");
-    before.interrupted = before.interrupted || test::gives_way(before.ask.what, ask.what);
+    require(!lives() || gives_way(before.ask.what, ask.what), "two questions at a time");
+    before.interrupted = before.interrupted || gives_way(before.ask.what, ask.what);
   }
   questions_.push_back({ask, now_});
 }

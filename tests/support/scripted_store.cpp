@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The store of a World, and the thread that asks it: one question after the other, each with its
 // trouble, and news of a hold give way to whatever else is asked.
+#include "base/assert.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -150,6 +152,9 @@ StoreAnswer World::carry_out_ask(const action::Ask& ask) {
       break;
     case What::release:
       break;
+    case What::inspect:  // a run asks for neither
+    case What::revoke:
+      DLOCK_ASSERT(false);
   }
   const bool all = held_ && !(script_.lost_from && since_start() >= *script_.lost_from);
   const auto verdict = all ? ReleaseVerdict::released : ReleaseVerdict::not_held;
@@ -222,7 +227,7 @@ void World::answer_ask() {
     }
   }
   if (!waiting_.empty()) begin_next_ask();
-  std::visit([this](auto& event) { feed(std::move(event)); }, done.answer);
+  feed(run_event(std::move(done.answer)));
 }
 
 }  // namespace dlock::test

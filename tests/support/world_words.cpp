@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -13,8 +14,17 @@ namespace dlock::test {
 using What = action::Ask::What;
 
 const char* word_for(action::Ask::What what) {
-  constexpr std::array k_words{
-      "acquire", "watch", "await", "watch_hold", "renew", "check", "release", "undo", "leave"};
+  constexpr std::array k_words{"acquire",
+                               "watch",
+                               "await",
+                               "watch_hold",
+                               "renew",
+                               "check",
+                               "release",
+                               "undo",
+                               "leave",
+                               "inspect",
+                               "revoke"};
   return k_words.at(static_cast<std::size_t>(what));
 }
 
@@ -52,6 +62,11 @@ std::string mark_of(const StoreAnswer& answer) {
         } else if constexpr (std::is_same_v<T, event::Renewed>) {
           constexpr std::array k_words{"", " held", " revoked", " lost"};
           return k_words.at(static_cast<std::size_t>(event.answer->verdict));
+        } else if constexpr (std::is_same_v<T, event::Inspected>) {
+          return event.answer->kind == Holding::Kind::free ? " free" : "";
+        } else if constexpr (std::is_same_v<T, event::Revoked>) {
+          constexpr std::array k_words{"", " deleted", " nothing", " not_dlock", " other_holder"};
+          return k_words.at(static_cast<std::size_t>(event.answer->verdict));
         } else {
           if (*event.answer == ReleaseVerdict::not_held) return " not_held";
           return *event.answer == ReleaseVerdict::still_held ? " still_held" : "";
@@ -73,6 +88,8 @@ std::string outcome_text(const Outcome& outcome) {
       if (outcome.child.kind == ChildStatus::Kind::signalled)
         return "exit by " + signal_word(outcome.child.value);
       return "exit not started";
+    case Outcome::Kind::taken:
+      return "exit taken";
     case Outcome::Kind::busy:
       return "exit busy";
     case Outcome::Kind::done:
@@ -101,6 +118,10 @@ StoreAnswer failed(action::Ask::What what, Error error) {
     case What::renew:
     case What::check:
       return event::Renewed{std::move(error)};
+    case What::inspect:
+      return event::Inspected{std::move(error)};
+    case What::revoke:
+      return event::Revoked{std::move(error)};
     case What::release:
     case What::undo:
     case What::leave:
@@ -109,22 +130,16 @@ StoreAnswer failed(action::Ask::What what, Error error) {
   return event::Released{std::move(error)};
 }
 
-bool gives_way(action::Ask::What running, action::Ask::What asked) {
-  switch (running) {
-    case What::await_hand_off:
-    case What::watch_hold:
-    case What::check:
-      return true;
-    case What::renew:
-      return asked == What::release;
-    case What::acquire:
-    case What::watch:
-    case What::release:
-    case What::undo:
-    case What::leave:
-      return false;
-  }
-  return false;
+Event run_event(StoreAnswer answer) {
+  return std::visit(
+      [](auto& event) -> Event {
+        if constexpr (std::is_constructible_v<Event, std::decay_t<decltype(event)>>) {
+          return std::move(event);
+        } else {
+          throw std::logic_error("a run asks for no such answer");
+        }
+      },
+      answer);
 }
 
 std::string seconds_text(Duration d) {

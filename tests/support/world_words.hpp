@@ -4,7 +4,7 @@
 // change with the texts for users.
 #pragma once
 
-#include "core/run_session.hpp"
+#include "core/run_words.hpp"
 
 #include <string>
 
@@ -22,8 +22,8 @@ std::string mark_of(const StoreAnswer& answer);
 // The answer to `what` that did not work out.
 StoreAnswer failed(action::Ask::What what, Error error);
 
-// Does the store thread end what runs for what is asked? As StoreWorker does.
-bool gives_way(action::Ask::What running, action::Ask::What asked);
+// As what a run is told. It must be of a kind that a run asks for.
+Event run_event(StoreAnswer answer);
 
 // "19.39s", exact to the millisecond.
 std::string seconds_text(Duration d);

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <poll.h>
 #include <sys/prctl.h>
 
 #include <csignal>
@@ -78,10 +79,6 @@ class StopsWithAGrant final : public Listener {
     ::poll(&answer, 1, -1);
     ::kill(::getpid(), SIGTSTP);
   }
-  void on_started(pid_t /*child*/) override {}
-  void on_stopped(Time /*safe_until*/, Duration /*left*/) override {}
-  void on_left_stopped() override {}
-  void on_guard(const std::string& /*what*/) override {}
 
  private:
   std::promise<void> grant_;
@@ -113,8 +110,8 @@ int acquire_and_stop() {
                     });
   const auto outcome = acquirer.run();
   if (taken) return 0;
-  const bool too_late = outcome && *outcome && (*outcome)->kind == Outcome::Kind::failed &&
-                        (*outcome)->account.released == Account::Released::yes;
+  const bool too_late = outcome && outcome->kind == Outcome::Kind::failed &&
+                        outcome->account.released == Account::Released::yes;
   return too_late ? 1 : 2;
 }
 

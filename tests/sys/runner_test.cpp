@@ -29,7 +29,7 @@ using test::TempDir;
 
 namespace {
 
-class Notes final : public Listener {
+class Notes final : public RunListener {
  public:
   void on_notice(const Notice& notice) override {
     using Kind = Notice::Kind;

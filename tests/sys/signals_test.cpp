@@ -140,11 +140,4 @@ TEST_CASE("dying by a signal that does not kill returns") {
         }) == "exit 99");
 }
 
-TEST_CASE("which signals end a process that waits") {
-  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU})
-    CHECK(Signals::ends_by_default(number));
-  for (const int number : {SIGCHLD, SIGCONT, SIGURG, SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE})
-    CHECK_FALSE(Signals::ends_by_default(number));
-}
-
 }  // namespace dlock

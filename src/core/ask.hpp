@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// What a command asks of its store, as values: one Ask, one StoreAnswer, in the same order.
+// Machines of core make the asks, StoreWorker carries them out on the store thread, and the
+// simulation plays them.
+#pragma once
+
+#include "core/lock_store.hpp"
+
+#include <cstddef>
+#include <variant>
+
+namespace dlock {
+
+namespace action {
+struct Ask {
+  enum class What {
+    acquire,
+    watch,
+    await_hand_off,
+    watch_hold,
+    renew,
+    check,
+    release,
+    undo,
+    leave,
+    inspect,
+    revoke,
+  };
+  What what = What::acquire;
+  Time limit;               // of this one call
+  Stand stand = Stand::no;  // of acquire
+  bool front = false;       // of watch
+  Parting parting = {};     // of release
+  std::size_t which = 0;    // of inspect and revoke: the index of the name
+};
+struct CancelAsk {};  // interrupts the ask that runs, which still gets its answer
+}  // namespace action
+
+namespace event {
+struct Acquired {
+  Result<AcquireReply> answer;
+};
+struct Watched {  // also the answer to watch_hold
+  Result<Watching> answer;
+};
+struct HandedOff {
+  Result<HandOff> answer;
+};
+struct Renewed {  // also the answer to check
+  Result<RenewReply> answer;
+};
+struct Released {  // also the answer to undo and leave
+  Result<ReleaseVerdict> answer;
+};
+struct Inspected {
+  Result<Holding> answer;
+};
+struct Revoked {
+  Result<RevokeReply> answer;
+};
+}  // namespace event
+using StoreAnswer = std::variant<event::Acquired,
+                                 event::Watched,
+                                 event::HandedOff,
+                                 event::Renewed,
+                                 event::Released,
+                                 event::Inspected,
+                                 event::Revoked>;
+
+// Is the ask that runs interrupted when `asked` comes behind it? A sleep until a hand-off and
+// whatever watches a hold are worth less than any other ask. Once the hold is to be released,
+// a renewal is worth nothing: a mute connection must not keep a lock that its command has left.
+constexpr bool gives_way(action::Ask::What running, action::Ask::What asked) {
+  using What = action::Ask::What;
+  switch (running) {
+    case What::await_hand_off:
+    case What::watch_hold:
+    case What::check:
+      return true;
+    case What::renew:
+      return asked == What::release;
+    case What::acquire:
+    case What::watch:
+    case What::release:
+    case What::undo:
+    case What::leave:
+    case What::inspect:
+    case What::revoke:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace dlock

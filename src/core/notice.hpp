@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// What people and programs are told while a lock is waited for, held and lost, as values: cmd/voice
+// makes sentences and log events of them.
+#pragma once
+
+#include "core/child_policy.hpp"
+#include "core/lock_store.hpp"
+
+#include <optional>
+#include <string>
+
+namespace dlock {
+
+// What people and programs are told, each just before what it tells of is done. `text` is a reason
+// from below; everything else the voice puts into words.
+struct Notice {
+  enum class Kind {
+    polling,          // no hand-offs here
+    blind,            // changes that nobody tells of are not seen here
+    waiting,          // for whoever is in `holding`, for `span` so far
+    store_away,       // no answer to who waits, for `seen_ago` so far and `left` more; it waits for
+                      // whoever is in `holding` (nothing: never seen) for `span`
+    unreachable,      // trouble while waiting or renewing, ridden out
+    granted,          // `holds`, after `span`
+    renewed,          // lease good for `span`
+    lost,             // definite; the child is being stopped
+    revoked,          // somebody asked us to give it up; the child is being stopped
+    lapsing,          // no renewal in time; the child is being stopped
+    time_up,          // max_hold, which is `span`, or (zero) a lease that is not renewed is over;
+                      // the child is being stopped
+    lost_warn,        // lost, revoked or lapsing under on_lost=warn: it runs on
+    killed,           // because of `kill`
+    cannot_kill,      // neither did KILL, so far
+    outlived,         // the command ended, others that are contained did not: they are waited for
+    strays,           // `count` processes left the group and run on without the lock
+    leftovers,        // the command ended, others of its group did not: they are being stopped
+    release_unknown,  // no answer; the lease ends by itself in `span`, or (zero) about now
+    lost_at_release,  // it was not ours any more when we gave it back
+    done_before,      // a run that succeeded was granted `span` ago, within once_per (`text`)
+    signalled,        // `signal` goes to the child's group, which must end
+    passed_on,        // `signal` does as well, and that is all
+    ended,            // the command did, as `child` says
+    released,         // the store says so
+  };
+  Kind kind = Kind::waiting;
+  std::string text;
+  std::optional<std::size_t> which;  // of several names; none: all of them
+  std::optional<Holding> holding;
+  Duration span{};
+  Duration seen_ago{};  // how old the holding is
+  Duration left{};
+  std::size_t count = 0;
+  Holds holds;
+  int signal = 0;
+  KillReason kill = KillReason::grace_over;  // lapsing, time_up: `lapsed` if it gets no TERM
+  ChildStatus child;
+  std::optional<Time> safe_until;  // of the lease, by the newest confirmed request
+};
+
+// Gets every notice. Called on the main thread; must not block for long.
+class Listener {
+ public:
+  Listener() = default;
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  virtual ~Listener() = default;
+  virtual void on_notice(const Notice& notice) = 0;
+};
+
+}  // namespace dlock

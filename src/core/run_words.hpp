@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// The words between a RunSession and what surrounds it: what happened (events), what to do
+// (actions), and how a run ended. The questions to the store and their answers are in ask.hpp.
+#pragma once
+
+#include "core/child_policy.hpp"
+#include "core/lock_store.hpp"
+#include "core/machine.hpp"
+
+#include <optional>
+#include <variant>
+
+namespace dlock {
+
+// What happened, besides the answers of the store and what every machine is told.
+namespace event {
+struct StartFailed {  // no child: fork or a resource that it needs failed
+  Error error;
+};
+struct TakenOver {};  // acquire: the caller has the grant, and there will be no child
+struct ChildEnded {   // reaped
+  ChildStatus status;
+  bool group_alive = false;  // others that belong to it still run
+  std::size_t strays = 0;    // descendants that run on and do not belong to it
+};
+struct GroupGone {};  // the last of them ended
+}  // namespace event
+using Event = std::variant<event::Acquired,
+                           event::Watched,
+                           event::HandedOff,
+                           event::Renewed,
+                           event::Released,
+                           event::Signal,
+                           event::StartFailed,
+                           event::TakenOver,
+                           event::ChildEnded,
+                           event::GroupGone,
+                           event::Resumed,
+                           event::Tick>;
+
+// A run in figures, for whoever reads about it later.
+struct Account {
+  enum class Released {
+    nothing,  // there was nothing to release
+    yes,
+    no,       // it was not ours any more
+    unknown,  // no answer: at the latest it ends with its lease
+  };
+  Holds holds;        // empty: never granted
+  Duration waited{};  // for the grant, or until there was none
+  Duration held{};    // from the grant to the end of the release
+  bool lost = false;  // the lease could not be kept to the end, or was not ours at the release
+  Released released = Released::nothing;
+};
+
+struct Outcome {
+  enum class Kind {
+    child,      // as `child` says
+    taken,      // acquire: the caller has the grant; nothing was released
+    busy,       // gave up waiting; `holding`
+    done,       // not wanted: a run that succeeded was granted a short while ago
+    failed,     // never started: `error`
+    lost,       // the child was stopped because of the lease
+    time_up,    // the child was stopped because of max_hold, or at the end of a fixed lease
+    signalled,  // `signal` came while there was no child
+  };
+  Kind kind = Kind::failed;
+  ChildStatus child;
+  std::optional<Holding> holding;
+  Duration seen_ago{};  // how old the holding is
+  Error error;
+  int signal = 0;
+  Account account;
+};
+
+// What to do.
+namespace action {
+struct StartChild {
+  Holds holds;
+  Time kill_at;  // the guard's first deadline
+};
+struct SetGuard {  // its deadline has moved
+  Time kill_at;
+};
+struct SignalGroup {
+  int signal = 0;
+  bool wake = false;  // CONT after it, so that a stopped child can act on it
+};
+struct Finish {
+  Outcome outcome;
+};
+}  // namespace action
+using Action = std::variant<action::Ask,
+                            action::CancelAsk,
+                            action::StartChild,
+                            action::SetGuard,
+                            action::SignalGroup,
+                            action::Say,
+                            action::Finish>;
+
+}  // namespace dlock
