@@ -18,7 +18,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM
 
-# The settings of whoever runs this stay out of it.
+# The user's own settings must not take effect here.
 for name in $(compgen -e | grep -E '^(DLOCK_|REDIS)' || true); do unset "$name"; done
 unset CI_JOB_URL BUILDKITE_BUILD_URL CIRCLE_BUILD_URL BUILD_URL GITHUB_RUN_ID
 export HOME=$folder XDG_CONFIG_HOME=$folder NO_COLOR=1

@@ -42,10 +42,10 @@ The classes are those of the section GUARANTEES of
 guaranteed: never two at a time, and no token goes back;
 .TP
 .B B
-bounded: two may run, for a time that is said there, then the first one was stopped with 79;
+bounded: two may run, for a time given there, then the first one was stopped with 79;
 .TP
 .B U
-not promised: what is written here does happen, and only the fencing token helps;
+not promised: this does happen, and only the fencing token helps;
 .TP
 .B L
 costs time only;

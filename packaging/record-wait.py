@@ -4,10 +4,12 @@
 
     record-wait.py DLOCK [--columns N] [--seconds N] [--raw FILE] [--svg FILE]
 
-Starts a redis-server of its own, a dlock that holds a lock and one that waits for it on a
-pseudo-terminal, keeps every byte with its time, plays them on a model of a screen, and prints the
-row after each write. --raw keeps the bytes, --svg draws the last wait and the grant. Exits with 1 if
-the wait took more than one row, if the screen scrolled, or if the row was not rewritten.
+Starts a redis-server of its own, a dlock that holds a lock, a first waiter, and a second waiter on a
+pseudo-terminal; keeps every byte of the latter with its time, plays them on a model of a screen, and
+prints the row after each write. --raw keeps the bytes. --svg draws the command, the last row of the
+wait at each place in the line, and the grant; packaging/waiting.svg is made by
+`./dev record --columns 96 --svg packaging/waiting.svg`. Exits with 1 if the wait took more than one
+row, if the screen scrolled, or if the row was not rewritten.
 """
 import argparse
 import fcntl
@@ -25,6 +27,12 @@ import time
 
 ROWS = 24
 PATIENCE = 20.0
+COMMAND = "dlock run order-42 -- ./job.sh"
+SCRIPTS = {  # of the holder, of the first waiter, and of the recorded one
+    "import.sh": "#!/bin/sh\ntouch held\nuntil [ -e go ]; do sleep 0.05; done\n",
+    "report.sh": "#!/bin/sh\nsleep 2.5\n",
+    "job.sh": "#!/bin/sh\n",
+}
 
 
 class Screen:
@@ -72,10 +80,11 @@ def wait_for(there, what):
         time.sleep(0.02)
 
 
-def on_terminal(command, columns, environment):
+def on_terminal(command, columns, folder, environment):
     """A process on a terminal of its own; its pid and the other end."""
     pid, master = pty.fork()
     if pid == 0:
+        os.chdir(folder)
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))
         os.execve(command[0], command, environment)
     return pid, master
@@ -121,8 +130,12 @@ def play(writes, columns):
 
 
 def picture(frames, columns):
-    last_wait = [shown for _, shown in frames if shown and shown[0].startswith("dlock: waiting")][-1:]
-    rows = [row for shown in [*last_wait, frames[-1][1]] for row in shown]
+    waits = {}  # the last row of each place in the line
+    for _, shown in frames:
+        place = shown and re.search(r"\d+(st|nd|rd|th) of \d+", shown[0])
+        if place:
+            waits[place.group()] = shown[0]
+    rows = ["$ " + COMMAND, *waits.values(), *frames[-1][1]]
     width, height = columns * 8.4 + 24, len(rows) * 20 + 24
     text = "".join(f'<text x="12" y="{28 + 20 * i}" xml:space="preserve">{html.escape(row)}</text>\n'
                    for i, row in enumerate(rows))
@@ -145,16 +158,30 @@ def run(options, folder, started):
         ["redis-server", "--port", "0", "--unixsocket", f"{folder}/redis.sock", "--save", "",
          "--dir", folder], stdout=subprocess.DEVNULL))
     wait_for(lambda: os.path.exists(f"{folder}/redis.sock"), "redis-server")
-    holder = subprocess.Popen(
-        [options.dlock, "run", "--reason", "nightly import of all orders", "order-42", "sh", "-c",
-         f"touch {folder}/held; until [ -e {folder}/go ]; do sleep 0.05; done"],
-        env=environment)
-    started.append(holder)
+    for name, text in SCRIPTS.items():
+        with open(f"{folder}/{name}", "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(f"{folder}/{name}", 0o755)
+
+    def start(*words):
+        started.append(subprocess.Popen([options.dlock, *words], cwd=folder, env=environment,
+                                        stderr=subprocess.DEVNULL))
+
+    def waiting():
+        told = subprocess.run([options.dlock, "inspect", "order-42"], env=environment, check=True,
+                              capture_output=True, text=True)
+        return "1 waiting" in told.stdout
+
+    start("run", "--reason", "nightly import", "order-42", "./import.sh")
     wait_for(lambda: os.path.exists(f"{folder}/held"), "the holder")
-    pid, master = on_terminal([options.dlock, "run", "order-42", "true"], options.columns, environment)
+    start("run", "order-42", "./report.sh")
+    wait_for(waiting, "the first waiter")
+    words = COMMAND.split()
+    pid, master = on_terminal([options.dlock, *words[1:]], options.columns, folder, environment)
     writes = record(master, options.seconds, lambda: open(f"{folder}/go", "w").close())
     os.waitpid(pid, 0)
-    holder.wait(PATIENCE)
+    for process in started[1:]:
+        process.wait(PATIENCE)
     return writes
 
 

@@ -183,15 +183,15 @@ step() {
   run -0 step deploy
   assert_output "deploy.sh under deploy-production: "
   run -0 dlock inspect -q deploy-production
-  run -0 step "give the lock back"
+  run -0 step "release the lock"
   run -1 dlock inspect -q deploy-production
-  run -1 step "give the lock back"
+  run -1 step "release the lock"
 }
 
 @test "a CI job that dies between its steps: its late release touches nothing of the next one" {
   run -0 step "take the lock"
   run -0 dlock force-release --now --yes deploy-production # in place of 15 minutes
-  run -75 while_held deploy-production step "give the lock back"
+  run -75 while_held deploy-production step "release the lock"
   assert_output --partial "held by"
   run -79 step "migrate the database"
 }

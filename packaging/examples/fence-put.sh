@@ -26,7 +26,7 @@ while :; do
   [ "${seen:-0}" -le "$DLOCK_TOKEN" ] || { echo "refused: a newer holder has written" >&2; exit 1; }
   case $(http -o /dev/null -T "$dir/new" -H "$condition") in
     20?) exit 0 ;;
-    409 | 412) ;; # somebody was faster: look who it was
+    409 | 412) ;; # another writer was faster: compare again
     *) echo "cannot write $url" >&2 && exit 69 ;;
   esac
 done

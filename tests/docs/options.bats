@@ -72,3 +72,14 @@ setup() { set_up_docs; }
   done < <(man_section ENVIRONMENT | sed -n '/Read by dlock/,/Given to the child/p' |
     grep -oE 'DLOCK_[A-Z_]+' | grep -vx DLOCK_PASSWORD)
 }
+
+@test "the option table of README.md has every option of run that the help has" {
+  needs_program
+  in_readme=$(sed -n '/^| option of `run`/,/^$/p' README.md | option_words | grep -- '^--' | xargs)
+  run -0 "$DLOCK" run --help
+  in_help=$(sed '/^options of every command/,$d' <<<"$output" | grep -E '^ *-' |
+    sed -E 's/^( *[^ ].*)  .*/\1/; s/,/, /g' | option_words | grep -- '^--' | xargs)
+  # Other spellings, and the two modes that the table has by their letters.
+  in_help=$(xargs -n 1 <<<"$in_help" | grep -vxE -- '--(nb|timeout|shared|exclusive)' | xargs)
+  assert_equal "$in_readme" "$in_help"
+}
