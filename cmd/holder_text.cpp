@@ -39,8 +39,8 @@ std::string others_text(const Holding& holding) {
 
 std::string held_text(const Holding& holding) {
   switch (holding.mode) {
+    case Mode::plain:
     case Mode::exclusive:
-    case Mode::write:
       break;
     case Mode::shared:
       return "held shared by ";
@@ -81,7 +81,7 @@ std::string holder_text(const Holding& holding, Duration seen_ago, Detail detail
   if (holding.kind == Holding::Kind::foreign) {
     return "held by a foreign lock (" + printable(holding.type) + "), " + lease;
   }
-  const bool alone = holding.mode == Mode::exclusive || holding.mode == Mode::write;
+  const bool alone = holding.mode == Mode::plain || holding.mode == Mode::exclusive;
   const std::string others = alone ? "" : others_text(holding);
   if (holding.holds.empty()) {
     const std::string owner = holding.owners.empty() ? "?" : printable(holding.owners.front().id);
@@ -129,7 +129,8 @@ std::string self_deadlock_text(const Holding& holding, Mode mode) {
   const char* const asked = slot && mode == Mode::slots ? "a claim with another number of slots"
                             : mode == Mode::slots       ? "a claim of a slot"
                             : mode == Mode::shared      ? "a shared claim"
-                                                        : "an exclusive claim";
+                            : mode == Mode::exclusive   ? "an exclusive claim"
+                                                        : "a plain claim";
   return "held" + held + " by an ancestor of this run: " + asked + " would deadlock";
 }
 

@@ -29,7 +29,7 @@ std::string holder_text(const Holding& holding,
 // dlock the owner, of a foreign lock its type, in place of the first six.
 LogEvent::Object holder_fields(const Holding& holding, Duration seen_ago);
 
-// Why waiting would be for ourselves: "held shared by the run above this one: an exclusive hold
+// Why waiting would be for ourselves: "held shared by the run above this one: a plain hold
 // would wait for itself". `mode` is what was asked for.
 std::string self_deadlock_text(const Holding& holding, Mode mode);
 

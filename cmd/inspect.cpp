@@ -41,7 +41,7 @@ std::string hold_text(const HoldRecord& hold, const Holding& holding) {
           format_duration(hold.ttl) + ", command " + in_quotes(hold.who.command);
   if (hold.slot) {
     text += ", slot " + std::to_string(*hold.slot);
-  } else if (hold.mode != Mode::exclusive) {
+  } else if (hold.mode != Mode::plain) {
     text += ", " + std::string(mode_word(hold.mode));
   }
   return text;
@@ -70,9 +70,9 @@ std::string holder_lines(const Holding::Owner& owner, const Holding& holding) {
 
 std::string wish_text(const Waiter& waiter) {
   switch (waiter.mode) {
-    case Mode::exclusive:
+    case Mode::plain:
       return "";
-    case Mode::write:
+    case Mode::exclusive:
       return ", to write";
     case Mode::shared:
       return ", to read";
@@ -95,7 +95,7 @@ std::string in_full(const std::string& name, const Holding& holding) {
   for (const Holding::Owner& owner : holding.owners)
     text += holder_lines(owner, holding);
   if (!holding.lists_all_owners()) {
-    const bool alone = holding.mode == Mode::exclusive || holding.mode == Mode::write;
+    const bool alone = holding.mode == Mode::plain || holding.mode == Mode::exclusive;
     text += "  " + std::to_string(holding.owner_count) + " owners" +
             (alone ? ": not a lock of Redisson's or dlock's making\n" : "\n");
   }

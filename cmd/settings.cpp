@@ -135,7 +135,7 @@ Result<void> set_mode(Settings& settings, std::string_view value) {
   if (on) {
     settings.mode = Which;
   } else if (settings.mode == Which) {
-    settings.mode = Mode::exclusive;
+    settings.mode = Mode::plain;
   }
   return {};
 }
@@ -232,7 +232,7 @@ std::vector<Setting> make_settings() {
       {"shared", "-s,--shared", "",
        "share the lock with other shared holders", k_take, &set_mode<Mode::shared>},
       {"exclusive", "-x,--exclusive", "",
-       "hold the lock alone, as the writer of a read-write lock", k_take, &set_mode<Mode::write>},
+       "hold the lock alone, as the writer of a read-write lock", k_take, &set_mode<Mode::exclusive>},
       {"slots", "--slots", "N",
        "hold one of N slots: at most N holders at a time", k_take, &set_slots},
       {"nonblock", "-n,--nb,--nonblock", "",

@@ -42,7 +42,7 @@ struct Settings {
   bool contain = false;
   std::optional<std::string> reason;
   std::optional<std::string> result_file;
-  Mode mode = Mode::exclusive;
+  Mode mode = Mode::plain;
   std::uint32_t slots = 0;  // of Mode::slots
   Duration min_hold{};      // zero: none
   Duration max_hold{};      // zero: none

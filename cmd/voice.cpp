@@ -183,9 +183,9 @@ bool waits(const Notice& notice) {
 
 std::string asked(Mode mode) {
   switch (mode) {
-    case Mode::exclusive:
+    case Mode::plain:
       break;
-    case Mode::write:
+    case Mode::exclusive:
       return " (wanted to write)";
     case Mode::shared:
       return " (wanted to read)";
@@ -295,9 +295,9 @@ Duration Voice::rewrite_every() {
 // What the waiter asks for: "to read "db"", "for a slot of "db"".
 std::string Voice::wanted(const std::string& name) const {
   switch (mode_) {
-    case Mode::exclusive:
+    case Mode::plain:
       break;
-    case Mode::write:
+    case Mode::exclusive:
       return "to write " + name;
     case Mode::shared:
       return "to read " + name;

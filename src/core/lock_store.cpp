@@ -9,23 +9,16 @@ namespace dlock {
 
 std::string_view mode_word(Mode mode) {
   switch (mode) {
+    case Mode::plain:
+      return "plain";
     case Mode::exclusive:
       return "exclusive";
-    case Mode::write:
-      return "write";
     case Mode::shared:
       return "shared";
     case Mode::slots:
       return "slots";
   }
   return "?";
-}
-
-std::optional<Mode> parse_mode(std::string_view word) {
-  for (const Mode mode : {Mode::exclusive, Mode::write, Mode::shared, Mode::slots}) {
-    if (word == mode_word(mode)) return mode;
-  }
-  return {};
 }
 
 std::string who_text(const HolderInfo& who) {

@@ -35,15 +35,15 @@ namespace dlock {
 
 // How a name is held.
 enum class Mode {
-  exclusive,  // alone
-  write,      // alone, as the writer of a pair: a nested run may read, and keep on reading after it
+  plain,      // alone
+  exclusive,  // alone, as the writer of a pair: a nested run may read, and keep on reading after it
   shared,     // beside other readers
   slots,      // one of a number of slots
 };
 
-// In records, in DLOCK_MODE and in JSON: "exclusive", "write", "shared", "slots".
+// What users read, in DLOCK_MODE, in JSON and in texts: "plain", "exclusive", "shared", "slots".
+// Stores keep other words (stored_mode in store/record_json.hpp).
 std::string_view mode_word(Mode mode);
-std::optional<Mode> parse_mode(std::string_view word);
 
 // What a holder tells others about itself. Everyone who may inspect the lock can read it.
 struct HolderInfo {
@@ -63,7 +63,7 @@ struct HoldRecord {
   FencingToken token = 0;
   std::int64_t since_ms = 0;  // wall clock of the store, for people only
   Duration ttl{};
-  Mode mode = Mode::exclusive;
+  Mode mode = Mode::plain;
   std::optional<std::uint32_t> slot = {};  // of Mode::slots, from 0
   bool kept = false;                       // nobody runs under it any more: Parting::keep
 };
@@ -72,7 +72,7 @@ struct HoldRecord {
 struct Waiter {
   HolderInfo who;
   std::int64_t since_ms = 0;  // wall clock of the store, for people only
-  Mode mode = Mode::exclusive;
+  Mode mode = Mode::plain;
   std::uint32_t slots = 0;  // of Mode::slots
 };
 
@@ -93,7 +93,7 @@ struct Holding {
   };
   enum class Kind { free, lock, foreign };
   Kind kind = Kind::free;
-  Mode mode = Mode::exclusive;    // of a lock
+  Mode mode = Mode::plain;    // of a lock
   std::uint32_t slots = 0;        // of Mode::slots: how many there are
   std::string type;               // the store's word for it: "hash", "string", "list", …
   std::vector<Owner> owners;      // of a lock; at most 64 are listed
@@ -144,7 +144,7 @@ struct Claim {
   // Ids of those of them that an acquire took, and without which we must not run: if one was lost,
   // the answer is Errc::lost. After its release we claim like a stranger.
   std::vector<std::string> relies_on = {};
-  Mode mode = Mode::exclusive;
+  Mode mode = Mode::plain;
   std::uint32_t slots = 0;  // of Mode::slots: how many there are, from 1
   // Not zero: not wanted if a run that said so when it parted was granted less than this ago.
   Duration once_per{};
@@ -163,7 +163,7 @@ struct Hold {
   HolderInfo who;
   bool nested = false;
   bool renewed = true;          // as the claim
-  Mode mode = Mode::exclusive;  // nested: as the ancestor's hold is, or weaker
+  Mode mode = Mode::plain;  // nested: as the ancestor's hold is, or weaker
   std::optional<std::uint32_t> slot = {};
 };
 using Holds = std::vector<Hold>;  // of one claim, in the order of its names, under one serial

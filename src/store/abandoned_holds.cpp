@@ -54,7 +54,7 @@ Result<ReleaseVerdict> release_with_abandoned(LockStore& store,
                                               Time limit) {
   // Dead readers below a writer go first: it is to be kept as a writer, with nobody beside it.
   for (const Hold& hold : holds) {
-    if (hold.mode == Mode::write && !hold.nested && parting.keep > Duration{})
+    if (hold.mode == Mode::exclusive && !hold.nested && parting.keep > Duration{})
       release_abandoned(store, hold, {}, limit);
   }
   auto verdict = store.release(holds, parting, limit);

@@ -35,9 +35,9 @@ std::optional<Mode> joined_mode(Mode above, std::uint32_t slots, const Claim& cl
   const bool wants_slot = claim.mode == Mode::slots;
   if (above == Mode::slots && wants_slot && claim.slots == slots) return Mode::slots;
   if (above == Mode::slots || wants_slot) return std::nullopt;
-  if (above == Mode::exclusive) return Mode::exclusive;
+  if (above == Mode::plain) return Mode::plain;
   if (claim.mode == Mode::shared) return Mode::shared;
-  if (above == Mode::write) return Mode::write;
+  if (above == Mode::exclusive) return Mode::exclusive;
   return std::nullopt;
 }
 

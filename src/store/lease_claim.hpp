@@ -23,7 +23,7 @@ struct Plan {
   Kind kind = Kind::refused;
   OwnerId owner = {};      // whose lease it is, unless it is refused
   FencingToken token = 0;  // of again and join: what the hold is, or is to be
-  Mode mode = Mode::exclusive;
+  Mode mode = Mode::plain;
   std::optional<std::uint32_t> slot = {};
   bool by_ancestor = false;  // refused: Holding::by_ancestor
 };

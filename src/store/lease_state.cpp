@@ -25,7 +25,7 @@ bool is_kept(const Lease& lease) {
 }
 
 Mode mode_of(const Lease& lease) {
-  static_assert(Mode::exclusive < Mode::write && Mode::write < Mode::shared);
+  static_assert(Mode::plain < Mode::exclusive && Mode::exclusive < Mode::shared);
   Mode mode = Mode::slots;
   for (const auto& [serial, record] : lease.holds)
     mode = std::min(mode, record.mode);

@@ -58,10 +58,10 @@ std::string short_text_at(const Json& object, const char* key, std::size_t bytes
 
 constexpr auto k_most_signed = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
-// A record without one is exclusive; nothing: a word that is none of ours.
+// A record without a mode is plain; nullopt: a word that dlock does not know.
 std::optional<Mode> mode_at(const Json& object) {
-  if (!object.contains("mode")) return Mode::exclusive;
-  return parse_mode(text_at(object, "mode").value_or(""));
+  if (!object.contains("mode")) return Mode::plain;
+  return parse_stored_mode(text_at(object, "mode").value_or(""));
 }
 
 constexpr std::uint64_t k_most_slots = 1'000'000;
@@ -85,7 +85,7 @@ HoldRecord record_from(std::string id, const Json& object) {
       static_cast<std::int64_t>(whole_number(object, "since_ms", k_most_signed).value_or(0));
   const auto ttl_ms = whole_number(object, "ttl_ms", k_longest_ttl_ms).value_or(0);
   record.ttl = std::chrono::milliseconds(static_cast<std::int64_t>(ttl_ms));
-  record.mode = mode_at(object).value_or(Mode::exclusive);
+  record.mode = mode_at(object).value_or(Mode::plain);
   if (record.mode == Mode::slots) record.slot = slot_number(object, "slot");
   const auto kept = object.find("kept");
   record.kept = kept != object.end() && *kept == true;
@@ -105,7 +105,7 @@ Json object_from(const HolderInfo& who, Duration ttl) {
 
 Json object_from(const HoldRecord& record) {
   Json object{{"token", record.token}, {"since_ms", record.since_ms}};
-  if (record.mode != Mode::exclusive) object["mode"] = mode_word(record.mode);
+  if (record.mode != Mode::plain) object["mode"] = stored_mode(record.mode);
   if (record.slot) object["slot"] = *record.slot;
   if (record.kept) object["kept"] = true;
   object.update(object_from(record.who, record.ttl));
@@ -190,6 +190,27 @@ std::optional<lease_table::LeaseState> state_from(const Json& object) {
 }
 
 }  // namespace
+
+std::string_view stored_mode(Mode mode) {
+  switch (mode) {
+    case Mode::plain:
+      return "exclusive";
+    case Mode::exclusive:
+      return "write";
+    case Mode::shared:
+      return "shared";
+    case Mode::slots:
+      return "slots";
+  }
+  return "?";
+}
+
+std::optional<Mode> parse_stored_mode(std::string_view word) {
+  for (const Mode mode : {Mode::plain, Mode::exclusive, Mode::shared, Mode::slots}) {
+    if (word == stored_mode(mode)) return mode;
+  }
+  return {};
+}
 
 std::string holder_json(const HolderInfo& who, Duration ttl) {
   return dump(object_from(who, ttl));

@@ -17,11 +17,17 @@
 
 namespace dlock {
 
+// The word for a mode in records, in keys and in arguments of scripts: "exclusive" for Mode::plain
+// and "write" for Mode::exclusive. Every version of dlock reads and writes these words, so they
+// differ from the words for users (mode_word).
+std::string_view stored_mode(Mode mode);
+std::optional<Mode> parse_stored_mode(std::string_view word);
+
 // {"host":…,"pid":…,"user":…,"command":…,"reason":…,"ttl_ms":…}
 std::string holder_json(const HolderInfo& who, Duration ttl);
 
 // {"token":…,"since_ms":…,"mode":"shared","slot":…,"kept":true, and then the fields of holder_json:
-// what acquire.lua makes of it. The mode is there unless it is exclusive, the slot only of slots.
+// what acquire.lua makes of it. The mode is missing in a plain hold, the slot in all but slots.
 std::optional<HoldRecord> parse_hold_record(std::string id, std::string_view json);
 
 // Of the waiting line; since_ms is not in it.

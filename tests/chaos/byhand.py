@@ -24,6 +24,9 @@ def at(ms):
     return START + int(ms * MS)
 
 
+WORDS = {"exclusive": "plain", "write": "exclusive"}  # in DLOCK_MODE, for what records say
+
+
 def section(name, begin, end, token, lock="a", mode="exclusive", slot="-", **more):
     """A run that is right: granted, started, ended, released. Of several names, each token is one
     more than that before."""
@@ -32,7 +35,7 @@ def section(name, begin, end, token, lock="a", mode="exclusive", slot="-", **mor
     told = [",".join(words) for words in ([str(token + i) for i in range(len(names))],
                                           [owner] * len(names))]
     adds = names if mode != "shared" else []
-    notes = [(at(begin), 1, ["begin", *told, mode, slot]), (at(begin) + 1, 1, ["counted"]),
+    notes = [(at(begin), 1, ["begin", *told, WORDS.get(mode, mode), slot]), (at(begin) + 1, 1, ["counted"]),
              (at((begin + end) / 2), 1, ["tick"]),
              *((at(end) - 8 + i, 1, ["sum-begin", "1"]) for i in range(len(adds))),
              *((at(end) - 4 + i, 1, ["sum-end", "1"]) for i in range(len(adds))),

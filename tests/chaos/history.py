@@ -94,7 +94,10 @@ class Run:
         return self.told(2, name)
 
     def mode(self):
-        return self.told(3) or self.asked or "exclusive"
+        """As in records; a section writes down the word that dlock has for users."""
+        word = self.told(3)
+        return {"plain": "exclusive", "exclusive": "write"}.get(word, word) or self.asked \
+            or "exclusive"
 
     def slot(self, name=None):
         text = self.told(4, name)

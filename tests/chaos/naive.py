@@ -72,7 +72,7 @@ def main(words):
     except Busy:
         return 75
     tokens = [str(naive.client.call("INCR", "token:" + name)) for name in names]
-    mode = "shared" if "-s" in options else "slots" if "--slots" in options else "exclusive"
+    mode = "shared" if "-s" in options else "slots" if "--slots" in options else "plain"
     status = subprocess.run(command, check=False, env=os.environ | {
         "DLOCK_TOKEN": " ".join(tokens), "DLOCK_NAME": " ".join(names), "DLOCK_MODE": mode,
         "DLOCK_SLOT": taken[0][1], "DLOCK_OWNER": f"naive:{os.getpid()}"}).returncode

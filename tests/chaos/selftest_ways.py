@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The self-test of what is checked on readers, slots, several names, and limits of a hold: I17 to
 I21, and what they change in the others."""
-from byhand import at, good, green, history_of, red, rules_of, section, test
+from byhand import WORDS, at, good, green, history_of, red, rules_of, section, test
 from history import Fault, Held, Run, Stand
 
 
@@ -53,7 +53,7 @@ def all_of(*changes):
 
 def mode(name, word):
     def change(history):
-        run(history, name).notes[0][2][3] = word
+        run(history, name).notes[0][2][3] = WORDS.get(word, word)
         run(history, name).asked = word
         held(history, name).mode = word
     return change

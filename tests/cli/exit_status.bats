@@ -206,7 +206,7 @@ waits_for() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1
   assert_line DLOCK_HELD=1
   assert_line "DLOCK_NAME=$(fresh)"
   assert_line DLOCK_TTL_MS=20000
-  assert_line DLOCK_MODE=exclusive
+  assert_line DLOCK_MODE=plain
   refute_line --partial DLOCK_SLOT
   refute_line --partial DLOCK_EXPIRES
   assert_line "DLOCK_OWNER=$(cat "$BATS_TEST_TMPDIR/env.owner")"

@@ -42,7 +42,7 @@ lock = d["locks"][0]
 assert set(lock) >= {"name", "key", "state", "type", "owners", "owner_count", "lease_left_ms",
                      "token", "revoked_by", "holds"}, lock
 assert lock["name"] == name and lock["key"] == "dlock:" + name and lock["state"] == "held"
-assert lock["type"] == "hash" and lock["mode"] == "exclusive" and lock["slots"] is None
+assert lock["type"] == "hash" and lock["mode"] == "plain" and lock["slots"] is None
 assert lock["owners"] == [{"id": owner, "count": "1", "lease_left_ms": None}]
 assert lock["owner_count"] == 1 and 10000 < lock["lease_left_ms"] <= 20000
 assert lock["token"] == int(token) and lock["revoked_by"] is None
@@ -51,7 +51,7 @@ assert set(hold) >= {"id", "host", "pid", "user", "command", "reason", "since_ms
 assert hold["id"].startswith(owner + "#") and hold["host"] == socket.gethostname()
 assert hold["pid"] == int(pid) and hold["user"] == pwd.getpwuid(os.geteuid()).pw_name
 assert hold["command"] == "sh" and hold["reason"] == "why" and hold["ttl_ms"] == 20000
-assert hold["mode"] == "exclusive" and hold["slot"] is None and hold["kept"] is False
+assert hold["mode"] == "plain" and hold["slot"] is None and hold["kept"] is False
 assert hold["token"] == int(token) and abs(hold["since_ms"] - time.time() * 1000) < 30000
 assert 0 <= hold["age_ms"] < 30000
 END
@@ -150,7 +150,7 @@ us() { printf %s "$(id -un)@$(hostname) pid"; }
   hold "$(fresh)" -x
   run -0 "$DLOCK" list
   assert_output --partial "$(fresh): held by $(us) $HOLDER (sh) for"
-  lock_is "['mode']" write
+  lock_is "['mode']" exclusive
   lock_is "['owner_count']" 1
   let_go
 }

@@ -108,7 +108,7 @@ hand_offs() {
   run -0 bash -c '"$DLOCK" inspect --json wanted | python3 -c "
 import json, sys
 print([(waiter[\"mode\"], waiter[\"slots\"]) for waiter in json.load(sys.stdin)[\"locks\"][0][\"line\"]])"'
-  assert_output "[('shared', None), ('write', None), ('slots', 4)]"
+  assert_output "[('shared', None), ('exclusive', None), ('slots', 4)]"
   let_go
 }
 

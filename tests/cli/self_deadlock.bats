@@ -30,9 +30,9 @@ joins() {
 
 all_that_wait_for_themselves() {
   stuck -s -x '"a" is held shared by an ancestor of this run: an exclusive claim would deadlock'
-  stuck -s plain '"a" is held shared by an ancestor of this run: an exclusive claim would deadlock'
+  stuck -s plain '"a" is held shared by an ancestor of this run: a plain claim would deadlock'
   stuck -s '--slots 3' '"a" is held shared by an ancestor of this run'
-  stuck '--slots 3' plain '"a" is held as one of 3 slots by an ancestor of this run: an exclusive claim would deadlock'
+  stuck '--slots 3' plain '"a" is held as one of 3 slots by an ancestor of this run: a plain claim would deadlock'
   stuck '--slots 3' -x '"a" is held as one of 3 slots by an ancestor of this run: an exclusive claim would deadlock'
   stuck '--slots 3' -s '"a" is held as one of 3 slots by an ancestor of this run'
   stuck plain '--slots 3' '"a" is held'
@@ -48,11 +48,11 @@ all_that_wait_for_themselves() {
 }
 
 all_that_join() {
-  joins plain plain exclusive
-  joins plain -x exclusive
-  joins plain -s exclusive
-  joins -x -x write
-  joins -x plain write
+  joins plain plain plain
+  joins plain -x plain
+  joins plain -s plain
+  joins -x -x exclusive
+  joins -x plain exclusive
   joins -x -s shared
   joins -s -s shared
   joins '--slots 3' '--slots 3' slots

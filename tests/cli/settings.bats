@@ -191,13 +191,13 @@ quickly() { # WORD…: in under 4 s with 69
 
 @test "shared, exclusive and slots are settings everywhere, and what is said nearest counts" {
   works_everywhere shared true child_says shared 'echo "$DLOCK_MODE"'
-  works_everywhere exclusive true child_says write 'echo "$DLOCK_MODE"'
+  works_everywhere exclusive true child_says exclusive 'echo "$DLOCK_MODE"'
   works_everywhere slots 3 child_says 'slots 0' 'echo "$DLOCK_MODE $DLOCK_SLOT"'
   config 'slots = 3'
   DLOCK_SHARED=true child_says shared 'echo "$DLOCK_MODE"'
-  [ "$(DLOCK_SHARED=true "$DLOCK" run -x "$(fresh)" -- sh -c 'echo "$DLOCK_MODE"')" = write ]
+  [ "$(DLOCK_SHARED=true "$DLOCK" run -x "$(fresh)" -- sh -c 'echo "$DLOCK_MODE"')" = exclusive ]
   # Of several in one place slots go before exclusive before shared.
-  DLOCK_SHARED=true DLOCK_EXCLUSIVE=true child_says write 'echo "$DLOCK_MODE"'
+  DLOCK_SHARED=true DLOCK_EXCLUSIVE=true child_says exclusive 'echo "$DLOCK_MODE"'
   DLOCK_SLOTS=2 DLOCK_EXCLUSIVE=true child_says slots 'echo "$DLOCK_MODE"'
   local one other
   for one in 'shared = true' 'exclusive = true' 'slots = 2'; do
@@ -206,7 +206,7 @@ quickly() { # WORD…: in under 4 s with 69
       config "$one" "$other"
       case "$one $other" in
         *slots*) child_says slots 'echo "$DLOCK_MODE"' ;;
-        *) child_says write 'echo "$DLOCK_MODE"' ;;
+        *) child_says exclusive 'echo "$DLOCK_MODE"' ;;
       esac
     done
   done

@@ -10,7 +10,7 @@ suite server empty section line modes
 lists() {
   enter x --and a --and b c
   [ "$(of x DLOCK_NAME)" = "c a b" ]
-  [ "$(of x DLOCK_MODE)" = exclusive ]
+  [ "$(of x DLOCK_MODE)" = plain ]
   [ "$(of x DLOCK_TOKEN | wc -w)" = 3 ]
   [ "$(of x DLOCK_OWNER | wc -w)" = 3 ]
   for name in a b c; do

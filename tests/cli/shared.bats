@@ -41,9 +41,9 @@ exclusion_table() {
 
 @test "the command is told in which mode it runs, and an outer mode does not leak" {
   run -0 "$DLOCK" run a -- sh -c 'echo "$DLOCK_MODE"'
-  assert_output exclusive
+  assert_output plain
   run -0 "$DLOCK" run -x a -- sh -c 'echo "$DLOCK_MODE"'
-  assert_output write
+  assert_output exclusive
   run -0 "$DLOCK" run -s a -- sh -c 'echo "$DLOCK_MODE ${DLOCK_SLOT-none}"'
   assert_output 'shared none'
   run -0 "$DLOCK" run --slots 2 a -- sh -c 'echo "$DLOCK_MODE $DLOCK_SLOT"'
@@ -51,7 +51,7 @@ exclusion_table() {
   run -0 "$DLOCK" run --slots 2 a -- "$DLOCK" run -s b -- sh -c 'echo "$DLOCK_MODE ${DLOCK_SLOT-none}"'
   assert_output 'shared none'
   run -0 "$DLOCK" run -s a -- "$DLOCK" run b -- sh -c 'echo "$DLOCK_MODE ${DLOCK_SLOT-none}"'
-  assert_output 'exclusive none'
+  assert_output 'plain none'
 }
 
 @test "each reader has a token of its own, larger than the one before" {

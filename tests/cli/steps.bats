@@ -31,7 +31,7 @@ somebody=6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69:57
   run -0 cut -d= -f1 "$T/told"
   assert_output "$(printf 'export DLOCK_%s\n' NAME OWNER TOKEN TTL_MS MODE EXPIRES HOLDS)"
   . "$T/told"
-  assert_equal "$DLOCK_NAME $DLOCK_MODE $DLOCK_TTL_MS" "$(fresh) exclusive 20000"
+  assert_equal "$DLOCK_NAME $DLOCK_MODE $DLOCK_TTL_MS" "$(fresh) plain 20000"
   assert_equal "$DLOCK_OWNER" "$(owner_of "$(fresh)")"
   assert_equal "$DLOCK_TOKEN" "$(r get "redisson_lock_token:{dlock:$(fresh)}")"
   left=$(lock_ttl "$(fresh)")

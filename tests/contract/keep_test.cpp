@@ -9,7 +9,7 @@ namespace dlock::contract {
 
 namespace {
 
-constexpr std::array<Mode, 3> k_alone_or_shared{Mode::exclusive, Mode::write, Mode::shared};
+constexpr std::array<Mode, 3> k_alone_or_shared{Mode::plain, Mode::exclusive, Mode::shared};
 
 Claim once_per(Duration time, Claim claim) {
   claim.once_per = time;
@@ -151,7 +151,7 @@ TEST_CASE("keep: a reader's name lets readers in, and no writer; a slot stays ta
     CHECK(client.release(read, {.keep = 60s}) == ReleaseVerdict::released);
     const Hold other = client.take(claim_as(Mode::shared, name)).hold;
     CHECK(client.release(other) == ReleaseVerdict::released);
-    client.must_be_busy(claim_as(Mode::write, name));
+    client.must_be_busy(claim_as(Mode::exclusive, name));
 
     const LockName slots = fresh_name();
     const Hold slot = client.take(claim_slot(2, slots)).hold;

@@ -40,7 +40,7 @@ TEST_CASE("line: readers one behind the other enter together, a writer behind th
       CHECK(holder.release(reads[i]) == ReleaseVerdict::released);
     }
     CHECK(is_woken(last));
-    CHECK(enters_eventually(last).hold.mode == Mode::write);
+    CHECK(enters_eventually(last).hold.mode == Mode::exclusive);
   });
 }
 

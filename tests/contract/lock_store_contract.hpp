@@ -57,7 +57,7 @@ inline Claim reader(const LockName& name, Duration ttl = 30s) {
   return claim_as(Mode::shared, name, ttl);
 }
 inline Claim writer(const LockName& name, Duration ttl = 30s) {
-  return claim_as(Mode::write, name, ttl);
+  return claim_as(Mode::exclusive, name, ttl);
 }
 
 RevokeOrder order(bool now = false);

@@ -144,7 +144,7 @@ TEST_CASE("threads that read and write: readers are never beside a writer") {
   each_store([](const Backing& backing) {
     const LockName name = fresh_name();
     many_come_and_go(backing, [&](std::mt19937& random) {
-      return claim_as(random() % 4 == 0 ? Mode::write : Mode::shared, name);
+      return claim_as(random() % 4 == 0 ? Mode::exclusive : Mode::shared, name);
     });
   });
 }
@@ -160,8 +160,8 @@ TEST_CASE("threads that hold one name in every mode") {
   each_store([](const Backing& backing) {
     const LockName name = fresh_name();
     many_come_and_go(backing, [&](std::mt19937& random) {
-      const std::array<Claim, 4> claims{claim_as(Mode::exclusive, name),
-                                        claim_as(Mode::write, name),
+      const std::array<Claim, 4> claims{claim_as(Mode::plain, name),
+                                        claim_as(Mode::exclusive, name),
                                         claim_as(Mode::shared, name),
                                         claim_slot(k_slots, name)};
       return claims.at(random() % claims.size());
@@ -177,7 +177,7 @@ TEST_CASE("threads that take names in any order: no deadlock, and no pair half h
       std::shuffle(some.begin(), some.end(), random);
       some.erase(some.begin() + 1 + static_cast<long>(random() % some.size()), some.end());
       Claim claim = claim_of(some);
-      claim.mode = random() % 3 == 0 ? Mode::shared : Mode::exclusive;
+      claim.mode = random() % 3 == 0 ? Mode::shared : Mode::plain;
       return claim;
     });
     Client client(backing);

@@ -125,7 +125,7 @@ TEST_CASE("the list has each lock once, however it is held, and none of what is 
     const std::string base = fresh_name("list").text() + ":";
     std::vector<std::string> held;
     for (const char* end : {"a", "{b}c", "d{}", "e}"}) {
-      for (const Mode mode : {Mode::exclusive, Mode::write, Mode::shared, Mode::slots}) {
+      for (const Mode mode : {Mode::plain, Mode::exclusive, Mode::shared, Mode::slots}) {
         held.push_back(base + end + std::to_string(static_cast<int>(mode)));
         Claim claim = claim_as(mode, name_of(held.back()));
         if (mode == Mode::slots) claim.slots = 2;

@@ -10,7 +10,7 @@ namespace dlock::contract {
 
 namespace {
 
-constexpr std::array<Mode, 3> k_alone_or_shared{Mode::exclusive, Mode::write, Mode::shared};
+constexpr std::array<Mode, 3> k_alone_or_shared{Mode::plain, Mode::exclusive, Mode::shared};
 
 }  // namespace
 
@@ -32,18 +32,18 @@ TEST_CASE("shared: what a nested run gets below each way to hold") {
       return inner.mode;
     };
     for (const Mode claimed : k_alone_or_shared) {
-      CHECK(nested(Mode::exclusive, claimed) == Mode::exclusive);
+      CHECK(nested(Mode::plain, claimed) == Mode::plain);
     }
-    CHECK(nested(Mode::write, Mode::exclusive) == Mode::write);
-    CHECK(nested(Mode::write, Mode::write) == Mode::write);
-    CHECK(nested(Mode::write, Mode::shared) == Mode::shared);
+    CHECK(nested(Mode::exclusive, Mode::plain) == Mode::exclusive);
+    CHECK(nested(Mode::exclusive, Mode::exclusive) == Mode::exclusive);
+    CHECK(nested(Mode::exclusive, Mode::shared) == Mode::shared);
     CHECK(nested(Mode::shared, Mode::shared) == Mode::shared);
   });
 }
 
 TEST_CASE("shared: a nested run that wants more than to read is told that it would wait (4796)") {
   each_store([](const Backing& backing) {
-    for (const Mode claimed : {Mode::exclusive, Mode::write}) {
+    for (const Mode claimed : {Mode::plain, Mode::exclusive}) {
       Client client(backing);
       const LockName name = fresh_name();
       const Hold outer = client.take(reader(name)).hold;
@@ -126,7 +126,7 @@ TEST_CASE(
     CHECK(client.release(read) == ReleaseVerdict::still_held);
     CHECK(client.inspect(name).lease_left.value() > 40s);
     CHECK(client.inspect(name).lease_left.value() <= 60s);
-    CHECK(client.inspect(name).mode == Mode::write);
+    CHECK(client.inspect(name).mode == Mode::exclusive);
     CHECK(client.renew(write).verdict == RenewVerdict::renewed);
   });
 }
@@ -198,12 +198,12 @@ TEST_CASE("shared: nested holds may be given back in any order (758, 891, 1110)"
       for (std::size_t i = 0; i < turn.size(); ++i) {
         const Hold& hold = holds.at(turn.at(i));
         const bool last = i + 1 == turn.size();
-        if (hold.mode == Mode::write) --writes;
+        if (hold.mode == Mode::exclusive) --writes;
         CHECK(client.release(hold) ==
               (last ? ReleaseVerdict::released : ReleaseVerdict::still_held));
         const Holding holding = client.inspect(name);
         CHECK(holding.holds.size() == turn.size() - i - 1);
-        if (!last) CHECK(holding.mode == (writes > 0 ? Mode::write : Mode::shared));
+        if (!last) CHECK(holding.mode == (writes > 0 ? Mode::exclusive : Mode::shared));
       }
       CHECK(client.inspect(name).kind == Holding::Kind::free);
     } while (std::next_permutation(turn.begin(), turn.end()));
@@ -223,7 +223,7 @@ TEST_CASE("shared: undoing takes back a reader's claim, and its read below a wri
     const Claim nested = below(client.take(writer(other)).hold, reader(other));
     client.take(nested);
     CHECK(undo(client.store(), nested, soon()).has_value());
-    CHECK(client.inspect(other).mode == Mode::write);
+    CHECK(client.inspect(other).mode == Mode::exclusive);
     CHECK(client.inspect(other).holds.size() == 1);
   });
 }

@@ -125,7 +125,7 @@ TEST_CASE("a revocation ends with the lease it was for") {
 
 TEST_CASE("a claim that is repeated after its hold was revoked is busy, however it is held") {
   each_store([](const Backing& backing) {
-    for (const Mode mode : {Mode::exclusive, Mode::write, Mode::shared, Mode::slots}) {
+    for (const Mode mode : {Mode::plain, Mode::exclusive, Mode::shared, Mode::slots}) {
       Client client(backing);
       Client other(backing);
       const LockName name = fresh_name();

@@ -9,7 +9,7 @@ namespace dlock::contract {
 
 namespace {
 
-constexpr std::array<Mode, 3> k_alone_or_shared{Mode::exclusive, Mode::write, Mode::shared};
+constexpr std::array<Mode, 3> k_alone_or_shared{Mode::plain, Mode::exclusive, Mode::shared};
 
 }  // namespace
 
@@ -158,12 +158,12 @@ TEST_CASE("shared: a dead reader alone lets a writer in after its lease, and not
 
 TEST_CASE("shared: a waiter hears a release that comes between its refusal and its wait (3891)") {
   each_store([](const Backing& backing) {
-    for (const Mode held : {Mode::write, Mode::shared}) {
+    for (const Mode held : {Mode::exclusive, Mode::shared}) {
       Client holder(backing);
       Client waiter(backing);
       const LockName name = fresh_name();
       const Hold hold = holder.take(claim_as(held, name)).hold;
-      Claim claim = claim_as(held == Mode::write ? Mode::shared : Mode::write, name);
+      Claim claim = claim_as(held == Mode::exclusive ? Mode::shared : Mode::exclusive, name);
       claim.stand = Stand::listening;
       waiter.watch(claim);
       waiter.must_be_busy(claim);

@@ -107,7 +107,7 @@ TEST_CASE("slots: another number of slots is an error that names both") {
 
 TEST_CASE("slots: holders of every other mode exclude them, and they those") {
   each_store([](const Backing& backing) {
-    for (const Mode mode : {Mode::exclusive, Mode::write, Mode::shared}) {
+    for (const Mode mode : {Mode::plain, Mode::exclusive, Mode::shared}) {
       Client client(backing);
       const LockName name = fresh_name();
       const Hold slot = client.take(claim_slot(3, name)).hold;
@@ -190,7 +190,7 @@ TEST_CASE("slots: a nested run that would wait for its ancestor is told so") {
     Client client(backing);
     const LockName name = fresh_name();
     const Hold slot = client.take(claim_slot(3, name)).hold;
-    for (const Mode mode : {Mode::exclusive, Mode::write, Mode::shared}) {
+    for (const Mode mode : {Mode::plain, Mode::exclusive, Mode::shared}) {
       const Holding holding = client.must_be_busy(below(slot, claim_as(mode, name)));
       CHECK(holding.by_ancestor);
       CHECK(holding.mode == Mode::slots);

@@ -259,7 +259,7 @@ void Judge::check_beside(HoldId hold, NameId name, const Hold& granted) {
   }
   if (wants.mode == Mode::slots && names_[name].living.size() >= wants.slots)
     blame("I1", hold, "starts beyond the number of slots");
-  for (const Mode mode : {Mode::exclusive, Mode::write, Mode::shared, Mode::slots}) {
+  for (const Mode mode : {Mode::plain, Mode::exclusive, Mode::shared, Mode::slots}) {
     const bool fits = mode == wants.mode && (mode == Mode::shared || mode == Mode::slots);
     if (!fits && granted.token <= names_[name].newest_begun[static_cast<std::size_t>(mode)])
       blame("I2", hold, "starts with a token below one seen before");

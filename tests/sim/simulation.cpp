@@ -148,7 +148,7 @@ Wants Simulation::any_wants(const Client& client) {
   if (wants.names.empty()) wants.names.push_back(0);
   Custom custom = custom_;
   if (custom == Custom::anything) custom = static_cast<Custom>(dice_.up_to(2));
-  if (custom == Custom::pairs) wants.mode = dice_.percent(75) ? Mode::shared : Mode::write;
+  if (custom == Custom::pairs) wants.mode = dice_.percent(75) ? Mode::shared : Mode::exclusive;
   if (custom == Custom::slots && !dice_.one_in(8)) wants.mode = Mode::slots;
   if (wants.mode == Mode::slots) wants.slots = client.slots;
   if (dice_.one_in(2)) wants.once_per = once_per_;

@@ -18,7 +18,7 @@ constexpr std::size_t k_names = 3;  // at most, in a world
 
 struct Wants {
   std::vector<NameId> names{0};  // in any order, none twice
-  Mode mode = Mode::exclusive;
+  Mode mode = Mode::plain;
   std::uint32_t slots = 0;
   Duration once_per{};
 };

@@ -52,7 +52,7 @@ struct Plan {
   std::optional<Duration> kill_after;
   std::optional<Duration> wait;
   std::vector<std::string> names{"n"};
-  Mode mode = Mode::exclusive;
+  Mode mode = Mode::plain;
   std::uint32_t slots = 0;
   Duration min_hold{};
   Duration max_hold{};
@@ -208,7 +208,7 @@ TEST_CASE("run: of several names the command gets lists, and each hold is known 
   const std::string env = "\n" + contents(dir.path() + "/env");
   CHECK(has(env, "\nDLOCK_NAME=n b%251%20x\n"));
   CHECK(has(env, "\nDLOCK_OWNER=us:1 us:1\n"));
-  CHECK(has(env, "\nDLOCK_MODE=exclusive\n"));
+  CHECK(has(env, "\nDLOCK_MODE=plain\n"));
   CHECK_FALSE(has(env, "\nDLOCK_SLOT="));
   const auto tokens = split(value_of(env, "DLOCK_TOKEN"), ' ');
   CHECK(tokens.size() == 2);
@@ -224,7 +224,7 @@ TEST_CASE("run: the command is told how it holds, and not how a run above it doe
   plan.environment = {"PATH=/usr/bin:/bin", "DLOCK_SLOT=7", "DLOCK_MODE=slots"};
   CHECK(run(plan) == "exit 0, granted, free");
   std::string env = "\n" + contents(dir.path() + "/env");
-  CHECK(value_of(env, "DLOCK_MODE") == "exclusive");
+  CHECK(value_of(env, "DLOCK_MODE") == "plain");
   CHECK_FALSE(has(env, "\nDLOCK_SLOT="));
   plan.mode = Mode::slots;
   plan.slots = 3;

@@ -59,7 +59,7 @@ TEST_CASE("who holds it shared, and how many others") {
 
 TEST_CASE("who holds it for writing") {
   Holding holding = held();
-  holding.mode = Mode::write;
+  holding.mode = Mode::exclusive;
   holding.owner_count = 2;  // its own read holds
   CHECK(holder_text(holding) == "held by deploy@ci-4 pid 812 (job) for 2m10s, lease 21s left");
 }
@@ -93,21 +93,22 @@ TEST_CASE("what is only kept has nobody who runs under it") {
 TEST_CASE("why waiting would be for ourselves") {
   Holding holding = held();
   holding.mode = Mode::shared;
+  CHECK(self_deadlock_text(holding, Mode::plain) ==
+        "held shared by an ancestor of this run: a plain claim would deadlock");
   CHECK(self_deadlock_text(holding, Mode::exclusive) ==
         "held shared by an ancestor of this run: an exclusive claim would deadlock");
-  CHECK(self_deadlock_text(holding, Mode::write) == self_deadlock_text(holding, Mode::exclusive));
   CHECK(self_deadlock_text(holding, Mode::slots) ==
         "held shared by an ancestor of this run: a claim of a slot would deadlock");
   holding.mode = Mode::slots;
   holding.slots = 3;
-  CHECK(self_deadlock_text(holding, Mode::exclusive) ==
-        "held as one of 3 slots by an ancestor of this run: an exclusive claim would deadlock");
+  CHECK(self_deadlock_text(holding, Mode::plain) ==
+        "held as one of 3 slots by an ancestor of this run: a plain claim would deadlock");
   CHECK(self_deadlock_text(holding, Mode::shared) ==
         "held as one of 3 slots by an ancestor of this run: a shared claim would deadlock");
   CHECK(self_deadlock_text(holding, Mode::slots) ==
         "held as one of 3 slots by an ancestor of this run: a claim with another number of slots "
         "would deadlock");
-  holding.mode = Mode::exclusive;
+  holding.mode = Mode::plain;
   CHECK(self_deadlock_text(holding, Mode::slots) ==
         "held by an ancestor of this run: a claim of a slot would deadlock");
 }

@@ -38,7 +38,7 @@ TEST_CASE("json: a held lock, every field") {
       "key": "dlock:order-42",
       "state": "held",
       "type": "hash",
-      "mode": "exclusive",
+      "mode": "plain",
       "slots": null,
       "owners": [
         {
@@ -63,7 +63,7 @@ TEST_CASE("json: a held lock, every field") {
           "age_ms": 4000,
           "token": 5,
           "ttl_ms": 30000,
-          "mode": "exclusive",
+          "mode": "plain",
           "slot": null,
           "kept": false
         }
@@ -162,7 +162,7 @@ TEST_CASE("json: who waits, in order") {
           "user": "u",
           "command": "c",
           "reason": "r",
-          "mode": "exclusive",
+          "mode": "plain",
           "slots": null,
           "since_ms": 1000,
           "age_ms": 4000
@@ -173,7 +173,7 @@ TEST_CASE("json: who waits, in order") {
           "user": "",
           "command": "",
           "reason": "",
-          "mode": "exclusive",
+          "mode": "plain",
           "slots": null,
           "since_ms": 6000,
           "age_ms": 0
@@ -263,11 +263,11 @@ TEST_CASE("json: the result of a run that did not run, and of one whose time was
   CHECK(has(done, R"("lost":false,"released":null)"));
   Outcome over{.kind = Outcome::Kind::time_up, .child = {ChildStatus::Kind::signalled, 15}};
   over.account.holds = {two_slots().back()};
-  over.account.holds.front().mode = Mode::exclusive;
+  over.account.holds.front().mode = Mode::plain;
   over.account.holds.front().slot.reset();
   const std::string text = result_json({lock_name("c")}, over, "", 124);
   CHECK(has(text, R"("outcome":"time_up","lock":"c","exit_status":124,"hold":"u:1#s1","token":9)"));
-  CHECK(has(text, R"("mode":"exclusive","slot":null)"));
+  CHECK(has(text, R"("mode":"plain","slot":null)"));
   CHECK(has(text, R"("signal":15)"));
 }
 

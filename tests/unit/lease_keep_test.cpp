@@ -112,8 +112,8 @@ TEST_CASE("once per: our own hold, and one above us, come before what was done")
 TEST_CASE("several names: all or none, and the first that is in the way is named") {
   LeaseState a;
   LeaseState b;
-  const Hold other = taken(b, claim_as(Mode::exclusive, "o"), at(0s));
-  const Claim claim = for_both(claim_as(Mode::exclusive, "p"));
+  const Hold other = taken(b, claim_as(Mode::plain, "o"), at(0s));
+  const Claim claim = for_both(claim_as(Mode::plain, "p"));
   const auto refused = acquire(States{&a, &b}, claim, at(1s));
   REQUIRE(refused.has_value());
   REQUIRE(std::holds_alternative<Holding>(*refused));
@@ -134,10 +134,10 @@ TEST_CASE("several names: all or none, and the first that is in the way is named
 TEST_CASE("several names: a wait for ourselves, and a mistake, are told before any other wait") {
   LeaseState a;
   LeaseState b;
-  taken(a, claim_as(Mode::exclusive, "o"), at(0s));
+  taken(a, claim_as(Mode::plain, "o"), at(0s));
   const Hold above = taken(b, claim_as(Mode::shared, "p"), at(0s));
   const auto self =
-      acquire(States{&a, &b}, for_both(below(above, claim_as(Mode::write, "q"))), at(1s));
+      acquire(States{&a, &b}, for_both(below(above, claim_as(Mode::exclusive, "q"))), at(1s));
   REQUIRE(self.has_value());
   CHECK(std::get<Holding>(*self).by_ancestor);
   CHECK(std::get<Holding>(*self).which == 1);
@@ -149,7 +149,7 @@ TEST_CASE("several names: a wait for ourselves, and a mistake, are told before a
 TEST_CASE("several names: the loss of any is loss, and the others are given back") {
   LeaseState a;
   LeaseState b;
-  const auto granted = acquire(States{&a, &b}, for_both(claim_as(Mode::exclusive, "o")), at(0s));
+  const auto granted = acquire(States{&a, &b}, for_both(claim_as(Mode::plain, "o")), at(0s));
   REQUIRE(granted.has_value());
   const Holds holds = std::get<Grant>(*granted).holds;
   CHECK(renew(States{&a, &b}, holds, at(5s)).verdict == RenewVerdict::renewed);
@@ -172,8 +172,8 @@ TEST_CASE("several names: the loss of any is loss, and the others are given back
 TEST_CASE("several names: some may be joined and others taken, and all of them must be done") {
   LeaseState a;
   LeaseState b;
-  const Hold above = taken(a, claim_as(Mode::exclusive, "o"), at(0s));
-  Claim claim = for_both(below(above, claim_as(Mode::exclusive, "p")));
+  const Hold above = taken(a, claim_as(Mode::plain, "o"), at(0s));
+  Claim claim = for_both(below(above, claim_as(Mode::plain, "p")));
   const auto granted = acquire(States{&a, &b}, claim, at(1s));
   REQUIRE(granted.has_value());
   const Holds holds = std::get<Grant>(*granted).holds;
@@ -184,7 +184,7 @@ TEST_CASE("several names: some may be joined and others taken, and all of them m
   const Parting told{.tell_for = 1h};
   CHECK(release(States{&a, &b}, holds, told, at(2s)) == ReleaseVerdict::still_held);
   CHECK_FALSE(is_live(b, Time(2s)));
-  Claim again = for_both(claim_as(Mode::exclusive, "q"));
+  Claim again = for_both(claim_as(Mode::plain, "q"));
   again.once_per = 1h;
   CHECK(std::holds_alternative<Done>(*acquire(States{&a, &b}, again, at(3s))));
   b.success.reset();

@@ -60,9 +60,9 @@ TEST_CASE("modes: what a nested claim gets below each mode") {
     CHECK(lease_of(state).holds.size() == 2);
     return Got(nested.mode);
   };
-  for (const Mode claimed : {Mode::exclusive, Mode::write, Mode::shared}) {
-    CHECK(got(Mode::exclusive, claimed) == Mode::exclusive);
-    CHECK(got(Mode::write, claimed) == (claimed == Mode::shared ? Mode::shared : Mode::write));
+  for (const Mode claimed : {Mode::plain, Mode::exclusive, Mode::shared}) {
+    CHECK(got(Mode::plain, claimed) == Mode::plain);
+    CHECK(got(Mode::exclusive, claimed) == (claimed == Mode::shared ? Mode::shared : Mode::exclusive));
     CHECK(got(Mode::shared, claimed) == (claimed == Mode::shared ? Got(Mode::shared) : Got()));
     CHECK(got(Mode::slots, claimed) == Got());
     CHECK(got(claimed, Mode::slots) == Got());
@@ -79,27 +79,27 @@ TEST_CASE("modes: a nested claim of another number of slots would wait for its a
 TEST_CASE("modes: a stranger is not told that it waits for itself") {
   LeaseState state;
   taken(state, claim_as(Mode::shared, "o"), at(0s));
-  CHECK_FALSE(busy(state, claim_as(Mode::write, "p"), at(1s)).by_ancestor);
+  CHECK_FALSE(busy(state, claim_as(Mode::exclusive, "p"), at(1s)).by_ancestor);
 }
 
 TEST_CASE("modes: a write hold that is given back leaves its reads, and lets readers in") {
   LeaseState state;
-  const Hold write = taken(state, claim_as(Mode::write, "o"), at(0s));
+  const Hold write = taken(state, claim_as(Mode::exclusive, "o"), at(0s));
   const Hold read = taken(state, below(write, claim_as(Mode::shared, "p")), at(0s));
-  CHECK(inspect(state, at(1s)).mode == Mode::write);
+  CHECK(inspect(state, at(1s)).mode == Mode::exclusive);
   CHECK(is_busy(state, claim_as(Mode::shared, "q"), at(1s)));
   CHECK(release(state, write, at(2s)) == ReleaseVerdict::still_held);
   CHECK(inspect(state, at(2s)).mode == Mode::shared);
-  CHECK(is_busy(state, claim_as(Mode::write, "r"), at(2s)));
+  CHECK(is_busy(state, claim_as(Mode::exclusive, "r"), at(2s)));
   taken(state, claim_as(Mode::shared, "q"), at(2s));
-  CHECK(busy(state, below(read, claim_as(Mode::write, "t")), at(3s)).by_ancestor);
+  CHECK(busy(state, below(read, claim_as(Mode::exclusive, "t")), at(3s)).by_ancestor);
 }
 
 TEST_CASE("modes: a read below a write may write again while the write hold lives") {
   LeaseState state;
-  const Hold write = taken(state, claim_as(Mode::write, "o"), at(0s));
+  const Hold write = taken(state, claim_as(Mode::exclusive, "o"), at(0s));
   const Hold read = taken(state, below(write, claim_as(Mode::shared, "p")), at(0s));
-  CHECK(taken(state, below(read, claim_as(Mode::write, "q")), at(1s)).mode == Mode::write);
+  CHECK(taken(state, below(read, claim_as(Mode::exclusive, "q")), at(1s)).mode == Mode::exclusive);
 }
 
 TEST_CASE("modes: each of several readers is out at the end of its own lease") {
@@ -120,15 +120,15 @@ TEST_CASE("modes: a waiter is told when room may be made, by all ends or by one"
   LeaseState readers;
   taken(readers, claim_as(Mode::shared, "o", 5s), at(0s));
   taken(readers, claim_as(Mode::shared, "p", 20s), at(0s));
-  CHECK(busy(readers, claim_as(Mode::write, "q"), at(1s)).lease_left == Duration(19s));
+  CHECK(busy(readers, claim_as(Mode::exclusive, "q"), at(1s)).lease_left == Duration(19s));
   CHECK(inspect(readers, at(1s)).owners.at(0).lease_left == Duration(4s));
   LeaseState slots;
   taken(slots, claim_as(Mode::slots, "o", 5s, 2), at(0s));
   taken(slots, claim_as(Mode::slots, "p", 20s, 2), at(0s));
   CHECK(busy(slots, claim_as(Mode::slots, "q", 9s, 2), at(1s)).lease_left == Duration(4s));
-  CHECK(busy(slots, claim_as(Mode::exclusive, "q"), at(1s)).lease_left == Duration(19s));
+  CHECK(busy(slots, claim_as(Mode::plain, "q"), at(1s)).lease_left == Duration(19s));
   LeaseState one;
-  taken(one, claim_as(Mode::exclusive, "o", 5s), at(0s));
+  taken(one, claim_as(Mode::plain, "o", 5s), at(0s));
   CHECK_FALSE(inspect(one, at(1s)).owners.at(0).lease_left.has_value());
 }
 

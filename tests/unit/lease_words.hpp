@@ -108,6 +108,6 @@ inline RevokeOrder order_by(const std::string& who, bool now = false) {
 }
 
 inline constexpr std::array<Mode, 4> k_all_modes{
-    Mode::exclusive, Mode::write, Mode::shared, Mode::slots};
+    Mode::plain, Mode::exclusive, Mode::shared, Mode::slots};
 
 }  // namespace dlock::lease_table

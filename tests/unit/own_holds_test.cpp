@@ -35,7 +35,7 @@ class InheritedHolds {
   static void inherit(const std::vector<AncestorHold>& entries) {
     ::setenv("DLOCK_HOLDS", format_holds(entries).c_str(), 1);
   }
-  Holds take(const std::string& lock, const std::string& command, Mode mode = Mode::exclusive) {
+  Holds take(const std::string& lock, const std::string& command, Mode mode = Mode::plain) {
     const OwnerId owner = make_owner_id(1);
     auto reply = store.acquire({.names = {name(lock)},
                                 .owner = owner,
@@ -189,7 +189,7 @@ TEST_CASE("what a hold is called in an environment") {
     return out;
   };
   CHECK(text({hold}) ==
-        "DLOCK_NAME=a b|DLOCK_OWNER=o:1|DLOCK_TOKEN=7|DLOCK_TTL_MS=30000|DLOCK_MODE=exclusive|");
+        "DLOCK_NAME=a b|DLOCK_OWNER=o:1|DLOCK_TOKEN=7|DLOCK_TTL_MS=30000|DLOCK_MODE=plain|");
   hold.mode = Mode::slots;
   hold.slot = 0;
   Hold other = hold;

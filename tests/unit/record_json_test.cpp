@@ -3,12 +3,17 @@
 
 #include <doctest/doctest.h>
 
+#include "support/has.hpp"
+
+#include <array>
 #include <random>
 #include <string>
+#include <utility>
 
 namespace dlock {
 
 using namespace std::chrono_literals;
+using test::has;
 
 namespace {
 
@@ -150,19 +155,19 @@ TEST_CASE("control characters and quotes come back through escapes, in one line"
   CHECK(parse_hold_record("o#s", json)->who.reason == who.reason);
 }
 
-TEST_CASE("a record says its mode unless it is exclusive, its slot, and that it is kept") {
+TEST_CASE("a record says its mode unless it is plain, its slot, and that it is kept") {
   const auto mode_of = [](const std::string& fields) {
     return parse_hold_record("o#s", R"({"token":1,"since_ms":2,)" + fields + R"("host":"h"})");
   };
-  CHECK(mode_of("")->mode == Mode::exclusive);
-  CHECK(mode_of(R"("mode":"write",)")->mode == Mode::write);
+  CHECK(mode_of("")->mode == Mode::plain);
+  CHECK(mode_of(R"("mode":"write",)")->mode == Mode::exclusive);
   CHECK(mode_of(R"("mode":"shared",)")->mode == Mode::shared);
   CHECK(mode_of(R"("mode":"slots","slot":2,)")->mode == Mode::slots);
   CHECK(mode_of(R"("mode":"slots","slot":2,)")->slot == 2U);
   CHECK_FALSE(mode_of(R"("mode":"slots","slot":-2,)")->slot.has_value());
   CHECK_FALSE(mode_of(R"("mode":"shared","slot":2,)")->slot.has_value());
-  CHECK(mode_of(R"("mode":"of tomorrow",)")->mode == Mode::exclusive);
-  CHECK(mode_of(R"("mode":7,)")->mode == Mode::exclusive);
+  CHECK(mode_of(R"("mode":"of tomorrow",)")->mode == Mode::plain);
+  CHECK(mode_of(R"("mode":7,)")->mode == Mode::plain);
   CHECK(mode_of(R"("kept":true,)")->kept);
   CHECK_FALSE(mode_of(R"("kept":"true",)")->kept);
   CHECK_FALSE(mode_of("")->kept);
@@ -197,7 +202,7 @@ TEST_CASE("a stored lease comes back as it was, its name byte for byte") {
 }
 
 TEST_CASE("each mode of a stored lease comes back") {
-  for (const Mode mode : {Mode::exclusive, Mode::write, Mode::shared}) {
+  for (const Mode mode : {Mode::plain, Mode::exclusive, Mode::shared}) {
     StoredLease lease = some_lease();
     lease.state.leases.erase("p");
     HoldRecord& record = lease.state.leases["o"].holds.at("s");
@@ -207,6 +212,27 @@ TEST_CASE("each mode of a stored lease comes back") {
     REQUIRE(again.has_value());
     CHECK(again->state.leases.at("o").holds.at("s").mode == mode);
   }
+}
+
+TEST_CASE("records keep the words of every dlock before: an exclusive hold is stored as write") {
+  const std::array<std::pair<Mode, std::string>, 4> words{{{Mode::plain, "exclusive"},
+                                                           {Mode::exclusive, "write"},
+                                                           {Mode::shared, "shared"},
+                                                           {Mode::slots, "slots"}}};
+  for (const auto& [mode, word] : words) {
+    CAPTURE(word);
+    CHECK(stored_mode(mode) == word);
+    CHECK(parse_stored_mode(word) == mode);
+  }
+  CHECK_FALSE(parse_stored_mode("plain").has_value());
+  StoredLease lease = some_lease();
+  HoldRecord& record = lease.state.leases["o"].holds.at("s");
+  record.slot.reset();
+  record.mode = Mode::exclusive;
+  CHECK(has(stored_lease_json(lease), R"("mode":"write")"));
+  lease.state.leases.erase("p");
+  record.mode = Mode::plain;
+  CHECK_FALSE(has(stored_lease_json(lease), R"("mode")"));
 }
 
 TEST_CASE("a stored lease without one of its fields is damaged, not free") {
@@ -240,7 +266,7 @@ TEST_CASE("a file of an older dlock is read: a lock that is held does not look f
   const auto& one = lease->state.leases.at("o");
   CHECK(one.expires == Time(123456789ns));
   CHECK(one.revoked_by == "bob@ops");
-  CHECK(one.holds.at("s").mode == Mode::exclusive);
+  CHECK(one.holds.at("s").mode == Mode::plain);
   CHECK(one.holds.at("s").who.pid == 42);
   std::string free = k_old_lease;
   free.replace(free.find(R"("owner":"o")"), 11, R"("owner":"")");

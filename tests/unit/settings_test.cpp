@@ -31,7 +31,7 @@ TEST_CASE("settings: the defaults are those of the man page") {
   CHECK_FALSE(settings.max_waiters);
   CHECK_FALSE(settings.kill_after);
   CHECK_FALSE(settings.conflict_exit_code);  // 75, or 0 where a run is skipped
-  CHECK(settings.mode == Mode::exclusive);
+  CHECK(settings.mode == Mode::plain);
   CHECK(settings.renew);
   CHECK(settings.min_hold == Duration(0));
   CHECK(settings.max_hold == Duration(0));
@@ -194,7 +194,7 @@ TEST_CASE("settings: how many may wait, none included") {
 TEST_CASE("settings: shared, exclusive and slots are one: the last that is said counts") {
   Surroundings clean;
   CHECK(good_settings({{"shared", "true"}}).mode == Mode::shared);
-  CHECK(good_settings({{"exclusive", "true"}}).mode == Mode::write);
+  CHECK(good_settings({{"exclusive", "true"}}).mode == Mode::exclusive);
   const Settings slots = good_settings({{"slots", "3"}});
   CHECK(slots.mode == Mode::slots);
   CHECK(slots.slots == 3U);
@@ -202,14 +202,14 @@ TEST_CASE("settings: shared, exclusive and slots are one: the last that is said 
   CHECK(good_settings().slots == 5U);
   CHECK(good_settings({{"shared", "true"}}).mode == Mode::shared);
   Surroundings::set("DLOCK_EXCLUSIVE", "true");
-  CHECK(good_settings().mode == Mode::write);
+  CHECK(good_settings().mode == Mode::exclusive);
   CHECK(good_settings({{"slots", "2"}}).mode == Mode::slots);
   CHECK(good_settings({{"slots", "2"}}).slots == 2U);
   Surroundings::set("DLOCK_EXCLUSIVE", "false");  // that of somebody else stays
   CHECK(good_settings().mode == Mode::slots);
   clean.user_config("shared = true\n");
   Surroundings::set("DLOCK_SHARED", "false");
-  CHECK(good_settings().mode == Mode::exclusive);
+  CHECK(good_settings().mode == Mode::plain);
 }
 
 TEST_CASE("settings: how long a lock is held") {

@@ -40,7 +40,7 @@ std::string value_of(std::string_view object, const std::string& field) {
 // What stderr gets of notices, as people read it.
 std::string said(const std::vector<Notice>& notices,
                  LogLevel level = LogLevel::debug,
-                 Mode mode = Mode::exclusive) {
+                 Mode mode = Mode::plain) {
   std::array<int, 2> ends{};
   DLOCK_ASSERT(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0);
   ::dup2(ends[1], STDERR_FILENO);
@@ -59,7 +59,7 @@ std::string events_of(const std::vector<Notice>& notices) {
   DLOCK_ASSERT(::pipe2(ends.data(), O_CLOEXEC) == 0);
   ::dup2(ends[1], STDERR_FILENO);
   set_up_log({.level = LogLevel::debug, .json = true});
-  Voice voice({*LockName::parse("n")}, Mode::exclusive);
+  Voice voice({*LockName::parse("n")}, Mode::plain);
   for (const Notice& notice : notices)
     voice.on_notice(notice);
   std::array<char, 65536> buffer{};
@@ -127,7 +127,7 @@ Notice granted(Duration span) {
   return notice;
 }
 
-std::string heard(const std::vector<Notice>& notices, LogLevel level, Mode mode = Mode::exclusive) {
+std::string heard(const std::vector<Notice>& notices, LogLevel level, Mode mode = Mode::plain) {
   return test::forked([&] { return said(notices, level, mode); });
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("who was told of a wait is told of the grant, and how long it took") {
 TEST_CASE("a wait says what is wanted where that is more than the lock alone") {
   CHECK(has(heard({waiting(5s)}, LogLevel::warn), "waiting 5s for \"n\", held by "));
   CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::shared), "waiting 5s to read \"n\", held"));
-  CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::write), "waiting 5s to write \"n\", held"));
+  CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::exclusive), "waiting 5s to write \"n\", held"));
   CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::slots), "waiting 5s for a slot of \"n\","));
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("a row of a wait: the host goes first, then the reason, then the end")
   Notice notice = waiting(5s);
   notice.holding->holds.front().who.host = "ci-4.build.example.org";
   notice.holding->holds.front().who.reason = "nightly import";
-  const Voice voice({*LockName::parse("n")}, Mode::exclusive);
+  const Voice voice({*LockName::parse("n")}, Mode::plain);
   const auto row = [&](std::size_t columns) { return voice.wait_row(notice, columns); };
   ::setenv("LC_ALL", "C.UTF-8", 1);
   CHECK(row(200) ==
@@ -260,7 +260,7 @@ std::string said_of_three(bool json, const Say& say) {
     DLOCK_ASSERT(::pipe2(ends.data(), O_CLOEXEC) == 0);
     ::dup2(ends[1], STDERR_FILENO);
     set_up_log({.level = LogLevel::debug, .json = json});
-    Voice voice(three_names(), Mode::exclusive);
+    Voice voice(three_names(), Mode::plain);
     say(voice);
     std::array<char, 65536> buffer{};
     const ssize_t n = ::read(ends[0], buffer.data(), buffer.size());
@@ -290,7 +290,7 @@ TEST_CASE("a wait for ourselves is explained") {
   holding.which = 2;
   const std::string text = said_of_three(false, [&](Voice& voice) { voice.busy(holding, {}); });
   CHECK(has(text,
-            "\"d\" is held shared by an ancestor of this run: an exclusive claim would "
+            "\"d\" is held shared by an ancestor of this run: a plain claim would "
             "deadlock\n"));
 }
 

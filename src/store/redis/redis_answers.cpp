@@ -118,7 +118,7 @@ Result<Holding> read_holding(ReplyView reply, const std::string& where) {
   holding.revoked_by = reply[6].string();
   holding.waiting = count(reply[7].integer());
   // What we do not know is held by others, alone.
-  holding.mode = parse_mode(reply[8].string()).value_or(Mode::exclusive);
+  holding.mode = parse_stored_mode(reply[8].string()).value_or(Mode::plain);
   holding.slots = static_cast<std::uint32_t>(count(reply[9].integer()));
   return holding;
 }

@@ -25,8 +25,8 @@ std::string waiter_of(const Claim& claim) {
   if (claim.stand == Stand::no) return "";
   std::string text = R"({"id":")" + hold_id(claim.owner, claim.serial) + R"(",)";
   if (claim.stand == Stand::polling) text += R"("polls":true,)";
-  if (claim.mode != Mode::exclusive) {
-    text += R"("mode":")" + std::string(mode_word(claim.mode)) + R"(",)";
+  if (claim.mode != Mode::plain) {
+    text += R"("mode":")" + std::string(stored_mode(claim.mode)) + R"(",)";
   }
   if (claim.mode == Mode::slots) text += R"("slots":)" + std::to_string(claim.slots) + ',';
   return text + holder_json(claim.who, claim.ttl).substr(1);
@@ -116,7 +116,7 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Time limit) {
   const std::string once = std::to_string(to_ms(claim.once_per));
   Words keys;
   Words args{
-      claim.owner, claim.serial, ttl_ms, record, waiter, most, mode_word(claim.mode), slots, once};
+      claim.owner, claim.serial, ttl_ms, record, waiter, most, stored_mode(claim.mode), slots, once};
   std::vector<std::string> counts(all->size());
   for (std::size_t i = 0; i < all->size(); ++i) {
     const Keys& one = (*all)[i];
@@ -158,7 +158,7 @@ Result<RenewReply> RedisStore::ask_about(const Holds& holds,
   for (std::size_t i = 0; i < all->size(); ++i) {
     const Keys& one = (*all)[i];
     keys.insert(keys.end(), {one.lock, one.holds, one.revoked});
-    args.insert(args.end(), {holds[i].owner, mode_word(holds[i].mode), one.tagged});
+    args.insert(args.end(), {holds[i].owner, stored_mode(holds[i].mode), one.tagged});
   }
   auto answer = client_.run(lua::k_renew, keys, args, limit);
   if (!answer) return answer.error();

@@ -41,7 +41,7 @@ Result<Watching> RedisStore::watch(const Claim& claim, bool front, Time limit) {
   channels.assign(turns.begin(), turns.end());
   Watching watching;
   if (front) {
-    const bool pair = claim.mode == Mode::shared || claim.mode == Mode::write;
+    const bool pair = claim.mode == Mode::shared || claim.mode == Mode::exclusive;
     for (const Keys& one : watched_.keys)
       channels.emplace_back(pair ? one.pair_channel : one.channel);
     const auto seeing = listen_and_see(channels, limit);
