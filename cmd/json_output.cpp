@@ -134,15 +134,15 @@ const char* word_for(const Outcome& outcome) {
   return "failed";
 }
 
-Json released_json(Account::Released released) {
+Json released_json(RunSummary::Released released) {
   switch (released) {
-    case Account::Released::nothing:
+    case RunSummary::Released::nothing:
       return nullptr;
-    case Account::Released::yes:
+    case RunSummary::Released::yes:
       return "yes";
-    case Account::Released::no:
+    case RunSummary::Released::no:
       return "no";
-    case Account::Released::unknown:
+    case RunSummary::Released::unknown:
       return "unknown";
   }
   return nullptr;
@@ -188,8 +188,8 @@ std::string result_json(const std::vector<LockName>& names,
                         const Outcome& outcome,
                         const std::string& error,
                         int exit_status) {
-  const Account& account = outcome.account;
-  const Hold* const first = account.holds.empty() ? nullptr : &account.holds.front();
+  const RunSummary& summary = outcome.summary;
+  const Hold* const first = summary.holds.empty() ? nullptr : &summary.holds.front();
   Json json = {{"version", 1}, {"outcome", word_for(outcome)}, {"lock", join_names(names)}};
   json["exit_status"] = exit_status;
   json["hold"] = nullptr;
@@ -197,17 +197,17 @@ std::string result_json(const std::vector<LockName>& names,
   json["token"] = nullptr;
   if (first != nullptr) json["token"] = first->token;
   json["locks"] = Json::array();
-  for (const Hold& hold : account.holds)
+  for (const Hold& hold : summary.holds)
     json["locks"].push_back(held_json(hold));
-  json["waited_ms"] = to_ms(account.waited);
-  json["held_ms"] = to_ms(account.held);
+  json["waited_ms"] = to_ms(summary.waited);
+  json["held_ms"] = to_ms(summary.held);
   add_ending(json, outcome);
   if (!error.empty()) {
     json["error"] = error;
     json["code"] = exit_status;
   }
-  json["lost"] = account.lost;
-  json["released"] = released_json(account.released);
+  json["lost"] = summary.lost;
+  json["released"] = released_json(summary.released);
   return one_line(json);
 }
 

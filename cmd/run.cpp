@@ -125,7 +125,7 @@ void write_result(const ResultFile& file,
 }
 
 Error failure(const Outcome& outcome, const std::string& names) {
-  const bool granted = !outcome.account.holds.empty();
+  const bool granted = !outcome.summary.holds.empty();
   const std::string what = granted ? "cannot start the command under " : "cannot acquire ";
   return {outcome.error.code, what + names + ": " + outcome.error.text};
 }

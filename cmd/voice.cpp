@@ -32,8 +32,8 @@ Form form_of(const Notice& notice) {
   switch (notice.kind) {
     case Kind::polling:
       return {"polling", LogLevel::info};
-    case Kind::blind:
-      return {"blind", LogLevel::info};
+    case Kind::untracked:
+      return {"untracked", LogLevel::info};
     case Kind::waiting:
       return {"waiting", LogLevel::warn};
     case Kind::store_away:
@@ -112,7 +112,7 @@ std::string sentence(const Notice& notice, const std::string& name) {
   switch (notice.kind) {
     case Kind::polling:
       return name + ": polling, because the subscription failed: " + notice.text;
-    case Kind::blind:
+    case Kind::untracked:
       return name + ": no key tracking: a lock deleted or overwritten by others is noticed late: " +
              notice.text;
     case Kind::unreachable:

@@ -19,8 +19,8 @@ constexpr Duration k_foreign_poll_most = 250ms;
 // (RSpinLock), and messages can be lost.
 constexpr Duration k_beat_least = 2500ms;
 constexpr Duration k_beat_most = 3s;
-constexpr Duration k_blind_poll_least = 50ms;
-constexpr Duration k_blind_poll_most = 500ms;
+constexpr Duration k_untracked_poll_least = 50ms;
+constexpr Duration k_untracked_poll_most = 500ms;
 // How long the first in line has for taking its turn; line.lua has the same.
 constexpr Duration k_turn = 1s;
 // After the lease or a turn ran out: a little later, and not all together.
@@ -78,7 +78,7 @@ Time AcquireLoop::try_limit(Time now) const {
 
 AcquireStep AcquireLoop::try_again(Time now) {
   asked_at_ = now;
-  return step::Try{try_limit(now), stand_};
+  return step::Try{try_limit(now), queueing_};
 }
 
 std::optional<Outage> AcquireLoop::outage() const {
@@ -101,7 +101,7 @@ AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
   outage_.reset();
   backoff_.reset();
   if (auto* grant = std::get_if<Grant>(&*answer)) {
-    stand_ = Stand::no;
+    queueing_ = Queueing::no;
     return step::Granted{std::move(*grant)};
   }
   return on_busy(std::get<Holding>(std::move(*answer)), now);
@@ -109,7 +109,7 @@ AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
 
 // Where the store keeps no line everybody is first.
 bool AcquireLoop::at_front() const {
-  return stand_ == Stand::no ? holding_->waiting < k_front : holding_->place <= k_front;
+  return queueing_ == Queueing::no ? holding_->waiting < k_front : holding_->place <= k_front;
 }
 
 AcquireStep AcquireLoop::on_busy(Holding holding, Time now) {
@@ -129,14 +129,14 @@ AcquireStep AcquireLoop::on_watch(const Result<Watching>& answer, Time now) {
   asked_at_.reset();
   if (answer) {
     watching_ = true;
-    stand_ = Stand::listening;
-    blind_because_ = answer->blind_because;
+    queueing_ = Queueing::listening;
+    untracked_because_ = answer->untracked_because;
     return try_again(now);  // it may have been released before the watch was up
   }
   if (answer.error().code == Errc::denied || answer.error().code == Errc::refused) {
     watching_ = false;
     polling_because_ = answer.error().text;
-    stand_ = Stand::polling;
+    queueing_ = Queueing::polling;
     return try_again(now);
   }
   return on_trouble(answer.error(), watch_backoff_, now);
@@ -173,9 +173,9 @@ AcquireStep AcquireLoop::await(Time until) const {
 
 AcquireStep AcquireLoop::wait_for_change(Time now) {
   const bool first = holding_->place <= 1;
-  const bool sees = watching_ && front_ && blind_because_.empty();
+  const bool sees = watching_ && front_ && untracked_because_.empty();
   Duration pause = watching_ ? jitter_.between(k_beat_least, k_beat_most)
-                             : jitter_.between(k_blind_poll_least, k_blind_poll_most);
+                             : jitter_.between(k_untracked_poll_least, k_untracked_poll_most);
   beat_at_ = now + pause;
   if (holding_->kind == Holding::Kind::foreign && first && !sees) {
     pause = std::min(pause, jitter_.between(k_foreign_poll_least, k_foreign_poll_most));

@@ -30,7 +30,7 @@ struct AcquireTerms {
 namespace step {
 struct Try {  // ask the store to acquire
   Time limit;
-  Stand stand = Stand::no;
+  Queueing queueing = Queueing::no;
 };
 struct Watch {  // ask it to watch for our turn
   Time limit;
@@ -88,7 +88,7 @@ class AcquireLoop {
   // The last try got no answer: the lock may be ours without our knowing.
   bool maybe_held() const { return maybe_held_; }
   // We may have a place in line.
-  bool stands() const { return stand_ != Stand::no; }
+  bool stands() const { return queueing_ != Queueing::no; }
   // Whom we are waiting for, as last seen.
   const std::optional<Holding>& holding() const { return holding_; }
   Time last_contact() const { return last_contact_; }
@@ -98,7 +98,7 @@ class AcquireLoop {
   // Why waiters poll here, once that is known; empty while hand-offs work.
   const std::string& polling_because() const { return polling_because_; }
   // Why changes that nobody tells of are not seen; empty while they are, or need not be.
-  const std::string& blind_because() const { return blind_because_; }
+  const std::string& untracked_because() const { return untracked_because_; }
 
  private:
   bool out_of_time(Time now) const { return deadline_ && now >= *deadline_; }
@@ -120,13 +120,13 @@ class AcquireLoop {
   bool had_contact_ = false;
   bool watching_ = false;
   bool front_ = false;  // watching, or about to, as one of the first
-  Stand stand_ = Stand::no;
+  Queueing queueing_ = Queueing::no;
   Time beat_at_;         // the latest time to tell the line that we live
   Time turn_over_at_;    // of who is before us: ours if it has not come by then
   Time change_seen_at_;  // and acted on
   bool maybe_held_ = false;
   std::string polling_because_;
-  std::string blind_because_;
+  std::string untracked_because_;
   std::optional<Holding> holding_;
   Jitter jitter_;
   Backoff backoff_;        // between tries that failed

@@ -28,9 +28,9 @@ struct Ask {
   };
   What what = What::acquire;
   Time limit;               // of this one call
-  Stand stand = Stand::no;  // of acquire
+  Queueing queueing = Queueing::no;  // of acquire
   bool front = false;       // of watch
-  Parting parting = {};     // of release
+  ReleaseOptions release_options = {};     // of release
   std::size_t which = 0;    // of inspect and revoke: the index of the name
 };
 struct CancelAsk {};  // interrupts the ask that runs, which still gets its answer

@@ -65,7 +65,7 @@ struct HoldRecord {
   Duration ttl{};
   Mode mode = Mode::plain;
   std::optional<std::uint32_t> slot = {};  // of Mode::slots, from 0
-  bool kept = false;                       // nobody runs under it any more: Parting::keep
+  bool kept = false;                       // nobody runs under it any more: ReleaseOptions::keep
 };
 
 // Who waits in line, as recorded there, and how it wants to hold the lock.
@@ -93,7 +93,7 @@ struct Holding {
   };
   enum class Kind { free, lock, foreign };
   Kind kind = Kind::free;
-  Mode mode = Mode::plain;    // of a lock
+  Mode mode = Mode::plain;        // of a lock
   std::uint32_t slots = 0;        // of Mode::slots: how many there are
   std::string type;               // the store's word for it: "hash", "string", "list", …
   std::vector<Owner> owners;      // of a lock; at most 64 are listed
@@ -127,10 +127,10 @@ std::chrono::milliseconds age_of(const HoldRecord& hold, const Holding& holding)
 FencingToken token_of(const Holding& holding);
 
 // Whether a claim that is refused waits in line, and how it learns of its turn.
-enum class Stand {
+enum class Queueing {
   no,
-  listening,  // watches: a message that reaches nobody shows that it is dead
-  polling,    // hears nothing, asks several times a second
+  listening,  // is subscribed: if PUBLISH reports no receiver, the waiter is dead
+  polling,    // has no subscription: asks several times a second
 };
 
 struct Claim {
@@ -148,7 +148,7 @@ struct Claim {
   std::uint32_t slots = 0;  // of Mode::slots: how many there are, from 1
   // Not zero: not wanted if a run that said so when it parted was granted less than this ago.
   Duration once_per{};
-  Stand stand = Stand::no;
+  Queueing queueing = Queueing::no;
   std::optional<std::uint64_t> max_waiters = {};  // stand only where fewer do
 };
 
@@ -162,7 +162,7 @@ struct Hold {
   Duration ttl{};
   HolderInfo who;
   bool nested = false;
-  bool renewed = true;          // as the claim
+  bool renewed = true;      // as the claim
   Mode mode = Mode::plain;  // nested: as the ancestor's hold is, or weaker
   std::optional<std::uint32_t> slot = {};
 };
@@ -195,12 +195,12 @@ struct RenewReply {
   bool released = false;  // of lost: an acquire took it, and it was released in good order
 };
 
-// How a hold is given back.
-struct Parting {
-  // Not zero: the names stay taken for so long, held by nobody. Only the last hold of an owner
-  // can be kept; of a nested one nothing is.
+// What a release leaves in the store.
+struct ReleaseOptions {
+  // --min-hold: for this long no other claim is granted. Zero: the lock is free at once. Only the
+  // last hold of an owner is kept, and no nested hold.
   Duration keep{};
-  // Not zero: the run has succeeded, and claims with once_per may know for so long.
+  // --once-per: the run succeeded, and the store remembers that for this long. Zero: it does not.
   Duration tell_for{};
 };
 
@@ -237,7 +237,8 @@ enum class HandOff {
 };
 
 struct Watching {
-  std::string blind_because;  // changes that nobody tells of are not seen here, and why; else empty
+  std::string
+      untracked_because;  // changes that nobody tells of are not seen here, and why; else empty
 };
 
 struct StoreTraits {
@@ -276,16 +277,16 @@ class LockStore {
 
   // Gives back what of them is still ours.
   virtual Result<ReleaseVerdict> release(const Holds& holds,
-                                         const Parting& parting,
+                                         const ReleaseOptions& options,
                                          Time limit) = 0;
 
   // Takes the claim out of the lines in which it stands. A turn that it had goes to the next.
   virtual Result<void> leave(const Claim& /*claim*/, Time /*limit*/) { return {}; }
 
   // From its return on, await_hand_off misses no turn of this claim in the line; as one of the
-  // first (`front`) also no release by whoever does not know the line, and, unless blind, no other
-  // change of the lock that comes after the next acquire. Errc::denied or Errc::refused: no such
-  // service here, poll instead.
+  // first (`front`) also no release by whoever does not know the line, and, unless untracked, no
+  // other change of the lock that comes after the next acquire. Errc::denied or Errc::refused: no
+  // such service here, poll instead.
   virtual Result<Watching> watch(const Claim& claim, bool front, Time limit) = 0;
 
   // The same for a holder: from the next renewal on, await_hand_off misses no change of the lock

@@ -46,7 +46,7 @@ std::optional<Time> RunSession::watch_hold_at() const {
 void RunSession::handle_hold_watched(const Result<Watching>& answer, Time now) {
   if (!has_child()) return;  // then something else is asked already
   asking_ = false;
-  if (answer && answer->blind_because.empty()) {
+  if (answer && answer->untracked_because.empty()) {
     news_ = News::on;
     // What happened before is seen by this; and the watching counts from it.
     return check_hold(now);
@@ -56,7 +56,8 @@ void RunSession::handle_hold_watched(const Result<Watching>& answer, Time now) {
     return;
   }
   news_ = News::off;
-  say({.kind = Notice::Kind::blind, .text = answer ? answer->blind_because : answer.error().text});
+  say({.kind = Notice::Kind::untracked,
+       .text = answer ? answer->untracked_because : answer.error().text});
 }
 
 // After a renewal or a check that found the hold well.

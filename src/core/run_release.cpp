@@ -24,7 +24,7 @@ void RunSession::begin_release(Time now) {
     if (lease_stop_) outcome_.kind = Outcome::Kind::lost;
   }
   if (not_ours_ && !some_left_) {
-    account_.released = Account::Released::no;
+    summary_.released = RunSummary::Released::no;
     return finish(now);
   }
   const Time lease_end =
@@ -34,22 +34,22 @@ void RunSession::begin_release(Time now) {
 }
 
 // A name that was not ours to the end is not kept for anybody, nor one under which nothing ran.
-Parting RunSession::parting(Time now) const {
+ReleaseOptions RunSession::release_options(Time now) const {
   const bool ended =
       outcome_.kind == Outcome::Kind::child || outcome_.kind == Outcome::Kind::time_up;
   if (!ended || outcome_.child.kind == ChildStatus::Kind::not_started) return {};
-  Parting parting;
-  if (!account_.lost) parting.keep = std::max(*granted_at_ + terms_.min_hold - now, Duration{});
+  ReleaseOptions options;
+  if (!summary_.lost) options.keep = std::max(*granted_at_ + terms_.min_hold - now, Duration{});
   const bool succeeded = outcome_.child == ChildStatus{ChildStatus::Kind::exited, 0};
-  if (succeeded && outcome_.kind == Outcome::Kind::child) parting.tell_for = terms_.once_per;
-  return parting;
+  if (succeeded && outcome_.kind == Outcome::Kind::child) options.tell_for = terms_.once_per;
+  return options;
 }
 
 void RunSession::ask_release(Time now) {
   retry_release_at_.reset();
   ask({.what = action::Ask::What::release,
        .limit = now + std::min(terms_.lease.call_limit(), k_release_limit),
-       .parting = parting(now)});
+       .release_options = release_options(now)});
 }
 
 void RunSession::handle(event::Released& event, Time now) {
@@ -69,9 +69,9 @@ void RunSession::handle(event::Released& event, Time now) {
 }
 
 void RunSession::release_unknown(const std::string& why, Time now) {
-  account_.released = Account::Released::unknown;
+  summary_.released = RunSummary::Released::unknown;
   // Who was told of the loss knows that the lease ends.
-  if (clock_ && (clock_->safe_until() > now || !account_.lost)) {
+  if (clock_ && (clock_->safe_until() > now || !summary_.lost)) {
     say({.kind = Notice::Kind::release_unknown,
          .text = why,
          .span = std::max(clock_->safe_until() - now, Duration{})});
@@ -82,20 +82,20 @@ void RunSession::release_unknown(const std::string& why, Time now) {
 void RunSession::take_release(ReleaseVerdict verdict) {
   // "Nothing of ours" is what an undo hopes for, and what a repetition finds after its first try.
   if (verdict == ReleaseVerdict::not_held && (!release_repeated_ || not_ours_)) {
-    account_.released = Account::Released::no;
-    if (!account_.lost) say({.kind = Notice::Kind::lost_at_release});
-    account_.lost = true;
+    summary_.released = RunSummary::Released::no;
+    if (!summary_.lost) say({.kind = Notice::Kind::lost_at_release});
+    summary_.lost = true;
   } else if (verdict != ReleaseVerdict::not_held || granted_at_) {
-    account_.released = Account::Released::yes;
+    summary_.released = RunSummary::Released::yes;
     say({.kind = Notice::Kind::released});
   }
 }
 
 void RunSession::finish(Time now) {
   phase_ = Phase::finished;
-  account_.waited = granted_at_.value_or(now) - acquire_.started_at();
-  if (granted_at_) account_.held = now - *granted_at_;
-  outcome_.account = std::move(account_);
+  summary_.waited = granted_at_.value_or(now) - acquire_.started_at();
+  if (granted_at_) summary_.held = now - *granted_at_;
+  outcome_.summary = std::move(summary_);
   actions_.push_back(action::Finish{std::move(outcome_)});
 }
 

@@ -89,7 +89,7 @@ std::optional<Time> RunSession::next_deadline() const {
 void RunSession::take(AcquireStep step, Time now) {
   sleep_until_.reset();
   if (auto* attempt = std::get_if<step::Try>(&step)) {
-    ask({.what = What::acquire, .limit = attempt->limit, .stand = attempt->stand});
+    ask({.what = What::acquire, .limit = attempt->limit, .queueing = attempt->queueing});
   } else if (auto* watch = std::get_if<step::Watch>(&step)) {
     ask({.what = What::watch, .limit = watch->limit, .front = watch->front});
   } else if (auto* await = std::get_if<step::Await>(&step)) {
@@ -136,13 +136,13 @@ void RunSession::handle(event::Watched& event, Time now) {
   asking_ = false;
   if (phase_ == Phase::giving_up) return answered_while_giving_up(false, false, now);
   const bool polled = !acquire_.polling_because().empty();
-  const bool blind = !acquire_.blind_because().empty();
+  const bool untracked = !acquire_.untracked_because().empty();
   take(acquire_.on_watch(event.answer, now), now);
   if (!polled && !acquire_.polling_because().empty()) {
     say({.kind = Notice::Kind::polling, .text = acquire_.polling_because()});
   }
-  if (!blind && !acquire_.blind_because().empty()) {
-    say({.kind = Notice::Kind::blind, .text = acquire_.blind_because()});
+  if (!untracked && !acquire_.untracked_because().empty()) {
+    say({.kind = Notice::Kind::untracked, .text = acquire_.untracked_because()});
   }
 }
 
@@ -160,7 +160,7 @@ void RunSession::note_grant(const Grant& grant, Time now) {
   clock_.emplace(terms_.lease, grant.sent_at);
   granted_at_ = now;
   watch_hold_from_ = now + k_watch_after;
-  account_.holds = grant.holds;
+  summary_.holds = grant.holds;
 }
 
 void RunSession::take_grant(Grant grant, Time now) {

@@ -89,7 +89,7 @@ class RunSession {
   Time guard_due() const;
   void move_guard();
   void begin_release(Time now);
-  Parting parting(Time now) const;
+  ReleaseOptions release_options(Time now) const;
   void ask_release(Time now);
   void release_unknown(const std::string& why, Time now);
   void take_release(ReleaseVerdict verdict);
@@ -154,7 +154,7 @@ class RunSession {
 
   // ending
   Outcome outcome_;
-  Account account_;
+  RunSummary summary_;
   std::optional<Time> granted_at_;
   Time release_until_;
   std::optional<Time> retry_release_at_;

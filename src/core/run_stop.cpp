@@ -30,7 +30,7 @@ void RunSession::check_lease(Time now) {
 
 void RunSession::lease_gone(Notice notice, Time kill_at, Time now) {
   if (warned_) return;
-  account_.lost = true;
+  summary_.lost = true;
   // Learnt again, or better: that can only bring the KILL forward.
   if (lease_stop_) return stop_.begin(std::min(kill_at, clock_->kill_at()));
   if (terms_.on_lost == OnLost::warn) {

@@ -39,7 +39,7 @@ using Event = std::variant<event::Acquired,
                            event::Tick>;
 
 // A run in figures, for whoever reads about it later.
-struct Account {
+struct RunSummary {
   enum class Released {
     nothing,  // there was nothing to release
     yes,
@@ -70,7 +70,7 @@ struct Outcome {
   Duration seen_ago{};  // how old the holding is
   Error error;
   int signal = 0;
-  Account account;
+  RunSummary summary;
 };
 
 // What to do.

@@ -27,7 +27,10 @@ bool is_abandoned(const HoldRecord& record, const HoldSerial& serial) {
 }
 
 // Whether nothing of the owner is left of this name in the end, but what is kept.
-bool release_abandoned(LockStore& store, const Hold& hold, const Parting& parting, Time limit) {
+bool release_abandoned(LockStore& store,
+                       const Hold& hold,
+                       const ReleaseOptions& options,
+                       Time limit) {
   const auto holding = store.inspect(hold.name, limit);
   if (!holding) return false;
   const std::string ours = hold_id(hold.owner, "");
@@ -37,7 +40,7 @@ bool release_abandoned(LockStore& store, const Hold& hold, const Parting& partin
     Hold rest = hold;
     rest.serial = record.id.substr(ours.size());
     if (!is_abandoned(record, rest.serial)) continue;
-    auto after = store.release({rest}, {.keep = parting.keep}, limit);
+    auto after = store.release({rest}, {.keep = options.keep}, limit);
     if (!after) return false;
     if (*after == ReleaseVerdict::released) return true;
   }
@@ -50,18 +53,18 @@ bool release_abandoned(LockStore& store, const Hold& hold, const Parting& partin
 
 Result<ReleaseVerdict> release_with_abandoned(LockStore& store,
                                               const Holds& holds,
-                                              const Parting& parting,
+                                              const ReleaseOptions& options,
                                               Time limit) {
   // Dead readers below a writer go first: it is to be kept as a writer, with nobody beside it.
   for (const Hold& hold : holds) {
-    if (hold.mode == Mode::exclusive && !hold.nested && parting.keep > Duration{})
+    if (hold.mode == Mode::exclusive && !hold.nested && options.keep > Duration{})
       release_abandoned(store, hold, {}, limit);
   }
-  auto verdict = store.release(holds, parting, limit);
+  auto verdict = store.release(holds, options, limit);
   if (!verdict || *verdict != ReleaseVerdict::still_held) return verdict;
   bool all = true;
   for (const Hold& hold : holds)
-    all = !hold.nested && release_abandoned(store, hold, parting, limit) && all;
+    all = !hold.nested && release_abandoned(store, hold, options, limit) && all;
   return all ? ReleaseVerdict::released : ReleaseVerdict::still_held;
 }
 

@@ -13,7 +13,7 @@ namespace dlock {
 // are those of the first release only: `still_held` is true whatever comes after it.
 Result<ReleaseVerdict> release_with_abandoned(LockStore& store,
                                               const Holds& holds,
-                                              const Parting& parting,
+                                              const ReleaseOptions& options,
                                               Time limit);
 
 }  // namespace dlock

@@ -14,7 +14,7 @@ struct Found {
   bool is_usable() const { return record != nullptr && !lease->revoked_by; }
 };
 
-Found find_hold(const LeaseState& state, const OwnerId& owner, const HoldSerial& serial) {
+Found find_hold(const StoredLock& state, const OwnerId& owner, const HoldSerial& serial) {
   const auto lease = state.leases.find(owner);
   if (lease == state.leases.end()) return {};
   const auto hold = lease->second.holds.find(serial);
@@ -23,7 +23,7 @@ Found find_hold(const LeaseState& state, const OwnerId& owner, const HoldSerial&
 }
 
 // An earlier attempt of this very claim may have been granted to us or, nested, to an ancestor.
-std::optional<Plan> again(const LeaseState& state, const Claim& claim, const OwnerId& owner) {
+std::optional<Plan> again(const StoredLock& state, const Claim& claim, const OwnerId& owner) {
   const Found mine = find_hold(state, owner, claim.serial);
   if (mine.record == nullptr) return std::nullopt;
   if (!mine.is_usable()) return Plan{};
@@ -43,7 +43,7 @@ std::optional<Mode> joined_mode(Mode above, std::uint32_t slots, const Claim& cl
 
 // Below the nearest ancestor whose own hold still lives. That its owner is still there is not
 // enough: an ancestor that has released no longer protects what its late descendants do.
-std::optional<Plan> join(const LeaseState& state, const Claim& claim) {
+std::optional<Plan> join(const StoredLock& state, const Claim& claim) {
   for (auto hold = claim.ancestors.rbegin(); hold != claim.ancestors.rend(); ++hold) {
     const Found above = find_hold(state, hold->owner, hold->serial);
     if (!above.is_usable()) continue;
@@ -55,7 +55,7 @@ std::optional<Plan> join(const LeaseState& state, const Claim& claim) {
 }
 
 // Of a name that is not ours by a hold above us. The ancestors of a claim are of all its names.
-bool lost_above(const LeaseState& state, const Claim& claim, const LockName& name) {
+bool lost_above(const StoredLock& state, const Claim& claim, const LockName& name) {
   return std::any_of(claim.ancestors.begin(), claim.ancestors.end(), [&](const auto& hold) {
     if (hold.key != name.text()) return false;
     const std::string id = hold_id(hold.owner, hold.serial);
@@ -65,14 +65,14 @@ bool lost_above(const LeaseState& state, const Claim& claim, const LockName& nam
   });
 }
 
-bool has_room(const LeaseState& state, const Claim& claim) {
+bool has_room(const StoredLock& state, const Claim& claim) {
   if (state.leases.empty()) return true;
   if (state.leases.contains(claim.owner) || mode_of(state) != claim.mode) return false;
   if (claim.mode == Mode::slots) return state.leases.size() < state.slots;
   return claim.mode == Mode::shared;
 }
 
-std::uint32_t lowest_free_slot(const LeaseState& state) {
+std::uint32_t lowest_free_slot(const StoredLock& state) {
   std::uint32_t slot = 0;
   const auto is_taken = [&](const auto& entry) {
     return entry.second.holds.begin()->second.slot == slot;
@@ -83,7 +83,7 @@ std::uint32_t lowest_free_slot(const LeaseState& state) {
 }
 
 // The first hold of a lease of its own.
-Plan begin(LeaseState& state, const Claim& claim, const Moment& moment) {
+Plan begin(StoredLock& state, const Claim& claim, const Moment& moment) {
   // The clock keeps tokens growing when the stored one was lost, the stored one when the clock
   // goes back.
   const auto clock = static_cast<FencingToken>(std::max<std::int64_t>(moment.wall_us, 1));
@@ -98,7 +98,7 @@ Plan begin(LeaseState& state, const Claim& claim, const Moment& moment) {
 
 }  // namespace
 
-Plan plan_for(const LeaseState& state, const Claim& claim, const LockName& name) {
+Plan plan_for(const StoredLock& state, const Claim& claim, const LockName& name) {
   if (auto plan = again(state, claim, claim.owner)) return std::move(*plan);
   for (const AncestorHold& hold : claim.ancestors) {
     if (auto plan = again(state, claim, hold.owner)) return std::move(*plan);
@@ -113,7 +113,7 @@ Plan plan_for(const LeaseState& state, const Claim& claim, const LockName& name)
 }
 
 const HoldRecord& carry_out(const Plan& plan,
-                            LeaseState& state,
+                            StoredLock& state,
                             const Claim& claim,
                             const Moment& moment) {
   const Plan hold = plan.kind == Plan::Kind::fresh ? begin(state, claim, moment) : plan;

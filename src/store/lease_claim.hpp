@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/lock_store.hpp"
-#include "store/lease_state.hpp"
+#include "store/stored_lock.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -29,11 +29,11 @@ struct Plan {
 };
 
 // Of a state without dead leases: that of `name`, one of the claim's.
-Plan plan_for(const LeaseState& state, const Claim& claim, const LockName& name);
+Plan plan_for(const StoredLock& state, const Claim& claim, const LockName& name);
 
 // In the state as it was when the plan was made. Returns the hold as recorded there.
 const HoldRecord& carry_out(const Plan& plan,
-                            LeaseState& state,
+                            StoredLock& state,
                             const Claim& claim,
                             const Moment& moment);
 

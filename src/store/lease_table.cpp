@@ -19,7 +19,7 @@ constexpr std::size_t k_most_listed = 64;
 constexpr const char* k_kept = "kept";  // the serial of a kept lease; no hold is called so
 
 // How long ago the last success was granted, if the claim does not want to run after it.
-std::optional<Duration> done_ago(const LeaseState& state,
+std::optional<Duration> done_ago(const StoredLock& state,
                                  const Claim& claim,
                                  const Moment& moment) {
   if (!state.success || wall_ms(moment) >= state.success->until_ms) return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<Duration> done_ago(const LeaseState& state,
   return std::max(ago, std::chrono::milliseconds(0));
 }
 
-std::optional<LastSuccess> last_success(const LeaseState& state, const Moment& moment) {
+std::optional<LastSuccess> last_success(const StoredLock& state, const Moment& moment) {
   const std::int64_t now = wall_ms(moment);
   if (!state.success || now >= state.success->until_ms) return std::nullopt;
   const auto& [since, until] = *state.success;
@@ -55,7 +55,7 @@ std::optional<Done> done_before(const States& states,
 }
 
 // Room is made by the end of one lease, or only of all.
-Duration lease_left(const LeaseState& state, Time now, bool one_is_enough) {
+Duration lease_left(const StoredLock& state, Time now, bool one_is_enough) {
   std::optional<Time> end;
   for (const auto& [owner, lease] : state.leases) {
     if (!is_live(lease, now)) continue;
@@ -66,7 +66,7 @@ Duration lease_left(const LeaseState& state, Time now, bool one_is_enough) {
   return end.value_or(now) - now;
 }
 
-Holding refusal(const LeaseState& state, const Claim& claim, const Moment& moment) {
+Holding refusal(const StoredLock& state, const Claim& claim, const Moment& moment) {
   Holding holding = inspect(state, moment);
   const bool one_is_enough = holding.mode == Mode::slots && claim.mode == Mode::slots;
   holding.lease_left = lease_left(state, moment.now, one_is_enough);
@@ -76,7 +76,7 @@ Holding refusal(const LeaseState& state, const Claim& claim, const Moment& momen
 // --- what is ours -------------------------------------------------------------------------------
 
 // Who stands in the way, for a sentence: "alice@db1 pid 42 holds it".
-std::string holder_text(const LeaseState& state, Time now) {
+std::string holder_text(const StoredLock& state, Time now) {
   for (const auto& [owner, lease] : state.leases) {
     if (is_live(lease, now) && !is_kept(lease)) {
       return who_text(lease.holds.begin()->second.who) + " holds the lock";
@@ -85,7 +85,7 @@ std::string holder_text(const LeaseState& state, Time now) {
   return "the lock is free";
 }
 
-RenewReply check_one(const LeaseState& state, const Hold& hold, const Moment& moment) {
+RenewReply check_one(const StoredLock& state, const Hold& hold, const Moment& moment) {
   const auto lost = [&](std::string why) {
     return RenewReply{.verdict = RenewVerdict::lost,
                       .sent_at = moment.sent_at,
@@ -102,16 +102,16 @@ RenewReply check_one(const LeaseState& state, const Hold& hold, const Moment& mo
   return {RenewVerdict::held, moment.sent_at, {}};
 }
 
-void remember(LeaseState& state, std::int64_t since_ms, Duration tell_for) {
+void remember(StoredLock& state, std::int64_t since_ms, Duration tell_for) {
   if (!state.success) state.success.emplace();
   auto& [since, until] = *state.success;
   since = std::max(since, since_ms);
   until = std::max<std::int64_t>(until, since_ms + to_ms(tell_for));
 }
 
-ReleaseVerdict release_one(LeaseState& state,
+ReleaseVerdict release_one(StoredLock& state,
                            const Hold& hold,
-                           const Parting& parting,
+                           const ReleaseOptions& options,
                            const Moment& moment) {
   const auto found = state.leases.find(hold.owner);
   if (found == state.leases.end()) return ReleaseVerdict::not_held;
@@ -120,14 +120,14 @@ ReleaseVerdict release_one(LeaseState& state,
   auto node = lease.holds.extract(hold.serial);
   if (node.empty()) return ReleaseVerdict::not_held;
   HoldRecord& record = node.mapped();
-  if (parting.tell_for > Duration::zero()) remember(state, record.since_ms, parting.tell_for);
+  if (options.tell_for > Duration::zero()) remember(state, record.since_ms, options.tell_for);
   if (is_of_acquire(hold.serial)) note_release(state, record.id, moment);
   if (!lease.holds.empty()) return ReleaseVerdict::still_held;
-  if (parting.keep > Duration::zero() && !hold.nested) {
+  if (options.keep > Duration::zero() && !hold.nested) {
     record.id = hold_id(hold.owner, k_kept);
     record.kept = true;
     lease = {.holds = {{k_kept, std::move(record)}},
-             .expires = moment.now + parting.keep,
+             .expires = moment.now + options.keep,
              .revoked_by = {}};
   } else {
     state.leases.erase(found);
@@ -223,17 +223,17 @@ RenewReply renew(const States& states, const Holds& holds, const Moment& moment)
 
 ReleaseVerdict release(const States& states,
                        const Holds& holds,
-                       const Parting& parting,
+                       const ReleaseOptions& options,
                        const Moment& moment) {
   static_assert(ReleaseVerdict::released < ReleaseVerdict::still_held &&
                 ReleaseVerdict::still_held < ReleaseVerdict::not_held);
   auto verdict = ReleaseVerdict::released;
   for (std::size_t i = 0; i < states.size(); ++i)
-    verdict = std::max(verdict, release_one(*states[i], holds[i], parting, moment));
+    verdict = std::max(verdict, release_one(*states[i], holds[i], options, moment));
   return verdict;
 }
 
-RevokeReply revoke(LeaseState& state, const RevokeOrder& order, const Moment& moment) {
+RevokeReply revoke(StoredLock& state, const RevokeOrder& order, const Moment& moment) {
   RevokeReply reply{.verdict = RevokeVerdict::nothing, .before = inspect(state, moment)};
   if (!is_live(state, moment.now)) return reply;
   reply.verdict = RevokeVerdict::other_holder;
@@ -252,13 +252,13 @@ RevokeReply revoke(LeaseState& state, const RevokeOrder& order, const Moment& mo
   return reply;
 }
 
-std::optional<LastSuccess> forget(LeaseState& state, const Moment& moment) {
+std::optional<LastSuccess> forget(StoredLock& state, const Moment& moment) {
   auto known = last_success(state, moment);
   state.success.reset();
   return known;
 }
 
-Holding inspect(const LeaseState& state, const Moment& moment) {
+Holding inspect(const StoredLock& state, const Moment& moment) {
   Holding holding;
   holding.now_ms = wall_ms(moment);
   holding.success = last_success(state, moment);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a lock is, in one place: the rules by which leases are granted, joined, renewed, released,
 // kept, revoked and seen, in every mode and over several names. The memory and the local store keep
-// a LeaseState a name and ask here; the scripts of the Redis store follow the same rules. Pure: no
+// a StoredLock a name and ask here; the scripts of the Redis store follow the same rules. Pure: no
 // clock is read and nothing waits.
 //
 // Promises: repeating a call with the same hold serial counts nothing twice; renewing extends and
@@ -13,7 +13,7 @@
 #pragma once
 
 #include "core/lock_store.hpp"
-#include "store/lease_state.hpp"
+#include "store/stored_lock.hpp"
 
 #include <optional>
 #include <string>
@@ -24,7 +24,7 @@
 namespace dlock::lease_table {
 
 // Of the names of a claim or of holds, in their order.
-using States = std::vector<LeaseState*>;
+using States = std::vector<StoredLock*>;
 
 // Reads both clocks; to be called while the states are locked.
 Moment moment_since(Time sent_at);
@@ -34,11 +34,11 @@ RenewReply renew(const States& states, const Holds& holds, const Moment& moment)
 RenewReply check(const States& states, const Holds& holds, const Moment& moment);
 ReleaseVerdict release(const States& states,
                        const Holds& holds,
-                       const Parting& parting,
+                       const ReleaseOptions& options,
                        const Moment& moment);
-RevokeReply revoke(LeaseState& state, const RevokeOrder& order, const Moment& moment);
-Holding inspect(const LeaseState& state, const Moment& moment);
-std::optional<LastSuccess> forget(LeaseState& state, const Moment& moment);
+RevokeReply revoke(StoredLock& state, const RevokeOrder& order, const Moment& moment);
+Holding inspect(const StoredLock& state, const Moment& moment);
+std::optional<LastSuccess> forget(StoredLock& state, const Moment& moment);
 
 // What a store watches: nothing, a claim that waits for room, or holds that might be lost.
 using Watched = std::variant<std::monostate, Claim, Holds>;

@@ -168,8 +168,8 @@ std::vector<lease_table::ReleasedHold> released_from(const Json& object) {
   return all;
 }
 
-std::optional<lease_table::LeaseState> state_from(const Json& object) {
-  lease_table::LeaseState state;
+std::optional<lease_table::StoredLock> state_from(const Json& object) {
+  lease_table::StoredLock state;
   const auto token = whole_number(object, "token", k_most_signed);
   const Json leases = object.contains("leases") ? object["leases"] : leases_of_old_state(object);
   if (!token || !leases.is_object()) return {};
@@ -231,8 +231,8 @@ std::optional<Waiter> parse_waiter(std::string_view json) {
   return Waiter{.who = record->who, .mode = record->mode, .slots = slots};
 }
 
-std::string stored_lease_json(const StoredLease& lease) {
-  const lease_table::LeaseState& state = lease.state;
+std::string state_file_json(const StateFile& lease) {
+  const lease_table::StoredLock& state = lease.state;
   Json object{{"name", percent_encode(lease.name)},
               {"boot_id", lease.boot_id},
               {"token", state.token},
@@ -249,14 +249,14 @@ std::string stored_lease_json(const StoredLease& lease) {
   return dump(object) + '\n';
 }
 
-std::optional<StoredLease> parse_stored_lease(std::string_view json) {
+std::optional<StateFile> parse_state_file(std::string_view json) {
   const Json object = parse(json);
   if (!object.is_object()) return std::nullopt;
   const auto name = text_at(object, "name");
   const auto boot_id = text_at(object, "boot_id");
   auto state = state_from(object);
   if (!name || !boot_id || !state) return std::nullopt;
-  return StoredLease{percent_decode(*name), *boot_id, std::move(*state)};
+  return StateFile{percent_decode(*name), *boot_id, std::move(*state)};
 }
 
 }  // namespace dlock

@@ -35,16 +35,16 @@ std::optional<Waiter> parse_waiter(std::string_view json);
 
 // A lock as the local store keeps it in a file. The times of its leases mean something under one
 // boot id only.
-struct StoredLease {
+struct StateFile {
   std::string name;
   std::string boot_id;
-  lease_table::LeaseState state;
+  lease_table::StoredLock state;
 };
 
-std::string stored_lease_json(const StoredLease& lease);
+std::string state_file_json(const StateFile& lease);
 
 // Stricter than a record: a missing or wrong field is nullopt, because a guess about who holds a
 // lock could let two in.
-std::optional<StoredLease> parse_stored_lease(std::string_view json);
+std::optional<StateFile> parse_state_file(std::string_view json);
 
 }  // namespace dlock

@@ -65,7 +65,7 @@ StoreAnswer ClaimCalls::carry_out(LockStore& store, const action::Ask& ask) {
   using What = action::Ask::What;
   switch (ask.what) {
     case What::acquire: {
-      claim_.stand = ask.stand;
+      claim_.queueing = ask.queueing;
       auto answer = store.acquire(claim_, ask.limit);
       if (answer && std::holds_alternative<Grant>(*answer)) holds_ = std::get<Grant>(*answer).holds;
       return event::Acquired{std::move(answer)};
@@ -85,7 +85,7 @@ StoreAnswer ClaimCalls::carry_out(LockStore& store, const action::Ask& ask) {
       return event::Renewed{store.renew(holds_, ask.limit)};
     case What::release:
       DLOCK_ASSERT(!holds_.empty());
-      return event::Released{release_with_abandoned(store, holds_, ask.parting, ask.limit)};
+      return event::Released{release_with_abandoned(store, holds_, ask.release_options, ask.limit)};
     case What::undo: {
       auto undone = undo(store, claim_, ask.limit);
       if (!undone) return event::Released{undone.error()};

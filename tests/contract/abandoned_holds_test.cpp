@@ -117,8 +117,8 @@ TEST_CASE("K03: a lock that is to be kept is, also if the last hold of it is a d
     const LockName name = fresh_name();
     const Taken outer = client.take(name);
     client.take(nested_claim(outer.hold, dead_process()));
-    const Parting parting{.keep = 30s, .tell_for = 1h};
-    CHECK(*release_with_abandoned(client.store(), outer.holds, parting, soon()) ==
+    const ReleaseOptions options{.keep = 30s, .tell_for = 1h};
+    CHECK(*release_with_abandoned(client.store(), outer.holds, options, soon()) ==
           ReleaseVerdict::released);
     const Holding holding = client.inspect(name);
     REQUIRE(holding.holds.size() == 1);

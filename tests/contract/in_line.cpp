@@ -16,7 +16,7 @@ void each_line(const Body& body) {
 }
 
 Claim standing(Claim claim) {
-  claim.stand = Stand::listening;
+  claim.queueing = Queueing::listening;
   return claim;
 }
 

@@ -314,11 +314,11 @@ TEST_CASE("once per: a name may be kept and done") {
     Client client(backing);
     const LockName name = fresh_name();
     const Hold hold = client.take(name).hold;
-    const Parting parting{.keep = 60s, .tell_for = 1h};
-    CHECK(client.release(hold, parting) == ReleaseVerdict::released);
+    const ReleaseOptions options{.keep = 60s, .tell_for = 1h};
+    CHECK(client.release(hold, options) == ReleaseVerdict::released);
     client.must_be_done(once_per(1h, claim_of(name)));
     client.must_be_busy(claim_of(name));
-    CHECK(client.release(hold, parting) == ReleaseVerdict::not_held);
+    CHECK(client.release(hold, options) == ReleaseVerdict::not_held);
   });
 }
 

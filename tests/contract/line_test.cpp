@@ -129,7 +129,7 @@ TEST_CASE("line: who polls is not taken for dead") {
     const Hold hold = holder.take(name).hold;
     Client client(backing);
     Claim polling = claim_of(name);
-    polling.stand = Stand::polling;
+    polling.queueing = Queueing::polling;
     CHECK(client.must_be_busy(polling).place == 1);
     InLine second(backing, name);
     CHECK(holder.release(hold) == ReleaseVerdict::released);
@@ -196,7 +196,7 @@ TEST_CASE("line: a nested claim passes it") {
     const Hold hold = holder.take(name).hold;
     InLine first(backing, name);
     Claim below = claim_below(hold);
-    below.stand = Stand::listening;
+    below.queueing = Queueing::listening;
     const Hold nested = holder.take(below).hold;
     CHECK(nested.nested);
     CHECK(holder.inspect(name).waiting == 1);

@@ -187,8 +187,8 @@ RenewReply Client::renew(const Holds& holds) {
   return value_of(store_->renew(holds, soon()));
 }
 
-ReleaseVerdict Client::release(const Holds& holds, const Parting& parting) {
-  return value_of(store_->release(holds, parting, soon()));
+ReleaseVerdict Client::release(const Holds& holds, const ReleaseOptions& options) {
+  return value_of(store_->release(holds, options, soon()));
 }
 
 Holding Client::inspect(const LockName& name) {

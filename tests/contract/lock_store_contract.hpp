@@ -90,9 +90,9 @@ class Client {
   Duration must_be_done(const Claim& claim);
   RenewReply renew(const Holds& holds);
   RenewReply renew(const Hold& hold) { return renew(Holds{hold}); }
-  ReleaseVerdict release(const Holds& holds, const Parting& parting = {});
-  ReleaseVerdict release(const Hold& hold, const Parting& parting = {}) {
-    return release(Holds{hold}, parting);
+  ReleaseVerdict release(const Holds& holds, const ReleaseOptions& options = {});
+  ReleaseVerdict release(const Hold& hold, const ReleaseOptions& options = {}) {
+    return release(Holds{hold}, options);
   }
   Holding inspect(const LockName& name);
   RevokeReply revoke(const LockName& name, const RevokeOrder& order);

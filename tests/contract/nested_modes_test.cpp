@@ -86,7 +86,7 @@ TEST_CASE("shared: a reader that waits is woken when the writer becomes a reader
     const Hold write = holder.take(writer(name)).hold;
     holder.take(below(write, reader(name)));
     Claim claim = reader(name);
-    claim.stand = Stand::listening;
+    claim.queueing = Queueing::listening;
     waiter.watch(claim);
     waiter.must_be_busy(claim);
     CHECK(holder.release(write) == ReleaseVerdict::still_held);

@@ -269,7 +269,7 @@ TEST_CASE("several names: a waiter is woken by the release of the one that was i
       const Pair pair;
       const Hold hold = holder.take(pair.names()[held]).hold;
       Claim claim = claim_of(pair.names());
-      claim.stand = Stand::listening;
+      claim.queueing = Queueing::listening;
       waiter.watch(claim);
       waiter.must_be_busy(claim);
       CHECK(holder.release(hold) == ReleaseVerdict::released);
@@ -287,7 +287,7 @@ TEST_CASE("several names: a waiter gets them when the last of their holders has 
     const Hold one = holder.take(pair.a).hold;
     const Hold two = holder.take(pair.b).hold;
     Claim claim = claim_of(pair.names());
-    claim.stand = Stand::listening;
+    claim.queueing = Queueing::listening;
     waiter.watch(claim);
     CHECK(waiter.must_be_busy(claim).which == 0);
     CHECK(holder.release(one) == ReleaseVerdict::released);

@@ -164,7 +164,7 @@ TEST_CASE("shared: a waiter hears a release that comes between its refusal and i
       const LockName name = fresh_name();
       const Hold hold = holder.take(claim_as(held, name)).hold;
       Claim claim = claim_as(held == Mode::exclusive ? Mode::shared : Mode::exclusive, name);
-      claim.stand = Stand::listening;
+      claim.queueing = Queueing::listening;
       waiter.watch(claim);
       waiter.must_be_busy(claim);
       CHECK(holder.release(hold) == ReleaseVerdict::released);
@@ -183,7 +183,7 @@ TEST_CASE("shared: a writer that waits is woken by the last reader") {
     const Hold first = one.take(reader(name)).hold;
     const Hold second = two.take(reader(name)).hold;
     Claim claim = writer(name);
-    claim.stand = Stand::listening;
+    claim.queueing = Queueing::listening;
     waiter.watch(claim);
     waiter.must_be_busy(claim);
     CHECK(one.release(first) == ReleaseVerdict::released);

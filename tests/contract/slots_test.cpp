@@ -212,7 +212,7 @@ TEST_CASE("slots: a waiter is woken when any slot is given back") {
       const LockName name = fresh_name();
       const auto holds = take_all(holder, name, 3);
       Claim claim = claim_slot(3, name);
-      claim.stand = Stand::listening;
+      claim.queueing = Queueing::listening;
       waiter.watch(claim);
       waiter.must_be_busy(claim);
       CHECK(holder.release(holds[which]) == ReleaseVerdict::released);

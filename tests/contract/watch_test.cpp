@@ -129,7 +129,7 @@ TEST_CASE("watch: own renewals, own checks and refused claims of others are no n
       CHECK(watcher.client.renew(watcher.hold).verdict == RenewVerdict::renewed);
       CHECK(watcher.client.check(watcher.hold).verdict == RenewVerdict::held);
       Claim claim = claim_of(watcher.name);
-      claim.stand = Stand::listening;
+      claim.queueing = Queueing::listening;
       other.must_be_busy(claim);
     }
     CHECK(watcher.has_no_news());

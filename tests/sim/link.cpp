@@ -185,7 +185,7 @@ void Link::arrive(const Sent& sent, bool copy) {
 }
 
 StoreAnswer Link::acquire(const Sent& sent) {
-  auto reply = scene_.server.store.acquire(hold_, wants_, ttl_, sent.ask.stand);
+  auto reply = scene_.server.store.acquire(hold_, wants_, ttl_, sent.ask.queueing);
   if (auto* error = std::get_if<Error>(&reply)) return event::Acquired{std::move(*error)};
   if (auto* holding = std::get_if<Holding>(&reply))
     return event::Acquired{AcquireReply(std::move(*holding))};
@@ -221,7 +221,7 @@ Link::Said Link::carry_out(const Sent& sent) {
     case What::check:
       return verdict(sent);
     case What::release: {
-      const ReleaseVerdict verdict = store.release(hold_, wants_, sent.ask.parting);
+      const ReleaseVerdict verdict = store.release(hold_, wants_, sent.ask.release_options);
       Said said{event::Released{verdict}, {}};
       const bool surprise =
           verdict == ReleaseVerdict::not_held && !scene_.judge.was_released(hold_);

@@ -120,7 +120,7 @@ Taken ModelStore::take(HoldId hold, const Wants& wants, Duration ttl) {
   return taken;
 }
 
-ModelStore::Reply ModelStore::acquire(HoldId hold, const Wants& wants, Duration ttl, Stand how) {
+ModelStore::Reply ModelStore::acquire(HoldId hold, const Wants& wants, Duration ttl, Queueing how) {
   look();
   judge_.asked_for(hold);
   if (const auto ago = success_ago(wants)) {
@@ -132,9 +132,9 @@ ModelStore::Reply ModelStore::acquire(HoldId hold, const Wants& wants, Duration 
   forget_silent();
   if (!may_enter(hold, wants)) call_next_of(wants, hold);
   if (may_enter(hold, wants)) return take(hold, wants, ttl);
-  if (how != Stand::no) stand(hold, wants, how == Stand::polling);
+  if (how != Queueing::no) stand(hold, wants, how == Queueing::polling);
   Holding holding = in_the_way(hold, wants);
-  if (how == Stand::no) holding.place = 0;
+  if (how == Queueing::no) holding.place = 0;
   return holding;
 }
 
@@ -190,20 +190,20 @@ RenewReply ModelStore::renew(HoldId hold, const Wants& wants, Duration ttl) {
   return reply;
 }
 
-ReleaseVerdict ModelStore::release(HoldId hold, const Wants& wants, const Parting& parting) {
+ReleaseVerdict ModelStore::release(HoldId hold, const Wants& wants, const ReleaseOptions& options) {
   look();
   std::vector<NameId> ours;
-  const bool kept = parting.keep > 0ns && keeps;
+  const bool kept = options.keep > 0ns && keeps;
   for (const NameId name : wants.names) {
     Present* const one = present(name, hold);
     if (one == nullptr) continue;
     ours.push_back(name);
-    if (parting.tell_for > 0ns) {
+    if (options.tell_for > 0ns) {
       judge_.told_of_success(hold, name);
       if (remembers_success) locks_[name].success = one->granted;
     }
     one->kept = kept;
-    one->expires = now() + parting.keep;
+    one->expires = now() + options.keep;
     const auto is_it = [hold](const Present& each) { return each.who == hold && !each.kept; };
     std::erase_if(locks_[name].held, is_it);
   }

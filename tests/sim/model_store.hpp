@@ -22,10 +22,10 @@ class ModelStore {
 
   // What a dlock asks. Each is one script: all or nothing, at the present moment.
   using Reply = std::variant<Taken, Holding, Done, Error>;
-  Reply acquire(HoldId hold, const Wants& wants, Duration ttl, Stand stand);
+  Reply acquire(HoldId hold, const Wants& wants, Duration ttl, Queueing queueing);
   RenewReply renew(HoldId hold, const Wants& wants, Duration ttl);
   RenewReply check(HoldId hold, const Wants& wants);
-  ReleaseVerdict release(HoldId hold, const Wants& wants, const Parting& parting);
+  ReleaseVerdict release(HoldId hold, const Wants& wants, const ReleaseOptions& options);
   void leave(HoldId hold);
 
   // What others do to it. Only revoke() belongs to the guaranteed class of faults.
@@ -48,7 +48,7 @@ class ModelStore {
   bool slots_counted = true;  // one more than there are
   bool slots_told_apart = true;
   bool all_or_none = true;  // a claim takes what there is
-  bool keeps = true;        // what Parting::keep says
+  bool keeps = true;        // what ReleaseOptions::keep says
   bool remembers_success = true;
 
   std::function<bool(HoldId, HandOff)> call;  // somebody heard it

@@ -40,8 +40,8 @@ Grant grant_of(Schedule::Kind kind, Time sent_at) {
   return grant;
 }
 
-Holding somebody(Stand stand) {
-  const std::uint64_t place = stand == Stand::no ? 0 : 1;
+Holding somebody(Queueing queueing) {
+  const std::uint64_t place = queueing == Queueing::no ? 0 : 1;
   return {.kind = Holding::Kind::lock,
           .type = "hash",
           .lease_left = 4s,
@@ -208,9 +208,9 @@ StoreAnswer Schedule::answer_to(const Question& question, Step step) {
   switch (question.ask.what) {
     case What::acquire:
       maybe_held_ = step != Step::busy;
-      in_line_ = step != Step::granted && (in_line_ || question.ask.stand != Stand::no);
+      in_line_ = step != Step::granted && (in_line_ || question.ask.queueing != Queueing::no);
       if (failed) return event::Acquired{error};
-      if (step == Step::busy) return event::Acquired{AcquireReply(somebody(question.ask.stand))};
+      if (step == Step::busy) return event::Acquired{AcquireReply(somebody(question.ask.queueing))};
       confirmed_ = question.sent_at;
       if (kind_ == Kind::max_hold) time_up_ = now_ + k_max_hold;
       return event::Acquired{AcquireReply(grant_of(kind_, question.sent_at))};

@@ -114,7 +114,7 @@ StoreAnswer World::carry_out_ask(const action::Ask& ask) {
         return event::Acquired{AcquireReply(Done{script_.done_ago})};
       }
       if (!script_.free_from || since_start() < *script_.free_from) {
-        in_line_ = in_line_ || ask.stand != Stand::no;
+        in_line_ = in_line_ || ask.queueing != Queueing::no;
         return event::Acquired{AcquireReply(holding_now(in_line_))};
       }
       held_ = true;
@@ -122,10 +122,10 @@ StoreAnswer World::carry_out_ask(const action::Ask& ask) {
       return event::Acquired{AcquireReply(grant())};
     case What::watch:
       if (script_.watch_error) return event::Watched{*script_.watch_error};
-      return event::Watched{Watching{ask.front ? script_.blind_because : ""}};
+      return event::Watched{Watching{ask.front ? script_.untracked_because : ""}};
     case What::watch_hold:
       if (script_.watch_error) return event::Watched{*script_.watch_error};
-      return event::Watched{Watching{script_.blind_because}};
+      return event::Watched{Watching{script_.untracked_because}};
     case What::await_hand_off:
       return event::HandedOff{HandOff::timed_out};
     case What::renew:
@@ -203,7 +203,7 @@ void World::answer_ask() {
   if (const auto* watched = std::get_if<event::Watched>(&done.answer); watched && kill_at_) {
     const bool never = !watched->answer && (watched->answer.error().code == Errc::refused ||
                                             watched->answer.error().code == Errc::denied);
-    no_news_ = never || (watched->answer && !watched->answer->blind_because.empty());
+    no_news_ = never || (watched->answer && !watched->answer->untracked_because.empty());
   }
   if (auto* renewed = std::get_if<event::Renewed>(&done.answer); renewed && renewed->answer) {
     const RenewReply& reply = *renewed->answer;

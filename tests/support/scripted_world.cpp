@@ -227,7 +227,7 @@ void World::signal_child(int number) {
 }
 
 void World::act(const action::Say& say) {
-  const bool of_hidden_news = say.notice.kind == Notice::Kind::blind && !script_.news;
+  const bool of_hidden_news = say.notice.kind == Notice::Kind::untracked && !script_.news;
   if (of_hidden_news && child_ != ChildState::none) return;
   notices_.push_back(say.notice);
   said_.push_back(seconds_text(since_start()) + " " + word_for(say.notice.kind));

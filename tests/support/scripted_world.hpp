@@ -78,7 +78,7 @@ struct Script {
   std::vector<std::pair<Duration, std::uint64_t>> places;
   std::uint64_t waiting_behind = 0;
   std::optional<Error> watch_error;
-  std::string blind_because;          // of whoever watches for changes
+  std::string untracked_because;      // of whoever watches for changes
   bool news = false;                  // of a hold; without, the refusal is left out of what is seen
   std::vector<Message> hand_offs;     // also the news of a hold
   std::optional<Duration> lost_from;  // renewals find another's lock at the first of the names

@@ -29,15 +29,15 @@ const char* word_for(action::Ask::What what) {
 }
 
 std::string ask_text(const action::Ask& ask) {
-  if (ask.what == What::acquire && ask.stand == Stand::listening) return "stand";
-  if (ask.what == What::acquire && ask.stand == Stand::polling) return "stand polling";
+  if (ask.what == What::acquire && ask.queueing == Queueing::listening) return "stand";
+  if (ask.what == What::acquire && ask.queueing == Queueing::polling) return "stand polling";
   if (ask.what == What::watch && ask.front) return "watch front";
   return word_for(ask.what);
 }
 
 const char* word_for(Notice::Kind kind) {
   constexpr std::array k_words{
-      "polling",         "blind",       "waiting",   "store_away", "unreachable", "granted",
+      "polling",         "untracked",   "waiting",   "store_away", "unreachable", "granted",
       "renewed",         "lost",        "revoked",   "lapsing",    "time_up",     "lost_warn",
       "killed",          "cannot_kill", "outlived",  "strays",     "leftovers",   "release_unknown",
       "lost_at_release", "done_before", "signalled", "passed_on",  "ended",       "released"};
@@ -58,7 +58,7 @@ std::string mark_of(const StoreAnswer& answer) {
           constexpr std::array k_words{" turn", " next", " changed", ""};
           return k_words.at(static_cast<std::size_t>(*event.answer));
         } else if constexpr (std::is_same_v<T, event::Watched>) {
-          return event.answer->blind_because.empty() ? "" : " blind";
+          return event.answer->untracked_because.empty() ? "" : " untracked";
         } else if constexpr (std::is_same_v<T, event::Renewed>) {
           constexpr std::array k_words{"", " held", " revoked", " lost"};
           return k_words.at(static_cast<std::size_t>(event.answer->verdict));

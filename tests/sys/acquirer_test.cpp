@@ -43,7 +43,7 @@ class LateStore final : public LockStore {
                                          .ttl = claim.ttl}},
                               .sent_at = sent_at});
   }
-  Result<ReleaseVerdict> release(const Holds&, const Parting&, Time) override {
+  Result<ReleaseVerdict> release(const Holds&, const ReleaseOptions&, Time) override {
     return ReleaseVerdict::released;
   }
   Result<RenewReply> renew(const Holds&, Time) override { return no(); }
@@ -111,7 +111,7 @@ int acquire_and_stop() {
   const auto outcome = acquirer.run();
   if (taken) return 0;
   const bool too_late = outcome && outcome->kind == Outcome::Kind::failed &&
-                        outcome->account.released == Account::Released::yes;
+                        outcome->summary.released == RunSummary::Released::yes;
   return too_late ? 1 : 2;
 }
 

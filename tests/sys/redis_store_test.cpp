@@ -133,7 +133,7 @@ TEST_CASE("store: whoever listens anew does so before it stops listening") {
     REQUIRE(store->watch(claim(), false, ample()).has_value());
     const auto watching = store->watch(claim(), true, ample());
     REQUIRE(watching.has_value());
-    CHECK(watching->blind_because.empty());
+    CHECK(watching->untracked_because.empty());
   }
   server.join();
   CHECK(old_one_open);

@@ -34,7 +34,7 @@ class HangingStore : public LockStore {
   Result<AcquireReply> acquire(const Claim& /*claim*/, Time limit) override { return hang(limit); }
   Result<RenewReply> renew(const Holds& /*holds*/, Time limit) override { return hang(limit); }
   Result<ReleaseVerdict> release(const Holds& /*holds*/,
-                                 const Parting& /*parting*/,
+                                 const ReleaseOptions& /*options*/,
                                  Time limit) override {
     return hang(limit);
   }
@@ -76,7 +76,7 @@ class MuteStore final : public HangingStore {
     return AcquireReply(Grant{.holds = {hold}, .sent_at = {}});
   }
   Result<ReleaseVerdict> release(const Holds& /*holds*/,
-                                 const Parting& /*parting*/,
+                                 const ReleaseOptions& /*options*/,
                                  Time /*limit*/) override {
     return ReleaseVerdict::released;
   }
@@ -124,7 +124,8 @@ TEST_CASE("worker: all names of a claim are released, and with what the session 
   both.names.push_back(*LockName::parse("m"));
   StoreWorker worker(std::make_unique<MemoryStore>(server, &interrupt), both, interrupt);
   worker.ask({.what = What::acquire, .limit = in(5s)});
-  worker.ask({.what = What::release, .limit = in(5s), .parting = {.keep = 1h, .tell_for = 1h}});
+  worker.ask(
+      {.what = What::release, .limit = in(5s), .release_options = {.keep = 1h, .tell_for = 1h}});
   REQUIRE(worker.start());
   CHECK(std::get<Grant>(*std::get<event::Acquired>(next(worker)).answer).holds.size() == 2);
   CHECK(*std::get<event::Released>(next(worker)).answer == ReleaseVerdict::released);

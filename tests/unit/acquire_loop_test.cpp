@@ -113,12 +113,13 @@ TEST_CASE("the end of the holder's lease bounds the sleep") {
 }
 
 TEST_CASE("a foreign holder whose changes nobody tells of is asked for every 50 to 250 ms") {
-  for (const bool blind : {true, false}) {
-    CAPTURE(blind);
+  for (const bool untracked : {true, false}) {
+    CAPTURE(untracked);
     Script script = waiting(std::nullopt);
     script.wait = 10s;
     script.holding = {.kind = Holding::Kind::foreign, .type = "string"};
-    (blind ? script.blind_because : script.watch_error.emplace(Errc::denied, "").text) = "no";
+    (untracked ? script.untracked_because : script.watch_error.emplace(Errc::denied, "").text) =
+        "no";
     World world(script);
     world.run();
     auto pauses = gaps(world.asked(What::acquire));

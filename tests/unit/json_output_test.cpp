@@ -245,8 +245,8 @@ TEST_CASE("json: how a name is held beside others") {
 
 TEST_CASE("json: the result of a run of several names") {
   Outcome outcome{.kind = Outcome::Kind::child, .child = {ChildStatus::Kind::exited, 3}};
-  outcome.account = {
-      .holds = two_slots(), .waited = 5ms, .held = 6ms, .released = Account::Released::yes};
+  outcome.summary = {
+      .holds = two_slots(), .waited = 5ms, .held = 6ms, .released = RunSummary::Released::yes};
   CHECK(result_json({lock_name("a b"), lock_name("c")}, outcome, "", 3) ==
         R"({"version":1,"outcome":"child","lock":"a%20b c","exit_status":3,)"
         R"("hold":"u:1#s1","token":7,"locks":[)"
@@ -262,9 +262,9 @@ TEST_CASE("json: the result of a run that did not run, and of one whose time was
   CHECK(has(done, R"("locks":[])"));
   CHECK(has(done, R"("lost":false,"released":null)"));
   Outcome over{.kind = Outcome::Kind::time_up, .child = {ChildStatus::Kind::signalled, 15}};
-  over.account.holds = {two_slots().back()};
-  over.account.holds.front().mode = Mode::plain;
-  over.account.holds.front().slot.reset();
+  over.summary.holds = {two_slots().back()};
+  over.summary.holds.front().mode = Mode::plain;
+  over.summary.holds.front().slot.reset();
   const std::string text = result_json({lock_name("c")}, over, "", 124);
   CHECK(has(text, R"("outcome":"time_up","lock":"c","exit_status":124,"hold":"u:1#s1","token":9)"));
   CHECK(has(text, R"("mode":"plain","slot":null)"));

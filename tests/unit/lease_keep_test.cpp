@@ -14,7 +14,7 @@ namespace dlock::lease_table {
 TEST_CASE("keep: a name stays taken for exactly so long, and nobody holds it") {
   for (const Mode mode : k_all_modes) {
     for (const Duration ttl : {Duration(1s), Duration(60s)}) {
-      LeaseState state;
+      StoredLock state;
       const Hold hold = taken(state, claim_as(mode, "o", ttl), at(0s));
       CHECK(release(state, hold, at(500ms), {.keep = 20s}) == ReleaseVerdict::released);
       CHECK(lease_of(state).expires == Time(20500ms));
@@ -34,7 +34,7 @@ TEST_CASE("keep: a name stays taken for exactly so long, and nobody holds it") {
 }
 
 TEST_CASE("keep: what is kept cannot be joined, renewed, released or claimed by its name") {
-  LeaseState state;
+  StoredLock state;
   const Hold hold = taken(state, claim_of("o", "s"), at(0s));
   CHECK(release(state, hold, at(1s), {.keep = 20s}) == ReleaseVerdict::released);
   Hold forged = hold;
@@ -49,8 +49,8 @@ TEST_CASE("keep: what is kept cannot be joined, renewed, released or claimed by 
 }
 
 TEST_CASE("keep: only the last hold of an owner is, and a nested one never") {
-  LeaseState state;
-  const Parting keep{.keep = 60s};
+  StoredLock state;
+  const ReleaseOptions keep{.keep = 60s};
   const Hold parent = taken(state, claim_of("o", "s"), at(0s));
   const Hold child = taken(state, claim_below(parent, "p", "t"), at(0s));
   CHECK(release(state, parent, at(1s), keep) == ReleaseVerdict::still_held);
@@ -60,12 +60,12 @@ TEST_CASE("keep: only the last hold of an owner is, and a nested one never") {
 
 TEST_CASE("once per: a success counts from its grant, and a claim says how long ago that may be") {
   const auto wall = [](std::int64_t seconds) { return k_wall_us + seconds * 1'000'000; };
-  LeaseState state;
+  StoredLock state;
   const Hold hold = taken(state, claim_of("o", "s"), at(0s, wall(0)));
   CHECK(release(state, hold, at(5s, wall(5)), {.tell_for = 60s}) == ReleaseVerdict::released);
   Claim claim = claim_of("p", "t");
   const auto done_ago = [&](Duration once_per, std::int64_t seconds) -> std::optional<Duration> {
-    LeaseState copy = state;
+    StoredLock copy = state;
     claim.once_per = once_per;
     const AcquireReply reply = acquire(copy, claim, at(100s, wall(seconds)));
     if (const auto* done = std::get_if<Done>(&reply)) return done->ago;
@@ -82,7 +82,7 @@ TEST_CASE("once per: a success counts from its grant, and a claim says how long 
 }
 
 TEST_CASE("once per: a success of before does not hide that of now, nor shorten its memory") {
-  LeaseState state;
+  StoredLock state;
   const Hold one = taken(state, claim_of("o", "s"), at(0s, k_wall_us));
   CHECK(release(state, one, at(1s), {.tell_for = 1h}) == ReleaseVerdict::released);
   const Hold two = taken(state, claim_of("p", "t"), at(2s, k_wall_us + 2'000'000));
@@ -95,7 +95,7 @@ TEST_CASE("once per: a success of before does not hide that of now, nor shorten 
 }
 
 TEST_CASE("once per: our own hold, and one above us, come before what was done") {
-  LeaseState state;
+  StoredLock state;
   state.success = Success{k_wall_us / 1000 - 1, k_wall_us / 1000 + 60'000};
   Claim claim = claim_of("o", "s");
   const Hold hold = taken(state, claim, at(0s));
@@ -110,8 +110,8 @@ TEST_CASE("once per: our own hold, and one above us, come before what was done")
 }
 
 TEST_CASE("several names: all or none, and the first that is in the way is named") {
-  LeaseState a;
-  LeaseState b;
+  StoredLock a;
+  StoredLock b;
   const Hold other = taken(b, claim_as(Mode::plain, "o"), at(0s));
   const Claim claim = for_both(claim_as(Mode::plain, "p"));
   const auto refused = acquire(States{&a, &b}, claim, at(1s));
@@ -132,8 +132,8 @@ TEST_CASE("several names: all or none, and the first that is in the way is named
 }
 
 TEST_CASE("several names: a wait for ourselves, and a mistake, are told before any other wait") {
-  LeaseState a;
-  LeaseState b;
+  StoredLock a;
+  StoredLock b;
   taken(a, claim_as(Mode::plain, "o"), at(0s));
   const Hold above = taken(b, claim_as(Mode::shared, "p"), at(0s));
   const auto self =
@@ -141,14 +141,14 @@ TEST_CASE("several names: a wait for ourselves, and a mistake, are told before a
   REQUIRE(self.has_value());
   CHECK(std::get<Holding>(*self).by_ancestor);
   CHECK(std::get<Holding>(*self).which == 1);
-  LeaseState c;
+  StoredLock c;
   taken(c, claim_as(Mode::slots, "p", 10s, 2), at(0s));
   CHECK_FALSE(acquire(States{&a, &c}, for_both(claim_as(Mode::slots, "q")), at(1s)).has_value());
 }
 
 TEST_CASE("several names: the loss of any is loss, and the others are given back") {
-  LeaseState a;
-  LeaseState b;
+  StoredLock a;
+  StoredLock b;
   const auto granted = acquire(States{&a, &b}, for_both(claim_as(Mode::plain, "o")), at(0s));
   REQUIRE(granted.has_value());
   const Holds holds = std::get<Grant>(*granted).holds;
@@ -170,8 +170,8 @@ TEST_CASE("several names: the loss of any is loss, and the others are given back
 }
 
 TEST_CASE("several names: some may be joined and others taken, and all of them must be done") {
-  LeaseState a;
-  LeaseState b;
+  StoredLock a;
+  StoredLock b;
   const Hold above = taken(a, claim_as(Mode::plain, "o"), at(0s));
   Claim claim = for_both(below(above, claim_as(Mode::plain, "p")));
   const auto granted = acquire(States{&a, &b}, claim, at(1s));
@@ -181,7 +181,7 @@ TEST_CASE("several names: some may be joined and others taken, and all of them m
   CHECK(holds.at(0).owner == "o");
   CHECK_FALSE(holds.at(1).nested);
   CHECK(holds.at(1).owner == "p");
-  const Parting told{.tell_for = 1h};
+  const ReleaseOptions told{.tell_for = 1h};
   CHECK(release(States{&a, &b}, holds, told, at(2s)) == ReleaseVerdict::still_held);
   CHECK_FALSE(is_live(b, Time(2s)));
   Claim again = for_both(claim_as(Mode::plain, "q"));

@@ -15,7 +15,7 @@ namespace dlock::lease_table {
 
 namespace {
 
-std::string usage_error(LeaseState& state, const Claim& claim, const Moment& moment) {
+std::string usage_error(StoredLock& state, const Claim& claim, const Moment& moment) {
   const auto reply = acquire(States{&state}, claim, moment);
   REQUIRE_FALSE(reply.has_value());
   CHECK(reply.error().code == Errc::bad_usage);
@@ -29,7 +29,7 @@ TEST_CASE("modes: only readers stand beside readers, and slots beside slots") {
     for (const Mode second : k_all_modes) {
       CAPTURE(static_cast<int>(first));
       CAPTURE(static_cast<int>(second));
-      LeaseState state;
+      StoredLock state;
       const Hold hold = taken(state, claim_as(first, "o"), at(0s));
       CHECK(hold.mode == first);
       const bool beside = first == second && first >= Mode::shared;
@@ -44,7 +44,7 @@ TEST_CASE("modes: only readers stand beside readers, and slots beside slots") {
 TEST_CASE("modes: what a nested claim gets below each mode") {
   using Got = std::optional<Mode>;  // nothing: it would wait for its own ancestor
   const auto got = [](Mode above, Mode claimed) {
-    LeaseState state;
+    StoredLock state;
     const Hold hold = taken(state, claim_as(above, "o"), at(0s));
     const AcquireReply reply = acquire(state, below(hold, claim_as(claimed, "p")), at(1s));
     if (const auto* holding = std::get_if<Holding>(&reply)) {
@@ -62,7 +62,8 @@ TEST_CASE("modes: what a nested claim gets below each mode") {
   };
   for (const Mode claimed : {Mode::plain, Mode::exclusive, Mode::shared}) {
     CHECK(got(Mode::plain, claimed) == Mode::plain);
-    CHECK(got(Mode::exclusive, claimed) == (claimed == Mode::shared ? Mode::shared : Mode::exclusive));
+    CHECK(got(Mode::exclusive, claimed) ==
+          (claimed == Mode::shared ? Mode::shared : Mode::exclusive));
     CHECK(got(Mode::shared, claimed) == (claimed == Mode::shared ? Got(Mode::shared) : Got()));
     CHECK(got(Mode::slots, claimed) == Got());
     CHECK(got(claimed, Mode::slots) == Got());
@@ -71,19 +72,19 @@ TEST_CASE("modes: what a nested claim gets below each mode") {
 }
 
 TEST_CASE("modes: a nested claim of another number of slots would wait for its ancestor") {
-  LeaseState state;
+  StoredLock state;
   const Hold hold = taken(state, claim_as(Mode::slots, "o", 10s, 3), at(0s));
   CHECK(busy(state, below(hold, claim_as(Mode::slots, "p", 10s, 4)), at(1s)).by_ancestor);
 }
 
 TEST_CASE("modes: a stranger is not told that it waits for itself") {
-  LeaseState state;
+  StoredLock state;
   taken(state, claim_as(Mode::shared, "o"), at(0s));
   CHECK_FALSE(busy(state, claim_as(Mode::exclusive, "p"), at(1s)).by_ancestor);
 }
 
 TEST_CASE("modes: a write hold that is given back leaves its reads, and lets readers in") {
-  LeaseState state;
+  StoredLock state;
   const Hold write = taken(state, claim_as(Mode::exclusive, "o"), at(0s));
   const Hold read = taken(state, below(write, claim_as(Mode::shared, "p")), at(0s));
   CHECK(inspect(state, at(1s)).mode == Mode::exclusive);
@@ -96,14 +97,14 @@ TEST_CASE("modes: a write hold that is given back leaves its reads, and lets rea
 }
 
 TEST_CASE("modes: a read below a write may write again while the write hold lives") {
-  LeaseState state;
+  StoredLock state;
   const Hold write = taken(state, claim_as(Mode::exclusive, "o"), at(0s));
   const Hold read = taken(state, below(write, claim_as(Mode::shared, "p")), at(0s));
   CHECK(taken(state, below(read, claim_as(Mode::exclusive, "q")), at(1s)).mode == Mode::exclusive);
 }
 
 TEST_CASE("modes: each of several readers is out at the end of its own lease") {
-  LeaseState state;
+  StoredLock state;
   const Hold dead = taken(state, claim_as(Mode::shared, "o", 5s), at(0s));
   const Hold alive = taken(state, claim_as(Mode::shared, "p", 20s), at(0s));
   CHECK(inspect(state, at(1s)).owner_count == 2);
@@ -117,23 +118,23 @@ TEST_CASE("modes: each of several readers is out at the end of its own lease") {
 }
 
 TEST_CASE("modes: a waiter is told when room may be made, by all ends or by one") {
-  LeaseState readers;
+  StoredLock readers;
   taken(readers, claim_as(Mode::shared, "o", 5s), at(0s));
   taken(readers, claim_as(Mode::shared, "p", 20s), at(0s));
   CHECK(busy(readers, claim_as(Mode::exclusive, "q"), at(1s)).lease_left == Duration(19s));
   CHECK(inspect(readers, at(1s)).owners.at(0).lease_left == Duration(4s));
-  LeaseState slots;
+  StoredLock slots;
   taken(slots, claim_as(Mode::slots, "o", 5s, 2), at(0s));
   taken(slots, claim_as(Mode::slots, "p", 20s, 2), at(0s));
   CHECK(busy(slots, claim_as(Mode::slots, "q", 9s, 2), at(1s)).lease_left == Duration(4s));
   CHECK(busy(slots, claim_as(Mode::plain, "q"), at(1s)).lease_left == Duration(19s));
-  LeaseState one;
+  StoredLock one;
   taken(one, claim_as(Mode::plain, "o", 5s), at(0s));
   CHECK_FALSE(inspect(one, at(1s)).owners.at(0).lease_left.has_value());
 }
 
 TEST_CASE("modes: the lowest free slot is given, and keeps its number") {
-  LeaseState state;
+  StoredLock state;
   std::vector<Hold> holds;
   for (const char* owner : {"o0", "o1", "o2"}) {
     holds.push_back(taken(state, claim_as(Mode::slots, owner), at(0s)));
@@ -147,7 +148,7 @@ TEST_CASE("modes: the lowest free slot is given, and keeps its number") {
 }
 
 TEST_CASE("modes: another number of slots is a mistake while any of them is held") {
-  LeaseState state;
+  StoredLock state;
   const Hold hold = taken(state, claim_as(Mode::slots, "o", 10s, 3), at(0s));
   CHECK(usage_error(state, claim_as(Mode::slots, "p", 10s, 4), at(1s)) ==
         "\"a\" has 3 slots for its present holders, not 4");
@@ -158,14 +159,14 @@ TEST_CASE("modes: another number of slots is a mistake while any of them is held
 
 TEST_CASE("modes: every hold of its own has a token of its own") {
   for (const Mode mode : {Mode::shared, Mode::slots}) {
-    LeaseState state;
+    StoredLock state;
     const FencingToken first = taken(state, claim_as(mode, "o"), at(0s)).token;
     CHECK(taken(state, claim_as(mode, "p"), at(0s)).token > first);
   }
 }
 
 TEST_CASE("modes: an owner that stands there already gets no second lease beside it") {
-  LeaseState state;
+  StoredLock state;
   const Claim claim = claim_as(Mode::shared, "o");
   const Hold hold = taken(state, claim, at(0s));
   CHECK(revoke(state, order_by("bob"), at(1s)).verdict == RevokeVerdict::revoked);
@@ -174,7 +175,7 @@ TEST_CASE("modes: an owner that stands there already gets no second lease beside
   other.serial = "another";
   CHECK(is_busy(state, other, at(2s)));
   // An earlier try of this very claim that was joined below what is revoked now.
-  LeaseState nested;
+  StoredLock nested;
   const Claim inner = below(taken(nested, claim, at(0s)), claim_as(Mode::shared, "p"));
   taken(nested, inner, at(0s));
   CHECK(revoke(nested, order_by("bob"), at(1s)).verdict == RevokeVerdict::revoked);
@@ -184,7 +185,7 @@ TEST_CASE("modes: an owner that stands there already gets no second lease beside
 
 TEST_CASE("revoke: all owners, one of them, or the one with a token") {
   const auto verdicts = [](const RevokeOrder& order) {
-    LeaseState state;
+    StoredLock state;
     const Hold one = taken(state, claim_as(Mode::shared, "o"), at(0s));
     const Hold two = taken(state, claim_as(Mode::shared, "p"), at(0s));
     RevokeOrder meant = order;
@@ -207,7 +208,7 @@ TEST_CASE("revoke: all owners, one of them, or the one with a token") {
 }
 
 TEST_CASE("revoke: what is only kept is deleted, beside others that are told") {
-  LeaseState state;
+  StoredLock state;
   const Hold kept = taken(state, claim_as(Mode::shared, "o"), at(0s));
   CHECK(release(state, kept, at(1s), {.keep = 60s}) == ReleaseVerdict::released);
   const Hold other = taken(state, claim_as(Mode::shared, "p"), at(1s));

@@ -29,7 +29,7 @@ class Play {
   void step() {
     time_ += std::chrono::milliseconds(random_() % 300);
     before_ = states_;
-    for (LeaseState& state : before_)
+    for (StoredLock& state : before_)
       drop_dead(state, Time(time_));
     touched_.clear();
     shortened_ = false;
@@ -64,7 +64,7 @@ class Play {
   }
 
   RevokeOrder some_order() {
-    for (LeaseState& state : states_)
+    for (StoredLock& state : states_)
       for (const auto& [owner, lease] : state.leases)
         touched_.insert(owner);
     return order_by("x", random_() % 2 == 0);
@@ -77,9 +77,10 @@ class Play {
     const Holds& holds = some_holds();
     for (const Hold& hold : holds)
       touched_.insert(hold.owner);
-    const Parting parting{.keep = std::chrono::milliseconds(random_() % 2 * 700), .tell_for = 1s};
+    const ReleaseOptions options{.keep = std::chrono::milliseconds(random_() % 2 * 700),
+                                 .tell_for = 1s};
     shortened_ = true;
-    (void)release(chosen(names_of(holds)), holds, parting, now());
+    (void)release(chosen(names_of(holds)), holds, options, now());
   }
 
   void extend() {
@@ -120,7 +121,7 @@ class Play {
       const Hold& hold = grant->holds[i];
       touched_.insert(hold.owner);
       REQUIRE(hold.name == claim.names[i]);
-      const LeaseState& state = *chosen({hold.name}).front();
+      const StoredLock& state = *chosen({hold.name}).front();
       REQUIRE(lease_of(state, hold.owner).holds.contains(claim.serial));
       REQUIRE(lease_of(state, hold.owner).expires >= Time(time_) + claim.ttl);
     }
@@ -129,14 +130,14 @@ class Play {
 
   void look() {
     for (std::size_t i = 0; i < states_.size(); ++i) {
-      LeaseState state = states_.at(i);
+      StoredLock state = states_.at(i);
       drop_dead(state, Time(time_));
       look_who_is_there(state);
       look_what_has_changed(before_.at(i), state);
     }
   }
 
-  void look_who_is_there(const LeaseState& state) {
+  void look_who_is_there(const StoredLock& state) {
     std::set<std::uint32_t> taken;
     for (const auto& [owner, lease] : state.leases) {
       REQUIRE_FALSE(lease.holds.empty());
@@ -154,7 +155,7 @@ class Play {
     if (state.leases.size() > 1) ++beside;
   }
 
-  void look_what_has_changed(const LeaseState& before, const LeaseState& after) {
+  void look_what_has_changed(const StoredLock& before, const StoredLock& after) {
     REQUIRE(after.token >= before.token);
     for (const auto& [owner, lease] : before.leases) {
       if (touched_.contains(owner)) {
@@ -175,8 +176,8 @@ class Play {
   }
 
   std::mt19937 random_;
-  std::array<LeaseState, 2> states_;
-  std::array<LeaseState, 2> before_;
+  std::array<StoredLock, 2> states_;
+  std::array<StoredLock, 2> before_;
   std::vector<Holds> held_;
   std::set<OwnerId> touched_;  // by the step: the others stay as they are
   bool shortened_ = false;     // a kept lease may be shorter

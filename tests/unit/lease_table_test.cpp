@@ -11,7 +11,7 @@
 namespace dlock::lease_table {
 
 TEST_CASE("a lease is live until the instant it expires, and not at it") {
-  LeaseState state;
+  StoredLock state;
   CHECK_FALSE(is_live(state, Time(0s)));
   taken(state, claim_of("o", "s", 10s), at(100s));
   CHECK(lease_of(state).expires == Time(110s));
@@ -20,14 +20,14 @@ TEST_CASE("a lease is live until the instant it expires, and not at it") {
 }
 
 TEST_CASE("a grant counts from when it was asked for, the lease from when it was given") {
-  LeaseState state;
+  StoredLock state;
   const AcquireReply reply = acquire(state, claim_of("o", "s", 10s), at(100s));
   CHECK(std::get<Grant>(reply).sent_at == Time(100s) - 1ms);
   CHECK(std::get<Grant>(reply).sent_at + 10s <= lease_of(state).expires);
 }
 
 TEST_CASE("a token is the wall clock in microseconds, or one more than the last") {
-  LeaseState state;
+  StoredLock state;
   CHECK(taken(state, claim_of("o", "s"), at(100s)).token == k_wall_us);
   CHECK(taken(state, claim_of("p", "t"), at(200s, k_wall_us - 5)).token == k_wall_us + 1);
   CHECK(taken(state, claim_of("q", "u"), at(300s, k_wall_us + 9)).token == k_wall_us + 9);
@@ -35,7 +35,7 @@ TEST_CASE("a token is the wall clock in microseconds, or one more than the last"
 }
 
 TEST_CASE("a new lease drops what the dead one left") {
-  LeaseState state;
+  StoredLock state;
   const Hold first = taken(state, claim_of("o", "s"), at(0s));
   taken(state, claim_below(first, "p", "t"), at(0s));
   CHECK(revoke(state, order_by("bob"), at(1s)).verdict == RevokeVerdict::revoked);
@@ -47,25 +47,25 @@ TEST_CASE("a new lease drops what the dead one left") {
 }
 
 TEST_CASE("a repeated claim whose lease has expired is a new grant") {
-  LeaseState state;
+  StoredLock state;
   const FencingToken first = taken(state, claim_of("o", "s"), at(0s)).token;
   CHECK(taken(state, claim_of("o", "s"), at(60s)).token > first);
 }
 
 TEST_CASE("the owner alone, with another serial, is a stranger") {
-  LeaseState state;
+  StoredLock state;
   taken(state, claim_of("o", "s"), at(0s));
   CHECK(is_busy(state, claim_of("o", "t"), at(1s)));
 }
 
 TEST_CASE("the serial alone, under another owner, is a stranger") {
-  LeaseState state;
+  StoredLock state;
   taken(state, claim_of("o", "s"), at(0s));
   CHECK(is_busy(state, claim_of("p", "s"), at(1s)));
 }
 
 TEST_CASE("a nested claim that is repeated is granted again after its ancestor released") {
-  LeaseState state;
+  StoredLock state;
   const Hold parent = taken(state, claim_of("o", "s"), at(0s));
   const Claim claim = claim_below(parent, "p", "t");
   taken(state, claim, at(1s));
@@ -77,7 +77,7 @@ TEST_CASE("a nested claim that is repeated is granted again after its ancestor r
 }
 
 TEST_CASE("an expired ancestor lets nobody join, and gives a lease of one's own") {
-  LeaseState state;
+  StoredLock state;
   const Hold parent = taken(state, claim_of("o", "s"), at(0s));
   const Hold child = taken(state, claim_below(parent, "p", "t"), at(10s));
   CHECK_FALSE(child.nested);
@@ -85,7 +85,7 @@ TEST_CASE("an expired ancestor lets nobody join, and gives a lease of one's own"
 }
 
 TEST_CASE("a nested hold has its own time of beginning and its parent's token") {
-  LeaseState state;
+  StoredLock state;
   const Hold parent = taken(state, claim_of("o", "s"), at(0s));
   const Hold child = taken(state, claim_below(parent, "p", "t"), at(5s, k_wall_us + 5'000'000));
   CHECK(child.token == parent.token);
@@ -93,7 +93,7 @@ TEST_CASE("a nested hold has its own time of beginning and its parent's token") 
 }
 
 TEST_CASE("a late copy of a renewal does not bring a released hold back") {
-  LeaseState state;
+  StoredLock state;
   const Hold parent = taken(state, claim_of("o", "s"), at(0s));
   const Hold child = taken(state, claim_below(parent, "p", "t"), at(1s));
   CHECK(release(state, child, at(2s)) == ReleaseVerdict::still_held);
@@ -103,7 +103,7 @@ TEST_CASE("a late copy of a renewal does not bring a released hold back") {
 }
 
 TEST_CASE("a look says how the hold stands, and changes nothing") {
-  LeaseState state;
+  StoredLock state;
   const Hold hold = taken(state, claim_of("o", "s", 10s), at(0s));
   const RenewReply held = check(state, hold, at(9s));
   CHECK(held.verdict == RenewVerdict::held);
@@ -121,7 +121,7 @@ TEST_CASE("a look says how the hold stands, and changes nothing") {
 TEST_CASE("a look and a renewal find the same, whatever was before") {
   for (const Duration when : {Duration(1s), Duration(9999ms), Duration(10s), Duration(20s)}) {
     for (const bool revoked : {true, false}) {
-      LeaseState state;
+      StoredLock state;
       const Hold hold = taken(state, claim_of("o", "s", 10s), at(0s));
       if (revoked) (void)revoke(state, order_by("bob"), at(500ms));
       const RenewReply looked = check(state, hold, at(when));
@@ -134,7 +134,7 @@ TEST_CASE("a look and a renewal find the same, whatever was before") {
 }
 
 TEST_CASE("a lost renewal says what stands there now") {
-  LeaseState state;
+  StoredLock state;
   const Hold hold = taken(state, claim_of("o", "s"), at(0s));
   CHECK(renew(state, hold, at(10s)).why == "the lease has ended");
   taken(state, claim_of("p", "t"), at(11s));
@@ -144,7 +144,7 @@ TEST_CASE("a lost renewal says what stands there now") {
 }
 
 TEST_CASE("what is said of a holder cannot move a cursor") {
-  LeaseState state;
+  StoredLock state;
   Claim claim = claim_of("p", "t");
   claim.who.host = "\x1b[2J\n";
   taken(state, claim, at(0s));
@@ -154,7 +154,7 @@ TEST_CASE("what is said of a holder cannot move a cursor") {
 }
 
 TEST_CASE("an empty owner holds nothing") {
-  LeaseState state;
+  StoredLock state;
   Hold hold = taken(state, claim_of("o", "s"), at(0s));
   make_free(state);
   hold.owner.clear();
@@ -163,7 +163,7 @@ TEST_CASE("an empty owner holds nothing") {
 }
 
 TEST_CASE("the token survives release, revocation and the end of the lease") {
-  LeaseState state;
+  StoredLock state;
   const Hold hold = taken(state, claim_of("o", "s"), at(0s));
   CHECK(release(state, hold, at(1s)) == ReleaseVerdict::released);
   CHECK(state.token == hold.token);
@@ -173,7 +173,7 @@ TEST_CASE("the token survives release, revocation and the end of the lease") {
 }
 
 TEST_CASE("a revocation may be repeated, and the last one is named") {
-  LeaseState state;
+  StoredLock state;
   const Hold hold = taken(state, claim_of("o", "s"), at(0s));
   CHECK(revoke(state, order_by("bob"), at(1s)).verdict == RevokeVerdict::revoked);
   const RevokeReply again = revoke(state, order_by("eve"), at(2s));
@@ -184,7 +184,7 @@ TEST_CASE("a revocation may be repeated, and the last one is named") {
 }
 
 TEST_CASE("a lease that has expired looks free") {
-  LeaseState state;
+  StoredLock state;
   taken(state, claim_of("o", "s"), at(0s));
   CHECK(inspect(state, at(9s)).lease_left == std::optional<Duration>(1s));
   const Holding after = inspect(state, at(10s));

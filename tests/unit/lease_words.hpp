@@ -61,44 +61,44 @@ inline Claim for_both(Claim claim) {
   return claim;
 }
 
-inline AcquireReply acquire(LeaseState& state, const Claim& claim, const Moment& moment) {
+inline AcquireReply acquire(StoredLock& state, const Claim& claim, const Moment& moment) {
   auto reply = acquire(States{&state}, claim, moment);
   REQUIRE_MESSAGE(reply.has_value(), (reply ? "" : reply.error().text));
   return *reply;
 }
 
-inline Hold taken(LeaseState& state, const Claim& claim, const Moment& moment) {
+inline Hold taken(StoredLock& state, const Claim& claim, const Moment& moment) {
   const AcquireReply reply = acquire(state, claim, moment);
   REQUIRE(std::holds_alternative<Grant>(reply));
   return std::get<Grant>(reply).holds.at(0);
 }
 
-inline Holding busy(LeaseState& state, const Claim& claim, const Moment& moment) {
+inline Holding busy(StoredLock& state, const Claim& claim, const Moment& moment) {
   const AcquireReply reply = acquire(state, claim, moment);
   REQUIRE(std::holds_alternative<Holding>(reply));
   return std::get<Holding>(reply);
 }
 
-inline bool is_busy(LeaseState& state, const Claim& claim, const Moment& moment) {
+inline bool is_busy(StoredLock& state, const Claim& claim, const Moment& moment) {
   return std::holds_alternative<Holding>(acquire(state, claim, moment));
 }
 
-inline RenewReply renew(LeaseState& state, const Hold& hold, const Moment& moment) {
+inline RenewReply renew(StoredLock& state, const Hold& hold, const Moment& moment) {
   return renew(States{&state}, {hold}, moment);
 }
 
-inline RenewReply check(LeaseState& state, const Hold& hold, const Moment& moment) {
+inline RenewReply check(StoredLock& state, const Hold& hold, const Moment& moment) {
   return check(States{&state}, {hold}, moment);
 }
 
-inline ReleaseVerdict release(LeaseState& state,
+inline ReleaseVerdict release(StoredLock& state,
                               const Hold& hold,
                               const Moment& moment,
-                              const Parting& parting = {}) {
-  return release(States{&state}, {hold}, parting, moment);
+                              const ReleaseOptions& options = {}) {
+  return release(States{&state}, {hold}, options, moment);
 }
 
-inline const Lease& lease_of(const LeaseState& state, const OwnerId& owner = "o") {
+inline const Lease& lease_of(const StoredLock& state, const OwnerId& owner = "o") {
   REQUIRE(state.leases.contains(owner));
   return state.leases.at(owner);
 }

@@ -3,12 +3,12 @@
 
 #include <doctest/doctest.h>
 
-#include "support/has.hpp"
-
 #include <array>
 #include <random>
 #include <string>
 #include <utility>
+
+#include "support/has.hpp"
 
 namespace dlock {
 
@@ -39,8 +39,8 @@ HoldRecord slot_record(std::string id, std::uint32_t slot) {
   return record;
 }
 
-StoredLease some_lease() {
-  StoredLease lease{.name = "a/b \xff", .boot_id = "b-1", .state = {}};
+StateFile some_lease() {
+  StateFile lease{.name = "a/b \xff", .boot_id = "b-1", .state = {}};
   lease.state.token = 77;
   lease.state.slots = 3;
   lease.state.success = {1000, 61000};
@@ -54,11 +54,11 @@ StoredLease some_lease() {
   return lease;
 }
 
-std::optional<StoredLease> read_with(const std::string& what, const std::string& instead) {
-  std::string text = stored_lease_json(some_lease());
+std::optional<StateFile> read_with(const std::string& what, const std::string& instead) {
+  std::string text = state_file_json(some_lease());
   const auto found = text.find(what);
   REQUIRE(found != std::string::npos);
-  return parse_stored_lease(text.replace(found, what.size(), instead));
+  return parse_state_file(text.replace(found, what.size(), instead));
 }
 
 // As dlock wrote it before a name could have several owners.
@@ -174,7 +174,7 @@ TEST_CASE("a record says its mode unless it is plain, its slot, and that it is k
 }
 
 TEST_CASE("a stored lease comes back as it was, its name byte for byte") {
-  const auto lease = parse_stored_lease(stored_lease_json(some_lease()));
+  const auto lease = parse_state_file(state_file_json(some_lease()));
   REQUIRE(lease.has_value());
   CHECK(lease->name == "a/b \xff");
   CHECK(lease->boot_id == "b-1");
@@ -203,12 +203,12 @@ TEST_CASE("a stored lease comes back as it was, its name byte for byte") {
 
 TEST_CASE("each mode of a stored lease comes back") {
   for (const Mode mode : {Mode::plain, Mode::exclusive, Mode::shared}) {
-    StoredLease lease = some_lease();
+    StateFile lease = some_lease();
     lease.state.leases.erase("p");
     HoldRecord& record = lease.state.leases["o"].holds.at("s");
     record.mode = mode;
     record.slot.reset();
-    const auto again = parse_stored_lease(stored_lease_json(lease));
+    const auto again = parse_state_file(state_file_json(lease));
     REQUIRE(again.has_value());
     CHECK(again->state.leases.at("o").holds.at("s").mode == mode);
   }
@@ -225,14 +225,14 @@ TEST_CASE("records keep the words of every dlock before: an exclusive hold is st
     CHECK(parse_stored_mode(word) == mode);
   }
   CHECK_FALSE(parse_stored_mode("plain").has_value());
-  StoredLease lease = some_lease();
+  StateFile lease = some_lease();
   HoldRecord& record = lease.state.leases["o"].holds.at("s");
   record.slot.reset();
   record.mode = Mode::exclusive;
-  CHECK(has(stored_lease_json(lease), R"("mode":"write")"));
+  CHECK(has(state_file_json(lease), R"("mode":"write")"));
   lease.state.leases.erase("p");
   record.mode = Mode::plain;
-  CHECK_FALSE(has(stored_lease_json(lease), R"("mode")"));
+  CHECK_FALSE(has(state_file_json(lease), R"("mode")"));
 }
 
 TEST_CASE("a stored lease without one of its fields is damaged, not free") {
@@ -241,7 +241,7 @@ TEST_CASE("a stored lease without one of its fields is damaged, not free") {
     CHECK_FALSE(read_with(std::string("\"") + field + "\"", "\"_\"").has_value());
   }
   for (const char* text : {"", "{}", "[]", R"({"name":"a"})"}) {
-    CHECK_FALSE(parse_stored_lease(text).has_value());
+    CHECK_FALSE(parse_state_file(text).has_value());
   }
 }
 
@@ -253,13 +253,13 @@ TEST_CASE("a stored lease of which it is not clear who stands beside whom is dam
   CHECK_FALSE(read_with(R"("slot":2)", R"("slot":"2")").has_value());
   CHECK_FALSE(read_with(R"("kept":true)", R"("kept":1)").has_value());
   CHECK_FALSE(read_with(R"("revoked_by":"bob@ops")", R"("revoked_by":7)").has_value());
-  StoredLease empty = some_lease();
+  StateFile empty = some_lease();
   empty.state.leases["p"].holds.clear();
-  CHECK_FALSE(parse_stored_lease(stored_lease_json(empty)).has_value());
+  CHECK_FALSE(parse_state_file(state_file_json(empty)).has_value());
 }
 
 TEST_CASE("a file of an older dlock is read: a lock that is held does not look free") {
-  const auto lease = parse_stored_lease(k_old_lease);
+  const auto lease = parse_state_file(k_old_lease);
   REQUIRE(lease.has_value());
   CHECK(lease->state.token == 77);
   REQUIRE(lease->state.leases.contains("o"));
@@ -270,8 +270,8 @@ TEST_CASE("a file of an older dlock is read: a lock that is held does not look f
   CHECK(one.holds.at("s").who.pid == 42);
   std::string free = k_old_lease;
   free.replace(free.find(R"("owner":"o")"), 11, R"("owner":"")");
-  CHECK(parse_stored_lease(free)->state.leases.empty());
-  CHECK(parse_stored_lease(free)->state.token == 77);
+  CHECK(parse_state_file(free)->state.leases.empty());
+  CHECK(parse_state_file(free)->state.token == 77);
 }
 
 TEST_CASE("a file of an older dlock without one of its fields is damaged, not free") {
@@ -279,18 +279,18 @@ TEST_CASE("a file of an older dlock without one of its fields is damaged, not fr
     CAPTURE(field);
     std::string text = k_old_lease;
     text.replace(text.find(std::string("\"") + field + "\""), 2, "\"_");
-    CHECK_FALSE(parse_stored_lease(text).has_value());
+    CHECK_FALSE(parse_state_file(text).has_value());
   }
 }
 
 TEST_CASE("an older dlock takes our file for damaged, not for free") {
-  CHECK(stored_lease_json(some_lease()).find("\"owner\"") == std::string::npos);
+  CHECK(state_file_json(some_lease()).find("\"owner\"") == std::string::npos);
 }
 
 TEST_CASE("no change of a few bytes makes the readers throw or crash") {
   std::mt19937 random(7);
   const std::string record = record_text();
-  const std::string lease = stored_lease_json(some_lease());
+  const std::string lease = state_file_json(some_lease());
   for (int i = 0; i < 5000; ++i) {
     for (std::string text : {record, lease, k_old_lease}) {
       for (auto changes = 1 + random() % 4; changes > 0; --changes) {
@@ -298,7 +298,7 @@ TEST_CASE("no change of a few bytes makes the readers throw or crash") {
       }
       if (random() % 4 == 0) text.resize(random() % text.size());
       (void)parse_hold_record("o#s", text);
-      (void)parse_stored_lease(text);
+      (void)parse_state_file(text);
     }
   }
 }

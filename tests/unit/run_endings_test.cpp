@@ -44,7 +44,7 @@ TEST_CASE("P26: a store thread that hangs does not keep a run from ending") {
   World world(script);
   CHECK(world.run() == "0s acquire granted, 0s start, 5s ended, 5s release, 9s exit 0");
   CHECK(world.said().find("9s release_unknown") != std::string::npos);
-  CHECK(world.outcome()->account.released == Account::Released::unknown);
+  CHECK(world.outcome()->summary.released == RunSummary::Released::unknown);
 
   // The lease may be over by then: told as well.
   script = short_run(5300ms);

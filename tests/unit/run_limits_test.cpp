@@ -57,7 +57,7 @@ TEST_CASE("max_hold: when it is over the command gets TERM, its grace, KILL, and
         "0s acquire granted, 0s start, 5s TERM, 5s ended, 5s release, 5s exit time_up");
   CHECK(obedient.said() == "0s granted, 5s time_up, 5s signalled, 5s ended, 5s released");
   CHECK(obedient.notices()[1].span == 5s);
-  CHECK_FALSE(obedient.outcome()->account.lost);
+  CHECK_FALSE(obedient.outcome()->summary.lost);
   CHECK_KEPT(obedient);
 
   script.term_takes.reset();
@@ -199,7 +199,7 @@ TEST_CASE("no renewal: the command is stopped before the lease ends, and the sto
   CHECK(world.said() ==
         "0s granted, 19.39s time_up, 19.39s signalled, 19.39s ended, 19.39s released");
   CHECK(world.notices()[1].span == 0s);
-  CHECK_FALSE(world.outcome()->account.lost);
+  CHECK_FALSE(world.outcome()->summary.lost);
   CHECK_KEPT(world);
 
   Script script = fixed_lease();

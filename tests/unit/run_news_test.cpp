@@ -234,18 +234,18 @@ TEST_CASE("news: where there are none it is said once, and never asked again") {
     CHECK(world.asked(What::watch_hold) == std::vector<Duration>{1s});
     CHECK(world.asked(What::check).empty());
     CHECK(world.asked(What::await_hand_off).empty());
-    CHECK(count(world, Kind::blind) == 1);
+    CHECK(count(world, Kind::untracked) == 1);
     CHECK(world.notices()[1].text == "not for you");
     CHECK(world.asked(What::renew).size() == 6);
     CHECK_KEPT(world);
   }
   Script script = watched(60s);
-  script.blind_because = "no tracking";
-  World blind(script);
-  blind.run();
-  CHECK(blind.asked(What::watch_hold) == std::vector<Duration>{1s});
-  CHECK(count(blind, Kind::blind) == 1);
-  CHECK_KEPT(blind);
+  script.untracked_because = "no tracking";
+  World untracked(script);
+  untracked.run();
+  CHECK(untracked.asked(What::watch_hold) == std::vector<Duration>{1s});
+  CHECK(count(untracked, Kind::untracked) == 1);
+  CHECK_KEPT(untracked);
 }
 
 TEST_CASE("news: an end while listening, or while the watching begins, is released at once") {

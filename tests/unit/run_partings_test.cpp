@@ -30,12 +30,12 @@ Script at_least(Duration min_hold, Duration runs_for) {
 }
 
 // With what the hold was given back; the last time, if it was tried again.
-Parting parting_of(const World& world) {
-  Parting parting;
+ReleaseOptions release_options_of(const World& world) {
+  ReleaseOptions options;
   for (const auto& [ask, when] : world.asks()) {
-    if (ask.what == What::release) parting = ask.parting;
+    if (ask.what == What::release) options = ask.release_options;
   }
-  return parting;
+  return options;
 }
 
 }  // namespace
@@ -47,24 +47,24 @@ Parting parting_of(const World& world) {
 TEST_CASE("min_hold: what is left of it is kept after a command that ran, however it ended") {
   World quick(at_least(40s, 1s));
   CHECK(quick.run() == "0s acquire granted, 0s start, 1s ended, 1s release, 1s exit 0");
-  CHECK(parting_of(quick).keep == 39s);
+  CHECK(release_options_of(quick).keep == 39s);
 
   Script script = at_least(40s, 3s);
   script.status = {ChildStatus::Kind::exited, 7};
   World failing(script);
   failing.run();
-  CHECK(parting_of(failing).keep == 37s);
+  CHECK(release_options_of(failing).keep == 37s);
 
   script.runs_for.reset();
   script.max_hold = 5s;
   World stopped(script);
   stopped.run();
   CHECK(stopped.outcome()->kind == Outcome::Kind::time_up);
-  CHECK(parting_of(stopped).keep == 35s);
+  CHECK(release_options_of(stopped).keep == 35s);
 
   World slow(at_least(40s, 45s));
   slow.run();
-  CHECK(parting_of(slow).keep == 0s);
+  CHECK(release_options_of(slow).keep == 0s);
 }
 
 TEST_CASE("min_hold: it counts from the grant, and a release that is repeated keeps no more") {
@@ -75,7 +75,7 @@ TEST_CASE("min_hold: it counts from the grant, and a release that is repeated ke
       {.from = 60s, .until = 61300ms, .kind = Trouble::Kind::error, .only = What::release}};
   World world(script);
   CHECK(has(world.run(), "61.2s release ?, 61.3s release, 61.3s exit 0"));
-  CHECK(parting_of(world).keep == 38700ms);
+  CHECK(release_options_of(world).keep == 38700ms);
 }
 
 TEST_CASE("min_hold: nothing is kept of what did not run, or was not ours to the end") {
@@ -83,14 +83,14 @@ TEST_CASE("min_hold: nothing is kept of what did not run, or was not ours to the
   script.status = {ChildStatus::Kind::not_started, 2};
   World no_exec(script);
   no_exec.run();
-  CHECK(parting_of(no_exec).keep == 0s);
+  CHECK(release_options_of(no_exec).keep == 0s);
 
   script = at_least(40s, 0s);
   script.cannot_start = true;
   World no_fork(script);
   no_fork.run();
   CHECK(no_fork.asked(What::release).size() == 1);
-  CHECK(parting_of(no_fork).keep == 0s);
+  CHECK(release_options_of(no_fork).keep == 0s);
 
   for (const OnLost on_lost : {OnLost::stop, OnLost::warn}) {
     script = at_least(40s, 15s);
@@ -99,7 +99,7 @@ TEST_CASE("min_hold: nothing is kept of what did not run, or was not ours to the
     World revoked(script);
     revoked.run();
     CHECK(revoked.asked(What::release).size() == 1);
-    CHECK(parting_of(revoked).keep == 0s);
+    CHECK(release_options_of(revoked).keep == 0s);
   }
 }
 
@@ -111,25 +111,25 @@ TEST_CASE("once_per: only a command that returned 0 is told of, and not one that
   script.runs_for = 3s;
   World success(script);
   success.run();
-  CHECK(parting_of(success).tell_for == 1h);
+  CHECK(release_options_of(success).tell_for == 1h);
 
   script.status = {ChildStatus::Kind::exited, 1};
   World failure(script);
   failure.run();
   CHECK(failure.asked(What::release).size() == 1);
-  CHECK(parting_of(failure).tell_for == 0s);
+  CHECK(release_options_of(failure).tell_for == 0s);
 
   script.status = {ChildStatus::Kind::signalled, 9};
   World killed(script);
   killed.run();
-  CHECK(parting_of(killed).tell_for == 0s);
+  CHECK(release_options_of(killed).tell_for == 0s);
 
   script.status = {};
   script.max_hold = 2s;
   script.term_takes = 5s;
   World stopped(script);
   CHECK(has(stopped.run(), "2s TERM, 3s ended, 3s release, 3s exit time_up"));
-  CHECK(parting_of(stopped).tell_for == 0s);
+  CHECK(release_options_of(stopped).tell_for == 0s);
 }
 
 TEST_CASE("once_per: a run that is not wanted any more ends the wait and leaves the line") {
@@ -140,7 +140,7 @@ TEST_CASE("once_per: a run that is not wanted any more ends the wait and leaves 
   CHECK(at_once.run() == "0s acquire done, 0s exit done");
   CHECK(at_once.said() == "0s done_before");
   CHECK(at_once.notices()[0].span == 12min);
-  CHECK(at_once.outcome()->account.holds.empty());
+  CHECK(at_once.outcome()->summary.holds.empty());
   CHECK_KEPT(at_once);
 
   script.done_from = 5s;
@@ -175,7 +175,7 @@ TEST_CASE("names: each hold of a grant is told to the command and to the account
   script.runs_for = 1s;
   World world(script);
   world.run();
-  const Holds& holds = world.outcome()->account.holds;
+  const Holds& holds = world.outcome()->summary.holds;
   REQUIRE(holds.size() == 2);
   CHECK(holds[0].name.text() == "a");
   CHECK(holds[1].name.text() == "b");
@@ -194,9 +194,9 @@ TEST_CASE("names: when one of them is lost the command is stopped and the rest i
         "0s acquire granted, 0s start, 10s renew lost, 10s TERM, 10s ended, 10s release not_held, "
         "10s exit lost");
   CHECK(world.said() == "0s granted, 10s lost, 10s signalled, 10s ended");
-  CHECK(world.outcome()->account.lost);
-  CHECK(world.outcome()->account.released == Account::Released::no);
-  CHECK(parting_of(world).keep == 0s);
+  CHECK(world.outcome()->summary.lost);
+  CHECK(world.outcome()->summary.released == RunSummary::Released::no);
+  CHECK(release_options_of(world).keep == 0s);
   CHECK_FALSE(world.held());
   CHECK_KEPT(world);
 }
@@ -212,7 +212,7 @@ TEST_CASE(
   CHECK(has(world.run(), "10s release ?, 11.1s release not_held, 11.1s exit lost"));
   CHECK_FALSE(world.said(Kind::released));
   CHECK_FALSE(world.said(Kind::lost_at_release));
-  CHECK(world.outcome()->account.released == Account::Released::no);
+  CHECK(world.outcome()->summary.released == RunSummary::Released::no);
 }
 
 }  // namespace dlock

@@ -88,7 +88,7 @@ Script random_script(std::uint64_t seed) {
   if (dice.one_in(8)) script.holding.kind = Holding::Kind::foreign;
   if (dice.one_in(8)) script.watch_error = Error{Errc::denied, "no"};
   script.news = dice.one_in(2);
-  if (dice.one_in(8)) script.blind_because = "no";
+  if (dice.one_in(8)) script.untracked_because = "no";
   if (dice.one_in(2)) add_line(script, dice);
   if (dice.one_in(2)) script.hand_offs = {{script.free_from.value_or(0s)}};
   while (!dice.one_in(3))
@@ -123,7 +123,7 @@ Duration longest_silence(const Script& script, const World& world) {
   Duration longest{};
   std::optional<Duration> last;
   for (const auto& [ask, when] : world.asks()) {
-    if (ask.what != test::What::acquire || ask.stand == Stand::no) continue;
+    if (ask.what != test::What::acquire || ask.queueing == Queueing::no) continue;
     longest = std::max(longest, when - last.value_or(when));
     last = when;
   }

@@ -84,7 +84,7 @@ TEST_CASE("every notice is an event") {
     notices.back().holds.push_back({.name = *LockName::parse("n"), .owner = "u:1", .serial = "s"});
   }
   CHECK(test::forked([&] { return events_of(notices); }) ==
-        R"("polling" "blind" "waiting" "store_away" "unknown" "granted" "renewed" "lost" )"
+        R"("polling" "untracked" "waiting" "store_away" "unknown" "granted" "renewed" "lost" )"
         R"("revoked" "lapsing" )"
         R"("time_up" "lost" "kill"9 "cannot_kill"9 "outlived" "strays" "leftovers" )"
         R"("release_unknown"5 "lost_at_release" "done" "term"0 "signal"0 "reaped"0 "released")");
@@ -144,7 +144,8 @@ TEST_CASE("who was told of a wait is told of the grant, and how long it took") {
 TEST_CASE("a wait says what is wanted where that is more than the lock alone") {
   CHECK(has(heard({waiting(5s)}, LogLevel::warn), "waiting 5s for \"n\", held by "));
   CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::shared), "waiting 5s to read \"n\", held"));
-  CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::exclusive), "waiting 5s to write \"n\", held"));
+  CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::exclusive),
+            "waiting 5s to write \"n\", held"));
   CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::slots), "waiting 5s for a slot of \"n\","));
 }
 

@@ -40,7 +40,7 @@ std::vector<Duration> beats(const Script& script, Duration until = 60s) {
   CHECK(world.violations() == std::vector<std::string>{});
   std::vector<Duration> times;
   for (const auto& [ask, when] : world.asks()) {
-    if (ask.what == What::acquire && ask.stand != Stand::no) times.push_back(when);
+    if (ask.what == What::acquire && ask.queueing != Queueing::no) times.push_back(when);
   }
   return times;
 }
@@ -232,7 +232,7 @@ TEST_CASE("line: others may fill it between the first look and the try that stan
   loop.start(now);
   const Holding one{.kind = Holding::Kind::lock, .type = "hash", .waiting = 1};
   CHECK(std::holds_alternative<step::Watch>(loop.on_acquire(AcquireReply(one), now)));
-  CHECK(std::get<step::Try>(loop.on_watch(Watching{}, now)).stand == Stand::listening);
+  CHECK(std::get<step::Try>(loop.on_watch(Watching{}, now)).queueing == Queueing::listening);
   Holding two = one;
   two.waiting = 2;
   CHECK(std::holds_alternative<step::Busy>(loop.on_acquire(AcquireReply(two), now)));
@@ -318,10 +318,10 @@ TEST_CASE("line: who hears nothing stands there too, and asks several times a se
 
 TEST_CASE("line: changes that are not seen are told of once, by those who would watch for them") {
   Script script = in_line(3);
-  script.blind_because = "no tracking for you";
+  script.untracked_because = "no tracking for you";
   World far(script);
   far.run(30s);
-  CHECK_FALSE(far.said(Kind::blind));
+  CHECK_FALSE(far.said(Kind::untracked));
   script.places = {{0s, 3}, {1s, 2}};
   script.troubles = {{.from = 10s, .until = 20s, .kind = Trouble::Kind::error}};
   script.troubles.front().only = What::await_hand_off;
@@ -329,7 +329,7 @@ TEST_CASE("line: changes that are not seen are told of once, by those who would 
   near.run(30s);
   CHECK(near.asked(What::watch).size() > 3);
   CHECK(std::count_if(near.notices().begin(), near.notices().end(), [](const Notice& one) {
-          return one.kind == Kind::blind && one.text == "no tracking for you";
+          return one.kind == Kind::untracked && one.text == "no tracking for you";
         }) == 1);
 }
 
@@ -339,7 +339,7 @@ TEST_CASE("line: the place is kept through an outage") {
   World world(script);
   world.run(30s);
   for (const auto& [ask, when] : world.asks()) {
-    if (ask.what == What::acquire && when > 0s) CHECK(ask.stand == Stand::listening);
+    if (ask.what == What::acquire && when > 0s) CHECK(ask.queueing == Queueing::listening);
   }
 }
 

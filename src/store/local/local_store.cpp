@@ -20,11 +20,11 @@
 
 namespace dlock {
 
-using lease_table::LeaseState;
 using lease_table::Moment;
 using lease_table::moment_since;
 using lease_table::names_of;
 using lease_table::States;
+using lease_table::StoredLock;
 
 namespace {
 
@@ -40,9 +40,9 @@ std::string state_file_name(const std::string& name) {
   return local::file_stem(name) + std::string(k_state_suffix);
 }
 
-States pointers_to(std::vector<LeaseState>& all) {
+States pointers_to(std::vector<StoredLock>& all) {
   States states;
-  for (LeaseState& state : all)
+  for (StoredLock& state : all)
     states.push_back(&state);
   return states;
 }
@@ -113,13 +113,13 @@ std::string LocalStore::where() const {
   return std::string(k_scheme) + percent_encode(directory_.path, "-._~/");
 }
 
-Result<LeaseState> LocalStore::load(int directory, const std::string& name) const {
+Result<StoredLock> LocalStore::load(int directory, const std::string& name) const {
   const local::FileAt file{directory, directory_.path, state_file_name(name)};
   auto text = local::read_file(file);
   if (!text) return text.error();
-  if (!text->has_value()) return LeaseState();
+  if (!text->has_value()) return StoredLock();
   const std::string path = printable(file.path + '/' + file.name);
-  auto lease = parse_stored_lease(**text);
+  auto lease = parse_state_file(**text);
   if (!lease) {
     return Error{Errc::refused,
                  "cannot read lock " + in_quotes(name) + ": " + path +
@@ -134,9 +134,9 @@ Result<LeaseState> LocalStore::load(int directory, const std::string& name) cons
   return std::move(lease->state);
 }
 
-Result<std::vector<LeaseState>> LocalStore::load_all(int directory,
+Result<std::vector<StoredLock>> LocalStore::load_all(int directory,
                                                      const std::vector<LockName>& names) const {
-  std::vector<LeaseState> states;
+  std::vector<StoredLock> states;
   for (const LockName& name : names) {
     auto state = load(directory, name.text());
     if (!state) return state.error();
@@ -167,9 +167,9 @@ Result<std::vector<LocalStore::Locked>> LocalStore::lock_all(int directory,
   return all;
 }
 
-Result<void> LocalStore::write(int directory, const std::string& name, const LeaseState& state) {
+Result<void> LocalStore::write(int directory, const std::string& name, const StoredLock& state) {
   const local::FileAt file{directory, directory_.path, state_file_name(name)};
-  auto old = local::replace_file(file, stored_lease_json({name, boot_id_, state}));
+  auto old = local::replace_file(file, state_file_json({name, boot_id_, state}));
   if (!old) return old.error();
   replaced_.push_back(std::move(*old));
   return {};
@@ -177,8 +177,8 @@ Result<void> LocalStore::write(int directory, const std::string& name, const Lea
 
 Result<void> LocalStore::write_all(int directory,
                                    const std::vector<LockName>& names,
-                                   const std::vector<LeaseState>& before,
-                                   const std::vector<LeaseState>& after) {
+                                   const std::vector<StoredLock>& before,
+                                   const std::vector<StoredLock>& after) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     auto written = write(directory, names[i].text(), after[i]);
     if (written) continue;
@@ -201,7 +201,7 @@ Result<void> LocalStore::change(const std::vector<LockName>& names, Time limit, 
     if (!held) return held.error();
     const auto before = load_all(directory->get(), names);
     if (!before) return before.error();
-    std::vector<LeaseState> after = *before;
+    std::vector<StoredLock> after = *before;
     // A refused attempt writes nothing: it would wake the other waiters, and they us.
     if (!how(pointers_to(after), moment_since(sent_at))) return {};
     // Somebody who removed a lock file let others in beside us: look again.
@@ -247,10 +247,12 @@ Result<RenewReply> LocalStore::check(const Holds& holds, Time limit) {
   return reply;
 }
 
-Result<ReleaseVerdict> LocalStore::release(const Holds& holds, const Parting& parting, Time limit) {
+Result<ReleaseVerdict> LocalStore::release(const Holds& holds,
+                                           const ReleaseOptions& options,
+                                           Time limit) {
   auto verdict = ReleaseVerdict::not_held;
   auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
-    verdict = lease_table::release(states, holds, parting, moment);
+    verdict = lease_table::release(states, holds, options, moment);
     return verdict != ReleaseVerdict::not_held || states.size() > 1;  // others of them may be ours
   });
   if (!done) return done.error();
@@ -293,7 +295,7 @@ Result<std::optional<std::string>> LocalStore::listed_name(int directory,
   const auto text = local::read_file(file);
   if (!text) return text.error();
   if (!text->has_value()) return std::optional<std::string>();  // removed since
-  const auto lease = parse_stored_lease(**text);
+  const auto lease = parse_state_file(**text);
   // A lock may stand behind a damaged file: inspect will say what is wrong with it.
   if (!lease) return local::name_from_stem(stem);
   if (lease->boot_id != boot_id_ || !lease_table::is_live(lease->state, BootClock::now())) {

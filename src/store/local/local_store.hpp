@@ -46,7 +46,9 @@ class LocalStore final : public LockStore {
   Result<AcquireReply> acquire(const Claim& claim, Time limit) override;
   Result<RenewReply> renew(const Holds& holds, Time limit) override;
   Result<RenewReply> check(const Holds& holds, Time limit) override;
-  Result<ReleaseVerdict> release(const Holds& holds, const Parting& parting, Time limit) override;
+  Result<ReleaseVerdict> release(const Holds& holds,
+                                 const ReleaseOptions& options,
+                                 Time limit) override;
   Result<Watching> watch(const Claim& claim, bool front, Time limit) override;
   Result<Watching> watch_hold(const Holds& holds, Time limit) override;
   Result<HandOff> await_hand_off(Time until) override;
@@ -56,7 +58,7 @@ class LocalStore final : public LockStore {
   Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) override;
 
  private:
-  using State = lease_table::LeaseState;
+  using State = lease_table::StoredLock;
   struct Locked;  // a file, and its lock
 
   // Works on the states and says whether they have to be written.

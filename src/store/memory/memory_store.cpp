@@ -55,13 +55,13 @@ Result<RenewReply> MemoryStore::check(const Holds& holds, Time /*limit*/) {
 }
 
 Result<ReleaseVerdict> MemoryStore::release(const Holds& holds,
-                                            const Parting& parting,
+                                            const ReleaseOptions& options,
                                             Time /*limit*/) {
   const Time sent_at = BootClock::now();
   const std::lock_guard guard(server_->mutex);
   const States states = states_of(*server_, names_of(holds));
   tell(*server_);
-  return lease_table::release(states, holds, parting, moment_since(sent_at));
+  return lease_table::release(states, holds, options, moment_since(sent_at));
 }
 
 Result<Watching> MemoryStore::watch(const Claim& claim, bool /*front*/, Time /*limit*/) {
@@ -81,7 +81,7 @@ Result<Watching> MemoryStore::watch_hold(const Holds& holds, Time /*limit*/) {
 bool MemoryStore::has_news() {
   if (server_->changes == seen_changes_) return false;
   seen_changes_ = server_->changes;
-  std::vector<lease_table::LeaseState> copies;
+  std::vector<lease_table::StoredLock> copies;
   for (const auto* state : states_of(*server_, lease_table::names_of(watched_)))
     copies.push_back(*state);
   States states;

@@ -29,7 +29,7 @@ struct MemoryServer {
   std::mutex mutex;
   std::condition_variable changed;
   std::uint64_t changes = 0;  // how often anything but the length of a lease has changed
-  std::map<std::string, lease_table::LeaseState> locks;
+  std::map<std::string, lease_table::StoredLock> locks;
 };
 
 class MemoryStore final : public LockStore {
@@ -44,7 +44,9 @@ class MemoryStore final : public LockStore {
   Result<AcquireReply> acquire(const Claim& claim, Time limit) override;
   Result<RenewReply> renew(const Holds& holds, Time limit) override;
   Result<RenewReply> check(const Holds& holds, Time limit) override;
-  Result<ReleaseVerdict> release(const Holds& holds, const Parting& parting, Time limit) override;
+  Result<ReleaseVerdict> release(const Holds& holds,
+                                 const ReleaseOptions& options,
+                                 Time limit) override;
   Result<Watching> watch(const Claim& claim, bool front, Time limit) override;
   Result<Watching> watch_hold(const Holds& holds, Time limit) override;
   Result<HandOff> await_hand_off(Time until) override;

@@ -2,8 +2,8 @@
 // RedisClient: questions to one Redis server and their answers, one at a time. It connects when it
 // has to; AUTH, SELECT and the first question then travel in one write.
 //
-// A second RedisClient may be its ears: subscribed to channels, among them the one on which the
-// server tells which keys have changed that the first has read (track()).
+// A second RedisClient may be its subscriber: subscribed to channels, among them the one on which
+// the server tells which keys have changed that the first has read (track()).
 //
 // It promises: a call ends at its limit, name lookup and connect included. After any error on the
 // way (also a limit or an interrupt) the connection is dropped, so a late answer never meets the

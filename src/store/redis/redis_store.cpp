@@ -22,9 +22,9 @@ constexpr std::size_t k_most_names = 100000;  // of one list
 
 // How the claim stands in line: see line.lua. The same for as long as it waits.
 std::string waiter_of(const Claim& claim) {
-  if (claim.stand == Stand::no) return "";
+  if (claim.queueing == Queueing::no) return "";
   std::string text = R"({"id":")" + hold_id(claim.owner, claim.serial) + R"(",)";
-  if (claim.stand == Stand::polling) text += R"("polls":true,)";
+  if (claim.queueing == Queueing::polling) text += R"("polls":true,)";
   if (claim.mode != Mode::plain) {
     text += R"("mode":")" + std::string(stored_mode(claim.mode)) + R"(",)";
   }
@@ -115,8 +115,15 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Time limit) {
   const std::string slots = std::to_string(claim.slots);
   const std::string once = std::to_string(to_ms(claim.once_per));
   Words keys;
-  Words args{
-      claim.owner, claim.serial, ttl_ms, record, waiter, most, stored_mode(claim.mode), slots, once};
+  Words args{claim.owner,
+             claim.serial,
+             ttl_ms,
+             record,
+             waiter,
+             most,
+             stored_mode(claim.mode),
+             slots,
+             once};
   std::vector<std::string> counts(all->size());
   for (std::size_t i = 0; i < all->size(); ++i) {
     const Keys& one = (*all)[i];
@@ -165,12 +172,14 @@ Result<RenewReply> RedisStore::ask_about(const Holds& holds,
   return read_renewed(*answer, holds.size(), where());
 }
 
-Result<ReleaseVerdict> RedisStore::release(const Holds& holds, const Parting& parting, Time limit) {
+Result<ReleaseVerdict> RedisStore::release(const Holds& holds,
+                                           const ReleaseOptions& options,
+                                           Time limit) {
   auto all = keys_of(holds);
   if (!all) return all.error();
-  const std::string keep = std::to_string(to_ms(parting.keep));
+  const std::string keep = std::to_string(to_ms(options.keep));
   const std::string_view keep_none = "0";
-  const std::string tell = std::to_string(to_ms(parting.tell_for));
+  const std::string tell = std::to_string(to_ms(options.tell_for));
   Words keys;
   Words args{holds.front().serial, tell};
   for (std::size_t i = 0; i < all->size(); ++i) {
@@ -184,7 +193,7 @@ Result<ReleaseVerdict> RedisStore::release(const Holds& holds, const Parting& pa
 }
 
 Result<void> RedisStore::leave(const Claim& claim, Time limit) {
-  if (claim.stand == Stand::no) return {};
+  if (claim.queueing == Queueing::no) return {};
   auto all = keys_of(claim.names);
   if (!all) return all.error();
   const std::string waiter = waiter_of(claim);

@@ -26,7 +26,9 @@ class RedisStore final : public LockStore {
   Result<AcquireReply> acquire(const Claim& claim, Time limit) override;
   Result<RenewReply> renew(const Holds& holds, Time limit) override;
   Result<RenewReply> check(const Holds& holds, Time limit) override;
-  Result<ReleaseVerdict> release(const Holds& holds, const Parting& parting, Time limit) override;
+  Result<ReleaseVerdict> release(const Holds& holds,
+                                 const ReleaseOptions& options,
+                                 Time limit) override;
   Result<void> leave(const Claim& claim, Time limit) override;
   Result<Watching> watch(const Claim& claim, bool front, Time limit) override;
   Result<Watching> watch_hold(const Holds& holds, Time limit) override;
@@ -37,7 +39,7 @@ class RedisStore final : public LockStore {
   Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) override;
 
  private:
-  // What the ears listen for.
+  // What the subscriber listens for.
   struct Watched {
     std::string claim;       // the id under which we stand in line; of a holder empty
     std::vector<Keys> keys;  // of each name
@@ -45,7 +47,7 @@ class RedisStore final : public LockStore {
   };
 
   RedisStore(const RedisAddress& address, std::string prefix, const WakeUp* interrupt)
-      : prefix_(std::move(prefix)), client_(address, interrupt), ears_(address, interrupt) {}
+      : prefix_(std::move(prefix)), client_(address, interrupt), subscriber_(address, interrupt) {}
 
   Result<std::vector<Keys>> keys_of(const std::vector<LockName>& names) const;
   Result<std::vector<Keys>> keys_of(const Holds& holds) const;
@@ -57,9 +59,9 @@ class RedisStore final : public LockStore {
 
   std::string prefix_;
   RedisClient client_;
-  RedisClient ears_;  // subscribed; connected only when there is news to wait for
+  RedisClient subscriber_;  // subscribed; connected only when there is news to wait for
   Watched watched_;
-  bool sees_changes_ = false;  // the ears are told of them
+  bool sees_changes_ = false;  // the subscriber is told of them
 };
 
 }  // namespace dlock

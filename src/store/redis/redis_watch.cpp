@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The ears of a RedisStore: turns in the line, releases by Redisson, and changes of keys that
-// nobody tells of (key tracking).
+// The subscriber of a RedisStore: turns in the line, releases by Redisson, and changes of keys
+// (key tracking).
 #include "store/redis/redis_keys.hpp"
 #include "store/redis/redis_store.hpp"
 
@@ -8,24 +8,24 @@
 
 namespace dlock {
 
-// Whoever is subscribed to nothing for a moment would be taken for dead: the new ears listen before
-// the old ones go.
+// The new connection subscribes before the old one closes: a waiter without a subscription is taken
+// for dead.
 Result<void> RedisStore::listen(const Words& channels, Time limit) {
-  RedisClient fresh = ears_.another();
+  RedisClient fresh = subscriber_.another();
   const auto subscribed = fresh.subscribe(channels, false, limit);
   if (!subscribed) return subscribed.error();
-  ears_ = std::move(fresh);
+  subscriber_ = std::move(fresh);
   sees_changes_ = false;
   return {};
 }
 
 Result<void> RedisStore::listen_and_see(Words channels, Time limit) {
   channels.push_back(RedisClient::k_changes);
-  RedisClient fresh = ears_.another();
+  RedisClient fresh = subscriber_.another();
   const auto number = fresh.subscribe(channels, true, limit);
   if (!number) return number.error();
   if (auto tracked = client_.track(*number, limit); !tracked) return tracked;
-  ears_ = std::move(fresh);
+  subscriber_ = std::move(fresh);
   sees_changes_ = true;
   return {};
 }
@@ -48,7 +48,7 @@ Result<Watching> RedisStore::watch(const Claim& claim, bool front, Time limit) {
     if (seeing) return watching;
     const Error& error = seeing.error();
     if (error.code != Errc::denied && error.code != Errc::refused) return error;
-    watching.blind_because = error.text;
+    watching.untracked_because = error.text;
   }
   auto heard = listen(channels, limit);
   const bool denied = !heard && heard.error().code == Errc::denied;
@@ -62,7 +62,7 @@ Result<Watching> RedisStore::watch_hold(const Holds& holds, Time limit) {
   auto all = keys_of(holds);
   if (!all) return all.error();
   const bool there =
-      sees_changes_ && ears_.subscribed() && watched_.keys.size() == all->size() &&
+      sees_changes_ && subscriber_.subscribed() && watched_.keys.size() == all->size() &&
       std::equal(all->begin(), all->end(), watched_.keys.begin(), [](const Keys& a, const Keys& b) {
         return a.lock == b.lock;
       });
@@ -108,7 +108,7 @@ Result<HandOff> RedisStore::await_hand_off(Time until) {
       sees_changes_ = false;
       return Error{Errc::unavailable, "lost the connection to " + where()};
     }
-    auto messages = ears_.await_messages(until, sees_changes_ ? &client_ : nullptr);
+    auto messages = subscriber_.await_messages(until, sees_changes_ ? &client_ : nullptr);
     if (!messages) return messages.error();
     HandOff best = HandOff::timed_out;  // of all that has come
     for (const Reply& message : *messages)

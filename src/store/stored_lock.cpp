@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "store/lease_state.hpp"
+#include "store/stored_lock.hpp"
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ bool is_live(const Lease& lease, Time now) {
   return now < lease.expires;
 }
 
-bool is_live(const LeaseState& state, Time now) {
+bool is_live(const StoredLock& state, Time now) {
   return std::any_of(state.leases.begin(), state.leases.end(), [&](const auto& entry) {
     return is_live(entry.second, now);
   });
@@ -32,22 +32,22 @@ Mode mode_of(const Lease& lease) {
   return mode;
 }
 
-Mode mode_of(const LeaseState& state) {
+Mode mode_of(const StoredLock& state) {
   Mode mode = Mode::slots;
   for (const auto& [owner, lease] : state.leases)
     mode = std::min(mode, mode_of(lease));
   return mode;
 }
 
-void make_free(LeaseState& state) {
+void make_free(StoredLock& state) {
   state.leases.clear();
 }
 
-void drop_dead(LeaseState& state, Time now) {
+void drop_dead(StoredLock& state, Time now) {
   std::erase_if(state.leases, [&](const auto& entry) { return !is_live(entry.second, now); });
 }
 
-void note_release(LeaseState& state, const std::string& hold_id, const Moment& moment) {
+void note_release(StoredLock& state, const std::string& hold_id, const Moment& moment) {
   constexpr std::int64_t k_day_ms = std::int64_t{24} * 3600 * 1000;
   constexpr std::size_t k_most = 100;
   const std::int64_t now = wall_ms(moment);
@@ -58,7 +58,7 @@ void note_release(LeaseState& state, const std::string& hold_id, const Moment& m
   state.released.push_back({hold_id, now});
 }
 
-bool was_released(const LeaseState& state, const std::string& hold_id) {
+bool was_released(const StoredLock& state, const std::string& hold_id) {
   return std::any_of(state.released.begin(), state.released.end(), [&](const ReleasedHold& one) {
     return one.id == hold_id;
   });

@@ -33,7 +33,7 @@ struct ReleasedHold {
 };
 
 // The leases of a name, and what outlives them.
-struct LeaseState {
+struct StoredLock {
   std::map<OwnerId, Lease> leases;  // beside each other: all readers, or all have a slot
   std::uint32_t slots = 0;          // of Mode::slots: how many there are
   FencingToken token = 0;           // the last one given out; stays when the leases end
@@ -50,20 +50,20 @@ struct Moment {
 std::int64_t wall_ms(const Moment& moment);
 
 bool is_live(const Lease& lease, Time now);
-bool is_live(const LeaseState& state, Time now);
+bool is_live(const StoredLock& state, Time now);
 
-// Parting::keep: nobody runs under it any more.
+// ReleaseOptions::keep: nobody runs under it any more.
 bool is_kept(const Lease& lease);
 
 // A lease is as strong as the strongest of its holds, and a name is held as its leases are.
 Mode mode_of(const Lease& lease);
-Mode mode_of(const LeaseState& state);
+Mode mode_of(const StoredLock& state);
 
-void make_free(LeaseState& state);
-void drop_dead(LeaseState& state, Time now);
+void make_free(StoredLock& state);
+void drop_dead(StoredLock& state, Time now);
 void extend(Lease& lease, Duration ttl, Time now);  // never shortens
 
-void note_release(LeaseState& state, const std::string& hold_id, const Moment& moment);
-bool was_released(const LeaseState& state, const std::string& hold_id);
+void note_release(StoredLock& state, const std::string& hold_id, const Moment& moment);
+bool was_released(const StoredLock& state, const std::string& hold_id);
 
 }  // namespace dlock::lease_table
