@@ -27,11 +27,11 @@ struct Ask {
     revoke,
   };
   What what = What::acquire;
-  Time limit;               // of this one call
-  Queueing queueing = Queueing::no;  // of acquire
-  bool front = false;       // of watch
-  ReleaseOptions release_options = {};     // of release
-  std::size_t which = 0;    // of inspect and revoke: the index of the name
+  Time limit;                           // of this one call
+  Queueing queueing = Queueing::no;     // of acquire
+  bool front = false;                   // of watch
+  ReleaseOptions release_options = {};  // of release
+  std::size_t which = 0;                // of inspect and revoke: the index of the name
 };
 struct CancelAsk {};  // interrupts the ask that runs, which still gets its answer
 }  // namespace action

@@ -16,7 +16,7 @@ namespace dlock {
 struct Notice {
   enum class Kind {
     polling,          // no hand-offs here
-    untracked,            // changes that nobody tells of are not seen here
+    untracked,        // changes that nobody tells of are not seen here
     waiting,          // for whoever is in `holding`, for `span` so far
     store_away,       // no answer to who waits, for `seen_ago` so far and `left` more; it waits for
                       // whoever is in `holding` (nothing: never seen) for `span`
