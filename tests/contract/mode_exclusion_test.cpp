@@ -95,8 +95,9 @@ void come_and_go(
     LockStore& store, const Wish& wish, unsigned seed, int rounds, Watchman& watchman) {
   std::mt19937 random(seed);
   const Time end = BootClock::now() + 60s;
+  // A claim is repeated until it is granted: another wish would let readers crowd out the writers.
+  Claim claim = wish(random);
   for (int done = 0; done < rounds;) {
-    const Claim claim = wish(random);
     const auto reply = store.acquire(claim, soon());
     if (!reply) return watchman.complain(reply.error().text);
     if (BootClock::now() > end) return watchman.complain("not through within a minute");
@@ -116,6 +117,7 @@ void come_and_go(
     if (!verdict) return watchman.complain(verdict.error().text);
     if (*verdict != ReleaseVerdict::released) return watchman.complain("not released");
     ++done;
+    claim = wish(random);
   }
 }
 
