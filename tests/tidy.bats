@@ -294,3 +294,42 @@ rule_scripts() {
   bad src/store/redis/scripts/a.lua '-- a: does it' '--' '-- KEYS  1 lock' 'return ARGV[1]'
   fails rule_scripts
 }
+
+# --- words -------------------------------------------------------------------------------------
+
+# strings FILE: the string literals of C++, comments left out.
+strings() {
+  sed -E 's,^(([^"/]|"([^"\\]|\\.)*"|/[^/"])*)//.*,\1,' "$1" | grep -oE '"([^"\\]|\\.)*"' || true
+}
+# What users read: a text in it may be broken over two lines, so lines are joined.
+user_texts() { # TREE FILE
+  case $2 in
+    *.[ch]pp) strings "$1/$2" ;;
+    CHANGELOG.md) sed -n '/^## \[Unreleased\]/,/^## \[[0-9]/p' "$1/$2" ;;
+    *) cat "$1/$2" ;;
+  esac | tr -s '\n" ' ' '
+}
+rule_words() {
+  local file words='whoever|whomever|nobody|somebody|everybody|anybody|(given|gives?|giving|gave) (it |them |the lock |the hold )?back|told of|is told|are told|looked after|who (has|holds) it'
+  for file in $(sources "$1" src cmd) \
+    $(cd "$1" && find README.md CHANGELOG.md man completions packaging/examples -type f 2>/dev/null | sort); do
+    user_texts "$1" "$file" | grep -oiE "(.{0,40}[^[:alpha:]]|^)($words)([^[:alpha:]].{0,20}|\$)" |
+      sed "s,^,$file: ," || true
+  done
+}
+@test "texts for users name the holder, the waiter and the release, not whoever gives back" {
+  holds rule_words
+  local word
+  for word in 'whoever waits' 'nobody holds it' 'somebody else' 'given back' 'gives the lock back' \
+    'is told of it' 'was looked after' 'who has it'; do
+    bad cmd/a.cpp "say(\"the lock: $word\");"
+    fails rule_words
+    bad man/a.1 ".B dlock" "$word"
+    fails rule_words
+  done
+  bad README.md 'The lock is given' 'back.'
+  fails rule_words
+  bad src/a.cpp 'int i; // "nobody" reads a comment' "text(\"the lock was released\"); // given back"
+  run -0 rule_words "$BAD"
+  assert_output ""
+}

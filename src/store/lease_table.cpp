@@ -75,7 +75,7 @@ Holding refusal(const StoredLock& state, const Claim& claim, const Moment& momen
 
 // --- what is ours -------------------------------------------------------------------------------
 
-// Who stands in the way, for a sentence: "alice@db1 pid 42 holds it".
+// Who stands in the way, for a sentence: "alice@db1 pid 42 holds the lock".
 std::string holder_text(const StoredLock& state, Time now) {
   for (const auto& [owner, lease] : state.leases) {
     if (is_live(lease, now) && !is_kept(lease)) {

@@ -75,7 +75,7 @@ setup() { set_up_docs; }
 
 @test "the option table of README.md has every option of run that the help has" {
   needs_program
-  in_readme=$(sed -n '/^| option of `run`/,/^$/p' README.md | option_words | grep -- '^--' | xargs)
+  in_readme=$(sed -n '/^| option of .run./,/^$/p' README.md | option_words | grep -- '^--' | xargs)
   run -0 "$DLOCK" run --help
   in_help=$(sed '/^options of every command/,$d' <<<"$output" | grep -E '^ *-' |
     sed -E 's/^( *[^ ].*)  .*/\1/; s/,/, /g' | option_words | grep -- '^--' | xargs)
