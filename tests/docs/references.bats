@@ -18,24 +18,92 @@ setup() { set_up_docs; }
   run -0 bash -c "grep -ohE '\]\([^)#:]+\)' README.md CONTRIBUTING.md ARCHITECTURE.md | tr -d ']()' | sort -u | xargs ls -d"
 }
 
-rules() { sed -n '/^## The rules/,/^## /p' ARCHITECTURE.md; }
+# numbers FILE: of the rules that are written there, as "1. " or "1 place".
+numbers() { grep -oE '^[0-9]+' "$1" | sort -nu | xargs; }
 
-@test "the rules of ARCHITECTURE.md name places in the code that are there" {
-  assert_equal "$(rules | grep -cE '^[0-9]+\. ')" 11
-  assert_equal "$(rules | grep -c '^   - place: ')" 11
-  # shellcheck disable=SC2016  # backquotes of Markdown
-  places=$(rules | tr -d '\n' | grep -oE '`[A-Za-z_:]+` in +src/[a-z_/.]+[a-z]' | tr -s '` ' ' ')
-  assert_equal "$(wc -l <<<"$places")" "$(rules | grep -o 'src/' | wc -l)"
-  while read -r word _ file; do
-    grep -qE "(^|[^[:alnum:]_])$word([^[:alnum:]_]|\$)" "$file" || fail "no $word in $file"
-  done <<<"$places"
+# wrong_places FILE: the places that are not there.
+wrong_places() {
+  local number word file
+  while read -r number _ word _ file; do
+    grep -qE "(^|[^[:alnum:]_])$word([^[:alnum:]_]|\$)" "$file" 2>/dev/null ||
+      echo "$number: no $word in $file"
+  done < <(grep -E '^[0-9]+ place ' "$1")
+}
+# wrong_tests FILE: the tests that are not there.
+wrong_tests() {
+  local number name tests
+  tests=$(all_tests)
+  while read -r number _ name; do
+    grep -qxF -- "$name" <<<"$tests" || echo "$number: no such test: $name"
+  done < <(grep -E '^[0-9]+ test ' "$1")
+}
+# suites_of_push BUDGET: what the steps of a push test with the dev build: cli, cli/signals, tidy.
+suites_of_push() {
+  sed -nE 's#^push [0-9]+ \./dev test( |$)##p' "$1" | grep -vE '^mutants( |$)' |
+    while read -r suites; do
+      [ -n "$suites" ] || suites=$(sed -nE 's/.* all="([a-z ]+)"$/\1/p' dev)
+      xargs -n 1 <<<"$suites"
+    done
+}
+# outside_push RULES BUDGET: the rules without a test in the push gate.
+outside_push() {
+  local number name suite found suites
+  suites=$(suites_of_push "$2")
+  for number in $(numbers "$1"); do
+    found=""
+    while read -r _ _ name; do
+      suite=${name%%: *}
+      ! grep -qxE -- "${suite%%/*}|$suite" <<<"$suites" || found=yes
+    done < <(grep -E "^$number test " "$1")
+    [ -n "$found" ] || echo "$number: no test in the push gate"
+  done
 }
 
-@test "the rules of ARCHITECTURE.md name tests that are there, at least one each" {
-  while read -r line; do
-    grep -qxF -- "${line#- test: }" <(all_tests) || fail "no such test: $line"
-  done < <(rules | grep -E '^   - test: ')
-  assert_equal "$(rules | awk '/^[0-9]+\. / { n++ } /- test:/ { has[n] = 1 } END { print length(has) }')" 11
+@test "every rule of ARCHITECTURE.md has places and tests in tests/rules.txt, and they exist" {
+  sed -n '/^## The rules/,/^## D/p' ARCHITECTURE.md | grep -E '^[0-9]+\. ' >"$BATS_TEST_TMPDIR/rules"
+  for what in place test; do
+    grep -E "^[0-9]+ $what " tests/rules.txt >"$BATS_TEST_TMPDIR/$what"
+    assert_equal "$what: $(numbers "$BATS_TEST_TMPDIR/$what")" "$what: $(numbers "$BATS_TEST_TMPDIR/rules")"
+  done
+  run -1 grep -vE '^(#|[0-9]+ place [A-Za-z_:]+ in [a-z_/.]+|[0-9]+ test [a-z_/]+: .+)' tests/rules.txt
+  run -0 wrong_places tests/rules.txt
+  assert_output ""
+  run -0 wrong_tests tests/rules.txt
+  assert_output ""
+  echo '1 place no_such_word in src/core/lease.hpp' >"$BATS_TEST_TMPDIR/bad"
+  echo '1 test cli/signals: no such test' >>"$BATS_TEST_TMPDIR/bad"
+  run -0 wrong_places "$BATS_TEST_TMPDIR/bad"
+  refute_output ""
+  run -0 wrong_tests "$BATS_TEST_TMPDIR/bad"
+  refute_output ""
+}
+
+@test "every rule of ARCHITECTURE.md has a test in the push gate" {
+  run -0 outside_push tests/rules.txt .ci/budget
+  assert_output ""
+  # A push without unit tests, and one that tests nothing, leave rules without a test.
+  printf '%s\n' 'push 9 ./dev test cli/lease_loss tidy' 'nightly 9 ./dev test' >"$BATS_TEST_TMPDIR/budget"
+  run -0 outside_push tests/rules.txt "$BATS_TEST_TMPDIR/budget"
+  assert_output --partial '3: no test'
+  refute_output --partial '5: no test'
+  echo 'push 9 ./dev test mutants --fits' >"$BATS_TEST_TMPDIR/budget"
+  run -0 outside_push tests/rules.txt "$BATS_TEST_TMPDIR/budget"
+  assert_equal "${#lines[@]}" 11
+}
+
+too_long() { # FILE
+  [ "$(wc -l <"$1")" -le 200 ] || echo "$1: more than 200 lines"
+  LC_ALL=C.UTF-8 grep -nE '^.{101}' "$1" || true
+}
+@test "ARCHITECTURE.md has at most 200 lines of at most 100 columns" {
+  run -0 too_long ARCHITECTURE.md
+  assert_output ""
+  seq 201 >"$BATS_TEST_TMPDIR/page"
+  run -0 too_long "$BATS_TEST_TMPDIR/page"
+  refute_output ""
+  printf 'x%.0s' {1..101} >"$BATS_TEST_TMPDIR/page"
+  run -0 too_long "$BATS_TEST_TMPDIR/page"
+  refute_output ""
 }
 
 # wrong_rows FILE: what is no row, or names a test that does not exist.
