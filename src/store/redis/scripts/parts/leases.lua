@@ -30,10 +30,9 @@ local function drop_lease(tag, owner, left)
   redis.call('DEL', last)
 end
 
--- Does this owner hold the lock in this mode? A lock that is only kept after its run: no.
+-- Does this owner hold the lock, a hash, in this mode? A lock that is only kept after its run: no.
 local function holds_it(lock, holds, tag, owner, mode)
-  if is_hash(holds)
-    and redis.call('HEXISTS', holds, id_of(owner, 'kept')) == 1 then return false end
+  if redis.call('HEXISTS', holds, id_of(owner, 'kept')) == 1 then return false end
   local count = redis.call('HGET', lock, field_of(owner, mode))
   if not count then return false end
   local now = mode_of(lock)
