@@ -171,28 +171,69 @@ rule_marks() {
 
 # --- files -------------------------------------------------------------------------------------
 
+# files TREE NAME…: the files in it of these names, patterns of find.
+files() {
+  local tree=$1 name names=()
+  shift
+  for name; do names+=(${names:+-o} -name "$name"); done
+  (cd "$tree" && find . \( -path ./build -o -path ./.git \) -prune -o \( "${names[@]}" \) -print | sed 's,^./,,' | sort)
+}
 rule_lengths() {
-  local file
-  for file in $(sources "$1" src cmd tests); do
-    [ "$(wc -l <"$1/$file")" -le 400 ] || echo "$file: more than 400 lines"
-    LC_ALL=C.UTF-8 grep -nE '^.{101}' "$1/$file" | sed "s,^,$file:," || true
+  local file most
+  for file in $(sources "$1" src cmd tests) $(files "$1" '*.lua' '*.bats' '*.bash' '*.py'); do
+    most=400
+    [[ $file != *.lua ]] || most=100
+    [ "$(wc -l <"$1/$file")" -le $most ] || echo "$file: more than $most lines"
+    [[ $file != *.[chl][pu][pa] ]] || LC_ALL=C.UTF-8 grep -nE '^.{101}' "$1/$file" | sed "s,^,$file:," || true
   done
 }
-@test "files have at most 400 lines of at most 100 columns" {
+@test "files have at most 400 lines, scripts 100, C++ and Lua of at most 100 columns" {
+  local file
   holds rule_lengths
-  bad src/a.cpp "$(printf 'x%.0s' $(seq 101))"
-  fails rule_lengths
-  bad src/a.cpp "$(seq 401)"
+  for file in src/a.cpp src/a.lua; do
+    bad $file "$(printf 'x%.0s' $(seq 101))"
+    fails rule_lengths
+  done
+  for file in src/a.cpp tests/a/b.bats tests/a.py tests/support/a.bash; do
+    bad $file "$(seq 401)"
+    fails rule_lengths
+    bad $file "$(seq 400)"
+    run -0 rule_lengths "$BAD"
+    assert_output ""
+  done
+  bad src/store/redis/scripts/parts/a.lua "$(seq 101)"
   fails rule_lengths
   bad src/a.cpp "// $(printf '…%.0s' $(seq 97))"
   run -0 rule_lengths "$BAD"
   assert_output ""
 }
 
+# The names of keys and channels that C++ and scripts both know stand in one file for each language.
+rule_names() {
+  local file
+  for file in $(sources "$1" src cmd) $(files "$1" '*.lua'); do
+    [[ $file != src/store/redis/redis_keys.hpp && $file != src/store/redis/scripts/parts/names.lua ]] || continue
+    sed -E -e 's,//.*|--.*,,' "$1/$file" | grep -nE '["'"'"'](dlock:[a-z]+:|redisson_|:rwlock_)' | sed "s,^,$file:," || true
+    [[ $file != *.lua ]] || grep -nE "'(TIME|TYPE)'" "$1/$file" | grep -vE "^[0-9]+:    (\{'TYPE', n.lock\})" |
+      sed "s,^,$file:," | grep -vE 'parts/(time|types).lua:' || true
+  done
+}
+@test "names of keys and channels, the server's time and the type of a key are in one place each" {
+  holds rule_names
+  bad src/store/redis/a.cpp 'auto key = "dlock:holds:" + tag;'
+  fails rule_names
+  bad src/store/redis/scripts/a.lua "redis.call('PUBLISH', 'redisson_rwlock:' .. tag, '1')"
+  fails rule_names
+  bad src/store/redis/scripts/a.lua "local time = redis.call('TIME')"
+  fails rule_names
+  bad src/store/redis/scripts/a.lua "if redis.call('TYPE', key)['ok'] == 'hash' then return end"
+  fails rule_names
+}
+
 rule_spdx() {
   local file
   for file in $(sources "$1" src cmd tests) \
-    $(cd "$1" && find . \( -path ./build -o -path ./.git \) -prune -o \( -name '*.bats' -o -name '*.bash' -o -name CMakeLists.txt -o -name '*.cmake' \) -print); do
+    $(files "$1" '*.bats' '*.bash' CMakeLists.txt '*.cmake'); do
     head -2 "$1/$file" | grep -q 'SPDX-License-Identifier: MIT' || echo "$file"
   done
 }

@@ -5,7 +5,7 @@
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load ../support/suite
-suite server cli
+suite server cli refused
 
 setup_file() {
   set_up_file --busy-reply-threshold 100
@@ -16,26 +16,6 @@ setup_file() {
 teardown() {
   clean_up
   [ -z "${OTHER_FOLDERS:-}" ] || rm -rf "$OTHER_FOLDERS"
-}
-
-# refused STATUS WORD…: dlock WORD… ends with STATUS, one line, nothing started; in under 5 s and 300 MB.
-refused() {
-  local want=$1 before=${EPOCHREALTIME/./}
-  shift
-  run -"$want" --separate-stderr timeout -s KILL 10 bash -c 'ulimit -v "$MEMORY_KIB"; exec "$DLOCK" "$@"' - "$@"
-  [ $((${EPOCHREALTIME/./} - before)) -lt 5000000 ] || fail "took $((${EPOCHREALTIME/./} - before)) us"
-  assert_output ""
-  # Who has waited for a second says so.
-  # shellcheck disable=SC2034  # read by assert_one_line
-  [[ " $* " != *" -w "* ]] || mapfile -t stderr_lines < <(grep -v '^dlock: waiting ' <<<"$stderr")
-  assert_one_line
-  refute_stderr_has 'internal error'
-  assert_not_started
-}
-try_run() { # STATUS OPTION…
-  local want=$1
-  shift
-  refused "$want" --connect-timeout "${LIMIT:-500ms}" "$@" run x -- touch "$MARKER"
 }
 
 @test "R01: nothing listens: 69, naming the address" {
@@ -273,76 +253,6 @@ misconf() { r2 set k v 2>&1 | grep -q MISCONF; }
   key_gone "$(fresh)"
 }
 
-@test "a string, list, set or stream at the key is a foreign lock: busy, waited for, untouched" {
-  r set dlock:string mine >/dev/null
-  r rpush dlock:list a b >/dev/null
-  r sadd dlock:set a >/dev/null
-  r xadd dlock:stream 1-1 a b >/dev/null
-  r zadd dlock:zset 1 a >/dev/null
-  local kind before
-  for kind in string list set stream zset; do
-    before=$(r dump "dlock:$kind" | od -c)
-    refused 75 run -n "$kind" -- touch "$MARKER"
-    assert_stderr_has foreign
-    assert_stderr_has "$kind"
-    refused 75 run -w 0.3 "$kind" -- touch "$MARKER"
-    refute_stderr_has WRONGTYPE
-    [ "$(r dump "dlock:$kind" | od -c)" = "$before" ] || fail "$kind was touched"
-    (sleep 0.3 && r del "dlock:$kind" >/dev/null) 3>&- &
-    run -0 timeout 8 "$DLOCK" run -w 5 "$kind" -- true
-  done
-  assert_no_keys
-}
-
-@test "a foreign lock with a lease is waited for until it ends" {
-  r set dlock:foreign x px 700 >/dev/null
-  run -0 timeout 5 "$DLOCK" run -w 4 foreign -- true
-}
-
-@test "a hash without a lease keeps the lock, and that is said" {
-  r hset dlock:eternal 6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69:57 1 >/dev/null
-  refused 75 run -n eternal -- touch "$MARKER"
-  assert_stderr_has 'without expiry'
-  refused 75 run -w 0.2 eternal -- touch "$MARKER"
-  [ "$(r hgetall dlock:eternal | tr '\n' ' ')" = '6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69:57 1 ' ]
-  [ "$(r pttl dlock:eternal)" = -1 ]
-  r del dlock:eternal >/dev/null
-}
-
-@test "somebody's own hash is not touched, however strange" {
-  r hset dlock:odd name value count -1 '' '' $'\e[2J' $'\xff' >/dev/null
-  local before
-  before=$(r dump dlock:odd | od -c)
-  refused 75 run -n odd -- touch "$MARKER"
-  refute_stderr_has $'\e'
-  [ "$(r dump dlock:odd | od -c)" = "$before" ]
-  r eval 'for i = 1, 100000 do redis.call("HSET", "dlock:large", "f" .. i, string.rep("v", 100)) end' 0 >/dev/null
-  refused 75 run -n large -- touch "$MARKER"
-  [ ${#stderr} -lt 500 ]
-  run -0 --separate-stderr "$DLOCK" inspect large
-  [ ${#output} -lt 20000 ]
-  r del dlock:odd dlock:large >/dev/null
-}
-
-@test "R37: a huge string under the prefix is only looked at from outside" {
-  r eval 'redis.call("SET", "dlock:huge", string.rep("x", 100000000))' 0 >/dev/null
-  refused 75 run -n huge -- touch "$MARKER"
-  run -0 bash -c 'ulimit -v "$MEMORY_KIB"; exec "$DLOCK" list'
-  assert_output --partial huge
-  r del dlock:huge >/dev/null
-}
-
-@test "K15: rubbish in dlock's own notes keeps nobody from the lock" {
-  r set 'dlock:holds:{dlock:notes}' rubbish >/dev/null
-  r rpush 'dlock:revoked:{dlock:notes}' rubbish >/dev/null
-  run -0 --separate-stderr "$DLOCK" run -n notes -- true
-  r set 'redisson_lock_token:{dlock:token}' rubbish >/dev/null
-  refused 69 run -n token -- touch "$MARKER"
-  assert_stderr_has 'fencing token'
-  key_gone token
-  r del 'redisson_lock_token:{dlock:token}' >/dev/null
-}
-
 @test "R27: no password, a wrong one, an unknown user: 77" {
   second_redis --requirepass sesame
   try_run 77 --url "$SECOND_URL"
@@ -436,97 +346,4 @@ full() { redis-cli -s "$SECOND_SOCKET" ping 2>&1 | grep -qE 'max number|reset'; 
     assert_one_line
   done
   [[ $statuses =~ ^(125 )+0\ $ ]] || fail "$statuses"
-}
-
-# The rights that suffice, as documented.
-rights='resetkeys resetchannels ~dlock:* ~redisson_lock_token:* &redisson_lock__channel:* &dlock:turn:* &__redis__:invalidate -@all'
-commands='auth select evalsha eval subscribe client|id client|tracking scan type exists hexists hget hgetall hlen hkeys hset hdel hincrby pexpire pttl get set del time publish zadd zrem zcard zcount zrank zscore zrange zrangebyscore'
-
-acl_user() { # COMMANDS [KEYS AND CHANNELS]: a user worker with these rights
-  r acl deluser worker >/dev/null
-  # shellcheck disable=SC2046,SC2086  # words
-  r acl setuser worker on '>sesame' ${2:-$rights} $(printf '+%s ' $1) >/dev/null
-  export DLOCK_URL=redis+unix://worker:sesame@$REDIS_SOCKET
-}
-without() { tr ' ' '\n' <<<"$1" | grep -vxF "$2" | tr '\n' ' '; }
-
-@test "R28: the documented ACL suffices for everything" {
-  acl_user "$commands"
-  run -0 --separate-stderr "$DLOCK" run --ttl 4s -k 200ms "$(fresh)" -- sleep 4.2
-  assert_no_stderr
-  run -0 --separate-stderr "$DLOCK" run "$(fresh)" -- "$DLOCK" run "$(fresh)" -- true
-  assert_no_stderr
-  hold "$(fresh)" --ttl 9s
-  run -75 "$DLOCK" run -w 0.2 "$(fresh)" -- true
-  run -0 "$DLOCK" inspect "$(fresh)"
-  run -0 "$DLOCK" list
-  assert_output --partial "$(fresh)"
-  run -0 "$DLOCK" force-release --yes "$(fresh)"
-  wait "$HOLDER" || [ $? = 79 ]
-  r set "dlock:$(fresh)" x >/dev/null
-  run -0 "$DLOCK" force-release --yes --now "$(fresh)"
-  run -0 "$DLOCK" --url "$DLOCK_URL?db=0" list
-}
-
-@test "R28: an ACL that lacks a command needed to run: 77, naming it" {
-  local lacking
-  for lacking in type hset hexists pexpire pttl get set del time evalsha; do
-    acl_user "$(without "$commands" "$lacking")"
-    rm -f "$MARKER"
-    run --separate-stderr "$DLOCK" run --ttl 3s -k 200ms "$(fresh)" -- sh -c 'touch "$MARKER"; sleep 1.2'
-    if [ "$status" != 0 ]; then
-      [ "$status" = 77 ] || fail "without $lacking: $status $stderr"
-      assert_one_line
-      assert_not_started
-      [[ ${stderr,,} == *"'$lacking'"* ]] || fail "without $lacking: $stderr"
-    else
-      assert_no_stderr
-    fi
-    key_gone "$(fresh)" || fail "without $lacking a key is left"
-  done
-  # The first command of all, seen without a script cache too.
-  r script flush >/dev/null
-  acl_user "${commands/ eval / }"
-  refused 77 run "$(fresh)" -- touch "$MARKER"
-  assert_stderr_has eval
-}
-
-@test "R28: an ACL that lacks a command needed later is found at the start, or does no harm" {
-  # What only renewing, releasing or waiting needs: no command is started that could not be kept.
-  local lacking
-  for lacking in hdel hincrby hget hgetall hlen hkeys zadd zrem zcard zrank zscore zrange zrangebyscore; do
-    acl_user "$(without "$commands" "$lacking")"
-    run --separate-stderr "$DLOCK" run --ttl 3s -k 200ms "$(fresh)" -- sleep 3.2
-    case $status in
-      0) assert_no_stderr && key_gone "$(fresh)" ;;
-      77) [[ ${stderr,,} == *"'$lacking'"* ]] || fail "without $lacking: $stderr" ;;
-      *) fail "without $lacking: $status $stderr" ;;
-    esac
-    eventually 5s key_gone "$(fresh)"
-  done
-}
-
-@test "R28: an ACL that lacks a right on keys: 77, naming a key" {
-  local lacking
-  for lacking in dlock redisson_lock_token; do
-    acl_user "$commands" "$(without "$rights" "~$lacking:*")"
-    refused 77 run "$(fresh)" -- touch "$MARKER"
-    assert_stderr_has key
-    key_gone "$(fresh)"
-  done
-}
-
-@test "R28: without publish, subscribe or the channel it works by asking now and then" {
-  local lacking
-  for lacking in publish subscribe 'client|id' 'client|tracking' '&redisson_lock__channel:*' \
-    '&dlock:turn:*' '&__redis__:invalidate'; do
-    acl_user "$(without "$commands" "$lacking")" "$(without "$rights" "$lacking")"
-    run -0 --separate-stderr "$DLOCK" run "$(fresh)" -- true
-    assert_no_stderr
-    key_gone "$(fresh)"
-    hold "$(fresh)"
-    (sleep 0.3 && touch "$BATS_TEST_TMPDIR/go") 3>&- &
-    run -0 timeout 10 "$DLOCK" run -w 8 "$(fresh)" -- true
-    let_go
-  done
 }

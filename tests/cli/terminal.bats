@@ -6,7 +6,7 @@
 # shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
 
 load ../support/suite
-suite server ticker supervise
+suite server ticker supervise terminal
 
 setup() {
   set_up
@@ -28,14 +28,6 @@ termios.tcsetattr(fd, termios.TCSADRAIN, before)
 print("keys", keys.hex())
 P
 }
-
-play() { run --separate-stderr timeout 60 python3 "$PROGRAMS/pty_run.py" "$@" 3>&-; }
-
-played() {  # the play went through
-  [ "$status" -eq "${1:-0}" ] || { echo "status $status"; echo "$output" | tail -30; echo "$stderr"; return 1; }
-}
-says() { [[ $output == *"$1"* ]] || { echo "not there: $1"; echo "$output" | cat -v | tail -40; return 1; }; }
-never_says() { [[ $output != *"$1"* ]] || { echo "there: $1"; echo "$output" | cat -v | tail -40; return 1; }; }
 
 @test "a program that reads single keys gets them" {
   play expect:raw-ready 'send:ab\x1b[Aq' -- "$DLOCK" run raw -- python3 "$T/raw.py"

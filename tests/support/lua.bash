@@ -169,3 +169,12 @@ ttl_between() {
   left=$(r pttl "$1")
   if [ "$left" -lt "$2" ] || [ "$left" -gt "$3" ]; then fail "pttl $1 is $left, not $2..$3"; fi
 }
+
+wanted_once() { ONCE=$1 "${@:2}"; } # MS CALL…
+# The form of a serial says that acquire took the hold.
+STEP=a0123456789abcdef
+RELEASED="dlock:released:$G"
+relying_on() { # ID CALL…
+  local RELIES_ON=("$1")
+  "${@:2}"
+}

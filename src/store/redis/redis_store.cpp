@@ -32,30 +32,6 @@ std::string waiter_of(const Claim& claim) {
   return text + holder_json(claim.who, claim.ttl).substr(1);
 }
 
-bool is_side_key(std::string_view key) {
-  if (key.find('{') == std::string_view::npos) return false;
-  for (const std::string_view start : {"dlock:holds:",
-                                       "dlock:revoked:",
-                                       "dlock:line:",
-                                       "dlock:waiters:",
-                                       "dlock:done:",
-                                       "dlock:released:",
-                                       "redisson_lock_token:",
-                                       "redisson_unlock_latch:"}) {
-    if (key.starts_with(start)) return true;
-  }
-  constexpr std::string_view k_lease = ":rwlock_timeout:";  // of one of several holders, numbered
-  const std::size_t lease = key.rfind(k_lease);
-  return lease != std::string_view::npos && !key.ends_with(':') &&
-         key.find_first_not_of("0123456789", lease + k_lease.size()) == std::string_view::npos;
-}
-
-// "{x}" and "x" would have the same side keys.
-bool is_only_a_tag(std::string_view key) {
-  return key.size() >= 2 && key.front() == '{' && key.back() == '}' &&
-         key.find('{', 1) == std::string_view::npos;
-}
-
 std::string glob_escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -76,7 +52,7 @@ Result<std::unique_ptr<LockStore>> RedisStore::open(const StoreOptions& options)
 
 Result<std::string> RedisStore::key_of(const LockName& name) const {
   std::string key = prefix_ + name.text();
-  if (is_side_key(key)) {
+  if (is_metadata_key(key)) {
     return Error{Errc::bad_usage,
                  "the lock name " + in_quotes(name.text()) + " maps to " + in_quotes(key) +
                      ", which is reserved for dlock's metadata"};
@@ -242,7 +218,7 @@ Result<std::vector<std::string>> RedisStore::list(std::string_view glob, Time li
     cursor = reply[0].string();
     for (std::size_t i = 0; i < reply[1].size(); ++i) {
       const std::string_view key = reply[1][i].string();
-      if (is_side_key(key) || key.size() <= prefix_.size()) continue;
+      if (is_metadata_key(key) || key.size() <= prefix_.size()) continue;
       names.emplace_back(key.substr(prefix_.size()));
       if (names.size() > k_most_names) {
         return Error{Errc::refused,

@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: the help is complete, fits the screen, and needs no settings; an answer that cannot be
+# written is a failure.
+# The children expand what is quoted here, and every test is a shell of its own.
+# shellcheck disable=SC2016,SC2086
+load ../support/suite
+suite server cli
+
+# column_of TEXT: how many characters stand before it in its line of the help.
+column_of() {
+  local LC_ALL=C.UTF-8 line
+  line=$("$DLOCK" --help | grep -F "$1")
+  line=${line%%"$1"*}
+  echo "${#line}"
+}
+
+@test "every help fits 80 columns of ASCII, and has the store, the units, the statuses and an example" {
+  for words in '' run acquire renew release wait inspect list forget force-release; do
+    # shellcheck disable=SC2086  # none or one
+    run -0 "$DLOCK" help $words
+    refute_line --regexp '^.{81}'
+    refute_line --regexp '[^ -~]'
+    for text in redis://127.0.0.1:6379 DLOCK_URL 250ms '75  the lock is busy' "dlock ${words:-run}"; do
+      assert_output --partial "$text"
+    done
+  done
+}
+
+@test "a usage error points to the help, and guesses what was meant" {
+  run -64 --separate-stderr "$DLOCK" rnu x -- true
+  assert_stderr_has 'there is no command "rnu"; did you mean run?; see dlock --help'
+  run -64 --separate-stderr "$DLOCK" run --wiat 3s x -- true
+  assert_stderr_has 'there is no option "--wiat"; did you mean --wait?; see dlock run --help'
+  run -64 --separate-stderr "$DLOCK" run --ttl 3s --kill-after 5s x -- true
+  assert_stderr_has '; see dlock run --help'
+  run -64 --separate-stderr "$DLOCK" help nothing
+  assert_stderr_has 'there is no command "nothing"; there are run, '
+}
+
+@test "with --log-format json a usage or configuration error is a JSON line with its exit status" {
+  # shellcheck disable=SC2154  # stderr is set by run
+  code() { python3 -c 'import json, sys; print(json.loads(sys.argv[1])["code"])' "$stderr"; }
+  run -64 --separate-stderr "$DLOCK" --log-format json run --ttl l -- true
+  assert_equal "$(code)" 64
+  run -64 --separate-stderr "$DLOCK" run --log-format=json --bogus x -- true
+  assert_equal "$(code)" 64
+  DLOCK_LOG_FORMAT=json DLOCK_TTL=soon run -78 --separate-stderr "$DLOCK" run x -- true
+  assert_equal "$(code)" 78
+}
+
+@test "a help or version that cannot be written ends with 125 and says so" {
+  for words in --help --version 'help run' version; do
+    # shellcheck disable=SC2086  # one word or two
+    run -125 bash -c "exec \"\$DLOCK\" $words >/dev/full"
+    assert_output 'dlock: cannot write the answer: No space left on device'
+  done
+}
+
+@test "--help and --version print on stdout and end with 0" {
+  run -0 --separate-stderr "$DLOCK" --help
+  assert_no_stderr
+  local all=(run acquire renew release wait inspect list forget force-release)
+  for command in "${all[@]}"; do assert_output --partial "$command"; done
+  assert_equal "$(column_of 'wait until NAME')" 30
+  assert_equal "$(column_of 'take the lock NAME')" 30
+  for command in "${all[@]}"; do
+    run -0 --separate-stderr "$DLOCK" "$command" --help
+    assert_no_stderr
+    assert_output --partial "usage: dlock $command"
+    assert_equal "$("$DLOCK" "$command" -h)" "$output"
+    assert_equal "$("$DLOCK" help "$command")" "$output"
+  done
+  assert_equal "$("$DLOCK" help)" "$("$DLOCK" --help)"
+  assert_equal "$("$DLOCK" version)" "$("$DLOCK" --version)"
+  for option in --version -V; do
+    run -0 --separate-stderr "$DLOCK" "$option"
+    assert_no_stderr
+    assert_output --regexp '^dlock [0-9]+\.[0-9]+'
+  done
+  # Behind the name they are the command's.
+  run -0 "$DLOCK" run "$(fresh)" printf '<%s>' --help
+  assert_output '<--help>'
+}
+
+@test "help needs no settings that make sense, and no store" {
+  DLOCK_TTL=soon DLOCK_URL=nonsense run -0 "$DLOCK" --help
+  DLOCK_TTL=soon DLOCK_URL=nonsense run -0 "$DLOCK" run --help
+}
+
+@test "every option in the help is taken" {
+  local command option count=0
+  for command in run acquire renew release wait inspect list forget force-release; do
+    while read -r option; do
+      count=$((count + 1))
+      run --separate-stderr "$DLOCK" "$command" "$option=" "$option"
+      refute_stderr_has 'no option'
+    done < <("$DLOCK" "$command" --help | grep -oE '^  (-[^ ]+, )*--[a-z-]+' | grep -oE -- '--[a-z-]+$')
+  done
+  [ "$count" -gt 80 ]
+}
+
+@test "P16: an answer that cannot be written is a failure" {
+  for words in --help --version 'run --help' 'inspect x' 'inspect --json x' 'list --json'; do
+    # shellcheck disable=SC2086  # several words
+    rc=0
+    "$DLOCK" $words >/dev/full 2>"$BATS_TEST_TMPDIR/err" || rc=$?
+    [ "$rc" != 0 ] || fail "dlock $words >/dev/full ended with 0"
+    rc=0
+    # shellcheck disable=SC2086
+    "$DLOCK" $words >&- 2>"$BATS_TEST_TMPDIR/err" || rc=$?
+    [ "$rc" -ge 64 ] || [ "$rc" = 0 ] || fail "dlock $words >&- ended with $rc"
+  done
+}

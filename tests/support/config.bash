@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+# Shared by cli suites: the configuration file of a user, and how it is refused.
+# shellcheck shell=bash
+
+# own_config: from now on the user's configuration file is $CONFIG, which is not there yet.
+own_config() {
+  export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/xdg
+  CONFIG=$XDG_CONFIG_HOME/dlock/config.toml
+  mkdir -p "$XDG_CONFIG_HOME/dlock"
+}
+# config LINE…: the user's file.
+config() {
+  printf '%s\n' "$@" >"$CONFIG"
+  chmod 600 "$CONFIG"
+}
+ttl_now() { run -0 --separate-stderr "$DLOCK" "$@" run "$(fresh)" -- sh -c 'echo "$DLOCK_TTL_MS"'; }
+
+# refused_config WORD…: dlock WORD… ends with 78, one line, and nothing done.
+refused_config() {
+  run -78 --separate-stderr "$DLOCK" "$@"
+  assert_output ""
+  assert_one_line
+  assert_not_started
+}

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+# Shared by cli suites: acquire as a script uses it.
+# shellcheck shell=bash
+
+# take WORD…: acquires as a script would.
+take() {
+  local told
+  told=$("$DLOCK" acquire "$@") || return
+  eval "$told"
+}
+owner_of() { r --raw hkeys "dlock:$1" | grep -vx mode; }
+# All that the store knows of a lock; the same as long as nobody changes it.
+state_of() {
+  r hgetall "dlock:$1"
+  r hgetall "dlock:holds:{dlock:$1}" | sort
+  r zrange "dlock:line:{dlock:$1}" 0 -1
+}
+somebody=6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69:57
