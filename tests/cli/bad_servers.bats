@@ -7,12 +7,7 @@
 load ../support/suite
 suite server cli refused
 
-setup_file() {
-  set_up_file --busy-reply-threshold 100
-  # A sanitizer reserves terabytes of addresses: there the bound on memory cannot be held.
-  export MEMORY_KIB=300000
-  if grep -qaE '__(asan|tsan)_init' "$DLOCK"; then MEMORY_KIB=unlimited; fi
-}
+setup_file() { set_up_file --busy-reply-threshold 100; }
 teardown() {
   clean_up
   [ -z "${OTHER_FOLDERS:-}" ] || rm -rf "$OTHER_FOLDERS"

@@ -123,7 +123,7 @@ revoked_by_us() { [ "$("$DLOCK" inspect --json "$(fresh)" | json 'd["locks"][0].
   run -0 --separate-stderr timeout 10 "$DLOCK" force-release --now --yes "$(fresh)"
   assert_one_line
   assert_stderr_has "pid $HOLDER"
-  assert_stderr_has beside
+  assert_stderr_has 'may still run when the next holder starts'
   key_gone "$(fresh)"
   run -0 "$DLOCK" run -n "$(fresh)" -- true
   holder_ended 79

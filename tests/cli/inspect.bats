@@ -90,11 +90,6 @@ END
   assert_output --partial 'without expiry'
 }
 
-# more [OPTION…]: another that holds it, from its own shell.
-more() {
-  env -u DLOCK_HOLDS "$DLOCK" acquire "$@" "$(fresh)"
-}
-us() { printf %s "$(id -un)@$(hostname) pid"; }
 
 @test "who holds it beside others is told, with the number of the others" {
   hold "$(fresh)" -s --ttl 20s

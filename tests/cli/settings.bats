@@ -95,9 +95,6 @@ says() { # TEXT WORD…: on stderr
   shift
   "$@" 2>&1 >/dev/null | grep -qF -- "$want"
 }
-holds_json() { # EXPRESSION WANT
-  [ "$("$DLOCK" run "$(fresh)" -- "$DLOCK" inspect --json "$(fresh)" | json "d['locks'][0]['holds'][0]$1")" = "$2" ]
-}
 quickly() { # WORD…: in under 4 s with 69
   ends_with 69 timeout 4 "$@"
 }

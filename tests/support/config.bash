@@ -22,3 +22,6 @@ refused_config() {
   assert_one_line
   assert_not_started
 }
+holds_json() { # EXPRESSION WANT
+  [ "$("$DLOCK" run "$(fresh)" -- "$DLOCK" inspect --json "$(fresh)" | json "d['locks'][0]['holds'][0]$1")" = "$2" ]
+}

@@ -9,3 +9,9 @@ lock_is() {
   got=$("$DLOCK" inspect --json "${3:-$(fresh)}" | json "d['locks'][0]$1")
   [ "$got" = "$2" ] || fail "$1 is $got, not $2"
 }
+
+# more [OPTION…]: another that holds it, from its own shell.
+more() {
+  env -u DLOCK_HOLDS "$DLOCK" acquire "$@" "$(fresh)"
+}
+us() { printf %s "$(id -un)@$(hostname) pid"; }
