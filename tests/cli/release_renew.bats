@@ -204,7 +204,7 @@ keeper_of_a_job() {
   eventually 5s file_has "$T/keeper.err" renewed
   proxy blackhole
   ends 20s keeper "exit 79"
-  grep -q 'lease ends' "$T/keeper.err"
+  grep -q 'the lease expires' "$T/keeper.err"
   proxy pass
   eventually 10s key_gone "$(fresh)"
 }
