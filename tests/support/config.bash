@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Shared by cli suites: the configuration file of a user, and how it is refused.
 # shellcheck shell=bash
+# shellcheck disable=SC2016  # for the shell there
 
 # own_config: from now on the user's configuration file is $CONFIG, which is not there yet.
 own_config() {

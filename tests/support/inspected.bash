@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Shared by cli suites: what inspect says of a lock, and an owner of a Java client.
 # shellcheck shell=bash
+# shellcheck disable=SC2034  # for the suites
 
 java=6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69:57
 # lock_is EXPRESSION WANT [NAME]: of the first lock in inspect --json

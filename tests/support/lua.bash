@@ -172,7 +172,9 @@ ttl_between() {
 
 wanted_once() { ONCE=$1 "${@:2}"; } # MS CALL…
 # The form of a serial says that acquire took the hold.
+# shellcheck disable=SC2034  # for the suites
 STEP=a0123456789abcdef
+# shellcheck disable=SC2034
 RELEASED="dlock:released:$G"
 relying_on() { # ID CALL…
   local RELIES_ON=("$1")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Shared by cli suites: dlock ends in time, in one line, and starts nothing.
 # shellcheck shell=bash
+# shellcheck disable=SC2016,SC2154  # for the shell there; what run leaves
 
 # A sanitizer reserves terabytes of addresses: there the bound on memory cannot be held.
 if [ -z "${MEMORY_KIB:-}" ]; then
