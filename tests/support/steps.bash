@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Shared by cli suites: acquire as a script uses it.
 # shellcheck shell=bash
+# shellcheck disable=SC2034  # for the suites
 
 # take WORD…: acquires as a script would.
 take() {
