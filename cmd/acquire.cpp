@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// dlock acquire: takes locks, says so on stdout, and leaves them taken. Nothing is left held that
-// nobody was told of.
+// dlock acquire: takes locks, prints them on stdout, and leaves them held. If they cannot be
+// printed, they are released.
 #include "app/acquirer.hpp"
 #include "app/hold_variables.hpp"
 #include "base/log.hpp"
@@ -116,7 +116,7 @@ ExitStatus acquire_command(const CommandLine& line,
   if (!fits) return report(fits.error(), settings);
 
   const Place place{(*store)->where(), *keys};
-  // Who holds it is the script.
+  // The recorded holder is the script that called us.
   Claim claim = make_claim(*names, *keys, who_we_are(::getppid(), "acquire", settings), settings);
   claim.serial = serial_of(claim.owner);
   StoreWorker worker(std::move(*store), std::move(claim), interrupt);

@@ -24,10 +24,11 @@ Result<void> check_store(const LockStore& store, const Settings& settings);
 
 // What DLOCK_HOLDS says.
 std::vector<AncestorHold> inherited_holds();
-// How many runs of it we stand under: each of them may stop us. An acquire stops nobody.
+// The number of runs in DLOCK_HOLDS: each of these ancestors may stop this run. Holds of acquire do
+// not count, as they stop no command.
 std::size_t nesting();
 
-// What we tell of ourselves: `pid` under this host and user.
+// The record of this holder: `pid`, with this host and user.
 HolderInfo who_we_are(long pid, const std::string& command, const Settings& settings);
 
 // Of a stranger, or, where one of `keys` is among the inherited holds, of a nested one.

@@ -11,8 +11,8 @@ namespace dlock {
 
 namespace {
 
-// May any of the words mean this option? CLI11 takes some 5 us to be told of one, and start-up is
-// what a run costs: only those that can occur are told.
+// May any of the words mean this option? Registering an option with CLI11 takes about 5 us, and
+// start-up is the cost of a run: only options that may occur are registered.
 bool may_occur(const OptionSpec& spec, const std::vector<std::string>& words) {
   for (const std::string_view flag : split(spec.flags, ',')) {
     const bool is_long = flag.starts_with("--");

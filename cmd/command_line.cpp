@@ -37,7 +37,7 @@ std::string shown(const std::string& word) {
   return printable(shortened(word, 40));
 }
 
-// A name as it is to be written: one that begins with "-" stands behind a "--".
+// A name as the user has to write it: a name that begins with "-" goes after a "--".
 std::string as_name(const std::string& name) {
   return (is_option(name) ? "-- " : "") + shown(name);
 }
@@ -46,7 +46,7 @@ Error usage(std::string text) {
   return {Errc::bad_usage, std::move(text)};
 }
 
-// What flock(1) has and dlock has not.
+// The options of flock(1) that dlock does not have.
 std::string_view instead_of(std::string_view flag) {
   struct Foreign {
     std::string_view flags, text;

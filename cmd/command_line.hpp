@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The command line, cut into what is ours and what is the child's. The first operand of `run` is
-// NAME; what stands behind NAME, and behind a "--" directly after it, goes to the child byte for
-// byte and is not looked at, whatever "--" is in there.
+// NAME; the words after NAME, and after a "--" directly after it, go to the child byte for byte and
+// are not parsed, even if "--" is among them.
 #pragma once
 
 #include "base/result.hpp"

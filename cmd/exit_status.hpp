@@ -10,7 +10,7 @@ enum class ExitStatus : int {
   no = 1,            // inspect -q: free; release, force-release, forget: there was nothing to
   usage = 64,        // the command line makes no sense
   unavailable = 69,  // the store could not be reached or refused; nothing was run
-  busy = 75,         // somebody else has the lock
+  busy = 75,         // another holder has the lock
   denied = 77,       // password or ACL
   config = 78,       // settings, files or URLs make no sense
   lost = 79,         // the lease was lost, and the child, if there was one, was stopped for it

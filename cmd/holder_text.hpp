@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who holds a lock, in words for people and in fields for programs. What comes from others is
-// escaped here.
+// The holder of a lock, as text for people and as fields for programs. Texts that other processes
+// wrote into the store are escaped here.
 #pragma once
 
 #include "base/log.hpp"
@@ -10,7 +10,7 @@
 
 namespace dlock {
 
-// How much of a holder is told: all of it, or what is left when there is too little room.
+// How much of a holder is shown: everything, or less if the row is too short.
 enum class Detail {
   full,        // deploy@ci-4.example.org pid 812 (backup.sh) for 2m10s, …: nightly import
   short_host,  // deploy@ci-4 (backup.sh) for 2m10s, …: nightly import
@@ -29,14 +29,14 @@ std::string holder_text(const Holding& holding,
 // dlock the owner, of a foreign lock its type, in place of the first six.
 LogEvent::Object holder_fields(const Holding& holding, Duration seen_ago);
 
-// Why waiting would be for ourselves: "held shared by the run above this one: a plain hold
-// would wait for itself". `mode` is what was asked for.
+// Why a nested claim in `mode` would deadlock: "held shared by an ancestor of this run: an
+// exclusive claim would deadlock".
 std::string self_deadlock_text(const Holding& holding, Mode mode);
 
 // "1st", "2nd", "3rd", "11th".
 std::string ordinal(std::uint64_t number);
 
-// "3rd of 7, ", for a claim that stands in line; else empty.
+// The queue position, "3rd of 7, "; empty for a claim that is not in line.
 std::string place_text(const Holding& holding);
 
 }  // namespace dlock

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dlock inspect, dlock list: how names stand, for people and for programs.
+// dlock inspect, dlock list: the state of locks, as text for people and as JSON for programs.
 #include "base/duration.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -159,7 +159,7 @@ ExitStatus list_command(const CommandLine& line, const Settings& settings) {
   auto names = (*store)->list(glob, BootClock::now() + settings.connect_timeout);
   if (!names)
     return report({names.error().code, "cannot list locks: " + names.error().text}, settings);
-  // What cannot be a lock's name was made by somebody else, and so was what went free meanwhile.
+  // Keys of other programs may match the pattern: leave out those that are no name of a lock.
   std::erase_if(*names, [&](const std::string& text) {
     const auto name = LockName::parse(text);
     return !name || !(*store)->key_of(*name);

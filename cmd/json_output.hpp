@@ -12,7 +12,7 @@
 
 namespace dlock {
 
-// A name, the key it has in the store, and how it stands there.
+// A name, its key in the store, and the state of its lock.
 struct NamedHolding {
   std::string name;
   std::string key;

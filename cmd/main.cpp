@@ -92,8 +92,8 @@ std::optional<std::string> config_file(const CommandLine& line) {
   return named;
 }
 
-// What can be told of a command line that was refused: its command, for a pointer to the help, and
-// its --log-format.
+// What is known of a refused command line: its command, for a pointer to the help, and its
+// --log-format.
 CommandLine outline(const std::vector<std::string>& words) {
   CommandLine line;
   for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {

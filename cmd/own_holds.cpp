@@ -89,12 +89,12 @@ Result<FoundHold> find_hold(LockStore& store, const WantedHold& wanted, Time lim
     found.hold = hold;
   }
   if (found.hold) return found;
-  // Of many not all are told: then the store has to say.
+  // inspect lists only some of many holds: then renew or release decides.
   if (!seen.lists_all_owners() || seen.holds.size() >= k_most_told) {
     found.hold = hold;
     return found;
   }
-  // And that it is gone counts only if who answers may write.
+  // "Gone" counts only from a server that may write: check() makes it write first.
   auto sure = store.check({hold}, limit);
   if (!sure) return sure.error();
   found.released = sure->released;

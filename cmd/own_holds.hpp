@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The holds that renew and release mean: by DLOCK_HOLDS, as acquire told it to the script, or by
-// --owner. The store is asked what stands there before anything is changed.
+// The holds that renew and release act on: from DLOCK_HOLDS, as acquire printed it, or from
+// --owner. find_hold() looks at the lock before anything is changed.
 #pragma once
 
 #include "base/log.hpp"

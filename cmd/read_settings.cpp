@@ -83,7 +83,7 @@ Result<void> read_file(std::vector<Source>& sources, const std::string& path, bo
       known = Error{Errc::bad_config, place + unknown_setting(name)};
     }
   }
-  // In the order of the table, as with the environment: the last one that is said counts.
+  // In the order of the table, as with the environment: the last setting wins.
   std::sort(source.all.begin(), source.all.end(), [](const Said& one, const Said& other) {
     return one.setting < other.setting;
   });
@@ -127,8 +127,8 @@ const Said* find_said(const Source& source, std::string_view name) {
   return nullptr;
 }
 
-// One place must not say both. The ways to hold a lock are told apart on the command line only:
-// elsewhere the last one of the table counts, as dlock(1) has it.
+// One source must not have both of a pair. Two modes are an error on the command line only:
+// elsewhere the last one of the table wins, as dlock(1) documents.
 Result<void> check_contradictions(const Source& source) {
   constexpr std::array<std::array<std::string_view, 2>, 5> k_pairs{{{"nonblock", "wait"},
                                                                     {"quiet", "verbose"},

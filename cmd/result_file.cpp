@@ -22,7 +22,7 @@ UniqueFd make_file(int directory, const std::string& name) {
   return UniqueFd(::openat(directory, name.c_str(), k_new, k_mode));
 }
 
-// A name that nobody else takes, also not from another machine.
+// A name that is unique, also among machines that share the directory.
 std::string temporary_name() {
   return ".dlock-" + make_hold_serial();
 }

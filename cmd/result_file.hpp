@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// --result-file: how a run ended, as one JSON object for whoever comes after it. The file is there
-// whole or not at all, and what was at its place is never written into: it is a new file each time.
+// --result-file: the outcome of a run, as one JSON object for the next step of a job. The file is
+// complete or absent: each time a new file is written and renamed; an old one is never written
+// into.
 #pragma once
 
 #include "base/result.hpp"

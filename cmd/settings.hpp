@@ -84,8 +84,8 @@ Result<void> apply_options(Settings& settings, const std::vector<Given>& given);
 Result<Settings> read_settings(const std::vector<Given>& given,
                                const std::optional<std::string>& config);
 
-// Is --log-format json wanted, as far as that can be told? For a command line or settings that were
-// refused: what is wrong with them does not matter here.
+// Is --log-format json wanted, as far as the settings can be read? For a refused command line or
+// refused settings; their errors are ignored here.
 bool wants_json_log(const std::vector<Given>& given, const std::optional<std::string>& config);
 
 }  // namespace dlock

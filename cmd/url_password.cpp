@@ -18,7 +18,7 @@ std::string_view scheme_of(std::string_view url) {
   return url.substr(0, found ? end + 3 : 0);
 }
 
-// What stands behind a port is no more than 65535.
+// A port is a number up to 65535, or missing.
 bool is_port(std::string_view digits) {
   unsigned number = 0;
   const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), number);

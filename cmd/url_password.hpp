@@ -22,8 +22,8 @@ inline std::string_view password_in_url(std::string_view text) {
   return colon == std::string_view::npos ? std::string_view() : authority.substr(colon + 1);
 }
 
-// A URL that may be badly written, for an error text: "***" stands for all that may be a password.
-// That is what stands before the last @, and, without one, what follows a colon and is no port.
+// A URL that may be malformed, for an error text, with "***" in place of a possible password: the
+// text before the last @; without an @, the text after a colon unless that is a port.
 std::string shown_url(std::string_view url);
 
 }  // namespace dlock

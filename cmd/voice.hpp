@@ -25,7 +25,7 @@ class Voice final : public RunListener {
   void on_stopped(Time safe_until, Duration left) override;
   void on_left_stopped() override;
   void on_guard(const std::string& what) override;
-  // Where stderr is a terminal that can rewrite a row: how often the wait is told in it. Else zero.
+  // How often the row of a wait is rewritten; zero if stderr is no terminal that can do that.
   static Duration rewrite_every();
   // Of a wait, what fits into one row of so many columns.
   std::string wait_row(const Notice& notice, std::size_t columns) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The name of this host, for people who have to tell hosts apart: in the records of holders and
-// waiters, and in log lines. Nothing is decided by it, and no name service is asked.
+// The name of this host, for people: in the records of holders and waiters, and in log lines. No
+// decision depends on it, and no name service is asked.
 #pragma once
 
 #include <string>

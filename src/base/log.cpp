@@ -57,8 +57,8 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// RFC 3339, in UTC, for people and for whoever gathers lines of many hosts. Nothing is decided by
-// it.
+// RFC 3339, in UTC, for people and for programs that collect the lines of many hosts. No decision
+// depends on it.
 std::string wall_clock() {
   using namespace std::chrono;
   const auto now = floor<milliseconds>(system_clock::now());

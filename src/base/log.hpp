@@ -16,7 +16,7 @@ namespace dlock {
 
 enum class LogLevel {
   error,  // the run is harmed
-  warn,   // it may be, or somebody waits
+  warn,   // the run may be harmed, or waits
   info,   // what happens to the lock (-v)
   debug,  // every call (-vv)
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// LogThread: writes lines to stderr behind the back of whoever has them, in order. For a file on a
-// disk that may hang: poll(2) says of every file that it takes a line at once.
+// LogThread: writes lines to stderr in a thread of its own, in order. For a file on a disk that may
+// hang: poll(2) reports every file as writable, even if a write would block.
 #pragma once
 
 #include "base/boot_clock.hpp"

@@ -17,11 +17,11 @@ enum class Errc {
   bad_usage,      // the caller's words make no sense
   bad_config,     // a file, variable or URL makes no sense
   no_such_host,   // the name service knows no host of this name: nothing was sent
-  not_listening,  // nobody listens at that port or socket: nothing was sent
+  not_listening,  // no server listens at that port or socket: nothing was sent
   unavailable,    // could not be reached, or not now: asking again may help
   timed_out,      // no answer in time: we do NOT know whether it happened
   refused,        // reached and refused: asking again will not help soon
-  lost,           // what we were to work under is not ours any more
+  lost,           // the hold that this claim relies on was lost
   denied,         // password, user or ACL right
   protocol,       // the answer is not in the language we speak
   cancelled,      // we were asked to stop waiting: not known whether it happened

@@ -21,13 +21,13 @@ pid_t bare_fork() {
 void become_child(const AfterFork& order) {
   ::setpgid(0, 0);
   if (order.terminal >= 0) ::tcsetpgrp(order.terminal, ::getpid());
-  // A belt, not braces: cleared by a set-uid exec, and not inherited by the child's children.
+  // A second safeguard only: a set-uid exec clears it, and the child's children do not inherit it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != order.parent) ::_exit(127);  // it died before the line above
   if (order.cgroup_entry >= 0) [[maybe_unused]]
     const auto n = ::write(order.cgroup_entry, "0", 1);
-  // Nobody waits for the guard: the order is in its queue before our first instruction, whatever
-  // becomes of dlock in between. If it is gone, dlock hears of that and starts another.
+  // No answer is awaited: the order is in the guard's queue before the command's first instruction,
+  // even if dlock dies now. If the guard is gone, dlock gets SIGCHLD and starts another.
   send_order(order.guard_line, {.group = ::getpid(), .kill_at = order.kill_at});
   ::close(order.guard_line);  // an exec that hangs must not look like a living dlock
   order.signals->give_back();

@@ -22,12 +22,12 @@ struct AfterFork {
   int error_pipe = -1;  // an int errno is written here if exec fails
 };
 
-// Own process group, terminal, death with the parent, guard, signals, exec by PATH. Does not
-// return.
-// For a child that makes nothing but system calls. What fork() prepares beyond that, for a life of
-// its own in the child, writes to pages that both then have to copy: some 20 us.
+// fork(2) for a child that makes only system calls before it calls exec. fork(3) would also prepare
+// malloc and stdio in the child, which writes to pages that must then be copied: about 20 us.
 pid_t bare_fork();
 
+// In the child: own process group, terminal, death with the parent, first order to the guard,
+// signals, exec by PATH. Does not return.
 [[noreturn]] void become_child(const AfterFork& order);
 
 }  // namespace dlock

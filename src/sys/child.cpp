@@ -48,7 +48,7 @@ Result<Child> Child::prepare(bool contain) {
 }
 
 Result<void> Child::start_guard() {
-  // Not sooner: whoever ends before there was a guard leaves no cgroup behind.
+  // Not sooner: a run that ends before it has a guard must leave no cgroup behind.
   if (!containment_.has_cgroup()) containment_ = Containment::make(contain_);
   auto started = guard_.start(containment_.kill_switch());
   children_.open();  // here it costs no time: the store thinks
@@ -84,7 +84,7 @@ Result<void> Child::start(const ChildSpec& spec, const Signals& signals) {
   if (pid < 0) {
     return Error{Errc::system, std::string("cannot start a process: ") + std::strerror(errno)};
   }
-  ::setpgid(pid, pid);  // both sides do it: whoever comes first, the group is there
+  ::setpgid(pid, pid);  // both processes do it, so the group exists for both
   pid_ = pid;
   guard_.note_order({.group = pid, .kill_at = spec.kill_at});
   error_out_.reset();
@@ -92,8 +92,8 @@ Result<void> Child::start(const ChildSpec& spec, const Signals& signals) {
 }
 
 // Our living children besides the command and the guard, after reaping the dead ones; nothing if
-// there is no list. Whoever loses its parent is in the list before the parent shows as dead, so a
-// list in which nobody was dead misses nobody.
+// there is no list. An orphan is in the list before its parent shows as dead, so a list without a
+// dead process is complete.
 std::optional<std::vector<pid_t>> Child::adopted() const {
   for (;;) {
     auto all = children_.look();
@@ -112,7 +112,7 @@ std::optional<std::vector<pid_t>> Child::adopted() const {
 bool Child::belongs(const ProcessEntry& entry) const {
   if (entry.pid == guard_.pid()) return false;
   if (entry.group == pid_) return true;
-  if (contain_) return descends(entry, ::getpid());  // whoever loses its parent comes to us
+  if (contain_) return descends(entry, ::getpid());  // orphans become our children
   return !mark_.empty() && entry.session == ::getsid(0) &&
          environment_has(entry.pid, mark_).value_or(false);
 }
@@ -160,7 +160,7 @@ ChildNews Child::news() {
             .by_signal = info.si_code != CLD_EXITED,
             .value = info.si_status};
   }
-  // A stop or its end: taken for good, or it would be told again.
+  // Consume the stop or continue, or the next waitid() would report it again.
   siginfo_t taken{};
   ::waitid(P_PID, static_cast<id_t>(pid_), &taken, WSTOPPED | WCONTINUED | WNOHANG);
   return {
@@ -194,8 +194,8 @@ bool Child::group_alive() {
     const auto before = adopted();
     if (before && before->empty()) return false;
     const auto left = members();
-    // Whoever lives then may be a daemon: without --contain that is none of ours, and the group is
-    // gone when a KILL has gone to all of it.
+    // A living child may be a daemon, which only --contain includes; otherwise the group counts as
+    // gone after a KILL to all of it.
     if (!left) return (contain_ || !kill_sent_) && child_lives();
     if (!left->empty()) return true;
     if (adopted() == before) return false;
@@ -205,8 +205,8 @@ bool Child::group_alive() {
 
 void Child::signal_group(int number, bool wake) {
   if (!started()) return;
-  // One call for the group and its guard: frozen before it, we have a guard; after it, nobody
-  // lives.
+  // One call for the group and its guard: if we are frozen before it, the guard lives; after it, no
+  // process of the group does.
   if (number == SIGKILL) containment_.kill_all();
   ::kill(-pid_, number);
   if (wake) ::kill(-pid_, SIGCONT);
@@ -236,7 +236,7 @@ void Child::signal_member(pid_t pid, int number) const {
 }
 
 void Child::end_group() {
-  // The number is its own until reap(): in one call, whoever escaped our looks, and the guard.
+  // The group's number is valid until reap(): this reaches members that /proc did not show, too.
   if (started()) ::kill(-pid_, SIGKILL);
   guard_.dismiss();
 }

@@ -2,10 +2,10 @@
 // Child: the command, its process group, their guard, and what they leave to us. Must be started
 // from the main thread: the parent-death signal follows the thread that forked (prctl(2)).
 //
-// Its end is seen without reaping it (waitid(2), WNOWAIT): the dead leader keeps the number of its
-// group from being given to anybody else, so signal_group() can never hit a stranger. reap() comes
-// last. Processes that lose their parent come to us (PR_SET_CHILD_SUBREAPER), so that a group with
-// nobody left in it is recognised by having no other children.
+// Its end is noticed without reaping it (waitid(2), WNOWAIT): while the leader is a zombie, the
+// kernel does not reuse the number of its group, so signal_group() cannot reach a foreign process.
+// reap() comes last. Orphaned descendants become our children (PR_SET_CHILD_SUBREAPER): if we have
+// no other children, the group is empty.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -46,8 +46,8 @@ class Child {
   // `contain` every descendant belongs to the command, also outside of its group.
   static Result<Child> prepare(bool contain = false);
 
-  // Makes the cgroup and forks the guard; start() does it where this was not done before. The
-  // result can be ignored: what failed is tried, and told, again there.
+  // Makes the cgroup and forks the guard; start() does the same if this was not called. The result
+  // can be ignored: start() tries again and returns the error.
   Result<void> start_guard();
   // There will be no command for a while: no second process for each who waits.
   void drop_guard();

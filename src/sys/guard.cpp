@@ -77,7 +77,7 @@ std::string Guard::replace(const std::string& why) {
   if (started()) ::kill(pid_, SIGKILL);
   pid_ = 0;
   line_.reset();
-  if (last_.group == 0) return {};  // nobody to guard yet: whoever starts the command starts it
+  if (last_.group == 0) return {};  // no command yet: Child::start() will start a guard
   const auto started_again = start(cgroup_kill_);
   if (!started_again) return "guard process lost: " + why + "; " + started_again.error().text;
   send_order(line_.get(), last_);
@@ -106,7 +106,7 @@ void Guard::reap() {
 
 void Guard::end() {
   if (started() && !dismissed_) ::kill(pid_, SIGKILL);
-  // A KILL takes effect at once, except on one in a freezer: that one is left to whoever thaws it.
+  // KILL takes effect at once, except on a frozen process: that one dies when it is thawed.
   UniqueFd death;  // without one, on an old kernel, we look again every millisecond
   for (int i = 0; started() && i < k_reap_tries; ++i) {
     if (::waitpid(pid_, nullptr, WNOHANG) != 0) {

@@ -36,7 +36,7 @@ class Guard {
   // After SIGCHLD: one that died or was stopped is replaced; the sentence as above.
   std::string look();
 
-  // Nobody is left to be guarded: it is ended, and reap() takes what is left of it.
+  // No process is left to be guarded: ends the guard; reap() reaps it.
   void dismiss();
   bool dismissed() const { return dismissed_; }
   void reap();

@@ -16,7 +16,7 @@ namespace dlock {
 // "dlock", so that pkill(1) and killall(1) of that name leave it to its work.
 constexpr std::string_view k_guard_name = "lease-guard";
 
-// What the guard is told, as one datagram; it sends each back as a sign that it lives.
+// An order to the guard, one datagram. The guard sends each order back to show that it lives.
 struct GuardOrder {
   pid_t group = 0;  // to join and, when it is time, to kill; the first order fixes it
   Time kill_at;     // Time::max(): never

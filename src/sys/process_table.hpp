@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The processes of this machine as proc(5) shows them: a look, true when it was taken. And the end
-// of one that is nobody's child here.
+// The processes of this machine as proc(5) shows them: a snapshot, which may be outdated when it is
+// read. And the end of a process that is not our child.
 #pragma once
 
 #include "base/boot_clock.hpp"

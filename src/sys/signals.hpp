@@ -24,7 +24,7 @@ class Signals {
   // Between fork and exec: as the caller had it. Async-signal-safe.
   void give_back() const;
   // Stops this process as Ctrl-Z does, with `group_too` all of its group, and returns when it was
-  // continued. False: it was not stopped, because nobody could continue it (an orphaned process
+  // continued. False: it was not stopped, because no shell could continue it (an orphaned process
   // group, setpgid(2)) or because the caller ignores SIGTSTP.
   bool stop_here(bool group_too = false) const;
   // Dies by `number`, without a core dump; returns if that signal does not kill us (pid 1,

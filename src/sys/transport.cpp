@@ -131,7 +131,7 @@ std::string printed(const SocketAddress& address) {
                                                                                    : "?";
 }
 
-// One error for all addresses: that nobody listens, if it is known of one; a time-out only if none
+// One error for all addresses: not_listening if one refused; a time-out only if none
 // of them answered at all.
 Error combined(const std::vector<SocketAddress>& addresses, const std::vector<Error>& errors) {
   bool alike = true;
