@@ -83,7 +83,7 @@ ExitStatus end_of(const Outcome& outcome,
                   const Signals& signals) {
   if (outcome.kind == Outcome::Kind::taken) return ExitStatus::ok;
   if (outcome.kind == Outcome::Kind::busy) {
-    voice.busy(*outcome.holding, outcome.seen_ago);
+    voice.busy(*outcome.refusal, outcome.seen_ago);
     return static_cast<ExitStatus>(
         settings.conflict_exit_code.value_or(static_cast<int>(ExitStatus::busy)));
   }

@@ -18,9 +18,6 @@ namespace dlock {
 
 namespace {
 
-constexpr std::size_t k_longest_command = 200;
-constexpr std::size_t k_longest_reason = 256;
-
 std::string text_of_environment(const char* name) {
   const char* const value = std::getenv(name);
   return value != nullptr ? value : "";
@@ -92,11 +89,12 @@ std::size_t nesting() {
 }
 
 HolderInfo who_we_are(long pid, const std::string& command, const Settings& settings) {
-  return {.host = host_name(),
-          .pid = pid,
-          .user = user_name(),
-          .command = shortened(command, k_longest_command),
-          .reason = shortened(settings.reason.value_or(ci_job_url()), k_longest_reason)};
+  return {
+      .host = host_name(),
+      .pid = pid,
+      .user = user_name(),
+      .command = shortened(command, HolderInfo::k_command_bytes_max),
+      .reason = shortened(settings.reason.value_or(ci_job_url()), HolderInfo::k_text_bytes_max)};
 }
 
 Claim make_claim(std::vector<LockName> names,

@@ -65,7 +65,7 @@ std::vector<Holding::Owner> ordered(const Holding& before, const RevokeOrder& or
     if (order.if_owner && owner.id != *order.if_owner) return true;
     return order.if_token &&
            std::none_of(before.holds.begin(), before.holds.end(), [&](const HoldRecord& hold) {
-             return hold.token == *order.if_token && hold.id.starts_with(owner.id + '#');
+             return hold.token == *order.if_token && is_hold_of(hold.id, owner.id);
            });
   });
   return owners;
@@ -93,9 +93,7 @@ Duration longest_lease(const std::vector<Holding::Owner>& owners, const Holding&
 // "root@web1 pid 812 and 2 others", of whom dlock knows who they are.
 std::string holders_text(const std::vector<Holding::Owner>& owners, const Holding& before) {
   for (const HoldRecord& hold : before.holds) {
-    const auto holds_it = [&](const Holding::Owner& one) {
-      return hold.id.starts_with(one.id + '#');
-    };
+    const auto holds_it = [&](const Holding::Owner& one) { return is_hold_of(hold.id, one.id); };
     if (hold.kept || std::none_of(owners.begin(), owners.end(), holds_it)) continue;
     const std::size_t others = owners.size() - 1;
     if (others == 0) return who_text(hold.who);
@@ -198,7 +196,7 @@ ExitStatus force_release_command(const CommandLine& line, const Settings& settin
   if (!holding)
     return report({holding.error().code, "cannot inspect " + shown + ": " + holding.error().text},
                   settings);
-  if (holding->kind != Holding::Kind::free) {
+  if (holding->kind != Holding::Kind::none) {
     const std::string what = line.now ? "delete the lock " : "revoke ";
     const std::string danger =
         line.now ? "? Another holder may then start while this command still runs" : "?";

@@ -74,7 +74,7 @@ std::string holder_of(const HolderInfo& who, Detail detail) {
 }  // namespace
 
 std::string holder_text(const Holding& holding, Duration seen_ago, Detail detail) {
-  if (holding.kind == Holding::Kind::free) {
+  if (holding.kind == Holding::Kind::none) {
     return holding.waiting == 0 ? "free" : "free, reserved for the first waiter";
   }
   const std::string lease = lease_text(holding, seen_ago);
@@ -141,9 +141,9 @@ std::string ordinal(std::uint64_t number) {
   return std::to_string(number) + k_endings[teen || last > 3 ? 0 : last];
 }
 
-std::string place_text(const Holding& holding) {
-  if (holding.place == 0) return "";
-  return ordinal(holding.place) + " of " + std::to_string(holding.waiting) + ", ";
+std::string place_text(std::uint64_t place, std::uint64_t waiting) {
+  if (place == 0) return "";
+  return ordinal(place) + " of " + std::to_string(waiting) + ", ";
 }
 
 }  // namespace dlock

@@ -36,7 +36,7 @@ std::string self_deadlock_text(const Holding& holding, Mode mode);
 // "1st", "2nd", "3rd", "11th".
 std::string ordinal(std::uint64_t number);
 
-// The queue position, "3rd of 7, "; empty for a claim that is not in line.
-std::string place_text(const Holding& holding);
+// The queue position, "3rd of 7, "; empty for a `place` of 0: not in line.
+std::string place_text(std::uint64_t place, std::uint64_t waiting);
 
 }  // namespace dlock

@@ -50,7 +50,7 @@ std::string hold_text(const HoldRecord& hold, const Holding& holding) {
 std::vector<const HoldRecord*> holds_of(const Holding::Owner& owner, const Holding& holding) {
   std::vector<const HoldRecord*> holds;
   for (const HoldRecord& hold : holding.holds) {
-    if (hold.id.starts_with(owner.id + '#')) holds.push_back(&hold);
+    if (is_hold_of(hold.id, owner.id)) holds.push_back(&hold);
   }
   return holds;
 }
@@ -141,7 +141,7 @@ ExitStatus inspect_command(const CommandLine& line, const Settings& settings) {
   if (!holdings) return report(holdings.error(), settings);
   if (settings.quiet) {
     const bool any_free = std::any_of(holdings->begin(), holdings->end(), [](const auto& one) {
-      return one.holding.kind == Holding::Kind::free;
+      return one.holding.kind == Holding::Kind::none;
     });
     return any_free ? ExitStatus::no : ExitStatus::ok;
   }
@@ -166,7 +166,7 @@ ExitStatus list_command(const CommandLine& line, const Settings& settings) {
   });
   auto holdings = look_at(**store, *names, settings);
   if (!holdings) return report(holdings.error(), settings);
-  std::erase_if(*holdings, [](const auto& one) { return one.holding.kind == Holding::Kind::free; });
+  std::erase_if(*holdings, [](const auto& one) { return one.holding.kind == Holding::Kind::none; });
   if (line.json) return print(settings, holdings_json(*holdings));
   std::string text;
   for (const NamedHolding& one : *holdings)

@@ -70,7 +70,7 @@ Json success_json(const Holding& holding) {
 
 const char* state_of(const Holding& holding) {
   switch (holding.kind) {
-    case Holding::Kind::free:
+    case Holding::Kind::none:
       return "free";
     case Holding::Kind::lock:
       return "held";
@@ -105,7 +105,7 @@ void add_holders(Json& json, const Holding& holding) {
 Json holding_json(const NamedHolding& named) {
   const Holding& holding = named.holding;
   Json json = {{"name", named.name}, {"key", named.key}, {"state", state_of(holding)}};
-  if (holding.kind != Holding::Kind::free) add_holders(json, holding);
+  if (holding.kind != Holding::Kind::none) add_holders(json, holding);
   json["waiting"] = holding.waiting;
   json["line"] = line_json(holding);
   json["success"] = success_json(holding);
@@ -156,9 +156,9 @@ void add_ending(Json& json, const Outcome& outcome) {
     if (outcome.child.kind == ChildStatus::Kind::signalled) json["signal"] = outcome.child.value;
   } else if (outcome.kind == Outcome::Kind::signalled) {
     json["signal"] = outcome.signal;
-  } else if (outcome.kind == Outcome::Kind::busy && outcome.holding) {
-    json["holder"] = holder_text(*outcome.holding, outcome.seen_ago);
-    json["holders"] = holds_json(*outcome.holding);
+  } else if (outcome.kind == Outcome::Kind::busy && outcome.refusal) {
+    json["holder"] = holder_text(outcome.refusal->holding, outcome.seen_ago);
+    json["holders"] = holds_json(outcome.refusal->holding);
   }
 }
 

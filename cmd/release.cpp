@@ -16,7 +16,7 @@ namespace dlock {
 namespace {
 
 ExitStatus not_ours(const std::string& shown, const FoundHold& found, bool by_run) {
-  if (found.holding.kind == Holding::Kind::free) {
+  if (found.holding.kind == Holding::Kind::none) {
     log(LogLevel::warn, shown + " is free: nothing to release");
     return ExitStatus::no;
   }

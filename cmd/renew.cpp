@@ -155,13 +155,16 @@ ExitStatus Renewer::take(Renewed& one, const RenewReply& reply) {
       log_of(LogLevel::error,
              one.hold.name,
              "revoked",
-             name + " was revoked by " + printable(reply.why) +
+             name + " was revoked by " + printable(reply.revoked_by) +
                  "; the lease is not renewed; run dlock release");
       return ExitStatus::lost;
     case RenewVerdict::lost:
       one.released = reply.released;
       if (reply.released) return take_released(one.hold.name);
-      log_of(LogLevel::error, one.hold.name, "lost", "lost " + name + ", " + reply.why);
+      log_of(LogLevel::error,
+             one.hold.name,
+             "lost",
+             "lost " + name + ": it is " + holder_text(reply.holding));
       return ExitStatus::lost;
   }
   if (!one.clock) one.clock.emplace(lease_, reply.sent_at);

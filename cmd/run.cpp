@@ -145,7 +145,7 @@ Error failure(const Outcome& outcome, const std::string& names) {
       }
       break;
     case Outcome::Kind::busy:
-      voice.busy(*outcome.holding, outcome.seen_ago);
+      voice.busy(*outcome.refusal, outcome.seen_ago);
       break;
     case Outcome::Kind::failed:
       report(failure(outcome, voice.names()), settings);

@@ -106,6 +106,12 @@ std::string time_up_text(const Notice& notice) {
          "; stopping the command";
 }
 
+// How the lock is held now, where the store said so; else why the lease could not be kept.
+std::string lost_text(const Notice& notice) {
+  if (notice.holding) return ": it is " + holder_text(*notice.holding);
+  return notice.text.empty() ? "" : ", " + printable(notice.text);
+}
+
 // Empty: the text format has no line for this notice. Waits have wait_text().
 std::string sentence(const Notice& notice, const std::string& name) {
   using Kind = Notice::Kind;
@@ -123,7 +129,7 @@ std::string sentence(const Notice& notice, const std::string& name) {
     case Kind::renewed:
       return "renewed " + name + ", lease good for " + format_duration(notice.span);
     case Kind::lost:
-      return "lost " + name + ", " + notice.text + "; stopping the command";
+      return "lost " + name + lost_text(notice) + "; stopping the command";
     case Kind::revoked:
       return name + " was revoked by " + printable(notice.text) + "; stopping the command";
     case Kind::lapsing:
@@ -138,7 +144,7 @@ std::string sentence(const Notice& notice, const std::string& name) {
       return "skipped " + name + ": a run that began " + format_duration(notice.span) +
              " ago succeeded (--once-per " + notice.text + ")";
     case Kind::lost_warn:
-      return "lost " + name + (notice.text.empty() ? "" : ", " + printable(notice.text)) +
+      return "lost " + name + lost_text(notice) +
              "; the command runs on without the lock (--on-lost warn)";
     case Kind::killed:
       // The notice before this one already said that the lease expired.
@@ -210,8 +216,8 @@ std::vector<LogEvent::Field> figures(const Notice& notice) {
     fields.push_back({"waited_ms", to_ms(notice.span)});
     if (notice.holding)
       fields.push_back({"holder", holder_fields(*notice.holding, notice.seen_ago)});
-    if (notice.holding && notice.holding->place > 0) {
-      fields.push_back({"place", static_cast<std::int64_t>(notice.holding->place)});
+    if (notice.holding && notice.place > 0) {
+      fields.push_back({"place", static_cast<std::int64_t>(notice.place)});
       fields.push_back({"waiting", static_cast<std::int64_t>(notice.holding->waiting)});
     }
     if (!notice.holds.empty()) {
@@ -318,9 +324,10 @@ std::string Voice::wait_text(const Notice& notice, Detail detail) const {
       "retrying for " + format_duration(std::chrono::ceil<std::chrono::seconds>(notice.left));
   if (!notice.holding) return reason + "; " + retrying;
   const Holding& holding = *notice.holding;
-  const std::string start = "waiting " + whole(notice.span) + " " + wanted(name_of(holding.which));
+  const std::string start = "waiting " + whole(notice.span) + " " + wanted(name_of(notice.which));
   if (away) return start + ": " + reason + "; away for " + whole(notice.seen_ago) + ", " + retrying;
-  return start + ", " + place_text(holding) + holder_text(holding, notice.seen_ago, detail);
+  return start + ", " + place_text(notice.place, holding.waiting) +
+         holder_text(holding, notice.seen_ago, detail);
 }
 
 // A row that is full to its last column would begin the next one on some terminals.
@@ -362,13 +369,14 @@ void Voice::on_left_stopped() {
   say(LogLevel::warn, {.name = "left_stopped", .text = text});
 }
 
-void Voice::busy(const Holding& holding, Duration seen_ago) {
-  std::string text = name_of(holding.which) + " is ";
-  if (holding.by_ancestor) {
+void Voice::busy(const Refusal& refusal, Duration seen_ago) {
+  const Holding& holding = refusal.holding;
+  std::string text = name_of(refusal.which) + " is ";
+  if (refusal.by_ancestor) {
     text += self_deadlock_text(holding, mode_);
   } else {
     text += "busy" + asked(mode_) + ": " + holder_text(holding, seen_ago);
-    if (holding.waiting > 0 && holding.place == 0) {
+    if (holding.waiting > 0 && refusal.place == 0) {
       text += ", " + std::to_string(holding.waiting) + " waiting";
     }
   }

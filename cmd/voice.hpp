@@ -32,7 +32,7 @@ class Voice final : public RunListener {
   // The wait is over: nothing of it stays on the terminal.
   void end_of_wait() const;
   // The wait was in vain.
-  void busy(const Holding& holding, Duration seen_ago);
+  void busy(const Refusal& refusal, Duration seen_ago);
 
   // In a sentence.
   const std::string& names() const { return quoted_; }

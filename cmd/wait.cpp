@@ -75,7 +75,7 @@ class Watcher {
 };
 
 bool is_free(const Holding& holding) {
-  return holding.kind == Holding::Kind::free && holding.waiting == 0;
+  return holding.kind == Holding::Kind::none && holding.waiting == 0;
 }
 
 // Says now and then whom we wait for.
@@ -159,7 +159,7 @@ ExitStatus wait_command(const CommandLine& line, const Settings& settings) {
     if (is_free(*holding)) break;
     if (now >= deadline) {
       voice.end_of_wait();
-      voice.busy(*holding, {});
+      voice.busy({.holding = *holding}, {});
       return static_cast<ExitStatus>(
           settings.conflict_exit_code.value_or(static_cast<int>(ExitStatus::busy)));
     }

@@ -104,19 +104,20 @@ AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
     queueing_ = Queueing::no;
     return step::Granted{std::move(*grant)};
   }
-  return on_busy(std::get<Holding>(std::move(*answer)), now);
+  return on_busy(std::get<Refusal>(std::move(*answer)), now);
 }
 
 // Where the store keeps no line everybody is first.
 bool AcquireLoop::at_front() const {
-  return queueing_ == Queueing::no ? holding_->waiting < k_front : holding_->place <= k_front;
+  return queueing_ == Queueing::no ? refusal_->holding.waiting < k_front
+                                   : refusal_->place <= k_front;
 }
 
-AcquireStep AcquireLoop::on_busy(Holding holding, Time now) {
-  holding_ = std::move(holding);
-  const bool full = terms_.max_waiters && holding_->waiting >= *terms_.max_waiters;
-  const bool no_use = holding_->by_ancestor || (full && holding_->place == 0);
-  if (out_of_time(now) || no_use) return step::Busy{*holding_};
+AcquireStep AcquireLoop::on_busy(Refusal refusal, Time now) {
+  refusal_ = std::move(refusal);
+  const bool full = terms_.max_waiters && refusal_->holding.waiting >= *terms_.max_waiters;
+  const bool no_use = refusal_->by_ancestor || (full && refusal_->place == 0);
+  if (out_of_time(now) || no_use) return step::Busy{*refusal_};
   if (polling_because_.empty() && (!watching_ || (at_front() && !front_))) {
     front_ = at_front();
     asked_at_ = now;
@@ -150,13 +151,13 @@ AcquireStep AcquireLoop::on_hand_off(const Result<HandOff>& answer, Time now) {
     return step::Sleep{deadline_ ? std::min(until, *deadline_) : until};
   }
   watch_backoff_.reset();
-  const bool ours = *answer == HandOff::turn || holding_->place <= 1;
+  const bool ours = *answer == HandOff::turn || refusal_->place <= 1;
   // Somebody before us goes first; what he takes is not news to us, what he leaves is ours.
   if (*answer != HandOff::timed_out && !ours) {
     if (turn_over_at_ <= now) turn_over_at_ = now + k_turn + k_slack;  // told again: the same turn
     return await(turn_over_at_);
   }
-  if (out_of_time(now) && *answer == HandOff::timed_out) return step::Busy{*holding_};
+  if (out_of_time(now) && *answer == HandOff::timed_out) return step::Busy{*refusal_};
   if (*answer == HandOff::changed) {
     // A holder that enters and leaves all the time is not followed.
     const Time calm = change_seen_at_ + k_slack;
@@ -172,25 +173,25 @@ AcquireStep AcquireLoop::await(Time until) const {
 }
 
 AcquireStep AcquireLoop::wait_for_change(Time now) {
-  const bool first = holding_->place <= 1;
+  const bool first = refusal_->place <= 1;
   const bool sees = watching_ && front_ && untracked_because_.empty();
   Duration pause = watching_ ? jitter_.between(k_beat_least, k_beat_most)
                              : jitter_.between(k_untracked_poll_least, k_untracked_poll_most);
   beat_at_ = now + pause;
-  if (holding_->kind == Holding::Kind::foreign && first && !sees) {
+  if (refusal_->holding.kind == Holding::Kind::foreign && first && !sees) {
     pause = std::min(pause, jitter_.between(k_foreign_poll_least, k_foreign_poll_most));
   }
   // Where there is room it is somebody's turn, and that ends like a lease.
-  const bool room = holding_->turn_left.has_value();
+  const bool room = refusal_->turn_left.has_value();
   const Duration turn = first || room ? Duration::zero() : k_turn;
-  const bool near = at_front() || (room && holding_->place <= k_near);
-  if (const auto left = room ? holding_->turn_left : holding_->lease_left; left && near) {
+  const bool near = at_front() || (room && refusal_->place <= k_near);
+  if (const auto left = room ? refusal_->turn_left : refusal_->holding.lease_left; left && near) {
     const Duration expiry = std::max<Duration>(*left, 0ms) + turn + jitter_.between(1ms, k_slack);
     pause = std::min(pause, expiry);
     if (room) turn_over_at_ = now + expiry;
   }
   if (watching_) return await(now + pause);
-  if (out_of_time(now)) return step::Busy{*holding_};
+  if (out_of_time(now)) return step::Busy{*refusal_};
   const Time until = now + pause;
   return step::Sleep{deadline_ ? std::min(until, *deadline_) : until};
 }

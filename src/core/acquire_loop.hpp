@@ -45,8 +45,8 @@ struct Sleep {  // then call on_time()
 struct Granted {
   Grant grant;
 };
-struct Busy {  // gave up: somebody has it
-  Holding holding;
+struct Busy {  // gave up: another has it
+  Refusal refusal;
 };
 struct Done {  // not wanted any more: Claim::once_per
   Duration ago;
@@ -89,8 +89,10 @@ class AcquireLoop {
   bool maybe_held() const { return maybe_held_; }
   // We may have a place in line.
   bool stands() const { return queueing_ != Queueing::no; }
-  // Whom we are waiting for, as last seen.
-  const std::optional<Holding>& holding() const { return holding_; }
+  // The newest: whom the claim waits for. nullopt: none so far.
+  const std::optional<Refusal>& refusal() const { return refusal_; }
+  // As what the claim was last tried.
+  Queueing queueing() const { return queueing_; }
   Time last_contact() const { return last_contact_; }
   Time started_at() const { return started_at_; }
   // Nothing: the last ask was answered.
@@ -104,7 +106,7 @@ class AcquireLoop {
   bool out_of_time(Time now) const { return deadline_ && now >= *deadline_; }
   Time try_limit(Time now) const;
   AcquireStep try_again(Time now);
-  AcquireStep on_busy(Holding holding, Time now);
+  AcquireStep on_busy(Refusal refusal, Time now);
   bool at_front() const;
   AcquireStep await(Time until) const;
   Time give_up_at(Time since) const;
@@ -127,7 +129,7 @@ class AcquireLoop {
   bool maybe_held_ = false;
   std::string polling_because_;
   std::string untracked_because_;
-  std::optional<Holding> holding_;
+  std::optional<Refusal> refusal_;
   Jitter jitter_;
   Backoff backoff_;        // between tries that failed
   Backoff watch_backoff_;  // after watches that failed or broke: tries may go well meanwhile

@@ -28,7 +28,7 @@ struct Ask {
   };
   What what = What::acquire;
   Time limit;                           // of this one call
-  Queueing queueing = Queueing::no;     // of acquire
+  Queueing queueing = Queueing::no;     // of acquire; of undo and leave: as of the last acquire
   bool front = false;                   // of watch
   ReleaseOptions release_options = {};  // of release
   std::size_t which = 0;                // of inspect and revoke: the index of the name

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace dlock {
 
@@ -51,28 +52,25 @@ Error lost_above(const LockName& name) {
               "unset DLOCK_HOLDS"};
 }
 
-Result<void> undo(LockStore& store, const Claim& claim, Time limit) {
-  std::vector<OwnerId> owners{claim.owner};
-  for (const AncestorHold& ancestor : claim.ancestors) {
-    if (std::find(owners.begin(), owners.end(), ancestor.owner) == owners.end()) {
-      owners.push_back(ancestor.owner);
-    }
-  }
-  for (const OwnerId& owner : owners) {
-    Holds holds;
-    for (const LockName& name : claim.names) {
-      holds.push_back({.name = name,
-                       .owner = owner,
-                       .serial = claim.serial,
-                       .ttl = claim.ttl,
-                       .who = claim.who,
-                       .nested = owner != claim.owner,
-                       .mode = claim.mode});
-    }
-    auto reply = store.release(holds, {}, limit);
-    if (!reply) return reply.error();
-  }
-  return store.leave(claim, limit);
+Error other_slots(const LockName& name, std::uint32_t there, const Claim& claim) {
+  return {Errc::bad_usage,
+          in_quotes(name.text()) + " has " + std::to_string(there) +
+              " slots for its present holders, not " + std::to_string(claim.slots)};
+}
+
+Hold hold_of(const Claim& claim, std::size_t which, OwnerId owner, const HoldRecord& record) {
+  const bool nested = owner != claim.owner;
+  return {.name = claim.names[which],
+          .owner = std::move(owner),
+          .serial = claim.serial,
+          .token = record.token,
+          .since_ms = record.since_ms,
+          .ttl = claim.ttl,
+          .who = claim.who,
+          .nested = nested,
+          .renewed = claim.renewed,
+          .mode = record.mode,
+          .slot = record.slot};
 }
 
 }  // namespace dlock

@@ -47,11 +47,14 @@ std::string_view mode_word(Mode mode);
 
 // What a holder tells others about itself. Everyone who may inspect the lock can read it.
 struct HolderInfo {
+  static constexpr std::size_t k_command_bytes_max = 200;
+  static constexpr std::size_t k_text_bytes_max = 256;  // of each other text
+
   std::string host;
   long pid = 0;
   std::string user;
-  std::string command;  // short form, at most 200 bytes
-  std::string reason;   // at most 256 bytes
+  std::string command;  // short form
+  std::string reason;
   // Where `pid` is a process: the boot and the pid namespace. Only nested runs say it.
   std::string machine = {};
 };
@@ -83,7 +86,7 @@ struct LastSuccess {
   std::chrono::milliseconds left{};  // until it is forgotten
 };
 
-// How a name stands in the store at one moment.
+// How a name is held at one moment, and who waits for it. The same for everyone who looks.
 struct Holding {
   struct Owner {
     OwnerId id;
@@ -91,27 +94,25 @@ struct Holding {
     // Of its own lease, where others may hold beside it.
     std::optional<Duration> lease_left = {};
   };
-  enum class Kind { free, lock, foreign };
-  Kind kind = Kind::free;
+  enum class Kind {
+    none,     // by no one
+    lock,     // as dlock and Redisson hold it
+    foreign,  // by a lock of another kind: a string of redis-py, a list, …
+  };
+  Kind kind = Kind::none;
   Mode mode = Mode::plain;        // of a lock
   std::uint32_t slots = 0;        // of Mode::slots: how many there are
   std::string type;               // the store's word for it: "hash", "string", "list", …
   std::vector<Owner> owners;      // of a lock; at most 64 are listed
   std::uint64_t owner_count = 0;  // how many there are
   std::vector<HoldRecord> holds;  // what dlock recorded; empty for a holder that is not dlock
-  // Until the next of its leases that makes room may end. Nothing: it never expires.
+  // Time until the next lease ends that makes room: for the claim that was refused, else for the
+  // next holder of the same kind. nullopt: it never expires.
   std::optional<Duration> lease_left;
-  // There is room for the claim that asked, but it is the turn of the first in line, for so long.
-  std::optional<Duration> turn_left = {};
-  // It is held by a run above the claim that asked, in a way that leaves no room for it: waiting
-  // would be for ourselves.
-  bool by_ancestor = false;
-  std::size_t which = 0;      // of the names of the claim that asked: the first that is in the way
-  std::int64_t now_ms = 0;    // wall clock of the store when it looked
-  std::string revoked_by;     // "user@host", when renewals are refused
-  std::uint64_t waiting = 0;  // how many stand in line
-  std::uint64_t place = 0;    // of the claim that asked: 1 is next; 0: it does not stand there
-  std::vector<Waiter> line;   // of inspect: the first of them, at most 64
+  std::int64_t now_ms = 0;                  // wall clock of the store when it looked
+  std::string revoked_by;                   // "user@host", when renewals are refused
+  std::uint64_t waiting = 0;                // how many wait in line
+  std::vector<Waiter> line;                 // of inspect: the first of them, at most 64
   std::optional<LastSuccess> success = {};  // of inspect
 
   bool lists_all_owners() const { return owner_count <= owners.size(); }
@@ -146,10 +147,10 @@ struct Claim {
   std::vector<std::string> relies_on = {};
   Mode mode = Mode::plain;
   std::uint32_t slots = 0;  // of Mode::slots: how many there are, from 1
-  // Not zero: not wanted if a run that said so when it parted was granted less than this ago.
+  // --once-per, if not zero: skip if a run was granted less than this ago and released with
+  // ReleaseOptions::tell_for.
   Duration once_per{};
-  Queueing queueing = Queueing::no;
-  std::optional<std::uint64_t> max_waiters = {};  // stand only where fewer do
+  std::optional<std::uint64_t> max_waiters = {};  // wait in line only where fewer do
 };
 
 // A hold of one name that was granted: what renewing and releasing it takes.
@@ -177,7 +178,17 @@ struct Grant {
 struct Done {
   Duration ago{};
 };
-using AcquireReply = std::variant<Grant, Holding, Done>;  // a Holding: busy, and with whom
+// The claim is not granted now.
+struct Refusal {
+  Holding holding;          // of the first name in the way
+  std::size_t which = 0;    // its index in Claim::names
+  std::uint64_t place = 0;  // of the claim in the line of that name: 1 is next; 0: not in line
+  // There is room for the claim, but the first in line may take it before, for this long.
+  std::optional<Duration> turn_left = {};
+  // Held by an ancestor of the claim in an incompatible mode: waiting would deadlock.
+  bool by_ancestor = false;
+};
+using AcquireReply = std::variant<Grant, Refusal, Done>;
 
 enum class RenewVerdict {
   renewed,
@@ -188,10 +199,11 @@ enum class RenewVerdict {
 struct RenewReply {
   RenewVerdict verdict = RenewVerdict::renewed;
   Time sent_at;
-  std::string why;  // for revoked and lost: by whom, or what stands there now
-  // Of lost: some of several names may still be ours, and must be given back.
+  std::string revoked_by = {};  // of revoked: "user@host"
+  Holding holding = {};         // of lost: how that name is held now
+  // Of lost: some of several names may still be ours, and must be released.
   bool some_left = false;
-  std::size_t which = 0;  // for revoked and lost: the first of the names that is
+  std::size_t which = 0;  // of revoked and lost: the first of the names that is
   bool released = false;  // of lost: an acquire took it, and it was released in good order
 };
 
@@ -237,8 +249,7 @@ enum class HandOff {
 };
 
 struct Watching {
-  std::string
-      untracked_because;  // changes that nobody tells of are not seen here, and why; else empty
+  std::string untracked_because;  // why key tracking is unavailable; empty: it is on
 };
 
 struct StoreTraits {
@@ -264,10 +275,10 @@ class LockStore {
   virtual Result<std::string> key_of(const LockName& name) const = 0;
 
   // Takes the names, joins an ancestor's hold of them, or says who is in the way. A claim that is
-  // refused and stands (Claim::stand) keeps its places in line by being repeated every few seconds.
-  // Errc::bad_usage where the holders of a name have another number of slots, Errc::lost where a
-  // hold that the claim relies on was lost.
-  virtual Result<AcquireReply> acquire(const Claim& claim, Time limit) = 0;
+  // refused waits in line as `queueing` says, and keeps its places by being repeated every few
+  // seconds. Errc::bad_usage where the holders of a name have another number of slots, Errc::lost
+  // where a hold that the claim relies on was lost.
+  virtual Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) = 0;
 
   virtual Result<RenewReply> renew(const Holds& holds, Time limit) = 0;
 
@@ -280,8 +291,11 @@ class LockStore {
                                          const ReleaseOptions& options,
                                          Time limit) = 0;
 
-  // Takes the claim out of the lines in which it stands. A turn that it had goes to the next.
-  virtual Result<void> leave(const Claim& /*claim*/, Time /*limit*/) { return {}; }
+  // Takes the claim out of the lines of its names; `queueing` as in its last acquire. A turn that
+  // it had goes to the next.
+  virtual Result<void> leave(const Claim& /*claim*/, Queueing /*queueing*/, Time /*limit*/) {
+    return {};
+  }
 
   // From its return on, await_hand_off misses no turn of this claim in the line; as one of the
   // first (`front`) also no release by whoever does not know the line, and, unless untracked, no
@@ -314,8 +328,10 @@ class LockStore {
 // The error of a claim that relies on a hold of this name that was lost (Claim::relies_on).
 Error lost_above(const LockName& name);
 
-// Takes back a claim whose answer was lost: releases its hold under every owner it may have got,
-// and leaves the line.
-Result<void> undo(LockStore& store, const Claim& claim, Time limit);
+// The error of a claim of Mode::slots whose holders have `there` slots.
+Error other_slots(const LockName& name, std::uint32_t there, const Claim& claim);
+
+// What the claim holds of the name at `which`, by the record of that hold.
+Hold hold_of(const Claim& claim, std::size_t which, OwnerId owner, const HoldRecord& record);
 
 }  // namespace dlock

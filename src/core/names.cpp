@@ -89,6 +89,11 @@ std::string hold_id(const OwnerId& owner, const HoldSerial& serial) {
   return owner + '#' + serial;
 }
 
+bool is_hold_of(std::string_view hold_id, const OwnerId& owner) {
+  return hold_id.size() > owner.size() && hold_id.starts_with(owner) &&
+         hold_id[owner.size()] == '#';
+}
+
 HoldSerial serial_of(const OwnerId& owner) {
   if (owner.size() > k_uuid && owner[k_uuid] != ':') return "";
   if (owner.find_first_not_of("0123456789", k_uuid + 1) != std::string::npos) return "";

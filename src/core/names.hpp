@@ -42,6 +42,8 @@ OwnerId make_owner_id(long pid);
 using HoldSerial = std::string;
 HoldSerial make_hold_serial();
 std::string hold_id(const OwnerId& owner, const HoldSerial& serial);
+// Whether that hold is one of this owner.
+bool is_hold_of(std::string_view hold_id, const OwnerId& owner);
 
 // An acquire has a serial that its owner tells, so that the owner alone is enough later, unless it
 // has joined a hold of another owner: "a" and the last 16 digits of the uuid. Empty: no owner of

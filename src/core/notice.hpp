@@ -23,7 +23,7 @@ struct Notice {
     unreachable,      // trouble while waiting or renewing, ridden out
     granted,          // `holds`, after `span`
     renewed,          // lease good for `span`
-    lost,             // definite; the child is being stopped
+    lost,             // definite, as `holding` says; the child is being stopped
     revoked,          // somebody asked us to give it up; the child is being stopped
     lapsing,          // no renewal in time; the child is being stopped
     time_up,          // max_hold, which is `span`, or (zero) a lease that is not renewed is over;
@@ -45,7 +45,8 @@ struct Notice {
   Kind kind = Kind::waiting;
   std::string text;
   std::optional<std::size_t> which;  // of several names; none: all of them
-  std::optional<Holding> holding;
+  std::optional<Holding> holding;  // of that name
+  std::uint64_t place = 0;         // in its line: Refusal::place
   Duration span{};
   Duration seen_ago{};  // how old the holding is
   Duration left{};

@@ -100,7 +100,7 @@ void RunSession::take(AcquireStep step, Time now) {
     take_grant(std::move(granted->grant), now);
   } else if (auto* busy = std::get_if<step::Busy>(&step)) {
     give_up({.kind = Outcome::Kind::busy,
-             .holding = std::move(busy->holding),
+             .refusal = std::move(busy->refusal),
              .seen_ago = now - acquire_.last_contact()},
             now);
   } else if (const auto* done = std::get_if<step::Done>(&step)) {
@@ -198,7 +198,9 @@ void RunSession::answered_while_giving_up(bool granted, bool unknown, Time now) 
   phase_ = Phase::releasing;
   release_until_ = now;  // one try
   release_repeated_ = true;
-  ask(leaving_ ? What::leave : What::undo, now + k_undo_limit);
+  ask({.what = leaving_ ? What::leave : What::undo,
+       .limit = now + k_undo_limit,
+       .queueing = acquire_.queueing()});
 }
 
 // Not one that is over as soon as it is told.
@@ -212,12 +214,11 @@ void RunSession::say_outage(Time now) {
   const auto outage = acquire_.outage();
   if (!outage) return;
   outage_told_ = true;
-  say({.kind = Notice::Kind::store_away,
-       .text = outage->text,
-       .holding = acquire_.holding(),
-       .span = now - acquire_.started_at(),
-       .seen_ago = now - outage->since,
-       .left = std::max<Duration>(outage->give_up - now, 0ms)});
+  Notice notice = waiting_notice(Notice::Kind::store_away, now);
+  notice.text = outage->text;
+  notice.seen_ago = now - outage->since;
+  notice.left = std::max<Duration>(outage->give_up - now, 0ms);
+  say(std::move(notice));
 }
 
 void RunSession::say_waiting(Time now) {
@@ -229,11 +230,18 @@ void RunSession::say_waiting(Time now) {
 }
 
 void RunSession::say_holder(Time now) {
-  if (!acquire_.holding()) return;
-  say({.kind = Notice::Kind::waiting,
-       .holding = acquire_.holding(),
-       .span = now - acquire_.started_at(),
-       .seen_ago = now - acquire_.last_contact()});
+  if (acquire_.refusal()) say(waiting_notice(Notice::Kind::waiting, now));
+}
+
+Notice RunSession::waiting_notice(Notice::Kind kind, Time now) const {
+  Notice notice{
+      .kind = kind, .span = now - acquire_.started_at(), .seen_ago = now - acquire_.last_contact()};
+  if (const auto& refusal = acquire_.refusal()) {
+    notice.which = refusal->which;
+    notice.holding = refusal->holding;
+    notice.place = refusal->place;
+  }
+  return notice;
 }
 
 // --- running ---------------------------------------------------------------------------------
@@ -263,16 +271,17 @@ void RunSession::handle(event::Renewed& event, Time now) {
       return listen();
     case RenewVerdict::revoked:
       may_renew_ = false;
-      return lease_gone(
-          {.kind = Notice::Kind::revoked, .text = std::move(reply.why), .which = reply.which},
-          now + terms_.lease.kill_after(),
-          now);
+      return lease_gone({.kind = Notice::Kind::revoked,
+                         .text = std::move(reply.revoked_by),
+                         .which = reply.which},
+                        now + terms_.lease.kill_after(),
+                        now);
     case RenewVerdict::lost:
       may_renew_ = false;
       not_ours_ = true;
       some_left_ = reply.some_left;
       return lease_gone(
-          {.kind = Notice::Kind::lost, .text = std::move(reply.why), .which = reply.which},
+          {.kind = Notice::Kind::lost, .which = reply.which, .holding = std::move(reply.holding)},
           now + std::min(terms_.lease.kill_after(), k_grace_after_verdict),
           now);
   }

@@ -110,6 +110,7 @@ class RunSession {
   std::optional<Time> outage_notice_at() const;
   void say_waiting(Time now);
   void say_holder(Time now);
+  Notice waiting_notice(Notice::Kind kind, Time now) const;
   void say_outage(Time now);
 
   RunTerms terms_;

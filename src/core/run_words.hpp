@@ -57,7 +57,7 @@ struct Outcome {
   enum class Kind {
     child,      // as `child` says
     taken,      // acquire: the caller has the grant; nothing was released
-    busy,       // gave up waiting; `holding`
+    busy,       // gave up waiting; `refusal`
     done,       // not wanted: a run that succeeded was granted a short while ago
     failed,     // never started: `error`
     lost,       // the child was stopped because of the lease
@@ -66,8 +66,8 @@ struct Outcome {
   };
   Kind kind = Kind::failed;
   ChildStatus child;
-  std::optional<Holding> holding;
-  Duration seen_ago{};  // how old the holding is
+  std::optional<Refusal> refusal;
+  Duration seen_ago{};  // how old the refusal is
   Error error;
   int signal = 0;
   RunSummary summary;

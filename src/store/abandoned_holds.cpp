@@ -33,12 +33,11 @@ bool release_abandoned(LockStore& store,
                        Time limit) {
   const auto holding = store.inspect(hold.name, limit);
   if (!holding) return false;
-  const std::string ours = hold_id(hold.owner, "");
   for (const HoldRecord& record : holding->holds) {
-    if (record.id.compare(0, ours.size(), ours) != 0) continue;
+    if (!is_hold_of(record.id, hold.owner)) continue;
     if (record.kept) return true;
     Hold rest = hold;
-    rest.serial = record.id.substr(ours.size());
+    rest.serial = record.id.substr(hold_id(hold.owner, "").size());
     if (!is_abandoned(record, rest.serial)) continue;
     auto after = store.release({rest}, {.keep = options.keep}, limit);
     if (!after) return false;

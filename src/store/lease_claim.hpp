@@ -25,7 +25,7 @@ struct Plan {
   FencingToken token = 0;  // of again and join: what the hold is, or is to be
   Mode mode = Mode::plain;
   std::optional<std::uint32_t> slot = {};
-  bool by_ancestor = false;  // refused: Holding::by_ancestor
+  bool by_ancestor = false;  // refused: Refusal::by_ancestor
 };
 
 // Of a state without dead leases: that of `name`, one of the claim's.

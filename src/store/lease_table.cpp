@@ -66,40 +66,40 @@ Duration lease_left(const StoredLock& state, Time now, bool one_is_enough) {
   return end.value_or(now) - now;
 }
 
-Holding refusal(const StoredLock& state, const Claim& claim, const Moment& moment) {
+Holding in_the_way(const StoredLock& state, const Claim& claim, const Moment& moment) {
   Holding holding = inspect(state, moment);
   const bool one_is_enough = holding.mode == Mode::slots && claim.mode == Mode::slots;
   holding.lease_left = lease_left(state, moment.now, one_is_enough);
   return holding;
 }
 
-// --- what is ours -------------------------------------------------------------------------------
-
-// Who stands in the way, for a sentence: "alice@db1 pid 42 holds the lock".
-std::string holder_text(const StoredLock& state, Time now) {
-  for (const auto& [owner, lease] : state.leases) {
-    if (is_live(lease, now) && !is_kept(lease)) {
-      return who_text(lease.holds.begin()->second.who) + " holds the lock";
-    }
+// Of several names the first that is in the way; one that an ancestor holds before all others, as
+// waiting for these would be in vain.
+std::optional<std::size_t> first_refused(const std::vector<Plan>& plans) {
+  std::optional<std::size_t> refused;
+  for (std::size_t i = plans.size(); i-- > 0;) {
+    const bool harder = !refused || plans[i].by_ancestor || !plans[*refused].by_ancestor;
+    if (plans[i].kind == Plan::Kind::refused && harder) refused = i;
   }
-  return "the lock is free";
+  return refused;
 }
 
+// --- what is ours -------------------------------------------------------------------------------
+
 RenewReply check_one(const StoredLock& state, const Hold& hold, const Moment& moment) {
-  const auto lost = [&](std::string why) {
-    return RenewReply{.verdict = RenewVerdict::lost,
-                      .sent_at = moment.sent_at,
-                      .why = std::move(why),
-                      .released = was_released(state, hold_id(hold.owner, hold.serial))};
-  };
+  RenewReply reply{.verdict = RenewVerdict::held, .sent_at = moment.sent_at};
   const auto found = state.leases.find(hold.owner);
-  if (found == state.leases.end() || is_kept(found->second)) {
-    return lost(holder_text(state, moment.now));
+  const bool ours =
+      found != state.leases.end() && !is_kept(found->second) && is_live(found->second, moment.now);
+  if (!ours) {
+    reply.verdict = RenewVerdict::lost;
+    reply.holding = inspect(state, moment);
+    reply.released = was_released(state, hold_id(hold.owner, hold.serial));
+  } else if (found->second.revoked_by) {
+    reply.verdict = RenewVerdict::revoked;
+    reply.revoked_by = *found->second.revoked_by;
   }
-  const Lease& lease = found->second;
-  if (!is_live(lease, moment.now)) return lost("the lease has ended");
-  if (lease.revoked_by) return {RenewVerdict::revoked, moment.sent_at, *lease.revoked_by};
-  return {RenewVerdict::held, moment.sent_at, {}};
+  return reply;
 }
 
 void remember(StoredLock& state, std::int64_t since_ms, Duration tell_for) {
@@ -162,43 +162,25 @@ Result<AcquireReply> acquire(const States& states, const Claim& claim, const Mom
     if (plans[i].kind == Plan::Kind::lost) return lost_above(claim.names[i]);
   }
   if (const auto done = done_before(states, plans, claim, moment)) return AcquireReply(*done);
-  std::optional<std::size_t> refused;  // by an ancestor: waiting for the others would be in vain
-  for (std::size_t i = plans.size(); i-- > 0;) {
-    if (plans[i].kind == Plan::Kind::other_slots) {
-      return Error{Errc::bad_usage,
-                   in_quotes(claim.names[i].text()) + " has " + std::to_string(states[i]->slots) +
-                       " slots for its present holders, not " + std::to_string(claim.slots)};
-    }
-    const bool harder = !refused || plans[i].by_ancestor || !plans[*refused].by_ancestor;
-    if (plans[i].kind == Plan::Kind::refused && harder) refused = i;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (plans[i].kind == Plan::Kind::other_slots)
+      return other_slots(claim.names[i], states[i]->slots, claim);
   }
-  if (refused) {
-    Holding holding = refusal(*states[*refused], claim, moment);
-    holding.which = *refused;
-    holding.by_ancestor = plans[*refused].by_ancestor;
-    return AcquireReply(std::move(holding));
+  if (const auto refused = first_refused(plans)) {
+    return AcquireReply(Refusal{.holding = in_the_way(*states[*refused], claim, moment),
+                                .which = *refused,
+                                .by_ancestor = plans[*refused].by_ancestor});
   }
   Grant grant{.holds = {}, .sent_at = moment.sent_at};
   for (std::size_t i = 0; i < states.size(); ++i) {
-    const OwnerId& owner = plans[i].owner;
     const HoldRecord& record = carry_out(plans[i], *states[i], claim, moment);
-    grant.holds.push_back({.name = claim.names[i],
-                           .owner = owner,
-                           .serial = claim.serial,
-                           .token = record.token,
-                           .since_ms = record.since_ms,
-                           .ttl = claim.ttl,
-                           .who = claim.who,
-                           .nested = owner != claim.owner,
-                           .renewed = claim.renewed,
-                           .mode = record.mode,
-                           .slot = record.slot});
+    grant.holds.push_back(hold_of(claim, i, plans[i].owner, record));
   }
   return AcquireReply(std::move(grant));
 }
 
 RenewReply check(const States& states, const Holds& holds, const Moment& moment) {
-  RenewReply reply{RenewVerdict::held, moment.sent_at, {}};
+  RenewReply reply{.verdict = RenewVerdict::held, .sent_at = moment.sent_at};
   std::size_t lost = 0;
   for (std::size_t i = 0; i < states.size(); ++i) {
     RenewReply one = check_one(*states[i], holds[i], moment);
@@ -290,7 +272,7 @@ std::vector<LockName> names_of(const Watched& watched) {
 bool is_news(const Watched& watched, const States& states, const Moment& moment) {
   if (const auto* claim = std::get_if<Claim>(&watched)) {
     const auto reply = acquire(states, *claim, moment);
-    return !reply || !std::holds_alternative<Holding>(*reply);
+    return !reply || !std::holds_alternative<Refusal>(*reply);
   }
   const auto* holds = std::get_if<Holds>(&watched);
   return holds != nullptr && check(states, *holds, moment).verdict != RenewVerdict::held;

@@ -18,8 +18,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t k_largest_record = std::size_t{64} * 1024;
-constexpr std::size_t k_longest_command = 200;
-constexpr std::size_t k_longest_text = 256;
 constexpr std::int64_t k_longest_ttl_ms = std::int64_t{36525} * 24 * 3600 * 1000;  // 100 years
 
 std::string dump(const Json& json) {
@@ -52,7 +50,9 @@ std::optional<std::string> text_at(const Json& object, const char* key) {
   return at->get<std::string>();
 }
 
-std::string short_text_at(const Json& object, const char* key, std::size_t bytes = k_longest_text) {
+std::string short_text_at(const Json& object,
+                          const char* key,
+                          std::size_t bytes = HolderInfo::k_text_bytes_max) {
   return shortened(text_at(object, key).value_or(""), bytes);
 }
 
@@ -77,7 +77,7 @@ HoldRecord record_from(std::string id, const Json& object) {
   record.who.host = short_text_at(object, "host");
   record.who.pid = static_cast<long>(whole_number(object, "pid", k_most_signed).value_or(0));
   record.who.user = short_text_at(object, "user");
-  record.who.command = short_text_at(object, "command", k_longest_command);
+  record.who.command = short_text_at(object, "command", HolderInfo::k_command_bytes_max);
   record.who.reason = short_text_at(object, "reason");
   record.who.machine = short_text_at(object, "machine");
   record.token = whole_number(object, "token", k_most_signed).value_or(0);

@@ -4,6 +4,7 @@
 #include "base/duration.hpp"
 #include "base/log.hpp"
 #include "store/abandoned_holds.hpp"
+#include "store/undo.hpp"
 
 #include <system_error>
 #include <utility>
@@ -65,8 +66,7 @@ StoreAnswer ClaimCalls::carry_out(LockStore& store, const action::Ask& ask) {
   using What = action::Ask::What;
   switch (ask.what) {
     case What::acquire: {
-      claim_.queueing = ask.queueing;
-      auto answer = store.acquire(claim_, ask.limit);
+      auto answer = store.acquire(claim_, ask.queueing, ask.limit);
       if (answer && std::holds_alternative<Grant>(*answer)) holds_ = std::get<Grant>(*answer).holds;
       return event::Acquired{std::move(answer)};
     }
@@ -87,12 +87,12 @@ StoreAnswer ClaimCalls::carry_out(LockStore& store, const action::Ask& ask) {
       DLOCK_ASSERT(!holds_.empty());
       return event::Released{release_with_abandoned(store, holds_, ask.release_options, ask.limit)};
     case What::undo: {
-      auto undone = undo(store, claim_, ask.limit);
+      auto undone = undo(store, claim_, ask.queueing, ask.limit);
       if (!undone) return event::Released{undone.error()};
       return event::Released{ReleaseVerdict::released};
     }
     case What::leave: {
-      auto left = store.leave(claim_, ask.limit);
+      auto left = store.leave(claim_, ask.queueing, ask.limit);
       if (!left) return event::Released{left.error()};
       return event::Released{ReleaseVerdict::not_held};
     }

@@ -20,7 +20,7 @@ TEST_CASE("a free lock is granted, and the next one is told who has it") {
     CHECK(grant.sent_at >= before);
     CHECK(grant.sent_at <= BootClock::now());
 
-    const Holding holding = second.must_be_busy(claim_of(name));
+    const Holding holding = second.must_be_busy(claim_of(name)).holding;
     CHECK(holding.kind == Holding::Kind::lock);
     CHECK(holding.owner_count == 1);
     REQUIRE(holding.owners.size() == 1);
@@ -49,7 +49,7 @@ TEST_CASE("a free lock looks free") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const Holding holding = client.inspect(fresh_name());
-    CHECK(holding.kind == Holding::Kind::free);
+    CHECK(holding.kind == Holding::Kind::none);
     CHECK(holding.owners.empty());
     CHECK(holding.holds.empty());
     CHECK(holding.now_ms > 1'600'000'000'000);
@@ -77,7 +77,7 @@ TEST_CASE("releasing frees the lock for another") {
     const LockName name = fresh_name();
     const Taken grant = first.take(name);
     CHECK(first.release(grant.hold) == ReleaseVerdict::released);
-    CHECK(first.inspect(name).kind == Holding::Kind::free);
+    CHECK(first.inspect(name).kind == Holding::Kind::none);
     const Taken next = second.take(name);
     CHECK(next.hold.token > grant.hold.token);
   });
@@ -130,7 +130,7 @@ TEST_CASE("a claim that is repeated counts once and keeps its token") {
     CHECK(client.inspect(name).owners[0].count == "1");
     CHECK(client.inspect(name).holds.size() == 1);
     CHECK(client.release(first.hold) == ReleaseVerdict::released);
-    CHECK(client.inspect(name).kind == Holding::Kind::free);
+    CHECK(client.inspect(name).kind == Holding::Kind::none);
   });
 }
 
@@ -155,13 +155,13 @@ TEST_CASE("undoing takes back a claim, and one that never arrived is no error") 
     Client other(backing);
     const LockName name = fresh_name();
     const Claim claim = claim_of(name);
-    CHECK(undo(client.store(), claim, soon()).has_value());
+    client.undo(claim);
     client.take(claim);
-    CHECK(undo(client.store(), claim, soon()).has_value());
-    CHECK(client.inspect(name).kind == Holding::Kind::free);
+    client.undo(claim);
+    CHECK(client.inspect(name).kind == Holding::Kind::none);
 
     const Taken theirs = other.take(name);
-    CHECK(undo(client.store(), claim, soon()).has_value());
+    client.undo(claim);
     const Holding holding = client.inspect(name);
     REQUIRE(holding.owners.size() == 1);
     CHECK(holding.owners[0].id == theirs.hold.owner);

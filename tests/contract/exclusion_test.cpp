@@ -37,7 +37,7 @@ bool count_under_lock(LockStore& store,
   const Time end = BootClock::now() + 60s;
   for (std::size_t done = 0; done < rounds;) {
     const Claim claim = claim_of(name);
-    auto reply = store.acquire(claim, soon());
+    auto reply = store.acquire(claim, Queueing::no, soon());
     if (!reply || BootClock::now() > end) return false;
     if (!std::holds_alternative<Grant>(*reply)) {
       ::poll(nullptr, 0, 1);
@@ -61,7 +61,7 @@ bool count_under_lock(LockStore& store,
 [[noreturn]] void hold_until_killed(const Backing& backing, const Claim& claim, int pipe) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const auto store = backing.open(nullptr);
-  const auto reply = store->acquire(claim, soon());
+  const auto reply = store->acquire(claim, Queueing::no, soon());
   const char taken = reply && std::holds_alternative<Grant>(*reply) ? 'y' : 'n';
   if (::write(pipe, &taken, 1) == 1) ::poll(nullptr, 0, 60'000);
   ::_exit(1);

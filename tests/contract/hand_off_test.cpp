@@ -15,7 +15,7 @@ bool woken_to_a_free_lock(Client& client, const LockName& name) {
   while (BootClock::now() < end) {
     const auto hand_off = client.store().await_hand_off(end);
     REQUIRE(hand_off.has_value());
-    if (*hand_off != HandOff::timed_out && client.inspect(name).kind == Holding::Kind::free)
+    if (*hand_off != HandOff::timed_out && client.inspect(name).kind == Holding::Kind::none)
       return true;
   }
   return false;

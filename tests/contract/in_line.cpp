@@ -15,13 +15,14 @@ void each_line(const Body& body) {
   CHECK(lines > 0);
 }
 
-Claim standing(Claim claim) {
-  claim.queueing = Queueing::listening;
-  return claim;
+Client in_line(const Backing& backing) {
+  Client client(backing);
+  client.wait_in_line();
+  return client;
 }
 
 InLine::InLine(const Backing& backing, Claim what)
-    : client(backing), claim(standing(std::move(what))) {
+    : client(in_line(backing)), claim(std::move(what)) {
   client.watch(claim, false);
   place = client.must_be_busy(claim).place;
 }

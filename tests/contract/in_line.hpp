@@ -11,12 +11,10 @@ namespace dlock::contract {
 // Once for each store that keeps a line.
 void each_line(const Body& body);
 
-Claim standing(Claim claim);
-inline Claim standing(const LockName& name) {
-  return standing(claim_of(name));
-}
+// A client whose refused claims wait in line.
+Client in_line(const Backing& backing);
 
-// A client that stands in line with a claim of its own, and listens.
+// A client that waits in line with a claim of its own, and listens.
 struct InLine {
   InLine(const Backing& backing, Claim what);
   InLine(const Backing& backing, const LockName& name) : InLine(backing, claim_of(name)) {}

@@ -109,8 +109,8 @@ TEST_CASE("line: a reader may enter at once while others read and nobody waits")
     const LockName name = fresh_name();
     Client holder(backing);
     holder.take(reader(name));
-    Client other(backing);
-    other.take(standing(reader(name)));
+    Client other = in_line(backing);
+    other.take(reader(name));
     CHECK(holder.inspect(name).waiting == 0);
     CHECK(holder.inspect(name).owner_count == 2);
   });
@@ -137,7 +137,8 @@ TEST_CASE("line: a nested read passes a writer that waits") {
     Client holder(backing);
     const Hold outer = holder.take(reader(name)).hold;
     InLine waiting(backing, writer(name));
-    const Hold inner = holder.take(below(outer, standing(reader(name)))).hold;
+    holder.wait_in_line();
+    const Hold inner = holder.take(below(outer, reader(name))).hold;
     CHECK(inner.nested);
     CHECK(holder.release(outer) == ReleaseVerdict::still_held);
     CHECK(waiting.refused() == 1);
@@ -304,7 +305,7 @@ TEST_CASE("line: who leaves, or is undone, leaves the lines of all its names") {
     enters_eventually(behind);
     CHECK(holder.inspect(b).waiting == 0);
     InLine again(backing, claim_of({a, b}));
-    CHECK(undo(again.client.store(), again.claim, soon()).has_value());
+    again.client.undo(again.claim);
     CHECK(holder.inspect(a).waiting == 0);
     CHECK(holder.inspect(b).waiting == 0);
     CHECK(holder.check(on_b).verdict == RenewVerdict::held);

@@ -59,9 +59,9 @@ TEST_CASE("line: while somebody stands, strangers and newcomers are refused, a f
     InLine first(backing, name);
     CHECK(holder.release(hold) == ReleaseVerdict::released);
     Client stranger(backing);
-    const Holding seen = stranger.must_be_busy(claim_of(name));
-    CHECK(seen.kind == Holding::Kind::free);
-    CHECK(seen.waiting == 1);
+    const Refusal seen = stranger.must_be_busy(claim_of(name));
+    CHECK(seen.holding.kind == Holding::Kind::none);
+    CHECK(seen.holding.waiting == 1);
     CHECK(seen.place == 0);
     InLine newcomer(backing, name);
     CHECK(newcomer.place == 2);
@@ -128,8 +128,8 @@ TEST_CASE("line: who polls is not taken for dead") {
     Client holder(backing);
     const Hold hold = holder.take(name).hold;
     Client client(backing);
-    Claim polling = claim_of(name);
-    polling.queueing = Queueing::polling;
+    client.wait_in_line(Queueing::polling);
+    const Claim polling = claim_of(name);
     CHECK(client.must_be_busy(polling).place == 1);
     InLine second(backing, name);
     CHECK(holder.release(hold) == ReleaseVerdict::released);
@@ -163,7 +163,7 @@ TEST_CASE("line: undoing a claim takes it out of the line as well") {
     Client holder(backing);
     holder.take(name);
     InLine first(backing, name);
-    CHECK(undo(first.client.store(), first.claim, soon()).has_value());
+    first.client.undo(first.claim);
     CHECK(holder.inspect(name).waiting == 0);
   });
 }
@@ -173,19 +173,19 @@ TEST_CASE("line: no more stand than a claim allows") {
     const LockName name = fresh_name();
     Client holder(backing);
     holder.take(name);
-    Claim none = standing(name);
+    Claim none = claim_of(name);
     none.max_waiters = 0;
-    CHECK(Client(backing).must_be_busy(none).place == 0);
+    CHECK(in_line(backing).must_be_busy(none).place == 0);
     InLine first(backing, name);
-    Claim one = standing(name);
+    Claim one = claim_of(name);
     one.max_waiters = 1;
-    const Holding full = Client(backing).must_be_busy(one);
+    const Refusal full = in_line(backing).must_be_busy(one);
     CHECK(full.place == 0);
-    CHECK(full.waiting == 1);
+    CHECK(full.holding.waiting == 1);
     first.claim.max_waiters = 1;  // who stands is not put out
     CHECK(first.refused() == 1);
     one.max_waiters = 2;
-    CHECK(Client(backing).must_be_busy(one).place == 2);
+    CHECK(in_line(backing).must_be_busy(one).place == 2);
   });
 }
 
@@ -195,9 +195,8 @@ TEST_CASE("line: a nested claim passes it") {
     Client holder(backing);
     const Hold hold = holder.take(name).hold;
     InLine first(backing, name);
-    Claim below = claim_below(hold);
-    below.queueing = Queueing::listening;
-    const Hold nested = holder.take(below).hold;
+    holder.wait_in_line();
+    const Hold nested = holder.take(claim_below(hold)).hold;
     CHECK(nested.nested);
     CHECK(holder.inspect(name).waiting == 1);
     CHECK(holder.release(hold) == ReleaseVerdict::still_held);
@@ -211,8 +210,8 @@ TEST_CASE("line: a nested claim passes it") {
 TEST_CASE("line: a standing claim that is repeated counts once, and stands no longer") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
-    Client client(backing);
-    const Claim claim = standing(name);
+    Client client = in_line(backing);
+    const Claim claim = claim_of(name);
     const Taken once = client.take(claim);
     const Taken again = client.take(claim);
     CHECK(again.hold.token == once.hold.token);
@@ -220,7 +219,7 @@ TEST_CASE("line: a standing claim that is repeated counts once, and stands no lo
     CHECK(holding.owners.at(0).count == "1");
     CHECK(holding.waiting == 0);
     CHECK(client.release(once.hold) == ReleaseVerdict::released);
-    CHECK(client.inspect(name).kind == Holding::Kind::free);
+    CHECK(client.inspect(name).kind == Holding::Kind::none);
   });
 }
 
@@ -229,11 +228,11 @@ TEST_CASE("line: inspecting shows who waits, in order, and since when") {
     const LockName name = fresh_name();
     Client holder(backing);
     holder.take(name);
-    Client one(backing);
-    Client other(backing);
-    Claim first = standing(name);
+    Client one = in_line(backing);
+    Client other = in_line(backing);
+    Claim first = claim_of(name);
     first.who.reason = "first";
-    Claim second = standing(name);
+    Claim second = claim_of(name);
     second.who.reason = "second";
     one.must_be_busy(first);
     other.must_be_busy(second);

@@ -77,7 +77,7 @@ TEST_CASE("local: a damaged file is an error, never a free lock") {
   for (const char* text : {"", "{", "{}", "[]", "{\"owner\":7}"}) {
     CAPTURE(text);
     write_to(place.file("a.json"), text);
-    const auto reply = client.store().acquire(claim_of(name), soon());
+    const auto reply = client.store().acquire(claim_of(name), Queueing::no, soon());
     REQUIRE_FALSE(reply.has_value());
     CHECK(reply.error().code == Errc::refused);
     CHECK(reply.error().text.find("is damaged: remove it") != std::string::npos);
@@ -99,7 +99,7 @@ TEST_CASE("local: after a reboot every lease is over and tokens go on") {
   text.replace(
       token, std::to_string(grant.hold.token).size(), "4000000000000000");  // clock went back
   write_to(place.file("a.json"), text);
-  CHECK(client.inspect(name).kind == Holding::Kind::free);
+  CHECK(client.inspect(name).kind == Holding::Kind::none);
   CHECK(client.list("*").empty());
   CHECK(client.renew(grant.hold).verdict == RenewVerdict::lost);
   CHECK(client.take(name).hold.token == 4000000000000001);
@@ -115,7 +115,7 @@ TEST_CASE("local: after a reboot nothing is kept any more, and a success is stil
   std::string text = content_of(place.file("a.json"));
   text.replace(text.find("\"boot_id\":\"") + 11, 8, "00000000");
   write_to(place.file("a.json"), text);
-  CHECK(client.inspect(name).kind == Holding::Kind::free);
+  CHECK(client.inspect(name).kind == Holding::Kind::none);
   Claim claim = claim_of(name);
   claim.once_per = 1h;
   client.must_be_done(claim);
@@ -137,7 +137,7 @@ TEST_CASE("local: a lock that an older dlock holds is held") {
   old.name = name_of("a");
   old.owner = "o";
   old.serial = "s";
-  CHECK(client.must_be_busy(claim_of(old.name)).holds.at(0).who.host == "db9");
+  CHECK(client.must_be_busy(claim_of(old.name)).holding.holds.at(0).who.host == "db9");
   CHECK(client.renew(old).verdict == RenewVerdict::renewed);
   CHECK(client.release(old) == ReleaseVerdict::released);
   client.take(old.name);
@@ -148,8 +148,8 @@ TEST_CASE("local: of several names none is taken if one cannot be written") {
   Client client = place.client();
   const std::vector<LockName> names{name_of("a"), name_of("b")};
   REQUIRE(::mkdir(place.file("b.json.new").c_str(), 0700) == 0);
-  CHECK_FALSE(client.store().acquire(claim_of(names), soon()).has_value());
-  CHECK(client.inspect(names[0]).kind == Holding::Kind::free);
+  CHECK_FALSE(client.store().acquire(claim_of(names), Queueing::no, soon()).has_value());
+  CHECK(client.inspect(names[0]).kind == Holding::Kind::none);
   REQUIRE(::rmdir(place.file("b.json.new").c_str()) == 0);
   const Holds holds = client.take(claim_of(names)).holds;
   REQUIRE(::mkdir(place.file("b.json.new").c_str(), 0700) == 0);
@@ -183,7 +183,8 @@ TEST_CASE("local: a claim of several names waits for the file lock of each") {
     CHECK(client.release(hold) == ReleaseVerdict::released);
     const UniqueFd other(::open(place.file(name.text() + ".lock").c_str(), O_RDWR | O_CLOEXEC));
     REQUIRE(::flock(other.get(), LOCK_EX) == 0);
-    const auto reply = client.store().acquire(claim_of(names), BootClock::now() + 100ms);
+    const auto reply =
+        client.store().acquire(claim_of(names), Queueing::no, BootClock::now() + 100ms);
     REQUIRE_FALSE(reply.has_value());
     CHECK(reply.error().code == Errc::timed_out);
   }
@@ -202,7 +203,7 @@ TEST_CASE("local: files are locked in one order, whatever the order of the claim
   std::atomic<bool> over{false};
   std::thread claiming([&] {
     const auto claim = claim_of({name_of("b"), name_of("a")});
-    (void)client.store().acquire(claim, BootClock::now() + 300ms).has_value();
+    (void)client.store().acquire(claim, Queueing::no, BootClock::now() + 300ms).has_value();
     over = true;
   });
   bool always_free = true;  // it waits for the first, and does not keep the second meanwhile
@@ -249,7 +250,7 @@ TEST_CASE("local: a file lock that another keeps ends the call at its limit") {
   client.take(name);
   const UniqueFd other(::open(place.file("a.lock").c_str(), O_RDWR | O_CLOEXEC));
   REQUIRE(::flock(other.get(), LOCK_EX) == 0);
-  const auto reply = client.store().acquire(claim_of(name), BootClock::now() + 100ms);
+  const auto reply = client.store().acquire(claim_of(name), Queueing::no, BootClock::now() + 100ms);
   REQUIRE_FALSE(reply.has_value());
   CHECK(reply.error().code == Errc::timed_out);
   CHECK(client.inspect(name).kind == Holding::Kind::lock);  // needs no file lock
@@ -264,7 +265,7 @@ TEST_CASE("local: an interrupt ends the wait for a file lock") {
   const UniqueFd other(::open(place.file("a.lock").c_str(), O_RDWR | O_CLOEXEC));
   REQUIRE(::flock(other.get(), LOCK_EX) == 0);
   interrupt.raise();
-  const auto reply = client.store().acquire(claim_of(name), soon());
+  const auto reply = client.store().acquire(claim_of(name), Queueing::no, soon());
   REQUIRE_FALSE(reply.has_value());
   CHECK(reply.error().code == Errc::cancelled);
 }
@@ -273,12 +274,12 @@ TEST_CASE("local: links, pipes and directories in the place of files are not fol
   const Place place;
   Client client = place.client();
   REQUIRE(::symlink("/etc/passwd", place.file("a.json").c_str()) == 0);
-  CHECK_FALSE(client.store().acquire(claim_of(name_of("a")), soon()).has_value());
+  CHECK_FALSE(client.store().acquire(claim_of(name_of("a")), Queueing::no, soon()).has_value());
   REQUIRE(::symlink("/tmp/dlock-no-such-file", place.file("b.lock").c_str()) == 0);
-  CHECK_FALSE(client.store().acquire(claim_of(name_of("b")), soon()).has_value());
+  CHECK_FALSE(client.store().acquire(claim_of(name_of("b")), Queueing::no, soon()).has_value());
   CHECK(::access("/tmp/dlock-no-such-file", F_OK) != 0);
   REQUIRE(::mkfifo(place.file("c.json").c_str(), 0600) == 0);
-  CHECK_FALSE(client.store().acquire(claim_of(name_of("c")), soon()).has_value());
+  CHECK_FALSE(client.store().acquire(claim_of(name_of("c")), Queueing::no, soon()).has_value());
 }
 
 TEST_CASE("local: what a killed process left behind does not stand in the way") {
@@ -331,7 +332,7 @@ TEST_CASE("local: two names that met in one file are told apart") {
   Client client = place.client();
   client.take(name_of("a"));
   REQUIRE(::rename(place.file("a.json").c_str(), place.file("b.json").c_str()) == 0);
-  const auto reply = client.store().acquire(claim_of(name_of("b")), soon());
+  const auto reply = client.store().acquire(claim_of(name_of("b")), Queueing::no, soon());
   REQUIRE_FALSE(reply.has_value());
   CHECK(reply.error().code == Errc::refused);
 }

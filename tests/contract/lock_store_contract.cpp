@@ -4,6 +4,7 @@
 #include "store/local/local_store.hpp"
 #include "store/memory/memory_store.hpp"
 #include "store/open_store.hpp"
+#include "store/undo.hpp"
 
 #include <poll.h>
 
@@ -152,7 +153,7 @@ Claim claim_below(const Hold& hold, Duration ttl) {
 Result<AcquireReply> Client::try_acquire(Claim claim) {
   for (AncestorHold& hold : claim.ancestors)
     hold.key = value_of(store_->key_of(name_of(hold.key)));
-  return store_->acquire(claim, soon());
+  return store_->acquire(claim, queueing_, soon());
 }
 
 AcquireReply Client::acquire(Claim claim) {
@@ -171,10 +172,10 @@ Taken Client::take(const Claim& claim) {
   return taken_by(claim, std::get<Grant>(reply));
 }
 
-Holding Client::must_be_busy(const Claim& claim) {
+Refusal Client::must_be_busy(const Claim& claim) {
   const AcquireReply reply = acquire(claim);
-  REQUIRE(std::holds_alternative<Holding>(reply));
-  return std::get<Holding>(reply);
+  REQUIRE(std::holds_alternative<Refusal>(reply));
+  return std::get<Refusal>(reply);
 }
 
 Duration Client::must_be_done(const Claim& claim) {
@@ -222,8 +223,13 @@ RenewReply Client::check(const Holds& holds) {
 }
 
 void Client::leave(const Claim& claim) {
-  const auto left = store_->leave(claim, soon());
+  const auto left = store_->leave(claim, queueing_, soon());
   REQUIRE_MESSAGE(left.has_value(), (left ? "" : left.error().text));
+}
+
+void Client::undo(const Claim& claim) {
+  const auto undone = dlock::undo(*store_, claim, queueing_, soon());
+  REQUIRE_MESSAGE(undone.has_value(), (undone ? "" : undone.error().text));
 }
 
 HandOff Client::await_hand_off(Time until) {

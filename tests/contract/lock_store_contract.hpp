@@ -81,11 +81,13 @@ class Client {
       : store_(backing.open(interrupt)) {}
 
   LockStore& store() { return *store_; }
+  // From now on its claims that are refused wait in line.
+  void wait_in_line(Queueing how = Queueing::listening) { queueing_ = how; }
   AcquireReply acquire(Claim claim);
   Result<AcquireReply> try_acquire(Claim claim);  // the one call that may fail
   Taken take(const Claim& claim);                 // must be granted
   Taken take(const LockName& name, Duration ttl = 30s) { return take(claim_of(name, ttl)); }
-  Holding must_be_busy(const Claim& claim);
+  Refusal must_be_busy(const Claim& claim);
   void must_be_lost(const Claim& claim);
   Duration must_be_done(const Claim& claim);
   RenewReply renew(const Holds& holds);
@@ -100,6 +102,7 @@ class Client {
   RenewReply check(const Holds& holds);
   RenewReply check(const Hold& hold) { return check(Holds{hold}); }
   void leave(const Claim& claim);
+  void undo(const Claim& claim);
   void watch(const LockName& name);
   void watch(const Claim& claim, bool front = true);
   void watch_hold(const Holds& holds);
@@ -111,10 +114,11 @@ class Client {
 
  private:
   std::unique_ptr<LockStore> store_;
+  Queueing queueing_ = Queueing::no;
 };
 
 inline bool is_free(Client& client, const LockName& name) {
-  return client.inspect(name).kind == Holding::Kind::free;
+  return client.inspect(name).kind == Holding::Kind::none;
 }
 
 // Asks again until it says yes; false after 10 s.

@@ -98,7 +98,7 @@ void come_and_go(
   // A claim is repeated until it is granted: another wish would let readers crowd out the writers.
   Claim claim = wish(random);
   for (int done = 0; done < rounds;) {
-    const auto reply = store.acquire(claim, soon());
+    const auto reply = store.acquire(claim, Queueing::no, soon());
     if (!reply) return watchman.complain(reply.error().text);
     if (BootClock::now() > end) return watchman.complain("not through within a minute");
     const auto* grant = std::get_if<Grant>(&*reply);
@@ -184,7 +184,7 @@ TEST_CASE("threads that take names in any order: no deadlock, and no pair half h
     });
     Client client(backing);
     for (const LockName& name : names)
-      CHECK(client.inspect(name).kind == Holding::Kind::free);
+      CHECK(client.inspect(name).kind == Holding::Kind::none);
   });
 }
 

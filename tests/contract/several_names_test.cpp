@@ -59,8 +59,9 @@ TEST_CASE("several names: while one is taken, none is, and it is said which") {
     const Pair pair;
     for (const std::size_t held : {0U, 1U}) {
       const Hold hold = holder.take(pair.names()[held]).hold;
-      const Holding holding = other.must_be_busy(claim_of(pair.names()));
-      CHECK(holding.which == held);
+      const Refusal refusal = other.must_be_busy(claim_of(pair.names()));
+      CHECK(refusal.which == held);
+      const Holding& holding = refusal.holding;
       CHECK(holding.kind == Holding::Kind::lock);
       REQUIRE(holding.owners.size() == 1);
       CHECK(holding.owners[0].id == hold.owner);
@@ -127,7 +128,7 @@ TEST_CASE("several names: the loss of any is loss, and what is left can be given
       CHECK(reply.verdict == RenewVerdict::lost);
       CHECK(reply.some_left);
       CHECK(reply.which == lost);
-      CHECK_FALSE(reply.why.empty());
+      CHECK(reply.holding.owners.at(0).id == theirs.owner);
       CHECK_FALSE(is_free(admin, left));
       CHECK(client.release(holds) == ReleaseVerdict::not_held);
       CHECK(is_free(admin, left));
@@ -157,7 +158,7 @@ TEST_CASE("several names: when one is revoked, the holds are") {
     CHECK(client.check(holds).verdict == RenewVerdict::revoked);
     const RenewReply reply = client.renew(holds);
     CHECK(reply.verdict == RenewVerdict::revoked);
-    CHECK(reply.why == "bob@ops");
+    CHECK(reply.revoked_by == "bob@ops");
     CHECK(reply.which == 1);
     CHECK_FALSE(reply.some_left);
     CHECK(client.release(holds) == ReleaseVerdict::released);
@@ -206,9 +207,9 @@ TEST_CASE("several names: a nested run that would wait for itself is told which 
     Client client(backing);
     const Pair pair;
     const Hold outer = client.take(claim_as(Mode::shared, pair.b)).hold;
-    const Holding holding = client.must_be_busy(below(outer, claim_of(pair.names())));
-    CHECK(holding.by_ancestor);
-    CHECK(holding.which == 1);
+    const Refusal refusal = client.must_be_busy(below(outer, claim_of(pair.names())));
+    CHECK(refusal.by_ancestor);
+    CHECK(refusal.which == 1);
     CHECK(is_free(client, pair.a));
   });
 }
@@ -239,7 +240,7 @@ TEST_CASE("several names: readers and slots of several names stand beside each o
     slots.owner = make_owner_id(1);
     CHECK(client.must_be_busy(slots).which == 1);
     slots.slots = 3;
-    const auto mistaken = client.store().acquire(slots, soon());
+    const auto mistaken = client.store().acquire(slots, Queueing::no, soon());
     REQUIRE_FALSE(mistaken.has_value());
     CHECK(mistaken.error().code == Errc::bad_usage);
     CHECK(client.inspect(other.a).owner_count == 1);
@@ -251,12 +252,12 @@ TEST_CASE("several names: undoing takes back all of them, and leaves those of ot
     Client client(backing);
     const Pair pair;
     const Claim claim = claim_of(pair.names());
-    CHECK(undo(client.store(), claim, soon()).has_value());
+    client.undo(claim);
     client.take(claim);
-    CHECK(undo(client.store(), claim, soon()).has_value());
+    client.undo(claim);
     CHECK(is_free(client, pair));
     client.take(pair.b);
-    CHECK(undo(client.store(), claim, soon()).has_value());
+    client.undo(claim);
     CHECK_FALSE(is_free(client, pair.b));
   });
 }
@@ -269,7 +270,7 @@ TEST_CASE("several names: a waiter is woken by the release of the one that was i
       const Pair pair;
       const Hold hold = holder.take(pair.names()[held]).hold;
       Claim claim = claim_of(pair.names());
-      claim.queueing = Queueing::listening;
+      waiter.wait_in_line();
       waiter.watch(claim);
       waiter.must_be_busy(claim);
       CHECK(holder.release(hold) == ReleaseVerdict::released);
@@ -287,7 +288,7 @@ TEST_CASE("several names: a waiter gets them when the last of their holders has 
     const Hold one = holder.take(pair.a).hold;
     const Hold two = holder.take(pair.b).hold;
     Claim claim = claim_of(pair.names());
-    claim.queueing = Queueing::listening;
+    waiter.wait_in_line();
     waiter.watch(claim);
     CHECK(waiter.must_be_busy(claim).which == 0);
     CHECK(holder.release(one) == ReleaseVerdict::released);

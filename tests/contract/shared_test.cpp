@@ -56,10 +56,10 @@ TEST_CASE("shared: who is alone and who reads exclude each other, whoever comes 
           other.take(claim_as(claimed, name));
           continue;
         }
-        const Holding holding = other.must_be_busy(claim_as(claimed, name));
-        CHECK(holding.mode == held);
-        CHECK_FALSE(holding.by_ancestor);
-        CHECK(holding.owner_count == 1);
+        const Refusal refusal = other.must_be_busy(claim_as(claimed, name));
+        CHECK_FALSE(refusal.by_ancestor);
+        CHECK(refusal.holding.mode == held);
+        CHECK(refusal.holding.owner_count == 1);
         CHECK(holder.renew(hold).verdict == RenewVerdict::renewed);
         CHECK(holder.release(hold) == ReleaseVerdict::released);
         CHECK(other.take(claim_as(claimed, name)).hold.token > hold.token);
@@ -82,7 +82,7 @@ TEST_CASE("shared: a writer enters when the last reader has left, in whatever or
       CHECK(client.release(holds[i]) == ReleaseVerdict::released);
       CHECK(client.release(holds[i]) == ReleaseVerdict::not_held);
     }
-    CHECK(client.inspect(name).kind == Holding::Kind::free);
+    CHECK(client.inspect(name).kind == Holding::Kind::none);
     client.take(writer(name));
   });
 }
@@ -132,7 +132,7 @@ TEST_CASE("shared: a dead reader is out after its own lease while others go on (
     CHECK(client.renew(other).verdict == RenewVerdict::renewed);
     CHECK(eventually([&] { return client.inspect(name).owner_count == 1; }));
     CHECK(client.renew(dead).verdict == RenewVerdict::lost);
-    CHECK_FALSE(client.renew(dead).why.empty());
+    CHECK(client.renew(dead).holding.owners.at(0).id == other.owner);
     CHECK(client.check(dead).verdict == RenewVerdict::lost);
     CHECK(client.release(dead) == ReleaseVerdict::not_held);
     CHECK(client.inspect(name).owner_count == 1);
@@ -164,7 +164,7 @@ TEST_CASE("shared: a waiter hears a release that comes between its refusal and i
       const LockName name = fresh_name();
       const Hold hold = holder.take(claim_as(held, name)).hold;
       Claim claim = claim_as(held == Mode::exclusive ? Mode::shared : Mode::exclusive, name);
-      claim.queueing = Queueing::listening;
+      waiter.wait_in_line();
       waiter.watch(claim);
       waiter.must_be_busy(claim);
       CHECK(holder.release(hold) == ReleaseVerdict::released);
@@ -183,7 +183,7 @@ TEST_CASE("shared: a writer that waits is woken by the last reader") {
     const Hold first = one.take(reader(name)).hold;
     const Hold second = two.take(reader(name)).hold;
     Claim claim = writer(name);
-    claim.queueing = Queueing::listening;
+    waiter.wait_in_line();
     waiter.watch(claim);
     waiter.must_be_busy(claim);
     CHECK(one.release(first) == ReleaseVerdict::released);
@@ -209,7 +209,7 @@ TEST_CASE("shared: revoking tells every reader, or the one that is meant") {
       CHECK(client.revoke(name, only).verdict == RevokeVerdict::revoked);
       CHECK(client.renew(one).verdict == RenewVerdict::renewed);
       CHECK(client.renew(two).verdict == RenewVerdict::revoked);
-      CHECK(client.check(two).why == "bob@ops");
+      CHECK(client.check(two).revoked_by == "bob@ops");
       CHECK(client.inspect(name).revoked_by == "bob@ops");
       CHECK(client.revoke(name, order()).verdict == RevokeVerdict::revoked);
       CHECK(client.renew(one).verdict == RenewVerdict::revoked);
@@ -236,7 +236,7 @@ TEST_CASE("shared: revoking now deletes every reader, or the one that is meant")
     CHECK(client.renew(one).verdict == RenewVerdict::renewed);
     CHECK(client.revoke(name, order(true)).verdict == RevokeVerdict::deleted);
     CHECK(client.renew(one).verdict == RenewVerdict::lost);
-    CHECK(client.inspect(name).kind == Holding::Kind::free);
+    CHECK(client.inspect(name).kind == Holding::Kind::none);
   });
 }
 
@@ -263,7 +263,7 @@ TEST_CASE("shared: of very many readers all are counted, and not all are listed"
     const LockName name = fresh_name();
     for (int i = 0; i < 70; ++i)
       client.take(reader(name));
-    const Holding holding = client.must_be_busy(writer(name));
+    const Holding holding = client.must_be_busy(writer(name)).holding;
     CHECK(holding.owner_count == 70);
     CHECK(holding.owners.size() <= 64);
     CHECK(holding.mode == Mode::shared);

@@ -18,7 +18,7 @@ Holds take_all(Client& client, const LockName& name, std::uint32_t slots) {
 }
 
 std::string usage_error(Client& client, const Claim& claim) {
-  const auto reply = client.store().acquire(claim, soon());
+  const auto reply = client.store().acquire(claim, Queueing::no, soon());
   REQUIRE_FALSE(reply.has_value());
   CHECK(reply.error().code == Errc::bad_usage);
   return reply.error().text;
@@ -41,11 +41,12 @@ TEST_CASE("slots: as many hold a name as it has slots, each with a number of its
         CHECK_FALSE(hold.nested);
         last = hold.token;
       }
-      const Holding holding = other.must_be_busy(claim_slot(slots, name));
+      const Refusal refusal = other.must_be_busy(claim_slot(slots, name));
+      CHECK_FALSE(refusal.by_ancestor);
+      const Holding& holding = refusal.holding;
       CHECK(holding.mode == Mode::slots);
       CHECK(holding.slots == slots);
       CHECK(holding.owner_count == slots);
-      CHECK_FALSE(holding.by_ancestor);
       std::set<std::uint32_t> numbers;
       for (const HoldRecord& record : holding.holds) {
         CHECK(record.mode == Mode::slots);
@@ -83,7 +84,7 @@ TEST_CASE("slots: a claim that is repeated keeps its number and counts once") {
     CHECK(again.slot == 1U);
     CHECK(client.inspect(name).owner_count == 1);
     CHECK(client.release(again) == ReleaseVerdict::released);
-    CHECK(client.inspect(name).kind == Holding::Kind::free);
+    CHECK(client.inspect(name).kind == Holding::Kind::none);
   });
 }
 
@@ -111,10 +112,10 @@ TEST_CASE("slots: holders of every other mode exclude them, and they those") {
       Client client(backing);
       const LockName name = fresh_name();
       const Hold slot = client.take(claim_slot(3, name)).hold;
-      CHECK(client.must_be_busy(claim_as(mode, name)).mode == Mode::slots);
+      CHECK(client.must_be_busy(claim_as(mode, name)).holding.mode == Mode::slots);
       CHECK(client.release(slot) == ReleaseVerdict::released);
       const Hold other = client.take(claim_as(mode, name)).hold;
-      CHECK(client.must_be_busy(claim_slot(3, name)).mode == mode);
+      CHECK(client.must_be_busy(claim_slot(3, name)).holding.mode == mode);
       CHECK(client.release(other) == ReleaseVerdict::released);
       client.take(claim_slot(3, name));
     }
@@ -127,7 +128,7 @@ TEST_CASE("slots: a dead holder's slot is free after its own lease while others 
     const LockName full = fresh_name();
     for (const Duration ttl : {Duration(90s), Duration(20s), Duration(90s)})
       client.take(claim_slot(3, full, ttl));
-    const Holding all = client.must_be_busy(claim_slot(3, full));
+    const Holding all = client.must_be_busy(claim_slot(3, full)).holding;
     CHECK(all.lease_left.value() <= 20s);  // the next one that makes room
     const LockName name = fresh_name();
     const Hold one = client.take(claim_slot(3, name)).hold;
@@ -135,8 +136,8 @@ TEST_CASE("slots: a dead holder's slot is free after its own lease while others 
     const Hold two = client.take(claim_slot(3, name)).hold;
     const Claim claim = claim_slot(3, name);
     const AcquireReply busy = client.acquire(claim);
-    if (const auto* holding = std::get_if<Holding>(&busy)) {
-      CHECK(holding->lease_left.value() <= 500ms);
+    if (const auto* refusal = std::get_if<Refusal>(&busy)) {
+      CHECK(refusal->holding.lease_left.value() <= 500ms);
       CHECK(client.renew(one).verdict == RenewVerdict::renewed);
       const Hold next = client.take_eventually(claim).hold;
       CHECK(BootClock::now() >= dead.sent_at + 500ms);
@@ -191,10 +192,10 @@ TEST_CASE("slots: a nested run that would wait for its ancestor is told so") {
     const LockName name = fresh_name();
     const Hold slot = client.take(claim_slot(3, name)).hold;
     for (const Mode mode : {Mode::plain, Mode::exclusive, Mode::shared}) {
-      const Holding holding = client.must_be_busy(below(slot, claim_as(mode, name)));
-      CHECK(holding.by_ancestor);
-      CHECK(holding.mode == Mode::slots);
-      CHECK(holding.slots == 3);
+      const Refusal refusal = client.must_be_busy(below(slot, claim_as(mode, name)));
+      CHECK(refusal.by_ancestor);
+      CHECK(refusal.holding.mode == Mode::slots);
+      CHECK(refusal.holding.slots == 3);
       const LockName other = fresh_name();
       const Hold outer = client.take(claim_as(mode, other)).hold;
       CHECK(client.must_be_busy(below(outer, claim_slot(3, other))).by_ancestor);
@@ -212,7 +213,7 @@ TEST_CASE("slots: a waiter is woken when any slot is given back") {
       const LockName name = fresh_name();
       const auto holds = take_all(holder, name, 3);
       Claim claim = claim_slot(3, name);
-      claim.queueing = Queueing::listening;
+      waiter.wait_in_line();
       waiter.watch(claim);
       waiter.must_be_busy(claim);
       CHECK(holder.release(holds[which]) == ReleaseVerdict::released);
@@ -247,7 +248,7 @@ TEST_CASE("slots: undoing gives the slot back") {
     const LockName name = fresh_name();
     const Claim claim = claim_slot(1, name);
     client.take(claim);
-    CHECK(undo(client.store(), claim, soon()).has_value());
+    client.undo(claim);
     client.take(claim_slot(1, name));
   });
 }

@@ -55,12 +55,12 @@ TEST_CASE("check: what was released, taken by another or has ended is lost, and 
     const Hold released = client.take(name).hold;
     CHECK(client.release(released) == ReleaseVerdict::released);
     CHECK(client.check(released).verdict == RenewVerdict::lost);
-    CHECK(client.inspect(name).kind == Holding::Kind::free);
+    CHECK(client.inspect(name).kind == Holding::Kind::none);
     const Hold ended = client.take(name, 200ms).hold;
     const Hold theirs = other.take_eventually(claim_of(name)).hold;
     const RenewReply reply = client.check(ended);
     CHECK(reply.verdict == RenewVerdict::lost);
-    CHECK_FALSE(reply.why.empty());
+    CHECK(reply.holding.owners.at(0).id == theirs.owner);
     CHECK(other.check(theirs).verdict == RenewVerdict::held);
   });
 }
@@ -74,7 +74,7 @@ TEST_CASE("check: a revoked hold is told by whom, and its lease runs on") {
     CHECK(admin.revoke(name, order(false)).verdict == RevokeVerdict::revoked);
     const RenewReply reply = client.check(hold);
     CHECK(reply.verdict == RenewVerdict::revoked);
-    CHECK(reply.why == "bob@ops");
+    CHECK(reply.revoked_by == "bob@ops");
     CHECK(client.inspect(name).lease_left.value() > 10s);
     CHECK(client.release(hold) == ReleaseVerdict::released);
   });
@@ -128,9 +128,8 @@ TEST_CASE("watch: own renewals, own checks and refused claims of others are no n
     for (int i = 0; i < 5; ++i) {
       CHECK(watcher.client.renew(watcher.hold).verdict == RenewVerdict::renewed);
       CHECK(watcher.client.check(watcher.hold).verdict == RenewVerdict::held);
-      Claim claim = claim_of(watcher.name);
-      claim.queueing = Queueing::listening;
-      other.must_be_busy(claim);
+      other.wait_in_line();
+      other.must_be_busy(claim_of(watcher.name));
     }
     CHECK(watcher.has_no_news());
   });

@@ -187,8 +187,8 @@ void Link::arrive(const Sent& sent, bool copy) {
 StoreAnswer Link::acquire(const Sent& sent) {
   auto reply = scene_.server.store.acquire(hold_, wants_, ttl_, sent.ask.queueing);
   if (auto* error = std::get_if<Error>(&reply)) return event::Acquired{std::move(*error)};
-  if (auto* holding = std::get_if<Holding>(&reply))
-    return event::Acquired{AcquireReply(std::move(*holding))};
+  if (auto* refusal = std::get_if<Refusal>(&reply))
+    return event::Acquired{AcquireReply(std::move(*refusal))};
   if (auto* done = std::get_if<Done>(&reply)) return event::Acquired{AcquireReply(*done)};
   const Taken& taken = std::get<Taken>(reply);
   Grant grant{.holds = {}, .sent_at = sent.sent_at};

@@ -133,33 +133,33 @@ ModelStore::Reply ModelStore::acquire(HoldId hold, const Wants& wants, Duration 
   if (!may_enter(hold, wants)) call_next_of(wants, hold);
   if (may_enter(hold, wants)) return take(hold, wants, ttl);
   if (how != Queueing::no) stand(hold, wants, how == Queueing::polling);
-  Holding holding = in_the_way(hold, wants);
-  if (how == Queueing::no) holding.place = 0;
-  return holding;
+  Refusal refusal = in_the_way(hold, wants);
+  if (how == Queueing::no) refusal.place = 0;
+  return refusal;
 }
 
 // What is seen of the first of its names that it cannot have.
-Holding ModelStore::in_the_way(HoldId hold, const Wants& wants) const {
-  Holding holding;
+Refusal ModelStore::in_the_way(HoldId hold, const Wants& wants) const {
+  Refusal refusal;
   for (const NameId name : wants.names) {
     const Lock& lock = locks_[name];
     const bool room = has_room(name, hold, wants);
     if (room && is_first(name, hold)) continue;
-    if (!lock.held.empty()) holding.kind = Holding::Kind::lock;
-    holding.waiting = lock.line.size();
-    holding.place = place(name, hold);
+    if (!lock.held.empty()) refusal.holding.kind = Holding::Kind::lock;
+    refusal.holding.waiting = lock.line.size();
+    refusal.place = place(name, hold);
     if (room && is_turn_of(lock.line.front())) {
-      holding.turn_left = waiters_.at(lock.line.front()).lives_until - now();
+      refusal.turn_left = waiters_.at(lock.line.front()).lives_until - now();
     }
     if (room) break;
     const bool one_is_enough = fit_beside(lock.held.front().wants, wants);
     Time ends = lock.held.front().expires;
     for (const Present& one : lock.held)
       ends = one_is_enough ? std::min(ends, one.expires) : std::max(ends, one.expires);
-    holding.lease_left = ends - now();
+    refusal.holding.lease_left = ends - now();
     break;
   }
-  return holding;
+  return refusal;
 }
 
 RenewReply ModelStore::check(HoldId hold, const Wants& wants) {

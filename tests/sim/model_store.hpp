@@ -21,7 +21,7 @@ class ModelStore {
       : agenda_(agenda), judge_(judge), trace_(trace), clock_(clock) {}
 
   // What a dlock asks. Each is one script: all or nothing, at the present moment.
-  using Reply = std::variant<Taken, Holding, Done, Error>;
+  using Reply = std::variant<Taken, Refusal, Done, Error>;
   Reply acquire(HoldId hold, const Wants& wants, Duration ttl, Queueing queueing);
   RenewReply renew(HoldId hold, const Wants& wants, Duration ttl);
   RenewReply check(HoldId hold, const Wants& wants);
@@ -86,7 +86,7 @@ class ModelStore {
   std::optional<Error> other_slots(const Wants& wants) const;
   std::optional<Taken> replayed(HoldId hold, const Wants& wants, Duration ttl);
   Taken take(HoldId hold, const Wants& wants, Duration ttl);
-  Holding in_the_way(HoldId hold, const Wants& wants) const;
+  Refusal in_the_way(HoldId hold, const Wants& wants) const;
 
   // The line (model_line.cpp).
   std::size_t place(NameId name, HoldId hold) const;

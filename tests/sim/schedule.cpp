@@ -40,13 +40,11 @@ Grant grant_of(Schedule::Kind kind, Time sent_at) {
   return grant;
 }
 
-Holding somebody(Queueing queueing) {
+Refusal somebody(Queueing queueing) {
   const std::uint64_t place = queueing == Queueing::no ? 0 : 1;
-  return {.kind = Holding::Kind::lock,
-          .type = "hash",
-          .lease_left = 4s,
-          .waiting = place,
-          .place = place};
+  return {
+      .holding = {.kind = Holding::Kind::lock, .type = "hash", .lease_left = 4s, .waiting = place},
+      .place = place};
 }
 
 }  // namespace

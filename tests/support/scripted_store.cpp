@@ -83,18 +83,19 @@ Grant World::grant() const {
   return grant;
 }
 
-Holding World::holding_now(bool stands) const {
-  Holding holding = script_.holding;
+Refusal World::refusal_now(bool stands) const {
+  Refusal refusal = script_.refusal;
   for (const auto& [from, place] : script_.places) {
     if (since_start() < from) break;
-    holding.place = stands ? place : 0;
-    holding.waiting = place - (stands ? 0 : 1) + script_.waiting_behind;
+    refusal.place = stands ? place : 0;
+    refusal.holding.waiting = place - (stands ? 0 : 1) + script_.waiting_behind;
   }
   if (script_.lease_ends) {
     const Duration left = std::max<Duration>(*script_.lease_ends - since_start(), 0s);
-    (holding.kind == Holding::Kind::free ? holding.turn_left : holding.lease_left) = left;
+    const bool free = refusal.holding.kind == Holding::Kind::none;
+    (free ? refusal.turn_left : refusal.holding.lease_left) = left;
   }
-  return holding;
+  return refusal;
 }
 
 Duration World::hand_off_takes(Time until) {
@@ -115,7 +116,7 @@ StoreAnswer World::carry_out_ask(const action::Ask& ask) {
       }
       if (!script_.free_from || since_start() < *script_.free_from) {
         in_line_ = in_line_ || ask.queueing != Queueing::no;
-        return event::Acquired{AcquireReply(holding_now(in_line_))};
+        return event::Acquired{AcquireReply(refusal_now(in_line_))};
       }
       held_ = true;
       in_line_ = false;
@@ -134,11 +135,10 @@ StoreAnswer World::carry_out_ask(const action::Ask& ask) {
       if (ask.what == What::check) reply.verdict = RenewVerdict::held;
       if (script_.revoked_from && since_start() >= *script_.revoked_from) {
         reply.verdict = RenewVerdict::revoked;
-        reply.why = "ann@host";
+        reply.revoked_by = "ann@host";
       }
       if (script_.lost_from && since_start() >= *script_.lost_from) {
         reply.verdict = RenewVerdict::lost;
-        reply.why = "held by bob@host";
         reply.some_left = script_.names.size() > 1;
         held_ = reply.some_left;
       }

@@ -70,8 +70,8 @@ struct Script {
   std::vector<std::string> names{"n"};
   std::optional<Duration> done_from;  // then a run that succeeded was granted done_ago before
   Duration done_ago{};
-  std::optional<Duration> free_from = Duration{};  // before it: busy with `holding`; nothing: ever
-  Holding holding{.kind = Holding::Kind::lock, .type = "hash"};
+  std::optional<Duration> free_from = Duration{};  // before it: busy with `refusal`; nothing: ever
+  Refusal refusal{.holding = {.kind = Holding::Kind::lock, .type = "hash"}};
   std::optional<Duration> lease_ends;  // or the turn, of what is free: it is counted down
   // Our place in line from then on, if we stand there, and how many come after us; no places: the
   // store keeps no line.
@@ -174,7 +174,7 @@ class World {
   StoreAnswer carry_out_ask(const action::Ask& ask);
   const Trouble* trouble_for(What what) const;
   Grant grant() const;
-  Holding holding_now(bool stands) const;
+  Refusal refusal_now(bool stands) const;
   Duration hand_off_takes(Time until);
   void signal_child(int number);
 

@@ -63,7 +63,7 @@ std::string mark_of(const StoreAnswer& answer) {
           constexpr std::array k_words{"", " held", " revoked", " lost"};
           return k_words.at(static_cast<std::size_t>(event.answer->verdict));
         } else if constexpr (std::is_same_v<T, event::Inspected>) {
-          return event.answer->kind == Holding::Kind::free ? " free" : "";
+          return event.answer->kind == Holding::Kind::none ? " free" : "";
         } else if constexpr (std::is_same_v<T, event::Revoked>) {
           constexpr std::array k_words{"", " deleted", " nothing", " not_dlock", " other_holder"};
           return k_words.at(static_cast<std::size_t>(event.answer->verdict));

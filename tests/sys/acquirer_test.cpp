@@ -31,9 +31,8 @@ class LateStore final : public LockStore {
   std::string where() const override { return "late:"; }
   Result<std::string> key_of(const LockName& name) const override { return name.text(); }
 
-  Result<AcquireReply> acquire(const Claim& claim, Time /*limit*/) override {
-    Holding held;
-    held.kind = Holding::Kind::lock;
+  Result<AcquireReply> acquire(const Claim& claim, Queueing, Time /*limit*/) override {
+    const Refusal held{.holding = {.kind = Holding::Kind::lock}};
     if (!std::exchange(asked_, true)) return AcquireReply(held);
     granted_.wait();
     const Time sent_at = BootClock::now();

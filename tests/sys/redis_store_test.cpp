@@ -95,7 +95,7 @@ TEST_CASE("store: acquire, renew and release are one script each and nothing els
   });
   {
     const auto store = store_at(server);
-    const auto granted = store->acquire(claim(), ample());
+    const auto granted = store->acquire(claim(), Queueing::no, ample());
     REQUIRE(granted.has_value());
     CHECK(std::get<Grant>(*granted).holds.front().token == 7);
     CHECK(store->renew(hold(), ample())->verdict == RenewVerdict::renewed);
@@ -224,7 +224,7 @@ TEST_CASE("store: a refusal and an answer that makes no sense are errors, never 
       }
     });
     const auto store = store_at(server);
-    CHECK_FALSE(store->acquire(claim(), ample()).has_value());
+    CHECK_FALSE(store->acquire(claim(), Queueing::no, ample()).has_value());
     CHECK_FALSE(store->renew(hold(), ample()).has_value());
     CHECK_FALSE(store->release(hold(), {}, ample()).has_value());
   }

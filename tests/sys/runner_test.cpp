@@ -77,7 +77,7 @@ class OtherClient {
               bool holds,
               const std::function<void(MemoryStore&)>& act)
       : store_(std::move(server)) {
-    if (holds) (void)store_.acquire(claim("them:2"), within_limit());
+    if (holds) (void)store_.acquire(claim("them:2"), Queueing::no, within_limit());
     if (act) thread_ = std::thread([this, act] { act(store_); });
   }
   OtherClient(const OtherClient&) = delete;
@@ -87,7 +87,7 @@ class OtherClient {
     if (thread_.joinable()) thread_.join();
   }
   bool sees_it_free() {
-    return store_.inspect(*LockName::parse("n"), within_limit())->kind == Holding::Kind::free;
+    return store_.inspect(*LockName::parse("n"), within_limit())->kind == Holding::Kind::none;
   }
 
  private:
@@ -281,7 +281,7 @@ TEST_CASE("run: what the command leaves behind is stopped before the lock is rel
 TEST_CASE("run: a lock that is deleted under us stops the command") {
   Plan plan = shell("exec sleep 20");
   CHECK(run(plan, [](MemoryStore& other) {
-          while (other.inspect(*LockName::parse("n"), within_limit())->kind == Holding::Kind::free)
+          while (other.inspect(*LockName::parse("n"), within_limit())->kind == Holding::Kind::none)
             std::this_thread::sleep_for(2ms);
           (void)other.revoke(*LockName::parse("n"), {.by = "ann@h", .now = true}, within_limit());
         }) == "exit lost, granted, lost, free");
@@ -290,7 +290,7 @@ TEST_CASE("run: a lock that is deleted under us stops the command") {
 TEST_CASE("run: a lock that is revoked is given up") {
   Plan plan = shell("exec sleep 20");
   CHECK(run(plan, [](MemoryStore& other) {
-          while (other.inspect(*LockName::parse("n"), within_limit())->kind == Holding::Kind::free)
+          while (other.inspect(*LockName::parse("n"), within_limit())->kind == Holding::Kind::none)
             std::this_thread::sleep_for(2ms);
           (void)other.revoke(*LockName::parse("n"), {.by = "ann@h"}, within_limit());
         }) == "exit lost, granted, revoked, free");

@@ -31,7 +31,9 @@ class HangingStore : public LockStore {
   StoreTraits traits() const override { return {}; }
   std::string where() const override { return "nowhere:"; }
   Result<std::string> key_of(const LockName& name) const override { return name.text(); }
-  Result<AcquireReply> acquire(const Claim& /*claim*/, Time limit) override { return hang(limit); }
+  Result<AcquireReply> acquire(const Claim& /*claim*/, Queueing /*queueing*/, Time limit) override {
+    return hang(limit);
+  }
   Result<RenewReply> renew(const Holds& /*holds*/, Time limit) override { return hang(limit); }
   Result<ReleaseVerdict> release(const Holds& /*holds*/,
                                  const ReleaseOptions& /*options*/,
@@ -71,7 +73,7 @@ class HangingStore : public LockStore {
 class MuteStore final : public HangingStore {
  public:
   using HangingStore::HangingStore;
-  Result<AcquireReply> acquire(const Claim& claim, Time /*limit*/) override {
+  Result<AcquireReply> acquire(const Claim& claim, Queueing /*queueing*/, Time /*limit*/) override {
     const Hold hold{.name = claim.names.front(), .owner = claim.owner};
     return AcquireReply(Grant{.holds = {hold}, .sent_at = {}});
   }
@@ -149,7 +151,7 @@ TEST_CASE("worker: a busy lock is answered with its holding, a free one is taken
   REQUIRE(shop.worker.start());
   shop.worker.ask({What::acquire, in(5s)});
   const auto busy = std::get<event::Acquired>(next(shop.worker));
-  REQUIRE(std::holds_alternative<Holding>(*busy.answer));
+  REQUIRE(std::holds_alternative<Refusal>(*busy.answer));
   shop.worker.ask({What::watch, in(5s)});
   shop.worker.ask({What::await_hand_off, in(10s)});
   next(shop.worker);

@@ -48,17 +48,17 @@ TEST_CASE("-n tries once") {
   script.wait = 0s;
   World world(script);
   CHECK(world.run() == "0s acquire busy, 0s exit busy");
-  REQUIRE(world.outcome()->holding);
-  CHECK(world.outcome()->holding->type == "hash");
+  REQUIRE(world.outcome()->refusal);
+  CHECK(world.outcome()->refusal->holding.type == "hash");
 }
 
 TEST_CASE("a lock that is held by the run above us is not waited for, with or without -n") {
   Script script = waiting(std::nullopt);
-  script.holding.by_ancestor = true;
+  script.refusal.by_ancestor = true;
   World world(script);
   CHECK(world.run() == "0s acquire busy, 0s exit busy");
-  REQUIRE(world.outcome()->holding);
-  CHECK(world.outcome()->holding->by_ancestor);
+  REQUIRE(world.outcome()->refusal);
+  CHECK(world.outcome()->refusal->by_ancestor);
   CHECK_KEPT(world);
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("-w gives up when its time is over, with the holder as last seen") {
   CHECK(world.run() ==
         "0s acquire busy, 0s watch front, 0s stand busy, 0s await, 2.5s leave not_held, 2.5s exit "
         "busy");
-  CHECK(world.outcome()->holding);
+  CHECK(world.outcome()->refusal);
 }
 
 TEST_CASE("-w holds also where waiters poll") {
@@ -117,7 +117,7 @@ TEST_CASE("a foreign holder whose changes nobody tells of is asked for every 50 
     CAPTURE(untracked);
     Script script = waiting(std::nullopt);
     script.wait = 10s;
-    script.holding = {.kind = Holding::Kind::foreign, .type = "string"};
+    script.refusal.holding = {.kind = Holding::Kind::foreign, .type = "string"};
     (untracked ? script.untracked_because : script.watch_error.emplace(Errc::denied, "").text) =
         "no";
     World world(script);
@@ -136,7 +136,7 @@ TEST_CASE("a foreign holder whose changes nobody tells of is asked for every 50 
 TEST_CASE("a foreign holder whose changes are told of is asked for no more often than any other") {
   Script script = waiting(std::nullopt);
   script.wait = 10s;
-  script.holding = {.kind = Holding::Kind::foreign, .type = "string"};
+  script.refusal.holding = {.kind = Holding::Kind::foreign, .type = "string"};
   World world(script);
   world.run();
   CHECK(world.asked(What::acquire).size() <= 6);

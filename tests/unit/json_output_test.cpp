@@ -279,12 +279,12 @@ TEST_CASE("json: the result of a run that failed has the exit status as its code
 }
 
 TEST_CASE("json: the result of a busy run has the holders as inspect shows them") {
-  Outcome busy{.kind = Outcome::Kind::busy, .holding = Holding{}};
-  busy.holding->kind = Holding::Kind::lock;
-  busy.holding->now_ms = 5000;
-  busy.holding->holds = {
+  Outcome busy{.kind = Outcome::Kind::busy, .refusal = Refusal{}};
+  busy.refusal->holding.kind = Holding::Kind::lock;
+  busy.refusal->holding.now_ms = 5000;
+  busy.refusal->holding.holds = {
       {.id = "u:1#s", .who = {.host = "h", .pid = 8, .user = "u", .command = "c"}, .token = 5}};
-  busy.holding->holds.front().since_ms = 1000;
+  busy.refusal->holding.holds.front().since_ms = 1000;
   CHECK(has(result_json({lock_name("n")}, busy, "", 75),
             R"("holders":[{"id":"u:1#s","host":"h","pid":8,"user":"u","command":"c","reason":"",)"
             R"("since_ms":1000,"age_ms":4000,"token":5,)"));

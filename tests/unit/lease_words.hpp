@@ -73,14 +73,14 @@ inline Hold taken(StoredLock& state, const Claim& claim, const Moment& moment) {
   return std::get<Grant>(reply).holds.at(0);
 }
 
-inline Holding busy(StoredLock& state, const Claim& claim, const Moment& moment) {
+inline Refusal busy(StoredLock& state, const Claim& claim, const Moment& moment) {
   const AcquireReply reply = acquire(state, claim, moment);
-  REQUIRE(std::holds_alternative<Holding>(reply));
-  return std::get<Holding>(reply);
+  REQUIRE(std::holds_alternative<Refusal>(reply));
+  return std::get<Refusal>(reply);
 }
 
 inline bool is_busy(StoredLock& state, const Claim& claim, const Moment& moment) {
-  return std::holds_alternative<Holding>(acquire(state, claim, moment));
+  return std::holds_alternative<Refusal>(acquire(state, claim, moment));
 }
 
 inline RenewReply renew(StoredLock& state, const Hold& hold, const Moment& moment) {

@@ -111,7 +111,7 @@ TEST_CASE("what is found of a hold: how it is held, or who has it") {
   CHECK(*released == ReleaseVerdict::released);
   found = find_hold(here.store, wanted(taken), soon());
   REQUIRE(found);
-  CHECK(found->holding.kind == Holding::Kind::free);
+  CHECK(found->holding.kind == Holding::Kind::none);
 
   here.take("a", "sh");
   found = find_hold(here.store, wanted(taken), soon());
@@ -177,7 +177,7 @@ TEST_CASE("one of many who hold it shared can be released, though not all of the
     REQUIRE(released);
     CHECK(*released == ReleaseVerdict::released);
   }
-  CHECK(here.store.inspect(name("a"), soon())->kind == Holding::Kind::free);
+  CHECK(here.store.inspect(name("a"), soon())->kind == Holding::Kind::none);
 }
 
 TEST_CASE("what a hold is called in an environment") {

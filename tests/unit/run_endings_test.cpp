@@ -128,7 +128,7 @@ TEST_CASE("nothing is done after Finish, whatever still happens") {
   const Time later = Time(1000s) + 2s;
   const Grant grant{.holds = {{.name = *LockName::parse("n")}}, .sent_at = later};
   const std::vector<Event> events{event::Acquired{AcquireReply(grant)},
-                                  event::Acquired{AcquireReply(Holding{})},
+                                  event::Acquired{AcquireReply(Refusal{})},
                                   event::Acquired{Error{Errc::timed_out, "late"}},
                                   event::Watched{Watching{}},
                                   event::HandedOff{HandOff::turn},

@@ -85,7 +85,7 @@ Script random_script(std::uint64_t seed) {
   add_limits(script, dice);
   if (dice.one_in(2)) script.free_from = dice.span(30s);
   if (dice.one_in(4)) script.lease_ends = dice.span(30s);
-  if (dice.one_in(8)) script.holding.kind = Holding::Kind::foreign;
+  if (dice.one_in(8)) script.refusal.holding.kind = Holding::Kind::foreign;
   if (dice.one_in(8)) script.watch_error = Error{Errc::denied, "no"};
   script.news = dice.one_in(2);
   if (dice.one_in(8)) script.untracked_because = "no";

@@ -94,15 +94,27 @@ TEST_CASE("a place in line is told in words and in figures") {
   Notice notice{.kind = Notice::Kind::waiting, .holding = held(), .span = 5s};
   notice.holding->waiting = 7;
   CHECK(test::forked([&] { return events_of({notice}); }) == R"("waiting")");
-  notice.holding->place = 3;
+  notice.place = 3;
   CHECK(test::forked([&] { return events_of({notice}); }) == R"("waiting"37)");
   CHECK(test::forked([&] {
           return said({notice});
         }).find("waiting 5s for \"n\", 3rd of 7, held by deploy@ci-4") != std::string::npos);
-  notice.holding->place = 0;
+  notice.place = 0;
   CHECK(test::forked([&] {
           return said({notice});
         }).find("waiting 5s for \"n\", held by deploy@ci-4") != std::string::npos);
+}
+
+TEST_CASE("a loss says how the lock is held now, and nothing of that moves the cursor") {
+  Notice notice{.kind = Kind::lost, .holding = held()};
+  notice.holding->holds.front().who.host = "\x1b[2J\n";
+  CHECK(test::forked([&] {
+          return said({notice});
+        }).starts_with("dlock: lost \"n\": it is held by deploy@\\x1b[2J\\n pid 812 (job) for "));
+  notice.kind = Kind::lost_warn;
+  notice.holding = Holding{};
+  CHECK(test::forked([&] { return said({notice}); }) ==
+        "dlock: lost \"n\": it is free; the command runs on without the lock (--on-lost warn)\n");
 }
 
 TEST_CASE("a store that is away: the reason first, then since when and for how long") {
@@ -273,11 +285,11 @@ std::string said_of_three(bool json, const Say& say) {
 
 TEST_CASE("of several names all are told, and of a wait the one that is in the way") {
   Notice in_the_way = waiting(5s);
-  in_the_way.holding->which = 1;
+  in_the_way.which = 1;
   const std::string text = said_of_three(false, [&](Voice& voice) {
     voice.on_notice(in_the_way);
     voice.on_notice({.kind = Notice::Kind::renewed, .span = 9s});
-    voice.busy(*in_the_way.holding, {});
+    voice.busy({.holding = *in_the_way.holding, .which = 1}, {});
   });
   CHECK(has(text, "waiting 5s for \"c\", held by deploy@ci-4"));
   CHECK(has(text, "renewed \"a b\", \"c\" and \"d\", lease good for 9s"));
@@ -285,11 +297,9 @@ TEST_CASE("of several names all are told, and of a wait the one that is in the w
 }
 
 TEST_CASE("a wait for ourselves is explained") {
-  Holding holding = held();
-  holding.mode = Mode::shared;
-  holding.by_ancestor = true;
-  holding.which = 2;
-  const std::string text = said_of_three(false, [&](Voice& voice) { voice.busy(holding, {}); });
+  Refusal refusal{.holding = held(), .which = 2, .by_ancestor = true};
+  refusal.holding.mode = Mode::shared;
+  const std::string text = said_of_three(false, [&](Voice& voice) { voice.busy(refusal, {}); });
   CHECK(has(text,
             "\"d\" is held shared by an ancestor of this run: a plain claim would "
             "deadlock\n"));
@@ -300,7 +310,7 @@ TEST_CASE("a wait in JSON has the holder as an object, with its reason and its l
   notice.seen_ago = 1s;
   const std::string all = said_of_three(true, [&](Voice& voice) {
     voice.on_notice(notice);
-    voice.busy(*notice.holding, 1s);
+    voice.busy({.holding = *notice.holding}, 1s);
   });
   const std::string holder = R"("holder":{"host":"ci-4","pid":812,"user":"deploy","command":"job",)"
                              R"("reason":"","age_ms":131000,"lease_left_ms":20000})";

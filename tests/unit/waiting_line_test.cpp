@@ -176,7 +176,7 @@ TEST_CASE("line: the first comes at the end of the lease, the second a second la
 
 TEST_CASE("line: the second finds it free, and comes when the first's turn is over") {
   Script script = in_line(2);
-  script.holding = {.kind = Holding::Kind::free, .type = "none", .turn_left = 700ms};
+  script.refusal = {.holding = {.kind = Holding::Kind::none, .type = "none"}, .turn_left = 700ms};
   CHECK(first_beat(script) > 700ms);  // what is left of the turn
   CHECK(first_beat(script) <= 720ms);
   script.places = {{0s, 4}};  // more than one may be frozen
@@ -187,11 +187,11 @@ TEST_CASE("line: the second finds it free, and comes when the first's turn is ov
 
 TEST_CASE("line: where others hold it and there is room, the turn counts and not their leases") {
   Script script = in_line(3);
-  script.holding.turn_left = 700ms;
-  script.holding.lease_left = 100ms;
+  script.refusal.turn_left = 700ms;
+  script.refusal.holding.lease_left = 100ms;
   CHECK(first_beat(script) > 700ms);
   CHECK(first_beat(script) <= 720ms);
-  script.holding.turn_left.reset();  // there is none: the third comes when it is told
+  script.refusal.turn_left.reset();  // there is none: the third comes when it is told
   CHECK(first_beat(script) >= 2500ms);
 }
 
@@ -230,11 +230,11 @@ TEST_CASE("line: others may fill it between the first look and the try that stan
   const Time now(1000s);
   AcquireLoop loop({.wait = {}, .connect_timeout = 5s, .max_waiters = 2}, 1, now);
   loop.start(now);
-  const Holding one{.kind = Holding::Kind::lock, .type = "hash", .waiting = 1};
+  const Refusal one{.holding = {.kind = Holding::Kind::lock, .type = "hash", .waiting = 1}};
   CHECK(std::holds_alternative<step::Watch>(loop.on_acquire(AcquireReply(one), now)));
   CHECK(std::get<step::Try>(loop.on_watch(Watching{}, now)).queueing == Queueing::listening);
-  Holding two = one;
-  two.waiting = 2;
+  Refusal two = one;
+  two.holding.waiting = 2;
   CHECK(std::holds_alternative<step::Busy>(loop.on_acquire(AcquireReply(two), now)));
   // The store did not let it in, but nobody else can know.
   CHECK(loop.stands());

@@ -217,7 +217,7 @@ Result<void> LocalStore::change(const std::vector<LockName>& names, Time limit, 
   }
 }
 
-Result<AcquireReply> LocalStore::acquire(const Claim& claim, Time limit) {
+Result<AcquireReply> LocalStore::acquire(const Claim& claim, Queueing /*queueing*/, Time limit) {
   Result<AcquireReply> reply = Error{};
   auto done = change(claim.names, limit, [&](const States& states, const Moment& moment) {
     reply = lease_table::acquire(states, claim, moment);

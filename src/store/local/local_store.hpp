@@ -43,7 +43,7 @@ class LocalStore final : public LockStore {
   std::string where() const override;
   Result<std::string> key_of(const LockName& name) const override { return name.text(); }
 
-  Result<AcquireReply> acquire(const Claim& claim, Time limit) override;
+  Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
   Result<RenewReply> renew(const Holds& holds, Time limit) override;
   Result<RenewReply> check(const Holds& holds, Time limit) override;
   Result<ReleaseVerdict> release(const Holds& holds,

@@ -34,7 +34,9 @@ void tell(MemoryServer& server) {
 
 }  // namespace
 
-Result<AcquireReply> MemoryStore::acquire(const Claim& claim, Time /*limit*/) {
+Result<AcquireReply> MemoryStore::acquire(const Claim& claim,
+                                          Queueing /*queueing*/,
+                                          Time /*limit*/) {
   const Time sent_at = BootClock::now();
   const std::lock_guard guard(server_->mutex);
   auto reply = lease_table::acquire(states_of(*server_, claim.names), claim, moment_since(sent_at));

@@ -41,7 +41,7 @@ class MemoryStore final : public LockStore {
   std::string where() const override { return "memory:"; }
   Result<std::string> key_of(const LockName& name) const override { return name.text(); }
 
-  Result<AcquireReply> acquire(const Claim& claim, Time limit) override;
+  Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
   Result<RenewReply> renew(const Holds& holds, Time limit) override;
   Result<RenewReply> check(const Holds& holds, Time limit) override;
   Result<ReleaseVerdict> release(const Holds& holds,

@@ -12,17 +12,6 @@ namespace dlock {
 
 namespace {
 
-std::string describe(const Holding& holding) {
-  if (holding.kind == Holding::Kind::free) return "the lock is free";
-  if (holding.kind == Holding::Kind::foreign)
-    return "a foreign lock (" + holding.type + ") holds the key";
-  if (!holding.holds.empty()) {
-    return who_text(holding.holds.front().who) + " holds the lock";
-  }
-  return holding.owners.empty() ? "another owner holds the lock"
-                                : printable(holding.owners.front().id) + " holds the lock";
-}
-
 // A key may last for longer than a Duration can say.
 Duration ms(long long number) {
   constexpr std::chrono::milliseconds k_longest = std::chrono::hours(100 * 366 * 24);
@@ -57,11 +46,12 @@ void read_owners(Holding& holding, ReplyView owners) {
 Result<AcquireReply> read_busy(ReplyView reply, const std::string& where) {
   auto holding = read_holding(reply[1], where);
   if (!holding) return holding.error();
-  holding->place = count(reply[2].integer());
-  holding->which = count(reply[3].integer());
-  if (const long long left = reply[4].integer(); left >= 0) holding->turn_left = ms(left);
-  holding->by_ancestor = reply[5].integer() == 1;
-  return AcquireReply(std::move(*holding));
+  Refusal refusal{.holding = std::move(*holding),
+                  .which = count(reply[3].integer()),
+                  .place = count(reply[2].integer()),
+                  .by_ancestor = reply[5].integer() == 1};
+  if (const long long left = reply[4].integer(); left >= 0) refusal.turn_left = ms(left);
+  return AcquireReply(std::move(refusal));
 }
 
 Result<AcquireReply> read_grant(const Claim& claim,
@@ -74,17 +64,7 @@ Result<AcquireReply> read_grant(const Claim& claim,
     const OwnerId owner(reply[1 + 2 * i].string());
     const auto record = parse_hold_record(hold_id(owner, claim.serial), reply[2 + 2 * i].string());
     if (!record) return unexpected_answer(where);
-    grant.holds.push_back({.name = claim.names[i],
-                           .owner = owner,
-                           .serial = claim.serial,
-                           .token = record->token,
-                           .since_ms = record->since_ms,
-                           .ttl = claim.ttl,
-                           .who = claim.who,
-                           .nested = owner != claim.owner,
-                           .renewed = claim.renewed,
-                           .mode = record->mode,
-                           .slot = record->slot});
+    grant.holds.push_back(hold_of(claim, i, owner, *record));
   }
   return AcquireReply(std::move(grant));
 }
@@ -100,7 +80,7 @@ Result<Holding> read_holding(ReplyView reply, const std::string& where) {
   if (reply.size() != 10) return unexpected_answer(where);
   Holding holding;
   holding.type = reply[0].string();
-  holding.kind = holding.type == "none"   ? Holding::Kind::free
+  holding.kind = holding.type == "none"   ? Holding::Kind::none
                  : holding.type == "hash" ? Holding::Kind::lock
                                           : Holding::Kind::foreign;
   if (const long long left = reply[1].integer(); left >= 0) holding.lease_left = ms(left);
@@ -110,7 +90,7 @@ Result<Holding> read_holding(ReplyView reply, const std::string& where) {
   for (std::size_t i = 0; i + 1 < reply[5].size(); i += 2) {
     // Records outlive a lock that was deleted or overwritten: only those of its owners count.
     const std::string id(reply[5][i].string());
-    const auto is_owner = [&](const Holding::Owner& one) { return id.starts_with(one.id + '#'); };
+    const auto is_owner = [&](const Holding::Owner& one) { return is_hold_of(id, one.id); };
     if (std::none_of(holding.owners.begin(), holding.owners.end(), is_owner)) continue;
     auto record = parse_hold_record(id, reply[5][i + 1].string());
     if (record) holding.holds.push_back(std::move(*record));
@@ -160,28 +140,29 @@ Result<AcquireReply> read_claimed(const Claim& claim,
   if (verdict == "busy") return read_busy(reply, where);
   if (verdict == "lost") return lost_above(claim.names[which]);
   if (verdict != "slots") return unexpected_answer(where);
-  return Error{Errc::bad_usage,
-               in_quotes(claim.names[which].text()) + " has " + std::to_string(reply[2].integer()) +
-                   " slots for its present holders, not " + std::to_string(claim.slots)};
+  return other_slots(
+      claim.names[which], static_cast<std::uint32_t>(count(reply[2].integer())), claim);
 }
 
 Result<RenewReply> read_renewed(const Answer& answer, std::size_t names, const std::string& where) {
   const ReplyView reply = answer.reply.view();
   const std::string_view verdict = reply[0].string();
-  if (verdict == "renewed") return RenewReply{RenewVerdict::renewed, answer.sent_at, ""};
-  if (verdict == "held") return RenewReply{RenewVerdict::held, answer.sent_at, ""};
+  if (verdict == "renewed") return RenewReply{RenewVerdict::renewed, answer.sent_at};
+  if (verdict == "held") return RenewReply{RenewVerdict::held, answer.sent_at};
   const auto which = static_cast<std::size_t>(count(reply[2].integer()));
   if (which >= names || (verdict != "revoked" && verdict != "lost"))
     return unexpected_answer(where);
   if (verdict == "revoked") {
-    std::string by(reply[1].string());
-    return RenewReply{RenewVerdict::revoked, answer.sent_at, std::move(by), false, which};
+    return RenewReply{.verdict = RenewVerdict::revoked,
+                      .sent_at = answer.sent_at,
+                      .revoked_by = std::string(reply[1].string()),
+                      .which = which};
   }
   auto holding = read_holding(reply[1], where);
   if (!holding) return holding.error();
   return RenewReply{.verdict = RenewVerdict::lost,
                     .sent_at = answer.sent_at,
-                    .why = describe(*holding),
+                    .holding = std::move(*holding),
                     .some_left = names > 1,
                     .which = which,
                     .released = reply[3].integer() == 1};

@@ -20,11 +20,11 @@ namespace {
 
 constexpr std::size_t k_most_names = 100000;  // of one list
 
-// How the claim stands in line: see line.lua. The same for as long as it waits.
-std::string waiter_of(const Claim& claim) {
-  if (claim.queueing == Queueing::no) return "";
+// The claim as a waiter in line: see line.lua. The same for as long as it waits.
+std::string waiter_of(const Claim& claim, Queueing queueing) {
+  if (queueing == Queueing::no) return "";
   std::string text = R"({"id":")" + hold_id(claim.owner, claim.serial) + R"(",)";
-  if (claim.queueing == Queueing::polling) text += R"("polls":true,)";
+  if (queueing == Queueing::polling) text += R"("polls":true,)";
   if (claim.mode != Mode::plain) {
     text += R"("mode":")" + std::string(stored_mode(claim.mode)) + R"(",)";
   }
@@ -81,12 +81,12 @@ Result<std::vector<Keys>> RedisStore::keys_of(const Holds& holds) const {
   return keys_of(names_of(holds));
 }
 
-Result<AcquireReply> RedisStore::acquire(const Claim& claim, Time limit) {
+Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
   auto all = keys_of(claim.names);
   if (!all) return all.error();
   const std::string ttl_ms = std::to_string(to_ms(claim.ttl));
   const std::string record = holder_json(claim.who, claim.ttl).substr(1);
-  const std::string waiter = waiter_of(claim);
+  const std::string waiter = waiter_of(claim, queueing);
   const std::string most = claim.max_waiters ? std::to_string(*claim.max_waiters) : "";
   const std::string slots = std::to_string(claim.slots);
   const std::string once = std::to_string(to_ms(claim.once_per));
@@ -168,11 +168,11 @@ Result<ReleaseVerdict> RedisStore::release(const Holds& holds,
   return read_released(*answer, holds.size(), where());
 }
 
-Result<void> RedisStore::leave(const Claim& claim, Time limit) {
-  if (claim.queueing == Queueing::no) return {};
+Result<void> RedisStore::leave(const Claim& claim, Queueing queueing, Time limit) {
+  if (queueing == Queueing::no) return {};
   auto all = keys_of(claim.names);
   if (!all) return all.error();
-  const std::string waiter = waiter_of(claim);
+  const std::string waiter = waiter_of(claim, queueing);
   Words keys;
   Words args{waiter};
   for (const Keys& one : *all) {

@@ -23,13 +23,13 @@ class RedisStore final : public LockStore {
   StoreTraits traits() const override { return {.line = true}; }
   std::string where() const override { return client_.where(); }
   Result<std::string> key_of(const LockName& name) const override;
-  Result<AcquireReply> acquire(const Claim& claim, Time limit) override;
+  Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
   Result<RenewReply> renew(const Holds& holds, Time limit) override;
   Result<RenewReply> check(const Holds& holds, Time limit) override;
   Result<ReleaseVerdict> release(const Holds& holds,
                                  const ReleaseOptions& options,
                                  Time limit) override;
-  Result<void> leave(const Claim& claim, Time limit) override;
+  Result<void> leave(const Claim& claim, Queueing queueing, Time limit) override;
   Result<Watching> watch(const Claim& claim, bool front, Time limit) override;
   Result<Watching> watch_hold(const Holds& holds, Time limit) override;
   Result<HandOff> await_hand_off(Time until) override;
