@@ -45,8 +45,8 @@ struct Notice {
   Kind kind = Kind::waiting;
   std::string text;
   std::optional<std::size_t> which;  // of several names; none: all of them
-  std::optional<Holding> holding;  // of that name
-  std::uint64_t place = 0;         // in its line: Refusal::place
+  std::optional<Holding> holding;    // of that name
+  std::uint64_t place = 0;           // in its line: Refusal::place
   Duration span{};
   Duration seen_ago{};  // how old the holding is
   Duration left{};
