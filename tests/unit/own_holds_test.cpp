@@ -43,6 +43,7 @@ class InheritedHolds {
                                 .ttl = 30s,
                                 .who = {.command = command},
                                 .mode = mode},
+                               Queueing::no,
                                soon());
     REQUIRE(reply);
     REQUIRE(std::holds_alternative<Grant>(*reply));
