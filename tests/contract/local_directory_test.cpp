@@ -119,8 +119,8 @@ TEST_CASE("local: who may not use the locks of another user is told how a group 
   REQUIRE(::seteuid(65534) == 0);
   const auto own = LocalStore::open(place.url() + "/own", nullptr);
   const auto sticky = LocalStore::open(place.url(), nullptr);
-  const bool new_name = (*sticky)->acquire(claim_of(name_of("b")), soon()).has_value();
-  const auto old_name = (*sticky)->acquire(claim_of(name_of("a")), soon());
+  const bool new_name = (*sticky)->acquire(claim_of(name_of("b")), Queueing::no, soon()).has_value();
+  const auto old_name = (*sticky)->acquire(claim_of(name_of("a")), Queueing::no, soon());
   REQUIRE(::seteuid(0) == 0);
 
   const std::string advice = "; to share it with a group: install -d -m 2770 -g GROUP ";
