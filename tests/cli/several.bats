@@ -153,7 +153,7 @@ lost_one() {
   enter x --ttl 3s --and b --and c a
   "$@"
   ends 20s x "exit 79"
-  grep -q 'lost "b", .*; stopping' "$T/x.err" || fail "not said which: $(cat "$T/x.err")"
+  grep -q 'lost "b": .*; stopping' "$T/x.err" || fail "not said which: $(cat "$T/x.err")"
   # What was still ours is given back, at once and not by the end of a lease.
   is_free a || fail "a: $(r hgetall dlock:a)"
   is_free c || fail "c: $(r hgetall dlock:c)"
@@ -170,7 +170,7 @@ lost_one() {
 @test "one of them is deleted under --on-lost warn: it is said which" {
   enter x --ttl 3s --on-lost warn --and b --and c a
   r del dlock:b
-  eventually 10s grep -q 'lost "b", .*; the command runs on' "$T/x.err"
+  eventually 10s grep -q 'lost "b": .*; the command runs on' "$T/x.err"
   go x
 }
 @test "one of them is revoked: the command is stopped, 79, all are free" {

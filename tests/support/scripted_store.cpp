@@ -139,6 +139,7 @@ StoreAnswer World::carry_out_ask(const action::Ask& ask) {
       }
       if (script_.lost_from && since_start() >= *script_.lost_from) {
         reply.verdict = RenewVerdict::lost;
+        reply.holding = {.kind = Holding::Kind::lock, .type = "hash", .owners = {{"bob:1", "1"}}};
         reply.some_left = script_.names.size() > 1;
         held_ = reply.some_left;
       }

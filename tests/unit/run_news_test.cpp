@@ -125,7 +125,7 @@ TEST_CASE("news: a loss that a look finds stops the child as one that a renewal 
   CHECK(has(world.run(),
             "1s await changed, 5s check lost, 5s TERM, 6s KILL, 6s ended, 6s exit lost"));
   CHECK(world.said() == "0s granted, 5s lost, 5s signalled, 6s killed, 6s ended");
-  CHECK(world.notices()[1].text == "held by bob@host");
+  CHECK(world.notices()[1].holding.value().owners.at(0).id == "bob:1");
   CHECK(world.guard_told() == std::vector<std::string>{"29.39s", "6s"});
   CHECK_KEPT(world);
 }

@@ -151,7 +151,7 @@ TEST_CASE("a definite loss: TERM at once, KILL after a second, nothing to releas
         "0s acquire granted, 0s start, 10s renew, 20s renew lost, 20s TERM, 21s KILL, 21s ended, "
         "21s exit lost");
   CHECK(world.said() == "0s granted, 10s renewed, 20s lost, 20s signalled, 21s killed, 21s ended");
-  CHECK(world.notices()[2].text == "held by bob@host");
+  CHECK(world.notices()[2].holding.value().owners.at(0).id == "bob:1");
   CHECK_KEPT(world);
 }
 
@@ -234,7 +234,7 @@ TEST_CASE("with on_lost warn a verdict is told with its reason, and renewing end
   World world(script);
   CHECK(world.run() == "0s acquire granted, 0s start, 10s renew lost, 60s ended, 60s exit 0");
   CHECK(world.said() == "0s granted, 10s lost_warn, 60s ended");
-  CHECK(world.notices().at(1).text == "held by bob@host");
+  CHECK(world.notices().at(1).holding.value().owners.at(0).id == "bob:1");
 }
 
 TEST_CASE("C06: a child that slept past kill_at gets KILL and no TERM") {
