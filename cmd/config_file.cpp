@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/config_file.hpp"
 
+#include "base/errno_text.hpp"
 #include "base/text.hpp"
 #include "cmd/toml.hpp"
 #include "cmd/url_password.hpp"
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 
 namespace dlock {
 
@@ -32,14 +32,14 @@ Error bad(const std::string& path, const std::string& why) {
 Result<File> read_all(const std::string& path) {
   // Opened and looked at once: what was checked is what is read.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!fd) return bad(path, std::string("cannot open: ") + std::strerror(errno));
+  if (!fd) return bad(path, "cannot open: " + errno_text(errno));
   File file;
-  if (::fstat(fd.get(), &file.status) != 0) return bad(path, std::strerror(errno));
+  if (::fstat(fd.get(), &file.status) != 0) return bad(path, errno_text(errno));
   if (S_ISDIR(file.status.st_mode)) return bad(path, "is a directory");
   std::array<char, 4096> buffer{};
   for (;;) {
     const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
-    if (n < 0) return bad(path, std::string("cannot read: ") + std::strerror(errno));
+    if (n < 0) return bad(path, "cannot read: " + errno_text(errno));
     if (n == 0) return file;
     file.text.append(buffer.data(), static_cast<std::size_t>(n));
     if (file.text.size() > k_most_bytes) return bad(path, "is larger than 64 KiB");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/exec_failure.hpp"
 
+#include "base/errno_text.hpp"
 #include "base/text.hpp"
 
 #include <cerrno>
-#include <cstring>
 
 namespace dlock {
 
@@ -12,7 +12,7 @@ std::string exec_failure(int error, const std::vector<std::string>& words) {
   const std::string& word = words.front();
   const bool unknown = error == ENOENT && word.find('/') == std::string::npos;  // PATH was searched
   std::string text = "cannot execute " + in_quotes(word) + ": " +
-                     (unknown ? "command not found" : std::strerror(error));
+                     (unknown ? std::string("command not found") : errno_text(error));
   if (error != ENOENT) return text;
   // `dlock run account-7 account-9 -- CMD` took two locks once.
   if (words.size() > 1 && words[1] == "--")

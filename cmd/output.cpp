@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/output.hpp"
 
+#include "base/errno_text.hpp"
 #include "core/signal_policy.hpp"
 
 #include <climits>
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <string>
 
 namespace dlock {
@@ -34,7 +34,7 @@ Result<std::size_t> write_some(std::string_view text) {
   const ssize_t n = ::write(STDOUT_FILENO, text.data(), text.size());
   if (n >= 0) return static_cast<std::size_t>(n);
   if (errno == EINTR || errno == EAGAIN) return std::size_t{0};
-  return cannot_write(std::strerror(errno));
+  return cannot_write(errno_text(errno));
 }
 
 }  // namespace

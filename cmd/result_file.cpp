@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/result_file.hpp"
 
+#include "base/errno_text.hpp"
 #include "base/text.hpp"
 #include "core/names.hpp"
 
@@ -9,7 +10,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 namespace dlock {
 
@@ -49,7 +49,7 @@ Result<ResultFile> ResultFile::prepare(const std::string& path) {
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   if (file.name_.empty()) return bad("the path must end with the name of a file");
   file.directory_.reset(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!file.directory_) return bad(std::strerror(errno));
+  if (!file.directory_) return bad(errno_text(errno));
 
   struct stat there {};
   const int in = file.directory_.get();
@@ -57,13 +57,13 @@ Result<ResultFile> ResultFile::prepare(const std::string& path) {
     // A device or a link would be replaced: that is never what is wanted of /dev/null.
     if (!S_ISREG(there.st_mode)) return bad("it exists and is not a regular file");
   } else if (errno != ENOENT) {
-    return bad(std::strerror(errno));
+    return bad(errno_text(errno));
   }
   const std::string temporary = temporary_name();
-  if (!make_file(in, temporary)) return bad(std::strerror(errno));
+  if (!make_file(in, temporary)) return bad(errno_text(errno));
   ::unlinkat(in, temporary.c_str(), 0);
   if (::unlinkat(in, file.name_.c_str(), 0) != 0 && errno != ENOENT) {
-    return bad(std::strerror(errno));
+    return bad(errno_text(errno));
   }
   return file;
 }
@@ -76,7 +76,7 @@ Result<void> ResultFile::write(std::string_view text) const {
       ::renameat(in, temporary.c_str(), in, name_.c_str()) == 0) {
     return {};
   }
-  const std::string why = std::strerror(errno);
+  const std::string why = errno_text(errno);
   if (file) ::unlinkat(in, temporary.c_str(), 0);
   return Error{Errc::system, "cannot write the result file " + path_ + ": " + why};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sys/child.hpp"
 
+#include "base/errno_text.hpp"
 #include "sys/after_fork.hpp"
 
 #include <fcntl.h>
@@ -14,7 +15,6 @@ extern "C" {
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 
 namespace dlock {
 
@@ -39,7 +39,7 @@ Result<Child> Child::prepare(bool contain) {
   child.contain_ = contain;
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-    return Error{Errc::system, std::string("cannot make a pipe: ") + std::strerror(errno)};
+    return Error{Errc::system, "cannot make a pipe: " + errno_text(errno)};
   }
   child.error_in_.reset(ends[0]);
   child.error_out_.reset(ends[1]);
@@ -82,7 +82,7 @@ Result<void> Child::start(const ChildSpec& spec, const Signals& signals) {
   const pid_t pid = bare_fork();
   if (pid == 0) become_child(order);
   if (pid < 0) {
-    return Error{Errc::system, std::string("cannot start a process: ") + std::strerror(errno)};
+    return Error{Errc::system, "cannot start a process: " + errno_text(errno)};
   }
   ::setpgid(pid, pid);  // both processes do it, so the group exists for both
   pid_ = pid;

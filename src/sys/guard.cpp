@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sys/guard.hpp"
 
+#include "base/errno_text.hpp"
 #include "sys/after_fork.hpp"
 #include "sys/deadline_timer.hpp"
 
@@ -15,7 +16,6 @@ extern "C" {
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 
 namespace dlock {
 
@@ -27,7 +27,7 @@ constexpr int k_reap_tries = 100;  // a millisecond apart
 
 Result<void> Guard::start(int cgroup_kill) {
   const auto failed = [] {
-    return Error{Errc::system, std::string("cannot start the guard: ") + std::strerror(errno)};
+    return Error{Errc::system, "cannot start the guard: " + errno_text(errno)};
   };
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return failed();

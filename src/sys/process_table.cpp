@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sys/process_table.hpp"
 
+#include "base/errno_text.hpp"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +15,6 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <string>
 
@@ -128,7 +129,7 @@ Result<UniqueFd> watch_process(pid_t pid) {
   UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (process || errno == ESRCH) return process;
   return Error{Errc::system,
-               "cannot watch process " + std::to_string(pid) + ": " + std::strerror(errno)};
+               "cannot watch process " + std::to_string(pid) + ": " + errno_text(errno)};
 }
 
 bool sleep_beside(const UniqueFd& process, Time until) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sys/resolver.hpp"
 
+#include "base/errno_text.hpp"
 #include "base/text.hpp"
 #include "sys/poll_limit.hpp"
 
@@ -78,10 +79,8 @@ int start_library() {
 
 // Only "there is no such name" is an answer; all else is trouble of the name service, and may pass.
 Error cannot_find(const std::string& host, int status) {
-  std::string why = ares_strerror(status);
-  if (!why.empty() && why[0] >= 'A' && why[0] <= 'Z') why[0] = static_cast<char>(why[0] + 32);
   return {status == ARES_ENOTFOUND ? Errc::no_such_host : Errc::unavailable,
-          "cannot find host " + in_quotes(host) + ": " + why};
+          "cannot find host " + in_quotes(host) + ": " + in_mid_sentence(ares_strerror(status))};
 }
 
 struct PollSet {

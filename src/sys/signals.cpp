@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "sys/signals.hpp"
 
+#include "base/errno_text.hpp"
+
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 
 namespace dlock {
 
@@ -43,11 +44,11 @@ Result<Signals> Signals::take_over() {
     }
   }
   if (::pthread_sigmask(SIG_BLOCK, &ours, &signals.callers_mask_) != 0) {
-    return Error{Errc::system, std::string("cannot block signals: ") + std::strerror(errno)};
+    return Error{Errc::system, "cannot block signals: " + errno_text(errno)};
   }
   signals.fd_.reset(::signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals.fd_) {
-    return Error{Errc::system, std::string("cannot read signals: ") + std::strerror(errno)};
+    return Error{Errc::system, "cannot read signals: " + errno_text(errno)};
   }
   return signals;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sys/transport.hpp"
 
+#include "base/errno_text.hpp"
 #include "sys/poll_limit.hpp"
 #include "sys/resolver.hpp"
 
@@ -15,7 +16,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <system_error>
 #include <vector>
 
 namespace dlock {
@@ -23,35 +23,21 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// "connection refused": errno's text in our lower case.
-std::string reason(int error) {
-  std::string text = std::generic_category().message(error);
-  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] + 32);
-  return text;
-}
-
-Error from_errno(int error) {
-  if (error == EPIPE) return {Errc::unavailable, "closed the connection"};
-  // ENOENT: of a socket's path.
-  if (error == ECONNREFUSED || error == ENOENT) return {Errc::not_listening, reason(error)};
-  const bool ours = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
-  return {ours ? Errc::system : Errc::unavailable, reason(error)};
-}
-
 enum class Wake { ready, interrupted, limit, broken };
 
 // Until `fd` (or nothing, for -1) is ready. Being ready wins over an interrupt and over the limit.
-// Something to read at `beside` is a limit, too.
-Wake wait_for(int fd, short events, const WakeUp* interrupt, Time limit, int beside = -1) {
+// That `beside` is not idle any more is a limit, too.
+Wake wait_for(int fd, short events, const WakeUp* interrupt, Time limit, Stream* beside = nullptr) {
+  if (beside != nullptr && beside->pending()) limit = std::min(limit, BootClock::now());
   for (;;) {
     std::array<pollfd, 3> polled{{{fd, events, 0},
                                   {interrupt != nullptr ? interrupt->fd() : -1, POLLIN, 0},
-                                  {beside, POLLIN, 0}}};
+                                  {beside != nullptr ? beside->fd() : -1, POLLIN, 0}}};
     const int n = ::poll(polled.data(), polled.size(), poll_ms(limit, BootClock::now()));
     if (n < 0 && errno != EINTR) return Wake::broken;
     if (n > 0 && polled[0].revents != 0) return Wake::ready;
     if (n > 0 && polled[1].revents != 0) return Wake::interrupted;
-    if (n > 0 && polled[2].revents != 0) return Wake::limit;
+    if (n > 0 && polled[2].revents != 0 && !beside->idle()) return Wake::limit;
     if (BootClock::now() >= limit) return Wake::limit;
   }
 }
@@ -65,7 +51,7 @@ Error not_ready(Wake wake, Time started, Time limit) {
     case Wake::limit:
       return over_limit("no answer", started, limit);
     case Wake::broken:
-      return {Errc::system, "cannot wait for a socket: " + reason(errno)};
+      return {Errc::system, "cannot wait for a socket: " + errno_text(errno)};
   }
   DLOCK_ASSERT(wake != Wake::ready);
   return {};
@@ -73,7 +59,7 @@ Error not_ready(Wake wake, Time started, Time limit) {
 
 Result<UniqueFd> open_socket(int family) {
   UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd) return from_errno(errno);
+  if (!fd) return socket_error(errno);
   return fd;
 }
 
@@ -85,13 +71,13 @@ Result<UniqueFd> connect_tcp(const SocketAddress& address, const WakeUp* interru
   // A question must not wait for the acknowledgement of the last one. Without it all still works.
   ::setsockopt(fd->get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (::connect(fd->get(), address.get(), address.length) == 0) return fd;
-  if (errno != EINPROGRESS && errno != EINTR) return from_errno(errno);
+  if (errno != EINPROGRESS && errno != EINTR) return socket_error(errno);
   const Wake wake = wait_for(fd->get(), POLLOUT, interrupt, limit);
   if (wake != Wake::ready) return not_ready(wake, started, limit);
   int error = 0;
   socklen_t size = sizeof error;
   if (::getsockopt(fd->get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
-  if (error != 0) return from_errno(error);
+  if (error != 0) return socket_error(error);
   return fd;
 }
 
@@ -110,8 +96,8 @@ Result<UniqueFd> connect_unix(const std::string& path, const WakeUp* interrupt, 
       return fd;
     }
     if (errno == EINTR) continue;
-    if (errno == EACCES || errno == EPERM) return Error{Errc::denied, reason(errno)};
-    if (errno != EAGAIN) return from_errno(errno);
+    if (errno == EACCES || errno == EPERM) return Error{Errc::denied, errno_text(errno)};
+    if (errno != EAGAIN) return socket_error(errno);
     // The server's queue is full, and a unix socket cannot be polled for room in it.
     const Wake wake = wait_for(-1, 0, interrupt, std::min(limit, BootClock::now() + 5ms));
     if (wake == Wake::limit && BootClock::now() < limit) continue;
@@ -172,20 +158,17 @@ Result<Transport> Transport::connect(const Endpoint& endpoint,
   auto fd = endpoint.socket_path.empty() ? connect_host(endpoint, interrupt, limit)
                                          : connect_unix(endpoint.socket_path, interrupt, limit);
   if (!fd) return fd.error();
-  return Transport(std::move(*fd), interrupt);
+  return Transport(std::make_unique<SocketStream>(std::move(*fd)), interrupt);
 }
 
 Result<void> Transport::send(std::string_view bytes, Time limit) {
   const Time started = BootClock::now();
   while (!bytes.empty()) {
-    const ssize_t n = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (n >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(n));
-      continue;
-    }
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN) return from_errno(errno);
-    const Wake wake = wait_for(fd_.get(), POLLOUT, interrupt_, limit);
+    const auto n = stream_->send(bytes);
+    if (!n) return n.error();
+    bytes.remove_prefix(*n);
+    if (*n > 0) continue;
+    const Wake wake = wait_for(stream_->fd(), POLLOUT, interrupt_, limit);
     if (wake != Wake::ready) return not_ready(wake, started, limit);
   }
   return {};
@@ -194,25 +177,19 @@ Result<void> Transport::send(std::string_view bytes, Time limit) {
 Result<std::size_t> Transport::receive(char* buffer,
                                        std::size_t size,
                                        Time limit,
-                                       const Transport* beside) {
+                                       Transport* beside) {
   DLOCK_ASSERT(size > 0);
   const Time started = BootClock::now();
+  Stream* const other = beside != nullptr ? beside->stream_.get() : nullptr;
   for (;;) {
     // Polled first: nearly always the answer is still on its way.
-    const int other = beside != nullptr ? beside->fd_.get() : -1;
-    const Wake wake = wait_for(fd_.get(), POLLIN, interrupt_, limit, other);
-    if (wake != Wake::ready) return not_ready(wake, started, limit);
-    const ssize_t n = ::recv(fd_.get(), buffer, size, 0);
-    if (n > 0) return static_cast<std::size_t>(n);
-    if (n == 0) return Error{Errc::unavailable, "closed the connection"};
-    if (errno != EINTR && errno != EAGAIN) return from_errno(errno);
+    if (!stream_->pending()) {
+      const Wake wake = wait_for(stream_->fd(), POLLIN, interrupt_, limit, other);
+      if (wake != Wake::ready) return not_ready(wake, started, limit);
+    }
+    auto n = stream_->receive(buffer, size);
+    if (!n || *n > 0) return n;
   }
-}
-
-bool Transport::quiet() const {
-  char byte = 0;
-  const ssize_t n = ::recv(fd_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
 }  // namespace dlock

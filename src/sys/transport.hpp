@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Transport: one connected stream socket (TCP or unix). Every call has a limit on the BootClock and
-// ends early with Errc::cancelled when the interrupt is raised by another thread. Bytes that are
-// already there are taken even then: an answer is worth more than a quick end.
+// Transport: one connected stream over a socket (TCP or unix). Every call has a limit on the
+// BootClock and ends early with Errc::cancelled when the interrupt is raised by another thread.
+// Bytes that are already there are taken even then: an answer is worth more than a quick end. The
+// waiting is here, the bytes are moved by a Stream.
 //
 // Errors carry only the reason ("connection refused", "no answer within 300ms"); the caller says
 // what could not be reached. After an error the connection is of no use: drop it. The limit is read
@@ -10,11 +11,12 @@
 
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
-#include "sys/unique_fd.hpp"
+#include "sys/stream.hpp"
 #include "sys/wake_up.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,6 +36,10 @@ class Transport {
   // Errc::no_such_host, not_listening: asked in time and known for sure.
   static Result<Transport> connect(const Endpoint& endpoint, Time limit, const WakeUp* interrupt);
 
+  // Over a stream that is connected. `interrupt` as above.
+  Transport(std::unique_ptr<Stream> stream, const WakeUp* interrupt)
+      : stream_(std::move(stream)), interrupt_(interrupt) {}
+
   // All of `bytes`.
   Result<void> send(std::string_view bytes, Time limit);
 
@@ -43,15 +49,13 @@ class Transport {
   Result<std::size_t> receive(char* buffer,
                               std::size_t size,
                               Time limit,
-                              const Transport* beside = nullptr);
+                              Transport* beside = nullptr);
 
   // The peer has neither closed nor sent anything: a kept connection may carry a new question.
-  bool quiet() const;
+  bool idle() { return stream_->idle(); }
 
  private:
-  Transport(UniqueFd fd, const WakeUp* interrupt) : fd_(std::move(fd)), interrupt_(interrupt) {}
-
-  UniqueFd fd_;
+  std::unique_ptr<Stream> stream_;
   const WakeUp* interrupt_ = nullptr;
 };
 

@@ -80,7 +80,7 @@ refused() {
   run -127 "$DLOCK" run "$(fresh)" -- no-such-command x
   assert_output 'dlock: cannot execute "no-such-command": command not found'
   run -127 "$DLOCK" run "$(fresh)" ./no-such-file
-  assert_output 'dlock: cannot execute "./no-such-file": No such file or directory'
+  assert_output 'dlock: cannot execute "./no-such-file": no such file or directory'
   run -127 "$DLOCK" run "$(fresh)" 'true | false'
   assert_output --partial 'dlock run -c STRING NAME'
 }

@@ -53,7 +53,7 @@ column_of() {
   for words in --help --version 'help run' version; do
     # shellcheck disable=SC2086  # one word or two
     run -125 bash -c "exec \"\$DLOCK\" $words >/dev/full"
-    assert_output 'dlock: cannot write the answer: No space left on device'
+    assert_output 'dlock: cannot write the answer: no space left on device'
   done
 }
 

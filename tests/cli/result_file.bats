@@ -208,7 +208,7 @@ refused() {
   # Root may write everywhere, but for what is taken from it here.
   [ "$(id -u)" != 0 ] || as=(setpriv --bounding-set -dac_override --inh-caps -dac_override)
   run --separate-stderr -78 "${as[@]}" "$DLOCK" run --result-file "$T/closed/x" closed -- true
-  assert_stderr_has "Permission denied"
+  assert_stderr_has "permission denied"
 }
 
 @test "a link that somebody puts there meanwhile is replaced, not followed" {
@@ -229,7 +229,7 @@ refused() {
   mkdir "$RESULT"
   let_go
   ends 5s a "exit 7"
-  grep -q '^dlock: cannot write the result file .*: Is a directory$' "$T/a.err"
+  grep -q '^dlock: cannot write the result file .*: is a directory$' "$T/a.err"
   rmdir "$RESULT"
   none
 }

@@ -14,8 +14,8 @@ using test::has;
 TEST_CASE("a command that PATH does not have is not found; a file that is not there is no file") {
   CHECK(exec_failure(ENOENT, {"nosuch", "x"}) == "cannot execute \"nosuch\": command not found");
   CHECK(exec_failure(ENOENT, {"./nosuch"}) ==
-        "cannot execute \"./nosuch\": No such file or directory");
-  CHECK(exec_failure(EACCES, {"nosuch"}) == "cannot execute \"nosuch\": Permission denied");
+        "cannot execute \"./nosuch\": no such file or directory");
+  CHECK(exec_failure(EACCES, {"nosuch"}) == "cannot execute \"nosuch\": permission denied");
 }
 
 TEST_CASE("a second name that was taken for the command is told to be written with --and") {

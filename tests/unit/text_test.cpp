@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "base/text.hpp"
 
+#include "base/errno_text.hpp"
+
 #include <doctest/doctest.h>
 
+#include <cerrno>
 #include <random>
 #include <string>
 
@@ -121,6 +124,13 @@ TEST_CASE("splitting drops empty pieces") {
   CHECK(split("", ' ').empty());
   CHECK(split("   ", ' ').empty());
   CHECK(split("abc", ' ') == Pieces{"abc"});
+}
+
+TEST_CASE("an errno is told in the middle of a sentence") {
+  CHECK(errno_text(ECONNREFUSED) == "connection refused");
+  CHECK(errno_text(EACCES) == "permission denied");
+  CHECK(in_mid_sentence("DNS server returned answer") == "DNS server returned answer");
+  CHECK(in_mid_sentence("").empty());
 }
 
 }  // namespace dlock

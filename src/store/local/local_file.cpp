@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/local/local_file.hpp"
 
+#include "base/errno_text.hpp"
 #include "base/text.hpp"
 #include "store/local/file_system.hpp"
 
@@ -14,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -57,11 +57,8 @@ Errc meaning_of(int number) {
 
 // "cannot <act> /run/lock/dlock/x.json: permission denied"
 Error failed(std::string_view act, const std::string& path, int number = errno) {
-  std::string reason = std::generic_category().message(number);
-  if (!reason.empty()) {
-    reason[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(reason[0])));
-  }
-  return {meaning_of(number), "cannot " + std::string(act) + ' ' + printable(path) + ": " + reason};
+  return {meaning_of(number),
+          "cannot " + std::string(act) + ' ' + printable(path) + ": " + errno_text(number)};
 }
 
 Error untrusted(const std::string& path, std::string_view reason) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/local/local_store.hpp"
 
+#include "base/errno_text.hpp"
 #include "base/text.hpp"
 #include "store/local/local_file.hpp"
 #include "store/record_json.hpp"
@@ -336,8 +337,7 @@ Result<Watching> LocalStore::watch_files(lease_table::Watched what) {
   UniqueFd events(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   constexpr auto k_what = IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
   if (!events || ::inotify_add_watch(events.get(), directory_.path.c_str(), k_what) < 0) {
-    return Error{Errc::refused,
-                 "cannot watch " + where() + ": " + std::generic_category().message(errno)};
+    return Error{Errc::refused, "cannot watch " + where() + ": " + errno_text(errno)};
   }
   events_ = std::move(events);
   watched_ = std::move(what);

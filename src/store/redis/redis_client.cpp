@@ -140,8 +140,8 @@ Result<long long> RedisClient::subscribe(const Words& channels, bool numbered, T
   return number;
 }
 
-Result<std::vector<Reply>> RedisClient::await_messages(Time until, const RedisClient* beside) {
-  const Transport* const other = beside && beside->transport_ ? &*beside->transport_ : nullptr;
+Result<std::vector<Reply>> RedisClient::await_messages(Time until, RedisClient* beside) {
+  Transport* const other = beside && beside->transport_ ? &*beside->transport_ : nullptr;
   const Time started = BootClock::now();
   if (!subscribed_) return Error{Errc::unavailable, "there is no subscription at " + where()};
   std::vector<Reply> messages;

@@ -61,7 +61,7 @@ class RedisClient {
 
   // What was published, all that had come at once; nothing: `until` has passed, or `beside` is not
   // idle() any more. After an error the subscription is gone, except after Errc::cancelled.
-  Result<std::vector<Reply>> await_messages(Time until, const RedisClient* beside = nullptr);
+  Result<std::vector<Reply>> await_messages(Time until, RedisClient* beside = nullptr);
 
   // From now on connection `listener` is told, on k_changes, when a key is changed by others that
   // was read here; once for each time it was read. A new connection of ours goes on with that.
@@ -71,7 +71,7 @@ class RedisClient {
 
   bool connected() const { return transport_.has_value(); }
   // Connected, and nothing has come since the last answer, not even an end.
-  bool idle() const { return transport_ && reader_.empty() && transport_->quiet(); }
+  bool idle() { return transport_ && reader_.empty() && transport_->idle(); }
   void disconnect();
   const std::string& where() const { return address_.text; }
 

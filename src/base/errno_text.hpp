@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// The one way to print an errno: for the middle of a sentence, as all our errors are.
+#pragma once
+
+#include <string>
+
+namespace dlock {
+
+// "connection refused".
+std::string errno_text(int error);
+
+// A text of a library without the capital letter of its first word.
+std::string in_mid_sentence(std::string text);
+
+}  // namespace dlock
