@@ -119,7 +119,8 @@ TEST_CASE("local: who may not use the locks of another user is told how a group 
   REQUIRE(::seteuid(65534) == 0);
   const auto own = LocalStore::open(place.url() + "/own", nullptr);
   const auto sticky = LocalStore::open(place.url(), nullptr);
-  const bool new_name = (*sticky)->acquire(claim_of(name_of("b")), Queueing::no, soon()).has_value();
+  const bool new_name =
+      (*sticky)->acquire(claim_of(name_of("b")), Queueing::no, soon()).has_value();
   const auto old_name = (*sticky)->acquire(claim_of(name_of("a")), Queueing::no, soon());
   REQUIRE(::seteuid(0) == 0);
 

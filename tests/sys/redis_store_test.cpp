@@ -162,7 +162,7 @@ TEST_CASE("store: those further back listen for their turn, the first also for t
   CHECK(channels() == Names{turn});
   REQUIRE((*store)->watch(claim(), true, ample()).has_value());
   CHECK(channels() == Names{turn, "redisson_lock__channel:{dlock:n}", "__redis__:invalidate"});
-  REQUIRE((*store)->acquire(claim(), ample()).has_value());
+  REQUIRE((*store)->acquire(claim(), Queueing::no, ample()).has_value());
   REQUIRE((*store)->watch_hold(hold(), ample()).has_value());
   CHECK((*store)->check(hold(), ample())->verdict == RenewVerdict::held);
   REQUIRE(client.call({"DEL", "dlock:n"}, ample()).has_value());
@@ -176,7 +176,7 @@ TEST_CASE("store: a holder that did not wait listens for changes and nothing els
   REQUIRE(server.has_value());
   auto store = RedisStore::open({.url = (*server)->url(), .prefix = "dlock:", .password = {}});
   REQUIRE(store.has_value());
-  REQUIRE((*store)->acquire(claim(), ample()).has_value());
+  REQUIRE((*store)->acquire(claim(), Queueing::no, ample()).has_value());
   REQUIRE((*store)->watch_hold(hold(), ample()).has_value());
   CHECK((*store)->check(hold(), ample())->verdict == RenewVerdict::held);
   const auto address = parse_redis_url((*server)->url());

@@ -303,7 +303,7 @@ TEST_CASE("run: a busy lock is given up on at once with -n, and waited for with 
   plan.wait = 10s;
   CHECK(run(plan, [](MemoryStore& other) {
           std::this_thread::sleep_for(100ms);
-          const auto again = other.acquire(claim("them:2"), within_limit());
+          const auto again = other.acquire(claim("them:2"), Queueing::no, within_limit());
           (void)other.release(std::get<Grant>(*again).holds, {}, within_limit());
         }) == "exit 4, granted, free");
 }

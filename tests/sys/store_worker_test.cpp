@@ -140,13 +140,13 @@ TEST_CASE("worker: all names of a claim are released, and with what the session 
   }
   Claim later = claim_of("b:2");
   later.once_per = 1h;
-  CHECK(std::holds_alternative<Done>(*other.acquire(later, in(1s))));
+  CHECK(std::holds_alternative<Done>(*other.acquire(later, Queueing::no, in(1s))));
 }
 
 TEST_CASE("worker: a busy lock is answered with its holding, a free one is taken later") {
   Shop shop;
   MemoryStore other(shop.server);
-  const auto theirs = other.acquire(claim_of("b:2"), in(1s));
+  const auto theirs = other.acquire(claim_of("b:2"), Queueing::no, in(1s));
   REQUIRE(theirs.has_value());
   REQUIRE(shop.worker.start());
   shop.worker.ask({What::acquire, in(5s)});
