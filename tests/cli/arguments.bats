@@ -215,7 +215,7 @@ refused() {
   r del dlock:taken >/dev/null
 }
 
-@test "global options stand before or behind the command" {
+@test "global options go before or after the command" {
   run -0 "$DLOCK" --prefix p: run "$(fresh)" -- redis-cli -s "$REDIS_SOCKET" exists "p:$(fresh)"
   assert_output 1
   run -0 "$DLOCK" run --prefix=p: "$(fresh)" -- redis-cli -s "$REDIS_SOCKET" exists "p:$(fresh)"

@@ -34,7 +34,7 @@ looked_at() {
   [ ! -e "$MARKER" ]
 }
 
-@test "K15: counts that are none are shown as they are, and nobody gets in" {
+@test "K15: malformed counts are shown as they are, and no claim is admitted" {
   local count
   for count in abc -1 0 9223372036854775808 99999999999999999999999999 '' 1.5 $'1\e[2J'; do
     plant counted "$java" "$count" "$java#0000000000000000" '{"token":1}'

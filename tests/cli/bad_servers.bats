@@ -28,7 +28,7 @@ teardown() {
   done
 }
 
-@test "R01: a store that nobody answers for is told after a second, once, but not with -q" {
+@test "R01: a store that does not answer is reported after a second, once, but not with -q" {
   local port
   port=$(free_port)
   export DLOCK_URL=redis://:sesame@127.0.0.1:$port
@@ -174,7 +174,7 @@ teardown() {
 loading() { redis-cli -s "$SECOND_SOCKET" get k1 2>&1 | grep -q LOADING; }
 
 busy() { r get x 2>&1 | grep -q BUSY; }
-@test "R22: an endless script (BUSY): 69, and dlock ends nobody's script" {
+@test "R22: an endless script (BUSY): 69, and dlock ends no script" {
   r eval 'while true do end' 0 >/dev/null 2>&1 3>&- &
   eventually 10s busy
   try_run 69

@@ -61,7 +61,7 @@ told() { grep -c "$2" "$T/$1.err" || true; }
   [ ! -s "$T/a.err" ]
 }
 
-@test "P21: without --contain a daemon runs on without the lock, and that is told once" {
+@test "P21: without --contain a daemon runs on without the lock, with one warning" {
   dlock_run a stray -- sh -c "$(daemon for 60000) exit 3"
   ends 15s a "exit 3"
   run ! ticker_gone
@@ -339,7 +339,7 @@ chain() {
     exec 'sh', '$T/last'"
 }
 
-@test "who is born while its parent dies is waited for" {
+@test "a process that is born while its parent dies is waited for" {
   local round
   for round in 1 2 3 4 5; do
     SETSID=1 "$DLOCK" run --contain born -- perl -e "$(chain "sleep 0.3; >$T/end-$round")" 3>&-
@@ -347,7 +347,7 @@ chain() {
   done
 }
 
-@test "who is born while its parent dies does not outlive the lock" {
+@test "a process that is born while its parent dies does not outlive the lock" {
   local round
   for round in {1..12}; do
     "$DLOCK" run born -- perl -e "$(chain "sleep 5; true")" 2>/dev/null 3>&-

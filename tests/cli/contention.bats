@@ -98,7 +98,7 @@ count_to() {
   let_go
 }
 
-@test "K05: a forged or foreign list of holds lets nobody in" {
+@test "K05: a forged or foreign list of holds admits no claim" {
   hold a
   local owner serial holds
   owner=$(r hkeys dlock:a)
@@ -142,12 +142,12 @@ woken_by() {
   fail "woken after $took us, the last of $round times"
 }
 
-@test "who waits is woken by the release, long before the lease would have ended" {
+@test "a waiter is woken by the release, long before the lease would have ended" {
   taken() { hold "$(fresh)" --ttl 60s; }
   woken_by let_go
 }
 
-@test "who waits is one process; whoever got the lock has a guard" {
+@test "a waiter is one process; a holder has a guard" {
   hold "$(fresh)"
   "$DLOCK" run -w 60 "$(fresh)" -- sh -c 'sleep 60 & echo >"$0"; wait' "$MARKER" 2>/dev/null 3>&- &
   local waiter=$!
@@ -160,7 +160,7 @@ woken_by() {
   run wait "$waiter"
 }
 
-@test "K19: who waits is woken by a Java service's release" {
+@test "K19: a waiter is woken by a Java service's release" {
   taken() { r hset "dlock:$(fresh)" 6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69:57 1 >/dev/null; }
   woken_by r --raw eval 'redis.call("DEL", KEYS[1]); redis.call("PUBLISH", ARGV[1], "0")' 1 "dlock:$(fresh)" \
     "redisson_lock__channel:{dlock:$(fresh)}"
@@ -194,7 +194,7 @@ woken_by() {
 }
 waits_there() { [ "$(r2 pubsub numsub 'redisson_lock__channel:{dlock:first}' | tail -1)" -gt 0 ]; }
 
-@test "-w ends cleanly: 75, nothing started, nobody left in the way" {
+@test "-w ends cleanly: 75, nothing started, no waiter left in line" {
   hold "$(fresh)"
   run -75 --separate-stderr "$DLOCK" run -w 0.5 "$(fresh)" -- touch "$MARKER"
   # On a slow machine it has waited for a second, and said so.
@@ -216,7 +216,7 @@ waits_there() { [ "$(r2 pubsub numsub 'redisson_lock__channel:{dlock:first}' | t
   let_go
 }
 
-@test "a wait that was told ends with a line that says how long it took; not with --quiet" {
+@test "a reported wait ends with a line that says how long it took; not with --quiet" {
   local waiter quiet
   hold "$(fresh)"
   "$DLOCK" run -w 60 "$(fresh)" -- true 2>"$BATS_TEST_TMPDIR/err" 3>&- &
@@ -231,7 +231,7 @@ waits_there() { [ "$(r2 pubsub numsub 'redisson_lock__channel:{dlock:first}' | t
   [ ! -s "$BATS_TEST_TMPDIR/quiet" ]
 }
 
-@test "who waits to read is told of the command that writes" {
+@test "a waiting reader says which command writes" {
   hold "$(fresh)" -x
   run -75 --separate-stderr "$DLOCK" run -n -s "$(fresh)" -- touch "$MARKER"
   assert_stderr_has "\"$(fresh)\" is busy (wanted to read): held by "
@@ -239,7 +239,7 @@ waits_there() { [ "$(r2 pubsub numsub 'redisson_lock__channel:{dlock:first}' | t
   let_go
 }
 
-@test "a waiter that is told to end dies by that signal and leaves nothing" {
+@test "a waiter that gets a signal dies by it and leaves nothing" {
   hold "$(fresh)"
   local waiter rc number
   for number in 1 2 15; do

@@ -117,7 +117,7 @@ dlock: "quiet": the command did not end in time; killing it'
     'dlock: "quiet": the command left processes behind; stopping them before the lock is released'
 }
 
-@test "the wait is told, and that it was in vain" {
+@test "a wait is reported, and that it was in vain" {
   r hset dlock:wait other:1 1
   told a wait -- true
   eventually 10s said a waiting
@@ -132,7 +132,7 @@ dlock: "quiet": the command did not end in time; killing it'
   [[ $(get b busy text) == '"wait" is busy: held by other:1 (not dlock), without expiry' ]]
 }
 
-@test "a server without hand-off messages: polling is told" {
+@test "a server without hand-off messages: polling is reported" {
   start_other polled --appendonly no --rename-command SUBSCRIBE ""
   o hset dlock:polled other:1 1
   DLOCK_URL=$OTHER_URL told a polled -- true
@@ -175,7 +175,7 @@ dlock: "quiet": the command did not end in time; killing it'
   [ "$(get a lost safe_until_ns)" -ge "$(get a granted safe_until_ns)" ]
 }
 
-@test "with --on-lost warn the loss is told, and no signal is" {
+@test "with --on-lost warn the loss is reported, and no signal is sent" {
   told a --ttl 3s --on-lost warn warned -- sh -c "$until_go" "$T"
   eventually 5s file_has "$T/child"
   r del dlock:warned
@@ -250,7 +250,7 @@ dlock: "quiet": the command did not end in time; killing it'
   is "$(get a stopped safe_until_ns)" "$(get a granted safe_until_ns)"
 }
 
-@test "a nested run tells the hold of its own under the owner above" {
+@test "the events of a nested run have its own hold under the owner above" {
   # Each to a file of its own: two processes may write in another order than they took the time.
   told a nested -- sh -c '"$DLOCK" -v --log-format json run nested -- true 2>"$0/inner.err"' "$T"
   ends 5s a "exit 0"
@@ -262,7 +262,7 @@ dlock: "quiet": the command did not end in time; killing it'
   is "$(get a granted hold | cut -d '#' -f 1)" "$(get inner granted hold | cut -d '#' -f 1)"
 }
 
-@test "what was dropped because nobody read is counted in the next event that fits" {
+@test "dropped lines are counted in the next event that fits" {
   cat >"$T/full.py" <<'P'
 import json, os, subprocess, sys
 out, into = os.pipe()

@@ -282,7 +282,7 @@ same_descriptors() { # REDIRECTIONS: compares a direct run with one under dlock
   run -0 r ping
 }
 
-@test "a stderr that nobody reads does not keep the lease from being renewed" {
+@test "a blocked stderr does not keep the lease from being renewed" {
   # A full pipe: dlock's own lines have no room for as long as the command runs.
   run -0 python3 -c 'import fcntl, os, subprocess, sys
 reader, writer = os.pipe()

@@ -87,7 +87,7 @@ revoked_by_us() { [ "$("$DLOCK" inspect --json "$(fresh)" | json 'd["locks"][0].
   holder_ended 79
 }
 
-@test "force-release takes a lock from all who hold it, and waits for each" {
+@test "force-release revokes all holders, and waits for each" {
   hold "$(fresh)" -s --ttl 9s
   local first=$HOLDER second rc=0
   mv "$BATS_TEST_TMPDIR/held" "$BATS_TEST_TMPDIR/first"
@@ -107,7 +107,7 @@ revoked_by_us() { [ "$("$DLOCK" inspect --json "$(fresh)" | json 'd["locks"][0].
   eventually 10s assert_no_keys # the notes of the dead end by themselves
 }
 
-@test "--if-owner takes it from one of those who hold it, and from nobody else" {
+@test "--if-owner revokes only the named one of several holders" {
   local owner
   hold "$(fresh)" --slots 2 --ttl 20s
   owner=$(more --slots 2 --ttl 5s | sed -n 's/^export DLOCK_OWNER=//p')
@@ -130,7 +130,7 @@ revoked_by_us() { [ "$("$DLOCK" inspect --json "$(fresh)" | json 'd["locks"][0].
   assert_no_keys
 }
 
-@test "--now wakes who waits" {
+@test "--now wakes the waiters" {
   local waiter before round
   # Who is not woken looks again 2.5 to 3 s after its last look: on a busy machine once is enough.
   for round in 1 2 3; do

@@ -42,7 +42,7 @@ suite server cli refused
   r del dlock:eternal >/dev/null
 }
 
-@test "somebody's own hash is not touched, however strange" {
+@test "a foreign hash is not touched, however strange" {
   r hset dlock:odd name value count -1 '' '' $'\e[2J' $'\xff' >/dev/null
   local before
   before=$(r dump dlock:odd | od -c)
@@ -65,7 +65,7 @@ suite server cli refused
   r del dlock:huge >/dev/null
 }
 
-@test "K15: rubbish in dlock's own notes keeps nobody from the lock" {
+@test "K15: rubbish in dlock's metadata keys keeps no claim from the lock" {
   r set 'dlock:holds:{dlock:notes}' rubbish >/dev/null
   r rpush 'dlock:revoked:{dlock:notes}' rubbish >/dev/null
   run -0 --separate-stderr "$DLOCK" run -n notes -- true

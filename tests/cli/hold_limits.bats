@@ -55,7 +55,7 @@ lasted() { echo $(($(last_tick) - $(first_tick))); }
   ends 20s a "exit 124"
 }
 
-@test "--max-hold: who ends before it is not touched, and has its own code" {
+@test "--max-hold: a command that ends in time is not touched, and has its own code" {
   dlock_run a --max-hold 60s lim -- sh -c 'exit 7'
   ends 20s a "exit 7"
   run ! grep -q dlock: "$T/a.err"
@@ -155,7 +155,7 @@ extended() { grep -ciE "lua\] \"pexpire\" \"dlock:$1\" " "$T/monitor" || true; }
   eventually 5s is_free fix
 }
 
-@test "--no-renew: who ends in time has its own code, and the lock is free at once" {
+@test "--no-renew: a command that ends in time has its own code, and the lock is free at once" {
   dlock_run a --no-renew --ttl 30s fix -- sh -c 'exit 4'
   ends 20s a "exit 4"
   assert_free fix
@@ -222,7 +222,7 @@ extended() { grep -ciE "lua\] \"pexpire\" \"dlock:$1\" " "$T/monitor" || true; }
   refused 75 'keep' -n keep
 }
 
-@test "nobody joins or releases a lock that is only kept; force-release frees it at once" {
+@test "a kept lock cannot be joined or released; force-release frees it at once" {
   local began
   "$DLOCK" run --min-hold 60s keep -- sh -c 'echo "$DLOCK_HOLDS"' >"$T/holds"
   run -75 env DLOCK_HOLDS="$(cat "$T/holds")" "$DLOCK" run -n keep -- touch "$MARKER"

@@ -6,7 +6,7 @@
 load ../support/suite
 suite server empty cli inspected
 
-@test "inspect says who holds a lock, since when, for how long and why" {
+@test "inspect shows the holder, the age of the hold, the lease left and the reason" {
   hold "$(fresh)" --reason 'nightly [import]' --ttl 20s
   run -0 --separate-stderr "$DLOCK" inspect "$(fresh)"
   assert_no_stderr
@@ -49,7 +49,7 @@ END
   let_go
 }
 
-@test "nested holds are counted and told one by one" {
+@test "nested holds are counted and listed one by one" {
   "$DLOCK" run --reason outer "$(fresh)" -- "$DLOCK" run --reason inner "$(fresh)" -- sh -c '
     "$DLOCK" inspect --json "$DLOCK_NAME" >"$0/json"; "$DLOCK" inspect "$DLOCK_NAME" >"$0/text"' "$BATS_TEST_TMPDIR"
   run -0 json 'd["locks"][0]["owners"][0]["count"]' <"$BATS_TEST_TMPDIR/json"
@@ -91,7 +91,7 @@ END
 }
 
 
-@test "who holds it beside others is told, with the number of the others" {
+@test "of several holders one is named, with the number of the others" {
   hold "$(fresh)" -s --ttl 20s
   run -0 "$DLOCK" list
   assert_output --regexp "^$(fresh): held shared by $(us) $HOLDER \\(sh\\) for [^ ]+, lease [^ ]+ left \\[token"
@@ -111,7 +111,7 @@ END
   let_go
 }
 
-@test "how many of the slots are held is told, and by whom" {
+@test "the number of held slots and a holder are shown" {
   more --slots 3 >/dev/null
   hold "$(fresh)" --slots 3 --reason why
   run -0 "$DLOCK" list
@@ -132,7 +132,7 @@ END
   let_go
 }
 
-@test "a writer is told like any that holds it alone" {
+@test "a writer is shown like any other single holder" {
   hold "$(fresh)" -x
   run -0 "$DLOCK" list
   assert_output --partial "$(fresh): held by $(us) $HOLDER (sh) for"
@@ -141,7 +141,7 @@ END
   let_go
 }
 
-@test "what is only kept is told, and force-release needs to ask nobody for it" {
+@test "a kept lock is shown as kept, and force-release frees it without waiting for a holder" {
   "$DLOCK" run --min-hold 100s "$(fresh)" -- true
   run -0 "$DLOCK" list
   assert_output --regexp "^$(fresh): kept by $(us) [0-9]+ \\([a-z]+\\) for (1m|9).* more \\(--min-hold\\)"

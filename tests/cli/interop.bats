@@ -32,7 +32,7 @@ plain_channel() { echo "redisson_lock__channel:{$1}"; }
   assert_free java
 }
 
-@test "whoever waits for a Redisson holder is told so" {
+@test "a waiter says that the holder is Redisson" {
   java dlock:told
   java_says '^acquired 1'
   run -75 "$DLOCK" run -n told -- true
@@ -118,7 +118,7 @@ plain_channel() { echo "redisson_lock__channel:{$1}"; }
   ends 8s a "exit 0"
 }
 
-@test "K19: a SET NX lock is waited for and taken over after its DEL; whoever waits is told its kind" {
+@test "K19: a SET NX lock is waited for and taken after its DEL; the waiter says its kind" {
   r set dlock:setnx their-token nx px 60000
   dlock_run a setnx -- sh -c "echo in"
   eventually 8s grep -q 'foreign lock' "$T/a.err"
@@ -159,7 +159,7 @@ plain_channel() { echo "redisson_lock__channel:{$1}"; }
   ends 8s a "exit 0"
 }
 
-@test "other numbers on the channel disturb nobody" {
+@test "other numbers on the channel disturb no holder and no waiter" {
   java dlock:noise
   java_says '^acquired 1'
   dlock_run a noise -- true

@@ -20,7 +20,7 @@ suite server ticker leases
   grep -q '"deleted"' "$T/a.err"
 }
 
-@test "R12: another's lock stands there: the group is stopped, 79, the other's lock is untouched" {
+@test "R12: another owner's lock is at the key: the group is stopped, 79, that lock is untouched" {
   hold_deaf stolen
   listen
   local at
@@ -32,7 +32,7 @@ suite server ticker leases
   grep -q 'other:1' "$T/a.err"
 }
 
-@test "R12: a key of another type stands there: the group is stopped, 79, the key is untouched" {
+@test "R12: a key of another type is at the key: the group is stopped, 79, the key is untouched" {
   hold_deaf typed
   local at
   at=$(boot_ms)
@@ -95,7 +95,7 @@ suite server ticker leases
   grep -q 'warned-outage' "$T/a.err"
 }
 
-@test "R11: PERSIST: the next renewal gives the key its lease back, nobody notices" {
+@test "R11: PERSIST: the next renewal sets the lease again, and the run is undisturbed" {
   dlock_run a --ttl 3s -k 200ms persisted -- "$TICKER" "$TICKS" for 4500 code 5
   eventually 5s ticking
   r persist dlock:persisted

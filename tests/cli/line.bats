@@ -67,7 +67,7 @@ hand_offs() {
   done
 }
 
-@test "who waits sends at most one command every two seconds" {
+@test "a waiter sends at most one command every two seconds" {
   local count=20 sent
   [ -z "${LINE_BIG:-}" ] || count=100
   hold idle
@@ -82,7 +82,7 @@ hand_offs() {
   assert stands idle "$count"
 }
 
-@test "waiting says the place, and who holds it; on a terminal in one line" {
+@test "a wait shows the queue position and the holder; on a terminal in one row" {
   hold placed --reason 'nightly import'
   stand placed 1
   stand placed 2
@@ -112,7 +112,7 @@ print([(waiter[\"mode\"], waiter[\"slots\"]) for waiter in json.load(sys.stdin)[
   let_go
 }
 
-@test "inspect shows the line: who, with what reason, in order" {
+@test "inspect shows the waiters with their reasons, in order" {
   hold seen
   stand seen 1 --reason one
   stand seen 2 --reason two
@@ -135,7 +135,7 @@ print(lock[\"waiting\"], *(waiter[\"pid\"] for waiter in lock[\"line\"]))"'
   [ "$(python3 "$PROGRAMS/events.py" "$T/b.err" get waiting waiting)" = 2 ]
 }
 
-@test "who gives up, by -w or by a signal, is out of the line at once" {
+@test "a waiter that gives up, by -w or by a signal, is out of the line at once" {
   local signal
   hold left
   stand left 1
@@ -151,7 +151,7 @@ print(lock[\"waiting\"], *(waiter[\"pid\"] for waiter in lock[\"line\"]))"'
   assert_not_started
 }
 
-@test "who gives up at two signals, as timeout(1) sends them, is out of the line at once" {
+@test "a waiter that gives up at two signals, as timeout(1) sends them, is out of the line at once" {
   hold twice
   dlock_run b twice -- touch "$MARKER"
   eventually 5s stands twice 1
@@ -191,7 +191,7 @@ print(lock[\"waiting\"], *(waiter[\"pid\"] for waiter in lock[\"line\"]))"'
   [ $((${EPOCHREALTIME/./} - began)) -lt 3000000 ] || fail "after $((${EPOCHREALTIME/./} - began)) us"
 }
 
-@test "while somebody stands, a newcomer is refused, though the lock is free" {
+@test "while a waiter is in line, a new claim is refused, though the lock is free" {
   local number
   hold polite
   # Each has a second for its turn; four of them give the newcomer more than one to come.

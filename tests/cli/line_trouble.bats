@@ -168,7 +168,7 @@ foreign() { r set "dlock:$1" theirs nx px 60000 >/dev/null; }
   assert_order 1 2
 }
 
-@test "where channels are refused they stand and poll: all enter in order, and -v says why" {
+@test "where channels are refused waiters poll in line: all are admitted in order, and -v says why" {
   as_user resetchannels
   hold deaf
   stand deaf 1 -v
@@ -181,7 +181,7 @@ foreign() { r set "dlock:$1" theirs nx px 60000 >/dev/null; }
   eventually 5s stands deaf 0
 }
 
-@test "something else at a key of the line: the holder releases, a newcomer is told what is wrong" {
+@test "a foreign value at a key of the line: the holder releases, a new claim gets the error" {
   hold odd
   r set 'dlock:line:{dlock:odd}' theirs >/dev/null
   let_go

@@ -84,7 +84,7 @@ long='--ttl 60s'
   [ "$(sed -n 1p "$T/a.out")" = "$(sed -n 2p "$T/a.out")" ]
 }
 
-@test "N07: the answer to a renewal is lost: nobody notices" {
+@test "N07: the answer to a renewal is lost: the run is undisturbed" {
   local how file
   for how in close mute; do
     file=$T/ticks-$how
@@ -250,7 +250,7 @@ started_or_not() { # OPTION… NAME
   run -0 "$DLOCK" run -w 8s late -- true
 }
 
-@test "N12: a grant that came too late for its lease is given back: 69, nothing was started" {
+@test "N12: a grant that came too late for its lease is released: 69, nothing was started" {
   proxy delay 900
   dlock_run a --ttl 2s --connect-timeout 8s slow -- touch "$T/started"
   ends 10s a "exit 69"

@@ -34,11 +34,11 @@ once() {
   runs job # one who does not ask runs
   runs --once-per 1h another
 }
-@test "who comes within the time is skipped: 0, and a line but for -q; -E changes the code" {
+@test "a run within the interval is skipped: 0, and a line but for -q; -E changes the code" {
   once
   [ "$(r exists dlock:job)" = 0 ]
 }
-@test "who comes within the time is skipped: 0, and a line but for -q; -E changes the code, in a directory" {
+@test "a run within the interval is skipped: 0, and a line but for -q; -E changes the code, in a directory" {
   in_a_directory
   once
 }
@@ -100,7 +100,7 @@ failures_do_not_count() {
   runs --once-per 1h job
 }
 
-@test "a run that did not say --once-per tells nobody" {
+@test "a run without --once-per records no success" {
   run -0 "$DLOCK" run job -- true
   runs --once-per 1h job
 }
@@ -140,16 +140,16 @@ waiting_is_over() {
   ends 20s b "exit 0"
   outside b c
 }
-@test "who waits in line is skipped when the one before it has succeeded, and leaves the line" {
+@test "a waiter in line is skipped when the run before it has succeeded, and leaves the line" {
   waiting_is_over
   in_line_are job 0
 }
-@test "who waits is skipped when the one before it has succeeded, in a directory" {
+@test "a waiter is skipped when the run before it has succeeded, in a directory" {
   in_a_directory
   waiting_is_over
 }
 
-@test "who waits behind one that fails runs" {
+@test "a waiter behind a run that fails does run" {
   dlock_run a --once-per 1h job -- sh -c 'touch "$0/a.in"; until [ -e "$0/a.go" ]; do sleep 0.02; done; exit 3' "$T"
   eventually 10s test -e "$T/a.in"
   queue b --once-per 1h job

@@ -30,7 +30,7 @@ suite server empty line modes steps
   assert_stderr_has 'nothing to release'
 }
 
-@test "a run gives its lock back itself: release does not take it from under it" {
+@test "a run releases its own lock: dlock release refuses to" {
   run -0 --separate-stderr "$DLOCK" run "$(fresh)" -- sh -c '"$DLOCK" release "$DLOCK_NAME"; echo $?
     redis-cli -s "$REDIS_SOCKET" exists "dlock:$DLOCK_NAME"'
   assert_output $'75\n1'
@@ -65,7 +65,7 @@ suite server empty line modes steps
   done
 }
 
-@test "of a hold that has joined another only OWNER#SERIAL tells, and only that one is given back" {
+@test "a hold that joined another is released by OWNER#SERIAL only, and the other hold stays" {
   local hold
   take "$(fresh)"
   hold=$("$DLOCK" acquire --json "$(fresh)" | json 'd["locks"][0]["hold"]')
@@ -81,7 +81,7 @@ suite server empty line modes steps
 
 # --- renew -------------------------------------------------------------------------------------
 
-@test "release gives back also what a run below it has left that was killed" {
+@test "release also releases the hold of a nested run that was killed" {
   take --ttl 1h "$(fresh)"
   dlock_run step "$(fresh)" -- sh -c 'echo $$ >"$0/pids"; exec sleep 60' "$T"
   eventually 10s holds_of 2

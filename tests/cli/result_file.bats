@@ -211,7 +211,7 @@ refused() {
   assert_stderr_has "permission denied"
 }
 
-@test "a link that somebody puts there meanwhile is replaced, not followed" {
+@test "a link that is put there during the run is replaced, not followed" {
   echo precious >"$T/target"
   noted a link -- sh -c "$until_go" "$T"
   eventually 5s file_has "$T/child"
@@ -223,7 +223,7 @@ refused() {
   [ "$(cat "$T/target")" = precious ]
 }
 
-@test "a folder that somebody puts there meanwhile: a warning, the command's code, no litter" {
+@test "a folder that is put there during the run: a warning, the command's code, no litter" {
   noted a folder -- sh -c "$until_go" "$T"
   eventually 5s file_has "$T/child"
   mkdir "$RESULT"

@@ -80,7 +80,7 @@ wrong_in() {
   wait || true
 }
 
-@test "those who wait stand in two keys, and leave nothing behind, however many there are" {
+@test "waiters are in two keys, and leave nothing behind, however many there are" {
   hold "$(fresh)"
   local before i waiting=()
   r get none >/dev/null # what has expired is gone

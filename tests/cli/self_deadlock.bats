@@ -38,11 +38,11 @@ all_that_wait_for_themselves() {
   stuck plain '--slots 3' '"a" is held'
   stuck -x '--slots 3' '"a" is held'
 }
-@test "who would wait for itself is told so at once, and ends with 75" {
+@test "a nested claim that would deadlock says so at once, and ends with 75" {
   all_that_wait_for_themselves
   assert_no_keys
 }
-@test "who would wait for itself is told so at once, and ends with 75, in a directory" {
+@test "a nested claim that would deadlock says so at once, and ends with 75, in a directory" {
   in_a_directory
   all_that_wait_for_themselves
 }
@@ -81,7 +81,7 @@ all_that_join() {
   assert_no_keys # b as well: it left the line, if it ever stood there
 }
 
-@test "names in another order are no deadlock for one who holds them already" {
+@test "names in another order are no deadlock for a run that holds them already" {
   run -0 timeout 20 "$DLOCK" run a -- "$DLOCK" run b -- "$DLOCK" run a -- "$DLOCK" run --and a b -- true
   assert_no_keys
 }

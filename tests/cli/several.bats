@@ -106,7 +106,7 @@ one_is_busy() {
   one_is_busy
 }
 
-@test "a name that is free stays free for who waits for another one as well" {
+@test "a free name is reserved for a waiter that still waits for another name" {
   enter h b
   queue w -w 60 --and b a
   # Nobody holds it, and it is the turn of the one in line.
@@ -126,7 +126,7 @@ one_is_busy() {
   assert_not_started
 }
 
-@test "who gives up leaves all lines, and the next ones enter" {
+@test "a waiter that gives up leaves all lines, and the next ones are admitted" {
   enter h b
   queue w --and b a
   queue next -w 60 a
@@ -139,7 +139,7 @@ one_is_busy() {
   assert_no_keys
 }
 
-@test "waiting says for which name, and who holds that" {
+@test "a waiter says which name it waits for, and the holder of that" {
   enter h --reason 'weekly report' b
   queue w -w 60 --and a --and b c
   eventually 10s grep -q "\"b\".*pid $h_pid.*weekly report" "$T/w.err"
@@ -236,7 +236,7 @@ lost_one() {
   local -x REDIS_SOCKET=
   crowd pairs-singles 6
 }
-@test "who takes them one by one is found out" { wrong_crowd pairs!; }
+@test "a run that takes the names one by one is found by the check" { wrong_crowd pairs!; }
 
 @test "a crowd of plain runs: one at a time, first come first served" { crowd plain 4; }
 @test "a crowd without any lock is found out" { wrong_crowd plain!; }

@@ -32,14 +32,14 @@ exclusion_table() {
   [ "$number" = 16 ]
 }
 
-@test "readers stand beside readers, slots beside slots, and nobody beside anybody else" { exclusion_table; }
+@test "readers hold beside readers, slots beside slots, and every other pair excludes" { exclusion_table; }
 
-@test "readers stand beside readers, slots beside slots, and nobody beside anybody else, in a directory" {
+@test "readers hold beside readers, slots beside slots, and every other pair excludes, in a directory" {
   in_a_directory
   exclusion_table
 }
 
-@test "the command is told in which mode it runs, and an outer mode does not leak" {
+@test "DLOCK_MODE is the mode of the run, and an outer mode does not leak" {
   run -0 "$DLOCK" run a -- sh -c 'echo "$DLOCK_MODE"'
   assert_output plain
   run -0 "$DLOCK" run -x a -- sh -c 'echo "$DLOCK_MODE"'
@@ -65,7 +65,7 @@ exclusion_table() {
   assert_no_keys
 }
 
-@test "inspect and list say who reads" {
+@test "inspect and list show the readers" {
   enter a -s --reason 'weekly report' seen
   enter b -s seen
   enter c -s seen
@@ -82,7 +82,7 @@ exclusion_table() {
   go a b c
 }
 
-@test "who came first enters first: readers together, the writer alone between them" {
+@test "first come, first served: readers together, the writer alone between them" {
   local who
   enter w -x rw
   for who in r1 r2 r3; do queue "$who" -s rw; done
@@ -152,7 +152,7 @@ readers_are() { [ "$("$DLOCK" inspect --json "$1" | json "len([o for o in d['loc
   go short long
 }
 
-@test "a reader that ends does not shorten the lease of those who read on" {
+@test "a reader that ends does not shorten the leases of the other readers" {
   enter long -s --ttl 120s rw
   enter short -s --ttl 2s rw
   go short
@@ -244,7 +244,7 @@ downgrade() {
   assert_not_started
 }
 
-@test "a run nested in a reader joins it, and gives back nothing but its own" {
+@test "a run nested in a reader joins it, and releases only its own hold" {
   run -0 "$DLOCK" run -s rw -- sh -c 'echo "$DLOCK_TOKEN $DLOCK_OWNER"
     "$DLOCK" run -n -s rw -- sh -c "echo \"\$DLOCK_TOKEN \$DLOCK_OWNER\""
     env -u DLOCK_HOLDS "$DLOCK" run -n -x rw -- true 2>/dev/null; echo $?'

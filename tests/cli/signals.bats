@@ -59,7 +59,7 @@ takes_signals() { find "/proc/$1/fd" -lname '*signalfd*' | grep -q .; }
   done
 }
 
-@test "a signal while releasing: the lock is given back when the server answers, the code is the command's" {
+@test "a signal while releasing: the lock is released when the server answers, the code is the command's" {
   local s
   for s in TERM INT HUP QUIT USR1; do
     dlock_run "$s" --ttl 10s "releasing-$s" -- sh -c "echo \$\$ >$T/child-$s; until [ -e $T/go-$s ]; do sleep 0.02; done; exit 7"
@@ -326,7 +326,7 @@ P
   assert_free pid1
 }
 
-@test "P20: a command that somebody stopped keeps its lock, and its code" {
+@test "P20: a command that was stopped keeps its lock, and its code" {
   dlock_run a --ttl 4s -k 200ms stopped -- "$TICKER" "$TICKS" until "$T/go" code 8
   eventually 5s ticking
   local pid
@@ -343,7 +343,7 @@ P
   [ ! -s "$T/a.err" ]
 }
 
-@test "P20: TERM reaches a command that somebody stopped" {
+@test "P20: TERM reaches a command that was stopped" {
   dlock_run a --ttl 30s stopped-term -- "$TICKER" "$TICKS"
   eventually 5s ticking
   kill -STOP "$(awk '{print $2; exit}' "$TICKS")"

@@ -39,7 +39,7 @@ n_at_a_time() {
   go a b
 }
 
-@test "a nested run shares the slot, and gives back nothing but its own" {
+@test "a nested run shares the slot, and releases only its own hold" {
   enter a --slots 2 pool
   run -0 "$DLOCK" run --slots 2 pool -- sh -c 'echo "$DLOCK_SLOT $DLOCK_TOKEN"
     "$DLOCK" run -n --slots 2 pool -- sh -c "echo \"\$DLOCK_SLOT \$DLOCK_TOKEN\""
@@ -70,7 +70,7 @@ other_number() {
   other_number
 }
 
-@test "who wants it alone waits for all slots, and nobody slips in before it" {
+@test "a claim of the whole lock waits for all slots, and no slot is granted before it" {
   enter a --slots 3 pool
   enter b --slots 3 pool
   queue x pool
@@ -87,7 +87,7 @@ other_number() {
   assert_no_keys
 }
 
-@test "who came first gets the slot that becomes free" {
+@test "the first waiter gets the slot that becomes free" {
   local who
   enter a --slots 2 pool
   enter b --slots 2 pool

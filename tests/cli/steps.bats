@@ -70,7 +70,7 @@ END
   assert_no_keys
 }
 
-@test "a run of the name passes through, everybody else is refused" {
+@test "a run of the name passes through, all other claims are refused" {
   "$DLOCK" acquire "$(fresh)" >"$T/told" && . "$T/told"
   run -0 timeout 20 "$DLOCK" run "$(fresh)" -- sh -c 'echo "$DLOCK_OWNER ${DLOCK_EXPIRES-none}"; r=$("$DLOCK" inspect --json "$DLOCK_NAME"); echo "$r"' "$(fresh)"
   assert_line --index 0 "$DLOCK_OWNER none"
@@ -87,7 +87,7 @@ END
   assert_no_keys
 }
 
-@test "acquire in a run of the name joins it, and gives only its own hold back" {
+@test "acquire in a run of the name joins it, and releases only its own hold" {
   run -0 "$DLOCK" run "$(fresh)" -- bash -c 'run=$DLOCK_OWNER; eval "$("$DLOCK" acquire "$1")"
     [ "$DLOCK_OWNER" = "$run" ] && redis-cli -s "$REDIS_SOCKET" hvals "dlock:$1"
     "$DLOCK" release "$1" && redis-cli -s "$REDIS_SOCKET" hvals "dlock:$1"' - "$(fresh)"
@@ -95,7 +95,7 @@ END
   assert_no_keys
 }
 
-@test "an acquire in a run of the name outlives the run, though nobody can be seen who holds it" {
+@test "an acquire in a run of the name outlives the run, though no process shows its hold" {
   # The shell that called it is gone at once, and what it told is in nobody's environment.
   "$DLOCK" run "$(fresh)" -- bash -c 'held=$("$DLOCK" acquire --ttl 1h "$1" || exit) && echo "$held"' - "$(fresh)" >"$T/told"
   . "$T/told"
@@ -105,7 +105,7 @@ END
   assert_no_keys
 }
 
-@test "a script that takes and gives back all day has no longer list of holds for it" {
+@test "the list of holds does not grow in a script that acquires and releases all day" {
   local i
   for i in 1 2 3; do
     take a
@@ -121,7 +121,7 @@ END
   assert_no_keys
 }
 
-@test "of several that hold it shared or in slots each gives back its own" {
+@test "of several shared or slot holders each releases its own hold" {
   local first second
   for mode in -s --slots=3; do
     first=$("$DLOCK" acquire "$mode" "$(fresh)")
@@ -136,7 +136,7 @@ END
   assert_not_started
 }
 
-@test "what cannot be told to anybody is given back: 125" {
+@test "a lock whose acquire cannot print is released: 125" {
   run -125 --separate-stderr bash -c '"$DLOCK" acquire "$1" >/dev/full' - "$(fresh)"
   assert_one_line
   assert_stderr_has 'cannot write'
@@ -167,7 +167,7 @@ if len(sys.argv) > 3:
 print(acquire.wait())
 END
 }
-@test "nobody reads what was taken: it is given back in good time, and a signal does not have to wait" {
+@test "acquire with a blocked stdout releases the lock in time, and a signal does not have to wait" {
   run -0 --separate-stderr acquire_into_full_pipe
   assert_output 125
   assert_stderr_has 'standard output is blocked'
@@ -194,7 +194,7 @@ END
 }
 
 # Whatever comes first: it was told and is held, or it was not told and is not held.
-@test "acquire that is interrupted as the lock is let go is told of a lock, or does not hold it" {
+@test "acquire that is interrupted as the lock becomes free prints the lock, or does not hold it" {
   local i
   for ((i = 0; i < 12; i++)); do
     rm -f "$T/a.pid"
@@ -213,7 +213,7 @@ END
   done
 }
 
-@test "a grant that came too late for its lease is given back: 69, and nobody is told" {
+@test "a grant that came too late for its lease is released: 69, and nothing is printed" {
   start_proxy
   proxy delay 900
   run -69 --separate-stderr "$DLOCK" --url "$PROXY_URL" acquire --ttl 2s --connect-timeout 8s "$(fresh)"

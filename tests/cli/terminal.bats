@@ -331,7 +331,7 @@ assert last.startswith("dlock: acquired \"in-place\" after ") and last.rstrip().
   done
 }
 
-@test "without a terminal the wait is told at doubling intervals" {
+@test "without a terminal a wait is reported at doubling intervals" {
   r hset dlock:doubling other:1 1
   dlock_run a doubling -- true
   eventually 14s grep -qE 'waiting ([789]|1[0-2])s' "$T/a.err"

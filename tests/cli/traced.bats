@@ -192,7 +192,7 @@ executed() { grep -hE '^execve\(' "$T"/trace.* | text | sed -E 's/^execve\("([^"
   let_go || true
 }
 
-@test "signals go to the command's group while its leader is not yet reaped, and to nobody else" {
+@test "signals go only to the command's group, while its leader is not yet reaped" {
   local leader main guard signals
   traced kill,tkill,tgkill,pidfd_send_signal,wait4,waitid run --kill-after 200ms --ttl 3s x -- \
     sh -c 'trap "" TERM; echo $$ >"$0"; kill -TERM $PPID; sleep 1000 & sleep 1000' "$T/leader" || true
@@ -220,7 +220,7 @@ calls_after_start() {
   sed '1,/^close_range/d; s/(.*//' "$1" | grep -vE '^(\+\+\+|clock_gettime)' | sort -u | xargs
 }
 
-@test "a password in an argument is in nobody's command line, the guard's neither" {
+@test "a password in an argument is in no command line, nor in the guard's" {
   r config set requirepass "$secret" >/dev/null
   export REDISCLI_AUTH=$secret
   local guard

@@ -17,7 +17,7 @@ suite server line
   [ "$(r dbsize)" = "$before" ]
 }
 
-@test "a store that is away is told once, after a second, and the wait ends with 69" {
+@test "a store that does not answer is reported once, after a second, and the wait ends with 69" {
   local port
   port=$(free_port)
   run -69 --separate-stderr timeout 20 "$DLOCK" --connect-timeout 3s --url "redis://127.0.0.1:$port" wait x
@@ -67,7 +67,7 @@ suite server line
   assert_order 1
 }
 
-@test "a free lock is still somebody's while one stands in its line who lives" {
+@test "a free lock is reserved while a living waiter is in its line" {
   local who='{"id":"w:1#s","polls":true,"host":"h","pid":1}' tag
   tag="{dlock:$(fresh)}"
   r zadd "dlock:line:$tag" 1 "$who" >/dev/null
@@ -78,7 +78,7 @@ suite server line
   ends 20s a "exit 0"
 }
 
-@test "a line in which nobody lives is not waited for for long" {
+@test "a line of dead waiters delays a wait only briefly" {
   hold "$(fresh)"
   stand "$(fresh)" 1
   spawn a "$DLOCK" wait "$(fresh)"
@@ -111,7 +111,7 @@ suite server line
   done
 }
 
-@test "who waits asks about once a second" {
+@test "a waiter asks about once a second" {
   hold "$(fresh)" --ttl 300s
   spawn a "$DLOCK" wait "$(fresh)"
   eventually 5s file_has "$T/a.err" waiting

@@ -80,7 +80,7 @@ with_env() {
   assert_free stale
 }
 
-@test "K05: another owner, serial, name or prefix than the living holder's lets nobody in" {
+@test "K05: another owner, serial, name or prefix than the living holder's admits no claim" {
   living_holder --ttl 20s forged
   local change
   for change in 's/[0-9a-f]$/x/' 's/\(DLOCK_HOLDS=.*\)forged/\1other/' 's/:[0-9]\+|/:1|/' \

@@ -78,7 +78,7 @@ take_often() {
   assert_free contested
 }
 
-@test "K11 P03: holder and guard vanish without a message: who waits gets in when the lease ends" {
+@test "K11 P03: holder and guard vanish without a message: the waiter is admitted when the lease ends" {
   dlock_run a --ttl 2s vanished -- sh -c "echo \$\$ >$T/command.pid; exec sleep 60"
   eventually 10s file_has "$T/command.pid"
   dlock_run b -w 30 vanished -- "$TICKER" "$T/ticks-b" for 20
@@ -186,7 +186,7 @@ granted_unheard() { # TTL LIMIT COMMAND…
   assert_free unheard
 }
 
-@test "K20: a repetition whose answer takes too long is given back, nothing is started" {
+@test "K20: a repeated acquire whose answer takes too long is released, nothing is started" {
   granted_unheard 6s 3s touch "$T/started"
   proxy delay 1000 # each way: what is left then is less than a start needs
   ends 20s a "exit 69"

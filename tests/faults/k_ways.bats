@@ -35,7 +35,7 @@ take_pairs() {
   assert_free two
 }
 
-@test "K13 K16: who is passed over in one of its lines loses its place in all, and nobody is stuck" {
+@test "K13 K16: a waiter that is skipped in one of its lines loses its place in all, and no waiter is stuck" {
   local first
   dlock_run a --and right left -- sh -c "touch $T/in; $(until_there "$T/go")"
   eventually 10s test -e "$T/in"
@@ -174,7 +174,7 @@ owners_left() {
   assert_free steps
 }
 
-@test "K24: one of several names is lost: 79 for all of them, and the others are given back" {
+@test "K24: one of several names is lost: 79 for all of them, and the others are released" {
   dlock_run a --ttl 3s --and there here -- "$TICKER" "$TICKS"
   eventually 10s ticking
   r hset other:lock foreign:1 1
@@ -195,7 +195,7 @@ own_wait() {
   [ ! -e "$T/in" ]
   assert_free own
 }
-@test "K25: a run that would wait for the one above it ends at once with 75 and says why" {
+@test "K25: a run that would deadlock with its ancestor ends at once with 75 and says why" {
   own_wait -s -- -x
   own_wait -s --
   own_wait -s -- --slots 2

@@ -179,7 +179,7 @@ still_two() {
   dead_by $((at + 1000))
 }
 
-@test "P38: dlock stands in a debugger for longer than the lease: dead in time, then 79" {
+@test "P38: dlock is stopped in a debugger for longer than the lease: dead in time, then 79" {
   deaf_tree "$TICKS"
   dlock_run a --ttl 2s debugged -- "${DEAF[@]}"
   eventually 10s two_tick

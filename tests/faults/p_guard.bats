@@ -170,7 +170,7 @@ ended_or_ticking() { ended "s$1" || ticking "$T/ticks-$1"; }
   dead_by $((at + 1000))
 }
 
-@test "P07: a guard that stands still without a word is noticed by the next renewal but one" {
+@test "P07: a guard that hangs is noticed by the next renewal but one" {
   dlock_run a --ttl 6s -k 200ms silent -- "$TICKER" "$TICKS" until "$T/go" code 6
   eventually 10s ticking
   local guard

@@ -193,7 +193,7 @@ forked() { pgrep -P "$(pid_of "$1")" | grep -qvxF "$(guard_of "$(pid_of "$1")")"
   all_end_with 7
 }
 
-@test "P04: a dlock that is frozen between the calls of its KILL leaves nobody alive" {
+@test "P04: a dlock that is frozen between the calls of its KILL leaves no process alive" {
   spawn a strace -D -qq -o "$T/a.trace" -e trace=kill -e inject=kill:signal=SIGSTOP:when=3 \
     "$DLOCK" run --ttl 3s killing -- "$TICKER" "$TICKS" ignore 15 fork
   eventually 10s ticking

@@ -84,7 +84,7 @@ next_token() { "$DLOCK" run "$1" -- sh -c 'echo $DLOCK_TOKEN'; }
   [ "$(next_token lost-write)" -gt "$(token_of a)" ]
 }
 
-@test "R08: a clean restart: the lease runs on, in time nobody notices, later it is 79" {
+@test "R08: a clean restart: the lease runs on; in time the run is undisturbed, later it is 79" {
   start clean --appendonly yes
   dlock_run long --ttl 60s long -- sh -c 'until [ -e "$0" ]; do sleep 0.05; done; exit 6' "$T/go"
   eventually 5s held_there
@@ -108,7 +108,7 @@ next_token() { "$DLOCK" run "$1" -- sh -c 'echo $DLOCK_TOKEN'; }
 held_there() { [ "$(o exists dlock:long)" = 1 ]; }
 free_there() { [ "$(o exists dlock:long dlock:short)" = 0 ]; }
 
-@test "R11: the key loses its lease and its holder dies: who waits gets the lock all the same" {
+@test "R11: the key loses its lease and its holder dies: the waiter gets the lock all the same" {
   start persisted
   dlock_run a --ttl 4s -k 200ms persisted -- "$TICKER" "$TICKS" for 60000
   eventually 5s ticking

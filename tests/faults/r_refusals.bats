@@ -166,7 +166,7 @@ print("there", flush=True); time.sleep(20)' "$OTHER_SOCKET" >"$T/slot" 3>&- &
   kill -KILL "${STARTED[-1]}"
 }
 
-@test "R26: a server that hangs up on idle clients disturbs nobody" {
+@test "R26: a server that hangs up on idle clients disturbs no run" {
   start idle --timeout 1
   until_go a idle --ttl 6s
   sleep 4.5 # two renewals, each on a connection that was closed meanwhile
