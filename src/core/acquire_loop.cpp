@@ -152,14 +152,14 @@ AcquireStep AcquireLoop::on_hand_off(const Result<HandOff>& answer, Time now) {
   }
   watch_backoff_.reset();
   const bool ours = *answer == HandOff::turn || refusal_->place <= 1;
-  // Somebody before us goes first; what he takes is not news to us, what he leaves is ours.
+  // Not first in line: ignore this wake-up unless the first waiter lets its turn expire.
   if (*answer != HandOff::timed_out && !ours) {
     if (turn_over_at_ <= now) turn_over_at_ = now + k_turn + k_slack;  // told again: the same turn
     return await(turn_over_at_);
   }
   if (out_of_time(now) && *answer == HandOff::timed_out) return step::Busy{*refusal_};
   if (*answer == HandOff::changed) {
-    // A holder that enters and leaves all the time is not followed.
+    // Rate limit: at most one retry per k_slack while the lock changes rapidly.
     const Time calm = change_seen_at_ + k_slack;
     if (now < calm) return await(calm);
     change_seen_at_ = now;

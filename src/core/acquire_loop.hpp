@@ -99,7 +99,7 @@ class AcquireLoop {
   std::optional<Outage> outage() const;
   // Why waiters poll here, once that is known; empty while hand-offs work.
   const std::string& polling_because() const { return polling_because_; }
-  // Why changes that nobody tells of are not seen; empty while they are, or need not be.
+  // Why key tracking is unavailable; empty while it is on or not needed.
   const std::string& untracked_because() const { return untracked_because_; }
 
  private:

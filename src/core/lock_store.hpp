@@ -231,9 +231,9 @@ struct RevokeOrder {
 };
 enum class RevokeVerdict {
   revoked,       // renewals are refused from now on
-  deleted,       // --now, or nobody ran under it any more: gone, waiters were told
+  deleted,       // --now, or only a kept hold was left: deleted, waiters were notified
   nothing,       // it was free
-  not_dlock,     // the holder does not look for revocations; only `now` can help
+  not_dlock,     // the holder ignores revocations; only `now` can end its hold
   other_holder,  // if_owner or if_token did not match
 };
 struct RevokeReply {

@@ -11,20 +11,20 @@
 
 namespace dlock {
 
-// What people and programs are told, each just before what it tells of is done. `text` is a reason
-// from below; everything else the voice puts into words.
+// An event for people and programs, said just before its action is carried out. `text` is a reason
+// from a lower floor; cmd/voice.cpp makes the sentences.
 struct Notice {
   enum class Kind {
-    polling,          // no hand-offs here
-    untracked,        // changes that nobody tells of are not seen here
-    waiting,          // for whoever is in `holding`, for `span` so far
-    store_away,       // no answer to who waits, for `seen_ago` so far and `left` more; it waits for
-                      // whoever is in `holding` (nothing: never seen) for `span`
-    unreachable,      // trouble while waiting or renewing, ridden out
+    polling,          // no subscription: the waiter polls
+    untracked,        // no key tracking: other programs' changes are noticed late
+    waiting,          // for the holder in `holding`, for `span` so far
+    store_away,       // no answer for `seen_ago`; retried for `left` more. The claim has waited for
+                      // `span`; `holding` is the last answer, if there was one
+    unreachable,      // a call failed while waiting or renewing; it is retried
     granted,          // `holds`, after `span`
     renewed,          // lease good for `span`
     lost,             // definite, as `holding` says; the child is being stopped
-    revoked,          // somebody asked us to give it up; the child is being stopped
+    revoked,          // by force-release; the child is being stopped
     lapsing,          // no renewal in time; the child is being stopped
     time_up,          // max_hold, which is `span`, or (zero) a lease that is not renewed is over;
                       // the child is being stopped
@@ -35,7 +35,7 @@ struct Notice {
     strays,           // `count` processes left the group and run on without the lock
     leftovers,        // the command ended, others of its group did not: they are being stopped
     release_unknown,  // no answer; the lease ends by itself in `span`, or (zero) about now
-    lost_at_release,  // it was not ours any more when we gave it back
+    lost_at_release,  // the lease had been lost before the release
     done_before,      // a run that succeeded was granted `span` ago, within once_per (`text`)
     signalled,        // `signal` goes to the child's group, which must end
     passed_on,        // `signal` does as well, and that is all

@@ -38,13 +38,13 @@ using Event = std::variant<event::Acquired,
                            event::Resumed,
                            event::Tick>;
 
-// A run in figures, for whoever reads about it later.
+// The figures of a run, for its result file.
 struct RunSummary {
   enum class Released {
     nothing,  // there was nothing to release
     yes,
-    no,       // it was not ours any more
-    unknown,  // no answer: at the latest it ends with its lease
+    no,       // the lease had been lost before
+    unknown,  // no answer: the lock is free when the lease ends, at the latest
   };
   Holds holds;        // empty: never granted
   Duration waited{};  // for the grant, or until there was none

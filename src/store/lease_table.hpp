@@ -44,8 +44,8 @@ std::optional<LastSuccess> forget(StoredLock& state, const Moment& moment);
 using Watched = std::variant<std::monostate, Claim, Holds>;
 std::vector<LockName> names_of(const Watched& watched);
 
-// Whether whoever watches has to look: a claim would not be refused any more, holds are not well.
-// Of states that nobody keeps: it may change them.
+// True if the watched claim would now be granted, or a watched hold is lost or revoked. Takes
+// scratch copies of the states: they may be modified.
 bool is_news(const Watched& watched, const States& states, const Moment& moment);
 
 // How list() matches names: * ? [..] and backslash, as fnmatch(3) does; "/" and "." are not
