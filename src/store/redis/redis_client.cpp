@@ -81,7 +81,10 @@ bool is_message(const Reply& reply) {
 }  // namespace
 
 RedisClient::RedisClient(RedisAddress address, const WakeUp* interrupt)
-    : address_(std::move(address)), interrupt_(interrupt) {}
+    : RedisClient(std::make_shared<FixedRoute>(address), address, interrupt) {}
+
+RedisClient::RedisClient(std::shared_ptr<Route> route, RedisAddress first, const WakeUp* interrupt)
+    : route_(std::move(route)), address_(std::move(first)), interrupt_(interrupt) {}
 
 void RedisClient::disconnect() {
   transport_.reset();
@@ -90,7 +93,10 @@ void RedisClient::disconnect() {
 }
 
 Result<Answer> RedisClient::call(const Words& words, Time limit) {
-  auto answer = ask(words, limit);
+  return checked(ask(words, {}, limit));
+}
+
+Result<Answer> RedisClient::checked(Result<Answer> answer) {
   if (answer && answer->reply.is_error()) return refusal(answer->reply.string());
   return answer;
 }
@@ -103,13 +109,16 @@ Result<Answer> RedisClient::run(const Script& script,
   // What stands behind a refused AUTH or SELECT in one write is carried out all the same, as
   // another user or in database 0, and its answer is not read. So that taking it back works there
   // too, whether or not the script is known: with its text.
-  if (greeting_refused_) return call(script_words("EVAL", script.text, count, keys, args), limit);
-  auto answer = ask(script_words("EVALSHA", script.sha1, count, keys, args), limit);
+  const std::string_view key = keys.empty() ? std::string_view() : keys.front();
+  const auto with_text = [&] {
+    return checked(ask(script_words("EVAL", script.text, count, keys, args), key, limit));
+  };
+  if (greeting_refused_) return with_text();
+  auto answer = ask(script_words("EVALSHA", script.sha1, count, keys, args), key, limit);
   if (answer && answer->reply.is_error() && answer->reply.string().starts_with("NOSCRIPT")) {
-    return call(script_words("EVAL", script.text, count, keys, args), limit);
+    return with_text();
   }
-  if (answer && answer->reply.is_error()) return refusal(answer->reply.string());
-  return answer;
+  return checked(std::move(answer));
 }
 
 Result<long long> RedisClient::subscribe(const Words& channels, bool numbered, Time limit) {
@@ -191,7 +200,7 @@ Result<void> RedisClient::track(long long listener, Time limit) {
   return {};
 }
 
-Result<Answer> RedisClient::ask(const Words& words, Time limit) {
+Result<Answer> RedisClient::ask(const Words& words, std::string_view key, Time limit) {
   DLOCK_ASSERT(!subscribed_);
   const Time started = BootClock::now();
   // What was closed meanwhile is replaced; what sends unasked is out of step.
@@ -199,7 +208,7 @@ Result<Answer> RedisClient::ask(const Words& words, Time limit) {
   const bool fresh = !transport_.has_value();
   std::string bytes;
   if (fresh) {
-    if (auto done = connect(limit); !done) return done.error();
+    if (auto done = connect(key, limit); !done) return done.error();
     bytes = greetings();
   }
   append_command(bytes, words);
@@ -216,10 +225,14 @@ Result<Answer> RedisClient::ask(const Words& words, Time limit) {
   return Answer{std::move(*reply), sent_at};
 }
 
-Result<void> RedisClient::connect(Time limit) {
+Result<void> RedisClient::connect(std::string_view key, Time limit) {
+  auto address = route_->address_of(key, limit);
+  if (!address) return address.error();
+  address_ = std::move(*address);
   auto connected = Transport::connect(address_.endpoint, limit, interrupt_);
   if (!connected) {
     const Error& error = connected.error();
+    if (error.code != Errc::cancelled) route_->failed(address_, error, {});
     return Error{error.code, "cannot reach " + where() + ": " + error.text};
   }
   transport_ = std::move(*connected);
@@ -285,6 +298,7 @@ Result<Reply> RedisClient::read_reply(Time started, Time limit) {
 Error RedisClient::unanswered(const Error& error, Time started, Time limit) {
   disconnect();
   const Errc code = error.code;
+  if (code != Errc::cancelled) route_->failed(address_, error, {});
   if (code == Errc::timed_out) return over_limit("no answer from " + where(), started, limit);
   if (code == Errc::protocol) return {code, where() + " " + error.text};
   if (code == Errc::cancelled) return {code, "stopped waiting for " + where()};
@@ -306,11 +320,17 @@ Error RedisClient::unsent(const Error& error, Time started, Time limit) {
 
 Error RedisClient::refusal(std::string_view text) {
   const ErrorReply meaning = classify_error(text);
+  std::string said = where();
+  if (!meaning.instead.empty()) {
+    said += " " + std::string(meaning.instead);
+  } else {
+    said += " says: " + shortened(printable(words_of(text)), k_most_said);
+    if (!meaning.hint.empty()) said += " (" + std::string(meaning.hint) + ")";
+  }
+  Error error{meaning.code, std::move(said)};
+  route_->failed(address_, error, text);
   if (meaning.drop) disconnect();
-  if (!meaning.instead.empty()) return {meaning.code, where() + " " + std::string(meaning.instead)};
-  std::string said = where() + " says: " + shortened(printable(words_of(text)), k_most_said);
-  if (!meaning.hint.empty()) said += " (" + std::string(meaning.hint) + ")";
-  return {meaning.code, std::move(said)};
+  return error;
 }
 
 // A server that does not know AUTH repeats what it was sent.

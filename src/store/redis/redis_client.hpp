@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // RedisClient: questions to one Redis server and their answers, one at a time. It connects when it
-// has to; AUTH, SELECT and the first question then travel in one write.
+// has to, to the server that its Route names; AUTH, SELECT and the first question then travel in
+// one write.
 //
 // A second RedisClient may be its subscriber: subscribed to channels, among them the one on which
 // the server tells which keys have changed that the first has read (track()).
@@ -18,9 +19,11 @@
 #include "base/result.hpp"
 #include "store/redis/redis_url.hpp"
 #include "store/redis/reply_reader.hpp"
+#include "store/redis/route.hpp"
 #include "sys/transport.hpp"
 #include "sys/wake_up.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,9 +48,11 @@ class RedisClient {
  public:
   // `interrupt` may be null and must outlive us.
   RedisClient(RedisAddress address, const WakeUp* interrupt);
+  // `first` is the server that texts name until the route is asked.
+  RedisClient(std::shared_ptr<Route> route, RedisAddress first, const WakeUp* interrupt);
 
-  // One of the same server, not connected yet.
-  RedisClient another() const { return {address_, interrupt_}; }
+  // One with the same route, not connected yet.
+  RedisClient another() const { return {route_, address_, interrupt_}; }
 
   Result<Answer> call(const Words& words, Time limit);
 
@@ -76,8 +81,10 @@ class RedisClient {
   const std::string& where() const { return address_.text; }
 
  private:
-  Result<Answer> ask(const Words& words, Time limit);  // the reply may be an error
-  Result<void> connect(Time limit);
+  // The reply may be an error. `key`: what the words are about, or empty.
+  Result<Answer> ask(const Words& words, std::string_view key, Time limit);
+  Result<Answer> checked(Result<Answer> answer);  // an error reply becomes an Error
+  Result<void> connect(std::string_view key, Time limit);
   std::string greetings() const;
   Result<void> read_greetings(Time started, Time limit);
   Result<void> take_messages(std::vector<Reply>& messages, Time started, Time limit);
@@ -89,7 +96,8 @@ class RedisClient {
   bool wants_auth() const { return !address_.user.empty() || !address_.password.empty(); }
   bool wants_select() const { return address_.db != 0; }
 
-  RedisAddress address_;
+  std::shared_ptr<Route> route_;
+  RedisAddress address_;  // of the connection, or of the newest one
   const WakeUp* interrupt_;
   std::optional<Transport> transport_;
   ReplyReader reader_;

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Route: which server serves a key. RedisClient asks before it connects, and tells the route of
+// each server that failed; so only a route knows whether there are several servers. Used by one
+// thread.
+#pragma once
+
+#include "base/boot_clock.hpp"
+#include "base/result.hpp"
+#include "store/redis/redis_url.hpp"
+
+#include <string_view>
+#include <utility>
+
+namespace dlock {
+
+class Route {
+ public:
+  Route() = default;
+  Route(const Route&) = delete;
+  Route& operator=(const Route&) = delete;
+  virtual ~Route() = default;
+
+  // The server to connect to for a question about `key`; empty: any server will do. A route that
+  // has to ask others for it does so within the limit.
+  virtual Result<RedisAddress> address_of(std::string_view key, Time limit) = 0;
+
+  // The server could not be reached, was lost, or refused a question. `reply` is its error reply,
+  // such as "MOVED 3999 10.0.0.1:6381" or "READONLY …", valid during the call; empty: there is
+  // none.
+  virtual void failed(const RedisAddress& server, const Error& error, std::string_view reply) = 0;
+};
+
+// One server for all keys, whatever happens.
+class FixedRoute final : public Route {
+ public:
+  explicit FixedRoute(RedisAddress address) : address_(std::move(address)) {}
+  Result<RedisAddress> address_of(std::string_view, Time) override { return address_; }
+  void failed(const RedisAddress&, const Error&, std::string_view) override {}
+
+ private:
+  RedisAddress address_;
+};
+
+}  // namespace dlock
