@@ -3,13 +3,13 @@
 
 #include "base/errno_text.hpp"
 #include "core/signal_policy.hpp"
+#include "sys/poll_limit.hpp"
 
 #include <climits>
 
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string>
@@ -52,10 +52,10 @@ Result<void> write_out(std::string_view text) {
 
 Result<void> write_out_until(std::string_view text, Time until, const Signals& signals) {
   while (!text.empty()) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - BootClock::now());
-    if (left.count() <= 0) return cannot_write("standard output is blocked");
+    const int pause = poll_ms(until, BootClock::now());
+    if (pause == 0) return cannot_write("standard output is blocked");
     std::array<pollfd, 2> fds{pollfd{STDOUT_FILENO, POLLOUT, 0}, pollfd{signals.fd(), POLLIN, 0}};
-    ::poll(fds.data(), fds.size(), static_cast<int>(std::min<std::int64_t>(left.count(), 60'000)));
+    ::poll(fds.data(), fds.size(), pause);
     if (asked_to_end(signals)) return cannot_write("ended by a signal");
     if (fds[0].revents == 0) continue;
     // A pipe that has room takes so much without blocking.

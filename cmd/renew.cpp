@@ -9,7 +9,7 @@
 #include "cmd/patience.hpp"
 #include "cmd/voice.hpp"
 #include "core/lease.hpp"
-#include "sys/process_table.hpp"
+#include "sys/process_watch.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -2,8 +2,8 @@
 #include "cmd/result_file.hpp"
 
 #include "base/errno_text.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
-#include "core/names.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ UniqueFd make_file(int directory, const std::string& name) {
 
 // A name that is unique, also among machines that share the directory.
 std::string temporary_name() {
-  return ".dlock-" + make_hold_serial();
+  return ".dlock-" + random_hex(8);
 }
 
 bool write_all(int fd, std::string_view text) {

@@ -10,7 +10,7 @@
 #include "cmd/json_output.hpp"
 #include "cmd/result_file.hpp"
 #include "cmd/voice.hpp"
-#include "sys/process_table.hpp"
+#include "sys/process_watch.hpp"
 
 #include <unistd.h>
 

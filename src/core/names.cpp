@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "core/names.hpp"
 
+#include "base/random.hpp"
 #include "base/text.hpp"
-
-#include <sys/random.h>
 
 #include <algorithm>
 #include <array>
@@ -20,24 +19,6 @@ constexpr std::size_t k_longest_holds = 100'000;
 constexpr std::size_t k_uuid = 36;
 constexpr std::size_t k_serial = 16;
 constexpr char k_of_acquire = 'a';
-
-template <std::size_t N>
-std::array<unsigned char, N> random_bytes() {
-  std::array<unsigned char, N> bytes{};
-  // getrandom(2): up to 256 bytes come whole once the pool is ready, and cannot be interrupted.
-  DLOCK_ASSERT(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
-  return bytes;
-}
-
-std::string hex(const unsigned char* bytes, std::size_t count) {
-  std::string out;
-  for (std::size_t i = 0; i < count; ++i) {
-    constexpr std::string_view k_digits = "0123456789abcdef";
-    out += k_digits[bytes[i] >> 4U];
-    out += k_digits[bytes[i] & 0xFU];
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -71,18 +52,18 @@ std::string join_names(const std::vector<LockName>& names) {
 }
 
 OwnerId make_owner_id(long pid) {
-  auto bytes = random_bytes<16>();
+  std::array<unsigned char, 16> bytes{};
+  fill_randomly(bytes);
   bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0FU) | 0x40U);  // RFC 9562: version 4
   bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3FU) | 0x80U);  // and its variant
-  std::string id = hex(bytes.data(), bytes.size());
+  std::string id = hex(bytes);
   for (const std::size_t at : {20U, 16U, 12U, 8U})
     id.insert(at, 1, '-');
   return id + ':' + std::to_string(pid);
 }
 
 HoldSerial make_hold_serial() {
-  const auto bytes = random_bytes<8>();
-  return hex(bytes.data(), bytes.size());
+  return random_hex(k_serial / 2);
 }
 
 std::string hold_id(const OwnerId& owner, const HoldSerial& serial) {

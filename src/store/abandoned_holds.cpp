@@ -2,6 +2,7 @@
 #include "store/abandoned_holds.hpp"
 
 #include "sys/process_table.hpp"
+#include "sys/process_watch.hpp"
 
 #include <unistd.h>
 

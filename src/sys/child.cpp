@@ -3,14 +3,11 @@
 
 #include "base/errno_text.hpp"
 #include "sys/after_fork.hpp"
+#include "sys/pidfd.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-
-extern "C" {
-#include <sys/pidfd.h>  // the one of glibc 2.36 forgets to say that it is C
-}
 
 #include <algorithm>
 #include <array>

@@ -4,14 +4,11 @@
 #include "base/errno_text.hpp"
 #include "sys/after_fork.hpp"
 #include "sys/deadline_timer.hpp"
+#include "sys/pidfd.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-
-extern "C" {
-#include <sys/pidfd.h>  // the one of glibc 2.36 forgets to say that it is C
-}
 
 #include <array>
 #include <cerrno>

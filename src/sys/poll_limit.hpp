@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A BootClock limit as poll(2) wants it, and as an error text tells it. poll counts on a clock that
-// stands still while the machine sleeps, so whoever polls reads BootClock again afterwards.
+// stops while the machine sleeps: callers poll for a minute at most, and read BootClock again.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -13,12 +13,12 @@
 
 namespace dlock {
 
-// Whole milliseconds, rounded up so that a poll that ends has reached the limit; 0 if it has
-// passed.
+// Whole milliseconds, rounded up so that a poll of less than a minute that ends has reached the
+// limit; 0 if it has passed.
 inline int poll_ms(Time limit, Time now) {
   if (limit <= now) return 0;
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(limit - now);
-  return static_cast<int>(std::min(ms, std::chrono::milliseconds(std::chrono::hours(24))).count());
+  return static_cast<int>(std::min(ms, std::chrono::milliseconds(std::chrono::minutes(1))).count());
 }
 
 // The reason part: `what` is "no answer" or the like.

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "sys/process_table.hpp"
 
-#include "base/errno_text.hpp"
-
 #include <dirent.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -122,33 +117,6 @@ std::optional<bool> environment_has(pid_t pid, std::string_view text) {
   if (!environment && (errno == ESRCH || errno == ENOENT)) return false;
   if (!environment) return {};
   return environment->find(text) != std::string::npos;
-}
-
-Result<UniqueFd> watch_process(pid_t pid) {
-  // Not by pidfd_open(): Debian 12 declares it for C only.
-  UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (process || errno == ESRCH) return process;
-  return Error{Errc::system,
-               "cannot watch process " + std::to_string(pid) + ": " + errno_text(errno)};
-}
-
-bool sleep_beside(const UniqueFd& process, Time until) {
-  for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - BootClock::now());
-    if (left.count() <= 0) return true;
-    pollfd end{process.get(), POLLIN, 0};  // -1 is passed over
-    const auto pause = static_cast<int>(std::min<std::int64_t>(left.count(), 60'000));
-    if (::poll(&end, 1, pause) > 0) return false;
-  }
-}
-
-std::string pid_space() {
-  const std::string boot = read_process_file("sys/kernel/random/boot_id").value_or("");
-  std::array<char, 64> space{};
-  const ssize_t n = ::readlink("/proc/self/ns/pid", space.data(), space.size());
-  if (boot.empty() || n <= 0) return "";
-  return boot.substr(0, boot.find('\n')) + ' ' +
-         std::string(space.data(), static_cast<std::size_t>(n));
 }
 
 }  // namespace dlock

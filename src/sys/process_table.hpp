@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The processes of this machine as proc(5) shows them: a snapshot, which may be outdated when it is
-// read. And the end of a process that is not our child.
+// read.
 #pragma once
 
-#include "base/boot_clock.hpp"
-#include "base/result.hpp"
 #include "sys/unique_fd.hpp"
 
 #include <sys/types.h>
@@ -51,15 +49,5 @@ bool descends(const ProcessEntry& entry, pid_t ancestor);
 // Was `text` in the environment the process was started with? Nothing, if we may not look; no, if
 // it is dead or dying.
 std::optional<bool> environment_has(pid_t pid, std::string_view text);
-
-// Readable once that process, ours or not, has ended; -1 if it is gone already. Errc::system if it
-// cannot be watched.
-Result<UniqueFd> watch_process(pid_t pid);
-// Sleeps until then. False: the process ended first. Of -1 it knows no end.
-bool sleep_beside(const UniqueFd& process, Time until);
-
-// This boot and our pid namespace: where the number of a process is the same process. Empty if
-// that cannot be told.
-std::string pid_space();
 
 }  // namespace dlock

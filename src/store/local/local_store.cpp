@@ -5,8 +5,8 @@
 #include "base/text.hpp"
 #include "store/local/local_file.hpp"
 #include "store/record_json.hpp"
+#include "sys/process_watch.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/inotify.h>
 
@@ -69,19 +69,6 @@ Result<local::LockDirectory> directory_of(std::string_view url) {
   return local::LockDirectory{.path = std::move(normal), .unshared = unshared};
 }
 
-// Tells this run of the kernel from every other: BootClock starts at zero in each.
-Result<std::string> read_boot_id() {
-  const UniqueFd fd(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
-  std::array<char, 64> text{};
-  const ssize_t n = fd ? ::read(fd.get(), text.data(), text.size()) : -1;
-  if (n <= 0) {
-    return Error{Errc::system,
-                 "cannot keep local locks: /proc/sys/kernel/random/boot_id is not readable"};
-  }
-  const std::string_view id(text.data(), static_cast<std::size_t>(n));
-  return std::string(id.substr(0, id.find('\n')));
-}
-
 // Sleeps until one of the descriptors is readable, `until`, or a signal.
 void sleep_until(std::array<pollfd, 2>& waits, Time until) {
   const Time now = BootClock::now();
@@ -101,13 +88,16 @@ LocalStore::LocalStore(local::LockDirectory directory, std::string boot_id, cons
 Result<std::unique_ptr<LockStore>> LocalStore::open(std::string_view url, const WakeUp* interrupt) {
   auto directory = directory_of(url);
   if (!directory) return directory.error();
-  auto boot_id = read_boot_id();
-  if (!boot_id) return boot_id.error();
+  std::string boot = boot_id();
+  if (boot.empty()) {
+    return Error{Errc::system,
+                 "cannot keep local locks: /proc/sys/kernel/random/boot_id is not readable"};
+  }
   if (auto opened = local::open_directory(*directory, /*made_if_missing=*/true); !opened) {
     return opened.error();
   }
   return std::unique_ptr<LockStore>(
-      new LocalStore(std::move(*directory), std::move(*boot_id), interrupt));
+      new LocalStore(std::move(*directory), std::move(boot), interrupt));
 }
 
 std::string LocalStore::where() const {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "base/random.hpp"
+
+#include "base/assert.hpp"
+
+#include <sys/random.h>
+
+#include <string_view>
+#include <vector>
+
+namespace dlock {
+
+void fill_randomly(std::span<unsigned char> bytes) {
+  // Up to 256 bytes come whole once the pool is ready, and the call cannot be interrupted.
+  DLOCK_ASSERT(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+}
+
+std::string hex(std::span<const unsigned char> bytes) {
+  std::string out;
+  for (const unsigned char byte : bytes) {
+    constexpr std::string_view k_digits = "0123456789abcdef";
+    out += k_digits[byte >> 4U];
+    out += k_digits[byte & 0xFU];
+  }
+  return out;
+}
+
+std::string random_hex(std::size_t count) {
+  std::vector<unsigned char> bytes(count);
+  fill_randomly(bytes);
+  return hex(bytes);
+}
+
+}  // namespace dlock

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Random bytes of the kernel (getrandom(2)): good enough for keys.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace dlock {
+
+// At most 256 bytes, all or the process ends.
+void fill_randomly(std::span<unsigned char> bytes);
+
+std::string hex(std::span<const unsigned char> bytes);
+
+// `count` random bytes, as twice as many lower-case digits.
+std::string random_hex(std::size_t count);
+
+}  // namespace dlock
