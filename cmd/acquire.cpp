@@ -112,13 +112,13 @@ ExitStatus acquire_command(const CommandLine& line,
   if (!store) return report(store.error(), settings);
   auto keys = keys_of(**store, *names);
   if (!keys) return report(keys.error(), settings);
-  const auto fits = check_store(**store, settings);
-  if (!fits) return report(fits.error(), settings);
-
   const Place place{(*store)->where(), *keys};
   // The recorded holder is the script that called us.
   Claim claim = make_claim(*names, *keys, who_we_are(::getppid(), "acquire", settings), settings);
   claim.serial = serial_of(claim.owner);
+  const auto fits = check_store(**store, claim, /*min_hold=*/{});
+  if (!fits) return report(fits.error(), settings);
+
   StoreWorker worker(std::move(*store), std::move(claim), interrupt);
   Voice voice(*names, settings.mode, place.store);
   const RunTerms terms{

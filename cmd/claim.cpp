@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <set>
 #include <utility>
@@ -70,8 +71,30 @@ Result<std::vector<std::string>> keys_of(const LockStore& store,
   return keys;
 }
 
-Result<void> check_store(const LockStore& store, const Settings& settings) {
-  if (settings.max_waiters.value_or(0) == 0 || store.traits().line) return {};
+Error lacks(const LockStore& store, const std::string& what) {
+  return {Errc::bad_usage, store.where() + " does not support " + what};
+}
+
+Result<void> check_store(const LockStore& store, const Claim& claim, Duration min_hold) {
+  struct Need {
+    bool is_needed;
+    bool is_there;
+    const char* what;
+  };
+  const StoreTraits traits = store.traits();
+  const std::array<Need, 7> needs{{
+      {claim.mode == Mode::exclusive, traits.exclusive, "--exclusive"},
+      {claim.mode == Mode::shared, traits.shared, "--shared"},
+      {claim.mode == Mode::slots, traits.slots, "--slots"},
+      {claim.names.size() > 1, traits.several_names, "several locks at once (--and)"},
+      {!claim.ancestors.empty(), traits.nesting, "nested runs of one lock"},
+      {claim.once_per > Duration::zero(), traits.once_per, "--once-per"},
+      {min_hold > Duration::zero(), traits.keep, "--min-hold"},
+  }};
+  for (const Need& need : needs) {
+    if (need.is_needed && !need.is_there) return lacks(store, need.what);
+  }
+  if (claim.max_waiters.value_or(0) == 0 || traits.line) return {};
   return Error{Errc::bad_usage,
                store.where() + " has no waiting line: there --max-waiters must be 0"};
 }

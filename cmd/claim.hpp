@@ -19,8 +19,11 @@ Result<std::unique_ptr<LockStore>> open_store(const Settings& settings,
                                               const WakeUp* interrupt = nullptr);
 Result<std::vector<std::string>> keys_of(const LockStore& store,
                                          const std::vector<LockName>& names);
-// Errc::bad_usage where settings ask for more than this store has.
-Result<void> check_store(const LockStore& store, const Settings& settings);
+// Errc::bad_usage, before anything is asked of the store, if it lacks what the claim or a release
+// with `min_hold` needs (StoreTraits).
+Result<void> check_store(const LockStore& store, const Claim& claim, Duration min_hold);
+// The refusal of a store without `what`.
+Error lacks(const LockStore& store, const std::string& what);
 
 // What DLOCK_HOLDS says.
 std::vector<AncestorHold> inherited_holds();

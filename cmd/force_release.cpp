@@ -190,6 +190,9 @@ ExitStatus force_release_command(const CommandLine& line, const Settings& settin
   auto opened = open_store(settings);
   if (!opened) return report(opened.error(), settings);
   LockStore& store = **opened;
+  if (order->if_token && !store.traits().tokens) {
+    return report(lacks(store, "fencing tokens (--if-token)"), settings);
+  }
 
   const std::string shown = in_quotes(name->text());
   auto holding = store.inspect(*name, BootClock::now() + settings.connect_timeout);

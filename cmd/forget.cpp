@@ -14,6 +14,7 @@ ExitStatus forget_command(const CommandLine& line, const Settings& settings) {
   if (!name) return report(name.error(), settings);
   auto store = open_store(settings);
   if (!store) return report(store.error(), settings);
+  if (!(*store)->traits().once_per) return report(lacks(**store, "--once-per"), settings);
   const std::string shown = in_quotes(name->text());
   auto forgotten = (*store)->forget(*name, BootClock::now() + settings.connect_timeout);
   if (!forgotten) {

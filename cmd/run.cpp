@@ -180,9 +180,6 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
   if (!store) end(report(store.error(), settings));
   auto keys = keys_of(**store, *names);
   if (!keys) end(report(keys.error(), settings));
-  const auto fits = check_store(**store, settings);
-  if (!fits) end(report(fits.error(), settings));
-  const std::optional<ResultFile> result = prepare_result(settings);
 
   const std::vector<std::string> words = child_words(line);
   const std::string where = (*store)->where();
@@ -193,6 +190,9 @@ void run_command(const CommandLine& line, const Settings& settings, const Signal
   claim.once_per = settings.once_per;
   claim.renewed = settings.renew;
   if (!claim.ancestors.empty()) claim.who.machine = pid_space();
+  const auto fits = check_store(**store, claim, settings.min_hold);
+  if (!fits) end(report(fits.error(), settings));
+  const std::optional<ResultFile> result = prepare_result(settings);
   StoreWorker worker(std::move(*store), std::move(claim), interrupt);
   Voice voice(*names, settings.mode, where);
   Runner runner({.words = words,

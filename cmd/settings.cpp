@@ -3,6 +3,7 @@
 
 #include "base/duration.hpp"
 #include "base/text.hpp"
+#include "store/open_store.hpp"
 
 #include <algorithm>
 #include <array>
@@ -205,13 +206,18 @@ Result<void> set_color(Settings& settings, std::string_view value) {
   return wrong(value, "auto, always or never");
 }
 
+std::string_view url_help() {
+  static const std::string text = "where the locks are kept: " + store_forms();
+  return text;
+}
+
 // clang-format off
 std::vector<Setting> make_settings() {
   using S = Settings;
   constexpr std::string_view k_run = "run", k_take = "run acquire", k_wait = "run acquire wait";
   return {
       {"url", "--url", "URL",
-       "where the locks are kept: redis://, redis+unix:// or local:///dir", "",
+       url_help(), "",
        &set_text<&S::url>},
       {"prefix", "--prefix", "TEXT",
        "put before each name to form the key in Redis (default dlock:)", "",

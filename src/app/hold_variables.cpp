@@ -19,10 +19,11 @@ std::vector<Variable> hold_variables(const Holds& holds) {
   std::vector<Variable> variables{
       {"DLOCK_NAME", join_names(names_of(holds))},
       {"DLOCK_OWNER", owners},
-      {"DLOCK_TOKEN", tokens},
       {"DLOCK_TTL_MS", std::to_string(to_ms(holds.front().ttl))},
       {"DLOCK_MODE", std::string(mode_word(holds.front().mode))},
   };
+  // A store without fencing tokens gives 0, which is no token.
+  if (holds.front().token != 0) variables.push_back({"DLOCK_TOKEN", tokens});
   if (!slots.empty()) variables.push_back({"DLOCK_SLOT", slots});
   return variables;
 }

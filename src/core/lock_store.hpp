@@ -252,10 +252,18 @@ struct Watching {
   std::string untracked_because;  // why key tracking is unavailable; empty: it is on
 };
 
+// What a store supports beside plain locks of one name, which every store has. A call that needs
+// what the store lacks is answered with Errc::bad_usage and changes nothing.
 struct StoreTraits {
-  bool hand_off = true;     // watch() works here; otherwise waiters poll
-  bool survives_us = true;  // the lease outlives our process until its ttl
-  bool line = false;        // waiters are served in the order in which they came
+  bool exclusive = true;      // Mode::exclusive
+  bool shared = true;         // Mode::shared
+  bool slots = true;          // Mode::slots
+  bool several_names = true;  // claims of more than one name
+  bool nesting = true;        // claims with ancestors
+  bool keep = true;           // ReleaseOptions::keep
+  bool once_per = true;       // Claim::once_per, ReleaseOptions::tell_for and forget()
+  bool tokens = true;         // fencing tokens; without them every token is 0
+  bool line = true;           // Queueing, Claim::max_waiters; without it waiters have no order
 };
 
 class LockStore {

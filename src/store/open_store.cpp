@@ -18,13 +18,17 @@ Result<std::unique_ptr<LockStore>> open_local(const StoreOptions& options) {
   return LocalStore::open(options.url, options.interrupt);
 }
 
-constexpr std::array<std::pair<std::string_view, Opener>, 3> k_stores{{
-    {"redis", &RedisStore::open},
-    {"redis+unix", &RedisStore::open},
-    {"local", &open_local},
-}};
+struct Store {
+  std::string_view scheme;
+  std::string_view form;  // of a URL, behind the scheme
+  Opener open;
+};
 
-constexpr std::string_view k_forms = "redis://host:6379, redis+unix:///path or local:///dir";
+constexpr std::array<Store, 3> k_stores{{
+    {"redis", "://host:6379", &RedisStore::open},
+    {"redis+unix", ":///path", &RedisStore::open},
+    {"local", ":///dir", &open_local},
+}};
 
 Error bad(std::string reason) {
   return {Errc::bad_usage, std::move(reason)};
@@ -32,17 +36,28 @@ Error bad(std::string reason) {
 
 }  // namespace
 
+const std::string& store_forms() {
+  static const std::string forms = [] {
+    std::string text;
+    for (std::size_t i = 0; i < k_stores.size(); ++i) {
+      const std::string_view gap = i == 0 ? "" : i + 1 < k_stores.size() ? ", " : " or ";
+      text += std::string(gap) + std::string(k_stores[i].scheme) + std::string(k_stores[i].form);
+    }
+    return text;
+  }();
+  return forms;
+}
+
 Result<std::unique_ptr<LockStore>> open_store(const StoreOptions& options) {
   const std::string_view url = options.url;
   const std::size_t colon = url.find("://");
-  if (colon == std::string_view::npos)
-    return bad("it has no scheme; write " + std::string(k_forms));
+  if (colon == std::string_view::npos) return bad("it has no scheme; write " + store_forms());
   const std::string_view scheme = url.substr(0, colon);
-  for (const auto& [name, open] : k_stores) {
-    if (scheme == name) return open(options);
+  for (const Store& store : k_stores) {
+    if (scheme == store.scheme) return store.open(options);
   }
   if (scheme == "rediss") return bad("TLS is not supported yet; without it, write redis://");
-  return bad("there is no store with this scheme; write " + std::string(k_forms));
+  return bad("there is no store with this scheme; write " + store_forms());
 }
 
 }  // namespace dlock

@@ -3,21 +3,16 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "base/secret.hpp"
 #include "core/lock_store.hpp"
-#include "sys/wake_up.hpp"
+#include "store/store_options.hpp"
 
 #include <memory>
 #include <string>
 
 namespace dlock {
 
-struct StoreOptions {
-  std::string url;
-  std::string prefix;  // before every name, where the store shares its keys with others
-  Secret password;     // if the URL has none
-  const WakeUp* interrupt = nullptr;  // raised by another thread: the call at hand ends (cancelled)
-};
+// "redis://host:6379, redis+unix:///path or local:///dir": a URL of each store.
+const std::string& store_forms();
 
 // Errc::bad_usage for a URL that is none of ours; the text says why, and quotes no part of the URL:
 // a badly written one may have its password anywhere.

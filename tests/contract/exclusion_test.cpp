@@ -99,7 +99,6 @@ TEST_CASE("the lock of a killed process is free after its lease, and not before"
   each_store([](const Backing& backing) {
     if (!backing.across_processes) return;
     Client client(backing);
-    REQUIRE(client.store().traits().survives_us);
     const LockName name = fresh_name();
     const Claim theirs = claim_of(name, 1s);
     int ends[2] = {-1, -1};  // NOLINT(modernize-avoid-c-arrays): pipe2(2)

@@ -35,7 +35,6 @@ TEST_CASE("a waiter is woken when the lock is released") {
   each_store([](const Backing& backing) {
     Client holder(backing);
     Client waiter(backing);
-    if (!waiter.store().traits().hand_off) return;
     const LockName name = fresh_name();
     const Hold hold = holder.take(name, 60s).hold;
     waiter.watch(name);
@@ -52,7 +51,6 @@ TEST_CASE("a release between watching and waiting is not missed") {
   each_store([](const Backing& backing) {
     Client holder(backing);
     Client waiter(backing);
-    if (!waiter.store().traits().hand_off) return;
     const LockName name = fresh_name();
     const Hold hold = holder.take(name, 60s).hold;
     waiter.watch(name);
@@ -65,7 +63,6 @@ TEST_CASE("a waiter is woken when the lock is deleted") {
   each_store([](const Backing& backing) {
     Client holder(backing);
     Client waiter(backing);
-    if (!waiter.store().traits().hand_off) return;
     const LockName name = fresh_name();
     holder.take(name, 60s);
     waiter.watch(name);
@@ -79,7 +76,6 @@ TEST_CASE("waiting ends at its time when nothing is released") {
   each_store([](const Backing& backing) {
     Client holder(backing);
     Client waiter(backing);
-    if (!waiter.store().traits().hand_off) return;
     const LockName name = fresh_name();
     const LockName other = fresh_name();
     holder.take(name, 60s);
@@ -96,7 +92,6 @@ TEST_CASE("attempts that are refused wake nobody") {
   each_store([](const Backing& backing) {
     Client holder(backing);
     Client waiter(backing);
-    if (!waiter.store().traits().hand_off) return;
     const LockName name = fresh_name();
     holder.take(name, 60s);
     waiter.watch(name);
@@ -140,7 +135,6 @@ TEST_CASE("watching another name wakes for that one") {
   each_store([](const Backing& backing) {
     Client holder(backing);
     Client waiter(backing);
-    if (!waiter.store().traits().hand_off) return;
     const LockName first = fresh_name();
     const LockName second = fresh_name();
     const Hold hold = holder.take(second, 60s).hold;

@@ -39,7 +39,7 @@ class LocalStore final : public LockStore {
   // may be null; while it is raised, calls that would have to wait return Errc::cancelled.
   static Result<std::unique_ptr<LockStore>> open(std::string_view url, const WakeUp* interrupt);
 
-  StoreTraits traits() const override { return {.hand_off = true, .survives_us = true}; }
+  StoreTraits traits() const override { return {.line = false}; }
   std::string where() const override;
   Result<std::string> key_of(const LockName& name) const override { return name.text(); }
 

@@ -37,7 +37,7 @@ class MemoryStore final : public LockStore {
   explicit MemoryStore(std::shared_ptr<MemoryServer> server, const WakeUp* interrupt = nullptr)
       : server_(std::move(server)), interrupt_(interrupt) {}
 
-  StoreTraits traits() const override { return {.hand_off = true, .survives_us = false}; }
+  StoreTraits traits() const override { return {.line = false}; }
   std::string where() const override { return "memory:"; }
   Result<std::string> key_of(const LockName& name) const override { return name.text(); }
 

@@ -8,9 +8,9 @@
 #pragma once
 
 #include "core/lock_store.hpp"
-#include "store/open_store.hpp"
 #include "store/redis/redis_client.hpp"
 #include "store/redis/redis_keys.hpp"
+#include "store/store_options.hpp"
 
 #include <memory>
 
@@ -20,7 +20,7 @@ class RedisStore final : public LockStore {
  public:
   static Result<std::unique_ptr<LockStore>> open(const StoreOptions& options);
 
-  StoreTraits traits() const override { return {.line = true}; }
+  StoreTraits traits() const override { return {}; }
   std::string where() const override { return client_.where(); }
   Result<std::string> key_of(const LockName& name) const override;
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
