@@ -139,7 +139,7 @@ rule_calls() {
   done
 }
 # Wall clock: where a time is written down for people.
-known_calls() { rule_calls "$1" | grep -vE '^(src/base/log|src/store/lease_table|cmd/acquire)\.[ch]pp:[0-9]+:.*system_clock' || true; }
+known_calls() { rule_calls "$1" | grep -vE '^(src/base/log|src/store/table_store|cmd/acquire)\.[ch]pp:[0-9]+:.*system_clock' || true; }
 @test "calls that have no place here" {
   holds known_calls
   local call

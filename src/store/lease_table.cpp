@@ -55,8 +55,8 @@ std::optional<Done> done_before(const States& states,
 }
 
 // Room is made by the end of one lease, or only of all.
-Duration lease_left(const StoredLock& state, Time now, bool one_is_enough) {
-  std::optional<Time> end;
+Duration lease_left(const StoredLock& state, StoreTime now, bool one_is_enough) {
+  std::optional<StoreTime> end;
   for (const auto& [owner, lease] : state.leases) {
     if (!is_live(lease, now)) continue;
     end = !end            ? lease.expires
@@ -144,13 +144,6 @@ bool is_meant(const RevokeOrder& order, const OwnerId& owner, const Lease& lease
 }
 
 }  // namespace
-
-Moment moment_since(Time sent_at) {
-  const auto wall = std::chrono::system_clock::now().time_since_epoch();
-  return {.sent_at = sent_at,
-          .now = BootClock::now(),
-          .wall_us = std::chrono::duration_cast<std::chrono::microseconds>(wall).count()};
-}
 
 Result<AcquireReply> acquire(const States& states, const Claim& claim, const Moment& moment) {
   std::vector<Plan> plans;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a lock is, in one place: the rules by which leases are granted, joined, renewed, released,
-// kept, revoked and seen, in every mode and over several names. The memory and the local store keep
+// kept, revoked and seen, in every mode and over several names. Table stores (table_store.hpp) keep
 // a StoredLock a name and ask here; the scripts of the Redis store follow the same rules. Pure: no
 // clock is read and nothing waits.
 //
@@ -8,8 +8,7 @@
 // never shortens; tokens only grow; nothing of another owner is changed; of several names all are
 // granted or none; a call that did not say granted, renewed, revoked or deleted, and released
 // nothing, has left what lives as it was.
-// Not promised: that two calls exclude each other. The caller holds its own mutex around them, of
-// several names one that covers them all.
+// Not promised: that two calls exclude each other. TableStore::transact does that.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -25,9 +24,6 @@ namespace dlock::lease_table {
 
 // Of the names of a claim or of holds, in their order.
 using States = std::vector<StoredLock*>;
-
-// Reads both clocks; to be called while the states are locked.
-Moment moment_since(Time sent_at);
 
 Result<AcquireReply> acquire(const States& states, const Claim& claim, const Moment& moment);
 RenewReply renew(const States& states, const Holds& holds, const Moment& moment);

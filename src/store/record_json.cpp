@@ -135,7 +135,7 @@ std::optional<lease_table::Lease> lease_from(const OwnerId& owner,
   const auto expires = whole_number(object, "expires_ns", k_most_signed);
   const auto holds = object.find("holds");
   if (!expires || holds == object.end() || !holds->is_object() || holds->empty()) return {};
-  lease.expires = Time(Duration(static_cast<std::int64_t>(*expires)));
+  lease.expires = lease_table::StoreTime(Duration(static_cast<std::int64_t>(*expires)));
   if (object.contains("revoked_by")) {
     lease.revoked_by = text_at(object, "revoked_by");
     if (!lease.revoked_by) return {};

@@ -10,11 +10,11 @@ std::int64_t wall_ms(const Moment& moment) {
   return moment.wall_us / k_us_per_ms;
 }
 
-bool is_live(const Lease& lease, Time now) {
+bool is_live(const Lease& lease, StoreTime now) {
   return now < lease.expires;
 }
 
-bool is_live(const StoredLock& state, Time now) {
+bool is_live(const StoredLock& state, StoreTime now) {
   return std::any_of(state.leases.begin(), state.leases.end(), [&](const auto& entry) {
     return is_live(entry.second, now);
   });
@@ -43,7 +43,7 @@ void make_free(StoredLock& state) {
   state.leases.clear();
 }
 
-void drop_dead(StoredLock& state, Time now) {
+void drop_dead(StoredLock& state, StoreTime now) {
   std::erase_if(state.leases, [&](const auto& entry) { return !is_live(entry.second, now); });
 }
 
@@ -64,7 +64,7 @@ bool was_released(const StoredLock& state, const std::string& hold_id) {
   });
 }
 
-void extend(Lease& lease, Duration ttl, Time now) {
+void extend(Lease& lease, Duration ttl, StoreTime now) {
   lease.expires = std::max(lease.expires, now + ttl);
 }
 

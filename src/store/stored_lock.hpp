@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A name's leases as the memory and the local store keep them, and how they stand. What may become
-// of them is in lease_table.hpp.
+// StoredLock: one name's row in a table store (table_store.hpp), and what can be read from it. The
+// rules by which it changes are in lease_table.hpp.
 #pragma once
 
 #include "core/lock_store.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -13,10 +14,25 @@
 
 namespace dlock::lease_table {
 
+// The clock of the table: of this machine, or of a server. Its times compare only with each other,
+// so that none of them passes for a time on CLOCK_BOOTTIME.
+struct StoreClock {
+  using duration = Duration;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<StoreClock>;
+};
+using StoreTime = StoreClock::time_point;
+
+// Of a table that keeps CLOCK_BOOTTIME of this machine.
+constexpr StoreTime store_time(Time time) {
+  return StoreTime(time.time_since_epoch());
+}
+
 // What one owner has of a name.
 struct Lease {
   std::map<HoldSerial, HoldRecord> holds;  // at least one; or the record of a kept lease, alone
-  Time expires;                            // at this instant it is over
+  StoreTime expires;                       // at this instant it is over
   std::optional<std::string> revoked_by;   // set: renewals are refused
 };
 
@@ -43,14 +59,14 @@ struct StoredLock {
 
 struct Moment {
   Time sent_at;              // when the caller asked: before it waited for the state
-  Time now;                  // when it got the state; never before sent_at
+  StoreTime now;             // when it had the state for itself, by the clock of the table
   std::int64_t wall_us = 0;  // wall clock: for people, successes, and as a lower bound of tokens
 };
 
 std::int64_t wall_ms(const Moment& moment);
 
-bool is_live(const Lease& lease, Time now);
-bool is_live(const StoredLock& state, Time now);
+bool is_live(const Lease& lease, StoreTime now);
+bool is_live(const StoredLock& state, StoreTime now);
 
 // ReleaseOptions::keep: nobody runs under it any more.
 bool is_kept(const Lease& lease);
@@ -60,8 +76,8 @@ Mode mode_of(const Lease& lease);
 Mode mode_of(const StoredLock& state);
 
 void make_free(StoredLock& state);
-void drop_dead(StoredLock& state, Time now);
-void extend(Lease& lease, Duration ttl, Time now);  // never shortens
+void drop_dead(StoredLock& state, StoreTime now);
+void extend(Lease& lease, Duration ttl, StoreTime now);  // never shortens
 
 void note_release(StoredLock& state, const std::string& hold_id, const Moment& moment);
 bool was_released(const StoredLock& state, const std::string& hold_id);

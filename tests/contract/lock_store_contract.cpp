@@ -2,7 +2,6 @@
 #include "contract/lock_store_contract.hpp"
 
 #include "store/local/local_store.hpp"
-#include "store/memory/memory_store.hpp"
 #include "store/open_store.hpp"
 #include "store/undo.hpp"
 
@@ -12,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "support/memory_store.hpp"
 #include "support/redis_process.hpp"
 #include "support/temp_dir.hpp"
 

@@ -4,7 +4,6 @@
 #include "app/runner.hpp"
 
 #include "base/text.hpp"
-#include "store/memory/memory_store.hpp"
 #include "sys/forked.hpp"
 
 #include <doctest/doctest.h>
@@ -17,6 +16,7 @@
 #include <thread>
 
 #include "support/has.hpp"
+#include "support/memory_store.hpp"
 #include "support/temp_dir.hpp"
 #include "support/world_words.hpp"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "store/store_worker.hpp"
 
-#include "store/memory/memory_store.hpp"
-
 #include <doctest/doctest.h>
 
 #include <poll.h>
 
 #include <chrono>
+
+#include "support/memory_store.hpp"
 
 namespace dlock {
 

@@ -17,7 +17,7 @@ TEST_CASE("keep: a name stays taken for exactly so long, and nobody holds it") {
       StoredLock state;
       const Hold hold = taken(state, claim_as(mode, "o", ttl), at(0s));
       CHECK(release(state, hold, at(500ms), {.keep = 20s}) == ReleaseVerdict::released);
-      CHECK(lease_of(state).expires == Time(20500ms));
+      CHECK(lease_of(state).expires == StoreTime(20500ms));
       const Holding holding = inspect(state, at(1s));
       REQUIRE(holding.holds.size() == 1);
       CHECK(holding.holds[0].kept);
@@ -28,7 +28,7 @@ TEST_CASE("keep: a name stays taken for exactly so long, and nobody holds it") {
       CHECK(is_busy(state, claim_as(mode, "p"), at(1s)) == !beside);
       CHECK(renew(state, hold, at(2s)).verdict == RenewVerdict::lost);
       CHECK(release(state, hold, at(2s)) == ReleaseVerdict::not_held);
-      CHECK(lease_of(state).expires == Time(20500ms));
+      CHECK(lease_of(state).expires == StoreTime(20500ms));
     }
   }
 }
@@ -45,7 +45,7 @@ TEST_CASE("keep: what is kept cannot be joined, renewed, released or claimed by 
   CHECK(renew(state, forged, at(2s)).verdict == RenewVerdict::lost);
   CHECK(release(state, forged, at(2s)) == ReleaseVerdict::not_held);
   CHECK(revoke(state, order_by("bob"), at(3s)).verdict == RevokeVerdict::deleted);
-  CHECK_FALSE(is_live(state, Time(3s)));
+  CHECK_FALSE(is_live(state, StoreTime(3s)));
 }
 
 TEST_CASE("keep: only the last hold of an owner is, and a nested one never") {
@@ -55,7 +55,7 @@ TEST_CASE("keep: only the last hold of an owner is, and a nested one never") {
   const Hold child = taken(state, claim_below(parent, "p", "t"), at(0s));
   CHECK(release(state, parent, at(1s), keep) == ReleaseVerdict::still_held);
   CHECK(release(state, child, at(1s), keep) == ReleaseVerdict::released);
-  CHECK_FALSE(is_live(state, Time(1s)));
+  CHECK_FALSE(is_live(state, StoreTime(1s)));
 }
 
 TEST_CASE("once per: a success counts from its grant, and a claim says how long ago that may be") {
@@ -118,7 +118,7 @@ TEST_CASE("several names: all or none, and the first that is in the way is named
   REQUIRE(refused.has_value());
   REQUIRE(std::holds_alternative<Refusal>(*refused));
   CHECK(std::get<Refusal>(*refused).which == 1);
-  CHECK_FALSE(is_live(a, Time(1s)));
+  CHECK_FALSE(is_live(a, StoreTime(1s)));
   CHECK(a.token == 0);
   CHECK(release(b, other, at(2s)) == ReleaseVerdict::released);
   const auto granted = acquire(States{&a, &b}, claim, at(2s));
@@ -153,11 +153,11 @@ TEST_CASE("several names: the loss of any is loss, and the others are given back
   REQUIRE(granted.has_value());
   const Holds holds = std::get<Grant>(*granted).holds;
   CHECK(renew(States{&a, &b}, holds, at(5s)).verdict == RenewVerdict::renewed);
-  CHECK(lease_of(a).expires == Time(15s));
-  CHECK(lease_of(b).expires == Time(15s));
+  CHECK(lease_of(a).expires == StoreTime(15s));
+  CHECK(lease_of(b).expires == StoreTime(15s));
   CHECK(revoke(b, order_by("bob"), at(6s)).verdict == RevokeVerdict::revoked);
   CHECK(renew(States{&a, &b}, holds, at(6s)).verdict == RenewVerdict::revoked);
-  CHECK(lease_of(a).expires == Time(15s));
+  CHECK(lease_of(a).expires == StoreTime(15s));
   CHECK(revoke(b, order_by("bob", true), at(6s)).verdict == RevokeVerdict::deleted);
   const RenewReply lost = renew(States{&a, &b}, holds, at(7s));
   CHECK(lost.verdict == RenewVerdict::lost);
@@ -165,7 +165,7 @@ TEST_CASE("several names: the loss of any is loss, and the others are given back
   CHECK(lost.which == 1);
   CHECK(lost.holding.kind == Holding::Kind::none);
   CHECK(release(States{&a, &b}, holds, {}, at(8s)) == ReleaseVerdict::not_held);
-  CHECK_FALSE(is_live(a, Time(8s)));
+  CHECK_FALSE(is_live(a, StoreTime(8s)));
   CHECK_FALSE(renew(States{&a, &b}, holds, at(9s)).some_left);
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("several names: some may be joined and others taken, and all of them m
   CHECK(holds.at(1).owner == "p");
   const ReleaseOptions told{.tell_for = 1h};
   CHECK(release(States{&a, &b}, holds, told, at(2s)) == ReleaseVerdict::still_held);
-  CHECK_FALSE(is_live(b, Time(2s)));
+  CHECK_FALSE(is_live(b, StoreTime(2s)));
   Claim again = for_both(claim_as(Mode::plain, "q"));
   again.once_per = 1h;
   CHECK(std::holds_alternative<Done>(*acquire(States{&a, &b}, again, at(3s))));

@@ -109,7 +109,7 @@ TEST_CASE("modes: each of several readers is out at the end of its own lease") {
   const Hold alive = taken(state, claim_as(Mode::shared, "p", 20s), at(0s));
   CHECK(inspect(state, at(1s)).owner_count == 2);
   CHECK(renew(state, alive, at(4s)).verdict == RenewVerdict::renewed);
-  CHECK(lease_of(state).expires == Time(5s));
+  CHECK(lease_of(state).expires == StoreTime(5s));
   CHECK(inspect(state, at(5s)).owner_count == 1);
   CHECK(check(state, dead, at(5s)).verdict == RenewVerdict::lost);
   CHECK(renew(state, dead, at(6s)).verdict == RenewVerdict::lost);

@@ -30,7 +30,7 @@ class Play {
     time_ += std::chrono::milliseconds(random_() % 300);
     before_ = states_;
     for (StoredLock& state : before_)
-      drop_dead(state, Time(time_));
+      drop_dead(state, StoreTime(time_));
     touched_.clear();
     shortened_ = false;
     switch (random_() % 8) {
@@ -123,7 +123,7 @@ class Play {
       REQUIRE(hold.name == claim.names[i]);
       const StoredLock& state = *chosen({hold.name}).front();
       REQUIRE(lease_of(state, hold.owner).holds.contains(claim.serial));
-      REQUIRE(lease_of(state, hold.owner).expires >= Time(time_) + claim.ttl);
+      REQUIRE(lease_of(state, hold.owner).expires >= StoreTime(time_) + claim.ttl);
     }
     held_.push_back(grant->holds);
   }
@@ -131,7 +131,7 @@ class Play {
   void look() {
     for (std::size_t i = 0; i < states_.size(); ++i) {
       StoredLock state = states_.at(i);
-      drop_dead(state, Time(time_));
+      drop_dead(state, StoreTime(time_));
       look_who_is_there(state);
       look_what_has_changed(before_.at(i), state);
     }

@@ -12,11 +12,11 @@ namespace dlock::lease_table {
 
 TEST_CASE("a lease is live until the instant it expires, and not at it") {
   StoredLock state;
-  CHECK_FALSE(is_live(state, Time(0s)));
+  CHECK_FALSE(is_live(state, StoreTime(0s)));
   taken(state, claim_of("o", "s", 10s), at(100s));
-  CHECK(lease_of(state).expires == Time(110s));
-  CHECK(is_live(state, Time(110s) - 1ns));
-  CHECK_FALSE(is_live(state, Time(110s)));
+  CHECK(lease_of(state).expires == StoreTime(110s));
+  CHECK(is_live(state, StoreTime(110s) - 1ns));
+  CHECK_FALSE(is_live(state, StoreTime(110s)));
 }
 
 TEST_CASE("a grant counts from when it was asked for, the lease from when it was given") {
@@ -108,7 +108,7 @@ TEST_CASE("a look says how the hold stands, and changes nothing") {
   const RenewReply held = check(state, hold, at(9s));
   CHECK(held.verdict == RenewVerdict::held);
   CHECK(held.sent_at == Time(9s) - 1ms);
-  CHECK(lease_of(state).expires == Time(10s));
+  CHECK(lease_of(state).expires == StoreTime(10s));
   CHECK(revoke(state, order_by("bob"), at(9s)).verdict == RevokeVerdict::revoked);
   CHECK(check(state, hold, at(9s)).verdict == RenewVerdict::revoked);
   CHECK(check(state, hold, at(9s)).revoked_by == "bob");
@@ -174,7 +174,7 @@ TEST_CASE("a revocation may be repeated, and the last one is named") {
   CHECK(again.verdict == RevokeVerdict::revoked);
   CHECK(again.before.revoked_by == "bob");
   CHECK(renew(state, hold, at(3s)).revoked_by == "eve");
-  CHECK(lease_of(state).expires == Time(10s));
+  CHECK(lease_of(state).expires == StoreTime(10s));
 }
 
 TEST_CASE("a lease that has expired looks free") {

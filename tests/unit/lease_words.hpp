@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 inline constexpr std::int64_t k_wall_us = 1'700'000'000'000'000;
 
 inline Moment at(Duration time, std::int64_t wall_us = k_wall_us) {
-  return {.sent_at = Time(time) - 1ms, .now = Time(time), .wall_us = wall_us};
+  return {.sent_at = Time(time) - 1ms, .now = StoreTime(time), .wall_us = wall_us};
 }
 
 inline LockName name_of(const char* text) {

@@ -4,11 +4,12 @@
 
 #include "app/hold_variables.hpp"
 #include "cmd/claim.hpp"
-#include "store/memory/memory_store.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+
+#include "support/memory_store.hpp"
 
 namespace dlock {
 

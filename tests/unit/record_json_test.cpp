@@ -46,10 +46,11 @@ StateFile some_lease() {
   lease.state.success = {1000, 61000};
   lease.state.released = {{"q#a0", 3000}, {"r#a1", 4000}};
   lease.state.leases["o"] = {.holds = {{"s", slot_record("o#s", 2)}},
-                             .expires = Time(123456789ns),
+                             .expires = lease_table::StoreTime(123456789ns),
                              .revoked_by = "bob@ops"};
-  lease.state.leases["p"] = {
-      .holds = {{"kept", slot_record("p#kept", 0)}}, .expires = Time(5ns), .revoked_by = {}};
+  lease.state.leases["p"] = {.holds = {{"kept", slot_record("p#kept", 0)}},
+                             .expires = lease_table::StoreTime(5ns),
+                             .revoked_by = {}};
   lease.state.leases["p"].holds.at("kept").kept = true;
   return lease;
 }
@@ -188,7 +189,7 @@ TEST_CASE("a stored lease comes back as it was, its name byte for byte") {
   CHECK(lease->state.released[1].at_ms == 4000);
   REQUIRE(lease->state.leases.size() == 2);
   const auto& one = lease->state.leases.at("o");
-  CHECK(one.expires == Time(123456789ns));
+  CHECK(one.expires == lease_table::StoreTime(123456789ns));
   CHECK(one.revoked_by == "bob@ops");
   REQUIRE(one.holds.contains("s"));
   CHECK(one.holds.at("s").id == "o#s");
@@ -264,7 +265,7 @@ TEST_CASE("a file of an older dlock is read: a lock that is held does not look f
   CHECK(lease->state.token == 77);
   REQUIRE(lease->state.leases.contains("o"));
   const auto& one = lease->state.leases.at("o");
-  CHECK(one.expires == Time(123456789ns));
+  CHECK(one.expires == lease_table::StoreTime(123456789ns));
   CHECK(one.revoked_by == "bob@ops");
   CHECK(one.holds.at("s").mode == Mode::plain);
   CHECK(one.holds.at("s").who.pid == 42);

@@ -21,9 +21,6 @@
 
 namespace dlock {
 
-using lease_table::Moment;
-using lease_table::moment_since;
-using lease_table::names_of;
 using lease_table::States;
 using lease_table::StoredLock;
 
@@ -180,7 +177,9 @@ Result<void> LocalStore::write_all(int directory,
   return {};
 }
 
-Result<void> LocalStore::change(const std::vector<LockName>& names, Time limit, const Change& how) {
+Result<void> LocalStore::transact(const std::vector<LockName>& names,
+                                  Time limit,
+                                  const Change& change) {
   // To close a replaced file frees it, which may wait for the disk: not with the locks held, nor
   // before a grant is told. By the next change it has long been written, and that wait is over.
   const std::vector<UniqueFd> past = std::exchange(replaced_, {});
@@ -194,7 +193,7 @@ Result<void> LocalStore::change(const std::vector<LockName>& names, Time limit, 
     if (!before) return before.error();
     std::vector<StoredLock> after = *before;
     // A refused attempt writes nothing: it would wake the other waiters, and they us.
-    if (!how(pointers_to(after), moment_since(sent_at))) return {};
+    if (!change(pointers_to(after), local_moment(sent_at))) return {};
     // Somebody who removed a lock file let others in beside us: look again.
     const bool alone = std::all_of(held->begin(), held->end(), [](const Locked& locked) {
       return locked.lock.is_current(locked.file);
@@ -208,76 +207,17 @@ Result<void> LocalStore::change(const std::vector<LockName>& names, Time limit, 
   }
 }
 
-Result<AcquireReply> LocalStore::acquire(const Claim& claim, Queueing /*queueing*/, Time limit) {
-  Result<AcquireReply> reply = Error{};
-  auto done = change(claim.names, limit, [&](const States& states, const Moment& moment) {
-    reply = lease_table::acquire(states, claim, moment);
-    return reply && std::holds_alternative<Grant>(*reply);
-  });
-  if (!done) return done.error();
-  return reply;
-}
-
-Result<RenewReply> LocalStore::renew(const Holds& holds, Time limit) {
-  RenewReply reply;
-  auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
-    reply = lease_table::renew(states, holds, moment);
-    return reply.verdict == RenewVerdict::renewed;
-  });
-  if (!done) return done.error();
-  return reply;
-}
-
-Result<RenewReply> LocalStore::check(const Holds& holds, Time limit) {
-  RenewReply reply;
-  auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
-    reply = lease_table::check(states, holds, moment);
-    return false;
-  });
-  if (!done) return done.error();
-  return reply;
-}
-
-Result<ReleaseVerdict> LocalStore::release(const Holds& holds,
-                                           const ReleaseOptions& options,
-                                           Time limit) {
-  auto verdict = ReleaseVerdict::not_held;
-  auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
-    verdict = lease_table::release(states, holds, options, moment);
-    return verdict != ReleaseVerdict::not_held || states.size() > 1;  // others of them may be ours
-  });
-  if (!done) return done.error();
-  return verdict;
-}
-
-Result<RevokeReply> LocalStore::revoke(const LockName& name, const RevokeOrder& order, Time limit) {
-  RevokeReply reply;
-  auto done = change({name}, limit, [&](const States& states, const Moment& moment) {
-    reply = lease_table::revoke(*states.front(), order, moment);
-    return reply.verdict == RevokeVerdict::revoked || reply.verdict == RevokeVerdict::deleted;
-  });
-  if (!done) return done.error();
-  return reply;
-}
-
-Result<std::optional<LastSuccess>> LocalStore::forget(const LockName& name, Time limit) {
-  std::optional<LastSuccess> known;
-  auto done = change({name}, limit, [&](const States& states, const Moment& moment) {
-    known = lease_table::forget(*states.front(), moment);
-    return known.has_value();
-  });
-  if (!done) return done.error();
-  return known;
-}
-
-Result<Holding> LocalStore::inspect(const LockName& name, Time /*limit*/) {
+Result<void> LocalStore::read(const std::vector<LockName>& names,
+                              Time /*limit*/,
+                              const Look& look) {
   // Without the lock: rename(2) shows the file before or after a change, never in between.
   const Time sent_at = BootClock::now();
   const auto directory = local::open_directory(directory_, /*made_if_missing=*/false);
   if (!directory) return directory.error();
-  const auto state = load(directory->get(), name.text());
-  if (!state) return state.error();
-  return lease_table::inspect(*state, moment_since(sent_at));
+  auto states = load_all(directory->get(), names);
+  if (!states) return states.error();
+  look(pointers_to(*states), local_moment(sent_at));
+  return {};
 }
 
 Result<std::optional<std::string>> LocalStore::listed_name(int directory,
@@ -289,7 +229,8 @@ Result<std::optional<std::string>> LocalStore::listed_name(int directory,
   const auto lease = parse_state_file(**text);
   // A lock may stand behind a damaged file: inspect will say what is wrong with it.
   if (!lease) return local::name_from_stem(stem);
-  if (lease->boot_id != boot_id_ || !lease_table::is_live(lease->state, BootClock::now())) {
+  if (lease->boot_id != boot_id_ ||
+      !lease_table::is_live(lease->state, lease_table::store_time(BootClock::now()))) {
     return std::optional<std::string>();
   }
   return std::optional(lease->name);
@@ -315,30 +256,21 @@ Result<std::vector<std::string>> LocalStore::list(std::string_view glob, Time li
   return names;
 }
 
-Result<Watching> LocalStore::watch(const Claim& claim, bool /*front*/, Time /*limit*/) {
-  return watch_files(claim);
-}
-
-Result<Watching> LocalStore::watch_hold(const Holds& holds, Time /*limit*/) {
-  return watch_files(holds);
-}
-
-Result<Watching> LocalStore::watch_files(lease_table::Watched what) {
+Result<void> LocalStore::watch_names(const std::vector<LockName>& names, Time /*limit*/) {
   UniqueFd events(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   constexpr auto k_what = IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
   if (!events || ::inotify_add_watch(events.get(), directory_.path.c_str(), k_what) < 0) {
     return Error{Errc::refused, "cannot watch " + where() + ": " + errno_text(errno)};
   }
   events_ = std::move(events);
-  watched_ = std::move(what);
-  return Watching{};
+  watched_files_.clear();
+  for (const LockName& name : names)
+    watched_files_.insert(state_file_name(name.text()));
+  return {};
 }
 
 // Reads what inotify has; true if some of it concerns a watched lock.
 bool LocalStore::took_events() const {
-  std::set<std::string, std::less<>> files;
-  for (const LockName& name : names_of(watched_))
-    files.insert(state_file_name(name.text()));
   alignas(inotify_event) std::array<char, 4096> buffer{};
   bool concerns_us = false;
   for (;;) {
@@ -350,25 +282,16 @@ bool LocalStore::took_events() const {
       std::memcpy(&event, buffer.data() + at, sizeof event);
       const bool named = event.len > 0;  // else: about the directory, or an overflow
       const char* file = buffer.data() + at + sizeof event;
-      concerns_us |= !named || files.contains(std::string_view(file));
+      concerns_us |= !named || watched_files_.contains(std::string_view(file));
       at += sizeof event + event.len;
     }
   }
 }
 
-// A renewal replaces the file too, and wakes nobody. What cannot be read may be anything: wake.
-bool LocalStore::is_news() const {
-  const auto directory = local::open_directory(directory_, /*made_if_missing=*/false);
-  if (!directory) return true;
-  auto states = load_all(directory->get(), names_of(watched_));
-  if (!states) return true;
-  return lease_table::is_news(watched_, pointers_to(*states), moment_since(BootClock::now()));
-}
-
-Result<HandOff> LocalStore::await_hand_off(Time until) {
+Result<bool> LocalStore::await_change(Time until) {
   for (;;) {
-    if (events_ && took_events() && is_news()) return HandOff::changed;
-    if (BootClock::now() >= until) return HandOff::timed_out;
+    if (events_ && took_events()) return true;
+    if (BootClock::now() >= until) return false;
     std::array<pollfd, 2> waits{
         pollfd{.fd = events_.get(), .events = POLLIN, .revents = 0},
         pollfd{

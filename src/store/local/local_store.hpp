@@ -18,53 +18,41 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "core/lock_store.hpp"
-#include "store/lease_table.hpp"
 #include "store/local/local_file.hpp"
+#include "store/table_store.hpp"
 #include "sys/unique_fd.hpp"
 #include "sys/wake_up.hpp"
 
-#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace dlock {
 
-class LocalStore final : public LockStore {
+class LocalStore final : public TableStore {
  public:
   // Makes the directory if only its last component is missing. `interrupt` outlives the store and
   // may be null; while it is raised, calls that would have to wait return Errc::cancelled.
   static Result<std::unique_ptr<LockStore>> open(std::string_view url, const WakeUp* interrupt);
 
-  StoreTraits traits() const override { return {.line = false}; }
   std::string where() const override;
-  Result<std::string> key_of(const LockName& name) const override { return name.text(); }
-
-  Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
-  Result<RenewReply> renew(const Holds& holds, Time limit) override;
-  Result<RenewReply> check(const Holds& holds, Time limit) override;
-  Result<ReleaseVerdict> release(const Holds& holds,
-                                 const ReleaseOptions& options,
-                                 Time limit) override;
-  Result<Watching> watch(const Claim& claim, bool front, Time limit) override;
-  Result<Watching> watch_hold(const Holds& holds, Time limit) override;
-  Result<HandOff> await_hand_off(Time until) override;
-  Result<Holding> inspect(const LockName& name, Time limit) override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
-  Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override;
-  Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) override;
 
  private:
   using State = lease_table::StoredLock;
   struct Locked;  // a file, and its lock
 
-  // Works on the states and says whether they have to be written.
-  using Change = std::function<bool(const lease_table::States&, const lease_table::Moment&)>;
-
   LocalStore(local::LockDirectory directory, std::string boot_id, const WakeUp* interrupt);
+
+  Result<void> transact(const std::vector<LockName>& names,
+                        Time limit,
+                        const Change& change) override;
+  Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) override;
+  Result<void> watch_names(const std::vector<LockName>& names, Time limit) override;
+  Result<bool> await_change(Time until) override;
 
   Result<State> load(int directory, const std::string& name) const;
   Result<std::vector<State>> load_all(int directory, const std::vector<LockName>& names) const;
@@ -76,18 +64,15 @@ class LocalStore final : public LockStore {
                          const std::vector<LockName>& names,
                          const std::vector<State>& before,
                          const std::vector<State>& after);
-  Result<void> change(const std::vector<LockName>& names, Time limit, const Change& how);
   Result<std::optional<std::string>> listed_name(int directory, const std::string& stem) const;
-  Result<Watching> watch_files(lease_table::Watched what);
   bool took_events() const;
-  bool is_news() const;
 
   local::LockDirectory directory_;
   std::string boot_id_;
   const WakeUp* interrupt_;
   std::vector<UniqueFd> replaced_;  // the files that the last change replaced
   UniqueFd events_;                 // inotify(7)
-  lease_table::Watched watched_;
+  std::set<std::string, std::less<>> watched_files_;
 };
 
 }  // namespace dlock

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// TableStore: the whole LockStore over a table that has one StoredLock a name. A store of this kind
+// says how it changes rows in one step (transact), reads them, and learns of changes (watch_names,
+// await_change); the rules of locks are those of lease_table.hpp.
+//
+// There is no waiting line: readers that come all the time may keep a writer out.
+#pragma once
+
+#include "core/lock_store.hpp"
+#include "store/lease_table.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dlock {
+
+class TableStore : public LockStore {
+ public:
+  StoreTraits traits() const final { return {.line = false}; }
+  Result<std::string> key_of(const LockName& name) const override { return name.text(); }
+
+  Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) final;
+  Result<RenewReply> renew(const Holds& holds, Time limit) final;
+  Result<RenewReply> check(const Holds& holds, Time limit) final;
+  Result<ReleaseVerdict> release(const Holds& holds,
+                                 const ReleaseOptions& options,
+                                 Time limit) final;
+  Result<Watching> watch(const Claim& claim, bool front, Time limit) final;
+  Result<Watching> watch_hold(const Holds& holds, Time limit) final;
+  Result<HandOff> await_hand_off(Time until) final;
+  Result<Holding> inspect(const LockName& name, Time limit) final;
+  Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) final;
+  Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) final;
+
+ protected:
+  using States = lease_table::States;
+  using Moment = lease_table::Moment;
+  // Works on the rows of some names, in their order; true: they have to be written.
+  using Change = std::function<bool(const States&, const Moment&)>;
+  // Looks at copies, which it may change.
+  using Look = std::function<void(const States&, const Moment&)>;
+
+  // One atomic step: reads the rows of `names`, which nothing else changes until it ends, calls
+  // `change` (again, if the step has to be repeated), and writes all of them or none. A row that is
+  // missing is a StoredLock{}. The moment is read after the rows are secured; its `sent_at` before
+  // the first byte of the request is sent. Errors as of LockStore.
+  virtual Result<void> transact(const std::vector<LockName>& names,
+                                Time limit,
+                                const Change& change) = 0;
+
+  // Each row as it was at one moment; not several in one step. Needs no right to write.
+  virtual Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) = 0;
+
+  // From its return on, await_change misses no write of these rows. Replaces the names before.
+  virtual Result<void> watch_names(const std::vector<LockName>& names, Time limit) = 0;
+
+  // Sleeps until a watched row may have been written (true) or `until` (false). Errc::cancelled:
+  // interrupted, and watching goes on.
+  virtual Result<bool> await_change(Time until) = 0;
+
+  // The moment of a table whose clock is CLOCK_BOOTTIME of this machine.
+  static Moment local_moment(Time sent_at);
+
+ private:
+  using Watched = lease_table::Watched;
+  Result<Watching> watch_for(Watched what, Time limit);
+  bool is_news(Time limit);
+
+  Watched watched_;
+};
+
+}  // namespace dlock

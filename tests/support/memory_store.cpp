@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "support/memory_store.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace dlock {
+
+namespace {
+
+bool is_raised(const WakeUp* interrupt) {
+  if (interrupt == nullptr) return false;
+  pollfd wait{.fd = interrupt->fd(), .events = POLLIN, .revents = 0};
+  return ::poll(&wait, 1, 0) > 0;
+}
+
+lease_table::States pointers_to_rows(std::vector<lease_table::StoredLock>& rows) {
+  lease_table::States states;
+  for (auto& row : rows)
+    states.push_back(&row);
+  return states;
+}
+
+}  // namespace
+
+// The rows of these names; the mutex is held.
+std::vector<lease_table::StoredLock> MemoryStore::rows_of(
+    const std::vector<LockName>& names) const {
+  std::vector<lease_table::StoredLock> rows;
+  for (const LockName& name : names)
+    rows.push_back(server_->locks[name.text()]);
+  return rows;
+}
+
+Result<void> MemoryStore::transact(const std::vector<LockName>& names,
+                                   Time /*limit*/,
+                                   const Change& change) {
+  const Time sent_at = BootClock::now();
+  const std::lock_guard guard(server_->mutex);
+  auto rows = rows_of(names);
+  if (!change(pointers_to_rows(rows), local_moment(sent_at))) return {};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    server_->locks[names[i].text()] = std::move(rows[i]);
+  ++server_->changes;
+  server_->changed.notify_all();
+  return {};
+}
+
+Result<void> MemoryStore::read(const std::vector<LockName>& names,
+                               Time /*limit*/,
+                               const Look& look) {
+  const Time sent_at = BootClock::now();
+  const std::lock_guard guard(server_->mutex);
+  auto rows = rows_of(names);
+  look(pointers_to_rows(rows), local_moment(sent_at));
+  return {};
+}
+
+Result<void> MemoryStore::watch_names(const std::vector<LockName>& /*names*/, Time /*limit*/) {
+  const std::lock_guard guard(server_->mutex);
+  seen_changes_ = server_->changes;
+  return {};
+}
+
+Result<bool> MemoryStore::await_change(Time until) {
+  using namespace std::chrono_literals;
+  // A condition variable cannot wait for a descriptor too: with an interrupt it looks up from time
+  // to time.
+  constexpr Duration k_slice = 10ms;
+  constexpr Duration k_longest_sleep = 1h;
+  std::unique_lock guard(server_->mutex);
+  for (;;) {
+    if (server_->changes != seen_changes_) {
+      seen_changes_ = server_->changes;
+      return true;
+    }
+    if (is_raised(interrupt_)) return Error{Errc::cancelled, "cannot wait longer: interrupted"};
+    const Time now = BootClock::now();
+    if (now >= until) return false;
+    const Duration sleep = std::min(until - now, interrupt_ != nullptr ? k_slice : k_longest_sleep);
+    server_->changed.wait_for(guard, sleep);
+  }
+}
+
+Result<std::vector<std::string>> MemoryStore::list(std::string_view glob, Time /*limit*/) {
+  const std::lock_guard guard(server_->mutex);
+  const auto now = lease_table::store_time(BootClock::now());
+  std::vector<std::string> names;
+  for (const auto& [name, row] : server_->locks) {
+    if (lease_table::is_live(row, now) && lease_table::glob_matches(glob, name)) {
+      names.push_back(name);
+    }
+  }
+  return names;  // a map is sorted
+}
+
+}  // namespace dlock

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// MemoryStore: a table store in this process. Every store made over one MemoryServer is another
+// client of it, usable from another thread.
+//
+// Only waits in await_hand_off are interrupted; the other calls never sleep, beyond a mutex held
+// for microseconds, and so do not look at their limit.
+#pragma once
+
+#include "store/table_store.hpp"
+#include "sys/wake_up.hpp"
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dlock {
+
+// What all its clients share.
+struct MemoryServer {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::uint64_t changes = 0;  // how often a row was written
+  std::map<std::string, lease_table::StoredLock> locks;
+};
+
+class MemoryStore final : public TableStore {
+ public:
+  explicit MemoryStore(std::shared_ptr<MemoryServer> server, const WakeUp* interrupt = nullptr)
+      : server_(std::move(server)), interrupt_(interrupt) {}
+
+  std::string where() const override { return "memory:"; }
+  Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
+
+ private:
+  Result<void> transact(const std::vector<LockName>& names,
+                        Time limit,
+                        const Change& change) override;
+  Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) override;
+  Result<void> watch_names(const std::vector<LockName>& names, Time limit) override;
+  Result<bool> await_change(Time until) override;
+  std::vector<lease_table::StoredLock> rows_of(const std::vector<LockName>& names) const;
+
+  std::shared_ptr<MemoryServer> server_;
+  const WakeUp* interrupt_;
+  std::uint64_t seen_changes_ = 0;
+};
+
+}  // namespace dlock
