@@ -16,14 +16,12 @@ std::vector<Variable> hold_variables(const Holds& holds) {
     tokens += gap + std::to_string(hold.token);
     if (hold.slot) slots += gap + std::to_string(*hold.slot);
   }
-  std::vector<Variable> variables{
-      {"DLOCK_NAME", join_names(names_of(holds))},
-      {"DLOCK_OWNER", owners},
-      {"DLOCK_TTL_MS", std::to_string(to_ms(holds.front().ttl))},
-      {"DLOCK_MODE", std::string(mode_word(holds.front().mode))},
-  };
+  std::vector<Variable> variables{{"DLOCK_NAME", join_names(names_of(holds))},
+                                  {"DLOCK_OWNER", owners}};
   // A store without fencing tokens gives 0, which is no token.
   if (holds.front().token != 0) variables.push_back({"DLOCK_TOKEN", tokens});
+  variables.push_back({"DLOCK_TTL_MS", std::to_string(to_ms(holds.front().ttl))});
+  variables.push_back({"DLOCK_MODE", std::string(mode_word(holds.front().mode))});
   if (!slots.empty()) variables.push_back({"DLOCK_SLOT", slots});
   return variables;
 }
