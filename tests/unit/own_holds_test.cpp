@@ -201,6 +201,10 @@ TEST_CASE("what a hold is called in an environment") {
   CHECK(text({hold, other}) ==
         "DLOCK_NAME=a%20b c%25|DLOCK_OWNER=o:1 o:1|DLOCK_TOKEN=7 9|DLOCK_TTL_MS=30000|"
         "DLOCK_MODE=slots|DLOCK_SLOT=0 4|");
+  hold.token = 0;  // of a store without fencing tokens
+  CHECK(text({hold}) ==
+        "DLOCK_NAME=a b|DLOCK_OWNER=o:1|DLOCK_TTL_MS=30000|DLOCK_MODE=slots|DLOCK_SLOT=0|");
+  hold.token = 7;
   for (const Variable& one : hold_variables({hold}))
     CHECK(is_hold_variable(one.name));
   for (const char* ours : {"DLOCK_HELD", "DLOCK_EXPIRES", "DLOCK_HOLDS"})
