@@ -379,7 +379,7 @@ void RunSession::ask(action::Ask ask) {
   asking_ = true;
   answer_due_ = ask.limit;
   overdue_ = false;
-  actions_.push_back(ask);
+  actions_.emplace_back(ask);
 }
 
 }  // namespace dlock
