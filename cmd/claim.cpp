@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/url_password.hpp"
+#include "sys/wake_up.hpp"
 
 #include <unistd.h>
 
@@ -49,6 +50,8 @@ Result<std::vector<LockName>> parse_names(const std::vector<std::string>& words)
 }
 
 Result<std::unique_ptr<LockStore>> open_store(const Settings& settings, const WakeUp* interrupt) {
+  if (interrupt != nullptr && !interrupt->ok())
+    return Error{Errc::system, "cannot make an eventfd: too many open files"};
   auto store = open_store(StoreOptions{.url = settings.url,
                                        .prefix = settings.prefix,
                                        .password = settings.password,
@@ -137,6 +140,10 @@ Claim make_claim(std::vector<LockName> names,
     claim.ancestors.push_back(std::move(hold));
   }
   return claim;
+}
+
+Claim bystander(const LockName& name) {
+  return {.names = {name}, .owner = make_owner_id(::getpid()), .serial = "0"};
 }
 
 void rely_on_acquired(Claim& claim, const std::string& store) {

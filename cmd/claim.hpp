@@ -14,7 +14,7 @@ namespace dlock {
 
 Result<std::vector<LockName>> parse_names(const std::vector<std::string>& words);
 
-// `interrupt` as in StoreOptions.
+// `interrupt` as in StoreOptions; Errc::system if it could not be made.
 Result<std::unique_ptr<LockStore>> open_store(const Settings& settings,
                                               const WakeUp* interrupt = nullptr);
 Result<std::vector<std::string>> keys_of(const LockStore& store,
@@ -39,6 +39,9 @@ Claim make_claim(std::vector<LockName> names,
                  const std::vector<std::string>& keys,
                  HolderInfo who,
                  const Settings& settings);
+
+// Of a command that looks at a lock and waits for changes of it, but takes nothing.
+Claim bystander(const LockName& name);
 
 // A run must not start where a hold of acquire above it, in this store, was lost. An acquire may:
 // it begins anew.

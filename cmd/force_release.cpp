@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // dlock force-release: revokes a lock and waits until its holder has given it up or its lease has
 // ended; or, with --now, deletes it.
+#include "app/driver.hpp"
 #include "base/duration.hpp"
 #include "base/host_name.hpp"
 #include "base/log.hpp"
@@ -8,6 +9,7 @@
 #include "cmd/claim.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/voice.hpp"
+#include "core/watch_loop.hpp"
 
 #include <unistd.h>
 
@@ -20,11 +22,6 @@ namespace dlock {
 using namespace std::chrono_literals;
 
 namespace {
-
-// After the end of the lease the lock must be free: how long to look for that.
-constexpr Duration k_expiry_slack = 2s;
-constexpr Duration k_longest_sleep = 1s;
-constexpr Duration k_tell_after = 500ms;
 
 Result<RevokeOrder> make_order(const CommandLine& line) {
   RevokeOrder order{
@@ -56,38 +53,6 @@ Result<bool> confirmed(const CommandLine& line, const std::string& question) {
   std::fprintf(stderr, "dlock: %s [y/N] ", question.c_str());
   const int answer = std::getchar();
   return answer == 'y' || answer == 'Y';
-}
-
-// Those of `before` whom the order was about.
-std::vector<Holding::Owner> ordered(const Holding& before, const RevokeOrder& order) {
-  std::vector<Holding::Owner> owners = before.owners;
-  std::erase_if(owners, [&](const Holding::Owner& owner) {
-    if (order.if_owner && owner.id != *order.if_owner) return true;
-    return order.if_token &&
-           std::none_of(before.holds.begin(), before.holds.end(), [&](const HoldRecord& hold) {
-             return hold.token == *order.if_token && is_hold_of(hold.id, owner.id);
-           });
-  });
-  return owners;
-}
-
-// `some`: of those that were revoked these are only some.
-bool any_holds(const std::vector<Holding::Owner>& owners, bool some, const Holding& now) {
-  if (now.kind != Holding::Kind::lock) return false;
-  if (some && (!now.revoked_by.empty() || !now.lists_all_owners())) return true;
-  return std::any_of(owners.begin(), owners.end(), [&](const Holding::Owner& one) {
-    return std::any_of(now.owners.begin(), now.owners.end(), [&](const Holding::Owner& other) {
-      return one.id == other.id;
-    });
-  });
-}
-
-// How long until the last of their leases has ended.
-Duration longest_lease(const std::vector<Holding::Owner>& owners, const Holding& before) {
-  Duration longest = before.lease_left.value_or(0ms);
-  for (const Holding::Owner& owner : owners)
-    longest = std::max(longest, owner.lease_left.value_or(0ms));
-  return longest;
 }
 
 // "root@web1 pid 812 and 2 others", of whom dlock knows who they are.
@@ -126,58 +91,58 @@ std::string mismatch_text(const RevokeOrder& order, const Holding& holding) {
   return text;
 }
 
-// True: those that were revoked are gone.
-Result<bool> wait_until_gone(LockStore& store,
-                             const LockName& name,
-                             const Holding& before,
-                             const RevokeOrder& order,
-                             const Settings& settings) {
-  const auto owners = ordered(before, order);
-  const bool some = !order.if_owner && !order.if_token && !before.lists_all_owners();
-  const Time started = BootClock::now();
-  Time end = started + longest_lease(owners, before) + k_expiry_slack;
-  const Claim bystander{.names = {name}, .owner = make_owner_id(::getpid()), .serial = "0"};
-  const bool watching =
-      store.watch(bystander, /*front=*/true, started + settings.connect_timeout).has_value();
-  bool told = false;
-  for (;;) {
-    const Time now = BootClock::now();
-    auto holding = store.inspect(name, now + settings.connect_timeout);
-    if (!holding && now >= end) return holding.error();
-    if (holding && !any_holds(owners, some, *holding)) return true;
-    if (holding && some)
-      end = std::max(end, now + longest_lease(holding->owners, *holding) + k_expiry_slack);
-    if (now >= end) return false;
-    if (!told && now - started >= k_tell_after) {
-      log(LogLevel::warn,
-          "waiting for " + holders_text(owners, before) + " to stop: at most " +
-              format_duration(std::chrono::ceil<std::chrono::seconds>(end - now)));
-      told = true;
-    }
-    Time until = std::min(end, now + (watching ? k_longest_sleep : k_longest_sleep / 4));
-    if (!told) until = std::min(until, started + k_tell_after);
-    auto woken = store.await_hand_off(until);
-    if (!woken || !watching) ::usleep(static_cast<useconds_t>((k_longest_sleep / 4) / 1us));
+// Says for whom it waits, and leaves the rest to the voice.
+class RevokeVoice final : public Listener {
+ public:
+  RevokeVoice(Voice& voice, std::string holders) : voice_(voice), holders_(std::move(holders)) {}
+  void on_notice(const Notice& notice) override {
+    if (notice.kind != Notice::Kind::waiting) return voice_.on_notice(notice);
+    log(LogLevel::warn,
+        "waiting for " + holders_ + " to stop: at most " +
+            format_duration(std::chrono::ceil<std::chrono::seconds>(notice.left)));
   }
+
+ private:
+  Voice& voice_;
+  std::string holders_;
+};
+
+ExitStatus status_of_wait(const Result<WatchOutcome>& ended,
+                          const std::string& shown,
+                          const Holding& before,
+                          const Settings& settings) {
+  if (!ended) return report(ended.error(), settings);
+  switch (ended->kind) {
+    case WatchOutcome::Kind::free:
+      log(LogLevel::warn,
+          "released " + shown + " after " + format_duration(ended->waited) + "; the lock was " +
+              holder_text(before));
+      return ExitStatus::ok;
+    case WatchOutcome::Kind::busy:
+      log(LogLevel::error, shown + " is still " + holder_text(before));
+      return ExitStatus::busy;
+    case WatchOutcome::Kind::failed:
+      break;
+  }
+  return report(ended->error, settings);
 }
 
-ExitStatus revoked(LockStore& store,
-                   const LockName& name,
-                   const Holding& before,
-                   const RevokeOrder& order,
-                   const Settings& settings) {
-  log(LogLevel::info, "revoked " + in_quotes(name.text()) + "; waiting for its holder to stop");
-  const Time started = BootClock::now();
-  auto gone = wait_until_gone(store, name, before, order, settings);
-  if (!gone) return report(gone.error(), settings);
-  if (!*gone) {
-    log(LogLevel::error, in_quotes(name.text()) + " is still " + holder_text(before));
-    return ExitStatus::busy;
-  }
-  log(LogLevel::warn,
-      "released " + in_quotes(name.text()) + " after " +
-          format_duration(BootClock::now() - started) + "; the lock was " + holder_text(before));
-  return ExitStatus::ok;
+// The store has revoked these holders of `name`, as it was `before`. Ends the process: a store
+// thread that hangs is not waited for.
+[[noreturn]] void wait_for_holders(StoreWorker& worker,
+                                   const LockName& name,
+                                   const Holding& before,
+                                   const RevokedHolders& revoked,
+                                   const Settings& settings) {
+  const std::string shown = in_quotes(name.text());
+  log(LogLevel::info, "revoked " + shown + "; waiting for its holder to stop");
+  Voice voice({name}, settings.mode);
+  RevokeVoice listener(voice, holders_text(revoked.owners, before));
+  const WatchTerms terms = revoked_terms(revoked, settings.connect_timeout);
+  const auto ended =
+      Driver<WatchLoop>(WatchLoop(terms, make_seed(), BootClock::now()), worker, listener).run();
+  voice.end_of_wait();
+  ::_exit(static_cast<int>(status_of_wait(ended, shown, before, settings)));
 }
 
 }  // namespace
@@ -187,15 +152,15 @@ ExitStatus force_release_command(const CommandLine& line, const Settings& settin
   if (!name) return report(name.error(), settings);
   auto order = make_order(line);
   if (!order) return report(order.error(), settings);
-  auto opened = open_store(settings);
-  if (!opened) return report(opened.error(), settings);
-  LockStore& store = **opened;
-  if (order->if_token && !store.traits().tokens) {
-    return report(lacks(store, "fencing tokens (--if-token)"), settings);
+  const WakeUp interrupt;
+  auto store = open_store(settings, &interrupt);
+  if (!store) return report(store.error(), settings);
+  if (order->if_token && !(*store)->traits().tokens) {
+    return report(lacks(**store, "fencing tokens (--if-token)"), settings);
   }
 
   const std::string shown = in_quotes(name->text());
-  auto holding = store.inspect(*name, BootClock::now() + settings.connect_timeout);
+  auto holding = (*store)->inspect(*name, BootClock::now() + settings.connect_timeout);
   if (!holding)
     return report({holding.error().code, "cannot inspect " + shown + ": " + holding.error().text},
                   settings);
@@ -207,7 +172,7 @@ ExitStatus force_release_command(const CommandLine& line, const Settings& settin
     if (!go) return report(go.error(), settings);
     if (!*go) return ExitStatus::no;
   }
-  auto reply = store.revoke(*name, *order, BootClock::now() + settings.connect_timeout);
+  auto reply = (*store)->revoke(*name, *order, BootClock::now() + settings.connect_timeout);
   if (!reply)
     return report({reply.error().code, "cannot revoke " + shown + ": " + reply.error().text},
                   settings);
@@ -232,9 +197,10 @@ ExitStatus force_release_command(const CommandLine& line, const Settings& settin
               (line.now ? "; the command may still run when the next holder starts" : ""));
       return ExitStatus::ok;
     case RevokeVerdict::revoked:
-      return revoked(store, *name, reply->before, *order, settings);
+      break;
   }
-  return ExitStatus::failed;
+  StoreWorker worker(std::move(*store), bystander(*name), interrupt);
+  wait_for_holders(worker, *name, reply->before, revoked_holders(reply->before, *order), settings);
 }
 
 }  // namespace dlock

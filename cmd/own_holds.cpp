@@ -61,6 +61,14 @@ Result<WantedHold> by_entries(const LockName& name,
 
 }  // namespace
 
+std::vector<LockName> names_of(const std::vector<WantedHold>& holds) {
+  std::vector<LockName> names;
+  names.reserve(holds.size());
+  for (const WantedHold& one : holds)
+    names.push_back(one.name);
+  return names;
+}
+
 Result<std::vector<WantedHold>> wanted_holds(const CommandLine& line, const LockStore& store) {
   auto names = parse_names(line.names);
   if (!names) return names.error();

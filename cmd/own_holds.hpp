@@ -20,6 +20,8 @@ struct WantedHold {
   HoldSerial serial;
 };
 
+std::vector<LockName> names_of(const std::vector<WantedHold>& holds);
+
 // One for each name of the line. Errc::bad_usage where it is not known which is meant.
 Result<std::vector<WantedHold>> wanted_holds(const CommandLine& line, const LockStore& store);
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// dlock release: gives back what acquire took, and nothing else.
+// dlock release: releases what acquire took, and nothing else.
+#include "app/asker.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "cmd/claim.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/own_holds.hpp"
-#include "cmd/patience.hpp"
 #include "cmd/voice.hpp"
 #include "store/abandoned_holds.hpp"
+
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -40,34 +42,29 @@ void tell_of(const WantedHold& gone, ReleaseVerdict verdict) {
   }
 }
 
-// Whoever has told how the lock stands may refuse to write for a moment.
-bool may_pass(const Error& error) {
-  return error.code != Errc::denied;
-}
-
-ExitStatus release_one(LockStore& store, const WantedHold& wanted, const Settings& settings) {
+ExitStatus release_one(Asker& asker, const WantedHold& wanted, const Settings& settings) {
   const std::string shown = in_quotes(wanted.name.text());
   const Time until = BootClock::now() + settings.connect_timeout;
   const auto trouble = [&](const Error& error) {
     return report({error.code, "cannot release " + shown + ": " + error.text}, settings);
   };
-  const auto find = [&](Time limit) { return find_hold(store, wanted, limit); };
-  auto found = ask_patiently(until, find);
+  const auto find = [&](LockStore& store, Time limit) { return find_hold(store, wanted, limit); };
+  auto found = asker.ask(until, find);
   if (!found) return trouble(found.error());
   const bool by_run = !is_of_acquire(wanted.serial);
   if (!found->hold || by_run) return not_ours(shown, *found, by_run && found->hold);
 
   int tries = 0;
-  const auto release = [&](Time limit) {
+  const auto release = [&](LockStore& store, Time limit) {
     ++tries;
     // With what a step has left that was killed.
     return release_with_abandoned(store, {*found->hold}, {}, limit);
   };
-  const auto verdict = ask_patiently(until, release, may_pass);
+  const auto verdict = asker.ask(until, release);
   if (!verdict) return trouble(verdict.error());
   // What a try without an answer has released is not there for the next one.
   if (*verdict == ReleaseVerdict::not_held && tries == 1) {
-    found = ask_patiently(until, find);
+    found = asker.ask(until, find);
     return found ? not_ours(shown, *found, false) : trouble(found.error());
   }
   tell_of(wanted, *verdict);
@@ -77,14 +74,19 @@ ExitStatus release_one(LockStore& store, const WantedHold& wanted, const Setting
 }  // namespace
 
 ExitStatus release_command(const CommandLine& line, const Settings& settings) {
-  auto store = open_store(settings);
+  const WakeUp interrupt;
+  auto store = open_store(settings, &interrupt);
   if (!store) return report(store.error(), settings);
   auto wanted = wanted_holds(line, **store);
   if (!wanted) return report(wanted.error(), settings);
+  Voice voice(names_of(*wanted), settings.mode, (*store)->where());
+  Asker asker(std::move(*store), interrupt, voice, Voice::rewrite_every());
   ExitStatus worst = ExitStatus::ok;
   for (const WantedHold& one : *wanted)
-    worst = std::max(worst, release_one(**store, one, settings));
-  return worst;
+    worst = std::max(worst, release_one(asker, one, settings));
+  voice.end_of_wait();
+  // A store thread that hangs is not waited for.
+  ::_exit(static_cast<int>(worst));
 }
 
 }  // namespace dlock

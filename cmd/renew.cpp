@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 // dlock renew: makes what acquire took last longer, once or for as long as a process lives.
+#include "app/asker.hpp"
 #include "base/duration.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "cmd/claim.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/own_holds.hpp"
-#include "cmd/patience.hpp"
 #include "cmd/voice.hpp"
 #include "core/lease.hpp"
+#include "core/renew_loop.hpp"
 #include "sys/process_watch.hpp"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -68,150 +71,152 @@ Result<UniqueFd> worker_of(const std::string& text) {
   return process;
 }
 
-// The holds of one call, renewed one after the other. A keeper renews until nothing is left to
-// renew: for it, a hold that was released in good order is done and not worth a word.
-class Renewer {
- public:
-  Renewer(LockStore& store, const LeaseTerms& lease, bool keeper)
-      : store_(store), lease_(lease), keeper_(keeper) {}
-
-  // Looks for them. Errc::timed_out and the like: not known, try again.
-  Result<ExitStatus> find(const std::vector<WantedHold>& wanted, Time until);
-  // `lost` after a verdict against one of them.
-  Result<ExitStatus> renew(Time until);
-  // The first end of a lease, by our clock; nothing before the first renewal of all.
-  std::optional<Time> safe_until() const;
-  bool nothing_left() const { return all_.empty(); }
-
- private:
-  struct Renewed {
-    Hold hold;
-    std::optional<LeaseClock> clock;
-    bool released = false;
-  };
-  ExitStatus take(Renewed& one, const RenewReply& reply);
-  ExitStatus take_released(const LockName& name) const;
-
-  LockStore& store_;
-  LeaseTerms lease_;
-  bool keeper_;
-  std::vector<Renewed> all_;
-};
-
 std::string shown(const LockName& name) {
   return in_quotes(name.text());
 }
 
-Result<ExitStatus> Renewer::find(const std::vector<WantedHold>& wanted, Time until) {
+void say_renewed(const LockName& name, Duration good_for) {
+  log_of(LogLevel::info,
+         name,
+         "renewed",
+         "renewed " + shown(name) + ", lease good for " + format_duration(good_for));
+}
+
+void say_lost(const LockName& name, const std::string& why) {
+  log_of(LogLevel::error, name, "lost", "lost " + shown(name) + why);
+}
+
+void say_revoked(const LockName& name, const std::string& by) {
+  log_of(LogLevel::error,
+         name,
+         "revoked",
+         shown(name) + " was revoked by " + printable(by) +
+             "; the lease is not renewed; run dlock release");
+}
+
+// What is told while the holds are renewed again and again.
+class RenewVoice final : public Listener {
+ public:
+  explicit RenewVoice(const Holds& holds) : holds_(holds) {}
+  void on_notice(const Notice& notice) override {
+    const LockName& name = holds_.at(notice.which.value_or(0)).name;
+    const std::string cannot = "cannot renew " + shown(name) + ": " + notice.text;
+    using Kind = Notice::Kind;
+    if (notice.kind == Kind::renewed) {
+      say_renewed(name, notice.span);
+    } else if (notice.kind == Kind::unreachable) {
+      log(LogLevel::info, {.name = "unknown", .text = cannot + "; trying again"});
+    } else if (notice.kind == Kind::lost) {
+      say_lost(name, ": it is " + holder_text(*notice.holding));
+    } else if (notice.kind == Kind::revoked) {
+      say_revoked(name, notice.text);
+    } else if (notice.kind == Kind::lapsing) {
+      log(LogLevel::error, {.name = "lapsing", .text = cannot + "; the lease expires"});
+    }
+  }
+
+ private:
+  const Holds& holds_;
+};
+
+// The first renewal of all holds of a call, each asked for until it is answered.
+class Renewer {
+ public:
+  Renewer(Asker& asker, const LeaseTerms& lease, bool keeper, Time until)
+      : asker_(asker), lease_(lease), keeper_(keeper), until_(until) {}
+
+  // Looks for them, and says which are not there.
+  Result<ExitStatus> find(const std::vector<WantedHold>& wanted);
+  // Renews each, also after a verdict against another.
+  Result<ExitStatus> renew();
+
+  // Those that were renewed, and when the renewal of each was sent.
+  const Holds& holds() const { return renewed_; }
+  const std::vector<Time>& sent_at() const { return sent_at_; }
+
+ private:
+  ExitStatus take(const Hold& hold, const RenewReply& reply);
+  ExitStatus take_released(const LockName& name) const;
+
+  Asker& asker_;
+  LeaseTerms lease_;
+  bool keeper_;
+  Time until_;
+  Holds found_;
+  Holds renewed_;
+  std::vector<Time> sent_at_;
+};
+
+Result<ExitStatus> Renewer::find(const std::vector<WantedHold>& wanted) {
   ExitStatus status = ExitStatus::ok;
   for (const WantedHold& one : wanted) {
-    auto found = ask_patiently(until, [&](Time limit) { return find_hold(store_, one, limit); });
+    auto found = asker_.ask(
+        until_, [&](LockStore& store, Time limit) { return find_hold(store, one, limit); });
     if (!found) return found.error();
     if (found->hold) {
       found->hold->ttl = lease_.ttl();
-      all_.push_back({*found->hold, {}});
-      continue;
-    }
-    if (found->released) {
+      found_.push_back(*found->hold);
+    } else if (found->released) {
       status = std::max(status, take_released(one.name));
-      continue;
+    } else {
+      status = ExitStatus::lost;
+      say_lost(one.name, ": it is " + holder_text(found->holding));
     }
-    status = ExitStatus::lost;
-    log_of(LogLevel::error,
-           one.name,
-           "lost",
-           "lost " + shown(one.name) + ": it is " + holder_text(found->holding));
   }
   return status;
 }
 
-Result<ExitStatus> Renewer::renew(Time until) {
+Result<ExitStatus> Renewer::renew() {
   ExitStatus status = ExitStatus::ok;
-  for (Renewed& one : all_) {
-    auto reply = ask_patiently(until, [&](Time limit) { return store_.renew({one.hold}, limit); });
+  for (const Hold& one : found_) {
+    const auto reply =
+        asker_.ask(until_, [&](LockStore& store, Time limit) { return store.renew({one}, limit); });
     if (!reply) {
       return Error{reply.error().code,
-                   "cannot renew " + shown(one.hold.name) + ": " + reply.error().text};
+                   "cannot renew " + shown(one.name) + ": " + reply.error().text};
     }
     status = std::max(status, take(one, *reply));
   }
-  std::erase_if(all_, [](const Renewed& one) { return one.released; });
   return status;
 }
 
+ExitStatus Renewer::take(const Hold& hold, const RenewReply& reply) {
+  switch (reply.verdict) {
+    case RenewVerdict::renewed:
+    case RenewVerdict::held:
+      break;
+    case RenewVerdict::revoked:
+      say_revoked(hold.name, reply.revoked_by);
+      return ExitStatus::lost;
+    case RenewVerdict::lost:
+      if (reply.released) return take_released(hold.name);
+      say_lost(hold.name, ": it is " + holder_text(reply.holding));
+      return ExitStatus::lost;
+  }
+  renewed_.push_back(hold);
+  sent_at_.push_back(reply.sent_at);
+  say_renewed(hold.name, LeaseClock(lease_, reply.sent_at).safe_until() - BootClock::now());
+  return ExitStatus::ok;
+}
+
+// For a keeper a hold that was released in good order is done, and not worth a word.
 ExitStatus Renewer::take_released(const LockName& name) const {
   if (keeper_) return ExitStatus::ok;
   log_of(LogLevel::error, name, "lost", "cannot renew " + shown(name) + ": the hold was released");
   return ExitStatus::lost;
 }
 
-ExitStatus Renewer::take(Renewed& one, const RenewReply& reply) {
-  const std::string name = shown(one.hold.name);
-  switch (reply.verdict) {
-    case RenewVerdict::renewed:
-    case RenewVerdict::held:
-      break;
-    case RenewVerdict::revoked:
-      log_of(LogLevel::error,
-             one.hold.name,
-             "revoked",
-             name + " was revoked by " + printable(reply.revoked_by) +
-                 "; the lease is not renewed; run dlock release");
-      return ExitStatus::lost;
-    case RenewVerdict::lost:
-      one.released = reply.released;
-      if (reply.released) return take_released(one.hold.name);
-      log_of(LogLevel::error,
-             one.hold.name,
-             "lost",
-             "lost " + name + ": it is " + holder_text(reply.holding));
-      return ExitStatus::lost;
-  }
-  if (!one.clock) one.clock.emplace(lease_, reply.sent_at);
-  one.clock->confirm(reply.sent_at);
-  log_of(LogLevel::info,
-         one.hold.name,
-         "renewed",
-         "renewed " + name + ", lease good for " +
-             format_duration(one.clock->safe_until() - BootClock::now()));
-  return ExitStatus::ok;
-}
-
-std::optional<Time> Renewer::safe_until() const {
-  std::optional<Time> first;
-  for (const Renewed& one : all_) {
-    if (!one.clock) return {};
-    first = std::min(first.value_or(Time::max()), one.clock->safe_until());
-  }
-  return first;
-}
-
-// Again and again; ends with a loss, with the process, or when all was released. A store that has
-// renewed once may fail or refuse for a while, as for a run.
-Result<ExitStatus> keep(Renewer& renewer,
-                        const LeaseTerms& lease,
-                        Duration step,
+// Again and again, until the loop says that it is over.
+Result<ExitStatus> keep(Asker& asker,
+                        const Renewer& renewer,
+                        const RenewTerms& terms,
                         const UniqueFd& process) {
-  Time next = BootClock::now() + step;
-  while (!renewer.nothing_left() && sleep_beside(process, next)) {
-    const Time end = *renewer.safe_until();
-    const Time limit = BootClock::now() + lease.call_limit();
-    auto status = renewer.renew(std::min(limit, end));
-    const Time now = BootClock::now();
-    if (status && *status == ExitStatus::ok) {
-      next = now + step;
-    } else if (status) {
-      return status;
-    } else if (now + k_pause_between_tries < end) {
-      log(LogLevel::info, {.name = "unknown", .text = status.error().text + "; trying again"});
-      next = now + k_pause_between_tries;
-    } else {
-      log(LogLevel::error,
-          {.name = "lapsing", .text = status.error().text + "; the lease expires"});
-      return ExitStatus::lost;
-    }
-  }
-  return ExitStatus::ok;
+  RenewVoice voice(renewer.holds());
+  Driver<RenewLoop> driver(RenewLoop(terms, renewer.sent_at()), asker.worker(), voice);
+  driver.watch_process(process.get());
+  const auto ended = driver.run();
+  if (!ended) return ended.error();
+  return ended->lost ? ExitStatus::lost : ExitStatus::ok;
 }
 
 }  // namespace
@@ -228,17 +233,31 @@ ExitStatus renew_command(const CommandLine& line, const Settings& settings) {
     if (!*watched) return ExitStatus::ok;
     process = std::move(*watched);
   }
-  auto store = open_store(settings);
+  const WakeUp interrupt;
+  auto store = open_store(settings, &interrupt);
   if (!store) return report(store.error(), settings);
   auto wanted = wanted_holds(line, **store);
   if (!wanted) return report(wanted.error(), settings);
 
-  Renewer renewer(**store, *lease, step->has_value());
-  const Time until = BootClock::now() + settings.connect_timeout;
-  auto status = renewer.find(*wanted, until);
-  if (status && *status == ExitStatus::ok) status = renewer.renew(until);
-  if (status && *status == ExitStatus::ok && *step) status = keep(renewer, *lease, **step, process);
-  return status ? *status : report(status.error(), settings);
+  Voice voice(names_of(*wanted), settings.mode, (*store)->where());
+  const Renewer* renewed = nullptr;
+  Asker asker(std::move(*store),
+              interrupt,
+              voice,
+              Voice::rewrite_every(),
+              [&renewed](LockStore& at, const action::Ask& ask) -> StoreAnswer {
+                return event::Renewed{at.renew({renewed->holds().at(ask.which)}, ask.limit)};
+              });
+  Renewer renewer(asker, *lease, step->has_value(), BootClock::now() + settings.connect_timeout);
+  renewed = &renewer;
+  auto status = renewer.find(*wanted);
+  if (status && *status == ExitStatus::ok) status = renewer.renew();
+  voice.end_of_wait();
+  if (status && *status == ExitStatus::ok && *step && !renewer.holds().empty()) {
+    status = keep(asker, renewer, {.lease = *lease, .every = **step}, process);
+  }
+  // A store thread that hangs is not waited for.
+  ::_exit(static_cast<int>(status ? *status : report(status.error(), settings)));
 }
 
 }  // namespace dlock

@@ -78,6 +78,8 @@ Form form_of(const Notice& notice) {
       return {"reaped", LogLevel::info};
     case Kind::released:
       return {"released", LogLevel::info};
+    case Kind::free:
+      return {"free", LogLevel::info};
   }
   return {"message", LogLevel::info};
 }
@@ -175,6 +177,8 @@ std::string sentence(const Notice& notice, const std::string& name) {
       return name + ": sending " + signal_text(notice.signal) + " to the command";
     case Kind::released:
       return "released " + name;
+    case Kind::free:
+      return name + " is free after " + format_duration(notice.span);
     case Kind::waiting:
     case Kind::store_away:
     case Kind::ended:
@@ -225,6 +229,8 @@ std::vector<LogEvent::Field> figures(const Notice& notice) {
       fields.push_back({"mode", std::string(mode_word(hold.mode))});
       if (hold.slot) fields.push_back({"slot", static_cast<std::int64_t>(*hold.slot)});
     }
+  } else if (notice.kind == Kind::free) {
+    fields.push_back({"waited_ms", to_ms(notice.span)});
   } else if (notice.kind == Kind::release_unknown) {
     fields.push_back({"left_ns", notice.span.count()});
   } else if (notice.kind == Kind::killed || notice.kind == Kind::cannot_kill) {
@@ -273,11 +279,10 @@ std::string Voice::name_of(std::optional<std::size_t> which) const {
 
 void Voice::on_notice(const Notice& notice) {
   Form form = form_of(notice);
-  if (notice.kind == Notice::Kind::granted) {
-    holds_ = notice.holds;
-    // A wait that was reported ends with a report of the grant.
-    if (wait_told_) form.level = LogLevel::warn;
-  }
+  if (notice.kind == Notice::Kind::granted) holds_ = notice.holds;
+  // A wait that was reported ends with a report of the grant.
+  const bool wait_over = notice.kind == Notice::Kind::granted || notice.kind == Notice::Kind::free;
+  if (wait_over && wait_told_) form.level = LogLevel::warn;
   // The notice before this one already gave the reason for the signal.
   if (notice.kind == Notice::Kind::signalled && !logs_json()) form.level = LogLevel::info;
   if (!logs(form.level)) return;

@@ -19,6 +19,8 @@ constexpr Duration k_foreign_poll_most = 250ms;
 // (RSpinLock), and messages can be lost.
 constexpr Duration k_beat_least = 2500ms;
 constexpr Duration k_beat_most = 3s;
+// A bystander looks more often: nothing tells it that a waiter in line has died.
+constexpr Duration k_bystander_beat = 1s;
 constexpr Duration k_untracked_poll_least = 50ms;
 constexpr Duration k_untracked_poll_most = 500ms;
 // How long the first in line has for taking its turn; line.lua has the same.
@@ -34,60 +36,39 @@ bool surely_not_sent(Errc code) {
   return code == Errc::no_such_host || code == Errc::not_listening;
 }
 
-}  // namespace
-
-bool worth_another_try(Errc code, bool had_contact, bool once) {
-  switch (code) {
-    case Errc::bad_usage:
-    case Errc::bad_config:
-    case Errc::denied:
-    case Errc::lost:
-    case Errc::system:
-      return false;
-    case Errc::no_such_host:
-    case Errc::refused:
-    case Errc::protocol:
-      return had_contact;
-    case Errc::not_listening:
-      return had_contact || !once;
-    case Errc::unavailable:
-    case Errc::timed_out:
-    case Errc::cancelled:
-      return true;
-  }
-  return true;
+PatienceTerms patience_terms(const AcquireTerms& terms, Time now) {
+  PatienceTerms patience{.longest_try = terms.connect_timeout,
+                         .first_contact = terms.connect_timeout,
+                         .outage = terms.outage_limit,
+                         .once = terms.wait == Duration::zero(),
+                         .had_contact = terms.had_contact};
+  if (terms.wait && !patience.once) patience.until = now + *terms.wait;
+  return patience;
 }
+
+}  // namespace
 
 AcquireLoop::AcquireLoop(const AcquireTerms& terms, std::uint64_t seed, Time now)
     : terms_(terms),
       started_at_(now),
       last_contact_(now),
+      patience_(patience_terms(terms, now), now),
       jitter_(seed),
       backoff_(50ms, 1s),
       watch_backoff_(50ms, 1s) {
   if (terms.wait) deadline_ = now + *terms.wait;
 }
 
-// A try at the very end of -w still gets a fair chance of an answer.
-Time AcquireLoop::try_limit(Time now) const {
-  const Time limit = now + terms_.connect_timeout;
-  if (!deadline_ || terms_.wait == Duration::zero()) return limit;
-  return std::min(limit,
-                  std::max(*deadline_, now + std::min<Duration>(terms_.connect_timeout, 1s)));
-}
-
 AcquireStep AcquireLoop::try_again(Time now) {
-  asked_at_ = now;
-  return step::Try{try_limit(now), queueing_};
+  return step::Try{patience_.ask(now), queueing_};
 }
 
-std::optional<Outage> AcquireLoop::outage() const {
-  if (outage_ || !asked_at_) return outage_;
-  return Outage{.since = *asked_at_, .give_up = give_up_at(*asked_at_), .text = {}};
+void AcquireLoop::move_deadline(Time deadline) {
+  deadline_ = deadline;
+  patience_.move_end(deadline);
 }
 
 AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
-  asked_at_.reset();
   if (!answer) {
     // Whatever went wrong on the way, the request may have arrived.
     if (!surely_not_sent(answer.error().code)) maybe_held_ = true;
@@ -96,9 +77,8 @@ AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
   // It says nothing of an earlier try whose answer was lost.
   if (const auto* done = std::get_if<Done>(&*answer)) return step::Done{done->ago};
   maybe_held_ = false;
-  had_contact_ = true;
   last_contact_ = now;
-  outage_.reset();
+  patience_.answered();
   backoff_.reset();
   if (auto* grant = std::get_if<Grant>(&*answer)) {
     queueing_ = Queueing::no;
@@ -107,8 +87,9 @@ AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
   return on_busy(std::get<Refusal>(std::move(*answer)), now);
 }
 
-// Where the store keeps no line everybody is first.
+// Where the store keeps no line every waiter is first.
 bool AcquireLoop::at_front() const {
+  if (terms_.bystander) return true;
   return queueing_ == Queueing::no ? refusal_->holding.waiting < k_front
                                    : refusal_->place <= k_front;
 }
@@ -120,24 +101,22 @@ AcquireStep AcquireLoop::on_busy(Refusal refusal, Time now) {
   if (out_of_time(now) || no_use) return step::Busy{*refusal_};
   if (polling_because_.empty() && (!watching_ || (at_front() && !front_))) {
     front_ = at_front();
-    asked_at_ = now;
-    return step::Watch{try_limit(now), front_};
+    return step::Watch{patience_.ask(now), front_};
   }
   return wait_for_change(now);
 }
 
 AcquireStep AcquireLoop::on_watch(const Result<Watching>& answer, Time now) {
-  asked_at_.reset();
   if (answer) {
     watching_ = true;
-    queueing_ = Queueing::listening;
+    if (!terms_.bystander) queueing_ = Queueing::listening;
     untracked_because_ = answer->untracked_because;
     return try_again(now);  // it may have been released before the watch was up
   }
   if (answer.error().code == Errc::denied || answer.error().code == Errc::refused) {
     watching_ = false;
     polling_because_ = answer.error().text;
-    queueing_ = Queueing::polling;
+    if (!terms_.bystander) queueing_ = Queueing::polling;
     return try_again(now);
   }
   return on_trouble(answer.error(), watch_backoff_, now);
@@ -177,6 +156,7 @@ AcquireStep AcquireLoop::wait_for_change(Time now) {
   const bool sees = watching_ && front_ && untracked_because_.empty();
   Duration pause = watching_ ? jitter_.between(k_beat_least, k_beat_most)
                              : jitter_.between(k_untracked_poll_least, k_untracked_poll_most);
+  if (terms_.bystander) pause = std::min(pause, k_bystander_beat);
   beat_at_ = now + pause;
   if (refusal_->holding.kind == Holding::Kind::foreign && first && !sees) {
     pause = std::min(pause, jitter_.between(k_foreign_poll_least, k_foreign_poll_most));
@@ -196,22 +176,11 @@ AcquireStep AcquireLoop::wait_for_change(Time now) {
   return step::Sleep{deadline_ ? std::min(until, *deadline_) : until};
 }
 
-// When riding out an outage ends.
-Time AcquireLoop::give_up_at(Time since) const {
-  const bool once = terms_.wait == Duration::zero();
-  const Time end =
-      had_contact_ ? since + terms_.outage_limit : started_at_ + terms_.connect_timeout;
-  return deadline_ && !once ? std::min(end, *deadline_) : end;
-}
-
 AcquireStep AcquireLoop::on_trouble(const Error& error, Backoff& backoff, Time now) {
   watching_ = false;
-  const bool once = terms_.wait == Duration::zero();
-  if (!worth_another_try(error.code, had_contact_, once)) return step::Failed{error};
-  const Time since = outage_ ? outage_->since : had_contact_ ? now : started_at_;
-  outage_ = Outage{.since = since, .give_up = give_up_at(since), .text = error.text};
-  if (now >= outage_->give_up) return step::Failed{error};
-  return step::Sleep{std::min(now + backoff.next(jitter_), outage_->give_up)};
+  const auto next = patience_.failed(error, backoff.next(jitter_), now);
+  if (!next) return step::Failed{error};
+  return step::Sleep{*next};
 }
 
 }  // namespace dlock

@@ -4,7 +4,8 @@
 // message or our own deadline. Trying again every few seconds tells the line that we live. Only the
 // first two in line look at the lock itself: the first goes by every change and by the end of the
 // holder's lease, the second comes a second later, in case the first does not take its turn.
-// Outages are ridden out within a budget.
+// Outages are ridden out within a budget. A bystander (dlock wait, dlock force-release) goes the
+// same way, but its tries are looks: a Grant then means that the wait is over.
 //
 // A pure machine: it is told what happened and when, and answers with the next step. It promises
 // that a claim whose answer was lost is repeated under the same serial or reported as maybe_held(),
@@ -13,6 +14,7 @@
 
 #include "core/backoff.hpp"
 #include "core/lock_store.hpp"
+#include "core/patience.hpp"
 
 #include <optional>
 #include <string>
@@ -25,6 +27,8 @@ struct AcquireTerms {
   Duration connect_timeout{};                     // how long a store may stay out of reach at start
   Duration outage_limit{};                        // and after it was in reach once
   std::optional<std::uint64_t> max_waiters = {};  // busy at once where as many wait already
+  bool bystander = false;    // looks at the lock: does not wait in line and takes nothing
+  bool had_contact = false;  // the store has answered this command before
 };
 
 namespace step {
@@ -64,17 +68,6 @@ using AcquireStep = std::variant<step::Try,
                                  step::Done,
                                  step::Failed>;
 
-// Is asking again of use after this error? Before the first answer of a store a mistake is likely:
-// a host that does not exist, a server of another kind. `once`: of someone who asks to try once.
-bool worth_another_try(Errc code, bool had_contact, bool once);
-
-// A store that does not answer.
-struct Outage {
-  Time since;
-  Time give_up;
-  std::string text;  // the newest error; empty: there is none yet, only an ask without an answer
-};
-
 class AcquireLoop {
  public:
   AcquireLoop(const AcquireTerms& terms, std::uint64_t seed, Time now);
@@ -84,6 +77,8 @@ class AcquireLoop {
   AcquireStep on_watch(const Result<Watching>& answer, Time now);
   AcquireStep on_hand_off(const Result<HandOff>& answer, Time now);
   AcquireStep on_time(Time now) { return try_again(now); }
+  // The wait ends at another time than `wait` said. Not for a single try.
+  void move_deadline(Time deadline);
 
   // The last try got no answer: the lock may be ours without our knowing.
   bool maybe_held() const { return maybe_held_; }
@@ -95,8 +90,9 @@ class AcquireLoop {
   Queueing queueing() const { return queueing_; }
   Time last_contact() const { return last_contact_; }
   Time started_at() const { return started_at_; }
+  const std::optional<Time>& deadline() const { return deadline_; }
   // Nothing: the last ask was answered.
-  std::optional<Outage> outage() const;
+  std::optional<Outage> outage() const { return patience_.outage(); }
   // Why waiters poll here, once that is known; empty while hand-offs work.
   const std::string& polling_because() const { return polling_because_; }
   // Why key tracking is unavailable; empty while it is on or not needed.
@@ -104,12 +100,10 @@ class AcquireLoop {
 
  private:
   bool out_of_time(Time now) const { return deadline_ && now >= *deadline_; }
-  Time try_limit(Time now) const;
   AcquireStep try_again(Time now);
   AcquireStep on_busy(Refusal refusal, Time now);
   bool at_front() const;
   AcquireStep await(Time until) const;
-  Time give_up_at(Time since) const;
   AcquireStep on_trouble(const Error& error, Backoff& backoff, Time now);
   AcquireStep wait_for_change(Time now);
 
@@ -117,9 +111,7 @@ class AcquireLoop {
   Time started_at_;
   std::optional<Time> deadline_;
   Time last_contact_;
-  std::optional<Outage> outage_;  // since the first error after the last answer
-  std::optional<Time> asked_at_;  // a Try or Watch is out
-  bool had_contact_ = false;
+  Patience patience_;
   bool watching_ = false;
   bool front_ = false;  // watching, or about to, as one of the first
   Queueing queueing_ = Queueing::no;

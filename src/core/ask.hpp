@@ -25,6 +25,7 @@ struct Ask {
     leave,
     inspect,
     revoke,
+    call,  // the one question that the command has given to its store thread (RetryLoop)
   };
   What what = What::acquire;
   Time limit;                           // of this one call
@@ -58,6 +59,9 @@ struct Inspected {
 struct Revoked {
   Result<RevokeReply> answer;
 };
+struct Called {  // the command keeps what it was answered
+  Result<void> answer;
+};
 }  // namespace event
 using StoreAnswer = std::variant<event::Acquired,
                                  event::Watched,
@@ -65,7 +69,8 @@ using StoreAnswer = std::variant<event::Acquired,
                                  event::Renewed,
                                  event::Released,
                                  event::Inspected,
-                                 event::Revoked>;
+                                 event::Revoked,
+                                 event::Called>;
 
 // Is the ask that runs interrupted when `asked` comes behind it? A sleep until a hand-off and
 // whatever watches a hold are worth less than any other ask. Once the hold is to be released,
@@ -86,6 +91,7 @@ constexpr bool gives_way(action::Ask::What running, action::Ask::What asked) {
     case What::leave:
     case What::inspect:
     case What::revoke:
+    case What::call:
       return false;
   }
   return false;

@@ -41,6 +41,7 @@ struct Notice {
     passed_on,        // `signal` does as well, and that is all
     ended,            // the command did, as `child` says
     released,         // the store says so
+    free,             // what was waited for, without a claim, for `span`
   };
   Kind kind = Kind::waiting;
   std::string text;

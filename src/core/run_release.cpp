@@ -93,7 +93,7 @@ void RunSession::take_release(ReleaseVerdict verdict) {
 
 void RunSession::finish(Time now) {
   phase_ = Phase::finished;
-  summary_.waited = granted_at_.value_or(now) - acquire_.started_at();
+  summary_.waited = granted_at_.value_or(now) - wait_.acquire().started_at();
   if (granted_at_) summary_.held = now - *granted_at_;
   outcome_.summary = std::move(summary_);
   actions_.push_back(action::Finish{std::move(outcome_)});

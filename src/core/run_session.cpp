@@ -15,7 +15,6 @@ namespace {
 
 using What = action::Ask::What;
 
-constexpr Duration k_tell_outage_after = 1s;
 // A run that ends sooner is not worth the messages that watching its hold takes.
 constexpr Duration k_watch_after = 1s;
 // Another may be running already when a master says that we lost (faults.md 2.3-5).
@@ -39,10 +38,10 @@ std::optional<Time> earliest(Times... times) {
 }  // namespace
 
 RunSession::RunSession(const RunTerms& terms, std::uint64_t seed, Time now)
-    : terms_(terms), acquire_(terms.acquire, seed, now), notices_(now, terms.notice_every) {}
+    : terms_(terms), wait_(terms.acquire, terms.notice_every, seed, now) {}
 
 std::vector<Action> RunSession::start(Time now) {
-  take(acquire_.start(now), now);
+  follow(wait_.start(now), now);
   return std::exchange(actions_, {});
 }
 
@@ -70,7 +69,7 @@ std::optional<Time> RunSession::safe_until() const {
 std::optional<Time> RunSession::next_deadline() const {
   switch (phase_) {
     case Phase::acquiring:
-      return earliest(sleep_until_, notices_.next(), outage_notice_at());
+      return wait_.next_deadline();
     case Phase::running:
     case Phase::leftovers:
       return earliest(
@@ -86,29 +85,28 @@ std::optional<Time> RunSession::next_deadline() const {
 
 // --- acquiring -------------------------------------------------------------------------------
 
-void RunSession::take(AcquireStep step, Time now) {
-  sleep_until_.reset();
-  if (auto* attempt = std::get_if<step::Try>(&step)) {
-    ask({.what = What::acquire, .limit = attempt->limit, .queueing = attempt->queueing});
-  } else if (auto* watch = std::get_if<step::Watch>(&step)) {
-    ask({.what = What::watch, .limit = watch->limit, .front = watch->front});
-  } else if (auto* await = std::get_if<step::Await>(&step)) {
-    ask(What::await_hand_off, await->until);
-  } else if (auto* sleep = std::get_if<step::Sleep>(&step)) {
-    sleep_until_ = sleep->until;
-  } else if (auto* granted = std::get_if<step::Granted>(&step)) {
+void RunSession::follow(WaitLoop::Turn turn, Time now) {
+  for (auto& one : turn.actions) {
+    if (auto* const asked = std::get_if<action::Ask>(&one)) ask(*asked);
+    if (auto* const said = std::get_if<action::Say>(&one)) say(std::move(said->notice));
+  }
+  if (turn.end) end_wait(std::move(*turn.end), now);
+}
+
+void RunSession::end_wait(WaitLoop::End end, Time now) {
+  if (auto* const granted = std::get_if<step::Granted>(&end)) {
     take_grant(std::move(granted->grant), now);
-  } else if (auto* busy = std::get_if<step::Busy>(&step)) {
+  } else if (auto* const busy = std::get_if<step::Busy>(&end)) {
     give_up({.kind = Outcome::Kind::busy,
              .refusal = std::move(busy->refusal),
-             .seen_ago = now - acquire_.last_contact()},
+             .seen_ago = now - wait_.acquire().last_contact()},
             now);
-  } else if (const auto* done = std::get_if<step::Done>(&step)) {
+  } else if (const auto* const done = std::get_if<step::Done>(&end)) {
     say({.kind = Notice::Kind::done_before,
          .text = format_duration(terms_.once_per),
          .span = done->ago});
     give_up({.kind = Outcome::Kind::done}, now);
-  } else if (auto* failed = std::get_if<step::Failed>(&step)) {
+  } else if (auto* const failed = std::get_if<step::Failed>(&end)) {
     give_up({.kind = Outcome::Kind::failed, .error = std::move(failed->error)}, now);
   }
 }
@@ -120,40 +118,21 @@ void RunSession::handle(event::Acquired& event, Time now) {
     if (grant != nullptr) note_grant(*grant, now);
     return answered_while_giving_up(grant != nullptr, !event.answer, now);
   }
-  const bool answered = event.answer.has_value();
-  const std::string trouble = answered ? "" : event.answer.error().text;
-  AcquireStep step = acquire_.on_acquire(std::move(event.answer), now);
-  if (!trouble.empty() && !std::holds_alternative<step::Failed>(step)) {
-    say({.kind = Notice::Kind::unreachable, .text = trouble});
-  }
-  take(std::move(step), now);
-  const bool back = answered && std::exchange(outage_told_, false);
-  if (back && phase_ == Phase::acquiring) say_holder(now);
+  follow(wait_.on(std::move(event), now), now);
 }
 
 void RunSession::handle(event::Watched& event, Time now) {
   if (granted_at_) return handle_hold_watched(event.answer, now);
   asking_ = false;
   if (phase_ == Phase::giving_up) return answered_while_giving_up(false, false, now);
-  const bool polled = !acquire_.polling_because().empty();
-  const bool untracked = !acquire_.untracked_because().empty();
-  take(acquire_.on_watch(event.answer, now), now);
-  if (!polled && !acquire_.polling_because().empty()) {
-    say({.kind = Notice::Kind::polling, .text = acquire_.polling_because()});
-  }
-  if (!untracked && !acquire_.untracked_because().empty()) {
-    say({.kind = Notice::Kind::untracked, .text = acquire_.untracked_because()});
-  }
+  follow(wait_.on(event, now), now);
 }
 
 void RunSession::handle(event::HandedOff& event, Time now) {
   if (listening_) return handle_hold_news(event.answer, now);
   asking_ = false;
   if (phase_ == Phase::giving_up) return answered_while_giving_up(false, false, now);
-  if (!event.answer) {
-    say({.kind = Notice::Kind::unreachable, .text = event.answer.error().text});
-  }
-  take(acquire_.on_hand_off(event.answer, now), now);
+  follow(wait_.on(event, now), now);
 }
 
 void RunSession::note_grant(const Grant& grant, Time now) {
@@ -174,7 +153,9 @@ void RunSession::take_grant(Grant grant, Time now) {
     return begin_release(now);
   }
   phase_ = Phase::running;
-  say({.kind = Notice::Kind::granted, .span = now - acquire_.started_at(), .holds = grant.holds});
+  say({.kind = Notice::Kind::granted,
+       .span = now - wait_.acquire().started_at(),
+       .holds = grant.holds});
   guard_at_ = guard_due();
   actions_.push_back(action::StartChild{std::move(grant.holds), guard_at_});
 }
@@ -193,55 +174,14 @@ void RunSession::give_up(Outcome outcome, Time now) {
 
 void RunSession::answered_while_giving_up(bool granted, bool unknown, Time now) {
   if (granted) return begin_release(now);
-  leaving_ = !unknown && !acquire_.maybe_held();
-  if (leaving_ && !acquire_.stands()) return finish(now);
+  leaving_ = !unknown && !wait_.acquire().maybe_held();
+  if (leaving_ && !wait_.acquire().stands()) return finish(now);
   phase_ = Phase::releasing;
   release_until_ = now;  // one try
   release_repeated_ = true;
   ask({.what = leaving_ ? What::leave : What::undo,
        .limit = now + k_undo_limit,
-       .queueing = acquire_.queueing()});
-}
-
-// Not one that is over as soon as it is told.
-std::optional<Time> RunSession::outage_notice_at() const {
-  const auto outage = outage_told_ ? std::nullopt : acquire_.outage();
-  if (!outage || outage->since + k_tell_outage_after >= outage->give_up) return {};
-  return outage->since + k_tell_outage_after;
-}
-
-void RunSession::say_outage(Time now) {
-  const auto outage = acquire_.outage();
-  if (!outage) return;
-  outage_told_ = true;
-  Notice notice = waiting_notice(Notice::Kind::store_away, now);
-  notice.text = outage->text;
-  notice.seen_ago = now - outage->since;
-  notice.left = std::max<Duration>(outage->give_up - now, 0ms);
-  say(std::move(notice));
-}
-
-void RunSession::say_waiting(Time now) {
-  notices_.told(now);
-  const bool away = now >= outage_notice_at().value_or(Time::max());
-  // Told once, or in the line that changes.
-  if (away || (outage_told_ && terms_.notice_every > 0ns)) return say_outage(now);
-  if (!outage_told_) say_holder(now);
-}
-
-void RunSession::say_holder(Time now) {
-  if (acquire_.refusal()) say(waiting_notice(Notice::Kind::waiting, now));
-}
-
-Notice RunSession::waiting_notice(Notice::Kind kind, Time now) const {
-  Notice notice{
-      .kind = kind, .span = now - acquire_.started_at(), .seen_ago = now - acquire_.last_contact()};
-  if (const auto& refusal = acquire_.refusal()) {
-    notice.which = refusal->which;
-    notice.holding = refusal->holding;
-    notice.place = refusal->place;
-  }
-  return notice;
+       .queueing = wait_.acquire().queueing()});
 }
 
 // --- running ---------------------------------------------------------------------------------
@@ -343,11 +283,9 @@ void RunSession::handle(event::GroupGone /*event*/, Time now) {
 // The lease was checked on the way in; nothing else is due before the child goes on.
 void RunSession::handle(event::Resumed /*event*/, Time /*now*/) {}
 
-void RunSession::handle(event::Tick /*event*/, Time now) {
+void RunSession::handle(event::Tick event, Time now) {
   if (phase_ == Phase::acquiring) {
-    if (now >= notices_.next()) say_waiting(now);
-    if (now >= outage_notice_at().value_or(Time::max())) say_outage(now);
-    if (sleep_until_ && now >= *sleep_until_) take(acquire_.on_time(now), now);
+    follow(wait_.on(event, now), now);
   } else if (has_child()) {
     if (now >= question_at().value_or(Time::max())) {
       look_at_.reset();  // this is one

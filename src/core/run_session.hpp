@@ -16,12 +16,11 @@
 // It does not know names, owners or commands: whoever carries out the actions does.
 #pragma once
 
-#include "core/acquire_loop.hpp"
 #include "core/child_policy.hpp"
 #include "core/lease.hpp"
 #include "core/lock_store.hpp"
 #include "core/run_words.hpp"
-#include "core/wait_notices.hpp"
+#include "core/wait_loop.hpp"
 
 #include <optional>
 #include <string>
@@ -74,7 +73,8 @@ class RunSession {
   void handle(event::Resumed event, Time now);
   void handle(event::Tick event, Time now);
 
-  void take(AcquireStep step, Time now);
+  void follow(WaitLoop::Turn turn, Time now);
+  void end_wait(WaitLoop::End end, Time now);
   void take_grant(Grant grant, Time now);
   void note_grant(const Grant& grant, Time now);
   void give_up(Outcome outcome, Time now);
@@ -107,24 +107,14 @@ class RunSession {
   void listen();
   void say(Notice notice);
   void signal_group(int number, bool wake, Notice::Kind kind = Notice::Kind::signalled);
-  std::optional<Time> outage_notice_at() const;
-  void say_waiting(Time now);
-  void say_holder(Time now);
-  Notice waiting_notice(Notice::Kind kind, Time now) const;
-  void say_outage(Time now);
 
   RunTerms terms_;
-  AcquireLoop acquire_;
+  WaitLoop wait_;
   std::vector<Action> actions_;
   Time answer_due_;  // of the newest Ask
   Phase phase_ = Phase::acquiring;
   bool asking_ = false;   // an Ask is out (one at a time; a holder's await_hand_off does not count)
   bool overdue_ = false;  // it was not there when due, and has been waited for once more
-
-  // acquiring
-  std::optional<Time> sleep_until_;
-  WaitNotices notices_;
-  bool outage_told_ = false;  // and no answer since
 
   // running
   std::optional<LeaseClock> clock_;

@@ -1,33 +1,46 @@
 // SPDX-License-Identifier: MIT
-// When a wait is told: after a second, then at doubling intervals of at most a minute (CI systems
-// end jobs that are silent for ten), or, where a line can be rewritten in place, every `every`.
+// What is told of a wait, and when: the holder after a second, then at doubling intervals of at
+// most a minute (CI systems end jobs that are silent for ten), or, where a line can be rewritten in
+// place, every `every`. A store that does not answer is told after a second: once, or in the line
+// that is rewritten; and the holder again when the store is back.
 #pragma once
 
-#include "base/boot_clock.hpp"
+#include "core/notice.hpp"
+#include "core/patience.hpp"
 
-#include <algorithm>
+#include <optional>
 
 namespace dlock {
 
+// A wait as it is known now.
+struct WaitView {
+  Time started_at;
+  std::optional<Refusal> refusal = {};  // nullopt: the lock has not been seen yet
+  Time seen_at = {};                    // the time of `refusal`
+  std::optional<Outage> outage = {};
+  std::optional<Time> until = {};  // it is given up then
+};
+
 class WaitNotices {
  public:
-  // Zero: at doubling intervals.
-  WaitNotices(Time started, Duration every)
-      : every_(every), step_(k_first), next_(started + k_first) {}
+  // `every` zero: at doubling intervals.
+  WaitNotices(Time started, Duration every);
 
-  Time next() const { return next_; }
-  void told(Time now) {
-    step_ = every_ > Duration::zero() ? every_ : std::min(2 * step_, k_longest);
-    next_ = now + step_;
-  }
+  // When to call due().
+  Time next(const std::optional<Outage>& outage) const;
+  std::optional<Notice> due(const WaitView& wait, Time now);
+  // The store has answered, and the wait goes on.
+  std::optional<Notice> answered(const WaitView& wait, Time now);
 
  private:
-  static constexpr Duration k_first = std::chrono::seconds(1);
-  static constexpr Duration k_longest = std::chrono::seconds(60);
+  Time away_at(const std::optional<Outage>& outage) const;
+  static std::optional<Notice> held(const WaitView& wait, Time now);
+  std::optional<Notice> away(const WaitView& wait, Time now);
 
   Duration every_;
   Duration step_;
   Time next_;
+  bool away_told_ = false;  // and the store has not answered since
 };
 
 }  // namespace dlock

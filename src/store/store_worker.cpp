@@ -37,6 +37,8 @@ const char* word_for(action::Ask::What what) {
       return "inspect";
     case action::Ask::What::revoke:
       return "revoke";
+    case action::Ask::What::call:
+      return "call";
   }
   return "?";
 }
@@ -99,6 +101,7 @@ StoreAnswer ClaimCalls::carry_out(LockStore& store, const action::Ask& ask) {
     case What::inspect:
       return event::Inspected{store.inspect(claim_.names.at(ask.which), ask.limit)};
     case What::revoke:
+    case What::call:
       break;  // not by a claim
   }
   DLOCK_ASSERT(false);
@@ -107,6 +110,7 @@ StoreAnswer ClaimCalls::carry_out(LockStore& store, const action::Ask& ask) {
 }  // namespace
 
 Result<void> StoreWorker::start() {
+  if (thread_.joinable()) return {};
   if (!answered_.ok()) return Error{Errc::system, "cannot make an eventfd: too many open files"};
   try {
     thread_ = std::thread([this] { work(); });

@@ -37,7 +37,7 @@ class StoreWorker {
 
   void ask(const action::Ask& what);  // before start(): carried out first
 
-  Result<void> start();  // Errc::system if there can be no thread
+  Result<void> start();  // once is enough; Errc::system if there can be no thread
   void cancel();         // what runs or waits now ends soon, and still answers
 
   int fd() const { return answered_.fd(); }  // readable while there may be answers

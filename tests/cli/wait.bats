@@ -34,6 +34,7 @@ suite server line
   eventually 10s grep -q "waiting [0-9]*s for \"$(fresh)\", held by" "$T/a.err"
   let_go
   ends 5s a "exit 0"
+  grep -q "dlock: \"$(fresh)\" is free after [0-9.]*s" "$T/a.err"
   assert_no_keys
 }
 

@@ -238,8 +238,9 @@ Link::Said Link::carry_out(const Sent& sent) {
     case What::watch:
     case What::watch_hold:
     case What::await_hand_off:
-    case What::inspect:  // a run asks for neither
+    case What::inspect:  // a run asks for none of these
     case What::revoke:
+    case What::call:
       break;
   }
   DLOCK_ASSERT(false);

@@ -110,7 +110,8 @@ std::vector<Step> Schedule::next_steps() const {
         break;
       case What::inspect:
       case What::revoke:
-        break;  // a run asks for neither
+      case What::call:
+        break;  // a run asks for none of these
       case What::watch:
       case What::await_hand_off:
         steps.push_back(Step::done);
@@ -230,6 +231,7 @@ StoreAnswer Schedule::answer_to(const Question& question, Step step) {
     case What::leave:
     case What::inspect:
     case What::revoke:
+    case What::call:
       break;
   }
   if (failed) return event::Released{error};

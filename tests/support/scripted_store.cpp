@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The store of a World, and the thread that asks it: one question after the other, each with its
-// trouble, and news of a hold give way to whatever else is asked.
+// The store of a World: what it answers as its script says, and what a session may ask of it.
 #include "base/assert.hpp"
 
 #include <algorithm>
@@ -17,9 +16,7 @@ void World::act(const action::Ask& ask) {
   check_ask(ask);
   asked_.emplace_back(ask, since_start());
   if (!hides_news(ask.what)) note(ask_text(ask));
-  waiting_.emplace_back(ask, transcript_.size() - 1);
-  if (running_ && gives_way(running_->ask.what, ask.what)) interrupt();
-  if (!running_) begin_next_ask();
+  store_.ask(ask, transcript_.size() - 1, now_);
 }
 
 void World::check_ask(const action::Ask& ask) {
@@ -37,39 +34,20 @@ void World::check_ask(const action::Ask& ask) {
   if (ask.what == What::watch_hold) {
     require(!no_news_, "news of the hold are asked for again where there are none");
   }
-  if (running_) {
-    const What other = running_->ask.what;
-    const bool behind = other == What::await_hand_off || !child_there;
+  if (const action::Ask* const running = store_.running()) {
+    const bool behind = running->what == What::await_hand_off || !child_there;
     require(behind, "asked while something else is");
   }
 }
 
 void World::act(const action::CancelAsk& /*cancel*/) {
-  interrupt();
+  store_.cancel(now_);
 }
 
-void World::interrupt() {
-  if (!running_ || running_->answer_at == Time::max()) return;
-  if (std::exchange(running_->message, false)) {
-    if (running_->answer_at <= now_) return;  // it is there already
-    --next_hand_off_;
-  }
-  const What what = running_->ask.what;
-  if (what == What::acquire && script_.grant_despite_cancel) {
-    held_ = true;
-    running_->answer = event::Acquired{AcquireReply(grant())};
-  } else {
-    running_->answer = failed(what, {Errc::cancelled, "cancelled"});
-  }
-  running_->answer_at = now_;
-}
-
-const Trouble* World::trouble_for(What what) const {
-  for (const Trouble& one : script_.troubles) {
-    const bool now = since_start() >= one.from && since_start() < one.until;
-    if (now && (!one.only || *one.only == what)) return &one;
-  }
-  return nullptr;
+std::optional<StoreAnswer> World::despite_cancel(What what) {
+  if (what != What::acquire || !script_.grant_despite_cancel) return {};
+  held_ = true;
+  return event::Acquired{AcquireReply(grant())};
 }
 
 Grant World::grant() const {
@@ -96,16 +74,6 @@ Refusal World::refusal_now(bool stands) const {
     (free ? refusal.turn_left : refusal.holding.lease_left) = left;
   }
   return refusal;
-}
-
-Duration World::hand_off_takes(Time until) {
-  while (next_hand_off_ < script_.hand_offs.size()) {
-    const Time when = at(script_.hand_offs[next_hand_off_].when);
-    if (when > until) break;
-    ++next_hand_off_;
-    return std::max<Duration>(when - now_, 0s);
-  }
-  return Duration::max();
 }
 
 StoreAnswer World::carry_out_ask(const action::Ask& ask) {
@@ -153,8 +121,9 @@ StoreAnswer World::carry_out_ask(const action::Ask& ask) {
       break;
     case What::release:
       break;
-    case What::inspect:  // a run asks for neither
+    case What::inspect:  // a run asks for none of these
     case What::revoke:
+    case What::call:
       DLOCK_ASSERT(false);
   }
   const bool all = held_ && !(script_.lost_from && since_start() >= *script_.lost_from);
@@ -163,43 +132,8 @@ StoreAnswer World::carry_out_ask(const action::Ask& ask) {
   return event::Released{script_.release_verdict.value_or(verdict)};
 }
 
-void World::begin_next_ask() {
-  const auto [ask, entry] = waiting_.front();
-  waiting_.pop_front();
-  const Time limit = std::max(ask.limit, now_);
-  const Trouble* const trouble = trouble_for(ask.what);
-  Running running{.ask = ask,
-                  .entry = entry,
-                  .answer_at = now_ + script_.latency,
-                  .answer = failed(ask.what, {Errc::timed_out, "no answer"})};
-  if (hides_news(ask.what)) {
-    running.answer = failed(ask.what, {Errc::refused, "no news here"});
-  } else if (ask.what == What::await_hand_off && !trouble) {
-    const Duration takes = hand_off_takes(limit);
-    running.message = takes != Duration::max();
-    running.answer_at = running.message ? now_ + takes : limit;
-    running.answer = event::HandedOff{running.message ? script_.hand_offs[next_hand_off_ - 1].what
-                                                      : HandOff::timed_out};
-  } else if (trouble && trouble->kind == Trouble::Kind::error) {
-    running.answer = failed(ask.what, {trouble->code, "trouble"});
-  } else if (trouble && trouble->kind != Trouble::Kind::slow) {
-    if (trouble->kind == Trouble::Kind::answers_lost) carry_out_ask(ask);
-    running.answer_at = trouble->kind == Trouble::Kind::hung ? Time::max() : limit;
-  } else {
-    StoreAnswer answer = carry_out_ask(ask);
-    if (trouble) running.answer_at = now_ + trouble->delay;
-    if (running.answer_at > limit) {
-      running.answer_at = limit;
-    } else {
-      running.answer = std::move(answer);
-    }
-  }
-  running_ = std::move(running);
-}
-
 void World::answer_ask() {
-  Running done = std::move(*running_);
-  running_.reset();
+  PlayedStore::Answered done = store_.answer(now_);
   if (!hides_news(done.ask.what)) transcript_[done.entry] += mark_of(done.answer);
   if (const auto* watched = std::get_if<event::Watched>(&done.answer); watched && kill_at_) {
     const bool never = !watched->answer && (watched->answer.error().code == Errc::refused ||
@@ -227,7 +161,6 @@ void World::answer_ask() {
       granted_at_ = now_;
     }
   }
-  if (!waiting_.empty()) begin_next_ask();
   feed(run_event(std::move(done.answer)));
 }
 

@@ -37,6 +37,15 @@ RunTerms terms_of(const Script& script, const LeaseTerms& lease) {
           .notice_every = script.notice_every};
 }
 
+PlayedStoreTerms store_terms(const Script& script) {
+  PlayedStoreTerms terms{.latency = script.latency,
+                         .troubles = script.troubles,
+                         .hand_offs = script.hand_offs,
+                         .refused = {}};
+  if (!script.news) terms.refused = What::watch_hold;
+  return terms;
+}
+
 std::optional<Time> sooner(std::optional<Time> a, std::optional<Time> b) {
   if (!a || !b) return a ? a : b;
   return std::min(*a, *b);
@@ -48,10 +57,13 @@ World::World(Script script)
     : script_(std::move(script)),
       lease_(checked(script_)),
       session_(terms_of(script_, lease_), script_.seed, start_),
+      store_(store_terms(script_), start_),
       child_status_(script_.status) {
   std::stable_sort(script_.signals.begin(),
                    script_.signals.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
+  store_.carry_out = [this](const action::Ask& ask, Time) { return carry_out_ask(ask); };
+  store_.despite_cancel = [this](What what) { return despite_cancel(what); };
 }
 
 void World::note(const std::string& text) {
@@ -102,7 +114,7 @@ std::vector<Duration> World::asked(What what) const {
 
 std::optional<Time> World::next_thing() const {
   std::optional<Time> next = sooner(child_ends_, group_ends_);
-  if (running_) next = sooner(next, running_->answer_at);
+  next = sooner(next, store_.next());
   if (next_signal_ < script_.signals.size()) {
     next = sooner(next, at(script_.signals[next_signal_].first));
   }
@@ -143,7 +155,7 @@ void World::step(Time when) {
     note("group gone");
     return feed(event::GroupGone{});
   }
-  if (running_ && running_->answer_at <= now_) answer_ask();
+  if (store_.next().value_or(Time::max()) <= now_) answer_ask();
 }
 
 void World::feed(Event event) {

@@ -11,41 +11,14 @@
 #include "core/run_session.hpp"
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "support/played_store.hpp"
+
 namespace dlock::test {
-
-using What = action::Ask::What;
-
-// Longer than anything in these worlds takes.
-constexpr Duration k_ever = std::chrono::hours(24);
-
-// From `from` until before `until`, what the store is asked does not go as it should.
-struct Trouble {
-  enum class Kind {
-    silent,        // the request is lost: no answer within its limit
-    answers_lost,  // it is carried out, the answer is lost
-    error,         // an answer at once: `code`
-    slow,          // the answer takes `delay`
-    hung,          // the store thread never comes back, also when it is asked to
-  };
-  Duration from{};
-  Duration until{};
-  Kind kind = Kind::silent;
-  Errc code = Errc::unavailable;
-  Duration delay{};
-  std::optional<What> only;  // nothing: whatever is asked
-};
-
-// What whoever awaits a hand-off is told, once it listens.
-struct Message {
-  Duration when{};
-  HandOff what = HandOff::changed;
-};
 
 // All times count from the start of the session, unless it says otherwise.
 struct Script {
@@ -140,13 +113,6 @@ class World {
 
  private:
   enum class ChildState { none, running, leader_dead, gone };
-  struct Running {
-    action::Ask ask;
-    std::size_t entry = 0;  // of the transcript
-    Time answer_at;
-    StoreAnswer answer;
-    bool message = false;  // the next of the hand-offs
-  };
 
   Time at(Duration since_start) const { return start_ + since_start; }
   Duration since_start() const { return now_ - start_; }
@@ -167,15 +133,12 @@ class World {
   void act(const action::Finish& finish);
 
   bool hides_news(What what) const { return what == What::watch_hold && !script_.news; }
-  void interrupt();
+  std::optional<StoreAnswer> despite_cancel(What what);
   void check_ask(const action::Ask& ask);
-  void begin_next_ask();
   void answer_ask();
   StoreAnswer carry_out_ask(const action::Ask& ask);
-  const Trouble* trouble_for(What what) const;
   Grant grant() const;
   Refusal refusal_now(bool stands) const;
-  Duration hand_off_takes(Time until);
   void signal_child(int number);
 
   Script script_;
@@ -192,14 +155,12 @@ class World {
   std::vector<std::string> violations_;
   std::optional<Outcome> outcome_;
 
-  std::deque<std::pair<action::Ask, std::size_t>> waiting_;  // behind running_
-  std::optional<Running> running_;
+  PlayedStore store_;
   bool held_ = false;
   bool in_line_ = false;
   bool no_news_ = false;    // the store has said that there are none of a hold
   bool gave_back_ = false;  // a release or undo was asked for
   bool told_lost_ = false;
-  std::size_t next_hand_off_ = 0;
 
   ChildState child_ = ChildState::none;
   std::optional<Time> child_ends_;

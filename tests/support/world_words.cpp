@@ -24,7 +24,8 @@ const char* word_for(action::Ask::What what) {
                                "undo",
                                "leave",
                                "inspect",
-                               "revoke"};
+                               "revoke",
+                               "call"};
   return k_words.at(static_cast<std::size_t>(what));
 }
 
@@ -36,11 +37,13 @@ std::string ask_text(const action::Ask& ask) {
 }
 
 const char* word_for(Notice::Kind kind) {
-  constexpr std::array k_words{
-      "polling",         "untracked",   "waiting",   "store_away", "unreachable", "granted",
-      "renewed",         "lost",        "revoked",   "lapsing",    "time_up",     "lost_warn",
-      "killed",          "cannot_kill", "outlived",  "strays",     "leftovers",   "release_unknown",
-      "lost_at_release", "done_before", "signalled", "passed_on",  "ended",       "released"};
+  constexpr std::array k_words{"polling",     "untracked",       "waiting",         "store_away",
+                               "unreachable", "granted",         "renewed",         "lost",
+                               "revoked",     "lapsing",         "time_up",         "lost_warn",
+                               "killed",      "cannot_kill",     "outlived",        "strays",
+                               "leftovers",   "release_unknown", "lost_at_release", "done_before",
+                               "signalled",   "passed_on",       "ended",           "released",
+                               "free"};
   return k_words.at(static_cast<std::size_t>(kind));
 }
 
@@ -63,7 +66,10 @@ std::string mark_of(const StoreAnswer& answer) {
           constexpr std::array k_words{"", " held", " revoked", " lost"};
           return k_words.at(static_cast<std::size_t>(event.answer->verdict));
         } else if constexpr (std::is_same_v<T, event::Inspected>) {
-          return event.answer->kind == Holding::Kind::none ? " free" : "";
+          constexpr std::array k_words{" free", " held", " foreign"};
+          return k_words.at(static_cast<std::size_t>(event.answer->kind));
+        } else if constexpr (std::is_same_v<T, event::Called>) {
+          return "";
         } else if constexpr (std::is_same_v<T, event::Revoked>) {
           constexpr std::array k_words{"", " deleted", " nothing", " not_dlock", " other_holder"};
           return k_words.at(static_cast<std::size_t>(event.answer->verdict));
@@ -122,6 +128,8 @@ StoreAnswer failed(action::Ask::What what, Error error) {
       return event::Inspected{std::move(error)};
     case What::revoke:
       return event::Revoked{std::move(error)};
+    case What::call:
+      return event::Called{std::move(error)};
     case What::release:
     case What::undo:
     case What::leave:

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Asker: asks a store one question after the other on its thread, and each again while that may
+// help (core/retry_loop.hpp), for commands that hold nothing in between: `dlock release`, and
+// `dlock renew` up to its first renewal. A signal ends the command as by default.
+#pragma once
+
+#include "app/driver.hpp"
+#include "core/retry_loop.hpp"
+#include "store/store_worker.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <type_traits>
+
+namespace dlock {
+
+class Asker {
+ public:
+  // `interrupt` is the one the store was opened with; `calls` is what an Ask other than What::call
+  // means, for a machine that uses worker() afterwards.
+  Asker(std::unique_ptr<LockStore> store,
+        const WakeUp& interrupt,
+        Listener& listener,
+        Duration notice_every,
+        StoreCalls calls = {});
+
+  // `question(store, limit)` gives a Result. It is called on the store thread until it has an
+  // answer or another try cannot help, but not after `until`. The newest error then.
+  template <class Question>
+  std::invoke_result_t<Question&, LockStore&, Time> ask(Time until, Question question) {
+    std::invoke_result_t<Question&, LockStore&, Time> answer = Error{Errc::system, "not asked"};
+    const auto error = repeat(until, [&](LockStore& store, Time limit) -> Result<void> {
+      answer = question(store, limit);
+      if (!answer) return answer.error();
+      return {};
+    });
+    if (error) return *error;
+    return answer;
+  }
+
+  StoreWorker& worker() { return worker_; }
+
+ private:
+  using Call = std::function<Result<void>(LockStore&, Time)>;
+  std::optional<Error> repeat(Time until, Call call);
+
+  Listener& listener_;
+  Duration notice_every_;
+  bool had_contact_ = false;
+  Call call_;  // the store thread's while it is asked
+  StoreWorker worker_;
+};
+
+}  // namespace dlock

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Patience with a store that cannot be reached or does not answer: may another try help, how long
+// may one try take, and when is it time to give up. Every command that asks a store follows this.
+// Pure: it is told what happened and when.
+#pragma once
+
+#include "base/boot_clock.hpp"
+#include "base/result.hpp"
+
+#include <optional>
+#include <string>
+
+namespace dlock {
+
+// Can another try help after this error? Until the store has answered once, a wrong setting is
+// likely: a host that does not exist, a server of another kind. `once`: the user wants one try.
+bool worth_another_try(Errc code, bool had_contact, bool once);
+
+// A store that does not answer.
+struct Outage {
+  Time since;
+  Time give_up;
+  std::string text;  // the newest error; empty: none so far, only a question without an answer
+};
+
+struct PatienceTerms {
+  Duration longest_try{};       // the limit of one try, connecting included
+  Duration first_contact{};     // the store must answer for the first time within this
+  Duration outage{};            // how long a later outage may last
+  std::optional<Time> until{};  // no new try after this time
+  bool once = false;            // the user wants one try
+  bool had_contact = false;     // the store has answered before
+};
+
+class Patience {
+ public:
+  Patience(const PatienceTerms& terms, Time now) : terms_(terms), started_at_(now) {}
+
+  // A try begins. The answer is its limit: shortly before the end it still has up to a second.
+  Time ask(Time now);
+  void answered();  // by the store
+  // It failed. The answer is the time of the next try, after `pause`; nullopt: give up.
+  std::optional<Time> failed(const Error& error, Duration pause, Time now);
+
+  void move_end(Time until) { terms_.until = until; }
+  bool had_contact() const { return terms_.had_contact; }
+  // nullopt: the newest question was answered.
+  std::optional<Outage> outage() const;
+
+ private:
+  Time give_up_at(Time since) const;
+
+  PatienceTerms terms_;
+  Time started_at_;
+  std::optional<Outage> outage_;  // since the first error after the last answer
+  std::optional<Time> asked_at_;  // a try has begun and has not ended
+};
+
+}  // namespace dlock

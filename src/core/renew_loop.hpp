@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// RenewLoop: `dlock renew --every` and `--while`, after a first renewal of all its holds: renews
+// each of them again and again. A pure machine (core/machine.hpp). It promises:
+//   - a hold is renewed no more after its lease has ended as far as we know, nor after a verdict
+//     against it;
+//   - it ends with the first lease that is lost, was revoked or ended without a renewal; with the
+//     process it goes by; or without a word when all its holds were released in good order;
+//   - an error of the store is no verdict: the renewal is repeated until the lease has ended.
+// It releases nothing, so it can be ended at any time. Holds are known by their index alone:
+// Ask::which and Notice::which.
+#pragma once
+
+#include "core/lease.hpp"
+#include "core/machine.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace dlock {
+
+struct RenewTerms {
+  LeaseTerms lease;
+  Duration every{};  // between two renewals of a hold
+};
+
+struct RenewOutcome {
+  bool lost = false;  // a hold is not ours any more, or will not be soon
+};
+
+namespace action {
+struct EndRenewals {
+  RenewOutcome outcome;
+};
+}  // namespace action
+
+class RenewLoop {
+ public:
+  using Outcome = RenewOutcome;
+  using Action = std::variant<action::Ask, action::Say, action::EndRenewals>;
+
+  // `sent_at`: of each hold, when its first confirmed renewal was sent. At least one.
+  RenewLoop(const RenewTerms& terms, const std::vector<Time>& sent_at);
+
+  std::vector<Action> start(Time now);
+  std::vector<Action> on(const event::Renewed& event, Time now);
+  std::vector<Action> on(event::ProcessEnded event, Time now);
+  std::vector<Action> on(event::Tick event, Time now);
+  std::optional<Time> next_deadline() const;
+
+ private:
+  struct Kept {
+    std::size_t which = 0;
+    LeaseClock clock;
+    Time due;                // the next renewal
+    Duration retry_pause{};  // zero: the newest renewal was confirmed
+    std::string trouble;     // of the newest renewal
+  };
+
+  std::vector<Action> go_on(Time now);
+  void failed(Kept& one, const std::string& why, Time now);
+  bool refused(const Kept& one, const RenewReply& reply);
+  void say(Notice notice, const Kept& one);
+  void end(bool lost);
+  Kept* kept(std::size_t which);
+
+  RenewTerms terms_;
+  std::vector<Kept> all_;
+  std::optional<std::size_t> asked_;  // the hold whose renewal is out
+  std::vector<Action> actions_;
+  bool ended_ = false;
+};
+
+}  // namespace dlock

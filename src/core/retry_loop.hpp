@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// RetryLoop: one question to a store, repeated while that may help: `dlock release`, and the first
+// renewal of `dlock renew`. A pure machine (core/machine.hpp). It does not know the question: it
+// asks for What::call, and the command has given the call to its StoreWorker.
+#pragma once
+
+#include "core/backoff.hpp"
+#include "core/machine.hpp"
+#include "core/wait_notices.hpp"
+
+#include <optional>
+#include <variant>
+#include <vector>
+
+namespace dlock {
+
+struct RetryTerms {
+  Duration within{};         // no new try after this; the last one has up to a second more
+  bool had_contact = false;  // the store has answered this command before
+  Duration notice_every{};   // as WaitNotices has it
+};
+
+struct RetryOutcome {
+  std::optional<Error> error;  // nullopt: the store has answered
+  int tries = 0;
+};
+
+namespace action {
+struct EndRetry {
+  RetryOutcome outcome;
+};
+}  // namespace action
+
+class RetryLoop {
+ public:
+  using Outcome = RetryOutcome;
+  using Action = std::variant<action::Ask, action::Say, action::EndRetry>;
+
+  RetryLoop(const RetryTerms& terms, std::uint64_t seed, Time now);
+
+  std::vector<Action> start(Time now) { return {try_again(now)}; }
+  std::vector<Action> on(const event::Called& event, Time now);
+  std::vector<Action> on(event::Tick event, Time now);
+  std::optional<Time> next_deadline() const;
+
+ private:
+  Action try_again(Time now);
+
+  Time started_at_;
+  Patience patience_;
+  WaitNotices notices_;
+  Jitter jitter_;
+  Backoff backoff_;
+  std::optional<Time> sleep_until_;
+  int tries_ = 0;
+};
+
+}  // namespace dlock

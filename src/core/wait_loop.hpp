@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// WaitLoop: a wait for a lock as the machines of several commands share it. It carries an
+// AcquireLoop: makes asks of its steps, sleeps where it says so, and tells of the wait
+// (WaitNotices). What follows from the end of the wait is up to the machine around it.
+#pragma once
+
+#include "core/acquire_loop.hpp"
+#include "core/machine.hpp"
+#include "core/wait_notices.hpp"
+
+#include <optional>
+#include <variant>
+#include <vector>
+
+namespace dlock {
+
+class WaitLoop {
+ public:
+  using End = std::variant<step::Granted, step::Busy, step::Done, step::Failed>;
+  struct Turn {
+    std::vector<std::variant<action::Ask, action::Say>> actions;
+    std::optional<End> end;  // it comes once, and last
+  };
+
+  // `notice_every` as WaitNotices has it.
+  WaitLoop(const AcquireTerms& terms, Duration notice_every, std::uint64_t seed, Time now);
+
+  Turn start(Time now);
+  Turn on(event::Acquired event, Time now);
+  Turn on(const event::Watched& event, Time now);
+  Turn on(const event::HandedOff& event, Time now);
+  Turn on(event::Tick event, Time now);
+  std::optional<Time> next_deadline() const;
+
+  const AcquireLoop& acquire() const { return acquire_; }
+  void move_deadline(Time deadline) { acquire_.move_deadline(deadline); }
+
+ private:
+  void take(AcquireStep step, Turn& turn);
+  WaitView view() const;
+
+  AcquireTerms terms_;
+  AcquireLoop acquire_;
+  WaitNotices notices_;
+  std::optional<Time> sleep_until_;
+};
+
+}  // namespace dlock

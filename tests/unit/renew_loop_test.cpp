@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// `dlock renew --every` and `--while`, after the first renewal. With a ttl of 30 s, counted from
+// the newest confirmed request: safe until 29.69 s; one renewal has at most 3 s.
+#include "core/renew_loop.hpp"
+
+#include <doctest/doctest.h>
+
+#include "support/has.hpp"
+#include "support/machine_world.hpp"
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+using test::has;
+using test::k_ever;
+using test::PlayedStoreTerms;
+using test::Trouble;
+using test::What;
+using RenewWorld = test::MachineWorld<RenewLoop>;
+
+namespace {
+
+// What the store says of a hold from then on.
+struct Verdict {
+  Duration from = k_ever;
+  RenewVerdict verdict = RenewVerdict::renewed;
+  bool released = false;
+};
+
+struct Keeper {
+  std::vector<Verdict> verdicts{{}};  // one for each hold
+  Duration every = 5s;
+  std::vector<Trouble> troubles = {};
+};
+
+RenewWorld world_of(const Keeper& how) {
+  const RenewTerms terms{.lease = *LeaseTerms::check(30s, 0s), .every = how.every};
+  const std::vector<Time> sent_at(how.verdicts.size(), RenewWorld::k_start);
+  RenewWorld world(RenewLoop(terms, sent_at),
+                   {.latency = {}, .troubles = how.troubles, .hand_offs = {}, .refused = {}});
+  world.store.carry_out = [how](const action::Ask& ask, Time now) -> StoreAnswer {
+    const Verdict& said = how.verdicts.at(ask.which);
+    RenewReply reply{.sent_at = now};
+    if (now - RenewWorld::k_start < said.from) return event::Renewed{reply};
+    reply.verdict = said.verdict;
+    reply.revoked_by = "ann@host";
+    reply.released = said.released;
+    return event::Renewed{reply};
+  };
+  return world;
+}
+
+// No renewal was asked for after `end`.
+void check_silent_after(const RenewWorld& world, Duration end) {
+  for (const auto& [ask, when] : world.asks())
+    CHECK(when <= end);
+}
+
+}  // namespace
+
+TEST_CASE("a keeper renews every so often, each hold by itself, until its process ends") {
+  auto world = world_of({.verdicts = {{}, {}}});
+  CHECK(world.run(11s) == "5s renew, 5s renew, 10s renew, 10s renew");
+  CHECK(world.asks()[0].first.which == 0);
+  CHECK(world.asks()[1].first.which == 1);
+  world.feed(event::ProcessEnded{});
+  REQUIRE(world.outcome());
+  CHECK_FALSE(world.outcome()->lost);
+}
+
+TEST_CASE("a keeper ends with the first verdict against a hold, and renews nothing after it") {
+  for (const auto verdict : {RenewVerdict::lost, RenewVerdict::revoked}) {
+    auto world = world_of({.verdicts = {{}, {.from = 8s, .verdict = verdict}}});
+    world.run();
+    REQUIRE(world.outcome());
+    CHECK(world.outcome()->lost);
+    CHECK(world.now() == 10s);
+    check_silent_after(world, 10s);
+    const bool revoked = verdict == RenewVerdict::revoked;
+    CHECK(has(world.said(), revoked ? "10s revoked" : "10s lost"));
+    CHECK(world.notices().back().which == 1);
+    CHECK(world.notices().back().text == (revoked ? "ann@host" : ""));
+  }
+}
+
+TEST_CASE(
+    "a keeper goes on with the rest of its holds when one was released, and ends with the last") {
+  const Verdict first{.from = 8s, .verdict = RenewVerdict::lost, .released = true};
+  const Verdict last{.from = 18s, .verdict = RenewVerdict::lost, .released = true};
+  auto world = world_of({.verdicts = {first, last}});
+  CHECK(world.run() ==
+        "5s renew, 5s renew, 10s renew lost, 10s renew, 15s renew, 20s renew lost, 20s end");
+  CHECK_FALSE(world.outcome()->lost);
+  CHECK_FALSE(has(world.said(), "lost"));
+}
+
+TEST_CASE("a keeper rides out errors of any kind: they are no verdict") {
+  for (const Errc code : {Errc::unavailable, Errc::timed_out, Errc::denied, Errc::refused}) {
+    auto world = world_of(
+        {.troubles = {{.from = 5s, .until = 6s, .kind = Trouble::Kind::error, .code = code}}});
+    CHECK(world.run(12s) ==
+          "5s renew ?, 5.1s renew ?, 5.3s renew ?, 5.7s renew ?, 6.5s renew, 11.5s renew");
+    CHECK_FALSE(world.outcome());
+    CHECK(has(world.said(), "5s unreachable"));
+  }
+}
+
+TEST_CASE("a keeper ends as lost at the end of the lease, by its clock, and asks no more") {
+  for (const auto kind : {Trouble::Kind::silent,
+                          Trouble::Kind::answers_lost,
+                          Trouble::Kind::error,
+                          Trouble::Kind::hung}) {
+    CAPTURE(static_cast<int>(kind));
+    auto world = world_of({.troubles = {{.from = 6s, .until = k_ever, .kind = kind}}});
+    world.run();
+    REQUIRE(world.outcome());
+    CHECK(world.outcome()->lost);
+    CHECK(world.now() == 5s + 29690ms);
+    check_silent_after(world, 5s + 29690ms);
+    for (const auto& [ask, when] : world.asks())
+      CHECK(ask.limit <= RenewWorld::k_start + 5s + 29690ms);
+    CHECK(world.notices().back().kind == Notice::Kind::lapsing);
+  }
+}
+
+TEST_CASE("a keeper that was stopped for longer than its lease does not renew what has ended") {
+  RenewLoop loop({.lease = *LeaseTerms::check(30s, 0s), .every = 5s}, {RenewWorld::k_start});
+  CHECK(loop.start(RenewWorld::k_start).empty());
+  const auto actions = loop.on(event::Tick{}, RenewWorld::k_start + 40s);
+  REQUIRE(actions.size() == 2);
+  CHECK(std::holds_alternative<action::Say>(actions[0]));
+  CHECK(std::holds_alternative<action::EndRenewals>(actions[1]));
+}
+
+TEST_CASE("a renewal that is confirmed after the end of the lease comes too late") {
+  RenewLoop loop({.lease = *LeaseTerms::check(30s, 0s), .every = 5s}, {RenewWorld::k_start});
+  CHECK(loop.start(RenewWorld::k_start).empty());
+  CHECK(loop.on(event::Tick{}, RenewWorld::k_start + 5s).size() == 1);
+  const RenewReply reply{.sent_at = RenewWorld::k_start + 5s};
+  const auto actions = loop.on(event::Renewed{reply}, RenewWorld::k_start + 30s);
+  REQUIRE_FALSE(actions.empty());
+  CHECK(std::holds_alternative<action::EndRenewals>(actions.back()));
+}
+
+}  // namespace dlock
