@@ -88,7 +88,8 @@ std::vector<WatchLoop::Action> WatchLoop::on(event::Inspected event, Time now) {
     deadline_ = std::max(deadline_, now + longest_lease(seen.owners, seen) + k_expiry_slack);
     wait_.move_deadline(deadline_);
   }
-  return follow(wait_.on(event::Acquired{AcquireReply(Refusal{.holding = std::move(seen)})}, now), now);
+  return follow(wait_.on(event::Acquired{AcquireReply(Refusal{.holding = std::move(seen)})}, now),
+                now);
 }
 
 std::vector<WatchLoop::Action> WatchLoop::on(const event::Watched& event, Time now) {
