@@ -42,6 +42,9 @@ void Statistics::add(const Statistics& other) {
   overlaps += other.overlaps;
   handed_on += other.handed_on;
   to_well += other.to_well;
+  waits += other.waits;
+  revokes += other.revokes;
+  renewals += other.renewals;
   places_lost += other.places_lost;
   longest_overlap = std::max(longest_overlap, other.longest_overlap);
   closest = std::min(closest, other.closest);

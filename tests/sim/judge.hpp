@@ -85,6 +85,9 @@ struct Statistics {
   std::uint64_t overlaps = 0;
   std::uint64_t handed_on = 0;    // grants to who stood in line
   std::uint64_t to_well = 0;      // of them: all was well with it
+  std::uint64_t waits = 0;        // of dlock wait, ended
+  std::uint64_t revokes = 0;      // of dlock force-release
+  std::uint64_t renewals = 0;     // by dlock renew --every, confirmed
   std::uint64_t places_lost = 0;  // by who was frozen, cut off or dead
   Duration longest_overlap{};
   // From the death of a child to the end of its lease: the least that was left.

@@ -238,7 +238,8 @@ Link::Said Link::carry_out(const Sent& sent) {
     case What::watch:
     case What::watch_hold:
     case What::await_hand_off:
-    case What::inspect:  // a run asks for none of these
+    case What::inspect:
+      return {event::Inspected{inspected()}, {}};
     case What::revoke:
     case What::call:
       break;

@@ -44,6 +44,7 @@ class Link {
   std::optional<StoreAnswer> next_answer();
 
   std::function<void()> on_answer;
+  std::function<Holding()> inspected;  // what the store answers to inspect, when that arrives there
 
  private:
   struct Sent {

@@ -136,6 +136,10 @@ class Batch {
         static_cast<unsigned long long>(all.time_up),
         static_cast<unsigned long long>(all.kept),
         static_cast<unsigned long long>(all.done));
+    std::printf("\n        %llu waits, %llu force-releases, %llu renewals by hand; ",
+                static_cast<unsigned long long>(all.waits),
+                static_cast<unsigned long long>(all.revokes),
+                static_cast<unsigned long long>(all.renewals));
     std::printf("%llu overlaps, the longest %s; the latest end of a child %s before safe_until\n",
                 static_cast<unsigned long long>(all.overlaps),
                 format_duration(all.longest_overlap).c_str(),

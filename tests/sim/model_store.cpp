@@ -162,6 +162,25 @@ Refusal ModelStore::in_the_way(HoldId hold, const Wants& wants) const {
   return refusal;
 }
 
+// Owners are known by their number; what is only kept has no owner that could be revoked.
+Holding ModelStore::inspect(NameId name) {
+  look();
+  const Lock& lock = locks_[name];
+  Holding holding{.kind = lock.held.empty() ? Holding::Kind::none : Holding::Kind::lock};
+  for (const Present& one : lock.held) {
+    const Duration left = one.expires - now();
+    holding.owners.push_back({.id = std::to_string(one.who) + (one.kept ? "#kept" : ""),
+                              .count = "1",
+                              .lease_left = left});
+    holding.lease_left = std::max(holding.lease_left.value_or(left), left);
+    if (one.revoked) holding.revoked_by = "somebody";
+  }
+  holding.owner_count = holding.owners.size();
+  for (const HoldId waiter : lock.line)
+    if (waiters_.at(waiter).lives_until >= now()) ++holding.waiting;
+  return holding;
+}
+
 RenewReply ModelStore::check(HoldId hold, const Wants& wants) {
   look();
   std::size_t ours = 0;
@@ -264,6 +283,22 @@ std::vector<HoldId> ModelStore::holders() {
     for (const Present& one : lock.held)
       if (!one.kept) all.push_back(one.who);
   return all;
+}
+
+std::vector<HoldId> ModelStore::holders_of(NameId name) {
+  look();
+  std::vector<HoldId> all;
+  for (const Present& one : locks_[name].held)
+    if (!one.kept) all.push_back(one.who);
+  return all;
+}
+
+bool ModelStore::is_free(NameId name) {
+  look();
+  const auto& line = locks_[name].line;
+  return locks_[name].held.empty() && std::none_of(line.begin(), line.end(), [this](HoldId one) {
+           return waiters_.at(one).lives_until >= now();
+         });
 }
 
 bool ModelStore::holds(HoldId hold) {

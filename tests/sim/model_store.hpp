@@ -27,6 +27,7 @@ class ModelStore {
   RenewReply check(HoldId hold, const Wants& wants);
   ReleaseVerdict release(HoldId hold, const Wants& wants, const ReleaseOptions& options);
   void leave(HoldId hold);
+  Holding inspect(NameId name);
 
   // What others do to it. Only revoke() belongs to the guaranteed class of faults.
   void revoke(NameId name);
@@ -37,6 +38,8 @@ class ModelStore {
   // How it stands. Whoever looks sees an expired lease end.
   std::vector<HoldId> holders();
   bool holds(HoldId hold);
+  std::vector<HoldId> holders_of(NameId name);
+  bool is_free(NameId name);           // nobody holds it, nobody who lives waits for it
   std::vector<HoldId> firsts() const;  // of the lines
 
   // Controls: false, and it is not the store that it should be.

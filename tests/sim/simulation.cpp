@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "sim/nemesis.hpp"
+#include "sim/onlookers.hpp"
 #include "sim/run.hpp"
 
 namespace dlock::sim {
@@ -68,8 +69,9 @@ class Simulation {
   Duration once_per_{};
   Duration longest_keep_{};
   std::vector<Client> clients_;
-  std::vector<std::unique_ptr<Run>> runs_;
+  std::vector<std::unique_ptr<Run>> runs_;  // by their hold; none: an onlooker's
   std::unique_ptr<Nemesis> nemesis_;
+  std::unique_ptr<Onlookers> onlookers_;  // in some worlds
   Run* probe_ = nullptr;
   std::size_t steps_ = 0;
 };
@@ -98,13 +100,20 @@ Simulation::Simulation(std::uint64_t seed, const Rules& rules, bool traced)
   scene_.server.store.on_change = [this](NameId name, std::optional<HoldId> by, bool release) {
     scene_.server.tell_of_change(name, by, release);
   };
-  // Every hold is that of one run.
-  scene_.judge.calm_since = [this](HoldId hold) { return runs_[hold]->calm_since(); };
+  scene_.judge.calm_since = [this](HoldId hold) {
+    return runs_[hold] ? runs_[hold]->calm_since() : std::nullopt;
+  };
   const int others = dice_.percent(custom_ == Custom::alone ? 40 : 10) ? 1 : dice_.up_to(4) + 1;
   clients_.reserve(7);
   for (int i = 0; i <= others; ++i)
     add_client(seed * 1000 + static_cast<std::uint64_t>(i));
   nemesis_ = std::make_unique<Nemesis>(scene_, clients_, ttl_, names_);
+  if (seed % 4 != 1) return;
+  onlookers_ = std::make_unique<Onlookers>(scene_, seed, ttl_, names_);
+  onlookers_->new_hold = [this](Judge::Newcomer one) {
+    runs_.push_back(nullptr);
+    return scene_.judge.new_hold(std::move(one));
+  };
 }
 
 void Simulation::add_client(std::uint64_t seed) {
@@ -233,8 +242,9 @@ bool Simulation::play_until(Duration when) {
 }
 
 bool Simulation::all_over() const {
+  if (onlookers_ && !onlookers_->all_over()) return false;
   return std::all_of(runs_.begin(), runs_.end(), [&](const auto& run) {
-    return run->over() && !run->group().alive();
+    return !run || (run->over() && !run->group().alive());
   });
 }
 
@@ -249,7 +259,9 @@ void Simulation::heal() {
   }
   scene_.server.heal();
   scene_.server.calm_since = scene_.now();
+  if (onlookers_) onlookers_->heal();
   for (const auto& run : runs_) {
+    if (!run) continue;
     run->link().forget_half_open();
     run->resume();
     run->group().thaw_guard();
@@ -264,7 +276,7 @@ void Simulation::heal() {
 
 void Simulation::look_for_movement() {
   if (probe_->waits()) {
-    Duration longest{};
+    Duration longest = onlookers_ ? ttl_ : Duration{};
     for (const Client& client : clients_)
       longest = std::max(longest, client.lease.ttl());
     // Its end, and the turn of somebody who has not recovered yet (judge.cpp).
@@ -278,6 +290,7 @@ Report Simulation::play() {
   for (Client& client : clients_)
     start_run(client);
   nemesis_->start();
+  if (onlookers_) onlookers_->start();
   const Duration end = dice_.between(20 * ttl_, 60 * ttl_);
   if (play_until(end)) {
     heal();
