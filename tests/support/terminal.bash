@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Shared by cli suites: dlock on a pseudo terminal.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154  # status, output and stderr are set by run
 
 play() { run --separate-stderr timeout 60 python3 "$PROGRAMS/pty_run.py" "$@" 3>&-; }
 
