@@ -238,7 +238,7 @@ refused() {
   # A limit on the size of files stands for a full disk; the pipe is for a stderr that is no file.
   run -7 bash -c 'ulimit -f 0; "$0" run --result-file "$1" full -- sh -c "exit 7" 2>&1 | cat
     exit "${PIPESTATUS[0]}"' "$DLOCK" "$RESULT"
-  [[ $output == "dlock: cannot write the result file $RESULT: File too large" ]]
+  [[ $output == "dlock: cannot write the result file $RESULT: file too large" ]]
   none
 }
 
