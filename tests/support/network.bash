@@ -42,7 +42,7 @@ far_run() {
   DLOCK_URL=$FAR_URL spawn "$name" ip netns exec "$CLIENT" "$DLOCK" run "$@"
 }
 # far_hold NAME [OPTION…]: hold_deaf of leases.bash, on the client's side.
-far_hold_deaf() { HOLD_BY=far_run hold_deaf "$@"; }
+far_hold() { HOLD_BY=far_run hold_deaf "$@"; }
 
 # packets RULE: what the server's side does from now on with what comes in for it, or for another
 # PORT, e.g. `packets drop`; without RULE everything passes again.
