@@ -259,6 +259,6 @@ root_sleeps() {
   kill "$(pgrep -P "$HOLDER" -x sleep)"
   wait "$HOLDER" || rc=$?
   assert_equal "$rc" 143
-  [ "$(grep -c 'cannot be killed' "$T/err")" -le 20 ]
+  [ "$(grep -c 'has not ended after SIGKILL' "$T/err")" -le 20 ]
   run -1 "$DLOCK" --url "local://$OUTSIDE/locks" inspect -q x
 }

@@ -40,7 +40,7 @@ guard_of() { eventually 10s pgrep -P "$1" -x lease-guard; }
 
 @test "C06: the machine sleeps through the lease: killed on waking, 79" {
   needs_dynamic_dlock
-  with_clocks_of mine dlock hold asleep
+  with_clocks_of mine dlock hold_deaf asleep
   clock mine boot 6
   local at
   at=$(boot_ms)
@@ -53,7 +53,7 @@ guard_of() { eventually 10s pgrep -P "$1" -x lease-guard; }
 
 @test "C06: dlock itself does not wake up: its guard does" {
   needs_dynamic_dlock
-  with_clocks_of mine dlock hold alone
+  with_clocks_of mine dlock hold_deaf alone
   FROZEN=$a_pid
   kill -STOP "$a_pid"
   clock mine boot 6
@@ -66,7 +66,7 @@ guard_of() { eventually 10s pgrep -P "$1" -x lease-guard; }
 @test "C07: a clock that is one per cent slow: the command is dead before the lease ends" {
   needs_dynamic_dlock
   start_proxy
-  DLOCK_URL=$PROXY_URL with_clocks_of mine dlock hold slow
+  DLOCK_URL=$PROXY_URL with_clocks_of mine dlock hold_deaf slow
   clock mine speed 0.99
   dlock_run b slow -- "$TICKER" "$T/ticks-b" for 20
   sleep 1.1 # a renewal by this clock
@@ -79,7 +79,7 @@ guard_of() { eventually 10s pgrep -P "$1" -x lease-guard; }
 @test "C07: a clock that runs at half speed is outside the promise: two run" {
   needs_dynamic_dlock
   start_proxy
-  DLOCK_URL=$PROXY_URL with_clocks_of mine dlock hold half
+  DLOCK_URL=$PROXY_URL with_clocks_of mine dlock hold_deaf half
   clock mine speed 0.5
   dlock_run b half -- "$TICKER" "$T/ticks-b" for 20
   proxy blackhole

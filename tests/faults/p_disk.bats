@@ -111,7 +111,7 @@ stuck_on_disk() {
 @test "P18: a command in uninterruptible sleep that is to end: said, and renewed while it lives" {
   stuck_on_disk asleep
   kill -TERM "$a_pid"
-  eventually 10s grep -q 'cannot be killed' "$T/a.err"
+  eventually 10s grep -q 'has not ended after SIGKILL' "$T/a.err"
   held_for 5 asleep
   alive "$(cat "$T/command.pid")"
   run ! ended a
@@ -125,7 +125,7 @@ stuck_on_disk() {
 @test "P18: a command in uninterruptible sleep whose lock is lost: 79 only when it is dead" {
   stuck_on_disk asleep-lost
   r del dlock:asleep-lost
-  eventually 10s grep -q 'cannot be killed' "$T/a.err"
+  eventually 10s grep -q 'has not ended after SIGKILL' "$T/a.err"
   run ! ended a
   alive "$(cat "$T/command.pid")"
   assert_free asleep-lost
@@ -146,7 +146,7 @@ stuck_on_disk() {
     "$FOLDER/dlock" run --ttl 4s -k 200ms others -- "$FOLDER/ticker" "$FOLDER/ticks" become for 10000
   eventually 10s ticking "$FOLDER/ticks"
   kill -TERM "$a_pid"
-  eventually 10s grep -q 'cannot be killed' "$T/a.err"
+  eventually 10s grep -q 'has not ended after SIGKILL' "$T/a.err"
   held_for 4 others
   ! ended a || [ "$(tail -1 "$FOLDER/ticks" | cut -d ' ' -f 3)" = end ]
   eventually 15s ended a
