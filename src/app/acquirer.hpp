@@ -25,6 +25,7 @@ class Acquirer : private DriverHooks {
         driver_(std::move(session), worker, &signals, listener, *this) {}
   Acquirer(const Acquirer&) = delete;
   Acquirer& operator=(const Acquirer&) = delete;
+  ~Acquirer() = default;
 
   // Outcome::Kind::taken, or nothing is held. Errc::system only if this machine fails us before
   // anything was asked.

@@ -46,6 +46,7 @@ class Runner : private DriverHooks {
          RunListener& listener);
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
+  ~Runner() = default;
 
   // Runs to the end. Errc::system only if this machine fails us before anything was asked.
   Result<Outcome> run() { return driver_.run(); }

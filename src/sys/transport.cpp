@@ -37,7 +37,8 @@ Wake wait_for(int fd, short events, const WakeUp* interrupt, Time limit, Stream*
     if (n < 0 && errno != EINTR) return Wake::broken;
     if (n > 0 && polled[0].revents != 0) return Wake::ready;
     if (n > 0 && polled[1].revents != 0) return Wake::interrupted;
-    if (n > 0 && polled[2].revents != 0 && !beside->idle()) return Wake::limit;
+    const bool besides = n > 0 && beside != nullptr && polled[2].revents != 0;
+    if (besides && !beside->idle()) return Wake::limit;
     if (BootClock::now() >= limit) return Wake::limit;
   }
 }

@@ -315,7 +315,7 @@ alike() {
   gives java-read
   gives java-read
   asked acquired x lock.write "$K" 30000
-  [ "$(inspected 'lock["mode"]')" = write ]
+  [ "$(inspected 'lock["mode"]')" = exclusive ]
   [ "$(inspected '0 < lock["lease_left_ms"] <= 30000')" = True ]
   gives java-write
 }

@@ -235,11 +235,11 @@ Link::Said Link::carry_out(const Sent& sent) {
     case What::leave:
       store.leave(hold_);
       return {event::Released{ReleaseVerdict::not_held}, {}};
+    case What::inspect:
+      return {event::Inspected{inspected()}, {}};
     case What::watch:
     case What::watch_hold:
     case What::await_hand_off:
-    case What::inspect:
-      return {event::Inspected{inspected()}, {}};
     case What::revoke:
     case What::call:
       break;

@@ -34,6 +34,7 @@ class Link {
         hearing_(hearing) {}
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
+  ~Link() = default;
 
   void ask(const action::Ask& what);
   void cancel();

@@ -80,7 +80,7 @@ bool is_message(const Reply& reply) {
 
 }  // namespace
 
-RedisClient::RedisClient(RedisAddress address, const WakeUp* interrupt)
+RedisClient::RedisClient(const RedisAddress& address, const WakeUp* interrupt)
     : RedisClient(std::make_shared<FixedRoute>(address), address, interrupt) {}
 
 RedisClient::RedisClient(std::shared_ptr<Route> route, RedisAddress first, const WakeUp* interrupt)

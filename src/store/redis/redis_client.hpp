@@ -47,7 +47,7 @@ struct Answer {
 class RedisClient {
  public:
   // `interrupt` may be null and must outlive us.
-  RedisClient(RedisAddress address, const WakeUp* interrupt);
+  RedisClient(const RedisAddress& address, const WakeUp* interrupt);
   // `first` is the server that texts name until the route is asked.
   RedisClient(std::shared_ptr<Route> route, RedisAddress first, const WakeUp* interrupt);
 
