@@ -96,8 +96,12 @@ class Lock:
             self.expiry = None
             self.dead.clear()
 
-    def clear(self):
-        self.fields, self.leases, self.holds, self.expiry = {}, {}, {}, None
+    def clear(self, but=None):
+        """All is gone, but what the hold of this id has."""
+        owner = but and but.split("#")[0]
+        self.leases = {key: end for key, end in self.leases.items() if key[0] == owner}
+        self.holds = {id_: record for id_, record in self.holds.items() if id_ == but}
+        self.fields, self.expiry = {}, None
         self.dead.clear()
 
     # --- the writes of a script, which ends at `now` ----------------------------------------------

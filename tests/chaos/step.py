@@ -126,7 +126,8 @@ class Step:
 
     def before_taking(self, fields):
         """Whoever takes a lock that may have ended by now has seen that it did; of one that it takes
-        beside others it writes the mode then, before itself."""
+        beside others it writes the mode then, before itself. Its record and its lease are written
+        already."""
         lock = self.lock
         if self.script.kind != "acquire" or not self.token:
             return
@@ -135,7 +136,7 @@ class Step:
            self.script.begun >= lock.expiry - self.slack:
             for owner, who in self.before.items():
                 self.shadow.close(lock, owner, "expired", min(who.end, self.script.begun))
-            lock.clear()
+            lock.clear(but=self.id)
             self.before, self.holds = {}, {}
         mine = self.owner in [name.removesuffix(WRITE) for name in fields]
         if mine and self.owner not in self.before and not self.line.granted:
