@@ -7,7 +7,7 @@
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
 #include "base/secret.hpp"
-#include "core/run_session.hpp"
+#include "core/stop_plan.hpp"
 
 #include <optional>
 #include <string>

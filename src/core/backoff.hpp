@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long to wait between tries: doubling from a first to a longest pause, each shortened at
-// random by up to a half, so that many waiters do not come back together.
+// How long to wait between tries.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -28,13 +27,14 @@ class Jitter {
   std::uint64_t state_;
 };
 
-class Backoff {
+// Doubling from a first to a longest pause.
+class Doubling {
  public:
-  Backoff(Duration first, Duration longest) : first_(first), longest_(longest), next_(first) {}
-  Duration next(Jitter& jitter) {
+  Doubling(Duration first, Duration longest) : first_(first), longest_(longest), next_(first) {}
+  Duration next() {
     const Duration pause = next_;
     next_ = next_ * 2 < longest_ ? next_ * 2 : longest_;
-    return jitter.between(pause / 2, pause);
+    return pause;
   }
   void reset() { next_ = first_; }
 
@@ -42,6 +42,21 @@ class Backoff {
   Duration first_;
   Duration longest_;
   Duration next_;
+};
+
+// The same, each pause shortened at random by up to a half, so that many waiters do not come back
+// together.
+class Backoff {
+ public:
+  Backoff(Duration first, Duration longest) : pauses_(first, longest) {}
+  Duration next(Jitter& jitter) {
+    const Duration pause = pauses_.next();
+    return jitter.between(pause / 2, pause);
+  }
+  void reset() { pauses_.reset(); }
+
+ private:
+  Doubling pauses_;
 };
 
 }  // namespace dlock

@@ -48,6 +48,7 @@ class LeaseClock {
 
   void confirm(Time sent_at) { sent_at_ = std::max(sent_at_, sent_at); }
 
+  Time sent_at() const { return sent_at_; }
   Time renew_at() const { return sent_at_ + terms_.renew_step(); }
   // Up to here the store would refuse anybody else.
   Time safe_until() const { return sent_at_ + terms_.ttl() - terms_.drift(); }

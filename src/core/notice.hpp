@@ -3,7 +3,7 @@
 // makes sentences and log events of them.
 #pragma once
 
-#include "core/child_policy.hpp"
+#include "core/child_status.hpp"
 #include "core/lock_store.hpp"
 
 #include <optional>

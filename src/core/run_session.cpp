@@ -2,8 +2,10 @@
 #include "core/run_session.hpp"
 
 #include "base/duration.hpp"
+#include "core/earliest.hpp"
 #include "core/signal_policy.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -15,30 +17,20 @@ namespace {
 
 using What = action::Ask::What;
 
-// A run that ends sooner is not worth the messages that watching its hold takes.
-constexpr Duration k_watch_after = 1s;
 // Another may be running already when a master says that we lost (faults.md 2.3-5).
 constexpr Duration k_grace_after_verdict = 1s;
-// What a command leaves behind is not waited for like the command itself.
-constexpr Duration k_grace_for_leftovers = 500ms;
-// A store thread that hangs in the kernel (a file system that is gone) is not waited for.
-constexpr Duration k_overdue = 1500ms;  // twice: we may have been frozen for the first
-constexpr Duration k_undo_limit = 300ms;
-constexpr Duration k_release_when_signalled = 1s;
-
-template <class... Times>
-std::optional<Time> earliest(Times... times) {
-  std::optional<Time> first;
-  for (const std::optional<Time>& time : {std::optional<Time>(times)...}) {
-    if (time && (!first || *time < *first)) first = time;
-  }
-  return first;
-}
 
 }  // namespace
 
 RunSession::RunSession(const RunTerms& terms, std::uint64_t seed, Time now)
-    : terms_(terms), wait_(terms.acquire, terms.notice_every, seed, now) {}
+    : terms_(terms),
+      wait_(terms.acquire, terms.notice_every, seed, now),
+      stop_({.kill_after = terms.lease.kill_after(),
+             .on_lost = terms.on_lost,
+             .renew = terms.renew,
+             .max_hold = terms.max_hold}),
+      release_({.call_limit = terms.lease.call_limit(),
+                .connect_timeout = terms.acquire.connect_timeout}) {}
 
 std::vector<Action> RunSession::start(Time now) {
   follow(wait_.start(now), now);
@@ -50,20 +42,23 @@ std::vector<Action> RunSession::start(Time now) {
 std::vector<Action> RunSession::on(Event event, Time now) {
   if (phase_ == Phase::finished) return {};
   if (has_child()) {
-    check_lease(now);
-    check_time(now);
+    take(stop_.check_lease(keeper_->clock(), keeper_->trouble(), now));
+    take(stop_.check_time(keeper_->clock(), now));
     kill_if_due(now);
-    // Who cannot be killed is better off with a lease than without.
-    too_late_ = now >= clock_->safe_until() && !warned_ && !stop_.survived_kill();
+    // A child that survives SIGKILL keeps its lease: the lock must not go to others beside it.
+    keeper_->check_end(now, stop_.warned() || stop_.survived_kill());
   }
   std::visit([&](auto& what) { handle(what, now); }, event);
   if (has_child()) kill_if_due(now);
-  if (has_child()) move_guard();
+  if (has_child()) {
+    if (const auto at = stop_.move_guard(keeper_->clock()))
+      actions_.emplace_back(action::SetGuard{*at});
+  }
   return std::exchange(actions_, {});
 }
 
 std::optional<Time> RunSession::safe_until() const {
-  return clock_ && !not_ours_ ? std::optional(clock_->safe_until()) : std::nullopt;
+  return keeper_ && keeper_->ours() ? std::optional(keeper_->clock().safe_until()) : std::nullopt;
 }
 
 std::optional<Time> RunSession::next_deadline() const {
@@ -72,11 +67,10 @@ std::optional<Time> RunSession::next_deadline() const {
       return wait_.next_deadline();
     case Phase::running:
     case Phase::leftovers:
-      return earliest(
-          question_at(), look_at(), watch_hold_at(), lapses_at(), time_up_at(), stop_.next());
+      return earliest({keeper_->next_deadline(), stop_.next_deadline(keeper_->clock())});
     case Phase::giving_up:
     case Phase::releasing:
-      return asking_ ? answer_due_ + k_overdue : retry_release_at_;
+      return release_.next_deadline();
     case Phase::finished:
       break;
   }
@@ -100,19 +94,19 @@ void RunSession::end_wait(WaitLoop::End end, Time now) {
     give_up({.kind = Outcome::Kind::busy,
              .refusal = std::move(busy->refusal),
              .seen_ago = now - wait_.acquire().last_contact()},
+            false,
             now);
   } else if (const auto* const done = std::get_if<step::Done>(&end)) {
     say({.kind = Notice::Kind::done_before,
          .text = format_duration(terms_.once_per),
          .span = done->ago});
-    give_up({.kind = Outcome::Kind::done}, now);
+    give_up({.kind = Outcome::Kind::done}, false, now);
   } else if (auto* const failed = std::get_if<step::Failed>(&end)) {
-    give_up({.kind = Outcome::Kind::failed, .error = std::move(failed->error)}, now);
+    give_up({.kind = Outcome::Kind::failed, .error = std::move(failed->error)}, false, now);
   }
 }
 
 void RunSession::handle(event::Acquired& event, Time now) {
-  asking_ = false;
   if (phase_ == Phase::giving_up) {
     const Grant* const grant = event.answer ? std::get_if<Grant>(&*event.answer) : nullptr;
     if (grant != nullptr) note_grant(*grant, now);
@@ -122,29 +116,33 @@ void RunSession::handle(event::Acquired& event, Time now) {
 }
 
 void RunSession::handle(event::Watched& event, Time now) {
-  if (granted_at_) return handle_hold_watched(event.answer, now);
-  asking_ = false;
+  if (keeper_) {
+    if (has_child()) take(keeper_->on_watched(event.answer, now), now);
+    return;
+  }
   if (phase_ == Phase::giving_up) return answered_while_giving_up(false, false, now);
   follow(wait_.on(event, now), now);
 }
 
 void RunSession::handle(event::HandedOff& event, Time now) {
-  if (listening_) return handle_hold_news(event.answer, now);
-  asking_ = false;
+  if (keeper_) {
+    if (has_child()) take(keeper_->on_news(event.answer, now), now);
+    return;
+  }
   if (phase_ == Phase::giving_up) return answered_while_giving_up(false, false, now);
   follow(wait_.on(event, now), now);
 }
 
 void RunSession::note_grant(const Grant& grant, Time now) {
-  clock_.emplace(terms_.lease, grant.sent_at);
+  keeper_.emplace(KeepTerms{.lease = terms_.lease, .renew = terms_.renew}, grant.sent_at, now);
   granted_at_ = now;
-  watch_hold_from_ = now + k_watch_after;
-  summary_.holds = grant.holds;
+  stop_.granted(now);
+  holds_ = grant.holds;
 }
 
 void RunSession::take_grant(Grant grant, Time now) {
   note_grant(grant, now);
-  if (!clock_->may_start(now)) {
+  if (!keeper_->clock().may_start(now)) {
     outcome_ = {.kind = Outcome::Kind::failed,
                 .error = {Errc::unavailable,
                           "the grant took " + format_duration(now - grant.sent_at) +
@@ -156,90 +154,68 @@ void RunSession::take_grant(Grant grant, Time now) {
   say({.kind = Notice::Kind::granted,
        .span = now - wait_.acquire().started_at(),
        .holds = grant.holds});
-  guard_at_ = guard_due();
-  actions_.push_back(action::StartChild{std::move(grant.holds), guard_at_});
+  const Time kill_at = stop_.start_guard(keeper_->clock());
+  actions_.emplace_back(action::StartChild{std::move(grant.holds), kill_at});
 }
 
 // Before there is a child: leave nothing of ours behind, then finish.
-void RunSession::give_up(Outcome outcome, Time now) {
+void RunSession::give_up(Outcome outcome, bool asking, Time now) {
   phase_ = Phase::giving_up;
   outcome_ = std::move(outcome);
-  if (asking_) {
-    answer_due_ = now;
-    actions_.push_back(action::CancelAsk{});
-  } else {
-    answered_while_giving_up(false, false, now);
-  }
+  if (asking) return take(release_.cancel(now), now);
+  answered_while_giving_up(false, false, now);
 }
 
 void RunSession::answered_while_giving_up(bool granted, bool unknown, Time now) {
   if (granted) return begin_release(now);
-  leaving_ = !unknown && !wait_.acquire().maybe_held();
-  if (leaving_ && !wait_.acquire().stands()) return finish(now);
   phase_ = Phase::releasing;
-  release_until_ = now;  // one try
-  release_repeated_ = true;
-  ask({.what = leaving_ ? What::leave : What::undo,
-       .limit = now + k_undo_limit,
-       .queueing = wait_.acquire().queueing()});
+  const bool maybe_held = unknown || wait_.acquire().maybe_held();
+  take(release_.drop_claim(maybe_held, wait_.acquire().queueing(), now), now);
 }
 
 // --- running ---------------------------------------------------------------------------------
 
 void RunSession::handle(event::Renewed& event, Time now) {
-  if (!has_child()) return;
-  asking_ = false;
-  if (!event.answer) {
-    // Unknown is neither held nor lost: the clock decides (faults.md 2.3-4).
-    trouble_ = event.answer.error().text;
-    say({.kind = Notice::Kind::unreachable, .text = trouble_});
-    retry_pause_ = retry_renew_at_ ? std::min(retry_pause_ * 2, terms_.lease.call_limit())
-                                   : terms_.lease.first_retry();
-    retry_renew_at_ = now + retry_pause_;
-    return;
+  if (has_child()) take(keeper_->on_renewed(event.answer, now), now);
+}
+
+void RunSession::take(KeepStep step, Time now) {
+  if (step.notice) {
+    const Duration grace = terms_.lease.kill_after();
+    const LeaseClock& clock = keeper_->clock();
+    if (step.notice->kind == Notice::Kind::revoked) {
+      take(stop_.lose_lease(std::move(*step.notice), grace, clock, now));
+    } else if (step.notice->kind == Notice::Kind::lost) {
+      const Duration shorter = std::min(grace, k_grace_after_verdict);
+      take(stop_.lose_lease(std::move(*step.notice), shorter, clock, now));
+    } else {
+      say(std::move(*step.notice));
+    }
   }
-  RenewReply& reply = *event.answer;
-  switch (reply.verdict) {
-    case RenewVerdict::renewed:
-      retry_renew_at_.reset();
-      trouble_.clear();
-      clock_->confirm(reply.sent_at);
-      say({.kind = Notice::Kind::renewed, .span = clock_->safe_until() - now});
-      return listen();
-    case RenewVerdict::held:
-      retry_renew_at_.reset();
-      return listen();
-    case RenewVerdict::revoked:
-      may_renew_ = false;
-      return lease_gone({.kind = Notice::Kind::revoked,
-                         .text = std::move(reply.revoked_by),
-                         .which = reply.which},
-                        now + terms_.lease.kill_after(),
-                        now);
-    case RenewVerdict::lost:
-      may_renew_ = false;
-      not_ours_ = true;
-      some_left_ = reply.some_left;
-      return lease_gone(
-          {.kind = Notice::Kind::lost, .which = reply.which, .holding = std::move(reply.holding)},
-          now + std::min(terms_.lease.kill_after(), k_grace_after_verdict),
-          now);
-  }
+  if (step.ask) ask(*step.ask);
+}
+
+void RunSession::take(StopStep step) {
+  if (step.notice) say(std::move(*step.notice));
+  if (step.signal) signal_group(terms_.stop_signal, true);
+}
+
+void RunSession::kill_if_due(Time now) {
+  if (!stop_.kill_due(now)) return;
+  say(stop_.kill(now));
+  actions_.emplace_back(action::SignalGroup{SIGKILL});
 }
 
 void RunSession::handle(const event::Signal& event, Time now) {
   if (has_child()) {
-    if (asks_to_end(event.number)) {
-      if (user_stop_ != 0) return stop_.begin(now, KillReason::second_signal);
-      stop_.begin(now + terms_.lease.kill_after());
-      user_stop_ = event.number;
-    }
-    const auto kind = asks_to_end(event.number) ? Notice::Kind::signalled : Notice::Kind::passed_on;
+    const bool ends = asks_to_end(event.number);
+    if (ends && !stop_.end_by_user(event.number, now)) return;
+    const auto kind = ends ? Notice::Kind::signalled : Notice::Kind::passed_on;
     signal_group(event.number, wakes(event.number), kind);
   } else if (phase_ == Phase::acquiring) {
-    give_up({.kind = Outcome::Kind::signalled, .signal = event.number}, now);
-  } else if (phase_ == Phase::releasing) {  // what is done while giving up takes no longer anyway
-    release_until_ = std::min(release_until_, now + k_release_when_signalled);
+    give_up({.kind = Outcome::Kind::signalled, .signal = event.number}, wait_.asking(), now);
+  } else {
+    release_.hurry(now);
   }
 }
 
@@ -261,7 +237,8 @@ void RunSession::handle(const event::ChildEnded& event, Time now) {
   say({.kind = Notice::Kind::ended, .child = event.status});
   // After Ctrl-C a shell looks whether we died by INT, also if that took our KILL.
   const bool by_our_kill = event.status == ChildStatus{ChildStatus::Kind::signalled, SIGKILL};
-  if (user_stop_ == SIGINT && by_our_kill && stop_.kill_sent()) outcome_.child.value = SIGINT;
+  const bool by_ctrl_c = stop_.user_signal() == SIGINT && stop_.kill_sent();
+  if (by_ctrl_c && by_our_kill) outcome_.child.value = SIGINT;
   if (event.strays > 0) say({.kind = Notice::Kind::strays, .count = event.strays});
   if (!event.group_alive) return begin_release(now);
   phase_ = Phase::leftovers;
@@ -269,10 +246,10 @@ void RunSession::handle(const event::ChildEnded& event, Time now) {
     // What the KILL did not reach: the group of a nested run whose dlock it ended.
     return signal_group(SIGKILL, false);
   }
-  if (lease_stop_ || time_stop_) return;  // they have had their signal, and the KILL is set
+  if (stop_.by_lock()) return;  // they have had their signal, and the KILL is set
   if (terms_.contain) return say({.kind = Notice::Kind::outlived});
   say({.kind = Notice::Kind::leftovers});
-  if (!stop_.stopping()) stop_.begin(now + k_grace_for_leftovers);
+  stop_.end_leftovers(now);
   signal_group(SIGTERM, true);
 }
 
@@ -287,37 +264,69 @@ void RunSession::handle(event::Tick event, Time now) {
   if (phase_ == Phase::acquiring) {
     follow(wait_.on(event, now), now);
   } else if (has_child()) {
-    if (now >= question_at().value_or(Time::max())) {
-      look_at_.reset();  // this is one
-      ask(terms_.renew ? What::renew : What::check, now + terms_.lease.call_limit());
-    } else if (now >= look_at().value_or(Time::max())) {
-      check_hold(now);
-    } else if (now >= watch_hold_at().value_or(Time::max())) {
-      ask(What::watch_hold, std::min(now + terms_.lease.call_limit(), news_until()));
-    }
-  } else if (asking_ && now >= answer_due_ + k_overdue) {
-    if (!std::exchange(overdue_, true)) {
-      answer_due_ = now;
-    } else {
-      release_unknown("the store does not answer at all", now);
-    }
-  } else if (phase_ == Phase::releasing && retry_release_at_ && now >= *retry_release_at_) {
-    ask_release(now);
+    take(keeper_->on_time(now), now);
+  } else {
+    take(release_.on_time(now), now);
   }
+}
+
+// --- ending ----------------------------------------------------------------------------------
+
+void RunSession::begin_release(Time now) {
+  phase_ = Phase::releasing;
+  // Also when it took only what the command had left behind: that was part of the job.
+  if (outcome_.kind == Outcome::Kind::child) {
+    if (stop_.reason() == StopReason::time) outcome_.kind = Outcome::Kind::time_up;
+    if (stop_.reason() == StopReason::lease) outcome_.kind = Outcome::Kind::lost;
+  }
+  take(release_.release(release_order(), now), now);
+}
+
+// A name that was not ours to the end is not kept, nor one under which nothing ran.
+ReleaseOrder RunSession::release_order() const {
+  ReleaseOrder order{.standing = keeper_->standing(),
+                     .safe_until = keeper_->clock().safe_until(),
+                     .told_lost = stop_.lease_over()};
+  const bool ended =
+      outcome_.kind == Outcome::Kind::child || outcome_.kind == Outcome::Kind::time_up;
+  if (!ended || outcome_.child.kind == ChildStatus::Kind::not_started) return order;
+  if (!stop_.lease_over()) order.keep_until = *granted_at_ + terms_.min_hold;
+  const bool succeeded = outcome_.child == ChildStatus{ChildStatus::Kind::exited, 0};
+  if (succeeded && outcome_.kind == Outcome::Kind::child) order.tell_for = terms_.once_per;
+  return order;
+}
+
+void RunSession::handle(event::Released& event, Time now) {
+  if (phase_ == Phase::releasing) take(release_.on_released(event.answer, now), now);
+}
+
+void RunSession::take(ReleaseStep step, Time now) {
+  if (step.notice) say(std::move(*step.notice));
+  if (step.cancel) actions_.emplace_back(action::CancelAsk{});
+  if (step.ask) ask(*step.ask);
+  if (step.over) finish(now);
+}
+
+void RunSession::finish(Time now) {
+  phase_ = Phase::finished;
+  outcome_.summary = {.holds = std::move(holds_),
+                      .waited = granted_at_.value_or(now) - wait_.acquire().started_at(),
+                      .held = granted_at_ ? now - *granted_at_ : Duration{},
+                      .lost = stop_.lease_over() || release_.lost(),
+                      .released = release_.released()};
+  actions_.emplace_back(action::Finish{std::move(outcome_)});
 }
 
 // --- helpers --------------------------------------------------------------------------------
 
 void RunSession::say(Notice notice) {
-  if (clock_) notice.safe_until = clock_->safe_until();
-  actions_.push_back(action::Say{std::move(notice)});
+  if (keeper_) notice.safe_until = keeper_->clock().safe_until();
+  actions_.emplace_back(action::Say{std::move(notice)});
 }
 
-void RunSession::ask(action::Ask ask) {
-  asking_ = true;
-  answer_due_ = ask.limit;
-  overdue_ = false;
-  actions_.emplace_back(ask);
+void RunSession::signal_group(int number, bool wake, Notice::Kind kind) {
+  say({.kind = kind, .signal = number});
+  actions_.emplace_back(action::SignalGroup{number, wake});
 }
 
 }  // namespace dlock

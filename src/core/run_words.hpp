@@ -3,9 +3,10 @@
 // (actions), and how a run ended. The questions to the store and their answers are in ask.hpp.
 #pragma once
 
-#include "core/child_policy.hpp"
+#include "core/child_status.hpp"
 #include "core/lock_store.hpp"
 #include "core/machine.hpp"
+#include "core/release_loop.hpp"
 
 #include <optional>
 #include <variant>
@@ -40,12 +41,7 @@ using Event = std::variant<event::Acquired,
 
 // The figures of a run, for its result file.
 struct RunSummary {
-  enum class Released {
-    nothing,  // there was nothing to release
-    yes,
-    no,       // the lease had been lost before
-    unknown,  // no answer: the lock is free when the lease ends, at the latest
-  };
+  using Released = dlock::Released;
   Holds holds;        // empty: never granted
   Duration waited{};  // for the grant, or until there was none
   Duration held{};    // from the grant to the end of the release

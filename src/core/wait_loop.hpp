@@ -32,6 +32,8 @@ class WaitLoop {
   Turn on(event::Tick event, Time now);
   std::optional<Time> next_deadline() const;
 
+  // An ask is out, while the wait lasts.
+  bool asking() const { return !sleep_until_; }
   const AcquireLoop& acquire() const { return acquire_; }
   void move_deadline(Time deadline) { acquire_.move_deadline(deadline); }
 

@@ -3,7 +3,7 @@
 // signals as they please, but a KILL works; they live on when dlock is stopped or dead.
 #pragma once
 
-#include "core/child_policy.hpp"
+#include "core/child_status.hpp"
 
 #include <functional>
 #include <optional>

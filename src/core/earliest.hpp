@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Comparisons of times that may not be set. Pure.
+#pragma once
+
+#include "base/boot_clock.hpp"
+
+#include <initializer_list>
+#include <optional>
+
+namespace dlock {
+
+// The first of these times; nothing if none is set.
+inline std::optional<Time> earliest(std::initializer_list<std::optional<Time>> times) {
+  std::optional<Time> first;
+  for (const std::optional<Time>& time : times) {
+    if (time && (!first || *time < *first)) first = time;
+  }
+  return first;
+}
+
+// Has it come? A time that is not set never does.
+inline bool is_due(std::optional<Time> time, Time now) {
+  return time && now >= *time;
+}
+
+}  // namespace dlock

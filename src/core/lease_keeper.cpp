@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#include "core/lease_keeper.hpp"
+
+#include <algorithm>
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+using What = action::Ask::What;
+
+// A run that ends sooner is not worth the messages that watching its hold takes.
+constexpr Duration k_watch_after = 1s;
+constexpr Duration k_watch_again_after = 1s;
+// A lock with many holders changes with each of them: it is looked at once in this time, and after
+// a calm a few times in a row, so that a nested run that comes and goes hides no loss.
+constexpr Duration k_calm = 1s;
+constexpr Duration k_ahead = 3 * k_calm;
+
+std::optional<Time> earlier(std::optional<Time> a, std::optional<Time> b) {
+  return a && b ? std::min(*a, *b) : a ? a : b;
+}
+
+}  // namespace
+
+LeaseKeeper::LeaseKeeper(const KeepTerms& terms, Time sent_at, Time now)
+    : terms_(terms),
+      clock_(terms.lease, sent_at),
+      retry_(terms.lease.first_retry(), terms.lease.call_limit()),
+      news_(terms.watch ? News::later : News::off),
+      watch_from_(now + k_watch_after) {}
+
+Time LeaseKeeper::renew_at() const {
+  return clock_.sent_at() + terms_.every.value_or(terms_.lease.renew_step());
+}
+
+// When the store has to be asked about the lease, whatever the news.
+std::optional<Time> LeaseKeeper::question_at() const {
+  if (!may_ask()) return {};
+  if (retry_at_ || !terms_.renew) return retry_at_;
+  return renew_at();
+}
+
+std::optional<Time> LeaseKeeper::look_at() const {
+  return may_ask() && !retry_at_ ? look_at_ : std::nullopt;
+}
+
+// Then another question is more important than news.
+Time LeaseKeeper::news_until() const {
+  return terms_.renew ? renew_at() : clock_.kill_at();
+}
+
+// Not so late that it could delay the renewal.
+std::optional<Time> LeaseKeeper::watch_at() const {
+  if (news_ != News::later || !may_ask() || retry_at_) return {};
+  if (watch_from_ + terms_.lease.call_limit() > news_until()) return {};
+  return watch_from_;
+}
+
+std::optional<Time> LeaseKeeper::next_deadline() const {
+  return earlier(question_at(), earlier(look_at(), watch_at()));
+}
+
+KeepStep LeaseKeeper::on_time(Time now) {
+  if (now >= question_at().value_or(Time::max())) {
+    look_at_.reset();  // this is one
+    return ask(terms_.renew ? What::renew : What::check, now + terms_.lease.call_limit());
+  }
+  if (now >= look_at().value_or(Time::max())) return look(now);
+  if (now >= watch_at().value_or(Time::max())) {
+    return ask(What::watch_hold, std::min(now + terms_.lease.call_limit(), news_until()));
+  }
+  return {};
+}
+
+KeepStep LeaseKeeper::on_renewed(const Result<RenewReply>& answer, Time now) {
+  asking_ = false;
+  if (!answer) {
+    // Unknown is neither held nor lost: the clock decides (faults.md 2.3-4).
+    trouble_ = answer.error().text;
+    if (!retry_at_) retry_.reset();
+    retry_at_ = now + retry_.next();
+    return {.notice = Notice{.kind = Notice::Kind::unreachable, .text = trouble_}};
+  }
+  KeepStep step;
+  switch (answer->verdict) {
+    case RenewVerdict::renewed:
+      retry_at_.reset();
+      trouble_.clear();
+      clock_.confirm(answer->sent_at);
+      step = listen();
+      step.notice = Notice{.kind = Notice::Kind::renewed, .span = clock_.safe_until() - now};
+      return step;
+    case RenewVerdict::held:
+      retry_at_.reset();
+      return listen();
+    case RenewVerdict::revoked:
+      standing_ = Standing::revoked;
+      step.notice =
+          Notice{.kind = Notice::Kind::revoked, .text = answer->revoked_by, .which = answer->which};
+      return step;
+    case RenewVerdict::lost:
+      standing_ = answer->some_left ? Standing::partly_lost : Standing::lost;
+      step.notice =
+          Notice{.kind = Notice::Kind::lost, .which = answer->which, .holding = answer->holding};
+      return step;
+  }
+  return step;
+}
+
+KeepStep LeaseKeeper::on_watched(const Result<Watching>& answer, Time now) {
+  asking_ = false;
+  if (answer && answer->untracked_because.empty()) {
+    news_ = News::on;
+    // What happened before is seen by this; and the watching counts from it.
+    return look(now);
+  }
+  if (!answer && answer.error().code != Errc::denied && answer.error().code != Errc::refused) {
+    watch_from_ = std::max(renew_at(), now + k_watch_again_after);
+    return {};
+  }
+  news_ = News::off;
+  const std::string& why = answer ? answer->untracked_because : answer.error().text;
+  return {.notice = Notice{.kind = Notice::Kind::untracked, .text = why}};
+}
+
+KeepStep LeaseKeeper::on_news(const Result<HandOff>& answer, Time now) {
+  if (!answer) {
+    if (answer.error().code == Errc::cancelled) return {};
+    news_ = News::later;
+    watch_from_ = now + k_watch_again_after;
+    return {};
+  }
+  if (*answer == HandOff::timed_out) return {};
+  if (now >= news_from_) return look(now);
+  look_at_ = news_from_;
+  return {};
+}
+
+// After a renewal or a check that found the hold well.
+KeepStep LeaseKeeper::listen() const {
+  if (news_ != News::on || !may_ask()) return {};
+  return {.ask = action::Ask{.what = What::await_hand_off, .limit = news_until()}};
+}
+
+// Near the time of the renewal that is the better question.
+KeepStep LeaseKeeper::look(Time now) {
+  if (!may_ask()) return {};
+  look_at_.reset();
+  news_from_ = std::max(news_from_, now - k_ahead) + k_calm;
+  const Time limit = now + terms_.lease.call_limit();
+  const bool renewal_due = terms_.renew && limit > renew_at();
+  return ask(renewal_due ? What::renew : What::check, limit);
+}
+
+KeepStep LeaseKeeper::ask(What what, Time limit) {
+  asking_ = true;
+  return {.ask = action::Ask{.what = what, .limit = limit}};
+}
+
+}  // namespace dlock

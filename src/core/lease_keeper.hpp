@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// LeaseKeeper: the policy of keeping a hold that was granted. It says when the store has to be
+// asked about the lease, repeats a renewal that got no answer, and watches the hold between two
+// renewals, so that a lock that was deleted, overwritten or revoked is noticed at once. News of the
+// hold save time and decide nothing: they lead to a check, and only the answer of the store counts.
+//
+// A pure machine, like AcquireLoop: it is told what happened and when, and answers with the next
+// step. It promises that
+//   - it asks one question at a time, news apart, and none after a verdict against the hold;
+//   - only a confirmed renewal moves clock(), and it moves forward by the time of its sending
+//   alone;
+//   - an error changes nothing: the hold is neither kept nor lost by it, and is asked about again.
+// It does not end anything: its user goes by clock(), standing() and the notice of a verdict.
+#pragma once
+
+#include "core/ask.hpp"
+#include "core/backoff.hpp"
+#include "core/lease.hpp"
+#include "core/notice.hpp"
+
+#include <optional>
+#include <string>
+
+namespace dlock {
+
+struct KeepTerms {
+  LeaseTerms lease;
+  bool renew = true;                   // false: the lease is only checked, and ends when it ends
+  bool watch = true;                   // false: no news of the hold between two renewals
+  std::optional<Duration> every = {};  // between two renewals; nothing: a third of ttl
+};
+
+// What follows: first say, then ask. A notice of kind revoked or lost is the verdict.
+struct KeepStep {
+  std::optional<Notice> notice = {};
+  std::optional<action::Ask> ask = {};
+};
+
+class LeaseKeeper {
+ public:
+  enum class Standing {
+    ours,
+    revoked,      // ours until the lease ends, and renewals are refused
+    partly_lost,  // a master said that it is not ours; of several names some still are
+    lost,
+  };
+
+  // `sent_at`: of the request that was granted or renewed last, as Grant and RenewReply have it.
+  LeaseKeeper(const KeepTerms& terms, Time sent_at, Time now);
+
+  // When on_time() has to be called; nothing: an answer is due, or there is nothing to ask.
+  std::optional<Time> next_deadline() const;
+  KeepStep on_time(Time now);
+  KeepStep on_renewed(const Result<RenewReply>& answer, Time now);  // of renew and check
+  KeepStep on_watched(const Result<Watching>& answer, Time now);    // of watch_hold
+  KeepStep on_news(const Result<HandOff>& answer, Time now);        // of await_hand_off
+
+  // Before each event. Once the lease has ended by our clock, nothing is asked any more, as a
+  // renewal must not revive a lock that others may have had. `regardless`: where the command runs
+  // on without it, a late renewal is better than none.
+  void check_end(Time now, bool regardless) { ended_ = now >= clock_.safe_until() && !regardless; }
+
+  const LeaseClock& clock() const { return clock_; }
+  Standing standing() const { return standing_; }
+  bool ours() const { return standing_ == Standing::ours || standing_ == Standing::revoked; }
+  // Why the newest question got no answer; empty: it got one.
+  const std::string& trouble() const { return trouble_; }
+
+ private:
+  bool may_ask() const { return standing_ == Standing::ours && !ended_ && !asking_; }
+  Time renew_at() const;
+  std::optional<Time> question_at() const;
+  std::optional<Time> look_at() const;
+  std::optional<Time> watch_at() const;
+  Time news_until() const;
+  KeepStep ask(action::Ask::What what, Time limit);
+  KeepStep look(Time now);
+  KeepStep listen() const;
+
+  KeepTerms terms_;
+  LeaseClock clock_;
+  Standing standing_ = Standing::ours;
+  bool ended_ = false;   // the lease, by our clock
+  bool asking_ = false;  // a question is out; await_hand_off is none
+  std::string trouble_;
+  std::optional<Time> retry_at_;
+  Doubling retry_;
+  enum class News {
+    later,  // once the hold has lasted a second
+    on,     // the hold is watched
+    off,    // not here
+  };
+  News news_ = News::later;
+  Time watch_from_;
+  Time news_from_;               // before it, news lead to a look only then
+  std::optional<Time> look_at_;  // because of news
+};
+
+}  // namespace dlock

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "core/release_loop.hpp"
+
+#include "core/earliest.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+using What = action::Ask::What;
+using Standing = LeaseKeeper::Standing;
+
+constexpr Duration k_release_limit = 1s;  // of one try: the child is gone, nobody needs the lease
+constexpr Duration k_release_pause = 100ms;
+constexpr Duration k_release_when_signalled = 1s;
+constexpr Duration k_undo_limit = 300ms;
+// A store thread that hangs in the kernel (a file system that is gone) is not waited for.
+constexpr Duration k_overdue = 1500ms;  // twice: we may have been frozen for the first
+
+}  // namespace
+
+ReleaseStep ReleaseLoop::cancel(Time now) {
+  answer_due_ = now;
+  return {.cancel = true};
+}
+
+ReleaseStep ReleaseLoop::drop_claim(bool maybe_held, Queueing queueing, Time now) {
+  answer_due_.reset();
+  leaving_ = !maybe_held;
+  if (leaving_ && queueing == Queueing::no) return {.over = true};
+  until_ = now;  // one try
+  repeated_ = true;
+  return ask({.what = leaving_ ? What::leave : What::undo,
+              .limit = now + k_undo_limit,
+              .queueing = queueing});
+}
+
+ReleaseStep ReleaseLoop::release(const ReleaseOrder& order, Time now) {
+  order_ = order;
+  if (order.standing == Standing::lost) {
+    released_ = Released::no;
+    return {.over = true};
+  }
+  const Time lease_end = std::max(order.safe_until, now + terms_.call_limit);
+  until_ = std::min(now + terms_.connect_timeout, lease_end);
+  return ask_release(now);
+}
+
+ReleaseStep ReleaseLoop::ask_release(Time now) {
+  retry_at_.reset();
+  ReleaseOptions options{.tell_for = order_->tell_for};
+  if (order_->keep_until) options.keep = std::max(*order_->keep_until - now, Duration{});
+  return ask({.what = What::release,
+              .limit = now + std::min(terms_.call_limit, k_release_limit),
+              .release_options = options});
+}
+
+ReleaseStep ReleaseLoop::ask(action::Ask ask) {
+  answer_due_ = ask.limit;
+  overdue_ = false;
+  return {.ask = std::move(ask)};
+}
+
+std::optional<Time> ReleaseLoop::next_deadline() const {
+  return answer_due_ ? *answer_due_ + k_overdue : retry_at_;
+}
+
+ReleaseStep ReleaseLoop::on_time(Time now) {
+  if (!is_due(next_deadline(), now)) return {};
+  if (!answer_due_) return ask_release(now);
+  if (std::exchange(overdue_, true)) return unknown("the store does not answer at all", now);
+  answer_due_ = now;
+  return {};
+}
+
+ReleaseStep ReleaseLoop::on_released(const Result<ReleaseVerdict>& answer, Time now) {
+  answer_due_.reset();
+  if (leaving_) return {.over = true};
+  if (answer) return take(*answer);
+  repeated_ = true;
+  if (now + k_release_pause >= until_) return unknown(answer.error().text, now);
+  retry_at_ = now + k_release_pause;
+  return {};
+}
+
+void ReleaseLoop::hurry(Time now) {
+  until_ = std::min(until_, now + k_release_when_signalled);
+}
+
+ReleaseStep ReleaseLoop::unknown(const std::string& why, Time now) {
+  released_ = Released::unknown;
+  ReleaseStep step{.over = true};
+  // A user who was told of the loss knows that the lease ends.
+  if (order_ && (order_->safe_until > now || !order_->told_lost)) {
+    step.notice = Notice{.kind = Notice::Kind::release_unknown,
+                         .text = why,
+                         .span = std::max(order_->safe_until - now, Duration{})};
+  }
+  return step;
+}
+
+ReleaseStep ReleaseLoop::take(ReleaseVerdict verdict) {
+  ReleaseStep step{.over = true};
+  const bool known_lost = order_ && order_->standing == Standing::partly_lost;
+  // "Nothing of ours" is what an undo hopes for, and what a repetition finds after its first try.
+  if (verdict == ReleaseVerdict::not_held && (!repeated_ || known_lost)) {
+    released_ = Released::no;
+    if (!order_->told_lost) step.notice = Notice{.kind = Notice::Kind::lost_at_release};
+    lost_ = true;
+  } else if (verdict != ReleaseVerdict::not_held || order_) {
+    released_ = Released::yes;
+    step.notice = Notice{.kind = Notice::Kind::released};
+  }
+  return step;
+}
+
+}  // namespace dlock

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// ReleaseLoop: the policy of leaving nothing behind in the store: releases a hold, undoes a claim
+// that may have been granted, or takes a claim out of the line. A release that gets no answer is
+// repeated while that may help.
+//
+// A pure machine, like AcquireLoop: it is told what happened and when, and answers with the next
+// step. It promises that `over` comes once and last, also if the store never answers.
+#pragma once
+
+#include "core/ask.hpp"
+#include "core/lease_keeper.hpp"
+#include "core/notice.hpp"
+
+#include <optional>
+#include <string>
+
+namespace dlock {
+
+// What became of a hold at the end.
+enum class Released {
+  nothing,  // there was nothing to release
+  yes,
+  no,       // the lease had been lost before
+  unknown,  // no answer: the lock is free when the lease ends, at the latest
+};
+
+struct ReleaseTerms {
+  Duration call_limit{};       // of the lease
+  Duration connect_timeout{};  // how long a release is repeated, at most
+};
+
+// A hold to release.
+struct ReleaseOrder {
+  LeaseKeeper::Standing standing = LeaseKeeper::Standing::ours;
+  Time safe_until;                      // the end of the lease
+  bool told_lost = false;               // the user knows that the lease ends
+  std::optional<Time> keep_until = {};  // for ReleaseOptions::keep
+  Duration tell_for{};                  // for ReleaseOptions::tell_for
+};
+
+// What follows: say, then cancel the ask that is out, or ask; over: nothing follows.
+struct ReleaseStep {
+  std::optional<Notice> notice = {};
+  bool cancel = false;
+  std::optional<action::Ask> ask = {};
+  bool over = false;
+};
+
+class ReleaseLoop {
+ public:
+  explicit ReleaseLoop(const ReleaseTerms& terms) : terms_(terms) {}
+
+  // An ask of before is out: its answer is awaited, but not for long. Then one of the next two.
+  ReleaseStep cancel(Time now);
+  // Of a claim that was not granted as far as we know. `maybe_held`: its answer was lost;
+  // `queueing`: as of its last acquire.
+  ReleaseStep drop_claim(bool maybe_held, Queueing queueing, Time now);
+  ReleaseStep release(const ReleaseOrder& order, Time now);
+
+  std::optional<Time> next_deadline() const;
+  ReleaseStep on_time(Time now);
+  ReleaseStep on_released(const Result<ReleaseVerdict>& answer, Time now);
+  // A signal came: there is a second left.
+  void hurry(Time now);
+
+  Released released() const { return released_; }
+  // Only the release has shown that the hold was not ours any more.
+  bool lost() const { return lost_; }
+
+ private:
+  ReleaseStep ask(action::Ask ask);
+  ReleaseStep ask_release(Time now);
+  ReleaseStep unknown(const std::string& why, Time now);
+  ReleaseStep take(ReleaseVerdict verdict);
+
+  ReleaseTerms terms_;
+  std::optional<ReleaseOrder> order_;  // nothing: of a claim
+  bool leaving_ = false;               // only the line: nothing can be held
+  std::optional<Time> answer_due_;     // an ask is out
+  bool overdue_ = false;  // its answer was not there when due, and is waited for once more
+  Time until_;
+  std::optional<Time> retry_at_;
+  bool repeated_ = false;
+  Released released_ = Released::nothing;
+  bool lost_ = false;
+};
+
+}  // namespace dlock
