@@ -20,12 +20,6 @@ namespace dlock {
 
 namespace {
 
-// Where it was taken: the entries of DLOCK_HOLDS name it.
-struct Place {
-  std::string store;
-  std::vector<std::string> keys;
-};
-
 // When a lease ends, on the clock of this host, for scripts and people.
 std::chrono::milliseconds on_the_wall(Time time) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -49,9 +43,9 @@ std::string shell_word(const std::string& text) {
 }
 
 // A stranger's grant shows that no hold of that name above us lives: it does not go on in the list.
-std::string entries_with(const Holds& holds, const Place& place) {
+std::string entries_with(const Holds& holds, const Prepared& ready) {
   std::vector<AncestorHold> entries = inherited_holds();
-  const std::vector<AncestorHold> own = hold_entries(place.store, place.keys, holds);
+  const std::vector<AncestorHold> own = hold_entries(ready.where, ready.keys, holds);
   for (std::size_t i = 0; i < holds.size(); ++i) {
     if (holds[i].nested) continue;
     std::erase_if(entries, [&](const AncestorHold& entry) {
@@ -77,50 +71,41 @@ std::string shell_lines(const Holds& holds,
   return out;
 }
 
-ExitStatus end_of(const Outcome& outcome,
-                  Voice& voice,
-                  const Settings& settings,
-                  const Signals& signals) {
-  if (outcome.kind == Outcome::Kind::taken) return ExitStatus::ok;
-  if (outcome.kind == Outcome::Kind::busy) {
-    voice.busy(*outcome.refusal, outcome.seen_ago);
-    return static_cast<ExitStatus>(
-        settings.conflict_exit_code.value_or(static_cast<int>(ExitStatus::busy)));
-  }
-  if (outcome.kind == Outcome::Kind::signalled) {
-    signals.die_by(outcome.signal);
-    return static_cast<ExitStatus>(128 + outcome.signal);
-  }
-  return report({outcome.error.code, "cannot acquire " + voice.names() + ": " + outcome.error.text},
-                settings);
+// Says why there is no lock, or dies by the signal that ended the wait.
+void end_of(const Outcome& outcome,
+            Voice& voice,
+            const Settings& settings,
+            const Signals& signals) {
+  if (outcome.kind == Outcome::Kind::busy) voice.busy(*outcome.refusal, outcome.seen_ago);
+  if (outcome.kind == Outcome::Kind::signalled) signals.die_by(outcome.signal);
+  if (outcome.kind != Outcome::Kind::failed) return;
+  report({outcome.error.code, "cannot acquire " + voice.names() + ": " + outcome.error.text},
+         settings);
 }
 
 }  // namespace
 
-ExitStatus acquire_command(const CommandLine& line,
-                           const Settings& settings,
-                           const Signals& signals) {
+ExitStatus acquire_command(const CommandLine& line, const Settings& settings) {
+  auto taken = Signals::take_over();
+  if (!taken) return report(taken.error(), settings);
+  const Signals& signals = *taken;
   auto names = parse_names(line.names);
   if (!names) return report(names.error(), settings);
   // There is no child that would need time to end.
   auto lease = LeaseTerms::check(settings.ttl, Duration::zero());
   if (!lease) return report(lease.error(), settings);
-  const WakeUp interrupt;
-  if (!interrupt.ok())
-    return report({Errc::system, "cannot make an eventfd: too many open files"}, settings);
-  auto store = open_store(settings, &interrupt);
-  if (!store) return report(store.error(), settings);
-  auto keys = keys_of(**store, *names);
-  if (!keys) return report(keys.error(), settings);
-  const Place place{(*store)->where(), *keys};
+  auto ready = prepare(*names, settings);
+  if (!ready) return report(ready.error(), settings);
+
   // The recorded holder is the script that called us.
-  Claim claim = make_claim(*names, *keys, who_we_are(::getppid(), "acquire", settings), settings);
+  Claim claim =
+      make_claim(*names, ready->keys, who_we_are(::getppid(), "acquire", settings), settings);
   claim.serial = serial_of(claim.owner);
-  const auto fits = check_store(**store, claim, /*min_hold=*/{});
+  const auto fits = check_store(*ready->store, claim, /*min_hold=*/{});
   if (!fits) return report(fits.error(), settings);
 
-  StoreWorker worker(std::move(*store), std::move(claim), interrupt);
-  Voice voice(*names, settings.mode, place.store);
+  StoreWorker worker(std::move(ready->store), std::move(claim), *ready->interrupt);
+  Voice voice(*names, settings.mode, ready->where);
   const RunTerms terms{
       .lease = *lease, .acquire = acquire_terms(settings), .notice_every = Voice::rewrite_every()};
   Acquirer acquirer(RunSession(terms, make_seed(), BootClock::now()),
@@ -128,7 +113,7 @@ ExitStatus acquire_command(const CommandLine& line,
                     signals,
                     voice,
                     [&](const Holds& holds, Time safe_until) {
-                      const std::string entries = entries_with(holds, place);
+                      const std::string entries = entries_with(holds, *ready);
                       const auto expires = on_the_wall(safe_until);
                       return write_out_until(line.json ? acquired_json(holds, expires, entries)
                                                        : shell_lines(holds, expires, entries),
@@ -137,10 +122,10 @@ ExitStatus acquire_command(const CommandLine& line,
                     });
   const auto ended = acquirer.run();
   voice.end_of_wait();
-  const ExitStatus status =
-      ended ? end_of(*ended, voice, settings, signals) : report(ended.error(), settings);
+  if (!ended) ::_exit(static_cast<int>(report(ended.error(), settings)));
+  end_of(*ended, voice, settings, signals);
   // A store thread that hangs is not waited for.
-  ::_exit(static_cast<int>(status));
+  ::_exit(status_of(*ended, settings));
 }
 
 }  // namespace dlock

@@ -102,6 +102,20 @@ Result<void> check_store(const LockStore& store, const Claim& claim, Duration mi
                store.where() + " has no waiting line: there --max-waiters must be 0"};
 }
 
+Result<Prepared> prepare(const std::vector<LockName>& names, const Settings& settings) {
+  Prepared ready{.interrupt = std::make_unique<WakeUp>()};
+  if (!ready.interrupt->ok())
+    return Error{Errc::system, "cannot make an eventfd: too many open files"};
+  auto store = open_store(settings, ready.interrupt.get());
+  if (!store) return store.error();
+  auto keys = keys_of(**store, names);
+  if (!keys) return keys.error();
+  ready.store = std::move(*store);
+  ready.where = ready.store->where();
+  ready.keys = std::move(*keys);
+  return ready;
+}
+
 std::vector<AncestorHold> inherited_holds() {
   return parse_holds(text_of_environment("DLOCK_HOLDS"));
 }

@@ -5,6 +5,7 @@
 #include "cmd/settings.hpp"
 #include "core/acquire_loop.hpp"
 #include "store/open_store.hpp"
+#include "sys/wake_up.hpp"
 
 #include <memory>
 #include <string>
@@ -19,6 +20,15 @@ Result<std::unique_ptr<LockStore>> open_store(const Settings& settings,
                                               const WakeUp* interrupt = nullptr);
 Result<std::vector<std::string>> keys_of(const LockStore& store,
                                          const std::vector<LockName>& names);
+// What run and acquire take before the lock is: all that can fail for another reason than the lock.
+struct Prepared {
+  std::unique_ptr<WakeUp> interrupt;  // of the calls of `store`
+  std::unique_ptr<LockStore> store;
+  std::string where;              // LockStore::where()
+  std::vector<std::string> keys;  // of each name
+};
+Result<Prepared> prepare(const std::vector<LockName>& names, const Settings& settings);
+
 // Errc::bad_usage, before anything is asked of the store, if it lacks what the claim or a release
 // with `min_hold` needs (StoreTraits).
 Result<void> check_store(const LockStore& store, const Claim& claim, Duration min_hold);

@@ -129,6 +129,12 @@ Result<std::size_t> take_options(std::vector<std::string>& options,
   return at;
 }
 
+// Without a command there are no operands either.
+Operands operands_of(const CommandLine& line) {
+  const CommandSpec* const spec = find_command(line.command);
+  return spec != nullptr ? spec->operands : Operands::names;
+}
+
 // argv[at] is the first word that is no option: NAME, or a -- before it.
 Result<void> take_run(CommandLine& line, const std::vector<std::string>& argv, std::size_t at) {
   if (at < argv.size() && argv[at] == "--") ++at;
@@ -201,29 +207,36 @@ Result<void> check_run(const CommandLine& line) {
                " -- CMD");
 }
 
+Result<void> check_names(const CommandLine& line, Operands wanted) {
+  const bool runs = wanted == Operands::name_and_command;
+  if (line.names.empty()) {
+    return usage("the lock name is missing; write: dlock " + line.command + " NAME" +
+                 (runs ? " -- CMD" : ""));
+  }
+  if (wanted != Operands::shown_names && line.names.size() > k_most_names) {
+    return usage(std::to_string(line.names.size()) + " lock names were given: at most " +
+                 std::to_string(k_most_names));
+  }
+  return runs ? check_run(line) : Result<void>();
+}
+
 Result<void> check(const CommandLine& line) {
   if (line.help || line.version || line.command.empty()) return {};
   auto good = check_options(line);
   if (!good) return good;
-  if (line.command == "list") {
-    if (line.names.size() <= 1) return {};
-    return usage("list takes one pattern; quote it: dlock list 'job-*'");
+  switch (const Operands wanted = operands_of(line); wanted) {
+    case Operands::pattern:
+      if (line.names.size() <= 1) return {};
+      return usage("list takes one pattern; quote it: dlock list 'job-*'");
+    case Operands::one_name:
+      if (line.names.size() == 1) return {};
+      return usage(line.command + " takes one lock name");
+    case Operands::shown_names:
+    case Operands::names:
+    case Operands::name_and_command:
+      return check_names(line, wanted);
   }
-  const bool takes_one =
-      line.command == "force-release" || line.command == "wait" || line.command == "forget";
-  if (takes_one) {
-    if (line.names.size() == 1) return {};
-    return usage(line.command + " takes one lock name");
-  }
-  if (line.names.empty()) {
-    return usage("the lock name is missing; write: dlock " + line.command + " NAME" +
-                 (line.command == "run" ? " -- CMD" : ""));
-  }
-  if (line.command != "inspect" && line.names.size() > k_most_names) {
-    return usage(std::to_string(line.names.size()) + " lock names were given: at most " +
-                 std::to_string(k_most_names));
-  }
-  return line.command == "run" ? check_run(line) : good;
+  return {};
 }
 
 // A lock that is named twice is meant once.
@@ -274,7 +287,7 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& argv) {
   Result<void> taken = take_command(line, argv, *at);
   if (!taken) return taken.error();
   if (line.help || line.version) return line;
-  if (line.command == "run") {
+  if (operands_of(line) == Operands::name_and_command) {
     at = take_options(options, line.command, argv, *at);
     if (!at) return at.error();
     taken = take_run(line, argv, *at);
@@ -284,7 +297,7 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& argv) {
   if (taken) taken = take_settings(line, options);
   if (!line.names.empty())
     line.names.insert(line.names.end(), line.and_names.begin(), line.and_names.end());
-  if (line.command != "inspect") drop_doubles(line.names);
+  if (operands_of(line) != Operands::shown_names) drop_doubles(line.names);
   if (taken) taken = check(line);
   if (!taken) return taken.error();
   return line;

@@ -6,6 +6,7 @@
 #include "base/result.hpp"
 #include "cmd/cli.hpp"
 #include "cmd/command_line.hpp"
+#include "cmd/exit_status.hpp"
 
 #include <string>
 #include <string_view>
@@ -13,8 +14,20 @@
 
 namespace dlock {
 
+// What stands behind a command and its options.
+enum class Operands {
+  name_and_command,  // NAME, the child's words
+  names,             // of one call: none twice, at most k_most_names
+  shown_names,       // each is shown
+  one_name,
+  pattern,  // at most one
+};
+
 struct CommandSpec {
   std::string_view name;
+  Operands operands;
+  // Gets a command line that was checked and the settings it was read with.
+  ExitStatus (*carry_out)(const CommandLine& line, const Settings& settings);
   std::string_view usage;
   std::string_view summary;
   std::string_view example;

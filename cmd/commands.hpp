@@ -1,28 +1,22 @@
 // SPDX-License-Identifier: MIT
-// The subcommands. Each gets a command line that was checked and the settings it was read with, and
-// answers with an exit status.
+// The subcommands, as the table of command_table.hpp calls them.
 #pragma once
 
 #include "base/result.hpp"
 #include "cmd/command_line.hpp"
 #include "cmd/exit_status.hpp"
 #include "cmd/settings.hpp"
-#include "sys/signals.hpp"
+#include "core/run_words.hpp"
 
 #include <string>
 
 namespace dlock {
 
-// Ends the process, by the child's own signal if that is how it died.
-[[noreturn]] void run_command(const CommandLine& line,
-                              const Settings& settings,
-                              const Signals& signals);
-
-// Ends the process by a signal that ended the wait.
-ExitStatus acquire_command(const CommandLine& line,
-                           const Settings& settings,
-                           const Signals& signals);
-
+// These two take over the signals, so there must be no other thread yet (threads inherit the mask),
+// and end the process themselves: by the child's own signal if that is how it died, by a signal
+// that ended the wait.
+ExitStatus run_command(const CommandLine& line, const Settings& settings);
+ExitStatus acquire_command(const CommandLine& line, const Settings& settings);
 ExitStatus renew_command(const CommandLine& line, const Settings& settings);
 ExitStatus release_command(const CommandLine& line, const Settings& settings);
 ExitStatus wait_command(const CommandLine& line, const Settings& settings);
@@ -32,6 +26,9 @@ ExitStatus forget_command(const CommandLine& line, const Settings& settings);
 ExitStatus force_release_command(const CommandLine& line, const Settings& settings);
 
 ExitStatus status_of(Errc code);
+// Of a run or an acquire. Where a signal ends us, what a shell shows.
+int status_of(const Outcome& outcome, const Settings& settings);
+ExitStatus busy_status(const Settings& settings);  // 75, or as -E has it
 
 // Says what went wrong and gives the status that belongs to it.
 ExitStatus report(const Error& error, const Settings& settings);

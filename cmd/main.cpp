@@ -113,23 +113,6 @@ int refuse(const Error& error, const CommandLine& line) {
   return static_cast<int>(report(error, {.command = line.command}));
 }
 
-ExitStatus carry_out(const CommandLine& line, const Settings& settings) {
-  if (line.command == "run" || line.command == "acquire") {
-    // Before there is a thread: threads inherit the mask.
-    auto signals = Signals::take_over();
-    if (!signals) return report(signals.error(), settings);
-    if (line.command == "run") run_command(line, settings, *signals);
-    return acquire_command(line, settings, *signals);
-  }
-  if (line.command == "renew") return renew_command(line, settings);
-  if (line.command == "release") return release_command(line, settings);
-  if (line.command == "wait") return wait_command(line, settings);
-  if (line.command == "inspect") return inspect_command(line, settings);
-  if (line.command == "list") return list_command(line, settings);
-  if (line.command == "forget") return forget_command(line, settings);
-  return force_release_command(line, settings);
-}
-
 int run_main(int argc, char** argv) {
   occupy_standard_descriptors();
   ::mallopt(M_ARENA_MAX,
@@ -160,7 +143,7 @@ int run_main(int argc, char** argv) {
   // No core file with a password in it; exec makes the child dumpable again (prctl(2)).
   const bool has_secret = !settings->password.empty() || !password_in_url(settings->url).empty();
   if (has_secret) ::prctl(PR_SET_DUMPABLE, 0);
-  return static_cast<int>(carry_out(*line, *settings));
+  return static_cast<int>(find_command(line->command)->carry_out(*line, *settings));
 }
 
 }  // namespace

@@ -5,10 +5,28 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 
 namespace dlock {
+
+namespace {
+
+int status_of(const ChildStatus& child) {
+  switch (child.kind) {
+    case ChildStatus::Kind::exited:
+      return child.value;
+    case ChildStatus::Kind::signalled:
+      return 128 + child.value;
+    case ChildStatus::Kind::not_started:
+      break;
+  }
+  return static_cast<int>(child.value == ENOENT ? ExitStatus::not_found
+                                                : ExitStatus::not_executable);
+}
+
+}  // namespace
 
 ExitStatus status_of(Errc code) {
   switch (code) {
@@ -32,6 +50,33 @@ ExitStatus status_of(Errc code) {
       return ExitStatus::failed;
   }
   return ExitStatus::failed;
+}
+
+ExitStatus busy_status(const Settings& settings) {
+  return static_cast<ExitStatus>(
+      settings.conflict_exit_code.value_or(static_cast<int>(ExitStatus::busy)));
+}
+
+int status_of(const Outcome& outcome, const Settings& settings) {
+  switch (outcome.kind) {
+    case Outcome::Kind::child:
+      return status_of(outcome.child);
+    case Outcome::Kind::taken:
+      return static_cast<int>(ExitStatus::ok);
+    case Outcome::Kind::busy:
+      return static_cast<int>(busy_status(settings));
+    case Outcome::Kind::done:
+      return settings.conflict_exit_code.value_or(static_cast<int>(ExitStatus::ok));
+    case Outcome::Kind::failed:
+      return static_cast<int>(status_of(outcome.error.code));
+    case Outcome::Kind::lost:
+      return static_cast<int>(ExitStatus::lost);
+    case Outcome::Kind::time_up:
+      return static_cast<int>(ExitStatus::time_up);
+    case Outcome::Kind::signalled:
+      return 128 + outcome.signal;
+  }
+  return static_cast<int>(ExitStatus::failed);
 }
 
 ExitStatus report(const Error& error, const Settings& settings) {

@@ -14,7 +14,6 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 
 namespace dlock {
@@ -62,45 +61,6 @@ Result<LeaseTerms> check_terms(const Settings& settings) {
                      format_duration(settings.max_hold)};
   }
   return LeaseTerms::check(settings.ttl, settings.kill_after, nesting());
-}
-
-int status_of(const ChildStatus& child) {
-  switch (child.kind) {
-    case ChildStatus::Kind::exited:
-      return child.value;
-    case ChildStatus::Kind::signalled:
-      return 128 + child.value;
-    case ChildStatus::Kind::not_started:
-      break;
-  }
-  return static_cast<int>(child.value == ENOENT ? ExitStatus::not_found
-                                                : ExitStatus::not_executable);
-}
-
-// Where a signal ends us, what a shell shows.
-int status_of(const Outcome& outcome, const Settings& settings) {
-  const auto or_conflict = [&](ExitStatus status) {
-    return settings.conflict_exit_code.value_or(static_cast<int>(status));
-  };
-  switch (outcome.kind) {
-    case Outcome::Kind::child:
-      return status_of(outcome.child);
-    case Outcome::Kind::taken:
-      return static_cast<int>(ExitStatus::ok);
-    case Outcome::Kind::busy:
-      return or_conflict(ExitStatus::busy);
-    case Outcome::Kind::done:
-      return or_conflict(ExitStatus::ok);
-    case Outcome::Kind::failed:
-      return static_cast<int>(status_of(outcome.error.code));
-    case Outcome::Kind::lost:
-      return static_cast<int>(ExitStatus::lost);
-    case Outcome::Kind::time_up:
-      return static_cast<int>(ExitStatus::time_up);
-    case Outcome::Kind::signalled:
-      return 128 + outcome.signal;
-  }
-  return static_cast<int>(ExitStatus::failed);
 }
 
 // The file of --result-file, if it is wanted.
@@ -164,41 +124,38 @@ Error failure(const Outcome& outcome, const std::string& names) {
 
 }  // namespace
 
-void run_command(const CommandLine& line, const Settings& settings, const Signals& signals) {
+ExitStatus run_command(const CommandLine& line, const Settings& settings) {
+  auto taken = Signals::take_over();
+  if (!taken) return report(taken.error(), settings);
+  const Signals& signals = *taken;
   auto names = parse_names(line.names);
-  if (!names) end(report(names.error(), settings));
+  if (!names) return report(names.error(), settings);
   auto lease = check_terms(settings);
-  if (!lease) end(report(lease.error(), settings));
+  if (!lease) return report(lease.error(), settings);
 
   // All that starting will need is taken before the lock is.
-  const WakeUp interrupt;
-  if (!interrupt.ok())
-    end(report({Errc::system, "cannot make an eventfd: too many open files"}, settings));
   auto child = Child::prepare(settings.contain);
-  if (!child) end(report(child.error(), settings));
-  auto store = open_store(settings, &interrupt);
-  if (!store) end(report(store.error(), settings));
-  auto keys = keys_of(**store, *names);
-  if (!keys) end(report(keys.error(), settings));
+  if (!child) return report(child.error(), settings);
+  auto ready = prepare(*names, settings);
+  if (!ready) return report(ready.error(), settings);
 
   const std::vector<std::string> words = child_words(line);
-  const std::string where = (*store)->where();
   // Arguments may hold secrets: everybody who may inspect sees this, so only the first word.
   Claim claim =
-      make_claim(*names, *keys, who_we_are(::getpid(), words.front(), settings), settings);
-  rely_on_acquired(claim, where);
+      make_claim(*names, ready->keys, who_we_are(::getpid(), words.front(), settings), settings);
+  rely_on_acquired(claim, ready->where);
   claim.once_per = settings.once_per;
   claim.renewed = settings.renew;
   if (!claim.ancestors.empty()) claim.who.machine = pid_space();
-  const auto fits = check_store(**store, claim, settings.min_hold);
-  if (!fits) end(report(fits.error(), settings));
+  const auto fits = check_store(*ready->store, claim, settings.min_hold);
+  if (!fits) return report(fits.error(), settings);
   const std::optional<ResultFile> result = prepare_result(settings);
-  StoreWorker worker(std::move(*store), std::move(claim), interrupt);
-  Voice voice(*names, settings.mode, where);
+  StoreWorker worker(std::move(ready->store), std::move(claim), *ready->interrupt);
+  Voice voice(*names, settings.mode, ready->where);
   Runner runner({.words = words,
                  .environment = own_environment(),
-                 .store = where,
-                 .keys = *keys,
+                 .store = ready->where,
+                 .keys = ready->keys,
                  .contain = settings.contain},
                 RunSession(make_terms(settings, *lease), make_seed(), BootClock::now()),
                 worker,

@@ -19,8 +19,7 @@ ExitStatus status_of_wait(const WatchOutcome& outcome, Voice& voice, const Setti
       return ExitStatus::ok;
     case WatchOutcome::Kind::busy:
       voice.busy({.holding = *outcome.holding}, outcome.seen_ago);
-      return static_cast<ExitStatus>(
-          settings.conflict_exit_code.value_or(static_cast<int>(ExitStatus::busy)));
+      return busy_status(settings);
     case WatchOutcome::Kind::failed:
       break;
   }
