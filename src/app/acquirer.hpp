@@ -23,9 +23,6 @@ class Acquirer : private DriverHooks {
            TakeOver take_over)
       : take_over_(std::move(take_over)),
         driver_(std::move(session), worker, &signals, listener, *this) {}
-  Acquirer(const Acquirer&) = delete;
-  Acquirer& operator=(const Acquirer&) = delete;
-  ~Acquirer() = default;
 
   // Outcome::Kind::taken, or nothing is held. Errc::system only if this machine fails us before
   // anything was asked.

@@ -80,6 +80,10 @@ class Driver {
         listener_(listener),
         arms_(arms),
         sources_(signals, worker.fd()) {}
+  // Arms refer to it, and it to them.
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+  ~Driver() = default;
 
   // The end of this process is event::ProcessEnded. `pidfd` stays the caller's.
   void watch_process(int pidfd) { sources_.watch_process(pidfd); }

@@ -44,9 +44,6 @@ class Runner : private DriverHooks {
          const Signals& signals,
          Child child,
          RunListener& listener);
-  Runner(const Runner&) = delete;
-  Runner& operator=(const Runner&) = delete;
-  ~Runner() = default;
 
   // Runs to the end. Errc::system only if this machine fails us before anything was asked.
   Result<Outcome> run() { return driver_.run(); }

@@ -63,7 +63,7 @@ ReleaseStep ReleaseLoop::ask_release(Time now) {
 ReleaseStep ReleaseLoop::ask(action::Ask ask) {
   answer_due_ = ask.limit;
   overdue_ = false;
-  return {.ask = std::move(ask)};
+  return {.ask = ask};
 }
 
 std::optional<Time> ReleaseLoop::next_deadline() const {
