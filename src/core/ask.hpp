@@ -24,7 +24,6 @@ struct Ask {
     undo,
     leave,
     inspect,
-    revoke,
     call,  // the one question that the command has given to its store thread (RetryLoop)
   };
   What what = What::acquire;
@@ -32,7 +31,7 @@ struct Ask {
   Queueing queueing = Queueing::no;     // of acquire; of undo and leave: as of the last acquire
   bool front = false;                   // of watch
   ReleaseOptions release_options = {};  // of release
-  std::size_t which = 0;                // of inspect and revoke: the index of the name
+  std::size_t which = 0;  // of inspect: the index of the name; of RenewLoop: that of the hold
 };
 struct CancelAsk {};  // interrupts the ask that runs, which still gets its answer
 }  // namespace action
@@ -56,9 +55,6 @@ struct Released {  // also the answer to undo and leave
 struct Inspected {
   Result<Holding> answer;
 };
-struct Revoked {
-  Result<RevokeReply> answer;
-};
 struct Called {  // the command keeps what it was answered
   Result<void> answer;
 };
@@ -69,7 +65,6 @@ using StoreAnswer = std::variant<event::Acquired,
                                  event::Renewed,
                                  event::Released,
                                  event::Inspected,
-                                 event::Revoked,
                                  event::Called>;
 
 // Is the ask that runs interrupted when `asked` comes behind it? A sleep until a hand-off and
@@ -90,7 +85,6 @@ constexpr bool gives_way(action::Ask::What running, action::Ask::What asked) {
     case What::undo:
     case What::leave:
     case What::inspect:
-    case What::revoke:
     case What::call:
       return false;
   }

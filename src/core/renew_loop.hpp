@@ -10,12 +10,11 @@
 // Ask::which and Notice::which.
 #pragma once
 
-#include "core/lease.hpp"
+#include "core/lease_keeper.hpp"
 #include "core/machine.hpp"
 
 #include <cstddef>
 #include <optional>
-#include <string>
 #include <variant>
 #include <vector>
 
@@ -53,18 +52,14 @@ class RenewLoop {
  private:
   struct Kept {
     std::size_t which = 0;
-    LeaseClock clock;
-    Time due;                // the next renewal
-    Duration retry_pause{};  // zero: the newest renewal was confirmed
-    std::string trouble;     // of the newest renewal
+    LeaseKeeper keeper;
   };
 
+  void take(const Result<RenewReply>& answer, Kept& one, Time now);
+  void drop(std::size_t which);
   std::vector<Action> go_on(Time now);
-  void failed(Kept& one, const std::string& why, Time now);
-  bool refused(const Kept& one, const RenewReply& reply);
   void say(Notice notice, const Kept& one);
   void end(bool lost);
-  Kept* kept(std::size_t which);
 
   RenewTerms terms_;
   std::vector<Kept> all_;

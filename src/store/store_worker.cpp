@@ -35,8 +35,6 @@ const char* word_for(action::Ask::What what) {
       return "leave";
     case action::Ask::What::inspect:
       return "inspect";
-    case action::Ask::What::revoke:
-      return "revoke";
     case action::Ask::What::call:
       return "call";
   }
@@ -100,7 +98,6 @@ StoreAnswer ClaimCalls::carry_out(LockStore& store, const action::Ask& ask) {
     }
     case What::inspect:
       return event::Inspected{store.inspect(claim_.names.at(ask.which), ask.limit)};
-    case What::revoke:
     case What::call:
       break;  // not by a claim
   }

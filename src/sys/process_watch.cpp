@@ -3,10 +3,8 @@
 
 #include "base/errno_text.hpp"
 #include "sys/pidfd.hpp"
-#include "sys/poll_limit.hpp"
 #include "sys/process_table.hpp"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,15 +17,6 @@ Result<UniqueFd> watch_process(pid_t pid) {
   if (process || errno == ESRCH) return process;
   return Error{Errc::system,
                "cannot watch process " + std::to_string(pid) + ": " + errno_text(errno)};
-}
-
-bool sleep_beside(const UniqueFd& process, Time until) {
-  for (;;) {
-    const int pause = poll_ms(until, BootClock::now());
-    if (pause == 0) return true;
-    pollfd end{process.get(), POLLIN, 0};  // -1 is passed over
-    if (::poll(&end, 1, pause) > 0) return false;
-  }
 }
 
 std::string boot_id() {

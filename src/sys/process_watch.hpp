@@ -3,7 +3,6 @@
 // process.
 #pragma once
 
-#include "base/boot_clock.hpp"
 #include "base/result.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -16,8 +15,6 @@ namespace dlock {
 // Readable once that process, ours or not, has ended; -1 if it is gone already. Errc::system if it
 // cannot be watched.
 Result<UniqueFd> watch_process(pid_t pid);
-// Sleeps until then. False: the process ended first. Of -1 it knows no end.
-bool sleep_beside(const UniqueFd& process, Time until);
 
 // Tells this run of the kernel from every other: BootClock starts at zero in each. Empty if it
 // cannot be read.

@@ -240,7 +240,6 @@ Link::Said Link::carry_out(const Sent& sent) {
     case What::watch:
     case What::watch_hold:
     case What::await_hand_off:
-    case What::revoke:
     case What::call:
       break;
   }

@@ -109,9 +109,8 @@ std::vector<Step> Schedule::next_steps() const {
         steps.insert(steps.end(), {Step::done, Step::refused});
         break;
       case What::inspect:
-      case What::revoke:
-      case What::call:
-        break;  // a run asks for none of these
+        case What::call:
+        break;  // a run asks for neither
       case What::watch:
       case What::await_hand_off:
         steps.push_back(Step::done);
@@ -230,7 +229,6 @@ StoreAnswer Schedule::answer_to(const Question& question, Step step) {
     case What::undo:
     case What::leave:
     case What::inspect:
-    case What::revoke:
     case What::call:
       break;
   }

@@ -121,8 +121,7 @@ StoreAnswer World::carry_out_ask(const action::Ask& ask) {
       break;
     case What::release:
       break;
-    case What::inspect:  // a run asks for none of these
-    case What::revoke:
+    case What::inspect:  // a run asks for neither
     case What::call:
       DLOCK_ASSERT(false);
   }

@@ -24,7 +24,6 @@ const char* word_for(action::Ask::What what) {
                                "undo",
                                "leave",
                                "inspect",
-                               "revoke",
                                "call"};
   return k_words.at(static_cast<std::size_t>(what));
 }
@@ -70,9 +69,6 @@ std::string mark_of(const StoreAnswer& answer) {
           return k_words.at(static_cast<std::size_t>(event.answer->kind));
         } else if constexpr (std::is_same_v<T, event::Called>) {
           return "";
-        } else if constexpr (std::is_same_v<T, event::Revoked>) {
-          constexpr std::array k_words{"", " deleted", " nothing", " not_dlock", " other_holder"};
-          return k_words.at(static_cast<std::size_t>(event.answer->verdict));
         } else {
           if (*event.answer == ReleaseVerdict::not_held) return " not_held";
           return *event.answer == ReleaseVerdict::still_held ? " still_held" : "";
@@ -126,8 +122,6 @@ StoreAnswer failed(action::Ask::What what, Error error) {
       return event::Renewed{std::move(error)};
     case What::inspect:
       return event::Inspected{std::move(error)};
-    case What::revoke:
-      return event::Revoked{std::move(error)};
     case What::call:
       return event::Called{std::move(error)};
     case What::release:
