@@ -16,8 +16,8 @@ suite_files() {
 
 # Reports go to files: dlock may run in the background, where nobody looks at its status or words.
 sanitizer_options() { # PREFIX_OF_FILES DETECT_LEAKS
-  local common="exitcode=99:log_path=$1.sanitizer"
-  export ASAN_OPTIONS="$common:detect_leaks=$2:disable_coredump=0" UBSAN_OPTIONS="$common:print_stacktrace=1"
+  local common="exitcode=99:log_path=$1.sanitizer:disable_coredump=0"
+  export ASAN_OPTIONS="$common:detect_leaks=$2" UBSAN_OPTIONS="$common:print_stacktrace=1"
   export TSAN_OPTIONS="$common:second_deadlock_stack=1"
 }
 

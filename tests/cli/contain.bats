@@ -315,9 +315,11 @@ without_proc() {
   done
 }
 
+said_nothing() { ! grep -v '^==[0-9]*==WARNING: reading executable name' <<<"${stderr:-}" | grep .; } # a sanitizer's
+
 @test "without a /proc of its own a contained run ends when its command does, and says nothing" {
   run -0 --separate-stderr without_proc "$DLOCK run --contain --ttl 5s no-proc -- true"
-  [ -z "$stderr" ]
+  said_nothing
   assert_free no-proc
 }
 
@@ -326,7 +328,7 @@ without_proc() {
     sh -c \"setsid $TICKER $TICKS for 2500 & until [ -s $TICKS ]; do sleep 0.02; done\"
     tail -n 1 $TICKS"
   [[ ${lines[0]} == *end && ${lines[1]} == *end ]]
-  [ -z "$stderr" ]
+  said_nothing
   assert_free no-proc
 }
 

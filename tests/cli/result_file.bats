@@ -235,6 +235,7 @@ refused() {
 }
 
 @test "no room for it: a warning, the command's code, no litter" {
+  needs_no_sanitizer "writes files of its own, and dies of this limit"
   # A limit on the size of files stands for a full disk; the pipe is for a stderr that is no file.
   run -7 bash -c 'ulimit -f 0; "$0" run --result-file "$1" full -- sh -c "exit 7" 2>&1 | cat
     exit "${PIPESTATUS[0]}"' "$DLOCK" "$RESULT"

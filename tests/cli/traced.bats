@@ -137,7 +137,8 @@ print(len(words))' "$1"
 
 leaky() { # descriptors that were not closed to a child from the moment they were made
   own_calls | grep -E '^(open(at2?)?|creat|socket(pair)?|pipe2?|(event|signal)fd[24]?|timerfd_create|inotify_init1?|accept4?|epoll_create1?|dup[23]?|memfd_create)\(|^fcntl\([^)]*F_DUPFD' |
-    grep -vE '= -1 E' | grep -v CLOEXEC | text | grep -v '^open("/proc/self/' # a sanitizer's
+    grep -vE '= -1 E' | grep -v CLOEXEC | text |
+    grep -vE '^open\("/(proc/self|tmp/tsan\.)' # a sanitizer's
 }
 no_leaks() {
   traced %desc,%network "$@" >/dev/null || true

@@ -70,7 +70,7 @@ refused_on() {
 
 @test "O06: local: on NFS (statfs is faked): 78 before anything runs, but for ?shared=no" {
   ldd "$DLOCK" >/dev/null 2>&1 || skip "a static dlock takes no preloaded library"
-  ! grep -qaE '__(asan|tsan)_init' "$DLOCK" || skip "a sanitizer wants to be the first library"
+  needs_no_sanitizer "wants to be the first library"
   "${CXX:-c++}" -O1 -shared -fPIC -o "$T/shim.so" "$PROGRAMS/statfs_shim.cpp"
   local on_nfs=(env LD_PRELOAD="$T/shim.so" STATFS_SHIM=0x6969 "$DLOCK")
   export DLOCK_URL=local://$T/locks

@@ -9,9 +9,8 @@ suite cli supervise
 
 setup_file() {
   set_up_file
-  # A sanitizer reserves terabytes of addresses: there the bound on memory cannot be held.
   export MEMORY_KIB=300000
-  if grep -qaE '__(asan|tsan)_init' "$DLOCK"; then MEMORY_KIB=unlimited; fi
+  ! sanitized || MEMORY_KIB=unlimited
 }
 start() {
   start_other "$@"

@@ -23,5 +23,5 @@ with_clocks_of() {
 # A sanitized or static dlock does not take a preloaded library.
 needs_dynamic_dlock() {
   ldd "$DLOCK" >/dev/null 2>&1 || skip "a static dlock takes no preloaded library"
-  ! grep -qaE '__(asan|tsan)_init' "$DLOCK" || skip "a sanitizer wants to be the first library"
+  needs_no_sanitizer "wants to be the first library"
 }

@@ -3,10 +3,9 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016,SC2154  # for the shell there; what run leaves
 
-# A sanitizer reserves terabytes of addresses: there the bound on memory cannot be held.
 if [ -z "${MEMORY_KIB:-}" ]; then
   export MEMORY_KIB=300000
-  if grep -qaE '__(asan|tsan)_init' "$DLOCK"; then MEMORY_KIB=unlimited; fi
+  ! sanitized || MEMORY_KIB=unlimited
 fi
 
 # refused STATUS WORD…: dlock WORD… ends with STATUS, one line, nothing started; in under 5 s and 300 MB.

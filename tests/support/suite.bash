@@ -129,6 +129,12 @@ eventually() {
   done
 }
 
+# Was dlock built with a sanitizer? Such a program reserves terabytes of addresses, and opens, writes
+# and limits things of its own.
+sanitized() { grep -qaE '__(asan|tsan)_init' "$DLOCK"; }
+# WHAT a sanitizer does that the test cannot have.
+needs_no_sanitizer() { ! sanitized || skip "a sanitizer $1"; }
+
 # Is the process there, and not a zombie?
 alive() { [ -r "/proc/$1/stat" ] && [ "$(sed 's/.*) \(.\).*/\1/' "/proc/$1/stat" 2>/dev/null)" != Z ]; }
 gone() { ! alive "$1"; }
