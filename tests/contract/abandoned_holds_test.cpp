@@ -36,7 +36,7 @@ ReleaseVerdict release_all(Client& client, const Hold& hold) {
 
 }  // namespace
 
-TEST_CASE("K03: the holds of dead nested runs go with the one above them") {
+TEST_CASE("K03: the release of the outermost run releases the holds of dead nested runs") {
   each_store([](const Backing& backing) {
     Client client(backing);
     Client stranger(backing);
@@ -51,7 +51,8 @@ TEST_CASE("K03: the holds of dead nested runs go with the one above them") {
   });
 }
 
-TEST_CASE("K03: the hold of a nested run that lives stays, those of dead ones beside it go") {
+TEST_CASE(
+    "K03: the hold of a living nested run is kept, those of dead ones beside it are released") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -64,7 +65,7 @@ TEST_CASE("K03: the hold of a nested run that lives stays, those of dead ones be
   });
 }
 
-TEST_CASE("K03: the hold of a nested run on another machine, or nobody knows where, stays") {
+TEST_CASE("K03: the hold of a nested run on another or an unknown machine is kept") {
   each_store([](const Backing& backing) {
     for (const std::string& machine : {std::string(), "another " + pid_space()}) {
       Client client(backing);
@@ -77,7 +78,7 @@ TEST_CASE("K03: the hold of a nested run on another machine, or nobody knows whe
   });
 }
 
-TEST_CASE("K03: a nested run gives back its own hold only") {
+TEST_CASE("K03: a nested run releases its own hold only") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -90,7 +91,8 @@ TEST_CASE("K03: a nested run gives back its own hold only") {
   });
 }
 
-TEST_CASE("K03: of several names each is looked at, and what lives under one keeps only that") {
+TEST_CASE(
+    "K03: each of several names is checked, and a living nested run keeps only its own name") {
   each_store([](const Backing& backing) {
     Client client(backing);
     Client stranger(backing);
@@ -111,7 +113,8 @@ TEST_CASE("K03: of several names each is looked at, and what lives under one kee
   });
 }
 
-TEST_CASE("K03: a lock that is to be kept is, also if the last hold of it is a dead one's") {
+TEST_CASE(
+    "K03: the release keeps the lock for --min-hold though the last hold is that of a dead run") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -127,7 +130,8 @@ TEST_CASE("K03: a lock that is to be kept is, also if the last hold of it is a d
   });
 }
 
-TEST_CASE("K03: a writer is kept as one, though a nested reader of it is dead") {
+TEST_CASE(
+    "K03: a writer's lock is kept in the writer's mode, though a nested reader of it is dead") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();

@@ -5,7 +5,7 @@
 
 namespace dlock::contract {
 
-TEST_CASE("a free lock is granted, and the next one is told who has it") {
+TEST_CASE("a free lock is granted, and the next claim is refused with its holder") {
   each_store([](const Backing& backing) {
     Client first(backing);
     Client second(backing);
@@ -45,7 +45,7 @@ TEST_CASE("a free lock is granted, and the next one is told who has it") {
   });
 }
 
-TEST_CASE("a free lock looks free") {
+TEST_CASE("inspecting a free lock shows no holder") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const Holding holding = client.inspect(fresh_name());
@@ -70,7 +70,7 @@ TEST_CASE("inspecting shows what a refused claim is shown") {
   });
 }
 
-TEST_CASE("releasing frees the lock for another") {
+TEST_CASE("releasing frees the lock for another claim") {
   each_store([](const Backing& backing) {
     Client first(backing);
     Client second(backing);
@@ -100,7 +100,7 @@ TEST_CASE("releasing twice says not held and leaves the next holder alone") {
   });
 }
 
-TEST_CASE("a stranger cannot release or renew what it does not hold") {
+TEST_CASE("a stranger cannot release or renew the hold of another owner") {
   each_store([](const Backing& backing) {
     Client first(backing);
     Client second(backing);
@@ -149,7 +149,7 @@ TEST_CASE("a claim that is repeated extends the lease and does not shorten it") 
   });
 }
 
-TEST_CASE("undoing takes back a claim, and one that never arrived is no error") {
+TEST_CASE("undoing a claim releases its hold, and is no error if the claim never arrived") {
   each_store([](const Backing& backing) {
     Client client(backing);
     Client other(backing);

@@ -88,7 +88,7 @@ TEST_CASE("waiting ends at its time when nothing is released") {
   });
 }
 
-TEST_CASE("attempts that are refused wake nobody") {
+TEST_CASE("refused claims wake no waiter") {
   each_store([](const Backing& backing) {
     Client holder(backing);
     Client waiter(backing);

@@ -24,7 +24,8 @@ void succeed(Client& client, const LockName& name, Duration tell_for = 1h) {
 
 }  // namespace
 
-TEST_CASE("keep: a name stays taken for so long, held by nobody, and is free then") {
+TEST_CASE(
+    "keep: a kept lock has no holder, refuses every claim, and is free when its time is over") {
   each_store([](const Backing& backing) {
     Client client(backing);
     Client other(backing);
@@ -64,7 +65,7 @@ TEST_CASE("keep: a name stays taken for so long, held by nobody, and is free the
   });
 }
 
-TEST_CASE("keep: it makes the lease as long as it says, be that shorter or longer") {
+TEST_CASE("keep: the release sets the rest of the lease to the time to keep, shorter or longer") {
   each_store([](const Backing& backing) {
     for (const Duration ttl : {Duration(5s), Duration(90s)}) {
       Client client(backing);
@@ -77,7 +78,7 @@ TEST_CASE("keep: it makes the lease as long as it says, be that shorter or longe
   });
 }
 
-TEST_CASE("keep: what is kept cannot be joined, renewed, released or lost") {
+TEST_CASE("keep: a kept lock cannot be joined, renewed, released or lost") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -98,7 +99,7 @@ TEST_CASE("keep: what is kept cannot be joined, renewed, released or lost") {
   });
 }
 
-TEST_CASE("keep: only the last hold of an owner is kept, and a nested one never") {
+TEST_CASE("keep: only the last hold of an owner is kept, and a nested hold never") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -113,7 +114,7 @@ TEST_CASE("keep: only the last hold of an owner is kept, and a nested one never"
   });
 }
 
-TEST_CASE("keep: a revocation that is not even urgent deletes it at once, nobody runs") {
+TEST_CASE("keep: every revocation deletes a kept lock at once, as it has no holder") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -125,7 +126,7 @@ TEST_CASE("keep: a revocation that is not even urgent deletes it at once, nobody
   });
 }
 
-TEST_CASE("keep: a revocation deletes all that is only kept, and tells those who run") {
+TEST_CASE("keep: a revocation deletes kept holds, and notifies the holders that run") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const RevokeOrder order{.by = "bob@ops", .now = false, .if_owner = {}, .if_token = {}};
@@ -144,7 +145,7 @@ TEST_CASE("keep: a revocation deletes all that is only kept, and tells those who
   });
 }
 
-TEST_CASE("keep: a reader's name lets readers in, and no writer; a slot stays taken") {
+TEST_CASE("keep: a name kept by a reader admits readers and no writer; a kept slot is taken") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -164,7 +165,7 @@ TEST_CASE("keep: a reader's name lets readers in, and no writer; a slot stays ta
   });
 }
 
-TEST_CASE("keep: of several names all are kept") {
+TEST_CASE("keep: all names of a claim are kept") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName a = fresh_name("a");
@@ -177,7 +178,9 @@ TEST_CASE("keep: of several names all are kept") {
   });
 }
 
-TEST_CASE("once per: after a success the run is not wanted, whether the name is free or held") {
+TEST_CASE(
+    "once per: after a success the next claim is refused as done, whether the name is free or "
+    "held") {
   each_store([](const Backing& backing) {
     Client client(backing);
     Client other(backing);
@@ -193,7 +196,7 @@ TEST_CASE("once per: after a success the run is not wanted, whether the name is 
   });
 }
 
-TEST_CASE("once per: a run that failed does not count") {
+TEST_CASE("once per: a failed run does not count as a success") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -203,7 +206,7 @@ TEST_CASE("once per: a run that failed does not count") {
   });
 }
 
-TEST_CASE("once per: it is counted from the grant, and each claim says how long") {
+TEST_CASE("once per: a success counts from its grant, and each claim has its own interval") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -222,7 +225,7 @@ TEST_CASE("once per: it is counted from the grant, and each claim says how long"
   });
 }
 
-TEST_CASE("once per: a success is forgotten when its run said so") {
+TEST_CASE("once per: a success is forgotten at the time that its run has set") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -233,8 +236,7 @@ TEST_CASE("once per: a success is forgotten when its run said so") {
   });
 }
 
-TEST_CASE(
-    "once per: a success is shown, and can be forgotten without touching who holds the name") {
+TEST_CASE("once per: inspect shows a success, and forget deletes it without touching the holder") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -262,7 +264,7 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("once per: a nested run joins its ancestor all the same") {
+TEST_CASE("once per: a nested run joins its ancestor whatever succeeded before") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -272,7 +274,7 @@ TEST_CASE("once per: a nested run joins its ancestor all the same") {
   });
 }
 
-TEST_CASE("once per: the success of a nested run is told at once") {
+TEST_CASE("once per: the success of a nested run counts at once") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -285,7 +287,8 @@ TEST_CASE("once per: the success of a nested run is told at once") {
   });
 }
 
-TEST_CASE("once per: a claim that was granted is granted again, whatever was done beside it") {
+TEST_CASE(
+    "once per: a repeated claim is granted again, even if another run has succeeded meanwhile") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -297,7 +300,7 @@ TEST_CASE("once per: a claim that was granted is granted again, whatever was don
   });
 }
 
-TEST_CASE("once per: of several names all must be done") {
+TEST_CASE("once per: a claim of several names is done only if all of them are") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName a = fresh_name("a");
@@ -310,7 +313,7 @@ TEST_CASE("once per: of several names all must be done") {
   });
 }
 
-TEST_CASE("once per: a name may be kept and done") {
+TEST_CASE("once per: a name may be kept and done at the same time") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();

@@ -95,7 +95,9 @@ TEST_CASE("renewing a released or never taken lock says lost and creates nothing
   });
 }
 
-TEST_CASE("renewing when another has the lock says lost, names it and leaves it alone") {
+TEST_CASE(
+    "renewing a lock that has another holder says lost, names that holder and leaves its lease "
+    "alone") {
   each_store([](const Backing& backing) {
     Client first(backing);
     Client second(backing);
@@ -130,7 +132,7 @@ TEST_CASE("releasing a hold whose lease has ended touches nothing") {
   });
 }
 
-TEST_CASE("an ancestor whose lease has ended and was taken by another lets nobody in") {
+TEST_CASE("no claim joins an ancestor whose lease has ended and whose lock has another holder") {
   each_store([](const Backing& backing) {
     Client first(backing);
     Client second(backing);

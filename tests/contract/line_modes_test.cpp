@@ -17,7 +17,7 @@ bool is_woken(InLine& waiter) {
 
 }  // namespace
 
-TEST_CASE("line: readers one behind the other enter together, a writer behind them waits") {
+TEST_CASE("line: adjacent readers enter together, a writer behind them waits") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -44,7 +44,7 @@ TEST_CASE("line: readers one behind the other enter together, a writer behind th
   });
 }
 
-TEST_CASE("line: a reader that comes behind a waiting writer waits, though others read (5379)") {
+TEST_CASE("line: a reader behind a waiting writer waits, though others read (5379)") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -65,7 +65,7 @@ TEST_CASE("line: a reader that comes behind a waiting writer waits, though other
   });
 }
 
-TEST_CASE("line: a writer for whom there is no room is not called because others ask") {
+TEST_CASE("line: refused claims of others give no turn to a writer that the lock does not admit") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -83,7 +83,7 @@ TEST_CASE("line: a writer for whom there is no room is not called because others
   });
 }
 
-TEST_CASE("line: readers that come all the time do not keep a writer out (5379)") {
+TEST_CASE("line: a steady stream of readers does not keep a writer out (5379)") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -104,7 +104,7 @@ TEST_CASE("line: readers that come all the time do not keep a writer out (5379)"
   });
 }
 
-TEST_CASE("line: a reader may enter at once while others read and nobody waits") {
+TEST_CASE("line: a reader enters at once while others read and there is no waiter") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -116,7 +116,7 @@ TEST_CASE("line: a reader may enter at once while others read and nobody waits")
   });
 }
 
-TEST_CASE("line: a writer that becomes a reader lets the readers enter that come first") {
+TEST_CASE("line: a writer that becomes a reader admits the readers at the head of the line") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -131,7 +131,7 @@ TEST_CASE("line: a writer that becomes a reader lets the readers enter that come
   });
 }
 
-TEST_CASE("line: a nested read passes a writer that waits") {
+TEST_CASE("line: a nested read passes a waiting writer") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -148,7 +148,7 @@ TEST_CASE("line: a nested read passes a writer that waits") {
   });
 }
 
-TEST_CASE("line: slots are given in the order in which their waiters came") {
+TEST_CASE("line: waiters get slots in the order of their arrival") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -188,7 +188,7 @@ TEST_CASE("line: slots that become free together are taken together") {
   });
 }
 
-TEST_CASE("line: who waits for two names and is first in both gets both") {
+TEST_CASE("line: a waiter that is first in the lines of both its names gets both") {
   each_line([](const Backing& backing) {
     const LockName a = fresh_name("a");
     const LockName b = fresh_name("b");
@@ -216,7 +216,7 @@ TEST_CASE("line: who waits for two names and is first in both gets both") {
   });
 }
 
-TEST_CASE("line: two that wait for the same names in different orders both get them") {
+TEST_CASE("line: two waiters for the same names in different orders both get them") {
   each_line([](const Backing& backing) {
     const LockName a = fresh_name("a");
     const LockName b = fresh_name("b");
@@ -237,7 +237,7 @@ TEST_CASE("line: two that wait for the same names in different orders both get t
   });
 }
 
-TEST_CASE("line: chains of pairs do not lock each other out") {
+TEST_CASE("line: chains of claims of two names do not deadlock") {
   each_line([](const Backing& backing) {
     const LockName a = fresh_name("a");
     const LockName b = fresh_name("b");
@@ -257,7 +257,7 @@ TEST_CASE("line: chains of pairs do not lock each other out") {
   });
 }
 
-TEST_CASE("line: who was passed over in one of its lines keeps nobody out, nor itself") {
+TEST_CASE("line: a waiter that was passed over in one of its lines blocks no other, nor itself") {
   each_line([](const Backing& backing) {
     const LockName a = fresh_name("a");
     const LockName b = fresh_name("b");
@@ -291,7 +291,7 @@ TEST_CASE("line: who was passed over in one of its lines keeps nobody out, nor i
   });
 }
 
-TEST_CASE("line: who leaves, or is undone, leaves the lines of all its names") {
+TEST_CASE("line: a waiter that leaves, or is undone, leaves the lines of all its names") {
   each_line([](const Backing& backing) {
     const LockName a = fresh_name("a");
     const LockName b = fresh_name("b");
@@ -312,7 +312,8 @@ TEST_CASE("line: who leaves, or is undone, leaves the lines of all its names") {
   });
 }
 
-TEST_CASE("line: who waits for what is done meanwhile is told so, and stands no longer") {
+TEST_CASE(
+    "line: a waiter whose --once-per was met meanwhile is refused as done, and leaves the line") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -329,7 +330,7 @@ TEST_CASE("line: who waits for what is done meanwhile is told so, and stands no 
   });
 }
 
-TEST_CASE("line: a name that is only kept is waited for, and goes to the first then") {
+TEST_CASE("line: a kept name goes to the first waiter when its time is over") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -343,7 +344,7 @@ TEST_CASE("line: a name that is only kept is waited for, and goes to the first t
   });
 }
 
-TEST_CASE("line: revoking now what is kept wakes who waits") {
+TEST_CASE("line: force-release --now of a kept lock wakes the waiter") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);

@@ -14,7 +14,7 @@ constexpr Duration k_turn = 1s;
 
 }  // namespace
 
-TEST_CASE("line: a lock goes to those who stand in the order in which they came") {
+TEST_CASE("line: waiters get the lock in the order of their arrival") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client first(backing);
@@ -36,7 +36,8 @@ TEST_CASE("line: a lock goes to those who stand in the order in which they came"
   });
 }
 
-TEST_CASE("line: the first is told that it is its turn, the second that it is next, no other") {
+TEST_CASE(
+    "line: the first waiter gets the message \"turn\", the second \"next\", the others none") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -51,7 +52,7 @@ TEST_CASE("line: the first is told that it is its turn, the second that it is ne
   });
 }
 
-TEST_CASE("line: while somebody stands, strangers and newcomers are refused, a free lock too") {
+TEST_CASE("line: while there is a waiter other claims are refused, even if the lock is free") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -70,7 +71,7 @@ TEST_CASE("line: while somebody stands, strangers and newcomers are refused, a f
   });
 }
 
-TEST_CASE("line: repeating a refused claim keeps its place") {
+TEST_CASE("line: a waiter that repeats its refused claim keeps its place") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -85,7 +86,7 @@ TEST_CASE("line: repeating a refused claim keeps its place") {
   });
 }
 
-TEST_CASE("line: a first that does not come is passed over, and then stands at the end") {
+TEST_CASE("line: a first waiter that does not take its turn is passed over, and is last then") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -102,7 +103,7 @@ TEST_CASE("line: a first that does not come is passed over, and then stands at t
   });
 }
 
-TEST_CASE("line: a waiter that is dead costs nothing") {
+TEST_CASE("line: a dead waiter delays no other") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -122,7 +123,7 @@ TEST_CASE("line: a waiter that is dead costs nothing") {
   });
 }
 
-TEST_CASE("line: who polls is not taken for dead") {
+TEST_CASE("line: a waiter that polls is not taken for dead") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -138,7 +139,7 @@ TEST_CASE("line: who polls is not taken for dead") {
   });
 }
 
-TEST_CASE("line: who leaves passes its turn on, and leaving twice does no harm") {
+TEST_CASE("line: a waiter that leaves passes its turn on, and may leave twice") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -157,7 +158,7 @@ TEST_CASE("line: who leaves passes its turn on, and leaving twice does no harm")
   });
 }
 
-TEST_CASE("line: undoing a claim takes it out of the line as well") {
+TEST_CASE("line: undoing a claim removes its waiter from the line") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -168,7 +169,7 @@ TEST_CASE("line: undoing a claim takes it out of the line as well") {
   });
 }
 
-TEST_CASE("line: no more stand than a claim allows") {
+TEST_CASE("line: a claim that allows a number of waiters is refused a place beyond that number") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -189,7 +190,7 @@ TEST_CASE("line: no more stand than a claim allows") {
   });
 }
 
-TEST_CASE("line: a nested claim passes it") {
+TEST_CASE("line: a nested claim does not have to wait in line") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -207,7 +208,8 @@ TEST_CASE("line: a nested claim passes it") {
   });
 }
 
-TEST_CASE("line: a standing claim that is repeated counts once, and stands no longer") {
+TEST_CASE(
+    "line: a waiter that repeats its granted claim counts once, and is not in line any more") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client client = in_line(backing);
@@ -223,7 +225,7 @@ TEST_CASE("line: a standing claim that is repeated counts once, and stands no lo
   });
 }
 
-TEST_CASE("line: inspecting shows who waits, in order, and since when") {
+TEST_CASE("line: inspecting shows the waiters in order, each with the start of its wait") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -248,7 +250,9 @@ TEST_CASE("line: inspecting shows who waits, in order, and since when") {
   });
 }
 
-TEST_CASE("line: watching as one of the first keeps the place and hears the turn") {
+TEST_CASE(
+    "line: one of the first two waiters keeps its place while it watches the key, and gets its "
+    "turn") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
@@ -265,7 +269,8 @@ TEST_CASE("line: watching as one of the first keeps the place and hears the turn
   });
 }
 
-TEST_CASE("line: those in front hear a release by whoever does not know the line") {
+TEST_CASE(
+    "line: the first waiters are notified of a release by a program that does not know the line") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);

@@ -63,7 +63,7 @@ TEST_CASE("local: a directory that all may write needs the sticky bit") {
   client.take(name_of("a"));
 }
 
-TEST_CASE("O06: local: a file system that two kernels may see at once is known by its number") {
+TEST_CASE("O06: local: a file system that two kernels may share is recognized by its number") {
   using local::shared_file_system;
   const std::vector<std::pair<std::uint32_t, std::string>> shared{{0x6969, "NFS"},
                                                                   {0x517b, "SMB"},
@@ -98,7 +98,7 @@ TEST_CASE("O06: local: a file system that two kernels may see at once is known b
   }
 }
 
-TEST_CASE("local: the user's word about sharing is no part of the directory") {
+TEST_CASE("local: the parameter shared=no is no part of the directory") {
   const Place place;
   const auto store = LocalStore::open(place.url() + "?shared=no", nullptr);
   REQUIRE(store.has_value());
@@ -108,7 +108,7 @@ TEST_CASE("local: the user's word about sharing is no part of the directory") {
   CHECK((*odd)->where() == place.url() + "/a%3fb");
 }
 
-TEST_CASE("local: who may not use the locks of another user is told how a group shares them") {
+TEST_CASE("local: a user who may not use another user's locks is told how a group shares them") {
   if (::geteuid() != 0) return;  // only root can become another user
   const Place place;
   REQUIRE(::chmod(place.directory.path().c_str(), 01777) == 0);

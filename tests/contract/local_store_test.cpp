@@ -216,7 +216,7 @@ TEST_CASE("local: files are locked in one order, whatever the order of the claim
   CHECK(always_free);
 }
 
-TEST_CASE("O04: local: removing the lock file while the lock is held lets nobody in") {
+TEST_CASE("O04: local: removing the lock file while the lock is held admits no other holder") {
   const Place place;
   Client client = place.client();
   const LockName name = name_of("a");
@@ -243,7 +243,7 @@ TEST_CASE("O04: local: a replaced directory has none of the old leases") {
   CHECK(client.renew(grant.hold).verdict == RenewVerdict::lost);
 }
 
-TEST_CASE("local: a file lock that another keeps ends the call at its limit") {
+TEST_CASE("local: a call that waits for a file lock ends at its limit") {
   const Place place;
   Client client = place.client();
   const LockName name = name_of("a");
@@ -282,7 +282,7 @@ TEST_CASE("local: links, pipes and directories in the place of files are not fol
   CHECK_FALSE(client.store().acquire(claim_of(name_of("c")), Queueing::no, soon()).has_value());
 }
 
-TEST_CASE("local: what a killed process left behind does not stand in the way") {
+TEST_CASE("local: files that a killed process left behind do no harm") {
   const Place place;
   Client client = place.client();
   write_to(place.file("a.json.new"), "half a f");
@@ -327,7 +327,7 @@ TEST_CASE("local: file names are safe, short and different") {
   CHECK_FALSE(local::name_from_stem(one).has_value());
 }
 
-TEST_CASE("local: two names that met in one file are told apart") {
+TEST_CASE("local: a file that holds another name is refused") {
   const Place place;
   Client client = place.client();
   client.take(name_of("a"));

@@ -151,7 +151,7 @@ TEST_CASE("threads that read and write: readers are never beside a writer") {
   });
 }
 
-TEST_CASE("threads that take slots: never more than there are, and no number twice") {
+TEST_CASE("threads that take slots: never more holders than slots, and no number twice") {
   each_store([](const Backing& backing) {
     const LockName name = fresh_name();
     many_come_and_go(backing, [&](std::mt19937&) { return claim_slot(k_slots, name); });

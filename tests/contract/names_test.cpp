@@ -66,7 +66,7 @@ std::vector<std::string> random_names(unsigned seed, int count) {
 
 }  // namespace
 
-TEST_CASE("K14: every name can be taken, seen, listed and released") {
+TEST_CASE("K14: every name can be acquired, inspected, listed and released") {
   each_store([](const Backing& backing) {
     Client client(backing);
     for (const std::string& text : awkward_names()) {
@@ -99,7 +99,7 @@ TEST_CASE("K14: two different names never exclude each other") {
   });
 }
 
-TEST_CASE("the list has the locks that are held and match, in order") {
+TEST_CASE("the list has the held locks that match the pattern, in order") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const std::string base = fresh_name("list").text() + ":";
@@ -119,7 +119,7 @@ TEST_CASE("the list has the locks that are held and match, in order") {
   });
 }
 
-TEST_CASE("the list has each lock once, however it is held, and none of what is kept beside it") {
+TEST_CASE("the list has each lock once, in whatever mode, and no metadata key") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const std::string base = fresh_name("list").text() + ":";
@@ -150,7 +150,7 @@ TEST_CASE("the list has each lock once, however it is held, and none of what is 
   });
 }
 
-TEST_CASE("a store says where it is, in one line and without a password") {
+TEST_CASE("a store gives its address in one line and without a password") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const std::string where = client.store().where();

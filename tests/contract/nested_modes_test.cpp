@@ -14,7 +14,7 @@ constexpr std::array<Mode, 3> k_alone_or_shared{Mode::plain, Mode::exclusive, Mo
 
 }  // namespace
 
-TEST_CASE("shared: what a nested run gets below each way to hold") {
+TEST_CASE("shared: the answer to a nested claim below each mode") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const auto nested = [&](Mode above, Mode claimed) {
@@ -41,7 +41,7 @@ TEST_CASE("shared: what a nested run gets below each way to hold") {
   });
 }
 
-TEST_CASE("shared: a nested run that wants more than to read is told that it would wait (4796)") {
+TEST_CASE("shared: a nested claim for more than a read is refused as a deadlock (4796)") {
   each_store([](const Backing& backing) {
     for (const Mode claimed : {Mode::plain, Mode::exclusive}) {
       Client client(backing);
@@ -57,7 +57,7 @@ TEST_CASE("shared: a nested run that wants more than to read is told that it wou
   });
 }
 
-TEST_CASE("shared: a write hold that is given back leaves the read below it, and lets readers in") {
+TEST_CASE("shared: the release of a write hold leaves the read below it, and admits readers") {
   each_store([](const Backing& backing) {
     Client client(backing);
     Client other(backing);
@@ -78,7 +78,7 @@ TEST_CASE("shared: a write hold that is given back leaves the read below it, and
   });
 }
 
-TEST_CASE("shared: a reader that waits is woken when the writer becomes a reader (3.6)") {
+TEST_CASE("shared: a waiting reader is woken when the writer becomes a reader (3.6)") {
   each_store([](const Backing& backing) {
     Client holder(backing);
     Client waiter(backing);
@@ -114,8 +114,7 @@ TEST_CASE("shared: after the write hold is gone its reader is renewed past the o
   });
 }
 
-TEST_CASE(
-    "shared: an inner read that is given back leaves the write lease as long as it was (3.6)") {
+TEST_CASE("shared: the release of an inner read leaves the write lease as long as it was (3.6)") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -131,7 +130,7 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("shared: a write hold inside another does not add to its lease (3.4)") {
+TEST_CASE("shared: a nested write hold does not add to the lease (3.4)") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -164,7 +163,7 @@ TEST_CASE("shared: two reads of one owner are renewed past the lease of both (68
   });
 }
 
-TEST_CASE("shared: who reads on below a hold that is given back has the whole of its own lease") {
+TEST_CASE("shared: a nested read keeps its whole lease when the hold above it is released") {
   each_store([](const Backing& backing) {
     for (const Mode mode : {Mode::shared, Mode::slots}) {
       Client client(backing);
@@ -183,7 +182,7 @@ TEST_CASE("shared: who reads on below a hold that is given back has the whole of
   });
 }
 
-TEST_CASE("shared: nested holds may be given back in any order (758, 891, 1110)") {
+TEST_CASE("shared: nested holds may be released in any order (758, 891, 1110)") {
   each_store([](const Backing& backing) {
     std::array<std::size_t, 4> turn{0, 1, 2, 3};
     do {
@@ -210,7 +209,7 @@ TEST_CASE("shared: nested holds may be given back in any order (758, 891, 1110)"
   });
 }
 
-TEST_CASE("shared: undoing takes back a reader's claim, and its read below a write hold") {
+TEST_CASE("shared: undoing a reader's claim releases it, and its read below a write hold") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -228,7 +227,8 @@ TEST_CASE("shared: undoing takes back a reader's claim, and its read below a wri
   });
 }
 
-TEST_CASE("a nested hold that is repeated takes nothing beside the hold above it, though revoked") {
+TEST_CASE(
+    "a repeated nested claim joins the hold above it and takes nothing else, even if revoked") {
   each_store([](const Backing& backing) {
     for (const bool slots : {false, true}) {
       Client client(backing);

@@ -62,7 +62,7 @@ TEST_CASE("a nested hold that outlives its parent keeps the lock until it ends")
   });
 }
 
-TEST_CASE("an ancestor that has released lets nobody in, even while another nested hold lives") {
+TEST_CASE("no claim joins an ancestor that has released, even while another nested hold lives") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -75,7 +75,7 @@ TEST_CASE("an ancestor that has released lets nobody in, even while another nest
   });
 }
 
-TEST_CASE("a forged ancestor lets nobody in") {
+TEST_CASE("no claim joins through a forged ancestor") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -90,7 +90,7 @@ TEST_CASE("a forged ancestor lets nobody in") {
   });
 }
 
-TEST_CASE("an ancestor's hold on a lock that is free gives a lease of one's own") {
+TEST_CASE("a claim below an ancestor's hold gets a lease of its own if the lock is free") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -130,7 +130,7 @@ TEST_CASE("a short nested hold does not shorten the lease of its parent") {
   });
 }
 
-TEST_CASE("undoing a nested claim takes back what it may have got under its ancestor") {
+TEST_CASE("undoing a nested claim releases what the claim may have joined") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();

@@ -24,7 +24,7 @@ Claim relying_on(const Hold& hold) {
 
 }  // namespace
 
-TEST_CASE("a claim that relies on a hold joins it, and is refused as lost when it was taken away") {
+TEST_CASE("a claim that relies on a hold joins it, and is refused as lost if that hold was lost") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -43,7 +43,7 @@ TEST_CASE("a claim that relies on a hold joins it, and is refused as lost when i
   });
 }
 
-TEST_CASE("a hold that is to be given up is lost for claims that rely on it") {
+TEST_CASE("a revoked hold is lost for claims that rely on it") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -53,7 +53,7 @@ TEST_CASE("a hold that is to be given up is lost for claims that rely on it") {
   });
 }
 
-TEST_CASE("after the release of a hold a claim that relied on it is a stranger's") {
+TEST_CASE("after the release of a hold a claim that relied on it is a stranger's claim") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -71,7 +71,7 @@ TEST_CASE("after the release of a hold a claim that relied on it is a stranger's
   });
 }
 
-TEST_CASE("a release that leaves a nested hold is one in good order") {
+TEST_CASE("a release that leaves a nested hold counts as an orderly release") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -84,7 +84,7 @@ TEST_CASE("a release that leaves a nested hold is one in good order") {
   });
 }
 
-TEST_CASE("of several names one hold that was lost is enough to take none") {
+TEST_CASE("a claim of several names takes none if one of the holds that it relies on was lost") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const std::vector<LockName> names{fresh_name("a"), fresh_name("b")};
@@ -100,7 +100,7 @@ TEST_CASE("of several names one hold that was lost is enough to take none") {
   });
 }
 
-TEST_CASE("a name beside the one that is relied on, and was never acquired, is claimed as any") {
+TEST_CASE("a name that was never acquired is claimed as usual, beside a hold that is relied on") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName held = fresh_name("held");
@@ -119,7 +119,7 @@ TEST_CASE("a name beside the one that is relied on, and was never acquired, is c
   });
 }
 
-TEST_CASE("whoever renews a hold that is gone is told whether it was released in good order") {
+TEST_CASE("the renewal of a hold that is gone says whether the hold was released in good order") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();

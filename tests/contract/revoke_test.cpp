@@ -11,7 +11,7 @@ RevokeOrder order_by(const std::string& who) {
 
 }  // namespace
 
-TEST_CASE("a revoked holder is told so when it renews, and its lease is not extended") {
+TEST_CASE("the renewal of a revoked hold says revoked, and its lease is not extended") {
   each_store([](const Backing& backing) {
     Client holder(backing);
     Client admin(backing);
@@ -34,7 +34,7 @@ TEST_CASE("a revoked holder is told so when it renews, and its lease is not exte
   });
 }
 
-TEST_CASE("a revoked lock still excludes until it is released, and is whole again after") {
+TEST_CASE("a revoked lock excludes others until its release, and is an ordinary lock afterwards") {
   each_store([](const Backing& backing) {
     Client holder(backing);
     Client other(backing);
@@ -89,7 +89,7 @@ TEST_CASE("revoking a free lock does nothing") {
   });
 }
 
-TEST_CASE("revoking is refused when the owner or the token is another") {
+TEST_CASE("revoking is refused when the lock has another owner or token") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -111,7 +111,7 @@ TEST_CASE("revoking is refused when the owner or the token is another") {
   });
 }
 
-TEST_CASE("a revocation ends with the lease it was for") {
+TEST_CASE("a revocation ends with the lease that it revoked") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -123,7 +123,7 @@ TEST_CASE("a revocation ends with the lease it was for") {
   });
 }
 
-TEST_CASE("a claim that is repeated after its hold was revoked is busy, however it is held") {
+TEST_CASE("in every mode a repeated claim is busy after its hold was revoked") {
   each_store([](const Backing& backing) {
     for (const Mode mode : {Mode::plain, Mode::exclusive, Mode::shared, Mode::slots}) {
       Client client(backing);

@@ -24,7 +24,7 @@ bool is_free(Client& client, const Pair& pair) {
 
 }  // namespace
 
-TEST_CASE("several names: one claim takes them all, with a token each") {
+TEST_CASE("several names: one claim takes them all, with a token for each") {
   each_store([](const Backing& backing) {
     Client client(backing);
     std::vector<LockName> names;
@@ -52,7 +52,8 @@ TEST_CASE("several names: one claim takes them all, with a token each") {
   });
 }
 
-TEST_CASE("several names: while one is taken, none is, and it is said which") {
+TEST_CASE(
+    "several names: while one is taken none is granted, and the refusal names the one in the way") {
   each_store([](const Backing& backing) {
     Client holder(backing);
     Client other(backing);
@@ -93,7 +94,7 @@ TEST_CASE("several names: a claim that is repeated counts once for each") {
   });
 }
 
-TEST_CASE("several names: one renewal extends them all, and a look none") {
+TEST_CASE("several names: one renewal extends every lease, and a check extends none") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const Pair pair;
@@ -112,7 +113,7 @@ TEST_CASE("several names: one renewal extends them all, and a look none") {
   });
 }
 
-TEST_CASE("several names: the loss of any is loss, and what is left can be given back (1878)") {
+TEST_CASE("several names: the loss of one name is a loss, and the others can be released (1878)") {
   each_store([](const Backing& backing) {
     for (const std::size_t lost : {0U, 1U}) {
       Client client(backing);
@@ -137,7 +138,7 @@ TEST_CASE("several names: the loss of any is loss, and what is left can be given
   });
 }
 
-TEST_CASE("several names: when all are lost, none is brought back") {
+TEST_CASE("several names: when all are lost, a renewal brings none back") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const Pair pair;
@@ -149,7 +150,7 @@ TEST_CASE("several names: when all are lost, none is brought back") {
   });
 }
 
-TEST_CASE("several names: when one is revoked, the holds are") {
+TEST_CASE("several names: the revocation of one name revokes the claim") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const Pair pair;
@@ -166,7 +167,7 @@ TEST_CASE("several names: when one is revoked, the holds are") {
   });
 }
 
-TEST_CASE("several names: a loss is told before a revocation") {
+TEST_CASE("several names: a renewal reports a loss rather than a revocation") {
   each_store([](const Backing& backing) {
     for (const bool first : {true, false}) {
       Client client(backing);
@@ -182,7 +183,8 @@ TEST_CASE("several names: a loss is told before a revocation") {
   });
 }
 
-TEST_CASE("several names: below a hold of one of them that one is joined, the other taken") {
+TEST_CASE(
+    "several names: below a hold of one name the claim joins that hold and takes the other names") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const Pair pair;
@@ -202,7 +204,7 @@ TEST_CASE("several names: below a hold of one of them that one is joined, the ot
   });
 }
 
-TEST_CASE("several names: a nested run that would wait for itself is told which name it is") {
+TEST_CASE("several names: a nested claim that would deadlock is refused with the name in the way") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const Pair pair;
@@ -214,7 +216,7 @@ TEST_CASE("several names: a nested run that would wait for itself is told which 
   });
 }
 
-TEST_CASE("several names: readers and slots of several names stand beside each other as of one") {
+TEST_CASE("several names: readers and slots share several names as they share one") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const Pair pair;
@@ -247,7 +249,7 @@ TEST_CASE("several names: readers and slots of several names stand beside each o
   });
 }
 
-TEST_CASE("several names: undoing takes back all of them, and leaves those of others alone") {
+TEST_CASE("several names: undoing releases all of them, and leaves the holds of others alone") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const Pair pair;
@@ -262,7 +264,7 @@ TEST_CASE("several names: undoing takes back all of them, and leaves those of ot
   });
 }
 
-TEST_CASE("several names: a waiter is woken by the release of the one that was in the way") {
+TEST_CASE("several names: a waiter is woken by the release of the name that was in the way") {
   each_store([](const Backing& backing) {
     for (const std::size_t held : {0U, 1U}) {
       Client holder(backing);
@@ -280,7 +282,7 @@ TEST_CASE("several names: a waiter is woken by the release of the one that was i
   });
 }
 
-TEST_CASE("several names: a waiter gets them when the last of their holders has gone") {
+TEST_CASE("several names: a waiter gets all names when the last of their holders has released") {
   each_store([](const Backing& backing) {
     Client holder(backing);
     Client waiter(backing);
@@ -300,7 +302,7 @@ TEST_CASE("several names: a waiter gets them when the last of their holders has 
   });
 }
 
-TEST_CASE("several names: a holder is told when any of them is taken from it") {
+TEST_CASE("several names: a holder is notified when any of its names is deleted") {
   each_store([](const Backing& backing) {
     for (const bool now : {false, true}) {
       Client client(backing);

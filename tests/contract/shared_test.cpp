@@ -13,7 +13,7 @@ constexpr std::array<Mode, 3> k_alone_or_shared{Mode::plain, Mode::exclusive, Mo
 
 }  // namespace
 
-TEST_CASE("shared: readers stand beside each other, each with a hold and a lease of its own") {
+TEST_CASE("shared: readers hold a name together, each with a hold and a lease of its own") {
   each_store([](const Backing& backing) {
     Client one(backing);
     Client two(backing);
@@ -41,7 +41,7 @@ TEST_CASE("shared: readers stand beside each other, each with a hold and a lease
   });
 }
 
-TEST_CASE("shared: who is alone and who reads exclude each other, whoever comes first") {
+TEST_CASE("shared: a plain holder and readers exclude each other, in either order") {
   each_store([](const Backing& backing) {
     for (const Mode held : k_alone_or_shared) {
       for (const Mode claimed : k_alone_or_shared) {
@@ -68,7 +68,7 @@ TEST_CASE("shared: who is alone and who reads exclude each other, whoever comes 
   });
 }
 
-TEST_CASE("shared: a writer enters when the last reader has left, in whatever order they go") {
+TEST_CASE("shared: a writer enters when the last reader has left, in whatever order they leave") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -87,7 +87,7 @@ TEST_CASE("shared: a writer enters when the last reader has left, in whatever or
   });
 }
 
-TEST_CASE("shared: a reader's claim that is repeated counts once") {
+TEST_CASE("shared: a repeated claim of a reader counts once") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -102,7 +102,9 @@ TEST_CASE("shared: a reader's claim that is repeated counts once") {
   });
 }
 
-TEST_CASE("shared: renewing extends one's own lease and no other, and shortens none (1604, 5462)") {
+TEST_CASE(
+    "shared: renewing extends the reader's own lease and no other, and shortens none (1604, "
+    "5462)") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -123,7 +125,8 @@ TEST_CASE("shared: renewing extends one's own lease and no other, and shortens n
   });
 }
 
-TEST_CASE("shared: a dead reader is out after its own lease while others go on (1458, 7098)") {
+TEST_CASE(
+    "shared: the hold of a dead reader ends with its own lease while others renew (1458, 7098)") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -144,7 +147,7 @@ TEST_CASE("shared: a dead reader is out after its own lease while others go on (
   });
 }
 
-TEST_CASE("shared: a dead reader alone lets a writer in after its lease, and not before") {
+TEST_CASE("shared: a writer enters after the lease of a dead last reader, and not before") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -156,7 +159,7 @@ TEST_CASE("shared: a dead reader alone lets a writer in after its lease, and not
   });
 }
 
-TEST_CASE("shared: a waiter hears a release that comes between its refusal and its wait (3891)") {
+TEST_CASE("shared: a waiter is woken by a release between its refusal and its wait (3891)") {
   each_store([](const Backing& backing) {
     for (const Mode held : {Mode::exclusive, Mode::shared}) {
       Client holder(backing);
@@ -194,7 +197,7 @@ TEST_CASE("shared: a writer that waits is woken by the last reader") {
   });
 }
 
-TEST_CASE("shared: revoking tells every reader, or the one that is meant") {
+TEST_CASE("shared: a revocation notifies every reader, or only the named one") {
   each_store([](const Backing& backing) {
     for (const bool by_token : {false, true}) {
       Client client(backing);
@@ -221,7 +224,7 @@ TEST_CASE("shared: revoking tells every reader, or the one that is meant") {
   });
 }
 
-TEST_CASE("shared: revoking now deletes every reader, or the one that is meant") {
+TEST_CASE("shared: force-release --now deletes every reader, or only the named one") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -240,7 +243,7 @@ TEST_CASE("shared: revoking now deletes every reader, or the one that is meant")
   });
 }
 
-TEST_CASE("shared: a reader is told of its own revocation beside others") {
+TEST_CASE("shared: a reader learns of its own revocation beside other readers") {
   each_store([](const Backing& backing) {
     Client client(backing);
     Client admin(backing);

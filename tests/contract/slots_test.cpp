@@ -26,7 +26,7 @@ std::string usage_error(Client& client, const Claim& claim) {
 
 }  // namespace
 
-TEST_CASE("slots: as many hold a name as it has slots, each with a number of its own") {
+TEST_CASE("slots: a name has as many holders as slots, each with a number of its own") {
   each_store([](const Backing& backing) {
     for (const std::uint32_t slots : {1U, 3U}) {
       Client client(backing);
@@ -58,7 +58,7 @@ TEST_CASE("slots: as many hold a name as it has slots, each with a number of its
   });
 }
 
-TEST_CASE("slots: the lowest free number is given, and the others keep theirs") {
+TEST_CASE("slots: a claim gets the lowest free number, and the others keep theirs") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -72,7 +72,7 @@ TEST_CASE("slots: the lowest free number is given, and the others keep theirs") 
   });
 }
 
-TEST_CASE("slots: a claim that is repeated keeps its number and counts once") {
+TEST_CASE("slots: a repeated claim keeps its number and counts once") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -88,7 +88,7 @@ TEST_CASE("slots: a claim that is repeated keeps its number and counts once") {
   });
 }
 
-TEST_CASE("slots: another number of slots is an error that names both") {
+TEST_CASE("slots: another number of slots is an error that names both numbers") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -106,7 +106,7 @@ TEST_CASE("slots: another number of slots is an error that names both") {
   });
 }
 
-TEST_CASE("slots: holders of every other mode exclude them, and they those") {
+TEST_CASE("slots: slots and holders of every other mode exclude each other") {
   each_store([](const Backing& backing) {
     for (const Mode mode : {Mode::plain, Mode::exclusive, Mode::shared}) {
       Client client(backing);
@@ -122,7 +122,8 @@ TEST_CASE("slots: holders of every other mode exclude them, and they those") {
   });
 }
 
-TEST_CASE("slots: a dead holder's slot is free after its own lease while others go on (2213)") {
+TEST_CASE(
+    "slots: the slot of a dead holder is free after its own lease while others renew (2213)") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName full = fresh_name();
@@ -150,7 +151,7 @@ TEST_CASE("slots: a dead holder's slot is free after its own lease while others 
   });
 }
 
-TEST_CASE("slots: renewing one extends no other") {
+TEST_CASE("slots: renewing one lease extends no other") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -186,7 +187,7 @@ TEST_CASE("slots: a nested run shares its ancestor's slot") {
   });
 }
 
-TEST_CASE("slots: a nested run that would wait for its ancestor is told so") {
+TEST_CASE("slots: a nested claim that would wait for its ancestor is refused as a deadlock") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -205,7 +206,7 @@ TEST_CASE("slots: a nested run that would wait for its ancestor is told so") {
   });
 }
 
-TEST_CASE("slots: a waiter is woken when any slot is given back") {
+TEST_CASE("slots: a waiter is woken when any slot is released") {
   each_store([](const Backing& backing) {
     for (const std::size_t which : {0U, 1U, 2U}) {
       Client holder(backing);
@@ -223,7 +224,7 @@ TEST_CASE("slots: a waiter is woken when any slot is given back") {
   });
 }
 
-TEST_CASE("slots: revoking tells all of them, or the one that is meant") {
+TEST_CASE("slots: a revocation notifies all holders, or only the named one") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
@@ -242,7 +243,7 @@ TEST_CASE("slots: revoking tells all of them, or the one that is meant") {
   });
 }
 
-TEST_CASE("slots: undoing gives the slot back") {
+TEST_CASE("slots: undoing a claim releases its slot") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();

@@ -52,7 +52,7 @@ TEST_CASE("traits: the stores support everything, but for the line of those with
   });
 }
 
-TEST_CASE("traits: a plain lock of one name is in every store, whatever it declines") {
+TEST_CASE("traits: every store supports a plain lock of one name, whatever else it declines") {
   each_store_and_less([](const Backing& backing) {
     Client client(backing);
     Client other(backing);

@@ -47,7 +47,7 @@ TEST_CASE("check: a hold that is well is held, and its lease stays as it is") {
   });
 }
 
-TEST_CASE("check: what was released, taken by another or has ended is lost, and stays as it is") {
+TEST_CASE("check: a hold that was released, overtaken or has ended is lost, and is not changed") {
   each_store([](const Backing& backing) {
     Client client(backing);
     Client other(backing);
@@ -65,7 +65,8 @@ TEST_CASE("check: what was released, taken by another or has ended is lost, and 
   });
 }
 
-TEST_CASE("check: a revoked hold is told by whom, and its lease runs on") {
+TEST_CASE(
+    "check: a revoked hold is reported with the revoker's name, and its lease is not extended") {
   each_store([](const Backing& backing) {
     Client client(backing);
     Client admin(backing);
@@ -80,7 +81,7 @@ TEST_CASE("check: a revoked hold is told by whom, and its lease runs on") {
   });
 }
 
-TEST_CASE("watch: a holder whose lock is deleted is told") {
+TEST_CASE("watch: a holder is notified when its lock is deleted") {
   each_store([](const Backing& backing) {
     Watcher watcher(backing);
     Client admin(backing);
@@ -90,7 +91,7 @@ TEST_CASE("watch: a holder whose lock is deleted is told") {
   });
 }
 
-TEST_CASE("watch: a holder whose lock is another's now is told") {
+TEST_CASE("watch: a holder is notified when its lock goes to another owner") {
   each_store([](const Backing& backing) {
     Watcher watcher(backing);
     Client admin(backing);
@@ -101,7 +102,7 @@ TEST_CASE("watch: a holder whose lock is another's now is told") {
   });
 }
 
-TEST_CASE("watch: a holder whose lock is revoked is told") {
+TEST_CASE("watch: a holder is notified when its lock is revoked") {
   each_store([](const Backing& backing) {
     Watcher watcher(backing);
     Client admin(backing);
@@ -111,7 +112,7 @@ TEST_CASE("watch: a holder whose lock is revoked is told") {
   });
 }
 
-TEST_CASE("watch: what happened between watching and waiting is not missed") {
+TEST_CASE("watch: a change between watching and waiting is not missed") {
   each_store([](const Backing& backing) {
     Watcher watcher(backing);
     Client admin(backing);
@@ -121,7 +122,7 @@ TEST_CASE("watch: what happened between watching and waiting is not missed") {
   });
 }
 
-TEST_CASE("watch: own renewals, own checks and refused claims of others are no news to a holder") {
+TEST_CASE("watch: own renewals, own checks and refused claims of others do not notify a holder") {
   each_store([](const Backing& backing) {
     Watcher watcher(backing);
     Client other(backing);
@@ -135,7 +136,7 @@ TEST_CASE("watch: own renewals, own checks and refused claims of others are no n
   });
 }
 
-TEST_CASE("watch: other names are no news to a holder") {
+TEST_CASE("watch: changes of other names do not notify a holder") {
   each_store([](const Backing& backing) {
     Watcher watcher(backing);
     Client other(backing);
@@ -150,7 +151,7 @@ TEST_CASE("watch: other names are no news to a holder") {
   });
 }
 
-TEST_CASE("watch: a renewal does not end the watching, and a loss after it is told") {
+TEST_CASE("watch: a renewal does not end the watch, and a later loss is noticed") {
   each_store([](const Backing& backing) {
     Watcher watcher(backing);
     Client admin(backing);
@@ -162,7 +163,7 @@ TEST_CASE("watch: a renewal does not end the watching, and a loss after it is to
   });
 }
 
-TEST_CASE("watch: an interrupt does not end it") {
+TEST_CASE("watch: an interrupt does not end the watch") {
   each_store([](const Backing& backing) {
     const WakeUp interrupt;
     Watcher watcher(backing, &interrupt);
@@ -184,7 +185,7 @@ TEST_CASE("watch: an interrupt does not end it") {
   });
 }
 
-TEST_CASE("watch: who waited for the lock and got it goes on to watch its hold") {
+TEST_CASE("watch: a waiter that was granted the lock continues to watch its hold") {
   each_store([](const Backing& backing) {
     Client holder(backing);
     Client waiter(backing);

@@ -34,7 +34,7 @@ java_reads() {
 }
 # --- the dead ------------------------------------------------------------------------------------
 
-@test "who is dead beside others takes no room for longer than its own lease" {
+@test "a dead holder beside others takes no room for longer than its own lease" {
   shared acquire dead:1 s 600000
   shared acquire b:1 s 100000
   r del "$(lease dead:1)"
@@ -66,7 +66,7 @@ java_reads() {
   assert_equal "$(slot f:1)" 0
 }
 
-@test "inspect {holding} of what only the dead hold: nobody; and it changes nothing" {
+@test "inspect {holding} of a lock with dead holders only: no holder; and it changes nothing" {
   shared acquire a:1 s
   r del "$(lease a:1)"
   before=$(dump_all)
@@ -77,7 +77,7 @@ java_reads() {
   assert_line -n 0 nothing
 }
 
-@test "a hash that never expires is another program's, though a field is called mode: nobody enters it" {
+@test "a hash that never expires is another program's, though a field is called mode: no claim enters" {
   for fields in "mode read path /x owner me" "mode slots:3 a:1 1" "mode read java:7 1"; do
     r flushall
     r hset "$K" $fields
@@ -96,7 +96,7 @@ java_reads() {
   done
 }
 
-@test "many dead are taken out in one pass, however many records there are" {
+@test "many dead holders are removed in one pass, however many records there are" {
   crowd 3000 0
   work=$(calls writing acquire w:1 s)
   [ "$work" -gt 9000 ] && [ "$work" -lt 9100 ] || fail "$work commands"
@@ -104,7 +104,7 @@ java_reads() {
   assert_equal "$(r hlen "$H")" 1
 }
 
-@test "who has no room is not called, though the one before it, who had room, is found dead" {
+@test "a waiter without room gets no turn, though the one before it, which had room, is found dead" {
   writing acquire h:1 s
   shared stand dead:1 s
   writing stand_polling w:1 s
@@ -120,7 +120,7 @@ java_reads() {
 
 # --- Java beside us -------------------------------------------------------------------------------
 
-@test "a dlock reader beside Java's: nobody's leases are shortened, nobody's fields are touched" {
+@test "a dlock reader beside Java's shortens no lease of others and touches no field of others" {
   java_reads java:7 2 300000
   run -0 shared acquire a:1 s
   assert_line -n 0 granted
@@ -142,7 +142,7 @@ java_reads() {
   assert_line -n 0 granted
 }
 
-@test "behind Java's writer, and beside it, nobody enters; a Java reader hides no release" {
+@test "behind Java's writer, and beside it, no claim enters; a Java reader hides no release" {
   r hset "$K" mode write java:7:write 1
   for how in "" writing shared "slots 2"; do
     run -0 $how acquire a:1 s
@@ -190,7 +190,7 @@ java_reads() {
   assert_line write
 }
 
-@test "inspect {holding} of very many readers: all are counted, 64 are told, the work is bounded" {
+@test "inspect {holding} of very many readers: all are counted, 64 are listed, the work is bounded" {
   for count in 65 1100 5000; do
     r flushall
     crowd "$count"

@@ -5,7 +5,7 @@
 load ../support/suite
 suite server lua
 
-@test "the SHA1 in the program is the one the server gives the text" {
+@test "the program sends each script with the SHA1 that the server computes" {
   generated=${DLOCK_BUILD_DIR:-$PROJECT/build/dev}/src/store/scripts.gen.hpp
   [ -e "$generated" ] || skip "no build in ${generated%/src/*}"
   for file in "$SCRIPTS"/*.lua; do

@@ -16,7 +16,7 @@ teardown() {
   clean_up
 }
 
-@test "who stands has a place, in the order of arrival, and keeps it" {
+@test "a waiter has a place, in the order of arrival, and keeps it" {
   acquire h:1 s
   run -0 stand a:1 s
   assert_line -n 0 busy
@@ -32,7 +32,7 @@ teardown() {
   ttl_between "$W" 50000 60000
 }
 
-@test "who asks again lives for ten seconds more" {
+@test "a waiter that asks again lives for ten seconds more" {
   acquire h:1 s
   stand a:1 s
   left=$(life a:1)
@@ -43,7 +43,7 @@ teardown() {
   [ "$(life a:1)" -gt 7000 ]
 }
 
-@test "who does not stand has no place and leaves no trace" {
+@test "a claim that does not wait has no place and leaves no trace" {
   acquire h:1 s
   run -0 acquire a:1 s
   assert_equal "$(place_of "$output")" 0
@@ -58,7 +58,7 @@ teardown() {
   assert_equal "$(r zscore "$L" "$(waiter b:1 s)")" 8000000000000001
 }
 
-@test "no more stand than the claim allows; who stands already keeps its place" {
+@test "no more wait than the claim allows; a waiter keeps the place that it has" {
   acquire h:1 s
   assert_equal "$(place_of "$(acquire_as "$(waiter a:1 s)" 0 a:1 s)")" 0
   assert_equal "$(place_of "$(acquire_as "$(waiter a:1 s)" 1 a:1 s)")" 1
@@ -68,7 +68,7 @@ teardown() {
   assert_equal "$(in_line)" a:1
 }
 
-@test "a free lock is only for the first of the line" {
+@test "a free lock is only for the first waiter" {
   queue a:1 b:1
   r del "$K" "$H"
   for who in x:1 b:1; do
@@ -87,7 +87,7 @@ teardown() {
   assert_equal "$(r zcard "$W")" 2
 }
 
-@test "release tells the first that it is its turn and the second that it is next, nobody else" {
+@test "release sends the first waiter its turn, the second 'next', and no other a message" {
   queue a:1 b:1 c:1
   run -0 release h:1 s
   assert_line -n 0 released
@@ -99,7 +99,7 @@ teardown() {
   [ "$(life b:1)" -gt 5000 ]
 }
 
-@test "release finds out who is dead, at once: the turn is the next living one's" {
+@test "release finds dead waiters at once: the turn is that of the first living one" {
   acquire h:1 s
   for who in dead:1 dead:2 a:1 dead:3 b:1; do stand "$who" s; done
   ears a:1 b:1
@@ -110,7 +110,7 @@ teardown() {
   assert_equal "$(r zcard "$W")" 2
 }
 
-@test "who polls hears nothing and is not taken for dead" {
+@test "a waiter that polls has no subscription and is not taken for dead" {
   acquire h:1 s
   stand_polling p:1 s
   ears b:1
@@ -122,7 +122,7 @@ teardown() {
   assert_line -n 0 granted
 }
 
-@test "who waits for others to leave and is dead keeps out nobody who has room beside them" {
+@test "a dead waiter that waits for others to leave keeps out no claim that has room beside them" {
   for how in shared "slots 3"; do
     r flushall
     $how acquire h:1 s
@@ -138,7 +138,7 @@ teardown() {
   done
 }
 
-@test "who waits for others to leave is only asked whether it lives: its time is not cut to a turn" {
+@test "a waiter that waits for others to leave is only probed: its time is not cut to a turn" {
   shared acquire h:1 s
   ears lives:1
   stand lives:1 s
@@ -148,7 +148,7 @@ teardown() {
   [ "$(life lives:1)" -gt 5000 ]
 }
 
-@test "who asks is not taken for dead, though it hears nothing at the moment" {
+@test "the caller is not taken for dead, though it has no subscription at the moment" {
   acquire h:1 s
   ears b:1
   for who in dead:1 me:1 b:1; do stand "$who" s; done
@@ -164,7 +164,7 @@ teardown() {
   assert_equal "$(in_line)" "b:1 me:2 c:1"
 }
 
-@test "who does not come within a second is passed over, and then stands at the end" {
+@test "a waiter that does not take its turn within a second is passed over, and is last then" {
   queue frozen:1 b:1 c:1
   release h:1 s
   [ "$(life frozen:1)" -le 1000 ]
@@ -188,7 +188,7 @@ asked_at_once() { # WHO
   for _ in {1..50}; do echo "$ask"; done
   printf '%s\n' "echo score" "zscore '$W' '$1'"
 }
-@test "being asked again and again does not lengthen a turn" {
+@test "repeated probes do not lengthen a turn" {
   local who over asked since
   who=$(waiter frozen:1 s polls)
   for _ in 1 2 3 4 5; do # on a machine that stands still a turn may be over before anybody asks
@@ -212,14 +212,14 @@ asked_at_once() { # WHO
   [ $((${EPOCHREALTIME/./} - since)) -gt 500000 ]
 }
 
-@test "who is not heard of for ten seconds is out of the line" {
+@test "a waiter without a try for ten seconds is out of the line" {
   queue silent:1 b:1
   r zincrby "$W" -11000 "$(waiter silent:1 s)"
   assert_equal "$(place_of "$(stand b:1 s)")" 1
   assert_equal "$(in_line)" b:1
 }
 
-@test "leave 'left': the turn that one had goes on; who stands nowhere has left as well" {
+@test "leave 'left': the caller's turn passes on; a caller without a place has left as well" {
   queue a:1 b:1 c:1
   assert_equal "$(leave b:1 s)" left
   assert_equal "$(in_line)" "a:1 c:1"
@@ -232,7 +232,7 @@ asked_at_once() { # WHO
   assert_equal "$(r exists "$L" "$W")" 0
 }
 
-@test "a grant takes out of the line, and so does its repetition" {
+@test "a grant removes its waiter from the line, and so does its repetition" {
   queue a:1
   release h:1 s
   run -0 stand a:1 s
@@ -259,7 +259,7 @@ asked_at_once() { # WHO
   assert_equal "$(in_line)" a:1
 }
 
-@test "inspect shows who waits, in order, and how many; the dead are left out" {
+@test "inspect shows the waiters in order, and their number; dead ones are left out" {
   queue a:1 b:1
   stand dead:1 s
   r zadd "$W" 1 "$(waiter dead:1 s)"
@@ -276,7 +276,7 @@ asked_at_once() { # WHO
   assert_line 1002
 }
 
-@test "revoke 'deleted' by force: the first is told" {
+@test "revoke 'deleted' by force: the first waiter gets its turn" {
   queue a:1 b:1
   revoke ann 1
   assert_equal "$(heard a:1)" turn
@@ -300,7 +300,7 @@ asked_at_once() { # WHO
   done <"$BATS_TEST_TMPDIR/work-10"
 }
 
-@test "three thousand dead waiters are taken out a thousand at a time" {
+@test "three thousand dead waiters are removed a thousand at a time" {
   for life in 10000 -1; do # without ears, or silent for too long
     r flushall
     acquire h:1 s
@@ -331,7 +331,7 @@ asked_at_once() { # WHO
   done
 }
 
-@test "one of the two keys is deleted: nobody is lost, and the dead do not stay" {
+@test "one of the two keys is deleted: no waiter is lost, and dead ones do not stay" {
   for key in "$L" "$W"; do
     r flushall
     queue a:1 b:1

@@ -48,7 +48,7 @@ teardown() {
   assert_regex "$(r hget "$H" 'a:1#s')" ',"mode":"write","host":'
 }
 
-@test "acquire 'granted' for slots: the lowest free number, which nobody loses" {
+@test "acquire 'granted' for slots: the lowest free number, which its holder keeps" {
   for who in a b c; do slots 3 acquire "$who:1" s >/dev/null; done
   assert_equal "$(r hgetall "$K")" $'mode\nslots:3\na:1\n1\nb:1\n1\nc:1\n1'
   for who in a b c; do ttl_between "$(lease "$who:1")" 20000 60000; done
@@ -64,7 +64,7 @@ teardown() {
   assert_line -n 0 busy
 }
 
-@test "acquire 'slots': its holders have another number, which one of the names, and which number" {
+@test "acquire 'slots': the holders have another number, which one of the names, and which number" {
   slots 3 acquire a:1 s
   before=$(dump_all)
   for number in 2 4; do
@@ -78,7 +78,7 @@ teardown() {
   assert_equal "$(dump_all)" "$before"
 }
 
-@test "who stands beside whom" {
+@test "which modes can hold a name together" {
   for held in "" writing shared "slots 2"; do
     for wanted in "" writing shared "slots 2"; do
       r flushall
@@ -97,7 +97,7 @@ teardown() {
   done
 }
 
-@test "acquire 'granted' again: nobody beside others counts twice, and no lease is shortened" {
+@test "acquire 'granted' again beside others: no hold counts twice, and no lease is shortened" {
   for how in shared "slots 3"; do
     r flushall
     $how acquire other:1 s 50000
@@ -134,7 +134,7 @@ teardown() {
   done
 }
 
-@test "renew 'held' beside others: a look changes no lease" {
+@test "renew 'held' beside others: a check changes no lease" {
   shared acquire a:1 s 50000
   before=$(dump_all)
   run -0 shared renew a:1 s 0
@@ -144,7 +144,7 @@ teardown() {
   assert_equal "$(dump_all)" "$before"
 }
 
-@test "renew 'held' beside others: what was cut short below half of a lease that is renewed is mended" {
+@test "renew 'held' beside others: a lease that is renewed is restored if cut below its half" {
   for how in shared "slots 3"; do
     r flushall
     $how acquire a:1 s
@@ -182,7 +182,7 @@ teardown() {
   done
 }
 
-@test "renew 'lost' of a plain hold that a Java writer walked into: what is ours is out of its way" {
+@test "renew 'lost' of a plain hold that a Java writer walked into: the hold is removed" {
   acquire a:1 s
   r hset "$K" mode write java:7:write 1
   run -0 renew a:1 s
@@ -190,7 +190,7 @@ teardown() {
   assert_equal "$(r hgetall "$K")" $'mode\nwrite\njava:7:write\n1'
 }
 
-@test "renew 'revoked' beside others: who is meant, or everybody" {
+@test "renew 'revoked' beside others: the named holder, or every holder" {
   shared acquire a:1 s 50000
   shared acquire b:1 s
   revoke ann 0 a:1
@@ -241,7 +241,7 @@ teardown() {
   assert_equal "$(r keys '*')" "$T"
 }
 
-@test "release of the longest lease: the key lasts as long as the others, and Java's writers hear it" {
+@test "release of the longest lease: the key lasts as long as the others, and Java's writers are woken" {
   shared acquire a:1 s 100000
   shared acquire b:1 s 600000
   listen
@@ -250,7 +250,7 @@ teardown() {
   assert_equal "$(said)" "redisson_rwlock:$G 0"
 }
 
-@test "revoke of the longest lease: the key lasts as long as the others, and Java's writers hear it" {
+@test "revoke of the longest lease: the key lasts as long as the others, and Java's writers are woken" {
   shared acquire a:1 s 100000
   shared acquire b:1 s 600000
   listen
@@ -284,7 +284,7 @@ teardown() {
   done
 }
 
-@test "release 'not_held' beside others: twice, by a stranger, or after the lease; nobody is touched" {
+@test "release 'not_held' beside others: twice, by a stranger, or after the lease; no other hold changes" {
   shared acquire a:1 s
   shared acquire b:1 s
   before=$(dump_all)
@@ -301,7 +301,7 @@ teardown() {
   assert_equal "$(r hgetall "$K")" $'mode\nread\nb:1\n1'
 }
 
-@test "who asks in vain behind those who stand beside each other is no news for them" {
+@test "a refused claim behind holders beside others does not notify them" {
   for how in shared "slots 1"; do
     r flushall
     $how acquire a:1 s
@@ -347,7 +347,7 @@ teardown() {
   assert_equal "$(r hkeys "$H")" 'b:1#s'
 }
 
-@test "release 'still_held' of a write hold above a read: readers enter, and are told by '1'" {
+@test "release 'still_held' of a write hold above a read: readers enter, after the message '1'" {
   writing acquire a:1 s 200000
   run -0 shared acquire me:2 t 50000 a:1 s
   assert_line -n 0 granted
@@ -372,7 +372,7 @@ teardown() {
   assert_line -n 0 released
 }
 
-@test "release 'still_held' of a read below a write hold: the writer keeps its lease and stays alone" {
+@test "release 'still_held' of a read below a write hold: the writer keeps its lease and excludes others" {
   writing acquire a:1 s 600000
   shared acquire me:2 t 50000 a:1 s
   listen

@@ -10,7 +10,7 @@ setup() {
   TTL=60000
 }
 
-@test "what a nested run gets below each way to hold" {
+@test "the answer to a nested claim below each mode" {
   # above, wanted; then the owner's field and its count, or own
   while IFS=, read -r above wanted field count; do
     r flushall
@@ -45,7 +45,7 @@ slots 3,slots 4,own
 END
 }
 
-@test "a nested slot is the ancestor's; two leases of one owner, and the longest counts" {
+@test "a nested slot is the ancestor's; of two leases of one owner the longest counts" {
   slots 3 acquire x:1 s
   slots 3 acquire a:1 s
   slots 3 acquire me:2 t 200000 a:1 s

@@ -18,7 +18,7 @@ teardown() {
 
 # --- kept ----------------------------------------------------------------------------------------
 
-@test "release 'released' that keeps the lock: for so long, be that more or less than its lease" {
+@test "release 'released' that keeps the lock: for the given time, more or less than its lease" {
   for keep in 30000 300000; do
     r flushall
     acquire a:1 s
@@ -35,7 +35,7 @@ teardown() {
   done
 }
 
-@test "what is kept is nobody's: not renewed, not released, not joined, not granted again" {
+@test "a kept lock has no owner: not renewed, not released, not joined, not granted again" {
   for how in "" writing shared "slots 1"; do
     r flushall
     $how acquire a:1 s
@@ -80,7 +80,7 @@ teardown() {
   assert_equal "$(r hkeys "$H" | sort | xargs)" "c:1#s d:1#s"
 }
 
-@test "a nested hold that is repeated takes nothing beside the hold above it, though that is revoked" {
+@test "a repeated nested claim takes nothing beside the hold above it, even if that is revoked" {
   for how in shared "slots 2"; do
     r flushall
     $how acquire a:1 s
@@ -102,7 +102,7 @@ teardown() {
   done
 }
 
-@test "a late copy of the acquire of what is kept takes nothing, also where there is room" {
+@test "a late copy of the acquire of a kept lock takes nothing, also where there is room" {
   for how in shared "slots 2"; do
     r flushall
     $how acquire a:1 s
@@ -124,7 +124,7 @@ teardown() {
   done
 }
 
-@test "a writer is kept as one, though what read under it has died" {
+@test "a writer's lock is kept in the writer's mode, though a read under it has died" {
   writing acquire a:1 s
   shared acquire me:2 t 60000 a:1 s
   r del "$(lease a:1)" # has ended
@@ -147,7 +147,7 @@ teardown() {
   assert_equal "$(r exists "$K")" 0
 }
 
-@test "revoke 'deleted' of what is only kept, though it is not urgent; beside who runs it goes too" {
+@test "revoke 'deleted' of a kept lock, also if not urgent; beside holders the kept one goes too" {
   for how in "" writing shared "slots 2"; do
     r flushall
     $how acquire a:1 s
@@ -190,7 +190,7 @@ teardown() {
   assert_line -n 0 busy
 }
 
-@test "acquire 'done' also of what is held or waited for: it leaves the line, and calls who is next" {
+@test "acquire 'done' also of a held name or in line: the waiter leaves, and the next one gets its turn" {
   wanted_once 600000 acquire a:1 s
   stand_polling b:1 s
   stand_polling c:1 s
@@ -205,7 +205,7 @@ teardown() {
   assert_equal "$(in_line)" ""
 }
 
-@test "what was done does not concern who holds it already, or who runs below a holder" {
+@test "a success does not concern a present holder, or a claim below a holder" {
   acquire a:1 s
   r set "$D" "$(date +%s)000" px 300000
   run -0 wanted_once 600000 acquire a:1 s
@@ -220,7 +220,7 @@ teardown() {
   ttl_between "$D" 200000 300000
 }
 
-@test "nothing is told of a run whose time to count is over, or whose lease was; no time is shortened" {
+@test "no success is noted after its time to count, or after the lease; no time is shortened" {
   acquire a:1 s
   sleep 0.05
   run -0 release a:1 s 0 10
@@ -316,7 +316,7 @@ free() { r del "$K" >/dev/null; }
   done
 }
 
-@test "something foreign at any of the notes: the lock is given back all the same" {
+@test "something foreign at any of the notes: the lock is released all the same" {
   for how in "" writing shared "slots 2"; do
     for key in "$R" "$D" "$L" "$W" "$T"; do
       r flushall
@@ -332,7 +332,7 @@ free() { r del "$K" >/dev/null; }
 # --- forget --------------------------------------------------------------------------------------
 
 forget() { run_script forget 1 "$D"; }
-@test "forget 'forgotten', 'nothing': takes back a success and changes nothing else; inspect tells of it" {
+@test "forget 'forgotten', 'nothing': deletes a success and changes nothing else; inspect shows it" {
   acquire a:1 s
   run -0 forget
   assert_output nothing

@@ -58,7 +58,7 @@ refuses() {
   done
 }
 
-@test "R19: a read-only replica answers renew and release with an error, whoever asks" {
+@test "R19: a read-only replica answers renew and release of every caller with an error" {
   start_pair
   export ON=$MASTER
   run -0 acquire o:1 s

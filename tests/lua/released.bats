@@ -63,7 +63,7 @@ setup() {
   assert_line -n 0 busy
 }
 
-@test "whatever stands where releases are noted: the release goes on, and nothing counts as released" {
+@test "a foreign key where releases are noted: the release goes on, and nothing counts as released" {
   for call in "r set $RELEASED x" "r rpush $RELEASED theirs"; do
     r del "$RELEASED"
     $call

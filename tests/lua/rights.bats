@@ -25,7 +25,7 @@ lookups() {
   r get lookups
 }
 
-@test "rights are looked up at the first try of a claim, not while it waits, nor at the grant" {
+@test "rights are probed at the first try of a claim, not while it waits, nor at the grant" {
   for way in acquire shared writing "slots 2"; do
     r flushall >/dev/null
     # shellcheck disable=SC2086  # words

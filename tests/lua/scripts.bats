@@ -40,7 +40,7 @@ setup() {
   ttl_between "$K" 50000 60000
 }
 
-@test "acquire 'granted' clears what a dead lease left" {
+@test "acquire 'granted' clears the fields of a dead lease" {
   r hset "$H" 'dead#x' '{}'
   r hset "$R" dead x
   run -0 acquire o:1 s
@@ -62,7 +62,7 @@ setup() {
   assert_equal "$(r hget "$K" o:1)" 2
 }
 
-@test "acquire 'granted' to a nested run is not for a forged ancestor" {
+@test "acquire 'granted' to a nested run does not believe a forged ancestor" {
   acquire o:1 s
   run -0 acquire me:2 t 10000 o:1 wrong
   assert_line -n 0 busy
@@ -70,7 +70,7 @@ setup() {
   assert_line -n 0 busy
 }
 
-@test "acquire 'busy': tells who holds it and changes nothing" {
+@test "acquire 'busy': names the holder and changes nothing" {
   acquire o:1 s
   before=$(dump_all)
   run -0 acquire me:2 t
@@ -80,7 +80,7 @@ setup() {
   assert_equal "$(dump_all)" "$before"
 }
 
-@test "acquire 'busy' where another type stands at the key, never WRONGTYPE" {
+@test "acquire 'busy' where the key has another type, never WRONGTYPE" {
   for kind in string list set zset stream; do
     r flushall
     case $kind in
@@ -148,7 +148,7 @@ setup() {
   assert_equal "$(token o:1 s)" 8000000000000001
 }
 
-@test "a token key without a TTL stays so, one of ours gets a day" {
+@test "a token key without a TTL keeps that, one of dlock gets a day" {
   r set "$T" 5
   acquire o:1 s
   assert_equal "$(r pttl "$T")" -1
@@ -170,7 +170,7 @@ setup() {
   ttl_between "$H" 10000 20000
 }
 
-@test "renew 'renewed' gives a TTL back that somebody took" {
+@test "renew 'renewed' restores a TTL that another program removed" {
   acquire o:1 s
   r persist "$K"
   run -0 renew o:1 s
@@ -178,7 +178,7 @@ setup() {
   ttl_between "$K" 50000 60000
 }
 
-@test "renew brings no hold back that was released, as a late copy of it would" {
+@test "renew, as a late copy, brings no released hold back" {
   acquire o:1 s
   acquire me:2 t 10000 o:1 s
   release o:1 t
@@ -192,7 +192,7 @@ setup() {
   assert_output "$T"
 }
 
-@test "renew 'held': a look changes no lease" {
+@test "renew 'held': a check changes no lease" {
   acquire o:1 s 50000
   before=$(dump_all)
   run -0 renew o:1 s 0
@@ -213,7 +213,7 @@ setup() {
   assert_equal "$(r hgetall "$H")" "$before"
 }
 
-@test "renew 'revoked': says by whom and leaves the lease as it is" {
+@test "renew 'revoked': names the revoker and leaves the lease as it is" {
   acquire o:1 s 50000
   revoke ann@h 0
   run -0 renew o:1 s 60000
@@ -222,7 +222,7 @@ setup() {
   ttl_between "$K" 30000 50000
 }
 
-@test "renew 'lost': another's, nobody's; nothing is created or changed" {
+@test "renew 'lost': another's lock, or a free one; nothing is created or changed" {
   run -0 renew o:1 s
   assert_line -n 0 lost
   assert_line -n 1 none
@@ -235,7 +235,7 @@ setup() {
   assert_equal "$(dump_all)" "$before"
 }
 
-@test "release 'released': the lock is gone, waiters are told once" {
+@test "release 'released': the lock is gone, waiters get one message" {
   acquire o:1 s
   mkfifo "$BATS_TEST_TMPDIR/told"
   timeout 10 redis-cli -s "$REDIS_SOCKET" subscribe "$C" >"$BATS_TEST_TMPDIR/heard" 3>&- &
@@ -249,7 +249,7 @@ setup() {
   assert_output "$T"
 }
 
-@test "release 'still_held': a nested hold and its ancestor go one by one" {
+@test "release 'still_held': a nested hold and its ancestor are released one by one" {
   acquire o:1 s
   acquire me:2 t 10000 o:1 s
   run -0 release o:1 t
@@ -259,7 +259,7 @@ setup() {
   assert_line -n 0 released
 }
 
-@test "release 'not_held': twice, or by another, or nothing there; changes nothing" {
+@test "release 'not_held': twice, or by another, or a free lock; changes nothing" {
   run -0 release o:1 s
   assert_output not_held
   acquire o:1 s
@@ -274,7 +274,7 @@ setup() {
   assert_output not_held
 }
 
-@test "release of a hold whose lock another has taken is no release, though its record is there" {
+@test "release of a hold whose lock another has taken is no release, though its record exists" {
   acquire o:1 s
   r del "$K"
   r hset "$K" java:57 1
@@ -308,7 +308,7 @@ setup() {
   [ "${#lines[@]}" -lt 220 ]
 }
 
-@test "revoke 'nothing': it was free" {
+@test "revoke 'nothing': the lock was free" {
   run -0 revoke ann 0
   assert_line -n 0 nothing
   run -0 revoke ann 1
@@ -316,7 +316,7 @@ setup() {
   assert_equal "$(r dbsize)" 0
 }
 
-@test "revoke 'other_holder': owner or token is another; changes nothing" {
+@test "revoke 'other_holder': the lock has another owner or token; changes nothing" {
   acquire o:1 s
   before=$(dump_all)
   for now in 0 1; do
@@ -330,7 +330,7 @@ setup() {
   assert_equal "$(dump_all)" "$before"
 }
 
-@test "revoke 'not_dlock': a Java holder does not look; changes nothing" {
+@test "revoke 'not_dlock': a Java holder ignores revocation; changes nothing" {
   r hset "$K" java:7 1
   before=$(dump_all)
   run -0 revoke ann 0
@@ -354,7 +354,7 @@ setup() {
   assert_equal "$(r exists "$R")" 0
 }
 
-@test "revoke 'deleted': everything of the lock is gone, waiters are told, the token stays" {
+@test "revoke 'deleted': all keys of the lock are gone, waiters get a message, the token stays" {
   acquire o:1 s
   revoke ann 0
   run -0 revoke ann 1

@@ -42,7 +42,7 @@ pass_over() { r zadd "dlock:waiters:{dlock:$2}" 1 "$(waiter "$1" s polls)" >/dev
   assert_equal "$(r hget dlock:a o:1) $(r hget dlock:b o:1)" "1 1"
 }
 
-@test "acquire 'busy': while one is taken none is; which one is said" {
+@test "acquire 'busy': while one name is taken none is granted; the answer names it" {
   for taken in a b; do
     r flushall
     of "$taken" -- acquire h:1 s
@@ -83,7 +83,7 @@ pass_over() { r zadd "dlock:waiters:{dlock:$2}" 1 "$(waiter "$1" s polls)" >/dev
   assert_equal "$(r hlen dlock:b)" 2
 }
 
-@test "renew 'renewed' extends all; 'lost' and 'revoked' if it is true of any" {
+@test "renew 'renewed' extends all; 'lost' and 'revoked' if one of them is" {
   acquire o:1 s
   run -0 renew o:1 s 200000
   assert_output renewed
@@ -104,7 +104,7 @@ pass_over() { r zadd "dlock:waiters:{dlock:$2}" 1 "$(waiter "$1" s polls)" >/dev
   assert_equal "$(r exists dlock:b)" 0
 }
 
-@test "renew 'lost' of one name goes before 'revoked' of another" {
+@test "renew 'lost' of one name is answered before 'revoked' of another" {
   for gone in a b; do
     r flushall
     acquire o:1 s
@@ -115,7 +115,7 @@ pass_over() { r zadd "dlock:waiters:{dlock:$2}" 1 "$(waiter "$1" s polls)" >/dev
   done
 }
 
-@test "release answers for each name, and gives back what is left" {
+@test "release answers for each name, and releases the others" {
   acquire o:1 s
   r del dlock:a
   run -0 release o:1 s
@@ -123,7 +123,7 @@ pass_over() { r zadd "dlock:waiters:{dlock:$2}" 1 "$(waiter "$1" s polls)" >/dev
   assert_equal "$(r exists dlock:a dlock:b 'dlock:holds:{dlock:b}')" 0
 }
 
-@test "below a hold of one of them: that one is joined, the other taken; or own, before anything else" {
+@test "below a hold of one name that one is joined, the others taken; an own hold comes first" {
   of a -- acquire o:1 s
   run -0 acquire me:2 t 60000 o:1 s
   assert_line -n 0 granted
@@ -149,7 +149,7 @@ pass_over() { r zadd "dlock:waiters:{dlock:$2}" 1 "$(waiter "$1" s polls)" >/dev
 
 # --- in line -------------------------------------------------------------------------------------
 
-@test "who waits for several names stands in all their lines, and leaves them all" {
+@test "a waiter for several names is in all their lines, and leaves them all" {
   of a -- acquire h:1 s
   run -0 stand o:1 s
   assert_equal "$(busy_end "$output")" "1 0 -1 0"
@@ -163,7 +163,7 @@ pass_over() { r zadd "dlock:waiters:{dlock:$2}" 1 "$(waiter "$1" s polls)" >/dev
   assert_equal "$(line_of a) $(line_of b)" " "
 }
 
-@test "acquire 'busy' at a turn: a name that is free stays so for its first, who waits for another" {
+@test "acquire 'busy' at a turn: a free name waits for its first waiter, which waits for another name" {
   of b -- acquire h:1 s
   queue o:1
   run -0 of a -- acquire x:1 s
@@ -179,7 +179,7 @@ pass_over() { r zadd "dlock:waiters:{dlock:$2}" 1 "$(waiter "$1" s polls)" >/dev
   assert_line -n 0 granted
 }
 
-@test "two who want the same names in another order both get them" {
+@test "two waiters for the same names in another order both get them" {
   acquire h:1 s
   queue o:1
   of b a -- queue p:1
@@ -192,7 +192,7 @@ both_got_them() {
   [ "${O_GOT_THEM:-}${P_GOT_THEM:-}" = 11 ]
 }
 
-@test "who was passed over in one of its lines has lost its place in all" {
+@test "a waiter that was passed over in one of its lines has lost its place in all" {
   acquire h:1 s
   queue o:1 p:1
   pass_over o:1 b
@@ -208,7 +208,7 @@ both_got_them() {
   assert_line -n 0 granted
 }
 
-@test "no more stand in any line than the claim allows, and who may not stands in none" {
+@test "no more wait in any line than the claim allows, and a claim that may not wait is in none" {
   of b -- acquire h:1 s
   of b -- queue x:1
   run -0 acquire_as "$(waiter o:1 s polls)" 1 o:1 s

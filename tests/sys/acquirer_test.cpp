@@ -128,7 +128,7 @@ std::string how_it_ended(pid_t pid) {
 
 }  // namespace
 
-TEST_CASE("acquire: a lease that ended while it was stopped is not handed over") {
+TEST_CASE("acquire: a lease that ended while dlock was stopped is not handed over") {
   CHECK(forked([] {
           const pid_t pid = ::fork();
           if (pid == 0) {

@@ -94,7 +94,7 @@ std::string number_of(bool value) {
 
 }  // namespace
 
-TEST_CASE("child: its status and its signal are told as they are") {
+TEST_CASE("child: its status and its signal are reported as they are") {
   CHECK(end_of(shell("exit 0")) == "exit 0");
   CHECK(end_of(shell("exit 255")) == "exit 255");
   CHECK(end_of(shell("kill -TERM $$")) == "signal 15");
@@ -102,7 +102,7 @@ TEST_CASE("child: its status and its signal are told as they are") {
   CHECK(end_of(shell("exit 143")) == "exit 143");  // not a death by TERM
 }
 
-TEST_CASE("child: its end is told once") {
+TEST_CASE("child: its end is reported once") {
   CHECK(forked([] {
           Family family({.words = shell("exit 4"), .environment = {}});
           const std::string end = family.end();
@@ -174,7 +174,7 @@ TEST_CASE("child: words and environment arrive byte for byte, and nothing else")
   CHECK(contents(file) == expected);
 }
 
-TEST_CASE("child: it has a group of its own and no descriptor of ours") {
+TEST_CASE("child: it has a group of its own and no descriptor of dlock") {
   const TempDir dir;
   int inheritable = 0;  // what our own caller left open
   for (int fd = 0; fd < 1024; ++fd) {
@@ -208,7 +208,7 @@ TEST_CASE("child: a background process keeps its group alive, until the last one
         }) == "exit 5, alive: yes, gone: yes");
 }
 
-TEST_CASE("child: alone, its group is gone with it") {
+TEST_CASE("child: a child without other processes ends together with its group") {
   CHECK(forked([] {
           Family family({.words = shell("exit 0"), .environment = {}});
           const std::string end = family.end();
@@ -233,7 +233,7 @@ TEST_CASE("child: a signal reaches every process of the group, stopped ones too"
         }) == "signal 15, gone: yes");
 }
 
-TEST_CASE("child: what was adopted is reaped, so that no zombies are left") {
+TEST_CASE("child: adopted processes are reaped, so that no zombies are left") {
   CHECK(forked([] {
           Family family({.words = shell("(sh -c 'sleep 0.05 & exit 0' &) ; sleep 0.3; exit 0"),
                          .environment = {}});
@@ -263,7 +263,7 @@ TEST_CASE("child: a process that left the group does not keep it alive") {
         }) == "exit 0, alive: no");
 }
 
-TEST_CASE("child: stops and continuations are told once each") {
+TEST_CASE("child: each stop and each continuation is reported once") {
   CHECK(forked([] {
           // No shell: one that is stopped between vfork and exec does not look stopped.
           Family family({.words = {"sleep", "60"}, .environment = {}});
@@ -288,7 +288,7 @@ TEST_CASE("child: stops and continuations are told once each") {
         }) == "stopped, continued, signal 9");
 }
 
-TEST_CASE("child: it has the mask and dispositions of our caller") {
+TEST_CASE("child: it has the signal mask and dispositions of dlock's caller") {
   const TempDir dir;
   const std::string file = dir.path() + "/out";
   CHECK(forked([&] {

@@ -29,7 +29,7 @@ TEST_CASE("timer: fires when its time has come, not before") {
   CHECK(BootClock::now() >= deadline);
 }
 
-TEST_CASE("timer: a time that has passed fires at once, also the beginning of all times") {
+TEST_CASE("timer: a time in the past fires at once, also the earliest possible") {
   for (const Time past : {BootClock::now() - 1s, Time(), Time(-5s)}) {
     DeadlineTimer timer;
     timer.set(past);
@@ -37,7 +37,7 @@ TEST_CASE("timer: a time that has passed fires at once, also the beginning of al
   }
 }
 
-TEST_CASE("timer: nothing means never, and takes back what was set") {
+TEST_CASE("timer: no deadline disarms the timer") {
   DeadlineTimer timer;
   CHECK_FALSE(fires(timer, 20));
   timer.set(BootClock::now() + 10ms);
@@ -54,7 +54,7 @@ TEST_CASE("timer: the newest deadline counts, earlier or later") {
   CHECK_FALSE(fires(timer, 20));
 }
 
-TEST_CASE("timer: it is on the clock that counts while the machine sleeps") {
+TEST_CASE("timer: the time that the machine sleeps counts") {
   const DeadlineTimer timer;
   std::ifstream info("/proc/self/fdinfo/" + std::to_string(timer.fd()));
   std::string word;
@@ -65,7 +65,7 @@ TEST_CASE("timer: it is on the clock that counts while the machine sleeps") {
   CHECK(clock == CLOCK_BOOTTIME);
 }
 
-TEST_CASE("timer: the child does not inherit it") {
+TEST_CASE("timer: the child does not inherit the descriptor") {
   const DeadlineTimer timer;
   CHECK((::fcntl(timer.fd(), F_GETFD) & FD_CLOEXEC) != 0);
 }

@@ -95,7 +95,8 @@ TEST_CASE("P01: a guard kills the group when the other end is closed, without a 
         }) == "signal 9");
 }
 
-TEST_CASE("P02: an order that was sent before our death counts, though the guard reads it later") {
+TEST_CASE(
+    "P02: an order that dlock sent before its death counts, though the guard reads it later") {
   CHECK(forked([] {
           const pid_t group = sleeper();  // before there is a line that it could inherit
           Guard guard;
@@ -111,7 +112,7 @@ TEST_CASE("P02: an order that was sent before our death counts, though the guard
         }) == "signal 9");
 }
 
-TEST_CASE("a deadline that was moved in time is the one that counts") {
+TEST_CASE("the guard obeys a deadline that was moved in time") {
   CHECK(forked([] {
           const Time first = BootClock::now() + 5s;
           Guarded it(first);
@@ -150,7 +151,7 @@ TEST_CASE("P07: a guard that was killed or stopped is replaced, and the new one 
   }
 }
 
-TEST_CASE("a guard that dies before there is a command is not replaced, and nothing is said") {
+TEST_CASE("a guard that dies before there is a command is not replaced, and no event is logged") {
   CHECK(forked([] {
           Guard guard;
           if (!guard.start()) return std::string("no guard");
@@ -197,7 +198,7 @@ TEST_CASE("signals to the group do not touch the guard") {
         }) == "signal 9");
 }
 
-TEST_CASE("P39: the guard is shown by a name of its own and by its group, not by dlock's words") {
+TEST_CASE("P39: a guard has a process name of its own and its group, and not the words of dlock") {
   CHECK(forked([] {
           Guarded it(Time::max());
           if (!it.answered()) return std::string("deaf");
@@ -212,7 +213,7 @@ TEST_CASE("P39: the guard is shown by a name of its own and by its group, not by
         }) == "as wanted");
 }
 
-TEST_CASE("a guard that is dismissed goes, and its group stays") {
+TEST_CASE("a guard that is dismissed ends, and its group lives on") {
   CHECK(forked([] {
           Guarded it(Time::max());
           it.eventually_joined();
@@ -225,7 +226,7 @@ TEST_CASE("a guard that is dismissed goes, and its group stays") {
         }) == "lives");
 }
 
-TEST_CASE("S19: a guard that had no orders yet kills nobody when dlock dies") {
+TEST_CASE("S19: a guard without orders kills no process when dlock dies") {
   CHECK(forked([] {
           Guard guard;
           if (!guard.start()) return std::string("no guard");
@@ -235,7 +236,7 @@ TEST_CASE("S19: a guard that had no orders yet kills nobody when dlock dies") {
         }) == "exit");
 }
 
-TEST_CASE("S19: a guard whose group is gone kills nobody") {
+TEST_CASE("S19: a guard whose group has ended kills no process") {
   CHECK(forked([] {
           Guard guard;
           if (!guard.start()) return std::string("no guard");

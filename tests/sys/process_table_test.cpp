@@ -34,7 +34,7 @@ pid_t start_with(const std::string& entry) {
 }  // namespace
 
 TEST_CASE(
-    "process table: the environment of a process is found while it lives, and not when it died") {
+    "process table: the environment of a living process is found, that of a dead one is not") {
   const pid_t pid = start_with("MARK=we-were-here");
   REQUIRE(pid > 0);
   bool found = false;

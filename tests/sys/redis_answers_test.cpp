@@ -35,7 +35,7 @@ Error error_for(const std::string& answer) {
   return result.error();
 }
 
-TEST_CASE("what an answer does not have behaves like nil") {
+TEST_CASE("a missing element of a reply behaves like nil") {
   const Reply none;
   CHECK(none.is_nil());
   CHECK(none[3][4].is_nil());
@@ -55,7 +55,7 @@ TEST_CASE("a wrong password is denied, without the password in the text") {
   CHECK(has(answer.error().text, "WRONGPASS"));
 }
 
-TEST_CASE("a server that repeats the password does not make us repeat it") {
+TEST_CASE("a password that the server repeats is not in the error") {
   FakeRedis server(answering("PING",
                              "-ERR unknown command `AUTH`, with args beginning with: `s3cret`, "
                              "\r\n+PONG\r\n"));
@@ -91,7 +91,7 @@ TEST_CASE("a missing password is one sentence, however the server says it") {
   }
 }
 
-TEST_CASE("the words of a server are told without the place in a script") {
+TEST_CASE("the server's words are shown without the place in a script") {
   const std::vector<std::pair<std::string, std::string>> expected{
       {"READONLY You can't write. script: 8639, on @user_script:337.", "READONLY You can't write."},
       {"OOM command not allowed. script: 8639, on @user_script:1.", "OOM command not allowed."},
@@ -107,7 +107,7 @@ TEST_CASE("the words of a server are told without the place in a script") {
       " says: NOPERM No permissions to access a key (the rights needed: ACCESS RULES in "));
 }
 
-TEST_CASE("a database that is not there is refused by its number, whatever the question said") {
+TEST_CASE("a database that does not exist is refused by its number, whatever was asked") {
   FakeRedis server(answering("PING", "-ERR DB index is out of range\r\n+PONG\r\n"));
   RedisClient client = client_of(server.url("", "/99"));
   const auto answer = client.call({"PING"}, ample());
@@ -117,7 +117,7 @@ TEST_CASE("a database that is not there is refused by its number, whatever the q
   CHECK(has(answer.error().text, "cannot select database 99"));
 }
 
-TEST_CASE("errors are told apart by what can be done about them") {
+TEST_CASE("error codes differ by what can be done about the error") {
   const std::vector<std::pair<std::string, Errc>> expected{
       {"NOAUTH Authentication required.", Errc::denied},
       {"NOPERM this user has no permissions to run the 'eval' command", Errc::denied},
@@ -151,7 +151,7 @@ TEST_CASE("errors are told apart by what can be done about them") {
   }
 }
 
-TEST_CASE("an error names server and reason, is one line, short, and says what to do about it") {
+TEST_CASE("an error names server, reason and remedy in one short line") {
   const Error error = error_for("-READONLY You can't write \x1b[31magainst a replica.\r\n");
   CHECK(error.code == Errc::refused);
   CHECK(error.text.starts_with("redis://127.0.0.1:"));
@@ -162,7 +162,8 @@ TEST_CASE("an error names server and reason, is one line, short, and says what t
   CHECK(has(error_for("-MOVED 1 h:1\r\n").text, "(this is a cluster node)"));
 }
 
-TEST_CASE("a server that is full is unavailable, also when it hangs up without listening") {
+TEST_CASE(
+    "a server with too many clients is unavailable, also when it closes the connection at once") {
   FakeRedis server([](const FakePeer& peer) {
     const UniqueFd connection = peer.accept();
     write_all(connection, "-ERR max number of clients reached\r\n");
@@ -187,7 +188,7 @@ TEST_CASE("an error answer keeps the connection, except where another server may
   CHECK_FALSE(kept_after("-MASTERDOWN Link\r\n"));
 }
 
-TEST_CASE("a server that speaks another protocol is told apart from a Redis that refuses") {
+TEST_CASE("a server with another protocol is told apart from a Redis that refuses") {
   for (const char* answer :
        {"HTTP/1.1 400 Bad Request\r\n\r\n",
         "\x15\x03\x01\x02\x02\x16",
@@ -202,12 +203,13 @@ TEST_CASE("a server that speaks another protocol is told apart from a Redis that
   }
 }
 
-TEST_CASE("an array of two thousand million elements is refused before room is made for it") {
+TEST_CASE(
+    "an array of two thousand million elements is refused before memory is allocated for it") {
   CHECK(error_for("*2147483647\r\n").code == Errc::protocol);
   CHECK(error_for("*1\r\n*100001\r\n").code == Errc::protocol);
 }
 
-TEST_CASE("an answer over 4 MiB is refused, whatever it is made of") {
+TEST_CASE("an answer over 4 MiB is refused, of whatever kind") {
   const Error bulk = error_for("$99999999\r\n" + std::string(5U << 20U, 'x'));
   CHECK(bulk.code == Errc::protocol);
   CHECK(has(bulk.text, "sent an answer over 4 MiB"));

@@ -45,7 +45,7 @@ TEST_CASE("a question is sent as it is, and its answer comes back with the time 
 }
 
 // The clock of a lease starts with the question, not with the answer (faults.md 2.3-1).
-TEST_CASE("N08: the time of an answer is before the server had the question, late or not") {
+TEST_CASE("N08: the time of an answer is that of the send, however late the answer comes") {
   std::vector<Time> had;
   FakeRedis server([&](const FakePeer& peer) {
     const UniqueFd connection = peer.accept();
@@ -88,7 +88,7 @@ TEST_CASE("password, database and the first question travel in one go, later one
   CHECK(got[1] == "*1\r\n$4\r\nPING\r\n");
 }
 
-TEST_CASE("nobody at the address is told with the address in the text") {
+TEST_CASE("a refused connection is reported with the address") {
   const test::DeafPort deaf;
   RedisClient client = client_of("redis://ann:s3cret@127.0.0.1:" + std::to_string(deaf.port));
   const auto answer = client.call({"PING"}, ample());
@@ -250,7 +250,8 @@ TEST_CASE("a subscription whose server goes away is an error, not a silence") {
   CHECK_FALSE(client.await_messages(soon()).has_value());
 }
 
-TEST_CASE("a new connection goes on with the tracking, and without it where the listener is gone") {
+TEST_CASE(
+    "a new connection continues the tracking, or works without it if the subscription is gone") {
   std::vector<std::string> got;
   FakeRedis server([&](const FakePeer& peer) {
     for (const char* answer : {"+OK\r\n", "+OK\r\n+PONG\r\n", "-ERR no such client\r\n+PONG\r\n"}) {

@@ -106,7 +106,7 @@ TEST_CASE("store: acquire, renew and release are one script each and nothing els
 }
 
 // A turn that reaches nobody is taken for the word of a dead one.
-TEST_CASE("store: whoever listens anew does so before it stops listening") {
+TEST_CASE("store: a new subscription begins before the old one ends") {
   bool old_one_open = false;
   bool old_one_closed = false;
   FakeRedis server([&](const FakePeer& peer) {
@@ -140,7 +140,7 @@ TEST_CASE("store: whoever listens anew does so before it stops listening") {
   CHECK(old_one_closed);
 }
 
-TEST_CASE("store: those further back listen for their turn, the first also for the lock itself") {
+TEST_CASE("store: every waiter subscribes to its turn, the first also tracks the key") {
   const auto server = test::RedisProcess::start();
   REQUIRE(server.has_value());
   auto store = RedisStore::open({.url = (*server)->url(), .prefix = "dlock:", .password = {}});
@@ -171,7 +171,7 @@ TEST_CASE("store: those further back listen for their turn, the first also for t
   CHECK(*news == HandOff::changed);
 }
 
-TEST_CASE("store: a holder that did not wait listens for changes and nothing else") {
+TEST_CASE("store: a holder that did not wait tracks the key and subscribes to nothing else") {
   const auto server = test::RedisProcess::start();
   REQUIRE(server.has_value());
   auto store = RedisStore::open({.url = (*server)->url(), .prefix = "dlock:", .password = {}});

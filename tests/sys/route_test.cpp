@@ -52,7 +52,7 @@ RedisClient client_by(const std::shared_ptr<TwoServers>& route) {
   return {route, *parse_redis_url("redis://unasked"), nullptr};
 }
 
-TEST_CASE("route: a server that cannot be reached is told, and the next question goes elsewhere") {
+TEST_CASE("route: a failed connection is reported, and the next request goes to the next address") {
   const DeafPort nobody;
   FakeRedis second(answering("arg", "+there\r\n"));
   const auto route = std::make_shared<TwoServers>(
@@ -68,7 +68,7 @@ TEST_CASE("route: a server that cannot be reached is told, and the next question
 }
 
 TEST_CASE(
-    "route: an error reply is told in the server's words, and a lost connection without any") {
+    "route: an error reply is reported in the server's words, a lost connection without any") {
   FakeRedis first(answering("arg", "-MOVED 3999 10.0.0.1:6381\r\n"));
   const auto route = std::make_shared<TwoServers>(first.url(), first.url());
   RedisClient client = client_by(route);

@@ -164,7 +164,7 @@ TEST_CASE("run: the status of the command is the outcome, the lock is free after
   CHECK(run(shell("kill -USR1 $$")) == "exit by USR1, granted, free");
 }
 
-TEST_CASE("run: a command that is not there gives the lock back") {
+TEST_CASE("run: a command that does not exist releases the lock") {
   CHECK(run({.words = {"no-such-command-here"}}) == "exit not started, granted, free");
 }
 
@@ -175,7 +175,7 @@ TEST_CASE("run: the lease is renewed while the command runs") {
   CHECK(run(plan) == "exit 3, granted, renewed, free");
 }
 
-TEST_CASE("run: the command is told of its lock, and ours overrides what was inherited") {
+TEST_CASE("run: the environment of the command names its lock, and overrides inherited values") {
   const TempDir dir;
   Plan plan = shell("env > " + dir.path() + "/env");
   plan.environment = {"PATH=/usr/bin:/bin",
@@ -200,7 +200,7 @@ TEST_CASE("run: the command is told of its lock, and ours overrides what was inh
   CHECK(holds.back() == AncestorHold{"memory:", "n", "us:1", "s"});
 }
 
-TEST_CASE("run: of several names the command gets lists, and each hold is known to nested runs") {
+TEST_CASE("run: a command under several names gets lists, and nested runs know each hold") {
   const TempDir dir;
   Plan plan = shell("env > " + dir.path() + "/env");
   plan.names = {"n", "b%1 x"};
@@ -218,7 +218,7 @@ TEST_CASE("run: of several names the command gets lists, and each hold is known 
   CHECK(holds.back() == AncestorHold{"memory:", "b%1 x", "us:1", "s"});
 }
 
-TEST_CASE("run: the command is told how it holds, and not how a run above it does") {
+TEST_CASE("run: the environment of the command has its own mode, not that of the run above") {
   const TempDir dir;
   Plan plan = shell("env > " + dir.path() + "/env");
   plan.environment = {"PATH=/usr/bin:/bin", "DLOCK_SLOT=7", "DLOCK_MODE=slots"};
@@ -247,7 +247,7 @@ TEST_CASE("run: a lock is kept for the rest of its shortest time, not waited for
   CHECK(run(plan) == "exit 3, granted, held");
 }
 
-TEST_CASE("run: a TERM to us ends the command, and the lock is released after it") {
+TEST_CASE("run: a TERM for dlock ends the command, and the lock is released after it") {
   // The shell's parent is the process that runs us.
   CHECK(run(shell("kill -TERM $PPID; exec sleep 20")) == "exit by TERM, granted, free");
   CHECK(run(shell("trap 'exit 9' TERM; kill -TERM $PPID; while :; do sleep 0.02; done")) ==
@@ -263,7 +263,7 @@ TEST_CASE("run: a command that ignores TERM is killed after kill-after") {
   CHECK(has(text, "free"));
 }
 
-TEST_CASE("run: other signals reach the command and do not end us") {
+TEST_CASE("run: other signals reach the command and do not end dlock") {
   CHECK(run(shell("trap 'exit 5' USR2; kill -USR2 $PPID; while :; do sleep 0.02; done")) ==
         "exit 5, granted, free");
 }
@@ -278,7 +278,7 @@ TEST_CASE("run: what the command leaves behind is stopped before the lock is rel
   CHECK(stubborn == "exit 3, granted, killed, leftovers, free");
 }
 
-TEST_CASE("run: a lock that is deleted under us stops the command") {
+TEST_CASE("run: the command is stopped when its lock is deleted") {
   Plan plan = shell("exec sleep 20");
   CHECK(run(plan, [](MemoryStore& other) {
           while (other.inspect(*LockName::parse("n"), within_limit())->kind == Holding::Kind::none)
@@ -287,7 +287,7 @@ TEST_CASE("run: a lock that is deleted under us stops the command") {
         }) == "exit lost, granted, lost, free");
 }
 
-TEST_CASE("run: a lock that is revoked is given up") {
+TEST_CASE("run: the command is stopped and the lock released when it is revoked") {
   Plan plan = shell("exec sleep 20");
   CHECK(run(plan, [](MemoryStore& other) {
           while (other.inspect(*LockName::parse("n"), within_limit())->kind == Holding::Kind::none)
@@ -296,7 +296,7 @@ TEST_CASE("run: a lock that is revoked is given up") {
         }) == "exit lost, granted, revoked, free");
 }
 
-TEST_CASE("run: a busy lock is given up on at once with -n, and waited for with -w") {
+TEST_CASE("run: for a busy lock -n fails at once, and -w waits") {
   Plan plan = shell("exit 4");
   plan.wait = 0s;
   CHECK(run(plan, [](MemoryStore&) {}) == "exit busy, held");
@@ -308,7 +308,7 @@ TEST_CASE("run: a busy lock is given up on at once with -n, and waited for with 
         }) == "exit 4, granted, free");
 }
 
-TEST_CASE("run: a signal while waiting ends us, the command is not started") {
+TEST_CASE("run: a signal during the wait ends dlock, and the command is not started") {
   const TempDir dir;
   Plan plan = shell("touch " + dir.path() + "/started");
   plan.wait = 30s;

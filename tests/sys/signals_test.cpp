@@ -55,7 +55,7 @@ std::string end_of(const Act& act) {
 
 }  // namespace
 
-TEST_CASE("signals come as data, not as an end") {
+TEST_CASE("signals arrive as data and do not end the process") {
   CHECK(forked([] {
           const auto signals = Signals::take_over();
           if (!signals) return signals.error().text;
@@ -66,7 +66,7 @@ TEST_CASE("signals come as data, not as an end") {
         }) == "10 15, then none");
 }
 
-TEST_CASE("every signal that can be blocked is, but not the ones of a crash") {
+TEST_CASE("every signal that can be blocked is blocked, except those of a crash") {
   CHECK(forked([] {
           const auto signals = Signals::take_over();
           if (!signals) return signals.error().text;
@@ -81,7 +81,7 @@ TEST_CASE("every signal that can be blocked is, but not the ones of a crash") {
         }) == "4 5 6 7 8 11 31 ");
 }
 
-TEST_CASE("a signal that our caller ignores stays ignored and is not collected") {
+TEST_CASE("a signal that the caller ignores stays ignored and is not collected") {
   CHECK(forked([] {
           ignore(SIGHUP);
           const auto signals = Signals::take_over();
@@ -102,7 +102,7 @@ TEST_CASE("an ignored SIGCHLD is collected all the same, and statuses are kept")
         }) == "exit 3, 17");
 }
 
-TEST_CASE("the child gets mask and dispositions back as the caller had them") {
+TEST_CASE("the child has the signal mask and dispositions of the caller") {
   const std::string result = forked([] {
     sigset_t blocked;
     ::sigemptyset(&blocked);

@@ -119,7 +119,7 @@ TEST_CASE("worker: answers come in the order of the asks, each in its own kind")
   CHECK_FALSE(worker.next_answer());
 }
 
-TEST_CASE("worker: all names of a claim are released, and with what the session says of it") {
+TEST_CASE("worker: all names of a claim are released, each with the options of the session") {
   WakeUp interrupt;
   const auto server = std::make_shared<MemoryServer>();
   Claim both = claim_of("a:1");
@@ -200,7 +200,7 @@ TEST_CASE("worker: a cancel that races with the answer does not end the next ask
   }
 }
 
-TEST_CASE("worker: its end does not wait for a call that hangs") {
+TEST_CASE("worker: its destructor does not wait for a call that hangs") {
   const Time before = BootClock::now();
   {
     const WakeUp interrupt;
@@ -212,8 +212,7 @@ TEST_CASE("worker: its end does not wait for a call that hangs") {
   CHECK(BootClock::now() - before < 10s);
 }
 
-TEST_CASE(
-    "worker: a release does not wait for whatever hangs that was asked about the hold before") {
+TEST_CASE("worker: a release does not wait for an earlier call about the hold that hangs") {
   for (const What before : {What::renew, What::check, What::watch_hold, What::await_hand_off}) {
     CAPTURE(static_cast<int>(before));
     for (const bool at_once : {true, false}) {
@@ -235,7 +234,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("worker: a release waits for nothing that is queued behind news") {
+TEST_CASE("worker: a release does not wait for what is queued behind a wait for changes") {
   const Time started = BootClock::now();
   const WakeUp interrupt;
   StoreWorker worker(std::make_unique<MuteStore>(interrupt), claim_of("a:1"), interrupt);
@@ -259,7 +258,7 @@ TEST_CASE("worker: cancel ends only the ask that hangs, the one behind it is car
   CHECK(std::get<event::Released>(next(worker)).answer.error().code == Errc::timed_out);
 }
 
-TEST_CASE("worker: whatever is asked while news are awaited ends that, and is carried out") {
+TEST_CASE("worker: any ask ends a wait for changes, and is carried out") {
   for (const What news : {What::await_hand_off, What::watch_hold}) {
     Shop shop;
     REQUIRE(shop.worker.start());
@@ -278,7 +277,7 @@ TEST_CASE("worker: whatever is asked while news are awaited ends that, and is ca
   }
 }
 
-TEST_CASE("worker: an ask that does not wait for news is not ended by the next one") {
+TEST_CASE("worker: the next ask does not end one that is no wait for changes") {
   const WakeUp interrupt;
   StoreWorker worker(std::make_unique<HangingStore>(interrupt), claim_of("a:1"), interrupt);
   REQUIRE(worker.start());
@@ -288,7 +287,7 @@ TEST_CASE("worker: an ask that does not wait for news is not ended by the next o
   CHECK(std::get<event::Released>(next(worker)).answer.error().code == Errc::timed_out);
 }
 
-TEST_CASE("worker: that never started ends, too") {
+TEST_CASE("worker: a worker that was never started can be destroyed") {
   Shop shop;
   shop.worker.ask({What::acquire, in(1s)});
   CHECK_FALSE(shop.worker.next_answer());

@@ -87,7 +87,7 @@ struct Records {
   UniqueFd theirs;
 };
 
-TEST_CASE("a record without data is no answer: the connection is idle, and waits on") {
+TEST_CASE("a record without data is no answer: the connection is idle and continues to wait") {
   Records pair;
   write_all(pair.theirs, "[][]");
   CHECK(taken(pair.ours, soon()).error().code == Errc::timed_out);

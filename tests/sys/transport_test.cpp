@@ -63,7 +63,7 @@ void await_noise(Transport& transport) {
     ::sched_yield();
 }
 
-TEST_CASE("what is sent arrives, and what is answered is received") {
+TEST_CASE("bytes that were sent arrive, and the reply is received") {
   Pair pair;
   REQUIRE(pair.ours->send("ping", ample()).has_value());
   CHECK(read_until(pair.theirs, "ping") == "ping");
@@ -73,7 +73,7 @@ TEST_CASE("what is sent arrives, and what is answered is received") {
   CHECK(*answer == "pong");
 }
 
-TEST_CASE("where nobody listens at a port is known: connection refused") {
+TEST_CASE("a port without a listener is reported: connection refused") {
   const DeafPort deaf;
   const auto transport = Transport::connect(loopback(deaf.port), ample(), nullptr);
   REQUIRE_FALSE(transport.has_value());
@@ -81,7 +81,7 @@ TEST_CASE("where nobody listens at a port is known: connection refused") {
   CHECK(transport.error().text == "connection refused");
 }
 
-TEST_CASE("a peer that never answers costs no more than the limit, and the text names it") {
+TEST_CASE("a silent peer costs no more than the limit, and the error names the peer") {
   Pair pair;
   // A little of it may be gone when the wait begins; it is told in tenths of a second.
   const auto answer = receive(*pair.ours, BootClock::now() + 1090ms);
@@ -90,7 +90,7 @@ TEST_CASE("a peer that never answers costs no more than the limit, and the text 
   CHECK(answer.error().text == "no answer within 1s");
 }
 
-TEST_CASE("with a limit that has passed, what is there is taken and nothing is waited for") {
+TEST_CASE("after the limit pending bytes are received without a wait") {
   Pair pair;
   const auto nothing = receive(*pair.ours, Time{});
   REQUIRE_FALSE(nothing.has_value());
@@ -180,10 +180,10 @@ TEST_CASE("an answer that is there is worth more than an interrupt") {
 TEST_CASE("only a connection without pending bytes and without an end is idle") {
   Pair pair;
   CHECK(pair.ours->idle());
-  SUBCASE("bytes that nobody asked for") {
+  SUBCASE("unexpected bytes") {
     write_all(pair.theirs, "x");
   }
-  SUBCASE("the peer closed it") {
+  SUBCASE("the peer closed the connection") {
     pair.theirs.reset();
   }
   await_noise(*pair.ours);
@@ -200,7 +200,7 @@ TEST_CASE("a unix socket works like a host") {
   CHECK(read_until(theirs, "ping") == "ping");
 }
 
-TEST_CASE("nobody listens at a unix socket that is not there, or whose server is gone") {
+TEST_CASE("a unix socket that does not exist, or whose server is gone, is reported") {
   const TempDir folder;
   const auto none = Transport::connect(unix_socket(folder.path() + "/none"), ample(), nullptr);
   REQUIRE_FALSE(none.has_value());
@@ -213,7 +213,7 @@ TEST_CASE("nobody listens at a unix socket that is not there, or whose server is
   CHECK(left.error().text == "connection refused");
 }
 
-TEST_CASE("a unix socket that we may not open is denied") {
+TEST_CASE("a unix socket that dlock may not open is denied") {
   if (::geteuid() == 0) return;  // root may open everything
   const TempDir folder;
   const FakePeer peer(folder.path() + "/s");
@@ -259,7 +259,7 @@ TEST_CASE("IPv6 works like IPv4 where the machine has it") {
   CHECK(Transport::connect(endpoint, ample(), nullptr).has_value());
 }
 
-TEST_CASE("a numeric address is its own answer, whatever the limit") {
+TEST_CASE("a numeric address needs no lookup, whatever the limit") {
   const auto v4 = resolve("10.1.2.3", 80, Time{}, nullptr);
   REQUIRE(v4.has_value());
   REQUIRE(v4->size() == 1);
@@ -277,7 +277,7 @@ TEST_CASE("localhost is found without a name server") {
   CHECK(transport.has_value());
 }
 
-TEST_CASE("a name that is nowhere is known to be, and named, within the limit") {
+TEST_CASE("a host name that does not exist is reported by name, within the limit") {
   const auto found = resolve("no-such-host.invalid", 80, BootClock::now() + 2s, nullptr);
   REQUIRE_FALSE(found.has_value());
   const Errc code = found.error().code;
@@ -288,7 +288,7 @@ TEST_CASE("a name that is nowhere is known to be, and named, within the limit") 
   CHECK(found.error().text.starts_with("cannot find host \"no-such-host.invalid\": "));
 }
 
-TEST_CASE("a lookup obeys an interrupt that is raised already") {
+TEST_CASE("a lookup obeys an interrupt that was raised before it") {
   const WakeUp interrupt;
   interrupt.raise();
   const auto found = resolve("no-such-host.invalid", 80, ample(), &interrupt);

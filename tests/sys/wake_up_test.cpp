@@ -17,7 +17,7 @@ bool readable(int fd, int ms) {
 }
 }  // namespace
 
-TEST_CASE("wake-up: raised before the sleep, it is not lost; it stays raised until cleared") {
+TEST_CASE("wake-up: a wake-up before the sleep is not lost, and lasts until it is cleared") {
   const WakeUp wake_up;
   REQUIRE(wake_up.ok());
   CHECK_FALSE(readable(wake_up.fd(), 0));
@@ -30,14 +30,14 @@ TEST_CASE("wake-up: raised before the sleep, it is not lost; it stays raised unt
   wake_up.clear();  // nothing to clear: does not block
 }
 
-TEST_CASE("wake-up: ends the poll of another thread") {
+TEST_CASE("wake-up: a thread ends the poll of another") {
   const WakeUp wake_up;
   std::thread other([&] { wake_up.raise(); });
   CHECK(readable(wake_up.fd(), 10000));
   other.join();
 }
 
-TEST_CASE("wake-up: the child does not inherit it") {
+TEST_CASE("wake-up: the child does not inherit the descriptor") {
   const WakeUp wake_up;
   CHECK((::fcntl(wake_up.fd(), F_GETFD) & FD_CLOEXEC) != 0);
 }

@@ -52,7 +52,7 @@ TEST_CASE("-n tries once") {
   CHECK(world.outcome()->refusal->holding.type == "hash");
 }
 
-TEST_CASE("a lock that is held by the run above us is not waited for, with or without -n") {
+TEST_CASE("a lock that is held by an ancestor is not waited for, with or without -n") {
   Script script = waiting(std::nullopt);
   script.refusal.by_ancestor = true;
   World world(script);
@@ -72,7 +72,7 @@ TEST_CASE("-w gives up when its time is over, with the holder as last seen") {
   CHECK(world.outcome()->refusal);
 }
 
-TEST_CASE("-w holds also where waiters poll") {
+TEST_CASE("-w holds also for a waiter that polls") {
   Script script = waiting(std::nullopt);
   script.wait = 2s;
   script.watch_error = Error{Errc::denied, "no channel for you"};
@@ -82,7 +82,7 @@ TEST_CASE("-w holds also where waiters poll") {
   CHECK_KEPT(world);
 }
 
-TEST_CASE("a hand-off in the very last moment is still tried for") {
+TEST_CASE("a hand-off at the last moment before the limit is still answered with a try") {
   Script script = waiting(2s);
   script.wait = 2s;
   script.hand_offs = {{2s}};
@@ -112,7 +112,7 @@ TEST_CASE("the end of the holder's lease bounds the sleep") {
   }
 }
 
-TEST_CASE("a foreign holder whose changes nobody tells of is asked for every 50 to 250 ms") {
+TEST_CASE("without key tracking a foreign holder is checked every 50 to 250 ms") {
   for (const bool untracked : {true, false}) {
     CAPTURE(untracked);
     Script script = waiting(std::nullopt);
@@ -133,7 +133,7 @@ TEST_CASE("a foreign holder whose changes nobody tells of is asked for every 50 
   }
 }
 
-TEST_CASE("a foreign holder whose changes are told of is asked for no more often than any other") {
+TEST_CASE("with key tracking a foreign holder is checked no more often than any other") {
   Script script = waiting(std::nullopt);
   script.wait = 10s;
   script.refusal.holding = {.kind = Holding::Kind::foreign, .type = "string"};
@@ -142,7 +142,7 @@ TEST_CASE("a foreign holder whose changes are told of is asked for no more often
   CHECK(world.asked(What::acquire).size() <= 6);
 }
 
-TEST_CASE("where no hand-offs are to be had, waiters poll, and say so once") {
+TEST_CASE("without a subscription waiters poll, and report that once") {
   for (const Errc code : {Errc::denied, Errc::refused}) {
     Script script = waiting(10s);
     script.watch_error = Error{code, "no channel for you"};
@@ -163,7 +163,7 @@ TEST_CASE("where no hand-offs are to be had, waiters poll, and say so once") {
   }
 }
 
-TEST_CASE("a link that breaks while waiting is watched again") {
+TEST_CASE("after a broken connection the waiter watches the lock again") {
   Script script = waiting(10s);
   script.hand_offs = {{10s}};
   script.troubles = {{.from = 0s,
@@ -187,7 +187,7 @@ TEST_CASE("hand-offs that fail at once do not make a loop without a pause") {
   CHECK(world.asked(What::acquire).size() < 250);
 }
 
-TEST_CASE("the wait is told after a second, then at doubling intervals of at most a minute") {
+TEST_CASE("a wait is reported after a second, then at doubling intervals of at most a minute") {
   Script script = waiting(200s);
   script.hand_offs = {{200s}};
   World world(script);
@@ -199,7 +199,7 @@ TEST_CASE("the wait is told after a second, then at doubling intervals of at mos
   CHECK(told == std::vector<Duration>{1s, 3s, 7s, 15s, 31s, 63s, 123s, 183s});
 }
 
-TEST_CASE("no wait is told before anybody was seen") {
+TEST_CASE("a wait is not reported before a holder was seen") {
   Script script = waiting(0s);
   script.troubles = {{.from = 0s, .until = 3s, .kind = Trouble::Kind::error}};
   World world(script);

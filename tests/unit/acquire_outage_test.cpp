@@ -38,7 +38,8 @@ std::vector<Notice> waits_told(const World& world) {
 
 #define CHECK_KEPT(world) CHECK((world).violations() == std::vector<std::string>{})
 
-TEST_CASE("a store out of reach at start fails after the connect timeout, nothing was started") {
+TEST_CASE(
+    "a store out of reach at start fails after the connect timeout, and no command is started") {
   Script script = waiting(0s);
   script.troubles = {{.from = 0s, .until = k_ever, .kind = Trouble::Kind::error}};
   World world(script);
@@ -78,7 +79,7 @@ TEST_CASE("tries of a store out of reach come with growing pauses of at most a s
   CHECK(pauses.back() >= 500ms);
 }
 
-TEST_CASE("what asking again cannot help fails at once") {
+TEST_CASE("an error that a retry cannot help fails at once") {
   for (const Errc code : {Errc::denied,
                           Errc::lost,
                           Errc::bad_usage,
@@ -110,7 +111,7 @@ TEST_CASE("a host that does not exist fails at once, and there is nothing to und
   }
 }
 
-TEST_CASE("where nobody listens -n fails at once; others try until the connect timeout") {
+TEST_CASE("without a listener -n fails at once; others try until the connect timeout") {
   Script script = waiting(0s);
   script.troubles = {
       {.from = 0s, .until = k_ever, .kind = Trouble::Kind::error, .code = Errc::not_listening}};
@@ -140,7 +141,7 @@ TEST_CASE("an earlier try that may have arrived is undone, though the last one w
   CHECK(world.asked(What::undo).size() == 1);
 }
 
-TEST_CASE("an outage while waiting is ridden out") {
+TEST_CASE("an outage during the wait is survived") {
   for (const Errc code : {Errc::unavailable,
                           Errc::no_such_host,
                           Errc::not_listening,
@@ -158,7 +159,7 @@ TEST_CASE("an outage while waiting is ridden out") {
   }
 }
 
-TEST_CASE("an outage while waiting is ridden out up to the limit, then it failed") {
+TEST_CASE("an outage during the wait is survived up to the limit, then the claim fails") {
   Script script = waiting(k_ever);
   script.troubles = {{.from = 20s, .until = k_ever, .kind = Trouble::Kind::error}};
   World world(script);
@@ -190,7 +191,7 @@ TEST_CASE("an outage counts from when it is noticed, not from the last busy answ
   }
 }
 
-TEST_CASE("-w counts while the store is out of reach; the error is told, not 'busy'") {
+TEST_CASE("-w counts during an outage; the end is the error of the store, not 'busy'") {
   Script script = waiting(0s);
   script.wait = 2s;
   script.connect_timeout = 10s;
@@ -199,7 +200,7 @@ TEST_CASE("-w counts while the store is out of reach; the error is told, not 'bu
   CHECK(world.run().find(", 2s undo ?, 2s exit failed") != std::string::npos);
 }
 
-TEST_CASE("a grant whose answer was lost is taken by trying again, not left behind") {
+TEST_CASE("a retry takes a grant whose answer was lost") {
   Script script = waiting(0s);
   script.connect_timeout = 10s;
   script.troubles = {
@@ -221,7 +222,7 @@ TEST_CASE("a try whose answer was lost is undone when there is no time for anoth
   CHECK_KEPT(world);
 }
 
-TEST_CASE("a store that is away is told once after a second, and the holder when it is back") {
+TEST_CASE("an outage is reported once after a second, and the holder when the store is back") {
   Script script = waiting(40s);
   script.troubles = {
       {.from = 5s, .until = 20s, .kind = Trouble::Kind::error, .code = Errc::not_listening}};
@@ -244,7 +245,7 @@ TEST_CASE("a store that is away is told once after a second, and the holder when
       back, told.end(), [](const Notice& one) { return one.kind == Kind::store_away; }));
 }
 
-TEST_CASE("a store that is away is told every second where the line of the wait changes") {
+TEST_CASE("an outage is reported every second where the line of the wait changes") {
   Script script = waiting(40s);
   script.notice_every = 1s;
   script.troubles = {
@@ -260,7 +261,8 @@ TEST_CASE("a store that is away is told every second where the line of the wait 
   }
 }
 
-TEST_CASE("a store that is away or silent from the start is told if it is tried for long enough") {
+TEST_CASE(
+    "a store that is down or silent from the start is reported if it is tried for long enough") {
   for (const bool silent : {true, false}) {
     CAPTURE(silent);
     Script script = waiting(0s);

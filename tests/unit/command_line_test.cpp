@@ -17,7 +17,7 @@ using test::settings;
 using test::Words;
 using test::wrong;
 
-TEST_CASE("behind NAME everything is the child's, byte for byte") {
+TEST_CASE("words behind NAME belong to the child, byte for byte") {
   const Words child{"cmd",
                     "-w",
                     "5",
@@ -200,7 +200,7 @@ TEST_CASE("-c takes a string instead of a command") {
   CHECK(has(wrong({"run", "-c", "x", "n", "cmd"}), "nothing may follow the lock name"));
 }
 
-TEST_CASE("how a lock is held and for how long") {
+TEST_CASE("options for the mode and the length of a hold") {
   CHECK(settings(good({"run", "-s", "n", "c"})).contains("shared"));
   CHECK(settings(good({"run", "--exclusive", "n", "c"})).contains("exclusive"));
   CHECK(settings(good({"run", "--slots", "3", "n", "c"})).at("slots") == "3");

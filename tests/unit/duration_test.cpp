@@ -19,7 +19,7 @@ TEST_CASE("durations are read as people write them") {
   CHECK(*parse_duration("0.001s") == 1ms);
 }
 
-TEST_CASE("what is no duration is bad usage") {
+TEST_CASE("a word that is no duration is bad usage") {
   for (const char* text :
        {"",   " ",    "s",  "x",   "-1s", "+1s", "1 s",  " 1s",  "1s ",  "1h30",
         "1x", "1sec", "1S", "1e3", "inf", "nan", "1..2", "0x10", "1,5s", "1s-1s"}) {
@@ -56,7 +56,7 @@ TEST_CASE("durations are written short") {
   CHECK(format_duration(-1500ms) == "-1.5s");
 }
 
-TEST_CASE("what is written can be read") {
+TEST_CASE("a written duration can be read") {
   for (const Duration d : {Duration(1ms),
                            Duration(999ms),
                            Duration(1s),

@@ -54,7 +54,7 @@ TEST_CASE("a user's TERM does not move the guard's deadline: the lease is kept m
   CHECK(guard_told(script) == Told{"29.39s", "39.39s"});
 }
 
-TEST_CASE("with on_lost warn the guard kills by no clock") {
+TEST_CASE("with on_lost warn the guard has no deadline") {
   Script script;
   script.on_lost = OnLost::warn;
   script.lost_from = 5s;

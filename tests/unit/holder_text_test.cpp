@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using test::held;
 using test::record;
 
-TEST_CASE("a dlock holder: who, where, for how long, and how long still") {
+TEST_CASE("a dlock holder: process, host, time held, rest of the lease") {
   Holding holding = held();
   CHECK(holder_text(holding) == "held by deploy@ci-4 pid 812 (job) for 2m10s, lease 21s left");
   holding.holds.front().who.reason = "nightly import";
@@ -26,14 +26,14 @@ TEST_CASE("a dlock holder: who, where, for how long, and how long still") {
         "import");
 }
 
-TEST_CASE("what was seen a while ago is aged") {
+TEST_CASE("a holder that was seen a while ago is shown with its present age") {
   const Holding holding = held();
   CHECK(holder_text(holding, 10s) == "held by deploy@ci-4 pid 812 (job) for 2m20s, lease 11s left");
   CHECK(holder_text(holding, 1min) ==
         "held by deploy@ci-4 pid 812 (job) for 3m10s, lease 0ms left");
 }
 
-TEST_CASE("of nested holds the first one is told") {
+TEST_CASE("of nested holds the first one is shown") {
   Holding holding = held();
   HoldRecord first = record(500);
   first.who.host = "outer";
@@ -41,7 +41,7 @@ TEST_CASE("of nested holds the first one is told") {
   CHECK(holder_text(holding).find("deploy@outer") != std::string::npos);
 }
 
-TEST_CASE("who holds it shared, and how many others") {
+TEST_CASE("shared holders: the first, and the number of others") {
   Holding holding = held();
   holding.mode = Mode::shared;
   CHECK(holder_text(holding) ==
@@ -57,14 +57,14 @@ TEST_CASE("who holds it shared, and how many others") {
   CHECK(holder_text(holding) == "held shared by u:1 (not dlock) and 2 others, lease 21s left");
 }
 
-TEST_CASE("who holds it for writing") {
+TEST_CASE("an exclusive holder") {
   Holding holding = held();
   holding.mode = Mode::exclusive;
   holding.owner_count = 2;  // its own read holds
   CHECK(holder_text(holding) == "held by deploy@ci-4 pid 812 (job) for 2m10s, lease 21s left");
 }
 
-TEST_CASE("how many of the slots are held, and by whom") {
+TEST_CASE("slots: how many are held, and the first holder") {
   Holding holding = held();
   holding.mode = Mode::slots;
   holding.slots = 3;
@@ -75,7 +75,7 @@ TEST_CASE("how many of the slots are held, and by whom") {
         "3 of 3 slots held, by deploy@ci-4 pid 812 (job) for 2m10s and 2 others, lease 21s left");
 }
 
-TEST_CASE("what is only kept has nobody who runs under it") {
+TEST_CASE("a kept lock is shown without a holder") {
   Holding holding = held();
   holding.holds.front().kept = true;
   CHECK(holder_text(holding) == "kept by deploy@ci-4 pid 812 (job) for 21s more (--min-hold)");
@@ -90,7 +90,7 @@ TEST_CASE("what is only kept has nobody who runs under it") {
         "held shared by deploy@ci-5 pid 812 (job) for 2m9s and 1 other, lease 21s left");
 }
 
-TEST_CASE("why waiting would be for ourselves") {
+TEST_CASE("the reason why a claim would wait for its own ancestor") {
   Holding holding = held();
   holding.mode = Mode::shared;
   CHECK(self_deadlock_text(holding, Mode::plain) ==
@@ -113,7 +113,7 @@ TEST_CASE("why waiting would be for ourselves") {
         "held by an ancestor of this run: a claim of a slot would deadlock");
 }
 
-TEST_CASE("a holder that is not dlock is told by its owner") {
+TEST_CASE("a holder that is not dlock is shown by its owner") {
   Holding holding = held();
   holding.holds.clear();
   CHECK(holder_text(holding) == "held by u:1 (not dlock), lease 21s left");
@@ -121,7 +121,7 @@ TEST_CASE("a holder that is not dlock is told by its owner") {
   CHECK(holder_text(holding) == "held by ? (not dlock), lease 21s left");
 }
 
-TEST_CASE("a foreign lock is told by its type, and what never expires is told so") {
+TEST_CASE("a foreign lock is shown by its type, and with 'never' if it does not expire") {
   Holding holding{.kind = Holding::Kind::foreign, .type = "string"};
   CHECK(holder_text(holding) == "held by a foreign lock (string), without expiry");
   holding.lease_left = 500ms;
@@ -135,7 +135,7 @@ TEST_CASE("a clock of the store that jumped does not make an age negative") {
   CHECK(holder_text(holding).find("for 0ms") != std::string::npos);
 }
 
-TEST_CASE("foreign text is escaped, wherever it stands") {
+TEST_CASE("foreign text is escaped in every place") {
   const std::string evil = "x\x1b[2J\n\u202ey";
   for (const auto& put : std::vector<void (*)(Holding&, const std::string&)>{
            [](Holding&h, const std::string&s) { h.holds.front().who.host = s; },
@@ -182,14 +182,14 @@ TEST_CASE("places are counted as people do") {
   }
 }
 
-TEST_CASE("a lock that is free, and whose turn it is") {
+TEST_CASE("a lock that is free, and the waiter that has the turn") {
   Holding holding;
   CHECK(holder_text(holding) == "free");
   holding.waiting = 2;
   CHECK(holder_text(holding) == "free, reserved for the first waiter");
 }
 
-TEST_CASE("of a command only the file name is told") {
+TEST_CASE("of a command only the file name is shown") {
   Holding holding = held();
   holding.holds.front().who.command = "/opt/jobs/backup.sh";
   CHECK(holder_text(holding) ==

@@ -93,7 +93,7 @@ TEST_CASE("json: a held lock, every field") {
 )");
 }
 
-TEST_CASE("json: what is not known is null, what is not there is an empty list") {
+TEST_CASE("json: an unknown value is null, a missing one is an empty list") {
   NamedHolding named{.name = "n", .key = "k", .holding = {}};
   named.holding.kind = Holding::Kind::foreign;
   named.holding.type = "string";
@@ -122,7 +122,7 @@ TEST_CASE("json: what is not known is null, what is not there is an empty list")
 )");
 }
 
-TEST_CASE("json: a free lock has no more than its name and its line") {
+TEST_CASE("json: a free lock has only its name and its line") {
   CHECK(holdings_json({{.name = "n", .key = "k", .holding = {}}}) == R"({
   "schema": 1,
   "locks": [
@@ -140,7 +140,7 @@ TEST_CASE("json: a free lock has no more than its name and its line") {
   CHECK(holdings_json({}) == "{\n  \"schema\": 1,\n  \"locks\": []\n}\n");
 }
 
-TEST_CASE("json: who waits, in order") {
+TEST_CASE("json: the waiters, in order") {
   NamedHolding named{.name = "n", .key = "k", .holding = {}};
   named.holding.now_ms = 5000;
   named.holding.waiting = 9;
@@ -186,7 +186,7 @@ TEST_CASE("json: who waits, in order") {
 )");
 }
 
-TEST_CASE("json: bytes that are not UTF-8 do not break it, and control characters are escaped") {
+TEST_CASE("json: bytes that are not UTF-8 are replaced, and control characters are escaped") {
   const std::string text = holdings_json({{.name = "a\xff\x1b\n", .key = "k", .holding = {}}});
   CHECK(text.find("\\u001b") != std::string::npos);
   CHECK(text.find("\\n\"") != std::string::npos);
@@ -228,7 +228,7 @@ Holds two_slots() {
 
 }  // namespace
 
-TEST_CASE("json: how a name is held beside others") {
+TEST_CASE("json: the mode of each holder") {
   NamedHolding named{.name = "n", .key = "k", .holding = {}};
   Holding& holding = named.holding;
   holding.kind = Holding::Kind::lock;
@@ -290,7 +290,7 @@ TEST_CASE("json: the result of a busy run has the holders as inspect shows them"
             R"("since_ms":1000,"age_ms":4000,"token":5,)"));
 }
 
-TEST_CASE("json: what acquire took") {
+TEST_CASE("json: the holds that acquire got") {
   CHECK(acquired_json(two_slots(), 1700000000123ms, "x y") ==
         R"({"version":1,"locks":[)"
         R"({"name":"a b","owner":"u:1","hold":"u:1#s1","token":7,"mode":"slots","slot":2},)"

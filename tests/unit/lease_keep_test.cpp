@@ -11,7 +11,7 @@
 
 namespace dlock::lease_table {
 
-TEST_CASE("keep: a name stays taken for exactly so long, and nobody holds it") {
+TEST_CASE("keep: a kept lock is taken for exactly its time, without a holder") {
   for (const Mode mode : k_all_modes) {
     for (const Duration ttl : {Duration(1s), Duration(60s)}) {
       StoredLock state;
@@ -33,7 +33,7 @@ TEST_CASE("keep: a name stays taken for exactly so long, and nobody holds it") {
   }
 }
 
-TEST_CASE("keep: what is kept cannot be joined, renewed, released or claimed by its name") {
+TEST_CASE("keep: a kept lock cannot be joined, renewed, released or claimed by its name") {
   StoredLock state;
   const Hold hold = taken(state, claim_of("o", "s"), at(0s));
   CHECK(release(state, hold, at(1s), {.keep = 20s}) == ReleaseVerdict::released);
@@ -48,7 +48,7 @@ TEST_CASE("keep: what is kept cannot be joined, renewed, released or claimed by 
   CHECK_FALSE(is_live(state, StoreTime(3s)));
 }
 
-TEST_CASE("keep: only the last hold of an owner is, and a nested one never") {
+TEST_CASE("keep: only the last hold of an owner is kept, and a nested hold never") {
   StoredLock state;
   const ReleaseOptions keep{.keep = 60s};
   const Hold parent = taken(state, claim_of("o", "s"), at(0s));
@@ -58,7 +58,7 @@ TEST_CASE("keep: only the last hold of an owner is, and a nested one never") {
   CHECK_FALSE(is_live(state, StoreTime(1s)));
 }
 
-TEST_CASE("once per: a success counts from its grant, and a claim says how long ago that may be") {
+TEST_CASE("once per: a success counts from its grant, and each claim sets its own interval") {
   const auto wall = [](std::int64_t seconds) { return k_wall_us + seconds * 1'000'000; };
   StoredLock state;
   const Hold hold = taken(state, claim_of("o", "s"), at(0s, wall(0)));
@@ -81,7 +81,7 @@ TEST_CASE("once per: a success counts from its grant, and a claim says how long 
   CHECK_FALSE(done_ago(30s, -100000).has_value());  // or so far that it says nothing
 }
 
-TEST_CASE("once per: a success of before does not hide that of now, nor shorten its memory") {
+TEST_CASE("once per: an earlier success neither hides the newest nor shortens its memory") {
   StoredLock state;
   const Hold one = taken(state, claim_of("o", "s"), at(0s, k_wall_us));
   CHECK(release(state, one, at(1s), {.tell_for = 1h}) == ReleaseVerdict::released);
@@ -94,7 +94,7 @@ TEST_CASE("once per: a success of before does not hide that of now, nor shorten 
   CHECK(state.success.has_value());
 }
 
-TEST_CASE("once per: our own hold, and one above us, come before what was done") {
+TEST_CASE("once per: an own hold, and one of an ancestor, count before a success") {
   StoredLock state;
   state.success = Success{k_wall_us / 1000 - 1, k_wall_us / 1000 + 60'000};
   Claim claim = claim_of("o", "s");
@@ -109,7 +109,7 @@ TEST_CASE("once per: our own hold, and one above us, come before what was done")
   CHECK(std::holds_alternative<Done>(acquire(state, stranger, at(1s))));
 }
 
-TEST_CASE("several names: all or none, and the first that is in the way is named") {
+TEST_CASE("several names: all or none, and the refusal has the first name that is in the way") {
   StoredLock a;
   StoredLock b;
   const Hold other = taken(b, claim_as(Mode::plain, "o"), at(0s));
@@ -131,7 +131,7 @@ TEST_CASE("several names: all or none, and the first that is in the way is named
   CHECK(holds[1].token == b.token);
 }
 
-TEST_CASE("several names: a wait for ourselves, and a mistake, are told before any other wait") {
+TEST_CASE("several names: a deadlock and a mistake are reported before any other refusal") {
   StoredLock a;
   StoredLock b;
   taken(a, claim_as(Mode::plain, "o"), at(0s));
@@ -146,7 +146,7 @@ TEST_CASE("several names: a wait for ourselves, and a mistake, are told before a
   CHECK_FALSE(acquire(States{&a, &c}, for_both(claim_as(Mode::slots, "q")), at(1s)).has_value());
 }
 
-TEST_CASE("several names: the loss of any is loss, and the others are given back") {
+TEST_CASE("several names: the loss of one name is a loss, and the others are released") {
   StoredLock a;
   StoredLock b;
   const auto granted = acquire(States{&a, &b}, for_both(claim_as(Mode::plain, "o")), at(0s));

@@ -27,7 +27,7 @@ Result<RenewReply> renewed(Time sent_at) {
 
 }  // namespace
 
-TEST_CASE("keeper: a renewal comes every so often, counted from the sending of the last one") {
+TEST_CASE("keeper: renewals come at a fixed interval, counted from the last send") {
   auto keeper = make_keeper({.lease = lease_of(30s), .watch = false, .every = 4s});
   CHECK(keeper.next_deadline() == k_start + 4s);
   const KeepStep step = keeper.on_time(k_start + 4s);
@@ -55,7 +55,7 @@ TEST_CASE("keeper: a renewal without an answer is repeated after doubling pauses
   CHECK(end == k_start + 3s - lease_of(3s).drift());
 }
 
-TEST_CASE("keeper: after a verdict against the hold nothing is asked any more") {
+TEST_CASE("keeper: after a verdict against the hold nothing more is asked") {
   for (const RenewVerdict verdict : {RenewVerdict::revoked, RenewVerdict::lost}) {
     auto keeper = make_keeper({.lease = lease_of(30s)});
     keeper.on_time(k_start + 10s);
@@ -68,7 +68,9 @@ TEST_CASE("keeper: after a verdict against the hold nothing is asked any more") 
   }
 }
 
-TEST_CASE("keeper: after the end of the lease nothing is asked, but for a command that runs on") {
+TEST_CASE(
+    "keeper: after the end of the lease nothing is asked, except for a command that survives "
+    "KILL") {
   for (const bool regardless : {false, true}) {
     auto keeper = make_keeper({.lease = lease_of(30s)});
     keeper.check_end(k_start + 31s, regardless);

@@ -24,7 +24,7 @@ std::string usage_error(StoredLock& state, const Claim& claim, const Moment& mom
 
 }  // namespace
 
-TEST_CASE("modes: only readers stand beside readers, and slots beside slots") {
+TEST_CASE("modes: only readers hold a name beside readers, and slots beside slots") {
   for (const Mode first : k_all_modes) {
     for (const Mode second : k_all_modes) {
       CAPTURE(static_cast<int>(first));
@@ -41,7 +41,7 @@ TEST_CASE("modes: only readers stand beside readers, and slots beside slots") {
   }
 }
 
-TEST_CASE("modes: what a nested claim gets below each mode") {
+TEST_CASE("modes: the answer to a nested claim below each mode") {
   using Got = std::optional<Mode>;  // nothing: it would wait for its own ancestor
   const auto got = [](Mode above, Mode claimed) {
     StoredLock state;
@@ -71,19 +71,19 @@ TEST_CASE("modes: what a nested claim gets below each mode") {
   CHECK(got(Mode::slots, Mode::slots) == Mode::slots);
 }
 
-TEST_CASE("modes: a nested claim of another number of slots would wait for its ancestor") {
+TEST_CASE("modes: a nested claim with another number of slots would wait for its ancestor") {
   StoredLock state;
   const Hold hold = taken(state, claim_as(Mode::slots, "o", 10s, 3), at(0s));
   CHECK(busy(state, below(hold, claim_as(Mode::slots, "p", 10s, 4)), at(1s)).by_ancestor);
 }
 
-TEST_CASE("modes: a stranger is not told that it waits for itself") {
+TEST_CASE("modes: a stranger's refusal is not a deadlock") {
   StoredLock state;
   taken(state, claim_as(Mode::shared, "o"), at(0s));
   CHECK_FALSE(busy(state, claim_as(Mode::exclusive, "p"), at(1s)).by_ancestor);
 }
 
-TEST_CASE("modes: a write hold that is given back leaves its reads, and lets readers in") {
+TEST_CASE("modes: the release of a write hold leaves its reads, and admits readers") {
   StoredLock state;
   const Hold write = taken(state, claim_as(Mode::exclusive, "o"), at(0s));
   const Hold read = taken(state, below(write, claim_as(Mode::shared, "p")), at(0s));
@@ -103,7 +103,7 @@ TEST_CASE("modes: a read below a write may write again while the write hold live
   CHECK(taken(state, below(read, claim_as(Mode::exclusive, "q")), at(1s)).mode == Mode::exclusive);
 }
 
-TEST_CASE("modes: each of several readers is out at the end of its own lease") {
+TEST_CASE("modes: the hold of each of several readers ends with its own lease") {
   StoredLock state;
   const Hold dead = taken(state, claim_as(Mode::shared, "o", 5s), at(0s));
   const Hold alive = taken(state, claim_as(Mode::shared, "p", 20s), at(0s));
@@ -117,7 +117,7 @@ TEST_CASE("modes: each of several readers is out at the end of its own lease") {
   CHECK(renew(state, alive, at(6s)).verdict == RenewVerdict::renewed);
 }
 
-TEST_CASE("modes: a waiter is told when room may be made, by all ends or by one") {
+TEST_CASE("modes: a refusal says when the lock may admit the claim, after all leases or one") {
   StoredLock readers;
   taken(readers, claim_as(Mode::shared, "o", 5s), at(0s));
   taken(readers, claim_as(Mode::shared, "p", 20s), at(0s));
@@ -133,7 +133,7 @@ TEST_CASE("modes: a waiter is told when room may be made, by all ends or by one"
   CHECK_FALSE(inspect(one, at(1s)).owners.at(0).lease_left.has_value());
 }
 
-TEST_CASE("modes: the lowest free slot is given, and keeps its number") {
+TEST_CASE("modes: a claim gets the lowest free slot, and keeps its number") {
   StoredLock state;
   std::vector<Hold> holds;
   for (const char* owner : {"o0", "o1", "o2"}) {
@@ -157,7 +157,7 @@ TEST_CASE("modes: another number of slots is a mistake while any of them is held
   CHECK(inspect(state, at(2s)).slots == 4);
 }
 
-TEST_CASE("modes: every hold of its own has a token of its own") {
+TEST_CASE("modes: each hold that is not nested has a token of its own") {
   for (const Mode mode : {Mode::shared, Mode::slots}) {
     StoredLock state;
     const FencingToken first = taken(state, claim_as(mode, "o"), at(0s)).token;
@@ -165,7 +165,7 @@ TEST_CASE("modes: every hold of its own has a token of its own") {
   }
 }
 
-TEST_CASE("modes: an owner that stands there already gets no second lease beside it") {
+TEST_CASE("modes: an owner that has a lease already gets no second one beside it") {
   StoredLock state;
   const Claim claim = claim_as(Mode::shared, "o");
   const Hold hold = taken(state, claim, at(0s));
@@ -207,7 +207,7 @@ TEST_CASE("revoke: all owners, one of them, or the one with a token") {
   }
 }
 
-TEST_CASE("revoke: what is only kept is deleted, beside others that are told") {
+TEST_CASE("revoke: a kept hold is deleted, the holders beside it are notified") {
   StoredLock state;
   const Hold kept = taken(state, claim_as(Mode::shared, "o"), at(0s));
   CHECK(release(state, kept, at(1s), {.keep = 60s}) == ReleaseVerdict::released);

@@ -186,7 +186,7 @@ class Play {
 
 }  // namespace
 
-TEST_CASE("random calls: readers beside readers only, never too many slots, nothing of others") {
+TEST_CASE("random calls: readers beside readers only, never too many slots, no effect on others") {
   for (const unsigned seed : {1U, 2U, 3U, 4U, 5U}) {
     CAPTURE(seed);
     Play play(seed);

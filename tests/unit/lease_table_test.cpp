@@ -19,7 +19,7 @@ TEST_CASE("a lease is live until the instant it expires, and not at it") {
   CHECK_FALSE(is_live(state, StoreTime(110s)));
 }
 
-TEST_CASE("a grant counts from when it was asked for, the lease from when it was given") {
+TEST_CASE("a grant counts from when the claim was sent, the lease from when it was granted") {
   StoredLock state;
   const AcquireReply reply = acquire(state, claim_of("o", "s", 10s), at(100s));
   CHECK(std::get<Grant>(reply).sent_at == Time(100s) - 1ms);
@@ -34,7 +34,7 @@ TEST_CASE("a token is the wall clock in microseconds, or one more than the last"
   CHECK(taken(state, claim_of("r", "v"), at(400s, -1)).token == k_wall_us + 10);
 }
 
-TEST_CASE("a new lease drops what the dead one left") {
+TEST_CASE("a new lease drops the fields of a dead one") {
   StoredLock state;
   const Hold first = taken(state, claim_of("o", "s"), at(0s));
   taken(state, claim_below(first, "p", "t"), at(0s));
@@ -52,13 +52,13 @@ TEST_CASE("a repeated claim whose lease has expired is a new grant") {
   CHECK(taken(state, claim_of("o", "s"), at(60s)).token > first);
 }
 
-TEST_CASE("the owner alone, with another serial, is a stranger") {
+TEST_CASE("a stranger: the same owner with another serial") {
   StoredLock state;
   taken(state, claim_of("o", "s"), at(0s));
   CHECK(is_busy(state, claim_of("o", "t"), at(1s)));
 }
 
-TEST_CASE("the serial alone, under another owner, is a stranger") {
+TEST_CASE("a stranger: the same serial under another owner") {
   StoredLock state;
   taken(state, claim_of("o", "s"), at(0s));
   CHECK(is_busy(state, claim_of("p", "s"), at(1s)));
@@ -76,7 +76,7 @@ TEST_CASE("a nested claim that is repeated is granted again after its ancestor r
   CHECK(lease_of(state).holds.size() == 1);
 }
 
-TEST_CASE("an expired ancestor lets nobody join, and gives a lease of one's own") {
+TEST_CASE("no claim joins an expired ancestor; it gets a lease of its own") {
   StoredLock state;
   const Hold parent = taken(state, claim_of("o", "s"), at(0s));
   const Hold child = taken(state, claim_below(parent, "p", "t"), at(10s));
@@ -84,7 +84,7 @@ TEST_CASE("an expired ancestor lets nobody join, and gives a lease of one's own"
   CHECK(child.owner == "p");
 }
 
-TEST_CASE("a nested hold has its own time of beginning and its parent's token") {
+TEST_CASE("a nested hold has its own start and its parent's token") {
   StoredLock state;
   const Hold parent = taken(state, claim_of("o", "s"), at(0s));
   const Hold child = taken(state, claim_below(parent, "p", "t"), at(5s, k_wall_us + 5'000'000));
@@ -102,7 +102,7 @@ TEST_CASE("a late copy of a renewal does not bring a released hold back") {
   CHECK(release(state, parent, at(4s)) == ReleaseVerdict::released);
 }
 
-TEST_CASE("a look says how the hold stands, and changes nothing") {
+TEST_CASE("a check reports the state of the hold, and changes nothing") {
   StoredLock state;
   const Hold hold = taken(state, claim_of("o", "s", 10s), at(0s));
   const RenewReply held = check(state, hold, at(9s));
@@ -118,7 +118,7 @@ TEST_CASE("a look says how the hold stands, and changes nothing") {
   CHECK(check(state, hold, at(12s)).holding.owners.at(0).id == "p");
 }
 
-TEST_CASE("a look and a renewal find the same, whatever was before") {
+TEST_CASE("a check and a renewal find the same, whatever the state was") {
   for (const Duration when : {Duration(1s), Duration(9999ms), Duration(10s), Duration(20s)}) {
     for (const bool revoked : {true, false}) {
       StoredLock state;
@@ -166,7 +166,7 @@ TEST_CASE("the token survives release, revocation and the end of the lease") {
   CHECK(state.token == hold.token + 1);
 }
 
-TEST_CASE("a revocation may be repeated, and the last one is named") {
+TEST_CASE("a revocation may be repeated, and the last revoker is named") {
   StoredLock state;
   const Hold hold = taken(state, claim_of("o", "s"), at(0s));
   CHECK(revoke(state, order_by("bob"), at(1s)).verdict == RevokeVerdict::revoked);
@@ -177,7 +177,7 @@ TEST_CASE("a revocation may be repeated, and the last one is named") {
   CHECK(lease_of(state).expires == StoreTime(10s));
 }
 
-TEST_CASE("a lease that has expired looks free") {
+TEST_CASE("an expired lease looks free") {
   StoredLock state;
   taken(state, claim_of("o", "s"), at(0s));
   CHECK(inspect(state, at(9s)).lease_left == std::optional<Duration>(1s));

@@ -45,7 +45,7 @@ TEST_CASE("terms: a ttl that is no lease is refused") {
   CHECK(LeaseTerms::check(24h * 365, {}).has_value());
 }
 
-TEST_CASE("terms: what does not fit into the lease is refused with the sum") {
+TEST_CASE("terms: times that do not fit into the lease are refused with their sum") {
   // 30 s - 310 ms - 300 ms - 10 s - 3 s
   CHECK(LeaseTerms::check(30s, 16390ms).has_value());
   const auto terms = LeaseTerms::check(30s, 16391ms);
@@ -58,7 +58,7 @@ TEST_CASE("terms: what does not fit into the lease is refused with the sum") {
   CHECK_FALSE(LeaseTerms::check(30s, 24h * 3650).has_value());
 }
 
-TEST_CASE("terms: the error names a kill-after that would indeed be taken") {
+TEST_CASE("terms: the error names a kill-after that would be accepted") {
   for (const Duration ttl : {Duration(1s), Duration(7s), Duration(30s), Duration(10min)}) {
     CAPTURE(format_duration(ttl));
     const auto terms = LeaseTerms::check(ttl, ttl);
@@ -84,7 +84,7 @@ TEST_CASE("terms: a renewal and one repetition always fit before TERM") {
   }
 }
 
-TEST_CASE("clock: every deadline counts from when the request was sent") {
+TEST_CASE("clock: every deadline counts from the time when the request was sent") {
   const auto terms = LeaseTerms::check(30s, 10s);
   const Time s(1000s);
   const LeaseClock clock(*terms, s);
@@ -94,7 +94,7 @@ TEST_CASE("clock: every deadline counts from when the request was sent") {
   CHECK(clock.term_at() == s + 19390ms);
 }
 
-TEST_CASE("clock: it only moves forward") {
+TEST_CASE("clock: a confirmation never moves a deadline back") {
   const auto terms = LeaseTerms::check(30s, 10s);
   const Time s(1000s);
   LeaseClock clock(*terms, s);

@@ -54,7 +54,7 @@ TEST_CASE("owner ids and serials do not repeat") {
   CHECK(hold_id("o", "s") == "o#s");
 }
 
-TEST_CASE("the owner of an acquire tells its serial") {
+TEST_CASE("the owner of an acquire contains its serial") {
   CHECK(serial_of("6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69:4711") == "a9a552f0d3c4b5a69");
   CHECK(serial_of("6f1c2a1e-8d0b-4b7e-9a55-2f0d3c4b5a69") == "a9a552f0d3c4b5a69");
   for (const char* none : {"",
@@ -74,14 +74,14 @@ TEST_CASE("the owner of an acquire tells its serial") {
   CHECK(serials.size() == 1000);
 }
 
-TEST_CASE("what a run took is known by its serial") {
+TEST_CASE("the serial tells a hold of acquire from one of a run") {
   CHECK(is_of_acquire(serial_of(make_owner_id(1))));
   CHECK_FALSE(is_of_acquire(make_hold_serial()));
   CHECK_FALSE(is_of_acquire("kept"));
   CHECK_FALSE(is_of_acquire(""));
 }
 
-TEST_CASE("inherited holds come back as they were") {
+TEST_CASE("inherited holds are read as they were written") {
   const std::vector<AncestorHold> holds{{"redis://db1:6379/0", "dlock:order-42", "u:1", "0011"},
                                         {"local:///run/lock dir", "a|b %\xff\n", "u:2", "0022"}};
   const std::string text = format_holds(holds);
@@ -96,7 +96,7 @@ TEST_CASE("malformed entries of inherited holds are ignored") {
   CHECK(parse_holds("a a|b a|b|c a|b|c|d|e ||| a|b|c|d").size() == 1);
 }
 
-TEST_CASE("of many inherited holds the nearest stay, as many as an environment can carry") {
+TEST_CASE("of many inherited holds the nearest are kept, as many as an environment can carry") {
   std::vector<AncestorHold> holds(100, {"s", std::string(2000, 'k'), "o", ""});
   for (std::size_t i = 0; i < holds.size(); ++i)
     holds[i].serial = std::to_string(i);
@@ -112,7 +112,7 @@ TEST_CASE("of many inherited holds the nearest stay, as many as an environment c
   CHECK(parse_holds(text).back().serial == "1999");
 }
 
-TEST_CASE("names: one is told as it is, several as a list that can be taken apart") {
+TEST_CASE("names: one name is written as it is, several as a list that can be split") {
   const LockName plain = *LockName::parse("50% of a\tb");
   const LockName umlaut = *LockName::parse("b\xc3\xa4r/1");
   CHECK(join_names({plain}) == "50% of a\tb");

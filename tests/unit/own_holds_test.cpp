@@ -66,7 +66,7 @@ CommandLine line_for(const std::vector<std::string>& names) {
 }  // namespace
 
 TEST_CASE(
-    "which hold is meant: the nearest of that name in that store, or the owner that is told") {
+    "the hold of a command is the nearest one of that name in that store, or the given owner's") {
   InheritedHolds here;
   CommandLine line = line_for({"a"});
   auto none = wanted_holds(line, here.store);
@@ -102,7 +102,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("what is found of a hold: how it is held, or who has it") {
+TEST_CASE("a hold is found with its mode, a lost one with the present holder") {
   InheritedHolds here;
   const Holds taken = here.take("a", "acquire", Mode::shared);
   auto found = find_hold(here.store, wanted(taken), soon());
@@ -122,7 +122,7 @@ TEST_CASE("what is found of a hold: how it is held, or who has it") {
   CHECK_FALSE(found->hold);
 }
 
-TEST_CASE("several owners are those of the names, one after the other; one is that of all") {
+TEST_CASE("several owners belong to the names in order; one owner belongs to all names") {
   InheritedHolds here;
   const OwnerId first = make_owner_id(1);
   const OwnerId second = make_owner_id(2);
@@ -152,7 +152,7 @@ TEST_CASE("several owners are those of the names, one after the other; one is th
   CHECK_FALSE(wanted_holds(line, here.store));
 }
 
-TEST_CASE("only runs count as levels, one for all names of a run: an acquire kills nobody") {
+TEST_CASE("only runs count as levels, once for all names of a run: an acquire kills no process") {
   const InheritedHolds here;
   CHECK(nesting() == 0);
   const HoldSerial run = make_hold_serial();
@@ -167,7 +167,8 @@ TEST_CASE("only runs count as levels, one for all names of a run: an acquire kil
   CHECK(nesting() == 2);
 }
 
-TEST_CASE("one of many who hold it shared can be released, though not all of them are told") {
+TEST_CASE(
+    "one of many shared holders can be released, though the store does not list all of them") {
   InheritedHolds here;
   std::vector<Holds> all;
   for (int i = 0; i < 70; ++i)
@@ -182,7 +183,7 @@ TEST_CASE("one of many who hold it shared can be released, though not all of the
   CHECK(here.store.inspect(name("a"), soon())->kind == Holding::Kind::none);
 }
 
-TEST_CASE("what a hold is called in an environment") {
+TEST_CASE("the environment variables that describe a hold") {
   Hold hold{.name = name("a b"), .owner = "o:1", .serial = "s", .token = 7, .ttl = 30s, .who = {}};
   const auto text = [](const Holds& holds) {
     std::string out;

@@ -62,7 +62,7 @@ TEST_CASE("settings: REDIS_URL comes after DLOCK_URL") {
   CHECK(good_settings({{"url", "redis://option"}}).url == "redis://option");
 }
 
-TEST_CASE("settings: it is known where the URL was said") {
+TEST_CASE("settings: the source of the URL is known") {
   Surroundings clean;
   const std::string file = clean.file("url = \"redis://file\"\n");
   CHECK(good_settings({}, file).url_place == file + ": url");
@@ -73,7 +73,7 @@ TEST_CASE("settings: it is known where the URL was said") {
   CHECK(good_settings({{"url", "redis://option"}}, file).url_is_option);
 }
 
-TEST_CASE("settings: what contradicts itself in one place is refused, in two the nearer counts") {
+TEST_CASE("settings: a contradiction in one source is refused, of two sources the nearer counts") {
   Surroundings clean;
   const std::vector<Given> both{{"nonblock", "true"}, {"wait", "5"}};
   CHECK(wrong_settings(both).code == Errc::bad_usage);
@@ -99,7 +99,7 @@ TEST_CASE("settings: what contradicts itself in one place is refused, in two the
   CHECK(has(wrong_settings({}).text, "DLOCK_NONBLOCK and DLOCK_WAIT contradict each other"));
 }
 
-TEST_CASE("settings: where they are refused it is still known whether JSON is wanted") {
+TEST_CASE("settings: a refusal of the settings still respects the choice of JSON") {
   Surroundings clean;
   CHECK_FALSE(wants_json_log({}, {}));
   CHECK(wants_json_log({{"ttl", "soon"}, {"log-format", "json"}}, {}));
@@ -119,7 +119,7 @@ TEST_CASE("settings: files that others can write are not read") {
   CHECK(good_settings({}, clean.file("ttl = \"9s\"\n", 0644)).ttl == 9s);
 }
 
-TEST_CASE("settings: a file with a password must be ours alone to read") {
+TEST_CASE("settings: a file with a password must be readable for its owner alone") {
   Surroundings clean;
   for (const char* text : {"password = \"hunter2\"\n", "url = \"redis://:hunter2@h\"\n"}) {
     CAPTURE(text);

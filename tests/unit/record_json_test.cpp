@@ -76,7 +76,7 @@ TEST_CASE("a holder is one flat object in a fixed order") {
       R"({"host":"db1","pid":42,"user":"alice","command":"./job","reason":"CI 7","ttl_ms":30000})");
 }
 
-TEST_CASE("a record comes back as it was") {
+TEST_CASE("a record is read as it was written") {
   const auto record = parse_hold_record("o#s", record_text());
   REQUIRE(record.has_value());
   CHECK(record->id == "o#s");
@@ -90,7 +90,7 @@ TEST_CASE("a record comes back as it was") {
   CHECK(record->ttl == 30s);
 }
 
-TEST_CASE("what is no JSON object is no record") {
+TEST_CASE("a text that is no JSON object is no record") {
   for (const char* text :
        {"", "x", "7", "null", "[]", "\"a\"", "{", "{}}", "{\"pid\":}", "\xff\xfe"}) {
     CAPTURE(text);
@@ -147,7 +147,7 @@ TEST_CASE("bytes that are not UTF-8 become a replacement character") {
   CHECK(parse_hold_record("o#s", json).has_value());
 }
 
-TEST_CASE("control characters and quotes come back through escapes, in one line") {
+TEST_CASE("control characters and quotes survive writing and reading, in one line") {
   HolderInfo who = some_record().who;
   who.reason = "\"\\\n\x1b\t\x01";
   const std::string json = holder_json(who, 1s);
@@ -174,7 +174,7 @@ TEST_CASE("a record says its mode unless it is plain, its slot, and that it is k
   CHECK_FALSE(mode_of("")->kept);
 }
 
-TEST_CASE("a stored lease comes back as it was, its name byte for byte") {
+TEST_CASE("a stored lease is read as it was written, its name byte for byte") {
   const auto lease = parse_state_file(state_file_json(some_lease()));
   REQUIRE(lease.has_value());
   CHECK(lease->name == "a/b \xff");
@@ -202,7 +202,7 @@ TEST_CASE("a stored lease comes back as it was, its name byte for byte") {
   CHECK(other.holds.at("kept").kept);
 }
 
-TEST_CASE("each mode of a stored lease comes back") {
+TEST_CASE("each mode of a stored lease is read as it was written") {
   for (const Mode mode : {Mode::plain, Mode::exclusive, Mode::shared}) {
     StateFile lease = some_lease();
     lease.state.leases.erase("p");
@@ -246,7 +246,7 @@ TEST_CASE("a stored lease without one of its fields is damaged, not free") {
   }
 }
 
-TEST_CASE("a stored lease of which it is not clear who stands beside whom is damaged") {
+TEST_CASE("a stored lease with an unknown mode, slot or holder is damaged") {
   CHECK(read_with(R"("mode":"slots")", R"("mode":"slots")").has_value());
   CHECK_FALSE(read_with(R"("mode":"slots")", R"("mode":"of tomorrow")").has_value());
   CHECK_FALSE(read_with(R"("mode":"slots")", R"("mode":2)").has_value());

@@ -38,7 +38,7 @@ TEST_CASE("a host alone gets Redis' port and database 0") {
   CHECK(address.text == "redis://db1:6379/0");
 }
 
-TEST_CASE("host, port, database, user and password are told apart") {
+TEST_CASE("host, port, database, user and password are separated") {
   const auto address = parsed("redis://ann:s3cret@db1.example.org:7000/12");
   CHECK(address.endpoint.host == "db1.example.org");
   CHECK(address.endpoint.port == 7000);
@@ -58,7 +58,7 @@ TEST_CASE("two spellings of one address have one canonical text") {
   CHECK(parsed("redis+unix:///run/r.sock").text == parsed("redis+unix:///run/r.sock?db=0").text);
 }
 
-TEST_CASE("a password may stand without a user, and a user without a password") {
+TEST_CASE("a password may come without a user, and a user without a password") {
   const auto no_user = parsed("redis://:s3cret@db1");
   CHECK(no_user.user.empty());
   CHECK(no_user.password.reveal() == "s3cret");
@@ -78,7 +78,7 @@ TEST_CASE("a raw @ or : in a password belongs to the password") {
   CHECK(parsed("redis://ann:p:ss@db1").password.reveal() == "p:ss");
 }
 
-TEST_CASE("an IPv6 address stands in brackets, with and without a port") {
+TEST_CASE("an IPv6 address is in brackets, with and without a port") {
   const auto address = parsed("redis://[::1]:7000/1");
   CHECK(address.endpoint.host == "::1");
   CHECK(address.endpoint.port == 7000);
@@ -147,7 +147,7 @@ TEST_CASE("a missing host or path is said to be missing") {
   }
 }
 
-TEST_CASE("what does not belong into a URL is refused") {
+TEST_CASE("a URL with an unknown part is refused") {
   for (const char* url : {"",
                           "redis:",
                           "redis:/h",

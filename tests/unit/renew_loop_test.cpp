@@ -58,7 +58,7 @@ void check_silent_after(const RenewWorld& world, Duration end) {
 
 }  // namespace
 
-TEST_CASE("a keeper renews every so often, each hold by itself, until its process ends") {
+TEST_CASE("a keeper renews each hold by itself at its interval, until its process ends") {
   auto world = world_of({.verdicts = {{}, {}}});
   CHECK(world.run(11s) == "5s renew, 5s renew, 10s renew, 10s renew");
   CHECK(world.asks()[0].first.which == 0);
@@ -83,8 +83,7 @@ TEST_CASE("a keeper ends with the first verdict against a hold, and renews nothi
   }
 }
 
-TEST_CASE(
-    "a keeper goes on with the rest of its holds when one was released, and ends with the last") {
+TEST_CASE("a keeper continues with its other holds when one was released, and ends with the last") {
   const Verdict first{.from = 8s, .verdict = RenewVerdict::lost, .released = true};
   const Verdict last{.from = 18s, .verdict = RenewVerdict::lost, .released = true};
   auto world = world_of({.verdicts = {first, last}});
@@ -94,7 +93,7 @@ TEST_CASE(
   CHECK_FALSE(has(world.said(), "lost"));
 }
 
-TEST_CASE("a keeper rides out errors of any kind: they are no verdict") {
+TEST_CASE("a keeper continues after errors of any kind: they are no verdict") {
   for (const Errc code : {Errc::unavailable, Errc::timed_out, Errc::denied, Errc::refused}) {
     auto world = world_of(
         {.troubles = {{.from = 5s, .until = 6s, .kind = Trouble::Kind::error, .code = code}}});
@@ -105,7 +104,7 @@ TEST_CASE("a keeper rides out errors of any kind: they are no verdict") {
   }
 }
 
-TEST_CASE("a keeper ends as lost at the end of the lease, by its clock, and asks no more") {
+TEST_CASE("a keeper ends as lost at the end of the lease by its own clock, and renews no more") {
   for (const auto kind : {Trouble::Kind::silent,
                           Trouble::Kind::answers_lost,
                           Trouble::Kind::error,
@@ -123,7 +122,7 @@ TEST_CASE("a keeper ends as lost at the end of the lease, by its clock, and asks
   }
 }
 
-TEST_CASE("a keeper that was stopped for longer than its lease does not renew what has ended") {
+TEST_CASE("a keeper that was stopped for longer than its lease does not renew an ended lease") {
   RenewLoop loop({.lease = *LeaseTerms::check(30s, 0s), .every = 5s}, {RenewWorld::k_start});
   CHECK(loop.start(RenewWorld::k_start).empty());
   const auto actions = loop.on(event::Tick{}, RenewWorld::k_start + 40s);

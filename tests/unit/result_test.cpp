@@ -21,7 +21,7 @@ TEST_CASE("a result is a value or an error") {
   CHECK(bad.error().text == "cannot do it: no right");
 }
 
-TEST_CASE("a result can carry what cannot be copied") {
+TEST_CASE("a result can carry a value that cannot be copied") {
   Result<std::unique_ptr<int>> result = std::make_unique<int>(5);
   const std::unique_ptr<int> taken = std::move(*result);
   CHECK(*taken == 5);

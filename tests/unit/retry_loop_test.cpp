@@ -35,7 +35,7 @@ RetryOutcome play(const RetryTerms& terms, const Trouble& trouble) {
 
 }  // namespace
 
-TEST_CASE("a question that is answered is asked once") {
+TEST_CASE("a request that is answered is sent once") {
   auto world = world_of({.within = 5s}, {});
   CHECK(world.run() == "0s call, 0s end");
   CHECK_FALSE(world.outcome()->error);
@@ -43,7 +43,7 @@ TEST_CASE("a question that is answered is asked once") {
   CHECK(world.said().empty());
 }
 
-TEST_CASE("a store that comes up in time is asked again, at growing pauses") {
+TEST_CASE("a request to a store that comes up in time is repeated after growing pauses") {
   auto world = world_of(
       {.within = 5s},
       {{.from = 0s, .until = 3s, .kind = Trouble::Kind::error, .code = Errc::not_listening}});
@@ -54,7 +54,7 @@ TEST_CASE("a store that comes up in time is asked again, at growing pauses") {
   CHECK(world.outcome()->tries <= 15);
 }
 
-TEST_CASE("a store that does not answer is asked again on time, and given up at the end of it") {
+TEST_CASE("a request to a silent store is repeated on time, and given up at the limit") {
   auto world = world_of({.within = 5s}, {{.from = 0s, .until = k_ever}});
   world.run();
   REQUIRE(world.outcome()->error);
@@ -66,7 +66,7 @@ TEST_CASE("a store that does not answer is asked again on time, and given up at 
     CHECK(ask.limit - RetryWorld::k_start <= when + 2s);
 }
 
-TEST_CASE("a store that is away is told once, after a second, with the time that is left") {
+TEST_CASE("an outage is reported once, after a second, with the time that is left") {
   for (const auto kind : {Trouble::Kind::silent, Trouble::Kind::error}) {
     auto world = world_of({.within = 5s}, {{.from = 0s, .until = k_ever, .kind = kind}});
     world.run();
@@ -79,7 +79,7 @@ TEST_CASE("a store that is away is told once, after a second, with the time that
   }
 }
 
-TEST_CASE("a question is not asked again where that cannot help") {
+TEST_CASE("a request is not repeated where that cannot help") {
   const auto tries = [](Errc code, bool had_contact) {
     return play({.within = 5s, .had_contact = had_contact},
                 {.from = 0s, .until = 1s, .kind = Trouble::Kind::error, .code = code})

@@ -22,7 +22,7 @@ using Kind = Notice::Kind;
 
 #define CHECK_KEPT(world) CHECK((world).violations() == std::vector<std::string>{})
 
-TEST_CASE("a child that could not be started gives the lock back") {
+TEST_CASE("a child that could not be started ends in a release") {
   Script script = long_run();
   script.cannot_start = true;
   World world(script);
@@ -31,7 +31,7 @@ TEST_CASE("a child that could not be started gives the lock back") {
   CHECK_FALSE(world.held());
 }
 
-TEST_CASE("an exec that failed is the child's end and gives the lock back") {
+TEST_CASE("an exec that failed is the child's end, and the lock is released") {
   Script script = short_run(0s);
   script.status = {ChildStatus::Kind::not_started, 2};
   World world(script);
@@ -74,7 +74,8 @@ TEST_CASE("a release without an answer is tried again") {
   CHECK_KEPT(world);
 }
 
-TEST_CASE("a release that stays unknown: told with the time left, and the child's own status") {
+TEST_CASE(
+    "a release that stays unknown is reported with the time left, and the child's status counts") {
   Script script = short_run(5s);
   script.status = {ChildStatus::Kind::exited, 3};
   script.troubles = {{.from = 5s, .until = k_ever, .kind = Trouble::Kind::silent}};
@@ -88,7 +89,7 @@ TEST_CASE("a release that stays unknown: told with the time left, and the child'
   CHECK(world.notices().back().span == 29690ms - 10400ms);
 }
 
-TEST_CASE("a lock that was not ours any more at the first release is told of") {
+TEST_CASE("a lock that is lost at the first release is reported") {
   Script script = short_run(5s);
   script.release_verdict = ReleaseVerdict::not_held;
   World world(script);
@@ -96,7 +97,7 @@ TEST_CASE("a lock that was not ours any more at the first release is told of") {
   CHECK(world.said() == "0s granted, 5s ended, 5s lost_at_release");
 }
 
-TEST_CASE("'not held' after a release without an answer is no surprise") {
+TEST_CASE("'not held' after a release without an answer is expected") {
   Script script = short_run(5s);
   script.troubles = {{.from = 5s, .until = 5100ms, .kind = Trouble::Kind::answers_lost}};
   World world(script);
@@ -105,7 +106,7 @@ TEST_CASE("'not held' after a release without an answer is no surprise") {
   CHECK_FALSE(world.held());
 }
 
-TEST_CASE("an end that comes with a renewal out ends that: the release does not wait behind it") {
+TEST_CASE("the end of the child interrupts a renewal: the release does not wait behind it") {
   Script script = short_run(11s);
   script.troubles = {{.from = 10s, .until = 10500ms, .kind = Trouble::Kind::slow, .delay = 2s}};
   World world(script);
@@ -114,7 +115,7 @@ TEST_CASE("an end that comes with a renewal out ends that: the release does not 
   CHECK_KEPT(world);
 }
 
-TEST_CASE("the first signal to a child that must stop is the one that was asked for") {
+TEST_CASE("a child that must stop gets the configured signal first") {
   Script script = long_run();
   script.stop_signal = SIGUSR1;
   script.lost_from = 5s;
@@ -123,7 +124,7 @@ TEST_CASE("the first signal to a child that must stop is the one that was asked 
         "0s acquire granted, 0s start, 10s renew lost, 10s USR1, 10s ended, 10s exit lost");
 }
 
-TEST_CASE("nothing is done after Finish, whatever still happens") {
+TEST_CASE("after Finish no event causes an action") {
   Script script = short_run(1s);
   const Time later = Time(1000s) + 2s;
   const Grant grant{.holds = {{.name = *LockName::parse("n")}}, .sent_at = later};

@@ -41,7 +41,7 @@ Script fixed_lease() {
 
 // --- max_hold --------------------------------------------------------------------------------
 
-TEST_CASE("max_hold: a command that is through before it is not touched") {
+TEST_CASE("max_hold: a command that ends before its time is over is not touched") {
   Script script = at_most(10s);
   script.runs_for = 9999ms;
   World world(script);
@@ -76,7 +76,7 @@ TEST_CASE("max_hold: the lease is kept while the command is being stopped, and t
   CHECK_KEPT(world);
 }
 
-TEST_CASE("max_hold: it counts from the grant, not from the start of the wait") {
+TEST_CASE("max_hold: the time counts from the grant, not from the start of the wait") {
   Script script = at_most(5s);
   script.free_from = 60s;
   script.hand_offs = {{60s}};
@@ -95,7 +95,7 @@ TEST_CASE("max_hold: 124 whatever the command returns, also 0") {
   CHECK_KEPT(world);
 }
 
-TEST_CASE("max_hold: whoever began the stop says how it ended") {
+TEST_CASE("max_hold: the outcome is that of the first cause of the stop") {
   Script script = at_most(5s);
   script.term_takes = 3s;
   script.signals = {{4s, SIGTERM}};
@@ -116,7 +116,7 @@ TEST_CASE("max_hold: whoever began the stop says how it ended") {
   CHECK_KEPT(twice);
 }
 
-TEST_CASE("max_hold: a lease that is lost during the stop makes it a loss") {
+TEST_CASE("max_hold: a lease that is lost during the stop makes the outcome a loss") {
   Script script = at_most(9s);
   script.term_takes.reset();
   script.lost_from = 10s;
@@ -125,7 +125,7 @@ TEST_CASE("max_hold: a lease that is lost during the stop makes it a loss") {
   CHECK_KEPT(world);
 }
 
-TEST_CASE("max_hold: what the command leaves behind is stopped in any case, and it is no 124") {
+TEST_CASE("max_hold: leftovers of the command are stopped in any case, without 124") {
   Script script = at_most(5s);
   script.runs_for = 4800ms;
   script.leaves_group = true;
@@ -136,7 +136,7 @@ TEST_CASE("max_hold: what the command leaves behind is stopped in any case, and 
   CHECK_KEPT(world);
 }
 
-TEST_CASE("max_hold: what does not go with the command when its time is up is killed with it") {
+TEST_CASE("max_hold: leftovers of a command that is stopped at its end are killed with it") {
   Script script = at_most(5s);
   script.leaves_group = true;
   script.group_term_takes.reset();
@@ -146,7 +146,7 @@ TEST_CASE("max_hold: what does not go with the command when its time is up is ki
   CHECK_KEPT(world);
 }
 
-TEST_CASE("max_hold: what is contained and outlives the command is stopped when it is over") {
+TEST_CASE("max_hold: contained processes that outlive the command are stopped when it is over") {
   Script script = at_most(5s);
   script.contain = true;
   script.runs_for = 1s;
@@ -160,8 +160,7 @@ TEST_CASE("max_hold: what is contained and outlives the command is stopped when 
   CHECK_KEPT(world);
 }
 
-TEST_CASE(
-    "max_hold: the signal to stop is the one that was asked for, also where losses only warn") {
+TEST_CASE("max_hold: the stop uses the configured signal, also where losses only warn") {
   Script script = at_most(5s);
   script.stop_signal = SIGUSR1;
   script.on_lost = OnLost::warn;
@@ -179,7 +178,7 @@ TEST_CASE(
   CHECK_KEPT(guarded);
 }
 
-TEST_CASE("max_hold: dlock that was frozen over it stops the command when it goes on") {
+TEST_CASE("max_hold: a dlock that was frozen when it ended stops the command on its return") {
   Script script = at_most(5s);
   script.frozen = {{3s, 12s}};
   script.term_takes.reset();
@@ -191,7 +190,8 @@ TEST_CASE("max_hold: dlock that was frozen over it stops the command when it goe
 
 // --- a lease that is not renewed ----------------------------------------------------------------
 
-TEST_CASE("no renewal: the command is stopped before the lease ends, and the store hears nothing") {
+TEST_CASE(
+    "no renewal: the command is stopped before the lease ends, without a request to the store") {
   World world(fixed_lease());
   CHECK(world.run() ==
         "0s acquire granted, 0s start, 19.39s TERM, 19.39s ended, 19.39s release, 19.39s exit "
@@ -212,7 +212,7 @@ TEST_CASE("no renewal: the command is stopped before the lease ends, and the sto
   CHECK_KEPT(deaf);
 }
 
-TEST_CASE("no renewal: also where losses only warn, and however a signal began the stop") {
+TEST_CASE("no renewal: also where losses only warn, and after a stop by any signal") {
   Script script = fixed_lease();
   script.on_lost = OnLost::warn;
   script.term_takes.reset();
@@ -231,7 +231,8 @@ TEST_CASE("no renewal: also where losses only warn, and however a signal began t
   CHECK_KEPT(signalled);
 }
 
-TEST_CASE("no renewal: a loss that is told of is one, and a look without an answer is repeated") {
+TEST_CASE(
+    "no renewal: a reported loss stops the command, and a check without an answer is repeated") {
   Script script = fixed_lease();
   script.news = true;
   script.lost_from = 5s;
@@ -252,7 +253,7 @@ TEST_CASE("no renewal: a loss that is told of is one, and a look without an answ
   CHECK_KEPT(unsure);
 }
 
-TEST_CASE("no renewal: a loss is heard of also while the command is being stopped") {
+TEST_CASE("no renewal: a loss is noticed also while the command is being stopped") {
   Script script = fixed_lease();
   script.news = true;
   script.lost_from = 21s;
@@ -263,7 +264,7 @@ TEST_CASE("no renewal: a loss is heard of also while the command is being stoppe
   CHECK_KEPT(world);
 }
 
-TEST_CASE("no renewal: whatever fails again and again, the store is not asked without a pause") {
+TEST_CASE("no renewal: repeated failures of any kind do not make a loop without a pause") {
   for (const What what : {What::await_hand_off, What::watch_hold, What::check}) {
     CAPTURE(static_cast<int>(what));
     Script script = fixed_lease();
@@ -289,7 +290,7 @@ TEST_CASE("no renewal: a command that slept through its lease is killed without 
   CHECK_KEPT(world);
 }
 
-TEST_CASE("no renewal: max_hold is over sooner, or never") {
+TEST_CASE("no renewal: max_hold counts only if it is over before the lease ends") {
   Script script = fixed_lease();
   script.max_hold = 5s;
   CHECK(has(World(script).run(), "0s start, 5s TERM, 5s ended, 5s release, 5s exit time_up"));

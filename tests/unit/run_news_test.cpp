@@ -46,7 +46,7 @@ long count(const World& world, Kind kind) {
 
 #define CHECK_KEPT(world) CHECK((world).violations() == std::vector<std::string>{})
 
-TEST_CASE("news: a hold is watched a second after the grant, looked at, and listened to") {
+TEST_CASE("changes: a hold is watched a second after the grant, checked, and then waited on") {
   World world(watched(25s));
   CHECK(
       world.run() ==
@@ -56,12 +56,12 @@ TEST_CASE("news: a hold is watched a second after the grant, looked at, and list
   CHECK_KEPT(world);
 }
 
-TEST_CASE("news: a run of less than a second is not worth them") {
+TEST_CASE("changes: a run of less than a second does not watch its hold") {
   World world(watched(999ms));
   CHECK(world.run() == "0s acquire granted, 0s start, 0.999s ended, 0.999s release, 0.999s exit 0");
 }
 
-TEST_CASE("news: the watching does not come so late that it could keep the renewal from its time") {
+TEST_CASE("changes: the watch begins early enough not to delay the renewal") {
   Script script = watched(3s);
   script.kill_after.reset();
   script.ttl = 3600ms;  // renewed at 1.2 s, and an answer takes up to 0.36 s
@@ -79,7 +79,7 @@ TEST_CASE("news: the watching does not come so late that it could keep the renew
   CHECK_KEPT(late);
 }
 
-TEST_CASE("news: a lock that is still ours is no renewal: neither the guard nor the end moves") {
+TEST_CASE("changes: a check that finds the lock held is no renewal: neither guard nor end moves") {
   Script script = watched(60s);
   script.hand_offs = {{5s}, {6s}};
   script.troubles = {trouble(What::renew, 0s, k_ever, Trouble::Kind::silent)};
@@ -95,7 +95,7 @@ TEST_CASE("news: a lock that is still ours is no renewal: neither the guard nor 
   CHECK_KEPT(world);
 }
 
-TEST_CASE("news: a look near the time of a renewal is one") {
+TEST_CASE("changes: a change near the time of a renewal causes a renewal") {
   Script script = watched(12s);
   script.hand_offs = {{8s}};
   World world(script);
@@ -103,7 +103,7 @@ TEST_CASE("news: a look near the time of a renewal is one") {
   CHECK_KEPT(world);
 }
 
-TEST_CASE("news: a look does not put off the renewal, and near its time is one") {
+TEST_CASE("changes: a check does not delay the renewal, and near its time is one") {
   Script script = watched(25s);
   for (Duration when = 2s; when < 24s; when += 100ms)
     script.hand_offs.push_back({when});
@@ -116,7 +116,7 @@ TEST_CASE("news: a look does not put off the renewal, and near its time is one")
   CHECK_KEPT(world);
 }
 
-TEST_CASE("news: a loss that a look finds stops the child as one that a renewal finds") {
+TEST_CASE("changes: a loss found by a check stops the child as one found by a renewal") {
   Script script = watched(60s);
   script.lost_from = 5s;
   script.hand_offs = {{5s}};
@@ -130,7 +130,7 @@ TEST_CASE("news: a loss that a look finds stops the child as one that a renewal 
   CHECK_KEPT(world);
 }
 
-TEST_CASE("news: so does one that came before the watching") {
+TEST_CASE("changes: a loss from before the watch stops the child too") {
   Script script = watched(60s);
   script.lost_from = 500ms;
   World world(script);
@@ -138,7 +138,7 @@ TEST_CASE("news: so does one that came before the watching") {
   CHECK_KEPT(world);
 }
 
-TEST_CASE("news: a hold that is revoked is given up at once, and released") {
+TEST_CASE("changes: a revoked hold is stopped at once, and released") {
   Script script = watched(60s);
   script.revoked_from = 5s;
   script.hand_offs = {{5s}, {6s}};
@@ -149,7 +149,7 @@ TEST_CASE("news: a hold that is revoked is given up at once, and released") {
   CHECK_KEPT(world);
 }
 
-TEST_CASE("news: with on_lost warn a loss is told at once, and then nothing more is asked") {
+TEST_CASE("changes: with on_lost warn a loss is reported at once, and nothing more is asked") {
   Script script = watched(60s);
   script.on_lost = OnLost::warn;
   script.lost_from = 5s;
@@ -160,7 +160,7 @@ TEST_CASE("news: with on_lost warn a loss is told at once, and then nothing more
   CHECK_KEPT(world);
 }
 
-TEST_CASE("news: a look without an answer is a renewal without one: asked again, as a renewal") {
+TEST_CASE("changes: a check without an answer is an unanswered renewal: a renewal follows") {
   for (const auto kind :
        {Trouble::Kind::silent, Trouble::Kind::answers_lost, Trouble::Kind::error}) {
     Script script = watched(25s);
@@ -176,7 +176,8 @@ TEST_CASE("news: a look without an answer is a renewal without one: asked again,
   }
 }
 
-TEST_CASE("news: a link that breaks is watched again a second later, and the hold looked at") {
+TEST_CASE(
+    "changes: after a broken connection the watch starts again a second later, with a check") {
   Script script = watched(15s);
   script.troubles = {trouble(What::await_hand_off, 1s, 2500ms, Trouble::Kind::error)};
   World world(script);
@@ -188,7 +189,7 @@ TEST_CASE("news: a link that breaks is watched again a second later, and the hol
   CHECK_KEPT(world);
 }
 
-TEST_CASE("news: whatever fails again and again, the store is not asked without a pause") {
+TEST_CASE("changes: repeated failures of any kind do not make a loop without a pause") {
   for (const What what : {What::await_hand_off, What::watch_hold, What::check}) {
     for (const Duration latency : {Duration(0s), Duration(1ms)}) {
       CAPTURE(static_cast<int>(what));
@@ -205,7 +206,7 @@ TEST_CASE("news: whatever fails again and again, the store is not asked without 
   }
 }
 
-TEST_CASE("news: a watch that fails is tried again after a renewal") {
+TEST_CASE("changes: a watch that fails is tried again after a renewal") {
   Script script = watched(25s);
   script.troubles = {trouble(What::watch_hold, 1s, 5s, Trouble::Kind::error)};
   World world(script);
@@ -213,7 +214,7 @@ TEST_CASE("news: a watch that fails is tried again after a renewal") {
   CHECK_KEPT(world);
 }
 
-TEST_CASE("news: nothing is watched while renewals fail") {
+TEST_CASE("changes: no watch begins while renewals fail") {
   Script script = watched(60s);
   script.troubles = {trouble(What::await_hand_off, 8s, 9s, Trouble::Kind::error),
                      trouble(What::renew, 0s, 15s, Trouble::Kind::error)};
@@ -225,7 +226,7 @@ TEST_CASE("news: nothing is watched while renewals fail") {
   CHECK_KEPT(world);
 }
 
-TEST_CASE("news: where there are none it is said once, and never asked again") {
+TEST_CASE("changes: a store without notifications is reported once, and not asked again") {
   for (const Errc code : {Errc::refused, Errc::denied}) {
     Script script = watched(60s);
     script.watch_error = Error{code, "not for you"};
@@ -248,7 +249,8 @@ TEST_CASE("news: where there are none it is said once, and never asked again") {
   CHECK_KEPT(untracked);
 }
 
-TEST_CASE("news: an end while listening, or while the watching begins, is released at once") {
+TEST_CASE(
+    "changes: an end while the hold is watched, or while the watch begins, is released at once") {
   World listening(watched(5s));
   CHECK(has(listening.run(), "1s await cancelled, 5s ended, 5s release, 5s exit 0"));
   Script script = watched(2s);
@@ -259,7 +261,7 @@ TEST_CASE("news: an end while listening, or while the watching begins, is releas
   CHECK_KEPT(watching);
 }
 
-TEST_CASE("news: what comes while a renewal is out is not asked about before its answer") {
+TEST_CASE("changes: a change during a renewal causes no check before its answer") {
   Script script = watched(25s);
   script.hand_offs = {{10500ms}};
   script.troubles = {{.from = 10s,
@@ -272,7 +274,7 @@ TEST_CASE("news: what comes while a renewal is out is not asked about before its
   CHECK_KEPT(world);
 }
 
-TEST_CASE("news: nothing is asked about a hold whose lease has ended, or that was lost") {
+TEST_CASE("changes: there is no check of a hold whose lease has ended, or that was lost") {
   Script script = watched(60s);
   script.frozen = {{5s, 40s}};
   script.hand_offs = {{8s}, {39s}};
@@ -287,7 +289,7 @@ TEST_CASE("news: nothing is asked about a hold whose lease has ended, or that wa
   CHECK_KEPT(lost);
 }
 
-TEST_CASE("news: a lock that changes all the time is looked at once a second") {
+TEST_CASE("changes: a lock that changes all the time is checked once a second") {
   Script script = watched(6500ms);
   for (Duration when = 3s; when < 6500ms; when += 100ms)
     script.hand_offs.push_back({when});
@@ -298,7 +300,8 @@ TEST_CASE("news: a lock that changes all the time is looked at once a second") {
   CHECK_KEPT(world);
 }
 
-TEST_CASE("news: a few changes in a row are each looked at at once, however young the watching") {
+TEST_CASE(
+    "changes: each of a few changes in a row is checked at once, from the start of the watch") {
   Script script = watched(60s);
   script.hand_offs = {{1010ms}, {1020ms}, {1030ms}};
   script.lost_from = 1030ms;
@@ -309,7 +312,7 @@ TEST_CASE("news: a few changes in a row are each looked at at once, however youn
   CHECK_KEPT(world);
 }
 
-TEST_CASE("news: a loss among many changes is found within a second, also before a renewal") {
+TEST_CASE("changes: a loss among many changes is found within a second, also before a renewal") {
   for (const Duration lost : {5500ms, 8100ms, 8900ms}) {
     CAPTURE(test::seconds_text(lost));
     Script script = watched(60s);
@@ -326,7 +329,7 @@ TEST_CASE("news: a loss among many changes is found within a second, also before
   }
 }
 
-TEST_CASE("news: they go on for what the command leaves behind") {
+TEST_CASE("changes: the watch continues while leftovers of the command live") {
   Script script = watched(2s);
   script.leaves_group = true;
   script.group_term_takes.reset();

@@ -44,7 +44,8 @@ ReleaseOptions release_options_of(const World& world) {
 
 // --- min_hold ----------------------------------------------------------------------------------
 
-TEST_CASE("min_hold: what is left of it is kept after a command that ran, however it ended") {
+TEST_CASE(
+    "min_hold: the release keeps the lock for the rest of the time, however the command ended") {
   World quick(at_least(40s, 1s));
   CHECK(quick.run() == "0s acquire granted, 0s start, 1s ended, 1s release, 1s exit 0");
   CHECK(release_options_of(quick).keep == 39s);
@@ -67,7 +68,8 @@ TEST_CASE("min_hold: what is left of it is kept after a command that ran, howeve
   CHECK(release_options_of(slow).keep == 0s);
 }
 
-TEST_CASE("min_hold: it counts from the grant, and a release that is repeated keeps no more") {
+TEST_CASE(
+    "min_hold: the time counts from the grant, and a repeated release keeps the lock no longer") {
   Script script = at_least(40s, 1s);
   script.free_from = 60s;
   script.hand_offs = {{60s}};
@@ -78,7 +80,7 @@ TEST_CASE("min_hold: it counts from the grant, and a release that is repeated ke
   CHECK(release_options_of(world).keep == 38700ms);
 }
 
-TEST_CASE("min_hold: nothing is kept of what did not run, or was not ours to the end") {
+TEST_CASE("min_hold: a lock whose command did not run, or that was lost, is not kept") {
   Script script = at_least(40s, 0s);
   script.status = {ChildStatus::Kind::not_started, 2};
   World no_exec(script);
@@ -105,7 +107,8 @@ TEST_CASE("min_hold: nothing is kept of what did not run, or was not ours to the
 
 // --- once_per ----------------------------------------------------------------------------------
 
-TEST_CASE("once_per: only a command that returned 0 is told of, and not one that was stopped") {
+TEST_CASE(
+    "once_per: only a command that returned 0 counts as a success, and not one that was stopped") {
   Script script;
   script.once_per = 1h;
   script.runs_for = 3s;
@@ -132,7 +135,7 @@ TEST_CASE("once_per: only a command that returned 0 is told of, and not one that
   CHECK(release_options_of(stopped).tell_for == 0s);
 }
 
-TEST_CASE("once_per: a run that is not wanted any more ends the wait and leaves the line") {
+TEST_CASE("once_per: a run that has become unnecessary ends its wait and leaves the line") {
   Script script;
   script.done_from = 0s;
   script.done_ago = 12min;
@@ -152,7 +155,7 @@ TEST_CASE("once_per: a run that is not wanted any more ends the wait and leaves 
   CHECK_KEPT(waited);
 }
 
-TEST_CASE("once_per: a grant whose answer was lost is taken back by a run that is not wanted") {
+TEST_CASE("once_per: an unnecessary run releases a grant whose answer was lost") {
   Script script;
   script.free_from = 1s;
   script.hand_offs = {{1s}};
@@ -169,7 +172,7 @@ TEST_CASE("once_per: a grant whose answer was lost is taken back by a run that i
 
 // --- several names -----------------------------------------------------------------------------
 
-TEST_CASE("names: each hold of a grant is told to the command and to the account") {
+TEST_CASE("names: the command and the summary of the run get each hold of a grant") {
   Script script;
   script.names = {"a", "b"};
   script.runs_for = 1s;
@@ -184,7 +187,7 @@ TEST_CASE("names: each hold of a grant is told to the command and to the account
   CHECK(world.notices()[0].holds[0].token == 7);
 }
 
-TEST_CASE("names: when one of them is lost the command is stopped and the rest is given back") {
+TEST_CASE("names: when one of them is lost the command is stopped and the rest is released") {
   Script script;
   script.names = {"a", "b"};
   script.lost_from = 5s;
@@ -201,8 +204,7 @@ TEST_CASE("names: when one of them is lost the command is stopped and the rest i
   CHECK_KEPT(world);
 }
 
-TEST_CASE(
-    "names: a rest that was given back by a release without an answer is not called released") {
+TEST_CASE("names: a rest whose release got no answer is not called released") {
   Script script;
   script.names = {"a", "b"};
   script.lost_from = 5s;

@@ -24,7 +24,7 @@ using Kind = Notice::Kind;
 
 #define CHECK_KEPT(world) CHECK((world).violations() == std::vector<std::string>{})
 
-TEST_CASE("the lock is taken, renewed every third of its lease, and released after the child") {
+TEST_CASE("the lock is acquired, renewed every third of its lease, and released after the child") {
   Script script = short_run(25s);
   script.status = {ChildStatus::Kind::exited, 7};
   World world(script);
@@ -54,7 +54,7 @@ TEST_CASE("N08: the lease is counted from when the request was sent, not from it
   CHECK_KEPT(renewed);
 }
 
-TEST_CASE("N12: a grant that leaves less than a renewal interval is given back, not used") {
+TEST_CASE("N12: a grant that leaves less than a renewal interval is released, not used") {
   Script script = long_run();
   script.connect_timeout = 20s;
   // term_at is 19.39 s and a renewal interval 10 s: 9.39 s is just in time.
@@ -70,7 +70,7 @@ TEST_CASE("N12: a grant that leaves less than a renewal interval is given back, 
   CHECK_KEPT(late);
 }
 
-TEST_CASE("a store that is gone stops the child before the lease can end") {
+TEST_CASE("an unreachable store stops the child before the lease can end") {
   Script script = long_run();
   script.troubles = {{.from = 1s, .until = k_ever, .kind = Trouble::Kind::error}};
   script.term_takes.reset();
@@ -208,7 +208,7 @@ TEST_CASE("revoked: KILL after kill-after, but before the lease that is not rene
   CHECK_KEPT(late);
 }
 
-TEST_CASE("with on_lost warn the child runs on and is told of once") {
+TEST_CASE("with on_lost warn the child runs on, and the loss is reported once") {
   for (const bool lost : {true, false}) {
     CAPTURE(lost);
     Script script = short_run(60s);
@@ -227,7 +227,7 @@ TEST_CASE("with on_lost warn the child runs on and is told of once") {
   }
 }
 
-TEST_CASE("with on_lost warn a verdict is told with its reason, and renewing ends") {
+TEST_CASE("with on_lost warn a verdict is reported with its reason, and renewing ends") {
   Script script = short_run(60s);
   script.on_lost = OnLost::warn;
   script.lost_from = 5s;
@@ -260,7 +260,7 @@ TEST_CASE("C06: a child that slept past term_at gets TERM before a renewal is ev
   CHECK_KEPT(world);
 }
 
-TEST_CASE("continued after a stop, the clock is looked at first") {
+TEST_CASE("after a stop and a continuation the clock is read first") {
   for (const bool too_late : {true, false}) {
     Script script = long_run();
     World world(script);
@@ -307,7 +307,7 @@ TEST_CASE("KILL is repeated while the child lives, and the lock is kept renewed 
   CHECK_KEPT(world);
 }
 
-TEST_CASE("what the command leaves behind is stopped before the lock is released") {
+TEST_CASE("leftovers of the command are stopped before the lock is released") {
   Script script = short_run(5s);
   script.leaves_group = true;
   script.group_term_takes = 100ms;
@@ -325,7 +325,7 @@ TEST_CASE("what the command leaves behind is stopped before the lock is released
   CHECK_KEPT(stubborn);
 }
 
-TEST_CASE("a lease that ends while something of the command is left is lost, whatever it said") {
+TEST_CASE("a lease that ends while leftovers live is lost, whatever the command returned") {
   Script script = short_run(5s);
   script.leaves_group = true;
   script.group_term_takes.reset();
@@ -337,7 +337,7 @@ TEST_CASE("a lease that ends while something of the command is left is lost, wha
   CHECK_KEPT(world);
 }
 
-TEST_CASE("the lease is kept for leftovers that do not die, and they are killed again and again") {
+TEST_CASE("the lease is kept for leftovers that do not die, and they are killed repeatedly") {
   Script script = short_run(9s);
   script.leaves_group = true;
   script.group_term_takes.reset();

@@ -31,7 +31,7 @@ std::optional<KillReason> why_killed(const World& world) {
 
 #define CHECK_KEPT(world) CHECK((world).violations() == std::vector<std::string>{})
 
-TEST_CASE("a TERM is passed on, KILL follows after kill-after, the end is the child's") {
+TEST_CASE("a TERM is passed on, KILL follows after kill-after, and the child's status counts") {
   Script script;
   script.signals = {{5s, SIGTERM}};
   script.term_takes = 3s;
@@ -71,7 +71,8 @@ TEST_CASE("other signals are passed on and change nothing else") {
         "exit 0");
 }
 
-TEST_CASE("a lease that lapses in the grace of a TERM brings the KILL forward, without another") {
+TEST_CASE(
+    "a lease that expires in the grace of a TERM brings the KILL forward, without another TERM") {
   Script script;
   script.signals = {{18s, SIGTERM}};
   script.troubles = {{.from = 10s, .until = 24h, .kind = Trouble::Kind::error}};
@@ -85,7 +86,7 @@ TEST_CASE("a lease that lapses in the grace of a TERM brings the KILL forward, w
   CHECK_KEPT(world);
 }
 
-TEST_CASE("a signal while the first try is out: it is cut short, undone, and we die by it") {
+TEST_CASE("a signal during the first try interrupts and undoes it, and dlock dies by the signal") {
   Script script;
   script.signals = {{1s, SIGTERM}};
   script.troubles = {{.from = 0s, .until = 500ms, .kind = Trouble::Kind::silent}};
@@ -94,7 +95,7 @@ TEST_CASE("a signal while the first try is out: it is cut short, undone, and we 
   CHECK_KEPT(world);
 }
 
-TEST_CASE("a grant that comes after the signal is released, and nothing is started") {
+TEST_CASE("a grant that comes after the signal is released, and no command is started") {
   Script script;
   script.signals = {{1s, SIGINT}};
   script.troubles = {{.from = 0s, .until = 500ms, .kind = Trouble::Kind::silent}};
@@ -106,7 +107,7 @@ TEST_CASE("a grant that comes after the signal is released, and nothing is start
   CHECK_KEPT(world);
 }
 
-TEST_CASE("a signal while waiting for a hand-off ends at once, there is nothing to undo") {
+TEST_CASE("a signal while waiting for a hand-off ends dlock at once, there is nothing to undo") {
   Script script;
   script.free_from.reset();
   script.signals = {{2s, SIGHUP}};
@@ -128,7 +129,7 @@ TEST_CASE("a signal between tries undoes the try that got no answer") {
   CHECK_KEPT(world);
 }
 
-TEST_CASE("an undo has little time, so that a signal ends us soon also without a store") {
+TEST_CASE("an undo has little time, so that a signal ends dlock soon also without a store") {
   Script script;
   script.signals = {{1s, SIGTERM}};
   script.troubles = {{.from = 0s, .until = 24h, .kind = Trouble::Kind::silent}};
@@ -136,7 +137,7 @@ TEST_CASE("an undo has little time, so that a signal ends us soon also without a
   CHECK(world.run() == "0s acquire cancelled, 1s <TERM>, 1s undo ?, 1.3s exit by own TERM");
 }
 
-TEST_CASE("a second signal while giving up changes nothing: what is ours is still given back") {
+TEST_CASE("a second signal while giving up changes nothing: a grant is still released") {
   Script script;
   script.signals = {{1s, SIGINT}, {1s, SIGTERM}, {1100ms, SIGINT}};
   script.troubles = {{.from = 0s, .until = 24h, .kind = Trouble::Kind::silent}};
@@ -150,7 +151,7 @@ TEST_CASE("a second signal while giving up changes nothing: what is ours is stil
   CHECK_FALSE(granted.held());
 }
 
-TEST_CASE("a signal while releasing bounds what is left of it to a second") {
+TEST_CASE("a signal during the release limits the rest of it to a second") {
   Script script;
   script.runs_for = 5s;
   script.signals = {{6s, SIGTERM}};
@@ -163,7 +164,7 @@ TEST_CASE("a signal while releasing bounds what is left of it to a second") {
   CHECK(world.asked(What::release).back() <= 7s);
 }
 
-TEST_CASE("a grant that came with a signal and cannot be released is told with the time left") {
+TEST_CASE("a grant that came with a signal and cannot be released is reported with the time left") {
   Script script;
   script.signals = {{1s, SIGTERM}};
   script.troubles = {{.from = 0s, .until = 24h, .kind = Trouble::Kind::silent}};

@@ -20,7 +20,7 @@ concept Printable = requires(std::ostream& out, const T& value) {
 };
 }  // namespace
 
-TEST_CASE("a secret is only what reveal() gives") {
+TEST_CASE("only reveal() shows a secret") {
   const Secret secret(std::string("hunter2"));
   CHECK(secret.reveal() == "hunter2");
   CHECK_FALSE(secret.empty());

@@ -95,7 +95,7 @@ TEST_CASE("settings: every setting has an environment variable, and it is read")
   CHECK(find_setting("frob") == nullptr);
 }
 
-TEST_CASE("settings: a value that is none is named, with its source") {
+TEST_CASE("settings: an invalid value is named with its source") {
   Surroundings clean;
   Error error = wrong_settings({{"ttl", "soon"}});
   CHECK(error.code == Errc::bad_usage);
@@ -167,7 +167,7 @@ TEST_CASE("settings: a text without quotes in a file is named with its line") {
   CHECK(has(wrong_settings({}, clean.file("ttl = 30s")).text, "line 1: text values need quotes"));
 }
 
-TEST_CASE("settings: a word that is unknown is answered with the one that it is like") {
+TEST_CASE("settings: the error for an unknown word suggests the most similar word") {
   Surroundings clean;
   const std::vector<std::string_view> known{"connect-timeout", "wait", "ttl", "--wait", "list"};
   CHECK(did_you_mean("connect_timeout", known) == "; did you mean connect-timeout?");
@@ -191,7 +191,7 @@ TEST_CASE("settings: how many may wait, none included") {
   CHECK(good_settings().max_waiters == 12U);
 }
 
-TEST_CASE("settings: shared, exclusive and slots are one: the last that is said counts") {
+TEST_CASE("settings: shared, exclusive and slots are one setting: the last one counts") {
   Surroundings clean;
   CHECK(good_settings({{"shared", "true"}}).mode == Mode::shared);
   CHECK(good_settings({{"exclusive", "true"}}).mode == Mode::exclusive);

@@ -7,7 +7,7 @@
 
 namespace dlock {
 
-TEST_CASE("which signals end a process that waits") {
+TEST_CASE("the signals that end a waiting process") {
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU})
     CHECK(use_of(number, /*has_command=*/false) == SignalUse::deliver);
   for (const int number : {SIGURG, SIGWINCH, SIGTTIN, SIGTTOU, SIGPIPE})

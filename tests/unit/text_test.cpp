@@ -62,7 +62,7 @@ TEST_CASE("quoting adds quotes and escapes quotes and backslashes") {
   CHECK(in_quotes("\n") == "\"\\n\"");
 }
 
-TEST_CASE("shortening keeps what fits and cuts between characters") {
+TEST_CASE("shortening cuts between characters") {
   CHECK(shortened("abc", 3) == "abc");
   CHECK(shortened("abcdef", 5) == "ab…");
   CHECK(shortened("ääää", 7) == "ää…");
@@ -80,7 +80,7 @@ TEST_CASE("columns of a terminal: wide characters take two, bytes that are not U
   CHECK(columns_of("\xff\xfe") == 2);
 }
 
-TEST_CASE("what does not fit into the columns ends with an ellipsis") {
+TEST_CASE("a text that does not fit into the columns ends with an ellipsis") {
   CHECK(fit("abc", 3, "…") == "abc");
   CHECK(fit("abcd", 3, "…") == "ab…");
   CHECK(fit("größe", 4, "…") == "grö…");
@@ -95,7 +95,7 @@ TEST_CASE("without UTF-8 an ellipsis is three dots") {
   CHECK(with_ascii_dots("a…b… größe") == "a...b... größe");
 }
 
-TEST_CASE("percent-encoding keeps letters, digits and what it is told to") {
+TEST_CASE("percent-encoding keeps letters, digits and the given characters") {
   CHECK(percent_encode("aZ09-._~") == "aZ09-._~");
   CHECK(percent_encode("a/b c%") == "a%2fb%20c%25");
   CHECK(percent_encode("a.b", "-_") == "a%2eb");
@@ -126,7 +126,7 @@ TEST_CASE("splitting drops empty pieces") {
   CHECK(split("abc", ' ') == Pieces{"abc"});
 }
 
-TEST_CASE("an errno is told in the middle of a sentence") {
+TEST_CASE("the text of an errno begins in lower case") {
   CHECK(errno_text(ECONNREFUSED) == "connection refused");
   CHECK(errno_text(EACCES) == "permission denied");
   CHECK(in_mid_sentence("DNS server returned answer") == "DNS server returned answer");

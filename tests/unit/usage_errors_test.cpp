@@ -56,7 +56,7 @@ TEST_CASE("an unknown option is named, and the word behind it is neither shown n
   CHECK_FALSE(has(wrong({"-ps3cret", "run", "x"}), "s3cret"));
 }
 
-TEST_CASE("options of flock(1) that are none here are explained") {
+TEST_CASE("options of flock(1) that dlock does not have are explained") {
   CHECK(has(wrong({"run", "-u", "n"}), "dlock release"));
   CHECK(has(wrong({"run", "--unlock", "n"}), "dlock release"));
   CHECK(has(wrong({"run", "-o", "n", "c"}), "is the default"));
@@ -64,7 +64,7 @@ TEST_CASE("options of flock(1) that are none here are explained") {
   CHECK(has(wrong({"-e", "run", "n", "c"}), "-x"));
 }
 
-TEST_CASE("what is missing is named") {
+TEST_CASE("a missing word is named") {
   CHECK(has(wrong({"run"}), "the lock name is missing"));
   CHECK(has(wrong({"run", "--"}), "the lock name is missing"));
   CHECK(has(wrong({"run", "n"}), "dlock run n -- CMD"));
@@ -93,7 +93,7 @@ TEST_CASE("an option that swallowed the name is named, by what is wrong with its
   CHECK(good({"run", "--ttl", "l", "--help"}).help);
 }
 
-TEST_CASE("what contradicts itself is refused") {
+TEST_CASE("contradictory options are refused") {
   CHECK(has(wrong({"run", "-n", "-w", "5", "n", "c"}), "contradict"));
   CHECK(has(wrong({"run", "-q", "-v", "n", "c"}), "contradict"));
   for (const char* command : {"run", "acquire"}) {

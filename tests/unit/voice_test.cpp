@@ -90,7 +90,7 @@ TEST_CASE("every notice is an event") {
         R"("release_unknown"5 "lost_at_release" "done" "term"0 "signal"0 "reaped"0 "released")");
 }
 
-TEST_CASE("a place in line is told in words and in figures") {
+TEST_CASE("a place in line is reported in words and in figures") {
   Notice notice{.kind = Notice::Kind::waiting, .holding = held(), .span = 5s};
   notice.holding->waiting = 7;
   CHECK(test::forked([&] { return events_of({notice}); }) == R"("waiting")");
@@ -105,7 +105,7 @@ TEST_CASE("a place in line is told in words and in figures") {
         }).find("waiting 5s for \"n\", held by deploy@ci-4") != std::string::npos);
 }
 
-TEST_CASE("a loss says how the lock is held now, and nothing of that moves the cursor") {
+TEST_CASE("a loss names the present holder, with its control characters escaped") {
   Notice notice{.kind = Kind::lost, .holding = held()};
   notice.holding->holds.front().who.host = "\x1b[2J\n";
   CHECK(test::forked([&] {
@@ -117,7 +117,7 @@ TEST_CASE("a loss says how the lock is held now, and nothing of that moves the c
         "dlock: lost \"n\": it is free; the command runs on without the lock (--on-lost warn)\n");
 }
 
-TEST_CASE("a store that is away: the reason first, then since when and for how long") {
+TEST_CASE("an outage is reported with its reason first, then its start and its length") {
   const std::string why = "cannot reach redis://db:6379/0: connection refused";
   Notice notice{.kind = Kind::store_away, .text = why, .span = 12300ms, .left = 24100ms};
   CHECK(test::forked([&] { return said({notice}); }) == "dlock: " + why + "; retrying for 25s\n");
@@ -145,7 +145,7 @@ std::string heard(const std::vector<Notice>& notices, LogLevel level, Mode mode 
 
 }  // namespace
 
-TEST_CASE("who was told of a wait is told of the grant, and how long it took") {
+TEST_CASE("a reported wait is followed by its grant, with the time that it took") {
   CHECK(
       has(heard({waiting(1s), granted(12s)}, LogLevel::warn), "dlock: acquired \"n\" after 12s\n"));
   CHECK(heard({granted(900ms)}, LogLevel::warn).empty());
@@ -153,7 +153,7 @@ TEST_CASE("who was told of a wait is told of the grant, and how long it took") {
   CHECK(heard({granted(2ms)}, LogLevel::info) == "dlock: acquired \"n\" after 2ms, token 7\n");
 }
 
-TEST_CASE("a wait says what is wanted where that is more than the lock alone") {
+TEST_CASE("a wait names the mode that is wanted unless that is plain") {
   CHECK(has(heard({waiting(5s)}, LogLevel::warn), "waiting 5s for \"n\", held by "));
   CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::shared), "waiting 5s to read \"n\", held"));
   CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::exclusive),
@@ -205,7 +205,7 @@ TEST_CASE("the locale is that of LC_ALL, then LC_CTYPE, then LANG") {
         }) == "uuu----");
 }
 
-TEST_CASE("why the command is killed") {
+TEST_CASE("the reason why the command is killed") {
   const auto killed = [](KillReason why) {
     return heard({{.kind = Kind::killed, .kill = why}}, LogLevel::error);
   };
@@ -223,7 +223,7 @@ TEST_CASE("why the command is killed") {
   }
 }
 
-TEST_CASE("--quiet leaves what dlock did to the command, and what was not safe") {
+TEST_CASE("--quiet keeps what dlock did to the command, and what was not safe") {
   for (const Kind kind : {Kind::time_up,
                           Kind::lost,
                           Kind::revoked,
@@ -238,7 +238,7 @@ TEST_CASE("--quiet leaves what dlock did to the command, and what was not safe")
   }
 }
 
-TEST_CASE("--verbose tells the release, and which signal the command gets") {
+TEST_CASE("--verbose adds the release, and which signal the command gets") {
   CHECK(heard({{.kind = Kind::released}}, LogLevel::info) == "dlock: released \"n\"\n");
   for (const Kind kind : {Kind::signalled, Kind::passed_on}) {
     CHECK(heard({{.kind = kind, .signal = 15}}, LogLevel::info) ==
@@ -283,7 +283,7 @@ std::string said_of_three(bool json, const Say& say) {
 
 }  // namespace
 
-TEST_CASE("of several names all are told, and of a wait the one that is in the way") {
+TEST_CASE("of several names a grant lists all, and a wait the one that is in the way") {
   Notice in_the_way = waiting(5s);
   in_the_way.which = 1;
   const std::string text = said_of_three(false, [&](Voice& voice) {
@@ -296,7 +296,7 @@ TEST_CASE("of several names all are told, and of a wait the one that is in the w
   CHECK(has(text, "\"c\" is busy: held by deploy@ci-4"));
 }
 
-TEST_CASE("a wait for ourselves is explained") {
+TEST_CASE("a claim that would wait for its own ancestor is explained") {
   Refusal refusal{.holding = held(), .which = 2, .by_ancestor = true};
   refusal.holding.mode = Mode::shared;
   const std::string text = said_of_three(false, [&](Voice& voice) { voice.busy(refusal, {}); });
@@ -327,7 +327,7 @@ TEST_CASE("a wait in JSON has the holder as an object, with its reason and its l
             R"("holder":{"type":"string"})"));
 }
 
-TEST_CASE("a grant in JSON: names, tokens, how it is held") {
+TEST_CASE("a grant in JSON: names, tokens, mode") {
   Notice of_three{.kind = Notice::Kind::granted, .span = 1ms};
   for (const LockName& name : three_names()) {
     of_three.holds.push_back({.name = name,
@@ -350,7 +350,7 @@ TEST_CASE("a grant in JSON: names, tokens, how it is held") {
   }
 }
 
-TEST_CASE("the end of the time, and a run that is not wanted again") {
+TEST_CASE("the end of --max-hold, and a run that --once-per makes unnecessary") {
   const std::string text = said_of_three(false, [&](Voice& voice) {
     voice.on_notice({.kind = Notice::Kind::time_up, .span = 10s});
     voice.on_notice({.kind = Notice::Kind::time_up});

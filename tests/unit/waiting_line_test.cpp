@@ -68,13 +68,13 @@ std::vector<Message> flood(HandOff what, Duration every) {
 
 }  // namespace
 
-TEST_CASE("line: nobody stands there by its first try, and only the first two watch the lock") {
+TEST_CASE("line: the first try takes no place, and only the first two waiters watch the lock") {
   CHECK(transcript(in_line(1), 1s) == "0s acquire busy, 0s watch front, 0s stand busy, 0s await");
   CHECK(transcript(in_line(2), 1s) == "0s acquire busy, 0s watch front, 0s stand busy, 0s await");
   CHECK(transcript(in_line(3), 1s) == "0s acquire busy, 0s watch, 0s stand busy, 0s await");
 }
 
-TEST_CASE("line: a waiter tells every 2.5 to 3 s that it lives, wherever it stands") {
+TEST_CASE("line: a waiter sends a heartbeat every 2.5 to 3 s, in any place") {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
     Script script = in_line(1 + seed % 4);
@@ -88,7 +88,7 @@ TEST_CASE("line: a waiter tells every 2.5 to 3 s that it lives, wherever it stan
   }
 }
 
-TEST_CASE("line: no news, however many, keep a waiter from telling that it lives") {
+TEST_CASE("line: no number of changes keeps a waiter from its heartbeat") {
   for (const HandOff what : {HandOff::changed, HandOff::next, HandOff::turn}) {
     for (const std::uint64_t place : {1U, 2U, 3U}) {
       CAPTURE(place);
@@ -105,7 +105,7 @@ TEST_CASE("line: no news, however many, keep a waiter from telling that it lives
   }
 }
 
-TEST_CASE("line: the first goes by every change at once, the second a second later") {
+TEST_CASE("line: the first waiter retries after every change, the second a second later") {
   Script script = in_line(1);
   script.hand_offs = {{1s, HandOff::changed}};
   CHECK(first_beat(script) == 1s);
@@ -117,7 +117,8 @@ TEST_CASE("line: the first goes by every change at once, the second a second lat
   CHECK(first_beat(script) == 2020ms);
 }
 
-TEST_CASE("line: the first does not follow a lock that changes all the time") {
+TEST_CASE(
+    "line: the first waiter does not retry for each change of a lock that changes all the time") {
   Script script = in_line(1);
   script.hand_offs = flood(HandOff::changed, 1ms);
   const auto times = beats(script);
@@ -126,7 +127,7 @@ TEST_CASE("line: the first does not follow a lock that changes all the time") {
     CHECK(times[i] - times[i - 2] >= 20ms);
 }
 
-TEST_CASE("line: a turn is taken at once, whatever the place was") {
+TEST_CASE("line: a turn is answered with a try at once, in any place") {
   for (const std::uint64_t place : {1U, 2U, 3U, 50U}) {
     Script script = in_line(place);
     script.hand_offs = {{1s, HandOff::turn}};
@@ -134,7 +135,7 @@ TEST_CASE("line: a turn is taken at once, whatever the place was") {
   }
 }
 
-TEST_CASE("line: who is next comes a second later if nothing else is heard, and gets it then") {
+TEST_CASE("line: the next waiter tries a second later without another message, and gets the lock") {
   Script script = in_line(3);
   script.free_from = 2s;
   script.hand_offs = {{1500ms, HandOff::next}};
@@ -144,21 +145,22 @@ TEST_CASE("line: who is next comes a second later if nothing else is heard, and 
         "2.52s start, 2.52s ended, 2.52s release, 2.52s exit 0");
 }
 
-TEST_CASE("line: being told again that it is next does not make the second wait longer") {
+TEST_CASE("line: a repeated \"next\" does not make the second waiter wait longer") {
   Script script = in_line(3);
   script.free_from = 2s;
   script.hand_offs = {{1500ms, HandOff::next}, {1900ms, HandOff::next}, {2400ms, HandOff::changed}};
   CHECK(has(transcript(script), "2.52s stand granted"));
 }
 
-TEST_CASE("line: a turn that comes while it is not the own one yet is taken all the same") {
+TEST_CASE("line: a turn that comes early is taken all the same") {
   Script script = in_line(2);
   script.free_from = 1700ms;
   script.hand_offs = {{1500ms, HandOff::next}, {1700ms, HandOff::turn}};
   CHECK(has(transcript(script), "1.5s await turn, 1.7s stand granted"));
 }
 
-TEST_CASE("line: the first comes at the end of the lease, the second a second later, others not") {
+TEST_CASE(
+    "line: at the end of the lease the first waiter tries, the second a second later, others not") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     CAPTURE(seed);
     Script script = in_line(1);
@@ -174,7 +176,7 @@ TEST_CASE("line: the first comes at the end of the lease, the second a second la
   }
 }
 
-TEST_CASE("line: the second finds it free, and comes when the first's turn is over") {
+TEST_CASE("line: the second waiter finds the lock free, and tries when the first's turn is over") {
   Script script = in_line(2);
   script.refusal = {.holding = {.kind = Holding::Kind::none, .type = "none"}, .turn_left = 700ms};
   CHECK(first_beat(script) > 700ms);  // what is left of the turn
@@ -185,7 +187,7 @@ TEST_CASE("line: the second finds it free, and comes when the first's turn is ov
   CHECK(first_beat(script) >= 2500ms);
 }
 
-TEST_CASE("line: where others hold it and there is room, the turn counts and not their leases") {
+TEST_CASE("line: while the lock has room its turn counts, and not the leases of its holders") {
   Script script = in_line(3);
   script.refusal.turn_left = 700ms;
   script.refusal.holding.lease_left = 100ms;
@@ -195,7 +197,7 @@ TEST_CASE("line: where others hold it and there is room, the turn counts and not
   CHECK(first_beat(script) >= 2500ms);
 }
 
-TEST_CASE("line: whoever becomes one of the first two watches the lock from then on") {
+TEST_CASE("line: a waiter that becomes one of the first two watches the lock from then on") {
   Script script = in_line(3);
   script.places = {{0s, 3}, {1s, 2}, {4s, 1}};
   World world(script);
@@ -211,7 +213,7 @@ TEST_CASE("line: whoever becomes one of the first two watches the lock from then
   CHECK(all.substr(second + 11, 20).find("stand busy") != std::string::npos);
 }
 
-TEST_CASE("line: where as many as allowed wait already it is busy at once") {
+TEST_CASE("line: a claim is busy at once if the line has as many waiters as it allows") {
   Script script = in_line(4);
   script.max_waiters = 3;
   CHECK(transcript(script) == "0s acquire busy, 0s exit busy");
@@ -226,7 +228,7 @@ TEST_CASE("line: where as many as allowed wait already it is busy at once") {
   CHECK(has(transcript(script, 20s), "0s stand busy, 0s await"));
 }
 
-TEST_CASE("line: others may fill it between the first look and the try that stands") {
+TEST_CASE("line: others may fill the line between the first try and the try that takes a place") {
   const Time now(1000s);
   AcquireLoop loop({.wait = {}, .connect_timeout = 5s, .max_waiters = 2}, 1, now);
   loop.start(now);
@@ -244,7 +246,7 @@ TEST_CASE("line: others may fill it between the first look and the try that stan
           .on_acquire(AcquireReply(two), now)));
 }
 
-TEST_CASE("line: a lock that was granted leaves nothing to leave") {
+TEST_CASE("line: a granted waiter has no place to leave") {
   Script script = in_line(1);
   script.free_from = 1s;
   script.hand_offs = {{1s, HandOff::turn}};
@@ -254,7 +256,7 @@ TEST_CASE("line: a lock that was granted leaves nothing to leave") {
   CHECK(world.violations() == std::vector<std::string>{});
 }
 
-TEST_CASE("line: whoever gives up leaves it, once, and ends as if there were none") {
+TEST_CASE("line: a waiter that gives up leaves the line once, and ends as without a line") {
   Script script = in_line(2);
   script.wait = 2s;
   CHECK(has(transcript(script), "0s await, 2s leave not_held, 2s exit busy"));
@@ -263,7 +265,7 @@ TEST_CASE("line: whoever gives up leaves it, once, and ends as if there were non
   CHECK(has(transcript(script), "0s await cancelled, 2s <INT>, 2s leave not_held, 2s exit by own"));
 }
 
-TEST_CASE("line: whoever cannot leave ends all the same, and soon") {
+TEST_CASE("line: a waiter that cannot leave the line ends all the same, and soon") {
   for (const bool by_signal : {true, false}) {
     CAPTURE(by_signal);
     Script script = in_line(2);
@@ -283,7 +285,7 @@ TEST_CASE("line: whoever cannot leave ends all the same, and soon") {
   }
 }
 
-TEST_CASE("line: a try that stood and got no answer is undone, which leaves the line too") {
+TEST_CASE("line: an unanswered try that took a place is undone, which also leaves the line") {
   Script script = in_line(1);
   script.signals = {{4s, SIGTERM}};
   script.troubles = {{.from = 1s, .until = 5s, .kind = Trouble::Kind::silent}};
@@ -294,7 +296,8 @@ TEST_CASE("line: a try that stood and got no answer is undone, which leaves the 
   CHECK(world.violations() == std::vector<std::string>{});
 }
 
-TEST_CASE("line: a second signal, as timeout(1) sends it, does not keep us from leaving") {
+TEST_CASE(
+    "line: a second signal, as timeout(1) sends it, does not keep dlock from leaving the line") {
   Script script = in_line(1);
   script.signals = {{2s, SIGTERM}, {2s, SIGTERM}};
   CHECK(has(transcript(script), "2s <TERM>, 2s <TERM>, 2s leave not_held, 2s exit by own TERM"));
@@ -303,7 +306,8 @@ TEST_CASE("line: a second signal, as timeout(1) sends it, does not keep us from 
   CHECK(has(transcript(script), "2s leave ?, 2.1s <TERM>, 2.3s exit by own TERM"));
 }
 
-TEST_CASE("line: who hears nothing stands there too, and asks several times a second") {
+TEST_CASE(
+    "line: a waiter without a subscription is in line too, and tries several times a second") {
   Script script = in_line(3);
   script.watch_error = Error{Errc::denied, "no channel for you"};
   CHECK(transcript(script, 0s) == "0s acquire busy, 0s watch ?, 0s stand polling busy");
@@ -316,7 +320,7 @@ TEST_CASE("line: who hears nothing stands there too, and asks several times a se
   CHECK(has(transcript(script), "1s leave not_held, 1s exit busy"));
 }
 
-TEST_CASE("line: changes that are not seen are told of once, by those who would watch for them") {
+TEST_CASE("line: missing key tracking is reported once, by the waiters that would use it") {
   Script script = in_line(3);
   script.untracked_because = "no tracking for you";
   World far(script);
@@ -343,7 +347,8 @@ TEST_CASE("line: the place is kept through an outage") {
   }
 }
 
-TEST_CASE("line: a watch that fails again and again while tries go well is no reason to hurry") {
+TEST_CASE(
+    "line: a watch that fails repeatedly while tries succeed does not make tries more frequent") {
   // Such as a server that lets nobody else in: the connection for messages is one more.
   Script script = in_line(1);
   script.troubles = {{.from = 0s, .until = k_ever, .kind = Trouble::Kind::error}};

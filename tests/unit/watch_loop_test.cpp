@@ -100,7 +100,7 @@ WatchTerms revoked_as(const Holding& before, const RevokeOrder& order = {}) {
 
 }  // namespace
 
-TEST_CASE("wait: what is free is looked at once, and nothing else is asked") {
+TEST_CASE("wait: a free lock is checked once, and nothing else is asked") {
   Lock lock;
   lock.states = {{0s, Holding{}}};
   auto world = world_of(patient(), lock);
@@ -109,7 +109,7 @@ TEST_CASE("wait: what is free is looked at once, and nothing else is asked") {
   CHECK(world.said() == "0s free");
 }
 
-TEST_CASE("wait: what is held is watched, looked at again, and waited for until a change") {
+TEST_CASE("wait: a held lock is watched, checked again, and waited for until a change") {
   Lock lock = held_until(3s);
   lock.store.hand_offs = {{3s}};
   auto world = world_of(patient(), lock);
@@ -120,7 +120,7 @@ TEST_CASE("wait: what is held is watched, looked at again, and waited for until 
   CHECK(world.said() == "1s waiting, 3s waiting, 3s free");
 }
 
-TEST_CASE("wait: it never asks for the lock, stands in no line and takes nothing") {
+TEST_CASE("wait: a bystander never claims the lock and takes no place in line") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Lock lock = held_until(40s);
     lock.store.troubles = {{.from = 5s, .until = 8s, .kind = Trouble::Kind::error},
@@ -149,8 +149,7 @@ TEST_CASE("wait: a free lock with a waiter in its line is not free") {
   CHECK(world.outcome()->waited <= 8s);
 }
 
-TEST_CASE(
-    "wait: a held lock is looked at about once a second, a changing one not more than 50 times") {
+TEST_CASE("wait: a held lock is checked about once a second, a changing one at most 50 times") {
   auto calm = world_of(patient(), held_until(60s));
   calm.run();
   for (const Duration pause : pauses(calm))
@@ -164,7 +163,7 @@ TEST_CASE(
   CHECK(pauses(world).size() <= 110);
 }
 
-TEST_CASE("wait: it comes with the end of the lease where that is sooner") {
+TEST_CASE("wait: an end of the lease that comes sooner ends the sleep") {
   Lock lock;
   lock.states = {{0s, held_by({"a:1"}, 400ms)}, {400ms, Holding{}}};
   auto world = world_of(patient(), lock);
@@ -173,7 +172,7 @@ TEST_CASE("wait: it comes with the end of the lease where that is sooner") {
   CHECK(world.outcome()->waited <= 420ms);
 }
 
-TEST_CASE("wait: without messages it polls, and says so") {
+TEST_CASE("wait: without a subscription the bystander polls, and reports that") {
   Lock lock = held_until(10s);
   lock.watch_error = Error{Errc::denied, "no right"};
   auto world = world_of(patient(), lock);
@@ -185,7 +184,7 @@ TEST_CASE("wait: without messages it polls, and says so") {
     CHECK(pause <= 500ms);
 }
 
-TEST_CASE("wait: -n looks once, -w gives up at its limit") {
+TEST_CASE("wait: -n checks once, -w gives up at its limit") {
   WatchTerms once = patient();
   once.wait.wait = 0s;
   auto single = world_of(once, held_until(k_ever));
@@ -202,7 +201,7 @@ TEST_CASE("wait: -n looks once, -w gives up at its limit") {
   CHECK(world.outcome()->waited == 3500ms);
 }
 
-TEST_CASE("wait: --max-waiters of a run is nothing to it") {
+TEST_CASE("wait: --max-waiters of a run does not concern a bystander") {
   WatchTerms terms = patient();
   terms.wait.max_waiters = 0;
   auto world = world_of(terms, held_until(2s));
@@ -211,7 +210,7 @@ TEST_CASE("wait: --max-waiters of a run is nothing to it") {
 }
 
 TEST_CASE(
-    "wait: an outage is told after a second, once, and ridden out; the holder is told again") {
+    "wait: an outage is reported once, after a second, and survived; the holder is named again") {
   Lock lock = held_until(40s);
   lock.store.troubles = {
       {.from = 5s, .until = 20s, .kind = Trouble::Kind::error, .code = Errc::not_listening}};
@@ -230,7 +229,7 @@ TEST_CASE(
   CHECK(back->span <= 21s);
 }
 
-TEST_CASE("wait: a store that stays away ends it, but no error counts as free") {
+TEST_CASE("wait: an outage that lasts ends the wait, but no error counts as free") {
   for (const Errc code : {Errc::unavailable, Errc::timed_out, Errc::refused, Errc::protocol}) {
     CAPTURE(static_cast<int>(code));
     Lock lock = held_until(1500ms);
@@ -246,7 +245,7 @@ TEST_CASE("wait: a store that stays away ends it, but no error counts as free") 
   }
 }
 
-TEST_CASE("force-release: it ends when the revoked holders are gone, free or not") {
+TEST_CASE("force-release: the wait ends when the revoked holders are gone, free or not") {
   const Holding before = held_by({"a:1"}, 30s);
   Lock lock;
   lock.states = {{0s, before}, {4s, held_by({"b:2"}, 30s)}};
@@ -260,7 +259,7 @@ TEST_CASE("force-release: it ends when the revoked holders are gone, free or not
   CHECK_FALSE(has(world.said(), "free"));
 }
 
-TEST_CASE("force-release: of several holders it waits for the last") {
+TEST_CASE("force-release: the wait for several holders ends with the last") {
   const Holding before = held_by({"a:1", "b:2"}, 9s);
   Lock lock;
   lock.states = {{0s, before}, {2s, held_by({"b:2"}, 7s)}, {5s, Holding{}}};
@@ -270,7 +269,7 @@ TEST_CASE("force-release: of several holders it waits for the last") {
   CHECK(world.outcome()->waited >= 5s);
 }
 
-TEST_CASE("force-release: with --if-owner it waits for that one, whoever else holds the lock") {
+TEST_CASE("force-release: --if-owner waits for that owner, whatever other holders there are") {
   const Holding before = held_by({"a:1", "b:2"}, 9s);
   Lock lock;
   lock.states = {{0s, before}, {2s, held_by({"a:1"}, 30s)}};
@@ -281,7 +280,7 @@ TEST_CASE("force-release: with --if-owner it waits for that one, whoever else ho
   CHECK(world.outcome()->waited <= 3s);
 }
 
-TEST_CASE("force-release: with --if-token it waits for the owner of that token") {
+TEST_CASE("force-release: --if-token waits for the owner of that token") {
   Holding before = held_by({"a:1", "b:2"}, 9s);
   before.holds = {{.id = "a:1#s", .who = {}, .token = 5}, {.id = "b:2#s", .who = {}, .token = 6}};
   const auto revoked = revoked_holders(before, {.if_token = 6});
@@ -290,7 +289,7 @@ TEST_CASE("force-release: with --if-token it waits for the owner of that token")
 }
 
 TEST_CASE(
-    "force-release: a holder that does not stop is told as still there, 2 s after its lease") {
+    "force-release: a holder that does not stop is reported as still there, 2 s after its lease") {
   const Holding before = held_by({"a:1"}, 6s);
   Lock lock;
   lock.states = {{0s, before}, {3s, held_by({"a:1"}, 600s)}};
@@ -302,7 +301,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "force-release: of more holders than the store lists, it waits for the leases it learns of") {
+    "force-release: of more holders than the store lists, the wait ends with the known leases") {
   Holding before = held_by({"a:1"}, 6s);
   before.owner_count = 3;
   before.revoked_by = "ann@host";
@@ -320,7 +319,7 @@ TEST_CASE(
   CHECK(world.outcome()->waited <= 18s);
 }
 
-TEST_CASE("force-release: a store that is away is asked again until the lease has ended") {
+TEST_CASE("force-release: an unreachable store is asked again until the lease has ended") {
   const Holding before = held_by({"a:1"}, 6s);
   Lock lock = held_until(3s);
   lock.store.troubles = {{.from = 1s, .until = 5s, .kind = Trouble::Kind::error}};
