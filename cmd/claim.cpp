@@ -4,6 +4,7 @@
 #include "base/host_name.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "base/user_name.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/url_password.hpp"
 #include "sys/wake_up.hpp"

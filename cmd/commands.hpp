@@ -33,7 +33,4 @@ ExitStatus busy_status(const Settings& settings);  // 75, or as -E has it
 // Says what went wrong and gives the status that belongs to it.
 ExitStatus report(const Error& error, const Settings& settings);
 
-// As holders are shown.
-std::string user_name();
-
 }  // namespace dlock

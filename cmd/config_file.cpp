@@ -3,15 +3,14 @@
 
 #include "base/errno_text.hpp"
 #include "base/text.hpp"
-#include "cmd/toml.hpp"
 #include "cmd/url_password.hpp"
+#include "sys/file_bytes.hpp"
 #include "sys/unique_fd.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 
 namespace dlock {
@@ -36,14 +35,10 @@ Result<File> read_all(const std::string& path) {
   File file;
   if (::fstat(fd.get(), &file.status) != 0) return bad(path, errno_text(errno));
   if (S_ISDIR(file.status.st_mode)) return bad(path, "is a directory");
-  std::array<char, 4096> buffer{};
-  for (;;) {
-    const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
-    if (n < 0) return bad(path, "cannot read: " + errno_text(errno));
-    if (n == 0) return file;
-    file.text.append(buffer.data(), static_cast<std::size_t>(n));
-    if (file.text.size() > k_most_bytes) return bad(path, "is larger than 64 KiB");
-  }
+  const int failed = read_bytes(fd.get(), k_most_bytes, file.text);
+  if (failed != 0) return bad(path, "cannot read: " + errno_text(failed));
+  if (file.text.size() > k_most_bytes) return bad(path, "is larger than 64 KiB");
+  return file;
 }
 
 Result<void> check_writers(const std::string& path, const struct stat& status) {

@@ -4,14 +4,11 @@
 
 #include "base/result.hpp"
 #include "base/secret.hpp"
+#include "cmd/toml.hpp"
 
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace dlock {
-
-using ConfigEntries = std::vector<std::pair<std::string, std::string>>;
 
 // The `key = value` lines of a TOML file, by name. A file that is not there is empty, unless it
 // must exist. Errc::bad_config if it is no such file, if others than root and we own or can write

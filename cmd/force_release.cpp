@@ -6,6 +6,7 @@
 #include "base/host_name.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "base/user_name.hpp"
 #include "cmd/claim.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/voice.hpp"

@@ -2,12 +2,8 @@
 #include "base/log.hpp"
 #include "cmd/commands.hpp"
 
-#include <pwd.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
-#include <memory>
 
 namespace dlock {
 
@@ -91,20 +87,6 @@ ExitStatus report(const Error& error, const Settings& settings) {
     text += "; see dlock " + settings.command + (settings.command.empty() ? "" : " ") + "--help";
   log(LogLevel::error, {.text = text, .fields = {{"code", static_cast<std::int64_t>(status)}}});
   return status;
-}
-
-// /etc/passwd itself: the other sources of getpwuid(3) would be loaded at run time, which a static
-// binary cannot do.
-std::string user_name() {
-  const auto close = [](std::FILE* file) { std::fclose(file); };
-  const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen("/etc/passwd", "re"), close);
-  const uid_t id = ::geteuid();
-  while (file) {
-    const passwd* const entry = ::fgetpwent(file.get());
-    if (entry == nullptr) break;
-    if (entry->pw_uid == id) return entry->pw_name;
-  }
-  return std::to_string(id);
 }
 
 }  // namespace dlock

@@ -4,6 +4,7 @@
 #include "base/errno_text.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "sys/file_bytes.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -27,13 +28,10 @@ std::string temporary_name() {
   return ".dlock-" + random_hex(8);
 }
 
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return ::fsync(fd) == 0;
+int write_to_disk(int fd, std::string_view text) {
+  const int failed = write_bytes(fd, text);
+  if (failed != 0) return failed;
+  return ::fsync(fd) == 0 ? 0 : errno;
 }
 
 }  // namespace
@@ -72,13 +70,11 @@ Result<void> ResultFile::write(std::string_view text) const {
   const int in = directory_.get();
   const std::string temporary = temporary_name();
   const UniqueFd file = make_file(in, temporary);
-  if (file && write_all(file.get(), text) &&
-      ::renameat(in, temporary.c_str(), in, name_.c_str()) == 0) {
-    return {};
-  }
-  const std::string why = errno_text(errno);
+  int failed = file ? write_to_disk(file.get(), text) : errno;
+  if (failed == 0 && ::renameat(in, temporary.c_str(), in, name_.c_str()) != 0) failed = errno;
+  if (failed == 0) return {};
   if (file) ::unlinkat(in, temporary.c_str(), 0);
-  return Error{Errc::system, "cannot write the result file " + path_ + ": " + why};
+  return Error{Errc::system, "cannot write the result file " + path_ + ": " + errno_text(failed)};
 }
 
 }  // namespace dlock

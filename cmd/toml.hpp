@@ -3,11 +3,15 @@
 // toml11 reads it and is included in toml.cpp only.
 #pragma once
 
-#include "cmd/config_file.hpp"
+#include "base/result.hpp"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace dlock {
+
+using ConfigEntries = std::vector<std::pair<std::string, std::string>>;
 
 // `path` is for the error text, which has the line in it. Errc::bad_config for what is no TOML, for
 // sections, lists and dates.

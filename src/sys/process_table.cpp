@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "sys/process_table.hpp"
 
+#include "sys/file_bytes.hpp"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -21,16 +22,12 @@ UniqueFd open_process_file(const std::string& path) {
   return UniqueFd(::open(("/proc/" + path).c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-// From its beginning, whatever was read of it before.
+// From its beginning, whatever was read of it before; to where it cannot be read.
 std::string read_whole(const UniqueFd& file) {
   std::string text;
-  std::array<char, 4096> buffer{};
-  for (;;) {
-    const auto at = static_cast<off_t>(text.size());
-    const ssize_t n = ::pread(file.get(), buffer.data(), buffer.size(), at);
-    if (n <= 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(n));
-  }
+  ::lseek(file.get(), 0, SEEK_SET);
+  read_bytes(file.get(), std::string::npos - 1, text);
+  return text;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "base/errno_text.hpp"
 #include "base/text.hpp"
 #include "store/local/file_system.hpp"
+#include "sys/file_bytes.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -167,16 +168,6 @@ Result<void> flock_within(const FileAt& file,
   return {};
 }
 
-Result<void> write_all(const FileAt& file, const UniqueFd& fd, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t n = ::write(fd.get(), content.data(), content.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return failed("write", full_path(file));
-    content.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return {};
-}
-
 }  // namespace
 
 std::string file_stem(std::string_view name) {
@@ -246,16 +237,9 @@ Result<std::optional<std::string>> read_file(const FileAt& file) {
   if (!S_ISREG(status.st_mode) || static_cast<std::uintmax_t>(status.st_size) > k_largest_file) {
     return Error{Errc::refused, "cannot read " + printable(full_path(file)) + ": not a lock file"};
   }
-  std::string content(static_cast<std::size_t>(status.st_size), '\0');
-  std::size_t filled = 0;
-  while (filled < content.size()) {
-    const ssize_t n = ::read(fd.get(), content.data() + filled, content.size() - filled);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return failed("read", full_path(file));
-    if (n == 0) break;
-    filled += static_cast<std::size_t>(n);
-  }
-  content.resize(filled);
+  std::string content;
+  errno = read_bytes(fd.get(), k_largest_file, content);
+  if (errno != 0) return failed("read", full_path(file));
   return std::optional(std::move(content));
 }
 
@@ -272,7 +256,9 @@ Result<UniqueFd> replace_file(const FileAt& file, std::string_view content) {
                              O_WRONLY | O_CREAT | O_EXCL | k_safe_flags,
                              k_file_mode));
   if (!fd) return failed("write", full_path(aside));
-  auto written = write_all(aside, fd, content);
+  Result<void> written;
+  errno = write_bytes(fd.get(), content);
+  if (errno != 0) written = failed("write", full_path(aside));
   UniqueFd old(::openat(file.directory, file.name.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW));
   if (written &&
       ::renameat(aside.directory, aside.name.c_str(), file.directory, file.name.c_str()) != 0) {

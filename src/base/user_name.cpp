@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#include "base/user_name.hpp"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+
+namespace dlock {
+
+// The other sources of getpwuid(3) would be loaded at run time, which a static binary cannot do.
+std::string user_name() {
+  const auto close = [](std::FILE* file) { std::fclose(file); };
+  const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen("/etc/passwd", "re"), close);
+  const uid_t id = ::geteuid();
+  while (file) {
+    const passwd* const entry = ::fgetpwent(file.get());
+    if (entry == nullptr) break;
+    if (entry->pw_uid == id) return entry->pw_name;
+  }
+  return std::to_string(id);
+}
+
+}  // namespace dlock
