@@ -183,7 +183,7 @@ print(lock[\"waiting\"], *(waiter[\"pid\"] for waiter in lock[\"line\"]))"'
   hold killed
   stand_all killed 1 5
   kill -KILL "${WAITERS[1]}" "${WAITERS[2]}" "${WAITERS[3]}"
-  eventually 5s ears killed 2 # the server knows of it
+  eventually 5s subscribers killed 2 # the server knows of it
   began=${EPOCHREALTIME/./}
   let_go
   eventually 10s entered 2

@@ -36,7 +36,7 @@ as_user() {
   hold cut
   stand_all cut 1 5
   r client kill type pubsub >/dev/null
-  eventually 20s ears cut 5
+  eventually 20s subscribers cut 5
   assert stands cut 5
   let_go
   within 10 entered 5
@@ -47,7 +47,7 @@ as_user() {
   hold cut-all
   stand_all cut-all 1 5
   r client kill type normal >/dev/null
-  eventually 20s ears cut-all 5
+  eventually 20s subscribers cut-all 5
   let_go
   within 10 entered 5
   assert_order 1 2 3 4 5
@@ -75,7 +75,7 @@ held_by_is_last() { tail -1 "$T/waiter-1.err" | grep -q 'for "away", .*held by';
   hold again --ttl 60s --on-lost warn
   stand_all again 1 5
   restart_other aof --appendonly yes --appendfsync always
-  eventually 20s ears again 5
+  eventually 20s subscribers again 5
   let_go
   within 15 entered 5
   assert_order 1 2 3 4 5

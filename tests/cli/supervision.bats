@@ -237,7 +237,7 @@ between() { [ "$1" -le "$2" ] && [ "$2" -le "$3" ]; }
   took=$(((${EPOCHREALTIME/./} - began) / 1000000))
   heard_marker
   heard | tee "$T/heard"
-  # acquire, renewals at 1, 2, 3, 4 s, release, and a check when the ears are up. An end in the middle
+  # acquire, renewals at 1, 2, 3, 4 s, release, and a check when the subscription is up. An end in the middle
   # of a renewal would cost a connection, with the tracking once more; and so does each call that was
   # not answered in its time.
   again=$(grep -c '"event":"unknown"' "$T/err" || true)

@@ -113,7 +113,7 @@ TEST_CASE("line: a dead waiter delays no other") {
     InLine second(backing, name);
     CHECK(second.place == 2);
     dead.reset();
-    // Its ears are closed; the server has seen that once it has answered twice.
+    // Its subscription has ended; the server has seen that once it has answered twice.
     holder.inspect(name);
     holder.inspect(name);
     CHECK(holder.release(hold) == ReleaseVerdict::released);

@@ -4,15 +4,15 @@
 # most a second; and whatever stands at the keys of the line, a release frees the lock.
 # shellcheck disable=SC2086  # words
 load ../support/suite
-suite server empty lua ears
+suite server empty lua subscribers
 
 setup() {
   set_up
-  EARS=()
+  SUBSCRIBERS=()
 }
 teardown() {
   local pid
-  for pid in "${EARS[@]}"; do kill "$pid" 2>/dev/null || true; done
+  for pid in "${SUBSCRIBERS[@]}"; do kill "$pid" 2>/dev/null || true; done
   clean_up
 }
 
@@ -91,9 +91,9 @@ teardown() {
   queue a:1 b:1 c:1
   run -0 release h:1 s
   assert_line -n 0 released
-  assert_equal "$(heard a:1)" turn
-  assert_equal "$(heard b:1)" next
-  assert_equal "$(heard c:1)" ""
+  assert_equal "$(received a:1)" turn
+  assert_equal "$(received b:1)" next
+  assert_equal "$(received c:1)" ""
   left=$(life a:1)
   [ "$left" -le 1000 ]
   [ "$(life b:1)" -gt 5000 ]
@@ -102,10 +102,10 @@ teardown() {
 @test "release finds dead waiters at once: the turn is that of the first living one" {
   acquire h:1 s
   for who in dead:1 dead:2 a:1 dead:3 b:1; do stand "$who" s; done
-  ears a:1 b:1
+  subscribe a:1 b:1
   release h:1 s
-  assert_equal "$(heard a:1)" turn
-  assert_equal "$(heard b:1)" next
+  assert_equal "$(received a:1)" turn
+  assert_equal "$(received b:1)" next
   assert_equal "$(in_line)" "a:1 b:1"
   assert_equal "$(r zcard "$W")" 2
 }
@@ -113,10 +113,10 @@ teardown() {
 @test "a waiter that polls has no subscription and is not taken for dead" {
   acquire h:1 s
   stand_polling p:1 s
-  ears b:1
+  subscribe b:1
   stand b:1 s
   release h:1 s
-  assert_equal "$(heard b:1)" next
+  assert_equal "$(received b:1)" next
   assert_equal "$(in_line)" "p:1 b:1"
   run -0 stand_polling p:1 s
   assert_line -n 0 granted
@@ -140,17 +140,17 @@ teardown() {
 
 @test "a waiter that waits for others to leave is only probed: its time is not cut to a turn" {
   shared acquire h:1 s
-  ears lives:1
+  subscribe lives:1
   stand lives:1 s
   run -0 shared acquire r:3 s
   assert_line -n 0 busy
-  assert_equal "$(heard lives:1)" wait
+  assert_equal "$(received lives:1)" wait
   [ "$(life lives:1)" -gt 5000 ]
 }
 
 @test "the caller is not taken for dead, though it has no subscription at the moment" {
   acquire h:1 s
-  ears b:1
+  subscribe b:1
   for who in dead:1 me:1 b:1; do stand "$who" s; done
   r del "$K" "$H"
   run -0 stand me:1 s
@@ -223,10 +223,10 @@ asked_at_once() { # WHO
   queue a:1 b:1 c:1
   assert_equal "$(leave b:1 s)" left
   assert_equal "$(in_line)" "a:1 c:1"
-  assert_equal "$(heard a:1)" ""
+  assert_equal "$(received a:1)" ""
   release h:1 s
   leave a:1 s
-  assert_equal "$(heard c:1)" "next turn"
+  assert_equal "$(received c:1)" "next turn"
   assert_equal "$(leave nobody:1 s)" left
   leave c:1 s
   assert_equal "$(r exists "$L" "$W")" 0
@@ -279,8 +279,8 @@ asked_at_once() { # WHO
 @test "revoke 'deleted' by force: the first waiter gets its turn" {
   queue a:1 b:1
   revoke ann 1
-  assert_equal "$(heard a:1)" turn
-  assert_equal "$(heard b:1)" next
+  assert_equal "$(received a:1)" turn
+  assert_equal "$(received b:1)" next
 }
 
 @test "the work of each script is the same for ten and for a thousand waiters" {
@@ -301,7 +301,7 @@ asked_at_once() { # WHO
 }
 
 @test "three thousand dead waiters are removed a thousand at a time" {
-  for life in 10000 -1; do # without ears, or silent for too long
+  for life in 10000 -1; do # without a subscription, or silent for too long
     r flushall
     acquire h:1 s
     fill 3000 "$life"
@@ -344,7 +344,7 @@ asked_at_once() { # WHO
     release h:1 s
     run -0 stand a:1 s
     assert_line -n 0 granted
-    assert_equal "$(heard a:1 | tail -n 1)" turn
+    assert_equal "$(received a:1 | tail -n 1)" turn
     release a:1 s
     run -0 stand b:1 s
     assert_line -n 0 granted
@@ -352,8 +352,8 @@ asked_at_once() { # WHO
     # Nobody stands before a stranger now.
     eventually 5s gets_in x:1
     assert_equal "$(in_line)" ""
-    for pid in "${EARS[@]}"; do kill "$pid"; done
-    EARS=()
+    for pid in "${SUBSCRIBERS[@]}"; do kill "$pid"; done
+    SUBSCRIBERS=()
   done
 }
 

@@ -113,7 +113,7 @@ setup() {
     r set "$T" "$bad"
     before=$(dump_all)
     run acquire o:1 s
-    assert_output --partial 'is not a number to count on'
+    assert_output --partial 'is not a usable number'
     assert_equal "$(dump_all)" "$before"
   done
   r flushall

@@ -59,9 +59,9 @@ pass_over() { r zadd "dlock:waiters:{dlock:$2}" 1 "$(waiter "$1" s polls)" >/dev
   r set 'redisson_lock_token:{dlock:b}' abc
   before=$(dump_all)
   run acquire o:1 s
-  assert_output --partial 'is not a number to count on'
+  assert_output --partial 'is not a usable number'
   run shared acquire o:1 s
-  assert_output --partial 'is not a number to count on'
+  assert_output --partial 'is not a usable number'
   assert_equal "$(dump_all)" "$before"
 }
 

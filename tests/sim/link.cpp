@@ -46,8 +46,9 @@ void Link::begin() {
       finish(call, event::HandedOff{HandOff::timed_out});
     });
     if (listens(ask.what)) {
-      const Ears* const ears = scene_.server.ears(ears_);
-      const bool there = ask.what == What::watch_hold && subscribed_ && ears && ears->changes;
+      const Subscriber* const subscriber = scene_.server.subscriber(subscriber_);
+      const bool there =
+          ask.what == What::watch_hold && subscribed_ && subscriber && subscriber->changes;
       return there ? finish(call, event::Watched{Watching{}}) : connect(call);
     }
     if (!waits) return connected_ ? send(call) : connect(call);
@@ -75,7 +76,7 @@ void Link::connect(std::uint64_t call) {
 }
 
 // Not a write of the store: nothing can go wrong with it but that it does not come about. The old
-// ears are closed when there are new ones, so that no turn falls between them.
+// subscription ends when there is a new one, so that no turn falls between them.
 void Link::subscribe(std::uint64_t call) {
   const action::Ask& ask = asks_.front();
   const bool holder = ask.what == What::watch_hold;
@@ -85,28 +86,30 @@ void Link::subscribe(std::uint64_t call) {
     answer = event::Watched{Error{Errc::denied, "not for you"}};
   } else {
     if (ask.front && !changes) answer = event::Watched{Watching{"not for you"}};
-    const auto before = ears_;
-    ears_ = scene_.server.listen({.whose = hold_,
-                                  .names = wants_.names,
-                                  .turns = !holder,
-                                  .releases = ask.front,
-                                  .changes = changes,
-                                  .hear = {}});
-    scene_.server.ears(ears_)->hear = [this, mine = ears_](HandOff word) { hear(mine, word); };
+    const auto before = subscriber_;
+    subscriber_ = scene_.server.listen({.whose = hold_,
+                                        .names = wants_.names,
+                                        .turns = !holder,
+                                        .releases = ask.front,
+                                        .changes = changes,
+                                        .hear = {}});
+    scene_.server.subscriber(subscriber_)->hear = [this, mine = subscriber_](HandOff word) {
+      hear(mine, word);
+    };
     scene_.server.hang_up(before);
   }
   if (weather_.answers_lost > 0) return;
   process_.later(trip(), [this, call, answer] {
     if (call != call_) return;
-    subscribed_ = ears_ != 0;
+    subscribed_ = subscriber_ != 0;
     finish(call, answer);
   });
 }
 
-void Link::hear(std::uint64_t ears, HandOff word) {
-  if (ears != ears_ || weather_.answers_lost > 0 || weather_.messages_lost > 0) return;
-  process_.later(trip() + weather_.answers_late, [this, ears, word] {
-    if (ears != ears_) return;
+void Link::hear(std::uint64_t subscriber, HandOff word) {
+  if (subscriber != subscriber_ || weather_.answers_lost > 0 || weather_.messages_lost > 0) return;
+  process_.later(trip() + weather_.answers_late, [this, subscriber, word] {
+    if (subscriber != subscriber_) return;
     message_ = std::min(message_, word);
     wake_waiter();
   });
@@ -121,18 +124,18 @@ void Link::wake_waiter() {
 void Link::close_ears() {
   subscribed_ = false;
   message_ = HandOff::timed_out;
-  const auto ears = std::exchange(ears_, 0);
-  if (weather_.requests_lost > 0) return half_open_.push_back(ears);
-  scene_.server.hang_up(ears);
+  const auto subscriber = std::exchange(subscriber_, 0);
+  if (weather_.requests_lost > 0) return half_open_.push_back(subscriber);
+  scene_.server.hang_up(subscriber);
 }
 
 void Link::forget_half_open() {
-  for (const auto ears : std::exchange(half_open_, {}))
-    scene_.server.hang_up(ears);
+  for (const auto subscriber : std::exchange(half_open_, {}))
+    scene_.server.hang_up(subscriber);
 }
 
 void Link::break_ears() {
-  scene_.server.hang_up(std::exchange(ears_, 0));
+  scene_.server.hang_up(std::exchange(subscriber_, 0));
   subscribed_ = false;
   if (asks_.empty()) return;
   const What what = asks_.front().what;

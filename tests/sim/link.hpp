@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Link: the store thread of one run, its connections, and the network behind them. It keeps the
 // promises of the seam as StoreWorker and RedisClient do: one question at a time, each with a
-// limit; after a failure the connection is dropped, and what still comes on it is never read. Its
-// ears are another connection, that of the subscription.
+// limit; after a failure the connection is dropped, and what still comes on it is never read. The
+// subscription is another connection.
 #pragma once
 
 #include "core/run_session.hpp"
@@ -66,7 +66,7 @@ class Link {
   void depart(const Sent& sent);
   void arrive(const Sent& sent, bool copy);
   Said carry_out(const Sent& sent);
-  void hear(std::uint64_t ears, HandOff word);
+  void hear(std::uint64_t subscriber, HandOff word);
   void wake_waiter();
   StoreAnswer acquire(const Sent& sent);
   Said verdict(const Sent& sent);
@@ -86,7 +86,7 @@ class Link {
   std::uint64_t call_ = 0;  // the number of the front one; a connection lives no longer than a call
   bool connected_ = false;
   Hearing hearing_;
-  std::uint64_t ears_ = 0;  // their number there; 0: none
+  std::uint64_t subscriber_ = 0;  // its number there; 0: none
   bool subscribed_ = false;
   std::vector<std::uint64_t> half_open_;
   HandOff message_ = HandOff::timed_out;  // the best of those that wait to be read

@@ -26,32 +26,33 @@ void Server::heal() {
   go_on();
 }
 
-std::uint64_t Server::listen(Ears ears) {
-  ears_.emplace(++ears_made_, std::move(ears));
-  return ears_made_;
+std::uint64_t Server::listen(Subscriber subscriber) {
+  subscribers_.emplace(++subscribers_made_, std::move(subscriber));
+  return subscribers_made_;
 }
 
-Ears* Server::ears(std::uint64_t number) {
-  const auto found = ears_.find(number);
-  return found == ears_.end() ? nullptr : &found->second;
+Subscriber* Server::subscriber(std::uint64_t number) {
+  const auto found = subscribers_.find(number);
+  return found == subscribers_.end() ? nullptr : &found->second;
 }
 
 bool Server::call(HoldId whose, HandOff word) {
   if (word == HandOff::turn && at_next_turn) std::exchange(at_next_turn, {})(whose);
   bool heard = false;
-  for (const auto& [number, ears] : ears_) {
-    if (ears.whose != whose || !ears.turns) continue;
-    ears.hear(word);
+  for (const auto& [number, subscriber] : subscribers_) {
+    if (subscriber.whose != whose || !subscriber.turns) continue;
+    subscriber.hear(word);
     heard = true;
   }
   return heard;
 }
 
 void Server::tell_of_change(NameId name, std::optional<HoldId> by, bool release) {
-  for (const auto& [number, ears] : ears_) {
-    if (std::find(ears.names.begin(), ears.names.end(), name) == ears.names.end()) continue;
-    const bool told = release && ears.releases;
-    if (told || (ears.changes && ears.whose != by)) ears.hear(HandOff::changed);
+  for (const auto& [number, subscriber] : subscribers_) {
+    if (std::find(subscriber.names.begin(), subscriber.names.end(), name) == subscriber.names.end())
+      continue;
+    const bool told = release && subscriber.releases;
+    if (told || (subscriber.changes && subscriber.whose != by)) subscriber.hear(HandOff::changed);
   }
 }
 

@@ -44,12 +44,12 @@ struct Weather {
 };
 
 // One subscription, as the server sees it.
-struct Ears {
+struct Subscriber {
   HoldId whose = 0;
   std::vector<NameId> names;
   bool turns = false;     // its own in the line
-  bool releases = false;  // told by whoever releases
-  bool changes = false;   // of the lock by others
+  bool releases = false;  // messages of releases
+  bool changes = false;   // key tracking: changes of the lock by others
   std::function<void(HandOff)> hear;
 };
 
@@ -63,10 +63,10 @@ class Server {
   void go_on();
   void heal();
 
-  // Subscriptions. Whether anybody heard it is what the server believes.
-  std::uint64_t listen(Ears ears);
-  void hang_up(std::uint64_t number) { ears_.erase(number); }
-  Ears* ears(std::uint64_t number);
+  // Subscriptions. The return of call() is what the server believes.
+  std::uint64_t listen(Subscriber subscriber);
+  void hang_up(std::uint64_t number) { subscribers_.erase(number); }
+  Subscriber* subscriber(std::uint64_t number);
   bool call(HoldId whose, HandOff word);
   void tell_of_change(NameId name, std::optional<HoldId> by, bool release);
   std::function<void(HoldId)> at_next_turn;  // whose it is
@@ -80,8 +80,8 @@ class Server {
  private:
   int stopped_ = 0;
   std::vector<std::function<void()>> waiting_;
-  std::map<std::uint64_t, Ears> ears_;
-  std::uint64_t ears_made_ = 0;
+  std::map<std::uint64_t, Subscriber> subscribers_;
+  std::uint64_t subscribers_made_ = 0;
 };
 
 struct Scene {

@@ -13,8 +13,8 @@ new_line() {
 }
 
 in_line() { r zcard "dlock:line:{dlock:$1}"; }
-# ears NAME COUNT: so many waiters listen for their turns.
-ears() { [ "$(r pubsub channels "dlock:turn:{dlock:$1}:*" | wc -l)" = "$2" ]; }
+# subscribers NAME COUNT: so many waiters are subscribed to their turns.
+subscribers() { [ "$(r pubsub channels "dlock:turn:{dlock:$1}:*" | wc -l)" = "$2" ]; }
 stands() { [ "$(in_line "$1")" = "$2" ]; }
 
 # stand NAME NUMBER [OPTION…]: a waiter that stands in line when this returns, behind all before it.
