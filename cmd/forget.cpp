@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// dlock forget: takes back the success that --once-per remembers, so that the next run runs. Who
-// holds the lock, and who waits for it, is neither asked nor told.
+// dlock forget: deletes the success that --once-per remembers, so that the next run runs. Holders
+// and waiters of the lock are not affected.
 #include "base/duration.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"

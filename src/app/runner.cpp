@@ -146,7 +146,7 @@ void Runner::stop_with_child(bool for_terminal) {
   // for: the rest of a pipeline stops with us.
   const bool group_too = !std::exchange(told_to_stop_, false) && had_terminal;
   const bool stopped = wanted && signals_.stop_here(group_too);
-  // Nobody above us could continue it: it stays stopped, and we go on renewing.
+  // No parent could continue dlock: the command stays stopped, and dlock renews the lease.
   if (wanted && !stopped && for_terminal) return listener_.on_left_stopped();
   // The clock first: a child whose lease has lapsed is killed before it runs another instruction.
   driver_.read_clock();

@@ -20,9 +20,9 @@ namespace dlock {
 class RunListener : public Listener {
  public:
   virtual void on_started(pid_t child) = 0;
-  // The user stopped the job; the lock lapses at `safe_until`, in `left`, unless it is continued.
+  // The user stopped the job; the lease expires at `safe_until`, in `left`, unless dlock continues.
   virtual void on_stopped(Time safe_until, Duration left) = 0;
-  // The command wants a terminal that nobody can give to it, and stays stopped.
+  // The command wants a terminal that dlock cannot give to it, and stays stopped.
   virtual void on_left_stopped() = 0;
   // The guard of the command had to be replaced: a sentence about what came of it.
   virtual void on_guard(const std::string& what) = 0;

@@ -15,19 +15,19 @@ namespace {
 // Other locks (SET NX) have no channel: ask as often as their own clients do (redisson.md 10.5).
 constexpr Duration k_foreign_poll_least = 50ms;
 constexpr Duration k_foreign_poll_most = 250ms;
-// The line forgets who is silent for 10 s. Besides, not every holder of a hash publishes
-// (RSpinLock), and messages can be lost.
+// The line drops a waiter without a heartbeat for 10 s. Besides, not every holder of a hash
+// publishes (RSpinLock), and messages can be lost.
 constexpr Duration k_beat_least = 2500ms;
 constexpr Duration k_beat_most = 3s;
 // A bystander looks more often: nothing tells it that a waiter in line has died.
 constexpr Duration k_bystander_beat = 1s;
 constexpr Duration k_untracked_poll_least = 50ms;
 constexpr Duration k_untracked_poll_most = 500ms;
-// How long the first in line has for taking its turn; line.lua has the same.
+// How long the first waiter has to take its turn; line.lua has the same.
 constexpr Duration k_turn = 1s;
 // After the lease or a turn ran out: a little later, and not all together.
 constexpr Duration k_slack = 20ms;
-// So many of the line look at the lock itself: the first, and who comes next if it does not.
+// So many waiters track the key: the first, and the next one if the first does not come.
 constexpr std::uint64_t k_front = 2;
 // And so many come when a turn ends that was not taken: more than one may be frozen.
 constexpr std::uint64_t k_near = 4;
@@ -161,7 +161,7 @@ AcquireStep AcquireLoop::wait_for_change(Time now) {
   if (refusal_->holding.kind == Holding::Kind::foreign && first && !sees) {
     pause = std::min(pause, jitter_.between(k_foreign_poll_least, k_foreign_poll_most));
   }
-  // Where there is room it is somebody's turn, and that ends like a lease.
+  // Where there is room some waiter has its turn, and a turn ends like a lease.
   const bool room = refusal_->turn_left.has_value();
   const Duration turn = first || room ? Duration::zero() : k_turn;
   const bool near = at_front() || (room && refusal_->place <= k_near);

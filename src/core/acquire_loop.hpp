@@ -115,8 +115,8 @@ class AcquireLoop {
   bool watching_ = false;
   bool front_ = false;  // watching, or about to, as one of the first
   Queueing queueing_ = Queueing::no;
-  Time beat_at_;         // the latest time to tell the line that we live
-  Time turn_over_at_;    // of who is before us: ours if it has not come by then
+  Time beat_at_;         // the time of the next heartbeat at the latest
+  Time turn_over_at_;    // of the waiter before this one, whose turn comes then
   Time change_seen_at_;  // and acted on
   bool maybe_held_ = false;
   std::string polling_because_;

@@ -54,7 +54,7 @@ class LeaseClock {
   Time safe_until() const { return sent_at_ + terms_.ttl() - terms_.drift(); }
   Time kill_at() const { return safe_until() - terms_.kill_time(); }
   Time term_at() const { return kill_at() - terms_.kill_after(); }
-  // The start rule: a grant that came later than this is given back.
+  // The start rule: a grant that came later than this is released.
   bool may_start(Time now) const { return now + terms_.renew_step() <= term_at(); }
 
  private:

@@ -9,14 +9,14 @@
 //   - `sent_at` is read before the first byte of the confirmed request is handed to the kernel, and
 //     the lease there was set by it or by a later one: sent_at + ttl is never later than its end;
 //   - acquire, release and undo are idempotent by hold serial: repeating one counts nothing twice;
-//   - a claim of several names is granted all of them or none, in one step for everybody else;
-//   - two holds stand beside each other only if both are shared, or both are slots of the same
-//     number of them; each ends with its own lease, also where others go on;
+//   - a claim of several names is granted all of them or none, in one step for all others;
+//   - two holds exist at the same time only if both are shared, or both are slots of the same
+//     number of them; each ends with its own lease, also where others renew;
 //   - renew extends, never shortens, never creates; nothing of another owner is ever changed;
 //   - tokens of one name only grow;
 //   - where it keeps a line (StoreTraits), a lock that has room goes to the first living waiter of
-//     it, and whoever does not take its turn within a second is passed over.
-// Messages may be lost: waiters also ask now and then, which tells that they live.
+//     it, and a waiter that does not take its turn within a second is passed over.
+// Messages may be lost: waiters also repeat their claim every few seconds: the heartbeat.
 // Calls are made from one thread at a time; only interrupts come from another (StoreOptions).
 #pragma once
 
@@ -45,7 +45,7 @@ enum class Mode {
 // Stores keep other words (stored_mode in store/record_json.hpp).
 std::string_view mode_word(Mode mode);
 
-// What a holder tells others about itself. Everyone who may inspect the lock can read it.
+// What a holder publishes about itself. Every user who may inspect the lock can read it.
 struct HolderInfo {
   static constexpr std::size_t k_command_bytes_max = 200;
   static constexpr std::size_t k_text_bytes_max = 256;  // of each other text
@@ -68,10 +68,10 @@ struct HoldRecord {
   Duration ttl{};
   Mode mode = Mode::plain;
   std::optional<std::uint32_t> slot = {};  // of Mode::slots, from 0
-  bool kept = false;                       // nobody runs under it any more: ReleaseOptions::keep
+  bool kept = false;                       // without a holder: ReleaseOptions::keep
 };
 
-// Who waits in line, as recorded there, and how it wants to hold the lock.
+// A waiter as recorded in the line, with the mode that it claims.
 struct Waiter {
   HolderInfo who;
   std::int64_t since_ms = 0;  // wall clock of the store, for people only
@@ -86,7 +86,7 @@ struct LastSuccess {
   std::chrono::milliseconds left{};  // until it is forgotten
 };
 
-// How a name is held at one moment, and who waits for it. The same for everyone who looks.
+// The holders and waiters of a name at one moment. The same for every caller.
 struct Holding {
   struct Owner {
     OwnerId id;
@@ -124,7 +124,7 @@ std::string who_text(const HolderInfo& who);
 // How long a hold has lasted, by the store's wall clock; for people only, never negative.
 std::chrono::milliseconds age_of(const HoldRecord& hold, const Holding& holding);
 
-// The fencing token of whoever holds it, as recorded; 0 if none is.
+// The fencing token of the holder, as recorded; 0 if none is.
 FencingToken token_of(const Holding& holding);
 
 // Whether a claim that is refused waits in line, and how it learns of its turn.
@@ -193,8 +193,8 @@ using AcquireReply = std::variant<Grant, Refusal, Done>;
 enum class RenewVerdict {
   renewed,
   held,     // of check(): ours
-  revoked,  // ours, but somebody asked us to give it up; the lease runs on until it ends
-  lost,     // a master says: another's, or nobody's
+  revoked,  // held, but force-release asked the holder to stop; the lease still ends at its time
+  lost,     // a master says: another owner holds it, or none
 };
 struct RenewReply {
   RenewVerdict verdict = RenewVerdict::renewed;
@@ -217,7 +217,7 @@ struct ReleaseOptions {
 };
 
 enum class ReleaseVerdict {
-  released,    // nothing of this owner is left (but what is kept); whoever may enter was told
+  released,    // nothing of this owner is left (but what is kept); the next waiters were notified
   still_held,  // our hold is gone, nested ones or ancestors keep the lock
   not_held,    // of one name at least there was nothing of ours (any more): a repetition, or a
                // lost lease
@@ -282,10 +282,10 @@ class LockStore {
   // this name apart from its own keys.
   virtual Result<std::string> key_of(const LockName& name) const = 0;
 
-  // Takes the names, joins an ancestor's hold of them, or says who is in the way. A claim that is
-  // refused waits in line as `queueing` says, and keeps its places by being repeated every few
-  // seconds. Errc::bad_usage where the holders of a name have another number of slots, Errc::lost
-  // where a hold that the claim relies on was lost.
+  // Takes the names, joins an ancestor's hold of them, or says which holder is in the way. A claim
+  // that is refused waits in line as `queueing` says, and keeps its places by being repeated every
+  // few seconds. Errc::bad_usage where the holders of a name have another number of slots,
+  // Errc::lost where a hold that the claim relies on was lost.
   virtual Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) = 0;
 
   virtual Result<RenewReply> renew(const Holds& holds, Time limit) = 0;
@@ -294,7 +294,7 @@ class LockStore {
   // others hold beside us, as it was before one of them cut it short.
   virtual Result<RenewReply> check(const Holds& holds, Time limit) = 0;
 
-  // Gives back what of them is still ours.
+  // Releases those of them that are still held.
   virtual Result<ReleaseVerdict> release(const Holds& holds,
                                          const ReleaseOptions& options,
                                          Time limit) = 0;
@@ -306,7 +306,7 @@ class LockStore {
   }
 
   // From its return on, await_hand_off misses no turn of this claim in the line; as one of the
-  // first (`front`) also no release by whoever does not know the line, and, unless untracked, no
+  // first (`front`) also no release by a program without lines, and, unless untracked, no
   // other change of the lock that comes after the next acquire. Errc::denied or Errc::refused: no
   // such service here, poll instead.
   virtual Result<Watching> watch(const Claim& claim, bool front, Time limit) = 0;
@@ -315,7 +315,7 @@ class LockStore {
   // but its own.
   virtual Result<Watching> watch_hold(const Holds& holds, Time limit) = 0;
 
-  // Sleeps until there is news of what is watched, or until `until`. May wake for nothing. An
+  // Sleeps until the watched lock changes, or until `until`. May wake without a change. An
   // interrupt (Errc::cancelled) does not end the watching.
   virtual Result<HandOff> await_hand_off(Time until) = 0;
 

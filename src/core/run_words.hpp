@@ -13,7 +13,7 @@
 
 namespace dlock {
 
-// What happened, besides the answers of the store and what every machine is told.
+// Events besides the answers of the store and the events of every machine.
 namespace event {
 struct StartFailed {  // no child: fork or a resource that it needs failed
   Error error;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What is told of a wait, and when: the holder after a second, then at doubling intervals of at
-// most a minute (CI systems end jobs that are silent for ten), or, where a line can be rewritten in
-// place, every `every`. A store that does not answer is told after a second: once, or in the line
-// that is rewritten; and the holder again when the store is back.
+// When a wait is reported, and with what: the holder after a second, then at doubling intervals of
+// at most a minute (CI systems end jobs that are silent for ten), or, where a line can be rewritten
+// in place, every `every`. An outage is reported after a second: once, or in the line that is
+// rewritten; and the holder again when the store is back.
 #pragma once
 
 #include "core/notice.hpp"

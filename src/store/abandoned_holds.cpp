@@ -12,8 +12,8 @@ namespace dlock {
 
 namespace {
 
-// Is the run dead that took the hold, and all that it ran? Its record was read before we look, so
-// whoever of them lives is there to be seen: dlock by its number, what it ran by its environment.
+// Are the run that took the hold and all of its processes dead? Its record was read before this
+// look, so a living one is found: dlock by its number, its command by the environment.
 bool is_abandoned(const HoldRecord& record, const HoldSerial& serial) {
   const std::string here = pid_space();
   if (here.empty() || record.who.machine != here) return false;
@@ -55,7 +55,7 @@ Result<ReleaseVerdict> release_with_abandoned(LockStore& store,
                                               const Holds& holds,
                                               const ReleaseOptions& options,
                                               Time limit) {
-  // Dead readers below a writer go first: it is to be kept as a writer, with nobody beside it.
+  // Dead readers below a writer go first: the lock is to be kept for a writer alone.
   for (const Hold& hold : holds) {
     if (hold.mode == Mode::exclusive && !hold.nested && options.keep > Duration{})
       release_abandoned(store, hold, {}, limit);

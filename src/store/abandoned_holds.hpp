@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What nested runs leave in the store when they are killed: a hold that nobody will ever give back.
-// The run above them knows this machine, so it can give them back with its own hold, instead of
-// leaving the lock to its lease.
+// The holds of nested runs that were killed: no process will ever release them. The run above them
+// knows this machine, so it can release them with its own hold, instead of waiting for the end of
+// the lease.
 #pragma once
 
 #include "core/lock_store.hpp"
 
 namespace dlock {
 
-// Releases `holds`, and of those that are nobody's nested ones all holds of the same owner after
-// which nothing lives on this machine. Whatever cannot be told for certain stays as it is. Errors
+// Releases `holds`, and of those that are not nested all holds of the same owner that have no
+// living process on this machine. In doubt a hold is kept. Errors
 // are those of the first release only: `still_held` is true whatever comes after it.
 Result<ReleaseVerdict> release_with_abandoned(LockStore& store,
                                               const Holds& holds,

@@ -17,7 +17,7 @@ struct Plan {
     join,   // a hold beside the ancestor's
     fresh,  // a lease of its own
     refused,
-    other_slots,  // refused: those who hold it have another number of them
+    other_slots,  // refused: the holders have another number of slots
     lost,         // refused: a hold that the claim relies on was lost
   };
   Kind kind = Kind::refused;

@@ -178,7 +178,7 @@ RenewReply check(const States& states, const Holds& holds, const Moment& moment)
   for (std::size_t i = 0; i < states.size(); ++i) {
     RenewReply one = check_one(*states[i], holds[i], moment);
     one.which = i;
-    // A loss is told before a revocation, and the first of each.
+    // A loss is reported before a revocation, and of each the first.
     if (one.verdict == RenewVerdict::lost && ++lost > 1) continue;
     if (one.verdict == RenewVerdict::revoked && reply.verdict != RenewVerdict::held) continue;
     if (one.verdict != RenewVerdict::held) reply = std::move(one);
@@ -216,7 +216,7 @@ RevokeReply revoke(StoredLock& state, const RevokeOrder& order, const Moment& mo
     const auto here = at++;
     Lease& lease = here->second;
     if (!is_live(lease, moment.now) || !is_meant(order, here->first, lease)) continue;
-    if (order.now || is_kept(lease)) {  // nobody runs under what is only kept
+    if (order.now || is_kept(lease)) {  // a kept lease has no holder
       state.leases.erase(here);
       if (reply.verdict != RevokeVerdict::revoked) reply.verdict = RevokeVerdict::deleted;
     } else {

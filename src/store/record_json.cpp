@@ -120,7 +120,7 @@ Json object_from(const lease_table::Lease& lease) {
   return object;
 }
 
-// Of the modes that stand beside each other: a guess about them could let two in.
+// Of modes with several holders: a guess about them could admit one too many.
 bool is_sound(const HoldRecord& record, const Json& object, std::uint32_t slots) {
   const bool kept_is_sound = !object.contains("kept") || object["kept"].is_boolean();
   const bool slot_is_sound = record.mode != Mode::slots || (record.slot && *record.slot < slots);
@@ -156,7 +156,7 @@ Json leases_of_old_state(const Json& object) {
   return owner->empty() ? Json::object() : Json{{*owner, object}};
 }
 
-// A note that is damaged is none: who relies on the hold is refused then.
+// A damaged note counts as none: a claim that relies on the hold is refused then.
 std::vector<lease_table::ReleasedHold> released_from(const Json& object) {
   std::vector<lease_table::ReleasedHold> all;
   const auto at = object.find("released");

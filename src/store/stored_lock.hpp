@@ -68,7 +68,7 @@ std::int64_t wall_ms(const Moment& moment);
 bool is_live(const Lease& lease, StoreTime now);
 bool is_live(const StoredLock& state, StoreTime now);
 
-// ReleaseOptions::keep: nobody runs under it any more.
+// ReleaseOptions::keep: a lease without a holder.
 bool is_kept(const Lease& lease);
 
 // A lease is as strong as the strongest of its holds, and a name is held as its leases are.

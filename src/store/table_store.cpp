@@ -94,7 +94,7 @@ Result<Watching> TableStore::watch_for(Watched what, Time limit) {
   return Watching{};
 }
 
-// A renewal writes the row too, and wakes nobody. A row that cannot be read may be anything: wake.
+// A renewal writes the row too, and wakes no waiter. An unreadable row may be a change: wake.
 bool TableStore::is_news(Time limit) {
   bool news = false;
   auto done = read(names_of(watched_), limit, [&](const States& states, const Moment& moment) {

@@ -49,7 +49,7 @@ class Child {
   // Makes the cgroup and forks the guard; start() does the same if this was not called. The result
   // can be ignored: start() tries again and returns the error.
   Result<void> start_guard();
-  // There will be no command for a while: no second process for each who waits.
+  // The command will not start for a while: a waiter does not need a second process.
   void drop_guard();
   // Errc::system if there can be no process, neither the guard nor the command. An exec that fails
   // shows as exec_error() at the end.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Which file systems two kernels may see at once. On such a one local locks exclude nobody on the
-// other machine: to it, a lease of another boot is over, its flock(2) may not reach us, and inotify
-// tells of our own changes only.
+// Which file systems two kernels may share. There local locks do not exclude the other machine:
+// it takes a lease of another boot for expired, its flock(2) may not reach this one, and inotify
+// reports changes of this machine only.
 #pragma once
 
 #include <cstdint>

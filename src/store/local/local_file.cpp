@@ -51,7 +51,7 @@ Errc meaning_of(int number) {
     case ENFILE:
     case ENOMEM:
       return Errc::system;
-    default:  // EROFS, ENOSPC, EDQUOT, ENOTDIR, ELOOP, …: somebody has to repair something
+    default:  // EROFS, ENOSPC, EDQUOT, ENOTDIR, ELOOP, …: the user has to repair this
       return Errc::refused;
   }
 }
@@ -89,7 +89,7 @@ std::string group_advice(const std::string& path) {
   return "; to share it with a group: install -d -m 2770 -g GROUP " + printable(path);
 }
 
-// Who made the directory has kept it for itself.
+// The owner of the directory does not share it.
 Error cannot_open(const std::string& path) {
   Error error = failed("open the lock directory", path);
   struct stat status {};
@@ -112,7 +112,7 @@ Result<void> check_file_system(const UniqueFd& fd, const std::string& path) {
                    "use redis://HOST, or add ?shared=no to the URL if only this machine uses it"};
 }
 
-// A link in a place like /tmp may be somebody's trap; one by us or root is an arrangement.
+// A link in a place like /tmp may be a trap; one of this user or root is deliberate.
 Result<void> check_link(const std::string& path) {
   struct stat link {};
   if (::lstat(path.c_str(), &link) != 0) return {};  // opening it will say why
@@ -249,7 +249,7 @@ Result<UniqueFd> replace_file(const FileAt& file, std::string_view content) {
                  "cannot write " + printable(full_path(file)) + ": the lock has too many holders"};
   }
   const FileAt aside{file.directory, file.path, file.name + ".new"};
-  // What a killed process left behind; the lock says that it is nobody's any more.
+  // A killed process left it behind; the file lock shows that no process uses it.
   ::unlinkat(aside.directory, aside.name.c_str(), 0);
   const UniqueFd fd(::openat(aside.directory,
                              aside.name.c_str(),

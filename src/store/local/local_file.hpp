@@ -32,7 +32,7 @@ struct LockDirectory {
   bool unshared = false;  // only one kernel uses it, says the user, whatever its file system
 };
 
-// Opens the directory, after a look at who else may change it, and whether another kernel may
+// Opens the directory, after a check of which users may change it, and whether another kernel may
 // (Errc::bad_config); made_if_missing makes its last component, mode 0700. Each operation opens it
 // anew, so that it notices a replaced directory.
 Result<UniqueFd> open_directory(const LockDirectory& directory, bool made_if_missing);
@@ -44,7 +44,7 @@ struct FileAt {
   std::string name;
 };
 
-// A flock(2) that is given back by its destructor, and not only by closing: a process forked
+// A flock(2) that its destructor releases, and not only the closing: a process forked
 // meanwhile has the descriptor too and would keep the lock.
 class FileLock {
  public:
@@ -55,7 +55,7 @@ class FileLock {
   FileLock& operator=(const FileLock&) = delete;
   ~FileLock();
 
-  // Is this still what stands under the name? Somebody may have removed the file.
+  // Is this still the file of that name? Another process may have removed it.
   bool is_current(const FileAt& file) const;
 
  private:

@@ -181,7 +181,7 @@ Result<void> LocalStore::transact(const std::vector<LockName>& names,
                                   Time limit,
                                   const Change& change) {
   // To close a replaced file frees it, which may wait for the disk: not with the locks held, nor
-  // before a grant is told. By the next change it has long been written, and that wait is over.
+  // before a grant is answered. By the next change it has long been written, and that wait is over.
   const std::vector<UniqueFd> past = std::exchange(replaced_, {});
   const Time sent_at = BootClock::now();
   for (;;) {
@@ -192,9 +192,9 @@ Result<void> LocalStore::transact(const std::vector<LockName>& names,
     const auto before = load_all(directory->get(), names);
     if (!before) return before.error();
     std::vector<StoredLock> after = *before;
-    // A refused attempt writes nothing: it would wake the other waiters, and they us.
+    // A refused attempt writes nothing: it would wake the other waiters, and they this one.
     if (!change(pointers_to(after), local_moment(sent_at))) return {};
-    // Somebody who removed a lock file let others in beside us: look again.
+    // A removed lock file admits others to the data at the same time: read it again.
     const bool alone = std::all_of(held->begin(), held->end(), [](const Locked& locked) {
       return locked.lock.is_current(locked.file);
     });
@@ -227,7 +227,7 @@ Result<std::optional<std::string>> LocalStore::listed_name(int directory,
   if (!text) return text.error();
   if (!text->has_value()) return std::optional<std::string>();  // removed since
   const auto lease = parse_state_file(**text);
-  // A lock may stand behind a damaged file: inspect will say what is wrong with it.
+  // A damaged file may be that of a lock: inspect says what is wrong with it.
   if (!lease) return local::name_from_stem(stem);
   if (lease->boot_id != boot_id_ ||
       !lease_table::is_live(lease->state, lease_table::store_time(BootClock::now()))) {

@@ -7,8 +7,9 @@
 // token and the last success outlive both.
 //
 // Several names: an operation locks all their files, in the order of the file names, then looks,
-// then writes. So nobody can take one of them in between. A crash between two writes may leave some
-// of the names taken, or not yet released, until their lease ends; that lets nobody in.
+// then writes. So no other process can take one of them in between. A crash between two writes may
+// leave some of the names taken, or not yet released, until their lease ends; that admits no other
+// holder.
 //
 // A file that cannot be understood is an error, never a free lock. Inspecting and listing need no
 // right to write. Removing <name>.json frees the lock at once, as DEL does in Redis.

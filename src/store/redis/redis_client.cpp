@@ -50,7 +50,7 @@ Words script_words(std::string_view verb,
   return words;
 }
 
-// NOLOOP: our own renewals are no news.
+// NOLOOP: own renewals cause no message.
 Words tracking_words(std::string_view listener) {
   return {"CLIENT", "TRACKING", "ON", "REDIRECT", listener, "NOLOOP"};
 }
@@ -276,7 +276,7 @@ Result<void> RedisClient::read_greetings(Time started, Time limit) {
   if (listener_ != 0) {
     const auto reply = read_reply(started, limit);
     if (!reply) return reply.error();
-    if (reply->is_error()) listener_ = 0;  // it is gone; whoever needs it listens anew
+    if (reply->is_error()) listener_ = 0;  // it is gone; its user subscribes again
   }
   return {};
 }

@@ -68,8 +68,8 @@ class RedisClient {
   // idle() any more. After an error the subscription is gone, except after Errc::cancelled.
   Result<std::vector<Reply>> await_messages(Time until, RedisClient* beside = nullptr);
 
-  // From now on connection `listener` is told, on k_changes, when a key is changed by others that
-  // was read here; once for each time it was read. A new connection of ours goes on with that.
+  // Key tracking: from now on connection `listener` gets a message on k_changes when another client
+  // changes a key that was read here; one message for each read. A reconnect tracks again.
   // https://redis.io/docs/latest/develop/reference/client-side-caching/
   Result<void> track(long long listener, Time limit);
   static constexpr std::string_view k_changes = "__redis__:invalidate";

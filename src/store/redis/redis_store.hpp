@@ -39,9 +39,9 @@ class RedisStore final : public LockStore {
   Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) override;
 
  private:
-  // What the subscriber listens for.
+  // What the subscriber waits for.
   struct Watched {
-    std::string claim;       // the id under which we stand in line; of a holder empty
+    std::string claim;       // the id of the waiter in line; of a holder empty
     std::vector<Keys> keys;  // of each name
     bool holder() const { return claim.empty(); }
   };
@@ -59,9 +59,9 @@ class RedisStore final : public LockStore {
 
   std::string prefix_;
   RedisClient client_;
-  RedisClient subscriber_;  // subscribed; connected only when there is news to wait for
+  RedisClient subscriber_;  // subscribed; connected only while there is a wait for changes
   Watched watched_;
-  bool sees_changes_ = false;  // the subscriber is told of them
+  bool sees_changes_ = false;  // key tracking is on
 };
 
 }  // namespace dlock

@@ -5,7 +5,7 @@ local function next_token(n)  -- into n.next; only reads; an error if the key ho
   n.stored = redis.call('GET', n.token)
   local last = tonumber(n.stored or '0')
   if not last or last < 0 or last >= endless then
-    local what = ' is not a number to count on'
+    local what = ' is not a usable number'
     return redis.error_reply('ERR the fencing token at ' .. n.token .. what)
   end
   n.next = decimal(math.max(last + 1, now_us()))
