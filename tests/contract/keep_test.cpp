@@ -145,6 +145,18 @@ TEST_CASE("keep: a revocation deletes kept holds, and notifies the holders that 
   });
 }
 
+TEST_CASE("keep: what is kept after a revoked run is not revoked itself") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    for (const Mode mode : {Mode::plain, Mode::exclusive, Mode::shared}) {
+      const Hold hold = client.take(claim_as(mode, fresh_name())).hold;
+      CHECK(client.revoke(hold.name, order()).verdict == RevokeVerdict::revoked);
+      CHECK(client.release(hold, {.keep = 20s}) == ReleaseVerdict::released);
+      CHECK(client.inspect(hold.name).revoked_by.empty());
+    }
+  });
+}
+
 TEST_CASE("keep: a name kept by a reader admits readers and no writer; a kept slot is taken") {
   each_store([](const Backing& backing) {
     Client client(backing);

@@ -54,6 +54,7 @@ local function release(n, owner, tag, keep)
   -- 2. Keep the lock, or count the hold.
   local reads_on = mode == 'write' and lease_left(tag, owner, redis.call('HGET', lock, owner))
   if tonumber(count) <= 1 and keep > 0 and not over and not reads_on then
+    if is_hash(revoked) then redis.call('HDEL', revoked, owner) end
     keep_it(lock, holds, tag, owner, mode, record, keep)
     tell_redisson(lock, tag, mode, lasted)
     return {'released', 1}
