@@ -151,6 +151,18 @@ TEST_CASE(
   });
 }
 
+TEST_CASE("slots: a claim in another mode is told when the last of their leases ends") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const LockName name = fresh_name();
+    client.take(claim_slot(2, name, 20s));
+    client.take(claim_slot(2, name, 90s));
+    CHECK(client.must_be_busy(claim_of(name)).holding.lease_left.value() > 20s);
+    CHECK(client.must_be_busy(writer(name)).holding.lease_left.value() > 20s);
+    CHECK(client.inspect(name).lease_left.value() <= 20s);
+  });
+}
+
 TEST_CASE("slots: renewing one lease extends no other") {
   each_store([](const Backing& backing) {
     Client client(backing);

@@ -1,8 +1,9 @@
--- holding(lock, holds, revoked, tag, line): the state of a name, as
+-- holding(lock, holds, revoked, tag, line, wanted): the state of a name, as
 --   {type, pttl in ms, now in ms, number of owners, {owner, count, its own lease in ms or -1, ...},
 --    {hold id, record, ...}, revoked by, number of waiters (0 without `line`), mode, slots}
--- The pttl is the time until the next lease ends that would make room. Dead owners beside others
--- are left out. The reply is bounded: at most 64 owners and 64 records, and long texts are cut.
+-- The pttl is the time until the next lease ends that makes room, for a claim of the mode `wanted`
+-- or else for one more owner like the present ones. Dead owners beside others are left out. The
+-- reply is bounded: at most 64 owners and 64 records, and long texts are cut.
 -- Needs time.lua, types.lua, modes.lua, records.lua, leases.lua.
 
 -- The living owners of a hash for the reply; and how many are dead, the shortest and the longest
@@ -53,7 +54,7 @@ local function revoker_of(known, revoked)
   return by:sub(1, 256)
 end
 
-local function holding(lock, holds, revoked, tag, line)
+local function holding(lock, holds, revoked, tag, line, wanted)
   local kind = type_of(lock)
   local reply = {kind, redis.call('PTTL', lock), now_ms(), 0, {}, {}, '',
     line and redis.call('ZCARD', line) or 0, 'exclusive', 0}
@@ -66,7 +67,8 @@ local function holding(lock, holds, revoked, tag, line)
   size = size - no_owner
   if is_beside(mode) and #fields > 0 then
     if dead < size then
-      reply[2] = math.min(mode == 'slots' and least or most, endless)
+      local one_is_enough = mode == 'slots' and (wanted or mode) == mode
+      reply[2] = math.min(one_is_enough and least or most, endless)
     elseif reply[2] == -1 then  -- it never expires: the hash of another program
       dead = 0
     else

@@ -44,6 +44,6 @@ local function refuse(in_the_way)
   local i = full_at or in_the_way
   local n = names[i]
   local place = may and redis.call('ZRANK', n.line, me)
-  return {'busy', holding(n.lock, n.holds, n.revoked, n.tag, n.line), place and place + 1 or 0,
-    i - 1, n.how == 'turn' and turn_left(n) or -1, own and 1 or 0}
+  return {'busy', holding(n.lock, n.holds, n.revoked, n.tag, n.line, mode),
+    place and place + 1 or 0, i - 1, n.how == 'turn' and turn_left(n) or -1, own and 1 or 0}
 end
