@@ -123,6 +123,26 @@ TEST_CASE("a revocation ends with the lease that it revoked") {
   });
 }
 
+TEST_CASE("whose lease has ended cannot be revoked, though others go on beside it") {
+  each_store([](const Backing& backing) {
+    for (const bool now : {false, true}) {
+      Client client(backing);
+      const LockName name = fresh_name();
+      const Hold alive = client.take(reader(name)).hold;
+      const Hold dead = client.take(reader(name, 200ms)).hold;
+      CHECK(eventually([&] { return client.inspect(name).owner_count == 1; }));
+      RevokeOrder revocation = order_by("bob@ops");
+      revocation.now = now;
+      revocation.if_owner = dead.owner;
+      CHECK(client.revoke(name, revocation).verdict == RevokeVerdict::other_holder);
+      revocation.if_owner = {};
+      revocation.if_token = dead.token;
+      CHECK(client.revoke(name, revocation).verdict == RevokeVerdict::other_holder);
+      CHECK(client.renew(alive).verdict == RenewVerdict::renewed);
+    }
+  });
+}
+
 TEST_CASE("in every mode a repeated claim is busy after its hold was revoked") {
   each_store([](const Backing& backing) {
     for (const Mode mode : {Mode::plain, Mode::exclusive, Mode::shared, Mode::slots}) {

@@ -26,7 +26,10 @@ local before = holding(lock, holds, revoked, tag)
 local kind = before[1]
 if kind == 'none' then return {'nothing', before} end
 
--- 1. The owners that are meant: those that run, and those that are only kept after their run.
+-- 1. The owners that are meant: those that run, and those that are only kept after their run. Dead
+--    ones beside others are none of them.
+local mode = kind == 'hash' and mode_of(lock)
+if is_beside(mode) then settle(lock, holds, tag) end
 local running, kept, meant, any = {}, {}, {[if_owner] = true}, if_token == ''
 local records = is_hash(holds) and redis.call('HGETALL', holds) or {}
 for i = 1, #records, 2 do
@@ -44,7 +47,6 @@ local owned = if_owner == '' or kind == 'hash' and (redis.call('HEXISTS', lock, 
   or redis.call('HEXISTS', lock, if_owner .. ':write') == 1)
 if not any or not owned then return {'other_holder', before} end
 
-local mode = kind == 'hash' and mode_of(lock)
 local gone = {}
 local function remove(owner)  -- one of several
   local count = tonumber(redis.call('HGET', lock, owner)) or 0
