@@ -167,6 +167,26 @@ TEST_CASE("several names: the revocation of one name revokes the claim") {
   });
 }
 
+TEST_CASE("several names: a renewal that is refused for one of them extends none") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    for (const Mode mode : {Mode::plain, Mode::shared}) {
+      const Pair pair;
+      Claim claim = claim_of(pair.names(), 20s);
+      claim.mode = mode;
+      Holds holds = client.take(claim).holds;
+      for (Hold& hold : holds)
+        hold.ttl = 90s;
+      client.revoke(pair.b, order());
+      CHECK(client.renew(holds).verdict == RenewVerdict::revoked);
+      CHECK(client.inspect(pair.a).lease_left.value() <= 20s);
+      client.revoke(pair.b, order(true));
+      CHECK(client.renew(holds).verdict == RenewVerdict::lost);
+      CHECK(client.inspect(pair.a).lease_left.value() <= 20s);
+    }
+  });
+}
+
 TEST_CASE("several names: a renewal reports a loss rather than a revocation") {
   each_store([](const Backing& backing) {
     for (const bool first : {true, false}) {

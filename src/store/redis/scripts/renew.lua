@@ -12,11 +12,11 @@
 --                                          before 'revoked'; 1: it was a hold of acquire, and was
 --                                          released
 --
--- Extends, never shortens, never creates. The first command that touches a hold is a write: its
--- record is removed, and put back after the look at the lock. So a replica, a server without its
--- replicas or one with a full disk answers with an error, and 'lost' is always the word of a master
--- that may write. A hold without a record gets none: a late copy of a renewal must not bring a
--- released hold back.
+-- Extends all leases or none, never shortens, never creates. The first command that touches a hold
+-- is a write: its record is removed, and put back after the look at the lock. So a replica, a
+-- server without its replicas or one with a full disk answers with an error, and 'lost' is always
+-- the word of a master that may write. A hold without a record gets none: a late copy of a renewal
+-- must not bring a released hold back.
 -- include: parts/time.lua
 -- include: parts/types.lua
 -- include: parts/names.lua
@@ -36,7 +36,8 @@ local function wanted(lock, owner, mode, tag)
   return math.min(redis.call('PTTL', lock), ours) < whole / 2 and whole or 0
 end
 
-local function renew(lock, holds, revoked, owner, mode, tag)  -- nil, or another answer
+-- Is it ours, and may it be renewed? nil, or another answer.
+local function look(lock, holds, revoked, owner, mode, tag)
   local id = id_of(owner, serial)
   local record = serial ~= 'kept' and redis.call('HGET', holds, id)
   redis.call('HDEL', holds, record and id or '')
@@ -50,22 +51,27 @@ local function renew(lock, holds, revoked, owner, mode, tag)  -- nil, or another
     return {'lost', holding(lock, holds, revoked, tag), 0, released and 1 or 0}
   end
   if record then redis.call('HSET', holds, id, record) end
-  local by = is_hash(revoked) and redis.call('HGET', revoked, owner)
-  local lasts = not by and wanted(lock, owner, mode, tag) or 0
-  if lasts > 0 then
-    if is_beside(mode) then set_leases(tag, owner, redis.call('HGET', lock, owner), lasts) end
-    if redis.call('PTTL', lock) < lasts then redis.call('PEXPIRE', lock, lasts) end
-  end
   keep_holds(lock, holds)  -- the key may have gone with its only record
+  local by = is_hash(revoked) and redis.call('HGET', revoked, owner)
   return by and {'revoked', by}
+end
+
+local function extend(lock, holds, owner, mode, tag)
+  local lasts = wanted(lock, owner, mode, tag)
+  if lasts == 0 then return end
+  if is_beside(mode) then set_leases(tag, owner, redis.call('HGET', lock, owner), lasts) end
+  if redis.call('PTTL', lock) < lasts then redis.call('PEXPIRE', lock, lasts) end
+  keep_holds(lock, holds)
 end
 
 local revoked
 for i = 4, #ARGV, 3 do
   local owner, mode, tag = unpack(ARGV, i, i + 2)
-  local trouble = renew(KEYS[i - 3], KEYS[i - 2], KEYS[i - 1], owner, mode, tag)
+  local trouble = look(KEYS[i - 3], KEYS[i - 2], KEYS[i - 1], owner, mode, tag)
   if trouble then trouble[3] = (i - 4) / 3 end  -- the number of the name
   if trouble and trouble[1] == 'lost' then return trouble end
   revoked = revoked or trouble
 end
-return revoked or {ttl > 0 and 'renewed' or 'held'}
+if revoked then return revoked end
+for i = 4, #ARGV, 3 do extend(KEYS[i - 3], KEYS[i - 2], unpack(ARGV, i, i + 2)) end
+return {ttl > 0 and 'renewed' or 'held'}
