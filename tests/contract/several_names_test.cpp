@@ -236,6 +236,24 @@ TEST_CASE("several names: a nested claim that would deadlock is refused with the
   });
 }
 
+TEST_CASE("several names: of several that ancestors hold, the first one is told") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const Pair pair;
+    Claim readers = claim_of(pair.names());
+    readers.mode = Mode::shared;
+    const Holds outer = client.take(readers).holds;
+    const LockName busy = fresh_name();
+    client.take(busy);
+    Claim claim = claim_of({busy, pair.a, pair.b});
+    for (const Hold& hold : outer)
+      claim.ancestors.push_back(ancestor_of(hold));
+    const Refusal refusal = client.must_be_busy(claim);
+    CHECK(refusal.by_ancestor);
+    CHECK(refusal.which == 1);
+  });
+}
+
 TEST_CASE("several names: readers and slots share several names as they share one") {
   each_store([](const Backing& backing) {
     Client client(backing);

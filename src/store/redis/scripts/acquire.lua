@@ -69,7 +69,8 @@ if done then
   return {'done', done}
 end
 
--- 3. Look for room, and choose the name to report: the first in the way, or one of an ancestor.
+-- 3. Look for room, and choose the name to report: the first that an ancestor holds, else the
+--    first in the way.
 local in_the_way
 for i, n in ipairs(names) do
   if not n.how then look(n) end
@@ -77,8 +78,8 @@ for i, n in ipairs(names) do
   if number then return {'slots', i - 1, number} end
   local bad = n.how == 'take' and next_token(n)
   if bad then return bad end
-  local way = n.how == 'busy' or n.how == 'turn' or n.how == 'own'
-  if way and (not in_the_way or n.how == 'own') then in_the_way = i end
+  local own = n.how == 'own' and not (in_the_way and names[in_the_way].how == 'own')
+  if own or not in_the_way and (n.how == 'busy' or n.how == 'turn') then in_the_way = i end
 end
 
 -- 4. A name is in the way: refuse them all.
