@@ -123,7 +123,7 @@ TEST_CASE("a revocation ends with the lease that it revoked") {
   });
 }
 
-TEST_CASE("whose lease has ended cannot be revoked, though others go on beside it") {
+TEST_CASE("an owner whose lease has ended cannot be revoked, while others hold the lock") {
   each_store([](const Backing& backing) {
     for (const bool now : {false, true}) {
       Client client(backing);

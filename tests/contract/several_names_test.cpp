@@ -236,7 +236,7 @@ TEST_CASE("several names: a nested claim that would deadlock is refused with the
   });
 }
 
-TEST_CASE("several names: of several that ancestors hold, the first one is told") {
+TEST_CASE("several names: of several that ancestors hold, the first is reported") {
   each_store([](const Backing& backing) {
     Client client(backing);
     const Pair pair;

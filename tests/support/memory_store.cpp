@@ -34,13 +34,22 @@ std::vector<lease_table::StoredLock> MemoryStore::rows_of(
   return rows;
 }
 
+// Now; the mutex is held.
+TableStore::Moment MemoryStore::moment(Time sent_at) const {
+  if (!server_->time) return local_moment(sent_at);
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(*server_->time);
+  return {.sent_at = sent_at,
+          .now = lease_table::store_time(Time(*server_->time)),
+          .wall_us = us.count()};
+}
+
 Result<void> MemoryStore::transact(const std::vector<LockName>& names,
                                    Time /*limit*/,
                                    const Change& change) {
   const Time sent_at = BootClock::now();
   const std::lock_guard guard(server_->mutex);
   auto rows = rows_of(names);
-  if (!change(pointers_to_rows(rows), local_moment(sent_at))) return {};
+  if (!change(pointers_to_rows(rows), moment(sent_at))) return {};
   for (std::size_t i = 0; i < names.size(); ++i)
     server_->locks[names[i].text()] = std::move(rows[i]);
   ++server_->changes;
@@ -54,7 +63,7 @@ Result<void> MemoryStore::read(const std::vector<LockName>& names,
   const Time sent_at = BootClock::now();
   const std::lock_guard guard(server_->mutex);
   auto rows = rows_of(names);
-  look(pointers_to_rows(rows), local_moment(sent_at));
+  look(pointers_to_rows(rows), moment(sent_at));
   return {};
 }
 
@@ -86,7 +95,7 @@ Result<bool> MemoryStore::await_change(Time until) {
 
 Result<std::vector<std::string>> MemoryStore::list(std::string_view glob, Time /*limit*/) {
   const std::lock_guard guard(server_->mutex);
-  const auto now = lease_table::store_time(BootClock::now());
+  const auto now = moment({}).now;
   std::vector<std::string> names;
   for (const auto& [name, row] : server_->locks) {
     if (lease_table::is_live(row, now) && lease_table::glob_matches(glob, name)) {

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,8 @@ struct MemoryServer {
   std::condition_variable changed;
   std::uint64_t changes = 0;  // how often a row was written
   std::map<std::string, lease_table::StoredLock> locks;
+  // Set: what both of its clocks show, until the test sets it again. Else they are this machine's.
+  std::optional<Duration> time;
 };
 
 class MemoryStore final : public TableStore {
@@ -45,6 +48,7 @@ class MemoryStore final : public TableStore {
   Result<void> watch_names(const std::vector<LockName>& names, Time limit) override;
   Result<bool> await_change(Time until) override;
   std::vector<lease_table::StoredLock> rows_of(const std::vector<LockName>& names) const;
+  Moment moment(Time sent_at) const;
 
   std::shared_ptr<MemoryServer> server_;
   const WakeUp* interrupt_;

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#include "contract/answer_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <variant>
+
+namespace dlock::contract {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// Leases end 5 s after a whole step, so what is left of them is rounded down, to "20s" for 25 s.
+std::string steps_left(Duration left) {
+  return std::to_string(std::chrono::floor<std::chrono::seconds>(left) / 10s * 10) + "s";
+}
+
+// Times of calls are whole steps, but for the time that the machine takes.
+std::string steps_since(Duration ago) {
+  return steps_left(ago + 5s);
+}
+
+std::string text_of(const LastSuccess& success) {
+  return "success " + steps_since(success.ago) + " ago, left " + steps_left(success.left);
+}
+
+std::string joined(std::vector<std::string> texts) {
+  std::sort(texts.begin(), texts.end());
+  std::string all;
+  for (const std::string& text : texts)
+    all += (all.empty() ? "" : ", ") + text;
+  return all;
+}
+
+}  // namespace
+
+std::string words_of(const Claim& claim) {
+  std::string text = claim.owner + " " + claim.serial + " " + std::string(mode_word(claim.mode));
+  if (claim.slots != 0) text += " " + std::to_string(claim.slots);
+  for (const LockName& name : claim.names)
+    text += " " + name.text();
+  text += " ttl " + std::to_string(to_ms(claim.ttl));
+  if (claim.once_per != Duration::zero()) text += " once " + std::to_string(to_ms(claim.once_per));
+  for (const AncestorHold& above : claim.ancestors)
+    text += " below " + above.key + "/" + hold_id(above.owner, above.serial);
+  for (const std::string& id : claim.relies_on)
+    text += " relies on " + id;
+  return text;
+}
+
+std::string words_of(const Holds& holds) {
+  std::string text;
+  for (const Hold& hold : holds)
+    text += " " + hold.name.text() + "/" + hold_id(hold.owner, hold.serial);
+  return text;
+}
+
+std::string AnswerText::error(const Error& error) {
+  return "error " + std::to_string(static_cast<int>(error.code)) + ": " + error.text;
+}
+
+std::string AnswerText::token(FencingToken token, const LockName& name) {
+  if (token == 0) return "0";
+  auto& tokens = tokens_[name.text()];
+  const auto known = tokens.find(token);
+  if (known != tokens.end()) return std::to_string(known->second);
+  if (!tokens.empty() && token < tokens.rbegin()->first) return "older";
+  const std::size_t rank = tokens.size() + 1;
+  tokens.emplace(token, rank);
+  return std::to_string(rank);
+}
+
+std::string AnswerText::granted(const Grant& grant) {
+  std::string text = "granted";
+  for (const Hold& hold : grant.holds) {
+    text += " [" + hold.name.text() + " of " + hold.owner + " " + hold.serial + " " +
+            std::string(mode_word(hold.mode)) + " token " + token(hold.token, hold.name);
+    if (hold.slot) text += " slot " + std::to_string(*hold.slot);
+    if (hold.nested) text += " nested";
+    text += " ttl " + std::to_string(to_ms(hold.ttl)) + "]";
+  }
+  return text;
+}
+
+std::string AnswerText::refused(const Refusal& refusal, const Names& names) {
+  std::string text = "refused at " + std::to_string(refusal.which);
+  if (refusal.by_ancestor) text += " by an ancestor";
+  if (refusal.turn_left) text += " with a turn";
+  return text + ", place " + std::to_string(refusal.place) + ": " +
+         held(refusal.holding, names.at(refusal.which));
+}
+
+std::string AnswerText::of(const AcquireReply& reply, const Names& names) {
+  if (const auto* grant = std::get_if<Grant>(&reply)) return granted(*grant);
+  if (const auto* refusal = std::get_if<Refusal>(&reply)) return refused(*refusal, names);
+  return "done " + steps_since(std::get<Done>(reply).ago) + " ago";
+}
+
+std::string AnswerText::of(const RenewReply& reply, const Names& names) {
+  switch (reply.verdict) {
+    case RenewVerdict::renewed:
+      return "renewed";
+    case RenewVerdict::held:
+      return "held";
+    case RenewVerdict::revoked:
+      return "revoked at " + std::to_string(reply.which) + " by " + reply.revoked_by;
+    case RenewVerdict::lost:
+      return "lost at " + std::to_string(reply.which) +
+             (reply.released ? " after its release: " : ": ") +
+             held(reply.holding, names.at(reply.which));
+  }
+  return "?";
+}
+
+std::string AnswerText::of(ReleaseVerdict verdict) {
+  constexpr std::array<const char*, 3> k_words{"released", "still held", "not held"};
+  return k_words.at(static_cast<std::size_t>(verdict));
+}
+
+std::string AnswerText::of(const RevokeReply& reply, const Names& names) {
+  constexpr std::array<const char*, 5> k_words{
+      "revoked", "deleted", "nothing", "not dlock", "other holder"};
+  return k_words.at(static_cast<std::size_t>(reply.verdict)) + std::string(", before: ") +
+         held(reply.before, names.front());
+}
+
+// The number of holds of a writer is the store's own: Redis counts its reads apart.
+std::string AnswerText::owner(const Holding::Owner& one, Mode mode) {
+  std::string text = one.id;
+  if (mode != Mode::exclusive) text += " x" + one.count;
+  if (one.lease_left) text += " left " + steps_left(*one.lease_left);
+  return text;
+}
+
+std::string AnswerText::record(const HoldRecord& hold,
+                               const Holding& holding,
+                               const LockName& name) {
+  std::string text = hold.id + " " + std::string(mode_word(hold.mode)) + " token " +
+                     token(hold.token, name) + " since " + steps_since(age_of(hold, holding)) +
+                     " ttl " + std::to_string(to_ms(hold.ttl)) + " " + who_text(hold.who);
+  if (hold.slot) text += " slot " + std::to_string(*hold.slot);
+  return text + (hold.kept ? " kept" : "");
+}
+
+std::string AnswerText::held(const Holding& holding, const LockName& name) {
+  if (holding.kind == Holding::Kind::none) return "free";
+  if (holding.kind == Holding::Kind::foreign) return "foreign";
+  std::vector<std::string> owners;
+  for (const Holding::Owner& one : holding.owners)
+    owners.push_back(owner(one, holding.mode));
+  std::vector<std::string> records;
+  for (const HoldRecord& hold : holding.holds)
+    records.push_back(record(hold, holding, name));
+  std::string text = std::string(mode_word(holding.mode)) + " " + std::to_string(holding.slots) +
+                     ", " + std::to_string(holding.owner_count) + " (" + joined(owners) + ") {" +
+                     joined(records) + "}";
+  text += holding.lease_left ? " left " + steps_left(*holding.lease_left) : " for ever";
+  if (!holding.revoked_by.empty()) text += " revoked by " + holding.revoked_by;
+  return text + (holding.waiting != 0 ? " waited for" : "");
+}
+
+std::string AnswerText::of(const Holding& holding, const Names& names) {
+  return held(holding, names.front()) + (holding.success ? "; " + text_of(*holding.success) : "");
+}
+
+std::string AnswerText::of(const std::optional<LastSuccess>& success) {
+  return success ? text_of(*success) : "nothing";
+}
+
+std::string AnswerText::of(const std::vector<std::string>& listed) {
+  return joined(listed);
+}
+
+}  // namespace dlock::contract
