@@ -45,7 +45,6 @@ Form form_of(const Notice& notice) {
     case Kind::renewed:
       return {"renewed", LogLevel::info};
     case Kind::lost:
-    case Kind::lost_warn:
       return {"lost", LogLevel::error};
     case Kind::revoked:
       return {"revoked", LogLevel::error};
@@ -114,6 +113,11 @@ std::string lost_text(const Notice& notice) {
   return notice.text.empty() ? "" : ", " + printable(notice.text);
 }
 
+std::string what_follows(const Notice& notice) {
+  return notice.runs_on ? "; the command runs on without the lock (--on-lost warn)"
+                        : "; stopping the command";
+}
+
 // Empty: the text format has no line for this notice. Waits have wait_text().
 std::string sentence(const Notice& notice, const std::string& name) {
   using Kind = Notice::Kind;
@@ -131,23 +135,21 @@ std::string sentence(const Notice& notice, const std::string& name) {
     case Kind::renewed:
       return "renewed " + name + ", lease good for " + format_duration(notice.span);
     case Kind::lost:
-      return "lost " + name + lost_text(notice) + "; stopping the command";
+      return "lost " + name + lost_text(notice) + what_follows(notice);
     case Kind::revoked:
-      return name + " was revoked by " + printable(notice.text) + "; stopping the command";
+      return name + " was revoked by " + printable(notice.text) + what_follows(notice);
     case Kind::lapsing:
-      if (notice.kill == KillReason::lapsed) return name + ": " + kill_text(notice.kill);
+      if (notice.kill == KillReason::lapsed && !notice.runs_on)
+        return name + ": " + kill_text(notice.kill);
       return "cannot renew " + name + " before its lease ends in " +
              format_duration(std::max<Duration>(notice.span, 0ms)) +
              (notice.text.empty() ? "" : " (" + printable(notice.text) + ")") +
-             "; stopping the command";
+             what_follows(notice);
     case Kind::time_up:
       return name + ": " + time_up_text(notice);
     case Kind::done_before:
       return "skipped " + name + ": a run that began " + format_duration(notice.span) +
              " ago succeeded (--once-per " + notice.text + ")";
-    case Kind::lost_warn:
-      return "lost " + name + lost_text(notice) +
-             "; the command runs on without the lock (--on-lost warn)";
     case Kind::killed:
       // The notice before this one already said that the lease expired.
       return notice.kill == KillReason::lapsed ? "" : name + ": " + kill_text(notice.kill);

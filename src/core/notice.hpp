@@ -23,12 +23,11 @@ struct Notice {
     unreachable,      // a call failed while waiting or renewing; it is retried
     granted,          // `holds`, after `span`
     renewed,          // lease good for `span`
-    lost,             // definite, as `holding` says; the child is being stopped
-    revoked,          // by force-release; the child is being stopped
-    lapsing,          // no renewal in time; the child is being stopped
+    lost,             // definite, as `holding` says; the child is being stopped, but for `runs_on`
+    revoked,          // by force-release; likewise
+    lapsing,          // no renewal in time; likewise
     time_up,          // max_hold, which is `span`, or (zero) a lease that is not renewed is over;
                       // the child is being stopped
-    lost_warn,        // lost, revoked or lapsing under on_lost=warn: it runs on
     killed,           // because of `kill`
     cannot_kill,      // neither did KILL, so far
     outlived,         // the command ended, others that are contained did not: they are waited for
@@ -55,6 +54,7 @@ struct Notice {
   Holds holds;
   int signal = 0;
   KillReason kill = KillReason::grace_over;  // lapsing, time_up: `lapsed` if it gets no TERM
+  bool runs_on = false;  // lost, revoked, lapsing: the child is not stopped (on_lost=warn)
   ChildStatus child;
   std::optional<Time> safe_until;  // of the lease, by the newest confirmed request
 };

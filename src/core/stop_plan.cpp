@@ -56,7 +56,7 @@ StopStep StopPlan::lease_gone(Notice notice, Time kill_at, const LeaseClock& clo
   if (warned()) return {};
   lease_over_ = true;
   if (terms_.on_lost == OnLost::warn) {
-    notice.kind = Notice::Kind::lost_warn;
+    notice.runs_on = true;
     return {.notice = std::move(notice)};
   }
   const bool again = std::exchange(reason_, StopReason::lease) == StopReason::lease;

@@ -242,7 +242,8 @@ void World::act(const action::Say& say) {
   const bool of_hidden_news = say.notice.kind == Notice::Kind::untracked && !script_.news;
   if (of_hidden_news && child_ != ChildState::none) return;
   notices_.push_back(say.notice);
-  said_.push_back(seconds_text(since_start()) + " " + word_for(say.notice.kind));
+  said_.push_back(seconds_text(since_start()) + " " + word_for(say.notice.kind) +
+                  (say.notice.runs_on ? " runs_on" : ""));
 }
 
 void World::act(const action::Finish& finish) {

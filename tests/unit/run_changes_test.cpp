@@ -156,7 +156,7 @@ TEST_CASE("changes: with on_lost warn a loss is reported at once, and nothing mo
   script.hand_offs = {{5s}, {6s}, {7s}};
   World world(script);
   CHECK(has(world.run(), "1s await changed, 5s check lost, 60s ended, 60s exit 0"));
-  CHECK(world.said() == "0s granted, 5s lost_warn, 60s ended");
+  CHECK(world.said() == "0s granted, 5s lost runs_on, 60s ended");
   CHECK_KEPT(world);
 }
 

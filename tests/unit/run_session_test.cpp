@@ -220,8 +220,8 @@ TEST_CASE("with on_lost warn the child runs on, and the loss is reported once") 
     CHECK(all.find("TERM") == std::string::npos);
     CHECK(all.find("KILL") == std::string::npos);
     CHECK(all.find("60s exit 0") != std::string::npos);
-    CHECK(world.said().find("19.39s lost_warn") != std::string::npos);
-    CHECK(world.said().find("lost_warn", world.said().find("lost_warn") + 1) == std::string::npos);
+    CHECK(world.said().find("19.39s lapsing runs_on") != std::string::npos);
+    CHECK(world.said().find("runs_on", world.said().find("runs_on") + 1) == std::string::npos);
     CHECK((world.asked(What::release).size() == 1) == !lost);
     CHECK_KEPT(world);
   }
@@ -233,7 +233,7 @@ TEST_CASE("with on_lost warn a verdict is reported with its reason, and renewing
   script.lost_from = 5s;
   World world(script);
   CHECK(world.run() == "0s acquire granted, 0s start, 10s renew lost, 60s ended, 60s exit 0");
-  CHECK(world.said() == "0s granted, 10s lost_warn, 60s ended");
+  CHECK(world.said() == "0s granted, 10s lost runs_on, 60s ended");
   CHECK(world.notices().at(1).holding.value().owners.at(0).id == "bob:1");
 }
 

@@ -86,7 +86,7 @@ TEST_CASE("every notice is an event") {
   CHECK(test::forked([&] { return events_of(notices); }) ==
         R"("polling" "untracked" "waiting" "store_away" "unknown" "granted" "renewed" "lost" )"
         R"("revoked" "lapsing" )"
-        R"("time_up" "lost" "kill"9 "cannot_kill"9 "outlived" "strays" "leftovers" )"
+        R"("time_up" "kill"9 "cannot_kill"9 "outlived" "strays" "leftovers" )"
         R"("release_unknown"5 "lost_at_release" "done" "term"0 "signal"0 "reaped"0 "released")");
 }
 
@@ -111,10 +111,14 @@ TEST_CASE("a loss names the present holder, with its control characters escaped"
   CHECK(test::forked([&] {
           return said({notice});
         }).starts_with("dlock: lost \"n\": it is held by deploy@\\x1b[2J\\n pid 812 (job) for "));
-  notice.kind = Kind::lost_warn;
+  notice.runs_on = true;
   notice.holding = Holding{};
   CHECK(test::forked([&] { return said({notice}); }) ==
         "dlock: lost \"n\": it is free; the command runs on without the lock (--on-lost warn)\n");
+  CHECK(test::forked(
+            [&] { return said({{.kind = Kind::revoked, .text = "bob@ops", .runs_on = true}}); }) ==
+        "dlock: \"n\" was revoked by bob@ops; the command runs on without the lock "
+        "(--on-lost warn)\n");
 }
 
 TEST_CASE("an outage is reported with its reason first, then its start and its length") {
