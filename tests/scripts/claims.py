@@ -70,8 +70,6 @@ def acquire(world, claim, words, heard):
             book(world, claim, step, hold)
         if not new:
             check_held(world, request, step)
-    grants.check_done(world, request, step)
-    grants.check_lost(world, request, step)
     see(world, step)
     grants.check_after(world, request, step)
 
@@ -150,9 +148,6 @@ def release(world, claim, words, first):
             own[name] = hold if hold and hold.owner == owner else None
     for (name, owner, keep), (said, *_) in zip(holds, step.answer):
         check_release(world, step, own.get(name), said, (name, owner, serial, keep))
-        record = step.before[name].records.get(f"{owner}#{serial}")
-        if tell and record and said != "not_held":
-            note_success(world, name, step, record["since_ms"], tell)
     see(world, step)
     for (name, owner, _), (said, *_) in zip(holds, step.answer):
         check_released(world, step, name, owner, serial, said)
@@ -183,16 +178,6 @@ def is_last(state, owner, serial):
         return False
     return all(i == f"{owner}#{serial}" or state.mode == "write" and mode_in(record) == "shared"
                for i, record in state.records.items() if i.startswith(owner + "#"))
-
-
-def note_success(world, name, step, since, tell):
-    """The newest grant counts, for the longest time that was told."""
-    known, until = world.done.get(name, (0, 0)), since + tell
-    if known is None or any(abs(end - step.sent) <= world.margin for end in (known[1], until)):
-        world.done[name] = None
-    elif max(until, known[1]) > step.sent:
-        known = known if known[1] > step.sent else (0, 0)
-        world.done[name] = max(since, known[0]), max(until, known[1])
 
 
 def check_released(world, step, name, owner, serial, said):

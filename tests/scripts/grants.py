@@ -58,47 +58,6 @@ def check_taken(world, request, step, hold):
             raise Complaint("passed", f"{hold} was granted before {who}")
 
 
-def check_done(world, request, step):
-    """Who wants no run soon after a success is told of one, and nobody else is."""
-    once, said, sent, margin = request.once, step.answer[0], step.sent, world.margin + 2
-    notes = [world.done.get(name, (0, 0)) for name in request.names]
-    if None in notes:
-        return
-    sure = once and all(until > sent + margin and sent - since < once - margin
-                        for since, until in notes)
-    never = not once or any(until < sent - margin or sent - since > once + margin
-                            for since, until in notes)
-    if said == "done" and never:
-        raise Complaint("done", f"{request.id} {once}: {notes}, {sent}")
-    known = any(i.endswith("#" + request.serial)
-                for name in request.names for i in step.before[name].records)
-    if said in ("busy", "slots") and sure and not request.above and not known:
-        raise Complaint("not-done", f"{request.id} {once}: {notes}, {sent}")
-    if said == "granted" and sure and all(
-            f"{whose}#{request.serial}" not in step.before[name].records and whose == request.owner
-            for name, whose in zip(request.names, step.answer[1::2])):
-        raise Complaint("not-done", f"{request.id} {once} was granted: {notes}, {sent}")
-
-
-def check_lost(world, request, step):
-    """Who relies on a hold that has ended is told so, unless it was released, and nobody else is."""
-    for i, name in enumerate(request.names):
-        state, above = step.before[name], request.above_in(name)
-        gone = [f"{o}#{s}" for o, s in above
-                if f"{o}#{s}" in request.relies_on and f"{o}#{s}" not in state.noted]
-        if step.answer == ["lost", i]:
-            ours = [state.records.get(f"{o}#{s}") and o not in state.revoked
-                    and f"{o}#kept" not in state.records and state.left_of(o) > world.margin
-                    for o, s in above]
-            if not gone or any(ours):
-                raise Complaint("lost", f"{request.id}: {name} {above}, {state.noted}")
-            return
-        if gone and step.answer[0] != "lost" and not any(
-                f"{o}#{s}" in state.records for o, _ in [*above, (request.owner, "")]
-                for s in (request.serial, *(serial for _, serial in above))):
-            raise Complaint("not-lost", f"{request.id}: {step.answer[0]}, {gone} of {name}")
-
-
 def check_after(world, request, step):
     said = step.answer[0]
     for name in request.names:

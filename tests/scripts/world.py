@@ -29,7 +29,6 @@ class World:
         self.gone = set()     # claims that ask no more
         self.bound = collections.Counter()   # name -> when it has to be free at the latest
         self.tokens = collections.Counter()  # name -> the newest
-        self.done = {}        # name -> (granted when, told until when) of successes; None: unknown
         self.named = {}       # (name, id of a hold) -> its token, when a revocation named it
         self.kept_until = {}  # (name, owner) -> when it has to be over
         self.states = {}
