@@ -104,17 +104,17 @@ Result<void> check_store(const LockStore& store, const Claim& claim, Duration mi
 }
 
 Result<Prepared> prepare(const std::vector<LockName>& names, const Settings& settings) {
-  Prepared ready{.interrupt = std::make_unique<WakeUp>()};
-  if (!ready.interrupt->ok())
-    return Error{Errc::system, "cannot make an eventfd: too many open files"};
-  auto store = open_store(settings, ready.interrupt.get());
+  auto interrupt = std::make_unique<WakeUp>();
+  if (!interrupt->ok()) return Error{Errc::system, "cannot make an eventfd: too many open files"};
+  auto store = open_store(settings, interrupt.get());
   if (!store) return store.error();
   auto keys = keys_of(**store, names);
   if (!keys) return keys.error();
-  ready.store = std::move(*store);
-  ready.where = ready.store->where();
-  ready.keys = std::move(*keys);
-  return ready;
+  std::string where = (*store)->where();
+  return Prepared{.interrupt = std::move(interrupt),
+                  .store = std::move(*store),
+                  .where = std::move(where),
+                  .keys = std::move(*keys)};
 }
 
 std::vector<AncestorHold> inherited_holds() {

@@ -2,7 +2,6 @@
 #include "base/log.hpp"
 #include "cmd/commands.hpp"
 
-
 #include <cerrno>
 
 namespace dlock {

@@ -9,8 +9,6 @@ namespace dlock::contract {
 
 namespace {
 
-constexpr std::array<Mode, 3> k_alone_or_shared{Mode::plain, Mode::exclusive, Mode::shared};
-
 Claim once_per(Duration time, Claim claim) {
   claim.once_per = time;
   return claim;

@@ -13,6 +13,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -34,6 +35,8 @@ const std::vector<Backing>& backings();
 
 using Body = std::function<void(const Backing&)>;
 void each_store(const Body& body);
+
+constexpr std::array<Mode, 3> k_alone_or_shared{Mode::plain, Mode::exclusive, Mode::shared};
 
 // When a bounded call of the suite must be over.
 Time soon();

@@ -8,12 +8,6 @@
 
 namespace dlock::contract {
 
-namespace {
-
-constexpr std::array<Mode, 3> k_alone_or_shared{Mode::plain, Mode::exclusive, Mode::shared};
-
-}  // namespace
-
 TEST_CASE("shared: the answer to a nested claim below each mode") {
   each_store([](const Backing& backing) {
     Client client(backing);

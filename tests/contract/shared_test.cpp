@@ -7,12 +7,6 @@
 
 namespace dlock::contract {
 
-namespace {
-
-constexpr std::array<Mode, 3> k_alone_or_shared{Mode::plain, Mode::exclusive, Mode::shared};
-
-}  // namespace
-
 TEST_CASE("shared: readers hold a name together, each with a hold and a lease of its own") {
   each_store([](const Backing& backing) {
     Client one(backing);

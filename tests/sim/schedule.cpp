@@ -109,7 +109,7 @@ std::vector<Step> Schedule::next_steps() const {
         steps.insert(steps.end(), {Step::done, Step::refused});
         break;
       case What::inspect:
-        case What::call:
+      case What::call:
         break;  // a run asks for neither
       case What::watch:
       case What::await_hand_off:

@@ -203,13 +203,16 @@ TEST_CASE("P39: a guard has a process name of its own and its group, and not the
           Guarded it(Time::max());
           if (!it.answered()) return std::string("deaf");
           const std::string process = std::to_string(it.guard.pid());
-          std::string shown = read_process_file(process + "/cmdline").value_or("") +
-                              read_process_file(process + "/environ").value_or("");
-          std::erase(shown, '\0');
-          return read_process_file(process + "/comm").value_or("") + shown ==
-                         "lease-guard\nlease-guard of process group " + std::to_string(it.group)
-                     ? "as wanted"
-                     : shown;
+          const auto read = [&process](const std::string& file) {
+            std::string text = read_process_file(process + "/" + file).value_or("");
+            std::erase(text, '\0');
+            return text;
+          };
+          const std::string shown = "lease-guard of process group " + std::to_string(it.group);
+          if (read("comm") != "lease-guard\n") return read("comm");
+          if (!shown.starts_with(read("cmdline"))) return read("cmdline");
+          // Where the arguments had too little room, the rest is here.
+          return shown.ends_with(read("environ")) ? "as wanted" : read("environ");
         }) == "as wanted");
 }
 
