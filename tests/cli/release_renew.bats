@@ -90,7 +90,8 @@ suite server empty line modes steps
   ends 10s step "signal 9"
   eventually 10s all_gone "$T/pids"
   run -0 --separate-stderr "$DLOCK" release "$(fresh)"
-  [ -z "$stderr" ]
+  # A server that has no processor for a second is told of.
+  [ -z "$(grep -v '; retrying for ' <<<"$stderr")" ] || fail "$stderr"
   assert_no_keys
 }
 holds_of() { [ "$(r hlen "dlock:holds:{dlock:$(fresh)}")" = "$1" ]; }
