@@ -111,7 +111,10 @@ class RenewVoice final : public Listener {
     } else if (notice.kind == Kind::revoked) {
       say_revoked(name, notice.text);
     } else if (notice.kind == Kind::lapsing) {
-      log(LogLevel::error, {.name = "lapsing", .text = cannot + "; the lease expires"});
+      log(LogLevel::error,
+          {.name = "lapsing",
+           .text = notice.text.empty() ? "the lease of " + shown(name) + " expired before a renewal"
+                                       : cannot + "; the lease expires"});
     }
   }
 

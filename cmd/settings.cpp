@@ -126,7 +126,7 @@ Result<void> set_log_format(Settings& settings, std::string_view value) {
   return {};
 }
 
-// The last setting wins; within one source that is the last in the order of make_settings().
+// The last setting wins; within one source that is the last in the order of all_settings().
 // "false" clears only the mode that is set now.
 template <Mode Which>
 Result<void> set_mode(Settings& settings, std::string_view value) {
@@ -212,9 +212,8 @@ std::string_view url_help() {
 }
 
 // clang-format off
-std::vector<Setting> make_settings() {
+std::vector<Setting> settings_of_stores() {
   using S = Settings;
-  constexpr std::string_view k_run = "run", k_take = "run acquire", k_wait = "run acquire wait";
   return {
       {"url", "--url", "URL",
        url_help(), "",
@@ -234,7 +233,13 @@ std::vector<Setting> make_settings() {
       {"log-format", "--log-format", "text|json",
        "the format of messages (default text)", "", &set_log_format},
       {"color", "--color", "WHEN", "auto, always or never (default auto)", "", &set_color},
+  };
+}
 
+std::vector<Setting> settings_of_claims() {
+  using S = Settings;
+  constexpr std::string_view k_run = "run", k_take = "run acquire", k_wait = "run acquire wait";
+  return {
       {"shared", "-s,--shared", "",
        "share the lock with other shared holders", k_take, &set_mode<Mode::shared>},
       {"exclusive", "-x,--exclusive", "",
@@ -285,7 +290,12 @@ std::vector<Setting> make_settings() {
 }  // namespace
 
 const std::vector<Setting>& all_settings() {
-  static const std::vector<Setting> all = make_settings();
+  static const std::vector<Setting> all = [] {
+    std::vector<Setting> both = settings_of_stores();
+    const std::vector<Setting> more = settings_of_claims();
+    both.insert(both.end(), more.begin(), more.end());
+    return both;
+  }();
   return all;
 }
 

@@ -121,6 +121,19 @@ TEST_CASE("a loss names the present holder, with its control characters escaped"
         "(--on-lost warn)\n");
 }
 
+TEST_CASE("a lease that ran out under --on-lost warn says whether it has expired") {
+  Notice notice{.kind = Kind::lapsing, .text = "no answer", .span = 2s, .runs_on = true};
+  CHECK(test::forked([&] { return said({notice}); }) ==
+        "dlock: cannot renew \"n\" before its lease ends in 2s (no answer); the command runs on "
+        "without the lock (--on-lost warn)\n");
+  notice.text = "";
+  notice.span = {};
+  notice.kill = KillReason::lapsed;
+  CHECK(test::forked([&] { return said({notice}); }) ==
+        "dlock: the lease of \"n\" has expired; the command runs on without the lock (--on-lost "
+        "warn)\n");
+}
+
 TEST_CASE("an outage is reported with its reason first, then its start and its length") {
   const std::string why = "cannot reach redis://db:6379/0: connection refused";
   Notice notice{.kind = Kind::store_away, .text = why, .span = 12300ms, .left = 24100ms};
