@@ -332,6 +332,16 @@ said_nothing() { ! grep -v '^==[0-9]*==WARNING: reading executable name' <<<"${s
   assert_free no-proc
 }
 
+@test "without a /proc of its own the guard kills what a killed dlock has waited for" {
+  run -0 --separate-stderr without_proc "$DLOCK run -v --log-format json --contain --ttl 2s guarded -- \
+      sh -c \"$TICKER $TICKS ignore 15 & until [ -s $TICKS ]; do sleep 0.02; done\" 2>$T/events &
+    until grep -q reaped $T/events; do sleep 0.02; done
+    kill -KILL \$! && sleep 0.3
+    wc -l <$TICKS; sleep 0.3; wc -l <$TICKS; rm $T/events"
+  [ "${#lines[@]}" = 4 ]
+  [ "${lines[0]} ${lines[2]}" = "${lines[1]} ${lines[3]}" ]
+}
+
 # chain SCRIPT: a command that ends at once, and leaves a process that forks and ends, four hundred
 # times over, each in a session of its own if $SETSID; the last one becomes SCRIPT.
 chain() {
