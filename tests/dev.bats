@@ -50,6 +50,7 @@ counts_of() { # TAP
 for name in sys.argv[1:]: ast.parse(open(name).read())' packaging/bench/*.py packaging/peers.py
 }
 
+# bats test_tags=nightly
 @test "the benchmark has figures for each of its parts" {
   cd "$BATS_TEST_TMPDIR" # nothing of it may depend on where it is called from
   local bench=$BATS_TEST_DIRNAME/../packaging/bench
@@ -143,30 +144,39 @@ attempts() {
 # gate BUDGET-LINES WORD…: .ci/run with these steps.
 gate() {
   printf '%s\n' "$1" >"$BATS_TEST_TMPDIR/budget"
-  DLOCK_CI_BUDGET=$BATS_TEST_TMPDIR/budget .ci/run "${@:2}"
+  DLOCK_CI_BUDGET=$BATS_TEST_TMPDIR/budget DLOCK_CI_LOGS=$BATS_TEST_TMPDIR/logs .ci/run "${@:2}"
 }
 @test "each step of the gate has its row in a table, and one over its budget is named" {
   run -1 gate $'push 0 sleep 1.1\npush 9 false\nnightly 9 touch no\npush 9 echo 3 passed, 0 failed, 1 skipped'
-  assert_line --regexp '^ +0:0[1-9] +0:00 +0:00  sleep 1.1$'
+  assert_line --regexp '^ +0:0[1-9] +0:00 +0:00 +[0-9]+ %  sleep 1.1$'
   assert_line --regexp '^over budget: sleep 1.1: [1-9] s, and may take 0$'
   refute_line --regexp 'over budget: (false|echo)'
   assert_line "failed: [false] false ended with 1"
   refute_line --partial touch
   assert_equal "${lines[-1]}" "4 passed, 1 failed, 1 skipped"
 }
-@test "a gate goes on from a step, and an unknown one is refused" {
+@test "a gate goes on from a step, with the results of the steps before it, and an unknown one is refused" {
   local steps=$'nightly 9 false\nnightly 9 echo SEED one\nnightly 9 echo two'
-  SEED=7 run -0 gate "$steps" nightly --from one
+  SEED=6 run -1 gate "$steps" nightly
+  assert_equal "${lines[-1]}" "2 passed, 1 failed"
+  SEED=7 run -1 gate "$steps" nightly --from one
   assert_line "7 one"
-  assert_equal "${lines[-1]}" "2 passed, 0 failed"
+  refute_line "6 one"
+  refute_line "=== false"
+  assert_line --regexp '^ +0:00 +0:09 .* false$'
+  assert_line --regexp '^ +0:00 +0:27 .* all$'
+  assert_line "failed: [false] false ended with 1"
+  assert_equal "${lines[-1]}" "2 passed, 1 failed"
+  run -0 gate $'push 9 echo one' push
+  assert_equal "${lines[-1]}" "1 passed, 0 failed"
   run -2 gate "$steps" nightly --from three
   run -2 gate "$steps" push
   run -2 gate "$steps" weekly
 }
-@test "the budget of a push is half an hour, and each of its steps is a word of dev" {
+@test "the budget of a push is half an hour, of a night three hours, and each step is a word of dev" {
   # shellcheck disable=SC2016  # of awk
-  run -0 awk '/^push / { sum += $2 } END { print sum <= 1800 }' .ci/budget
-  assert_output 1
+  run -0 awk '{ sum[$1] += $2 } END { print sum["push"] <= 1800, sum["nightly"] <= 10800 }' .ci/budget
+  assert_output "1 1"
   run ! grep -vE '^(#|$|(push|nightly) [0-9]+ (env [A-Z_]+=[a-z]+ )?\./dev [a-z]+)' .ci/budget
 }
 

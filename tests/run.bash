@@ -84,6 +84,7 @@ run_doctest() {
 run_bats() {
   local name=$1 file=$2 rc=0 since=$SECONDS filter=() to=$out/${1//\//-}
   [ -z "$pattern" ] || filter=(--filter "$pattern")
+  [ -z "${tags:-}" ] || filter+=(--filter-tags "$tags")
   sanitizer_options "$to" 0
   # By timeout(1) also because it gives a background process back the INT that the shell ignores in
   # it. BATS_TEST_TIMEOUT would put a job into each test, and a plain "wait" there waits for it.

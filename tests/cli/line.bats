@@ -74,11 +74,11 @@ hand_offs() {
   stand_all idle 1 "$count"
   sleep 1 # the last ones come to rest
   r config resetstat >/dev/null
-  sleep 10
+  sleep 6
   sent=$(commands_since_reset)
-  echo "# $count waiters: $sent commands in 10 s" >&3
-  [ "$sent" -le $((count * 5 + 10)) ] || fail "$sent commands"
-  [ "$sent" -ge "$((count * 2))" ] || fail "only $sent: do they live?"
+  echo "# $count waiters: $sent commands in 6 s" >&3
+  [ "$sent" -le $((count * 3 + 10)) ] || fail "$sent commands"
+  [ "$sent" -ge "$count" ] || fail "only $sent: do they live?"
   assert stands idle "$count"
 }
 

@@ -269,4 +269,5 @@ downgrade() {
   crowd readers-writers 6
 }
 
+# bats test_tags=nightly
 @test "writers that only say they write are found out" { wrong_crowd readers-writers!; }

@@ -191,4 +191,5 @@ nothing_left() { assert_no_keys >/dev/null; }
   crowd slots 6
 }
 
+# bats test_tags=nightly
 @test "a fourth slot is found out" { wrong_crowd slots!; }

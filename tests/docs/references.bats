@@ -45,14 +45,21 @@ suites_of_push() {
       xargs -n 1 <<<"$suites"
     done
 }
+# nightly_tests: those that no push runs, as "cli/signals: NAME".
+nightly_tests() {
+  grep -rHA1 --include='*.bats' '^# bats test_tags=nightly$' tests |
+    sed -nE 's#^tests/(.*)\.bats-@test "(.*)" \{.*#\1: \2#p'
+}
 # outside_push RULES BUDGET: the rules without a test in the push gate.
 outside_push() {
-  local number name suite found suites
+  local number name suite found suites nightly
   suites=$(suites_of_push "$2")
+  nightly=$(nightly_tests)
   for number in $(numbers "$1"); do
     found=""
     while read -r _ _ name; do
       suite=${name%%: *}
+      ! grep -qxF -- "$name" <<<"$nightly" || continue
       ! grep -qxE -- "${suite%%/*}|$suite" <<<"$suites" || found=yes
     done < <(grep -E "^$number test " "$1")
     [ -n "$found" ] || echo "$number: no test in the push gate"
@@ -89,6 +96,12 @@ outside_push() {
   echo 'push 9 ./dev test mutants --fits' >"$BATS_TEST_TMPDIR/budget"
   run -0 outside_push tests/rules.txt "$BATS_TEST_TMPDIR/budget"
   assert_equal "${#lines[@]}" 11
+  # Nor does a test that only the night runs count.
+  run -0 grep -c . < <(nightly_tests)
+  assert_equal "$output" "$(grep -rh --include='*.bats' '^# bats test_tags=nightly$' tests | wc -l)"
+  nightly_tests | sed -n '1s/^/1 test /p' >"$BATS_TEST_TMPDIR/rules"
+  run -0 outside_push "$BATS_TEST_TMPDIR/rules" .ci/budget
+  assert_output "1: no test in the push gate"
 }
 
 too_long() { # FILE

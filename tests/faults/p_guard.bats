@@ -17,22 +17,24 @@ holds() {
 }
 
 @test "P01: dlock is killed: the whole group is dead at once, others wait for its lease" {
-  local pause at
-  for pause in 0 0.5 1.5; do
+  local i pauses=(0 0.5 1.5) at
+  for i in 0 1 2; do
     rm -f "$TICKS"
     deaf_tree "$TICKS"
-    dlock_run a --ttl 5s killed -- "${DEAF[@]}"
+    dlock_run a --ttl 5s "killed-$i" -- "${DEAF[@]}"
     eventually 10s two_tick
-    sleep "$pause"
+    sleep "${pauses[i]}"
     kill -KILL "$a_pid"
     at=$(boot_ms)
     ends 5s a "signal 9"
     dead_by $((at + 1000))
-    key_exists killed
-    dlock_run b -w 30 killed -- true
-    ends 20s b "exit 0"
+    key_exists "killed-$i"
+    dlock_run "next$i" -w 30 "killed-$i" -- true
   done
-  assert_free killed
+  for i in 0 1 2; do
+    ends 20s "next$i" "exit 0"
+    assert_free "killed-$i"
+  done
 }
 
 @test "P02: dlock is killed at any moment of the start: nothing is left of the command" {

@@ -12,7 +12,7 @@ build_section() {
 
 # crowd KIND [SECONDS]: see modes.py; shows the figures.
 crowd() {
-  local seconds=${2:-12}
+  local seconds=${2:-8}
   [ -z "${MODES_FULL:-}" ] || seconds=60
   run timeout 300 python3 -B "$PROGRAMS/modes.py" "$1" "$seconds" "$T"
   grep '^# ' <<<"$output" >&3 || true
