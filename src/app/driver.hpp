@@ -36,7 +36,7 @@ struct DriverHooks {
   std::optional<Time> look_at() const { return {}; }  // when to call look(), whatever comes
   void look() {}                                      // at the end of each turn
   void finishing() {}                                 // before run() returns the outcome
-  void child_news() {}                                // SIGCHLD came
+  void child_changed() {}                             // SIGCHLD came
   void continued() {}                                 // SIGCONT came
   bool stop() { return false; }                       // SIGTSTP came; false: the driver stops us
 };
@@ -138,8 +138,8 @@ class Driver {
       switch (use_of(*number, arms_.has_command())) {
         case SignalUse::nothing:
           break;
-        case SignalUse::child_news:
-          arms_.child_news();
+        case SignalUse::child_changed:
+          arms_.child_changed();
           break;
         case SignalUse::continued:
           arms_.continued();

@@ -72,7 +72,7 @@ void Runner::carry_out(action::StartChild& start) {
   listener_.on_started(child_.group());
 }
 
-void Runner::child_news() {
+void Runner::child_changed() {
   guarded(child_.look_at_guard());
   look_at_child();
 }
@@ -88,32 +88,33 @@ bool Runner::stop() {
 
 void Runner::look_at_child() {
   for (;;) {
-    const ChildNews news = child_.news();
-    switch (news.kind) {
-      case ChildNews::Kind::none:
+    const ChildChange change = child_.next_change();
+    switch (change.kind) {
+      case ChildChange::Kind::none:
         return;
-      case ChildNews::Kind::continued:
+      case ChildChange::Kind::continued:
         break;
-      case ChildNews::Kind::stopped:
-        child_stopped(news.value);
+      case ChildChange::Kind::stopped:
+        child_stopped(change.value);
         break;
-      case ChildNews::Kind::ended:
-        return child_ended(news);
+      case ChildChange::Kind::ended:
+        return child_ended(change);
     }
   }
 }
 
-void Runner::child_ended(const ChildNews& news) {
-  ChildStatus status{news.by_signal ? ChildStatus::Kind::signalled : ChildStatus::Kind::exited,
-                     news.value};
+void Runner::child_ended(const ChildChange& change) {
+  ChildStatus status{change.by_signal ? ChildStatus::Kind::signalled : ChildStatus::Kind::exited,
+                     change.value};
   if (const int error = child_.exec_error(); error != 0) {
     status = {ChildStatus::Kind::not_started, error};
   }
   if (terminal_ && terminal_->given()) {
     // Ctrl-C went to the group that had the terminal. A shell script above us stops only if it got
     // the signal as well, as it would have without us.
-    if (news.by_signal && (news.value == SIGINT || news.value == SIGQUIT)) ::kill(0, news.value);
-    terminal_->take_back(news.by_signal);
+    if (change.by_signal && (change.value == SIGINT || change.value == SIGQUIT))
+      ::kill(0, change.value);
+    terminal_->take_back(change.by_signal);
   }
   leftovers_ = child_.group_alive();
   driver_.feed(event::ChildEnded{status, leftovers_, child_.strays()});

@@ -61,13 +61,13 @@ class Runner : private DriverHooks {
   std::optional<Time> look_at() const;
   void look();
   void finishing() { child_.reap(); }
-  void child_news();
+  void child_changed();
   void continued() { told_to_stop_ = false; }
   bool stop();
 
   void look_at_child();
   void guarded(const std::string& trouble);
-  void child_ended(const ChildNews& news);
+  void child_ended(const ChildChange& change);
   void child_stopped(int number);
   void stop_with_child(bool for_terminal);
   std::vector<std::string> child_environment(const Holds& holds) const;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // AcquireLoop: the policy of getting a lock. Try; if busy, watch for our turn, try again, this time
-// standing in line (what happened before the watch was up is seen by that), then sleep until a
+// as a waiter in line (what happened before the watch was up is seen by that), then sleep until a
 // message or our own deadline. Trying again every few seconds tells the line that we live. Only the
 // first two in line look at the lock itself: the first goes by every change and by the end of the
 // holder's lease, the second comes a second later, in case the first does not take its turn.
 // Outages are ridden out within a budget. A bystander (dlock wait, dlock force-release) goes the
 // same way, but its tries are looks: a Grant then means that the wait is over.
 //
-// A pure machine: it is told what happened and when, and answers with the next step. It promises
+// A pure machine: each call passes an event and its time, and returns the next step. It promises
 // that a claim whose answer was lost is repeated under the same serial or reported as maybe_held(),
 // and that it stands() in line from the first time it asked to.
 #pragma once

@@ -29,14 +29,14 @@ LeaseKeeper::LeaseKeeper(const KeepTerms& terms, Time sent_at, Time now)
     : terms_(terms),
       clock_(terms.lease, sent_at),
       retry_(terms.lease.first_retry(), terms.lease.call_limit()),
-      news_(terms.watch ? News::later : News::off),
+      watch_state_(terms.watch ? WatchState::later : WatchState::off),
       watch_from_(now + k_watch_after) {}
 
 Time LeaseKeeper::renew_at() const {
   return clock_.sent_at() + terms_.every.value_or(terms_.lease.renew_step());
 }
 
-// When the store has to be asked about the lease, whatever the news.
+// When the store has to be asked about the lease, with or without a change message.
 std::optional<Time> LeaseKeeper::question_at() const {
   if (!may_ask()) return {};
   if (retry_at_ || !terms_.renew) return retry_at_;
@@ -47,15 +47,15 @@ std::optional<Time> LeaseKeeper::look_at() const {
   return may_ask() && !retry_at_ ? look_at_ : std::nullopt;
 }
 
-// Then another question is more important than news.
-Time LeaseKeeper::news_until() const {
+// Then another question is more important than a change message.
+Time LeaseKeeper::watch_until() const {
   return terms_.renew ? renew_at() : clock_.kill_at();
 }
 
 // Not so late that it could delay the renewal.
 std::optional<Time> LeaseKeeper::watch_at() const {
-  if (news_ != News::later || !may_ask() || retry_at_) return {};
-  if (watch_from_ + terms_.lease.call_limit() > news_until()) return {};
+  if (watch_state_ != WatchState::later || !may_ask() || retry_at_) return {};
+  if (watch_from_ + terms_.lease.call_limit() > watch_until()) return {};
   return watch_from_;
 }
 
@@ -70,7 +70,7 @@ KeepStep LeaseKeeper::on_time(Time now) {
   }
   if (now >= look_at().value_or(Time::max())) return look(now);
   if (now >= watch_at().value_or(Time::max())) {
-    return ask(What::watch_hold, std::min(now + terms_.lease.call_limit(), news_until()));
+    return ask(What::watch_hold, std::min(now + terms_.lease.call_limit(), watch_until()));
   }
   return {};
 }
@@ -113,7 +113,7 @@ KeepStep LeaseKeeper::on_renewed(const Result<RenewReply>& answer, Time now) {
 KeepStep LeaseKeeper::on_watched(const Result<Watching>& answer, Time now) {
   asking_ = false;
   if (answer && answer->untracked_because.empty()) {
-    news_ = News::on;
+    watch_state_ = WatchState::on;
     // What happened before is seen by this; and the watching counts from it.
     return look(now);
   }
@@ -121,35 +121,35 @@ KeepStep LeaseKeeper::on_watched(const Result<Watching>& answer, Time now) {
     watch_from_ = std::max(renew_at(), now + k_watch_again_after);
     return {};
   }
-  news_ = News::off;
+  watch_state_ = WatchState::off;
   const std::string& why = answer ? answer->untracked_because : answer.error().text;
   return {.notice = Notice{.kind = Notice::Kind::untracked, .text = why}};
 }
 
-KeepStep LeaseKeeper::on_news(const Result<HandOff>& answer, Time now) {
+KeepStep LeaseKeeper::on_change(const Result<HandOff>& answer, Time now) {
   if (!answer) {
     if (answer.error().code == Errc::cancelled) return {};
-    news_ = News::later;
+    watch_state_ = WatchState::later;
     watch_from_ = now + k_watch_again_after;
     return {};
   }
   if (*answer == HandOff::timed_out) return {};
-  if (now >= news_from_) return look(now);
-  look_at_ = news_from_;
+  if (now >= look_from_) return look(now);
+  look_at_ = look_from_;
   return {};
 }
 
 // After a renewal or a check that found the hold well.
 KeepStep LeaseKeeper::listen() const {
-  if (news_ != News::on || !may_ask()) return {};
-  return {.ask = action::Ask{.what = What::await_hand_off, .limit = news_until()}};
+  if (watch_state_ != WatchState::on || !may_ask()) return {};
+  return {.ask = action::Ask{.what = What::await_hand_off, .limit = watch_until()}};
 }
 
 // Near the time of the renewal that is the better question.
 KeepStep LeaseKeeper::look(Time now) {
   if (!may_ask()) return {};
   look_at_.reset();
-  news_from_ = std::max(news_from_, now - k_ahead) + k_calm;
+  look_from_ = std::max(look_from_, now - k_ahead) + k_calm;
   const Time limit = now + terms_.lease.call_limit();
   const bool renewal_due = terms_.renew && limit > renew_at();
   return ask(renewal_due ? What::renew : What::check, limit);

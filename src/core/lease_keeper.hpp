@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // LeaseKeeper: the policy of keeping a hold that was granted. It says when the store has to be
 // asked about the lease, repeats a renewal that got no answer, and watches the hold between two
-// renewals, so that a lock that was deleted, overwritten or revoked is noticed at once. News of the
-// hold save time and decide nothing: they lead to a check, and only the answer of the store counts.
+// renewals, so that a lock that was deleted, overwritten or revoked is noticed at once. A
+// change message saves time and decides nothing: it leads to a check, and only the answer of the
+// store counts.
 //
-// A pure machine, like AcquireLoop: it is told what happened and when, and answers with the next
+// A pure machine, like AcquireLoop: each call passes an event and its time, and returns the next
 // step. It promises that
-//   - it asks one question at a time, news apart, and none after a verdict against the hold;
+//   - it asks one question at a time beside the watch, and none after a verdict against the hold;
 //   - only a confirmed renewal moves clock(), and it moves forward by the time of its sending
 //   alone;
 //   - an error changes nothing: the hold is neither kept nor lost by it, and is asked about again.
@@ -25,8 +26,8 @@ namespace dlock {
 
 struct KeepTerms {
   LeaseTerms lease;
-  bool renew = true;                   // false: the lease is only checked, and ends when it ends
-  bool watch = true;                   // false: no news of the hold between two renewals
+  bool renew = true;  // false: the lease is only checked, and ends when it ends
+  bool watch = true;  // false: changes of the lock between two renewals are not watched
   std::optional<Duration> every = {};  // between two renewals; nothing: a third of ttl
 };
 
@@ -53,7 +54,7 @@ class LeaseKeeper {
   KeepStep on_time(Time now);
   KeepStep on_renewed(const Result<RenewReply>& answer, Time now);  // of renew and check
   KeepStep on_watched(const Result<Watching>& answer, Time now);    // of watch_hold
-  KeepStep on_news(const Result<HandOff>& answer, Time now);        // of await_hand_off
+  KeepStep on_change(const Result<HandOff>& answer, Time now);      // of await_hand_off
 
   // Before each event. Once the lease has ended by our clock, nothing is asked any more, as a
   // renewal must not revive a lock that others may have had. `regardless`: where the command runs
@@ -72,7 +73,7 @@ class LeaseKeeper {
   std::optional<Time> question_at() const;
   std::optional<Time> look_at() const;
   std::optional<Time> watch_at() const;
-  Time news_until() const;
+  Time watch_until() const;
   KeepStep ask(action::Ask::What what, Time limit);
   KeepStep look(Time now);
   KeepStep listen() const;
@@ -85,15 +86,15 @@ class LeaseKeeper {
   std::string trouble_;
   std::optional<Time> retry_at_;
   Doubling retry_;
-  enum class News {
+  enum class WatchState {
     later,  // once the hold has lasted a second
     on,     // the hold is watched
     off,    // not here
   };
-  News news_ = News::later;
+  WatchState watch_state_ = WatchState::later;
   Time watch_from_;
-  Time news_from_;               // before it, news lead to a look only then
-  std::optional<Time> look_at_;  // because of news
+  Time look_from_;               // before it, a change message leads to a look only then
+  std::optional<Time> look_at_;  // because of a change message
 };
 
 }  // namespace dlock

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Patience with a store that cannot be reached or does not answer: may another try help, how long
 // may one try take, and when is it time to give up. Every command that asks a store follows this.
-// Pure: it is told what happened and when.
+// Pure: each call passes an event and its time.
 #pragma once
 
 #include "base/boot_clock.hpp"

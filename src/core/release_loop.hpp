@@ -3,7 +3,7 @@
 // that may have been granted, or takes a claim out of the line. A release that gets no answer is
 // repeated while that may help.
 //
-// A pure machine, like AcquireLoop: it is told what happened and when, and answers with the next
+// A pure machine, like AcquireLoop: each call passes an event and its time, and returns the next
 // step. It promises that `over` comes once and last, also if the store never answers.
 #pragma once
 

@@ -126,7 +126,7 @@ void RunSession::handle(event::Watched& event, Time now) {
 
 void RunSession::handle(event::HandedOff& event, Time now) {
   if (keeper_) {
-    if (has_child()) take(keeper_->on_news(event.answer, now), now);
+    if (has_child()) take(keeper_->on_change(event.answer, now), now);
     return;
   }
   if (phase_ == Phase::giving_up) return answered_while_giving_up(false, false, now);

@@ -8,10 +8,10 @@ namespace dlock {
 
 enum class SignalUse {
   nothing,
-  child_news,  // a child ended, stopped or continued
-  continued,   // this process was continued
-  stop,        // the user wants the job stopped, by Ctrl-Z or kill -TSTP
-  deliver,     // to the machine: it ends a wait, and goes to the command where there is one
+  child_changed,  // a child ended, stopped or continued
+  continued,      // this process was continued
+  stop,           // the user wants the job stopped, by Ctrl-Z or kill -TSTP
+  deliver,        // to the machine: it ends a wait, and goes to the command where there is one
 };
 
 // `has_command`: a command or its remains run, and get every signal that the user could mean for
@@ -19,7 +19,7 @@ enum class SignalUse {
 constexpr SignalUse use_of(int signal, bool has_command) {
   switch (signal) {
     case SIGCHLD:
-      return SignalUse::child_news;
+      return SignalUse::child_changed;
     case SIGCONT:
       return SignalUse::continued;
     case SIGTSTP:

@@ -2,7 +2,7 @@
 // StopPlan: the policy of stopping the command of a run. There is one stop, for whichever reason:
 // the first signal, and KILL at a deadline. A second reason can only bring the KILL forward.
 //
-// A pure machine: it is told what happened and when, and answers with the next step. It promises
+// A pure machine: each call passes an event and its time, and returns the next step. It promises
 // that
 //   - a command whose lease cannot be kept is killed before the lease can end (unless on_lost is
 //   warn);

@@ -262,7 +262,7 @@ std::vector<LockName> names_of(const Watched& watched) {
   return holds != nullptr ? names_of(*holds) : std::vector<LockName>();
 }
 
-bool is_news(const Watched& watched, const States& states, const Moment& moment) {
+bool has_changed(const Watched& watched, const States& states, const Moment& moment) {
   if (const auto* claim = std::get_if<Claim>(&watched)) {
     const auto reply = acquire(states, *claim, moment);
     return !reply || !std::holds_alternative<Refusal>(*reply);

@@ -42,7 +42,7 @@ std::vector<LockName> names_of(const Watched& watched);
 
 // True if the watched claim would now be granted, or a watched hold is lost or revoked. Takes
 // scratch copies of the states: they may be modified.
-bool is_news(const Watched& watched, const States& states, const Moment& moment);
+bool has_changed(const Watched& watched, const States& states, const Moment& moment);
 
 // How list() matches names: * ? [..] and backslash, as fnmatch(3) does; "/" and "." are not
 // special.

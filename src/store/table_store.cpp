@@ -95,19 +95,19 @@ Result<Watching> TableStore::watch_for(Watched what, Time limit) {
 }
 
 // A renewal writes the row too, and wakes no waiter. An unreadable row may be a change: wake.
-bool TableStore::is_news(Time limit) {
-  bool news = false;
+bool TableStore::has_changed(Time limit) {
+  bool changed = false;
   auto done = read(names_of(watched_), limit, [&](const States& states, const Moment& moment) {
-    news = lease_table::is_news(watched_, states, moment);
+    changed = lease_table::has_changed(watched_, states, moment);
   });
-  return !done || news;
+  return !done || changed;
 }
 
 Result<HandOff> TableStore::await_hand_off(Time until) {
   for (;;) {
     auto changed = await_change(until);
     if (!changed) return changed.error();
-    if (*changed && is_news(until)) return HandOff::changed;
+    if (*changed && has_changed(until)) return HandOff::changed;
     if (!*changed || BootClock::now() >= until) return HandOff::timed_out;
   }
 }

@@ -66,7 +66,7 @@ class TableStore : public LockStore {
  private:
   using Watched = lease_table::Watched;
   Result<Watching> watch_for(Watched what, Time limit);
-  bool is_news(Time limit);
+  bool has_changed(Time limit);
 
   Watched watched_;
 };

@@ -140,7 +140,7 @@ std::size_t Child::strays() const {
   }));
 }
 
-ChildNews Child::news() {
+ChildChange Child::next_change() {
   if (!started() || ended_) {
     adopted();
     return {};
@@ -153,16 +153,16 @@ ChildNews Child::news() {
   }
   if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) {
     ended_ = true;
-    return {.kind = ChildNews::Kind::ended,
+    return {.kind = ChildChange::Kind::ended,
             .by_signal = info.si_code != CLD_EXITED,
             .value = info.si_status};
   }
   // Consume the stop or continue, or the next waitid() would report it again.
   siginfo_t taken{};
   ::waitid(P_PID, static_cast<id_t>(pid_), &taken, WSTOPPED | WCONTINUED | WNOHANG);
-  return {
-      .kind = info.si_code == CLD_CONTINUED ? ChildNews::Kind::continued : ChildNews::Kind::stopped,
-      .value = info.si_status};
+  return {.kind = info.si_code == CLD_CONTINUED ? ChildChange::Kind::continued
+                                                : ChildChange::Kind::stopped,
+          .value = info.si_status};
 }
 
 int Child::exec_error() const {

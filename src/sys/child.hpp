@@ -33,7 +33,7 @@ struct ChildSpec {
 };
 
 // What the child did since the last look.
-struct ChildNews {
+struct ChildChange {
   enum class Kind { none, ended, stopped, continued };
   Kind kind = Kind::none;
   bool by_signal = false;  // ended by `value` as a signal, not with it as a status
@@ -59,7 +59,7 @@ class Child {
   pid_t group() const { return pid_; }
 
   // After SIGCHLD. Reaps what was adopted. Once `ended` was said, it is said no more.
-  ChildNews news();
+  ChildChange next_change();
   // The errno of a failed exec, else 0. After the end.
   int exec_error() const;
   // Does any process that belongs to the command still run? After the end. To it belong: its group;

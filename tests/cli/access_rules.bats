@@ -85,7 +85,7 @@ without() { tr ' ' '\n' <<<"$1" | grep -vxF "$2" | tr '\n' ' '; }
   done
 }
 
-@test "R28: without publish, subscribe or the channel it works by asking now and then" {
+@test "R28: without the right to publish, to subscribe or to the channel dlock polls" {
   local lacking
   for lacking in publish subscribe 'client|id' 'client|tracking' '&redisson_lock__channel:*' \
     '&dlock:turn:*' '&__redis__:invalidate'; do

@@ -132,7 +132,7 @@ teardown() {
   try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
 }
 
-@test "R20 R35: errors that have a meaning are given it" {
+@test "R20 R35: an error with a meaning has its own exit status" {
   local -a texts=('MISCONF Redis is configured to save RDB snapshots' 'NOREPLICAS Not enough good replicas to write.'
     'CLUSTERDOWN Hash slot not served' 'MASTERDOWN Link with MASTER is down' 'MOVED 1 10.0.0.1:6379' 'ERR max number of clients reached'
     'TRYAGAIN Multiple keys request during rehashing of slot' 'OOM command not allowed when used memory')

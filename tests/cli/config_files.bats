@@ -85,7 +85,7 @@ must_be_private() { # the file as it stands
   done
 }
 
-@test "what is no TOML is refused" {
+@test "a file that is no TOML is refused" {
   for line in 'just words' '= "x"' 'ttl' '[unclosed' 'reason = "a
 b"'; do
     config "$line"

@@ -95,7 +95,7 @@ told() { grep -c "$2" "$T/$1.err" || true; }
   r publish 'redisson_lock__channel:{dlock:taken}' 0
 }
 
-@test "a daemon that the command took down with it is none" {
+@test "a daemon that ended with the command causes no warning" {
   dlock_run a no-stray -- sh -c "$(daemon for 60000) kill -KILL \$(awk 'END {print \$2}' $TICKS)"
   ends 15s a "exit 0"
   [ ! -s "$T/a.err" ]

@@ -16,7 +16,7 @@ count_to() {
   local -a pids=()
   local pid failed=0
   for ((i = 0; i < $1; i++)); do
-    "$DLOCK" run -w 300 counter -- sh -c 'read n <"$0"; echo $((n + 1)) >"$0"' "$BATS_TEST_TMPDIR/count" \
+    "$DLOCK" run -w 300 --connect-timeout 60s counter -- sh -c 'read n <"$0"; echo $((n + 1)) >"$0"' "$BATS_TEST_TMPDIR/count" \
       2>>"$BATS_TEST_TMPDIR/count.err" 3>&- &
     pids+=($!)
   done
@@ -208,7 +208,7 @@ waits_there() { [ "$(r2 pubsub numsub 'redisson_lock__channel:{dlock:first}' | t
   run -0 "$DLOCK" run -n "$(fresh)" -- true
 }
 
-@test "a long wait says whom it waits for" {
+@test "a long wait names the holder" {
   hold "$(fresh)" --reason 'nightly import'
   run -75 --separate-stderr "$DLOCK" run -w 1.5 "$(fresh)" -- touch "$MARKER"
   [[ ${#stderr_lines[@]} = [23] ]] # the second time on a slow machine

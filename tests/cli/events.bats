@@ -67,7 +67,7 @@ let_go() { touch "$T/go"; }
   is "$(get a released safe_until_ns)" "$(get a renewed@last safe_until_ns)"
 }
 
-@test "without -v an undisturbed run tells nothing, and a text line stays a text line" {
+@test "without -v an undisturbed run writes nothing, and a text line stays a text line" {
   dlock_run a --log-format json silent -- true
   ends 5s a "exit 0"
   is "$(cat "$T/a.err")" ""

@@ -31,7 +31,7 @@ holder_ended() { # STATUS
   assert_no_keys
 }
 
-@test "a revoked lock shows by whom, and is not free before its holder is gone" {
+@test "a revoked lock names the user who revoked it, and is not free before its holder is gone" {
   "$DLOCK" run --ttl 30s "$(fresh)" -- sh -c 'trap "" TERM; touch "$0/held"
     until [ -e "$0/go" ]; do sleep 0.02; done' "$BATS_TEST_TMPDIR" 2>"$BATS_TEST_TMPDIR/holder.err" 3>&- &
   HOLDER=$!
@@ -160,7 +160,7 @@ waiter_there() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$(fresh)}" 
   done
 }
 
-@test "without a terminal it needs --yes" {
+@test "without a terminal force-release needs --yes" {
   r set "dlock:$(fresh)" x >/dev/null
   for options in '' --now; do
     # shellcheck disable=SC2086

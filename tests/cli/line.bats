@@ -164,7 +164,7 @@ print(lock[\"waiting\"], *(waiter[\"pid\"] for waiter in lock[\"line\"]))"'
   assert_not_started
 }
 
-@test "a first that gives up when it is its turn passes it on" {
+@test "a first waiter that gives up in its turn passes the turn on" {
   hold turn
   stand turn 1
   stand turn 2

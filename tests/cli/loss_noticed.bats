@@ -32,7 +32,7 @@ two_wait() { [ "$(r zcard 'dlock:line:{dlock:calm}')" = 2 ]; }
 
 @test "R13: RENAME: the command is gone in milliseconds" { at_once 5 RENAME LOCK elsewhere; }
 
-@test "a holder whose idle connection was closed is told again, long before its next renewal" {
+@test "a holder whose idle connection was closed gets messages again, long before its next renewal" {
   dlock_run a --ttl 120s closed -- sleep 60
   eventually 10s tracked 1
   local began
@@ -68,7 +68,7 @@ two_wait() { [ "$(r zcard 'dlock:line:{dlock:calm}')" = 2 ]; }
   ticker_gone
 }
 
-@test "with --on-lost warn it says so at once, and the command runs on" {
+@test "with --on-lost warn dlock reports the loss at once, and the command runs on" {
   dlock_run a --on-lost warn warned -- sh -c "until [ -e $T/go ]; do sleep 0.02; done; exit 4"
   eventually 10s tracked 1
   r del dlock:warned >/dev/null
@@ -110,11 +110,11 @@ no_news() { # [HOW WANTED]: the options of who holds, and of who waits
   ends 5s b "exit 0"
   ends 5s c "exit 0"
 }
-@test "what happens to other keys, own renewals and waiters are no news: no command is sent for them" {
+@test "changes of other keys, own renewals and waiters cause no command to the server" {
   no_news
 }
-@test "nor where others may stand beside it: shared" { no_news -s -x; }
-@test "nor where others may stand beside it: slots" { no_news "--slots 1" "--slots 1"; }
+@test "nor do they for a holder that other readers may join" { no_news -s -x; }
+@test "nor do they for the holder of a slot" { no_news "--slots 1" "--slots 1"; }
 
 @test "a loss in the first second is noticed when that is over" {
   dlock_run a early -- sleep 60

@@ -123,7 +123,7 @@ failures_do_not_count() {
   [ "$after" -lt 6900 ] || fail "after $after ms: from the end?"
 }
 
-@test "it is the asker's time that counts" {
+@test "the --once-per of the later run counts" {
   run -0 "$DLOCK" run --once-per 1h job -- true
   sleep 1.2
   runs --once-per 1s job
@@ -192,7 +192,7 @@ waiting_is_over() {
   skipped --once-per 1h --slots 2 pool
 }
 
-@test "what is remembered goes by itself" {
+@test "a remembered success expires" {
   run -0 "$DLOCK" run --once-per 2s job -- true
   [ "$(r exists 'dlock:done:{dlock:job}')" = 1 ]
   [ "$(r pttl 'dlock:done:{dlock:job}')" -le 2000 ]

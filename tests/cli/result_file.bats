@@ -49,7 +49,7 @@ let_go() { touch "$T/go"; }
   [ "$(wc -l <"$RESULT")" = 1 ]
 }
 
-@test "it is there when dlock ends by its command's signal" {
+@test "the file is there when dlock ends by its command's signal" {
   noted a signal -- sh -c 'kill -USR1 $$'
   ends 5s a "signal 10"
   has outcome child signal 10 exit_code - lost false released yes exit_status 138
@@ -152,7 +152,7 @@ let_go() { touch "$T/go"; }
   has outcome child signal 15 lost false released yes
 }
 
-@test "it is written after the release, and is new each time" {
+@test "the file is written after the release, and is new each time" {
   echo old >"$RESULT"
   noted a after -- sh -c "[ ! -e $RESULT ] && $until_go" "$T"
   eventually 5s file_has "$T/child"
@@ -163,7 +163,7 @@ let_go() { touch "$T/go"; }
   assert_free after
 }
 
-@test "the umask decides who may read it" {
+@test "the umask decides which users may read the file" {
   noted a open -- true
   ends 5s a "exit 0"
   [ "$(stat -c %a "$RESULT")" = 644 ]
@@ -234,7 +234,7 @@ refused() {
   none
 }
 
-@test "no room for it: a warning, the command's code, no litter" {
+@test "no room for the file: a warning, the command's code, no litter" {
   needs_no_sanitizer "writes files of its own, and dies of this limit"
   # A limit on the size of files stands for a full disk; the pipe is for a stderr that is no file.
   run -7 bash -c 'ulimit -f 0; "$0" run --result-file "$1" full -- sh -c "exit 7" 2>&1 | cat
@@ -251,7 +251,7 @@ refused() {
   [ "$(cat "$RESULT")" = old ]
 }
 
-@test "it is an option of run only, and may be set in the environment; an empty name is wrong usage" {
+@test "--result-file is an option of run only, may be set in the environment, and needs a name" {
   run -64 "$DLOCK" inspect --result-file "$RESULT" x
   run -64 "$DLOCK" run --result-file "" "$(fresh)" -- true
   DLOCK_RESULT_FILE=$RESULT "$DLOCK" inspect x

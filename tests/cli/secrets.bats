@@ -55,7 +55,7 @@ by_every_way() { # ADDRESS WORD…: with the password in a URL, a variable, a fi
   by_every_way "redis+unix://$REDIS_SOCKET" force-release --yes "$(fresh)"
 }
 
-@test "no message shows the password: nobody there, not to be resolved, not reachable" {
+@test "no message shows the password: no listener, an unknown host, an unreachable socket" {
   by_every_way "redis://127.0.0.1:$(free_port)" run x -- true
   by_every_way redis://no-such-host.invalid run x -- true
   by_every_way "redis+unix://$BATS_TEST_TMPDIR/none" inspect x
@@ -146,7 +146,7 @@ waits_for() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1
   argument_is_hidden --reason redis://wrong:"$secret"@127.0.0.1:1 --url "$with_url"
 }
 
-@test "what is stored and handed down shows no password" {
+@test "records and the environment of the command show no password" {
   export DLOCK_URL=$with_url
   hold "$(fresh)" --reason why
   local holds

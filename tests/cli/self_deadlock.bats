@@ -57,22 +57,22 @@ all_that_join() {
   joins -s -s shared
   joins '--slots 3' '--slots 3' slots
 }
-@test "what has room under the run above joins it" {
+@test "a claim that has room under the run above joins that run" {
   all_that_join
   assert_no_keys
 }
-@test "what has room under the run above joins it, in a directory" {
+@test "a claim that has room under the run above joins that run, in a directory" {
   in_a_directory
   all_that_join
 }
 
-@test "-E changes the exit status of it" {
+@test "-E changes the exit status of a self-deadlock" {
   run -9 timeout 20 "$DLOCK" run -s a -- "$DLOCK" run -E 9 -x a -- touch "$MARKER"
   run -75 timeout 20 "$DLOCK" run -s a -- "$DLOCK" run -w 15 -x a -- touch "$MARKER"
   assert_not_started
 }
 
-@test "it is found through another name's run in between, and among several names" {
+@test "a self-deadlock is found through another name's run in between, and among several names" {
   run -75 --separate-stderr timeout 20 "$DLOCK" run -s a -- "$DLOCK" run b -- "$DLOCK" run a -- touch "$MARKER"
   assert_stderr_has '"a" is held shared by an ancestor of this run'
   run -75 --separate-stderr timeout 20 "$DLOCK" run -s a -- "$DLOCK" run --and a b -- touch "$MARKER"
@@ -86,7 +86,7 @@ all_that_join() {
   assert_no_keys
 }
 
-@test "another reader in the way as well: it would wait for itself all the same" {
+@test "another reader in the way as well: the run would wait for itself all the same" {
   enter other -s a
   stuck -s -x 'by an ancestor of this run'
   go other

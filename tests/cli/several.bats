@@ -167,7 +167,7 @@ lost_one() {
   [ "$(r hgetall dlock:b)" = $'other:1\n3' ]
   r del dlock:b
 }
-@test "one of them is deleted under --on-lost warn: it is said which" {
+@test "one of them is deleted under --on-lost warn: the warning names that one" {
   enter x --ttl 3s --on-lost warn --and b --and c a
   r del dlock:b
   eventually 10s grep -q 'lost "b": .*; the command runs on' "$T/x.err"
@@ -228,7 +228,7 @@ lost_one() {
   assert_no_keys
 }
 # bats test_tags=nightly
-@test "the same among those who want only one of them" {
+@test "the same beside runs that want only one of the names" {
   crowd pairs-singles
   assert_no_keys
 }

@@ -10,7 +10,7 @@ suite server empty line modes steps
 
 # --- acquire -----------------------------------------------------------------------------------
 
-@test "acquire prints what it took for a shell, and leaves it taken" {
+@test "acquire prints the lock for a shell, and keeps it" {
   local now left
   "$DLOCK" acquire --ttl 20s --reason why "$(fresh)" >"$T/told"
   run -0 cut -d= -f1 "$T/told"
@@ -223,7 +223,7 @@ END
   eventually 5s is_free "$(fresh)"
 }
 
-@test "what is forgotten expires" {
+@test "a lock whose acquire was forgotten expires" {
   take --ttl 2s "$(fresh)"
   run -0 timeout 20 env -u DLOCK_HOLDS "$DLOCK" run "$(fresh)" -- true
   run -1 "$DLOCK" release "$(fresh)"

@@ -296,7 +296,7 @@ sys.exit(9)'
   done
 }
 
-@test "with the /proc of another pid namespace, a command that leaves nothing is not told off" {
+@test "with the /proc of another pid namespace, a command that leaves nothing causes no warning" {
   unshare -pf true 2>/dev/null || skip "no right to make a pid namespace"
   run -3 --separate-stderr unshare -pf sh -c '"$1" run --ttl 5s quiet-proc -- sh -c "exit 3"; exit $?' \
     sh "$DLOCK"

@@ -7,7 +7,7 @@
 load ../support/suite
 suite server line
 
-@test "what is free is not waited for, and nothing is made" {
+@test "a free lock is not waited for, and no key is made" {
   local before
   before=$(r dbsize)
   run -0 --separate-stderr timeout 20 "$DLOCK" wait "$(fresh)"
@@ -25,7 +25,7 @@ suite server line
     fail "$stderr"
 }
 
-@test "what is held is waited for, and not taken" {
+@test "a held lock is waited for, and not taken" {
   hold "$(fresh)"
   spawn a "$DLOCK" wait "$(fresh)"
   sleep 1.5
@@ -38,7 +38,7 @@ suite server line
   assert_no_keys
 }
 
-@test "it gives up at -n and -w: 75, or what -E says" {
+@test "dlock wait gives up at -n and -w: 75, or the status of -E" {
   hold "$(fresh)"
   run -75 --separate-stderr timeout 20 "$DLOCK" wait -n "$(fresh)"
   assert_one_line
@@ -51,7 +51,7 @@ suite server line
   let_go
 }
 
-@test "who stands in line goes first" {
+@test "waiters in line go before dlock wait" {
   hold "$(fresh)"
   stand "$(fresh)" 1
   spawn a "$DLOCK" wait "$(fresh)"
@@ -102,7 +102,7 @@ suite server line
   ends 5s a "exit 0"
 }
 
-@test "what is held shared or in a slot is not free" {
+@test "a lock that is held shared or in a slot is not free" {
   for mode in -s --slots=3; do
     hold "$(fresh)" "$mode"
     run -75 "$DLOCK" wait -n "$(fresh)"

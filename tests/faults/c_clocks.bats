@@ -15,7 +15,7 @@ teardown() {
 }
 guard_of() { eventually 10s pgrep -P "$1" -x lease-guard; }
 
-@test "C05: the wall clock jumps to and fro, and to no time at all: nobody notices" {
+@test "C05: the wall clock jumps to and fro, and to no time at all: no run is disturbed" {
   needs_dynamic_dlock
   local url
   for url in "$DLOCK_URL" "local://$T/locks"; do

@@ -28,7 +28,7 @@ server_time() { o time | head -1; }
   [ ! -s "$T/b.end" ]
 }
 
-@test "C02: ahead by less than the margin within each lease: nobody notices, nobody gets in" {
+@test "C02: ahead by less than the margin within each lease: no run is disturbed, no second one enters" {
   start_proxy "$OTHER_SOCKET"
   DLOCK_URL=$PROXY_URL hold_deaf steps -k 200ms
   dlock_run b --ttl 3s steps -- "$TICKER" "$T/ticks-b" for 20

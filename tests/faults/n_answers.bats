@@ -106,7 +106,7 @@ sections() {
   eventually 6s is_free doubled
 }
 
-@test "N16: two hundred wait through an outage: all run, one at a time, and nobody storms the server" {
+@test "N16: two hundred wait through an outage: all run, one at a time, and do not storm the server" {
   start_other aof --appendonly yes
   export DLOCK_URL=$OTHER_URL
   echo 0 >"$T/count"

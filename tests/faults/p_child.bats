@@ -40,7 +40,7 @@ suite server ticker faults
   [ "$(last_tick "$T/ticks-1")" -lt "$(first_tick "$T/ticks-next")" ]
 }
 
-@test "P24: a hundred numbers of dead commands are asked for anew: none is given, nobody is hit" {
+@test "P24: a hundred pids of dead commands are asked for again: none is reused, no other process is hit" {
   unshare -pf --mount-proc true 2>/dev/null ||
     skip "no right to make a namespace of process numbers"
   start_proxy

@@ -154,7 +154,7 @@ by_name() {
 
 ended_or_ticking() { ended "s$1" || ticking "$T/ticks-$1"; }
 
-@test "P07: the guard is killed or stopped: replaced, and the new one does what it is there for" {
+@test "P07: the guard is killed or stopped: replaced, and the new one kills the group in time" {
   dlock_run a --ttl 60s -v replaced -- "$TICKER" "$TICKS" ignore 15 fork
   eventually 10s ticking
   local guard signal at

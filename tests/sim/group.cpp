@@ -46,7 +46,7 @@ void Group::end(Member& member) {
     (void)scene_.server.store.holders();
     scene_.judge.ended(hold_);
   }
-  if (is_leader) on_news();
+  if (is_leader) on_change();
 }
 
 void Group::react(Member& member, std::optional<Duration> takes, int number) {
@@ -124,7 +124,7 @@ void Group::dlock_died() {
 void Group::freeze_guard() {
   if (guard_ != GuardState::watching) return;
   guard_ = GuardState::frozen;
-  if (scene_.dice.one_in(2)) on_news();  // SIGSTOP is told to its parent, a freezer is not
+  if (scene_.dice.one_in(2)) on_change();  // SIGSTOP is told to its parent, a freezer is not
 }
 
 void Group::thaw_guard() {
@@ -137,7 +137,7 @@ void Group::thaw_guard() {
 void Group::kill_guard() {
   if (guard_ == GuardState::none || guard_ == GuardState::gone) return;
   guard_ = GuardState::gone;
-  on_news();
+  on_change();
 }
 
 void Group::replace_guard() {

@@ -47,7 +47,7 @@ class Group {
   void replace_guard();
   bool guard_well() const { return guard_ == GuardState::watching; }
 
-  std::function<void()> on_news;  // SIGCHLD: the leader or the guard ended
+  std::function<void()> on_change;  // SIGCHLD: the leader or the guard ended
 
  private:
   enum class GuardState { none, watching, frozen, gone };

@@ -28,7 +28,7 @@ Run::Run(Scene& scene,
       link_(*this, hold, setting.terms.lease.ttl(), weather, setting.hearing),
       group_(scene, hold, clock, setting.habits) {
   link_.on_answer = [this] { wake(); };
-  group_.on_news = [this] { signal(k_child_news); };
+  group_.on_change = [this] { signal(k_child_changed); };
 }
 
 std::optional<Duration> Run::calm_since() const {
@@ -122,7 +122,7 @@ void Run::take_signals() {
   while (!signals_.empty()) {
     const int number = signals_.front();
     signals_.pop_front();
-    if (number == k_child_news) {
+    if (number == k_child_changed) {
       look_at_child();
     } else if (!over_) {
       if (!session_.has_child()) scene().judge.signalled_without_child(hold_);

@@ -55,7 +55,7 @@ class Run final : public Process {
   std::function<void()> on_over;
 
  private:
-  static constexpr int k_child_news = 0;  // in place of a signal's number: SIGCHLD
+  static constexpr int k_child_changed = 0;  // in place of a signal's number: SIGCHLD
 
   void wake();
   void turn();

@@ -45,9 +45,9 @@ struct Family {
   std::string end() {
     if (!failure.empty()) return failure;
     for (int i = 0; i < 1000; ++i) {
-      const ChildNews news = child.news();
-      if (news.kind == ChildNews::Kind::ended)
-        return (news.by_signal ? "signal " : "exit ") + std::to_string(news.value);
+      const ChildChange change = child.next_change();
+      if (change.kind == ChildChange::Kind::ended)
+        return (change.by_signal ? "signal " : "exit ") + std::to_string(change.value);
       pollfd wait{.fd = signals.fd(), .events = POLLIN, .revents = 0};
       ::poll(&wait, 1, 10);
       while (signals.next()) {
@@ -106,7 +106,8 @@ TEST_CASE("child: its end is reported once") {
   CHECK(forked([] {
           Family family({.words = shell("exit 4"), .environment = {}});
           const std::string end = family.end();
-          return end + ", again: " + number_of(family.child.news().kind != ChildNews::Kind::none);
+          return end + ", again: " +
+                 number_of(family.child.next_change().kind != ChildChange::Kind::none);
         }) == "exit 4, again: no");
 }
 
@@ -270,17 +271,18 @@ TEST_CASE("child: each stop and each continuation is reported once") {
           family.child.signal_group(SIGSTOP);
           std::string text;
           for (int i = 0; i < 1000 && text.empty(); ++i) {
-            const ChildNews news = family.child.news();
-            if (news.kind == ChildNews::Kind::stopped) text = "stopped";
+            const ChildChange change = family.child.next_change();
+            if (change.kind == ChildChange::Kind::stopped) text = "stopped";
             std::this_thread::sleep_for(10ms);
           }
           if (text.empty()) {  // say how it stands instead
             text = contents("/proc/" + std::to_string(family.child.group()) + "/stat");
           }
-          if (family.child.news().kind != ChildNews::Kind::none) text += " twice";
+          if (family.child.next_change().kind != ChildChange::Kind::none) text += " twice";
           family.child.signal_group(SIGCONT);
           for (int i = 0; i < 1000 && text.find("cont") == std::string::npos; ++i) {
-            if (family.child.news().kind == ChildNews::Kind::continued) text += ", continued";
+            if (family.child.next_change().kind == ChildChange::Kind::continued)
+              text += ", continued";
             std::this_thread::sleep_for(10ms);
           }
           family.child.signal_group(SIGKILL);

@@ -24,7 +24,7 @@ local function prune(line, waiters)
 end
 
 -- Adds `who` at the end of the line; of a waiter that is in line, only notes that it is alive.
-local function stand(line, waiters, who)
+local function join_line(line, waiters, who)
   if not redis.call('ZSCORE', line, who) then
     local last = tonumber(redis.call('ZRANGE', line, -1, -1, 'WITHSCORES')[2] or '0')
     redis.call('ZADD', line, decimal(math.max(now_us(), last + 1)), who)

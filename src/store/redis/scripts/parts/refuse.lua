@@ -4,7 +4,7 @@ local function waits(n) return n.how == 'busy' or n.how == 'turn' or n.how == 't
 
 -- May the claim wait in all these lines? Not where `most` others do. And the first name in the way
 -- whose line is full. `own`: an ancestor is in the way, and the claim waits for nothing.
-local function may_stand(own)
+local function may_wait(own)
   local may, full_at = me ~= '', nil
   for i, n in ipairs(names) do
     if redis.call('EXISTS', n.line) == 1 then prune(n.line, n.waiters) end
@@ -36,10 +36,10 @@ end
 -- Enters the lines, and returns the reply.
 local function refuse(in_the_way)
   local own = names[in_the_way].how == 'own'
-  local may, full_at = may_stand(own)
+  local may, full_at = may_wait(own)
   forfeit_places()
   for _, n in ipairs(names) do
-    if may and waits(n) and not own then stand(n.line, n.waiters, me) end
+    if may and waits(n) and not own then join_line(n.line, n.waiters, me) end
   end
   local i = full_at or in_the_way
   local n = names[i]
