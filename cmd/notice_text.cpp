@@ -65,6 +65,11 @@ std::string strays_text(std::size_t count) {
          "keeps the lock until they end";
 }
 
+std::string done_before_text(const Notice& notice) {
+  return ": a run that began " + format_duration(notice.span) + " ago succeeded (--once-per " +
+         notice.text + ")";
+}
+
 }  // namespace
 
 std::string notice_text(const Notice& notice, const std::string& name) {
@@ -91,8 +96,7 @@ std::string notice_text(const Notice& notice, const std::string& name) {
     case Kind::time_up:
       return name + ": " + time_up_text(notice);
     case Kind::done_before:
-      return "skipped " + name + ": a run that began " + format_duration(notice.span) +
-             " ago succeeded (--once-per " + notice.text + ")";
+      return "skipped " + name + done_before_text(notice);
     case Kind::killed:
       // The notice before this one already said that the lease expired.
       return notice.kill == KillReason::lapsed ? "" : name + ": " + kill_text(notice.kill);

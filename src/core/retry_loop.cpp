@@ -42,6 +42,7 @@ std::vector<RetryLoop::Action> RetryLoop::on(const event::Called& event, Time no
 
 std::vector<RetryLoop::Action> RetryLoop::on(event::Tick /*event*/, Time now) {
   std::vector<Action> actions;
+  actions.reserve(2);
   const WaitView view{.started_at = started_at_, .outage = patience_.outage()};
   if (auto notice = notices_.due(view, now)) actions.emplace_back(action::Say{std::move(*notice)});
   if (sleep_until_ && now >= *sleep_until_) actions.emplace_back(try_again(now));
