@@ -30,7 +30,7 @@ lookups() {
     r flushall >/dev/null
     # shellcheck disable=SC2086  # words
     first=$(lookups ${way/acquire/} acquire h:1 s)
-    [ "$first" -gt 20 ] && [ "$first" -lt 30 ] || fail "$way: $first"
+    [ "$first" -gt 10 ] && [ "$first" -lt 30 ] || fail "$way: $first"
     for call in "stand b:1 s" "stand b:1 s"; do
       # shellcheck disable=SC2086
       assert_equal "$(lookups ${way/acquire/} $call)" 0

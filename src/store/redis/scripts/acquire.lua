@@ -32,16 +32,17 @@
 -- include: parts/names.lua
 -- include: parts/modes.lua
 -- include: parts/records.lua
+-- include: parts/token.lua
+-- include: parts/line.lua
+-- include: parts/claim.lua
+-- include: parts/rights.lua
+-- include: parts/free.lua
 -- include: parts/leases.lua
 -- include: parts/released.lua
 -- include: parts/success.lua
 -- include: parts/holding.lua
--- include: parts/line.lua
--- include: parts/claim.lua
--- include: parts/rights.lua
 -- include: parts/above.lua
 -- include: parts/room.lua
--- include: parts/token.lua
 -- include: parts/grant.lua
 -- include: parts/refuse.lua
 

@@ -8,22 +8,22 @@
 --         {'still_held'}      other holds of the owner keep the lock
 --         {'not_held'}        the hold is not there, or not any more
 --
--- Idempotent: the record of the hold is there only once. The first command is a write, the removal
--- of the record, so 'not_held' is never the word of a replica (see renew.lua). A field of another
--- owner is never touched. Notes and messages after the release of a lock cannot make it fail.
+-- Idempotent: a record is there only once. 'not_held' comes after its removal, a write, so
+-- no replica says it (renew.lua). A field of another owner is never touched. Notes and messages
+-- after the release of a lock cannot make it fail.
 -- include: parts/time.lua
 -- include: parts/types.lua
 -- include: parts/names.lua
 -- include: parts/modes.lua
 -- include: parts/records.lua
--- include: parts/leases.lua
 -- include: parts/released.lua
+-- include: parts/line.lua
+-- include: parts/last.lua
+-- include: parts/leases.lua
 -- include: parts/success.lua
 -- include: parts/kept.lua
 -- include: parts/redisson.lua
--- include: parts/line.lua
 local serial, tell = ARGV[1], tonumber(ARGV[2])
-
 -- The owner has released its write hold, and still reads: the lock becomes that of a reader, whose
 -- leases count from now on.
 local function go_on_reading(lock, holds, line, waiters, owner, tag)

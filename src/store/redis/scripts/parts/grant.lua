@@ -35,10 +35,7 @@ local function write_record(n)
   if n.mode == 'slots' then
     slot = n.above_record and slot_in(n.above_record) or free_slot(n)
   end
-  n.record = '{"token":' .. (n.next or token_in(n.above_record))
-    .. ',"since_ms":' .. decimal(now_ms()) .. ','
-    .. (n.mode == 'exclusive' and '' or '"mode":"' .. n.mode .. '",')
-    .. (slot and '"slot":' .. slot .. ',' or '') .. ARGV[4]
+  n.record = new_record(n.next or token_in(n.above_record), n.mode, slot, ARGV[4])
   redis.call('HSET', n.holds, id_of(n.owner, serial), n.record)
 end
 

@@ -2,8 +2,6 @@
 -- Redisson's readers. An owner is dead when all its leases have ended, though the hash still counts
 -- its holds.
 -- Needs names.lua, types.lua, modes.lua, records.lua.
-local endless = 9007199254740991  -- ms; also the largest number that Lua counts exactly
-
 -- The longest lease of an owner with `count` holds, in ms; nil: the owner is dead.
 local function lease_left(tag, owner, count)
   local longest

@@ -11,5 +11,7 @@ end
 
 local function now_ms() return math.floor(now_us() / 1000) end
 
+local endless = 9007199254740991  -- ms; also the largest number that Lua counts exactly
+
 -- A whole number in decimal digits: Lua itself would write 1.7e+15.
 local function decimal(number) return string.format('%.0f', number) end

@@ -1,6 +1,6 @@
 -- Of acquire: fencing tokens. A token is larger than the one before, and at least the server's time
 -- in µs, so that tokens grow also after the server has lost its data.
--- Needs time.lua, leases.lua.
+-- Needs time.lua.
 local function next_token(n)  -- into n.next; only reads; an error if the key holds no such number
   n.stored = redis.call('GET', n.token)
   local last = tonumber(n.stored or '0')
@@ -11,9 +11,11 @@ local function next_token(n)  -- into n.next; only reads; an error if the key ho
   n.next = decimal(math.max(last + 1, now_us()))
 end
 
+-- For a day, give or take an hour. Java's RFencedLock made it without a TTL, and needs none.
 local function store_token(n)
-  if n.stored and redis.call('PTTL', n.token) == -1 then
-    redis.call('SET', n.token, n.next)  -- Java's RFencedLock made it without a TTL, and needs none
+  local left = n.stored and redis.call('PTTL', n.token) or 0
+  if left == -1 or left > 82800000 then
+    redis.call('SET', n.token, n.next, 'KEEPTTL')
   else
     redis.call('SET', n.token, n.next, 'PX', 86400000)
   end
