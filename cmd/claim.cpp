@@ -7,7 +7,6 @@
 #include "base/user_name.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/url_password.hpp"
-#include "sys/wake_up.hpp"
 
 #include <unistd.h>
 
@@ -50,9 +49,8 @@ Result<std::vector<LockName>> parse_names(const std::vector<std::string>& words)
   return names;
 }
 
-Result<std::unique_ptr<LockStore>> open_store(const Settings& settings, const WakeUp* interrupt) {
-  if (interrupt != nullptr && !interrupt->ok())
-    return Error{Errc::system, "cannot make an eventfd: too many open files"};
+Result<std::unique_ptr<LockStore>> open_store(const Settings& settings,
+                                              const Interrupt* interrupt) {
   auto store = open_store(StoreOptions{.url = settings.url,
                                        .prefix = settings.prefix,
                                        .password = settings.password,
@@ -104,8 +102,7 @@ Result<void> check_store(const LockStore& store, const Claim& claim, Duration mi
 }
 
 Result<Prepared> prepare(const std::vector<LockName>& names, const Settings& settings) {
-  auto interrupt = std::make_unique<WakeUp>();
-  if (!interrupt->ok()) return Error{Errc::system, "cannot make an eventfd: too many open files"};
+  auto interrupt = std::make_unique<InterruptSlot>();
   auto store = open_store(settings, interrupt.get());
   if (!store) return store.error();
   auto keys = keys_of(**store, names);

@@ -5,7 +5,7 @@
 #include "cmd/settings.hpp"
 #include "core/acquire_loop.hpp"
 #include "store/open_store.hpp"
-#include "sys/wake_up.hpp"
+#include "sys/interrupt.hpp"
 
 #include <memory>
 #include <string>
@@ -15,14 +15,14 @@ namespace dlock {
 
 Result<std::vector<LockName>> parse_names(const std::vector<std::string>& words);
 
-// `interrupt` as in StoreOptions; Errc::system if it could not be made.
+// `interrupt` as in StoreOptions.
 Result<std::unique_ptr<LockStore>> open_store(const Settings& settings,
-                                              const WakeUp* interrupt = nullptr);
+                                              const Interrupt* interrupt = nullptr);
 Result<std::vector<std::string>> keys_of(const LockStore& store,
                                          const std::vector<LockName>& names);
 // What run and acquire take before the lock is: all that can fail for another reason than the lock.
 struct Prepared {
-  std::unique_ptr<WakeUp> interrupt;  // of the calls of `store`
+  std::unique_ptr<InterruptSlot> interrupt;  // of the calls of `store`
   std::unique_ptr<LockStore> store;
   std::string where;              // LockStore::where()
   std::vector<std::string> keys;  // of each name

@@ -153,7 +153,7 @@ ExitStatus force_release_command(const CommandLine& line, const Settings& settin
   if (!name) return report(name.error(), settings);
   auto order = make_order(line);
   if (!order) return report(order.error(), settings);
-  const WakeUp interrupt;
+  InterruptSlot interrupt;
   auto store = open_store(settings, &interrupt);
   if (!store) return report(store.error(), settings);
   if (order->if_token && !(*store)->traits().tokens) {

@@ -74,7 +74,7 @@ ExitStatus release_one(Asker& asker, const WantedHold& wanted, const Settings& s
 }  // namespace
 
 ExitStatus release_command(const CommandLine& line, const Settings& settings) {
-  const WakeUp interrupt;
+  InterruptSlot interrupt;
   auto store = open_store(settings, &interrupt);
   if (!store) return report(store.error(), settings);
   auto wanted = wanted_holds(line, **store);

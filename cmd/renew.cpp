@@ -236,7 +236,7 @@ ExitStatus renew_command(const CommandLine& line, const Settings& settings) {
     if (!*watched) return ExitStatus::ok;
     process = std::move(*watched);
   }
-  const WakeUp interrupt;
+  InterruptSlot interrupt;
   auto store = open_store(settings, &interrupt);
   if (!store) return report(store.error(), settings);
   auto wanted = wanted_holds(line, **store);

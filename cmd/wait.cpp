@@ -33,7 +33,7 @@ ExitStatus status_of_wait(const WatchOutcome& outcome, Voice& voice, const Setti
 ExitStatus wait_command(const CommandLine& line, const Settings& settings) {
   auto names = parse_names(line.names);
   if (!names) return report(names.error(), settings);
-  const WakeUp interrupt;
+  InterruptSlot interrupt;
   auto store = open_store(settings, &interrupt);
   if (!store) return report(store.error(), settings);
   Voice voice(*names, settings.mode, (*store)->where());

@@ -7,7 +7,7 @@
 namespace dlock {
 
 Asker::Asker(std::unique_ptr<LockStore> store,
-             const WakeUp& interrupt,
+             InterruptSlot& interrupt,
              Listener& listener,
              Duration notice_every,
              StoreCalls calls)

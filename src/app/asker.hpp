@@ -20,7 +20,7 @@ class Asker {
   // `interrupt` is the one the store was opened with; `calls` is what an Ask other than What::call
   // means, for a machine that uses worker() afterwards.
   Asker(std::unique_ptr<LockStore> store,
-        const WakeUp& interrupt,
+        InterruptSlot& interrupt,
         Listener& listener,
         Duration notice_every,
         StoreCalls calls = {});

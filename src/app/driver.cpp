@@ -1,23 +1,40 @@
 // SPDX-License-Identifier: MIT
 #include "app/driver.hpp"
 
-#include <poll.h>
+#include <sys/epoll.h>
 
 #include <array>
 
 namespace dlock {
 
-EventSources::Ready EventSources::wait(std::optional<Time> deadline) {
-  timer_.set(deadline);
-  // poll(2) passes over negative descriptors.
-  std::array<pollfd, 4> fds{pollfd{timer_.fd(), POLLIN, 0},
-                            pollfd{answers_fd_, POLLIN, 0},
-                            pollfd{signals_ != nullptr ? signals_->fd() : -1, POLLIN, 0},
-                            pollfd{process_fd_, POLLIN, 0}};
-  ::poll(fds.data(), fds.size(), -1);
-  return {.signals = fds[2].revents != 0,
-          .answers = fds[1].revents != 0,
-          .process = fds[3].revents != 0};
+EventSources::EventSources(const Signals* signals, int answers_fd)
+    : all_(::epoll_create1(EPOLL_CLOEXEC)) {
+  ok_ = add(timer_.fd(), k_timer) && add(answers_fd, k_answers) &&
+        (signals == nullptr || add(signals->fd(), k_signals));
+}
+
+bool EventSources::add(int fd, Source source) {
+  epoll_event event{.events = EPOLLIN, .data = {.u32 = source}};
+  return ::epoll_ctl(all_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void EventSources::watch_process(int pidfd) {
+  if (pidfd >= 0) ok_ = add(pidfd, k_process) && ok_;
+}
+
+void EventSources::process_ended(int pidfd) {
+  ::epoll_ctl(all_.get(), EPOLL_CTL_DEL, pidfd, nullptr);
+}
+
+EventSources::Ready EventSources::look(int timeout_ms) {
+  std::array<epoll_event, 4> events{};
+  const int n = ::epoll_wait(all_.get(), events.data(), events.size(), timeout_ms);
+  std::uint32_t sources = 0;
+  for (int i = 0; i < n; ++i)
+    sources |= events[static_cast<std::size_t>(i)].data.u32;
+  return {.signals = (sources & k_signals) != 0,
+          .answers = (sources & k_answers) != 0,
+          .process = (sources & k_process) != 0};
 }
 
 }  // namespace dlock

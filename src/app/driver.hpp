@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Driver: the loop of one command on this machine, for every machine of core (core/machine.hpp). In
-// each turn it polls signals, timer, store thread and, if there is one, a process; reads the clock
+// each turn it waits for signals, timer, store and, if there is one, a process; reads the clock
 // once; feeds the machine with event::Tick first, if that is due, then with the rest; and carries
 // out the actions that come back. It decides nothing.
+//
+// The store is called on this thread, and what comes during the call is taken beside it, until a
+// command runs: the first call from then on starts the store thread, so a short job never has one.
 //
 // A command without actions of its own needs three lines:
 //
@@ -19,8 +22,10 @@
 #include "store/store_worker.hpp"
 #include "sys/deadline_timer.hpp"
 #include "sys/signals.hpp"
+#include "sys/unique_fd.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -31,8 +36,7 @@ namespace dlock {
 // What a command does in the loop besides the actions of its machine. All are optional.
 struct DriverHooks {
   bool has_command() const { return false; }          // see use_of()
-  void asked(action::Ask::What /*what*/) {}           // the store thread has it
-  void started() {}                                   // the store thread runs, with the first ask
+  void asked(action::Ask::What /*what*/) {}           // the store is asked next
   std::optional<Time> look_at() const { return {}; }  // when to call look(), whatever comes
   void look() {}                                      // at the end of each turn
   void finishing() {}                                 // before run() returns the outcome
@@ -41,27 +45,35 @@ struct DriverHooks {
   bool stop() { return false; }                       // SIGTSTP came; false: the driver stops us
 };
 
-// What one turn waits for.
+// What one turn waits for, as one descriptor, so that a call of the store can wait for it too.
 class EventSources {
  public:
   // Without signals they keep their default actions.
-  EventSources(const Signals* signals, int answers_fd)
-      : signals_(signals), answers_fd_(answers_fd) {}
+  EventSources(const Signals* signals, int answers_fd);
 
-  bool ok() const { return timer_.ok(); }
-  void watch_process(int pidfd) { process_fd_ = pidfd; }
+  bool ok() const { return ok_; }  // false: out of descriptors or memory
+  void watch_process(int pidfd);  // -1: it has ended
+  void process_ended(int pidfd);  // it is watched no more
+  // The time to wake up at, besides. Nothing: never.
+  void set_deadline(std::optional<Time> deadline) { timer_.set(deadline); }
+
   struct Ready {
     bool signals = false;
     bool answers = false;
     bool process = false;
   };
-  Ready wait(std::optional<Time> deadline);
+  Ready wait() { return look(-1); }      // for any of them
+  Ready look_now() { return look(0); }   // what is there already
+  int fd() const { return all_.get(); }  // readable once wait() would return
 
  private:
-  const Signals* signals_;
-  int answers_fd_;
-  int process_fd_ = -1;
+  enum Source : std::uint32_t { k_timer = 1, k_signals = 2, k_answers = 4, k_process = 8 };
+  bool add(int fd, Source source);
+  Ready look(int timeout_ms);
+
+  UniqueFd all_;  // epoll(7)
   DeadlineTimer timer_;
+  bool ok_ = false;
 };
 
 template <class Machine, class Arms = DriverHooks>
@@ -86,19 +98,22 @@ class Driver {
   ~Driver() = default;
 
   // The end of this process is event::ProcessEnded. `pidfd` stays the caller's.
-  void watch_process(int pidfd) { sources_.watch_process(pidfd); }
+  void watch_process(int pidfd) { sources_.watch_process(process_ = pidfd); }
 
   // Runs to the end. Errc::system only if this machine fails us before anything was asked.
   Result<Outcome> run() {
-    if (!sources_.ok()) return Error{Errc::system, "cannot make a timer: too many open files"};
+    if (!sources_.ok() || !worker_.ok())
+      return Error{Errc::system, "cannot wait for events: too many open files"};
     read_clock();
     carry_out(machine_.start(now_));
-    // Started with its first task already in hand: that saves a wake-up.
-    auto started = worker_.start();
-    if (!started) return started.error();
-    arms_.started();
-    while (!outcome_)
-      turn();
+    while (!outcome_) {
+      if (worker_.has_work_here()) {
+        call_store();
+      } else {
+        sources_.set_deadline(next_deadline());
+        take(sources_.wait());
+      }
+    }
     return std::move(*outcome_);
   }
 
@@ -119,19 +134,53 @@ class Driver {
     return none;
   }
 
-  void turn() {
+  std::optional<Time> next_deadline() {
     const Time deadline = machine_.next_deadline().value_or(Time::max());
-    const Time look_at = arms_.look_at().value_or(Time::max());
-    const Time first = std::min(deadline, look_at);
-    const auto ready = sources_.wait(first < Time::max() ? std::optional(first) : std::nullopt);
+    const Time first = std::min(deadline, arms_.look_at().value_or(Time::max()));
+    return first < Time::max() ? std::optional(first) : std::nullopt;
+  }
+
+  void take(EventSources::Ready ready) {
     read_clock();
-    // Time first: whatever came in, a deadline that has passed is acted on before.
-    if (machine_.next_deadline().value_or(Time::max()) <= now_) feed(event::Tick{});
+    tick();
     if (ready.signals) take_signals();
     if (ready.process) process_ended();
     if (ready.answers) take_answers();
     if (!outcome_) arms_.look();
   }
+
+  // Time first: whatever came in, a deadline that has passed is acted on before.
+  void tick() {
+    if (machine_.next_deadline().value_or(Time::max()) <= now_) feed(event::Tick{});
+  }
+
+  // A call of the store on this thread; what comes meanwhile is taken beside it.
+  void call_store() {
+    const Beside beside(*this);
+    beside.set_deadline();
+    StoreAnswer answer = worker_.work_here(beside);
+    take(sources_.look_now());  // a signal before the answer, which may start the command
+    take_answer(answer);
+  }
+
+  class Beside : public Interrupt {
+   public:
+    explicit Beside(Driver& driver) : driver_(driver) {}
+    int fd() const override { return driver_.sources_.fd(); }
+    bool ends_call() const override {
+      driver_.take(driver_.sources_.look_now());
+      set_deadline();
+      return driver_.worker_.cancelled() || driver_.ended();
+    }
+    // At once if the call is cancelled before it has begun.
+    void set_deadline() const {
+      const bool at_once = driver_.worker_.cancelled();
+      driver_.sources_.set_deadline(at_once ? driver_.now() : driver_.next_deadline());
+    }
+
+   private:
+    Driver& driver_;
+  };
 
   void take_signals() {
     while (const auto number = signals_->next()) {
@@ -157,19 +206,22 @@ class Driver {
   }
 
   void process_ended() {
-    sources_.watch_process(-1);
+    sources_.process_ended(process_);
     if constexpr (takes<event::ProcessEnded>) feed(event::ProcessEnded{});
   }
 
   void take_answers() {
-    while (auto answer = worker_.next_answer()) {
-      std::visit(
-          [this](auto& what) {
-            // A machine gets no answer that it never asks for.
-            if constexpr (takes<std::decay_t<decltype(what)>>) feed(std::move(what));
-          },
-          *answer);
-    }
+    while (auto answer = worker_.next_answer())
+      take_answer(*answer);
+  }
+
+  void take_answer(StoreAnswer& answer) {
+    std::visit(
+        [this](auto& what) {
+          // A machine gets no answer that it never asks for.
+          if constexpr (takes<std::decay_t<decltype(what)>>) feed(std::move(what));
+        },
+        answer);
   }
 
   template <class Actions>
@@ -179,7 +231,10 @@ class Driver {
     }
   }
 
+  // While a command runs, the store may keep a thread waiting, but not this one; nor ever where
+  // nothing could end its call. If there can be no thread, the store is called here all the same.
   void carry_out_one(action::Ask& ask) {
+    if (arms_.has_command() || worker_.may_hang()) worker_.start();
     worker_.ask(ask);
     arms_.asked(ask.what);
   }
@@ -206,6 +261,7 @@ class Driver {
   Listener& listener_;
   Arms& arms_;
   EventSources sources_;
+  int process_ = -1;
   Time now_;
   std::optional<Outcome> outcome_;
 };

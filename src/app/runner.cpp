@@ -32,24 +32,25 @@ Runner::Runner(RunPlan plan,
       terminal_(Terminal::of_stdin()),
       driver_(std::move(session), worker, &signals, listener, *this) {}
 
-void Runner::started() {
-  // While the store thinks, so that it costs no time. If it fails, StartChild tries again and
-  // tells.
-  static_cast<void>(child_.start_guard());
-}
-
 void Runner::asked(action::Ask::What what) {
-  if (what == action::Ask::What::watch) child_.drop_guard();
+  if (what == action::Ask::What::watch) {
+    guard_due_ = false;
+    child_.drop_guard();
+  }
   // The group is gone, or never was.
   if (what == action::Ask::What::release) child_.end_group();
 }
 
 std::optional<Time> Runner::look_at() const {
+  if (guard_due_) return driver_.now();
   if (!leftovers_) return {};
   return driver_.now() + (plan_.contain ? k_look_for_contained : k_look_for_leftovers);
 }
 
 void Runner::look() {
+  // The store has its first request and thinks, so this costs no time. If it fails, StartChild
+  // tries again and tells.
+  if (std::exchange(guard_due_, false)) static_cast<void>(child_.start_guard());
   if (!leftovers_ || child_.group_alive()) return;
   leftovers_ = false;
   driver_.feed(event::GroupGone{});
@@ -60,6 +61,7 @@ void Runner::guarded(const std::string& trouble) {
 }
 
 void Runner::carry_out(action::StartChild& start) {
+  guard_due_ = false;
   const bool hand_over = terminal_ && terminal_->stdout_too() && terminal_->is_ours();
   const ChildSpec spec{.words = plan_.words,
                        .environment = child_environment(start.holds),

@@ -57,7 +57,6 @@ class Runner : private DriverHooks {
 
   bool has_command() const { return driver_.machine().has_child(); }
   void asked(action::Ask::What what);
-  void started();
   std::optional<Time> look_at() const;
   void look();
   void finishing() { child_.reap(); }
@@ -77,6 +76,7 @@ class Runner : private DriverHooks {
   Child child_;
   RunListener& listener_;
   std::optional<Terminal> terminal_;
+  bool guard_due_ = true;      // it can be forked while the store thinks
   bool leftovers_ = false;     // the child is dead, others of its group are not
   bool told_to_stop_ = false;  // SIGTSTP came to us, not to the child
   Driver<RunSession, Runner> driver_;

@@ -264,6 +264,7 @@ struct StoreTraits {
   bool once_per = true;       // Claim::once_per, ReleaseOptions::tell_for and forget()
   bool tokens = true;         // fencing tokens; without them every token is 0
   bool line = true;           // Queueing, Claim::max_waiters; without it waiters have no order
+  bool may_hang = false;      // a call may hang in the kernel (a disk), where no interrupt ends it
 };
 
 class LockStore {

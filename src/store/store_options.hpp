@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/secret.hpp"
-#include "sys/wake_up.hpp"
+#include "sys/interrupt.hpp"
 
 #include <string>
 
@@ -13,7 +13,7 @@ struct StoreOptions {
   std::string url;
   std::string prefix;  // before every name, where the store shares its keys with others
   Secret password;     // if the URL has none
-  const WakeUp* interrupt = nullptr;  // raised by another thread: the call at hand ends (cancelled)
+  const Interrupt* interrupt = nullptr;  // null: no call is interrupted
 };
 
 }  // namespace dlock

@@ -106,32 +106,38 @@ StoreAnswer ClaimCalls::carry_out(LockStore& store, const action::Ask& ask) {
 
 }  // namespace
 
-Result<void> StoreWorker::start() {
-  if (thread_.joinable()) return {};
-  if (!answered_.ok()) return Error{Errc::system, "cannot make an eventfd: too many open files"};
+bool StoreWorker::start() {
+  if (threaded_) return true;
+  if (working_here_) return false;
+  interrupt_.set(&cancel_);
+  threaded_ = true;
+  if (cancelled_) cancel_.raise();
   try {
     thread_ = std::thread([this] { work(); });
-  } catch (const std::system_error& error) {
-    return Error{Errc::system, std::string("cannot start a thread: ") + error.code().message()};
+  } catch (const std::system_error&) {
+    threaded_ = false;
+    interrupt_.set(nullptr);
+    return false;
   }
-  return {};
+  return true;
 }
 
 StoreWorker::~StoreWorker() {
-  if (!thread_.joinable()) return;
+  if (!threaded_) return;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
-    interrupt_.raise();
+    interrupt();
   }
   asked_.notify_one();
   thread_.join();
+  interrupt_.set(nullptr);
 }
 
 void StoreWorker::ask(const action::Ask& what) {
   {
     const std::lock_guard lock(mutex_);
-    if (!asks_.empty() && gives_way(asks_.front().what, what.what)) interrupt_.raise();
+    if (!asks_.empty() && gives_way(asks_.front().what, what.what)) interrupt();
     asks_.push_back(what);
   }
   asked_.notify_one();
@@ -139,7 +145,38 @@ void StoreWorker::ask(const action::Ask& what) {
 
 void StoreWorker::cancel() {
   const std::lock_guard lock(mutex_);
-  if (!asks_.empty()) interrupt_.raise();
+  if (!asks_.empty()) interrupt();
+}
+
+void StoreWorker::interrupt() {
+  cancelled_ = true;
+  if (threaded_) cancel_.raise();
+}
+
+// Takes the oldest ask, which was answered, out of the queue. An ask stays in front until then, so a
+// cancel() always has something to end, and never ends the next one; but that may have to give way.
+void StoreWorker::done() {
+  asks_.pop_front();
+  cancelled_ = false;
+  if (threaded_ && !stopping_) cancel_.clear();
+  if (asks_.size() > 1 && gives_way(asks_.front().what, asks_.back().what)) interrupt();
+}
+
+StoreAnswer StoreWorker::work_here(const Interrupt& beside) {
+  working_here_ = true;
+  interrupt_.set(&beside);
+  StoreAnswer answer = carry_out(asks_.front());
+  interrupt_.set(nullptr);
+  working_here_ = false;
+  done();
+  return answer;
+}
+
+StoreAnswer StoreWorker::carry_out(const action::Ask& ask) {
+  const Time asked_at = BootClock::now();
+  StoreAnswer answer = calls_(*store_, ask);
+  log_call(ask.what, answer, BootClock::now() - asked_at);
+  return answer;
 }
 
 std::optional<StoreAnswer> StoreWorker::next_answer() {
@@ -158,16 +195,10 @@ void StoreWorker::work() {
     asked_.wait(lock, [this] { return stopping_ || !asks_.empty(); });
     if (stopping_) return;
     const action::Ask what = asks_.front();
-    if (asks_.size() > 1 && gives_way(what.what, asks_.back().what)) interrupt_.raise();
     lock.unlock();
-    const Time asked_at = BootClock::now();
-    StoreAnswer answer = calls_(*store_, what);
-    log_call(what.what, answer, BootClock::now() - asked_at);
+    StoreAnswer answer = carry_out(what);
     lock.lock();
-    // An ask stays in front until it is answered, so a cancel() always has something to end, and
-    // never ends the next one.
-    asks_.pop_front();
-    if (!stopping_) interrupt_.clear();
+    done();
     answers_.push_back(std::move(answer));
     answered_.raise();
   }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// StoreWorker: the store thread. It carries out one Ask after the other and wakes the main thread
-// with each answer. It decides nothing and retries nothing. All members are for the main thread.
+// StoreWorker: carries out one Ask after the other, on the thread of its owner until start(), on
+// the store thread from then on. It decides nothing and retries nothing. All members are for the
+// main thread.
 #pragma once
 
 #include "core/ask.hpp"
 #include "core/lock_store.hpp"
+#include "sys/interrupt.hpp"
 #include "sys/wake_up.hpp"
 
 #include <condition_variable>
@@ -17,39 +19,65 @@
 
 namespace dlock {
 
-// What an Ask means for one command: the call of the store, and its answer. Called on the store
-// thread alone, so it may keep what it learns (the holds that were granted) in itself.
+// What an Ask means for one command: the call of the store, and its answer. Called by one thread at
+// a time, so it may keep what it learns (the holds that were granted) in itself.
 using StoreCalls = std::function<StoreAnswer(LockStore&, const action::Ask&)>;
 
-// For a claim and what it is granted; `inspect` is of the claim's names. Never asked to revoke.
+// For a claim and what it is granted; `inspect` is of the claim's names.
 StoreCalls calls_for(Claim claim);
 
 class StoreWorker {
  public:
-  // `interrupt` is the one the store was opened with.
-  StoreWorker(std::unique_ptr<LockStore> store, StoreCalls calls, const WakeUp& interrupt)
-      : store_(std::move(store)), calls_(std::move(calls)), interrupt_(interrupt) {}
-  StoreWorker(std::unique_ptr<LockStore> store, Claim claim, const WakeUp& interrupt)
+  // `interrupt` is the one the store was opened with, and is ours as long as we live.
+  StoreWorker(std::unique_ptr<LockStore> store, StoreCalls calls, InterruptSlot& interrupt)
+      : store_(std::move(store)),
+        calls_(std::move(calls)),
+        interrupt_(interrupt),
+        may_hang_(store_->traits().may_hang) {}
+  StoreWorker(std::unique_ptr<LockStore> store, Claim claim, InterruptSlot& interrupt)
       : StoreWorker(std::move(store), calls_for(std::move(claim)), interrupt) {}
   StoreWorker(const StoreWorker&) = delete;
   StoreWorker& operator=(const StoreWorker&) = delete;
   ~StoreWorker();  // interrupts what runs, and waits for the thread
 
-  void ask(const action::Ask& what);  // before start(): carried out first
+  void ask(const action::Ask& what);
+  // What runs or waits now ends soon, and still answers.
+  void cancel();
+  bool ok() const { return cancel_.ok() && answered_.ok(); }  // false: out of descriptors
 
-  Result<void> start();  // once is enough; Errc::system if there can be no thread
-  void cancel();         // what runs or waits now ends soon, and still answers
+  // StoreTraits::may_hang of the store.
+  bool may_hang() const { return may_hang_; }
 
+  // --- without the thread --------------------------------------------------------------------
+  bool has_work_here() const { return !threaded_ && !asks_.empty(); }
+  // Carries out the oldest ask. `beside` is the interrupt of its call: it may ask() and cancel().
+  // It also ends the call if cancelled() says so.
+  StoreAnswer work_here(const Interrupt& beside);
+  bool cancelled() const { return cancelled_; }
+
+  // --- with the thread -----------------------------------------------------------------------
+  // Asks are carried out on a thread from now on. Once is enough. False: there can be none, or not
+  // during work_here(), and all stays as it was.
+  bool start();
+  bool threaded() const { return threaded_; }
   int fd() const { return answered_.fd(); }  // readable while there may be answers
   std::optional<StoreAnswer> next_answer();
 
  private:
+  StoreAnswer carry_out(const action::Ask& ask);
   void work();
+  void interrupt();
+  void done();
 
   std::unique_ptr<LockStore> store_;  // the thread's, once it runs
   StoreCalls calls_;                  // the thread's
-  const WakeUp& interrupt_;
+  InterruptSlot& interrupt_;
+  bool may_hang_;
+  WakeUp cancel_;  // what runs on the store thread ends soon
   WakeUp answered_;
+  bool working_here_ = false;
+  bool threaded_ = false;
+  bool cancelled_ = false;  // the call that runs or comes next
   std::mutex mutex_;
   std::condition_variable asked_;
   std::deque<action::Ask> asks_;

@@ -18,7 +18,7 @@ namespace dlock {
 
 class TableStore : public LockStore {
  public:
-  StoreTraits traits() const final { return {.line = false}; }
+  StoreTraits traits() const override { return {.line = false}; }
   Result<std::string> key_of(const LockName& name) const override { return name.text(); }
 
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) final;

@@ -89,7 +89,7 @@ struct PollSet {
   std::size_t count = 0;
 };
 
-PollSet sockets_of(ares_channel channel, const WakeUp* interrupt) {
+PollSet sockets_of(ares_channel channel, const Interrupt* interrupt) {
   PollSet set;
   const auto mask = static_cast<unsigned>(
       ares_getsock(channel, set.sockets.data(), static_cast<int>(set.sockets.size())));
@@ -100,7 +100,7 @@ PollSet sockets_of(ares_channel channel, const WakeUp* interrupt) {
     if (events == 0) continue;
     set.polled[set.count++] = {set.sockets[i], static_cast<short>(events), 0};
   }
-  set.polled[set.count] = {interrupt != nullptr ? interrupt->fd() : -1, POLLIN, 0};
+  set.polled[set.count] = polled(interrupt);
   return set;
 }
 
@@ -127,7 +127,7 @@ void process(ares_channel channel, const PollSet& set) {
   if (!any) ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);  // its own time limits
 }
 
-Result<void> drive(ares_channel channel, const Lookup& lookup, Time limit, const WakeUp* stop) {
+Result<void> drive(ares_channel channel, const Lookup& lookup, Time limit, const Interrupt* stop) {
   while (!lookup.done) {
     if (BootClock::now() >= limit) return Error{Errc::timed_out, ""};
     PollSet set = sockets_of(channel, stop);
@@ -135,7 +135,7 @@ Result<void> drive(ares_channel channel, const Lookup& lookup, Time limit, const
     if (n < 0 && errno != EINTR) return Error{Errc::system, "cannot wait for an answer"};
     if (n < 0) continue;
     process(channel, set);
-    if (!lookup.done && set.polled[set.count].revents != 0) return Error{Errc::cancelled, ""};
+    if (!lookup.done && ends_call(stop, set.polled[set.count])) return Error{Errc::cancelled, ""};
   }
   return {};
 }
@@ -149,7 +149,7 @@ const sockaddr* SocketAddress::get() const {
 Result<std::vector<SocketAddress>> resolve(const std::string& host,
                                            std::uint16_t port,
                                            Time limit,
-                                           const WakeUp* interrupt) {
+                                           const Interrupt* interrupt) {
   if (auto addresses = numeric(host, port); !addresses.empty()) return addresses;
 
   const Time started = BootClock::now();

@@ -7,7 +7,7 @@
 
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
-#include "sys/wake_up.hpp"
+#include "sys/interrupt.hpp"
 
 #include <sys/socket.h>
 
@@ -32,6 +32,6 @@ struct SocketAddress {
 Result<std::vector<SocketAddress>> resolve(const std::string& host,
                                            std::uint16_t port,
                                            Time limit,
-                                           const WakeUp* interrupt);
+                                           const Interrupt* interrupt);
 
 }  // namespace dlock

@@ -27,19 +27,20 @@ enum class Wake { ready, interrupted, limit, broken };
 
 // Until `fd` (or nothing, for -1) is ready. Being ready wins over an interrupt and over the limit.
 // That `beside` is not idle any more is a limit, too.
-Wake wait_for(int fd, short events, const WakeUp* interrupt, Time limit, Stream* beside = nullptr) {
+Wake wait_for(
+    int fd, short events, const Interrupt* interrupt, Time limit, Stream* beside = nullptr) {
   if (beside != nullptr && beside->pending()) limit = std::min(limit, BootClock::now());
   for (;;) {
-    std::array<pollfd, 3> polled{{{fd, events, 0},
-                                  {interrupt != nullptr ? interrupt->fd() : -1, POLLIN, 0},
-                                  {beside != nullptr ? beside->fd() : -1, POLLIN, 0}}};
-    const int n = ::poll(polled.data(), polled.size(), poll_ms(limit, BootClock::now()));
+    const bool last = BootClock::now() >= limit;  // a look after the limit: an answer wins over it
+    std::array<pollfd, 3> fds{
+        {{fd, events, 0}, polled(interrupt), {beside != nullptr ? beside->fd() : -1, POLLIN, 0}}};
+    const int n = ::poll(fds.data(), fds.size(), poll_ms(limit, BootClock::now()));
     if (n < 0 && errno != EINTR) return Wake::broken;
-    if (n > 0 && polled[0].revents != 0) return Wake::ready;
-    if (n > 0 && polled[1].revents != 0) return Wake::interrupted;
-    const bool besides = n > 0 && beside != nullptr && polled[2].revents != 0;
+    if (n > 0 && fds[0].revents != 0) return Wake::ready;
+    if (n > 0 && ends_call(interrupt, fds[1])) return Wake::interrupted;
+    const bool besides = n > 0 && beside != nullptr && fds[2].revents != 0;
     if (besides && !beside->idle()) return Wake::limit;
-    if (BootClock::now() >= limit) return Wake::limit;
+    if (last) return Wake::limit;
   }
 }
 
@@ -64,7 +65,7 @@ Result<UniqueFd> open_socket(int family) {
   return fd;
 }
 
-Result<UniqueFd> connect_tcp(const SocketAddress& address, const WakeUp* interrupt, Time limit) {
+Result<UniqueFd> connect_tcp(const SocketAddress& address, const Interrupt* interrupt, Time limit) {
   const Time started = BootClock::now();
   auto fd = open_socket(address.family());
   if (!fd) return fd;
@@ -82,7 +83,7 @@ Result<UniqueFd> connect_tcp(const SocketAddress& address, const WakeUp* interru
   return fd;
 }
 
-Result<UniqueFd> connect_unix(const std::string& path, const WakeUp* interrupt, Time limit) {
+Result<UniqueFd> connect_unix(const std::string& path, const Interrupt* interrupt, Time limit) {
   const Time started = BootClock::now();
   sockaddr_un address{};
   if (path.size() >= sizeof address.sun_path) {
@@ -134,7 +135,7 @@ Error combined(const std::vector<SocketAddress>& addresses, const std::vector<Er
   return all;
 }
 
-Result<UniqueFd> connect_host(const Endpoint& to, const WakeUp* interrupt, Time limit) {
+Result<UniqueFd> connect_host(const Endpoint& to, const Interrupt* interrupt, Time limit) {
   const auto addresses = resolve(to.host, to.port, limit, interrupt);
   if (!addresses) return addresses.error();
   std::vector<Error> errors;
@@ -155,7 +156,7 @@ Result<UniqueFd> connect_host(const Endpoint& to, const WakeUp* interrupt, Time 
 
 Result<Transport> Transport::connect(const Endpoint& endpoint,
                                      Time limit,
-                                     const WakeUp* interrupt) {
+                                     const Interrupt* interrupt) {
   auto fd = endpoint.socket_path.empty() ? connect_host(endpoint, interrupt, limit)
                                          : connect_unix(endpoint.socket_path, interrupt, limit);
   if (!fd) return fd.error();

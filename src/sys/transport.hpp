@@ -11,8 +11,8 @@
 
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
+#include "sys/interrupt.hpp"
 #include "sys/stream.hpp"
-#include "sys/wake_up.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -34,10 +34,12 @@ class Transport {
   // Tries each address of the host in turn; what is left of the time is shared evenly, so that a
   // dead first address does not take it all. `interrupt` may be null and must outlive us.
   // Errc::no_such_host, not_listening: asked in time and known for sure.
-  static Result<Transport> connect(const Endpoint& endpoint, Time limit, const WakeUp* interrupt);
+  static Result<Transport> connect(const Endpoint& endpoint,
+                                   Time limit,
+                                   const Interrupt* interrupt);
 
   // Over a stream that is connected. `interrupt` as above.
-  Transport(std::unique_ptr<Stream> stream, const WakeUp* interrupt)
+  Transport(std::unique_ptr<Stream> stream, const Interrupt* interrupt)
       : stream_(std::move(stream)), interrupt_(interrupt) {}
 
   // All of `bytes`.
@@ -56,7 +58,7 @@ class Transport {
 
  private:
   std::unique_ptr<Stream> stream_;
-  const WakeUp* interrupt_ = nullptr;
+  const Interrupt* interrupt_ = nullptr;
 };
 
 }  // namespace dlock

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// WakeUp: an eventfd(2) by which one thread wakes another out of poll(2). It stays raised until
-// clear(), so a wake-up before the sleep is not lost.
+// WakeUp: an eventfd(2) by which one thread wakes another out of poll(2), or ends its call. It
+// stays raised until clear(), so a wake-up before the sleep is not lost.
 #pragma once
 
 #include "base/assert.hpp"
+#include "sys/interrupt.hpp"
 #include "sys/unique_fd.hpp"
 
 #include <sys/eventfd.h>
@@ -12,12 +13,13 @@
 
 namespace dlock {
 
-class WakeUp {
+class WakeUp : public Interrupt {
  public:
   WakeUp() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
   bool ok() const { return static_cast<bool>(fd_); }  // false: out of descriptors
-  int fd() const { return fd_.get(); }                // readable while raised
+  int fd() const override { return fd_.get(); }       // readable while raised
+  bool ends_call() const override { return true; }
   void raise() const {
     const std::uint64_t one = 1;
     // Can only fail with EAGAIN, when it is raised 2^64 times already.

@@ -321,7 +321,7 @@ full() { redis-cli -s "$SECOND_SOCKET" ping 2>&1 | grep -qE 'max number|reset'; 
   assert_no_keys
 }
 
-@test "P11 P12: where no thread or process can be started: 125, and nothing is left (needs to switch the user)" {
+@test "P11: where no process can be started: 125, and nothing is left (needs to switch the user)" {
   [ "$(id -u)" = 0 ] || skip "root is needed to become a user without processes"
   # Outside the folders of the suite, which are closed to other users.
   local folder limit statuses=''

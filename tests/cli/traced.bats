@@ -146,6 +146,14 @@ no_leaks() {
   run leaky
   assert_output ""
 }
+@test "a run starts no thread before its first renewal" {
+  traced clone,clone3,fork,vfork run x -- true
+  run -1 grep -h CLONE_THREAD "$T"/trace.*
+  grep -qE '^(clone3?|v?fork)\(' "$MAIN" || fail "nothing was seen"
+  traced clone,clone3,fork,vfork run --ttl 1s x -- sleep 1
+  grep -q CLONE_THREAD "$MAIN" || fail "no thread was seen"
+}
+
 @test "every descriptor is closed to children from the moment it is made" {
   local port
   every_command no_leaks

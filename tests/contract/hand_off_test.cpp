@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "sys/wake_up.hpp"
+
 #include <poll.h>
 
 #include <thread>

@@ -15,8 +15,8 @@ struct Place {
   test::TempDir directory;
   std::string url() const { return "local://" + directory.path(); }
   std::string file(const std::string& name) const { return directory.path() + '/' + name; }
-  Client client(const WakeUp* interrupt = nullptr) const {
-    const Backing backing{.name = "local", .open = [this](const WakeUp* wake_up) {
+  Client client(const Interrupt* interrupt = nullptr) const {
+    const Backing backing{.name = "local", .open = [this](const Interrupt* wake_up) {
                             auto store = LocalStore::open(url(), wake_up);
                             REQUIRE(store.has_value());
                             return std::move(*store);

@@ -3,6 +3,7 @@
 #include "store/local/local_store.hpp"
 
 #include "store/local/local_file.hpp"
+#include "sys/wake_up.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -230,7 +231,7 @@ TEST_CASE("O04: local: removing the lock file while the lock is held admits no o
 TEST_CASE("O04: local: a replaced directory has none of the old leases") {
   const test::TempDir parent;
   const std::string path = parent.path() + "/locks";
-  const Backing backing{.name = "local", .open = [&](const WakeUp*) {
+  const Backing backing{.name = "local", .open = [&](const Interrupt*) {
                           return std::move(*LocalStore::open("local://" + path, nullptr));
                         }};
   Client client(backing);

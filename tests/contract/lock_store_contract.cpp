@@ -23,14 +23,14 @@ Backing memory_backing() {
   auto server = std::make_shared<MemoryServer>();
   return {.name = "memory",
           .across_processes = false,
-          .open = [server](const WakeUp* interrupt) -> std::unique_ptr<LockStore> {
+          .open = [server](const Interrupt* interrupt) -> std::unique_ptr<LockStore> {
             return std::make_unique<MemoryStore>(server, interrupt);
           }};
 }
 
 Backing local_backing() {
   auto directory = std::make_shared<test::TempDir>();
-  return {.name = "local", .open = [directory](const WakeUp* interrupt) {
+  return {.name = "local", .open = [directory](const Interrupt* interrupt) {
             auto store = LocalStore::open("local://" + directory->path(), interrupt);
             REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
             return std::move(*store);
@@ -41,7 +41,7 @@ Backing redis_backing() {
   auto started = test::RedisProcess::start();
   REQUIRE_MESSAGE(started.has_value(), (started ? "" : started.error().text));
   std::shared_ptr<test::RedisProcess> server(std::move(*started));
-  return {.name = "redis", .open = [server](const WakeUp* interrupt) {
+  return {.name = "redis", .open = [server](const Interrupt* interrupt) {
             StoreOptions options;
             options.url = server->url();
             options.prefix = "dlock:";

@@ -9,7 +9,7 @@
 
 #include "core/lock_store.hpp"
 #include "core/names.hpp"
-#include "sys/wake_up.hpp"
+#include "sys/interrupt.hpp"
 
 #include <doctest/doctest.h>
 
@@ -28,7 +28,7 @@ using namespace std::chrono_literals;
 struct Backing {
   std::string name;
   bool across_processes = true;  // a forked process reaches the same locks
-  std::function<std::unique_ptr<LockStore>(const WakeUp*)> open;
+  std::function<std::unique_ptr<LockStore>(const Interrupt*)> open;
 };
 
 const std::vector<Backing>& backings();
@@ -80,7 +80,7 @@ struct Taken {
 // A client whose calls must succeed.
 class Client {
  public:
-  explicit Client(const Backing& backing, const WakeUp* interrupt = nullptr)
+  explicit Client(const Backing& backing, const Interrupt* interrupt = nullptr)
       : store_(backing.open(interrupt)) {}
 
   LockStore& store() { return *store_; }

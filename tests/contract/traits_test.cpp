@@ -11,7 +11,7 @@ namespace {
 Backing declining(const Backing& backing) {
   return {.name = backing.name + ", declining",
           .across_processes = backing.across_processes,
-          .open = [open = backing.open](const WakeUp* interrupt) -> std::unique_ptr<LockStore> {
+          .open = [open = backing.open](const Interrupt* interrupt) -> std::unique_ptr<LockStore> {
             return std::make_unique<test::DecliningStore>(open(interrupt),
                                                           test::k_plain_locks_only);
           }};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A holder's look between two renewals: check() says how it stands and changes nothing; what is
 // watched is told when another has changed it.
+#include "sys/wake_up.hpp"
+
 #include <poll.h>
 
 #include <thread>
@@ -13,7 +15,7 @@ namespace {
 
 // A holder that watches what it has; the check is where the watching counts from.
 struct Watcher {
-  explicit Watcher(const Backing& backing, const WakeUp* interrupt = nullptr)
+  explicit Watcher(const Backing& backing, const Interrupt* interrupt = nullptr)
       : client(backing, interrupt), hold(client.take(name).hold) {
     client.watch_hold(hold);
     CHECK(client.check(hold).verdict == RenewVerdict::held);

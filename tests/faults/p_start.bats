@@ -5,7 +5,7 @@
 # shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
 
 load ../support/suite
-suite server faults
+suite server faults ticker
 
 listen() {
   redis-cli -s "$REDIS_SOCKET" monitor >"$T/monitor" 3>&- &
@@ -17,11 +17,22 @@ heard_all() {
   eventually 5s file_has "$T/monitor" "marker-$1"
 }
 
-@test "P11 P12: no more than N processes and threads: 125 and nothing left, or it works" {
+@test "P12: where no thread can be started the main thread renews the lease" {
+  make_cgroup pids
+  in_cgroup
+  spawn a "${IN_CGROUP[@]}" "$DLOCK" run --ttl 2s no-thread -- "$TICKER" "$T/ticks" for 6000
+  eventually 10s file_has "$T/ticks"
+  cgroup_set pids.max=0 # the first renewal comes after two thirds of a second
+  eventually 30s ended a
+  [ "$(cat "$T/a.end")" = "exit 0" ] || fail "$(cat "$T/a.end" "$T/a.err")"
+  assert_free no-thread
+}
+
+@test "P11: no more than N processes: 125 and nothing left, or it works" {
   make_cgroup pids
   in_cgroup
   listen
-  local limit before=0 after=0
+  local limit asked=0
   for limit in 1 2 3 4 5 6 7 8; do
     cgroup_set pids.max="$limit"
     rm -f "$T/started"
@@ -33,12 +44,12 @@ heard_all() {
     [ "$(cat "$T/a.end")" = "exit 125" ]
     [ ! -e "$T/started" ]
     [ "$(grep -c '^dlock: ' "$T/a.err")" = 1 ]
-    # Without its thread it does not even ask; without its command it gives back what it took.
-    if grep -q "EVALSHA.*dlock:few-${limit}[^0-9]" "$T/monitor"; then after=1; else before=1; fi
+    # Without its command it releases what it took.
+    ! grep -q "EVALSHA.*dlock:few-${limit}[^0-9]" "$T/monitor" || asked=1
   done
   [ "$(cat "$T/a.end")" = "exit 0" ]
   [ -e "$T/started" ]
-  [ "$before$after" = 11 ]
+  [ "$asked" = 1 ]
 }
 
 @test "P14: a command that the kernel does not know how to start is given to sh, others get 126" {

@@ -50,7 +50,7 @@ inline std::function<void(const FakePeer&)> answering(const std::string& last_wo
   };
 }
 
-inline RedisClient client_of(const std::string& url, const WakeUp* interrupt = nullptr) {
+inline RedisClient client_of(const std::string& url, const Interrupt* interrupt = nullptr) {
   auto address = parse_redis_url(url);
   REQUIRE(address.has_value());
   return {std::move(*address), interrupt};

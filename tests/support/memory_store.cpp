@@ -10,10 +10,9 @@ namespace dlock {
 
 namespace {
 
-bool is_raised(const WakeUp* interrupt) {
-  if (interrupt == nullptr) return false;
-  pollfd wait{.fd = interrupt->fd(), .events = POLLIN, .revents = 0};
-  return ::poll(&wait, 1, 0) > 0;
+bool is_raised(const Interrupt* interrupt) {
+  pollfd wait = polled(interrupt);
+  return ::poll(&wait, 1, 0) > 0 && ends_call(interrupt, wait);
 }
 
 lease_table::States pointers_to_rows(std::vector<lease_table::StoredLock>& rows) {

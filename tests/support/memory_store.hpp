@@ -7,7 +7,7 @@
 #pragma once
 
 #include "store/table_store.hpp"
-#include "sys/wake_up.hpp"
+#include "sys/interrupt.hpp"
 
 #include <condition_variable>
 #include <cstdint>
@@ -34,7 +34,7 @@ struct MemoryServer {
 
 class MemoryStore final : public TableStore {
  public:
-  explicit MemoryStore(std::shared_ptr<MemoryServer> server, const WakeUp* interrupt = nullptr)
+  explicit MemoryStore(std::shared_ptr<MemoryServer> server, const Interrupt* interrupt = nullptr)
       : server_(std::move(server)), interrupt_(interrupt) {}
 
   std::string where() const override { return "memory:"; }
@@ -51,7 +51,7 @@ class MemoryStore final : public TableStore {
   Moment moment(Time sent_at) const;
 
   std::shared_ptr<MemoryServer> server_;
-  const WakeUp* interrupt_;
+  const Interrupt* interrupt_;
   std::uint64_t seen_changes_ = 0;
 };
 

@@ -11,7 +11,6 @@
 #include <sys/prctl.h>
 
 #include <csignal>
-#include <future>
 
 namespace dlock {
 
@@ -25,7 +24,8 @@ constexpr Duration k_ttl = 1s;
 // Busy at first; the next answer is a grant that comes when it is told to come.
 class LateStore final : public LockStore {
  public:
-  explicit LateStore(std::future<void> granted) : granted_(std::move(granted)) {}
+  LateStore(const Interrupt& interrupt, const bool& granted)
+      : interrupt_(interrupt), granted_(granted) {}
 
   StoreTraits traits() const override { return {}; }
   std::string where() const override { return "late:"; }
@@ -34,7 +34,11 @@ class LateStore final : public LockStore {
   Result<AcquireReply> acquire(const Claim& claim, Queueing, Time /*limit*/) override {
     const Refusal held{.holding = {.kind = Holding::Kind::lock}};
     if (!std::exchange(asked_, true)) return AcquireReply(held);
-    granted_.wait();
+    while (!granted_) {
+      pollfd beside{.fd = interrupt_.fd(), .events = POLLIN, .revents = 0};
+      ::poll(&beside, 1, -1);
+      if (interrupt_.ends_call()) return Error{Errc::cancelled, "interrupted"};
+    }
     const Time sent_at = BootClock::now();
     return AcquireReply(Grant{.holds = {{.name = claim.names.front(),
                                          .owner = claim.owner,
@@ -58,44 +62,38 @@ class LateStore final : public LockStore {
  private:
   static Error no() { return {Errc::refused, "not here"}; }
 
-  std::future<void> granted_;
+  const Interrupt& interrupt_;
+  const bool& granted_;
   bool asked_ = false;
 };
 
 // While it waits: the grant is there, and Ctrl-Z is.
 class StopsWithAGrant final : public Listener {
  public:
-  explicit StopsWithAGrant(std::promise<void> grant) : grant_(std::move(grant)) {}
-  void attend(const StoreWorker& worker) { answers_ = worker.fd(); }
+  explicit StopsWithAGrant(bool& grant) : grant_(grant) {}
 
   void on_notice(const Notice& notice) override {
     // Of the holder, or of the store, which is silent meanwhile.
     const bool waits =
         notice.kind == Notice::Kind::waiting || notice.kind == Notice::Kind::store_away;
-    if (!waits || std::exchange(stopped_, true)) return;
-    grant_.set_value();
-    pollfd answer{.fd = answers_, .events = POLLIN, .revents = 0};
-    ::poll(&answer, 1, -1);
+    if (!waits || std::exchange(grant_, true)) return;
     ::kill(::getpid(), SIGTSTP);
   }
 
  private:
-  std::promise<void> grant_;
-  int answers_ = -1;
-  bool stopped_ = false;
+  bool& grant_;
 };
 
 // 0: it took the lock; 1: it gave it back as too late.
 int acquire_and_stop() {
   auto signals = Signals::take_over();
-  std::promise<void> grant;
-  const WakeUp interrupt;
+  bool granted = false;
+  InterruptSlot interrupt;
   StoreWorker worker(
-      std::make_unique<LateStore>(grant.get_future()),
+      std::make_unique<LateStore>(interrupt, granted),
       {.names = {*LockName::parse("n")}, .owner = "us:1", .serial = "s", .ttl = k_ttl},
       interrupt);
-  StopsWithAGrant listener(std::move(grant));
-  listener.attend(worker);
+  StopsWithAGrant listener(granted);
   const RunTerms terms{.lease = *LeaseTerms::check(k_ttl, Duration::zero()),
                        .acquire = {.connect_timeout = 5s, .outage_limit = 30s}};
   bool taken = false;
@@ -114,6 +112,69 @@ int acquire_and_stop() {
   return too_late ? 1 : 2;
 }
 
+// Answers nothing, for 20 s or until it is interrupted.
+class SilentStore final : public LockStore {
+ public:
+  SilentStore(const Interrupt& interrupt, bool& interrupted)
+      : interrupt_(interrupt), interrupted_(interrupted) {}
+
+  StoreTraits traits() const override { return {}; }
+  std::string where() const override { return "silent:"; }
+  Result<std::string> key_of(const LockName& name) const override { return name.text(); }
+  Result<AcquireReply> acquire(const Claim&, Queueing, Time) override { return silence(); }
+  Result<ReleaseVerdict> release(const Holds&, const ReleaseOptions&, Time) override {
+    return ReleaseVerdict::not_held;
+  }
+  Result<RenewReply> renew(const Holds&, Time) override { return silence(); }
+  Result<RenewReply> check(const Holds&, Time) override { return silence(); }
+  Result<Watching> watch(const Claim&, bool, Time) override { return silence(); }
+  Result<Watching> watch_hold(const Holds&, Time) override { return silence(); }
+  Result<HandOff> await_hand_off(Time) override { return silence(); }
+  Result<Holding> inspect(const LockName&, Time) override { return silence(); }
+  Result<std::vector<std::string>> list(std::string_view, Time) override { return silence(); }
+  Result<RevokeReply> revoke(const LockName&, const RevokeOrder&, Time) override {
+    return silence();
+  }
+  Result<std::optional<LastSuccess>> forget(const LockName&, Time) override { return silence(); }
+
+ private:
+  Error silence() {
+    const Time end = BootClock::now() + 20s;
+    while (BootClock::now() < end) {
+      pollfd beside = polled(&interrupt_);
+      ::poll(&beside, 1, 1000);
+      if (ends_call(&interrupt_, beside)) {
+        interrupted_ = true;
+        return {Errc::cancelled, "interrupted"};
+      }
+    }
+    return {Errc::timed_out, "no answer"};
+  }
+
+  const Interrupt& interrupt_;
+  bool& interrupted_;
+};
+
+// A TERM comes while the store is silent. 0: it ended the call, and the command.
+int acquire_and_terminate() {
+  auto signals = Signals::take_over();
+  bool interrupted = false;
+  bool granted = true;
+  InterruptSlot interrupt;
+  StoreWorker worker(
+      std::make_unique<SilentStore>(interrupt, interrupted),
+      {.names = {*LockName::parse("n")}, .owner = "us:1", .serial = "s", .ttl = k_ttl},
+      interrupt);
+  StopsWithAGrant listener(granted);
+  const RunTerms terms{.lease = *LeaseTerms::check(k_ttl, Duration::zero()),
+                       .acquire = {.connect_timeout = 60s, .outage_limit = 60s}};
+  ::kill(::getpid(), SIGTERM);
+  const auto nothing = [](const Holds&, Time) -> Result<void> { return {}; };
+  Acquirer acquirer(RunSession(terms, 1, BootClock::now()), worker, *signals, listener, nothing);
+  const auto outcome = acquirer.run();
+  return interrupted && outcome && outcome->kind == Outcome::Kind::signalled ? 0 : 1;
+}
+
 std::string how_it_ended(pid_t pid) {
   int status = 0;
   ::waitpid(pid, &status, WUNTRACED);
@@ -127,6 +188,10 @@ std::string how_it_ended(pid_t pid) {
 }
 
 }  // namespace
+
+TEST_CASE("acquire: a signal ends a call of a store that does not answer") {
+  CHECK(forked([] { return std::to_string(acquire_and_terminate()); }) == "0");
+}
 
 TEST_CASE("acquire: a lease that ended while dlock was stopped is not handed over") {
   CHECK(forked([] {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "store/redis/redis_client.hpp"
 
+#include "sys/wake_up.hpp"
+
 #include <doctest/doctest.h>
 
 #include <string>

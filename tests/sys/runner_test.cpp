@@ -109,7 +109,7 @@ std::string run_here(const Plan& plan, const std::function<void(MemoryStore&)>& 
   auto signals = Signals::take_over();
   auto child = Child::prepare();
   const auto server = std::make_shared<MemoryServer>();
-  const WakeUp interrupt;
+  InterruptSlot interrupt;
   StoreWorker worker(std::make_unique<MemoryStore>(server, &interrupt), claim_of(plan), interrupt);
   Notes notes;
   const RunTerms terms{.lease = *LeaseTerms::check(plan.ttl, plan.kill_after),

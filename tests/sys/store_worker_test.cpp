@@ -6,6 +6,8 @@
 #include <poll.h>
 
 #include <chrono>
+#include <functional>
+#include <utility>
 
 #include "support/memory_store.hpp"
 
@@ -27,7 +29,7 @@ Time in(Duration d) {
 // A store whose every call takes until its limit, unless it is interrupted.
 class HangingStore : public LockStore {
  public:
-  explicit HangingStore(const WakeUp& interrupt) : interrupt_(interrupt) {}
+  explicit HangingStore(const Interrupt& interrupt) : interrupt_(interrupt) {}
   StoreTraits traits() const override { return {}; }
   std::string where() const override { return "nowhere:"; }
   Result<std::string> key_of(const LockName& name) const override { return name.text(); }
@@ -63,10 +65,15 @@ class HangingStore : public LockStore {
   Error hang(Time limit) const {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit - BootClock::now());
     pollfd wait{.fd = interrupt_.fd(), .events = POLLIN, .revents = 0};
-    const bool raised = ::poll(&wait, 1, static_cast<int>(std::max(left, 0ms).count())) == 1;
-    return {raised ? Errc::cancelled : Errc::timed_out, "hung"};
+    bool raised = false;
+    bool ended = false;
+    do {
+      raised = ::poll(&wait, 1, static_cast<int>(std::max(left, 0ms).count())) == 1;
+      ended = raised && interrupt_.ends_call();
+    } while (raised && !ended);
+    return {ended ? Errc::cancelled : Errc::timed_out, "hung"};
   }
-  const WakeUp& interrupt_;
+  const Interrupt& interrupt_;
 };
 
 // Grants and releases at once; whatever else is asked hangs.
@@ -96,7 +103,7 @@ StoreAnswer next(StoreWorker& worker) {
 }
 
 struct Shop {
-  WakeUp interrupt;
+  InterruptSlot interrupt;
   std::shared_ptr<MemoryServer> server = std::make_shared<MemoryServer>();
   StoreWorker worker{std::make_unique<MemoryStore>(server, &interrupt), claim_of("a:1"), interrupt};
 };
@@ -120,7 +127,7 @@ TEST_CASE("worker: answers come in the order of the asks, each in its own kind")
 }
 
 TEST_CASE("worker: all names of a claim are released, each with the options of the session") {
-  WakeUp interrupt;
+  InterruptSlot interrupt;
   const auto server = std::make_shared<MemoryServer>();
   Claim both = claim_of("a:1");
   both.names.push_back(*LockName::parse("m"));
@@ -203,7 +210,7 @@ TEST_CASE("worker: a cancel that races with the answer does not end the next ask
 TEST_CASE("worker: its destructor does not wait for a call that hangs") {
   const Time before = BootClock::now();
   {
-    const WakeUp interrupt;
+    InterruptSlot interrupt;
     StoreWorker worker(std::make_unique<HangingStore>(interrupt), claim_of("a:1"), interrupt);
     worker.ask({What::acquire, in(60s)});
     worker.ask({What::watch, in(60s)});
@@ -217,7 +224,7 @@ TEST_CASE("worker: a release does not wait for an earlier call about the hold th
     CAPTURE(static_cast<int>(before));
     for (const bool at_once : {true, false}) {
       const Time started = BootClock::now();
-      const WakeUp interrupt;
+      InterruptSlot interrupt;
       StoreWorker worker(std::make_unique<MuteStore>(interrupt), claim_of("a:1"), interrupt);
       REQUIRE(worker.start());
       worker.ask({What::acquire, in(60s)});
@@ -236,7 +243,7 @@ TEST_CASE("worker: a release does not wait for an earlier call about the hold th
 
 TEST_CASE("worker: a release does not wait for what is queued behind a wait for changes") {
   const Time started = BootClock::now();
-  const WakeUp interrupt;
+  InterruptSlot interrupt;
   StoreWorker worker(std::make_unique<MuteStore>(interrupt), claim_of("a:1"), interrupt);
   for (const What what : {What::acquire, What::await_hand_off, What::renew, What::release})
     worker.ask({what, in(60s)});
@@ -247,8 +254,62 @@ TEST_CASE("worker: a release does not wait for what is queued behind a wait for 
   CHECK(BootClock::now() - started < 10s);
 }
 
+namespace {
+
+// Beside a call: does `act` once, then ends the call if the worker says so.
+class Beside : public Interrupt {
+ public:
+  Beside(StoreWorker& worker, std::function<void()> act) : worker_(worker), act_(std::move(act)) {
+    soon_.raise();
+  }
+  int fd() const override { return soon_.fd(); }
+  bool ends_call() const override {
+    soon_.clear();
+    if (act_) std::exchange(act_, {})();
+    return worker_.cancelled();
+  }
+
+ private:
+  StoreWorker& worker_;
+  WakeUp soon_;
+  mutable std::function<void()> act_;
+};
+
+}  // namespace
+
+TEST_CASE("worker: without its thread a call is made here, and may be cancelled beside it") {
+  InterruptSlot interrupt;
+  StoreWorker worker(std::make_unique<HangingStore>(interrupt), claim_of("a:1"), interrupt);
+  CHECK_FALSE(worker.has_work_here());
+  worker.ask({What::acquire, in(60s)});
+  worker.ask({What::undo, in(20ms)});
+  REQUIRE(worker.has_work_here());
+  const Beside cancels(worker, [&] {
+    CHECK_FALSE(worker.start());  // the store has a call already
+    worker.cancel();
+  });
+  CHECK(std::get<event::Acquired>(worker.work_here(cancels)).answer.error().code ==
+        Errc::cancelled);
+  const Beside nothing(worker, {});
+  CHECK(std::get<event::Released>(worker.work_here(nothing)).answer.error().code ==
+        Errc::timed_out);
+  CHECK_FALSE(worker.has_work_here());
+}
+
+TEST_CASE("worker: without its thread a call gives way to one that is asked beside it") {
+  InterruptSlot interrupt;
+  StoreWorker worker(std::make_unique<MuteStore>(interrupt), claim_of("a:1"), interrupt);
+  worker.ask({What::acquire, in(60s)});
+  const Beside nothing(worker, {});
+  worker.work_here(nothing);
+  worker.ask({What::renew, in(60s)});
+  const Beside asks(worker, [&] { worker.ask({What::release, in(60s)}); });
+  CHECK(std::get<event::Renewed>(worker.work_here(asks)).answer.error().code == Errc::cancelled);
+  CHECK(*std::get<event::Released>(worker.work_here(nothing)).answer == ReleaseVerdict::released);
+}
+
 TEST_CASE("worker: cancel ends only the ask that hangs, the one behind it is carried out") {
-  const WakeUp interrupt;
+  InterruptSlot interrupt;
   StoreWorker worker(std::make_unique<HangingStore>(interrupt), claim_of("a:1"), interrupt);
   REQUIRE(worker.start());
   worker.ask({What::acquire, in(60s)});
@@ -278,7 +339,7 @@ TEST_CASE("worker: any ask ends a wait for changes, and is carried out") {
 }
 
 TEST_CASE("worker: the next ask does not end one that is no wait for changes") {
-  const WakeUp interrupt;
+  InterruptSlot interrupt;
   StoreWorker worker(std::make_unique<HangingStore>(interrupt), claim_of("a:1"), interrupt);
   REQUIRE(worker.start());
   worker.ask({What::acquire, in(50ms)});

@@ -2,6 +2,7 @@
 #include "sys/transport.hpp"
 
 #include "sys/resolver.hpp"
+#include "sys/wake_up.hpp"
 
 #include <doctest/doctest.h>
 

@@ -140,9 +140,10 @@ Result<UniqueFd> open_or_make(const FileAt& file, int flags) {
 }
 
 // False: interrupted.
-bool slept(Duration time, const WakeUp* interrupt) {
-  pollfd wait{.fd = interrupt != nullptr ? interrupt->fd() : -1, .events = POLLIN, .revents = 0};
-  return ::poll(&wait, 1, static_cast<int>(std::max(to_ms(time), 1LL))) <= 0;
+bool slept(Duration time, const Interrupt* interrupt) {
+  pollfd wait = polled(interrupt);
+  const int n = ::poll(&wait, 1, static_cast<int>(std::max(to_ms(time), 1LL)));
+  return n <= 0 || !ends_call(interrupt, wait);
 }
 
 // Waits for flock(2) in steps of 1, 2, 4 ms: it is held for microseconds, and a blocking
@@ -150,7 +151,7 @@ bool slept(Duration time, const WakeUp* interrupt) {
 Result<void> flock_within(const FileAt& file,
                           const UniqueFd& fd,
                           Time limit,
-                          const WakeUp* interrupt) {
+                          const Interrupt* interrupt) {
   Duration step = 1ms;
   while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) return failed("lock", full_path(file));
@@ -215,7 +216,7 @@ bool FileLock::is_current(const FileAt& file) const {
   return ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
 
-Result<FileLock> lock_file(const FileAt& file, Time limit, const WakeUp* interrupt) {
+Result<FileLock> lock_file(const FileAt& file, Time limit, const Interrupt* interrupt) {
   for (;;) {
     auto fd = open_or_make(file, k_safe_flags);
     if (!fd) return fd.error();

@@ -9,8 +9,8 @@
 
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
+#include "sys/interrupt.hpp"
 #include "sys/unique_fd.hpp"
-#include "sys/wake_up.hpp"
 
 #include <optional>
 #include <string>
@@ -63,7 +63,7 @@ class FileLock {
 };
 
 // Locks the file, made if missing; waits in small steps until `limit` or an interrupt.
-Result<FileLock> lock_file(const FileAt& file, Time limit, const WakeUp* interrupt);
+Result<FileLock> lock_file(const FileAt& file, Time limit, const Interrupt* interrupt);
 
 // nullopt: there is no such file.
 Result<std::optional<std::string>> read_file(const FileAt& file);

@@ -79,10 +79,13 @@ void sleep_until(std::array<pollfd, 2>& waits, Time until) {
 
 }  // namespace
 
-LocalStore::LocalStore(local::LockDirectory directory, std::string boot_id, const WakeUp* interrupt)
+LocalStore::LocalStore(local::LockDirectory directory,
+                       std::string boot_id,
+                       const Interrupt* interrupt)
     : directory_(std::move(directory)), boot_id_(std::move(boot_id)), interrupt_(interrupt) {}
 
-Result<std::unique_ptr<LockStore>> LocalStore::open(std::string_view url, const WakeUp* interrupt) {
+Result<std::unique_ptr<LockStore>> LocalStore::open(std::string_view url,
+                                                    const Interrupt* interrupt) {
   auto directory = directory_of(url);
   if (!directory) return directory.error();
   std::string boot = boot_id();
@@ -292,12 +295,10 @@ Result<bool> LocalStore::await_change(Time until) {
   for (;;) {
     if (events_ && took_events()) return true;
     if (BootClock::now() >= until) return false;
-    std::array<pollfd, 2> waits{
-        pollfd{.fd = events_.get(), .events = POLLIN, .revents = 0},
-        pollfd{
-            .fd = interrupt_ != nullptr ? interrupt_->fd() : -1, .events = POLLIN, .revents = 0}};
+    std::array<pollfd, 2> waits{pollfd{.fd = events_.get(), .events = POLLIN, .revents = 0},
+                                polled(interrupt_)};
     sleep_until(waits, until);
-    if (waits[1].revents != 0) {
+    if (ends_call(interrupt_, waits[1])) {
       return Error{Errc::cancelled, "cannot wait longer: interrupted"};
     }
   }

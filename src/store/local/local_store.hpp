@@ -21,8 +21,8 @@
 #include "base/result.hpp"
 #include "store/local/local_file.hpp"
 #include "store/table_store.hpp"
+#include "sys/interrupt.hpp"
 #include "sys/unique_fd.hpp"
-#include "sys/wake_up.hpp"
 
 #include <memory>
 #include <optional>
@@ -37,8 +37,9 @@ class LocalStore final : public TableStore {
  public:
   // Makes the directory if only its last component is missing. `interrupt` outlives the store and
   // may be null; while it is raised, calls that would have to wait return Errc::cancelled.
-  static Result<std::unique_ptr<LockStore>> open(std::string_view url, const WakeUp* interrupt);
+  static Result<std::unique_ptr<LockStore>> open(std::string_view url, const Interrupt* interrupt);
 
+  StoreTraits traits() const override { return {.line = false, .may_hang = true}; }
   std::string where() const override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
 
@@ -46,7 +47,7 @@ class LocalStore final : public TableStore {
   using State = lease_table::StoredLock;
   struct Locked;  // a file, and its lock
 
-  LocalStore(local::LockDirectory directory, std::string boot_id, const WakeUp* interrupt);
+  LocalStore(local::LockDirectory directory, std::string boot_id, const Interrupt* interrupt);
 
   Result<void> transact(const std::vector<LockName>& names,
                         Time limit,
@@ -70,7 +71,7 @@ class LocalStore final : public TableStore {
 
   local::LockDirectory directory_;
   std::string boot_id_;
-  const WakeUp* interrupt_;
+  const Interrupt* interrupt_;
   std::vector<UniqueFd> replaced_;  // the files that the last change replaced
   UniqueFd events_;                 // inotify(7)
   std::set<std::string, std::less<>> watched_files_;

@@ -80,10 +80,12 @@ bool is_message(const Reply& reply) {
 
 }  // namespace
 
-RedisClient::RedisClient(const RedisAddress& address, const WakeUp* interrupt)
+RedisClient::RedisClient(const RedisAddress& address, const Interrupt* interrupt)
     : RedisClient(std::make_shared<FixedRoute>(address), address, interrupt) {}
 
-RedisClient::RedisClient(std::shared_ptr<Route> route, RedisAddress first, const WakeUp* interrupt)
+RedisClient::RedisClient(std::shared_ptr<Route> route,
+                         RedisAddress first,
+                         const Interrupt* interrupt)
     : route_(std::move(route)), address_(std::move(first)), interrupt_(interrupt) {}
 
 void RedisClient::disconnect() {

@@ -20,8 +20,8 @@
 #include "store/redis/redis_url.hpp"
 #include "store/redis/reply_reader.hpp"
 #include "store/redis/route.hpp"
+#include "sys/interrupt.hpp"
 #include "sys/transport.hpp"
-#include "sys/wake_up.hpp"
 
 #include <memory>
 #include <optional>
@@ -47,9 +47,9 @@ struct Answer {
 class RedisClient {
  public:
   // `interrupt` may be null and must outlive us.
-  RedisClient(const RedisAddress& address, const WakeUp* interrupt);
+  RedisClient(const RedisAddress& address, const Interrupt* interrupt);
   // `first` is the server that texts name until the route is asked.
-  RedisClient(std::shared_ptr<Route> route, RedisAddress first, const WakeUp* interrupt);
+  RedisClient(std::shared_ptr<Route> route, RedisAddress first, const Interrupt* interrupt);
 
   // One with the same route, not connected yet.
   RedisClient another() const { return {route_, address_, interrupt_}; }
@@ -98,7 +98,7 @@ class RedisClient {
 
   std::shared_ptr<Route> route_;
   RedisAddress address_;  // of the connection, or of the newest one
-  const WakeUp* interrupt_;
+  const Interrupt* interrupt_;
   std::optional<Transport> transport_;
   ReplyReader reader_;
   bool subscribed_ = false;

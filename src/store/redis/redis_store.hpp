@@ -46,7 +46,7 @@ class RedisStore final : public LockStore {
     bool holder() const { return claim.empty(); }
   };
 
-  RedisStore(const RedisAddress& address, std::string prefix, const WakeUp* interrupt)
+  RedisStore(const RedisAddress& address, std::string prefix, const Interrupt* interrupt)
       : prefix_(std::move(prefix)), client_(address, interrupt), subscriber_(address, interrupt) {}
 
   Result<std::vector<Keys>> keys_of(const std::vector<LockName>& names) const;
