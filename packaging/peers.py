@@ -19,7 +19,8 @@ import tempfile
 import threading
 import time
 
-from bench import WRAPPER, Servers
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "bench"))
+from setting import WRAPPER, Servers
 
 LEASE = 3  # seconds
 FAULT_AT = 1.0  # after the start of the command

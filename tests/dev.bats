@@ -51,20 +51,65 @@ for name in sys.argv[1:]: ast.parse(open(name).read())' packaging/bench/*.py pac
 }
 
 # bats test_tags=nightly
-@test "the benchmark has figures for each of its parts" {
+@test "the benchmark has figures for each of its parts, and none became slower than itself" {
   cd "$BATS_TEST_TMPDIR" # nothing of it may depend on where it is called from
   local bench=$BATS_TEST_DIRNAME/../packaging/bench
-  run -0 python3 -B "$bench" quick uncontended waiters holder --json figures --svg plot \
+  run -0 python3 -B "$bench" quick uncontended waiters scripts commands --json figures --svg plot \
     --dlock "${DLOCK:-$BATS_TEST_DIRNAME/../build/dev/dlock}"
   assert_line --partial "written to figures"
   run -0 python3 -c 'import json
 figures = json.load(open("figures"))
-print(sorted(figures), figures["machine"]["redis"])
-for name in ("flock", "dlock"): print(name, figures["uncontended"][name]["x_flock"] > 0)
-print(figures["waiters"]["8"]["commands_per_handoff"] > 1, figures["waiters"]["8"]["p50_ms"] > 0)
-print(figures["holder"]["dlock"]["commands_per_ttl"] > 0)'
-  assert_line --regexp "^\\['holder', 'machine', 'seconds', 'uncontended', 'waiters'\\] Redis server"
-  assert_equal "${lines[*]:1}" "flock True dlock True True True True"
+print(sorted(figures), figures["machine"]["redis"], figures["parts"]["waiters"]["stolen_percent"])
+for store in ("unix socket", "tcp", "local"):
+  one = figures["uncontended"]["dlock, " + store]["x_flock"]
+  print(store, 0 < one["q1"] <= one["median"] <= one["q3"], one["n"])
+print(figures["uncontended"]["dlock release"]["ms"]["median"] > 0)
+print(figures["waiters"]["8"]["commands_per_handoff"] > 1, figures["waiters"]["8"]["x_flock"] > 0)
+print(figures["scripts"]["dlock"]["x_redisson"]["median"] > 0)
+print(figures["commands"]["hand-off"]["in_scripts"]["median"] > 5)'
+  assert_line --regexp "^\\['commands', 'machine', 'parts', 'scripts', 'uncontended', 'waiters'\\] Redis server.*[0-9]"
+  assert_equal "${lines[*]:1}" \
+    "unix socket True 20 tcp True 20 local True 20 True True True True True"
+  run -0 python3 -B "$bench" --read figures --compare figures
+  assert_line --regexp '^0 of [1-9][0-9]+ figures became slower than in figures$'
+}
+
+# figures FILE CPUS MEDIAN QUARTILE…: a stored run; each figure is its median and its quartiles.
+figures() {
+  python3 -c 'import json, sys
+values = dict(zip(("ms", "x_flock", "runs_per_s", "server_bytes"), sys.argv[3:]))
+def figure(name, text):
+    median, low, high = map(float, text.split(","))
+    better = {"better": "more"} if name == "runs_per_s" else {}
+    return {"median": median, "q1": low, "q3": high, "n": 9, **better}
+row = {name: figure(name, text) for name, text in values.items()}
+json.dump({"machine": {"cpus": sys.argv[2]}, "parts": {}, "crowd": {"dlock": row}},
+          open(sys.argv[1], "w"))' "$@"
+}
+@test "bench --compare names each figure that became slower by more than its spread" {
+  cd "$BATS_TEST_TMPDIR"
+  local bench=(python3 -B "$BATS_TEST_DIRNAME/../packaging/bench")
+  figures old 2 5,4,6 1.20,1.18,1.22 100,90,110 400,400,400
+  figures slower 2 8,7,9 1.30,1.25,1.35 80,75,85 500,500,500
+  figures within 2 5.9,4.5,7 1.24,1.15,1.30 95,80,110 410,410,410
+  figures faster 2 3,2,4 1.10,1.09,1.11 140,130,150 300,300,300
+  run -1 "${bench[@]}" --read slower --compare old
+  assert_line "slower: crowd, dlock, ms: 5 (4-6) before, 8 (7-9) now (+60 %)"
+  assert_line "slower: crowd, dlock, x_flock: 1.2 (1.18-1.22) before, 1.3 (1.25-1.35) now (+8 %)"
+  assert_line "slower: crowd, dlock, runs_per_s: 100 (90-110) before, 80 (75-85) now (-20 %)"
+  assert_line "slower: crowd, dlock, server_bytes: 400 (400-400) before, 500 (500-500) now (+25 %)"
+  assert_equal "${lines[-1]}" "4 of 4 figures became slower than in old"
+  for better in within faster old; do
+    run -0 "${bench[@]}" --read $better --compare old
+    assert_equal "${lines[-1]}" "0 of 4 figures became slower than in old"
+  done
+  figures elsewhere 8 8,7,9 1.30,1.25,1.35 80,75,85 400,400,400 # slower, but not in what compares
+  run -1 "${bench[@]}" --read elsewhere --compare old
+  assert_line --partial "slower: crowd, dlock, x_flock: "
+  assert_line "old is of another machine: only ratios, counts and memory are compared"
+  assert_equal "${lines[-1]}" "1 of 2 figures became slower than in old"
+  run -1 "${bench[@]}" --read old --compare no-such-file
+  assert_output "bench: cannot read no-such-file: No such file or directory"
 }
 
 @test "passed, failed and skipped tests are counted, and failures shown" {

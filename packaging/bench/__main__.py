@@ -1,28 +1,31 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""./dev bench: what a run, a crowd, a hand-off and a waiter cost, beside flock, redis-cli, etcdctl.
+"""./dev bench: what runs, crowds, hand-offs, waiters and holders cost, beside flock and others.
 
-All candidates are measured in turns within one run, so that a busy machine slows all of them; read
-the ratios, not the milliseconds. The whole of it ends within five minutes: what does not fit is
-left out, and said. Writes JSON, and draws hand-offs against the number of waiters.
+Everything is measured in pairs within one run, so that a busy machine slows both; read the ratios,
+not the milliseconds. All of it ends within a quarter of an hour: no part begins after that, and
+what is left out is said. Writes JSON, which --compare reads, and draws hand-offs against the number
+of waiters.
 """
 
 import argparse
 import json
 import os
-import platform
-import shutil
-import subprocess
+import sys
 import tempfile
 import time
 
+import compare
+import holders
 import idle
 import line
+import scripts
 import single
+from machine import Part, machine
 from report import plot, report
 from setting import Servers, candidates, make_stamp
 
-MOST_SECONDS = 240  # no part is begun after that
+MOST_SECONDS = 720  # no part is begun after that
 
 
 class Amount:
@@ -30,52 +33,44 @@ class Amount:
 
     def __init__(self, quick):
         self.rounds = 20 if quick else 300
-        self.crowds = 1 if quick else 3
-        self.handoffs = 10 if quick else 200
+        self.crowds = 2 if quick else 9
+        self.handoffs = 2 if quick else 20
         self.waiters = (4, 8) if quick else (10, 100, 500, 1000)
         self.window = 1 if quick else line.WINDOW
         self.seconds = 1 if quick else 5
-        self.ttls = 1 if quick else 4
-
-
-def version(*command):
-    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    return said.splitlines()[0].strip() if said else "?"
-
-
-def machine(dlock):
-    with open("/proc/cpuinfo", encoding="utf-8") as f:
-        models = [line.split(":", 1)[1].strip() for line in f if line.startswith("model name")]
-    facts = {"kernel": platform.release(), "cpu": models[0] if models else platform.machine(),
-             "cpus": os.cpu_count(), "load_before": round(os.getloadavg()[0], 2),
-             "dlock": version(dlock, "--version"), "flock": version("flock", "--version"),
-             "redis": " ".join(version("redis-server", "--version").split()[:3])}
-    if shutil.which("etcdctl"):
-        facts["etcd"] = version("etcd", "--version")
-    return facts
+        self.blocks = 15 if quick else 60
+        self.renewals = 2 if quick else 6
+        self.holders = 50 if quick else 1000
 
 
 def parts(found, servers, folder, amount):
     """name -> function that measures it, in the order of the table."""
     stamp = make_stamp(folder)
-    remote = [one for one in found if one.name in ("dlock", "dlock, unix socket")]
+    flock = found[0]
+    tcp, unix = (next(one for one in found if one.store == store)
+                 for store in ("tcp", "unix socket"))
 
     def waiters():
-        return {count: line.many_waiters(remote[0], servers, stamp, folder, count, amount.window)
+        return {str(count): line.beside_flock(flock, tcp, servers, stamp, folder, count,
+                                              amount.window)
                 for count in amount.waiters}
 
     return {
-        "uncontended": lambda: single.uncontended(found, amount.rounds),
+        "uncontended": lambda: single.uncontended(found, amount.rounds, folder),
         "instructions": lambda: single.instructions(found),
         "contended": lambda: single.contended(found, amount.crowds),
         "handoff": lambda: line.one_waiter(found, stamp, folder, amount.handoffs),
         "waiters": waiters,
+        "scripts": lambda: scripts.beside_redisson(tcp, servers, folder, amount.blocks),
+        "commands": lambda: scripts.commands(tcp, servers),
         "waiter": lambda: {one.name: idle.waiter(one, servers, amount.seconds) for one in found},
-        "holder": lambda: {one.name: idle.holder(one, servers, amount.ttls) for one in remote},
+        "holder": lambda: idle.holder(unix, servers, amount.renewals),
+        "holders": lambda: holders.many(tcp, servers, amount.holders),
     }
 
 
-PARTS = ("uncontended", "instructions", "contended", "handoff", "waiters", "waiter", "holder")
+PARTS = ("uncontended", "instructions", "contended", "handoff", "waiters", "scripts", "commands",
+         "waiter", "holder", "holders")
 
 
 def words():
@@ -85,6 +80,11 @@ def words():
     parser.add_argument("--dlock", default="build/release/dlock", help="the program to measure")
     parser.add_argument("--json", default="build/bench.json", help="where the figures go")
     parser.add_argument("--svg", default="build/bench.svg", help="where the plot goes")
+    parser.add_argument("--compare", metavar="FILE",
+                        help="name every figure that became slower than in FILE, the figures of an "
+                        "earlier run, by more than its spread; the exit status is then 1")
+    parser.add_argument("--read", metavar="FILE",
+                        help="measure nothing, show the figures of an earlier run")
     asked = parser.parse_args()
     for word in asked.words:
         if word not in PARTS + ("quick",):
@@ -92,42 +92,58 @@ def words():
     return asked
 
 
-def main():
-    asked = words()
+def measure(asked):
     wanted = [word for word in asked.words if word != "quick"] or PARTS
     amount = Amount("quick" in asked.words)
     for name in [n for n in os.environ if n.startswith(("DLOCK_", "REDIS"))]:
         del os.environ[name]
     os.environ["ETCDCTL_API"] = "3"
     dlock = os.path.abspath(asked.dlock)
-    begin, took = time.monotonic(), {}
+    begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="dlock-bench.") as folder:
         os.environ["HOME"] = os.environ["XDG_CONFIG_HOME"] = folder
-        result = {"machine": machine(dlock)}
+        result = {"machine": machine(dlock), "parts": {}}
         servers = Servers(folder)
         try:
             found = candidates(folder, servers, dlock)
-            for name, measure in parts(found, servers, folder, amount).items():
+            for name, part in parts(found, servers, folder, amount).items():
                 if name not in wanted:
                     continue
                 if time.monotonic() - begin > MOST_SECONDS:
                     result.setdefault("left_out", []).append(name)
                     continue
-                since = time.monotonic()
-                result[name] = measure()
-                took[name] = round(time.monotonic() - since, 1)
+                clock = Part()
+                result[name] = part()
+                result["parts"][name] = clock.end()
         finally:
             servers.stop()
-    result["seconds"] = took
-    report(result)
     with open(asked.json, "w", encoding="utf-8") as out:
         json.dump(result, out, indent=2)
         out.write("\n")
     print(f"written to {asked.json} after {time.monotonic() - begin:.0f} s")
-    drawn = plot(result, asked.svg)
+    return result
+
+
+def read(file):
+    try:
+        with open(file, encoding="utf-8") as text:
+            return json.load(text)
+    except OSError as error:
+        raise SystemExit(f"bench: cannot read {file}: {error.strerror}") from error
+    except ValueError as error:
+        raise SystemExit(f"bench: {file} is no result of a benchmark: {error}") from error
+
+
+def main():
+    asked = words()
+    before = read(asked.compare) if asked.compare else None  # first: --json may be the same file
+    result = read(asked.read) if asked.read else measure(asked)
+    report(result)
+    drawn = None if asked.read else plot(result, asked.svg)
     if drawn:
         print(drawn)
+    return 1 if before and compare.say(result, before, asked.compare) else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

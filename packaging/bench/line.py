@@ -11,9 +11,12 @@ import statistics
 import subprocess
 import time
 
+from figures import figure, median, ratio
 from setting import end, quiet
 
-PAUSE_US = 60_000  # so long a command runs while the next one comes to wait: etcdctl needs 15 ms
+PAUSE_US = 20_000  # so long a command runs while the next one comes to wait
+LONG_PAUSE_US = 60_000  # the same for large programs: etcdctl needs 15 ms
+CHUNK = 10  # hand-offs in one half of a pair
 BRIEF_US = 5_000  # in a long line, where all wait already
 HANDOFFS = 300  # counted in a long line: many, to stand out from what the waiters send anyway
 WINDOW = 6.0  # seconds for which commands are counted: a multiple of how often who waits sends one
@@ -33,13 +36,14 @@ def gaps_ms(times):
 
 def summary(gaps):
     cents = statistics.quantiles(gaps, n=100, method="inclusive")
-    return {"p50_ms": cents[49], "p99_ms": cents[98], "max_ms": max(gaps), "handoffs": len(gaps)}
+    return {"p50_ms": figure(gaps), "p99_ms": cents[98], "max_ms": max(gaps),
+            "handoffs": len(gaps)}
 
 
-def two_in_turns(one, stamp, file, lock, wanted):
+def two_in_turns(one, stamp, file, lock, pause, wanted=CHUNK):
     """Two lanes: while one runs its command, the other comes to wait; not sooner, or it could be
     faster than one that waits by looking again and again. Gaps between `wanted` + 1 of them."""
-    command = one.command(lock, stamp, file, str(PAUSE_US), str(wanted + 100))
+    command = one.command(lock, stamp, file, str(pause), str(wanted + 100))
     until = time.monotonic() + 10 + wanted * 0.5
     lanes = [quiet(command, one.environment) for _ in range(2)]
     try:
@@ -55,17 +59,28 @@ def two_in_turns(one, stamp, file, lock, wanted):
     return gaps_ms(times)[1:]  # when the first one ends, nobody may wait yet
 
 
-def one_waiter(found, stamp, folder, wanted, chunk=10):
-    """In turns, a few hand-offs at a time."""
-    gaps = {one.name: [] for one in found}
-    for turn in range(max(1, wanted // chunk)):
-        for number, one in enumerate(found):
-            # Of the others a quarter is enough: they take longer, and are not what we look at.
-            if turn % 4 != 0 and one.name not in ("dlock", "dlock, unix socket"):
+def one_waiter(found, stamp, folder, rounds):
+    """A few hand-offs of flock, as many of another, and so on. Of large programs a tenth."""
+    flock, others = found[0], found[1:]
+    gaps, pairs = {one.name: [] for one in found}, {one.name: [] for one in others}
+    for turn in range(rounds):
+        for number, one in enumerate(others):
+            if not one.store and turn % 10 != 0:
                 continue
+            pause = PAUSE_US if one.store else LONG_PAUSE_US
             file = f"{folder}/stamps.{number}.{turn}"
-            gaps[one.name] += two_in_turns(one, stamp, file, f"turns{turn}", chunk)
-    return {name: summary(g) if len(g) > 1 else {"failed": "too slow"} for name, g in gaps.items()}
+            both = [two_in_turns(each, stamp, f"{file}.{each.name}", f"turns{turn}", pause)
+                    for each in (flock, one)]
+            if all(both):
+                gaps["flock"] += both[0]
+                gaps[one.name] += both[1]
+                pairs[one.name].append([statistics.median(half) for half in both])
+    result = {name: summary(g) if len(g) > 1 else {"failed": "too slow"}
+              for name, g in gaps.items()}
+    for name, both in pairs.items():
+        if both:
+            result[name]["x_flock"] = ratio(both)
+    return result
 
 
 def wait_until(what, limit):
@@ -99,6 +114,19 @@ def sent_meanwhile(servers, window, action=lambda: None, over=lambda: True):
     time.sleep(max(0.0, begin + window - time.monotonic()))
     wait_until(over, 20)
     return servers.sent() - before, time.monotonic() - begin
+
+
+def beside_flock(flock, one, servers, stamp, folder, count, window=WINDOW):
+    """many_waiters between two chunks of hand-offs from flock to flock."""
+    def of_flock(when):
+        return two_in_turns(flock, stamp, f"{folder}/{when}.{count}", f"{when}{count}", PAUSE_US)
+
+    before = of_flock("before")
+    result = many_waiters(one, servers, stamp, folder, count, window)
+    base = before + of_flock("after")
+    if "failed" not in result and base:
+        result["x_flock"] = result["p50_ms"]["median"] / median(figure(base))
+    return result
 
 
 def many_waiters(one, servers, stamp, folder, count, window=WINDOW):

@@ -82,9 +82,10 @@ class Servers:
         self.redis = free_port()
         while not self.start(self.redis, [
                 "redis-server", "--port", str(self.redis), "--bind", "127.0.0.1",
-                "--unixsocket", f"{folder}/redis.sock",
+                "--unixsocket", f"{folder}/redis.sock", "--maxclients", "20000",
                 "--save", "", "--appendonly", "no", "--dir", folder]):
-            self.redis = free_port()  # somebody took the port in between
+            self.redis = free_port()  # another process took the port in between
+        self.redis_pid = self.started[-1].pid
         self.etcd = None
         if shutil.which("etcd") and shutil.which("etcdctl"):
             self.etcd, peer = free_port(), free_port()
@@ -141,12 +142,14 @@ class Servers:
 
 
 class Candidate:
-    """A way to run a command under a lock."""
+    """A way to run a command under a lock. Of dlock: with its program and store."""
 
-    def __init__(self, name, words, environment=None):
+    def __init__(self, name, words, environment=None, store=None):
         self.name = name
         self.words = words
         self.environment = {**os.environ, **(environment or {})}
+        self.store = store
+        self.program = words("")[0]
 
     def command(self, lock, *command):
         return self.words(lock) + list(command)
@@ -162,13 +165,12 @@ def candidates(folder, servers, dlock):
     def run(lock):
         return [dlock, "run", lock, "--"]
 
-    found = [
-        Candidate("flock", lambda lock: ["flock", f"{folder}/{lock}"]),
-        Candidate("dlock", run, {"DLOCK_URL": f"redis://127.0.0.1:{servers.redis}"}),
-        Candidate("dlock, unix socket", run, {"DLOCK_URL": f"redis+unix://{folder}/redis.sock"}),
-        Candidate("dlock local://", run, {"DLOCK_URL": f"local://{folder}/locks"}),
-        Candidate("redis-cli wrapper", lambda lock: [wrapper, lock]),
-    ]
+    urls = {"unix socket": f"redis+unix://{folder}/redis.sock",
+            "tcp": f"redis://127.0.0.1:{servers.redis}", "local": f"local://{folder}/locks"}
+    found = [Candidate("flock", lambda lock: ["flock", f"{folder}/{lock}"])]
+    found += [Candidate(f"dlock, {store}", run, {"DLOCK_URL": url}, store)
+              for store, url in urls.items()]
+    found.append(Candidate("redis-cli wrapper", lambda lock: [wrapper, lock]))
     if servers.etcd:
         found.append(Candidate("etcdctl lock", lambda lock: [
             "etcdctl", "--endpoints", f"127.0.0.1:{servers.etcd}", "lock", lock]))

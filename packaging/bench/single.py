@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""What one run costs when nobody else wants the lock, and what a crowd gets done."""
+"""What one run costs when no other process wants the lock, and what a crowd gets done; each beside
+a run under flock that was measured directly before."""
 
 import os
-import random
 import re
 import shutil
-import statistics
 import subprocess
 import time
 
+from figures import figure, ratio
 from setting import end, quiet
 
 WORKERS, RUNS = 16, 20
 LIMIT = 60  # seconds, for one crowd; more is a failure
+WARM_UP = 3  # pairs that are not counted
 
 
-def run_once(command, environment):
+def run_once(command, environment, stdout="/dev/null"):
     """Milliseconds it took, and milliseconds of processor time, with what it waited for."""
-    null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
-    files = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1)]
+    null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
+    out = os.open(stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    files = [(os.POSIX_SPAWN_DUP2, null, 0), (os.POSIX_SPAWN_DUP2, out, 1)]
     try:
         begin = time.perf_counter_ns()
         pid = os.posix_spawnp(command[0], command, environment, file_actions=files)
@@ -26,34 +28,58 @@ def run_once(command, environment):
         took = (time.perf_counter_ns() - begin) / 1e6
     finally:
         os.close(null)
+        os.close(out)
     if status != 0:
         raise SystemExit(f"bench: {' '.join(command)}: status {os.waitstatus_to_exitcode(status)}")
     return took, (used.ru_utime + used.ru_stime) * 1e3
 
 
-def uncontended(found, rounds):
-    commands = {"true": (["true"], dict(os.environ))}
-    commands.update({one.name: (one.command("alone", "true"), one.environment) for one in found})
-    times = {name: [] for name in commands}
-    light = [name for name in commands if name == "true" or "lock" in name and "etcd" not in name]
-    for round_ in range(rounds + 3):  # three to warm up
-        # In no fixed order: what runs behind a large program finds the caches of the processor full
-        # of that. So the large ones run in every fifth round only.
-        names = list(commands) if round_ % 5 == 0 else list(light)
-        random.Random(round_).shuffle(names)
-        for name in names:
-            took = run_once(*commands[name])
-            if round_ >= 3:
-                times[name].append(took)
-    result = {}
-    for name, both in times.items():
-        wall, cpu = zip(*both)
-        tenths = statistics.quantiles(wall, n=10)
-        result[name] = {"median_ms": statistics.median(wall), "p10_ms": tenths[0],
-                        "p90_ms": tenths[8], "cpu_ms": statistics.fmean(cpu)}
-    for values in result.values():
-        values["x_flock"] = values["median_ms"] / result["flock"]["median_ms"]
-        values["cpu_x_flock"] = values["cpu_ms"] / result["flock"]["cpu_ms"]
+def steps(one, folder):
+    """name -> one `dlock acquire`, and the `dlock release` of what it has taken."""
+    said = f"{folder}/acquired"
+
+    def release():
+        with open(said, encoding="utf-8") as lines:
+            owner = re.search(r"DLOCK_OWNER='?([^'\s]+)", lines.read())[1]
+        return run_once([one.program, "release", "--owner", owner, "steps"], one.environment)
+
+    return {"dlock acquire": lambda: run_once([one.program, "acquire", "steps"], one.environment,
+                                              said),
+            "dlock release": release}
+
+
+def in_pairs(base, others, rounds):
+    """name -> [(base, other), …], each two measured one after the other."""
+    pairs = {name: [] for name in others}
+    for round_ in range(rounds + WARM_UP):
+        for name, run in others.items():
+            pair = base(), run()
+            if round_ >= WARM_UP:
+                pairs[name].append(pair)
+    return pairs
+
+
+def uncontended(found, rounds, folder):
+    def runs(one):
+        return lambda: run_once(one.command("alone", "true"), one.environment)
+
+    others = {one.name: runs(one) for one in found}
+    base = others.pop("flock")
+    light = {"true": lambda: run_once(["true"], dict(os.environ))}
+    light.update({one.name: others.pop(one.name) for one in found if one.name in others
+                  and one.store})
+    light.update(steps(next(one for one in found if one.store == "unix socket"), folder))
+    pairs = in_pairs(base, light, rounds)
+    # Large programs leave the caches of the processor full: apart, and flock once for nothing.
+    pairs.update(in_pairs(lambda: (base(), base())[1], others, max(2, rounds // 10)))
+    firsts = [first for name in light for first, _ in pairs[name]]
+    result = {"flock": {"ms": figure([wall for wall, _ in firsts]),
+                        "cpu_ms": figure([cpu for _, cpu in firsts])}}
+    for name, both in pairs.items():
+        result[name] = {"ms": figure([wall for _, (wall, _) in both]),
+                        "x_flock": ratio([(a[0], b[0]) for a, b in both]),
+                        "cpu_ms": figure([cpu for _, (_, cpu) in both]),
+                        "cpu_x_flock": ratio([(a[1], b[1]) for a, b in both])}
     return result
 
 
@@ -61,10 +87,10 @@ def instructions(found):
     """What one run of each executes in user mode, by callgrind: the same on every machine with
     these libraries, busy or not. Without the command, and without the kernel."""
     if not shutil.which("valgrind"):
-        return {"failed": "valgrind is not installed"}
+        return {"valgrind": {"failed": "is not installed"}}
     result = {}
     for one in found:
-        if one.name not in ("flock", "dlock", "dlock, unix socket"):
+        if one.name != "flock" and not one.store:
             continue
         # As little environment as possible: its size is a part of the count.
         environment = {name: value for name, value in one.environment.items()
@@ -73,7 +99,8 @@ def instructions(found):
         said = subprocess.run(tool + one.command("alone", "true"), env=environment,
                               capture_output=True, text=True, check=False).stderr
         counts = [int(n) for n in re.findall(r"Collected\s*:\s*(\d+)", said)]
-        result[one.name] = max(counts) if counts else None
+        result[one.name] = {"instructions": figure([max(counts)])} if counts else {
+            "failed": "no count"}
     return result
 
 
@@ -92,19 +119,20 @@ def crowd(one, lock):
 
 
 def contended(found, rounds):
-    times = {one.name: [] for one in found}
+    flock, others = found[0], found[1:]
+    times = {one.name: [] for one in others}
     for round_ in range(rounds):
-        for one in found:
-            times[one.name].append(crowd(one, f"crowd{round_}"))
+        for one in others:
+            if round_ == 0 or one.store:  # of the slow ones once is enough
+                times[one.name].append((crowd(flock, f"crowd{round_}"),
+                                        crowd(one, f"crowd{round_}")))
     result = {}
-    for name, seconds in times.items():
-        if None in seconds:
+    for name, pairs in times.items():
+        if any(None in pair for pair in pairs):
             result[name] = {"failed": f"a worker failed, or {LIMIT} s were not enough"}
             continue
-        median = statistics.median(seconds)
-        result[name] = {"seconds": median, "runs_per_s": WORKERS * RUNS / median}
-    base = result["flock"].get("runs_per_s")
-    for values in result.values():
-        if base and "runs_per_s" in values:
-            values["x_flock"] = values["runs_per_s"] / base
-    return result
+        result[name] = {"runs_per_s": figure([WORKERS * RUNS / b for _, b in pairs], more=True),
+                        "x_flock": ratio([(b, a) for a, b in pairs], more=True)}
+    bases = [a for pairs in times.values() for a, _ in pairs if a]
+    rates = figure([WORKERS * RUNS / a for a in bases], more=True)
+    return {"flock": {"runs_per_s": rates}, **result}

@@ -210,4 +210,5 @@ def main():
     return None
 
 
-main()
+if __name__ == "__main__":
+    main()
