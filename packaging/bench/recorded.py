@@ -161,16 +161,17 @@ def recording(one, servers):
 
 
 class Template:
-    """The bytes of a recorded command, for any name, owner and serial. These are as long as the
-    recorded ones, so they are replaced within the bytes."""
+    """The bytes of a recorded command, for any name, owner and serial. In the bytes these are
+    replaced by others of the same length; lease and pid are made the same in all templates first.
+    """
 
     def __init__(self, recorded, owner, serial):
+        self.uuid, self.serial = owner.split(b":")[0], serial
         lease, run_lease = str(LEASE_MS).encode(), str(RUN_LEASE_MS).encode()
         self.words = [run_lease if word == lease
                       else word.replace(b'"ttl_ms":' + lease, b'"ttl_ms":' + run_lease)
-                      for word in recorded.words]
+                      .replace(owner, self.uuid + b":1") for word in recorded.words]
         self.called, self.bytes = recorded.called, command(self.words)
-        self.uuid, self.serial = owner.split(b":")[0], serial
 
     def __call__(self, number, name=None):
         """For the client `number`, and the lock number `name`, by default the same."""

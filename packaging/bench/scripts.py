@@ -13,8 +13,9 @@ AT_ONCE = 25  # of them in one write: a pipeline
 class Loop:
     """Blocks of acquire and release on one connection, and what they took of the server."""
 
-    def __init__(self, servers, client, pair):
-        self.servers, self.client, self.pair = servers, client, pair
+    def __init__(self, servers, client, pair, answers):
+        """`pair` makes the commands of one acquire and release; so begins what they answer."""
+        self.servers, self.client, self.pair, self.answers = servers, client, pair, answers
         self.number = 0
 
     def block(self):
@@ -24,8 +25,10 @@ class Loop:
             commands = [self.pair(self.number + i) for i in range(AT_ONCE)]
             self.number += AT_ONCE
             self.client.socket.sendall(b"".join(b"".join(each) for each in commands))
-            for _ in range(sum(map(len, commands))):
-                self.client.reply()  # an error ends the benchmark
+            for answer in self.answers * AT_ONCE:
+                said = self.client.reply()
+                if (said[0] if isinstance(said, list) else said) != answer:
+                    raise SystemExit(f"bench: the server answered {said}, not {answer}")
         whole = (server_ms(self.servers.redis_pid) - whole) * 1e3 / PAIRS
         return (self.script_us() - script) / PAIRS, whole
 
@@ -52,9 +55,10 @@ def redisson_pair(client):
 def beside_redisson(one, servers, folder, blocks):
     sent = recording(one, servers)
     with Client(f"{folder}/redis.sock", timeout=30) as client:
-        loops = [Loop(servers, client, redisson_pair(client)),
+        loops = [Loop(servers, client, redisson_pair(client), [None, 1, 1]),
                  Loop(servers, client, lambda number: (sent.acquire(number, 0),
-                                                 sent.release(number, 0)))]
+                                                       sent.release(number, 0)),
+                      ["granted", ["released", 1]])]
         both = [[loop.block() for loop in loops] for _ in range(blocks + 1)][1:]
     theirs, ours = zip(*both)
     return {
