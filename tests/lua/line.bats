@@ -247,6 +247,21 @@ asked_at_once() { # WHO
   assert_equal "$(r exists "$L" "$W")" 0
 }
 
+@test "a grant of any mode removes its waiter from the line" {
+  subscribe a:1
+  for way in "" shared writing "slots 2"; do
+    r flushall >/dev/null
+    acquire h:1 s
+    # shellcheck disable=SC2086  # words
+    $way stand a:1 s
+    release h:1 s
+    # shellcheck disable=SC2086
+    run -0 $way stand a:1 s
+    assert_line -n 0 granted
+    assert_equal "$(r exists "$L" "$W")" 0
+  done
+}
+
 @test "a nested claim passes the line, and is out of it" {
   queue a:1
   run -0 acquire me:2 t 10000 h:1 s
