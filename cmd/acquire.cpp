@@ -124,7 +124,7 @@ ExitStatus acquire_command(const CommandLine& line, const Settings& settings) {
   voice.end_of_wait();
   if (!ended) ::_exit(static_cast<int>(report(ended.error(), settings)));
   end_of(*ended, voice, settings, signals);
-  // A store thread that hangs is not waited for.
+  // Where there is a store thread, its call may hang: do not wait for it.
   ::_exit(status_of(*ended, settings));
 }
 

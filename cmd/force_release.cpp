@@ -128,8 +128,8 @@ ExitStatus status_of_wait(const Result<WatchOutcome>& ended,
   return report(ended->error, settings);
 }
 
-// The store has revoked these holders of `name`, as it was `before`. Ends the process: a store
-// thread that hangs is not waited for.
+// The store has revoked these holders of `name`, as it was `before`. Ends the process:
+// where there is a store thread, its call may hang.
 [[noreturn]] void wait_for_holders(StoreWorker& worker,
                                    const LockName& name,
                                    const Holding& before,

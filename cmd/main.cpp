@@ -116,7 +116,7 @@ int refuse(const Error& error, const CommandLine& line) {
 int run_main(int argc, char** argv) {
   occupy_standard_descriptors();
   ::mallopt(M_ARENA_MAX,
-            1);  // two threads that allocate little: a second heap costs 30 us at start
+            1);  // two threads at most, which allocate little: a second heap costs 30 us
   if (::getauxval(AT_SECURE) != 0) {
     log(LogLevel::error, "dlock must not be installed set-uid or with file capabilities");
     return static_cast<int>(ExitStatus::failed);

@@ -85,7 +85,7 @@ ExitStatus release_command(const CommandLine& line, const Settings& settings) {
   for (const WantedHold& one : *wanted)
     worst = std::max(worst, release_one(asker, one, settings));
   voice.end_of_wait();
-  // A store thread that hangs is not waited for.
+  // Where there is a store thread, its call may hang: do not wait for it.
   ::_exit(static_cast<int>(worst));
 }
 

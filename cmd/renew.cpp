@@ -259,7 +259,7 @@ ExitStatus renew_command(const CommandLine& line, const Settings& settings) {
   if (status && *status == ExitStatus::ok && *step && !renewer.holds().empty()) {
     status = keep(asker, renewer, {.lease = *lease, .every = **step}, process);
   }
-  // A store thread that hangs is not waited for.
+  // Where there is a store thread, its call may hang: do not wait for it.
   ::_exit(static_cast<int>(status ? *status : report(status.error(), settings)));
 }
 

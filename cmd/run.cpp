@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dlock run: wires session, store thread, child and voice together, and turns the outcome into the
+// dlock run: wires session, store, child and voice together, and turns the outcome into the
 // end of this process.
 #include "app/runner.hpp"
 #include "base/duration.hpp"

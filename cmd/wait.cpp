@@ -44,7 +44,7 @@ ExitStatus wait_command(const CommandLine& line, const Settings& settings) {
   voice.end_of_wait();
   const ExitStatus status =
       ended ? status_of_wait(*ended, voice, settings) : report(ended.error(), settings);
-  // A store thread that hangs is not waited for.
+  // Where there is a store thread, its call may hang: do not wait for it.
   ::_exit(static_cast<int>(status));
 }
 

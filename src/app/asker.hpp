@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Asker: asks a store one question after the other on its thread, and each again while that may
-// help (core/retry_loop.hpp), for commands that hold nothing in between: `dlock release`, and
+// Asker: asks a store one question after the other, and each again while that may help
+// (core/retry_loop.hpp), for commands that hold nothing in between: `dlock release`, and
 // `dlock renew` up to its first renewal. A signal ends the command as by default.
 #pragma once
 
@@ -25,8 +25,8 @@ class Asker {
         Duration notice_every,
         StoreCalls calls = {});
 
-  // `question(store, limit)` gives a Result. It is called on the store thread until it has an
-  // answer or another try cannot help, but not after `until`. The newest error then.
+  // `question(store, limit)` gives a Result. It is called until it has an answer or
+  // another try cannot help, but not after `until`; the newest error then.
   template <class Question>
   std::invoke_result_t<Question&, LockStore&, Time> ask(Time until, Question question) {
     std::invoke_result_t<Question&, LockStore&, Time> answer = Error{Errc::system, "not asked"};
@@ -48,7 +48,7 @@ class Asker {
   Listener& listener_;
   Duration notice_every_;
   bool had_contact_ = false;
-  Call call_;  // the store thread's while it is asked
+  Call call_;  // of what is asked now; called where StoreWorker calls the store
   StoreWorker worker_;
 };
 

@@ -4,8 +4,9 @@
 // once; feeds the machine with event::Tick first, if that is due, then with the rest; and carries
 // out the actions that come back. It decides nothing.
 //
-// The store is called on this thread, and what comes during the call is taken beside it, until a
-// command runs: the first call from then on starts the store thread, so a short job never has one.
+// Until a command runs, the store is called on this thread, and what comes during the call is taken
+// beside it. The first call from then on starts the store thread, so a short job never has one. A
+// store that can hang in the kernel (StoreTraits::may_hang) has it from its first call.
 //
 // A command without actions of its own needs three lines:
 //

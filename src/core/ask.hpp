@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a command asks of its store, as values: one Ask, one StoreAnswer, in the same order.
-// Machines of core make the asks, StoreWorker carries them out on the store thread, and the
-// simulation plays them.
+// Machines of core make the asks, StoreWorker carries them out, and the simulation
+// plays them.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -24,7 +24,7 @@ struct Ask {
     undo,
     leave,
     inspect,
-    call,  // the one question that the command has given to its store thread (RetryLoop)
+    call,  // the one question that the command has now (RetryLoop)
   };
   What what = What::acquire;
   Time limit;                           // of this one call

@@ -19,7 +19,7 @@ constexpr Duration k_release_limit = 1s;  // of one try: the child is gone, nobo
 constexpr Duration k_release_pause = 100ms;
 constexpr Duration k_release_when_signalled = 1s;
 constexpr Duration k_undo_limit = 300ms;
-// A store thread that hangs in the kernel (a file system that is gone) is not waited for.
+// A call that hangs in the kernel on the store thread (a file system is gone) is left alone then.
 constexpr Duration k_overdue = 1500ms;  // twice: we may have been frozen for the first
 
 }  // namespace

@@ -153,8 +153,8 @@ void StoreWorker::interrupt() {
   if (threaded_) cancel_.raise();
 }
 
-// Takes the oldest ask, which was answered, out of the queue. An ask stays in front until then, so a
-// cancel() always has something to end, and never ends the next one; but that may have to give way.
+// Takes the oldest ask, which was answered, out of the queue. An ask stays in front until then, so
+// a cancel() ends that ask and never the next one; but the next one may have to give way itself.
 void StoreWorker::done() {
   asks_.pop_front();
   cancelled_ = false;

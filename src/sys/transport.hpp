@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Transport: one connected stream over a socket (TCP or unix). Every call has a limit on the
-// BootClock and ends early with Errc::cancelled when the interrupt is raised by another thread.
+// BootClock and ends early with Errc::cancelled if its Interrupt says so.
 // Bytes that are already there are taken even then: an answer is worth more than a quick end. The
 // waiting is here, the bytes are moved by a Stream.
 //

@@ -154,6 +154,28 @@ no_leaks() {
   grep -q CLONE_THREAD "$MAIN" || fail "no thread was seen"
 }
 
+@test "a file system that hangs keeps neither a run nor renew --every from a signal or its end" {
+  local pid
+  mkdir "$T/locks"
+  slowly() { # WHICH WORD…: dlock WORD… whose rename number WHICH takes half a minute
+    local which=$1
+    shift
+    strace -f -o "$T/slow" -e trace=renameat -e "inject=renameat:delay_enter=30000000:when=$which" \
+      -e signal=none "$DLOCK" --url "local://$T/locks" "$@" 3>&- &
+    OTHER_PIDS+=" $!"
+    eventually 10s grep -q renameat "$T/slow"
+    pid=$(pgrep -P $! dlock)
+  }
+  slowly 1 run x -- true
+  kill -TERM "$pid"
+  eventually 10s gone "$pid"
+  rm -f "$T/slow" "$T/locks"/*
+  eval "$("$DLOCK" --url "local://$T/locks" acquire x --ttl 1m)"
+  slowly 1 renew x --every 100ms
+  kill -TERM "$pid"
+  eventually 10s gone "$pid"
+}
+
 @test "every descriptor is closed to children from the moment it is made" {
   local port
   every_command no_leaks

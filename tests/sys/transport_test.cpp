@@ -41,7 +41,7 @@ Endpoint unix_socket(std::string path) {
 }
 
 struct Pair {
-  explicit Pair(const WakeUp* interrupt = nullptr)
+  explicit Pair(const Interrupt* interrupt = nullptr)
       : ours(Transport::connect(loopback(peer.port()), ample(), interrupt)), theirs(peer.accept()) {
     REQUIRE(ours.has_value());
   }
@@ -70,6 +70,37 @@ TEST_CASE("bytes that were sent arrive, and the reply is received") {
   CHECK(read_until(pair.theirs, "ping") == "ping");
   write_all(pair.theirs, "pong");
   const auto answer = receive(*pair.ours, ample());
+  REQUIRE(answer.has_value());
+  CHECK(*answer == "pong");
+}
+
+// What a stop of this process (SIGTSTP) is to a call: it takes longer than the call may, and the
+// reply comes meanwhile.
+class Stop : public Interrupt {
+ public:
+  Stop(const UniqueFd& peer, Time until) : peer_(peer), until_(until) { wake_.raise(); }
+  int fd() const override { return wake_.fd(); }
+  bool ends_call() const override {
+    write_all(peer_, "pong");
+    while (BootClock::now() <= until_)
+      ::sched_yield();
+    wake_.clear();
+    return false;
+  }
+
+ private:
+  const UniqueFd& peer_;
+  Time until_;
+  mutable WakeUp wake_;
+};
+
+TEST_CASE("a reply that has arrived wins over a limit that passed beside the call") {
+  InterruptSlot slot;
+  Pair pair(&slot);
+  const Time limit = BootClock::now() + 200ms;
+  const Stop stop(pair.theirs, limit);
+  slot.set(&stop);
+  const auto answer = receive(*pair.ours, limit);
   REQUIRE(answer.has_value());
   CHECK(*answer == "pong");
 }
