@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 
+import capacity
 import compare
 import holders
 import idle
@@ -41,6 +42,9 @@ class Amount:
         self.blocks = 15 if quick else 60
         self.renewals = 2 if quick else 6
         self.holders = 50 if quick else 1000
+        self.played = 100 if quick else 500
+        self.fleet = 500 if quick else 5000
+        self.at_rest = 3 if quick else 12
 
 
 def parts(found, servers, folder, amount):
@@ -55,6 +59,9 @@ def parts(found, servers, folder, amount):
                                               amount.window)
                 for count in amount.waiters}
 
+    def costs():
+        return capacity.costs(tcp, servers, folder, amount.played)
+
     return {
         "uncontended": lambda: single.uncontended(found, amount.rounds, folder),
         "instructions": lambda: single.instructions(found),
@@ -66,11 +73,14 @@ def parts(found, servers, folder, amount):
         "waiter": lambda: {one.name: idle.waiter(one, servers, amount.seconds) for one in found},
         "holder": lambda: idle.holder(unix, servers, amount.renewals),
         "holders": lambda: holders.many(tcp, servers, amount.holders),
+        "capacity": costs,
+        "fleet": lambda: capacity.together(tcp, servers, folder, amount.fleet, amount.at_rest,
+                                           costs()),
     }
 
 
 PARTS = ("uncontended", "instructions", "contended", "handoff", "waiters", "scripts", "commands",
-         "waiter", "holder", "holders")
+         "waiter", "holder", "holders", "capacity", "fleet")
 
 
 def words():

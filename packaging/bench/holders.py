@@ -42,7 +42,7 @@ def many(one, servers, count):
     try:
         if not here:
             return {str(count): {"failed": f"not all of {count} came to hold"}}
-        time.sleep(2.5)  # the server frees the buffers of connections that are idle for two
+        time.sleep(4)  # the server frees the buffers of connections that are idle for two
         used = memory(servers) - base
         sent, cpu, since = servers.sent(), server_ms(servers.redis_pid), time.monotonic()
         time.sleep(WINDOW)

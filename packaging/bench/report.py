@@ -97,6 +97,17 @@ PARTS = {
          "guard's PSS KiB"],
         ["server_bytes", "lock_bytes", "bytes_left", "commands_per_s", "server_percent", "pss_kib",
          "guard_pss_kib"]),
+    "capacity": (
+        "What clients cost the server (played: scripts and subscriptions as dlock sends them), and\n"
+        "how many of them one core of this machine carries, if it does nothing else",
+        ["us of the server", "a core carries", "server B", "connections"],
+        ["server_us", "core_carries", "server_bytes", "connections"]),
+    "fleet": (
+        "All of them at once, played: is the server's share of a core what the costs of few clients\n"
+        "add up to? Times are those of an answer, or of a whole short run",
+        ["clients", "per s", "expected cpu %", "cpu %", "p50 ms", "p99 ms", "server MiB", "errors"],
+        ["clients", "per_s", "expected_percent", "server_percent", "p50_ms", "p99_ms",
+         "server_mib", "errors"]),
 }
 
 PLOT = """
