@@ -17,6 +17,11 @@ namespace {
 // Raised by our own faults: blocking them would hide or hang a crash.
 constexpr std::array k_crash_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
 
+bool is_ignored(int number) {
+  struct sigaction now {};
+  return ::sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 void set_default(int number) {
   struct sigaction plain {};
   plain.sa_handler = SIG_DFL;
@@ -32,17 +37,9 @@ Result<Signals> Signals::take_over() {
     ::sigdelset(&ours, number);
 
   Signals signals;
-  for (int number = 1; number < NSIG; ++number) {
-    struct sigaction now {};
-    if (::sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_IGN) continue;
-    if (number == SIGCHLD) {
-      // Left ignored, the kernel would reap the child and throw its status away (waitid(2)).
-      signals.callers_ignored_chld_ = true;
-      set_default(SIGCHLD);
-    } else {
-      ::sigdelset(&ours, number);
-    }
-  }
+  // Left ignored, the kernel would reap the child and throw its status away (waitid(2)).
+  signals.callers_ignored_chld_ = is_ignored(SIGCHLD);
+  if (signals.callers_ignored_chld_) set_default(SIGCHLD);
   if (::pthread_sigmask(SIG_BLOCK, &ours, &signals.callers_mask_) != 0) {
     return Error{Errc::system, "cannot block signals: " + errno_text(errno)};
   }
@@ -55,9 +52,13 @@ Result<Signals> Signals::take_over() {
 
 std::optional<int> Signals::next() const {
   signalfd_siginfo info{};
-  const ssize_t n = ::read(fd_.get(), &info, sizeof info);
-  if (n != static_cast<ssize_t>(sizeof info)) return {};
-  return static_cast<int>(info.ssi_signo);
+  while (::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    const int number = static_cast<int>(info.ssi_signo);
+    // Blocked, a signal comes even if it is ignored. That is looked up now, as at start it would be
+    // a system call for each of the 62 signals.
+    if (!is_ignored(number)) return number;
+  }
+  return {};
 }
 
 void Signals::give_back() const {

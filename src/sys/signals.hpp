@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Signals: all of them blocked and read as data from a signalfd(2), except the ones that mean that
-// we crashed and the ones our caller ignores (nohup). The child gets mask and dispositions back as
-// the caller had them. Nothing runs in a signal handler.
+// we crashed. The ones that our caller ignores (nohup) are dropped when they come. The child gets
+// mask and dispositions back as the caller had them. Nothing runs in a signal handler.
 #pragma once
 
 #include "base/result.hpp"
@@ -18,7 +18,7 @@ class Signals {
   static Result<Signals> take_over();
 
   int fd() const { return fd_.get(); }
-  // The next one that came; nothing if none did.
+  // The next one that came and that the caller does not ignore; nothing if none did.
   std::optional<int> next() const;
 
   // Between fork and exec: as the caller had it. Async-signal-safe.

@@ -84,12 +84,16 @@ TEST_CASE("every signal that can be blocked is blocked, except those of a crash"
 TEST_CASE("a signal that the caller ignores stays ignored and is not collected") {
   CHECK(forked([] {
           ignore(SIGHUP);
+          ignore(SIGTERM);
           const auto signals = Signals::take_over();
           if (!signals) return signals.error().text;
+          ::raise(SIGTERM);
+          ::raise(SIGHUP);
+          const std::string alone = collected(*signals);
           ::raise(SIGHUP);
           ::raise(SIGINT);
-          return collected(*signals);
-        }) == "2");
+          return alone + ", then " + collected(*signals);
+        }) == "none, then 2");
 }
 
 TEST_CASE("an ignored SIGCHLD is collected all the same, and statuses are kept") {
