@@ -19,7 +19,7 @@ constexpr std::size_t k_most_said = 200;
 constexpr int k_most_drains = 64;  // a flood of messages must not keep a waiter from its work
 
 struct FreeCommand {
-  void operator()(char* bytes) const { redisFreeCommand(bytes); }
+  void operator()(char* bytes) const { redisFreeSdsCommand(bytes); }
 };
 
 void append_command(std::string& out, const Words& words) {
@@ -33,7 +33,7 @@ void append_command(std::string& out, const Words& words) {
   }
   char* raw = nullptr;
   const auto count = static_cast<int>(words.size());
-  const auto size = redisFormatCommandArgv(&raw, count, pointers.data(), lengths.data());
+  const auto size = redisFormatSdsCommandArgv(&raw, count, pointers.data(), lengths.data());
   DLOCK_ASSERT(size > 0);
   const std::unique_ptr<char, FreeCommand> bytes(raw);
   out.append(bytes.get(), static_cast<std::size_t>(size));
