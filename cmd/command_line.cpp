@@ -22,8 +22,7 @@ bool is_option(std::string_view word) {
 
 const OptionSpec* find_option(const std::vector<OptionSpec>& specs, std::string_view flag) {
   for (const OptionSpec& spec : specs) {
-    const auto flags = split(spec.flags, ',');
-    if (std::find(flags.begin(), flags.end(), flag) != flags.end()) return &spec;
+    if (has_piece(spec.flags, ',', flag)) return &spec;
   }
   return nullptr;
 }
@@ -58,8 +57,7 @@ std::string_view instead_of(std::string_view flag) {
       Foreign{"-F,--no-fork", "flock's -F is not possible: dlock stays to renew the lease"},
   };
   for (const Foreign& one : k_foreign) {
-    const auto flags = split(one.flags, ',');
-    if (std::find(flags.begin(), flags.end(), flag) != flags.end()) return one.text;
+    if (has_piece(one.flags, ',', flag)) return one.text;
   }
   return "";
 }
@@ -111,6 +109,7 @@ Result<std::size_t> take_options(std::vector<std::string>& options,
                                  const std::string& command,
                                  const std::vector<std::string>& argv,
                                  std::size_t at) {
+  if (at == argv.size() || !is_option(argv[at])) return at;
   const auto specs = options_of(command);
   while (at < argv.size() && is_option(argv[at])) {
     const std::string& word = argv[at++];
@@ -178,6 +177,7 @@ Result<void> take_operands(CommandLine& line,
 }
 
 Result<void> take_settings(CommandLine& line, const std::vector<std::string>& options) {
+  if (options.empty()) return {};
   auto pairs = parse_options(options_of(line.command), options);
   if (!pairs) return pairs.error();
   for (auto& [name, value] : *pairs) {

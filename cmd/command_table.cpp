@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "cmd/commands.hpp"
+#include "store/open_store.hpp"
 
 #include <algorithm>
 #include <array>
@@ -56,8 +57,7 @@ constexpr std::array k_local{
 // clang-format on
 
 bool has_option(const LocalOption& option, std::string_view command) {
-  const auto commands = split(option.commands, ' ');
-  return std::find(commands.begin(), commands.end(), command) != commands.end();
+  return has_piece(option.commands, ' ', command);
 }
 
 constexpr std::size_t k_text_column = 30;
@@ -92,6 +92,10 @@ void add_option(std::string& out,
   add_help(out, left, help);
 }
 
+std::string help_of(const Setting& setting) {
+  return std::string(setting.help) + (setting.name == "url" ? store_forms() : "");
+}
+
 void add_commands(std::string& out) {
   out +=
       "usage: dlock [OPTION...] COMMAND ...\n\nRun a command under a distributed "
@@ -110,7 +114,7 @@ void add_command(std::string& out, const CommandSpec& command) {
     if (has_option(one, command.name)) add_option(own, one.spec.flags, one.value, one.help);
   }
   for (const Setting& one : all_settings()) {
-    if (is_option_of(one, command.name)) add_option(own, one.flags, one.value, one.help);
+    if (is_option_of(one, command.name)) add_option(own, one.flags, one.value, help_of(one));
   }
   if (!own.empty()) out += "\noptions:\n" + own;
 }
@@ -118,7 +122,8 @@ void add_command(std::string& out, const CommandSpec& command) {
 void add_common_options(std::string& out) {
   out += "\noptions of every command:\n";
   for (const Setting& one : all_settings()) {
-    if (one.commands.empty() && !one.flags.empty()) add_option(out, one.flags, one.value, one.help);
+    if (one.commands.empty() && !one.flags.empty())
+      add_option(out, one.flags, one.value, help_of(one));
   }
   for (const LocalOption& one : k_local) {
     if (one.commands.empty()) add_option(out, one.spec.flags, one.value, one.help);
@@ -141,66 +146,67 @@ constexpr std::string_view k_notes =
     "example:\n"
     "  ";
 
+constexpr auto k_commands = std::to_array<CommandSpec>({
+    {"run",
+     Operands::name_and_command,
+     run_command,
+     "run [OPTION...] NAME [--] CMD [ARG...]",
+     "run CMD while holding the lock NAME",
+     "dlock run -w 10m deploy -- ./deploy.sh"},
+    {"acquire",
+     Operands::names,
+     acquire_command,
+     "acquire [OPTION...] NAME...",
+     "take the lock NAME for several steps of a script",
+     "held=$(dlock acquire --ttl 15m deploy) && eval \"$held\""},
+    {"renew",
+     Operands::names,
+     renew_command,
+     "renew [OPTION...] NAME...",
+     "renew the lease of a lock taken by acquire",
+     "dlock renew --ttl 15m deploy"},
+    {"release",
+     Operands::names,
+     release_command,
+     "release [OPTION...] NAME...",
+     "release a lock taken by acquire",
+     "dlock release deploy"},
+    {"wait",
+     Operands::one_name,
+     wait_command,
+     "wait [OPTION...] NAME",
+     "wait until NAME is free, without taking it",
+     "dlock wait -w 10m deploy"},
+    {"inspect",
+     Operands::shown_names,
+     inspect_command,
+     "inspect [OPTION...] NAME...",
+     "show the holders of NAME, their leases and the waiters",
+     "dlock inspect --json deploy"},
+    {"list",
+     Operands::pattern,
+     list_command,
+     "list [OPTION...] [GLOB]",
+     "list the locks, one a line",
+     "dlock list 'deploy-*'"},
+    {"forget",
+     Operands::one_name,
+     forget_command,
+     "forget [OPTION...] NAME",
+     "forget the success that --once-per remembers",
+     "dlock forget import-prices"},
+    {"force-release",
+     Operands::one_name,
+     force_release_command,
+     "force-release [OPTION...] NAME",
+     "revoke NAME and wait until its holder has stopped",
+     "dlock force-release --yes deploy"},
+});
+
 }  // namespace
 
-const std::vector<CommandSpec>& all_commands() {
-  static const std::vector<CommandSpec> all{
-      {"run",
-       Operands::name_and_command,
-       run_command,
-       "run [OPTION...] NAME [--] CMD [ARG...]",
-       "run CMD while holding the lock NAME",
-       "dlock run -w 10m deploy -- ./deploy.sh"},
-      {"acquire",
-       Operands::names,
-       acquire_command,
-       "acquire [OPTION...] NAME...",
-       "take the lock NAME for several steps of a script",
-       "held=$(dlock acquire --ttl 15m deploy) && eval \"$held\""},
-      {"renew",
-       Operands::names,
-       renew_command,
-       "renew [OPTION...] NAME...",
-       "renew the lease of a lock taken by acquire",
-       "dlock renew --ttl 15m deploy"},
-      {"release",
-       Operands::names,
-       release_command,
-       "release [OPTION...] NAME...",
-       "release a lock taken by acquire",
-       "dlock release deploy"},
-      {"wait",
-       Operands::one_name,
-       wait_command,
-       "wait [OPTION...] NAME",
-       "wait until NAME is free, without taking it",
-       "dlock wait -w 10m deploy"},
-      {"inspect",
-       Operands::shown_names,
-       inspect_command,
-       "inspect [OPTION...] NAME...",
-       "show the holders of NAME, their leases and the waiters",
-       "dlock inspect --json deploy"},
-      {"list",
-       Operands::pattern,
-       list_command,
-       "list [OPTION...] [GLOB]",
-       "list the locks, one a line",
-       "dlock list 'deploy-*'"},
-      {"forget",
-       Operands::one_name,
-       forget_command,
-       "forget [OPTION...] NAME",
-       "forget the success that --once-per remembers",
-       "dlock forget import-prices"},
-      {"force-release",
-       Operands::one_name,
-       force_release_command,
-       "force-release [OPTION...] NAME",
-       "revoke NAME and wait until its holder has stopped",
-       "dlock force-release --yes deploy"},
-  };
-  return all;
+std::span<const CommandSpec> all_commands() {
+  return k_commands;
 }
 
 const CommandSpec* find_command(std::string_view name) {

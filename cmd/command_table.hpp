@@ -8,6 +8,7 @@
 #include "cmd/command_line.hpp"
 #include "cmd/exit_status.hpp"
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +33,7 @@ struct CommandSpec {
   std::string_view summary;
   std::string_view example;
 };
-const std::vector<CommandSpec>& all_commands();
+std::span<const CommandSpec> all_commands();
 const CommandSpec* find_command(std::string_view name);  // null: there is none
 
 // Every option of a command, and those of every command.

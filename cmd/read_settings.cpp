@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdlib>
+#include <cstring>
 
 namespace dlock {
 
@@ -28,11 +30,21 @@ struct Source {
   std::vector<Said> all;
 };
 
-bool any_in_environment(std::string_view prefix) {
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (std::string_view(*entry).starts_with(prefix)) return true;
-  }
-  return false;
+// In the order of the table: the last setting wins.
+void sort_by_table(Source& source) {
+  std::stable_sort(source.all.begin(), source.all.end(), [](const Said& one, const Said& other) {
+    return one.setting < other.setting;
+  });
+}
+
+constexpr std::string_view k_variable = "DLOCK_";  // begins the name of each of ours
+
+// The setting of "CONNECT_TIMEOUT=5s"; null: there is none.
+const Setting* setting_of_variable(std::string_view entry) {
+  std::string name;
+  for (const char c : entry.substr(0, entry.find('=')))
+    name += c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return find_setting(name);
 }
 
 Source read_environment() {
@@ -44,10 +56,14 @@ Source read_environment() {
     source.all.push_back({&setting, name, value});
   };
   take(*find_setting("url"), "REDIS_URL");
-  // Mostly there is none of ours.
-  if (!any_in_environment("DLOCK_")) return source;
-  for (const Setting& setting : all_settings())
-    take(setting, environment_name(setting));
+  // Each variable is looked up in the table, and not each setting among the variables: mostly there
+  // are none of ours, or few.
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (std::strncmp(*entry, k_variable.data(), k_variable.size()) != 0) continue;
+    const Setting* const setting = setting_of_variable(*entry + k_variable.size());
+    if (setting != nullptr) take(*setting, environment_name(*setting));
+  }
+  sort_by_table(source);
   return source;
 }
 
@@ -72,6 +88,7 @@ std::string unknown_setting(const std::string& name) {
 Result<void> read_file(std::vector<Source>& sources, const std::string& path, bool must_exist) {
   auto entries = read_config_file(path, must_exist);
   if (!entries) return entries.error();
+  if (entries->empty()) return {};
   const std::string place = printable(path) + ": ";
   Result<void> known;
   Source source{.code = Errc::bad_config, .place = place, .all = {}};
@@ -83,10 +100,7 @@ Result<void> read_file(std::vector<Source>& sources, const std::string& path, bo
       known = Error{Errc::bad_config, place + unknown_setting(name)};
     }
   }
-  // In the order of the table, as with the environment: the last setting wins.
-  std::sort(source.all.begin(), source.all.end(), [](const Said& one, const Said& other) {
-    return one.setting < other.setting;
-  });
+  sort_by_table(source);
   sources.push_back(std::move(source));
   return known;
 }

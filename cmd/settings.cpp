@@ -3,7 +3,6 @@
 
 #include "base/duration.hpp"
 #include "base/text.hpp"
-#include "store/open_store.hpp"
 
 #include <algorithm>
 #include <array>
@@ -206,97 +205,81 @@ Result<void> set_color(Settings& settings, std::string_view value) {
   return wrong(value, "auto, always or never");
 }
 
-std::string_view url_help() {
-  static const std::string text = "where the locks are kept: " + store_forms();
-  return text;
-}
+using S = Settings;
+constexpr std::string_view k_run = "run", k_take = "run acquire", k_wait = "run acquire wait";
 
 // clang-format off
-std::vector<Setting> settings_of_stores() {
-  using S = Settings;
-  return {
-      {"url", "--url", "URL",
-       url_help(), "",
-       &set_text<&S::url>},
-      {"prefix", "--prefix", "TEXT",
-       "put before each name to form the key in Redis (default dlock:)", "",
-       &set_text<&S::prefix>},
-      {"connect-timeout", "--connect-timeout", "DUR",
-       "how long to retry an unreachable store (default 5s)", "",
-       &set_connect_timeout},
-      {"password", "", "TEXT", "", "", &set_password},
-      {"password-file", "--password-file", "FILE",
-       "a file that holds the password for the store", "", &set_password_file},
-      {"verbose", "-v,--verbose", "",
-       "log lock events; twice: also every call to the store", "", &set_verbose},
-      {"quiet", "-q,--quiet", "", "log errors only", "", &set_quiet},
-      {"log-format", "--log-format", "text|json",
-       "the format of messages (default text)", "", &set_log_format},
-      {"color", "--color", "WHEN", "auto, always or never (default auto)", "", &set_color},
-  };
-}
-
-std::vector<Setting> settings_of_claims() {
-  using S = Settings;
-  constexpr std::string_view k_run = "run", k_take = "run acquire", k_wait = "run acquire wait";
-  return {
-      {"shared", "-s,--shared", "",
-       "share the lock with other shared holders", k_take, &set_mode<Mode::shared>},
-      {"exclusive", "-x,--exclusive", "",
-       "hold the lock alone, as the writer of a read-write lock", k_take,
-       &set_mode<Mode::exclusive>},
-      {"slots", "--slots", "N",
-       "hold one of N slots: at most N holders at a time", k_take, &set_slots},
-      {"nonblock", "-n,--nb,--nonblock", "",
-       "give up at once if the lock is busy", k_wait, &set_nonblock},
-      {"wait", "-w,--wait,--timeout", "DUR",
-       "give up after DUR; 0 is -n (default: wait for ever)", k_wait, &set_duration<&S::wait>},
-      {"conflict-exit-code", "-E,--conflict-exit-code", "N",
-       "exit status when the lock is busy (default 75)", k_wait, &set_conflict_exit_code},
-      {"max-waiters", "--max-waiters", "N",
-       "give up at once if N waiters are in line already", k_take, &set_max_waiters},
-      {"ttl", "--ttl", "DUR",
-       "the lease (default 30s, at least 1s)", "run acquire renew",
-       &set_ttl},
-      {"kill-after", "-k,--kill-after", "DUR",
-       "from TERM to KILL (default a third of ttl, at most 10s)", k_run,
-       &set_duration<&S::kill_after>},
-      {"signal", "--signal", "SIG",
-       "the first signal when CMD must stop (default TERM)", k_run, &set_signal},
-      {"on-lost", "--on-lost", "stop|warn",
-       "what happens to CMD when the lease cannot be renewed (default stop)", k_run,
-       &set_on_lost},
-      {"contain", "--contain", "",
-       "hold the lock until every descendant of CMD has ended", k_run, &set_contain},
-      {"min-hold", "--min-hold", "DUR",
-       "keep the lock for at least DUR, even if CMD ends sooner", k_run,
-       &set_duration<&S::min_hold>},
-      {"max-hold", "--max-hold", "DUR",
-       "stop CMD after DUR; exit status 124", k_run, &set_max_hold},
-      {"no-renew", "--no-renew", "",
-       "stop CMD before the first lease ends; exit status 124", k_run, &set_no_renew},
-      {"once-per", "--once-per", "DUR",
-       "skip CMD if a run that succeeded began less than DUR ago", k_run,
-       &set_duration<&S::once_per>},
-      {"reason", "--reason", "TEXT",
-       "shown to waiters and by inspect (default: the CI job's URL)", k_take,
-       &set_text<&S::reason>},
-      {"result-file", "--result-file", "FILE",
-       "write the outcome of the run to FILE, as JSON", k_run, &set_result_file},
-  };
-}
+constexpr auto k_settings = std::to_array<Setting>({
+    // The store.
+    {"url", "--url", "URL",
+     "where the locks are kept: ", "",
+     &set_text<&S::url>},
+    {"prefix", "--prefix", "TEXT",
+     "put before each name to form the key in Redis (default dlock:)", "",
+     &set_text<&S::prefix>},
+    {"connect-timeout", "--connect-timeout", "DUR",
+     "how long to retry an unreachable store (default 5s)", "",
+     &set_connect_timeout},
+    {"password", "", "TEXT", "", "", &set_password},
+    {"password-file", "--password-file", "FILE",
+     "a file that holds the password for the store", "", &set_password_file},
+    {"verbose", "-v,--verbose", "",
+     "log lock events; twice: also every call to the store", "", &set_verbose},
+    {"quiet", "-q,--quiet", "", "log errors only", "", &set_quiet},
+    {"log-format", "--log-format", "text|json",
+     "the format of messages (default text)", "", &set_log_format},
+    {"color", "--color", "WHEN", "auto, always or never (default auto)", "", &set_color},
+    // The claim.
+    {"shared", "-s,--shared", "",
+     "share the lock with other shared holders", k_take, &set_mode<Mode::shared>},
+    {"exclusive", "-x,--exclusive", "",
+     "hold the lock alone, as the writer of a read-write lock", k_take,
+     &set_mode<Mode::exclusive>},
+    {"slots", "--slots", "N",
+     "hold one of N slots: at most N holders at a time", k_take, &set_slots},
+    {"nonblock", "-n,--nb,--nonblock", "",
+     "give up at once if the lock is busy", k_wait, &set_nonblock},
+    {"wait", "-w,--wait,--timeout", "DUR",
+     "give up after DUR; 0 is -n (default: wait for ever)", k_wait, &set_duration<&S::wait>},
+    {"conflict-exit-code", "-E,--conflict-exit-code", "N",
+     "exit status when the lock is busy (default 75)", k_wait, &set_conflict_exit_code},
+    {"max-waiters", "--max-waiters", "N",
+     "give up at once if N waiters are in line already", k_take, &set_max_waiters},
+    {"ttl", "--ttl", "DUR",
+     "the lease (default 30s, at least 1s)", "run acquire renew",
+     &set_ttl},
+    {"kill-after", "-k,--kill-after", "DUR",
+     "from TERM to KILL (default a third of ttl, at most 10s)", k_run,
+     &set_duration<&S::kill_after>},
+    {"signal", "--signal", "SIG",
+     "the first signal when CMD must stop (default TERM)", k_run, &set_signal},
+    {"on-lost", "--on-lost", "stop|warn",
+     "what happens to CMD when the lease cannot be renewed (default stop)", k_run,
+     &set_on_lost},
+    {"contain", "--contain", "",
+     "hold the lock until every descendant of CMD has ended", k_run, &set_contain},
+    {"min-hold", "--min-hold", "DUR",
+     "keep the lock for at least DUR, even if CMD ends sooner", k_run,
+     &set_duration<&S::min_hold>},
+    {"max-hold", "--max-hold", "DUR",
+     "stop CMD after DUR; exit status 124", k_run, &set_max_hold},
+    {"no-renew", "--no-renew", "",
+     "stop CMD before the first lease ends; exit status 124", k_run, &set_no_renew},
+    {"once-per", "--once-per", "DUR",
+     "skip CMD if a run that succeeded began less than DUR ago", k_run,
+     &set_duration<&S::once_per>},
+    {"reason", "--reason", "TEXT",
+     "shown to waiters and by inspect (default: the CI job's URL)", k_take,
+     &set_text<&S::reason>},
+    {"result-file", "--result-file", "FILE",
+     "write the outcome of the run to FILE, as JSON", k_run, &set_result_file},
+});
 // clang-format on
 
 }  // namespace
 
-const std::vector<Setting>& all_settings() {
-  static const std::vector<Setting> all = [] {
-    std::vector<Setting> both = settings_of_stores();
-    const std::vector<Setting> more = settings_of_claims();
-    both.insert(both.end(), more.begin(), more.end());
-    return both;
-  }();
-  return all;
+std::span<const Setting> all_settings() {
+  return k_settings;
 }
 
 const Setting* find_setting(std::string_view name) {
@@ -307,9 +290,7 @@ const Setting* find_setting(std::string_view name) {
 }
 
 bool is_option_of(const Setting& setting, std::string_view command) {
-  const auto commands = split(setting.commands, ' ');
-  return !setting.flags.empty() &&
-         std::find(commands.begin(), commands.end(), command) != commands.end();
+  return !setting.flags.empty() && has_piece(setting.commands, ' ', command);
 }
 
 std::string environment_name(const Setting& setting) {

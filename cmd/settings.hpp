@@ -10,6 +10,7 @@
 #include "core/stop_plan.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,17 +52,17 @@ struct Settings {
 };
 
 struct Setting {
-  std::string_view name;   // the key in a file, and DLOCK_<NAME> in the environment
-  std::string_view flags;  // on the command line, as CLI11 takes them; empty: not there
-  std::string_view value;  // what it takes, for the help; empty: a flag
-  std::string_view help;
+  std::string_view name;      // the key in a file, and DLOCK_<NAME> in the environment
+  std::string_view flags;     // on the command line, as CLI11 takes them; empty: not there
+  std::string_view value;     // what it takes, for the help; empty: a flag
+  std::string_view help;      // of url: the forms of a URL follow
   std::string_view commands;  // that have it as an option, blanks between; empty: every one
   // Errc::bad_usage with what is wrong with `value`.
   Result<void> (*set)(Settings& settings, std::string_view value) = nullptr;
 };
 
 // All of them, in the order of the help.
-const std::vector<Setting>& all_settings();
+std::span<const Setting> all_settings();
 const Setting* find_setting(std::string_view name);
 // Is it an option of that command, and not of every one?
 bool is_option_of(const Setting& setting, std::string_view command);

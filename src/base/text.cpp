@@ -152,6 +152,7 @@ std::string with_ascii_dots(std::string_view text) {
 
 std::string percent_encode(std::string_view text, std::string_view keep) {
   std::string out;
+  out.reserve(text.size());
   for (const char c : text) {
     const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     if (plain || keep.find(c) != std::string_view::npos) {
@@ -186,6 +187,15 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return pieces;
+}
+
+bool has_piece(std::string_view text, char separator, std::string_view piece) {
+  std::size_t end = 0;
+  for (std::size_t begin = 0; end != std::string_view::npos; begin = end + 1) {
+    end = text.find(separator, begin);
+    if (text.substr(begin, end - begin) == piece) return !piece.empty();
+  }
+  return false;
 }
 
 }  // namespace dlock

@@ -39,5 +39,7 @@ std::string percent_decode(std::string_view text);
 
 // Pieces between `separator`; empty pieces are dropped.
 std::vector<std::string_view> split(std::string_view text, char separator);
+// Is `piece` one of them?
+bool has_piece(std::string_view text, char separator, std::string_view piece);
 
 }  // namespace dlock

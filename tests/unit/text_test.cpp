@@ -126,6 +126,14 @@ TEST_CASE("splitting drops empty pieces") {
   CHECK(split("abc", ' ') == Pieces{"abc"});
 }
 
+TEST_CASE("a piece is found whole, at any place, and an empty one never") {
+  for (const std::string_view piece : {"a", "bc", "d"})
+    CHECK(has_piece("a bc d", ' ', piece));
+  for (const std::string_view piece : {"", "b", "c", "bc d", "e"})
+    CHECK_FALSE(has_piece("a bc  d", ' ', piece));
+  CHECK_FALSE(has_piece("", ' ', ""));
+}
+
 TEST_CASE("the text of an errno begins in lower case") {
   CHECK(errno_text(ECONNREFUSED) == "connection refused");
   CHECK(errno_text(EACCES) == "permission denied");
