@@ -151,15 +151,19 @@ std::string with_ascii_dots(std::string_view text) {
 }
 
 std::string percent_encode(std::string_view text, std::string_view keep) {
+  const auto is_plain = [keep](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           keep.find(c) != std::string_view::npos;
+  };
   std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (plain || keep.find(c) != std::string_view::npos) {
-      out += c;
-    } else {
-      append_hex(out, "%", 2, static_cast<unsigned char>(c));
-    }
+  while (!text.empty()) {
+    const auto end = std::find_if_not(text.begin(), text.end(), is_plain);
+    const auto plain = static_cast<std::size_t>(end - text.begin());
+    out.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    append_hex(out, "%", 2, static_cast<unsigned char>(text.front()));
+    text.remove_prefix(1);
   }
   return out;
 }
