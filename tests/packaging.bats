@@ -98,6 +98,25 @@ assert_whole() {
   assert_whole "$root/usr"
 }
 
+# What one run of $build/dlock executes in user mode, without its command and its guard: the same at
+# each run and on a busy machine, unlike a time (packaging/bench/single.py counts so too).
+instructions_of_run() {
+  env -i PATH="$PATH" HOME="$HOME" DLOCK_URL="$DLOCK_URL" valgrind --tool=callgrind \
+    --callgrind-out-file=/dev/null "$build/dlock" run counted -- true 2>&1 |
+    sed -nE 's/.*Collected *: ([0-9]+)$/\1/p' | sort -n | tail -1
+}
+
+@test "a run of a free lock executes at most 235,000 instructions" {
+  grep -q '^DLOCK_STATIC:BOOL=ON' "$build/CMakeCache.txt" || skip "a loader would be counted too"
+  start_redis
+  run -0 instructions_of_run # loads the scripts
+  run -0 instructions_of_run
+  stop_redis
+  echo "$output instructions"
+  assert_regex "$output" '^[0-9]+$'
+  [ "$output" -le 235000 ]
+}
+
 @test "the .deb says who it is, and needs nothing if the program is static" {
   deb=$(find "$packages" -maxdepth 1 -name 'dlock_*.deb' 2>/dev/null)
   [ -n "$deb" ] || fail "cpack made no .deb"
