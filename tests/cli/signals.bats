@@ -182,6 +182,17 @@ takes_signals() { find "/proc/$1/fd" -lname '*signalfd*' | grep -q .; }
   assert_free nohup
 }
 
+@test "P33: nohup is respected while dlock waits for the lock" {
+  foreign_hold nohup-waits
+  spawn a nohup "$DLOCK" run nohup-waits -- sh -c 'exit 5'
+  eventually 5s heard nohup-waits
+  kill -HUP "$a_pid"
+  r del dlock:nohup-waits >/dev/null
+  r publish "redisson_lock__channel:{dlock:nohup-waits}" 0 >/dev/null
+  ends 8s a "exit 5"
+  assert_free nohup-waits
+}
+
 @test "P33: an INT that the caller ignores stays ignored" {
   SPAWN_OPTIONS="--ignore INT" dlock_run a ignored -- "$TICKER" "$TICKS" until "$T/go" code 5
   eventually 5s ticking
