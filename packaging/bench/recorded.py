@@ -7,7 +7,6 @@ goes from one to the next.
 """
 
 import functools
-import hashlib
 import os
 import re
 import sys
@@ -39,12 +38,10 @@ def unescaped(text):
 
 
 class Sent:
-    """A command of a client, and the commands that its script called."""
+    """A command of a client, and how many its script called."""
 
-    def __init__(self, client, words):
-        if words[0] == b"EVAL":  # the first time; from then on dlock sends this
-            words = [b"EVALSHA", hashlib.sha1(words[1]).hexdigest().encode()] + words[2:]
-        self.client, self.words, self.called = client, words, 0
+    def __init__(self, words):
+        self.words, self.called = words, 0
 
     def is_script(self):
         return self.words[0] == b"EVALSHA"
@@ -70,12 +67,8 @@ class Monitor:
                 words = [unescaped(word) for word in WORD.findall(rest)]
                 if source == b"lua" and self.sent:
                     self.sent[-1].called += 1
-                elif words[0] == b"EVAL" and self.sent and self.sent[-1].called == 0 \
-                        and self.sent[-1].words[0] == b"EVALSHA" \
-                        and self.sent[-1].client == source:
-                    self.sent[-1] = Sent(source, words)  # the server did not know it yet
-                else:
-                    self.sent.append(Sent(source, words))
+                elif words[0] != b"EVAL":  # that one repeats a script that the server did not know
+                    self.sent.append(Sent(words))
         except (OSError, ValueError):
             pass
 
@@ -128,8 +121,6 @@ class Recording:
         held = self.begin(one, ["sleep", "600"], renewals)
         acquire, renew = scripts_in(held)[0], renewals(held)[0]
         look = [c for c in scripts_in(held) if c.words[1] == renew.words[1] and c != renew]
-        self.use(acquire, acquire=acquire, renew=renew, look=look[0],
-                 watch_hold=[c for c in held if not c.is_script()])
         lines = [self.begin(one, ["true"], lambda sent: len(scripts_in(sent)) >= 2)
                  for _ in range(3)]
         mark = len(self.monitor.sent)
@@ -141,6 +132,9 @@ class Recording:
         ends = [i for i, c in enumerate(handed) if c.is_script() and c.words[1] == sha]
         self.handoffs = [handed[a + 1:b + 1] for a, b in zip(ends, ends[1:])]
         first, last = (scripts_in(lines[i])[0] for i in (0, 2))
+        # Not before: what a script has called may come after the script itself.
+        self.use(acquire, acquire=acquire, renew=renew, look=look[0],
+                 watch_hold=[c for c in held if not c.is_script()])
         self.use(first, front=[c for c in lines[0] if not c.is_script()])
         self.use(last, refused=last, back=[c for c in lines[2] if not c.is_script()],
                  waiting=scripts_in(lines[2])[1], turn=scripts_in(self.handoffs[-1])[0],
