@@ -214,7 +214,7 @@ rule_names() {
   for file in $(sources "$1" src cmd) $(files "$1" '*.lua'); do
     [[ $file != src/store/redis/redis_keys.hpp && $file != src/store/redis/scripts/parts/names.lua ]] || continue
     sed -E -e 's,//.*|--.*,,' "$1/$file" | grep -nE '["'"'"'](dlock:[a-z]+:|redisson_|:rwlock_)' | sed "s,^,$file:," || true
-    [[ $file != *.lua ]] || grep -nE "'(TIME|TYPE)'" "$1/$file" | grep -vE "need\('(TIME|TYPE)'" |
+    [[ $file != *.lua ]] || grep -nE "'(TIME|TYPE)'" "$1/$file" | grep -vE "may\('(TIME|TYPE)'" |
       sed "s,^,$file:," | grep -vE 'parts/(time|types).lua:' || true
   done
 }

@@ -28,15 +28,18 @@
 -- read before the first write, so an error leaves nothing behind; for missing rights see
 -- rights.lua.
 -- include: parts/time.lua
--- include: parts/types.lua
 -- include: parts/names.lua
--- include: parts/modes.lua
--- include: parts/records.lua
--- include: parts/token.lua
--- include: parts/line.lua
+-- include: parts/hold.lua
+-- include: parts/waiter.lua
 -- include: parts/claim.lua
+-- include: parts/token.lua
 -- include: parts/rights.lua
 -- include: parts/free.lua
+-- include: parts/claimed.lua
+-- include: parts/types.lua
+-- include: parts/modes.lua
+-- include: parts/records.lua
+-- include: parts/line.lua
 -- include: parts/leases.lua
 -- include: parts/released.lua
 -- include: parts/success.lua
@@ -59,8 +62,7 @@ for i, n in ipairs(names) do
   done = ago and ago < once and math.max(ago, done)
 end
 
--- 2. All names have a recent success: nothing to do (--once-per).
-if done then
+if done then  -- 2. All names have a recent success: nothing to do (--once-per).
   for _, n in ipairs(names) do
     if me ~= '' then
       leave(n.line, n.waiters, me)

@@ -7,6 +7,7 @@
 -- include: parts/types.lua
 -- include: parts/names.lua
 -- include: parts/modes.lua
+-- include: parts/waiter.lua
 -- include: parts/line.lua
 for i = 2, #ARGV do
   local lock, line, waiters = unpack(KEYS, 3 * i - 5, 3 * i - 3)

@@ -8,32 +8,30 @@
 --         {'still_held'}      other holds of the owner keep the lock
 --         {'not_held'}        the hold is not there, or not any more
 --
--- Idempotent: a record is there only once. 'not_held' comes after its removal, a write, so
--- no replica says it (renew.lua). A field of another owner is never touched. Notes and messages
--- after the release of a lock cannot make it fail.
+-- Idempotent: a record is there only once. 'not_held' comes after its removal, a write, so no
+-- replica says it (renew.lua). Notes and messages after a release cannot make it fail.
 -- include: parts/time.lua
--- include: parts/types.lua
 -- include: parts/names.lua
+-- include: parts/hold.lua
+-- include: parts/released.lua
+-- include: parts/last.lua
+-- include: parts/types.lua
 -- include: parts/modes.lua
 -- include: parts/records.lua
--- include: parts/released.lua
+-- include: parts/waiter.lua
 -- include: parts/line.lua
--- include: parts/last.lua
 -- include: parts/leases.lua
 -- include: parts/success.lua
 -- include: parts/kept.lua
 -- include: parts/redisson.lua
-local serial, tell = ARGV[1], tonumber(ARGV[2])
--- The owner has released its write hold, and still reads: the lock becomes that of a reader, whose
--- leases count from now on.
-local function go_on_reading(lock, holds, line, waiters, owner, tag)
-  redis.call('HSET', lock, 'mode', 'read')
-  settle(lock, holds, tag)
-  redis.pcall('PUBLISH', pair_channel(tag), '1')
-  pcall(call_first, lock, tag, line, waiters)
-  if redis.call('HEXISTS', lock, owner) == 1 then return {'still_held'} end
-  return {'released', 1}
+-- include: parts/reader.lua
+if last_released then
+  pcall(call_first, KEYS[1], ARGV[4], KEYS[4], KEYS[5])
+  if is_of_acquire(ARGV[1]) then pcall(note_release, ARGV[4], id_of(ARGV[3], ARGV[1])) end
+  return last_released
 end
+
+local serial, tell = ARGV[1], tonumber(ARGV[2])
 
 local function release(n, owner, tag, keep)
   local lock, holds, revoked, line, waiters, done = unpack(n)
@@ -72,8 +70,7 @@ local function release(n, owner, tag, keep)
   if mode == 'shared' and now == 'write' then return {'still_held'} end
   if is_hash(revoked) then redis.call('HDEL', revoked, owner) end
   if now ~= 'exclusive' and redis.call('HLEN', lock) == 1 then redis.call('DEL', lock) end
-  -- The key lasts as long as the longest lease, which may have been ours; and waiters may have
-  -- waited for a dead owner.
+  -- The key lasts as long as the longest lease, perhaps ours. Waiters may wait for a dead owner.
   local longest = (ours or 0) + 100 >= lasted
   if is_beside(now) and (longest or redis.call('EXISTS', line) == 1) then
     settle(lock, holds, tag)

@@ -21,6 +21,7 @@
 -- include: parts/types.lua
 -- include: parts/names.lua
 -- include: parts/modes.lua
+-- include: parts/hold.lua
 -- include: parts/records.lua
 -- include: parts/leases.lua
 -- include: parts/released.lua

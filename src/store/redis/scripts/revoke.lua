@@ -15,10 +15,12 @@
 -- include: parts/types.lua
 -- include: parts/names.lua
 -- include: parts/modes.lua
+-- include: parts/hold.lua
 -- include: parts/records.lua
 -- include: parts/leases.lua
 -- include: parts/holding.lua
 -- include: parts/redisson.lua
+-- include: parts/waiter.lua
 -- include: parts/line.lua
 local lock, holds, revoked, line, waiters = unpack(KEYS)
 local by, at_once, if_owner, if_token, tag = unpack(ARGV)

@@ -35,7 +35,8 @@ local function write_record(n)
   if n.mode == 'slots' then
     slot = n.above_record and slot_in(n.above_record) or free_slot(n)
   end
-  n.record = new_record(n.next or token_in(n.above_record), n.mode, slot, ARGV[4])
+  local token = n.next or token_in(n.above_record)
+  n.record = new_record(token, now_ms_digits(), n.mode, slot, ARGV[4])
   redis.call('HSET', n.holds, id_of(n.owner, serial), n.record)
 end
 

@@ -1,26 +1,15 @@
 -- The waiting line of a lock, in two sorted sets: `line` has each waiter with its arrival (µs of
 -- server time, growing), `waiters` the same with the time (ms) until which it counts as alive; each
--- of its tries moves that time. A waiter is its record, {"id":"<hold id>", ...}: "polls":true says
--- that it is not subscribed, "mode" and "slots" which hold it wants. A claim of several names waits
--- in the line of each.
--- Needs time.lua, names.lua, modes.lua.
+-- of its tries moves that time. A claim of several names waits in the line of each.
+-- Needs time.lua, names.lua, modes.lua, waiter.lua.
 local line_life, turn_life, most_at_once = 10000, 1000, 1000  -- ms, ms, waiters
 
-local function waiter_id(waiter) return waiter:match('^{"id":"([^"]+)"') or '' end
-local function polls(waiter) return waiter:find('^{"id":"[^"]+","polls":true') end
-
-local function leave(line, waiters, who)
-  redis.call('ZREM', line, who)
-  redis.call('ZREM', waiters, who)
-end
-
--- Removes the waiters that have not asked again in time.
+-- Removes the waiters that have not asked again in time. Returns whether there were any.
 local function prune(line, waiters)
-  local limit = '(' .. decimal(now_ms())
-  for _, who in ipairs(redis.call('ZRANGEBYSCORE', waiters, '-inf', limit,
-                                  'LIMIT', 0, most_at_once)) do
-    leave(line, waiters, who)
-  end
+  local dead = redis.call('ZRANGEBYSCORE', waiters, '-inf', '(' .. now_ms_digits(),
+                          'LIMIT', '0', most_at_once)
+  for _, who in ipairs(dead) do leave(line, waiters, who) end
+  return #dead > 0
 end
 
 -- Adds `who` at the end of the line; of a waiter that is in line, only notes that it is alive.
@@ -42,12 +31,11 @@ end
 -- knows that it is next, comes without a message. If the lock has room only for `me`, the first is
 -- sent a word without effect: it keeps `me` out only if it is alive.
 local function call_first(lock, tag, line, waiters, me)
-  if redis.call('EXISTS', line) == 0 then return false end
-  local told = false
-  prune(line, waiters)
+  local told, first_two = false, redis.call('ZRANGE', line, '0', '1')
+  if #first_two == 0 then return false end
+  if prune(line, waiters) then first_two = redis.call('ZRANGE', line, '0', '1') end
   for _ = 1, most_at_once do
-    local rank, word = told and 1 or 0, told and 'next' or 'turn'
-    local who = redis.call('ZRANGE', line, rank, rank)[1]
+    local who, word = first_two[told and 2 or 1], told and 'next' or 'turn'
     if not who or not told and who == me then break end
     if not told and not has_room(lock, mode_in(who), tonumber(who:match('"slots":(%d+)'))) then
       if not me then break end
@@ -56,6 +44,7 @@ local function call_first(lock, tag, line, waiters, me)
     local heard = redis.pcall('PUBLISH', turn_channel(tag, waiter_id(who)), word)
     if heard == 0 and who ~= me and not polls(who) then
       leave(line, waiters, who)
+      first_two = redis.call('ZRANGE', line, '0', '1')
     elseif word ~= 'turn' then
       break
     else

@@ -1,17 +1,8 @@
 -- The records of a lock: a hash of hold id -> JSON, where a hold id is <owner>#<serial>. The serial
 -- 'kept' marks a lock that is kept after the run of its owner (--min-hold): no claim can join it
 -- and no renewal finds it.
--- Needs time.lua, types.lua.
-local function id_of(owner, serial) return owner .. '#' .. serial end
+-- Needs types.lua, hold.lua.
 local function owner_in(id) return id:match('^(.*)#') end
-
--- `rest` is what the holder says of itself, without its first brace.
-local function new_record(token, mode, slot, rest)
-  return '{"token":' .. token .. ',"since_ms":' .. decimal(now_ms()) .. ','
-    .. (mode == 'exclusive' and '' or '"mode":"' .. mode .. '",')
-    .. (slot and '"slot":' .. slot .. ',' or '') .. rest
-end
-
 local function token_in(record) return record:match('^{"token":(%d+)') end
 local function slot_in(record) return record:match('"slot":(%d+)') end
 

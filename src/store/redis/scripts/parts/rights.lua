@@ -8,30 +8,28 @@
 -- A right that is withdrawn while the claim waits is missed when it is used. If the grant needs it,
 -- the server refuses the grant, and no lock without a TTL is left (grant.lua). If only renewal or
 -- release need it, these fail, and the lease ends by itself.
--- Needs names.lua, modes.lua, claim.lua.
-local lacking  -- the first command that this user may not run
-
-local function need(command, ...)
-  if not lacking and not redis.acl_check_cmd(command, ...) then lacking = {command, ...} end
-end
-
-local function need_all(n)
-  need('TYPE', n.lock) need('TIME') need('GET', n.token) need('PTTL', n.lock)
-  need('SET', n.token, '1') need('DEL', n.revoked) need('HSET', n.holds, 'f', 'v')
-  need('PEXPIRE', n.lock, '1') need('HGET', n.revoked, 'f') need('HINCRBY', n.lock, 'f', '1')
-  need('HDEL', n.holds, 'f') need('EXISTS', n.lock) need('HEXISTS', n.lock, 'f')
-  need('HLEN', n.lock) need('HGETALL', n.holds) need('HKEYS', n.holds)
-  need('ZADD', n.line, '1', 'm') need('ZADD', n.waiters, '1', 'm') need('ZREM', n.line, 'm')
-  need('ZCARD', n.line) need('ZRANK', n.line, 'm') need('ZSCORE', n.line, 'm')
-  need('ZRANGE', n.line, '0', '0') need('ZRANGEBYSCORE', n.waiters, '0', '0')
-  if once > 0 then need('SET', n.done, '1') end
-  if mode ~= 'exclusive' then need('SET', lease_key(n.tag, owner, 1), '1') end
+-- Needs names.lua, claim.lua.
+local function all_allowed(may, n)
+  return may('TYPE', n.lock) and may('TIME') and may('GET', n.token) and may('PTTL', n.lock)
+    and may('SET', n.token) and may('DEL', n.revoked) and may('HSET', n.holds)
+    and may('PEXPIRE', n.lock) and may('HGET', n.revoked) and may('HINCRBY', n.lock)
+    and may('HDEL', n.holds) and may('EXISTS', n.lock) and may('HEXISTS', n.lock)
+    and may('HLEN', n.lock) and may('HGETALL', n.holds) and may('HKEYS', n.holds)
+    and may('ZADD', n.line) and may('ZADD', n.waiters) and may('ZREM', n.line)
+    and may('ZCARD', n.line) and may('ZRANK', n.line) and may('ZSCORE', n.line)
+    and may('ZRANGE', n.line) and may('ZRANGEBYSCORE', n.waiters)
+    and (once == 0 or may('SET', n.done))
+    and (mode == 'exclusive' or may('SET', lease_key(n.tag, owner, 1)))
 end
 
 local function missing_right(n)  -- an error that names it; nil: none is missing, or already in line
-  if me ~= '' or not redis.acl_check_cmd then return end
-  need_all(n)
-  if not lacking then return end
-  return redis.error_reply("NOPERM this user may not run '" .. lacking[1] .. "' on "
-    .. (lacking[2] or 'this server'))
+  local may = redis.acl_check_cmd
+  if me ~= '' or not may or all_allowed(may, n) then return end
+  local command, key
+  all_allowed(function(...)  -- once more, up to the first that is missing
+    command, key = ...
+    return may(...)
+  end, n)
+  return redis.error_reply("NOPERM this user may not run '" .. command .. "' on "
+    .. (key or 'this server'))
 end

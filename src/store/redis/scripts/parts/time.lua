@@ -1,14 +1,16 @@
 -- The server's clock. A script reads it once, so everything that it writes has one time.
-local clock_us
+local clock
 
-local function now_us()
-  if not clock_us then
+local function now_digits()  -- in µs
+  if not clock then
     local time = redis.call('TIME')
-    clock_us = time[1] * 1000000 + time[2]
+    clock = time[1] .. ('00000' .. time[2]):sub(-6)
   end
-  return clock_us
+  return clock
 end
 
+local function now_ms_digits() return now_digits():sub(1, -4) end
+local function now_us() return tonumber(now_digits()) end
 local function now_ms() return math.floor(now_us() / 1000) end
 
 local endless = 9007199254740991  -- ms; also the largest number that Lua counts exactly

@@ -2,8 +2,12 @@
 -- in µs, so that tokens grow also after the server has lost its data.
 -- Needs time.lua.
 local function next_token(n)  -- into n.next; only reads; an error if the key holds no such number
-  n.stored = redis.call('GET', n.token)
-  local last = tonumber(n.stored or '0')
+  n.next, n.stored = now_digits(), redis.call('GET', n.token)
+  -- Of as many digits and sorted before it: smaller.
+  if not n.stored or #n.stored == #n.next and n.stored < n.next and n.stored:find('^%d+$') then
+    return
+  end
+  local last = tonumber(n.stored)
   if not last or last < 0 or last >= endless then
     local what = ' is not a usable number'
     return redis.error_reply('ERR the fencing token at ' .. n.token .. what)
@@ -17,6 +21,6 @@ local function store_token(n)
   if left == -1 or left > 82800000 then
     redis.call('SET', n.token, n.next, 'KEEPTTL')
   else
-    redis.call('SET', n.token, n.next, 'PX', 86400000)
+    redis.call('SET', n.token, n.next, 'PX', '86400000')
   end
 end

@@ -1,0 +1,9 @@
+-- One hold: its id, and its record.
+local function id_of(owner, serial) return owner .. '#' .. serial end
+
+-- `rest` is what the holder says of itself, without its first brace.
+local function new_record(token, since_ms, mode, slot, rest)
+  return '{"token":' .. token .. ',"since_ms":' .. since_ms .. ','
+    .. (mode == 'exclusive' and '' or '"mode":"' .. mode .. '",')
+    .. (slot and '"slot":' .. slot .. ',' or '') .. rest
+end

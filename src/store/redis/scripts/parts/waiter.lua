@@ -1,0 +1,9 @@
+-- A waiter is its record, {"id":"<hold id>", ...}: "polls":true says that it is not subscribed,
+-- "mode" and "slots" which hold it wants.
+local function waiter_id(waiter) return waiter:match('^{"id":"([^"]+)"') or '' end
+local function polls(waiter) return waiter:find('^{"id":"[^"]+","polls":true') end
+
+local function leave(line, waiters, who)
+  redis.call('ZREM', waiters, who)
+  redis.call('ZREM', line, who)
+end
