@@ -74,16 +74,18 @@ print(figures["commands"]["hand-off"]["in_scripts"]["median"] > 5)'
   assert_line --regexp '^0 of [1-9][0-9]+ figures became slower than in figures$'
 }
 
-# figures FILE CPUS MEDIAN QUARTILE…: a stored run; each figure is its median and its quartiles.
+# figures FILE CPUS FIGURE…: a stored run; each figure is its median and its quartiles. FLOCK is one
+# of another program.
 figures() {
-  python3 -c 'import json, sys
+  python3 -c 'import json, os, sys
 values = dict(zip(("ms", "x_flock", "runs_per_s", "server_bytes"), sys.argv[3:]))
 def figure(name, text):
     median, low, high = map(float, text.split(","))
     better = {"better": "more"} if name == "runs_per_s" else {}
     return {"median": median, "q1": low, "q3": high, "n": 9, **better}
 row = {name: figure(name, text) for name, text in values.items()}
-json.dump({"machine": {"cpus": sys.argv[2]}, "parts": {}, "crowd": {"dlock": row}},
+flock = {"ms": figure("ms", os.environ.get("FLOCK", "1,0.9,1.1"))}
+json.dump({"machine": {"cpus": sys.argv[2]}, "parts": {}, "crowd": {"dlock": row, "flock": flock}},
           open(sys.argv[1], "w"))' "$@"
 }
 @test "bench --compare names each figure that became slower by more than its spread" {
@@ -106,8 +108,12 @@ json.dump({"machine": {"cpus": sys.argv[2]}, "parts": {}, "crowd": {"dlock": row
   figures elsewhere 8 8,7,9 1.30,1.25,1.35 80,75,85 400,400,400 # slower, but not in what compares
   run -1 "${bench[@]}" --read elsewhere --compare old
   assert_line --partial "slower: crowd, dlock, x_flock: "
-  assert_line "old is of another machine: only ratios, counts and memory are compared"
+  assert_line "only ratios, counts and memory are compared in all parts: it is of another machine"
   assert_equal "${lines[-1]}" "1 of 2 figures became slower than in old"
+  FLOCK=2,1.5,2.5 figures busy 2 8,7,9 1.20,1.18,1.22 80,75,85 400,400,400 # as slow as flock became
+  run -0 "${bench[@]}" --read busy --compare old
+  assert_line "only ratios, counts and memory are compared in crowd: flock took longer as well"
+  assert_equal "${lines[-1]}" "0 of 2 figures became slower than in old"
   run -1 "${bench[@]}" --read old --compare no-such-file
   assert_output "bench: cannot read no-such-file: No such file or directory"
 }

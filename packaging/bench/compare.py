@@ -2,14 +2,16 @@
 """Is this run slower than a stored one?
 
 A figure became slower if its median is worse than the worse quartile of the stored run, the stored
-median is better than the better quartile of this run, and they differ by more than LEAST. On
-another machine only figures without a unit of time are compared: ratios, counts and memory.
+median is better than the better quartile of this run, and they differ by more than LEAST. What is
+not dlock is never named. If it took longer as well, or the machine is another one, figures with a
+unit of time are left out: ratios, counts and memory remain.
 """
 
 from figures import is_figure
 
 LEAST = 0.03  # of the stored median: less than that is not the program
 TIMES = ("ms", "us", "_per_s", "percent", "core_carries")  # ends of names that depend on the machine
+NOT_DLOCK = ("true", "flock", "Redisson", "redis-cli wrapper", "etcdctl lock")  # rows of tables
 SAME = ("cpu", "cpus", "kernel")  # facts of one machine
 
 
@@ -22,21 +24,37 @@ def figures_of(tree, path=()):
             yield from figures_of(value, path + (str(name),))
 
 
+def is_beyond(new, old):
+    """Is the median worse than the worse quartile of the stored run?"""
+    if old.get("better") == "more":
+        return new["median"] < old["q1"]
+    return new["median"] > old["q3"]
+
+
 def is_worse(new, old):
-    sign = -1 if old.get("better") == "more" else 1
-    below, above = ("q1", "q3") if sign > 0 else ("q3", "q1")
-    return (sign * (new["median"] - old[above]) > 0
-            and sign * (new[below] - old["median"]) > 0
+    stored_is_better = (old["median"] > new["q3"] if old.get("better") == "more"
+                        else old["median"] < new["q1"])
+    return (is_beyond(new, old) and stored_is_better
             and abs(new["median"] - old["median"]) > LEAST * abs(old["median"]))
 
 
+def slower_parts(before, now):
+    """part -> the row of another program that took longer than in the stored run."""
+    return {path[0]: path[1] for path, new in now.items()
+            if path[1] in NOT_DLOCK and path[-1].endswith(TIMES)
+            and path in before and is_beyond(new, before[path])}
+
+
 def compare(result, stored):
-    """Lines that name every figure that became slower, and how many figures were compared."""
+    """Lines that name every figure that became slower; what was left out; and how many figures
+    were compared."""
     same = all(result["machine"].get(fact) == stored["machine"].get(fact) for fact in SAME)
-    before = dict(figures_of(stored))
+    before, now = dict(figures_of(stored)), dict(figures_of(result))
+    busy = slower_parts(before, now) if same else {}
     lines, compared = [], 0
-    for path, new in figures_of(result):
-        if path not in before or not same and path[-1].endswith(TIMES):
+    for path, new in now.items():
+        timeless = not same or path[0] in busy
+        if path not in before or path[1] in NOT_DLOCK or timeless and path[-1].endswith(TIMES):
             continue
         compared += 1
         old = before[path]
@@ -44,7 +62,10 @@ def compare(result, stored):
             change = (new["median"] / old["median"] - 1) * 100 if old["median"] else float("inf")
             lines.append(f"slower: {', '.join(path)}: {spread(old)} before, {spread(new)} now "
                          f"({change:+.0f} %)")
-    return lines, compared, same
+    left_out = [f"{part}: {row} took longer as well" for part, row in busy.items()]
+    if not same:
+        left_out = ["all parts: it is of another machine"]
+    return lines, left_out, compared
 
 
 def spread(figure):
@@ -53,10 +74,10 @@ def spread(figure):
 
 def say(result, stored, name):
     """Prints what became slower; whether anything did."""
-    lines, compared, same = compare(result, stored)
+    lines, left_out, compared = compare(result, stored)
     for line in lines:
         print(line)
-    if not same:
-        print(f"{name} is of another machine: only ratios, counts and memory are compared")
+    for line in left_out:
+        print(f"only ratios, counts and memory are compared in {line}")
     print(f"{len(lines)} of {compared} figures became slower than in {name}")
     return bool(lines)
