@@ -45,6 +45,7 @@ Result<Child> Child::prepare(bool contain) {
 }
 
 Result<void> Child::start_guard() {
+  if (guard_.started()) return {};
   // Not sooner: a run that ends before it has a guard must leave no cgroup behind.
   if (!containment_.has_cgroup()) containment_ = Containment::make(contain_);
   auto started = guard_.start(containment_.kill_switch());
@@ -60,10 +61,8 @@ void Child::drop_guard() {
 }
 
 Result<void> Child::start(const ChildSpec& spec, const Signals& signals) {
-  if (!guard_.started()) {
-    auto guarded = start_guard();
-    if (!guarded) return guarded;
-  }
+  auto guarded = start_guard();
+  if (!guarded) return guarded;
   const auto words = pointers(spec.words);
   const auto environment = pointers(spec.environment);
   const AfterFork order{.words = words.data(),
@@ -130,7 +129,9 @@ std::size_t Child::strays() const {
   const std::string own_name = living_process(::getpid()).value_or(ProcessEntry{}).name;
   // A nested dlock and its guard are no work of the command's: what that dlock runs is.
   const auto is_nested = [&](const ProcessEntry& entry) {
-    const auto is_parent = [&](const ProcessEntry& other) { return other.parent == entry.pid; };
+    const auto is_parent = [&](const ProcessEntry& other) {
+      return other.parent == entry.pid && other.name != k_guard_name;
+    };
     return entry.name == k_guard_name ||
            (entry.name == own_name && std::any_of(all.begin(), all.end(), is_parent));
   };
