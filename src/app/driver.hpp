@@ -53,8 +53,8 @@ class EventSources {
   EventSources(const Signals* signals, int answers_fd);
 
   bool ok() const { return ok_; }  // false: out of descriptors or memory
-  void watch_process(int pidfd);  // -1: it has ended
-  void process_ended(int pidfd);  // it is watched no more
+  void watch_process(int pidfd);   // -1: it has ended
+  void process_ended(int pidfd);   // it is watched no more
   // The time to wake up at, besides. Nothing: never.
   void set_deadline(std::optional<Time> deadline) { timer_.set(deadline); }
 
