@@ -26,7 +26,7 @@
 -- include: parts/redisson.lua
 -- include: parts/reader.lua
 if last_released then
-  pcall(call_first, KEYS[1], ARGV[4], KEYS[4], KEYS[5])
+  pcall(call_first, KEYS[1], ARGV[4], KEYS[4], KEYS[5], nil, last_line)
   if is_of_acquire(ARGV[1]) then pcall(note_release, ARGV[4], id_of(ARGV[3], ARGV[1])) end
   return last_released
 end

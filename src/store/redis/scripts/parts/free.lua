@@ -9,19 +9,19 @@ local function is_free(n)
     return redis.call('EXISTS', n.lock, n.holds, n.revoked, n.line, n.waiters) == 0
   end
   return redis.call('EXISTS', n.lock, n.holds, n.revoked) == 0
-    and redis.call('ZRANGE', n.line, '0', '0')[1] == me
+    and redis.call('ZRANGE', n.line, '0', '0')[1] == me and redis.call('ZSCORE', n.waiters, me)
 end
 
 local function take_free(n)
   local bad = next_token(n)
   if bad then return bad end
-  if me ~= '' then leave(n.line, n.waiters, me) end  -- the first write, and may fail
   store_token(n)
   local record = new_record(n.next, now_ms_digits(), mode, nil, ARGV[4])
   redis.call('HSET', n.holds, id_of(owner, serial), record)
   redis.call('PEXPIRE', n.holds, ARGV[3])
   redis.call('HSET', n.lock, owner, '1')
   redis.call('PEXPIRE', n.lock, ARGV[3])
+  if me ~= '' then leave(n.line, n.waiters, me) end
   return {'granted', owner, record}
 end
 

@@ -29,9 +29,11 @@ end
 -- A waiter whose channel has no subscriber is dead: remove it. `me` is the caller and needs no
 -- message. The first has a second to come; then it counts as dead as well, and the second, which
 -- knows that it is next, comes without a message. If the lock has room only for `me`, the first is
--- sent a word without effect: it keeps `me` out only if it is alive.
-local function call_first(lock, tag, line, waiters, me)
-  local told, first_two = false, redis.call('ZRANGE', line, '0', '1')
+-- sent a word without effect: it keeps `me` out only if it is alive. `first_two` are the first in
+-- line if that is known.
+local function call_first(lock, tag, line, waiters, me, first_two)
+  local told = false
+  first_two = first_two or redis.call('ZRANGE', line, '0', '1')
   if #first_two == 0 then return false end
   if prune(line, waiters) then first_two = redis.call('ZRANGE', line, '0', '1') end
   for _ = 1, most_at_once do

@@ -4,6 +4,6 @@ local function waiter_id(waiter) return waiter:match('^{"id":"([^"]+)"') or '' e
 local function polls(waiter) return waiter:find('^{"id":"[^"]+","polls":true') end
 
 local function leave(line, waiters, who)
-  redis.call('ZREM', waiters, who)
   redis.call('ZREM', line, who)
+  redis.call('ZREM', waiters, who)
 end
