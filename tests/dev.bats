@@ -220,6 +220,10 @@ gate() {
   assert_equal "${lines[-1]}" "2 passed, 1 failed"
   run -0 gate $'push 9 echo one' push
   assert_equal "${lines[-1]}" "1 passed, 0 failed"
+  rm -r "$BATS_TEST_TMPDIR/logs"
+  run -1 gate "$steps" nightly --from two
+  assert_line "failed: [false] it has not run"
+  assert_equal "${lines[-1]}" "1 passed, 2 failed"
   run -2 gate "$steps" nightly --from three
   run -2 gate "$steps" push
   run -2 gate "$steps" weekly
