@@ -37,7 +37,7 @@ namespace dlock {
 // What a command does in the loop besides the actions of its machine. All are optional.
 struct DriverHooks {
   bool has_command() const { return false; }          // see use_of()
-  void asked(const action::Ask& /*ask*/) {}           // the store is asked next
+  void asked(action::Ask::What /*what*/) {}           // the store is asked next
   std::optional<Time> look_at() const { return {}; }  // when to call look(), whatever comes
   void look() {}                                      // at the end of each turn
   void finishing() {}                                 // before run() returns the outcome
@@ -237,7 +237,7 @@ class Driver {
   void carry_out_one(action::Ask& ask) {
     if (arms_.has_command() || worker_.may_hang()) worker_.start();
     worker_.ask(ask);
-    arms_.asked(ask);
+    arms_.asked(ask.what);
   }
   void carry_out_one(action::CancelAsk& /*cancel*/) { worker_.cancel(); }
   void carry_out_one(action::Say& say) { listener_.on_notice(say.notice); }

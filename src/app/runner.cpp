@@ -32,15 +32,13 @@ Runner::Runner(RunPlan plan,
       terminal_(Terminal::of_stdin()),
       driver_(std::move(session), worker, &signals, listener, *this) {}
 
-void Runner::asked(const action::Ask& ask) {
-  // Those at the front of the line have a guard, so that a turn costs one fork; the others need no
-  // second process yet.
-  if (ask.what == action::Ask::What::watch) {
-    guard_due_ = ask.front;
-    if (!ask.front) child_.drop_guard();
+void Runner::asked(action::Ask::What what) {
+  if (what == action::Ask::What::watch) {
+    guard_due_ = false;
+    child_.drop_guard();
   }
   // The group is gone, or never was.
-  if (ask.what == action::Ask::What::release) child_.end_group();
+  if (what == action::Ask::What::release) child_.end_group();
 }
 
 std::optional<Time> Runner::look_at() const {

@@ -56,7 +56,7 @@ class Runner : private DriverHooks {
   void carry_out(action::SignalGroup& order) { child_.signal_group(order.signal, order.wake); }
 
   bool has_command() const { return driver_.machine().has_child(); }
-  void asked(const action::Ask& ask);
+  void asked(action::Ask::What what);
   std::optional<Time> look_at() const;
   void look();
   void finishing() { child_.reap(); }

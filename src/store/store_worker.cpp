@@ -116,6 +116,7 @@ bool StoreWorker::start() {
     thread_ = std::thread([this] { work(); });
   } catch (const std::system_error&) {
     threaded_ = false;
+    cancel_.clear();
     interrupt_.set(nullptr);
     return false;
   }

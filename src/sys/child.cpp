@@ -45,7 +45,6 @@ Result<Child> Child::prepare(bool contain) {
 }
 
 Result<void> Child::start_guard() {
-  if (guard_.started()) return {};
   // Not sooner: a run that ends before it has a guard must leave no cgroup behind.
   if (!containment_.has_cgroup()) containment_ = Containment::make(contain_);
   auto started = guard_.start(containment_.kill_switch());
@@ -61,8 +60,10 @@ void Child::drop_guard() {
 }
 
 Result<void> Child::start(const ChildSpec& spec, const Signals& signals) {
-  auto guarded = start_guard();
-  if (!guarded) return guarded;
+  if (!guard_.started()) {
+    auto guarded = start_guard();
+    if (!guarded) return guarded;
+  }
   const auto words = pointers(spec.words);
   const auto environment = pointers(spec.environment);
   const AfterFork order{.words = words.data(),

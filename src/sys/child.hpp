@@ -46,8 +46,8 @@ class Child {
   // `contain` every descendant belongs to the command, also outside of its group.
   static Result<Child> prepare(bool contain = false);
 
-  // Makes the cgroup and forks the guard, once; start() does the same if this was not called. The
-  // result can be ignored: start() tries again and returns the error.
+  // Makes the cgroup and forks the guard; start() does the same if this was not called. The result
+  // can be ignored: start() tries again and returns the error.
   Result<void> start_guard();
   // The command will not start for a while: a waiter does not need a second process.
   void drop_guard();
