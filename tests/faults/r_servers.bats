@@ -67,6 +67,18 @@ calls() { o info commandstats | sed -nE "s/^cmdstat_$1:calls=([0-9]+),.*/\1/p" |
   o cluster addslotsrange 0 16383
   eventually 10s cluster_ok
   run -0 "$DLOCK" run x -- true
+  # Names whose keys would be in several slots.
+  run -64 --separate-stderr "$DLOCK" run 'a{b' -- touch "$MARKER"
+  assert_one_line
+  assert_stderr_has 'the lock name "a{b" has braces that are no hash tag, so its keys would be in different slots'
+  assert_not_started
+  run -64 --separate-stderr "$DLOCK" run --and b a -- touch "$MARKER"
+  assert_one_line
+  assert_stderr_has '"a" and "b" are in different slots of this cluster ('
+  assert_stderr_has 'give them a common tag, as in "{t}a" and "{t}b", or nest: dlock run a -- dlock run b -- …'
+  assert_not_started
+  run -64 "$DLOCK" inspect '}x'
+  run -0 "$DLOCK" run --and '{t}b' '{t}a' -- true
   o cluster delslots "$(o cluster keyslot dlock:x)"
   o config set cluster-require-full-coverage no
   eventually 10s cluster_ok

@@ -41,6 +41,27 @@ lookups() {
   done
 }
 
+# like_62 CALL…: on a server that cannot be asked for rights and refuses them as Redis 6.2 does.
+like_62() {
+  (
+    # shellcheck disable=SC2030,SC2031  # only here
+    export BATS_FILE_TMPDIR=$BATS_TEST_TMPDIR/old
+    mkdir -p "$BATS_FILE_TMPDIR"
+    {
+      echo "local server = redis"
+      echo "local redis = setmetatable({acl_check_cmd = false, pcall = function(...)"
+      echo "  local reply = server.pcall(...)"
+      echo "  if type(reply) == 'table' and (reply.err or ''):find('permission', 1, true) then"
+      echo "    return {err = \"@user_script: 1: The user executing the script can't run this command\"}"
+      echo "  end"
+      echo "  return reply"
+      echo "end}, {__index = server})"
+      script_text acquire
+    } >"$BATS_FILE_TMPDIR/acquire.lua"
+    "$@"
+  )
+}
+
 # as_worker CALL…: by a user who may do everything except $WITHOUT.
 as_worker() {
   # shellcheck disable=SC2086  # words
@@ -91,4 +112,48 @@ as_worker() {
     grep -oE "redis\.p?call\('[A-Z]+'" | grep -oE "[A-Z]+" | sort -u >"$BATS_TEST_TMPDIR/used"
   script_text acquire | grep -oE "may\('[A-Z]+'" | grep -oE "[A-Z]+" | sort -u >"$BATS_TEST_TMPDIR/needed"
   assert_equal "$(comm -23 "$BATS_TEST_TMPDIR"/{used,needed} | tr "\n" " ")" "PUBLISH "
+}
+
+@test "EVAL is a right that a claim needs: the script may be lost before the first renewal" {
+  WITHOUT=-eval run as_worker acquire b:1 s
+  assert_output --partial "NOPERM this user"
+  assert_output --partial "'eval'"
+  # By its SHA1, as dlock calls it, the script itself finds that out.
+  sha=$(r script load "$(script_text acquire)")
+  keys_of lock token holds revoked line waiters 'done'
+  run redis-cli -s "$REDIS_SOCKET" --no-auth-warning --user worker --pass x EVALSHA "$sha" 7 \
+    "${KEYS[@]}" b:1 s 9000 "$RECORD" '' '' plain 0 0 "$G" 0
+  assert_output --partial "NOPERM this user may not run 'EVAL' on this server"
+  assert_equal "$(r dbsize)" 0
+}
+
+@test "a server that cannot be asked for rights (6.2) names the missing one too, and keeps no key" {
+  local right
+  for right in type set del hset pexpire hincrby hdel zadd zrem zrangebyscore; do
+    WITHOUT=-$right run like_62 as_worker acquire b:1 s
+    assert_output --partial "NOPERM this user may not run '${right^^}' on "
+    assert_equal "$(r dbsize)" 0
+  done
+}
+
+@test "to try a right where it cannot be asked for changes no key of a held lock" {
+  local before way
+  for way in acquire shared "slots 2"; do
+    r flushall >/dev/null
+    TTL=60000 acquire h:1 s
+    stand w:1 s
+    r hset "$R" someone else >/dev/null
+    before=$(state)
+    # shellcheck disable=SC2086  # words
+    run -0 like_62 ${way/acquire/} acquire b:1 s
+    assert_line -n 0 busy
+    assert_equal "$(state)" "$before"
+    r hdel "$R" someone >/dev/null
+  done
+}
+state() {
+  local key
+  for key in $(r keys '*' | sort); do
+    r dump "$key" && [ "$(r pttl "$key")" -gt 50000 ] || echo "$key is short"
+  done
 }

@@ -22,6 +22,7 @@ using test::client_of;
 using test::FakePeer;
 using test::FakeRedis;
 using test::has;
+using test::read_until;
 using test::write_all;
 
 // The error of one PING to a server that answers it so.
@@ -137,13 +138,16 @@ TEST_CASE("error codes differ by what can be done about the error") {
       {"NOREPLICAS Not enough good replicas to write.", Errc::refused},
       {"MOVED 3999 127.0.0.1:6381", Errc::refused},
       {"ASK 3999 127.0.0.1:6381", Errc::refused},
-      {"CROSSSLOT Keys in request don't hash to the same slot", Errc::refused},
+      {"CROSSSLOT Keys in request don't hash to the same slot", Errc::bad_usage},
       {"WRONGTYPE Operation against a key", Errc::refused},
       {"BUSYKEY Target key name already exists.", Errc::refused},
       {"ERR unknown command 'EVALSHA'", Errc::refused},
       {"ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -LOADING Redis",
        Errc::unavailable},
       {"ERR Error running script (call to f_1): @user_script:12: NOPERM no", Errc::denied},
+      {"ERR Error running script (call to f_1): @user_script:12: @user_script: 12: The user "
+       "executing the script can't run this command or subcommand",
+       Errc::denied},
       {"", Errc::refused}};
   for (const auto& row : expected) {
     CAPTURE(row.first);
@@ -188,10 +192,38 @@ TEST_CASE("an error answer keeps the connection, except where another server may
   CHECK_FALSE(kept_after("-MASTERDOWN Link\r\n"));
 }
 
+TEST_CASE("a server that answers a plain request with a TLS alert is said to expect TLS") {
+  const Error error = error_for(std::string("\x15\x03\x03\x00\x02\x02\x46", 7));
+  CHECK(error.code == Errc::protocol);
+  CHECK(error.text.ends_with("/0 expects TLS; is it rediss:// ?"));
+}
+
+TEST_CASE("a server that drops a plain request and knows TLS is said to expect TLS, once") {
+  FakeRedis server([](const FakePeer& peer) {
+    {
+      const UniqueFd plain = peer.accept();
+      read_until(plain, "PING\r\n");
+    }
+    {
+      const UniqueFd tls = peer.accept();
+      const std::string hello = read_until(tls, std::string("\xc0\x2f\x01\x00", 4));
+      CHECK(hello.substr(0, 3) == "\x16\x03\x01");
+      CHECK(hello.size() == 52);
+      write_all(tls, "\x16");
+    }
+    const UniqueFd again = peer.accept();
+    read_until(again, "PING\r\n");
+  });
+  RedisClient client = client_of(server.url());
+  const auto first = client.call({"PING"}, ample());
+  CHECK(first.error().code == Errc::protocol);
+  CHECK(first.error().text == client.where() + " expects TLS; is it rediss:// ?");
+  CHECK(client.call({"PING"}, ample()).error().code == Errc::unavailable);
+}
+
 TEST_CASE("a server with another protocol is told apart from a Redis that refuses") {
   for (const char* answer :
        {"HTTP/1.1 400 Bad Request\r\n\r\n",
-        "\x15\x03\x01\x02\x02\x16",
         "*-2\r\n",
         ":x\r\n",
         "$-7\r\n",

@@ -10,7 +10,8 @@
 namespace dlock {
 
 struct ErrorReply {
-  Errc code = Errc::refused;      // denied, unavailable or refused
+  // denied, unavailable or refused; bad_usage: the names are in several slots of a cluster
+  Errc code = Errc::refused;
   bool drop = false;              // the next try should look anew who serves this name
   std::string_view hint = {};     // for people, behind the server's words
   std::string_view instead = {};  // of the server's words, behind its name

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "store/redis/error_reply.hpp"
 #include "sys/poll_limit.hpp"
+#include "sys/tls_probe.hpp"
 
 #include <hiredis/hiredis.h>
 
@@ -17,6 +18,10 @@ namespace {
 constexpr std::size_t k_buffer_bytes = std::size_t{16} << 10;
 constexpr std::size_t k_most_said = 200;
 constexpr int k_most_drains = 64;  // a flood of messages must not keep a waiter from its work
+
+Error tls_expected() {
+  return {Errc::protocol, "expects TLS; is it rediss:// ?"};
+}
 
 struct FreeCommand {
   void operator()(char* bytes) const { redisFreeSdsCommand(bytes); }
@@ -287,24 +292,39 @@ Result<Reply> RedisClient::read_reply(Time started, Time limit) {
   for (;;) {
     auto reply = reader_.next();
     if (!reply) return unanswered(reply.error(), started, limit);
-    if (reply->has_value()) return std::move(**reply);
+    if (reply->has_value()) {
+      may_expect_tls_ = false;
+      return std::move(**reply);
+    }
     std::array<char, k_buffer_bytes> buffer;
     const auto n = transport_->receive(buffer.data(), buffer.size(), limit);
     if (!n) return unanswered(n.error(), started, limit);
+    if (may_expect_tls_ && buffer[0] == k_tls_alert) {
+      return unanswered(tls_expected(), started, limit);
+    }
     const auto fed = reader_.feed({buffer.data(), *n});
     if (!fed) return unanswered(fed.error(), started, limit);
   }
 }
 
 // Drops the connection and says what happened to a question that may be on its way.
-Error RedisClient::unanswered(const Error& error, Time started, Time limit) {
+Error RedisClient::unanswered(const Error& reason, Time started, Time limit) {
   disconnect();
+  const Error error = expects_tls(reason, limit) ? tls_expected() : reason;
   const Errc code = error.code;
   if (code != Errc::cancelled) route_->failed(address_, error, {});
   if (code == Errc::timed_out) return over_limit("no answer from " + where(), started, limit);
   if (code == Errc::protocol) return {code, where() + " " + error.text};
   if (code == Errc::cancelled) return {code, "stopped waiting for " + where()};
   return {code, "lost the connection to " + where() + ": " + error.text};
+}
+
+// A TLS server drops a plain connection at its first bytes.
+bool RedisClient::expects_tls(const Error& error, Time limit) {
+  if (!may_expect_tls_ || error.code != Errc::unavailable || !address_.endpoint.socket_path.empty())
+    return false;
+  may_expect_tls_ = false;
+  return speaks_tls(address_.endpoint, limit, interrupt_);
 }
 
 // A server that is full says so and hangs up without listening: what it said is still there.

@@ -11,7 +11,8 @@
 // next question. It does not resend: whether a call that failed took place is for the caller to
 // find out; only a connection that the server closed while it was idle is replaced first.
 //
-// Error answers become Errc::denied (password, ACL), unavailable (not now) or refused (the rest).
+// Error answers become Errc::denied (password, ACL), unavailable (not now), bad_usage (keys in
+// several slots of a cluster) or refused (the rest).
 // Every text names the server and never a password.
 #pragma once
 
@@ -89,7 +90,8 @@ class RedisClient {
   Result<void> read_greetings(Time started, Time limit);
   Result<void> take_messages(std::vector<Reply>& messages, Time started, Time limit);
   Result<Reply> read_reply(Time started, Time limit);
-  Error unanswered(const Error& error, Time started, Time limit);
+  Error unanswered(const Error& reason, Time started, Time limit);
+  bool expects_tls(const Error& error, Time limit);
   Error unsent(const Error& error, Time started, Time limit);
   Error refusal(std::string_view text);
   Error refused_auth(std::string_view text);
@@ -104,6 +106,7 @@ class RedisClient {
   bool subscribed_ = false;
   long long listener_ = 0;         // 0: no key is tracked
   bool greeting_refused_ = false;  // the last AUTH or SELECT was
+  bool may_expect_tls_ = true;     // it has not answered yet, and has not been asked
 };
 
 }  // namespace dlock

@@ -1,7 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "store/redis/redis_keys.hpp"
 
+#include "store/redis/slot.hpp"
+
+#include <algorithm>
+#include <array>
+
 namespace dlock {
+
+bool in_one_slot(const Keys& keys) {
+  const std::array others{
+      &keys.token, &keys.holds, &keys.revoked, &keys.line, &keys.waiters, &keys.done};
+  return std::all_of(others.begin(), others.end(), [&](const std::string* other) {
+    return slot_of(*other) == slot_of(keys.lock);
+  });
+}
 
 bool is_metadata_key(std::string_view key) {
   using namespace redis_name;

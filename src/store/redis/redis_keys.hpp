@@ -48,6 +48,9 @@ struct Keys {
   std::string with(redis_name::Start start) const { return std::string(start) + tagged; }
 };
 
+// Are all keys of the lock in one slot of a cluster? Not with braces that are no hash tag.
+bool in_one_slot(const Keys& keys);
+
 // Could a lock have this key as one of its metadata keys?
 bool is_metadata_key(std::string_view key);
 

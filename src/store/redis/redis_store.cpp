@@ -6,6 +6,7 @@
 #include "store/redis/redis_answers.hpp"
 #include "store/redis/redis_keys.hpp"
 #include "store/redis/redis_url.hpp"
+#include "store/redis/slot.hpp"
 
 #include <algorithm>
 #include <array>
@@ -81,6 +82,40 @@ Result<std::vector<Keys>> RedisStore::keys_of(const Holds& holds) const {
   return keys_of(names_of(holds));
 }
 
+Result<Answer> RedisStore::run(const Script& script,
+                               const std::vector<Keys>& all,
+                               const Words& keys,
+                               const Words& args,
+                               Time limit) {
+  auto answer = client_.run(script, keys, args, limit);
+  if (answer || answer.error().code != Errc::bad_usage) return answer;
+  return in_several_slots(all, answer.error());
+}
+
+Error RedisStore::in_several_slots(const std::vector<Keys>& all, const Error& refusal) const {
+  const auto name = [&](const Keys& keys) { return keys.lock.substr(prefix_.size()); };
+  for (const Keys& one : all) {
+    if (in_one_slot(one)) continue;
+    return {Errc::bad_usage,
+            "the lock name " + in_quotes(name(one)) +
+                " has braces that are no hash tag, so its keys would be in different slots of "
+                "this cluster; give it another name"};
+  }
+  for (const Keys& one : all) {
+    const Keys& first = all.front();
+    if (slot_of(one.lock) == slot_of(first.lock)) continue;
+    const std::string names[] = {name(first), name(one)};
+    return {Errc::bad_usage,
+            in_quotes(names[0]) + " and " + in_quotes(names[1]) +
+                " are in different slots of this cluster (" + std::to_string(slot_of(first.lock)) +
+                " and " + std::to_string(slot_of(one.lock)) +
+                "), so no single step can take both; give them a common tag, as in " +
+                in_quotes("{t}" + names[0]) + " and " + in_quotes("{t}" + names[1]) +
+                ", or nest: dlock run " + names[0] + " -- dlock run " + names[1] + " -- …"};
+  }
+  return {Errc::refused, refusal.text};
+}
+
 Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
   auto all = keys_of(claim.names);
   if (!all) return all.error();
@@ -114,7 +149,7 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, 
     }
   }
   args.insert(args.end(), claim.relies_on.begin(), claim.relies_on.end());
-  auto answer = client_.run(lua::k_acquire, keys, args, limit);
+  auto answer = run(lua::k_acquire, *all, keys, args, limit);
   if (!answer) return answer.error();
   return read_claimed(claim, *answer, where());
 }
@@ -143,7 +178,7 @@ Result<RenewReply> RedisStore::ask_about(const Holds& holds,
     keys.insert(keys.end(), {one.lock, one.holds, one.revoked});
     args.insert(args.end(), {holds[i].owner, stored_mode(holds[i].mode), one.tagged});
   }
-  auto answer = client_.run(lua::k_renew, keys, args, limit);
+  auto answer = run(lua::k_renew, *all, keys, args, limit);
   if (!answer) return answer.error();
   return read_renewed(*answer, holds.size(), where());
 }
@@ -163,7 +198,7 @@ Result<ReleaseVerdict> RedisStore::release(const Holds& holds,
     keys.insert(keys.end(), {one.lock, one.holds, one.revoked, one.line, one.waiters, one.done});
     args.insert(args.end(), {holds[i].owner, one.tagged, holds[i].nested ? keep_none : keep});
   }
-  auto answer = client_.run(lua::k_release, keys, args, limit);
+  auto answer = run(lua::k_release, *all, keys, args, limit);
   if (!answer) return answer.error();
   return read_released(*answer, holds.size(), where());
 }
@@ -179,7 +214,7 @@ Result<void> RedisStore::leave(const Claim& claim, Queueing queueing, Time limit
     keys.insert(keys.end(), {one.lock, one.line, one.waiters});
     args.emplace_back(one.tagged);
   }
-  auto answer = client_.run(lua::k_leave, keys, args, limit);
+  auto answer = run(lua::k_leave, *all, keys, args, limit);
   if (!answer) return answer.error();
   return {};
 }
@@ -188,11 +223,11 @@ Result<Holding> RedisStore::inspect(const LockName& name, Time limit) {
   auto key = key_of(name);
   if (!key) return key.error();
   const Keys keys(std::move(*key));
-  auto answer =
-      client_.run(lua::k_inspect,
-                  {keys.lock, keys.holds, keys.revoked, keys.line, keys.waiters, keys.done},
-                  {keys.tagged},
-                  limit);
+  auto answer = run(lua::k_inspect,
+                    {keys},
+                    {keys.lock, keys.holds, keys.revoked, keys.line, keys.waiters, keys.done},
+                    {keys.tagged},
+                    limit);
   if (!answer) return answer.error();
   return read_inspected(*answer, where());
 }
@@ -201,7 +236,7 @@ Result<std::optional<LastSuccess>> RedisStore::forget(const LockName& name, Time
   auto key = key_of(name);
   if (!key) return key.error();
   const Keys keys(std::move(*key));
-  auto answer = client_.run(lua::k_forget, {keys.done}, {}, limit);
+  auto answer = run(lua::k_forget, {keys}, {keys.done}, {}, limit);
   if (!answer) return answer.error();
   return read_forgotten(*answer, where());
 }
@@ -237,11 +272,12 @@ Result<RevokeReply> RedisStore::revoke(const LockName& name, const RevokeOrder& 
   if (!key) return key.error();
   const Keys keys(std::move(*key));
   const std::string token = order.if_token ? std::to_string(*order.if_token) : "";
-  auto answer = client_.run(
-      lua::k_revoke,
-      {keys.lock, keys.holds, keys.revoked, keys.line, keys.waiters},
-      {order.by, order.now ? "1" : "0", order.if_owner.value_or(""), token, keys.tagged},
-      limit);
+  auto answer =
+      run(lua::k_revoke,
+          {keys},
+          {keys.lock, keys.holds, keys.revoked, keys.line, keys.waiters},
+          {order.by, order.now ? "1" : "0", order.if_owner.value_or(""), token, keys.tagged},
+          limit);
   if (!answer) return answer.error();
   const ReplyView reply = answer->reply.view();
   auto before = read_holding(reply[1], where());

@@ -51,6 +51,13 @@ class RedisStore final : public LockStore {
 
   Result<std::vector<Keys>> keys_of(const std::vector<LockName>& names) const;
   Result<std::vector<Keys>> keys_of(const Holds& holds) const;
+  // A script about the names `all`.
+  Result<Answer> run(const Script& script,
+                     const std::vector<Keys>& all,
+                     const Words& keys,
+                     const Words& args,
+                     Time limit);
+  Error in_several_slots(const std::vector<Keys>& all, const Error& refusal) const;
   Result<RenewReply> ask_about(const Holds& holds, Duration ttl, Duration whole, Time limit);
   bool matters(std::string_view key) const;
   Result<void> listen(const Words& channels, Time limit);

@@ -2,34 +2,55 @@
 --
 -- They are looked up once for each claim, at its first try, when it is not in line yet: a run must
 -- not start, nor wait for an hour, if it could not renew and release. The script would use some of
--- them anyway, but Redis 7.0 does not name the command that it refuses, and this error does. Redis
--- 6 cannot be asked. PUBLISH is not in the list, because waiters poll without it.
+-- them anyway, but Redis 7.0 does not name the command that it refuses, and this error does. EVAL
+-- is for a later call, after the server has lost its scripts. PUBLISH is not in the list, because
+-- waiters poll without it.
+--
+-- Redis 6.2 cannot be asked for rights, so each command is tried there, with arguments that change
+-- nothing. (EVAL cannot be tried, as no script may use it.) A write that changes nothing also ends
+-- the check for memory, so OOM is an error here.
 --
 -- A right that is withdrawn while the claim waits is missed when it is used. If the grant needs it,
 -- the server refuses the grant, and no lock without a TTL is left (grant.lua). If only renewal or
 -- release need it, these fail, and the lease ends by itself.
 -- Needs names.lua, claim.lua.
+local out_of_memory  -- the server's error
+
+-- Where a right cannot be asked for: a call without effect.
+local function try(command, ...)
+  local reply = redis.pcall(command, ...)
+  local error = type(reply) == 'table' and reply.err or ''
+  local oom = error:find('OOM', 1, true)
+  out_of_memory = oom and redis.error_reply(error:sub(oom))
+  return not oom and not error:find('The user executing the script', 1, true)
+end
+
+-- The words are such that a call changes nothing: no name of a lock, and so no key, has a line feed.
 local function all_allowed(may, n)
   return may('TYPE', n.lock) and may('TIME') and may('GET', n.token) and may('PTTL', n.lock)
-    and may('SET', n.token) and may('DEL', n.revoked) and may('HSET', n.holds)
-    and may('PEXPIRE', n.lock) and may('HGET', n.revoked) and may('HINCRBY', n.lock)
-    and may('HDEL', n.holds) and may('EXISTS', n.lock) and may('HEXISTS', n.lock)
+    and may('SET', n.token, '1', 'PX', '0') and may('DEL', n.revoked .. '\n')
+    and may('HSET', n.holds, 'f', 'v', 'f') and may('PEXPIRE', n.lock, 'x')
+    and may('HGET', n.revoked, 'f') and may('HINCRBY', n.lock, 'f', 'x')
+    and may('HDEL', n.holds, 'f') and may('EXISTS', n.lock) and may('HEXISTS', n.lock, 'f')
     and may('HLEN', n.lock) and may('HGETALL', n.holds) and may('HKEYS', n.holds)
-    and may('ZADD', n.line) and may('ZADD', n.waiters) and may('ZREM', n.line)
-    and may('ZCARD', n.line) and may('ZRANK', n.line) and may('ZSCORE', n.line)
-    and may('ZRANGE', n.line) and may('ZRANGEBYSCORE', n.waiters)
-    and (once == 0 or may('SET', n.done))
-    and (mode == 'exclusive' or may('SET', lease_key(n.tag, owner, 1)))
+    and may('ZADD', n.line, 'x', 'm') and may('ZADD', n.waiters, 'x', 'm')
+    and may('ZREM', n.line, 'm') and may('ZCARD', n.line) and may('ZRANK', n.line, 'm')
+    and may('ZSCORE', n.line, 'm') and may('ZRANGE', n.line, '0', '0')
+    and may('ZRANGEBYSCORE', n.waiters, '0', '0')
+    and (once == 0 or may('SET', n.done, '1', 'PX', '0'))
+    and (mode == 'exclusive' or may('SET', lease_key(n.tag, owner, 1), '1', 'PX', '0'))
+    and (not redis.acl_check_cmd or may('EVAL', '', '0'))
 end
 
 local function missing_right(n)  -- an error that names it; nil: none is missing, or already in line
-  local may = redis.acl_check_cmd
-  if me ~= '' or not may or all_allowed(may, n) then return end
+  local ask = redis.acl_check_cmd
+  if me ~= '' or all_allowed(ask or try, n) then return end
   local command, key
   all_allowed(function(...)  -- once more, up to the first that is missing
     command, key = ...
-    return may(...)
+    return (ask or try)(...)
   end, n)
-  return redis.error_reply("NOPERM this user may not run '" .. command .. "' on "
-    .. (key or 'this server'))
+  local on = key and key ~= '' and key or 'this server'
+  return out_of_memory
+    or redis.error_reply("NOPERM this user may not run '" .. command .. "' on " .. on)
 end
