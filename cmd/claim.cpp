@@ -51,11 +51,21 @@ Result<std::vector<LockName>> parse_names(const std::vector<std::string>& words)
 
 Result<std::unique_ptr<LockStore>> open_store(const Settings& settings,
                                               const Interrupt* interrupt) {
+  TlsSettings tls = settings.tls;
+  tls.default_file = text_of_environment("SSL_CERT_FILE");
+  tls.default_dir = text_of_environment("SSL_CERT_DIR");
   auto store = open_store(StoreOptions{.url = settings.url,
                                        .prefix = settings.prefix,
                                        .password = settings.password,
+                                       .tls = std::move(tls),
                                        .interrupt = interrupt});
   if (store && logs_json()) log_store((*store)->where());
+  // Also with -q: whoever is on the way can be the server.
+  if (store && settings.tls.insecure) {
+    log(LogLevel::error,
+        "--insecure: the certificate of the server is not verified, so anyone on the way can read "
+        "and answer for it; name its CA with --cacert FILE");
+  }
   if (store || store.error().code != Errc::bad_usage) return store;
   return Error{settings.url_is_option ? Errc::bad_usage : Errc::bad_config,
                settings.url_place + ": cannot use the URL " + in_quotes(shown_url(settings.url)) +

@@ -7,6 +7,7 @@
 #include "cmd/display.hpp"
 #include "cmd/output.hpp"
 #include "cmd/url_password.hpp"
+#include "sys/tls_session.hpp"
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -14,6 +15,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -106,6 +108,14 @@ CommandLine outline(const std::vector<std::string>& words) {
   return line;
 }
 
+std::string version_text(const CommandLine& line) {
+  std::string text = std::string("dlock ") + k_version + "\n";
+  const auto is_verbose = [](const Given& given) { return given.name == "verbose"; };
+  const bool verbose = std::any_of(line.settings.begin(), line.settings.end(), is_verbose);
+  if (verbose) text += (tls_library().empty() ? "without TLS" : tls_library()) + "\n";
+  return text;
+}
+
 // The log is not set up yet: that is what was refused.
 int refuse(const Error& error, const CommandLine& line) {
   set_up_log(
@@ -126,7 +136,7 @@ int run_main(int argc, char** argv) {
   const auto line = parse_command_line(words);
   if (!line) return refuse(without_passwords(line.error(), words), outline(words));
   if (line->help) return print_and_leave(help_text(line->command));
-  if (line->version) return print_and_leave(std::string("dlock ") + k_version + "\n");
+  if (line->version) return print_and_leave(version_text(*line));
   if (line->command.empty()) {
     std::fputs(help_text("").c_str(), stderr);
     return static_cast<int>(ExitStatus::usage);
@@ -141,7 +151,8 @@ int run_main(int argc, char** argv) {
         "--password-file");
   }
   // No core file with a password in it; exec makes the child dumpable again (prctl(2)).
-  const bool has_secret = !settings->password.empty() || !password_in_url(settings->url).empty();
+  const bool has_secret = !settings->password.empty() || !settings->tls.key.empty() ||
+                          !password_in_url(settings->url).empty();
   if (has_secret) ::prctl(PR_SET_DUMPABLE, 0);
   return static_cast<int>(find_command(line->command)->carry_out(*line, *settings));
 }

@@ -174,11 +174,16 @@ Result<void> apply(Settings& settings, const Source& source) {
   return {};
 }
 
-Result<void> find_password(Settings& settings) {
+Result<void> find_passwords(Settings& settings) {
   if (!settings.password_file.empty()) {
     auto password = read_password_file(settings.password_file);
     if (!password) return password.error();
     settings.password = *password;
+  }
+  if (!settings.key_password_file.empty()) {
+    auto password = read_password_file(settings.key_password_file);
+    if (!password) return password.error();
+    settings.tls.key_password = *password;
   }
   const char* const last = std::getenv("REDISCLI_AUTH");
   if (settings.password.empty() && last != nullptr) settings.password = Secret(last);
@@ -201,7 +206,7 @@ Result<Settings> read_settings(const std::vector<Given>& given,
     done = apply(settings, source);
     if (!done) return done.error();
   }
-  done = find_password(settings);
+  done = find_passwords(settings);
   if (!done) return done.error();
   return settings;
 }

@@ -90,6 +90,24 @@ Result<void> set_password_file(Settings& settings, std::string_view value) {
   return set_file(settings.password_file, value);
 }
 
+template <std::string TlsSettings::*Member>
+Result<void> set_tls_file(Settings& settings, std::string_view value) {
+  return set_file(settings.tls.*Member, value);
+}
+
+Result<void> set_sni(Settings& settings, std::string_view value) {
+  settings.tls.sni = value;
+  return {};
+}
+
+Result<void> set_key_password_file(Settings& settings, std::string_view value) {
+  return set_file(settings.key_password_file, value);
+}
+
+Result<void> set_insecure(Settings& settings, std::string_view value) {
+  return set_bool(settings.tls.insecure, value);
+}
+
 Result<void> set_result_file(Settings& settings, std::string_view value) {
   return set_file(settings.result_file.emplace(), value);
 }
@@ -223,6 +241,23 @@ constexpr auto k_settings = std::to_array<Setting>({
     {"password", "", "TEXT", "", "", &set_password},
     {"password-file", "--password-file", "FILE",
      "a file that holds the password for the store", "", &set_password_file},
+    {"cacert", "--cacert", "FILE",
+     "the CAs to trust with rediss://, PEM (default: the system's)", "",
+     &set_tls_file<&TlsSettings::cacert>},
+    {"cacertdir", "--cacertdir", "DIR",
+     "the same: a directory with hashed names (openssl rehash)", "",
+     &set_tls_file<&TlsSettings::cacertdir>},
+    {"cert", "--cert", "FILE",
+     "the certificate to present with rediss://, PEM; needs --key", "",
+     &set_tls_file<&TlsSettings::cert>},
+    {"key", "--key", "FILE",
+     "the private key of --cert, PEM", "", &set_tls_file<&TlsSettings::key>},
+    {"key-password-file", "--key-password-file", "FILE",
+     "a file that holds the password of --key", "", &set_key_password_file},
+    {"sni", "--sni", "NAME",
+     "the server's name, in place of the host of rediss://", "", &set_sni},
+    {"insecure", "--insecure", "",
+     "do not verify the server's certificate: anyone can be the server", "", &set_insecure},
     {"verbose", "-v,--verbose", "",
      "log lock events; twice: also every call to the store", "", &set_verbose},
     {"quiet", "-q,--quiet", "", "log errors only", "", &set_quiet},

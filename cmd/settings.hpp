@@ -8,6 +8,7 @@
 #include "base/result.hpp"
 #include "base/secret.hpp"
 #include "core/stop_plan.hpp"
+#include "sys/tls_settings.hpp"
 
 #include <optional>
 #include <span>
@@ -28,6 +29,8 @@ struct Settings {
   Duration connect_timeout = std::chrono::seconds(5);
   Secret password;
   std::string password_file;
+  TlsSettings tls;
+  std::string key_password_file;
   int verbose = 0;
   bool quiet = false;
   bool log_json = false;

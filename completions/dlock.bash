@@ -19,16 +19,20 @@ _dlock_child() {
 # The value of the option $1. Says no if the option takes none.
 _dlock_value() {
   case $1 in
-    --config | --password-file | --result-file)
+    --config | --password-file | --result-file | --cacert | --cert | --key | --key-password-file)
       compopt -o filenames 2>/dev/null
       mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+      ;;
+    --cacertdir)
+      compopt -o filenames 2>/dev/null
+      mapfile -t COMPREPLY < <(compgen -d -- "$cur")
       ;;
     --log-format) mapfile -t COMPREPLY < <(compgen -W 'text json' -- "$cur") ;;
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur") ;;
     --on-lost) mapfile -t COMPREPLY < <(compgen -W 'stop warn' -- "$cur") ;;
     --signal) mapfile -t COMPREPLY < <(compgen -W 'TERM INT HUP QUIT USR1 USR2 KILL' -- "$cur") ;;
     --while) mapfile -t COMPREPLY < <(compgen -W "$(ps -eo pid= 2>/dev/null)" -- "$cur") ;;
-    --url | --prefix | --connect-timeout) ;;
+    --url | --prefix | --connect-timeout | --sni) ;;
     -w | --wait | --timeout | --max-waiters | -E | --conflict-exit-code | --ttl | -k) ;;
     --kill-after | --slots | --min-hold | --max-hold | --once-per | --owner | --every) ;;
     --and | -c | --command | --reason | --if-owner | --if-token) ;;
@@ -40,7 +44,8 @@ _dlock_value() {
 _dlock() {
   local cur=${COMP_WORDS[COMP_CWORD]} command='' string='' dashes='' word i
   local commands='run acquire renew release wait inspect list forget force-release help version'
-  local options='--url --prefix --connect-timeout --config --password-file -v --verbose -q --quiet
+  local options='--url --prefix --connect-timeout --config --password-file --cacert
+    --cacertdir --cert --key --key-password-file --sni --insecure -v --verbose -q --quiet
     --log-format --color -V --version -h --help'
   COMPREPLY=()
 

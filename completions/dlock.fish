@@ -7,6 +7,7 @@
 function __dlock_state
     set -l words (commandline -opc)
     set -l valued --url --prefix --connect-timeout --config --password-file --log-format --color \
+        --cacert --cacertdir --cert --key --key-password-file --sni \
         -w --wait --timeout --max-waiters -E --conflict-exit-code --ttl -k --kill-after \
         --signal --on-lost --slots --min-hold --max-hold --once-per --owner --every --while \
         --and -c --command --reason --result-file --if-owner --if-token
@@ -79,12 +80,20 @@ complete -c dlock -n '__dlock_in none' -a version -d 'Print the version'
 complete -c dlock -n '__dlock_in help' \
     -a 'run acquire renew release wait inspect list forget force-release'
 
-complete -c dlock -n __dlock_own_words -l url -x -a 'redis:// redis+unix:// local:///' \
+complete -c dlock -n __dlock_own_words -l url -x -a 'redis:// rediss:// redis+unix:// local:///' \
     -d 'The store'
 complete -c dlock -n __dlock_own_words -l prefix -x -d 'Prefix of the name in the key'
 complete -c dlock -n __dlock_own_words -l connect-timeout -x -d 'How long to retry an unreachable store'
 complete -c dlock -n __dlock_own_words -l config -r -F -d 'Configuration file'
 complete -c dlock -n __dlock_own_words -l password-file -r -F -d 'File with the password'
+complete -c dlock -n __dlock_own_words -l cacert -r -F -d 'File with the CAs to trust'
+complete -c dlock -n __dlock_own_words -l cacertdir -x -a '(__fish_complete_directories)' \
+    -d 'Directory with the CAs to trust'
+complete -c dlock -n __dlock_own_words -l cert -r -F -d 'Certificate to present'
+complete -c dlock -n __dlock_own_words -l key -r -F -d 'Private key of --cert'
+complete -c dlock -n __dlock_own_words -l key-password-file -r -F -d 'File with the password of --key'
+complete -c dlock -n __dlock_own_words -l sni -x -d 'Name of the server'
+complete -c dlock -n __dlock_own_words -l insecure -d 'Do not verify the server'
 complete -c dlock -n __dlock_own_words -s v -l verbose -d 'Log lock events; twice: every call'
 complete -c dlock -n __dlock_own_words -s q -l quiet -d 'Log errors only; inspect: only exit'
 complete -c dlock -n __dlock_own_words -l log-format -x -a 'text json' -d 'Format of messages'

@@ -24,8 +24,9 @@ struct Store {
   Opener open;
 };
 
-constexpr std::array<Store, 3> k_stores{{
+constexpr std::array<Store, 4> k_stores{{
     {"redis", "://host:6379", &RedisStore::open},
+    {"rediss", "://host:6379", &RedisStore::open},
     {"redis+unix", ":///path", &RedisStore::open},
     {"local", ":///dir", &open_local},
 }};
@@ -56,7 +57,6 @@ Result<std::unique_ptr<LockStore>> open_store(const StoreOptions& options) {
   for (const Store& store : k_stores) {
     if (scheme == store.scheme) return store.open(options);
   }
-  if (scheme == "rediss") return bad("TLS is not supported yet; without it, write redis://");
   return bad("there is no store with this scheme; write " + store_forms());
 }
 

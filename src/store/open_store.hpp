@@ -11,7 +11,7 @@
 
 namespace dlock {
 
-// "redis://host:6379, redis+unix:///path or local:///dir": a URL of each store.
+// "redis://host:6379, rediss://host:6379, redis+unix:///path or local:///dir": a URL of each store.
 const std::string& store_forms();
 
 // Errc::bad_usage for a URL that is none of ours; the text says why, and quotes no part of the URL:

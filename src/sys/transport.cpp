@@ -4,6 +4,7 @@
 #include "base/errno_text.hpp"
 #include "sys/poll_limit.hpp"
 #include "sys/resolver.hpp"
+#include "sys/tls_stream.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -152,11 +153,48 @@ Result<UniqueFd> connect_host(const Endpoint& to, const Interrupt* interrupt, Ti
   return combined(*addresses, errors);
 }
 
+Result<void> shake_hands(TlsStream& stream, const Interrupt* interrupt, Time limit) {
+  const Time started = BootClock::now();
+  for (;;) {
+    const auto complete = stream.shake_hands();
+    if (!complete) return complete.error();
+    if (*complete) return {};
+    const short events = stream.has_unsent() ? POLLOUT : POLLIN;
+    const Wake wake = wait_for(stream.fd(), events, interrupt, limit);
+    if (wake == Wake::ready) continue;
+    Error error = not_ready(wake, started, limit);
+    if (wake != Wake::limit) return error;
+    error = over_limit("no answer to the TLS handshake", started, limit);
+    if (!stream.heard()) {
+      error.text += "; a server without TLS keeps silent like this: is it redis:// ?";
+    }
+    return error;
+  }
+}
+
+using Connected = Result<std::unique_ptr<Stream>>;
+
+Connected connect_tls(const Endpoint& to, const Interrupt* interrupt, Time limit) {
+  // First, as it needs no server to see that a file cannot be used.
+  auto session = TlsSession::open(*to.tls, to.host);
+  if (!session) return session.error();
+  auto fd = connect_host(to, interrupt, limit);
+  if (!fd) return fd.error();
+  auto stream = std::make_unique<TlsStream>(std::move(*fd), std::move(*session));
+  if (auto done = shake_hands(*stream, interrupt, limit); !done) return done.error();
+  return Connected(std::move(stream));
+}
+
 }  // namespace
 
 Result<Transport> Transport::connect(const Endpoint& endpoint,
                                      Time limit,
                                      const Interrupt* interrupt) {
+  if (endpoint.tls != nullptr) {
+    auto stream = connect_tls(endpoint, interrupt, limit);
+    if (!stream) return stream.error();
+    return Transport(std::move(*stream), interrupt);
+  }
   auto fd = endpoint.socket_path.empty() ? connect_host(endpoint, interrupt, limit)
                                          : connect_unix(endpoint.socket_path, interrupt, limit);
   if (!fd) return fd.error();

@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "sys/interrupt.hpp"
 #include "sys/stream.hpp"
+#include "sys/tls_settings.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,16 +25,18 @@
 namespace dlock {
 
 struct Endpoint {
-  std::string host;         // a name or a numeric address, IPv6 without brackets
-  std::uint16_t port = 0;   // of the host
-  std::string socket_path;  // if set: a unix socket, host and port mean nothing
+  std::string host;                        // a name or a numeric address, IPv6 without brackets
+  std::uint16_t port = 0;                  // of the host
+  std::string socket_path;                 // if set: a unix socket, host and port mean nothing
+  std::shared_ptr<const TlsSettings> tls;  // of the host; null: plain
 };
 
 class Transport {
  public:
   // Tries each address of the host in turn; what is left of the time is shared evenly, so that a
   // dead first address does not take it all. `interrupt` may be null and must outlive us.
-  // Errc::no_such_host, not_listening: asked in time and known for sure.
+  // Errc::no_such_host, not_listening: asked in time and known for sure. With TLS it returns after
+  // the handshake, and has the errors of TlsSession besides.
   static Result<Transport> connect(const Endpoint& endpoint,
                                    Time limit,
                                    const Interrupt* interrupt);

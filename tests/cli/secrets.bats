@@ -80,7 +80,7 @@ by_every_way() { # ADDRESS WORD…: with the password in a URL, a variable, a fi
 @test "no message shows the password: URLs that make no sense" {
   local url
   for url in "redis://:$secret@host:port" "redis://:$secret@" "redis://:$secret@host/one" "redis://:$secret@h:1:2" \
-    "rediss://:$secret@host" "redis://user:$secret" "redis://:$secret@host?x=$secret" "redis+unix://:$secret@relative" \
+    "rediss://:$secret@host?x" "redis://user:$secret" "redis://:$secret@host?x=$secret" "redis+unix://:$secret@relative" \
     "nonsense://:$secret@host" "//:$secret@host" ":$secret@host" "redis:/:$secret@host" "redis://:$secret/$secret@host" \
     "redis://:$secret @host" "local://:$secret@/dir"; do
     DLOCK_URL=$url quiet_about run x -- true

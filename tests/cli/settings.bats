@@ -307,7 +307,7 @@ runs_on() {
 }
 
 @test "a URL without sense in the environment or a file ends with 78" {
-  for url in nonsense ftp://x redis:// redis://h:x redis://h/one rediss://h local://relative; do
+  for url in nonsense ftp://x redis:// redis://h:x redis://h/one rediss://h?x local://relative; do
     DLOCK_URL=$url refused_config run x -- touch "$MARKER"
     run -64 --separate-stderr "$DLOCK" --url "$url" run x -- touch "$MARKER"
     assert_one_line
@@ -321,9 +321,9 @@ runs_on() {
   assert_stderr_has 'dlock: DLOCK_URL: cannot use the URL "bogus": it has no scheme; write redis://'
   REDIS_URL=redis://:secret@h:port refused_config list
   assert_stderr_has 'dlock: REDIS_URL: cannot use the URL "redis://***@h:port": the port must be'
-  config 'url = "rediss://h"'
+  config 'url = "rediss://h/x"'
   refused_config inspect x
-  assert_stderr_has "dlock: $CONFIG: url: cannot use the URL \"rediss://h\": TLS is not supported yet"
+  assert_stderr_has "dlock: $CONFIG: url: cannot use the URL \"rediss://h/x\": the database must be"
   run -64 --separate-stderr "$DLOCK" wait --url local://dir x
   assert_stderr_has 'dlock: --url: cannot use the URL "local://dir": the directory is not'
 }

@@ -125,11 +125,14 @@ print(len(words))' "$1"
   assert_output src/store/redis/redis_client.cpp
 }
 
-@test "a URL that asks for TLS is refused before anything is sent" {
-  local port
-  port=$(free_port)
-  run -64 traced connect,sendto --url "rediss://127.0.0.1:$port" run x -- touch "$MARKER"
-  run -1 grep -E '^(connect|sendto)\(' "$T"/trace.*
+@test "a URL that asks for TLS sends nothing that is not TLS" {
+  fake_server silent
+  DLOCK_PASSWORD=sesame run -69 traced sendto,write --url "rediss://127.0.0.1:$FAKE_PORT" --connect-timeout 300ms \
+    run x -- touch "$MARKER"
+  run -0 grep -hE '^sendto\(' "$T"/trace.*
+  assert_line --regexp '^sendto\([0-9]+, "\\x16\\x03\\x01'
+  run -1 grep -hvE '^[^s]|^sendto\([0-9]+, "\\x16\\x03' "$T"/trace.*
+  run -1 grep -hE '\\x41\\x55\\x54\\x48' "$T"/trace.*
   assert_not_started
 }
 

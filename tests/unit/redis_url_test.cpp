@@ -147,11 +147,22 @@ TEST_CASE("a missing host or path is said to be missing") {
   }
 }
 
+TEST_CASE("rediss:// is the same with TLS") {
+  const auto address = parse_redis_url("rediss://ann:s@H:6380/2");
+  REQUIRE(address.has_value());
+  CHECK(address->text == "rediss://h:6380/2");
+  CHECK(address->endpoint.tls != nullptr);
+  CHECK(address->endpoint.port == 6380);
+  CHECK(address->db == 2);
+  CHECK(parse_redis_url("redis://h")->endpoint.tls == nullptr);
+}
+
 TEST_CASE("a URL with an unknown part is refused") {
   for (const char* url : {"",
                           "redis:",
                           "redis:/h",
-                          "rediss://h",
+                          "rediss://h?ssl_cert_reqs=none",
+                          "rediss://h#insecure",
                           "http://h",
                           "Redis://h",
                           " redis://h",
@@ -195,7 +206,7 @@ TEST_CASE("no error repeats any part of the URL, for it may be the password") {
                           "redis://h/0?password=hunter2",
                           "redis://[hunter2]",
                           "redis://:hunter2@h:1:2",
-                          "rediss://:hunter2@h"}) {
+                          "rediss://h?password=hunter2"}) {
     CHECK_FALSE(contains(refused(url), "hunter2"));
   }
 }

@@ -48,6 +48,13 @@ TEST_CASE("settings: every setting has an environment variable, and it is read")
                                   {"connect-timeout", "1s"},
                                   {"password", "x"},
                                   {"password-file", "/nowhere"},
+                                  {"cacert", "ca.pem"},
+                                  {"cacertdir", "/cas"},
+                                  {"cert", "c.pem"},
+                                  {"key", "k.pem"},
+                                  {"key-password-file", "/nowhere"},
+                                  {"sni", "h"},
+                                  {"insecure", "true"},
                                   {"verbose", "2"},
                                   {"quiet", "true"},
                                   {"log-format", "json"},
@@ -84,7 +91,9 @@ TEST_CASE("settings: every setting has an environment variable, and it is read")
     Surroundings::set(variable, "\x01 no such value");
     const auto bad = read_settings({}, {});
     const bool takes_text = name == "url" || name == "prefix" || name == "password" ||
-                            name == "reason" || name == "result-file";
+                            name == "reason" || name == "result-file" || name == "sni" ||
+                            name == "cacert" || name == "cacertdir" || name == "cert" ||
+                            name == "key";
     CHECK(bad.has_value() == takes_text);
     if (!bad) CHECK(bad.error().code == Errc::bad_config);
   }

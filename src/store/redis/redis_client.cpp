@@ -93,6 +93,12 @@ RedisClient::RedisClient(std::shared_ptr<Route> route,
                          const Interrupt* interrupt)
     : route_(std::move(route)), address_(std::move(first)), interrupt_(interrupt) {}
 
+RedisClient RedisClient::another() const {
+  RedisClient client(route_, address_, interrupt_);
+  client.has_answered_ = has_answered_;
+  return client;
+}
+
 void RedisClient::disconnect() {
   transport_.reset();
   reader_ = ReplyReader();
@@ -240,7 +246,11 @@ Result<void> RedisClient::connect(std::string_view key, Time limit) {
   if (!connected) {
     const Error& error = connected.error();
     if (error.code != Errc::cancelled) route_->failed(address_, error, {});
-    return Error{error.code, "cannot reach " + where() + ": " + error.text};
+    // A file of certificates may be missing for a moment while it is replaced.
+    if (error.code == Errc::bad_config && has_answered_)
+      return Error{Errc::unavailable, error.text};
+    if (error.code == Errc::bad_config) return error;
+    return unreachable(error);
   }
   transport_ = std::move(*connected);
   return {};
@@ -293,18 +303,22 @@ Result<Reply> RedisClient::read_reply(Time started, Time limit) {
     auto reply = reader_.next();
     if (!reply) return unanswered(reply.error(), started, limit);
     if (reply->has_value()) {
-      may_expect_tls_ = false;
+      has_answered_ = true;
       return std::move(**reply);
     }
     std::array<char, k_buffer_bytes> buffer;
     const auto n = transport_->receive(buffer.data(), buffer.size(), limit);
     if (!n) return unanswered(n.error(), started, limit);
-    if (may_expect_tls_ && buffer[0] == k_tls_alert) {
+    if (!has_answered_ && !address_.endpoint.tls && buffer[0] == k_tls_alert) {
       return unanswered(tls_expected(), started, limit);
     }
     const auto fed = reader_.feed({buffer.data(), *n});
     if (!fed) return unanswered(fed.error(), started, limit);
   }
+}
+
+Error RedisClient::unreachable(const Error& error) const {
+  return {error.code, "cannot reach " + where() + ": " + error.text};
 }
 
 // Drops the connection and says what happened to a question that may be on its way.
@@ -314,6 +328,7 @@ Error RedisClient::unanswered(const Error& reason, Time started, Time limit) {
   const Errc code = error.code;
   if (code != Errc::cancelled) route_->failed(address_, error, {});
   if (code == Errc::timed_out) return over_limit("no answer from " + where(), started, limit);
+  if (code == Errc::denied) return unreachable(error);
   if (code == Errc::protocol) return {code, where() + " " + error.text};
   if (code == Errc::cancelled) return {code, "stopped waiting for " + where()};
   return {code, "lost the connection to " + where() + ": " + error.text};
@@ -321,16 +336,18 @@ Error RedisClient::unanswered(const Error& reason, Time started, Time limit) {
 
 // A TLS server drops a plain connection at its first bytes.
 bool RedisClient::expects_tls(const Error& error, Time limit) {
-  if (!may_expect_tls_ || error.code != Errc::unavailable || !address_.endpoint.socket_path.empty())
-    return false;
-  may_expect_tls_ = false;
-  return speaks_tls(address_.endpoint, limit, interrupt_);
+  const Endpoint& to = address_.endpoint;
+  if (has_answered_ || asked_for_tls_ || error.code != Errc::unavailable) return false;
+  if (to.tls != nullptr || !to.socket_path.empty()) return false;
+  asked_for_tls_ = true;
+  return speaks_tls(to, limit, interrupt_);
 }
 
 // A server that is full says so and hangs up without listening: what it said is still there.
 Error RedisClient::unsent(const Error& error, Time started, Time limit) {
   if (error.code == Errc::unavailable) {
     const auto reply = read_reply(started, started);
+    if (!reply && reply.error().code == Errc::denied) return reply.error();  // an alert of TLS
     if (reply && reply->is_error()) {
       Error said = refusal(reply->string());
       disconnect();

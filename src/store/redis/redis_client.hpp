@@ -53,7 +53,7 @@ class RedisClient {
   RedisClient(std::shared_ptr<Route> route, RedisAddress first, const Interrupt* interrupt);
 
   // One with the same route, not connected yet.
-  RedisClient another() const { return {route_, address_, interrupt_}; }
+  RedisClient another() const;
 
   Result<Answer> call(const Words& words, Time limit);
 
@@ -90,6 +90,7 @@ class RedisClient {
   Result<void> read_greetings(Time started, Time limit);
   Result<void> take_messages(std::vector<Reply>& messages, Time started, Time limit);
   Result<Reply> read_reply(Time started, Time limit);
+  Error unreachable(const Error& error) const;
   Error unanswered(const Error& reason, Time started, Time limit);
   bool expects_tls(const Error& error, Time limit);
   Error unsent(const Error& error, Time started, Time limit);
@@ -106,7 +107,8 @@ class RedisClient {
   bool subscribed_ = false;
   long long listener_ = 0;         // 0: no key is tracked
   bool greeting_refused_ = false;  // the last AUTH or SELECT was
-  bool may_expect_tls_ = true;     // it has not answered yet, and has not been asked
+  bool has_answered_ = false;      // at least once
+  bool asked_for_tls_ = false;     // a server that has not answered yet: whether it expects TLS
 };
 
 }  // namespace dlock

@@ -48,6 +48,15 @@ Result<std::unique_ptr<LockStore>> RedisStore::open(const StoreOptions& options)
   auto address = parse_redis_url(options.url);
   if (!address) return address.error();
   if (address->password.empty()) address->password = options.password;
+  Endpoint& endpoint = address->endpoint;
+  if (endpoint.tls != nullptr) {
+    endpoint.tls = std::make_shared<const TlsSettings>(options.tls);
+  } else if (options.tls.said() && endpoint.socket_path.empty()) {
+    return Error{Errc::bad_config,
+                 address->text +
+                     " is not encrypted: a setting of TLS (--cacert, --cacertdir, "
+                     "--cert, --key, --key-password-file, --sni or --insecure) needs rediss://"};
+  }
   return std::unique_ptr<LockStore>(new RedisStore(*address, options.prefix, options.interrupt));
 }
 

@@ -14,6 +14,7 @@ namespace dlock {
 namespace {
 
 constexpr std::string_view k_tcp = "redis://";
+constexpr std::string_view k_tls = "rediss://";
 constexpr std::string_view k_unix = "redis+unix://";
 constexpr std::size_t k_longest_path = 107;  // what sockaddr_un holds, less the NUL
 constexpr std::size_t k_longest_host = 255;
@@ -100,8 +101,19 @@ Result<void> parse_host(std::string_view text, RedisAddress& address) {
   return {};
 }
 
-Result<RedisAddress> parse_tcp(std::string_view rest) {
+// Other clients have words for files and checks in the URL.
+Error no_query(std::string_view scheme) {
+  std::string text = "a " + std::string(scheme) + " URL has no '?' and no '#' part";
+  if (scheme == k_tls) {
+    text += "; certificates are given by --cacert, --cert and --key, and --insecure verifies none";
+  }
+  return bad(std::move(text));
+}
+
+// `scheme`: k_tcp or k_tls.
+Result<RedisAddress> parse_tcp(std::string_view scheme, std::string_view rest) {
   RedisAddress address;
+  if (scheme == k_tls) address.endpoint.tls = std::make_shared<const TlsSettings>();
   // The last @, so that a password with a raw @ works, as people write it.
   if (const auto at = rest.rfind('@'); at != std::string_view::npos) {
     const auto user = rest.substr(0, at);
@@ -112,7 +124,7 @@ Result<RedisAddress> parse_tcp(std::string_view rest) {
     rest.remove_prefix(at + 1);
   }
   if (rest.find_first_of("?#") != std::string_view::npos) {
-    return bad("a redis:// URL has no '?' and no '#' part");
+    return no_query(scheme);
   }
   const auto slash = rest.find('/');
   if (auto parsed = parse_host(rest.substr(0, slash), address); !parsed) return parsed.error();
@@ -122,7 +134,7 @@ Result<RedisAddress> parse_tcp(std::string_view rest) {
   }
   const auto& host = address.endpoint.host;
   const bool v6 = host.find(':') != std::string::npos;
-  address.text = std::string(k_tcp) + (v6 ? "[" + host + "]" : host) + ":" +
+  address.text = std::string(scheme) + (v6 ? "[" + host + "]" : host) + ":" +
                  std::to_string(address.endpoint.port) + "/" + std::to_string(address.db);
   return address;
 }
@@ -158,9 +170,10 @@ Result<RedisAddress> parse_unix(std::string_view rest) {
 
 Result<RedisAddress> parse_redis_url(std::string_view url) {
   if (!is_plain(url)) return bad("spaces and control characters are written %20 and the like");
-  if (url.starts_with(k_tcp)) return parse_tcp(url.substr(k_tcp.size()));
+  if (url.starts_with(k_tcp)) return parse_tcp(k_tcp, url.substr(k_tcp.size()));
+  if (url.starts_with(k_tls)) return parse_tcp(k_tls, url.substr(k_tls.size()));
   if (url.starts_with(k_unix)) return parse_unix(url.substr(k_unix.size()));
-  return bad("it begins with neither redis:// nor redis+unix://");
+  return bad("it begins with none of redis://, rediss:// and redis+unix://");
 }
 
 }  // namespace dlock

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Where a Redis is, from a URL:
 //   redis://[user[:password]@]host[:port][/db]     host may be an IPv6 address in [ ]
+//   rediss://…                                     the same, with TLS
 //   redis+unix://[user[:password]@]/path[?db=N]
 // User, password and path are percent-decoded. No error text quotes any part of the URL, because a
 // badly written one may have its password anywhere.

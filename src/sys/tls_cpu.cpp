@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "sys/tls_cpu.hpp"
+
+#if DLOCK_WRAPS_CPUID
+
+namespace {
+bool is_wanted = false;
+}
+
+// NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): names of ld's --wrap
+extern "C" {
+void __real_OPENSSL_cpuid_setup();
+void __wrap_OPENSSL_cpuid_setup();
+void __wrap_OPENSSL_cpuid_setup() {
+  if (is_wanted) __real_OPENSSL_cpuid_setup();
+}
+}
+
+namespace dlock {
+void set_up_cpu_for_tls() {
+  is_wanted = true;
+  __real_OPENSSL_cpuid_setup();
+}
+}  // namespace dlock
+// NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)
+
+#else
+
+namespace dlock {
+void set_up_cpu_for_tls() {}
+}  // namespace dlock
+
+#endif

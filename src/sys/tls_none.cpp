@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// In place of tls_session.cpp where dlock is built without TLS (DLOCK_TLS=OFF).
+#include "sys/tls_session.hpp"
+
+namespace dlock {
+
+struct TlsSession::Verdict {};
+
+TlsSession::TlsSession() = default;
+void TlsSession::Free::operator()(ssl_st* /*ssl*/) const {}
+void TlsSession::Free::operator()(Verdict* verdict) const {
+  delete verdict;
+}
+
+Result<TlsSession> TlsSession::open(const TlsSettings& /*settings*/, const std::string& /*host*/) {
+  return Error{Errc::bad_config, "this dlock was built without TLS"};
+}
+bool TlsSession::established() const {
+  return false;
+}
+Result<void> TlsSession::feed(std::string_view /*sealed*/) {
+  return Error{Errc::bad_config, "this dlock was built without TLS"};
+}
+Result<void> TlsSession::seal(std::string_view /*plain*/) {
+  return Error{Errc::bad_config, "this dlock was built without TLS"};
+}
+
+std::string tls_library() {
+  return {};
+}
+
+}  // namespace dlock

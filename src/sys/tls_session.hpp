@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// TlsSession: the client's side of one TLS connection, as a function of bytes: what the peer sent
+// goes in, plain bytes and what is to be sent come out. It has no socket and never waits.
+//
+// It promises: no plain byte is sealed before the handshake is complete, and that is only complete
+// if chain and name of the server's certificate were verified (unless TlsSettings::insecure). TLS
+// 1.2 and 1.3; no openssl.cnf and no crypto policy of the system is read.
+//
+// An error is the end of the session. Its text is the reason ("its certificate expired on …").
+// Errc::protocol: the server is not one that we can trust or understand; denied: it wants another
+// certificate of ours; unavailable: the connection has ended.
+#pragma once
+
+#include "base/result.hpp"
+#include "sys/tls_settings.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct ssl_st;  // NOLINT(readability-identifier-naming): OpenSSL's name
+
+namespace dlock {
+
+class TlsSession {
+ public:
+  // Reads the files. `host`: the name or address by which the server was found. Errc::bad_config:
+  // a file cannot be used, or this dlock was built without TLS.
+  static Result<TlsSession> open(const TlsSettings& settings, const std::string& host);
+
+  // What the peer sent, cut anywhere. Plain bytes that came before an error are kept.
+  Result<void> feed(std::string_view sealed);
+  bool heard() const { return heard_; }  // the peer has sent something
+
+  bool established() const;
+  // Only if established(). The whole of it is then part of unsent().
+  Result<void> seal(std::string_view plain);
+
+  // For the peer; the caller takes it away from the front.
+  std::string& unsent() { return unsent_; }
+  // From the peer, the same.
+  std::string& plain() { return plain_; }
+  const std::string& plain() const { return plain_; }
+
+ private:
+  struct Verdict;  // what was found out during the handshake
+  struct Free {
+    void operator()(ssl_st* ssl) const;
+    void operator()(Verdict* verdict) const;
+  };
+  TlsSession();
+
+  Error failure(int result) const;
+  Error server_alert(int alert) const;
+  void collect();
+  static int note_chain(int good, void* context);
+  static int note_request(ssl_st* ssl, void* verdict);
+
+  std::unique_ptr<Verdict, Free> verdict_;
+  std::unique_ptr<ssl_st, Free> ssl_;
+  std::string unsent_;
+  std::string plain_;
+  bool heard_ = false;
+};
+
+// "OpenSSL 3.0.19 …"; empty: built without TLS.
+std::string tls_library();
+
+}  // namespace dlock

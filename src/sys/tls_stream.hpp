@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// TlsStream: a Stream whose bytes travel sealed. It moves them between a socket and a TlsSession.
+#pragma once
+
+#include "sys/stream.hpp"
+#include "sys/tls_session.hpp"
+
+#include <optional>
+
+namespace dlock {
+
+class TlsStream final : public Stream {
+ public:
+  TlsStream(UniqueFd fd, TlsSession session)
+      : socket_(std::move(fd)), session_(std::move(session)) {}
+
+  // One step of the handshake. False: not complete; poll until the socket is writable if
+  // has_unsent(), else until it is readable.
+  Result<bool> shake_hands();
+  bool has_unsent() { return !session_.unsent().empty(); }
+  bool heard() const { return session_.heard(); }  // of the server
+
+  int fd() const override { return socket_.fd(); }
+  // Bytes count as taken once all their records were. Until then the same ones are to be sent
+  // again.
+  Result<std::size_t> send(std::string_view bytes) override;
+  Result<std::size_t> receive(char* buffer, std::size_t size) override;
+  bool pending() const override { return !session_.plain().empty() || end_.has_value(); }
+  bool idle() override;
+
+ private:
+  Result<void> flush();  // what the socket takes now
+  bool fill();           // from the socket; false: nothing has come
+
+  SocketStream socket_;
+  TlsSession session_;
+  std::size_t sealed_ = 0;    // so many plain bytes are in unsent()
+  std::optional<Error> end_;  // behind the plain bytes
+};
+
+}  // namespace dlock

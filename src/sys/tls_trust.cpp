@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "sys/tls_trust.hpp"
+
+#include "base/errno_text.hpp"
+#include "base/text.hpp"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <string_view>
+
+namespace dlock {
+namespace {
+
+struct CloseDir {
+  void operator()(DIR* dir) const { ::closedir(dir); }
+};
+using Dir = std::unique_ptr<DIR, CloseDir>;
+
+// "5ed36f99.0", as openssl-rehash(1) names a link to a CA.
+bool is_hashed_name(std::string_view name) {
+  constexpr std::size_t k_digits = 8;
+  return name.size() > k_digits + 1 && name[k_digits] == '.' &&
+         name.substr(0, k_digits).find_first_not_of("0123456789abcdef") == std::string_view::npos &&
+         name.substr(k_digits + 1).find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool has_hashed_name(DIR* dir) {
+  while (const dirent* const entry = ::readdir(dir)) {
+    if (is_hashed_name(entry->d_name)) return true;
+  }
+  return false;
+}
+
+bool is_hashed(const char* path) {
+  const Dir dir(::opendir(path));
+  return dir != nullptr && has_hashed_name(dir.get());
+}
+
+Result<void> check_hashed(const std::string& path) {
+  const std::string cannot = "cannot use --cacertdir " + printable(path) + ": ";
+  const Dir dir(::opendir(path.c_str()));
+  if (dir == nullptr) return Error{Errc::bad_config, cannot + errno_text(errno)};
+  if (has_hashed_name(dir.get())) return {};
+  return Error{Errc::bad_config,
+               cannot + "no file in it has a hashed name such as 5ed36f99.0; run openssl rehash " +
+                   printable(path)};
+}
+
+bool can_read(const char* path) {
+  return ::access(path, R_OK) == 0;
+}
+
+std::string if_there(const std::string& path) {
+  return can_read(path.c_str()) ? path : "";
+}
+
+}  // namespace
+
+Result<TrustedCas> find_trusted_cas(const TlsSettings& settings) {
+  if (!settings.cacertdir.empty()) {
+    if (auto hashed = check_hashed(settings.cacertdir); !hashed) return hashed.error();
+  }
+  TrustedCas said{settings.cacert, settings.cacertdir};
+  if (!said.file.empty() || !said.dir.empty()) return said;
+  said = {if_there(settings.default_file), if_there(settings.default_dir)};
+  if (!said.file.empty() || !said.dir.empty()) return said;
+  for (const char* const dir :
+       {"/etc/ssl/certs", "/etc/pki/ca-trust/extracted/pem/directory-hash", "/etc/pki/tls/certs"}) {
+    if (is_hashed(dir)) return TrustedCas{"", dir};
+  }
+  for (const char* const file : {"/etc/ssl/certs/ca-certificates.crt",
+                                 "/etc/pki/tls/certs/ca-bundle.crt",
+                                 "/etc/ssl/ca-bundle.pem",
+                                 "/etc/ssl/cert.pem"}) {
+    if (can_read(file)) return TrustedCas{file, ""};
+  }
+  return Error{Errc::bad_config,
+               "this machine has no CA certificates; name the CA with --cacert FILE"};
+}
+
+}  // namespace dlock

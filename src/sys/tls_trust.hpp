@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Where the trusted CAs are. A static program cannot rely on the paths that its library was built
+// with: each distribution has its own. A directory with hashed names comes before a bundle, because
+// of a directory only the needed CA is read, of a bundle all (20 ms and 1 MiB for 144 CAs).
+#pragma once
+
+#include "base/result.hpp"
+#include "sys/tls_settings.hpp"
+
+#include <string>
+
+namespace dlock {
+
+struct TrustedCas {
+  std::string file;  // empty: none
+  std::string dir;   // the same; several are separated by ":"
+};
+
+// The first that there is: --cacert and --cacertdir; SSL_CERT_FILE and SSL_CERT_DIR; the system's
+// directory with hashed names; its bundle. Errc::bad_config: there is none, or --cacertdir has no
+// hashed names (such a directory would silently trust no CA).
+Result<TrustedCas> find_trusted_cas(const TlsSettings& settings);
+
+}  // namespace dlock

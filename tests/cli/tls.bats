@@ -1,0 +1,253 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: rediss:// encrypts, verifies chain and name of the server's certificate before it sends
+# anything, reads its files at each connection, and says in one line what is wrong and what to do.
+# The children expand what is quoted here, and every test is a shell of its own.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2153,SC2154
+load ../support/suite
+suite cli refused tls
+
+setup_file() {
+  set_up_file
+  make_ca ca
+  make_ca foreign
+  make_certificate server ca "$HERE"
+  make_certificate client ca "$HERE"
+  make_certificate stranger foreign "$HERE"
+}
+setup() {
+  set_up
+  unset SSL_CERT_FILE SSL_CERT_DIR
+  export DLOCK_CACERT=$TLS/ca.crt
+}
+
+# refused_by CERTIFICATE TEXT: the server has it; 69, TEXT in one line, and no word of AUTH arrived.
+refused_by() {
+  openssl_server -cert "$TLS/$1.crt" -key "$TLS/$1.key"
+  DLOCK_PASSWORD=sesame refused 69 run x -- touch "$MARKER"
+  assert_one_line
+  assert_not_started
+  assert_stderr_has "cannot reach rediss://localhost:$PORT/0: its certificate $2"
+  run ! grep -aE 'AUTH|sesame' "$SAID"
+}
+
+@test "rediss:// runs over TLS 1.3 with a verified server, and authenticates" {
+  tls_redis server --requirepass sesame
+  export DLOCK_PASSWORD=sesame REDISCLI_AUTH=sesame
+  run -0 --separate-stderr "$DLOCK" run x -- sh -c 'redis-cli -s "$0" client list' "$TLS_SOCKET"
+  assert_no_stderr
+  assert_output --partial "laddr=127.0.0.1:$PORT"
+  run -0 "$DLOCK" --url "rediss://127.0.0.1:$PORT" list
+  DLOCK_PASSWORD=wrong refused 77 run x -- touch "$MARKER"
+  run -0 openssl s_client -connect "127.0.0.1:$PORT" -CAfile "$TLS/ca.crt" -brief </dev/null
+  assert_output --partial TLSv1.3
+}
+
+@test "TLS 1.2 works too, and a server with neither is told so" {
+  tls_redis server --tls-protocols TLSv1.2
+  run -0 --separate-stderr "$DLOCK" run x -- true
+  assert_no_stderr
+  openssl_server -tls1_1 -cipher 'DEFAULT@SECLEVEL=0'
+  refused 69 run x -- touch "$MARKER"
+  assert_stderr_has 'it has no TLS version or cipher in common with dlock, which offers 1.2 and 1.3'
+}
+
+@test "a certificate of a CA that is not trusted is refused before anything is sent: 69" {
+  refused_by stranger 'is not signed by anyone trusted here (unable to get local issuer certificate); name the CA with --cacert FILE'
+}
+
+@test "a self-signed certificate is refused: 69" {
+  refused_by foreign 'is not signed by anyone trusted here (self-signed certificate); name the CA with --cacert FILE'
+}
+
+@test "a certificate for other names is refused, and the error lists them: 69" {
+  make_certificate db ca 'DNS:db1.example,DNS:*.db.example,IP:10.0.0.9'
+  refused_by db 'is for db1.example, *.db.example, 10.0.0.9, not for "localhost"; connect by one of these names, or say --sni db1.example'
+  end_helpers
+  tls_redis db
+  run -0 "$DLOCK" --sni db1.example run x -- true
+  run -0 "$DLOCK" --sni a.db.example run x -- true
+  refused 69 --sni 10.0.0.8 run x -- touch "$MARKER"
+  refused 69 --sni a.b.db.example run x -- touch "$MARKER"
+  refused 69 --sni db2.example run x -- touch "$MARKER"
+}
+
+@test "an address is compared with the addresses of the certificate, not with its names: 69" {
+  make_certificate named ca 'DNS:localhost,DNS:127.0.0.1'
+  tls_redis named
+  run -0 "$DLOCK" run x -- true
+  refused 69 --url "rediss://127.0.0.1:$PORT" run x -- touch "$MARKER"
+  assert_stderr_has 'not for "127.0.0.1"'
+}
+
+@test "a certificate that has expired is refused, with its end and this machine's clock: 69" {
+  make_certificate old ca "$HERE" -startdate 20200101000000Z -enddate 20201001120000Z
+  refused_by old "expired on 2020-10-01 12:00 UTC (this machine's clock: 2"
+}
+
+@test "a certificate that is not valid yet is refused, with its begin: 69" {
+  make_certificate new ca "$HERE" -startdate 20480101000000Z -enddate 20490101000000Z
+  refused_by new "is not valid before 2048-01-01 00:00 UTC (this machine's clock: 2"
+}
+
+@test "--insecure takes any certificate, and warns at every start, also with -q" {
+  tls_redis stranger
+  refused 69 run x -- touch "$MARKER"
+  run -0 --separate-stderr "$DLOCK" -q --insecure run x -- true
+  assert_one_line
+  assert_stderr_has '--insecure: the certificate of the server is not verified'
+}
+
+@test "rediss:// at a server without TLS that keeps silent: 69 within the limit, and a hint" {
+  second_redis --port "$(free_port)" --bind 127.0.0.1
+  local port
+  port=$(r2 config get port | tail -n 1)
+  export DLOCK_PASSWORD=sesame
+  refused 69 --url "rediss://127.0.0.1:$port" --connect-timeout 300ms run x -- touch "$MARKER"
+  assert_stderr_has "cannot reach rediss://127.0.0.1:$port/0: no answer to the TLS handshake within"
+  assert_stderr_has 'a server without TLS keeps silent like this: is it redis:// ?'
+  fake_server http
+  refused 69 --url "rediss://127.0.0.1:$FAKE_PORT" run x -- touch "$MARKER"
+  assert_stderr_has 'it does not speak TLS; is it redis:// ?'
+}
+
+@test "redis:// at a server with TLS: 69 at once, and a hint" {
+  tls_redis server
+  unset DLOCK_CACERT
+  refused 69 --url "redis://127.0.0.1:$PORT" --connect-timeout 60s run x -- touch "$MARKER"
+  assert_stderr_has "redis://127.0.0.1:$PORT/0 expects TLS; is it rediss:// ?"
+}
+
+@test "a server that wants a client certificate: 77 without one and with a foreign one, in both versions" {
+  local version
+  for version in TLSv1.2 TLSv1.3; do
+    tls_redis server --tls-auth-clients yes --tls-protocols "$version"
+    refused 77 run x -- touch "$MARKER"
+    assert_stderr_has "cannot reach rediss://localhost:$PORT/0: it wants a client certificate; name it with --cert FILE --key FILE"
+    refused 77 --cert "$TLS/stranger.crt" --key "$TLS/stranger.key" run x -- touch "$MARKER"
+    assert_stderr_has "cannot reach rediss://localhost:$PORT/0: it does not accept our certificate $TLS/stranger.crt (unknown CA)"
+    run -0 --separate-stderr "$DLOCK" --cert "$TLS/client.crt" --key "$TLS/client.key" run x -- true
+    assert_no_stderr
+    end_helpers
+    rm -f "$TLS_SOCKET"
+  done
+}
+
+@test "a key with a password needs --key-password-file, with the right one: 78" {
+  local secret=$BATS_TEST_TMPDIR/secret
+  openssl pkey -in "$TLS/client.key" -aes256 -passout pass:sesame -out "$TLS/locked.key"
+  tls_redis server --tls-auth-clients yes
+  export DLOCK_CERT=$TLS/client.crt DLOCK_KEY=$TLS/locked.key
+  refused 78 run x -- touch "$MARKER"
+  assert_stderr_has "cannot use --key $TLS/locked.key: it has a password; give it by --key-password-file"
+  (umask 077 && echo wrong >"$secret")
+  refused 78 --key-password-file "$secret" run x -- touch "$MARKER"
+  assert_stderr_has 'the password of --key-password-file does not fit'
+  echo sesame >"$secret"
+  run -0 "$DLOCK" --key-password-file "$secret" run x -- true
+}
+
+@test "a file that cannot be used is named before any connection: 78" {
+  export DLOCK_URL=rediss://127.0.0.1:1
+  local no=$BATS_TEST_TMPDIR/no empty=$BATS_TEST_TMPDIR/empty
+  : >"$empty"
+  refused 78 --cacert "$no" run x -- touch "$MARKER"
+  assert_stderr_has "cannot use --cacert $no: no such file or directory"
+  refused 78 --cacert "$empty" run x -- touch "$MARKER"
+  assert_stderr_has "cannot use --cacert $empty: it has no certificate in PEM format"
+  refused 78 --cert "$TLS/client.crt" run x -- touch "$MARKER"
+  assert_stderr_has -- '--cert and --key are needed together'
+  refused 78 --cert "$TLS/client.crt" --key "$TLS/server.key" run x -- touch "$MARKER"
+  assert_stderr_has "cannot use --key $TLS/server.key: it does not belong to --cert"
+  refused 78 --cert "$TLS/client.crt" --key "$TLS/client.crt" run x -- touch "$MARKER"
+  assert_stderr_has 'it has no private key in PEM format'
+  refused 78 --cert "$empty" --key "$TLS/client.key" run x -- touch "$MARKER"
+  assert_stderr_has "cannot use --cert $empty: "
+}
+
+@test "a directory of CAs needs hashed names: 78 with the way to make them" {
+  local folder=$BATS_TEST_TMPDIR/cas
+  mkdir "$folder"
+  cp "$TLS/ca.crt" "$folder/ca.pem"
+  tls_redis server
+  unset DLOCK_CACERT
+  refused 78 --cacertdir "$folder" run x -- touch "$MARKER"
+  assert_stderr_has "cannot use --cacertdir $folder: no file in it has a hashed name such as 5ed36f99.0; run openssl rehash $folder"
+  openssl rehash "$folder"
+  run -0 "$DLOCK" --cacertdir "$folder" run x -- true
+  SSL_CERT_DIR=$folder run -0 "$DLOCK" run x -- true
+  SSL_CERT_FILE=$TLS/ca.crt run -0 "$DLOCK" run x -- true
+  refused 69 run x -- touch "$MARKER"
+  assert_stderr_has 'name the CA with --cacert FILE'
+}
+
+@test "without --cacert a system with hashed names reads none of its bundle" {
+  compgen -G '/etc/ssl/certs/????????.0' >/dev/null || skip "this machine has no hashed CAs"
+  tls_redis server
+  unset DLOCK_CACERT
+  run -69 strace -f -e trace=openat -o "$BATS_TEST_TMPDIR/trace" "$DLOCK" run x -- true
+  grep -q /etc/ssl/certs "$BATS_TEST_TMPDIR/trace"
+  run ! grep -E 'ca-certificates.crt|openssl.cnf' "$BATS_TEST_TMPDIR/trace"
+}
+
+@test "a setting of TLS with redis:// is refused, not ignored: 78" {
+  refused 78 --url redis://127.0.0.1:1 run x -- touch "$MARKER"
+  assert_stderr_has 'redis://127.0.0.1:1/0 is not encrypted'
+  unset DLOCK_CACERT
+  refused 78 --url redis://127.0.0.1:1 --insecure run x -- touch "$MARKER"
+  refused 64 --url 'rediss://h?ssl_cert_reqs=none' run x -- touch "$MARKER"
+  assert_stderr_has 'certificates are given by --cacert, --cert and --key, and --insecure verifies none'
+}
+
+@test "a hold goes on with certificates that were replaced while it lasts, on a server started anew" {
+  cp "$TLS/ca.crt" "$TLS/trusted.crt"
+  tls_redis server --appendonly yes --appendfsync always
+  DLOCK_CACERT=$TLS/trusted.crt hold x --ttl 9s
+  make_ca next
+  make_certificate second next "$HERE"
+  # The old connection ends; only the new CA has signed what the server shows now.
+  kill -KILL "$TLS_PID"
+  wait "$TLS_PID" || true
+  rm -f "$TLS_SOCKET"
+  cp "$TLS/next.crt" "$TLS/trusted.crt"
+  WANTED_PORT=$PORT tls_redis second --appendonly yes --appendfsync always
+  [ "$(rt exists dlock:x)" = 1 ]
+  eventually 9s renewed_anew
+  let_go
+  assert_equal "$(rt exists dlock:x)" 0
+}
+renewed_anew() { rt info commandstats | grep -q cmdstat_evalsha; }
+
+@test "a waiter over TLS is woken by the release" {
+  tls_redis server
+  hold x
+  "$DLOCK" run x -- touch "$MARKER" 3>&- &
+  local waiter=$!
+  eventually 10s in_line
+  let_go
+  wait "$waiter"
+  [ -e "$MARKER" ]
+}
+in_line() { [ "$(rt zcard 'dlock:line:{dlock:x}')" = 1 ]; }
+
+@test "a server that stops in the middle of the handshake: 69 within the limit, or a signal ends the wait" {
+  tls_redis server
+  kill -STOP "$TLS_PID"
+  refused 69 --connect-timeout 300ms run x -- touch "$MARKER"
+  assert_stderr_has 'no answer to the TLS handshake within'
+  "$DLOCK" --connect-timeout 60s run x -- touch "$MARKER" 3>&- &
+  local waiter=$!
+  eventually 10s connected_to "$PORT" "$waiter"
+  kill -TERM "$waiter"
+  local rc=0
+  wait "$waiter" || rc=$?
+  assert_equal "$rc" 143
+  assert_not_started
+  kill -CONT "$TLS_PID"
+}
+connected_to() { compgen -G "/proc/$2/fd/*" | xargs -r readlink | grep -q socket:; }
+
+@test "dlock --version -v names the library that speaks TLS" {
+  run -0 "$DLOCK" -v --version
+  assert_line -n 1 --regexp '^OpenSSL [3-9]\.'
+}
