@@ -25,7 +25,7 @@ local function try(command, ...)
   return not oom and not error:find('The user executing the script', 1, true)
 end
 
--- The words are such that a call changes nothing: no name of a lock, and so no key, has a line feed.
+-- The words are such that a call changes nothing: no name, and so no key, has a line feed.
 local function all_allowed(may, n)
   return may('TYPE', n.lock) and may('TIME') and may('GET', n.token) and may('PTTL', n.lock)
     and may('SET', n.token, '1', 'PX', '0') and may('DEL', n.revoked .. '\n')
