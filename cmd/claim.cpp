@@ -58,6 +58,7 @@ Result<std::unique_ptr<LockStore>> open_store(const Settings& settings,
                                        .prefix = settings.prefix,
                                        .password = settings.password,
                                        .tls = std::move(tls),
+                                       .replicas = settings.replicas,
                                        .interrupt = interrupt});
   if (store && logs_json()) log_store((*store)->where());
   // Also with -q: whoever is on the way can be the server.
@@ -111,10 +112,16 @@ Result<void> check_store(const LockStore& store, const Claim& claim, Duration mi
                store.where() + " has no waiting line: there --max-waiters must be 0"};
 }
 
+Result<void> check_replicas(const LockStore& store, const Settings& settings) {
+  if (settings.replicas.value_or(0) == 0 || store.traits().replicas) return {};
+  return lacks(store, "--replicas; leave it out, or say 0");
+}
+
 Result<Prepared> prepare(const std::vector<LockName>& names, const Settings& settings) {
   auto interrupt = std::make_unique<InterruptSlot>();
   auto store = open_store(settings, interrupt.get());
   if (!store) return store.error();
+  if (auto fits = check_replicas(**store, settings); !fits) return fits.error();
   auto keys = keys_of(**store, names);
   if (!keys) return keys.error();
   std::string where = (*store)->where();

@@ -32,6 +32,8 @@ Result<Prepared> prepare(const std::vector<LockName>& names, const Settings& set
 // Errc::bad_usage, before anything is asked of the store, if it lacks what the claim or a release
 // with `min_hold` needs (StoreTraits).
 Result<void> check_store(const LockStore& store, const Claim& claim, Duration min_hold);
+// The same of --replicas.
+Result<void> check_replicas(const LockStore& store, const Settings& settings);
 // The refusal of a store without `what`.
 Error lacks(const LockStore& store, const std::string& what);
 

@@ -37,6 +37,7 @@ ExitStatus status_of(Errc code) {
     case Errc::not_listening:
     case Errc::unavailable:
     case Errc::timed_out:
+    case Errc::unconfirmed:
     case Errc::refused:
     case Errc::protocol:
     case Errc::cancelled:

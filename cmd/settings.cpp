@@ -120,6 +120,13 @@ Result<void> set_connect_timeout(Settings& settings, std::string_view value) {
   return {};
 }
 
+Result<void> set_replicas(Settings& settings, std::string_view value) {
+  auto count = parse_int(value, 0, 100, "a number of replicas from 0 to 100");
+  if (!count) return count.error();
+  settings.replicas = *count;
+  return {};
+}
+
 Result<void> set_password(Settings& settings, std::string_view value) {
   settings.password = Secret(std::string(value));
   return {};
@@ -238,6 +245,9 @@ constexpr auto k_settings = std::to_array<Setting>({
     {"connect-timeout", "--connect-timeout", "DUR",
      "how long to retry an unreachable store (default 5s)", "",
      &set_connect_timeout},
+    {"replicas", "--replicas", "N",
+     "a grant or renewal counts when N replicas have it (default 0)", "run acquire renew",
+     &set_replicas},
     {"password", "", "TEXT", "", "", &set_password},
     {"password-file", "--password-file", "FILE",
      "a file that holds the password for the store", "", &set_password_file},

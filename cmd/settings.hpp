@@ -27,6 +27,7 @@ struct Settings {
   bool url_is_option = false;  // it was said on the command line
   std::string prefix = "dlock:";
   Duration connect_timeout = std::chrono::seconds(5);
+  std::optional<int> replicas;  // nothing: as the store likes it
   Secret password;
   std::string password_file;
   TlsSettings tls;

@@ -33,8 +33,8 @@ _dlock_value() {
     --signal) mapfile -t COMPREPLY < <(compgen -W 'TERM INT HUP QUIT USR1 USR2 KILL' -- "$cur") ;;
     --while) mapfile -t COMPREPLY < <(compgen -W "$(ps -eo pid= 2>/dev/null)" -- "$cur") ;;
     --url | --prefix | --connect-timeout | --sni) ;;
-    -w | --wait | --timeout | --max-waiters | -E | --conflict-exit-code | --ttl | -k) ;;
-    --kill-after | --slots | --min-hold | --max-hold | --once-per | --owner | --every) ;;
+    -w | --wait | --timeout | --max-waiters | -E | --conflict-exit-code | --ttl | --replicas) ;;
+    -k | --kill-after | --slots | --min-hold | --max-hold | --once-per | --owner | --every) ;;
     --and | -c | --command | --reason | --if-owner | --if-token) ;;
     *) return 1 ;;
   esac
@@ -83,14 +83,14 @@ _dlock() {
     '') options+=" $commands" ;;
     run | acquire)
       options+=' -n --nonblock --nb -w --wait --timeout --max-waiters -E --conflict-exit-code
-        -s --shared -x --exclusive --slots --ttl --reason'
+        -s --shared -x --exclusive --slots --ttl --reason --replicas'
       ;;&
     run)
       options+=' --and -k --kill-after --signal --on-lost --contain -c --command --min-hold --max-hold
         --no-renew --once-per --result-file'
       ;;
     acquire) options+=' --json' ;;
-    renew) options+=' --owner --ttl --every --while' ;;
+    renew) options+=' --owner --ttl --every --while --replicas' ;;
     release) options+=' --owner' ;;
     wait) options+=' -n --nonblock --nb -w --wait --timeout -E --conflict-exit-code' ;;
     inspect | list) options+=' --json' ;;

@@ -8,7 +8,7 @@ function __dlock_state
     set -l words (commandline -opc)
     set -l valued --url --prefix --connect-timeout --config --password-file --log-format --color \
         --cacert --cacertdir --cert --key --key-password-file --sni \
-        -w --wait --timeout --max-waiters -E --conflict-exit-code --ttl -k --kill-after \
+        -w --wait --timeout --max-waiters --replicas -E --conflict-exit-code --ttl -k --kill-after \
         --signal --on-lost --slots --min-hold --max-hold --once-per --owner --every --while \
         --and -c --command --reason --result-file --if-owner --if-token
     set -l state none
@@ -112,6 +112,7 @@ complete -c dlock -n '__dlock_in run acquire' -s s -l shared -d 'Share the lock 
 complete -c dlock -n '__dlock_in run acquire' -s x -l exclusive -d 'Hold the lock alone, as a writer'
 complete -c dlock -n '__dlock_in run acquire' -l slots -x -d 'Hold one of N slots'
 complete -c dlock -n '__dlock_in run acquire renew' -l ttl -x -d 'The lease'
+complete -c dlock -n '__dlock_in run acquire renew' -l replicas -x -d 'Replicas that must have it'
 complete -c dlock -n '__dlock_in run' -l and -x -d 'A further lock, all or none'
 complete -c dlock -n '__dlock_in run' -s k -l kill-after -x -d 'Time from the first signal to KILL'
 complete -c dlock -n '__dlock_in run' -l signal -x -a 'TERM INT HUP QUIT USR1 USR2 KILL' \

@@ -20,6 +20,7 @@ enum class Errc {
   not_listening,  // no server listens at that port or socket: nothing was sent
   unavailable,    // could not be reached, or not now: asking again may help
   timed_out,      // no answer in time: we do NOT know whether it happened
+  unconfirmed,    // it happened, but too few replicas have it: it counts for nothing yet
   refused,        // reached and refused: asking again will not help soon
   lost,           // the hold that this claim relies on was lost
   denied,         // password, user or ACL right

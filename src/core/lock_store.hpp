@@ -4,8 +4,8 @@
 //
 // A store promises:
 //   - one call = one bounded attempt: no retries, no sleeping beyond `limit` (a BootClock time);
-//   - an error never means "no": after Errc::timed_out and Errc::cancelled the call may have
-//     happened; a verdict (lost, not_held, busy) comes only from an authority, not from a replica;
+//   - an error never means "no": after Errc::timed_out and cancelled the call may have happened,
+//     after unconfirmed it has; a verdict (lost, not_held, busy) is never the word of a replica;
 //   - `sent_at` is read before the first byte of the confirmed request is handed to the kernel, and
 //     the lease there was set by it or by a later one: sent_at + ttl is never later than its end;
 //   - acquire, release and undo are idempotent by hold serial: repeating one counts nothing twice;
@@ -264,6 +264,7 @@ struct StoreTraits {
   bool once_per = true;       // Claim::once_per, ReleaseOptions::tell_for and forget()
   bool tokens = true;         // fencing tokens; without them every token is 0
   bool line = true;           // Queueing, Claim::max_waiters; without it waiters have no order
+  bool replicas = false;      // a grant can wait until replicas have it (--replicas)
   bool may_hang = false;      // a call may hang in the kernel (a disk), where no interrupt ends it
 };
 

@@ -21,6 +21,8 @@ bool worth_another_try(Errc code, bool had_contact, bool once) {
       return had_contact;
     case Errc::not_listening:
       return had_contact || !once;
+    case Errc::unconfirmed:
+      return !once;
     case Errc::unavailable:
     case Errc::timed_out:
     case Errc::cancelled:

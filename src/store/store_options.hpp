@@ -6,6 +6,7 @@
 #include "sys/interrupt.hpp"
 #include "sys/tls_settings.hpp"
 
+#include <optional>
 #include <string>
 
 namespace dlock {
@@ -15,6 +16,8 @@ struct StoreOptions {
   std::string prefix;    // before every name, where the store shares its keys with others
   Secret password;       // if the URL has none
   TlsSettings tls = {};  // of a URL with TLS
+  // How many replicas must have a grant or a renewal; nothing: as the store likes it.
+  std::optional<int> replicas = {};
   const Interrupt* interrupt = nullptr;  // null: no call is interrupted
 };
 

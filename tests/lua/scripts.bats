@@ -40,6 +40,16 @@ setup() {
   ttl_between "$K" 50000 60000
 }
 
+# For WAIT (--replicas), which counts by the newest write of its connection.
+@test "acquire 'granted' again always writes, and the same, also where no lease is made longer" {
+  acquire o:1 s 60000
+  before=$(r hgetall "$H") writes=$(dirty)
+  acquire o:1 s 1000
+  [ "$(dirty)" -gt "$writes" ]
+  assert_equal "$(r hgetall "$H")" "$before"
+}
+dirty() { r info persistence | tr -d '\r' | sed -n 's/^rdb_changes_since_last_save://p'; }
+
 @test "acquire 'granted' clears the fields of a dead lease" {
   r hset "$H" 'dead#x' '{}'
   r hset "$R" dead x

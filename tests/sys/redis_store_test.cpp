@@ -9,17 +9,22 @@
 #include <cerrno>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/fake_redis.hpp"
+#include "support/has.hpp"
 #include "support/redis_process.hpp"
 
 namespace dlock {
 namespace {
 
+using namespace std::chrono_literals;
 using test::ample;
+using test::answering;
 using test::FakePeer;
 using test::FakeRedis;
+using test::has;
 using test::read_until;
 using test::write_all;
 
@@ -47,8 +52,9 @@ std::string next_verb(const UniqueFd& from) {
   return verb;
 }
 
-std::unique_ptr<LockStore> store_at(const FakeRedis& server) {
-  auto store = RedisStore::open({.url = server.url(), .prefix = "dlock:", .password = {}});
+std::unique_ptr<LockStore> store_at(const FakeRedis& server, int replicas = 0) {
+  auto store = RedisStore::open(
+      {.url = server.url(), .prefix = "dlock:", .password = {}, .replicas = replicas});
   REQUIRE(store.has_value());
   return std::move(*store);
 }
@@ -74,6 +80,10 @@ std::string bulk(const std::string& text) {
   return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
 }
 
+// What acquire answers to claim().
+const std::string k_granted = "*3\r\n" + bulk("granted") + bulk("o:1") +
+                              bulk(R"({"token":7,"since_ms":1,"host":"h","pid":1,"ttl_ms":10000})");
+
 }  // namespace
 
 // Between two commands there is always room for another client.
@@ -81,10 +91,7 @@ TEST_CASE("store: acquire, renew and release are one script each and nothing els
   std::vector<std::string> verbs;
   FakeRedis server([&](const FakePeer& peer) {
     const std::vector<std::string> answers{
-        "*3\r\n" + bulk("granted") + bulk("o:1") +
-            bulk(R"({"token":7,"since_ms":1,"host":"h","pid":1,"ttl_ms":10000})"),
-        "*1\r\n" + bulk("renewed"),
-        "*1\r\n*2\r\n" + bulk("released") + ":1\r\n"};
+        k_granted, "*1\r\n" + bulk("renewed"), "*1\r\n*2\r\n" + bulk("released") + ":1\r\n"};
     const UniqueFd connection = peer.accept();
     std::size_t answered = 0;
     for (std::string verb; !(verb = next_verb(connection)).empty();) {
@@ -103,6 +110,93 @@ TEST_CASE("store: acquire, renew and release are one script each and nothing els
   }
   server.join();
   CHECK(verbs == std::vector<std::string>{"EVALSHA", "EVALSHA", "EVALSHA"});
+}
+
+// On another connection, or behind an answer, WAIT would not be about this write.
+TEST_CASE("store: with --replicas WAIT goes with a claim and a renewal, in one write") {
+  std::vector<std::string> got;
+  FakeRedis server([&](const FakePeer& peer) {
+    const std::string wait = "*3\r\n$4\r\nWAIT\r\n$1\r\n2\r\n$3\r\n100\r\n";
+    const UniqueFd connection = peer.accept();
+    got.push_back(read_until(connection, wait));
+    write_all(connection, "-NOSCRIPT\r\n:0\r\n");  // of what was written before
+    got.push_back(read_until(connection, wait));
+    write_all(connection, k_granted + ":1\r\n");
+    got.push_back(read_until(connection, wait));
+    write_all(connection, ":2\r\n");
+    got.push_back(read_until(connection, wait));
+    write_all(connection, "*1\r\n" + bulk("renewed") + ":2\r\n");
+    got.push_back(read_until(connection, "dlock:n}\r\n"));
+    write_all(connection, "*1\r\n" + bulk("held"));
+    read_until(connection, "");
+  });
+  {
+    const auto store = store_at(server, 2);
+    const auto granted = store->acquire(claim(), Queueing::no, ample());
+    REQUIRE(granted.has_value());
+    CHECK(std::holds_alternative<Grant>(*granted));
+    CHECK(store->renew(hold(), ample())->verdict == RenewVerdict::renewed);
+    CHECK(store->check(hold(), ample())->verdict == RenewVerdict::held);
+  }
+  server.join();
+  REQUIRE(got.size() == 5);
+  CHECK(has(got[0], "EVALSHA"));
+  CHECK(has(got[1], "EVAL\r\n"));
+  CHECK_FALSE(has(got[2], "EVAL"));
+  CHECK(has(got[3], "EVALSHA"));
+  CHECK_FALSE(has(got[4], "WAIT"));
+}
+
+TEST_CASE(
+    "F04: store: too few replicas, or none in time, leave a claim and a renewal unconfirmed") {
+  FakeRedis server([&](const FakePeer& peer) {
+    const std::string wait = "\r\n100\r\n";
+    const UniqueFd connection = peer.accept();
+    read_until(connection, wait);
+    write_all(connection, k_granted + ":1\r\n");
+    read_until(connection, wait);
+    write_all(connection, "*1\r\n" + bulk("renewed"));  // and no answer to WAIT
+    read_until(connection, "");
+  });
+  const auto store = store_at(server, 2);
+  Claim brief = claim();
+  brief.ttl = 1s;  // a tenth of it is too short for a second WAIT
+  const auto granted = store->acquire(brief, Queueing::no, ample());
+  REQUIRE_FALSE(granted.has_value());
+  CHECK(granted.error().code == Errc::unconfirmed);
+  CHECK(has(granted.error().text, "only 1 of 2 replicas of redis://127.0.0.1:"));
+  CHECK(has(granted.error().text, "--replicas (0: "));
+  const auto renewed = store->renew(hold(), BootClock::now() + 1s);
+  REQUIRE_FALSE(renewed.has_value());
+  CHECK(renewed.error().code == Errc::unconfirmed);
+  CHECK(has(renewed.error().text, "only 0 of 2 replicas"));
+}
+
+TEST_CASE("store: a connection lost before WAIT is repeated says nothing about the replicas") {
+  FakeRedis server([&](const FakePeer& peer) {
+    const UniqueFd connection = peer.accept();
+    read_until(connection, "\r\n100\r\n");
+    write_all(connection, k_granted + ":1\r\n");
+  });
+  const auto store = store_at(server, 2);
+  const auto granted = store->acquire(claim(), Queueing::no, BootClock::now() + 2s);
+  REQUIRE_FALSE(granted.has_value());
+  CHECK(granted.error().code == Errc::unavailable);
+}
+
+TEST_CASE("store: a server without WAIT refuses a claim with --replicas and says why") {
+  for (const auto& [reply, code] :
+       {std::pair("-ERR unknown command 'WAIT', with args beginning with: '1' '100' \r\n",
+                  Errc::refused),
+        std::pair("-NOPERM this user has no permissions to run the 'wait' command\r\n",
+                  Errc::denied)}) {
+    FakeRedis server(answering("\r\n100\r\n", k_granted + reply));
+    const auto store = store_at(server, 1);
+    const auto granted = store->acquire(claim(), Queueing::no, ample());
+    REQUIRE_FALSE(granted.has_value());
+    CHECK(granted.error().code == code);
+    CHECK(has(granted.error().text, "; --replicas needs WAIT, --replicas 0 does not"));
+  }
 }
 
 // A turn that reaches nobody is taken for the word of a dead one.

@@ -130,6 +130,40 @@ TEST_CASE("without a listener -n fails at once; others try until the connect tim
   CHECK(silent.run() == "0s acquire ?, 5s undo ?, 5.3s exit failed");
 }
 
+TEST_CASE("F04: a grant that too few replicas have is undone: with -n at once, else in the end") {
+  Script script = waiting(0s);
+  script.troubles = {{.from = 0s,
+                      .until = k_ever,
+                      .kind = Trouble::Kind::error,
+                      .code = Errc::unconfirmed,
+                      .only = What::acquire}};
+  World patient(script);
+  patient.run();
+  CHECK(last_try(patient) >= 4s);
+  CHECK(patient.asked(What::undo).size() == 1);
+  CHECK_FALSE(patient.child_started());
+  CHECK_KEPT(patient);
+
+  script.wait = 0s;
+  World once(script);
+  CHECK(once.run() == "0s acquire ?, 0s undo not_held, 0s exit failed");
+  CHECK(once.outcome()->error.code == Errc::unconfirmed);
+}
+
+TEST_CASE("F04: a grant that the replicas have at a later try starts the command") {
+  Script script = waiting(0s);
+  script.troubles = {{.from = 0s,
+                      .until = 2s,
+                      .kind = Trouble::Kind::error,
+                      .code = Errc::unconfirmed,
+                      .only = What::acquire}};
+  World world(script);
+  world.run();
+  CHECK(world.child_started());
+  CHECK(world.asked(What::undo).empty());
+  CHECK_KEPT(world);
+}
+
 TEST_CASE("an earlier try that may have arrived is undone, though the last one was not sent") {
   Script script = waiting(0s);
   script.connect_timeout = 2s;

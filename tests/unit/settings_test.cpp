@@ -63,6 +63,7 @@ TEST_CASE("settings: every setting has an environment variable, and it is read")
                                   {"wait", "9s"},
                                   {"conflict-exit-code", "3"},
                                   {"max-waiters", "5"},
+                                  {"replicas", "2"},
                                   {"ttl", "9s"},
                                   {"kill-after", "2s"},
                                   {"signal", "INT"},

@@ -35,6 +35,9 @@ constexpr Rule k_rules[] = {
     {"CLUSTERDOWN", {Errc::unavailable, true, k_cluster}},
     {"TRYAGAIN", {Errc::unavailable, false, k_cluster}},
     {"READONLY", {Errc::refused, true, k_replica}},
+    // Answers to WAIT: the master has just become a replica.
+    {"UNBLOCKED", {Errc::unavailable, true, k_replica}},
+    {"ERR WAIT cannot be used with replica", {Errc::refused, true, k_replica}},
     {"MOVED", {Errc::refused, true, k_cluster}},
     {"ASK ", {Errc::refused, true, k_cluster}},
     {"CROSSSLOT", {Errc::bad_usage, false, k_cluster}},

@@ -2,15 +2,13 @@
 #include "store/redis/redis_client.hpp"
 
 #include "base/text.hpp"
+#include "store/redis/command_bytes.hpp"
 #include "store/redis/error_reply.hpp"
 #include "sys/poll_limit.hpp"
 #include "sys/tls_probe.hpp"
 
-#include <hiredis/hiredis.h>
-
 #include <array>
 #include <cctype>
-#include <memory>
 
 namespace dlock {
 namespace {
@@ -21,43 +19,6 @@ constexpr int k_most_drains = 64;  // a flood of messages must not keep a waiter
 
 Error tls_expected() {
   return {Errc::protocol, "expects TLS; is it rediss:// ?"};
-}
-
-struct FreeCommand {
-  void operator()(char* bytes) const { redisFreeSdsCommand(bytes); }
-};
-
-void append_command(std::string& out, const Words& words) {
-  std::vector<const char*> pointers;
-  std::vector<std::size_t> lengths;
-  pointers.reserve(words.size());
-  lengths.reserve(words.size());
-  for (const auto word : words) {
-    pointers.push_back(word.data());
-    lengths.push_back(word.size());
-  }
-  char* raw = nullptr;
-  const auto count = static_cast<int>(words.size());
-  const auto size = redisFormatSdsCommandArgv(&raw, count, pointers.data(), lengths.data());
-  DLOCK_ASSERT(size > 0);
-  const std::unique_ptr<char, FreeCommand> bytes(raw);
-  out.append(bytes.get(), static_cast<std::size_t>(size));
-}
-
-Words script_words(std::string_view verb,
-                   std::string_view script,
-                   std::string_view key_count,
-                   const Words& keys,
-                   const Words& args) {
-  Words words{verb, script, key_count};
-  words.insert(words.end(), keys.begin(), keys.end());
-  words.insert(words.end(), args.begin(), args.end());
-  return words;
-}
-
-// NOLOOP: own renewals cause no message.
-Words tracking_words(std::string_view listener) {
-  return {"CLIENT", "TRACKING", "ON", "REDIRECT", listener, "NOLOOP"};
 }
 
 bool is_word_byte(char c) {
@@ -114,20 +75,18 @@ Result<Answer> RedisClient::checked(Result<Answer> answer) {
   return answer;
 }
 
-Result<Answer> RedisClient::run(const Script& script,
-                                const Words& keys,
-                                const Words& args,
-                                Time limit) {
+Result<Answer> RedisClient::run(
+    const Script& script, const Words& keys, const Words& args, Time limit, int replicas) {
   const std::string count = std::to_string(keys.size());
   // What stands behind a refused AUTH or SELECT in one write is carried out all the same, as
   // another user or in database 0, and its answer is not read. So that taking it back works there
   // too, whether or not the script is known: with its text.
   const std::string_view key = keys.empty() ? std::string_view() : keys.front();
   const auto with_text = [&] {
-    return checked(ask(script_words("EVAL", script.text, count, keys, args), key, limit));
+    return checked(ask(script_words("EVAL", script.text, count, keys, args), key, limit, replicas));
   };
   if (greeting_refused_) return with_text();
-  auto answer = ask(script_words("EVALSHA", script.sha1, count, keys, args), key, limit);
+  auto answer = ask(script_words("EVALSHA", script.sha1, count, keys, args), key, limit, replicas);
   if (answer && answer->reply.is_error() && answer->reply.string().starts_with("NOSCRIPT")) {
     return with_text();
   }
@@ -213,7 +172,10 @@ Result<void> RedisClient::track(long long listener, Time limit) {
   return {};
 }
 
-Result<Answer> RedisClient::ask(const Words& words, std::string_view key, Time limit) {
+Result<Answer> RedisClient::ask(const Words& words,
+                                std::string_view key,
+                                Time limit,
+                                int replicas) {
   DLOCK_ASSERT(!subscribed_);
   const Time started = BootClock::now();
   // What was closed meanwhile is replaced; what sends unasked is out of step.
@@ -225,6 +187,7 @@ Result<Answer> RedisClient::ask(const Words& words, std::string_view key, Time l
     bytes = greetings();
   }
   append_command(bytes, words);
+  if (replicas > 0) append_wait(bytes, replicas);
 
   const Time sent_at = BootClock::now();
   if (const auto sent = transport_->send(bytes, limit); !sent) {
@@ -235,7 +198,38 @@ Result<Answer> RedisClient::ask(const Words& words, std::string_view key, Time l
   }
   auto reply = read_reply(started, limit);
   if (!reply) return reply.error();
-  return Answer{std::move(*reply), sent_at};
+  Answer answer{std::move(*reply), sent_at};
+  if (replicas == 0) return answer;
+  const auto copies = read_copies(started, limit);
+  // The script's own error says more.
+  if (!copies && !answer.reply.is_error()) return copies.error();
+  answer.copies = copies ? *copies : 0;
+  return answer;
+}
+
+Result<int> RedisClient::count_copies(int replicas, Time limit) {
+  if (!idle()) {
+    disconnect();
+    return Error{Errc::unavailable, "lost the connection to " + where()};
+  }
+  const Time started = BootClock::now();
+  std::string bytes;
+  append_wait(bytes, replicas);
+  if (const auto sent = transport_->send(bytes, limit); !sent) {
+    return unsent(sent.error(), started, limit);
+  }
+  return read_copies(started, limit);
+}
+
+// The answer to WAIT. What comes too late counts as none, and the connection is gone.
+Result<int> RedisClient::read_copies(Time started, Time limit) {
+  const auto reply = read_reply(started, limit);
+  if (!reply && reply.error().code == Errc::timed_out) return 0;
+  if (!reply) return reply.error();
+  if (!reply->is_error()) return static_cast<int>(reply->integer());
+  Error error = refusal(reply->string());
+  error.text += "; --replicas needs WAIT, --replicas 0 does not";
+  return error;
 }
 
 Result<void> RedisClient::connect(std::string_view key, Time limit) {

@@ -18,6 +18,7 @@
 
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
+#include "store/redis/command_bytes.hpp"
 #include "store/redis/redis_url.hpp"
 #include "store/redis/reply_reader.hpp"
 #include "store/redis/route.hpp"
@@ -38,11 +39,10 @@ struct Script {
   std::string_view text;
 };
 
-using Words = std::vector<std::string_view>;
-
 struct Answer {
-  Reply reply;   // never an error itself; an array may contain some
-  Time sent_at;  // read before the first byte of the write that carried the question
+  Reply reply;     // never an error itself; an array may contain some
+  Time sent_at;    // read before the first byte of the write that carried the question
+  int copies = 0;  // of run(): how many replicas had by then what the script wrote
 };
 
 class RedisClient {
@@ -58,7 +58,13 @@ class RedisClient {
   Result<Answer> call(const Words& words, Time limit);
 
   // By its SHA1; where the server does not know it, once more with its text and a new sent_at.
-  Result<Answer> run(const Script& script, const Words& keys, const Words& args, Time limit);
+  // `replicas`, if not 0: WAIT for so many goes behind it, in the same write; see Answer::copies.
+  Result<Answer> run(
+      const Script& script, const Words& keys, const Words& args, Time limit, int replicas = 0);
+
+  // WAIT once more. Errc::unavailable if the connection of the newest run() is gone: on another one
+  // WAIT answers for nothing.
+  Result<int> count_copies(int replicas, Time limit);
 
   // From its return on no message is missed. The connection is then for messages only. Gives the
   // server's number for it if `numbered` (CLIENT ID, another round trip), else 0.
@@ -82,14 +88,15 @@ class RedisClient {
   const std::string& where() const { return address_.text; }
 
  private:
-  // The reply may be an error. `key`: what the words are about, or empty.
-  Result<Answer> ask(const Words& words, std::string_view key, Time limit);
+  // The reply may be an error. `key`: what the words are about, or empty. `replicas` as in run().
+  Result<Answer> ask(const Words& words, std::string_view key, Time limit, int replicas = 0);
   Result<Answer> checked(Result<Answer> answer);  // an error reply becomes an Error
   Result<void> connect(std::string_view key, Time limit);
   std::string greetings() const;
   Result<void> read_greetings(Time started, Time limit);
   Result<void> take_messages(std::vector<Reply>& messages, Time started, Time limit);
   Result<Reply> read_reply(Time started, Time limit);
+  Result<int> read_copies(Time started, Time limit);
   Error unreachable(const Error& error) const;
   Error unanswered(const Error& reason, Time started, Time limit);
   bool expects_tls(const Error& error, Time limit);

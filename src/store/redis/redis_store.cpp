@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/redis/redis_store.hpp"
 
+#include "base/duration.hpp"
 #include "base/text.hpp"
 #include "store/record_json.hpp"
 #include "store/redis/redis_answers.hpp"
@@ -57,7 +58,7 @@ Result<std::unique_ptr<LockStore>> RedisStore::open(const StoreOptions& options)
                      " is not encrypted: a setting of TLS (--cacert, --cacertdir, "
                      "--cert, --key, --key-password-file, --sni or --insecure) needs rediss://"};
   }
-  return std::unique_ptr<LockStore>(new RedisStore(*address, options.prefix, options.interrupt));
+  return std::unique_ptr<LockStore>(new RedisStore(*address, options));
 }
 
 Result<std::string> RedisStore::key_of(const LockName& name) const {
@@ -96,9 +97,37 @@ Result<Answer> RedisStore::run(const Script& script,
                                const Words& keys,
                                const Words& args,
                                Time limit) {
-  auto answer = client_.run(script, keys, args, limit);
+  return explained(client_.run(script, keys, args, limit), all);
+}
+
+Result<Answer> RedisStore::run_for_replicas(const Script& script,
+                                            const std::vector<Keys>& all,
+                                            const Words& keys,
+                                            const Words& args,
+                                            Time limit) {
+  return explained(client_.run(script, keys, args, limit, replicas_), all);
+}
+
+Result<Answer> RedisStore::explained(Result<Answer> answer, const std::vector<Keys>& all) const {
   if (answer || answer.error().code != Errc::bad_usage) return answer;
   return in_several_slots(all, answer.error());
+}
+
+// What only this server has is lost with it. So long it may take as a renewal may.
+Result<void> RedisStore::confirm(const Answer& answer, Duration ttl, Time limit) {
+  const Time until = std::min(limit, answer.sent_at + ttl / 10);
+  int copies = answer.copies;
+  while (copies < replicas_ && BootClock::now() + k_wait_takes <= until) {
+    const auto counted = client_.count_copies(replicas_, limit);
+    if (!counted) return counted.error();
+    copies = *counted;
+  }
+  if (copies >= replicas_) return {};
+  const auto took = std::chrono::ceil<std::chrono::milliseconds>(until - answer.sent_at);
+  return Error{Errc::unconfirmed,
+               "only " + std::to_string(copies) + " of " + std::to_string(replicas_) +
+                   " replicas of " + where() + " confirmed it within " + format_duration(took) +
+                   "; start the others, or lower --replicas (0: wait for none)"};
 }
 
 Error RedisStore::in_several_slots(const std::vector<Keys>& all, const Error& refusal) const {
@@ -158,9 +187,12 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, 
     }
   }
   args.insert(args.end(), claim.relies_on.begin(), claim.relies_on.end());
-  auto answer = run(lua::k_acquire, *all, keys, args, limit);
+  auto answer = run_for_replicas(lua::k_acquire, *all, keys, args, limit);
   if (!answer) return answer.error();
-  return read_claimed(claim, *answer, where());
+  auto reply = read_claimed(claim, *answer, where());
+  if (!reply || !std::holds_alternative<Grant>(*reply)) return reply;
+  if (auto confirmed = confirm(*answer, claim.ttl, limit); !confirmed) return confirmed.error();
+  return reply;
 }
 
 Result<RenewReply> RedisStore::renew(const Holds& holds, Time limit) {
@@ -187,9 +219,14 @@ Result<RenewReply> RedisStore::ask_about(const Holds& holds,
     keys.insert(keys.end(), {one.lock, one.holds, one.revoked});
     args.insert(args.end(), {holds[i].owner, stored_mode(holds[i].mode), one.tagged});
   }
-  auto answer = run(lua::k_renew, *all, keys, args, limit);
+  const bool renews = ttl > Duration::zero();
+  auto answer = renews ? run_for_replicas(lua::k_renew, *all, keys, args, limit)
+                       : run(lua::k_renew, *all, keys, args, limit);
   if (!answer) return answer.error();
-  return read_renewed(*answer, holds.size(), where());
+  auto reply = read_renewed(*answer, holds.size(), where());
+  if (!reply || reply->verdict != RenewVerdict::renewed) return reply;
+  if (auto confirmed = confirm(*answer, ttl, limit); !confirmed) return confirmed.error();
+  return reply;
 }
 
 Result<ReleaseVerdict> RedisStore::release(const Holds& holds,

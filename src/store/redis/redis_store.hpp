@@ -4,7 +4,8 @@
 // script of scripts/.
 //
 // It keeps the promises of the seam as long as the server keeps what it acknowledged. It does not
-// protect against a server that forgets (failover, restart without its data, eviction).
+// protect against a server that forgets (restart without its data, eviction), and against a
+// failover only with enough `replicas`.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -20,7 +21,7 @@ class RedisStore final : public LockStore {
  public:
   static Result<std::unique_ptr<LockStore>> open(const StoreOptions& options);
 
-  StoreTraits traits() const override { return {}; }
+  StoreTraits traits() const override { return {.replicas = true}; }
   std::string where() const override { return client_.where(); }
   Result<std::string> key_of(const LockName& name) const override;
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
@@ -46,8 +47,11 @@ class RedisStore final : public LockStore {
     bool holder() const { return claim.empty(); }
   };
 
-  RedisStore(const RedisAddress& address, std::string prefix, const Interrupt* interrupt)
-      : prefix_(std::move(prefix)), client_(address, interrupt), subscriber_(address, interrupt) {}
+  RedisStore(const RedisAddress& address, const StoreOptions& options)
+      : prefix_(options.prefix),
+        replicas_(options.replicas.value_or(0)),
+        client_(address, options.interrupt),
+        subscriber_(address, options.interrupt) {}
 
   Result<std::vector<Keys>> keys_of(const std::vector<LockName>& names) const;
   Result<std::vector<Keys>> keys_of(const Holds& holds) const;
@@ -57,7 +61,17 @@ class RedisStore final : public LockStore {
                      const Words& keys,
                      const Words& args,
                      Time limit);
+  // The same, and how many replicas have what it wrote, if some must; see confirm().
+  Result<Answer> run_for_replicas(const Script& script,
+                                  const std::vector<Keys>& all,
+                                  const Words& keys,
+                                  const Words& args,
+                                  Time limit);
+  Result<Answer> explained(Result<Answer> answer, const std::vector<Keys>& all) const;
+  // Waits for the replicas; Errc::unconfirmed if too few answer.
+  Result<void> confirm(const Answer& answer, Duration ttl, Time limit);
   Error in_several_slots(const std::vector<Keys>& all, const Error& refusal) const;
+  // A renewal, or a look (`ttl` zero): see renew.lua.
   Result<RenewReply> ask_about(const Holds& holds, Duration ttl, Duration whole, Time limit);
   bool matters(std::string_view key) const;
   Result<void> listen(const Words& channels, Time limit);
@@ -65,6 +79,7 @@ class RedisStore final : public LockStore {
   HandOff meaning_of(const Reply& message) const;
 
   std::string prefix_;
+  int replicas_;  // that must have a grant or a renewal
   RedisClient client_;
   RedisClient subscriber_;  // subscribed; connected only while there is a wait for changes
   Watched watched_;

@@ -60,6 +60,8 @@ local function grant(n)  -- what n.how says
     if is_beside(n.mode) then
       set_leases(n.tag, n.owner, redis.call('HGET', n.lock, n.owner), ttl)
     end
+    -- Always a write: WAIT (--replicas) counts by the newest write of its connection.
+    redis.call('HSET', n.holds, id_of(n.owner, serial), n.record)
     extend(n.holds)
   else
     clear_remains(n)

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// The commands that RedisClient sends: their words, and these as bytes of Redis' protocol.
+#pragma once
+
+#include "base/boot_clock.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlock {
+
+using Words = std::vector<std::string_view>;
+
+// Behind what `out` has. The words may have any bytes.
+void append_command(std::string& out, const Words& words);
+
+// Of EVAL and EVALSHA; `script` is a text or its SHA1.
+Words script_words(std::string_view verb,
+                   std::string_view script,
+                   std::string_view key_count,
+                   const Words& keys,
+                   const Words& args);
+
+// Messages about changed keys go to the connection `listener`; own changes cause none.
+Words tracking_words(std::string_view listener);
+
+// WAIT: how many replicas have what this connection wrote last? It is answered once `replicas` of
+// them have it, and within 200 ms in any case: it waits for 100 ms, and the server looks at the
+// time every 100 ms. https://redis.io/docs/latest/commands/wait/
+void append_wait(std::string& out, int replicas);
+constexpr Duration k_wait_takes = std::chrono::milliseconds(200);
+
+}  // namespace dlock

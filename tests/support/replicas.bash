@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+# For the suites with a master and replicas of it: real servers on loopback ports. A part of
+# suite.bash.
+# shellcheck shell=bash disable=SC2154  # T is set by supervise.bash
+
+# start_set COUNT: a master and so many replicas that have its data, at DLOCK_URL and $T/0.sock,
+# $T/1.sock …; SET_PORTS and SET_PIDS have their ports and pids, the master's first.
+start_set() {
+  local i of=()
+  SET_PORTS=() SET_PIDS=()
+  for ((i = 0; i <= $1; i++)); do
+    SET_PORTS+=("$(free_port)")
+    mkdir -p "$T/$i"
+    redis-server --port "${SET_PORTS[i]}" --unixsocket "$T/$i.sock" --save '' --appendonly no \
+      --repl-diskless-sync-delay 0 --repl-ping-replica-period 1 --dir "$T/$i" "${of[@]}" \
+      >"$T/$i.log" 2>&1 3>&- &
+    SET_PIDS+=($!)
+    STARTED+=($!)
+    of=(--replicaof 127.0.0.1 "${SET_PORTS[0]}")
+    eventually 10s is_up "$i"
+  done
+  eventually 20s replicas_online "$1" || { cat "$T/0.log"; return 1; }
+  export DLOCK_URL=redis+unix://$T/0.sock
+}
+# on N COMMAND…: redis-cli on a server of the set; 0 is the first master.
+on() {
+  local server=$T/$1.sock
+  shift
+  redis-cli -s "$server" "$@"
+}
+is_up() { [ "$(on "$1" ping 2>/dev/null)" = PONG ]; }
+replicas_online() { [ "$(on 0 info replication | grep -c 'state=online')" = "$1" ]; }
+# freeze N, thaw N: a server of the set.
+freeze() { kill -STOP "${SET_PIDS[$1]}"; }
+thaw() { kill -CONT "${SET_PIDS[$1]}"; }
+# no_lock_at NAME N…: none of these servers has the lock or a record of it.
+no_lock_at() {
+  local name=$1 n
+  shift
+  for n; do [ "$(on "$n" exists "dlock:$name" "dlock:holds:{dlock:$name}")" = 0 ] || return 1; done
+}
