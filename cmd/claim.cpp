@@ -57,6 +57,7 @@ Result<std::unique_ptr<LockStore>> open_store(const Settings& settings,
   auto store = open_store(StoreOptions{.url = settings.url,
                                        .prefix = settings.prefix,
                                        .password = settings.password,
+                                       .sentinel_password = settings.sentinel_password,
                                        .tls = std::move(tls),
                                        .replicas = settings.replicas,
                                        .interrupt = interrupt});

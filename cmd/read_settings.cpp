@@ -185,6 +185,11 @@ Result<void> find_passwords(Settings& settings) {
     if (!password) return password.error();
     settings.tls.key_password = *password;
   }
+  if (!settings.sentinel_password_file.empty()) {
+    auto password = read_password_file(settings.sentinel_password_file);
+    if (!password) return password.error();
+    settings.sentinel_password = *password;
+  }
   const char* const last = std::getenv("REDISCLI_AUTH");
   if (settings.password.empty() && last != nullptr) settings.password = Secret(last);
   return {};

@@ -100,6 +100,10 @@ Result<void> set_sni(Settings& settings, std::string_view value) {
   return {};
 }
 
+Result<void> set_sentinel_password_file(Settings& settings, std::string_view value) {
+  return set_file(settings.sentinel_password_file, value);
+}
+
 Result<void> set_key_password_file(Settings& settings, std::string_view value) {
   return set_file(settings.key_password_file, value);
 }
@@ -246,11 +250,13 @@ constexpr auto k_settings = std::to_array<Setting>({
      "how long to retry an unreachable store (default 5s)", "",
      &set_connect_timeout},
     {"replicas", "--replicas", "N",
-     "a grant or renewal counts when N replicas have it (default 0)", "run acquire renew",
-     &set_replicas},
+     "a grant or renewal counts when N replicas have it (default 0, sentinels 1)",
+     "run acquire renew", &set_replicas},
     {"password", "", "TEXT", "", "", &set_password},
     {"password-file", "--password-file", "FILE",
      "a file that holds the password for the store", "", &set_password_file},
+    {"sentinel-password-file", "--sentinel-password-file", "FILE",
+     "a file that holds the password for the sentinels", "", &set_sentinel_password_file},
     {"cacert", "--cacert", "FILE",
      "the CAs to trust with rediss://, PEM (default: the system's)", "",
      &set_tls_file<&TlsSettings::cacert>},

@@ -30,6 +30,8 @@ struct Settings {
   std::optional<int> replicas;  // nothing: as the store likes it
   Secret password;
   std::string password_file;
+  std::string sentinel_password_file;
+  Secret sentinel_password;
   TlsSettings tls;
   std::string key_password_file;
   int verbose = 0;

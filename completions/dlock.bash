@@ -19,7 +19,7 @@ _dlock_child() {
 # The value of the option $1. Says no if the option takes none.
 _dlock_value() {
   case $1 in
-    --config | --password-file | --result-file | --cacert | --cert | --key | --key-password-file)
+    --config | --password-file | --sentinel-password-file | --result-file | --cacert | --cert | --key | --key-password-file)
       compopt -o filenames 2>/dev/null
       mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       ;;
@@ -44,7 +44,7 @@ _dlock_value() {
 _dlock() {
   local cur=${COMP_WORDS[COMP_CWORD]} command='' string='' dashes='' word i
   local commands='run acquire renew release wait inspect list forget force-release help version'
-  local options='--url --prefix --connect-timeout --config --password-file --cacert
+  local options='--url --prefix --connect-timeout --config --password-file --sentinel-password-file --cacert
     --cacertdir --cert --key --key-password-file --sni --insecure -v --verbose -q --quiet
     --log-format --color -V --version -h --help'
   COMPREPLY=()

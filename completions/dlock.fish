@@ -6,7 +6,7 @@
 # N-th word is the first of the command that `dlock run` starts ("string" if -c took its place).
 function __dlock_state
     set -l words (commandline -opc)
-    set -l valued --url --prefix --connect-timeout --config --password-file --log-format --color \
+    set -l valued --url --prefix --connect-timeout --config --password-file --sentinel-password-file --log-format --color \
         --cacert --cacertdir --cert --key --key-password-file --sni \
         -w --wait --timeout --max-waiters --replicas -E --conflict-exit-code --ttl -k --kill-after \
         --signal --on-lost --slots --min-hold --max-hold --once-per --owner --every --while \
@@ -86,6 +86,7 @@ complete -c dlock -n __dlock_own_words -l prefix -x -d 'Prefix of the name in th
 complete -c dlock -n __dlock_own_words -l connect-timeout -x -d 'How long to retry an unreachable store'
 complete -c dlock -n __dlock_own_words -l config -r -F -d 'Configuration file'
 complete -c dlock -n __dlock_own_words -l password-file -r -F -d 'File with the password'
+complete -c dlock -n __dlock_own_words -l sentinel-password-file -r -F -d 'File with that of the sentinels'
 complete -c dlock -n __dlock_own_words -l cacert -r -F -d 'File with the CAs to trust'
 complete -c dlock -n __dlock_own_words -l cacertdir -x -a '(__fish_complete_directories)' \
     -d 'Directory with the CAs to trust'

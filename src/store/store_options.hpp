@@ -13,9 +13,10 @@ namespace dlock {
 
 struct StoreOptions {
   std::string url;
-  std::string prefix;    // before every name, where the store shares its keys with others
-  Secret password;       // if the URL has none
-  TlsSettings tls = {};  // of a URL with TLS
+  std::string prefix;             // before every name, where the store shares its keys with others
+  Secret password;                // if the URL has none
+  Secret sentinel_password = {};  // of the sentinels; they never get the one above
+  TlsSettings tls = {};           // of a URL with TLS
   // How many replicas must have a grant or a renewal; nothing: as the store likes it.
   std::optional<int> replicas = {};
   const Interrupt* interrupt = nullptr;  // null: no call is interrupted

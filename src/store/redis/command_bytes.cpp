@@ -12,7 +12,7 @@ namespace dlock {
 namespace {
 
 struct FreeCommand {
-  void operator()(char* bytes) const { redisFreeCommand(bytes); }
+  void operator()(char* bytes) const { redisFreeSdsCommand(bytes); }
 };
 
 constexpr std::string_view k_copies_asked_ms = "100";
@@ -30,7 +30,7 @@ void append_command(std::string& out, const Words& words) {
   }
   char* raw = nullptr;
   const auto count = static_cast<int>(words.size());
-  const auto size = redisFormatCommandArgv(&raw, count, pointers.data(), lengths.data());
+  const auto size = redisFormatSdsCommandArgv(&raw, count, pointers.data(), lengths.data());
   DLOCK_ASSERT(size > 0);
   const std::unique_ptr<char, FreeCommand> bytes(raw);
   out.append(bytes.get(), static_cast<std::size_t>(size));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "store/redis/error_reply.hpp"
 
+#include <cctype>
+
 namespace dlock {
 namespace {
 
@@ -53,6 +55,11 @@ std::string_view unwrapped(std::string_view text) {
   return inner == std::string_view::npos ? text : text.substr(inner);
 }
 
+bool is_word_byte(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return std::isalnum(byte) != 0 || c == '_' || c == '-' || byte >= 0x80;
+}
+
 }  // namespace
 
 std::string_view words_of(std::string_view text) {
@@ -70,6 +77,20 @@ ErrorReply classify_error(std::string_view text) {
     if (text.starts_with(rule.start)) return rule.meaning;
   }
   return {};
+}
+
+// A secret stands in an answer as it was sent: alone. Within other words a short one is chance.
+std::string without_word(std::string_view text, std::string_view secret) {
+  std::string clean(text);
+  std::size_t from = 0;
+  while (!secret.empty() && (from = clean.find(secret, from)) != std::string::npos) {
+    const std::size_t end = from + secret.size();
+    const bool within = (from > 0 && is_word_byte(clean[from - 1])) ||
+                        (end < clean.size() && is_word_byte(clean[end]));
+    if (!within) clean.replace(from, secret.size(), "***");
+    from += within ? 1 : 3;
+  }
+  return clean;
 }
 
 }  // namespace dlock

@@ -5,6 +5,7 @@
 
 #include "base/result.hpp"
 
+#include <string>
 #include <string_view>
 
 namespace dlock {
@@ -21,5 +22,8 @@ ErrorReply classify_error(std::string_view text);
 
 // What a server says to people: without the place in a script, and what its version wraps around.
 std::string_view words_of(std::string_view text);
+
+// The text with "***" in place of a secret that a server repeats.
+std::string without_word(std::string_view text, std::string_view secret);
 
 }  // namespace dlock

@@ -8,7 +8,6 @@
 #include "sys/tls_probe.hpp"
 
 #include <array>
-#include <cctype>
 
 namespace dlock {
 namespace {
@@ -19,25 +18,6 @@ constexpr int k_most_drains = 64;  // a flood of messages must not keep a waiter
 
 Error tls_expected() {
   return {Errc::protocol, "expects TLS; is it rediss:// ?"};
-}
-
-bool is_word_byte(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return std::isalnum(byte) != 0 || c == '_' || c == '-' || byte >= 0x80;
-}
-
-// A secret stands in an answer as it was sent: alone. Within other words a short one is chance.
-std::string without_word(std::string_view text, std::string_view secret) {
-  std::string clean(text);
-  std::size_t from = 0;
-  while (!secret.empty() && (from = clean.find(secret, from)) != std::string::npos) {
-    const std::size_t end = from + secret.size();
-    const bool within = (from > 0 && is_word_byte(clean[from - 1])) ||
-                        (end < clean.size() && is_word_byte(clean[end]));
-    if (!within) clean.replace(from, secret.size(), "***");
-    from += within ? 1 : 3;
-  }
-  return clean;
 }
 
 bool is_message(const Reply& reply) {
@@ -178,14 +158,9 @@ Result<Answer> RedisClient::ask(const Words& words,
                                 int replicas) {
   DLOCK_ASSERT(!subscribed_);
   const Time started = BootClock::now();
-  // What was closed meanwhile is replaced; what sends unasked is out of step.
-  if (transport_ && !idle()) disconnect();
-  const bool fresh = !transport_.has_value();
-  std::string bytes;
-  if (fresh) {
-    if (auto done = connect(key, limit); !done) return done.error();
-    bytes = greetings();
-  }
+  if (auto reached = reach(key, limit); !reached) return reached.error();
+  const bool fresh = !greeted_;
+  std::string bytes = fresh ? greetings() : std::string();
   append_command(bytes, words);
   if (replicas > 0) append_wait(bytes, replicas);
 
@@ -195,6 +170,7 @@ Result<Answer> RedisClient::ask(const Words& words,
   }
   if (fresh) {
     if (auto greeted = read_greetings(started, limit); !greeted) return greeted.error();
+    greeted_ = true;
   }
   auto reply = read_reply(started, limit);
   if (!reply) return reply.error();
@@ -232,6 +208,12 @@ Result<int> RedisClient::read_copies(Time started, Time limit) {
   return error;
 }
 
+Result<void> RedisClient::reach(std::string_view key, Time limit) {
+  // What was closed meanwhile is replaced; what sends unasked is out of step.
+  if (transport_ && !idle()) disconnect();
+  return transport_ ? Result<void>() : connect(key, limit);
+}
+
 Result<void> RedisClient::connect(std::string_view key, Time limit) {
   auto address = route_->address_of(key, limit);
   if (!address) return address.error();
@@ -247,6 +229,7 @@ Result<void> RedisClient::connect(std::string_view key, Time limit) {
     return unreachable(error);
   }
   transport_ = std::move(*connected);
+  greeted_ = false;
   return {};
 }
 
@@ -259,6 +242,7 @@ std::string RedisClient::greetings() const {
     append_command(bytes, words);
   }
   if (wants_select()) append_command(bytes, {"SELECT", std::to_string(address_.db)});
+  if (address_.must_be_master) append_command(bytes, {"ROLE"});
   if (listener_ != 0) {
     append_command(bytes, tracking_words(std::to_string(listener_)));
   }
@@ -284,12 +268,32 @@ Result<void> RedisClient::read_greetings(Time started, Time limit) {
       return error;
     }
   }
+  if (address_.must_be_master) {
+    if (auto role = read_role(started, limit); !role) return role;
+  }
   if (listener_ != 0) {
     const auto reply = read_reply(started, limit);
     if (!reply) return reply.error();
     if (reply->is_error()) listener_ = 0;  // it is gone; its user subscribes again
   }
   return {};
+}
+
+Result<void> RedisClient::read_role(Time started, Time limit) {
+  const auto reply = read_reply(started, limit);
+  if (!reply) return reply.error();
+  if (reply->is_error()) {
+    Error error = refusal(reply->string());
+    disconnect();
+    return error;
+  }
+  if ((*reply)[0].string() == "master") return {};
+  const Error error{Errc::unavailable,
+                    "the sentinels name " + where() +
+                        " as the master, but it is a replica (a failover is under way, or they are "
+                        "out of date)"};
+  disconnect();
+  return error;
 }
 
 Result<Reply> RedisClient::read_reply(Time started, Time limit) {

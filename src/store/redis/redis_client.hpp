@@ -55,6 +55,10 @@ class RedisClient {
   // One with the same route, not connected yet.
   RedisClient another() const;
 
+  // Connects, if it is not connected: to a server for this key. The greetings go with the next
+  // question.
+  Result<void> reach(std::string_view key, Time limit);
+
   Result<Answer> call(const Words& words, Time limit);
 
   // By its SHA1; where the server does not know it, once more with its text and a new sent_at.
@@ -94,6 +98,7 @@ class RedisClient {
   Result<void> connect(std::string_view key, Time limit);
   std::string greetings() const;
   Result<void> read_greetings(Time started, Time limit);
+  Result<void> read_role(Time started, Time limit);
   Result<void> take_messages(std::vector<Reply>& messages, Time started, Time limit);
   Result<Reply> read_reply(Time started, Time limit);
   Result<int> read_copies(Time started, Time limit);
@@ -111,6 +116,7 @@ class RedisClient {
   const Interrupt* interrupt_;
   std::optional<Transport> transport_;
   ReplyReader reader_;
+  bool greeted_ = false;  // the connection has had its greetings
   bool subscribed_ = false;
   long long listener_ = 0;         // 0: no key is tracked
   bool greeting_refused_ = false;  // the last AUTH or SELECT was

@@ -7,6 +7,7 @@
 #include "store/redis/redis_answers.hpp"
 #include "store/redis/redis_keys.hpp"
 #include "store/redis/redis_url.hpp"
+#include "store/redis/sentinel_route.hpp"
 #include "store/redis/slot.hpp"
 
 #include <algorithm>
@@ -43,9 +44,35 @@ std::string glob_escaped(std::string_view text) {
   return out;
 }
 
+Error tls_unused(const RedisAddress& address) {
+  return {Errc::bad_config,
+          address.text +
+              " is not encrypted: a setting of TLS (--cacert, --cacertdir, "
+              "--cert, --key, --key-password-file, --sni or --insecure) needs rediss://"};
+}
+
 }  // namespace
 
+Result<std::unique_ptr<LockStore>> RedisStore::open_set(const StoreOptions& options) {
+  auto set = parse_sentinel_url(options.url);
+  if (!set) return set.error();
+  if (set->server.password.empty()) set->server.password = options.password;
+  for (RedisAddress& sentinel : set->sentinels)
+    sentinel.password = options.sentinel_password;
+  if (set->server.endpoint.tls != nullptr) {
+    set->server.endpoint.tls = std::make_shared<const TlsSettings>(options.tls);
+    for (RedisAddress& sentinel : set->sentinels)
+      sentinel.endpoint.tls = set->server.endpoint.tls;
+  } else if (options.tls.said()) {
+    return tls_unused(set->server);
+  }
+  const RedisAddress address = set->server;
+  auto route = std::make_shared<SentinelRoute>(std::move(*set));
+  return std::unique_ptr<LockStore>(new RedisStore(std::move(route), address, options));
+}
+
 Result<std::unique_ptr<LockStore>> RedisStore::open(const StoreOptions& options) {
+  if (is_sentinel_url(options.url)) return open_set(options);
   auto address = parse_redis_url(options.url);
   if (!address) return address.error();
   if (address->password.empty()) address->password = options.password;
@@ -53,12 +80,12 @@ Result<std::unique_ptr<LockStore>> RedisStore::open(const StoreOptions& options)
   if (endpoint.tls != nullptr) {
     endpoint.tls = std::make_shared<const TlsSettings>(options.tls);
   } else if (options.tls.said() && endpoint.socket_path.empty()) {
-    return Error{Errc::bad_config,
-                 address->text +
-                     " is not encrypted: a setting of TLS (--cacert, --cacertdir, "
-                     "--cert, --key, --key-password-file, --sni or --insecure) needs rediss://"};
+    return tls_unused(*address);
   }
-  return std::unique_ptr<LockStore>(new RedisStore(*address, options));
+  auto route = std::make_shared<FixedRoute>(*address);
+  std::unique_ptr<RedisStore> store(new RedisStore(std::move(route), *address, options));
+  store->wanted_replicas_ = options.replicas.value_or(0);
+  return std::unique_ptr<LockStore>(std::move(store));
 }
 
 Result<std::string> RedisStore::key_of(const LockName& name) const {
@@ -105,6 +132,12 @@ Result<Answer> RedisStore::run_for_replicas(const Script& script,
                                             const Words& keys,
                                             const Words& args,
                                             Time limit) {
+  if (wanted_replicas_) {
+    replicas_ = *wanted_replicas_;
+  } else {
+    if (auto reached = client_.reach(keys.front(), limit); !reached) return reached.error();
+    replicas_ = route_->replicas();
+  }
   return explained(client_.run(script, keys, args, limit, replicas_), all);
 }
 

@@ -22,7 +22,7 @@ class RedisStore final : public LockStore {
   static Result<std::unique_ptr<LockStore>> open(const StoreOptions& options);
 
   StoreTraits traits() const override { return {.replicas = true}; }
-  std::string where() const override { return client_.where(); }
+  std::string where() const override { return place_; }
   Result<std::string> key_of(const LockName& name) const override;
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
   Result<RenewReply> renew(const Holds& holds, Time limit) override;
@@ -47,11 +47,15 @@ class RedisStore final : public LockStore {
     bool holder() const { return claim.empty(); }
   };
 
-  RedisStore(const RedisAddress& address, const StoreOptions& options)
+  // `address` is that of the set, if there are several servers.
+  RedisStore(std::shared_ptr<Route> route, const RedisAddress& address, const StoreOptions& options)
       : prefix_(options.prefix),
-        replicas_(options.replicas.value_or(0)),
-        client_(address, options.interrupt),
-        subscriber_(address, options.interrupt) {}
+        place_(address.text),
+        route_(std::move(route)),
+        wanted_replicas_(options.replicas),
+        client_(route_, address, options.interrupt),
+        subscriber_(route_, address, options.interrupt) {}
+  static Result<std::unique_ptr<LockStore>> open_set(const StoreOptions& options);
 
   Result<std::vector<Keys>> keys_of(const std::vector<LockName>& names) const;
   Result<std::vector<Keys>> keys_of(const Holds& holds) const;
@@ -79,7 +83,10 @@ class RedisStore final : public LockStore {
   HandOff meaning_of(const Reply& message) const;
 
   std::string prefix_;
-  int replicas_;  // that must have a grant or a renewal
+  std::string place_;
+  std::shared_ptr<Route> route_;
+  std::optional<int> wanted_replicas_;  // nothing: as the route says
+  int replicas_ = 0;                    // that must have a grant or a renewal
   RedisClient client_;
   RedisClient subscriber_;  // subscribed; connected only while there is a wait for changes
   Watched watched_;

@@ -21,7 +21,8 @@ struct RedisAddress {
   std::string user;
   Secret password;
   int db = 0;
-  std::string text;  // canonical, for messages and comparing; neither user nor password
+  bool must_be_master = false;  // the server is asked for its role before anything counts
+  std::string text;             // canonical, for messages and comparing; neither user nor password
 };
 
 // Errc::bad_usage, with what is wrong.

@@ -24,6 +24,10 @@ class Route {
   // has to ask others for it does so within the limit.
   virtual Result<RedisAddress> address_of(std::string_view key, Time limit) = 0;
 
+  // How many replicas must have a grant or a renewal, if the user does not say so; as of the newest
+  // address_of().
+  virtual int replicas() const { return 0; }
+
   // The server could not be reached, was lost, or refused a question. `reply` is its error reply,
   // such as "MOVED 3999 10.0.0.1:6381" or "READONLY …", valid during the call; empty: there is
   // none.

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#include "store/redis/sentinel_route.hpp"
+
+#include "base/text.hpp"
+#include "store/redis/redis_client.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <system_error>
+#include <thread>
+
+namespace dlock {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// What one sentinel may take, connecting included; less if the whole call has less.
+constexpr Duration k_sentinel_takes = 500ms;
+
+struct SentinelAnswer {
+  Result<MasterWord> word = Error{};
+  std::vector<std::string> known;  // the names that it knows, if not the one asked for
+};
+
+long long number_of(std::string_view text) {
+  long long number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// Of "SENTINEL master": field and value in turn.
+std::string_view field_of(ReplyView fields, std::string_view name) {
+  for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
+    if (fields[i].string() == name) return fields[i + 1].string();
+  }
+  return {};
+}
+
+std::vector<std::string> known_names(RedisClient& sentinel, Time limit) {
+  std::vector<std::string> names;
+  const auto all = sentinel.call({"SENTINEL", "masters"}, limit);
+  for (std::size_t i = 0; all && i < all->reply.size(); ++i)
+    names.emplace_back(field_of(all->reply[i], "name"));
+  return names;
+}
+
+SentinelAnswer ask_sentinel(const RedisAddress& where, const std::string& name, Time limit) {
+  RedisClient sentinel(where, nullptr);
+  const auto named = sentinel.call({"SENTINEL", "get-master-addr-by-name", name}, limit);
+  if (!named) return {.word = named.error(), .known = {}};
+  if (named->reply.size() != 2)
+    return {.word = MasterWord{}, .known = known_names(sentinel, limit)};
+  const auto more = sentinel.call({"SENTINEL", "master", name}, limit);
+  if (!more) return {.word = more.error(), .known = {}};
+  const ReplyView fields = more->reply.view();
+  return {
+      .word = MasterWord{.host = std::string(named->reply[0].string()),
+                         .port = static_cast<std::uint16_t>(number_of(named->reply[1].string())),
+                         .epoch = number_of(field_of(fields, "config-epoch")),
+                         .replicas = static_cast<int>(number_of(field_of(fields, "num-slaves")))},
+      .known = {}};
+}
+
+std::vector<SentinelAnswer> ask_all(const SentinelSet& set, Time limit) {
+  std::vector<SentinelAnswer> answers(set.sentinels.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const auto ask = [&, i] { answers[i] = ask_sentinel(set.sentinels[i], set.name, limit); };
+    try {
+      threads.emplace_back(ask);
+    } catch (const std::system_error&) {
+      ask();  // there can be no thread
+    }
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+  return answers;
+}
+
+Error none_answers(const std::vector<SentinelAnswer>& answers) {
+  Error error{Errc::unavailable, "no sentinel answers: "};
+  for (const SentinelAnswer& one : answers) {
+    if (one.word.error().code == Errc::denied) error.code = Errc::denied;
+    error.text += (&one == &answers.front() ? "" : "; ") + one.word.error().text;
+  }
+  return error;
+}
+
+Error unknown_name(const std::string& name, const std::vector<SentinelAnswer>& answers) {
+  std::set<std::string> known;
+  for (const SentinelAnswer& one : answers)
+    known.insert(one.known.begin(), one.known.end());
+  std::vector<std::string> quoted;
+  quoted.reserve(known.size());
+  for (const std::string& one : known)
+    quoted.push_back(in_quotes(one));
+  return {Errc::bad_config,
+          "the sentinels know no " + in_quotes(name) +
+              (quoted.empty() ? ", and no other name" : ", only " + listed(quoted))};
+}
+
+}  // namespace
+
+std::optional<MasterWord> choose_master(const std::vector<MasterWord>& words) {
+  const auto votes = [&](const MasterWord& one) {
+    return std::count_if(words.begin(), words.end(), [&](const MasterWord& other) {
+      return other.host == one.host && other.port == one.port;
+    });
+  };
+  std::optional<MasterWord> best;
+  for (const MasterWord& one : words) {
+    if (one.host.empty()) continue;
+    const bool better = !best || votes(one) > votes(*best) ||
+                        (votes(one) == votes(*best) && one.epoch > best->epoch);
+    if (better) best = one;
+  }
+  return best;
+}
+
+Result<RedisAddress> SentinelRoute::address_of(std::string_view /*key*/, Time limit) {
+  const Time now = BootClock::now();
+  const auto answers = ask_all(set_, now + std::min<Duration>((limit - now) / 3, k_sentinel_takes));
+  std::vector<MasterWord> words;
+  for (const SentinelAnswer& one : answers) {
+    if (one.word) words.push_back(*one.word);
+  }
+  if (words.empty()) return none_answers(answers);
+  const auto master = choose_master(words);
+  if (!master) return unknown_name(set_.name, answers);
+  replicas_ = master->replicas > 0 ? 1 : 0;
+  RedisAddress address = set_.server;
+  address.endpoint.host = master->host;
+  address.endpoint.port = master->port;
+  address.must_be_master = true;
+  const bool v6 = master->host.find(':') != std::string::npos;
+  address.text = std::string(address.endpoint.tls ? "rediss://" : "redis://") +
+                 (v6 ? "[" + master->host + "]" : master->host) + ":" +
+                 std::to_string(master->port) + "/" + std::to_string(address.db);
+  return address;
+}
+
+}  // namespace dlock

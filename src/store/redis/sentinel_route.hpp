@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// SentinelRoute: the master of a set, as its sentinels name it. They are asked before each
+// connection, all at once, and the address that most of them name is taken; of equals the one with
+// the larger configuration epoch. So no address is ever kept, and a connection that broke leads to
+// the old master again only if the sentinels still name it. RedisClient asks the server itself for
+// its role besides (RedisAddress::must_be_master).
+// https://redis.io/docs/latest/develop/reference/sentinel-clients/
+#pragma once
+
+#include "store/redis/route.hpp"
+#include "store/redis/sentinel_url.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dlock {
+
+// What one sentinel says of a name.
+struct MasterWord {
+  std::string host;  // empty: it knows no such name
+  std::uint16_t port = 0;
+  long long epoch = 0;
+  int replicas = 0;  // that it knows, connected or not
+};
+
+// The one to go by, of the words of all sentinels; nothing: none of them knows the name.
+std::optional<MasterWord> choose_master(const std::vector<MasterWord>& words);
+
+class SentinelRoute final : public Route {
+ public:
+  explicit SentinelRoute(SentinelSet set) : set_(std::move(set)) {}
+
+  // Errc::unavailable: no sentinel answers. Errc::denied: those that do want a password.
+  // Errc::bad_config: they know no such name.
+  Result<RedisAddress> address_of(std::string_view key, Time limit) override;
+  void failed(const RedisAddress&, const Error&, std::string_view) override {}
+  // 1 if the set has a replica: a failover is what it is for.
+  int replicas() const override { return replicas_; }
+
+ private:
+  SentinelSet set_;
+  int replicas_ = 0;
+};
+
+}  // namespace dlock

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "store/redis/sentinel_url.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+
+namespace dlock {
+
+namespace {
+
+constexpr std::string_view k_plain_set = "redis+sentinel://";
+constexpr std::string_view k_tls_set = "rediss+sentinel://";
+constexpr std::string_view k_plain_other = "redis-sentinel://";  // as lettuce writes it
+constexpr std::string_view k_tls_other = "rediss-sentinel://";
+constexpr std::string_view k_default_port = ":26379";
+constexpr std::string_view k_user_query = "?sentinel_user=";
+constexpr std::size_t k_most_sentinels = 16;  // each is asked by a thread of its own
+
+Error bad_set(std::string what) {
+  return {Errc::bad_usage, std::move(what)};
+}
+
+bool says_port(std::string_view host) {
+  const auto from = host.starts_with('[') ? host.find(']') : 0;
+  return from != std::string_view::npos && host.find(':', from) != std::string_view::npos;
+}
+
+Result<void> parse_sentinels(std::string_view hosts, bool tls, SentinelSet& set) {
+  const auto all = split(hosts, ',');
+  if (all.empty()) return bad_set("the sentinels are missing");
+  if (all.size() > k_most_sentinels) return bad_set("a URL has at most 16 sentinels");
+  for (const std::string_view host : all) {
+    const std::string url = std::string(tls ? "rediss://" : "redis://") + std::string(host) +
+                            std::string(says_port(host) ? "" : k_default_port);
+    auto address = parse_redis_url(url);
+    if (!address) return address.error();
+    set.server.text += set.sentinels.empty() ? "" : ",";
+    const std::string_view text = address->text;
+    const auto begin = text.find("//") + 2;
+    set.server.text += text.substr(begin, text.rfind('/') - begin);
+    set.sentinels.push_back(std::move(*address));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_sentinel_url(std::string_view url) {
+  return url.starts_with(k_plain_set) || url.starts_with(k_tls_set) ||
+         url.starts_with(k_plain_other) || url.starts_with(k_tls_other);
+}
+
+Result<SentinelSet> parse_sentinel_url(std::string_view url) {
+  const bool tls = url.starts_with("rediss");
+  std::string_view rest = url.substr(url.find("://") + 3);
+  // The last @, as in redis_url.cpp.
+  const auto at = rest.rfind('@');
+  const std::string_view user = at == std::string_view::npos ? "" : rest.substr(0, at + 1);
+  rest.remove_prefix(user.size());
+  const auto question = std::min(rest.find_first_of("?#"), rest.size());
+  const std::string_view query = rest.substr(question);
+  rest = rest.substr(0, question);
+  if (!query.empty() && !query.starts_with(k_user_query)) {
+    return bad_set("only ?sentinel_user=NAME may follow the database");
+  }
+  const auto slash = rest.find('/');
+  const std::string_view path = slash == std::string_view::npos ? "" : rest.substr(slash + 1);
+  const auto second = path.find('/');
+  SentinelSet set;
+  set.name = percent_decode(path.substr(0, second));
+  if (set.name.empty()) {
+    return bad_set(
+        "the name of the master is missing: it stands behind the sentinels, as in "
+        "redis+sentinel://h1,h2,h3/mymaster");
+  }
+  const std::string_view db = second == std::string_view::npos ? "" : path.substr(second + 1);
+  auto server = parse_redis_url(std::string(tls ? "rediss://" : "redis://") + std::string(user) +
+                                "any/" + std::string(db));
+  if (!server) return server.error();
+  set.server = std::move(*server);
+  set.server.endpoint.host.clear();
+  set.server.text = tls ? k_tls_set : k_plain_set;
+  if (auto parsed = parse_sentinels(rest.substr(0, slash), tls, set); !parsed) {
+    return parsed.error();
+  }
+  for (RedisAddress& sentinel : set.sentinels) {
+    if (!query.empty()) sentinel.user = percent_decode(query.substr(k_user_query.size()));
+  }
+  set.server.text += "/" + percent_encode(set.name, "-._~") + "/" + std::to_string(set.server.db);
+  return set;
+}
+
+}  // namespace dlock
