@@ -9,6 +9,7 @@ of waiters.
 """
 
 import argparse
+import functools
 import json
 import os
 import sys
@@ -59,6 +60,7 @@ def parts(found, servers, folder, amount):
                                               amount.window)
                 for count in amount.waiters}
 
+    @functools.cache  # two parts need them
     def costs():
         return capacity.costs(tcp, servers, folder, amount.played)
 

@@ -132,13 +132,14 @@ class Recording:
         ends = [i for i, c in enumerate(handed) if c.is_script() and c.words[1] == sha]
         self.handoffs = [handed[a + 1:b + 1] for a, b in zip(ends, ends[1:])]
         first, last = (scripts_in(lines[i])[0] for i in (0, 2))
+        # By its owner: on a busy machine a waiter can lose its place, and another one be the last.
+        turn, release = [c for c in scripts_in(handed) if last.args()[0] in c.args()][-2:]
         # Not before: what a script has called may come after the script itself.
         self.use(acquire, acquire=acquire, renew=renew, look=look[0],
                  watch_hold=[c for c in held if not c.is_script()])
         self.use(first, front=[c for c in lines[0] if not c.is_script()])
         self.use(last, refused=last, back=[c for c in lines[2] if not c.is_script()],
-                 waiting=scripts_in(lines[2])[1], turn=scripts_in(self.handoffs[-1])[0],
-                 release=handed[ends[-1]])
+                 waiting=scripts_in(lines[2])[1], turn=turn, release=release)
 
     def use(self, claim, **parts):
         """Keeps these as templates; `claim` says which owner and serial they have."""

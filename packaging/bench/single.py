@@ -95,6 +95,8 @@ def instructions(found):
         # As little environment as possible: its size is a part of the count.
         environment = {name: value for name, value in one.environment.items()
                        if name in ("PATH", "HOME") or name.startswith("DLOCK_")}
+        # Uncounted: the first run may have to load its scripts into the server.
+        subprocess.run(one.command("alone", "true"), env=environment, check=True)
         tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
         said = subprocess.run(tool + one.command("alone", "true"), env=environment,
                               capture_output=True, text=True, check=False).stderr
