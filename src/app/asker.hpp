@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Asker: asks a store one question after the other, and each again while that may help
-// (core/retry_loop.hpp), for commands that hold nothing in between: `dlock release`, and
-// `dlock renew` up to its first renewal. A signal ends the command as by default.
+// (core/retry_loop.hpp), for commands that hold nothing in between: `dlock release`, and `dlock
+// renew` up to its first renewal. A signal ends the command as by default.
 #pragma once
 
 #include "app/driver.hpp"
@@ -25,8 +25,8 @@ class Asker {
         Duration notice_every,
         StoreCalls calls = {});
 
-  // `question(store, limit)` gives a Result. It is called until it has an answer or
-  // another try cannot help, but not after `until`; the newest error then.
+  // `question(store, limit)` gives a Result. It is called until it has an answer or another try
+  // cannot help, but not after `until`; the newest error then.
   template <class Question>
   std::invoke_result_t<Question&, LockStore&, Time> ask(Time until, Question question) {
     std::invoke_result_t<Question&, LockStore&, Time> answer = Error{Errc::system, "not asked"};

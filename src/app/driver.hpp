@@ -63,8 +63,8 @@ class EventSources {
     bool answers = false;
     bool process = false;
   };
-  Ready wait() { return look(-1); }      // for any of them
-  Ready look_now() { return look(0); }   // what is there already
+  Ready wait() { return look(-1); }      // until one of them is ready
+  Ready look_now() { return look(0); }   // which of them are ready, without waiting
   int fd() const { return all_.get(); }  // readable once wait() would return
 
  private:

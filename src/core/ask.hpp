@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a command asks of its store, as values: one Ask, one StoreAnswer, in the same order.
-// Machines of core make the asks, StoreWorker carries them out, and the simulation
-// plays them.
+// Machines of core make the asks, StoreWorker carries them out, and the simulation plays them.
 #pragma once
 
 #include "core/lock_store.hpp"

@@ -32,10 +32,11 @@ Wake wait_for(
     int fd, short events, const Interrupt* interrupt, Time limit, Stream* beside = nullptr) {
   if (beside != nullptr && beside->pending()) limit = std::min(limit, BootClock::now());
   for (;;) {
-    const bool last = BootClock::now() >= limit;  // a look after the limit: an answer wins over it
+    const Time now = BootClock::now();
+    const bool last = now >= limit;  // a look after the limit: an answer wins over it
     std::array<pollfd, 3> fds{
         {{fd, events, 0}, polled(interrupt), {beside != nullptr ? beside->fd() : -1, POLLIN, 0}}};
-    const int n = ::poll(fds.data(), fds.size(), poll_ms(limit, BootClock::now()));
+    const int n = ::poll(fds.data(), fds.size(), poll_ms(limit, now));
     if (n < 0 && errno != EINTR) return Wake::broken;
     if (n > 0 && fds[0].revents != 0) return Wake::ready;
     if (n > 0 && ends_call(interrupt, fds[1])) return Wake::interrupted;

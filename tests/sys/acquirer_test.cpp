@@ -12,6 +12,8 @@
 
 #include <csignal>
 
+#include "support/one_answer_store.hpp"
+
 namespace dlock {
 
 using namespace std::chrono_literals;
@@ -22,14 +24,10 @@ namespace {
 constexpr Duration k_ttl = 1s;
 
 // Busy at first; the next answer is a grant that comes when it is told to come.
-class LateStore final : public LockStore {
+class LateStore final : public test::OneAnswerStore {
  public:
   LateStore(const Interrupt& interrupt, const bool& granted)
       : interrupt_(interrupt), granted_(granted) {}
-
-  StoreTraits traits() const override { return {}; }
-  std::string where() const override { return "late:"; }
-  Result<std::string> key_of(const LockName& name) const override { return name.text(); }
 
   Result<AcquireReply> acquire(const Claim& claim, Queueing, Time /*limit*/) override {
     const Refusal held{.holding = {.kind = Holding::Kind::lock}};
@@ -49,18 +47,9 @@ class LateStore final : public LockStore {
   Result<ReleaseVerdict> release(const Holds&, const ReleaseOptions&, Time) override {
     return ReleaseVerdict::released;
   }
-  Result<RenewReply> renew(const Holds&, Time) override { return no(); }
-  Result<RenewReply> check(const Holds&, Time) override { return no(); }
-  Result<Watching> watch(const Claim&, bool, Time) override { return no(); }
-  Result<Watching> watch_hold(const Holds&, Time) override { return no(); }
-  Result<HandOff> await_hand_off(Time) override { return no(); }
-  Result<Holding> inspect(const LockName&, Time) override { return no(); }
-  Result<std::vector<std::string>> list(std::string_view, Time) override { return no(); }
-  Result<RevokeReply> revoke(const LockName&, const RevokeOrder&, Time) override { return no(); }
-  Result<std::optional<LastSuccess>> forget(const LockName&, Time) override { return no(); }
 
  private:
-  static Error no() { return {Errc::refused, "not here"}; }
+  Error answer(Time /*limit*/) override { return {Errc::refused, "not here"}; }
 
   const Interrupt& interrupt_;
   const bool& granted_;
@@ -113,32 +102,17 @@ int acquire_and_stop() {
 }
 
 // Answers nothing, for 20 s or until it is interrupted.
-class SilentStore final : public LockStore {
+class SilentStore final : public test::OneAnswerStore {
  public:
   SilentStore(const Interrupt& interrupt, bool& interrupted)
       : interrupt_(interrupt), interrupted_(interrupted) {}
 
-  StoreTraits traits() const override { return {}; }
-  std::string where() const override { return "silent:"; }
-  Result<std::string> key_of(const LockName& name) const override { return name.text(); }
-  Result<AcquireReply> acquire(const Claim&, Queueing, Time) override { return silence(); }
   Result<ReleaseVerdict> release(const Holds&, const ReleaseOptions&, Time) override {
     return ReleaseVerdict::not_held;
   }
-  Result<RenewReply> renew(const Holds&, Time) override { return silence(); }
-  Result<RenewReply> check(const Holds&, Time) override { return silence(); }
-  Result<Watching> watch(const Claim&, bool, Time) override { return silence(); }
-  Result<Watching> watch_hold(const Holds&, Time) override { return silence(); }
-  Result<HandOff> await_hand_off(Time) override { return silence(); }
-  Result<Holding> inspect(const LockName&, Time) override { return silence(); }
-  Result<std::vector<std::string>> list(std::string_view, Time) override { return silence(); }
-  Result<RevokeReply> revoke(const LockName&, const RevokeOrder&, Time) override {
-    return silence();
-  }
-  Result<std::optional<LastSuccess>> forget(const LockName&, Time) override { return silence(); }
 
  private:
-  Error silence() {
+  Error answer(Time /*limit*/) override {
     const Time end = BootClock::now() + 20s;
     while (BootClock::now() < end) {
       pollfd beside = polled(&interrupt_);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "support/memory_store.hpp"
+#include "support/one_answer_store.hpp"
 
 namespace dlock {
 
@@ -27,42 +28,12 @@ Time in(Duration d) {
 }
 
 // A store whose every call takes until its limit, unless it is interrupted.
-class HangingStore : public LockStore {
+class HangingStore : public test::OneAnswerStore {
  public:
   explicit HangingStore(const Interrupt& interrupt) : interrupt_(interrupt) {}
-  StoreTraits traits() const override { return {}; }
-  std::string where() const override { return "nowhere:"; }
-  Result<std::string> key_of(const LockName& name) const override { return name.text(); }
-  Result<AcquireReply> acquire(const Claim& /*claim*/, Queueing /*queueing*/, Time limit) override {
-    return hang(limit);
-  }
-  Result<RenewReply> renew(const Holds& /*holds*/, Time limit) override { return hang(limit); }
-  Result<ReleaseVerdict> release(const Holds& /*holds*/,
-                                 const ReleaseOptions& /*options*/,
-                                 Time limit) override {
-    return hang(limit);
-  }
-  Result<RenewReply> check(const Holds& /*holds*/, Time limit) override { return hang(limit); }
-  Result<Watching> watch(const Claim& /*claim*/, bool /*front*/, Time limit) override {
-    return hang(limit);
-  }
-  Result<Watching> watch_hold(const Holds& /*holds*/, Time limit) override { return hang(limit); }
-  Result<HandOff> await_hand_off(Time until) override { return hang(until); }
-  Result<Holding> inspect(const LockName& /*name*/, Time limit) override { return hang(limit); }
-  Result<std::vector<std::string>> list(std::string_view /*glob*/, Time limit) override {
-    return hang(limit);
-  }
-  Result<RevokeReply> revoke(const LockName& /*name*/,
-                             const RevokeOrder& /*order*/,
-                             Time limit) override {
-    return hang(limit);
-  }
-  Result<std::optional<LastSuccess>> forget(const LockName& /*name*/, Time limit) override {
-    return hang(limit);
-  }
 
  private:
-  Error hang(Time limit) const {
+  Error answer(Time limit) override {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit - BootClock::now());
     pollfd wait{.fd = interrupt_.fd(), .events = POLLIN, .revents = 0};
     bool raised = false;

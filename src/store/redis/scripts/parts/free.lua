@@ -26,9 +26,10 @@ local function take_free(n)
   return {'granted', owner, record}
 end
 
-if #KEYS == 7 and #ARGV == 11 and mode == 'exclusive' and once == 0 then
-  local n = name_at(1, ARGV[10])
-  local bad = missing_right(n)
+local only = #KEYS == 7 and name_at(1, ARGV[10])  -- the name, if there is one; claimed.lua goes on
+
+if only and #ARGV == 11 and mode == 'exclusive' and once == 0 then
+  local bad = missing_right(only)
   if bad then return bad end
-  if is_free(n) then return take_free(n) end
+  if is_free(only) then return take_free(only) end
 end

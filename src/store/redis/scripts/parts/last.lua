@@ -1,7 +1,7 @@
--- Of release: the most frequent one in as few commands as it takes: of one plain lock with one
--- hold. The rest of release would do the same for it (but leave what else is at the key of revoked
--- holds to the next acquire), and gets every other release. It comes before
--- the parts that only the rest needs, because a script makes all its functions at each call.
+-- Of release: the most frequent one, of a plain lock with one hold, in as few commands as it takes.
+-- The rest of release would do the same for it (but leave a key of another type at `revoked` to the
+-- next acquire), and gets every other release. It comes before the parts that only the rest needs,
+-- because a script makes all its functions at each call.
 -- Needs names.lua, hold.lua, released.lua.
 local last_released, last_line  -- the reply, if something is left to do; the first two in line
 

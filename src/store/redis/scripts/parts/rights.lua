@@ -44,7 +44,8 @@ end
 
 local function missing_right(n)  -- an error that names it; nil: none is missing, or already in line
   local ask = redis.acl_check_cmd
-  if me ~= '' or all_allowed(ask or try, n) then return end
+  n.allowed = n.allowed or me ~= '' or all_allowed(ask or try, n)
+  if n.allowed then return end
   local command, key
   all_allowed(function(...)  -- once more, up to the first that is missing
     command, key = ...
