@@ -223,6 +223,12 @@ std::optional<HoldRecord> parse_hold_record(std::string id, std::string_view jso
   return record_from(std::move(id), object);
 }
 
+std::optional<HoldRecord> parse_granted_record(std::string id, std::string_view json) {
+  const auto holder = json.find(",\"host\":");  // the first field of holder_json()
+  if (holder == std::string_view::npos) return parse_hold_record(std::move(id), json);
+  return parse_hold_record(std::move(id), std::string(json.substr(0, holder)) + "}");
+}
+
 std::optional<Waiter> parse_waiter(std::string_view json) {
   const auto record = parse_hold_record("", json);
   if (!record) return std::nullopt;

@@ -29,6 +29,9 @@ std::string holder_json(const HolderInfo& who, Duration ttl);
 // {"token":…,"since_ms":…,"mode":"shared","slot":…,"kept":true, and then the fields of holder_json:
 // what acquire.lua makes of it. The mode is missing in a plain hold, the slot in all but slots.
 std::optional<HoldRecord> parse_hold_record(std::string id, std::string_view json);
+// Only what acquire.lua adds; `who` and `ttl` stay empty. Of a grant, where the rest is what the
+// claim said itself: to read it all is a tenth of the instructions of a run.
+std::optional<HoldRecord> parse_granted_record(std::string id, std::string_view json);
 
 // Of the waiting line; since_ms is not in it.
 std::optional<Waiter> parse_waiter(std::string_view json);

@@ -3,22 +3,16 @@
 
 #if DLOCK_WRAPS_CPUID
 
-namespace {
-bool is_wanted = false;
-}
-
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): names of ld's --wrap
 extern "C" {
 void __real_OPENSSL_cpuid_setup();
 void __wrap_OPENSSL_cpuid_setup();
-void __wrap_OPENSSL_cpuid_setup() {
-  if (is_wanted) __real_OPENSSL_cpuid_setup();
-}
+// Beside the other code of the start, so that no page is loaded for this function alone.
+[[gnu::section(".text.startup")]] void __wrap_OPENSSL_cpuid_setup() {}
 }
 
 namespace dlock {
 void set_up_cpu_for_tls() {
-  is_wanted = true;
   __real_OPENSSL_cpuid_setup();
 }
 }  // namespace dlock

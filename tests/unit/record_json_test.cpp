@@ -90,6 +90,28 @@ TEST_CASE("a record is read as it was written") {
   CHECK(record->ttl == 30s);
 }
 
+TEST_CASE("of a granted record only the fields of the store are read") {
+  for (const std::string& added :
+       {std::string(R"("token":77,"since_ms":5)"),
+        std::string(R"("token":77,"since_ms":5,"mode":"slots","slot":3)")}) {
+    HoldRecord asked = some_record();
+    asked.who.command = R"(x,"host":,"token":1)";
+    const std::string json = "{" + added + "," + holder_json(asked.who, 30s).substr(1);
+    const auto whole = parse_hold_record("o#s", json);
+    const auto granted = parse_granted_record("o#s", json);
+    REQUIRE(whole.has_value());
+    REQUIRE(granted.has_value());
+    CHECK(granted->id == "o#s");
+    CHECK(granted->token == 77);
+    CHECK(granted->since_ms == 5);
+    CHECK(granted->mode == whole->mode);
+    CHECK(granted->slot == whole->slot);
+    CHECK(granted->who.host.empty());
+  }
+  CHECK(parse_granted_record("o#s", R"({"token":77})")->token == 77);
+  CHECK_FALSE(parse_granted_record("o#s", R"({"token":,"host":"a"})").has_value());
+}
+
 TEST_CASE("a text that is no JSON object is no record") {
   for (const char* text :
        {"", "x", "7", "null", "[]", "\"a\"", "{", "{}}", "{\"pid\":}", "\xff\xfe"}) {

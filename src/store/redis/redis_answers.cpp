@@ -62,7 +62,8 @@ Result<AcquireReply> read_grant(const Claim& claim,
   Grant grant{.holds = {}, .sent_at = answer.sent_at};
   for (std::size_t i = 0; i < claim.names.size(); ++i) {
     const OwnerId owner(reply[1 + 2 * i].string());
-    const auto record = parse_hold_record(hold_id(owner, claim.serial), reply[2 + 2 * i].string());
+    const auto record =
+        parse_granted_record(hold_id(owner, claim.serial), reply[2 + 2 * i].string());
     if (!record) return unexpected_answer(where);
     grant.holds.push_back(hold_of(claim, i, owner, *record));
   }
