@@ -24,11 +24,13 @@ struct Store {
   Opener open;
 };
 
-constexpr std::array<Store, 6> k_stores{{
+constexpr std::array<Store, 8> k_stores{{
     {"redis", "://host:6379", &RedisStore::open},
     {"rediss", "://host:6379", &RedisStore::open},
     {"redis+sentinel", "://h1,h2,h3/NAME", &RedisStore::open},
     {"rediss+sentinel", "://h1,h2,h3/NAME", &RedisStore::open},
+    {"redis+cluster", "://h1,h2,h3", &RedisStore::open},
+    {"rediss+cluster", "://h1,h2,h3", &RedisStore::open},
     {"redis+unix", ":///path", &RedisStore::open},
     {"local", ":///dir", &open_local},
 }};

@@ -225,7 +225,7 @@ TEST_CASE("many messages that have come together wake a waiter once") {
     read_until(connection, "");
   });
   RedisClient client = client_of(server.url());
-  REQUIRE(client.subscribe({"c"}, false, ample()).has_value());
+  REQUIRE(client.subscribe("k", {"c"}, false, ample()).has_value());
   const auto woken = client.await_messages(ample());
   REQUIRE(woken.has_value());
   REQUIRE(woken->size() == 2);
@@ -244,7 +244,7 @@ TEST_CASE("a subscription whose server goes away is an error, not a silence") {
     write_all(connection, "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n");
   });
   RedisClient client = client_of(server.url());
-  REQUIRE(client.subscribe({"c"}, false, ample()).has_value());
+  REQUIRE(client.subscribe("k", {"c"}, false, ample()).has_value());
   const auto woken = client.await_messages(ample());
   REQUIRE_FALSE(woken.has_value());
   CHECK(woken.error().code == Errc::unavailable);
@@ -303,7 +303,7 @@ TEST_CASE("a real Redis answers commands, scripts and subscriptions over a unix 
   }
 
   RedisClient listener = client_of((*server)->url());
-  REQUIRE(listener.subscribe({"c"}, false, ample()).has_value());
+  REQUIRE(listener.subscribe("k", {"c"}, false, ample()).has_value());
   REQUIRE(client.call({"PUBLISH", "c", "0"}, ample()).has_value());
   const auto woken = listener.await_messages(ample());
   REQUIRE(woken.has_value());

@@ -12,7 +12,9 @@ struct Rule {
 };
 
 constexpr std::string_view k_replica = "this is a replica";
-constexpr std::string_view k_cluster = "this is a cluster node";
+constexpr std::string_view k_cluster = "this is a cluster node; is it redis+cluster:// ?";
+constexpr std::string_view k_not_served = "the cluster does not serve this slot now";
+constexpr std::string_view k_moving = "a slot of the cluster is being moved to another node";
 constexpr std::string_view k_rights = "the rights needed: ACCESS RULES in dlock-protocol(7)";
 constexpr std::string_view k_needs_password =
     "needs a password: set DLOCK_PASSWORD or give --password-file";
@@ -34,14 +36,14 @@ constexpr Rule k_rules[] = {
     {"LOADING", {Errc::unavailable, true, {}}},
     {"BUSY ", {Errc::unavailable, false, {}}},
     {"MASTERDOWN", {Errc::unavailable, true, k_replica}},
-    {"CLUSTERDOWN", {Errc::unavailable, true, k_cluster}},
-    {"TRYAGAIN", {Errc::unavailable, false, k_cluster}},
+    {"CLUSTERDOWN", {Errc::unavailable, true, k_not_served}},
+    {"TRYAGAIN", {Errc::unavailable, false, k_moving}},
     {"READONLY", {Errc::refused, true, k_replica}},
     // Answers to WAIT: the master has just become a replica.
     {"UNBLOCKED", {Errc::unavailable, true, k_replica}},
     {"ERR WAIT cannot be used with replica", {Errc::refused, true, k_replica}},
     {"MOVED", {Errc::refused, true, k_cluster}},
-    {"ASK ", {Errc::refused, true, k_cluster}},
+    {"ASK ", {Errc::refused, true, k_moving}},
     {"CROSSSLOT", {Errc::bad_usage, false, k_cluster}},
 };
 

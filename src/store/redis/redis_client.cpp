@@ -14,14 +14,17 @@ namespace {
 
 constexpr std::size_t k_buffer_bytes = std::size_t{16} << 10;
 constexpr std::size_t k_most_said = 200;
-constexpr int k_most_drains = 64;  // a flood of messages must not keep a waiter from its work
+constexpr int k_most_moves = 5;  // of one question
 
 Error tls_expected() {
   return {Errc::protocol, "expects TLS; is it rediss:// ?"};
 }
 
-bool is_message(const Reply& reply) {
-  return reply.size() >= 3 && reply[0].string() == "message";
+// A server that does not answer must not keep us from asking the others.
+Time share_of(Time limit, std::size_t others) {
+  if (others == 0) return limit;
+  const Time now = BootClock::now();
+  return now + (limit - now) / 2;
 }
 
 }  // namespace
@@ -38,6 +41,10 @@ RedisClient RedisClient::another() const {
   RedisClient client(route_, address_, interrupt_);
   client.has_answered_ = has_answered_;
   return client;
+}
+
+RedisClient RedisClient::client_of(const RedisAddress& server) const {
+  return {std::make_shared<FixedRoute>(server), server, interrupt_};
 }
 
 void RedisClient::disconnect() {
@@ -73,89 +80,22 @@ Result<Answer> RedisClient::run(
   return checked(std::move(answer));
 }
 
-Result<long long> RedisClient::subscribe(const Words& channels, bool numbered, Time limit) {
-  DLOCK_ASSERT(!subscribed_);
-  long long number = 0;
-  if (numbered) {
-    const auto id = call({"CLIENT", "ID"}, limit);
-    if (!id) return id.error();
-    number = id->reply.integer();
-  }
-  Words words{"SUBSCRIBE"};
-  words.insert(words.end(), channels.begin(), channels.end());
-  const Time started = BootClock::now();
-  auto answer = call(words, limit);
-  if (!answer) return answer.error();
-  Reply reply = std::move(answer->reply);
-  for (std::size_t confirmed = 1;; ++confirmed) {
-    if (reply[0].string() != "subscribe") {
-      disconnect();
-      return Error{Errc::protocol, where() + " sent a reply that does not match the request"};
-    }
-    if (confirmed == channels.size()) break;
-    auto next = read_reply(started, limit);
-    if (!next) return next.error();
-    reply = std::move(*next);
-  }
-  subscribed_ = true;
-  return number;
-}
-
-Result<std::vector<Reply>> RedisClient::await_messages(Time until, RedisClient* beside) {
-  Transport* const other = beside && beside->transport_ ? &*beside->transport_ : nullptr;
-  const Time started = BootClock::now();
-  if (!subscribed_) return Error{Errc::unavailable, "there is no subscription at " + where()};
-  std::vector<Reply> messages;
-  if (auto taken = take_messages(messages, started, until); !taken) return taken.error();
-  for (int drains = 0; drains < k_most_drains; ++drains) {
-    std::array<char, k_buffer_bytes> buffer;
-    // Once there is a message, only what has come already is taken.
-    const Time most = messages.empty() ? until : started;
-    const auto n = transport_->receive(buffer.data(), buffer.size(), most, other);
-    // A connection that ends behind a message says so again next time.
-    if (!n && (!messages.empty() || n.error().code == Errc::timed_out)) break;
-    if (!n && n.error().code == Errc::cancelled) return n.error();
-    if (!n) return unanswered(n.error(), started, until);
-    if (const auto fed = reader_.feed({buffer.data(), *n}); !fed) {
-      return unanswered(fed.error(), started, until);
-    }
-    if (auto taken = take_messages(messages, started, until); !taken) return taken.error();
-    if (messages.empty() && BootClock::now() >= until) break;
-  }
-  return messages;
-}
-
-// Takes all complete messages out of the reader.
-Result<void> RedisClient::take_messages(std::vector<Reply>& messages, Time started, Time limit) {
-  for (;;) {
-    auto reply = reader_.next();
-    if (!reply) return unanswered(reply.error(), started, limit);
-    if (!reply->has_value()) return {};
-    if ((*reply)->is_error()) {
-      const Error error = refusal((*reply)->string());
-      disconnect();
-      return error;
-    }
-    if (is_message(**reply)) messages.push_back(std::move(**reply));
-  }
-}
-
-Result<void> RedisClient::track(long long listener, Time limit) {
-  listener_ = 0;
-  const std::string number = std::to_string(listener);
-  auto answer = call(tracking_words(number), limit);
-  if (!answer && answer.error().text.find("redirect to does not exist") != std::string::npos) {
-    return Error{Errc::unavailable, answer.error().text};  // it has just been closed
-  }
-  if (!answer) return answer.error();
-  listener_ = listener;
-  return {};
-}
-
 Result<Answer> RedisClient::ask(const Words& words,
                                 std::string_view key,
                                 Time limit,
                                 int replicas) {
+  for (int moves = 0;; ++moves) {
+    auto answer = ask_here(words, key, limit, replicas);
+    if (!answer || !answer->reply.is_error() || moves == k_most_moves) return answer;
+    if (!route_->redirected(address_, answer->reply.string())) return answer;
+    disconnect();
+  }
+}
+
+Result<Answer> RedisClient::ask_here(const Words& words,
+                                     std::string_view key,
+                                     Time limit,
+                                     int replicas) {
   DLOCK_ASSERT(!subscribed_);
   const Time started = BootClock::now();
   if (auto reached = reach(key, limit); !reached) return reached.error();
@@ -215,22 +155,30 @@ Result<void> RedisClient::reach(std::string_view key, Time limit) {
 }
 
 Result<void> RedisClient::connect(std::string_view key, Time limit) {
-  auto address = route_->address_of(key, limit);
-  if (!address) return address.error();
-  address_ = std::move(*address);
-  auto connected = Transport::connect(address_.endpoint, limit, interrupt_);
-  if (!connected) {
-    const Error& error = connected.error();
-    if (error.code != Errc::cancelled) route_->failed(address_, error, {});
-    // A file of certificates may be missing for a moment while it is replaced.
-    if (error.code == Errc::bad_config && has_answered_)
-      return Error{Errc::unavailable, error.text};
-    if (error.code == Errc::bad_config) return error;
-    return unreachable(error);
+  std::string told;  // of servers that cannot be reached
+  for (std::size_t others = route_->others();; --others) {
+    auto address = route_->address_of(key, limit);
+    if (!address) return address.error();
+    address_ = std::move(*address);
+    auto connected = Transport::connect(address_.endpoint, share_of(limit, others), interrupt_);
+    if (connected) {
+      transport_ = std::move(*connected);
+      greeted_ = false;
+      return {};
+    }
+    const Errc why = connected.error().code;
+    Error error = unconnected(connected.error());
+    error.text.insert(0, told);
+    if (others == 0 || why == Errc::cancelled || why == Errc::bad_config) return error;
+    told = error.text + "; ";
   }
-  transport_ = std::move(*connected);
-  greeted_ = false;
-  return {};
+}
+
+Error RedisClient::unconnected(const Error& error) {
+  if (error.code != Errc::cancelled) route_->failed(address_, error, {});
+  // A file of certificates may be missing for a moment while it is replaced.
+  if (error.code == Errc::bad_config && has_answered_) return {Errc::unavailable, error.text};
+  return error.code == Errc::bad_config ? error : unreachable(error);
 }
 
 std::string RedisClient::greetings() const {
@@ -364,7 +312,9 @@ Error RedisClient::refusal(std::string_view text) {
     said += " says: " + shortened(printable(words_of(text)), k_most_said);
     if (!meaning.hint.empty()) said += " (" + std::string(meaning.hint) + ")";
   }
-  Error error{meaning.code, std::move(said)};
+  // Of a cluster that is changing: another node is asked next time.
+  const bool elsewhere = meaning.code == Errc::refused && meaning.drop && route_->is_cluster();
+  Error error{elsewhere ? Errc::unavailable : meaning.code, std::move(said)};
   route_->failed(address_, error, text);
   if (meaning.drop) disconnect();
   return error;

@@ -9,7 +9,9 @@
 // It promises: a call ends at its limit, name lookup and connect included. After any error on the
 // way (also a limit or an interrupt) the connection is dropped, so a late answer never meets the
 // next question. It does not resend: whether a call that failed took place is for the caller to
-// find out; only a connection that the server closed while it was idle is replaced first.
+// find out; only a connection that the server closed while it was idle is replaced first, and a
+// question that the server refused because the key is elsewhere (MOVED) goes there, with a new
+// sent_at.
 //
 // Error answers become Errc::denied (password, ACL), unavailable (not now), bad_usage (keys in
 // several slots of a cluster) or refused (the rest).
@@ -70,9 +72,13 @@ class RedisClient {
   // WAIT answers for nothing.
   Result<int> count_copies(int replicas, Time limit);
 
-  // From its return on no message is missed. The connection is then for messages only. Gives the
-  // server's number for it if `numbered` (CLIENT ID, another round trip), else 0.
-  Result<long long> subscribe(const Words& channels, bool numbered, Time limit);
+  // At the server of `key`. From its return on no message is missed. The connection is then for
+  // messages only. Gives the server's number for it if `numbered` (CLIENT ID, another round trip),
+  // else 0.
+  Result<long long> subscribe(std::string_view key,
+                              const Words& channels,
+                              bool numbered,
+                              Time limit);
   bool subscribed() const { return subscribed_; }
 
   // What was published, all that had come at once; nothing: `until` has passed, or `beside` is not
@@ -90,10 +96,15 @@ class RedisClient {
   bool idle() { return transport_ && reader_.empty() && transport_->idle(); }
   void disconnect();
   const std::string& where() const { return address_.text; }
+  // One of another server, with the same interrupt.
+  RedisClient client_of(const RedisAddress& server) const;
+  const RedisAddress& address() const { return address_; }  // of the newest connection
 
  private:
   // The reply may be an error. `key`: what the words are about, or empty. `replicas` as in run().
   Result<Answer> ask(const Words& words, std::string_view key, Time limit, int replicas = 0);
+  // The same at one server: it may be the wrong one.
+  Result<Answer> ask_here(const Words& words, std::string_view key, Time limit, int replicas);
   Result<Answer> checked(Result<Answer> answer);  // an error reply becomes an Error
   Result<void> connect(std::string_view key, Time limit);
   std::string greetings() const;
@@ -102,6 +113,7 @@ class RedisClient {
   Result<void> take_messages(std::vector<Reply>& messages, Time started, Time limit);
   Result<Reply> read_reply(Time started, Time limit);
   Result<int> read_copies(Time started, Time limit);
+  Error unconnected(const Error& error);
   Error unreachable(const Error& error) const;
   Error unanswered(const Error& reason, Time started, Time limit);
   bool expects_tls(const Error& error, Time limit);

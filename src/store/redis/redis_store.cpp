@@ -4,11 +4,11 @@
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "store/record_json.hpp"
+#include "store/redis/cluster_url.hpp"
 #include "store/redis/redis_answers.hpp"
 #include "store/redis/redis_keys.hpp"
 #include "store/redis/redis_url.hpp"
 #include "store/redis/sentinel_route.hpp"
-#include "store/redis/slot.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,8 +20,6 @@
 namespace dlock {
 
 namespace {
-
-constexpr std::size_t k_most_names = 100000;  // of one list
 
 // The claim as a waiter in line: see line.lua. The same for as long as it waits.
 std::string waiter_of(const Claim& claim, Queueing queueing) {
@@ -35,23 +33,14 @@ std::string waiter_of(const Claim& claim, Queueing queueing) {
   return text + holder_json(claim.who, claim.ttl).substr(1);
 }
 
-std::string glob_escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (std::string_view("*?[]\\^").find(c) != std::string_view::npos) out += '\\';
-    out += c;
-  }
-  return out;
-}
+}  // namespace
 
-Error tls_unused(const RedisAddress& address) {
+Error RedisStore::tls_unused(const std::string& url) {
   return {Errc::bad_config,
-          address.text +
+          url +
               " is not encrypted: a setting of TLS (--cacert, --cacertdir, "
               "--cert, --key, --key-password-file, --sni or --insecure) needs rediss://"};
 }
-
-}  // namespace
 
 Result<std::unique_ptr<LockStore>> RedisStore::open_set(const StoreOptions& options) {
   auto set = parse_sentinel_url(options.url);
@@ -64,7 +53,7 @@ Result<std::unique_ptr<LockStore>> RedisStore::open_set(const StoreOptions& opti
     for (RedisAddress& sentinel : set->sentinels)
       sentinel.endpoint.tls = set->server.endpoint.tls;
   } else if (options.tls.said()) {
-    return tls_unused(set->server);
+    return tls_unused(set->server.text);
   }
   const RedisAddress address = set->server;
   auto route = std::make_shared<SentinelRoute>(std::move(*set));
@@ -73,6 +62,7 @@ Result<std::unique_ptr<LockStore>> RedisStore::open_set(const StoreOptions& opti
 
 Result<std::unique_ptr<LockStore>> RedisStore::open(const StoreOptions& options) {
   if (is_sentinel_url(options.url)) return open_set(options);
+  if (is_cluster_url(options.url)) return open_cluster(options);
   auto address = parse_redis_url(options.url);
   if (!address) return address.error();
   if (address->password.empty()) address->password = options.password;
@@ -80,7 +70,7 @@ Result<std::unique_ptr<LockStore>> RedisStore::open(const StoreOptions& options)
   if (endpoint.tls != nullptr) {
     endpoint.tls = std::make_shared<const TlsSettings>(options.tls);
   } else if (options.tls.said() && endpoint.socket_path.empty()) {
-    return tls_unused(*address);
+    return tls_unused(address->text);
   }
   auto route = std::make_shared<FixedRoute>(*address);
   std::unique_ptr<RedisStore> store(new RedisStore(std::move(route), *address, options));
@@ -101,6 +91,9 @@ Result<std::string> RedisStore::key_of(const LockName& name) const {
                      " is only a hash tag and would share its metadata keys with " +
                      in_quotes(key.substr(1, key.size() - 2))};
   }
+  if (route_->is_cluster()) {
+    if (auto trouble = slot_trouble({Keys(key)})) return *trouble;
+  }
   return key;
 }
 
@@ -111,6 +104,9 @@ Result<std::vector<Keys>> RedisStore::keys_of(const std::vector<LockName>& names
     auto key = key_of(name);
     if (!key) return key.error();
     all.emplace_back(std::move(*key));
+  }
+  if (all.size() > 1 && route_->is_cluster()) {
+    if (auto trouble = slot_trouble(all)) return *trouble;
   }
   return all;
 }
@@ -143,7 +139,8 @@ Result<Answer> RedisStore::run_for_replicas(const Script& script,
 
 Result<Answer> RedisStore::explained(Result<Answer> answer, const std::vector<Keys>& all) const {
   if (answer || answer.error().code != Errc::bad_usage) return answer;
-  return in_several_slots(all, answer.error());
+  if (auto trouble = slot_trouble(all)) return *trouble;
+  return Error{Errc::refused, answer.error().text};
 }
 
 // What only this server has is lost with it. So long it may take as a renewal may.
@@ -161,30 +158,6 @@ Result<void> RedisStore::confirm(const Answer& answer, Duration ttl, Time limit)
                "only " + std::to_string(copies) + " of " + std::to_string(replicas_) +
                    " replicas of " + where() + " confirmed it within " + format_duration(took) +
                    "; start the others, or lower --replicas (0: wait for none)"};
-}
-
-Error RedisStore::in_several_slots(const std::vector<Keys>& all, const Error& refusal) const {
-  const auto name = [&](const Keys& keys) { return keys.lock.substr(prefix_.size()); };
-  for (const Keys& one : all) {
-    if (in_one_slot(one)) continue;
-    return {Errc::bad_usage,
-            "the lock name " + in_quotes(name(one)) +
-                " has braces that are no hash tag, so its keys would be in different slots of "
-                "this cluster; give it another name"};
-  }
-  for (const Keys& one : all) {
-    const Keys& first = all.front();
-    if (slot_of(one.lock) == slot_of(first.lock)) continue;
-    const std::string names[] = {name(first), name(one)};
-    return {Errc::bad_usage,
-            in_quotes(names[0]) + " and " + in_quotes(names[1]) +
-                " are in different slots of this cluster (" + std::to_string(slot_of(first.lock)) +
-                " and " + std::to_string(slot_of(one.lock)) +
-                "), so no single step can take both; give them a common tag, as in " +
-                in_quotes("{t}" + names[0]) + " and " + in_quotes("{t}" + names[1]) +
-                ", or nest: dlock run " + names[0] + " -- dlock run " + names[1] + " -- …"};
-  }
-  return {Errc::refused, refusal.text};
 }
 
 Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
@@ -318,32 +291,6 @@ Result<std::optional<LastSuccess>> RedisStore::forget(const LockName& name, Time
   auto answer = run(lua::k_forget, {keys}, {keys.done}, {}, limit);
   if (!answer) return answer.error();
   return read_forgotten(*answer, where());
-}
-
-Result<std::vector<std::string>> RedisStore::list(std::string_view glob, Time limit) {
-  const std::string pattern = glob_escaped(prefix_) + std::string(glob);
-  std::vector<std::string> names;
-  std::string cursor = "0";
-  do {
-    auto answer = client_.call({"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"}, limit);
-    if (!answer) return answer.error();
-    const ReplyView reply = answer->reply.view();
-    if (reply.size() != 2) return unexpected_answer(where());
-    cursor = reply[0].string();
-    for (std::size_t i = 0; i < reply[1].size(); ++i) {
-      const std::string_view key = reply[1][i].string();
-      if (is_metadata_key(key) || key.size() <= prefix_.size()) continue;
-      names.emplace_back(key.substr(prefix_.size()));
-      if (names.size() > k_most_names) {
-        return Error{Errc::refused,
-                     where() + " has more than " + std::to_string(k_most_names) +
-                         " keys that match; give a narrower pattern"};
-      }
-    }
-  } while (cursor != "0");
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());  // SCAN may tell one twice
-  return names;
 }
 
 Result<RevokeReply> RedisStore::revoke(const LockName& name, const RevokeOrder& order, Time limit) {

@@ -56,6 +56,8 @@ class RedisStore final : public LockStore {
         client_(route_, address, options.interrupt),
         subscriber_(route_, address, options.interrupt) {}
   static Result<std::unique_ptr<LockStore>> open_set(const StoreOptions& options);
+  static Result<std::unique_ptr<LockStore>> open_cluster(const StoreOptions& options);
+  static Error tls_unused(const std::string& url);
 
   Result<std::vector<Keys>> keys_of(const std::vector<LockName>& names) const;
   Result<std::vector<Keys>> keys_of(const Holds& holds) const;
@@ -74,7 +76,12 @@ class RedisStore final : public LockStore {
   Result<Answer> explained(Result<Answer> answer, const std::vector<Keys>& all) const;
   // Waits for the replicas; Errc::unconfirmed if too few answer.
   Result<void> confirm(const Answer& answer, Duration ttl, Time limit);
-  Error in_several_slots(const std::vector<Keys>& all, const Error& refusal) const;
+  // Why a cluster cannot have all this in one slot.
+  std::optional<Error> slot_trouble(const std::vector<Keys>& all) const;
+  Result<void> list_of(RedisClient& client,
+                       const std::string& pattern,
+                       std::vector<std::string>& names,
+                       Time limit) const;
   // A renewal, or a look (`ttl` zero): see renew.lua.
   Result<RenewReply> ask_about(const Holds& holds, Duration ttl, Duration whole, Time limit);
   bool matters(std::string_view key) const;

@@ -8,11 +8,20 @@
 
 namespace dlock {
 
+namespace {
+
+// Messages about the lock come only from the server that has it.
+Error apart() {
+  return {Errc::unavailable, "the lock has moved to another server"};
+}
+
+}  // namespace
+
 // The new connection subscribes before the old one closes: a waiter without a subscription is taken
 // for dead.
 Result<void> RedisStore::listen(const Words& channels, Time limit) {
   RedisClient fresh = subscriber_.another();
-  const auto subscribed = fresh.subscribe(channels, false, limit);
+  const auto subscribed = fresh.subscribe(watched_.keys.front().lock, channels, false, limit);
   if (!subscribed) return subscribed.error();
   subscriber_ = std::move(fresh);
   sees_changes_ = false;
@@ -22,9 +31,10 @@ Result<void> RedisStore::listen(const Words& channels, Time limit) {
 Result<void> RedisStore::listen_and_see(Words channels, Time limit) {
   channels.push_back(RedisClient::k_changes);
   RedisClient fresh = subscriber_.another();
-  const auto number = fresh.subscribe(channels, true, limit);
+  const auto number = fresh.subscribe(watched_.keys.front().lock, channels, true, limit);
   if (!number) return number.error();
   if (auto tracked = client_.track(*number, limit); !tracked) return tracked;
+  if (fresh.where() != client_.where()) return apart();
   subscriber_ = std::move(fresh);
   sees_changes_ = true;
   return {};
@@ -107,6 +117,10 @@ Result<HandOff> RedisStore::await_hand_off(Time until) {
     if (sees_changes_ && !client_.idle()) {
       sees_changes_ = false;
       return Error{Errc::unavailable, "lost the connection to " + where()};
+    }
+    if (client_.connected() && client_.where() != subscriber_.where()) {
+      subscriber_.disconnect();
+      return apart();
     }
     auto messages = subscriber_.await_messages(until, sees_changes_ ? &client_ : nullptr);
     if (!messages) return messages.error();

@@ -8,6 +8,7 @@
 #include "base/result.hpp"
 #include "store/redis/redis_url.hpp"
 
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -28,9 +29,20 @@ class Route {
   // address_of().
   virtual int replicas() const { return 0; }
 
+  // How many other servers may be asked if the one of the newest address_of() cannot be reached.
+  virtual std::size_t others() const { return 0; }
+
+  // Does this error reply ("MOVED 3999 10.0.0.1:6381") send us to another server? Then
+  // address_of() names it from now on.
+  virtual bool redirected(const RedisAddress& /*server*/, std::string_view /*reply*/) {
+    return false;
+  }
+
+  // A cluster: each key has one of several masters.
+  virtual bool is_cluster() const { return false; }
+
   // The server could not be reached, was lost, or refused a question. `reply` is its error reply,
-  // such as "MOVED 3999 10.0.0.1:6381" or "READONLY …", valid during the call; empty: there is
-  // none.
+  // such as "READONLY …", valid during the call; empty: there is none.
   virtual void failed(const RedisAddress& server, const Error& error, std::string_view reply) = 0;
 };
 

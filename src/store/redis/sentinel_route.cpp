@@ -2,6 +2,7 @@
 #include "store/redis/sentinel_route.hpp"
 
 #include "base/text.hpp"
+#include "store/redis/host_list.hpp"
 #include "store/redis/redis_client.hpp"
 
 #include <algorithm>
@@ -130,14 +131,8 @@ Result<RedisAddress> SentinelRoute::address_of(std::string_view /*key*/, Time li
   const auto master = choose_master(words);
   if (!master) return unknown_name(set_.name, answers);
   replicas_ = master->replicas > 0 ? 1 : 0;
-  RedisAddress address = set_.server;
-  address.endpoint.host = master->host;
-  address.endpoint.port = master->port;
+  RedisAddress address = server_at(set_.server, master->host, master->port);
   address.must_be_master = true;
-  const bool v6 = master->host.find(':') != std::string::npos;
-  address.text = std::string(address.endpoint.tls ? "rediss://" : "redis://") +
-                 (v6 ? "[" + master->host + "]" : master->host) + ":" +
-                 std::to_string(master->port) + "/" + std::to_string(address.db);
   return address;
 }
 

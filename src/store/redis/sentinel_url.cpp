@@ -2,8 +2,10 @@
 #include "store/redis/sentinel_url.hpp"
 
 #include "base/text.hpp"
+#include "store/redis/host_list.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace dlock {
 
@@ -13,35 +15,11 @@ constexpr std::string_view k_plain_set = "redis+sentinel://";
 constexpr std::string_view k_tls_set = "rediss+sentinel://";
 constexpr std::string_view k_plain_other = "redis-sentinel://";  // as lettuce writes it
 constexpr std::string_view k_tls_other = "rediss-sentinel://";
-constexpr std::string_view k_default_port = ":26379";
+constexpr std::uint16_t k_sentinel_port = 26379;
 constexpr std::string_view k_user_query = "?sentinel_user=";
-constexpr std::size_t k_most_sentinels = 16;  // each is asked by a thread of its own
 
 Error bad_set(std::string what) {
   return {Errc::bad_usage, std::move(what)};
-}
-
-bool says_port(std::string_view host) {
-  const auto from = host.starts_with('[') ? host.find(']') : 0;
-  return from != std::string_view::npos && host.find(':', from) != std::string_view::npos;
-}
-
-Result<void> parse_sentinels(std::string_view hosts, bool tls, SentinelSet& set) {
-  const auto all = split(hosts, ',');
-  if (all.empty()) return bad_set("the sentinels are missing");
-  if (all.size() > k_most_sentinels) return bad_set("a URL has at most 16 sentinels");
-  for (const std::string_view host : all) {
-    const std::string url = std::string(tls ? "rediss://" : "redis://") + std::string(host) +
-                            std::string(says_port(host) ? "" : k_default_port);
-    auto address = parse_redis_url(url);
-    if (!address) return address.error();
-    set.server.text += set.sentinels.empty() ? "" : ",";
-    const std::string_view text = address->text;
-    const auto begin = text.find("//") + 2;
-    set.server.text += text.substr(begin, text.rfind('/') - begin);
-    set.sentinels.push_back(std::move(*address));
-  }
-  return {};
 }
 
 }  // namespace
@@ -80,14 +58,14 @@ Result<SentinelSet> parse_sentinel_url(std::string_view url) {
   if (!server) return server.error();
   set.server = std::move(*server);
   set.server.endpoint.host.clear();
-  set.server.text = tls ? k_tls_set : k_plain_set;
-  if (auto parsed = parse_sentinels(rest.substr(0, slash), tls, set); !parsed) {
-    return parsed.error();
-  }
+  auto sentinels = parse_hosts(rest.substr(0, slash), tls, k_sentinel_port, "sentinels");
+  if (!sentinels) return sentinels.error();
+  set.sentinels = std::move(*sentinels);
   for (RedisAddress& sentinel : set.sentinels) {
     if (!query.empty()) sentinel.user = percent_decode(query.substr(k_user_query.size()));
   }
-  set.server.text += "/" + percent_encode(set.name, "-._~") + "/" + std::to_string(set.server.db);
+  set.server.text = std::string(tls ? k_tls_set : k_plain_set) + text_of(set.sentinels) + "/" +
+                    percent_encode(set.name, "-._~") + "/" + std::to_string(set.server.db);
   return set;
 }
 

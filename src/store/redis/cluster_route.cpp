@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "store/redis/cluster_route.hpp"
+
+#include "base/assert.hpp"
+#include "store/redis/host_list.hpp"
+#include "store/redis/slot.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace dlock {
+
+namespace {
+
+constexpr std::size_t k_most_known = 64;
+
+std::optional<std::uint16_t> short_number(std::string_view text) {
+  std::uint16_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+// The node cannot serve the slot now, or has lost its way; another one may know more.
+bool says_not_here(std::string_view reply) {
+  return reply.starts_with("CLUSTERDOWN") || reply.starts_with("MASTERDOWN") ||
+         reply.starts_with("LOADING") || reply.starts_with("READONLY");
+}
+
+}  // namespace
+
+std::optional<Moved> read_moved(std::string_view reply) {
+  constexpr std::string_view k_word = "MOVED ";
+  if (!reply.starts_with(k_word)) return {};
+  reply.remove_prefix(k_word.size());
+  const auto gap = reply.find(' ');
+  if (gap == std::string_view::npos) return {};
+  const std::string_view where = reply.substr(gap + 1);
+  const auto colon = where.rfind(':');  // an IPv6 address has colons, too
+  if (colon == std::string_view::npos) return {};
+  const auto slot = short_number(reply.substr(0, gap));
+  const auto port = short_number(where.substr(colon + 1));
+  if (!slot || !port || *port == 0) return {};
+  std::string_view host = where.substr(0, colon);
+  if (host == "?") host = {};  // the node does not know its own address
+  return Moved{.slot = *slot, .host = host, .port = *port};
+}
+
+// Each range is: first, last, master, replicas …; a server is: host or nil, port, id.
+std::vector<RedisAddress> masters_in(ReplyView slots, const RedisAddress& asked) {
+  std::vector<RedisAddress> masters;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const ReplyView master = slots[i][2];
+    std::string_view host = master[0].string();
+    if (host.empty() || host == "?") host = asked.endpoint.host;
+    const auto port = static_cast<std::uint16_t>(master[1].integer());
+    RedisAddress server = server_at(asked, host, port);
+    const auto same = [&](const RedisAddress& one) { return one.text == server.text; };
+    if (std::none_of(masters.begin(), masters.end(), same)) masters.push_back(std::move(server));
+  }
+  return masters;
+}
+
+ClusterRoute::ClusterRoute(std::vector<RedisAddress> seeds) : known_(std::move(seeds)) {
+  DLOCK_ASSERT(!known_.empty());
+}
+
+Result<RedisAddress> ClusterRoute::address_of(std::string_view key, Time /*limit*/) {
+  const auto owner = key.empty() ? owners_.end() : owners_.find(slot_of(key));
+  return owner == owners_.end() ? known_[next_] : owner->second;
+}
+
+bool ClusterRoute::redirected(const RedisAddress& server, std::string_view reply) {
+  if (reply.starts_with("READONLY")) {
+    forget(server);
+    return others() > 0;
+  }
+  const auto moved = read_moved(reply);
+  if (!moved) return false;
+  const std::string_view host = moved->host.empty() ? server.endpoint.host : moved->host;
+  const RedisAddress owner = server_at(server, host, moved->port);
+  owners_[moved->slot] = owner;
+  meet(owner);
+  return true;
+}
+
+void ClusterRoute::failed(const RedisAddress& server,
+                          const Error& /*error*/,
+                          std::string_view reply) {
+  if (reply.empty() || says_not_here(reply)) forget(server);
+}
+
+void ClusterRoute::meet(const RedisAddress& server) {
+  const auto known = std::any_of(known_.begin(), known_.end(), [&](const RedisAddress& one) {
+    return one.text == server.text;
+  });
+  if (!known && known_.size() < k_most_known) known_.push_back(server);
+}
+
+void ClusterRoute::forget(const RedisAddress& server) {
+  std::erase_if(owners_, [&](const auto& one) { return one.second.text == server.text; });
+  if (known_[next_].text == server.text) next_ = (next_ + 1) % known_.size();
+}
+
+}  // namespace dlock

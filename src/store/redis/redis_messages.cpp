@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// RedisClient as a subscriber, and the key tracking that sends it messages.
+#include "store/redis/command_bytes.hpp"
+#include "store/redis/redis_client.hpp"
+
+#include <array>
+
+namespace dlock {
+
+namespace {
+
+constexpr std::size_t k_message_bytes = std::size_t{16} << 10;
+constexpr int k_most_drains = 64;  // a flood of messages must not keep a waiter from its work
+
+bool is_message(const Reply& reply) {
+  return reply.size() >= 3 && reply[0].string() == "message";
+}
+
+}  // namespace
+
+Result<long long> RedisClient::subscribe(std::string_view key,
+                                         const Words& channels,
+                                         bool numbered,
+                                         Time limit) {
+  DLOCK_ASSERT(!subscribed_);
+  if (auto reached = reach(key, limit); !reached) return reached.error();
+  long long number = 0;
+  if (numbered) {
+    const auto id = call({"CLIENT", "ID"}, limit);
+    if (!id) return id.error();
+    number = id->reply.integer();
+  }
+  Words words{"SUBSCRIBE"};
+  words.insert(words.end(), channels.begin(), channels.end());
+  const Time started = BootClock::now();
+  auto answer = call(words, limit);
+  if (!answer) return answer.error();
+  Reply reply = std::move(answer->reply);
+  for (std::size_t confirmed = 1;; ++confirmed) {
+    if (reply[0].string() != "subscribe") {
+      disconnect();
+      return Error{Errc::protocol, where() + " sent a reply that does not match the request"};
+    }
+    if (confirmed == channels.size()) break;
+    auto next = read_reply(started, limit);
+    if (!next) return next.error();
+    reply = std::move(*next);
+  }
+  subscribed_ = true;
+  return number;
+}
+
+Result<std::vector<Reply>> RedisClient::await_messages(Time until, RedisClient* beside) {
+  Transport* const other = beside && beside->transport_ ? &*beside->transport_ : nullptr;
+  const Time started = BootClock::now();
+  if (!subscribed_) return Error{Errc::unavailable, "there is no subscription at " + where()};
+  std::vector<Reply> messages;
+  if (auto taken = take_messages(messages, started, until); !taken) return taken.error();
+  for (int drains = 0; drains < k_most_drains; ++drains) {
+    std::array<char, k_message_bytes> buffer;
+    // Once there is a message, only what has come already is taken.
+    const Time most = messages.empty() ? until : started;
+    const auto n = transport_->receive(buffer.data(), buffer.size(), most, other);
+    // A connection that ends behind a message says so again next time.
+    if (!n && (!messages.empty() || n.error().code == Errc::timed_out)) break;
+    if (!n && n.error().code == Errc::cancelled) return n.error();
+    if (!n) return unanswered(n.error(), started, until);
+    if (const auto fed = reader_.feed({buffer.data(), *n}); !fed) {
+      return unanswered(fed.error(), started, until);
+    }
+    if (auto taken = take_messages(messages, started, until); !taken) return taken.error();
+    if (messages.empty() && BootClock::now() >= until) break;
+  }
+  return messages;
+}
+
+// Takes all complete messages out of the reader.
+Result<void> RedisClient::take_messages(std::vector<Reply>& messages, Time started, Time limit) {
+  for (;;) {
+    auto reply = reader_.next();
+    if (!reply) return unanswered(reply.error(), started, limit);
+    if (!reply->has_value()) return {};
+    if ((*reply)->is_error()) {
+      const Error error = refusal((*reply)->string());
+      disconnect();
+      return error;
+    }
+    if (is_message(**reply)) messages.push_back(std::move(**reply));
+  }
+}
+
+Result<void> RedisClient::track(long long listener, Time limit) {
+  listener_ = 0;
+  const std::string number = std::to_string(listener);
+  auto answer = call(tracking_words(number), limit);
+  if (!answer && answer.error().text.find("redirect to does not exist") != std::string::npos) {
+    return Error{Errc::unavailable, answer.error().text};  // it has just been closed
+  }
+  if (!answer) return answer.error();
+  listener_ = listener;
+  return {};
+}
+
+}  // namespace dlock

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+# For the suites with a Redis cluster: three masters, and replicas of them, on loopback ports. A part
+# of suite.bash.
+# shellcheck shell=bash
+
+# start_cluster DIR [REPLICAS [OPTION…]]: three masters, and so many replicas (0 or 3), in DIR; the
+# options are the servers'. Sets NODE_DIR, NODE_PORTS, NODE_IDS, NODE_PIDS and DLOCK_URL.
+start_cluster() {
+  local i count=$((3 + ${2:-0})) ranges=("0 5460" "5461 10922" "10923 16383")
+  export NODE_DIR=$1
+  shift $(($# > 2 ? 2 : $#))
+  NODE_PORTS=() NODE_IDS=() NODE_PIDS=()
+  for ((i = 0; i < count; i++)); do
+    NODE_PORTS+=("$(free_port)")
+    mkdir -p "$NODE_DIR/$i"
+    redis-server --port "${NODE_PORTS[i]}" --unixsocket "$NODE_DIR/$i.sock" --save '' \
+      --appendonly no --dir "$NODE_DIR/$i" --cluster-enabled yes --cluster-node-timeout 2000 \
+      --cluster-require-full-coverage no --repl-diskless-sync-delay 0 "$@" \
+      >"$NODE_DIR/$i.log" 2>&1 3>&- &
+    NODE_PIDS+=($!)
+  done
+  for ((i = 0; i < count; i++)); do
+    eventually 10s node_is_up "$i" || { cat "$NODE_DIR/$i.log"; return 1; }
+    NODE_IDS+=("$(node "$i" cluster myid)")
+    node "$i" cluster set-config-epoch $((i + 1)) >/dev/null
+    # shellcheck disable=SC2086  # two words
+    [ "$i" -ge 3 ] || node "$i" cluster addslotsrange ${ranges[i]} >/dev/null
+    [ "$i" = 0 ] || node 0 cluster meet 127.0.0.1 "${NODE_PORTS[i]}" >/dev/null
+  done
+  for ((i = 0; i < count; i++)); do eventually 20s node_knows "$i" "$count"; done
+  for ((i = 3; i < count; i++)); do node "$i" cluster replicate "${NODE_IDS[i - 3]}" >/dev/null; done
+  for ((i = 3; i < count; i++)); do eventually 20s replica_has_all "$i"; done
+  export DLOCK_URL=redis+cluster://127.0.0.1:${NODE_PORTS[0]},127.0.0.1:${NODE_PORTS[1]}
+}
+# For tests of a file whose cluster setup_file has started: bash exports no arrays.
+keep_cluster() { declare -p NODE_PORTS NODE_IDS NODE_PIDS >"$NODE_DIR/arrays"; }
+# shellcheck disable=SC1090  # made above
+find_cluster() { . <(sed 's/^declare -a/declare -ga/' "$NODE_DIR/arrays"); }
+stop_cluster() {
+  local pid
+  for pid in "${NODE_PIDS[@]}"; do
+    kill -CONT "$pid" 2>/dev/null || true
+    kill -KILL "$pid" 2>/dev/null || true
+    wait "$pid" 2>/dev/null || true
+  done
+}
+# node N COMMAND…: redis-cli on one of them.
+node() {
+  local socket=$NODE_DIR/$1.sock
+  shift
+  redis-cli -s "$socket" "$@"
+}
+node_is_up() { [ "$(node "$1" ping 2>/dev/null)" = PONG ]; }
+node_knows() {
+  [ "$(node "$1" cluster nodes | grep -c ' connected')" = "$2" ] &&
+    node "$1" cluster info | grep -q cluster_state:ok &&
+    node "$1" cluster info | grep -q cluster_slots_ok:16384
+}
+replica_has_all() { node "$1" info replication | grep -q master_link_status:up; }
+
+slot_of() { node 0 cluster keyslot "dlock:$1"; }
+# The number of the master that has the slot of this name.
+owner_of() {
+  local slot i
+  slot=$(slot_of "$1")
+  for i in "${!NODE_PORTS[@]}"; do
+    ! node "$i" cluster nodes 2>/dev/null | grep myself,master | cut -d' ' -f9- | tr ' ' '\n' |
+      awk -F- -v slot="$slot" '/^[0-9]+(-[0-9]+)?$/ {
+        if (slot >= $1 && slot <= ($2 == "" ? $1 : $2)) found = 1 } END { exit !found }' ||
+      { echo "$i"; return; }
+  done
+}
+# The URL of one node as the only seed.
+seed() { echo "redis+cluster://127.0.0.1:${NODE_PORTS[$1]}"; }
