@@ -40,6 +40,8 @@ std::string time_up_text(const Notice& notice) {
 
 // How the lock is held now, where the store said so; else why the lease could not be kept.
 std::string lost_text(const Notice& notice) {
+  if (notice.holding && !notice.text.empty())
+    return " in a failover: " + notice.text + " became master without it";
   if (notice.holding) return ": it is " + holder_text(*notice.holding);
   return notice.text.empty() ? "" : ", " + printable(notice.text);
 }
@@ -87,6 +89,9 @@ std::string notice_text(const Notice& notice, const std::string& name) {
              (logs(LogLevel::info) ? ", token " + std::to_string(notice.holds.front().token) : "");
     case Kind::renewed:
       return "renewed " + name + ", lease good for " + format_duration(notice.span);
+    case Kind::moved:
+      return "the master of " + name + " is now " + notice.text + " (was " + notice.before +
+             "); the lock is still held there";
     case Kind::lost:
       return "lost " + name + lost_text(notice) + what_follows(notice);
     case Kind::revoked:

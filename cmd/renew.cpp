@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "cmd/claim.hpp"
 #include "cmd/commands.hpp"
+#include "cmd/notice_text.hpp"
 #include "cmd/own_holds.hpp"
 #include "cmd/voice.hpp"
 #include "core/lease.hpp"
@@ -104,6 +105,8 @@ class RenewVoice final : public Listener {
     using Kind = Notice::Kind;
     if (notice.kind == Kind::renewed) {
       say_renewed(name, notice.span);
+    } else if (notice.kind == Kind::moved) {
+      log(LogLevel::warn, {.name = "moved", .text = notice_text(notice, shown(name))});
     } else if (notice.kind == Kind::unreachable) {
       log(LogLevel::info, {.name = "unknown", .text = cannot + "; trying again"});
     } else if (notice.kind == Kind::lost) {

@@ -45,6 +45,8 @@ Form form_of(const Notice& notice) {
       return {"granted", LogLevel::info};
     case Kind::renewed:
       return {"renewed", LogLevel::info};
+    case Kind::moved:
+      return {"moved", LogLevel::warn};
     case Kind::lost:
       return {"lost", LogLevel::error};
     case Kind::revoked:
@@ -126,6 +128,9 @@ std::vector<LogEvent::Field> figures(const Notice& notice) {
       fields.push_back({"mode", std::string(mode_word(hold.mode))});
       if (hold.slot) fields.push_back({"slot", static_cast<std::int64_t>(*hold.slot)});
     }
+  } else if (notice.kind == Kind::moved) {
+    fields.push_back({"server", notice.text});
+    fields.push_back({"before", notice.before});
   } else if (notice.kind == Kind::free) {
     fields.push_back({"waited_ms", to_ms(notice.span)});
   } else if (notice.kind == Kind::release_unknown) {

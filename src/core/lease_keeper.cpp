@@ -2,6 +2,7 @@
 #include "core/lease_keeper.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace dlock {
 
@@ -85,17 +86,21 @@ KeepStep LeaseKeeper::on_renewed(const Result<RenewReply>& answer, Time now) {
     return {.notice = Notice{.kind = Notice::Kind::unreachable, .text = trouble_}};
   }
   KeepStep step;
+  const auto moved_to = moved(answer->at);
   switch (answer->verdict) {
     case RenewVerdict::renewed:
       retry_at_.reset();
       trouble_.clear();
       clock_.confirm(answer->sent_at);
       step = listen();
-      step.notice = Notice{.kind = Notice::Kind::renewed, .span = clock_.safe_until() - now};
+      step.notice = moved_to.value_or(
+          Notice{.kind = Notice::Kind::renewed, .span = clock_.safe_until() - now});
       return step;
     case RenewVerdict::held:
       retry_at_.reset();
-      return listen();
+      step = listen();
+      step.notice = moved_to;
+      return step;
     case RenewVerdict::revoked:
       standing_ = Standing::revoked;
       step.notice =
@@ -105,9 +110,17 @@ KeepStep LeaseKeeper::on_renewed(const Result<RenewReply>& answer, Time now) {
       standing_ = answer->some_left ? Standing::partly_lost : Standing::lost;
       step.notice =
           Notice{.kind = Notice::Kind::lost, .which = answer->which, .holding = answer->holding};
+      if (moved_to) step.notice->text = answer->at;
       return step;
   }
   return step;
+}
+
+// If another server than before has answered.
+std::optional<Notice> LeaseKeeper::moved(const std::string& server) {
+  const std::string before = std::exchange(server_, server);
+  if (before.empty() || before == server) return {};
+  return Notice{.kind = Notice::Kind::moved, .text = server, .before = before};
 }
 
 KeepStep LeaseKeeper::on_watched(const Result<Watching>& answer, Time now) {

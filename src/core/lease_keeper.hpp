@@ -56,6 +56,9 @@ class LeaseKeeper {
   KeepStep on_watched(const Result<Watching>& answer, Time now);    // of watch_hold
   KeepStep on_change(const Result<HandOff>& answer, Time now);      // of await_hand_off
 
+  // The server that granted the hold, if that can change (Grant::at).
+  void granted_at(std::string server) { server_ = std::move(server); }
+
   // Before each event. Once the lease has ended by our clock, nothing is asked any more, as a
   // renewal must not revive a lock that others may have had. `regardless`: where the command runs
   // on without it, a late renewal is better than none.
@@ -77,6 +80,7 @@ class LeaseKeeper {
   KeepStep ask(action::Ask::What what, Time limit);
   KeepStep look(Time now);
   KeepStep listen() const;
+  std::optional<Notice> moved(const std::string& server);
 
   KeepTerms terms_;
   LeaseClock clock_;
@@ -84,6 +88,7 @@ class LeaseKeeper {
   bool ended_ = false;   // the lease, by our clock
   bool asking_ = false;  // a question is out; await_hand_off is none
   std::string trouble_;
+  std::string server_;  // that confirmed the hold last; empty: unknown
   std::optional<Time> retry_at_;
   Doubling retry_;
   enum class WatchState {

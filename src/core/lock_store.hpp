@@ -173,6 +173,7 @@ std::vector<LockName> names_of(const Holds& holds);
 struct Grant {
   Holds holds;
   Time sent_at;
+  std::string at = {};  // the server that answered, where there may be several
 };
 // Claim::once_per: a run that succeeded was granted so long ago.
 struct Done {
@@ -205,6 +206,7 @@ struct RenewReply {
   bool some_left = false;
   std::size_t which = 0;  // of revoked and lost: the first of the names that is
   bool released = false;  // of lost: an acquire took it, and it was released in good order
+  std::string at = {};    // as in Grant
 };
 
 // What a release leaves in the store.

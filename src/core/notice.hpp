@@ -23,7 +23,9 @@ struct Notice {
     unreachable,      // a call failed while waiting or renewing; it is retried
     granted,          // `holds`, after `span`
     renewed,          // lease good for `span`
-    lost,             // definite, as `holding` says; the child is being stopped, but for `runs_on`
+    moved,            // renewed, or found held: by the server `text` now, by `before` until then
+    lost,             // definite, as `holding` says; the child is being stopped, but for `runs_on`.
+                      // `text`: the server that took over without the hold; empty: it is the same
     revoked,          // by force-release; likewise
     lapsing,          // no renewal in time; likewise
     time_up,          // max_hold, which is `span`, or (zero) a lease that is not renewed is over;
@@ -44,6 +46,7 @@ struct Notice {
   };
   Kind kind = Kind::waiting;
   std::string text;
+  std::string before = {};           // of moved
   std::optional<std::size_t> which;  // of several names; none: all of them
   std::optional<Holding> holding;    // of that name
   std::uint64_t place = 0;           // in its line: Refusal::place

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -26,22 +27,28 @@ using namespace std::chrono_literals;
 
 enum class Wake { ready, interrupted, limit, broken };
 
+using Beside = std::array<Stream*, std::tuple_size_v<Transport::Others>>;  // null: none
+
 // Until `fd` (or nothing, for -1) is ready. Being ready wins over an interrupt and over the limit.
-// That `beside` is not idle any more is a limit, too.
+// That one of `beside` is not idle any more is a limit, too.
 Wake wait_for(
-    int fd, short events, const Interrupt* interrupt, Time limit, Stream* beside = nullptr) {
-  if (beside != nullptr && beside->pending()) limit = std::min(limit, BootClock::now());
+    int fd, short events, const Interrupt* interrupt, Time limit, const Beside& beside = {}) {
+  const auto is_pending = [](const Stream* one) { return one != nullptr && one->pending(); };
+  if (std::any_of(beside.begin(), beside.end(), is_pending))
+    limit = std::min(limit, BootClock::now());
   for (;;) {
     const Time now = BootClock::now();
     const bool last = now >= limit;  // a look after the limit: an answer wins over it
-    std::array<pollfd, 3> fds{
-        {{fd, events, 0}, polled(interrupt), {beside != nullptr ? beside->fd() : -1, POLLIN, 0}}};
+    std::array<pollfd, 4> fds{
+        {{fd, events, 0}, polled(interrupt), {-1, POLLIN, 0}, {-1, POLLIN, 0}}};
+    for (std::size_t i = 0; i < beside.size(); ++i)
+      if (beside[i] != nullptr) fds[2 + i].fd = beside[i]->fd();
     const int n = ::poll(fds.data(), fds.size(), poll_ms(limit, now));
     if (n < 0 && errno != EINTR) return Wake::broken;
     if (n > 0 && fds[0].revents != 0) return Wake::ready;
     if (n > 0 && ends_call(interrupt, fds[1])) return Wake::interrupted;
-    const bool besides = n > 0 && beside != nullptr && fds[2].revents != 0;
-    if (besides && !beside->idle()) return Wake::limit;
+    for (std::size_t i = 0; n > 0 && i < beside.size(); ++i)
+      if (fds[2 + i].revents != 0 && !beside[i]->idle()) return Wake::limit;
     if (last) return Wake::limit;
   }
 }
@@ -218,14 +225,16 @@ Result<void> Transport::send(std::string_view bytes, Time limit) {
 Result<std::size_t> Transport::receive(char* buffer,
                                        std::size_t size,
                                        Time limit,
-                                       Transport* beside) {
+                                       const Others& beside) {
   DLOCK_ASSERT(size > 0);
   const Time started = BootClock::now();
-  Stream* const other = beside != nullptr ? beside->stream_.get() : nullptr;
+  Beside others{};
+  for (std::size_t i = 0; i < beside.size(); ++i)
+    if (beside[i] != nullptr) others[i] = beside[i]->stream_.get();
   for (;;) {
     // Polled first: nearly always the answer is still on its way.
     if (!stream_->pending()) {
-      const Wake wake = wait_for(stream_->fd(), POLLIN, interrupt_, limit, other);
+      const Wake wake = wait_for(stream_->fd(), POLLIN, interrupt_, limit, others);
       if (wake != Wake::ready) return not_ready(wake, started, limit);
     }
     auto n = stream_->receive(buffer, size);

@@ -15,6 +15,7 @@
 #include "sys/stream.hpp"
 #include "sys/tls_settings.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -50,11 +51,12 @@ class Transport {
 
   // At least one byte. The end of the stream is Errc::unavailable "closed the connection". With a
   // limit that has passed it only takes what is there. Errc::timed_out comes sooner when there is
-  // something to read, or an end, at `beside`.
+  // something to read, or an end, at one of `beside`.
+  using Others = std::array<Transport*, 2>;  // null: none
   Result<std::size_t> receive(char* buffer,
                               std::size_t size,
                               Time limit,
-                              Transport* beside = nullptr);
+                              const Others& beside = {});
 
   // The peer has neither closed nor sent anything: a kept connection may carry a new question.
   bool idle() { return stream_->idle(); }

@@ -4,7 +4,9 @@
 # shellcheck shell=bash disable=SC2154  # T is set by supervise.bash
 
 # start_set COUNT: a master and so many replicas that have its data, at DLOCK_URL and $T/0.sock,
-# $T/1.sock …; SET_PORTS and SET_PIDS have their ports and pids, the master's first.
+# $T/1.sock …; SET_PORTS and SET_PIDS have their ports and pids, the master's first. MASTER_PORT is
+# where replicas and sentinels reach the master: through the proxy if BEHIND_PROXY is set, so that
+# `proxy blackhole` cuts it off from them.
 start_set() {
   local i of=()
   SET_PORTS=() SET_PIDS=()
@@ -12,12 +14,17 @@ start_set() {
     SET_PORTS+=("$(free_port)")
     mkdir -p "$T/$i"
     redis-server --port "${SET_PORTS[i]}" --unixsocket "$T/$i.sock" --save '' --appendonly no \
-      --repl-diskless-sync-delay 0 --repl-ping-replica-period 1 --dir "$T/$i" "${of[@]}" \
+      --repl-diskless-sync-delay 0 --repl-ping-replica-period 1 --replica-announce-ip 127.0.0.1 \
+      --dir "$T/$i" "${of[@]}" \
       >"$T/$i.log" 2>&1 3>&- &
     SET_PIDS+=($!)
     STARTED+=($!)
-    of=(--replicaof 127.0.0.1 "${SET_PORTS[0]}")
     eventually 10s is_up "$i"
+    if [ "$i" = 0 ]; then
+      MASTER_PORT=${SET_PORTS[0]}
+      [ -z "${BEHIND_PROXY:-}" ] || { start_proxy "$T/0.sock" && MASTER_PORT=${PROXY_URL##*:}; }
+      of=(--replicaof 127.0.0.1 "$MASTER_PORT")
+    fi
   done
   eventually 20s replicas_online "$1" || { cat "$T/0.log"; return 1; }
   export DLOCK_URL=redis+unix://$T/0.sock

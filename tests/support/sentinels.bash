@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # For the suites with sentinels: three of them over a set of replicas.bash, on loopback ports. A part
 # of suite.bash.
-# shellcheck shell=bash disable=SC2154  # T, STARTED and SET_PORTS are set elsewhere
+# shellcheck shell=bash disable=SC2154  # T, STARTED, SET_PORTS and MASTER_PORT are set elsewhere
 
 # start_sentinels [DOWN_AFTER_MS]: over the set that start_set has made; sets SENTINEL_PIDS and
 # DLOCK_URL. They know the master as "mymaster".
@@ -12,7 +12,7 @@ start_sentinels() {
     SENTINEL_PORTS+=("$(free_port)")
     mkdir -p "$T/sentinel$i"
     printf '%s\n' "port ${SENTINEL_PORTS[i]}" "bind 127.0.0.1" "dir $T/sentinel$i" \
-      "sentinel monitor mymaster 127.0.0.1 ${SET_PORTS[0]} 2" \
+      "sentinel monitor mymaster 127.0.0.1 $MASTER_PORT 2" \
       "sentinel down-after-milliseconds mymaster ${1:-1000}" \
       "sentinel failover-timeout mymaster 5000" >"$T/sentinel$i/conf"
     redis-server "$T/sentinel$i/conf" --sentinel >"$T/sentinel$i/log" 2>&1 3>&- &

@@ -36,11 +36,13 @@ std::string ask_text(const action::Ask& ask) {
 }
 
 const char* word_for(Notice::Kind kind) {
-  constexpr std::array k_words{
-      "polling",     "untracked", "waiting",   "store_away", "unreachable",     "granted",
-      "renewed",     "lost",      "revoked",   "lapsing",    "time_up",         "killed",
-      "cannot_kill", "outlived",  "strays",    "leftovers",  "release_unknown", "lost_at_release",
-      "done_before", "signalled", "passed_on", "ended",      "released",        "free"};
+  constexpr std::array k_words{"polling",     "untracked",       "waiting",         "store_away",
+                               "unreachable", "granted",         "renewed",         "moved",
+                               "lost",        "revoked",         "lapsing",         "time_up",
+                               "killed",      "cannot_kill",     "outlived",        "strays",
+                               "leftovers",   "release_unknown", "lost_at_release", "done_before",
+                               "signalled",   "passed_on",       "ended",           "released",
+                               "free"};
   return k_words.at(static_cast<std::size_t>(kind));
 }
 

@@ -121,15 +121,15 @@ TEST_CASE("beside another connection a record without data there wakes no caller
   std::array<char, 4> buffer{};
   write_all(other.theirs, "[]");
   const Time limit = soon();
-  auto n = pair.ours.receive(buffer.data(), buffer.size(), limit, &other.ours);
+  auto n = pair.ours.receive(buffer.data(), buffer.size(), limit, {&other.ours});
   CHECK(n.error().code == Errc::timed_out);
   CHECK(BootClock::now() >= limit);
   write_all(other.theirs, "[x]");
-  n = pair.ours.receive(buffer.data(), buffer.size(), ample(), &other.ours);
+  n = pair.ours.receive(buffer.data(), buffer.size(), ample(), {&other.ours});
   CHECK(n.error().code == Errc::timed_out);
   CHECK_FALSE(other.ours.idle());
   // It was read from the socket by now, and still wakes.
-  n = pair.ours.receive(buffer.data(), buffer.size(), ample(), &other.ours);
+  n = pair.ours.receive(buffer.data(), buffer.size(), ample(), {&other.ours});
   CHECK(n.error().code == Errc::timed_out);
 }
 

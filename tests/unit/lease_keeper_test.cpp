@@ -78,4 +78,33 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("keeper: another server that confirms the hold is told once, also by a look") {
+  using Kind = Notice::Kind;
+  for (const RenewVerdict verdict : {RenewVerdict::renewed, RenewVerdict::held}) {
+    auto keeper = make_keeper({.lease = lease_of(30s), .watch = false});
+    keeper.granted_at("a");
+    const auto confirmed_by = [&](const std::string& server) {
+      const RenewReply reply{.verdict = verdict, .sent_at = k_start, .at = server};
+      const auto notice = keeper.on_renewed(reply, k_start).notice;
+      return notice && notice->kind == Kind::moved ? notice->before + " " + notice->text : "";
+    };
+    CHECK(confirmed_by("a").empty());
+    CHECK(confirmed_by("b") == "a b");
+    CHECK(confirmed_by("b").empty());
+    CHECK(confirmed_by("a") == "b a");
+  }
+}
+
+TEST_CASE("keeper: a loss names the server that took over without the hold") {
+  for (const std::string server : {"a", "b"}) {
+    auto keeper = make_keeper({.lease = lease_of(30s), .watch = false});
+    keeper.granted_at("a");
+    const RenewReply lost{.verdict = RenewVerdict::lost, .sent_at = k_start, .at = server};
+    const auto notice = keeper.on_renewed(lost, k_start).notice;
+    REQUIRE(notice);
+    CHECK(notice->kind == Notice::Kind::lost);
+    CHECK(notice->text == (server == "a" ? "" : "b"));
+  }
+}
+
 }  // namespace dlock

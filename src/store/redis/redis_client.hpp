@@ -27,6 +27,7 @@
 #include "sys/interrupt.hpp"
 #include "sys/transport.hpp"
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -81,9 +82,10 @@ class RedisClient {
                               Time limit);
   bool subscribed() const { return subscribed_; }
 
-  // What was published, all that had come at once; nothing: `until` has passed, or `beside` is not
-  // idle() any more. After an error the subscription is gone, except after Errc::cancelled.
-  Result<std::vector<Reply>> await_messages(Time until, RedisClient* beside = nullptr);
+  // What was published, all that had come at once; nothing: `until` has passed, or one of `beside`
+  // is not idle() any more. After an error the subscription is gone, except after Errc::cancelled.
+  using Others = std::array<RedisClient*, 2>;  // null: none
+  Result<std::vector<Reply>> await_messages(Time until, const Others& beside = {});
 
   // Key tracking: from now on connection `listener` gets a message on k_changes when another client
   // changes a key that was read here; one message for each read. A reconnect tracks again.

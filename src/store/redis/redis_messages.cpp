@@ -50,8 +50,10 @@ Result<long long> RedisClient::subscribe(std::string_view key,
   return number;
 }
 
-Result<std::vector<Reply>> RedisClient::await_messages(Time until, RedisClient* beside) {
-  Transport* const other = beside && beside->transport_ ? &*beside->transport_ : nullptr;
+Result<std::vector<Reply>> RedisClient::await_messages(Time until, const Others& beside) {
+  Transport::Others others{};
+  for (std::size_t i = 0; i < beside.size(); ++i)
+    if (beside[i] != nullptr && beside[i]->transport_) others[i] = &*beside[i]->transport_;
   const Time started = BootClock::now();
   if (!subscribed_) return Error{Errc::unavailable, "there is no subscription at " + where()};
   std::vector<Reply> messages;
@@ -60,7 +62,7 @@ Result<std::vector<Reply>> RedisClient::await_messages(Time until, RedisClient* 
     std::array<char, k_message_bytes> buffer;
     // Once there is a message, only what has come already is taken.
     const Time most = messages.empty() ? until : started;
-    const auto n = transport_->receive(buffer.data(), buffer.size(), most, other);
+    const auto n = transport_->receive(buffer.data(), buffer.size(), most, others);
     // A connection that ends behind a message says so again next time.
     if (!n && (!messages.empty() || n.error().code == Errc::timed_out)) break;
     if (!n && n.error().code == Errc::cancelled) return n.error();

@@ -196,7 +196,9 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, 
   auto answer = run_for_replicas(lua::k_acquire, *all, keys, args, limit);
   if (!answer) return answer.error();
   auto reply = read_claimed(claim, *answer, where());
-  if (!reply || !std::holds_alternative<Grant>(*reply)) return reply;
+  auto* const grant = reply ? std::get_if<Grant>(&*reply) : nullptr;
+  if (grant == nullptr) return reply;
+  grant->at = client_.where();
   if (auto confirmed = confirm(*answer, claim.ttl, limit); !confirmed) return confirmed.error();
   return reply;
 }
@@ -230,6 +232,7 @@ Result<RenewReply> RedisStore::ask_about(const Holds& holds,
                        : run(lua::k_renew, *all, keys, args, limit);
   if (!answer) return answer.error();
   auto reply = read_renewed(*answer, holds.size(), where());
+  if (reply) reply->at = client_.where();
   if (!reply || reply->verdict != RenewVerdict::renewed) return reply;
   if (auto confirmed = confirm(*answer, ttl, limit); !confirmed) return confirmed.error();
   return reply;

@@ -25,6 +25,7 @@ Result<void> RedisStore::listen(const Words& channels, Time limit) {
   if (!subscribed) return subscribed.error();
   subscriber_ = std::move(fresh);
   sees_changes_ = false;
+  route_->watch(limit);
   return {};
 }
 
@@ -37,6 +38,7 @@ Result<void> RedisStore::listen_and_see(Words channels, Time limit) {
   if (fresh.where() != client_.where()) return apart();
   subscriber_ = std::move(fresh);
   sees_changes_ = true;
+  route_->watch(limit);
   return {};
 }
 
@@ -122,8 +124,14 @@ Result<HandOff> RedisStore::await_hand_off(Time until) {
       subscriber_.disconnect();
       return apart();
     }
-    auto messages = subscriber_.await_messages(until, sees_changes_ ? &client_ : nullptr);
+    auto messages = subscriber_.await_messages(
+        until, {sees_changes_ ? &client_ : nullptr, route_->subscriber()});
     if (!messages) return messages.error();
+    if (route_->has_switched()) {
+      client_.disconnect();
+      subscriber_.disconnect();
+      return HandOff::changed;
+    }
     HandOff best = HandOff::timed_out;  // of all that has come
     for (const Reply& message : *messages)
       best = std::min(best, meaning_of(message));

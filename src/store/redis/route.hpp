@@ -14,6 +14,8 @@
 
 namespace dlock {
 
+class RedisClient;
+
 class Route {
  public:
   Route() = default;
@@ -40,6 +42,14 @@ class Route {
 
   // A cluster: each key has one of several masters.
   virtual bool is_cluster() const { return false; }
+
+  // Where servers are told of a change of roles: subscribes to that within the limit, if it is not
+  // subscribed. Changes save time and decide nothing: a failure is not an error.
+  virtual void watch(Time /*limit*/) {}
+  // That subscription, to be waited for; null: there is none.
+  virtual RedisClient* subscriber() { return nullptr; }
+  // Another server than before may serve the keys: a message has come that says so.
+  virtual bool has_switched() { return false; }
 
   // The server could not be reached, was lost, or refused a question. `reply` is its error reply,
   // such as "READONLY …", valid during the call; empty: there is none.

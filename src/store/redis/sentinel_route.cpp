@@ -3,7 +3,6 @@
 
 #include "base/text.hpp"
 #include "store/redis/host_list.hpp"
-#include "store/redis/redis_client.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -131,9 +130,34 @@ Result<RedisAddress> SentinelRoute::address_of(std::string_view /*key*/, Time li
   const auto master = choose_master(words);
   if (!master) return unknown_name(set_.name, answers);
   replicas_ = master->replicas > 0 ? 1 : 0;
+  const auto agrees = [&](const SentinelAnswer& one) {
+    return one.word && one.word->host == master->host && one.word->port == master->port;
+  };
+  spokesman_ = static_cast<std::size_t>(std::find_if(answers.begin(), answers.end(), agrees) -
+                                        answers.begin());
   RedisAddress address = server_at(set_.server, master->host, master->port);
   address.must_be_master = true;
   return address;
+}
+
+void SentinelRoute::watch(Time limit) {
+  if (subscriber_ && subscriber_->subscribed()) return;
+  const Time now = BootClock::now();
+  RedisClient sentinel(set_.sentinels.at(spokesman_), nullptr);
+  const Time until = now + std::min<Duration>((limit - now) / 3, k_sentinel_takes);
+  if (sentinel.subscribe({}, {"+switch-master"}, false, until))
+    subscriber_.emplace(std::move(sentinel));
+}
+
+bool SentinelRoute::has_switched() {
+  if (!subscriber_ || subscriber_->idle()) return false;
+  const auto messages = subscriber_->await_messages(BootClock::now());
+  if (!messages) subscriber_.reset();
+  // "NAME old-host old-port new-host new-port"
+  const std::string ours = set_.name + " ";
+  return messages && std::any_of(messages->begin(), messages->end(), [&](const Reply& one) {
+           return one[2].string().starts_with(ours);
+         });
 }
 
 }  // namespace dlock

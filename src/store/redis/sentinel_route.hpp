@@ -7,6 +7,7 @@
 // https://redis.io/docs/latest/develop/reference/sentinel-clients/
 #pragma once
 
+#include "store/redis/redis_client.hpp"
 #include "store/redis/route.hpp"
 #include "store/redis/sentinel_url.hpp"
 
@@ -39,9 +40,16 @@ class SentinelRoute final : public Route {
   // 1 if the set has a replica: a failover is what it is for.
   int replicas() const override { return replicas_; }
 
+  // +switch-master of the sentinel whose word counted last.
+  void watch(Time limit) override;
+  RedisClient* subscriber() override { return subscriber_ ? &*subscriber_ : nullptr; }
+  bool has_switched() override;
+
  private:
   SentinelSet set_;
   int replicas_ = 0;
+  std::size_t spokesman_ = 0;  // a sentinel that named the master that was chosen
+  std::optional<RedisClient> subscriber_;
 };
 
 }  // namespace dlock
