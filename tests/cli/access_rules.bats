@@ -9,7 +9,7 @@ suite server cli refused
 
 # The rights that suffice, as documented.
 rights='resetkeys resetchannels ~dlock:* ~redisson_lock_token:* &redisson_lock__channel:* &dlock:turn:* &__redis__:invalidate -@all'
-commands='auth select evalsha eval subscribe client|id client|tracking scan type exists hexists hget hgetall hlen hkeys hset hdel hincrby pexpire pttl get set del time publish zadd zrem zcard zcount zrank zscore zrange zrangebyscore'
+commands='auth select evalsha eval subscribe client|id client|tracking scan type exists hexists hget hgetall hlen hkeys hset hdel hincrby pexpire pttl get set del time publish info zadd zrem zcard zcount zrank zscore zrange zrangebyscore'
 
 acl_user() { # COMMANDS [KEYS AND CHANNELS]: a user worker with these rights
   r acl deluser worker >/dev/null

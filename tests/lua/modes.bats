@@ -310,7 +310,7 @@ teardown() {
       run -0 $claim acquire b:1 s
       assert_line -n 0 busy
       run -0 r info commandstats
-      refute_output --partial cmdstat_pexpire
+      refute_output --regexp $'cmdstat_pexpire:[^\n]*failed_calls=0' # 6.2 tries the right in vain
     done
   done
 }

@@ -31,7 +31,7 @@ start_pair() {
     [ ! -S "$MASTER" ] || break
     [ "$tries" != 3 ]
   done
-  redis-server --port 0 --unixsocket "$REPLICA" --save '' --replicaof "127.0.0.1 $port" \
+  redis-server --port 0 --unixsocket "$REPLICA" --save '' --replicaof 127.0.0.1 "$port" \
     --dir "$BATS_FILE_TMPDIR" >/dev/null 2>&1 3>&- &
   REPLICA_PID=$!
   eventually 20s replica_is_up

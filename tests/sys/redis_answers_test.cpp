@@ -108,6 +108,25 @@ TEST_CASE("the server's words are shown without the place in a script") {
       " says: NOPERM No permissions to access a key (the rights needed: ACCESS RULES in "));
 }
 
+TEST_CASE("a KeyDB with several masters is a wrong configuration, in one sentence") {
+  const Error error = error_for("-MULTIMASTER this KeyDB accepts writes\r\n");
+  CHECK(error.code == Errc::bad_config);
+  CHECK(
+      error.text.ends_with("/0 is a KeyDB that accepts writes on several masters at once, so it "
+                           "cannot exclude other clients"));
+}
+
+TEST_CASE("undeclared keys refused: the error names the key, and what cannot be kept there") {
+  const Error error = error_for(
+      "-ERR Error running script (call to c5d6): @user_script:248: script tried "
+      "accessing undeclared key, key: {dlock:a}:u:1:rwlock_timeout:1\r\n");
+  CHECK(error.code == Errc::refused);
+  CHECK(error.text.ends_with(
+      " says: script tried accessing undeclared key, key: {dlock:a}:u:1:rwlock_timeout:1 (this "
+      "server allows scripts only the keys that are named; readers and slots cannot be kept "
+      "there)"));
+}
+
 TEST_CASE("a database that does not exist is refused by its number, whatever was asked") {
   FakeRedis server(answering("PING", "-ERR DB index is out of range\r\n+PONG\r\n"));
   RedisClient client = client_of(server.url("", "/99"));

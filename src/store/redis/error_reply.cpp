@@ -15,6 +15,11 @@ constexpr std::string_view k_replica = "this is a replica";
 constexpr std::string_view k_cluster = "this is a cluster node; is it redis+cluster:// ?";
 constexpr std::string_view k_not_served = "the cluster does not serve this slot now";
 constexpr std::string_view k_moving = "a slot of the cluster is being moved to another node";
+constexpr std::string_view k_several_masters =
+    "is a KeyDB that accepts writes on several masters at once, so it cannot exclude other clients";
+constexpr std::string_view k_declared_only =
+    "this server allows scripts only the keys that are named; readers and slots cannot be kept "
+    "there";
 constexpr std::string_view k_rights = "the rights needed: ACCESS RULES in dlock-protocol(7)";
 constexpr std::string_view k_needs_password =
     "needs a password: set DLOCK_PASSWORD or give --password-file";
@@ -45,6 +50,7 @@ constexpr Rule k_rules[] = {
     {"MOVED", {Errc::refused, true, k_cluster}},
     {"ASK ", {Errc::refused, true, k_moving}},
     {"CROSSSLOT", {Errc::bad_usage, false, k_cluster}},
+    {"MULTIMASTER", {Errc::bad_config, false, {}, k_several_masters}},  // of acquire.lua
 };
 
 // Redis 6.2 answers "ERR Error running script (call to f_<sha>): @user_script:1: -OOM command …",
@@ -74,6 +80,9 @@ std::string_view words_of(std::string_view text) {
 ErrorReply classify_error(std::string_view text) {
   if (text.find("ACL failure in script") != std::string_view::npos)
     return {Errc::denied, false, k_rights};
+  // Dragonfly; ElastiCache Serverless and Kvrocks have the same rule.
+  if (text.find("undeclared key") != std::string_view::npos)
+    return {Errc::refused, false, k_declared_only};
   text = unwrapped(text);
   for (const auto& rule : k_rules) {
     if (text.starts_with(rule.start)) return rule.meaning;

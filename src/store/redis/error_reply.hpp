@@ -11,7 +11,8 @@
 namespace dlock {
 
 struct ErrorReply {
-  // denied, unavailable or refused; bad_usage: the names are in several slots of a cluster
+  // denied, unavailable or refused; bad_usage: the names are in several slots of a cluster;
+  // bad_config: this server cannot exclude at all
   Errc code = Errc::refused;
   bool drop = false;              // the next try should look anew who serves this name
   std::string_view hint = {};     // for people, behind the server's words

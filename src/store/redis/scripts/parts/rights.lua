@@ -10,6 +10,10 @@
 -- nothing. (EVAL cannot be tried, as no script may use it.) A write that changes nothing also ends
 -- the check for memory, so OOM is an error here.
 --
+-- KeyDB, which has the scripts of 6.2, is asked for its role there: an active replica accepts
+-- writes beside other masters and merges two grants into one lock. It is not found without the
+-- right to INFO.
+--
 -- A right that is withdrawn while the claim waits is missed when it is used. If the grant needs it,
 -- the server refuses the grant, and no lock without a TTL is left (grant.lua). If only renewal or
 -- release need it, these fail, and the lease ends by itself.
@@ -43,9 +47,14 @@ local function all_allowed(may, n)
 end
 
 local function missing_right(n)  -- an error that names it; nil: none is missing, or already in line
+  if n.allowed or me ~= '' then return end
   local ask = redis.acl_check_cmd
-  n.allowed = n.allowed or me ~= '' or all_allowed(ask or try, n)
-  if n.allowed then return end
+  n.allowed = all_allowed(ask or try, n)
+  if n.allowed then
+    local role = not ask and redis.pcall('INFO', 'replication')
+    if type(role) ~= 'string' or not role:find('role:active-replica', 1, true) then return end
+    return redis.error_reply('MULTIMASTER this KeyDB accepts writes on several masters at once')
+  end
   local command, key
   all_allowed(function(...)  -- once more, up to the first that is missing
     command, key = ...
