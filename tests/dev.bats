@@ -235,6 +235,26 @@ gate() {
   run ! grep -vE '^(#|$|(push|nightly) [0-9]+ (env [A-Z_]+=[a-z]+ )?\./dev [a-z]+)' .ci/budget
 }
 
+@test "a server that cannot be fetched, or is another version, is a failure that says why" {
+  local out=$BATS_TEST_TMPDIR/out pattern=""
+  export pattern
+  # shellcheck source=/dev/null
+  . tests/run.bash && . tests/support/fetch.bash && . tests/servers/run.bash
+  # shellcheck disable=SC2034  # for run.bash
+  servers_home=$BATS_TEST_TMPDIR/servers
+  server_table() { printf '%s\n' "old 1.0 wheel nothing x" "lost 1.0 wheel nowhere y"; }
+  persist() { "${@:4}"; }
+  from_wheel() { [ "$2" = nothing ] && ln -s "$(command -v redis-server)" "$1/bin/redis-server"; }
+  server_suites() { echo unit; }
+  mkdir "$out"
+  run -0 run_servers old lost
+  assert_line "  this is not version 1.0"
+  run sum_up
+  assert_line "failed: old: it cannot be had"
+  assert_line "failed: lost: it cannot be had"
+  assert_equal "${lines[-1]}" "0 passed, 2 failed"
+}
+
 @test "only passes make a success" {
   run -0 counts_of 1..2 "ok 1 good" "ok 2 # not a skip # really"
   assert_equal "${lines[-1]}" "2 passed, 0 failed"

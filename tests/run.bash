@@ -68,12 +68,14 @@ run_doctest() {
   [ -z "$pattern" ] || skipped=0                  # these are only the cases not asked for
   named=$(doctest_names <"$log")
   {
-    echo "$named"
-    for ((i = $(grep -c '^ok' <<<"$named"); i < passed; i++)); do echo "ok 0 case"; done
-    for ((i = 0; i < skipped; i++)); do echo "ok 0 case # skip marked so in the source"; done
-    for ((i = $(grep -c '^not' <<<"$named"); i < failed; i++)); do
-      echo "not ok 0 case of ${name}_tests, status $rc"
-    done
+    {
+      echo "$named"
+      for ((i = $(grep -c '^ok' <<<"$named"); i < passed; i++)); do echo "ok 0 case"; done
+      for ((i = 0; i < skipped; i++)); do echo "ok 0 case # skip marked so in the source"; done
+      for ((i = $(grep -c '^not' <<<"$named"); i < failed; i++)); do
+        echo "not ok 0 case of ${name}_tests, status $rc"
+      done
+    } | sort -s -r -k 1,1 # what failed comes last, before what was said
     [ "$failed" = 0 ] || tail -n 200 "$log" | sed 's/^/# /'
   } >"$out/$name.tap"
   end_of "$name" $((SECONDS - since)) >"$out/$name.said"
@@ -131,7 +133,8 @@ run_fairly() {
 }
 
 # Ends what still runs; for a trap.
-stop_suites() { cat "$out"/*.pid 2>/dev/null | xargs -r kill -TERM 2>/dev/null || true; }
+# shellcheck disable=SC2038  # pids
+stop_suites() { find "$out" -name '*.pid' -exec cat {} + 2>/dev/null | xargs -r kill -TERM 2>/dev/null || true; }
 
 # Files that run at a time: most of them mostly wait, if no sanitizer makes them slow.
 lanes() {
@@ -170,16 +173,16 @@ run_suites() {
 # suite had nothing to run.
 sum_up() {
   local passed failed skipped count
-  for count in "$out"/*.count; do
+  while IFS= read -r count; do
     if [ -z "$pattern" ] && grep -qx '0 0 0' "$count"; then
       count=${count%.count}
       echo "${count##*/}: has no tests" >"$count.failed" && echo 0 1 0 >"$count.count"
     fi
-  done
+  done < <(find "$out" -name '*.count')
   find "$out" -name '*.failed' | sort | xargs -r sed 's/^/failed: /'
   find "$out" -name '*.skipped' | sort | xargs -r sed 's/^/skipped: /'
   find "$out" -name '*.again' | sort | xargs -r sed 's/^/again: /'
-  read -r passed failed skipped < <(cat "$out"/*.count |
+  read -r passed failed skipped < <(find "$out" -name '*.count' -exec cat {} + |
     awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }')
   if [ "$skipped" = 0 ]; then skipped=""; else skipped=", $skipped skipped"; fi
   echo "$passed passed, $failed failed$skipped"

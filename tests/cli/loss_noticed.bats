@@ -164,7 +164,7 @@ blind() {
   [ "$took" -lt 6000 ]
 }
 
-@test "tracking refused: noticed at the next renewal, and -v says why" { blind -client\|tracking; }
+@test "tracking refused: noticed at the next renewal, and -v says why" { blind -client +client\|id; }
 
 @test "the channel of changes refused: noticed at the next renewal, and -v says why" {
   blind resetchannels '&redisson_lock__channel:*' '&dlock:turn:*'

@@ -30,8 +30,8 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
   elseif key:find('^dlock:done:') then
     redis.call('SET', key, older(redis.call('GET', key)), 'KEEPTTL')
   end
-  local ends = redis.call('PEXPIRETIME', key)
-  if ends >= 0 then redis.call('PEXPIREAT', key, older(ends)) end
+  local left = redis.call('PTTL', key)
+  if left >= 0 then redis.call('PEXPIRE', key, older(left)) end
 end
 )";
 

@@ -21,9 +21,6 @@ have() { command -v "$1" >/dev/null; }
 
 # --- fetching ----------------------------------------------------------------------------------
 
-# Each tool asks again by itself where it can, and is ended where it would wait for ever.
-in_time() { timeout --foreground -k 10 "${FETCH_LIMIT:-600}" "$@"; }
-
 fetch_redisson() { # FOLDER
   local place=$interop_home/$1
   # -U: what was not found a moment ago is asked for again. rto: Maven's own limit is half an hour.
@@ -48,34 +45,16 @@ fetch_redsync() {
     in_time go build -o "$interop_home/redsync/redsync" .)
 }
 
-# ready FOLDER SOURCES FETCH…: fetches into build/interop/FOLDER unless that was done from the
-# same sources before; a registry that did not answer is asked again, after longer and longer.
-ready() {
-  local place=$interop_home/$1 sum
-  sum=$(cat "$drivers/$2"/* | sha256sum)
-  [ "$(cat "$place/made-from" 2>/dev/null)" != "$sum" ] || return 0
-  rm -rf "$place" && mkdir -p "$place"
-  echo "fetching $1"
-  persist 5 20 60 "${@:3}" >"$interop_home/$1.log" 2>&1 </dev/null &&
-    echo "$sum" >"$place/made-from"
-}
-# persist SECONDS SECONDS SECONDS COMMAND…: until it succeeds, with these pauses; four times at most.
-persist() {
-  local pause
-  for pause in "${@:1:3}"; do
-    ! "${@:4}" || return 0
-    sleep "$pause"
-  done
-  "${@:4}"
-}
+# in_folder FOLDER SOURCES FETCH…: below build/interop, for the drivers in SOURCES.
+in_folder() { ready "$interop_home/$1" "$(cat "$drivers/$2"/* | sha256sum)" "${@:3}"; }
 
 # fetch CLIENT: what was said is in log_of CLIENT.
 fetch() {
   case $1 in
-    redisson-*) ready "$1" redisson fetch_redisson "$1" ;;
-    redis-py) ready redis-py python fetch_python ;;
-    redsync) ready redsync redsync fetch_redsync ;;
-    *) ready node node fetch_node ;;
+    redisson-*) in_folder "$1" redisson fetch_redisson "$1" ;;
+    redis-py) in_folder redis-py python fetch_python ;;
+    redsync) in_folder redsync redsync fetch_redsync ;;
+    *) in_folder node node fetch_node ;;
   esac
 }
 log_of() {

@@ -153,7 +153,7 @@ with_role() {
     {
       echo "local server = redis"
       echo "local redis = setmetatable({acl_check_cmd = false, pcall = function(command, ...)"
-      echo "  if command == 'INFO' then return '# Replication\\r\\nrole:$1\\r\\n' end"
+      echo "  if command == 'INFO' then return 'role:$1' end"
       echo "  return server.pcall(command, ...)"
       echo "end}, {__index = server})"
       script_text acquire

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+# Sourced where tests need what only a package registry has: it is fetched into a folder below build/
+# by the ordinary tool of its kind, and used again while its sources stay as they are.
+# shellcheck shell=bash
+
+# Each tool asks again by itself where it can, and is ended where it would wait for ever.
+in_time() { timeout --foreground -k 10 "${FETCH_LIMIT:-600}" "$@"; }
+
+# ready PLACE SOURCES COMMAND…: COMMAND fills the folder PLACE, unless that was done from the same
+# SOURCES (a text) before; a registry that did not answer is asked again, after longer and longer. What
+# was said is in PLACE.log.
+ready() {
+  local place=$1
+  [ "$(cat "$place/made-from" 2>/dev/null)" != "$2" ] || return 0
+  mkdir -p "${place%/*}"
+  echo "fetching ${place##*/}"
+  persist 5 20 60 anew "$place" "${@:3}" >"$place.log" 2>&1 </dev/null &&
+    echo "$2" >"$place/made-from"
+}
+# anew PLACE COMMAND…: in an empty folder.
+anew() { rm -rf "$1" && mkdir "$1" && "${@:2}"; }
+
+# persist SECONDS SECONDS SECONDS COMMAND…: until it succeeds, with these pauses; four times at most.
+persist() {
+  local pause
+  for pause in "${@:1:3}"; do
+    ! "${@:4}" || return 0
+    sleep "$pause"
+  done
+  "${@:4}"
+}
