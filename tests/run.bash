@@ -76,7 +76,7 @@ run_doctest() {
         echo "not ok 0 case of ${name}_tests, status $rc"
       done
     } | sort -s -r -k 1,1 # what failed comes last, before what was said
-    [ "$failed" = 0 ] || tail -n 200 "$log" | sed 's/^/# /'
+    [ "$failed" = 0 ] || { grep -B 2 -A 8 'ERROR: ' "$log" || tail -n 200 "$log"; } | sed 's/^/# /'
   } >"$out/$name.tap"
   end_of "$name" $((SECONDS - since)) >"$out/$name.said"
   cat "$out/$name.said" # in one piece, as others may be running
