@@ -25,17 +25,20 @@ WATCHDOG=6000 # ms: the lease that Redisson's clients take and renew when they a
 
 # start_clients: a server on a unix socket and on a port, and the client that all tests share.
 start_clients() {
-  : "${INTEROP_CLIENT:?run this by ./dev interop}" "${INTEROP_HOME:?}"
-  local tries
+  local tries port
   for tries in 1 2 3; do # somebody may take the port between the look and the bind
-    INTEROP_PORT=$(python3 -c 'import socket
+    port=$(python3 -c 'import socket
 s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-    start_redis --bind 127.0.0.1 --port "$INTEROP_PORT" && break
+    start_redis --bind 127.0.0.1 --port "$port" && break
     [ "$tries" != 3 ] || return 1
   done
-  export INTEROP_PORT
-  start_driver "$BATS_FILE_TMPDIR/client"
-  export CLIENT=$BATS_FILE_TMPDIR/client
+  start_client "127.0.0.1:$port"
+}
+# start_client ADDRESS: that client alone; Redisson also knows redis+sentinel:// and redis+cluster://.
+start_client() {
+  : "${INTEROP_CLIENT:?run this by ./dev interop}" "${INTEROP_HOME:?}"
+  export INTEROP_ADDRESS=$1 CLIENT=$BATS_FILE_TMPDIR/client
+  start_driver "$CLIENT"
 }
 
 stop_clients() {
@@ -46,7 +49,7 @@ stop_clients() {
 # start_driver DIR: one more process of the client, with its files in DIR.
 start_driver() {
   local dir=$1 place=$INTEROP_HOME/${INTEROP_CLIENT} command
-  local address=127.0.0.1:$INTEROP_PORT
+  local address=$INTEROP_ADDRESS
   case $INTEROP_CLIENT in
     redisson-*)
       command=(java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -Xmx256m

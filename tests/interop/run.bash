@@ -3,7 +3,7 @@
 # the drivers, runs each suite once for each of its clients, and prints which scenario went how.
 # Everything fetched and compiled is in build/interop and is used again while the drivers stay as
 # they are. A client that cannot be had is a failure, never a skip.
-# shellcheck shell=bash disable=SC2154  # out is set by the caller
+# shellcheck shell=bash disable=SC2154  # out and nightly are set by the caller
 
 interop_home=$PWD/build/interop
 drivers=$PWD/tests/interop/drivers
@@ -69,6 +69,14 @@ log_of() {
 # header FILE WORD: the text of its line "# WORD: …".
 header() { sed -n "s/^# $2: //p" "$1"; }
 
+# suites_now: the suites to run: those with "# nightly: yes", if ./dev interop was asked for these.
+suites_now() {
+  local file
+  for file in tests/interop/*.bats; do
+    [ "$(header "$file" nightly)" != "$nightly" ] || echo "$file"
+  done
+}
+
 # run_interop CLIENT…: the suites, four at a time, as they mostly wait; then, one by one, those
 # that measure ("# alone: yes").
 run_interop() {
@@ -90,7 +98,7 @@ not_had() { # CLIENT
 
 run_files() { # ALONE AT_A_TIME CLIENT…
   local file client running=0
-  for file in tests/interop/*.bats; do
+  for file in $(suites_now); do
     [ "$(header "$file" alone)" = "$1" ] || continue
     for client in "${@:3}"; do
       [[ " $(header "$file" clients) " == *" $client "* ]] || continue
@@ -120,7 +128,7 @@ mark() {
 interop_table() {
   local file client name letter notes=() letters=abcdefgh
   printf '\n%-84s' scenario && printf '%-16s' "$@" && echo
-  for file in tests/interop/*.bats; do
+  for file in $(suites_now); do
     letter=""
     if [ -n "$(header "$file" others)" ]; then
       letter=${letters:${#notes[@]}:1}

@@ -3,7 +3,8 @@
 // the words. A kind behind a dot chooses the lock: lock.fair, lock.fenced, lock.spin, lock.read,
 // lock.write, lock.multi (names with commas between); without one it is getLock().
 //
-//     Driver HOST:PORT WATCHDOG_MS
+//     Driver HOST:PORT WATCHDOG_MS, or redis+sentinel://H1:P1,H2:P2/NAME or redis+cluster://H1:P1
+//     instead of the first
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.file.Files;
@@ -22,6 +23,7 @@ import org.redisson.Redisson;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
+import org.redisson.config.BaseMasterSlaveServersConfig;
 import org.redisson.config.Config;
 
 public final class Driver {
@@ -33,15 +35,8 @@ public final class Driver {
     config.setThreads(4);
     config.setNettyThreads(4);
     config.setLockWatchdogTimeout(Long.parseLong(args[1]));
-    config
-        .useSingleServer()
-        .setAddress("redis://" + args[0])
-        // Who hears nothing for 3 s gives up or, before 4.0, asks again: a lock then counts twice,
-        // though the machine was only slow.
-        .setTimeout(20000)
-        .setConnectionMinimumIdleSize(2)
-        .setConnectionPoolSize(16)
-        .setSubscriptionConnectionMinimumIdleSize(1);
+    if (args[0].contains("://")) useSeveral(config, args[0].split("://|/"));
+    else useOne(config, args[0]);
     client = Redisson.create(config);
     say(now(), "- ready - " + client.getId());
 
@@ -51,6 +46,35 @@ public final class Driver {
       actors.computeIfAbsent(line.split(" ")[0], Driver::startActor).add(line);
     }
     System.exit(0);
+  }
+
+  private static void useOne(Config config, String address) {
+    config
+        .useSingleServer()
+        .setAddress("redis://" + address)
+        // Who hears nothing for 3 s gives up or, before 4.0, asks again: a lock then counts twice,
+        // though the machine was only slow.
+        .setTimeout(20000)
+        .setConnectionMinimumIdleSize(2)
+        .setConnectionPoolSize(16)
+        .setSubscriptionConnectionMinimumIdleSize(1);
+  }
+
+  // The words are the scheme, the addresses, and the name of the master that the sentinels know.
+  private static void useSeveral(Config config, String[] words) {
+    String[] nodes = Stream.of(words[1].split(",")).map("redis://"::concat).toArray(String[]::new);
+    BaseMasterSlaveServersConfig<?> several;
+    if (words[0].equals("redis+sentinel")) {
+      several = config.useSentinelServers().addSentinelAddress(nodes).setMasterName(words[2]);
+    } else {
+      several = config.useClusterServers().addNodeAddress(nodes);
+    }
+    several
+        .setTimeout(20000)
+        .setMasterConnectionMinimumIdleSize(2)
+        .setMasterConnectionPoolSize(16)
+        .setSlaveConnectionMinimumIdleSize(1)
+        .setSubscriptionConnectionMinimumIdleSize(1);
   }
 
   // An actor is a thread, which is what owns a lock in Redisson.
