@@ -37,6 +37,35 @@ std::string ci_job_url() {
          "/actions/runs/" + run;
 }
 
+StoreOptions store_options(const Settings& settings, const Interrupt* interrupt) {
+  TlsSettings tls = settings.tls;
+  tls.default_file = text_of_environment("SSL_CERT_FILE");
+  tls.default_dir = text_of_environment("SSL_CERT_DIR");
+  return {.url = settings.url,
+          .prefix = settings.prefix,
+          .password = settings.password,
+          .sentinel_password = settings.sentinel_password,
+          .tls = std::move(tls),
+          .replicas = settings.replicas,
+          .interrupt = interrupt};
+}
+
+// Also with -q: whoever is on the way can be the server.
+void say_insecure(const Settings& settings) {
+  if (!settings.tls.insecure) return;
+  log(LogLevel::error,
+      "--insecure: the certificate of the server is not verified, so anyone on the way can read "
+      "and answer for it; name its CA with --cacert FILE");
+}
+
+// A URL that cannot be used is named with the place where it was said.
+Error about_url(const Settings& settings, const Error& error) {
+  if (error.code != Errc::bad_usage) return error;
+  return {settings.url_is_option ? Errc::bad_usage : Errc::bad_config,
+          settings.url_place + ": cannot use the URL " + in_quotes(shown_url(settings.url)) + ": " +
+              error.text};
+}
+
 }  // namespace
 
 Result<std::vector<LockName>> parse_names(const std::vector<std::string>& words) {
@@ -51,27 +80,15 @@ Result<std::vector<LockName>> parse_names(const std::vector<std::string>& words)
 
 Result<std::unique_ptr<LockStore>> open_store(const Settings& settings,
                                               const Interrupt* interrupt) {
-  TlsSettings tls = settings.tls;
-  tls.default_file = text_of_environment("SSL_CERT_FILE");
-  tls.default_dir = text_of_environment("SSL_CERT_DIR");
-  auto store = open_store(StoreOptions{.url = settings.url,
-                                       .prefix = settings.prefix,
-                                       .password = settings.password,
-                                       .sentinel_password = settings.sentinel_password,
-                                       .tls = std::move(tls),
-                                       .replicas = settings.replicas,
-                                       .interrupt = interrupt});
+  auto store = open_store(store_options(settings, interrupt));
   if (store && logs_json()) log_store((*store)->where());
-  // Also with -q: whoever is on the way can be the server.
-  if (store && settings.tls.insecure) {
-    log(LogLevel::error,
-        "--insecure: the certificate of the server is not verified, so anyone on the way can read "
-        "and answer for it; name its CA with --cacert FILE");
-  }
-  if (store || store.error().code != Errc::bad_usage) return store;
-  return Error{settings.url_is_option ? Errc::bad_usage : Errc::bad_config,
-               settings.url_place + ": cannot use the URL " + in_quotes(shown_url(settings.url)) +
-                   ": " + store.error().text};
+  if (store) say_insecure(settings);
+  return store ? std::move(store) : about_url(settings, store.error());
+}
+
+Result<Examination> examine_store(const Settings& settings, const ExamineTerms& terms) {
+  auto examination = examine_store(store_options(settings, nullptr), terms);
+  return examination ? std::move(examination) : about_url(settings, examination.error());
 }
 
 Result<std::vector<std::string>> keys_of(const LockStore& store,

@@ -228,6 +228,9 @@ Result<void> check(const CommandLine& line) {
     case Operands::pattern:
       if (line.names.size() <= 1) return {};
       return usage("list takes one pattern; quote it: dlock list 'job-*'");
+    case Operands::name_or_none:
+      if (line.names.size() <= 1) return {};
+      return usage(line.command + " takes at most one lock name");
     case Operands::one_name:
       if (line.names.size() == 1) return {};
       return usage(line.command + " takes one lock name");

@@ -24,6 +24,7 @@ struct CommandLine {
   bool help = false;
   bool version = false;
   bool json = false;
+  bool strict = false;
   bool yes = false;
   bool now = false;
   std::optional<std::string> if_owner;

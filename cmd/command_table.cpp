@@ -39,7 +39,10 @@ constexpr std::array k_local{
                 "renew once per DUR (default with --while: ttl/3)", &CommandLine::every},
     LocalOption{"renew", {"while", "--while", true}, "PID",
                 "keep renewing until this process has ended", &CommandLine::while_pid},
-    LocalOption{"inspect list", {"json", "--json", false}, "", "write JSON", &CommandLine::json},
+    LocalOption{"inspect list doctor", {"json", "--json", false}, "", "write JSON",
+                &CommandLine::json},
+    LocalOption{"doctor", {"strict", "--strict", false}, "",
+                "exit with 1 for a warning, too", &CommandLine::strict},
     LocalOption{"force-release", {"now", "--now", false}, "",
                 "delete the lock at once: two commands may then run", &CommandLine::now},
     LocalOption{"force-release", {"if-owner", "--if-owner", true}, "ID",
@@ -201,6 +204,12 @@ constexpr auto k_commands = std::to_array<CommandSpec>({
      "force-release [OPTION...] NAME",
      "revoke NAME and wait until its holder has stopped",
      "dlock force-release --yes deploy"},
+    {"doctor",
+     Operands::name_or_none,
+     doctor_command,
+     "doctor [OPTION...] [NAME]",
+     "look for what could break the promise, and name the remedy",
+     "dlock doctor --ttl 1m"},
 });
 
 }  // namespace

@@ -21,6 +21,7 @@ enum class Operands {
   names,             // of one call: none twice, at most k_most_names
   shown_names,       // each is shown
   one_name,
+  name_or_none,
   pattern,  // at most one
 };
 

@@ -24,6 +24,7 @@ ExitStatus inspect_command(const CommandLine& line, const Settings& settings);
 ExitStatus list_command(const CommandLine& line, const Settings& settings);
 ExitStatus forget_command(const CommandLine& line, const Settings& settings);
 ExitStatus force_release_command(const CommandLine& line, const Settings& settings);
+ExitStatus doctor_command(const CommandLine& line, const Settings& settings);
 
 ExitStatus status_of(Errc code);
 // Of a run or an acquire. Where a signal ends us, what a shell shows.

@@ -7,7 +7,7 @@ namespace dlock {
 
 enum class ExitStatus : int {
   ok = 0,
-  no = 1,            // inspect -q: free; release, force-release, forget: there was nothing to
+  no = 1,  // inspect -q: free; release, force-release, forget: there was nothing to; doctor: errors
   usage = 64,        // the command line makes no sense
   unavailable = 69,  // the store could not be reached or refused; nothing was run
   busy = 75,         // another holder has the lock

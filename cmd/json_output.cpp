@@ -175,6 +175,38 @@ std::string one_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+const char* level_word(Level level) {
+  switch (level) {
+    case Level::error:
+      return "error";
+    case Level::warning:
+      return "warning";
+    case Level::info:
+      return "info";
+    case Level::good:
+      return "good";
+    case Level::not_seen:
+      return "not_seen";
+  }
+  return "";
+}
+
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+Json server_json(const ExaminedServer& server) {
+  const auto ms = [](Duration d) { return std::chrono::duration<double, std::milli>(d).count(); };
+  Json json = {{"url", server.url},
+               {"product", text_or_null(server.product)},
+               {"version", text_or_null(server.version)},
+               {"role", text_or_null(server.role)},
+               {"latency_ms", nullptr}};
+  if (server.p50 && server.p99)
+    json["latency_ms"] = {{"p50", ms(*server.p50)}, {"p99", ms(*server.p99)}};
+  return json;
+}
+
 }  // namespace
 
 std::string holdings_json(const std::vector<NamedHolding>& holdings) {
@@ -224,6 +256,28 @@ std::string acquired_json(const Holds& holds,
   json["expires"] = static_cast<double>(expires.count()) / 1000;
   json["holds"] = entries;
   return one_line(json);
+}
+
+std::string examination_json(const Examination& examination, bool ok) {
+  Json json = {{"version", 1}, {"url", examination.url}, {"servers", Json::array()}};
+  for (const ExaminedServer& one : examination.servers)
+    json["servers"].push_back(server_json(one));
+  json["findings"] = Json::array();
+  json["not_seen"] = Json::array();
+  for (const Finding& one : examination.findings) {
+    if (one.level == Level::not_seen) {
+      json["not_seen"].push_back({{"id", one.id}, {"server", one.server}, {"reason", one.seen}});
+    } else {
+      json["findings"].push_back({{"id", one.id},
+                                  {"level", level_word(one.level)},
+                                  {"server", one.server},
+                                  {"seen", one.seen},
+                                  {"text", one.text},
+                                  {"remedy", one.remedy}});
+    }
+  }
+  json["ok"] = ok;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace dlock

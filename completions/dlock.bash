@@ -43,7 +43,7 @@ _dlock_value() {
 # Names of locks are left to the user: only the store knows them.
 _dlock() {
   local cur=${COMP_WORDS[COMP_CWORD]} command='' string='' dashes='' word i
-  local commands='run acquire renew release wait inspect list forget force-release help version'
+  local commands='run acquire renew release wait inspect list forget force-release doctor help version'
   local options='--url --prefix --connect-timeout --config --password-file --sentinel-password-file --cacert
     --cacertdir --cert --key --key-password-file --sni --insecure -v --verbose -q --quiet
     --log-format --color -V --version -h --help'
@@ -100,6 +100,7 @@ _dlock() {
       return
       ;;
     force-release) options+=' --now --if-owner --if-token -y --yes' ;;
+    doctor) options+=' --ttl --replicas --strict --json' ;;
     *) return ;;
   esac
   if [[ $dashes || ($command && $cur != -*) ]]; then return; fi

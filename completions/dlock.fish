@@ -75,10 +75,11 @@ complete -c dlock -n '__dlock_in none' -a inspect -d 'Show holders, leases and w
 complete -c dlock -n '__dlock_in none' -a list -d 'List the locks'
 complete -c dlock -n '__dlock_in none' -a forget -d 'Forget the success that --once-per remembers'
 complete -c dlock -n '__dlock_in none' -a force-release -d 'Revoke a lock'
+complete -c dlock -n '__dlock_in none' -a doctor -d 'Look for what could break the promise'
 complete -c dlock -n '__dlock_in none' -a help -d 'Print the help of dlock or of a command'
 complete -c dlock -n '__dlock_in none' -a version -d 'Print the version'
 complete -c dlock -n '__dlock_in help' \
-    -a 'run acquire renew release wait inspect list forget force-release'
+    -a 'run acquire renew release wait inspect list forget force-release doctor'
 
 complete -c dlock -n __dlock_own_words -l url -x -a 'redis:// rediss:// redis+unix:// local:///' \
     -d 'The store'
@@ -112,8 +113,8 @@ complete -c dlock -n '__dlock_in run acquire wait' -s E -l conflict-exit-code -x
 complete -c dlock -n '__dlock_in run acquire' -s s -l shared -d 'Share the lock with shared holders'
 complete -c dlock -n '__dlock_in run acquire' -s x -l exclusive -d 'Hold the lock alone, as a writer'
 complete -c dlock -n '__dlock_in run acquire' -l slots -x -d 'Hold one of N slots'
-complete -c dlock -n '__dlock_in run acquire renew' -l ttl -x -d 'The lease'
-complete -c dlock -n '__dlock_in run acquire renew' -l replicas -x -d 'Replicas that must have it'
+complete -c dlock -n '__dlock_in run acquire renew doctor' -l ttl -x -d 'The lease'
+complete -c dlock -n '__dlock_in run acquire renew doctor' -l replicas -x -d 'Replicas that must have it'
 complete -c dlock -n '__dlock_in run' -l and -x -d 'A further lock, all or none'
 complete -c dlock -n '__dlock_in run' -s k -l kill-after -x -d 'Time from the first signal to KILL'
 complete -c dlock -n '__dlock_in run' -l signal -x -a 'TERM INT HUP QUIT USR1 USR2 KILL' \
@@ -134,9 +135,11 @@ complete -c dlock -n '__dlock_in renew' -l every -x -d 'Interval between renewal
 complete -c dlock -n '__dlock_in renew' -l while -x -a '(__fish_complete_pids)' \
     -d 'Renew while this process lives'
 
-complete -c dlock -n '__dlock_in acquire inspect list' -l json -d 'Print JSON'
+complete -c dlock -n '__dlock_in acquire inspect list doctor' -l json -d 'Print JSON'
 
 complete -c dlock -n '__dlock_in force-release' -l now -d 'Delete at once: two may run'
 complete -c dlock -n '__dlock_in force-release' -l if-owner -x -d 'Only if this owner holds the lock'
 complete -c dlock -n '__dlock_in force-release' -l if-token -x -d 'Only if a hold has this token'
 complete -c dlock -n '__dlock_in force-release' -s y -l yes -d 'Do not ask for confirmation'
+
+complete -c dlock -n '__dlock_in doctor' -l strict -d 'Exit with 1 for a warning, too'

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "store/open_store.hpp"
 
+#include "store/examine_machine.hpp"
+#include "store/local/examine_local.hpp"
 #include "store/local/local_store.hpp"
+#include "store/redis/doctor/examine_redis.hpp"
 #include "store/redis/redis_store.hpp"
 
 #include <array>
@@ -13,6 +16,7 @@ namespace dlock {
 namespace {
 
 using Opener = Result<std::unique_ptr<LockStore>> (*)(const StoreOptions&);
+using Examiner = Result<Examination> (*)(const StoreOptions&, const ExamineTerms&);
 
 Result<std::unique_ptr<LockStore>> open_local(const StoreOptions& options) {
   return LocalStore::open(options.url, options.interrupt);
@@ -22,6 +26,7 @@ struct Store {
   std::string_view scheme;
   std::string_view form;  // of a URL, behind the scheme
   Opener open;
+  Examiner examine = &examine_redis;
 };
 
 constexpr std::array<Store, 8> k_stores{{
@@ -32,11 +37,21 @@ constexpr std::array<Store, 8> k_stores{{
     {"redis+cluster", "://h1,h2,h3", &RedisStore::open},
     {"rediss+cluster", "://h1,h2,h3", &RedisStore::open},
     {"redis+unix", ":///path", &RedisStore::open},
-    {"local", ":///dir", &open_local},
+    {"local", ":///dir", &open_local, &examine_local},
 }};
 
 Error bad(std::string reason) {
   return {Errc::bad_usage, std::move(reason)};
+}
+
+Result<const Store*> store_of(std::string_view url) {
+  const std::size_t colon = url.find("://");
+  if (colon == std::string_view::npos) return bad("it has no scheme; write " + store_forms());
+  const std::string_view scheme = url.substr(0, colon);
+  for (const Store& store : k_stores) {
+    if (scheme == store.scheme) return &store;
+  }
+  return bad("there is no store with this scheme; write " + store_forms());
 }
 
 }  // namespace
@@ -54,14 +69,18 @@ const std::string& store_forms() {
 }
 
 Result<std::unique_ptr<LockStore>> open_store(const StoreOptions& options) {
-  const std::string_view url = options.url;
-  const std::size_t colon = url.find("://");
-  if (colon == std::string_view::npos) return bad("it has no scheme; write " + store_forms());
-  const std::string_view scheme = url.substr(0, colon);
-  for (const Store& store : k_stores) {
-    if (scheme == store.scheme) return store.open(options);
-  }
-  return bad("there is no store with this scheme; write " + store_forms());
+  const auto store = store_of(options.url);
+  return store ? (*store)->open(options) : store.error();
+}
+
+Result<Examination> examine_store(const StoreOptions& options, const ExamineTerms& terms) {
+  const auto store = store_of(options.url);
+  if (!store) return store.error();
+  auto all = (*store)->examine(options, terms);
+  if (!all) return all.error();
+  for (Finding& finding : judge_machine(look_at_machine()))
+    all->findings.push_back(std::move(finding));
+  return all;
 }
 
 }  // namespace dlock

@@ -4,6 +4,7 @@
 
 #include "base/result.hpp"
 #include "core/lock_store.hpp"
+#include "store/finding.hpp"
 #include "store/store_options.hpp"
 
 #include <memory>
@@ -17,5 +18,9 @@ const std::string& store_forms();
 // Errc::bad_usage for a URL that is none of ours; the text says why, and quotes no part of the URL:
 // a badly written one may have its password anywhere.
 Result<std::unique_ptr<LockStore>> open_store(const StoreOptions& options);
+
+// Looks for what could break the promise there (`dlock doctor`); changes nothing but a lock of its
+// own. The error is why nothing could be looked at; of a URL that is none of ours as above.
+Result<Examination> examine_store(const StoreOptions& options, const ExamineTerms& terms);
 
 }  // namespace dlock

@@ -21,6 +21,9 @@ class RedisStore final : public LockStore {
  public:
   static Result<std::unique_ptr<LockStore>> open(const StoreOptions& options);
 
+  // For questions about the server itself; not connected yet.
+  RedisClient another_client() const { return client_.another(); }
+
   StoreTraits traits() const override { return {.replicas = true}; }
   std::string where() const override { return place_; }
   Result<std::string> key_of(const LockName& name) const override;

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#include "store/finding.hpp"
+
+#include "base/duration.hpp"
+
+#include <array>
+#include <cstdio>
+
+namespace dlock {
+
+std::string fine_duration(Duration d) {
+  using namespace std::chrono_literals;
+  if (d >= 1s) return format_duration(d);
+  const double ms = std::chrono::duration<double, std::milli>(d).count();
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), ms < 10 ? "%.2fms" : "%.0fms", ms);
+  return text.data();
+}
+
+}  // namespace dlock

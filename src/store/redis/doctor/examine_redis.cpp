@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "store/redis/doctor/examine_redis.hpp"
+
+#include "base/text.hpp"
+#include "store/redis/doctor/look.hpp"
+#include "store/redis/doctor/look_set.hpp"
+#include "store/redis/doctor/rules.hpp"
+#include "store/redis/redis_store.hpp"
+
+#include <algorithm>
+
+namespace dlock {
+
+namespace {
+
+using doctor::ServerFacts;
+using doctor::SetFacts;
+
+ExaminedServer summary_of(const ServerFacts& server) {
+  ExaminedServer summary{.url = server.way.url};
+  const auto text = [&](std::string_view name) {
+    const auto field = doctor::field_of(server.info, name);
+    return field ? *field : std::string();
+  };
+  summary.product = text("server_name").empty() ? "redis" : text("server_name");
+  summary.version = text(summary.product == "valkey" ? "valkey_version" : "redis_version");
+  if (summary.version.empty()) summary.product.clear();
+  summary.role = server.role ? server.role->word : text("role");
+  if (server.latency && !server.latency->pings.empty()) {
+    summary.p50 = doctor::percentile(server.latency->pings, 50);
+    summary.p99 = doctor::percentile(server.latency->pings, 99);
+  }
+  return summary;
+}
+
+// The token of a lock outlives it by a day: that of the trial goes at once.
+void forget_token(RedisClient& client, const std::string& key, Time limit) {
+  [[maybe_unused]] const auto gone = client.call({"DEL", Keys(key).token}, limit);
+}
+
+// The user may come in, but not do that.
+bool is_missing_right(const Error& error) {
+  return error.code == Errc::denied && error.text.find("NOPERM") != std::string::npos;
+}
+
+Examination examined(const SetFacts& set, const ExamineTerms& terms) {
+  Examination all{.url = set.url, .findings = doctor::judge(set, terms.lease)};
+  for (const doctor::SentinelFacts& sentinel : set.sentinels)
+    all.servers.push_back({.url = sentinel.url, .role = "sentinel"});
+  for (const ServerFacts& server : set.servers)
+    all.servers.push_back(summary_of(server));
+  return all;
+}
+
+}  // namespace
+
+Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerms& terms) {
+  auto opened = RedisStore::open(options);
+  if (!opened) return opened.error();
+  auto& store = static_cast<RedisStore&>(**opened);
+  const LockName own = trial_name();
+  const auto key = store.key_of(terms.name.value_or(own));
+  if (!key) return key.error();
+
+  SetFacts set{.url = store.where()};
+  set.sentinels = doctor::look_at_sentinels(options, terms.until);
+  RedisClient client = store.another_client();
+  const auto hello =
+      client.call({"TIME"}, std::min(terms.until, BootClock::now() + terms.connect_timeout));
+  if (!hello && !is_missing_right(hello.error())) {
+    if (!doctor::any_answers(set.sentinels)) return hello.error();
+    set.servers.push_back({.way = {.url = set.url}, .unreachable = hello.error()});
+    return examined(set, terms);
+  }
+  set.wanted_replicas = options.replicas.value_or(doctor::has_replicas(set.sentinels) ? 1 : 0);
+  const doctor::LookTerms look{
+      Keys(*key), options.prefix, set.wanted_replicas, terms.until - Trial::k_ttl / 2};
+  set.servers.push_back(doctor::look_at_server(client, doctor::way_of(client), look));
+  doctor::add_replicas(set, client, look.until);
+  if (auto rival = RedisStore::open(options); rival) {
+    set.trial = try_lock(store, **rival, own, terms.until);
+    forget_token(client, options.prefix + own.text(), terms.until);
+  }
+  return examined(set, terms);
+}
+
+}  // namespace dlock

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// `dlock doctor` for Redis: looks at every server that the URL leads to, tries a lock of its own,
+// and judges what was seen. It changes nothing else.
+#pragma once
+
+#include "base/result.hpp"
+#include "store/finding.hpp"
+#include "store/store_options.hpp"
+
+namespace dlock {
+
+// The first error where nothing could be looked at.
+Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerms& terms);
+
+}  // namespace dlock

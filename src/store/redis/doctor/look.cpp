@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+#include "store/redis/doctor/look.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace dlock::doctor {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration k_question_takes = 2s;   // or it is not seen
+constexpr Duration k_measuring_takes = 1s;  // in all, however far the server is
+constexpr int k_pings = 50;
+constexpr int k_scripts = 20;
+constexpr int k_connects = 5;
+constexpr std::string_view k_most_commands = "128";  // of the slow log
+
+constexpr Script k_probe{"e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "return 1"};
+constexpr std::string_view k_undeclared = "return redis.call('EXISTS', KEYS[1] .. ':probe')";
+
+constexpr auto k_config = std::to_array<std::string_view>({"appendfsync",
+                                                           "stop-writes-on-bgsave-error",
+                                                           "protected-mode",
+                                                           "bind",
+                                                           "port",
+                                                           "maxclients",
+                                                           "timeout",
+                                                           "tcp-keepalive",
+                                                           "client-output-buffer-limit",
+                                                           "proto-max-bulk-len",
+                                                           "maxmemory-clients"});
+
+// The questions, each with its limit.
+class Look {
+ public:
+  Look(RedisClient& client, Time until) : client_(client), until_(until) {}
+
+  Time limit() const { return std::min(until_, BootClock::now() + k_question_takes); }
+  Result<Answer> ask(const Words& words) { return client_.call(words, limit()); }
+  Result<Answer> script(std::string_view verb, std::string_view script, const Words& keys = {}) {
+    return ask(script_words(verb, script, std::to_string(keys.size()), keys, {}));
+  }
+
+  Seen<Fields> info() {
+    const auto answer = ask({"INFO"});
+    if (!answer) return Seen<Fields>::unseen("INFO", answer.error());
+    return parse_info(answer->reply.string());
+  }
+
+  Seen<Fields> config() {
+    Words words{"CONFIG", "GET"};
+    words.insert(words.end(), k_config.begin(), k_config.end());
+    auto answer = ask(words);
+    if (answer) return pairs(answer->reply.view());
+    if (answer.error().code == Errc::denied)
+      return Seen<Fields>::unseen("CONFIG GET", answer.error());
+    // Before Redis 7 one at a time.
+    Fields all;
+    for (const std::string_view name : k_config) {
+      answer = ask({"CONFIG", "GET", name});
+      if (!answer) return Seen<Fields>::unseen("CONFIG GET", answer.error());
+      all.merge(pairs(answer->reply.view()));
+    }
+    return all;
+  }
+
+  void role(ServerFacts& facts) {
+    const auto answer = ask({"ROLE"});
+    if (!answer) {
+      facts.role_is_unknown = answer.error().code == Errc::refused;
+      facts.role = Seen<Role>::unseen("ROLE", answer.error());
+      return;
+    }
+    Role role{std::string(answer->reply[0].string()), {}, {}};
+    if (role.word == "slave") {
+      role.master =
+          std::string(answer->reply[1].string()) + ":" + std::to_string(answer->reply[2].integer());
+    }
+    const ReplyView replicas = answer->reply[2];
+    for (std::size_t i = 0; role.word == "master" && i < replicas.size(); ++i)
+      role.replicas.push_back(
+          {std::string(replicas[i][0].string()), port_of(replicas[i][1].string())});
+    facts.role = std::move(role);
+  }
+
+  Seen<std::string> user() {
+    const auto answer = ask({"ACL", "WHOAMI"});
+    if (!answer) return Seen<std::string>::unseen("ACL WHOAMI", answer.error());
+    return std::string(answer->reply.string());
+  }
+
+  // What the server says against its scripts.
+  Seen<std::string> scripts() {
+    auto answer = script("EVALSHA", k_probe.sha1);
+    const bool unknown = !answer && answer.error().text.find("NOSCRIPT") != std::string::npos;
+    if (answer || unknown) answer = script("EVAL", k_probe.text);
+    if (answer) return std::string();
+    if (answer.error().code == Errc::refused) return answer.error().text;
+    return Seen<std::string>::unseen(unknown ? "EVAL" : "EVALSHA", answer.error());
+  }
+
+  Seen<std::string> undeclared(const Keys& keys) {
+    const auto answer = script("EVAL", k_undeclared, {keys.holds});
+    if (answer) return std::string();
+    const bool by_rights = answer.error().text.find("The user executing") != std::string::npos;
+    if (answer.error().code == Errc::refused && !by_rights) return answer.error().text;
+    return Seen<std::string>::unseen("EXISTS in a script", answer.error());
+  }
+
+  Seen<long long> sentinels() {
+    const auto answer = ask({"PUBSUB", "NUMSUB", "__sentinel__:hello"});
+    if (!answer) return Seen<long long>::unseen("PUBSUB", answer.error());
+    return answer->reply[1].integer();
+  }
+
+  Seen<bool> one_connection() {
+    const auto first = ask({"CLIENT", "ID"});
+    const auto second = ask({"CLIENT", "ID"});
+    if (!first || !second)
+      return Seen<bool>::unseen("CLIENT ID", first ? second.error() : first.error());
+    return first->reply.integer() == second->reply.integer();
+  }
+
+  // Does it answer a connection without a password?
+  Seen<bool> open_to_all() {
+    RedisAddress address = client_.address();
+    address.user.clear();
+    address.password = Secret();
+    address.db = 0;
+    address.must_be_master = false;
+    RedisClient stranger(address, nullptr);
+    const auto answer = stranger.call({"TIME"}, limit());
+    if (answer) return true;
+    if (answer.error().code == Errc::denied) return false;
+    return Seen<bool>::unseen("a connection without a password", answer.error());
+  }
+
+  Seen<std::vector<Slow>> slow_log() {
+    const auto answer = ask({"SLOWLOG", "GET", k_most_commands});
+    if (!answer) return Seen<std::vector<Slow>>::unseen("SLOWLOG", answer.error());
+    std::vector<Slow> all;
+    for (std::size_t i = 0; i < answer->reply.size(); ++i) {
+      const ReplyView entry = answer->reply[i];
+      all.push_back(
+          {std::string(entry[3][0].string()), std::chrono::microseconds(entry[2].integer())});
+    }
+    return all;
+  }
+
+  Seen<std::vector<Slow>> events() {
+    const auto answer = ask({"LATENCY", "LATEST"});
+    if (!answer) return Seen<std::vector<Slow>>::unseen("LATENCY", answer.error());
+    std::vector<Slow> all;
+    for (std::size_t i = 0; i < answer->reply.size(); ++i) {
+      const ReplyView event = answer->reply[i];
+      all.push_back(
+          {std::string(event[0].string()), std::chrono::milliseconds(event[3].integer())});
+    }
+    return all;
+  }
+
+  Latency latency() {
+    Latency all;
+    const Time enough = std::min(until_, BootClock::now() + k_measuring_takes);
+    for (int i = 0; i < k_pings && BootClock::now() < enough; ++i)
+      measure(all.pings, [&] { return ask({"TIME"}).has_value(); });  // PING may not be allowed
+    for (int i = 0; i < k_scripts && BootClock::now() < enough; ++i)
+      measure(all.scripts, [&] { return script("EVAL", k_probe.text).has_value(); });
+    for (int i = 0; i < k_connects && BootClock::now() < enough; ++i) {
+      RedisClient another = client_.another();
+      measure(all.connects, [&] { return another.call({"TIME"}, limit()).has_value(); });
+    }
+    return all;
+  }
+
+ private:
+  static Fields pairs(ReplyView reply) {
+    Fields all;
+    for (std::size_t i = 0; i + 1 < reply.size(); i += 2)
+      all[std::string(reply[i].string())] = reply[i + 1].string();
+    return all;
+  }
+  static std::uint16_t port_of(std::string_view text) {
+    std::uint16_t port = 0;
+    std::from_chars(text.data(), text.data() + text.size(), port);
+    return port;
+  }
+  template <class Ask>
+  static void measure(std::vector<Duration>& all, Ask asked) {
+    const Time since = BootClock::now();
+    if (asked()) all.push_back(BootClock::now() - since);
+  }
+
+  RedisClient& client_;
+  Time until_;
+};
+
+// The clocks are compared over what else is asked between two of these.
+struct Moment {
+  std::chrono::microseconds there{};
+  Time before;
+  Time after;
+};
+
+Result<Moment> moment(Look& look) {
+  const Time before = BootClock::now();
+  const auto answer = look.ask({"TIME"});
+  if (!answer) return answer.error();
+  const auto number = [&](std::size_t i) {
+    const std::string_view text = answer->reply[i].string();
+    long long value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+  };
+  return Moment{std::chrono::seconds(number(0)) + std::chrono::microseconds(number(1)),
+                before,
+                BootClock::now()};
+}
+
+Clock compare(const Moment& first, const Moment& last) {
+  const auto seconds = [](auto span) { return std::chrono::duration<double>(span).count(); };
+  const double here = seconds(last.after - first.after);
+  const double doubt = seconds((first.after - first.before) + (last.after - last.before));
+  const Time middle = last.before + (last.after - last.before) / 2;
+  return {.rate = seconds(last.there - first.there) / here,
+          .uncertainty = doubt / here,
+          .ahead = last.there - middle.time_since_epoch()};
+}
+
+// Until the two moments are so far apart that the time of an answer does not matter, or for a
+// second.
+Seen<Clock> clock_since(Look& look, const Result<Moment>& first) {
+  if (!first) return Seen<Clock>::unseen("TIME", first.error());
+  constexpr double k_sure = 0.003;
+  for (;;) {
+    const auto last = moment(look);
+    if (!last) return Seen<Clock>::unseen("TIME", last.error());
+    if (last->after <= first->after) continue;
+    const Clock clock = compare(*first, *last);
+    if (clock.uncertainty < k_sure || last->after - first->after > 1s) return clock;
+    ::poll(nullptr, 0, 10);
+  }
+}
+
+}  // namespace
+
+ServerFacts look_at_replica(RedisClient& client, Way way, Time until) {
+  Look look(client, until);
+  ServerFacts facts{.way = std::move(way)};
+  const auto first = moment(look);
+  if (!first && first.error().code != Errc::denied) facts.unreachable = first.error();
+  if (facts.unreachable) return facts;
+  facts.info = look.info();
+  facts.config = look.config();
+  look.role(facts);
+  facts.events = look.events();
+  facts.clock = clock_since(look, first);
+  return facts;
+}
+
+ServerFacts look_at_server(RedisClient& client, Way way, const LookTerms& terms) {
+  Look look(client, terms.until);
+  ServerFacts facts{.way = std::move(way)};
+  const auto first = moment(look);
+  facts.info = look.info();
+  facts.config = look.config();
+  look.role(facts);
+  facts.user = look.user();
+  facts.open_to_all = look.open_to_all();
+  facts.scripts = look.scripts();
+  facts.undeclared = look.undeclared(terms.keys);
+  facts.rights = look_at_rights(client, terms, look.limit());
+  facts.sentinels = look.sentinels();
+  facts.one_connection = look.one_connection();
+  facts.slow_log = look.slow_log();
+  facts.events = look.events();
+  facts.latency = look.latency();
+  facts.clock = clock_since(look, first);
+  return facts;
+}
+
+}  // namespace dlock::doctor

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Looks at one Redis server for `dlock doctor`: asks, measures, and changes nothing. Every question
+// has a limit; a question that is refused, unknown or not answered leaves its fact unseen.
+#pragma once
+
+#include "store/redis/doctor/facts.hpp"
+#include "store/redis/redis_client.hpp"
+#include "store/redis/redis_keys.hpp"
+
+namespace dlock::doctor {
+
+// Of the server that `client` is connected to, or connects to now. `keys` are those whose rights
+// are looked up, `prefix` what they begin with.
+struct LookTerms {
+  Keys keys;
+  std::string prefix;
+  int replicas = 0;  // wanted
+  Time until;
+};
+ServerFacts look_at_server(RedisClient& client, Way way, const LookTerms& terms);
+
+// Of a replica: only what matters if it became the master.
+ServerFacts look_at_replica(RedisClient& client, Way way, Time until);
+
+// The rights of look_rights.cpp, by the server's own word.
+Seen<std::vector<Right>> look_at_rights(RedisClient& client, const LookTerms& terms, Time limit);
+
+}  // namespace dlock::doctor

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// Which rights the user has, of those that dlock-protocol(7) lists. A script can ask for each of
+// them without using it (redis.acl_check_cmd, Redis 7).
+#include "base/text.hpp"
+#include "store/redis/doctor/look.hpp"
+
+#include <array>
+#include <charconv>
+
+namespace dlock::doctor {
+
+namespace {
+
+// ARGV: for each right the number of its words, and these. Returns 1 or 0 for each; nil where the
+// server cannot be asked.
+constexpr std::string_view k_check = R"lua(
+local check, answers, i = redis.acl_check_cmd, {}, 1
+while check and ARGV[i] do
+  local words = {}
+  for j = 1, tonumber(ARGV[i]) do words[j] = ARGV[i + j] end
+  i = i + #words + 1
+  local known, allowed = pcall(check, unpack(words))
+  answers[#answers + 1] = known and allowed and 1 or 0
+end
+return check and answers or false
+)lua";
+
+struct Command {
+  std::string_view words;  // blanks between; a key or channel goes behind the first
+  bool optional = false;
+};
+
+constexpr auto k_of_keys = std::to_array<Command>({{"type"},
+                                                   {"exists"},
+                                                   {"hexists f"},
+                                                   {"hget f"},
+                                                   {"hgetall"},
+                                                   {"hlen"},
+                                                   {"hkeys"},
+                                                   {"hset f v"},
+                                                   {"hdel f"},
+                                                   {"hincrby f 1"},
+                                                   {"pexpire 1"},
+                                                   {"pttl"},
+                                                   {"get"},
+                                                   {"set v"},
+                                                   {"del"},
+                                                   {"zadd 1 m"},
+                                                   {"zrem m"},
+                                                   {"zcard"},
+                                                   {"zrank m"},
+                                                   {"zscore m"},
+                                                   {"zrange 0 0"},
+                                                   {"zrangebyscore 0 0"},
+                                                   {"zcount 0 1", true}});
+
+// Their words are all; "client|id" is one command for ACL SETUSER.
+struct Plain {
+  std::string_view name;
+  std::string_view words;
+  bool optional = false;
+};
+constexpr auto k_of_none = std::to_array<Plain>({{"evalsha", "evalsha x 0"},
+                                                 {"eval", "eval x 0"},
+                                                 {"time", "time"},
+                                                 {"scan", "scan 0", true},
+                                                 {"client|id", "client id", true},
+                                                 {"client|tracking", "client tracking on", true}});
+
+class Questions {
+ public:
+  void add(Right right, const std::vector<std::string>& words) {
+    rights_.push_back(std::move(right));
+    args_.push_back(std::to_string(words.size()));
+    args_.insert(args_.end(), words.begin(), words.end());
+  }
+  // The first of `command.words`, `at`, and the rest of them.
+  void add_at(const Command& command,
+              const std::string& pattern,
+              const std::string& at,
+              bool optional) {
+    const auto parts = split(command.words, ' ');
+    std::vector<std::string> words{std::string(parts.front()), at};
+    words.insert(words.end(), parts.begin() + 1, parts.end());
+    add({words.front(), pattern, false, command.optional || optional}, words);
+  }
+  void add_plain(const Plain& plain) {
+    std::vector<std::string> words;
+    for (const std::string_view word : split(plain.words, ' '))
+      words.emplace_back(word);
+    add({std::string(plain.name), "", false, plain.optional}, words);
+  }
+
+  const std::vector<std::string>& args() const { return args_; }
+  std::vector<Right> answered(ReplyView answers) {
+    for (std::size_t i = 0; i < rights_.size(); ++i)
+      rights_[i].granted = answers[i].integer() == 1;
+    return std::move(rights_);
+  }
+
+ private:
+  std::vector<Right> rights_;
+  std::vector<std::string> args_;
+};
+
+std::string pattern_of(char kind, std::string_view start) {
+  return kind + std::string(start) + '*';
+}
+
+Questions questions(const LookTerms& terms) {
+  using namespace redis_name;
+  Questions all;
+  const Keys& keys = terms.keys;
+  const std::string ours(k_holds.substr(0, k_holds.find(':') + 1));
+  const bool tagged = keys.tagged != keys.lock;
+  struct Place {
+    std::string pattern;
+    std::string key;
+    bool optional;
+  };
+  const std::string own = terms.prefix.empty() ? '~' + keys.lock : pattern_of('~', terms.prefix);
+  const std::array<Place, 4> places{{
+      {own, keys.lock, false},
+      {pattern_of('~', ours), keys.holds, false},
+      {pattern_of('~', k_token), keys.token, false},
+      // The leases of readers and slots.
+      {tagged ? pattern_of('~', '{' + terms.prefix) : own,
+       keys.tagged + ":o" + std::string(k_lease) + "1",
+       true},
+  }};
+  for (const Command& command : k_of_keys) {
+    for (const Place& place : places)
+      all.add_at(command, place.pattern, place.key, place.optional);
+  }
+  for (const Plain& plain : k_of_none)
+    all.add_plain(plain);
+  if (terms.replicas > 0) all.add_plain({"wait", "wait 1 1"});
+  for (const auto& [start, channel] : {std::pair{k_turn, keys.turn + "x"},
+                                       std::pair{k_channel, keys.channel},
+                                       std::pair{k_pair_channel, keys.pair_channel}}) {
+    all.add_at({"subscribe"}, pattern_of('&', start), channel, true);
+    all.add_at({"publish"}, pattern_of('&', start), channel, true);
+  }
+  const std::string changes(RedisClient::k_changes);
+  all.add_at({"subscribe"}, '&' + changes, changes, true);
+  return all;
+}
+
+}  // namespace
+
+Seen<std::vector<Right>> look_at_rights(RedisClient& client, const LookTerms& terms, Time limit) {
+  Questions all = questions(terms);
+  const Words args(all.args().begin(), all.args().end());
+  const auto answer = client.call(script_words("EVAL", k_check, "0", {}, args), limit);
+  if (answer && answer->reply.is_array()) return all.answered(answer->reply.view());
+  if (answer) {
+    return Seen<std::vector<Right>>::unseen(
+        "the server cannot be asked for rights (before Redis 7)");
+  }
+  if (answer.error().code != Errc::denied) {
+    return Seen<std::vector<Right>>::unseen("EVAL", answer.error());
+  }
+  // Without EVAL no other right can be looked up, but this one is known to be missing.
+  const auto by_hash = client.call(script_words("EVALSHA", "x", "0", {}, {}), limit);
+  const bool hash_too = !by_hash && by_hash.error().code == Errc::denied;
+  return std::vector<Right>{{"eval", "", false, false}, {"evalsha", "", !hash_too, false}};
+}
+
+}  // namespace dlock::doctor

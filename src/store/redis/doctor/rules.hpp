@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// The rules of `dlock doctor` for Redis: one small pure function for each check. They know nothing
+// of connections. dlock(1), "The checks of doctor", lists the ids.
+#pragma once
+
+#include "core/lease.hpp"
+#include "store/finding.hpp"
+#include "store/redis/doctor/facts.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlock::doctor {
+
+struct Terms {
+  LeaseTerms lease;
+  int replicas = 0;       // wanted
+  bool of_a_set = false;  // the URL names sentinels
+  Duration call_limit() const { return lease.call_limit(); }
+};
+
+// All findings, in the order in which they can be mended.
+std::vector<Finding> judge(const SetFacts& set, const LeaseTerms& lease);
+
+using Judge = Finding (*)(const ServerFacts& server, const Terms& terms);
+
+// By topic, in rules_*.cpp. Of one server each.
+Finding judge_connect(const ServerFacts& server, const Terms& terms);
+Finding judge_auth(const ServerFacts& server, const Terms& terms);
+Finding judge_protect(const ServerFacts& server, const Terms& terms);
+Finding judge_version(const ServerFacts& server, const Terms& terms);
+Finding judge_proxy(const ServerFacts& server, const Terms& terms);
+Finding judge_scripts(const ServerFacts& server, const Terms& terms);
+Finding judge_undeclared(const ServerFacts& server, const Terms& terms);
+Finding judge_rights(const ServerFacts& server, const Terms& terms);
+
+Finding judge_evict(const ServerFacts& server, const Terms& terms);
+Finding judge_evicted(const ServerFacts& server, const Terms& terms);
+Finding judge_persist(const ServerFacts& server, const Terms& terms);
+Finding judge_bgsave(const ServerFacts& server, const Terms& terms);
+Finding judge_fork(const ServerFacts& server, const Terms& terms);
+
+Finding judge_role(const ServerFacts& server, const Terms& terms);
+Finding judge_topology(const ServerFacts& server, const Terms& terms);
+Finding judge_replicas(const ServerFacts& server, const Terms& terms);
+Finding judge_minrepl(const ServerFacts& server, const Terms& terms);
+
+Finding judge_clock(const ServerFacts& server, const Terms& terms);
+Finding judge_latency(const ServerFacts& server, const Terms& terms);
+Finding judge_slow(const ServerFacts& server, const Terms& terms);
+Finding judge_refusals(const ServerFacts& server, const Terms& terms);
+Finding judge_clients(const ServerFacts& server, const Terms& terms);
+Finding judge_idle(const ServerFacts& server, const Terms& terms);
+Finding judge_buffers(const ServerFacts& server, const Terms& terms);
+
+// Of the set.
+Finding judge_sentinels(const SetFacts& set);
+Finding judge_failover(const SetFacts& set, const LeaseTerms& lease);
+Finding judge_clocks(const SetFacts& set);
+
+// Whether a hold that was last renewed just before a crash outlives a failover of that length: what
+// is left of it then is W = 2/3 ttl - D - K - kill-after (ARCHITECTURE.md, "Lease").
+Duration failover_that_fits(const LeaseTerms& lease);
+// The shortest lease, in steps of five seconds, that does.
+Duration ttl_that_outlives(Duration failover);
+
+// The words that ACL SETUSER still needs: "+hset ~dlock:*".
+struct Missing {
+  std::string needed;    // without them dlock does not work
+  std::string optional;  // without them it works less well
+};
+Missing missing_rights(const std::vector<Right>& rights);
+
+Duration percentile(std::vector<Duration> all, int percent);  // zero if there are none
+
+}  // namespace dlock::doctor

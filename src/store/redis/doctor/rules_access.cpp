@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+// Who may come in, by which way, and what is there: the rules about access.
+#include "base/duration.hpp"
+#include "base/text.hpp"
+#include "store/redis/doctor/rules.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+namespace dlock::doctor {
+
+namespace {
+
+constexpr std::string_view k_rights_page = "dlock-protocol(7) lists all that dlock needs";
+
+bool is_granted(const Right& right) {
+  return right.granted;
+}
+
+// Of one kind: keys (~) or channels (&), each command on each pattern.
+class Table {
+ public:
+  Table(const std::vector<Right>& rights, char kind) {
+    for (const Right& right : rights) {
+      if (!right.pattern.empty() && right.pattern.front() == kind) cells_.push_back(right);
+    }
+    none_ = std::none_of(cells_.begin(), cells_.end(), is_granted);
+    for (const Right& cell : cells_) {
+      if (!granted_on(cell.pattern)) closed_.insert(cell.pattern);
+    }
+  }
+
+  // A pattern on which nothing is granted is missing, and a command that is granted on none of the
+  // others. What is refused besides (a pattern for reading only) is the pattern's.
+  void add_missing(std::set<std::string>& needed, std::set<std::string>& optional) const {
+    for (const Right& cell : cells_) {
+      if (cell.granted) continue;
+      std::set<std::string>& to = cell.optional ? optional : needed;
+      const bool closed = closed_.count(cell.pattern) != 0;
+      if (none_ || (!closed && !granted_anywhere(cell.command))) {
+        to.insert('+' + cell.command);
+        if (none_) to.insert(cell.pattern);
+      } else {
+        to.insert(cell.pattern);
+      }
+    }
+  }
+
+ private:
+  bool granted_on(const std::string& pattern) const {
+    return std::any_of(cells_.begin(), cells_.end(), [&](const Right& cell) {
+      return cell.granted && cell.pattern == pattern;
+    });
+  }
+  bool granted_anywhere(const std::string& command) const {
+    return std::any_of(cells_.begin(), cells_.end(), [&](const Right& cell) {
+      return cell.granted && cell.command == command;
+    });
+  }
+
+  std::vector<Right> cells_;
+  std::set<std::string> closed_;  // patterns on which nothing is granted
+  bool none_ = false;             // nothing is granted at all
+};
+
+std::string joined(const std::set<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words)
+    text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+std::string user_of(const ServerFacts& server) {
+  return printable(server.user ? *server.user : server.way.user);
+}
+
+// "6.2.14" as 60214; 0: it is no version.
+int version_number(std::string_view text) {
+  int number = 0;
+  int parts = 0;
+  for (const std::string_view part : split(text, '.')) {
+    int value = 0;
+    std::from_chars(part.data(), part.data() + part.size(), value);
+    number = number * 100 + value;
+    if (++parts == 3) return number;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Missing missing_rights(const std::vector<Right>& rights) {
+  std::set<std::string> needed;
+  std::set<std::string> optional;
+  for (const char kind : {'~', '&'})
+    Table(rights, kind).add_missing(needed, optional);
+  for (const Right& right : rights) {
+    if (!right.granted && right.pattern.empty())
+      (right.optional ? optional : needed).insert('+' + right.command);
+  }
+  for (const std::string& word : needed)
+    optional.erase(word);
+  return {joined(needed), joined(optional)};
+}
+
+Finding judge_connect(const ServerFacts& server, const Terms& /*terms*/) {
+  if (server.unreachable) {
+    return broken(server.unreachable->text,
+                  "it could not be looked at",
+                  "see that it runs and can be reached from this machine");
+  }
+  if (server.way.insecure) {
+    return warning("--insecure: its certificate was not verified",
+                   "another machine on the way can answer in its place",
+                   "name its CA with --cacert FILE");
+  }
+  return good(server.way.tls ? "connected by TLS, certificate verified" : "connected");
+}
+
+Finding judge_auth(const ServerFacts& server, const Terms& /*terms*/) {
+  if (user_of(server) == "default" && !server.way.has_password && !server.way.is_near) {
+    return warning(
+        "user default, without a password, from another machine",
+        "every program that reaches the server can delete and take locks",
+        "ACL SETUSER a user of dlock's own, with a password; " + std::string(k_rights_page));
+  }
+  return info("user " + user_of(server));
+}
+
+Finding judge_protect(const ServerFacts& server, const Terms& /*terms*/) {
+  if (server.way.has_password && !server.way.is_near && !server.way.tls) {
+    return warning("the password travels unencrypted to another machine",
+                   "every machine on the way can read it",
+                   "use rediss:// (the server needs tls-port)");
+  }
+  if (!server.open_to_all) return not_seen(server.open_to_all.why());
+  if (!*server.open_to_all) return good("a password is needed");
+  const auto guarded = field_of(server.config, "protected-mode");
+  if (!guarded) return not_seen(guarded.why());
+  const auto bind = field_of(server.config, "bind");
+  const auto port = number_of(server.config, "port");
+  const bool loopback =
+      bind && !bind->empty() && bind->find_first_of("*0") != 0 &&
+      (*bind == "127.0.0.1" || *bind == "127.0.0.1 -::1" || *bind == "127.0.0.1 ::1");
+  if (*guarded == "yes" || loopback || (port && *port == 0)) {
+    return good("without a password, but for this machine only");
+  }
+  return warning("no password, and protected-mode is no",
+                 "every machine that reaches its port can delete and take locks",
+                 "give the server a password (ACL SETUSER, requirepass), or bind it to 127.0.0.1");
+}
+
+Finding judge_version(const ServerFacts& server, const Terms& /*terms*/) {
+  const auto redis = field_of(server.info, "redis_version");
+  if (!redis) return not_seen(redis.why());
+  for (const auto& [field, product] : {std::pair{"valkey_version", "Valkey"},
+                                       std::pair{"dragonfly_version", "Dragonfly"},
+                                       std::pair{"garnet_version", "Garnet"}}) {
+    if (const auto own = field_of(server.info, field))
+      return info(std::string(product) + " " + printable(*own));
+  }
+  const int number = version_number(*redis);
+  if (number != 0 && number < 60200) {
+    return broken("Redis " + printable(*redis),
+                  "dlock needs commands of Redis 6.2",
+                  "upgrade to Redis 6.2 or later, or to Valkey");
+  }
+  return info("Redis " + printable(*redis));
+}
+
+Finding judge_proxy(const ServerFacts& server, const Terms& /*terms*/) {
+  const std::string remedy = "let the URL lead to the server itself";
+  const std::string text = "sessions, WAIT and key tracking may be those of another connection";
+  if (server.role_is_unknown) return warning("it does not know ROLE, as a proxy", text, remedy);
+  if (!server.one_connection) return not_seen(server.one_connection.why());
+  if (*server.one_connection) return good("each connection is a session of its own");
+  return warning("CLIENT ID changes from question to question: it is a proxy", text, remedy);
+}
+
+Finding judge_scripts(const ServerFacts& server, const Terms& /*terms*/) {
+  if (!server.scripts) return not_seen(server.scripts.why());
+  if (server.scripts->empty()) return good("EVALSHA and EVAL work");
+  return broken(*server.scripts,
+                "dlock cannot work here: each of its steps is a script",
+                "allow EVALSHA and EVAL under these names, or use another server");
+}
+
+Finding judge_undeclared(const ServerFacts& server, const Terms& /*terms*/) {
+  if (!server.undeclared) return not_seen(server.undeclared.why());
+  if (server.undeclared->empty()) return good("scripts may use keys that they do not declare");
+  return warning("a script may only use the keys that it declares: " + *server.undeclared,
+                 "-s and --slots do not work here",
+                 "use plain locks and -x only, or another server");
+}
+
+Finding judge_rights(const ServerFacts& server, const Terms& /*terms*/) {
+  if (!server.rights) return not_seen(server.rights.why());
+  const Missing missing = missing_rights(*server.rights);
+  const std::string line = "ACL SETUSER " + user_of(server) + " ";
+  if (!missing.needed.empty()) {
+    return broken("missing rights: " + missing.needed,
+                  "dlock cannot work without them",
+                  line + missing.needed + (missing.optional.empty() ? "" : " " + missing.optional));
+  }
+  if (!missing.optional.empty()) {
+    return warning("missing rights: " + missing.optional,
+                   "waiters ask several times a second, losses are noticed late, or lists fail",
+                   line + missing.optional);
+  }
+  return good("all rights are there");
+}
+
+}  // namespace dlock::doctor

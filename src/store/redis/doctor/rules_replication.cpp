@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// What is left of a lock when its server fails: replicas, sentinels, failover.
+#include "base/duration.hpp"
+#include "base/text.hpp"
+#include "store/redis/doctor/rules.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+namespace dlock::doctor {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// From the vote of the sentinels until they name the new master: topologies of one machine took
+// 1.2 to 1.3 s.
+constexpr Duration k_promotion = 1300ms;
+
+struct ReplicaState {
+  std::string where;
+  bool online = false;
+  long long lag_s = 0;
+};
+
+// "slave0:ip=127.0.0.1,port=6380,state=online,offset=14,lag=0" of INFO replication.
+std::vector<ReplicaState> replica_states(const Fields& info) {
+  std::vector<ReplicaState> all;
+  for (const auto& [name, value] : info) {
+    if (!name.starts_with("slave") || value.find("ip=") != 0) continue;
+    Fields parts;
+    for (const std::string_view part : split(value, ',')) {
+      const auto equals = std::min(part.find('='), part.size());
+      parts[std::string(part.substr(0, equals))] = part.substr(std::min(equals + 1, part.size()));
+    }
+    ReplicaState state{parts["ip"] + ":" + parts["port"], parts["state"] == "online"};
+    const std::string& lag = parts["lag"];
+    std::from_chars(lag.data(), lag.data() + lag.size(), state.lag_s);
+    all.push_back(std::move(state));
+  }
+  return all;
+}
+
+std::string count_of(std::size_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+bool is_master(const ServerFacts& server) {
+  return server.role ? server.role->word == "master"
+                     : field_of(server.info, "role") && *field_of(server.info, "role") == "master";
+}
+
+std::size_t replica_count(const ServerFacts& server) {
+  return server.info ? replica_states(*server.info).size() : 0;
+}
+
+long long down_after_ms(const SentinelFacts& sentinel) {
+  const auto found = sentinel.fields.find("down-after-milliseconds");
+  if (found == sentinel.fields.end()) return 0;
+  long long ms = 0;
+  std::from_chars(found->second.data(), found->second.data() + found->second.size(), ms);
+  return ms;
+}
+
+long long quorum_of(const SentinelFacts& sentinel) {
+  const auto found = sentinel.fields.find("quorum");
+  if (found == sentinel.fields.end()) return 0;
+  long long quorum = 0;
+  std::from_chars(found->second.data(), found->second.data() + found->second.size(), quorum);
+  return quorum;
+}
+
+}  // namespace
+
+Finding judge_role(const ServerFacts& server, const Terms& /*terms*/) {
+  const auto word = field_of(server.info, "role");
+  if (word && *word == "active-replica") {
+    return broken("this KeyDB accepts writes on several masters at once",
+                  "so it cannot exclude any other client",
+                  "set active-replica no, or use another server");
+  }
+  if (!server.role && !word) return not_seen(server.role.why());
+  const std::string role = server.role ? server.role->word : *word;
+  if (role == "sentinel") {
+    return broken("it is a sentinel", "it keeps no data", "write redis+sentinel://HOST/NAME");
+  }
+  if (role != "slave") return info("master, with " + count_of(replica_count(server), "replica"));
+  if (server.way.is_replica) return good("replica");
+  return broken("it is a replica" + (server.role ? " of " + server.role->master : std::string()),
+                "it takes no writes, and its answers may be old",
+                "let the URL name its master, or its sentinels (redis+sentinel://HOST/NAME)");
+}
+
+Finding judge_topology(const ServerFacts& server, const Terms& terms) {
+  const auto cluster = number_of(server.info, "cluster_enabled");
+  if (cluster && *cluster == 1) {
+    return warning("it is a node of a Redis Cluster",
+                   "names whose slot is at another node are refused (MOVED)",
+                   "use a server that is in no cluster");
+  }
+  if (terms.of_a_set) return good("found by its sentinels");
+  if (!server.info) return not_seen(server.info.why());
+  if (!is_master(server)) return good();
+  if (server.sentinels && *server.sentinels > 0) {
+    return warning("sentinels watch it, and the URL names it directly",
+                   "after a failover the URL leads to the wrong server",
+                   "write redis+sentinel://HOST,HOST,HOST/NAME");
+  }
+  if (replica_count(server) == 0) return good("one server");
+  return warning("it has " + count_of(replica_count(server), "replica"),
+                 "after a failover this URL leads to the wrong server",
+                 "with sentinels write redis+sentinel://HOST,HOST,HOST/NAME");
+}
+
+Finding judge_replicas(const ServerFacts& server, const Terms& terms) {
+  if (!server.info) return not_seen(server.info.why());
+  if (!is_master(server)) return good();
+  const auto states = replica_states(*server.info);
+  const auto online = static_cast<int>(
+      std::count_if(states.begin(), states.end(), [](const auto& one) { return one.online; }));
+  if (online < terms.replicas) {
+    return broken(std::to_string(online) + " of " + count_of(states.size(), "replica") +
+                      " online, --replicas is " + std::to_string(terms.replicas),
+                  "no lock is granted or renewed",
+                  "start the missing replicas, or say --replicas " + std::to_string(online));
+  }
+  for (const ReplicaState& state : states) {
+    if (!state.online) {
+      return warning("replica " + printable(state.where) + " is not online",
+                     "a failover to it would forget locks",
+                     "see its log");
+    }
+    if (state.lag_s > 1) {
+      return warning(
+          "replica " + printable(state.where) + " is " + std::to_string(state.lag_s) + " s behind",
+          "a failover to it would forget the locks of that time",
+          "see its load and its network; --replicas N waits for it");
+    }
+  }
+  return good(count_of(states.size(), "replica") + ", none behind");
+}
+
+Finding judge_minrepl(const ServerFacts& server, const Terms& terms) {
+  if (!server.info) return not_seen(server.info.why());
+  if (!is_master(server) || replica_count(server) == 0) return good("no replica");
+  // INFO has this field only where min-replicas-to-write and min-replicas-max-lag are set.
+  if (field_of(server.info, "min_slaves_good_slaves")) return good("min-replicas-to-write is set");
+  if (terms.replicas >= static_cast<int>(replica_count(server))) {
+    return good("--replicas " + std::to_string(terms.replicas) + " waits for all of them");
+  }
+  return warning("min-replicas-to-write is 0",
+                 "an old master goes on granting after a failover: 10 s after a freeze, for ever "
+                 "when it is cut off",
+                 "CONFIG SET min-replicas-to-write 1 and min-replicas-max-lag 3; or --replicas " +
+                     std::to_string(replica_count(server)));
+}
+
+Duration failover_that_fits(const LeaseTerms& lease) {
+  return lease.ttl() - lease.renew_step() - lease.drift() - lease.kill_time() - lease.kill_after() -
+         k_promotion - lease.call_limit();
+}
+
+Duration ttl_that_outlives(Duration failover) {
+  for (Duration ttl = 5s; ttl < 24h; ttl += 5s) {
+    const auto lease = LeaseTerms::check(ttl, std::nullopt);
+    if (lease && failover_that_fits(*lease) >= failover) return ttl;
+  }
+  return 24h;
+}
+
+Finding judge_failover(const SetFacts& set, const LeaseTerms& lease) {
+  if (set.sentinels.empty()) return good("no failover");
+  long long most = 0;
+  for (const SentinelFacts& sentinel : set.sentinels)
+    most = std::max(most, down_after_ms(sentinel));
+  if (most == 0) return not_seen("no sentinel told its down-after-milliseconds");
+  const Duration down_after = std::chrono::milliseconds(most);
+  const std::string seen =
+      "a failover here takes about " +
+      format_duration(std::chrono::round<std::chrono::seconds>(down_after + k_promotion));
+  if (failover_that_fits(lease) >= down_after) {
+    return info(seen, "a hold of " + format_duration(lease.ttl()) + " outlives it");
+  }
+  const std::string longer = "--ttl " + std::to_string(ttl_that_outlives(down_after) / 1s) + "s";
+  return warning(seen,
+                 "a hold of " + format_duration(lease.ttl()) + " may end by it, " + longer +
+                     " would outlive it",
+                 longer + ", or a smaller down-after-milliseconds at the sentinels");
+}
+
+Finding judge_sentinels(const SetFacts& set) {
+  const std::size_t count = set.sentinels.size();
+  if (count == 0) return good();
+  std::set<std::string> masters;
+  std::size_t alive = 0;
+  std::size_t known = 0;
+  for (const SentinelFacts& one : set.sentinels) {
+    if (one.unreachable) continue;
+    ++alive;
+    if (!one.master.empty()) masters.insert(one.master);
+    known = std::max(known, static_cast<std::size_t>(one.others_alive) + 1);
+  }
+  const std::string agree = "after a failover clients may follow the wrong ones";
+  if (alive == 0) {
+    return broken("no sentinel answers", "there is no way to the master", "start the sentinels");
+  }
+  if (masters.size() > 1) {
+    return warning("they name different masters: " +
+                       listed(std::vector<std::string>(masters.begin(), masters.end())),
+                   agree,
+                   "wait for the failover to end, or SENTINEL RESET at those that are out of date");
+  }
+  for (const SentinelFacts& one : set.sentinels) {
+    if (one.unreachable) {
+      return warning(one.unreachable->text,
+                     "one failure more may leave no majority",
+                     "start it, or take it out of the URL");
+    }
+    if (one.check && !one.check->empty()) {
+      return warning("SENTINEL CKQUORUM at " + one.url + ": " + printable(*one.check),
+                     "no failover is possible now",
+                     "start the missing sentinels, or lower the quorum");
+    }
+    if (quorum_of(one) > static_cast<long long>(known)) {
+      return warning(
+          "the quorum is " + std::to_string(quorum_of(one)) + " of " + count_of(known, "sentinel"),
+          "no failover is possible now",
+          "start the missing sentinels, or lower the quorum");
+    }
+    const bool is_address = one.master.find_first_not_of("0123456789.:") == std::string::npos;
+    if (one.tls && is_address) {
+      return warning("they name the master by its address, " + one.master,
+                     "its certificate has to be for that address",
+                     "sentinel resolve-hostnames yes and announce-hostnames yes; or --sni NAME");
+    }
+  }
+  if (known < 3 || known % 2 == 0) {
+    return warning("there are " + count_of(known, "sentinel"),
+                   known < 3 ? "a majority needs at least three to survive the loss of one"
+                             : "an even number survives no more failures than one less",
+                   "run three or five, on machines of their own");
+  }
+  return good(count_of(known, "sentinel") + ", of one mind");
+}
+
+}  // namespace dlock::doctor

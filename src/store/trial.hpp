@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// The trial of `dlock doctor`: a lock of its own is acquired, renewed, inspected, revoked and
+// released as a run would do it, while a second client waits for it in line. It shows whether the
+// store works, and whether messages reach waiters and holders. Nothing else is touched; the lock
+// is gone at the end, and by itself after k_ttl.
+#pragma once
+
+#include "core/lock_store.hpp"
+#include "store/finding.hpp"
+
+#include <string>
+#include <vector>
+
+namespace dlock {
+
+struct TrialStep {
+  std::string what;  // "acquire"
+  Duration took{};
+};
+
+struct Trial {
+  static constexpr Duration k_ttl = std::chrono::seconds(5);
+  static constexpr Duration k_message_takes = std::chrono::seconds(1);  // or it is lost
+
+  // What became of the messages of one kind.
+  enum class Messages { not_tried, refused, lost, heard };
+
+  std::vector<TrialStep> steps;
+  std::optional<Error> failure = {};       // of the step after those
+  Messages turns = Messages::not_tried;    // to a waiter: the lock is free
+  std::string turns_because = {};          // of refused
+  Messages changes = Messages::not_tried;  // to a holder: the lock was changed (key tracking)
+  std::string changes_because = {};        // of refused
+};
+
+// A name that no other program uses.
+LockName trial_name();
+
+// `holder` and `rival` are two stores at one place.
+Trial try_lock(LockStore& holder, LockStore& rival, const LockName& name, Time until);
+
+Finding judge_trial(const Trial& trial);
+Finding judge_turns(const Trial& trial);
+// `renewed_every`: how late a loss is noticed without messages.
+Finding judge_changes(const Trial& trial, Duration renewed_every);
+
+}  // namespace dlock
