@@ -153,7 +153,7 @@ failed_to_save() { r2 info persistence | grep -q 'rdb_last_bgsave_status:err'; }
   run -0 "$DLOCK" doctor -v --ttl 75s
   found i failover 'a hold of 1m15s outlives it'
   found '\+' sentinels '3 sentinels, of one mind'
-  found '\+' topology 'found by its sentinels'
+  found '\+' topology 'found by its set'
   "$DLOCK" doctor --json | valid_json
   kill -KILL "${SENTINEL_PIDS[2]}"
   run -0 "$DLOCK" doctor

@@ -2,6 +2,7 @@
 #include "store/redis/doctor/examine_redis.hpp"
 
 #include "base/text.hpp"
+#include "store/redis/cluster_url.hpp"
 #include "store/redis/doctor/look.hpp"
 #include "store/redis/doctor/look_set.hpp"
 #include "store/redis/doctor/rules.hpp"
@@ -62,7 +63,7 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
   const auto key = store.key_of(terms.name.value_or(own));
   if (!key) return key.error();
 
-  SetFacts set{.url = store.where()};
+  SetFacts set{.url = store.where(), .is_cluster = is_cluster_url(options.url)};
   set.sentinels = doctor::look_at_sentinels(options, terms.until);
   RedisClient client = store.another_client();
   const auto hello =

@@ -137,6 +137,7 @@ struct SentinelFacts {
 
 struct SetFacts {
   std::string url;  // as given, without a password
+  bool is_cluster = false;
   std::vector<SentinelFacts> sentinels = {};
   std::vector<ServerFacts> servers = {};  // the master first
   int wanted_replicas = 0;

@@ -78,13 +78,14 @@ class Judgement {
 }  // namespace
 
 std::vector<Finding> judge(const SetFacts& set, const LeaseTerms& lease) {
-  const Terms terms{lease, set.wanted_replicas, !set.sentinels.empty()};
+  const bool watched = !set.sentinels.empty();
+  const Terms terms{lease, set.wanted_replicas, watched || set.is_cluster};
   Judgement judgement(set, terms);
-  if (terms.of_a_set) judgement.add("sentinels", set.url, judge_sentinels(set));
+  if (watched) judgement.add("sentinels", set.url, judge_sentinels(set));
   judgement.of_servers(k_first);
   judgement.add("trial", set.url, judge_trial(set.trial));
   judgement.of_servers(k_then);
-  if (terms.of_a_set) judgement.add("failover", set.url, judge_failover(set, lease));
+  if (watched) judgement.add("failover", set.url, judge_failover(set, lease));
   if (set.servers.size() > 1) judgement.add("clock", set.url, judge_clocks(set));
   judgement.of_servers(k_last);
   judgement.add("pubsub", set.url, judge_turns(set.trial));

@@ -16,8 +16,7 @@ namespace dlock::doctor {
 struct Terms {
   LeaseTerms lease;
   int replicas = 0;       // wanted
-  bool of_a_set = false;  // the URL names sentinels
-  Duration call_limit() const { return lease.call_limit(); }
+  bool of_a_set = false;  // the URL names sentinels or a cluster
 };
 
 // All findings, in the order in which they can be mended.

@@ -93,13 +93,13 @@ Finding judge_role(const ServerFacts& server, const Terms& /*terms*/) {
 }
 
 Finding judge_topology(const ServerFacts& server, const Terms& terms) {
+  if (terms.of_a_set) return good("found by its set");
   const auto cluster = number_of(server.info, "cluster_enabled");
   if (cluster && *cluster == 1) {
     return warning("it is a node of a Redis Cluster",
                    "names whose slot is at another node are refused (MOVED)",
-                   "use a server that is in no cluster");
+                   "write redis+cluster://HOST,HOST,HOST");
   }
-  if (terms.of_a_set) return good("found by its sentinels");
   if (!server.info) return not_seen(server.info.why());
   if (!is_master(server)) return good();
   if (server.sentinels && *server.sentinels > 0) {
