@@ -29,6 +29,7 @@ import sys
 def take_commands(buffer):
     """Cuts the whole RESP commands off the front of a buffer: [raw…], rest."""
     out = []
+    buffer = buffer.lstrip(b"\n")  # by these a replica says that it lives while it loads
     while buffer.startswith(b"*"):
         try:
             at = buffer.index(b"\r\n") + 2
