@@ -250,7 +250,7 @@ constexpr auto k_settings = std::to_array<Setting>({
      "how long to retry an unreachable store (default 5s)", "",
      &set_connect_timeout},
     {"replicas", "--replicas", "N",
-     "a grant or renewal counts when N replicas have it (default 0, sentinels 1)",
+     "a grant or renewal counts when N replicas have it (default 0, sets 1)",
      "run acquire renew doctor", &set_replicas},
     {"password", "", "TEXT", "", "", &set_password},
     {"password-file", "--password-file", "FILE",

@@ -95,11 +95,19 @@ commands() {
   eventually 10s key_at $name
   dlock_run b -v $name -- "$TICKER" "$TICKS" until "$T/end" code 6
   eventually 10s in_line $name
+  eventually 10s listens $name
   touch "$T/go"
   eventually 2s ticking
   eventually 10s sees_changes $name
   node "$(owner_of $name)" del "dlock:$name"
   ends 5s b "exit 79"
+}
+# A waiter is subscribed where its turn is published, and nowhere else.
+listens() {
+  local i turns
+  turns=$(for i in 0 1 2; do node $i pubsub shardchannels "dlock:turn:{dlock:$1}:*"; done)
+  [ "$(wc -w <<<"$turns")" = 1 ] &&
+    node "$(owner_of "$1")" pubsub shardchannels | grep -q "^dlock:turn:"
 }
 key_at() { [ "$(node "$(owner_of "$1")" exists "dlock:$1")" = 1 ]; }
 in_line() { [ "$(node "$(owner_of "$1")" zcard "dlock:line:{dlock:$1}")" = 1 ]; }

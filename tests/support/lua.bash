@@ -22,6 +22,7 @@ MODE=exclusive
 SLOTS=0
 ONCE=0
 RELIES_ON=()
+PLACE=server # or cluster: with the key that never exists
 
 # keys_of WHAT…: sets KEYS to these keys of each of NAMES.
 keys_of() {
@@ -43,6 +44,7 @@ script_text() {
   local line
   while IFS= read -r line; do
     if [[ $line == '-- include: '* ]]; then
+      line=${line/parts\/server.lua/parts\/$PLACE.lua}
       cat "$SCRIPTS/${line#-- include: }"
     else
       printf '%s\n' "$line"
@@ -52,11 +54,12 @@ script_text() {
 
 # run_script NAME KEYCOUNT KEY… ARG…: on $REDIS_SOCKET, or on $ON; by the user $BY, if one is set.
 run_script() {
-  local text=$BATS_FILE_TMPDIR/$1.lua
+  local text=$BATS_FILE_TMPDIR/$1.$PLACE.lua keys=("${@:3:$2}")
+  [ "$PLACE" = server ] || keys+=("dlock:never:$G")
   [ -s "$text" ] || script_text "$1" >"$text"
   # shellcheck disable=SC2086  # words
   redis-cli -s "${ON:-$REDIS_SOCKET}" ${BY:+--no-auth-warning --user $BY --pass x} \
-    EVAL "$(<"$text")" "${@:2}" 2>&1
+    EVAL "$(<"$text")" ${#keys[@]} "${keys[@]}" "${@:3+$2}" 2>&1
 }
 # waiter OWNER SERIAL [polls]: how it stands in line.
 waiter() {

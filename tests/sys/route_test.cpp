@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "store/redis/route.hpp"
 
+#include "store/redis/cluster_route.hpp"
 #include "store/redis/redis_client.hpp"
+#include "store/redis/slot.hpp"
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,7 +22,10 @@ namespace {
 using test::ample;
 using test::answering;
 using test::DeafPort;
+using test::FakePeer;
 using test::FakeRedis;
+using test::read_until;
+using test::write_all;
 
 // Names the first server until that fails, then the second.
 class TwoServers final : public Route {
@@ -46,7 +53,7 @@ class TwoServers final : public Route {
 
 using Errors = std::vector<std::pair<Errc, std::string>>;
 
-const Script k_any_script{"0123456789012345678901234567890123456789", "return 1"};
+const Script k_any_script{{"0123456789012345678901234567890123456789", "return 1"}, {}};
 
 RedisClient client_by(const std::shared_ptr<TwoServers>& route) {
   return {route, *parse_redis_url("redis://unasked"), nullptr};
@@ -74,6 +81,56 @@ TEST_CASE(
   RedisClient client = client_by(route);
   CHECK_FALSE(client.run(k_any_script, {"k"}, {"arg"}, ample()).has_value());
   CHECK(route->errors == Errors{{Errc::refused, "MOVED 3999 10.0.0.1:6381"}});
+}
+
+// A cluster of these two.
+RedisClient client_of_cluster(const FakeRedis& first, const FakeRedis& second) {
+  const std::vector<RedisAddress> seeds{*parse_redis_url(first.url()),
+                                        *parse_redis_url(second.url())};
+  return {std::make_shared<ClusterRoute>(seeds), seeds.front(), nullptr};
+}
+
+std::string moved_to(const FakeRedis& server) {
+  const std::string url = server.url();
+  return "-MOVED " + std::to_string(slot_of("k")) + " :" + url.substr(url.rfind(':') + 1) + "\r\n";
+}
+
+TEST_CASE("route: a question that is sent on counts from when the owner of the slot was asked") {
+  constexpr auto k_pause = std::chrono::milliseconds(200);
+  FakeRedis owner(answering("arg", "+there\r\n"));
+  FakeRedis first([&](const FakePeer& peer) {
+    const UniqueFd connection = peer.accept();
+    read_until(connection, "arg");
+    std::this_thread::sleep_for(k_pause);
+    write_all(connection, moved_to(owner));
+    read_until(connection, "");
+  });
+  RedisClient client = client_of_cluster(first, owner);
+  const Time before = BootClock::now();
+  const auto answer = client.run(k_any_script, {"k"}, {"arg"}, ample());
+  REQUIRE(answer.has_value());
+  CHECK(answer->reply.string() == "there");
+  CHECK(answer->sent_at - before >= k_pause);
+}
+
+TEST_CASE("route: nodes that send a question round in a circle are unavailable after six of them") {
+  int asked = 0;
+  FakeRedis node([&](const FakePeer& peer) {
+    for (; asked < 6; ++asked) {
+      const UniqueFd connection = peer.accept();
+      read_until(connection, "arg");
+      write_all(
+          connection,
+          "-MOVED " + std::to_string(slot_of("k")) + " :" + std::to_string(peer.port()) + "\r\n");
+      read_until(connection, "");
+    }
+  });
+  RedisClient client = client_of_cluster(node, node);
+  const auto answer = client.run(k_any_script, {"k"}, {"arg"}, ample());
+  REQUIRE_FALSE(answer.has_value());
+  CHECK(answer.error().code == Errc::unavailable);
+  node.join();
+  CHECK(asked == 6);
 }
 
 }  // namespace

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
-# embed_lua(target file...): each scripts/x.lua becomes dlock::lua::k_x{sha1, text} in
+# embed_lua(target file...): each scripts/x.lua becomes dlock::lua::k_x in
 # scripts.gen.hpp. A line "-- include: parts/y.lua" is replaced by that file first, which is found from
-# the folder of the script; the SHA1 is that of the text as it is sent.
+# the folder of the script; the SHA1 is that of the text as it is sent. Behind both are those for a cluster,
+# with parts/cluster.lua in the place of parts/server.lua.
 
-function(_embed_lua_read result file)
+function(_embed_lua_read result file server_part)
   get_filename_component(folder "${file}" DIRECTORY)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
   file(READ "${file}" text)
   set(depth 0)
   while("\n${text}" MATCHES "\n(-- include: ([^\n]+)\n)")
     set(line "${CMAKE_MATCH_1}")
-    set(included "${folder}/${CMAKE_MATCH_2}")
+    string(REPLACE "parts/server.lua" "${server_part}" included "${folder}/${CMAKE_MATCH_2}")
     math(EXPR depth "${depth} + 1")
     if(depth GREATER 40)
       message(FATAL_ERROR "${file}: includes without end")
@@ -30,9 +31,12 @@ function(embed_lua target)
   foreach(file IN LISTS ARGN)
     get_filename_component(name "${file}" NAME_WE)
     get_filename_component(path "${file}" ABSOLUTE)
-    _embed_lua_read(text "${path}")
-    string(SHA1 sha1 "${text}")
-    string(APPEND entries "inline constexpr Script k_${name}{\"${sha1}\", R\"lua(${text})lua\"};\n")
+    foreach(place IN ITEMS server cluster)
+      _embed_lua_read(text_${place} "${path}" "parts/${place}.lua")
+      string(SHA1 sha1_${place} "${text_${place}}")
+    endforeach()
+    string(APPEND entries "inline constexpr Script k_${name}{{\"${sha1_server}\", R\"lua(${text_server})lua\"},\n"
+      "{\"${sha1_cluster}\", R\"lua(${text_cluster})lua\"}};\n")
   endforeach()
   file(CONFIGURE OUTPUT scripts.gen.hpp CONTENT [[
 #pragma once

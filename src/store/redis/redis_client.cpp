@@ -4,6 +4,8 @@
 #include "base/text.hpp"
 #include "store/redis/command_bytes.hpp"
 #include "store/redis/error_reply.hpp"
+#include "store/redis/redis_keys.hpp"
+#include "store/redis/slot.hpp"
 #include "sys/poll_limit.hpp"
 #include "sys/tls_probe.hpp"
 
@@ -14,7 +16,6 @@ namespace {
 
 constexpr std::size_t k_buffer_bytes = std::size_t{16} << 10;
 constexpr std::size_t k_most_said = 200;
-constexpr int k_most_moves = 5;  // of one question
 
 Error tls_expected() {
   return {Errc::protocol, "expects TLS; is it rediss:// ?"};
@@ -51,6 +52,7 @@ void RedisClient::disconnect() {
   transport_.reset();
   reader_ = ReplyReader();
   subscribed_ = false;
+  replicas_online_ = 0;
 }
 
 Result<Answer> RedisClient::call(const Words& words, Time limit) {
@@ -64,6 +66,17 @@ Result<Answer> RedisClient::checked(Result<Answer> answer) {
 
 Result<Answer> RedisClient::run(
     const Script& script, const Words& keys, const Words& args, Time limit, int replicas) {
+  if (!route_->is_cluster()) return run_text(script.server, keys, args, limit, replicas);
+  // See parts/cluster.lua.
+  const std::string never =
+      std::string(redis_name::k_never) + "{" + std::string(hashed_part(keys.front())) + "}";
+  Words more = keys;
+  more.emplace_back(never);
+  return run_text(script.cluster, more, args, limit, replicas);
+}
+
+Result<Answer> RedisClient::run_text(
+    const ScriptText& script, const Words& keys, const Words& args, Time limit, int replicas) {
   const std::string count = std::to_string(keys.size());
   // What stands behind a refused AUTH or SELECT in one write is carried out all the same, as
   // another user or in database 0, and its answer is not read. So that taking it back works there
@@ -159,6 +172,7 @@ Result<void> RedisClient::connect(std::string_view key, Time limit) {
   for (std::size_t others = route_->others();; --others) {
     auto address = route_->address_of(key, limit);
     if (!address) return address.error();
+    if (address->text != address_.text) listener_ = 0;  // a connection of the other server
     address_ = std::move(*address);
     auto connected = Transport::connect(address_.endpoint, share_of(limit, others), interrupt_);
     if (connected) {
@@ -190,7 +204,7 @@ std::string RedisClient::greetings() const {
     append_command(bytes, words);
   }
   if (wants_select()) append_command(bytes, {"SELECT", std::to_string(address_.db)});
-  if (address_.must_be_master) append_command(bytes, {"ROLE"});
+  if (asks_role()) append_command(bytes, {"ROLE"});
   if (listener_ != 0) {
     append_command(bytes, tracking_words(std::to_string(listener_)));
   }
@@ -216,7 +230,7 @@ Result<void> RedisClient::read_greetings(Time started, Time limit) {
       return error;
     }
   }
-  if (address_.must_be_master) {
+  if (asks_role()) {
     if (auto role = read_role(started, limit); !role) return role;
   }
   if (listener_ != 0) {
@@ -235,7 +249,9 @@ Result<void> RedisClient::read_role(Time started, Time limit) {
     disconnect();
     return error;
   }
-  if ((*reply)[0].string() == "master") return {};
+  const bool master = (*reply)[0].string() == "master";
+  replicas_online_ = master ? static_cast<int>((*reply)[2].size()) : 0;
+  if (master || !address_.must_be_master) return {};
   const Error error{Errc::unavailable,
                     "the sentinels name " + where() +
                         " as the master, but it is a replica (a failover is under way, or they are "

@@ -36,16 +36,21 @@
 
 namespace dlock {
 
-// A Lua script and the SHA1 of its text; see EmbedLua.cmake.
-struct Script {
+// A Lua script, and the one with one key more that does the same in a cluster; see EmbedLua.cmake.
+struct ScriptText {
   std::string_view sha1;
   std::string_view text;
 };
+struct Script {
+  ScriptText server;
+  ScriptText cluster;
+};
 
 struct Answer {
-  Reply reply;     // never an error itself; an array may contain some
-  Time sent_at;    // read before the first byte of the write that carried the question
-  int copies = 0;  // of run(): how many replicas had by then what the script wrote
+  Reply reply;   // never an error itself; an array may contain some
+  Time sent_at;  // read before the first byte of the write that carried the question
+  // Of run(): how many replicas had by then what the script wrote; nothing: they were not counted.
+  std::optional<int> copies = {};
 };
 
 class RedisClient {
@@ -64,8 +69,9 @@ class RedisClient {
 
   Result<Answer> call(const Words& words, Time limit);
 
-  // By its SHA1; where the server does not know it, once more with its text and a new sent_at.
-  // `replicas`, if not 0: WAIT for so many goes behind it, in the same write; see Answer::copies.
+  // At the server of the first key. By its SHA1; where the server does not know it, once more with
+  // its text and a new sent_at. `replicas`, if not 0: WAIT for so many goes behind it, in the same
+  // write; see Answer::copies.
   Result<Answer> run(
       const Script& script, const Words& keys, const Words& args, Time limit, int replicas = 0);
 
@@ -74,12 +80,9 @@ class RedisClient {
   Result<int> count_copies(int replicas, Time limit);
 
   // At the server of `key`. From its return on no message is missed. The connection is then for
-  // messages only. Gives the server's number for it if `numbered` (CLIENT ID, another round trip),
-  // else 0.
-  Result<long long> subscribe(std::string_view key,
-                              const Words& channels,
-                              bool numbered,
-                              Time limit);
+  // messages only. If it `tracks`, k_changes is another channel, and the server's number for the
+  // connection is given (CLIENT ID, another round trip), else 0.
+  Result<long long> subscribe(std::string_view key, const Words& channels, bool tracks, Time limit);
   bool subscribed() const { return subscribed_; }
 
   // What was published, all that had come at once; nothing: `until` has passed, or one of `beside`
@@ -93,6 +96,10 @@ class RedisClient {
   Result<void> track(long long listener, Time limit);
   static constexpr std::string_view k_changes = "__redis__:invalidate";
 
+  // How many replicas must have a grant or a renewal, if the user does not say so; as of the newest
+  // answer.
+  int replicas() const { return replicas_online_ > 0 ? 1 : route_->replicas(); }
+
   bool connected() const { return transport_.has_value(); }
   // Connected, and nothing has come since the last answer, not even an end.
   bool idle() { return transport_ && reader_.empty() && transport_->idle(); }
@@ -103,10 +110,18 @@ class RedisClient {
   const RedisAddress& address() const { return address_; }  // of the newest connection
 
  private:
+  static constexpr int k_most_moves = 5;  // of one question
+  Result<Answer> run_text(
+      const ScriptText& script, const Words& keys, const Words& args, Time limit, int replicas);
   // The reply may be an error. `key`: what the words are about, or empty. `replicas` as in run().
   Result<Answer> ask(const Words& words, std::string_view key, Time limit, int replicas = 0);
   // The same at one server: it may be the wrong one.
   Result<Answer> ask_here(const Words& words, std::string_view key, Time limit, int replicas);
+  Result<std::optional<long long>> subscribe_here(std::string_view key,
+                                                  const Words& channels,
+                                                  bool tracks,
+                                                  Time limit);
+  Result<bool> subscribe_to(std::string_view verb, const Words& channels, Time limit);
   Result<Answer> checked(Result<Answer> answer);  // an error reply becomes an Error
   Result<void> connect(std::string_view key, Time limit);
   std::string greetings() const;
@@ -124,6 +139,7 @@ class RedisClient {
   Error refused_auth(std::string_view text);
   bool wants_auth() const { return !address_.user.empty() || !address_.password.empty(); }
   bool wants_select() const { return address_.db != 0; }
+  bool asks_role() const { return address_.must_be_master || address_.counts_replicas; }
 
   std::shared_ptr<Route> route_;
   RedisAddress address_;  // of the connection, or of the newest one
@@ -132,6 +148,7 @@ class RedisClient {
   ReplyReader reader_;
   bool greeted_ = false;  // the connection has had its greetings
   bool subscribed_ = false;
+  int replicas_online_ = 0;        // of a server that was asked for its role
   long long listener_ = 0;         // 0: no key is tracked
   bool greeting_refused_ = false;  // the last AUTH or SELECT was
   bool has_answered_ = false;      // at least once

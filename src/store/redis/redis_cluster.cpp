@@ -38,6 +38,7 @@ Result<std::unique_ptr<LockStore>> RedisStore::open_cluster(const StoreOptions& 
   for (RedisAddress& seed : set->seeds) {
     if (seed.password.empty()) seed.password = options.password;
     if (tls) seed.endpoint.tls = settings;
+    seed.counts_replicas = !options.replicas;
   }
   RedisAddress address = set->seeds.front();
   address.text = set->text;

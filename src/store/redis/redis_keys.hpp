@@ -19,6 +19,7 @@ inline constexpr Start k_line = "dlock:line:";
 inline constexpr Start k_waiters = "dlock:waiters:";
 inline constexpr Start k_done = "dlock:done:";
 inline constexpr Start k_released = "dlock:released:";
+inline constexpr Start k_never = "dlock:never:";  // no such key is ever made: parts/cluster.lua
 inline constexpr Start k_latch = "redisson_unlock_latch:";       // Redisson's own
 inline constexpr Start k_channel = "redisson_lock__channel:";    // of releases
 inline constexpr Start k_pair_channel = "redisson_rwlock:";      // of a pair of reader and writer

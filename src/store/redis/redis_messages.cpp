@@ -4,6 +4,7 @@
 #include "store/redis/redis_client.hpp"
 
 #include <array>
+#include <optional>
 
 namespace dlock {
 
@@ -12,42 +13,88 @@ namespace {
 constexpr std::size_t k_message_bytes = std::size_t{16} << 10;
 constexpr int k_most_drains = 64;  // a flood of messages must not keep a waiter from its work
 
+constexpr std::string_view k_unsharded = "SUBSCRIBE";
+constexpr std::string_view k_sharded = "SSUBSCRIBE";
+
 bool is_message(const Reply& reply) {
-  return reply.size() >= 3 && reply[0].string() == "message";
+  return reply.size() >= 3 && (reply[0].string() == "message" || reply[0].string() == "smessage");
+}
+
+// Unasked: the slot of its channels has moved.
+bool is_end(const Reply& reply) {
+  return reply.size() >= 1 && reply[0].string() == "sunsubscribe";
 }
 
 }  // namespace
 
 Result<long long> RedisClient::subscribe(std::string_view key,
                                          const Words& channels,
-                                         bool numbered,
+                                         bool tracks,
                                          Time limit) {
   DLOCK_ASSERT(!subscribed_);
+  for (int moves = 0; moves <= k_most_moves; ++moves) {
+    const auto number = subscribe_here(key, channels, tracks, limit);
+    if (!number) return number.error();
+    subscribed_ = number->has_value();
+    if (subscribed_) return **number;
+  }
+  return Error{Errc::unavailable, where() + " says that the lock has moved again and again"};
+}
+
+// Nothing: the slot has moved. Of one server the channels go with one command; of a cluster those
+// of its locks are sharded, and come last, as messages may follow at once.
+Result<std::optional<long long>> RedisClient::subscribe_here(std::string_view key,
+                                                             const Words& channels,
+                                                             bool tracks,
+                                                             Time limit) {
   if (auto reached = reach(key, limit); !reached) return reached.error();
   long long number = 0;
-  if (numbered) {
+  if (tracks) {
     const auto id = call({"CLIENT", "ID"}, limit);
     if (!id) return id.error();
     number = id->reply.integer();
   }
-  Words words{"SUBSCRIBE"};
+  const bool sharded = route_->is_cluster();
+  Words plain = sharded ? Words() : channels;
+  if (tracks) plain.push_back(k_changes);
+  for (const bool shard : {false, true}) {
+    const Words& wanted = shard ? channels : plain;
+    if ((shard && !sharded) || wanted.empty()) continue;
+    const auto heard = subscribe_to(shard ? k_sharded : k_unsharded, wanted, limit);
+    if (!heard) return heard.error();
+    if (!*heard) return std::optional<long long>();
+  }
+  return std::optional(number);
+}
+
+// False: the slot has moved, and the route knows where to.
+Result<bool> RedisClient::subscribe_to(std::string_view verb, const Words& channels, Time limit) {
+  Words words{verb};
   words.insert(words.end(), channels.begin(), channels.end());
   const Time started = BootClock::now();
-  auto answer = call(words, limit);
+  auto answer = ask_here(words, channels.front(), limit, 0);
   if (!answer) return answer.error();
   Reply reply = std::move(answer->reply);
+  if (reply.is_error()) {
+    // Redis 6.2 sends every message to all nodes.
+    if (verb == k_sharded && reply.string().starts_with("ERR unknown command")) {
+      return subscribe_to(k_unsharded, channels, limit);
+    }
+    const bool moved = route_->redirected(address_, reply.string());
+    const Error error = moved ? Error() : refusal(reply.string());
+    disconnect();
+    return moved ? Result<bool>(false) : error;
+  }
   for (std::size_t confirmed = 1;; ++confirmed) {
-    if (reply[0].string() != "subscribe") {
+    if (!reply[0].string().ends_with("subscribe")) {
       disconnect();
       return Error{Errc::protocol, where() + " sent a reply that does not match the request"};
     }
-    if (confirmed == channels.size()) break;
+    if (confirmed == channels.size()) return true;
     auto next = read_reply(started, limit);
     if (!next) return next.error();
     reply = std::move(*next);
   }
-  subscribed_ = true;
-  return number;
 }
 
 Result<std::vector<Reply>> RedisClient::await_messages(Time until, const Others& beside) {
@@ -86,6 +133,10 @@ Result<void> RedisClient::take_messages(std::vector<Reply>& messages, Time start
       const Error error = refusal((*reply)->string());
       disconnect();
       return error;
+    }
+    if (is_end(**reply)) {
+      disconnect();
+      return Error{Errc::unavailable, "the lock has moved to another server than " + where()};
     }
     if (is_message(**reply)) messages.push_back(std::move(**reply));
   }

@@ -128,13 +128,14 @@ Result<Answer> RedisStore::run_for_replicas(const Script& script,
                                             const Words& keys,
                                             const Words& args,
                                             Time limit) {
-  if (wanted_replicas_) {
-    replicas_ = *wanted_replicas_;
-  } else {
+  if (!wanted_replicas_) {
     if (auto reached = client_.reach(keys.front(), limit); !reached) return reached.error();
-    replicas_ = route_->replicas();
   }
-  return explained(client_.run(script, keys, args, limit, replicas_), all);
+  replicas_ = wanted_replicas_.value_or(client_.replicas());
+  auto answer = client_.run(script, keys, args, limit, replicas_);
+  // A new connection to a cluster has told only now whether there is a replica.
+  if (!wanted_replicas_) replicas_ = client_.replicas();
+  return explained(std::move(answer), all);
 }
 
 Result<Answer> RedisStore::explained(Result<Answer> answer, const std::vector<Keys>& all) const {
@@ -146,16 +147,16 @@ Result<Answer> RedisStore::explained(Result<Answer> answer, const std::vector<Ke
 // What only this server has is lost with it. So long it may take as a renewal may.
 Result<void> RedisStore::confirm(const Answer& answer, Duration ttl, Time limit) {
   const Time until = std::min(limit, answer.sent_at + ttl / 10);
-  int copies = answer.copies;
-  while (copies < replicas_ && BootClock::now() + k_wait_takes <= until) {
+  std::optional<int> copies = answer.copies;
+  while (copies.value_or(0) < replicas_ && (!copies || BootClock::now() + k_wait_takes <= until)) {
     const auto counted = client_.count_copies(replicas_, limit);
     if (!counted) return counted.error();
     copies = *counted;
   }
-  if (copies >= replicas_) return {};
+  if (copies.value_or(0) >= replicas_) return {};
   const auto took = std::chrono::ceil<std::chrono::milliseconds>(until - answer.sent_at);
   return Error{Errc::unconfirmed,
-               "only " + std::to_string(copies) + " of " + std::to_string(replicas_) +
+               "only " + std::to_string(copies.value_or(0)) + " of " + std::to_string(replicas_) +
                    " replicas of " + where() + " confirmed it within " + format_duration(took) +
                    "; start the others, or lower --replicas (0: wait for none)"};
 }

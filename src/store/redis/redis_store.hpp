@@ -89,7 +89,7 @@ class RedisStore final : public LockStore {
   Result<RenewReply> ask_about(const Holds& holds, Duration ttl, Duration whole, Time limit);
   bool matters(std::string_view key) const;
   Result<void> listen(const Words& channels, Time limit);
-  Result<void> listen_and_see(Words channels, Time limit);  // with key tracking
+  Result<void> listen_and_see(const Words& channels, Time limit);  // with key tracking
   HandOff meaning_of(const Reply& message) const;
 
   std::string prefix_;

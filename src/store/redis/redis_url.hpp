@@ -21,8 +21,10 @@ struct RedisAddress {
   std::string user;
   Secret password;
   int db = 0;
-  bool must_be_master = false;  // the server is asked for its role before anything counts
-  std::string text;             // canonical, for messages and comparing; neither user nor password
+  // The server is asked for its role before anything counts: it has to be a master …
+  bool must_be_master = false;
+  bool counts_replicas = false;  // … and how many replicas it has is of interest
+  std::string text;              // canonical, for messages and comparing; neither user nor password
 };
 
 // Errc::bad_usage, with what is wrong.

@@ -29,8 +29,7 @@ Result<void> RedisStore::listen(const Words& channels, Time limit) {
   return {};
 }
 
-Result<void> RedisStore::listen_and_see(Words channels, Time limit) {
-  channels.push_back(RedisClient::k_changes);
+Result<void> RedisStore::listen_and_see(const Words& channels, Time limit) {
   RedisClient fresh = subscriber_.another();
   const auto number = fresh.subscribe(watched_.keys.front().lock, channels, true, limit);
   if (!number) return number.error();

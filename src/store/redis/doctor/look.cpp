@@ -20,7 +20,7 @@ constexpr int k_scripts = 20;
 constexpr int k_connects = 5;
 constexpr std::string_view k_most_commands = "128";  // of the slow log
 
-constexpr Script k_probe{"e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "return 1"};
+constexpr ScriptText k_probe{"e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "return 1"};
 constexpr std::string_view k_undeclared = "return redis.call('EXISTS', KEYS[1] .. ':probe')";
 
 constexpr auto k_config = std::to_array<std::string_view>({"appendfsync",

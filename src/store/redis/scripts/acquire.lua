@@ -25,8 +25,8 @@
 --
 -- Atomic, because another claim could take a name between look and grant. Idempotent by serial: a
 -- second call finds the hold, counts nothing and sets the TTL again. Everything that can fail is
--- read before the first write, so an error leaves nothing behind; for missing rights see
--- rights.lua.
+-- read before the first write, so an error leaves nothing behind (missing rights: rights.lua).
+-- include: parts/server.lua
 -- include: parts/time.lua
 -- include: parts/names.lua
 -- include: parts/hold.lua

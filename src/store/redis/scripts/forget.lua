@@ -4,6 +4,7 @@
 -- Returns {'forgotten', since in ms, now in ms, ms left}   the time of its grant, and for how long
 --                                                          it would have been remembered
 --         {'nothing'}                                      there was none
+-- include: parts/server.lua
 -- include: parts/time.lua
 -- include: parts/types.lua
 local done = KEYS[1]

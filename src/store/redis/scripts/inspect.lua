@@ -5,6 +5,7 @@
 -- Returns {{holding}, {waiter, arrival in µs, ...}, {success}}   see holding.lua and line.lua; the
 --         first 64 waiters that are alive; the newest success: the time of its grant in ms and for
 --         how many ms it is remembered, or nothing
+-- include: parts/server.lua
 -- include: parts/time.lua
 -- include: parts/types.lua
 -- include: parts/names.lua

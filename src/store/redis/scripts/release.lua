@@ -10,6 +10,7 @@
 --
 -- Idempotent: a record is there only once. 'not_held' comes after its removal, a write, so no
 -- replica says it (renew.lua). Notes and messages after a release cannot make it fail.
+-- include: parts/server.lua
 -- include: parts/time.lua
 -- include: parts/names.lua
 -- include: parts/hold.lua

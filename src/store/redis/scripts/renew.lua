@@ -17,6 +17,7 @@
 -- server without its replicas or one with a full disk answers with an error, and 'lost' is always
 -- the word of a master that may write. A hold without a record gets none: a late copy of a renewal
 -- must not bring a released hold back.
+-- include: parts/server.lua
 -- include: parts/time.lua
 -- include: parts/types.lua
 -- include: parts/names.lua

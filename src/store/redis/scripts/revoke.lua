@@ -11,6 +11,7 @@
 -- The holding is the one before. Of several owners, an owner or a token selects one.
 --
 -- Atomic, because the holder that was looked at must be the one that loses the lock.
+-- include: parts/server.lua
 -- include: parts/time.lua
 -- include: parts/types.lua
 -- include: parts/names.lua

@@ -2,7 +2,7 @@
 -- The rest of release would do the same for it (but leave a key of another type at `revoked` to the
 -- next acquire), and gets every other release. It comes before the parts that only the rest needs,
 -- because a script makes all its functions at each call.
--- Needs names.lua, hold.lua, released.lua.
+-- Needs server.lua, names.lua, hold.lua, released.lua.
 local last_released, last_line  -- the reply, if something is left to do; the first two in line
 
 if #KEYS == 6 and ARGV[2] == '0' and ARGV[5] == '0' and ARGV[1] ~= 'kept' then
@@ -12,7 +12,7 @@ if #KEYS == 6 and ARGV[2] == '0' and ARGV[5] == '0' and ARGV[1] ~= 'kept' then
       -- One field: the hash has no mode.
       and redis.pcall('HLEN', lock) == 1 and redis.call('HGET', lock, owner) == '1' then
     redis.call('DEL', lock, holds, revoked)
-    local told = redis.pcall('PUBLISH', lock_channel(ARGV[4]), '0')
+    local told = redis.pcall(publish, lock_channel(ARGV[4]), '0')
     last_released = {{'released', type(told) == 'number' and 1 or 0}}
     last_line = redis.pcall('ZRANGE', line, '0', '1')
     if #last_line == 0 and not is_of_acquire(ARGV[1]) then return last_released end

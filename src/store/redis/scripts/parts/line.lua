@@ -1,8 +1,9 @@
 -- The waiting line of a lock, in two sorted sets: `line` has each waiter with its arrival (µs of
 -- server time, growing), `waiters` the same with the time (ms) until which it counts as alive; each
 -- of its tries moves that time. A claim of several names waits in the line of each.
--- Needs time.lua, names.lua, modes.lua, waiter.lua.
+-- Needs server.lua, time.lua, names.lua, modes.lua, waiter.lua.
 local line_life, turn_life, most_at_once = 10000, 1000, 1000  -- ms, ms, waiters
+local beat_and_call = 5000  -- ms from one try of a waiter to the next, at most
 
 -- Removes the waiters that have not asked again in time. Returns whether there were any.
 local function prune(line, waiters)
@@ -21,6 +22,13 @@ local function join_line(line, waiters, who)
   redis.call('ZADD', waiters, decimal(now_ms() + line_life), who)
   redis.call('PEXPIRE', line, 6 * line_life)
   redis.call('PEXPIRE', waiters, 6 * line_life)
+end
+
+-- After a move of its slot a waiter subscribes at the new server, where it has no subscription at
+-- first. If it has tried lately, that is no sign that it is dead.
+local function may_be_moving(waiters, who)
+  local ends = in_cluster and redis.call('ZSCORE', waiters, who)
+  return ends and tonumber(ends) > now_ms() + line_life - beat_and_call
 end
 
 -- If the lock has room for the first in line: tells the first waiter that it is its turn, and the
@@ -43,14 +51,15 @@ local function call_first(lock, tag, line, waiters, me, first_two)
       if not me then break end
       word = 'wait'
     end
-    local heard = redis.pcall('PUBLISH', turn_channel(tag, waiter_id(who)), word)
-    if heard == 0 and who ~= me and not polls(who) then
+    local heard = redis.pcall(publish, turn_channel(tag, waiter_id(who)), word)
+    local silent = heard == 0 and who ~= me and not polls(who)
+    if silent and not may_be_moving(waiters, who) then
       leave(line, waiters, who)
       first_two = redis.call('ZRANGE', line, '0', '1')
     elseif word ~= 'turn' then
       break
     else
-      redis.call('ZADD', waiters, 'LT', decimal(now_ms() + turn_life), who)
+      if not silent then redis.call('ZADD', waiters, 'LT', decimal(now_ms() + turn_life), who) end
       told = true
     end
   end

@@ -1,11 +1,11 @@
 -- Wakes the waiters of Redisson, if the lock is gone or ends sooner than they were told: they look
 -- at nothing else. `lasted` is the PTTL before the change. Returns 1, or an error if the server
 -- refused.
--- Needs names.lua.
+-- Needs server.lua, names.lua.
 local function tell_redisson(lock, tag, mode, lasted)
   local lasts = redis.call('PTTL', lock)
   if lasts ~= -2 and lasts >= lasted - 1000 then return 1 end
   local pair = mode == 'shared' or mode == 'write'
-  return redis.pcall('PUBLISH', pair and pair_channel(tag) or lock_channel(tag),
+  return redis.pcall(publish, pair and pair_channel(tag) or lock_channel(tag),
                      mode == 'write' and '1' or '0')
 end
