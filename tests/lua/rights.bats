@@ -157,7 +157,7 @@ with_role() {
       echo "  return server.pcall(command, ...)"
       echo "end}, {__index = server})"
       script_text acquire
-    } >"$BATS_FILE_TMPDIR/acquire.lua"
+    } >"$BATS_FILE_TMPDIR/acquire.$PLACE.lua"
     "${@:2}"
   )
 }
