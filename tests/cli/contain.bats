@@ -198,6 +198,7 @@ told() { grep -c "$2" "$T/$1.err" || true; }
   [ ! -e "$CGROUP/dlock-$a_pid" ]
 }
 
+# bats test_tags=nightly
 @test "no cgroup is left by a run that came to nothing" {
   need_cgroup
   r hset dlock:nothing 11111111-2222-3333-4444-555555555555:1 1
@@ -323,6 +324,7 @@ said_nothing() { ! grep -v '^==[0-9]*==WARNING: reading executable name' <<<"${s
   assert_free no-proc
 }
 
+# bats test_tags=nightly
 @test "without a /proc of its own a contained run waits for what its command has left" {
   run -0 --separate-stderr without_proc "$DLOCK run --contain --ttl 5s no-proc -- \
     sh -c \"setsid $TICKER $TICKS for 2500 & until [ -s $TICKS ]; do sleep 0.02; done\"
@@ -359,6 +361,7 @@ chain() {
   done
 }
 
+# bats test_tags=nightly
 @test "a process that is born while its parent dies does not outlive the lock" {
   local round
   for round in {1..12}; do

@@ -82,6 +82,7 @@ lasted() { echo $(($(last_tick) - $(first_tick))); }
   assert_free lim
 }
 
+# bats test_tags=nightly
 @test "--max-hold: a command that the user stops meanwhile has its own status" {
   dlock_run a --ttl 60s -k 20s --max-hold 4s lim -- sh -c "trap 'sleep 4.5; exit 3' TERM; touch $T/in; while :; do sleep 0.02; done"
   eventually 10s test -e "$T/in"
@@ -131,6 +132,7 @@ lasted() { echo $(($(last_tick) - $(first_tick))); }
 # How often the lease of a lock was set.
 extended() { grep -ciE "lua\] \"pexpire\" \"dlock:$1\" " "$T/monitor" || true; }
 
+# bats test_tags=nightly
 @test "--no-renew beside others: whatever they do, the lease is not made longer" {
   local left least=6000 key
   dlock_run a -s --no-renew --ttl 6s -k 500ms fix -- "$TICKER" "$TICKS"
@@ -208,6 +210,7 @@ extended() { grep -ciE "lua\] \"pexpire\" \"dlock:$1\" " "$T/monitor" || true; }
   assert_free keep
 }
 
+# bats test_tags=nightly
 @test "a stopped command's lock is kept to the end of --min-hold as well, and no longer" {
   dlock_run a --no-renew --ttl 4s -k 2s --min-hold 20s keep -- "$TICKER" "$TICKS"
   ends 10s a "exit 124"
@@ -272,6 +275,7 @@ extended() { grep -ciE "lua\] \"pexpire\" \"dlock:$1\" " "$T/monitor" || true; }
   assert_no_keys
 }
 
+# bats test_tags=nightly
 @test "--min-hold without a server" {
   in_a_directory
   local began

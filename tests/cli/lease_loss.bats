@@ -32,6 +32,7 @@ suite server ticker leases
   grep -q 'other:1' "$T/a.err"
 }
 
+# bats test_tags=nightly
 @test "R12: a key of another type is at the key: the group is stopped, 79, the key is untouched" {
   hold_deaf typed
   local at
@@ -58,6 +59,7 @@ suite server ticker leases
   [ "$output" -gt "$before" ]
 }
 
+# bats test_tags=nightly
 @test "R13: RENAME: the group is stopped, 79, and what was renamed dies by its lease" {
   hold_deaf renamed
   local at
@@ -156,6 +158,7 @@ waiter_there() { [ "$(r pubsub numsub 'redisson_lock__channel:{dlock:revoked}' |
   [ "$(late_by $((at + 3000)))" = 0 ]
 }
 
+# bats test_tags=nightly
 @test "R24: a freeze shorter than the slack is ridden out in silence, at -v with a line" {
   dlock_run a --ttl 6s -k 200ms short -- "$TICKER" "$TICKS" for 4000 code 6
   dlock_run b -v --ttl 6s -k 200ms short-v -- sleep 4
@@ -281,6 +284,7 @@ renewed() { [ "$(o pttl dlock:moment)" -gt 4500 ]; }
   [ "$(grep -c '"EVALSHA"' "$T/monitor")" -le 1 ]  # the release, and no renewal before it
 }
 
+# bats test_tags=nightly
 @test "P05: dlock stopped for less than the slack: the command goes on" {
   dlock_run a --ttl 6s -k 200ms napped -- "$TICKER" "$TICKS" for 6500 code 6
   eventually 5s ticking
