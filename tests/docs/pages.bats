@@ -106,7 +106,8 @@ same_members() {
 }
 
 @test "the events of the program are the ones of the man page" {
-  said=$(grep -oE 'return \{.*, LogLevel|\.name = "[a-z_]+"' cmd/voice.cpp | grep -oE '"[a-z_]+"' |
+  said=$(grep -ohE 'return \{.*, LogLevel|\.name = "[a-z_]+"' cmd/voice.cpp \
+    src/store/redis/redis_store.cpp | grep -oE '"[a-z_]+"' |
     tr -d '"' | grep -vx message | sort -u)
   listed=$(man_section "LOG EVENTS" | sed -n '/^waiting /,/^\.EE/p' | grep -oE '^[a-z_]+' | sort -u)
   assert_equal "$said" "$listed"

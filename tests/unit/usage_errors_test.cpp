@@ -38,7 +38,7 @@ TEST_CASE("names and words in a message cannot move a cursor") {
 
 TEST_CASE("an option of some commands goes after the command") {
   CHECK(wrong({"--ttl", "5s", "run", "n", "c"}) ==
-        "\"--ttl\" is an option of run, acquire and renew; write it after the command: dlock run "
+        "\"--ttl\" is an option of run, acquire, renew and doctor; write it after the command: dlock run "
         "--ttl …");
   CHECK(has(wrong({"-vn", "run", "n", "c"}), "\"-n\" is an option of run, acquire and wait;"));
   CHECK(has(wrong({"--while=7", "renew", "n"}), "is an option of renew; write"));
@@ -116,8 +116,8 @@ TEST_CASE("unknown options and commands are refused by name") {
   CHECK(has(wrong({"order-42", "--", "job"}), "there is no command \"order-42\""));
   CHECK(has(wrong({"order-42", "--", "job"}), "dlock run NAME -- CMD"));
   CHECK(has(wrong({"order-42", "--", "job"}),
-            "there are run, acquire, renew, release, wait, inspect, list, forget and "
-            "force-release;"));
+            "there are run, acquire, renew, release, wait, inspect, list, forget, "
+            "force-release and doctor;"));
   CHECK(has(wrong({"acqiure", "n"}), "; did you mean acquire?"));
   CHECK(has(wrong({"run", "--max-hlod", "5s", "n", "c"}), "; did you mean --max-hold?"));
   wrong({"run", "--json", "n", "c"});     // belongs to others

@@ -2,9 +2,11 @@
 #include "store/redis/redis_store.hpp"
 
 #include "base/duration.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "store/record_json.hpp"
 #include "store/redis/cluster_url.hpp"
+#include "store/redis/failover_time.hpp"
 #include "store/redis/redis_answers.hpp"
 #include "store/redis/redis_keys.hpp"
 #include "store/redis/redis_url.hpp"
@@ -201,7 +203,19 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, 
   if (grant == nullptr) return reply;
   grant->at = client_.where();
   if (auto confirmed = confirm(*answer, claim.ttl, limit); !confirmed) return confirmed.error();
+  if (claim.renewed) warn_of_failover(claim.ttl);
   return reply;
+}
+
+// A hold may be too short for a failover here: said once, at -v.
+void RedisStore::warn_of_failover(Duration ttl) {
+  const auto down_after = route_->down_after();
+  if (!down_after || !logs(LogLevel::info) || std::exchange(warned_, true)) return;
+  const auto lease = LeaseTerms::check(ttl, std::nullopt);
+  if (!lease || failover_that_fits(*lease) >= *down_after) return;
+  log(LogLevel::info,
+      {.name = "failover",
+       .text = failover_text(*down_after) + "; " + too_short_text(ttl, *down_after)});
 }
 
 Result<RenewReply> RedisStore::renew(const Holds& holds, Time limit) {

@@ -87,6 +87,7 @@ class RedisStore final : public LockStore {
                        Time limit) const;
   // A renewal, or a look (`ttl` zero): see renew.lua.
   Result<RenewReply> ask_about(const Holds& holds, Duration ttl, Duration whole, Time limit);
+  void warn_of_failover(Duration ttl);
   bool matters(std::string_view key) const;
   Result<void> listen(const Words& channels, Time limit);
   Result<void> listen_and_see(const Words& channels, Time limit);  // with key tracking
@@ -101,6 +102,7 @@ class RedisStore final : public LockStore {
   RedisClient subscriber_;  // subscribed; connected only while there is a wait for changes
   Watched watched_;
   bool sees_changes_ = false;  // key tracking is on
+  bool warned_ = false;        // of a failover
 };
 
 }  // namespace dlock

@@ -9,6 +9,7 @@
 #include "store/redis/redis_url.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -42,6 +43,9 @@ class Route {
 
   // A cluster: each key has one of several masters.
   virtual bool is_cluster() const { return false; }
+
+  // How long a master is missed before another takes its place; nullopt: unknown, or never.
+  virtual std::optional<Duration> down_after() const { return {}; }
 
   // Where servers are told of a change of roles: subscribes to that within the limit, if it is not
   // subscribed. Changes save time and decide nothing: a failure is not an error.

@@ -59,7 +59,9 @@ SentinelAnswer ask_sentinel(const RedisAddress& where, const std::string& name, 
       .word = MasterWord{.host = std::string(named->reply[0].string()),
                          .port = static_cast<std::uint16_t>(number_of(named->reply[1].string())),
                          .epoch = number_of(field_of(fields, "config-epoch")),
-                         .replicas = static_cast<int>(number_of(field_of(fields, "num-slaves")))},
+                         .replicas = static_cast<int>(number_of(field_of(fields, "num-slaves"))),
+                         .down_after = std::chrono::milliseconds(
+                             number_of(field_of(fields, "down-after-milliseconds")))},
       .known = {}};
 }
 
@@ -130,6 +132,7 @@ Result<RedisAddress> SentinelRoute::address_of(std::string_view /*key*/, Time li
   const auto master = choose_master(words);
   if (!master) return unknown_name(set_.name, answers);
   replicas_ = master->replicas > 0 ? 1 : 0;
+  down_after_ = master->down_after;
   const auto agrees = [&](const SentinelAnswer& one) {
     return one.word && one.word->host == master->host && one.word->port == master->port;
   };

@@ -24,6 +24,7 @@ struct MasterWord {
   std::uint16_t port = 0;
   long long epoch = 0;
   int replicas = 0;  // that it knows, connected or not
+  Duration down_after{};
 };
 
 // The one to go by, of the words of all sentinels; nothing: none of them knows the name.
@@ -40,6 +41,8 @@ class SentinelRoute final : public Route {
   // 1 if the set has a replica: a failover is what it is for.
   int replicas() const override { return replicas_; }
 
+  std::optional<Duration> down_after() const override { return down_after_; }
+
   // +switch-master of the sentinel whose word counted last.
   void watch(Time limit) override;
   RedisClient* subscriber() override { return subscriber_ ? &*subscriber_ : nullptr; }
@@ -48,6 +51,7 @@ class SentinelRoute final : public Route {
  private:
   SentinelSet set_;
   int replicas_ = 0;
+  std::optional<Duration> down_after_;
   std::size_t spokesman_ = 0;  // a sentinel that named the master that was chosen
   std::optional<RedisClient> subscriber_;
 };

@@ -58,12 +58,6 @@ Finding judge_sentinels(const SetFacts& set);
 Finding judge_failover(const SetFacts& set, const LeaseTerms& lease);
 Finding judge_clocks(const SetFacts& set);
 
-// Whether a hold that was last renewed just before a crash outlives a failover of that length: what
-// is left of it then is W = 2/3 ttl - D - K - kill-after (ARCHITECTURE.md, "Lease").
-Duration failover_that_fits(const LeaseTerms& lease);
-// The shortest lease, in steps of five seconds, that does.
-Duration ttl_that_outlives(Duration failover);
-
 // The words that ACL SETUSER still needs: "+hset ~dlock:*".
 struct Missing {
   std::string needed;    // without them dlock does not work

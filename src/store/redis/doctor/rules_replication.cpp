@@ -3,6 +3,7 @@
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "store/redis/doctor/rules.hpp"
+#include "store/redis/failover_time.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -16,7 +17,6 @@ using namespace std::chrono_literals;
 
 // From the vote of the sentinels until they name the new master: topologies of one machine took
 // 1.2 to 1.3 s.
-constexpr Duration k_promotion = 1300ms;
 
 struct ReplicaState {
   std::string where;
@@ -156,19 +156,6 @@ Finding judge_minrepl(const ServerFacts& server, const Terms& terms) {
                      std::to_string(replica_count(server)));
 }
 
-Duration failover_that_fits(const LeaseTerms& lease) {
-  return lease.ttl() - lease.renew_step() - lease.drift() - lease.kill_time() - lease.kill_after() -
-         k_promotion - lease.call_limit();
-}
-
-Duration ttl_that_outlives(Duration failover) {
-  for (Duration ttl = 5s; ttl < 24h; ttl += 5s) {
-    const auto lease = LeaseTerms::check(ttl, std::nullopt);
-    if (lease && failover_that_fits(*lease) >= failover) return ttl;
-  }
-  return 24h;
-}
-
 Finding judge_failover(const SetFacts& set, const LeaseTerms& lease) {
   if (set.sentinels.empty()) return good("no failover");
   long long most = 0;
@@ -176,17 +163,14 @@ Finding judge_failover(const SetFacts& set, const LeaseTerms& lease) {
     most = std::max(most, down_after_ms(sentinel));
   if (most == 0) return not_seen("no sentinel told its down-after-milliseconds");
   const Duration down_after = std::chrono::milliseconds(most);
-  const std::string seen =
-      "a failover here takes about " +
-      format_duration(std::chrono::round<std::chrono::seconds>(down_after + k_promotion));
+  const std::string seen = failover_text(down_after);
   if (failover_that_fits(lease) >= down_after) {
     return info(seen, "a hold of " + format_duration(lease.ttl()) + " outlives it");
   }
-  const std::string longer = "--ttl " + std::to_string(ttl_that_outlives(down_after) / 1s) + "s";
   return warning(seen,
-                 "a hold of " + format_duration(lease.ttl()) + " may end by it, " + longer +
-                     " would outlive it",
-                 longer + ", or a smaller down-after-milliseconds at the sentinels");
+                 too_short_text(lease.ttl(), down_after),
+                 "--ttl " + std::to_string(ttl_that_outlives(down_after) / 1s) +
+                     "s, or a smaller down-after-milliseconds at the sentinels");
 }
 
 Finding judge_sentinels(const SetFacts& set) {

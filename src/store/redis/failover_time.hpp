@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Whether a hold outlives a failover by sentinels: arithmetic only. After the sentinels'
+// down-after-milliseconds they need k_promotion until they name another master (measured: 1.2 to
+// 1.3 s), and a renewal needs one attempt.
+#pragma once
+
+#include "core/lease.hpp"
+
+#include <string>
+
+namespace dlock {
+
+constexpr Duration k_promotion = std::chrono::milliseconds(1300);
+
+// The longest down-after that a hold outlives that was last renewed just before the crash: what is
+// left of it then is W = 2/3 ttl - D - K - kill-after (ARCHITECTURE.md, "Lease").
+Duration failover_that_fits(const LeaseTerms& lease);
+
+// The shortest lease, in steps of five seconds, that outlives this down-after.
+Duration ttl_that_outlives(Duration down_after);
+
+// "a failover here takes about 31s", and "a hold of 30s may end by it, --ttl 75s would outlive it".
+std::string failover_text(Duration down_after);
+std::string too_short_text(Duration ttl, Duration down_after);
+
+}  // namespace dlock
