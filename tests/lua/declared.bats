@@ -34,7 +34,7 @@ local redis = setmetatable({
 }, {__index = server})
 LUA
         script_text $script
-      } >"$BATS_FILE_TMPDIR/$script.lua"
+      } >"$BATS_FILE_TMPDIR/$script.$PLACE.lua"
     done
     "$@"
   )
