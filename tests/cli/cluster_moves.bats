@@ -5,7 +5,7 @@
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2153  # *_pid come from spawn; '…' is for inner shells
 
 load ../support/suite
-suite ticker cli leases cluster
+suite ticker cli leases cluster tls
 
 setup() {
   set_up
@@ -125,6 +125,23 @@ sees_changes() { node "$1" client list | grep -q 'flags=[A-Zt]*t'; }
   assert_stderr_has "--replicas (0: wait for none)"
   assert_not_started
   run -0 "$DLOCK" run -n --replicas 0 x -- true
+}
+
+# bats test_tags=nightly
+@test "rediss+cluster: TLS and the password go to every node, and its certificate is verified" {
+  local name
+  make_ca ca
+  make_ca foreign
+  make_certificate node ca "$HERE"
+  export NODE_CERTIFICATE=node REDISCLI_AUTH=sesame DLOCK_PASSWORD=sesame
+  start_cluster "$T/nodes" 0 --requirepass sesame
+  for name in a b c d e; do
+    run -0 --separate-stderr "$DLOCK" --cacert "$TLS/ca.crt" run $name -- true
+    assert_no_stderr
+  done
+  run -69 --separate-stderr "$DLOCK" --cacert "$TLS/foreign.crt" run --connect-timeout 1s a -- true
+  assert_stderr_has certificate
+  run -78 "$DLOCK" --url "${DLOCK_URL/rediss/redis}" --cacert "$TLS/ca.crt" run a -- true
 }
 
 # bats test_tags=nightly

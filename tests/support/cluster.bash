@@ -4,16 +4,20 @@
 # shellcheck shell=bash
 
 # start_cluster DIR [REPLICAS [OPTION…]]: three masters, and so many replicas (0 or 3), in DIR; the
-# options are the servers'. Sets NODE_DIR, NODE_PORTS, NODE_IDS, NODE_PIDS and DLOCK_URL.
+# options are the servers'. With NODE_CERTIFICATE, a name of tls.bash, they speak only TLS. Sets NODE_DIR, NODE_PORTS, NODE_IDS, NODE_PIDS and DLOCK_URL.
 start_cluster() {
-  local i count=$((3 + ${2:-0})) ranges=("0 5460" "5461 10922" "10923 16383")
+  local i count=$((3 + ${2:-0})) ranges=("0 5460" "5461 10922" "10923 16383") listen
   export NODE_DIR=$1
   shift $(($# > 2 ? 2 : $#))
   NODE_PORTS=() NODE_IDS=() NODE_PIDS=()
   for ((i = 0; i < count; i++)); do
     NODE_PORTS+=("$(free_port)")
     mkdir -p "$NODE_DIR/$i"
-    redis-server --port "${NODE_PORTS[i]}" --unixsocket "$NODE_DIR/$i.sock" --save '' \
+    listen=(--port "${NODE_PORTS[i]}")
+    [ -z "${NODE_CERTIFICATE:-}" ] || listen=(--port 0 --tls-port "${NODE_PORTS[i]}" --tls-cluster yes
+      --tls-cert-file "$TLS/$NODE_CERTIFICATE.crt" --tls-key-file "$TLS/$NODE_CERTIFICATE.key"
+      --tls-ca-cert-file "$TLS/ca.crt" --tls-auth-clients no)
+    redis-server "${listen[@]}" --bind 127.0.0.1 --unixsocket "$NODE_DIR/$i.sock" --save '' \
       --appendonly no --dir "$NODE_DIR/$i" --cluster-enabled yes --cluster-node-timeout 2000 \
       --cluster-require-full-coverage no --repl-diskless-sync-delay 0 "$@" \
       >"$NODE_DIR/$i.log" 2>&1 3>&- &
@@ -30,7 +34,7 @@ start_cluster() {
   for ((i = 0; i < count; i++)); do eventually 20s node_knows "$i" "$count"; done
   for ((i = 3; i < count; i++)); do node "$i" cluster replicate "${NODE_IDS[i - 3]}" >/dev/null; done
   for ((i = 3; i < count; i++)); do eventually 20s replica_has_all "$i"; done
-  export DLOCK_URL=redis+cluster://127.0.0.1:${NODE_PORTS[0]},127.0.0.1:${NODE_PORTS[1]}
+  export DLOCK_URL=redis${NODE_CERTIFICATE:+s}+cluster://127.0.0.1:${NODE_PORTS[0]},127.0.0.1:${NODE_PORTS[1]}
 }
 # For tests of a file whose cluster setup_file has started: bash exports no arrays.
 keep_cluster() { declare -p NODE_PORTS NODE_IDS NODE_PIDS >"$NODE_DIR/arrays"; }
