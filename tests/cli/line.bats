@@ -249,6 +249,7 @@ print(lock[\"waiting\"], *(waiter[\"pid\"] for waiter in lock[\"line\"]))"'
   assert_not_started
 }
 
+# bats test_tags=nightly
 @test "fifty locks that are waited for do not disturb each other" {
   local number
   for number in {1..50}; do

@@ -114,6 +114,7 @@ no_news() { # [HOW WANTED]: the options of who holds, and of who waits
   no_news
 }
 @test "nor do they for a holder that other readers may join" { no_news -s -x; }
+# bats test_tags=nightly
 @test "nor do they for the holder of a slot" { no_news "--slots 1" "--slots 1"; }
 
 @test "a loss in the first second is noticed when that is over" {

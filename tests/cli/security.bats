@@ -35,6 +35,7 @@ wrong_in() {
   assert_output ""
 }
 
+# bats test_tags=nightly
 @test "a list that lacks an id, a rule or a test is noticed" {
   local edit
   for edit in /^S13/d 's/^S13/S12/' 's/^(S13)\|[^|]*/\1|/' 's/^(S13\|[^|]*).*/\1/' 's/^(S13.*)/\1|cli\/security: no such thing/' \

@@ -258,11 +258,13 @@ downgrade() {
   assert_no_keys
 }
 
+# bats test_tags=nightly
 @test "a plain run is a writer to the readers, and does not starve either" {
   crowd readers-plain 6
   assert_no_keys
 }
 
+# bats test_tags=nightly
 @test "readers and writers on one machine: the same without a server" {
   in_a_directory
   local -x REDIS_SOCKET=
