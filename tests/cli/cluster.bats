@@ -105,9 +105,13 @@ commands() {
 # A waiter is subscribed where its turn is published, and nowhere else.
 listens() {
   local i turns
-  turns=$(for i in 0 1 2; do node $i pubsub shardchannels "dlock:turn:{dlock:$1}:*"; done)
-  [ "$(wc -w <<<"$turns")" = 1 ] &&
-    node "$(owner_of "$1")" pubsub shardchannels | grep -q "^dlock:turn:"
+  turns=$(for i in 0 1 2; do turns_at $i "$1"; done)
+  [ "$(wc -w <<<"$turns")" = 1 ] && [ "$(turns_at "$(owner_of "$1")" "$1")" = "$turns" ]
+}
+# Sharded, but in Redis 6.2.
+turns_at() {
+  for what in shardchannels channels; do node "$1" pubsub $what "dlock:turn:{dlock:$2}:*"; done |
+    grep '^dlock:turn:' || true
 }
 key_at() { [ "$(node "$(owner_of "$1")" exists "dlock:$1")" = 1 ]; }
 in_line() { [ "$(node "$(owner_of "$1")" zcard "dlock:line:{dlock:$1}")" = 1 ]; }

@@ -27,8 +27,8 @@ start_cluster() {
     eventually 10s node_is_up "$i" || { cat "$NODE_DIR/$i.log"; return 1; }
     NODE_IDS+=("$(node "$i" cluster myid)")
     node "$i" cluster set-config-epoch $((i + 1)) >/dev/null
-    # shellcheck disable=SC2086  # two words
-    [ "$i" -ge 3 ] || node "$i" cluster addslotsrange ${ranges[i]} >/dev/null
+    # shellcheck disable=SC2046,SC2086  # words
+    [ "$i" -ge 3 ] || node "$i" cluster addslots $(seq ${ranges[i]}) >/dev/null
     [ "$i" = 0 ] || node 0 cluster meet 127.0.0.1 "${NODE_PORTS[i]}" >/dev/null
   done
   for ((i = 0; i < count; i++)); do eventually 20s node_knows "$i" "$count"; done
