@@ -3,7 +3,7 @@
 # Promise: doctor finds what could break the promise, names the remedy, and changes nothing.
 # shellcheck disable=SC2154,SC2030,SC2031  # set by run; every test is a shell of its own
 load ../support/suite
-suite server cli supervise replicas sentinels refused
+suite server cli supervise replicas sentinels cluster refused
 
 setup_file() { set_up_file --appendonly yes --appendfsync always; }
 
@@ -166,3 +166,34 @@ failed_to_save() { r2 info persistence | grep -q 'rdb_last_bgsave_status:err'; }
   run -1 "$DLOCK" doctor
   found E connect 'cannot reach '
 }
+
+# bats test_tags=nightly
+@test "a cluster: every master and replica is looked at, and a slot that is being moved is named" {
+  start_cluster "$T/cluster" 3
+  OTHER_PIDS="${NODE_PIDS[*]}"
+  local before i
+  for i in 0 1 2; do eventually 10s replica_is_online "$i"; done
+  before=$(cluster_keys)
+  run -0 "$DLOCK" doctor -v job
+  found i cluster "slot $(slot_of job) is at redis://127.0.0.1:${NODE_PORTS[$(owner_of job)]}/0"
+  assert_equal "$(grep -c '^+ role .* replica$' <<<"$output")" 3
+  assert_equal "$(grep -c '^i role .* master, with 1 replica$' <<<"$output")" 3
+  found '\+' topology 'found by its set'
+  found i failover 'takes about 5s: a hold of 30s outlives it'
+  refute_output --regexp '^[E?] '
+  assert_equal "$(cluster_keys)" "$before"
+  "$DLOCK" doctor --json | valid_json
+  node 0 cluster setslot 93 migrating "${NODE_IDS[1]}"
+  for i in 0 1 2 3 4 5; do
+    node $i acl setuser worker on '>sesame' resetkeys resetchannels '~*' '&*' +@all -hset
+    node $i config set maxmemory 100mb
+    node $i config set maxmemory-policy volatile-lru
+  done
+  export DLOCK_PASSWORD=sesame DLOCK_URL=${DLOCK_URL/\/\//\/\/worker@}
+  run -1 "$DLOCK" doctor job
+  found W cluster 'slots are being moved: 93'
+  assert_equal "$(grep -oE '^E [a-z]+' <<<"$output" | uniq | xargs)" "E rights E trial E evict"
+  assert_line '    ACL SETUSER worker +hset'
+}
+replica_is_online() { node "$1" info replication | grep -q 'state=online'; }
+cluster_keys() { local i; for i in 0 1 2; do node $i keys '*'; done; }

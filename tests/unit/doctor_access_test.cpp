@@ -228,6 +228,35 @@ TEST_CASE("doctor sentinels: each, their number, and that they agree") {
   CHECK(judge_sentinels(pair).level == Level::error);
 }
 
+TEST_CASE("doctor cluster: its state, its slots, and each shard") {
+  SetFacts set{.url = "redis+cluster://h1", .cluster = ClusterFacts()};
+  CHECK(judge_cluster(set).level == Level::not_seen);
+  const auto lease = *LeaseTerms::check(30s, std::nullopt);
+  CHECK(judge_failover(set, lease).level == Level::not_seen);
+  set.cluster->slot = 42;
+  set.cluster->owner = "redis://h2:6379/0";
+  const auto with_state = [&](const char* state, const char* covered) {
+    set.cluster->info = Fields{{"cluster_state", state}, {"cluster_slots_ok", covered}};
+    return judge_cluster(set);
+  };
+  CHECK(with_state("ok", "16384").level == Level::info);
+  CHECK(with_state("ok", "16384").seen == "slot 42 is at redis://h2:6379/0");
+  CHECK(with_state("fail", "16384").level == Level::error);
+  CHECK(has(with_state("ok", "16000").seen, "384 of 16384 slots have no master"));
+  set.cluster->timeout = Fields{{"cluster-node-timeout", "2000"}};
+  CHECK(judge_failover(set, lease).level == Level::info);
+  set.cluster->timeout = Fields{{"cluster-node-timeout", "15000"}};
+  CHECK(has(judge_failover(set, lease).text, "--ttl 75s"));
+
+  ServerFacts master = master_with({});
+  CHECK(judge_shard(master, with(0, true)).level == Level::warning);
+  CHECK(judge_shard(master_with({k_near}), with(0, true)).level == Level::good);
+  master.open_slots = std::vector<std::string>();
+  CHECK(judge_open_slots(master, with(0, true)).level == Level::good);
+  master.open_slots = std::vector<std::string>{"93"};
+  CHECK(has(judge_open_slots(master, with(0, true)).seen, "93"));
+}
+
 TEST_CASE("doctor clock: the servers of a set agree within a second") {
   SetFacts set{.url = "u", .servers = {far_server(), far_server()}};
   set.servers[0].clock = Clock{1, 0, 5s};

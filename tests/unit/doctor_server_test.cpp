@@ -43,11 +43,11 @@ void check_cases(Judge judge, const std::vector<Case>& cases, const Terms& terms
 
 TEST_CASE("doctor: what was not asked is not seen, neither good nor bad") {
   for (const Judge judge :
-       {judge_protect, judge_version, judge_proxy,    judge_scripts,  judge_undeclared,
-        judge_rights,  judge_evict,   judge_evicted,  judge_persist,  judge_bgsave,
-        judge_fork,    judge_role,    judge_topology, judge_replicas, judge_minrepl,
-        judge_clock,   judge_latency, judge_slow,     judge_refusals, judge_clients,
-        judge_idle,    judge_buffers}) {
+       {judge_protect, judge_version, judge_proxy,      judge_scripts,  judge_undeclared,
+        judge_rights,  judge_evict,   judge_evicted,    judge_persist,  judge_bgsave,
+        judge_fork,    judge_role,    judge_topology,   judge_replicas, judge_minrepl,
+        judge_clock,   judge_latency, judge_slow,       judge_refusals, judge_clients,
+        judge_idle,    judge_buffers, judge_open_slots, judge_shard}) {
     const Finding finding = judge(ServerFacts(), terms_of());
     CHECK(finding.level == Level::not_seen);
     CHECK(finding.seen == "it was not asked");

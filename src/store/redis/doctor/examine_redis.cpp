@@ -36,7 +36,11 @@ ExaminedServer summary_of(const ServerFacts& server) {
 
 // The token of a lock outlives it by a day: that of the trial goes at once.
 void forget_token(RedisClient& client, const std::string& key, Time limit) {
-  [[maybe_unused]] const auto gone = client.call({"DEL", Keys(key).token}, limit);
+  // As a script, since only these are sent to the owner of a key.
+  constexpr ScriptText k_text{"b0d697da25b13e49157b2c214a4033546aba2104",
+                              "return redis.call('DEL', KEYS[1])"};
+  constexpr Script k_delete{k_text, k_text};
+  [[maybe_unused]] const auto gone = client.run(k_delete, {Keys(key).token}, {}, limit);
 }
 
 // The user may come in, but not do that.
@@ -63,7 +67,7 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
   const auto key = store.key_of(terms.name.value_or(own));
   if (!key) return key.error();
 
-  SetFacts set{.url = store.where(), .is_cluster = is_cluster_url(options.url)};
+  SetFacts set{.url = store.where()};
   set.sentinels = doctor::look_at_sentinels(options, terms.until);
   RedisClient client = store.another_client();
   const auto hello =
@@ -73,10 +77,16 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
     set.servers.push_back({.way = {.url = set.url}, .unreachable = hello.error()});
     return examined(set, terms);
   }
-  set.wanted_replicas = options.replicas.value_or(doctor::has_replicas(set.sentinels) ? 1 : 0);
-  const doctor::LookTerms look{
-      Keys(*key), options.prefix, set.wanted_replicas, terms.until - Trial::k_ttl / 2};
+  doctor::LookTerms look{.keys = Keys(*key),
+                         .prefix = options.prefix,
+                         .is_cluster = is_cluster_url(options.url),
+                         .has_sentinels = !set.sentinels.empty(),
+                         .until = terms.until - Trial::k_ttl / 2};
+  if (look.is_cluster) set.cluster = doctor::look_at_cluster(client, look);
+  look.replicas = set.wanted_replicas =
+      options.replicas.value_or(look.is_cluster || look.has_sentinels ? client.replicas() : 0);
   set.servers.push_back(doctor::look_at_server(client, doctor::way_of(client), look));
+  if (look.is_cluster) doctor::add_masters(set, client, look);
   doctor::add_replicas(set, client, look.until);
   if (auto rival = RedisStore::open(options); rival) {
     set.trial = try_lock(store, **rival, own, terms.until);

@@ -98,6 +98,7 @@ struct Slow {
 struct Way {
   std::string url;          // without a password
   bool is_replica = false;  // found by its master, and not by the URL
+  bool is_other = false;    // another master of a cluster than the one that has the name
   bool is_near = false;     // over the loopback or a unix socket
   bool tls = false;
   bool insecure = false;
@@ -117,8 +118,9 @@ struct ServerFacts {
   Seen<std::string> scripts;              // what it says against EVALSHA and EVAL; empty: nothing
   Seen<std::string> undeclared;           // the same, of keys that are not declared
   Seen<std::vector<Right>> rights;
-  Seen<long long> sentinels;  // that listen for its hello
-  Seen<bool> one_connection;  // it is one session from question to question
+  Seen<long long> sentinels;                  // that listen for its hello
+  Seen<bool> one_connection;                  // it is one session from question to question
+  Seen<std::vector<std::string>> open_slots;  // CLUSTER NODES: those that are being moved
   Seen<Clock> clock;
   Seen<Latency> latency;
   Seen<std::vector<Slow>> slow_log;
@@ -135,11 +137,18 @@ struct SentinelFacts {
   Seen<std::string> check;  // SENTINEL ckquorum: what is wrong; empty: nothing
 };
 
+struct ClusterFacts {
+  Seen<Fields> info;     // CLUSTER INFO
+  Seen<Fields> timeout;  // CONFIG GET cluster-node-timeout
+  int slot = 0;          // of the name
+  std::string owner;     // of that slot
+};
+
 struct SetFacts {
   std::string url;  // as given, without a password
-  bool is_cluster = false;
+  std::optional<ClusterFacts> cluster = {};
   std::vector<SentinelFacts> sentinels = {};
-  std::vector<ServerFacts> servers = {};  // the master first
+  std::vector<ServerFacts> servers = {};  // first the master, or that of the name
   int wanted_replicas = 0;
   Trial trial = {};
 };

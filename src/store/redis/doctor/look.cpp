@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "store/redis/doctor/look.hpp"
 
+#include "base/text.hpp"
+
 #include <poll.h>
 
 #include <algorithm>
@@ -20,7 +22,6 @@ constexpr int k_scripts = 20;
 constexpr int k_connects = 5;
 constexpr std::string_view k_most_commands = "128";  // of the slow log
 
-constexpr ScriptText k_probe{"e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "return 1"};
 constexpr std::string_view k_undeclared = "return redis.call('EXISTS', KEYS[1] .. ':probe')";
 
 constexpr auto k_config = std::to_array<std::string_view>({"appendfsync",
@@ -96,9 +97,9 @@ class Look {
 
   // What the server says against its scripts.
   Seen<std::string> scripts() {
-    auto answer = script("EVALSHA", k_probe.sha1);
+    auto answer = script("EVALSHA", k_probe.server.sha1);
     const bool unknown = !answer && answer.error().text.find("NOSCRIPT") != std::string::npos;
-    if (answer || unknown) answer = script("EVAL", k_probe.text);
+    if (answer || unknown) answer = script("EVAL", k_probe.server.text);
     if (answer) return std::string();
     if (answer.error().code == Errc::refused) return answer.error().text;
     return Seen<std::string>::unseen(unknown ? "EVAL" : "EVALSHA", answer.error());
@@ -140,6 +141,21 @@ class Look {
     return Seen<bool>::unseen("a connection without a password", answer.error());
   }
 
+  // Of our node: "[93->-id]" and "[93-<-id]" at the end of its line.
+  Seen<std::vector<std::string>> open_slots() {
+    using Slots = Seen<std::vector<std::string>>;
+    const auto answer = ask({"CLUSTER", "NODES"});
+    if (!answer) return Slots::unseen("CLUSTER NODES", answer.error());
+    std::vector<std::string> all;
+    for (const std::string_view line : split(answer->reply.string(), '\n')) {
+      if (line.find("myself") == std::string_view::npos) continue;
+      for (const std::string_view word : split(line, ' ')) {
+        if (word.front() == '[') all.emplace_back(word.substr(1, word.find('-') - 1));
+      }
+    }
+    return all;
+  }
+
   Seen<std::vector<Slow>> slow_log() {
     const auto answer = ask({"SLOWLOG", "GET", k_most_commands});
     if (!answer) return Seen<std::vector<Slow>>::unseen("SLOWLOG", answer.error());
@@ -170,7 +186,7 @@ class Look {
     for (int i = 0; i < k_pings && BootClock::now() < enough; ++i)
       measure(all.pings, [&] { return ask({"TIME"}).has_value(); });  // PING may not be allowed
     for (int i = 0; i < k_scripts && BootClock::now() < enough; ++i)
-      measure(all.scripts, [&] { return script("EVAL", k_probe.text).has_value(); });
+      measure(all.scripts, [&] { return script("EVAL", k_probe.server.text).has_value(); });
     for (int i = 0; i < k_connects && BootClock::now() < enough; ++i) {
       RedisClient another = client_.another();
       measure(all.connects, [&] { return another.call({"TIME"}, limit()).has_value(); });
@@ -273,7 +289,8 @@ ServerFacts look_at_server(RedisClient& client, Way way, const LookTerms& terms)
   facts.user = look.user();
   facts.open_to_all = look.open_to_all();
   facts.scripts = look.scripts();
-  facts.undeclared = look.undeclared(terms.keys);
+  if (!facts.way.is_other) facts.undeclared = look.undeclared(terms.keys);
+  if (terms.is_cluster) facts.open_slots = look.open_slots();
   facts.rights = look_at_rights(client, terms, look.limit());
   facts.sentinels = look.sentinels();
   facts.one_connection = look.one_connection();

@@ -9,12 +9,18 @@
 
 namespace dlock::doctor {
 
+// Does nothing, and shows that scripts work.
+inline constexpr ScriptText k_probe_text{"e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "return 1"};
+inline constexpr Script k_probe{k_probe_text, k_probe_text};
+
 // Of the server that `client` is connected to, or connects to now. `keys` are those whose rights
 // are looked up, `prefix` what they begin with.
 struct LookTerms {
   Keys keys;
   std::string prefix;
   int replicas = 0;  // wanted
+  bool is_cluster = false;
+  bool has_sentinels = false;
   Time until;
 };
 ServerFacts look_at_server(RedisClient& client, Way way, const LookTerms& terms);

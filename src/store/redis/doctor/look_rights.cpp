@@ -135,11 +135,15 @@ Questions questions(const LookTerms& terms) {
   for (const Plain& plain : k_of_none)
     all.add_plain(plain);
   if (terms.replicas > 0) all.add_plain({"wait", "wait 1 1"});
+  if (terms.is_cluster || terms.has_sentinels) all.add_plain({"role", "role"});
+  if (terms.is_cluster) all.add_plain({"cluster|slots", "cluster slots", true});
+  const Command hear{terms.is_cluster ? "ssubscribe" : "subscribe"};
+  const Command tell{terms.is_cluster ? "spublish" : "publish"};
   for (const auto& [start, channel] : {std::pair{k_turn, keys.turn + "x"},
                                        std::pair{k_channel, keys.channel},
                                        std::pair{k_pair_channel, keys.pair_channel}}) {
-    all.add_at({"subscribe"}, pattern_of('&', start), channel, true);
-    all.add_at({"publish"}, pattern_of('&', start), channel, true);
+    all.add_at(hear, pattern_of('&', start), channel, true);
+    all.add_at(tell, pattern_of('&', start), channel, true);
   }
   const std::string changes(RedisClient::k_changes);
   all.add_at({"subscribe"}, '&' + changes, changes, true);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "store/redis/doctor/look_set.hpp"
 
-#include "store/redis/doctor/look.hpp"
+#include "store/redis/cluster_route.hpp"
 #include "store/redis/sentinel_url.hpp"
+#include "store/redis/slot.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -62,6 +63,22 @@ SentinelFacts look_at_sentinel(const RedisAddress& address, const std::string& n
   return facts;
 }
 
+ServerFacts look_at(const Replica& replica, RedisAddress address, Time until) {
+  address.must_be_master = false;
+  address.endpoint.socket_path.clear();
+  address.endpoint.host = replica.host;
+  address.endpoint.port = replica.port;
+  const bool v6 = replica.host.find(':') != std::string::npos;
+  address.text = std::string(address.endpoint.tls ? "rediss://" : "redis://") +
+                 (v6 ? "[" + replica.host + "]" : replica.host) + ":" +
+                 std::to_string(replica.port) + "/" + std::to_string(address.db);
+  RedisClient asked(address, nullptr);
+  Way way = way_of(asked);
+  way.is_replica = true;
+  return look_at_replica(
+      asked, std::move(way), std::min(until, BootClock::now() + k_replica_takes));
+}
+
 bool is_near(const Endpoint& endpoint) {
   return !endpoint.socket_path.empty() || endpoint.host == "localhost" || endpoint.host == "::1" ||
          endpoint.host.starts_with("127.");
@@ -90,13 +107,6 @@ bool any_answers(const std::vector<SentinelFacts>& sentinels) {
       sentinels.begin(), sentinels.end(), [](const auto& one) { return !one.unreachable; });
 }
 
-bool has_replicas(const std::vector<SentinelFacts>& sentinels) {
-  return std::any_of(sentinels.begin(), sentinels.end(), [](const auto& one) {
-    const auto count = one.fields.find("num-slaves");
-    return count != one.fields.end() && count->second != "0";
-  });
-}
-
 Way way_of(const RedisClient& client) {
   const RedisAddress& address = client.address();
   const auto& tls = address.endpoint.tls;
@@ -108,25 +118,47 @@ Way way_of(const RedisClient& client) {
           .user = address.user.empty() ? "default" : address.user};
 }
 
-void add_replicas(SetFacts& set, const RedisClient& client, Time until) {
-  const Seen<Role> role = set.servers.front().role;
-  if (!role) return;
-  for (const Replica& replica : role->replicas) {
-    if (set.servers.size() > k_most_replicas) return;
-    RedisAddress address = client.address();
-    address.must_be_master = false;
-    address.endpoint.socket_path.clear();
-    address.endpoint.host = replica.host;
-    address.endpoint.port = replica.port;
-    const bool v6 = replica.host.find(':') != std::string::npos;
-    address.text = std::string(address.endpoint.tls ? "rediss://" : "redis://") +
-                   (v6 ? "[" + replica.host + "]" : replica.host) + ":" +
-                   std::to_string(replica.port) + "/" + std::to_string(address.db);
-    RedisClient asked(address, nullptr);
+ClusterFacts look_at_cluster(RedisClient& client, const LookTerms& terms) {
+  ClusterFacts cluster;
+  // The question leads to the owner; its answer does not matter.
+  [[maybe_unused]] const auto led = client.run(k_probe, {terms.keys.lock}, {}, terms.until);
+  const auto info = client.call({"CLUSTER", "INFO"}, terms.until);
+  cluster.info = info ? Seen<Fields>(parse_info(info->reply.string()))
+                      : Seen<Fields>::unseen("CLUSTER INFO", info.error());
+  const auto timeout = client.call({"CONFIG", "GET", "cluster-node-timeout"}, terms.until);
+  cluster.timeout = timeout ? Seen<Fields>(fields_of(timeout->reply.view()))
+                            : Seen<Fields>::unseen("CONFIG GET", timeout.error());
+  cluster.slot = slot_of(terms.keys.lock);
+  cluster.owner = client.where();
+  return cluster;
+}
+
+void add_masters(SetFacts& set, RedisClient& client, const LookTerms& terms) {
+  const auto slots = client.call({"CLUSTER", "SLOTS"}, terms.until);
+  if (!slots) return;
+  for (const RedisAddress& master : masters_in(slots->reply.view(), client.address())) {
+    if (master.text == set.servers.front().way.url) continue;
+    RedisClient asked(master, nullptr);
     Way way = way_of(asked);
-    way.is_replica = true;
-    const Time limit = std::min(until, BootClock::now() + k_replica_takes);
-    set.servers.push_back(look_at_replica(asked, std::move(way), limit));
+    way.is_other = true;
+    const Time limit = std::min(terms.until, BootClock::now() + k_replica_takes);
+    if (const auto hello = asked.call({"TIME"}, limit); !hello && !asked.connected()) {
+      set.servers.push_back({.way = std::move(way), .unreachable = hello.error()});
+    } else {
+      set.servers.push_back(look_at_server(asked, std::move(way), terms));
+    }
+  }
+}
+
+void add_replicas(SetFacts& set, const RedisClient& client, Time until) {
+  const std::size_t masters = set.servers.size();
+  for (std::size_t i = 0; i < masters; ++i) {
+    const Seen<Role> role = set.servers[i].role;
+    if (!role) continue;
+    for (const Replica& replica : role->replicas) {
+      if (set.servers.size() > masters + k_most_replicas) return;
+      set.servers.push_back(look_at(replica, client.address(), until));
+    }
   }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Looks at what is around one Redis server, for `dlock doctor`: the sentinels of the URL and the
-// replicas that the server names.
+// Looks at what is around one Redis server, for `dlock doctor`: the sentinels of the URL, the
+// masters of its cluster, the replicas that they name.
 #pragma once
 
-#include "store/redis/doctor/facts.hpp"
+#include "store/redis/doctor/look.hpp"
 #include "store/redis/redis_client.hpp"
 #include "store/store_options.hpp"
 
@@ -14,12 +14,15 @@ namespace dlock::doctor {
 // Of a URL without sentinels: none.
 std::vector<SentinelFacts> look_at_sentinels(const StoreOptions& options, Time until);
 bool any_answers(const std::vector<SentinelFacts>& sentinels);
-bool has_replicas(const std::vector<SentinelFacts>& sentinels);  // of the master
 
 // How the server is met that `client` has asked last.
 Way way_of(const RedisClient& client);
 
-// Behind the master of the set, each of its replicas.
+// Finds the node that has the name, and leaves `client` connected to it.
+ClusterFacts look_at_cluster(RedisClient& client, const LookTerms& terms);
+// The other masters of the cluster.
+void add_masters(SetFacts& set, RedisClient& client, const LookTerms& terms);
+// Behind the masters, each of their replicas.
 void add_replicas(SetFacts& set, const RedisClient& client, Time until);
 
 }  // namespace dlock::doctor

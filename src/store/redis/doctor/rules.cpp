@@ -8,44 +8,50 @@ namespace dlock::doctor {
 
 namespace {
 
+// Whom a rule is about: every server (a replica may become the master), every master, or the one
+// that has the name.
 struct Rule {
   std::string_view id;
   Judge judge;
-  bool of_replicas = false;  // it matters there too: a replica may become the master
+  enum class Scope { every, masters, home } scope = Scope::masters;
 };
 
 // Two runs of rules about one server, in the order in which they can be mended: first what keeps
 // the rest from being seen, then what is broken now, then what a failure would break. Rules about
 // the whole set are between them.
 constexpr auto k_first = std::to_array<Rule>({
-    {"connect", judge_connect, true},
-    {"auth", judge_auth, false},
-    {"protect", judge_protect, false},
-    {"version", judge_version, true},
-    {"proxy", judge_proxy, false},
-    {"role", judge_role, true},
-    {"topology", judge_topology, false},
-    {"scripts", judge_scripts, false},
-    {"rights", judge_rights, false},
-    {"undeclared", judge_undeclared, false},
-    {"bgsave", judge_bgsave, true},
-    {"replicas", judge_replicas, false},
+    {"connect", judge_connect, Rule::Scope::every},
+    {"auth", judge_auth},
+    {"protect", judge_protect},
+    {"version", judge_version, Rule::Scope::every},
+    {"proxy", judge_proxy},
+    {"role", judge_role, Rule::Scope::every},
+    {"topology", judge_topology},
+    {"scripts", judge_scripts},
+    {"rights", judge_rights},
+    {"undeclared", judge_undeclared, Rule::Scope::home},
+    {"bgsave", judge_bgsave, Rule::Scope::every},
+    {"replicas", judge_replicas},
 });
 constexpr auto k_then = std::to_array<Rule>({
-    {"evict", judge_evict, true},
-    {"evicted", judge_evicted, true},
-    {"persist", judge_persist, true},
-    {"minrepl", judge_minrepl, false},
+    {"evict", judge_evict, Rule::Scope::every},
+    {"evicted", judge_evicted, Rule::Scope::every},
+    {"persist", judge_persist, Rule::Scope::every},
+    {"minrepl", judge_minrepl},
+});
+constexpr auto k_of_cluster = std::to_array<Rule>({
+    {"cluster", judge_open_slots},
+    {"cluster", judge_shard},
 });
 constexpr auto k_last = std::to_array<Rule>({
-    {"clock", judge_clock, true},
-    {"latency", judge_latency, false},
-    {"slow", judge_slow, false},
-    {"slow", judge_refusals, false},
-    {"fork", judge_fork, true},
-    {"clients", judge_clients, false},
-    {"idle", judge_idle, false},
-    {"buffers", judge_buffers, false},
+    {"clock", judge_clock, Rule::Scope::every},
+    {"latency", judge_latency},
+    {"slow", judge_slow},
+    {"slow", judge_refusals},
+    {"fork", judge_fork, Rule::Scope::every},
+    {"clients", judge_clients},
+    {"idle", judge_idle},
+    {"buffers", judge_buffers},
 });
 
 class Judgement {
@@ -56,7 +62,8 @@ class Judgement {
   void of_servers(const Rules& rules) {
     for (const Rule& rule : rules) {
       for (const ServerFacts& server : set_.servers) {
-        if (server.way.is_replica && !rule.of_replicas) continue;
+        if (server.way.is_replica && rule.scope != Rule::Scope::every) continue;
+        if (server.way.is_other && rule.scope == Rule::Scope::home) continue;
         if (server.unreachable && rule.judge != judge_connect) continue;
         add(rule.id, server.way.url, rule.judge(server, terms_));
       }
@@ -79,13 +86,15 @@ class Judgement {
 
 std::vector<Finding> judge(const SetFacts& set, const LeaseTerms& lease) {
   const bool watched = !set.sentinels.empty();
-  const Terms terms{lease, set.wanted_replicas, watched || set.is_cluster};
+  const Terms terms{lease, set.wanted_replicas, watched || set.cluster};
   Judgement judgement(set, terms);
   if (watched) judgement.add("sentinels", set.url, judge_sentinels(set));
+  if (set.cluster) judgement.add("cluster", set.url, judge_cluster(set));
   judgement.of_servers(k_first);
   judgement.add("trial", set.url, judge_trial(set.trial));
   judgement.of_servers(k_then);
-  if (watched) judgement.add("failover", set.url, judge_failover(set, lease));
+  if (set.cluster) judgement.of_servers(k_of_cluster);
+  if (terms.of_a_set) judgement.add("failover", set.url, judge_failover(set, lease));
   if (set.servers.size() > 1) judgement.add("clock", set.url, judge_clocks(set));
   judgement.of_servers(k_last);
   judgement.add("pubsub", set.url, judge_turns(set.trial));

@@ -57,6 +57,10 @@ Finding judge_buffers(const ServerFacts& server, const Terms& terms);
 Finding judge_sentinels(const SetFacts& set);
 Finding judge_failover(const SetFacts& set, const LeaseTerms& lease);
 Finding judge_clocks(const SetFacts& set);
+Finding judge_cluster(const SetFacts& set);
+// Of one master of a cluster.
+Finding judge_open_slots(const ServerFacts& server, const Terms& terms);
+Finding judge_shard(const ServerFacts& server, const Terms& terms);
 
 // The words that ACL SETUSER still needs: "+hset ~dlock:*".
 struct Missing {

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What is left of a lock when its server fails: replicas, sentinels, failover.
-#include "base/duration.hpp"
+// What is left of a lock when its server fails: roles and replicas.
 #include "base/text.hpp"
 #include "store/redis/doctor/rules.hpp"
-#include "store/redis/failover_time.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 
 namespace dlock::doctor {
 
 namespace {
-
-using namespace std::chrono_literals;
-
-// From the vote of the sentinels until they name the new master: topologies of one machine took
-// 1.2 to 1.3 s.
 
 struct ReplicaState {
   std::string where;
@@ -53,22 +45,6 @@ bool is_master(const ServerFacts& server) {
 
 std::size_t replica_count(const ServerFacts& server) {
   return server.info ? replica_states(*server.info).size() : 0;
-}
-
-long long down_after_ms(const SentinelFacts& sentinel) {
-  const auto found = sentinel.fields.find("down-after-milliseconds");
-  if (found == sentinel.fields.end()) return 0;
-  long long ms = 0;
-  std::from_chars(found->second.data(), found->second.data() + found->second.size(), ms);
-  return ms;
-}
-
-long long quorum_of(const SentinelFacts& sentinel) {
-  const auto found = sentinel.fields.find("quorum");
-  if (found == sentinel.fields.end()) return 0;
-  long long quorum = 0;
-  std::from_chars(found->second.data(), found->second.data() + found->second.size(), quorum);
-  return quorum;
 }
 
 }  // namespace
@@ -156,76 +132,20 @@ Finding judge_minrepl(const ServerFacts& server, const Terms& terms) {
                      std::to_string(replica_count(server)));
 }
 
-Finding judge_failover(const SetFacts& set, const LeaseTerms& lease) {
-  if (set.sentinels.empty()) return good("no failover");
-  long long most = 0;
-  for (const SentinelFacts& sentinel : set.sentinels)
-    most = std::max(most, down_after_ms(sentinel));
-  if (most == 0) return not_seen("no sentinel told its down-after-milliseconds");
-  const Duration down_after = std::chrono::milliseconds(most);
-  const std::string seen = failover_text(down_after);
-  if (failover_that_fits(lease) >= down_after) {
-    return info(seen, "a hold of " + format_duration(lease.ttl()) + " outlives it");
-  }
-  return warning(seen,
-                 too_short_text(lease.ttl(), down_after),
-                 "--ttl " + std::to_string(ttl_that_outlives(down_after) / 1s) +
-                     "s, or a smaller down-after-milliseconds at the sentinels");
+Finding judge_open_slots(const ServerFacts& server, const Terms& /*terms*/) {
+  if (!server.open_slots) return not_seen(server.open_slots.why());
+  if (server.open_slots->empty()) return good("none of its slots is being moved");
+  return warning("slots are being moved: " + printable(listed(*server.open_slots)),
+                 "their locks cannot be granted or renewed meanwhile",
+                 "let the move end: redis-cli --cluster fix HOST:PORT");
 }
 
-Finding judge_sentinels(const SetFacts& set) {
-  const std::size_t count = set.sentinels.size();
-  if (count == 0) return good();
-  std::set<std::string> masters;
-  std::size_t alive = 0;
-  std::size_t known = 0;
-  for (const SentinelFacts& one : set.sentinels) {
-    if (one.unreachable) continue;
-    ++alive;
-    if (!one.master.empty()) masters.insert(one.master);
-    known = std::max(known, static_cast<std::size_t>(one.others_alive) + 1);
-  }
-  const std::string agree = "after a failover clients may follow the wrong ones";
-  if (alive == 0) {
-    return broken("no sentinel answers", "there is no way to the master", "start the sentinels");
-  }
-  if (masters.size() > 1) {
-    return warning("they name different masters: " +
-                       listed(std::vector<std::string>(masters.begin(), masters.end())),
-                   agree,
-                   "wait for the failover to end, or SENTINEL RESET at those that are out of date");
-  }
-  for (const SentinelFacts& one : set.sentinels) {
-    if (one.unreachable) {
-      return warning(one.unreachable->text,
-                     "one failure more may leave no majority",
-                     "start it, or take it out of the URL");
-    }
-    if (one.check && !one.check->empty()) {
-      return warning("SENTINEL CKQUORUM at " + one.url + ": " + printable(*one.check),
-                     "no failover is possible now",
-                     "start the missing sentinels, or lower the quorum");
-    }
-    if (quorum_of(one) > static_cast<long long>(known)) {
-      return warning(
-          "the quorum is " + std::to_string(quorum_of(one)) + " of " + count_of(known, "sentinel"),
-          "no failover is possible now",
-          "start the missing sentinels, or lower the quorum");
-    }
-    const bool is_address = one.master.find_first_not_of("0123456789.:") == std::string::npos;
-    if (one.tls && is_address) {
-      return warning("they name the master by its address, " + one.master,
-                     "its certificate has to be for that address",
-                     "sentinel resolve-hostnames yes and announce-hostnames yes; or --sni NAME");
-    }
-  }
-  if (known < 3 || known % 2 == 0) {
-    return warning("there are " + count_of(known, "sentinel"),
-                   known < 3 ? "a majority needs at least three to survive the loss of one"
-                             : "an even number survives no more failures than one less",
-                   "run three or five, on machines of their own");
-  }
-  return good(count_of(known, "sentinel") + ", of one mind");
+Finding judge_shard(const ServerFacts& server, const Terms& /*terms*/) {
+  if (!server.info) return not_seen(server.info.why());
+  if (replica_count(server) > 0) return good("it has a replica");
+  return warning("a master of the cluster without a replica",
+                 "if it fails, the locks of its slots are gone, and no new one is granted",
+                 "add a replica: redis-cli --cluster add-node … --cluster-slave");
 }
 
 }  // namespace dlock::doctor

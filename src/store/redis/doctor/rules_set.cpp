@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// What holds for a set of servers: sentinels, clusters, failover.
+#include "base/duration.hpp"
+#include "base/text.hpp"
+#include "store/redis/doctor/rules.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace dlock::doctor {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// From the vote of the sentinels until they name the new master: 1.2 to 1.3 s on one machine.
+constexpr Duration k_promotion = 1300ms;
+
+std::string sentinels_text(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " sentinel" : " sentinels");
+}
+
+long long number_at(const SentinelFacts& sentinel, std::string_view name) {
+  const auto number = number_of(sentinel.fields, name);
+  return number ? *number : 0;
+}
+
+// How long a server may be silent before it counts as down; nothing: not seen.
+Seen<Duration> time_to_down(const SetFacts& set) {
+  if (set.cluster) {
+    const auto timeout = number_of(set.cluster->timeout, "cluster-node-timeout");
+    if (!timeout) return Seen<Duration>::unseen(timeout.why());
+    return Duration(2 * std::chrono::milliseconds(*timeout));
+  }
+  long long most = 0;
+  for (const SentinelFacts& sentinel : set.sentinels)
+    most = std::max(most, number_at(sentinel, "down-after-milliseconds"));
+  if (most > 0) return Duration(std::chrono::milliseconds(most));
+  return Seen<Duration>::unseen("no sentinel told its down-after-milliseconds");
+}
+
+}  // namespace
+
+Duration failover_that_fits(const LeaseTerms& lease) {
+  return lease.ttl() - lease.renew_step() - lease.drift() - lease.kill_time() - lease.kill_after() -
+         k_promotion - lease.call_limit();
+}
+
+Duration ttl_that_outlives(Duration failover) {
+  for (Duration ttl = 5s; ttl < 24h; ttl += 5s) {
+    const auto lease = LeaseTerms::check(ttl, std::nullopt);
+    if (lease && failover_that_fits(*lease) >= failover) return ttl;
+  }
+  return 24h;
+}
+
+Finding judge_failover(const SetFacts& set, const LeaseTerms& lease) {
+  const auto down = time_to_down(set);
+  if (!down) return not_seen(down.why());
+  const Duration down_after = *down;
+  const std::string seen =
+      "a failover here takes about " +
+      format_duration(std::chrono::round<std::chrono::seconds>(down_after + k_promotion));
+  if (failover_that_fits(lease) >= down_after) {
+    return info(seen, "a hold of " + format_duration(lease.ttl()) + " outlives it");
+  }
+  const std::string longer = "--ttl " + std::to_string(ttl_that_outlives(down_after) / 1s) + "s";
+  return warning(
+      seen,
+      "a hold of " + format_duration(lease.ttl()) + " may end by it, " + longer +
+          " would outlive it",
+      longer + (set.cluster ? ", or a smaller cluster-node-timeout"
+                            : ", or a smaller down-after-milliseconds at the sentinels"));
+}
+
+Finding judge_sentinels(const SetFacts& set) {
+  const std::size_t count = set.sentinels.size();
+  if (count == 0) return good();
+  std::set<std::string> masters;
+  std::size_t alive = 0;
+  std::size_t known = 0;
+  for (const SentinelFacts& one : set.sentinels) {
+    if (one.unreachable) continue;
+    ++alive;
+    if (!one.master.empty()) masters.insert(one.master);
+    known = std::max(known, static_cast<std::size_t>(one.others_alive) + 1);
+  }
+  const std::string agree = "after a failover clients may follow the wrong ones";
+  if (alive == 0) {
+    return broken("no sentinel answers", "there is no way to the master", "start the sentinels");
+  }
+  if (masters.size() > 1) {
+    return warning("they name different masters: " +
+                       listed(std::vector<std::string>(masters.begin(), masters.end())),
+                   agree,
+                   "wait for the failover to end, or SENTINEL RESET at those that are out of date");
+  }
+  for (const SentinelFacts& one : set.sentinels) {
+    if (one.unreachable) {
+      return warning(one.unreachable->text,
+                     "one failure more may leave no majority",
+                     "start it, or take it out of the URL");
+    }
+    if (one.check && !one.check->empty()) {
+      return warning("SENTINEL CKQUORUM at " + one.url + ": " + printable(*one.check),
+                     "no failover is possible now",
+                     "start the missing sentinels, or lower the quorum");
+    }
+    if (number_at(one, "quorum") > static_cast<long long>(known)) {
+      return warning("the quorum is " + std::to_string(number_at(one, "quorum")) + " of " +
+                         sentinels_text(known),
+                     "no failover is possible now",
+                     "start the missing sentinels, or lower the quorum");
+    }
+    const bool is_address = one.master.find_first_not_of("0123456789.:") == std::string::npos;
+    if (one.tls && is_address) {
+      return warning("they name the master by its address, " + one.master,
+                     "its certificate has to be for that address",
+                     "sentinel resolve-hostnames yes and announce-hostnames yes; or --sni NAME");
+    }
+  }
+  if (known < 3 || known % 2 == 0) {
+    return warning("there are " + sentinels_text(known),
+                   known < 3 ? "a majority needs at least three to survive the loss of one"
+                             : "an even number survives no more failures than one less",
+                   "run three or five, on machines of their own");
+  }
+  return good(sentinels_text(known) + ", of one mind");
+}
+
+Finding judge_cluster(const SetFacts& set) {
+  const ClusterFacts& cluster = *set.cluster;
+  const auto state = field_of(cluster.info, "cluster_state");
+  const auto covered = number_of(cluster.info, "cluster_slots_ok");
+  if (!state || !covered) return not_seen(state ? covered.why() : state.why());
+  const std::string remedy = "see redis-cli --cluster check HOST:PORT";
+  if (*state != "ok") {
+    return broken("cluster_state is " + printable(*state), "no lock is granted or renewed", remedy);
+  }
+  if (*covered < 16384) {
+    return broken(std::to_string(16384 - *covered) + " of 16384 slots have no master",
+                  "their locks are neither granted nor renewed",
+                  remedy);
+  }
+  return info("slot " + std::to_string(cluster.slot) + " is at " + cluster.owner);
+}
+
+}  // namespace dlock::doctor
