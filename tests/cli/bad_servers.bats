@@ -152,6 +152,16 @@ teardown() {
   done
 }
 
+@test "a KeyDB with several masters: 78; undeclared keys refused: 69, and what cannot be kept there" {
+  fake_server error 'MULTIMASTER this KeyDB accepts writes on several masters at once'
+  try_run 78 --url "redis://127.0.0.1:$FAKE_PORT"
+  assert_stderr_has 'is a KeyDB that accepts writes on several masters at once, so it cannot exclude other clients'
+  end_helpers
+  fake_server error 'ERR Error running script (call to c5d6): @user_script:8: script tried accessing undeclared key, key: k'
+  try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"
+  assert_stderr_has 'undeclared key, key: k (this server allows scripts only the keys that are named; readers and slots cannot be kept there)'
+}
+
 @test "R21: LOADING is waited for within the limit, then 69" {
   fake_server loading
   try_run 69 --url "redis://127.0.0.1:$FAKE_PORT"

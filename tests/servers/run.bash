@@ -97,8 +97,8 @@ with_its_libraries() { # ROOT PROGRAM
 # What a server can break: the scripts, its other replies, and what a user sees of them.
 server_suites() {
   suite_files lua | sed -E 's#^tests/(.*)\.bats$#\1#'
-  printf '%s\n' contract servers/version cli/{access_rules,contention,foreign_keys,force_release} \
-    cli/{inspect,interop,loss_noticed,replicas,sentinel}
+  printf '%s\n' contract servers/version docs/protocol cli/{access_rules,cluster,foreign_keys} \
+    cli/{force_release,inspect,interop,loss_noticed,replicas,sentinel}
 }
 
 # run_servers NAME…: two at a time, as their suites mostly wait.
