@@ -107,7 +107,11 @@ run_servers() {
   for server; do
     if [ "$running" = 2 ]; then wait -n || true; running=$((running - 1)); fi
     mkdir "$out/$server"
-    { run_server "$server" >"$out/$server/said" || true; } && cat "$out/$server/said" &
+    {
+      run_server "$server" >"$out/$server/said" || true
+      cat "$out/$server/said" && rm "$out/$server.pid"
+    } &
+    echo $! >"$out/$server.pid" # for stop_suites
     running=$((running + 1))
   done
   wait
