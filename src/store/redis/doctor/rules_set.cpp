@@ -3,6 +3,7 @@
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "store/redis/doctor/rules.hpp"
+#include "store/redis/failover_time.hpp"
 
 #include <algorithm>
 #include <set>
@@ -12,9 +13,6 @@ namespace dlock::doctor {
 namespace {
 
 using namespace std::chrono_literals;
-
-// From the vote of the sentinels until they name the new master: 1.2 to 1.3 s on one machine.
-constexpr Duration k_promotion = 1300ms;
 
 std::string sentinels_text(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " sentinel" : " sentinels");
@@ -41,36 +39,20 @@ Seen<Duration> time_to_down(const SetFacts& set) {
 
 }  // namespace
 
-Duration failover_that_fits(const LeaseTerms& lease) {
-  return lease.ttl() - lease.renew_step() - lease.drift() - lease.kill_time() - lease.kill_after() -
-         k_promotion - lease.call_limit();
-}
-
-Duration ttl_that_outlives(Duration failover) {
-  for (Duration ttl = 5s; ttl < 24h; ttl += 5s) {
-    const auto lease = LeaseTerms::check(ttl, std::nullopt);
-    if (lease && failover_that_fits(*lease) >= failover) return ttl;
-  }
-  return 24h;
-}
-
 Finding judge_failover(const SetFacts& set, const LeaseTerms& lease) {
   const auto down = time_to_down(set);
   if (!down) return not_seen(down.why());
   const Duration down_after = *down;
-  const std::string seen =
-      "a failover here takes about " +
-      format_duration(std::chrono::round<std::chrono::seconds>(down_after + k_promotion));
+  const std::string seen = failover_text(down_after);
   if (failover_that_fits(lease) >= down_after) {
     return info(seen, "a hold of " + format_duration(lease.ttl()) + " outlives it");
   }
-  const std::string longer = "--ttl " + std::to_string(ttl_that_outlives(down_after) / 1s) + "s";
+  const std::string instead =
+      set.cluster ? "cluster-node-timeout" : "down-after-milliseconds at the sentinels";
   return warning(
       seen,
-      "a hold of " + format_duration(lease.ttl()) + " may end by it, " + longer +
-          " would outlive it",
-      longer + (set.cluster ? ", or a smaller cluster-node-timeout"
-                            : ", or a smaller down-after-milliseconds at the sentinels"));
+      too_short_text(lease.ttl(), down_after),
+      "--ttl " + std::to_string(ttl_that_outlives(down_after) / 1s) + "s, or a smaller " + instead);
 }
 
 Finding judge_sentinels(const SetFacts& set) {
