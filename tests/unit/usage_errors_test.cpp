@@ -38,8 +38,8 @@ TEST_CASE("names and words in a message cannot move a cursor") {
 
 TEST_CASE("an option of some commands goes after the command") {
   CHECK(wrong({"--ttl", "5s", "run", "n", "c"}) ==
-        "\"--ttl\" is an option of run, acquire, renew and doctor; write it after the command: dlock run "
-        "--ttl …");
+        "\"--ttl\" is an option of run, acquire, renew and doctor; write it after the "
+        "command: dlock run --ttl …");
   CHECK(has(wrong({"-vn", "run", "n", "c"}), "\"-n\" is an option of run, acquire and wait;"));
   CHECK(has(wrong({"--while=7", "renew", "n"}), "is an option of renew; write"));
 }
