@@ -99,6 +99,9 @@ run_bats() {
     { printf 'not ok 0 %s\n' "bats ended with $rc" && sed 's/^/# /' "$to.err"; } >>"$to.tap"
   fi
   end_of "$name" $((SECONDS - since)) >"$to.said"
+  # A file of nightly tests only.
+  [ "${tags:-}" != '!nightly' ] || ! grep -qx '0 0 0' "$to.count" ||
+    ! grep -q '^# bats test_tags=nightly$' "$file" || rm -f "$to.count"
   cat "$to.said"
 }
 

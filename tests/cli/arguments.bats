@@ -92,7 +92,7 @@ refused() {
   refused run --pass=s3cret x true
   refute_stderr_has s3cret
   refused --ttl 5s run x -- touch "$MARKER"
-  assert_stderr_has '"--ttl" is an option of run, acquire and renew; write it after the command'
+  assert_stderr_has '"--ttl" is an option of run, acquire, renew and doctor; write it after the command'
 }
 
 @test "a second --url is refused, wherever the first stood" {

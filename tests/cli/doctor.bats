@@ -170,7 +170,7 @@ failed_to_save() { r2 info persistence | grep -q 'rdb_last_bgsave_status:err'; }
 # bats test_tags=nightly
 @test "a cluster: every master and replica is looked at, and a slot that is being moved is named" {
   start_cluster "$T/cluster" 3
-  OTHER_PIDS="${NODE_PIDS[*]}"
+  OTHER_PIDS+=" ${NODE_PIDS[*]}"
   local before i
   for i in 0 1 2; do eventually 10s replica_is_online "$i"; done
   before=$(cluster_keys)

@@ -71,7 +71,7 @@ documented() {
   monitor
   every_command "$DLOCK"
   # Older servers do not show AUTH here.
-  assert_equal "$({ heard client && echo AUTH; } | sort -u)" "$(documented '/scripts use/,$d')"
+  assert_equal "$({ heard client && echo AUTH; } | sort -u)" "$(documented '/with sentinels/,$d')"
   assert_equal "$(comm -23 <(heard lua) <(documented '1,/(.*dlock list.*)/d'))" ""
 }
 
@@ -121,8 +121,8 @@ print(len(words))' "$1"
   assert_output --partial number_of_cached_scripts:6
   assert_equal "$(find "$PROJECT/src/store/redis/scripts" -maxdepth 1 -name '*.lua' ! -name forget.lua | wc -l)" 6
   # One place makes the command, out of constants.
-  run -0 bash -c "cd '$PROJECT' && grep -lrE '\"EVAL(SHA)?\"' src cmd"
-  assert_output src/store/redis/redis_client.cpp
+  run -0 bash -c "cd '$PROJECT' && grep -lrE '\{\"EVAL(SHA)?\"' src cmd"
+  assert_output src/store/redis/command_bytes.cpp
 }
 
 @test "a URL that asks for TLS sends nothing that is not TLS" {

@@ -26,8 +26,12 @@ fault_suites() {
   fault_tests | cut -d '|' -f 1 | sed -E 's,^tests/,,; s,/[^/]*\.cpp$,,; s,\.bats$,,' | sort -u
 }
 
-# What the results in $out say of each test: "ok|failed|skipped NAME".
+# What the results in $out say of each test: "ok|failed|skipped NAME", and "later NAME" of each that
+# only the nightly runs.
 fault_results() {
+  [ "${tags:-}" != '!nightly' ] ||
+    grep -rhA 1 --include='*.bats' '^# bats test_tags=nightly$' tests |
+    sed -nE 's/^@test "(.*)" \{$/later \1/p' | grep -E "^later ${fault_tag#^}" || true
   sed -nE 's/^not ok [0-9]+ (.*)/failed \1/p; t
     s/^ok [0-9]+ (.*) # skip(.*)/skipped \1/p; t
     s/^ok [0-9]+ (.*)/ok \1/p' "$out"/*.tap | grep -E "^[a-z]+ ${fault_tag#^}" || true
@@ -50,14 +54,15 @@ fault_table() {
     $1 == "got" { count = split(substr($3, 1, index($3, ":") - 1), ids, " ")
       for (i = 1; i <= count; i++) { seen[ids[i]] = 1
         if ($2 == "failed") bad[ids[i]] = 1
-        else if ($2 == "ok") good[ids[i]] = 1 } }
+        else if ($2 == "ok") good[ids[i]] = 1
+        else if ($2 == "later") later[ids[i]] = 1 } }
     function verdict(id,   excuse) {
       excuse = match(note[id], /^(pending M[0-9]|not run): ./)
       if (!(id in seen) && excuse) return note[id]
       if (!(id in seen)) { complain(id ": no test and no reason"); return "NO TEST" }
       if (excuse) complain(id ": has a test and says \"" note[id] "\"")
       if (id in bad) return "FAILED"
-      if (!(id in good)) return "skipped"
+      if (!(id in good)) return id in later ? "nightly" : "skipped"
       excuse = class[id] == "U" ? "fails as said" : "ok"
       return note[id] == "" ? excuse : excuse " (" note[id] ")" }
     END { print "\nthe faults"

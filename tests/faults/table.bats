@@ -46,6 +46,16 @@ failures() { cut -d ' ' -f 2 results/faults-table.count; }
   assert_equal "$(failures)" 1
 }
 
+@test "a row whose only test is for the nightly is neither good nor a failure" {
+  mkdir -p tests/cli
+  printf '%s\n' '# bats test_tags=nightly' '@test "R02: long" {' >tests/cli/a.bats
+  tags='!nightly' run -0 table 'ok 1 R01: gone'
+  assert_line --regexp '^R02 .*nightly$'
+  assert_equal "$(failures)" 0
+  tags='' run -0 table 'ok 1 R01: gone'
+  assert_line 'the table: R02: no test and no reason'
+}
+
 @test "a tag without a row, a row that is missing, double or broken is a failure" {
   run -0 table 'ok 1 R01 R02 R07: gone'
   assert_line 'the table: R07: a test names it, but there is no such row'

@@ -17,6 +17,12 @@ struct FreeCommand {
 
 constexpr std::string_view k_copies_asked_ms = "100";
 
+Words with_keys(Words words, const Words& keys, const Words& args) {
+  words.insert(words.end(), keys.begin(), keys.end());
+  words.insert(words.end(), args.begin(), args.end());
+  return words;
+}
+
 }  // namespace
 
 void append_command(std::string& out, const Words& words) {
@@ -36,15 +42,18 @@ void append_command(std::string& out, const Words& words) {
   out.append(bytes.get(), static_cast<std::size_t>(size));
 }
 
-Words script_words(std::string_view verb,
-                   std::string_view script,
-                   std::string_view key_count,
-                   const Words& keys,
-                   const Words& args) {
-  Words words{verb, script, key_count};
-  words.insert(words.end(), keys.begin(), keys.end());
-  words.insert(words.end(), args.begin(), args.end());
-  return words;
+Words eval_words(std::string_view text,
+                 std::string_view key_count,
+                 const Words& keys,
+                 const Words& args) {
+  return with_keys({"EVAL", text, key_count}, keys, args);
+}
+
+Words evalsha_words(std::string_view sha1,
+                    std::string_view key_count,
+                    const Words& keys,
+                    const Words& args) {
+  return with_keys({"EVALSHA", sha1, key_count}, keys, args);
 }
 
 Words tracking_words(std::string_view listener) {

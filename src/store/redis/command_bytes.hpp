@@ -15,12 +15,15 @@ using Words = std::vector<std::string_view>;
 // Behind what `out` has. The words may have any bytes.
 void append_command(std::string& out, const Words& words);
 
-// Of EVAL and EVALSHA; `script` is a text or its SHA1.
-Words script_words(std::string_view verb,
-                   std::string_view script,
-                   std::string_view key_count,
-                   const Words& keys,
-                   const Words& args);
+// EVAL of a script's text, EVALSHA of its SHA1; `key_count` is the number of `keys`, in digits.
+Words eval_words(std::string_view text,
+                 std::string_view key_count,
+                 const Words& keys,
+                 const Words& args);
+Words evalsha_words(std::string_view sha1,
+                    std::string_view key_count,
+                    const Words& keys,
+                    const Words& args);
 
 // Messages about changed keys go to the connection `listener`; own changes cause none.
 Words tracking_words(std::string_view listener);

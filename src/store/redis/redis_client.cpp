@@ -83,10 +83,10 @@ Result<Answer> RedisClient::run_text(
   // too, whether or not the script is known: with its text.
   const std::string_view key = keys.empty() ? std::string_view() : keys.front();
   const auto with_text = [&] {
-    return checked(ask(script_words("EVAL", script.text, count, keys, args), key, limit, replicas));
+    return checked(ask(eval_words(script.text, count, keys, args), key, limit, replicas));
   };
   if (greeting_refused_) return with_text();
-  auto answer = ask(script_words("EVALSHA", script.sha1, count, keys, args), key, limit, replicas);
+  auto answer = ask(evalsha_words(script.sha1, count, keys, args), key, limit, replicas);
   if (answer && answer->reply.is_error() && answer->reply.string().starts_with("NOSCRIPT")) {
     return with_text();
   }

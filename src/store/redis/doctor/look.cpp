@@ -43,8 +43,8 @@ class Look {
 
   Time limit() const { return std::min(until_, BootClock::now() + k_question_takes); }
   Result<Answer> ask(const Words& words) { return client_.call(words, limit()); }
-  Result<Answer> script(std::string_view verb, std::string_view script, const Words& keys = {}) {
-    return ask(script_words(verb, script, std::to_string(keys.size()), keys, {}));
+  Result<Answer> eval(std::string_view text, const Words& keys = {}) {
+    return ask(eval_words(text, std::to_string(keys.size()), keys, {}));
   }
 
   Seen<Fields> info() {
@@ -97,16 +97,16 @@ class Look {
 
   // What the server says against its scripts.
   Seen<std::string> scripts() {
-    auto answer = script("EVALSHA", k_probe.server.sha1);
+    auto answer = ask(evalsha_words(k_probe.server.sha1, "0", {}, {}));
     const bool unknown = !answer && answer.error().text.find("NOSCRIPT") != std::string::npos;
-    if (answer || unknown) answer = script("EVAL", k_probe.server.text);
+    if (answer || unknown) answer = eval(k_probe.server.text);
     if (answer) return std::string();
     if (answer.error().code == Errc::refused) return answer.error().text;
     return Seen<std::string>::unseen(unknown ? "EVAL" : "EVALSHA", answer.error());
   }
 
   Seen<std::string> undeclared(const Keys& keys) {
-    const auto answer = script("EVAL", k_undeclared, {keys.holds});
+    const auto answer = eval(k_undeclared, {keys.holds});
     if (answer) return std::string();
     const bool by_rights = answer.error().text.find("The user executing") != std::string::npos;
     if (answer.error().code == Errc::refused && !by_rights) return answer.error().text;
@@ -186,7 +186,7 @@ class Look {
     for (int i = 0; i < k_pings && BootClock::now() < enough; ++i)
       measure(all.pings, [&] { return ask({"TIME"}).has_value(); });  // PING may not be allowed
     for (int i = 0; i < k_scripts && BootClock::now() < enough; ++i)
-      measure(all.scripts, [&] { return script("EVAL", k_probe.server.text).has_value(); });
+      measure(all.scripts, [&] { return eval(k_probe.server.text).has_value(); });
     for (int i = 0; i < k_connects && BootClock::now() < enough; ++i) {
       RedisClient another = client_.another();
       measure(all.connects, [&] { return another.call({"TIME"}, limit()).has_value(); });

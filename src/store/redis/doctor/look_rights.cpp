@@ -155,7 +155,7 @@ Questions questions(const LookTerms& terms) {
 Seen<std::vector<Right>> look_at_rights(RedisClient& client, const LookTerms& terms, Time limit) {
   Questions all = questions(terms);
   const Words args(all.args().begin(), all.args().end());
-  const auto answer = client.call(script_words("EVAL", k_check, "0", {}, args), limit);
+  const auto answer = client.call(eval_words(k_check, "0", {}, args), limit);
   if (answer && answer->reply.is_array()) return all.answered(answer->reply.view());
   if (answer) {
     return Seen<std::vector<Right>>::unseen(
@@ -165,7 +165,7 @@ Seen<std::vector<Right>> look_at_rights(RedisClient& client, const LookTerms& te
     return Seen<std::vector<Right>>::unseen("EVAL", answer.error());
   }
   // Without EVAL no other right can be looked up, but this one is known to be missing.
-  const auto by_hash = client.call(script_words("EVALSHA", "x", "0", {}, {}), limit);
+  const auto by_hash = client.call(evalsha_words("x", "0", {}, {}), limit);
   const bool hash_too = !by_hash && by_hash.error().code == Errc::denied;
   return std::vector<Right>{{"eval", "", false, false}, {"evalsha", "", !hash_too, false}};
 }
