@@ -133,6 +133,19 @@ json.dump({"machine": {"cpus": sys.argv[2]}, "parts": {}, "crowd": {"dlock": row
   assert_equal "${lines[-1]}" "2 passed, 2 failed"
 }
 
+@test "a push leaves a file to the nightly if all its tests are tagged so, and no other file" {
+  # shellcheck source=tests/run.bash
+  . tests/run.bash
+  cd "$BATS_TEST_TMPDIR"
+  printf '%s\n' '# bats test_tags=nightly' '@test "a" {' >long.bats
+  printf '%s\n' '# bats test_tags=nightly' '@test "a" {' '@test "b" {' >mixed.bats
+  : >none.bats
+  tags='!nightly' run -0 for_now < <(printf '%s\n' long.bats mixed.bats none.bats)
+  assert_output $'mixed.bats\nnone.bats'
+  tags='' run -0 for_now < <(echo long.bats)
+  assert_output long.bats
+}
+
 @test "a suite without tests is a failure" {
   run -1 counts_of 1..0
   assert_line "failed: suite: has no tests"
