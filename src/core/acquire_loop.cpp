@@ -74,13 +74,14 @@ AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
     if (!surely_not_sent(answer.error().code)) maybe_held_ = true;
     return on_trouble(answer.error(), backoff_, now);
   }
-  // It says nothing of an earlier try whose answer was lost.
+  // "Done" and "busy" say nothing of an earlier try whose answer was lost: a hold that was revoked
+  // since keeps the lock busy until its lease ends.
   if (const auto* done = std::get_if<Done>(&*answer)) return step::Done{done->ago};
-  maybe_held_ = false;
   last_contact_ = now;
   patience_.answered();
   backoff_.reset();
   if (auto* grant = std::get_if<Grant>(&*answer)) {
+    maybe_held_ = false;
     queueing_ = Queueing::no;
     return step::Granted{std::move(*grant)};
   }

@@ -80,7 +80,7 @@ class AcquireLoop {
   // The wait ends at another time than `wait` said. Not for a single try.
   void move_deadline(Time deadline);
 
-  // The last try got no answer: the lock may be ours without our knowing.
+  // A try got no answer, and none was granted since: the lock may be ours without our knowing.
   bool maybe_held() const { return maybe_held_; }
   // We may have a place in line.
   bool stands() const { return queueing_ != Queueing::no; }

@@ -118,6 +118,8 @@ class Judge {
   void lapsed(HoldId hold, NameId name, Duration since);  // nobody is refused any more
   void keep_over(HoldId hold, NameId name, Duration since);
   void taken_away(HoldId hold, NameId name);
+  // Newer ones were granted, and are gone: no run may have begun with them.
+  void newest_token(NameId name, FencingToken token) { names_[name].newest_granted = token; }
   void revoked(HoldId hold) { holds_[hold].was_revoked = true; }
   void asked_to_renew(HoldId hold);
   void told_of_success(HoldId hold, NameId name);

@@ -170,13 +170,38 @@ void Link::arrive(const Sent& sent, bool copy) {
   if (scene_.healed && !sent.healed) return;
   if (sent.ask.what == What::acquire && sent.call != call_) scene_.judge.overtaken(hold_);
   const bool refused = scene_.server.refusing > 0;
-  Said said = refused ? Said{test::failed(sent.ask.what, {scene_.server.refusal, "not now"}), {}}
-                      : carry_out(sent);
+  const bool behind = weather_.behind > 0;
+  Said said = refused  ? Said{test::failed(sent.ask.what, {scene_.server.refusal, "not now"}), {}}
+              : behind ? ask_old_master(sent)
+                       : carry_out(sent);
   scene_.trace.note(scene_.now(), [&] {
     return "store: " + words_for(sent.ask.what) + (copy ? " (a copy)" : "") +
            test::mark_of(said.answer);
   });
+  if (scene_.rules.replicated)
+    scene_.agenda.after(scene_.dice.short_or(50ms), [this] { scene_.server.copy(); });
   if (copy || weather_.answers_lost > 0) return;
+  confirm(sent, std::move(said));
+}
+
+// A grant and a renewal count when the replica has them. With the old master there is none.
+void Link::confirm(const Sent& sent, Said said) {
+  const auto* const acquired = std::get_if<event::Acquired>(&said.answer);
+  const auto* const renewed = std::get_if<event::Renewed>(&said.answer);
+  const bool granted =
+      acquired && acquired->answer && std::holds_alternative<Grant>(*acquired->answer);
+  const bool extended =
+      renewed && renewed->answer && renewed->answer->verdict == RenewVerdict::renewed;
+  const Rules& rules = scene_.rules;
+  if (!rules.replicated || !rules.acknowledged || (!granted && !extended))
+    return reply(sent, std::move(said));
+  scene_.server.when_copied([this, sent, said = std::move(said)](bool copied) {
+    if (copied) return reply(sent, said);
+    reply(sent, {test::failed(sent.ask.what, {Errc::unavailable, "only 0 of 1 replicas"}), {}});
+  });
+}
+
+void Link::reply(const Sent& sent, Said said) {
   const Duration back = trip() + weather_.answers_late;
   scene_.agenda.after(back, [this, call = sent.call, said = std::move(said)] {
     process_.later(process_.lag() / 10, [this, call, said] {
@@ -213,6 +238,13 @@ Link::Said Link::verdict(const Sent& sent) {
   Said said{event::Renewed{reply}, {}};
   if (reply.verdict == RenewVerdict::lost) said.not_yours_at = process_.shown();
   return said;
+}
+
+// It believes what it knew, and nobody has told it otherwise; but it has no replica any more.
+Link::Said Link::ask_old_master(const Sent& sent) {
+  const bool renews = sent.ask.what == What::renew && !scene_.rules.acknowledged;
+  if (renews) return {event::Renewed{RenewReply{.sent_at = sent.sent_at}}, {}};
+  return {test::failed(sent.ask.what, {Errc::unavailable, "only 0 of 1 replicas"}), {}};
 }
 
 Link::Said Link::carry_out(const Sent& sent) {

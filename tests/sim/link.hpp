@@ -66,6 +66,9 @@ class Link {
   void depart(const Sent& sent);
   void arrive(const Sent& sent, bool copy);
   Said carry_out(const Sent& sent);
+  Said ask_old_master(const Sent& sent);
+  void confirm(const Sent& sent, Said said);
+  void reply(const Sent& sent, Said said);
   void hear(std::uint64_t subscriber, HandOff word);
   void wake_waiter();
   StoreAnswer acquire(const Sent& sent);

@@ -205,6 +205,8 @@ bool set_control(std::string_view word, Rules& rules) {
     rules.steady_rates = false;
   else if (word == "forgetful")
     rules.store_remembers = false;
+  else if (word == "unacknowledged")
+    rules.acknowledged = false;
   else
     return break_promise(word, rules);
   return true;

@@ -65,6 +65,7 @@ std::uint32_t ModelStore::free_slot(NameId name) const {
 
 // Of all the names: how long ago it was for that of which it is longest.
 std::optional<Duration> ModelStore::success_ago(const Wants& wants) const {
+  if (wants.once_per == 0ns) return {};
   Duration longest{};
   for (const NameId name : wants.names) {
     const auto success = locks_[name].success;
@@ -223,6 +224,7 @@ ReleaseVerdict ModelStore::release(HoldId hold, const Wants& wants, const Releas
     }
     one->kept = kept;
     one->expires = now() + options.keep;
+    one->expires_on_replica = one->expires;
     const auto is_it = [hold](const Present& each) { return each.who == hold && !each.kept; };
     std::erase_if(locks_[name].held, is_it);
   }
@@ -274,6 +276,28 @@ void ModelStore::forget() {
 void ModelStore::step_clock(Duration forward) {
   look();
   clock_.step(forward);
+}
+
+void ModelStore::copy() {
+  for (Lock& lock : locks_) {
+    lock.token_on_replica = lock.token;
+    for (Present& one : lock.held)
+      one.expires_on_replica = one.expires;
+  }
+}
+
+void ModelStore::promote() {
+  look();
+  for (NameId name = 0; name < k_names; ++name) {
+    Lock& lock = locks_[name];
+    for (Present& one : lock.held) {
+      if (!one.expires_on_replica) judge_.taken_away(one.who, name);
+      one.expires = one.expires_on_replica.value_or(one.expires);
+    }
+    std::erase_if(lock.held, [](const Present& one) { return !one.expires_on_replica; });
+    lock.token = lock.token_on_replica;
+    judge_.newest_token(name, lock.token);
+  }
 }
 
 std::vector<HoldId> ModelStore::holders() {

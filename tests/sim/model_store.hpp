@@ -35,6 +35,12 @@ class ModelStore {
   void forget();                        // everything, the newest token and the lines too
   void step_clock(Duration forward);
 
+  // A replica. It gets all there is at once: what it got an instant later is no other case.
+  void copy();
+  // The replica is the store from now on: grants and renewals that it has not got are gone.
+  // Whatever ends a hold or concerns a line is there at once; to lose it only costs time.
+  void promote();
+
   // How it stands. Whoever looks sees an expired lease end.
   std::vector<HoldId> holders();
   bool holds(HoldId hold);
@@ -62,6 +68,7 @@ class ModelStore {
     HoldId who = 0;
     Wants wants;
     Time expires;
+    std::optional<Time> expires_on_replica;  // nullopt: the hold is not there
     Time granted;
     std::uint32_t slot = 0;
     bool revoked = false;
@@ -70,6 +77,7 @@ class ModelStore {
   struct Lock {
     std::vector<Present> held;
     FencingToken token = 0;
+    FencingToken token_on_replica = 0;
     std::deque<HoldId> line;
     std::optional<Time> success;  // when the newest run that succeeded was granted it
   };

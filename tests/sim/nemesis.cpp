@@ -46,6 +46,7 @@ Nemesis::Nemesis(Scene& scene, std::vector<Client>& clients, Duration ttl, std::
                                    &N::lose_messages,
                                    &N::break_ears};
   auto all = scene.rules.faults == FaultClass::bounded ? bounded : guaranteed;
+  if (scene.rules.replicated) all.insert(all.end(), {&N::lag, &N::promote, &N::stay_behind});
   if (scene.rules.dlock_fails) all.insert(all.end(), of_dlock.begin(), of_dlock.end());
   if (scene.rules.calm) {
     std::erase_if(all, [](Fault fault) { return !spares_waiters(fault); });
@@ -306,6 +307,32 @@ void Nemesis::remove(Client& client) {
 void Nemesis::forget(Client& client) {
   say(client, "(all) the server forgets everything");
   scene_.server.store.forget();
+}
+
+void Nemesis::lag(Client& client) {
+  say(client, "(all) the replica gets nothing");
+  during(span(), scene_.server.copies_stopped, scene_.server.calm_since);
+}
+
+// With or without what was written of late. Its clock may be a little behind.
+void Nemesis::promote(Client& client) {
+  if (scene_.dice.one_in(2)) lag(client);
+  scene_.agenda.after(scene_.dice.short_or(ttl_), [this, &client] {
+    if (scene_.healed) return;
+    say(client, "(all) the replica is promoted");
+    scene_.server.promote();
+    scene_.server.store.step_clock(-scene_.dice.short_or(1s));
+    scene_.server.calm_since = scene_.now();
+    for (Client& each : clients_)
+      each.run->link().reset();
+  });
+}
+
+// On the wrong side of a cut: the replica is promoted on the other one.
+void Nemesis::stay_behind(Client& client) {
+  promote(client);
+  say(client, "stays with the old master");
+  during(span(), client.weather.behind, client.weather.calm_since);
 }
 
 void Nemesis::step_clock(Client& client) {

@@ -70,6 +70,9 @@ class Nemesis {
   void remove(Client& client);
   void forget(Client& client);
   void step_clock(Client& client);
+  void lag(Client& client);
+  void promote(Client& client);
+  void stay_behind(Client& client);
 
   Scene& scene_;
   std::vector<Client>& clients_;

@@ -19,8 +19,37 @@ void Server::go_on() {
     what();
 }
 
+// WAIT gives up after a while, and then nobody knows.
+void Server::when_copied(std::function<void(bool)> then) {
+  const auto number = ++asked_;
+  unconfirmed_.push_back({number, std::move(then)});
+  agenda_.after(200ms, [this, number] {
+    const auto is_it = [number](const Unconfirmed& one) { return one.number == number; };
+    const auto found = std::find_if(unconfirmed_.begin(), unconfirmed_.end(), is_it);
+    if (found == unconfirmed_.end()) return;
+    const auto late = std::move(found->then);
+    unconfirmed_.erase(found);
+    late(false);
+  });
+}
+
+void Server::copy() {
+  if (copies_stopped > 0) return;
+  store.copy();
+  for (const auto& one : std::exchange(unconfirmed_, {}))
+    one.then(true);
+}
+
+void Server::promote() {
+  unconfirmed_.clear();
+  subscribers_.clear();
+  store.promote();
+}
+
 void Server::heal() {
   refusing = 0;
+  copies_stopped = 0;
+  copy();
   if (stopped_ == 0) return;
   stopped_ = 1;
   go_on();

@@ -18,10 +18,12 @@ struct Rules {
   FaultClass faults = FaultClass::guaranteed;
   bool calm = false;        // nothing fails that could cost a waiter its place
   bool dlock_fails = true;  // is frozen, or dies; some worlds are without that, and without guards
+  bool replicated = false;  // the server has a replica, which can become the server
   // Controls: each makes the world break its part of the bargain, and the judge has to see it.
   bool guards = true;
   bool steady_rates = true;            // within one per cent of each other
   bool store_remembers = true;         // under guaranteed faults
+  bool acknowledged = true;            // a grant counts when the replica has it: --replicas 1
   bool ModelStore::*broken = nullptr;  // one of its promises
 };
 
@@ -36,9 +38,12 @@ struct Weather {
   Duration slowest{};       // while it is slow
   Duration answers_late{};  // every answer, by this much
   int messages_lost = 0;    // of the subscription
+  int behind = 0;           // with the old master, which nobody else sees any more
   Duration calm_since{};    // the end of the last of it, and of what else befell the client
   bool calm() const {
-    return requests_lost + answers_lost + unreachable + copies_due + slow + messages_lost == 0 &&
+    return requests_lost + answers_lost + unreachable + copies_due + slow + messages_lost +
+                   behind ==
+               0 &&
            answers_late == Duration::zero();
   }
 };
@@ -56,7 +61,7 @@ struct Subscriber {
 class Server {
  public:
   Server(Agenda& agenda, Judge& judge, Trace& trace, DriftingClock clock)
-      : store(agenda, judge, trace, clock) {}
+      : store(agenda, judge, trace, clock), agenda_(agenda) {}
   // A stopped server reads what came meanwhile when it goes on.
   void when_up(std::function<void()> what);
   void stop() { ++stopped_; }
@@ -70,16 +75,30 @@ class Server {
   bool call(HoldId whose, HandOff word);
   void tell_of_change(NameId name, std::optional<HoldId> by, bool release);
   std::function<void(HoldId)> at_next_turn;  // whose it is
-  bool well() const { return stopped_ == 0 && refusing == 0; }
+  bool well() const { return stopped_ == 0 && refusing == 0 && copies_stopped == 0; }
+
+  // The replica: WAIT, what arrives there, and its promotion, which closes every connection.
+  void when_copied(std::function<void(bool copied)> then);
+  void copy();
+  void promote();
 
   ModelStore store;
   int refusing = 0;  // every question is answered with an error: this one
   Errc refusal = Errc::unavailable;
+  int copies_stopped = 0;  // the replica gets nothing
   Duration calm_since{};
 
  private:
+  struct Unconfirmed {
+    std::uint64_t number = 0;  // of the question
+    std::function<void(bool)> then;
+  };
+
+  Agenda& agenda_;
   int stopped_ = 0;
   std::vector<std::function<void()>> waiting_;
+  std::deque<Unconfirmed> unconfirmed_;
+  std::uint64_t asked_ = 0;
   std::map<std::uint64_t, Subscriber> subscribers_;
   std::uint64_t subscribers_made_ = 0;
 };

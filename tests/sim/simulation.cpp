@@ -33,6 +33,7 @@ Rules rules_of(std::uint64_t seed, Rules rules) {
   rules.calm = seed % 8 == 3;
   if (rules.faults == FaultClass::bounded || seed % 4 == 0 || rules.calm) rules.dlock_fails = false;
   if (!rules.dlock_fails) rules.guards = false;
+  rules.replicated = rules.faults == FaultClass::guaranteed && (seed % 8 == 6 || seed % 16 == 4);
   return rules;
 }
 

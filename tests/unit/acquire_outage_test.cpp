@@ -256,6 +256,16 @@ TEST_CASE("a try whose answer was lost is undone when there is no time for anoth
   CHECK_KEPT(world);
 }
 
+TEST_CASE("a try whose answer was lost is undone though the lock was busy later") {
+  Script script = waiting(std::nullopt);
+  script.wait = 3s;
+  script.troubles = {{.from = 0s, .until = 1ms, .kind = Trouble::Kind::error}};
+  World world(script);
+  world.run();
+  CHECK(world.outcome()->kind == Outcome::Kind::busy);
+  CHECK(world.asked(What::undo).size() == 1);
+}
+
 TEST_CASE("an outage is reported once after a second, and the holder when the store is back") {
   Script script = waiting(40s);
   script.troubles = {
