@@ -32,14 +32,12 @@ TEST_CASE("sentinel: a URL has the sentinels, the name of the master, and the da
   CHECK(set->server.text == "redis+sentinel://h1:26379,h2:5000,[::1]:26379/my%2fmaster/3");
 }
 
-TEST_CASE("sentinel: rediss+sentinel is TLS to all, and redis-sentinel is the same as ours") {
+TEST_CASE("sentinel: rediss+sentinel is TLS to all, and sentinels may have a user of their own") {
   const auto tls = parse_sentinel_url("rediss+sentinel://h1/m");
   REQUIRE(tls.has_value());
   CHECK(tls->server.endpoint.tls != nullptr);
   CHECK(tls->sentinels[0].endpoint.tls != nullptr);
   CHECK(parse_sentinel_url("redis+sentinel://h/m?sentinel_user=bob")->sentinels[0].user == "bob");
-  CHECK(is_sentinel_url("redis-sentinel://h/m"));
-  CHECK(parse_sentinel_url("redis-sentinel://h/m")->server.text == "redis+sentinel://h:26379/m/0");
   CHECK_FALSE(is_sentinel_url("redis://h/1"));
 }
 

@@ -81,12 +81,21 @@ std::vector<SentinelAnswer> ask_all(const SentinelSet& set, Time limit) {
   return answers;
 }
 
-Error none_answers(const std::vector<SentinelAnswer>& answers) {
-  Error error{Errc::unavailable, "no sentinel answers: "};
+// What is wrong with all of them in the same way may be a mistake and no outage.
+Errc common_code(const std::vector<SentinelAnswer>& answers) {
+  const Errc code = answers.front().word.error().code;
   for (const SentinelAnswer& one : answers) {
-    if (one.word.error().code == Errc::denied) error.code = Errc::denied;
-    error.text += (&one == &answers.front() ? "" : "; ") + one.word.error().text;
+    if (one.word.error().code == Errc::denied) return Errc::denied;
+    if (one.word.error().code != code) return Errc::unavailable;
   }
+  return code == Errc::timed_out ? Errc::unavailable : code;  // no question about a lock was sent
+}
+
+Error none_answers(const std::vector<SentinelAnswer>& answers) {
+  Error error{common_code(answers), "no sentinel answers: "};
+  if (error.code == Errc::bad_config) return answers.front().word.error();
+  for (const SentinelAnswer& one : answers)
+    error.text += (&one == &answers.front() ? "" : "; ") + one.word.error().text;
   return error;
 }
 
@@ -128,7 +137,13 @@ Result<RedisAddress> SentinelRoute::address_of(std::string_view /*key*/, Time li
   for (const SentinelAnswer& one : answers) {
     if (one.word) words.push_back(*one.word);
   }
-  if (words.empty()) return none_answers(answers);
+  if (words.empty()) {
+    Error error = none_answers(answers);
+    // As RedisClient::unconnected() does: a file may be missing while it is replaced.
+    if (error.code == Errc::bad_config && has_answered_) error.code = Errc::unavailable;
+    return error;
+  }
+  has_answered_ = true;
   const auto master = choose_master(words);
   if (!master) return unknown_name(set_.name, answers);
   replicas_ = master->replicas > 0 ? 1 : 0;

@@ -34,8 +34,8 @@ class SentinelRoute final : public Route {
  public:
   explicit SentinelRoute(SentinelSet set) : set_(std::move(set)) {}
 
-  // Errc::unavailable: no sentinel answers. Errc::denied: those that do want a password.
-  // Errc::bad_config: they know no such name.
+  // No sentinel answers: Errc::denied if one wants a password, else the code that all their errors
+  // have, else unavailable. Errc::bad_config: they know no such name, or a file cannot be used.
   Result<RedisAddress> address_of(std::string_view key, Time limit) override;
   void failed(const RedisAddress&, const Error&, std::string_view) override {}
   // 1 if the set has a replica: a failover is what it is for.
@@ -50,6 +50,7 @@ class SentinelRoute final : public Route {
 
  private:
   SentinelSet set_;
+  bool has_answered_ = false;  // one of them, at least once
   int replicas_ = 0;
   std::optional<Duration> down_after_;
   std::size_t spokesman_ = 0;  // a sentinel that named the master that was chosen

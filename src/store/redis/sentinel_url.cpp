@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::string_view k_plain_set = "redis+sentinel://";
 constexpr std::string_view k_tls_set = "rediss+sentinel://";
-constexpr std::string_view k_plain_other = "redis-sentinel://";  // as lettuce writes it
-constexpr std::string_view k_tls_other = "rediss-sentinel://";
 constexpr std::uint16_t k_sentinel_port = 26379;
 constexpr std::string_view k_user_query = "?sentinel_user=";
 
@@ -25,13 +23,12 @@ Error bad_set(std::string what) {
 }  // namespace
 
 bool is_sentinel_url(std::string_view url) {
-  return url.starts_with(k_plain_set) || url.starts_with(k_tls_set) ||
-         url.starts_with(k_plain_other) || url.starts_with(k_tls_other);
+  return url.starts_with(k_plain_set) || url.starts_with(k_tls_set);
 }
 
 Result<SentinelSet> parse_sentinel_url(std::string_view url) {
-  const bool tls = url.starts_with("rediss");
-  std::string_view rest = url.substr(url.find("://") + 3);
+  const bool tls = url.starts_with(k_tls_set);
+  std::string_view rest = url.substr((tls ? k_tls_set : k_plain_set).size());
   // The last @, as in redis_url.cpp.
   const auto at = rest.rfind('@');
   const std::string_view user = at == std::string_view::npos ? "" : rest.substr(0, at + 1);
@@ -40,7 +37,7 @@ Result<SentinelSet> parse_sentinel_url(std::string_view url) {
   const std::string_view query = rest.substr(question);
   rest = rest.substr(0, question);
   if (!query.empty() && !query.starts_with(k_user_query)) {
-    return bad_set("only ?sentinel_user=NAME may follow the database");
+    return bad_set("only ?sentinel_user=USER and settings of TLS may follow the database");
   }
   const auto slash = rest.find('/');
   const std::string_view path = slash == std::string_view::npos ? "" : rest.substr(slash + 1);
