@@ -4,6 +4,7 @@
 #include "cmd/config_file.hpp"
 #include "cmd/did_you_mean.hpp"
 #include "cmd/settings.hpp"
+#include "cmd/url_settings.hpp"
 
 #include <unistd.h>
 
@@ -174,6 +175,19 @@ Result<void> apply(Settings& settings, const Source& source) {
   return {};
 }
 
+// What the URL says goes before all else, as its password does.
+Result<void> apply_url(Settings& settings) {
+  auto parts = take_url_settings(settings.url);
+  Source source{.code = settings.url_is_option ? Errc::bad_usage : Errc::bad_config,
+                .place = settings.url_place + ": ",
+                .all = {}};
+  if (!parts) return Error{source.code, source.place + parts.error().text};
+  settings.url = std::move(parts->url);
+  for (Given& given : parts->settings)
+    source.all.push_back({find_setting(given.name), given.name, std::move(given.value)});
+  return apply(settings, source);
+}
+
 Result<void> find_passwords(Settings& settings) {
   if (!settings.password_file.empty()) {
     auto password = read_password_file(settings.password_file);
@@ -211,6 +225,8 @@ Result<Settings> read_settings(const std::vector<Given>& given,
     done = apply(settings, source);
     if (!done) return done.error();
   }
+  done = apply_url(settings);
+  if (!done) return done.error();
   done = find_passwords(settings);
   if (!done) return done.error();
   return settings;

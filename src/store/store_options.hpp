@@ -12,7 +12,7 @@
 namespace dlock {
 
 struct StoreOptions {
-  std::string url;
+  std::string url;                // without settings of TLS
   std::string prefix;             // before every name, where the store shares its keys with others
   Secret password;                // if the URL has none
   Secret sentinel_password = {};  // of the sentinels; they never get the one above

@@ -195,8 +195,48 @@ refused_by() {
   assert_stderr_has 'redis://127.0.0.1:1/0 is not encrypted'
   unset DLOCK_CACERT
   refused 78 --url redis://127.0.0.1:1 --insecure run x -- touch "$MARKER"
+  refused 78 --url 'redis://127.0.0.1:1?cacert=/ca.pem' run x -- touch "$MARKER"
+  assert_stderr_has 'redis://127.0.0.1:1/0 is not encrypted'
+  DLOCK_URL='redis+sentinel://127.0.0.1:1/m?sni=h' refused 78 run x -- touch "$MARKER"
+  assert_stderr_has 'is not encrypted'
+}
+
+@test "a URL carries its own files of TLS, which go before the options" {
+  unset DLOCK_CACERT
+  tls_redis server --tls-auth-clients yes
+  local own="$DLOCK_URL/0?cacert=$TLS/ca.crt&cert=$TLS/client.crt&key=$TLS/client.key"
+  DLOCK_URL=$own run -0 --separate-stderr "$DLOCK" run x -- true
+  assert_no_stderr
+  run -0 "$DLOCK" --url "$own" --cacert "$TLS/foreign.crt" run x -- true
+  refused 69 --url "$own&sni=other" run x -- touch "$MARKER"
+  assert_stderr_has "cannot reach $DLOCK_URL/0: its certificate is for localhost, 127.0.0.1, not for \"other\""
+  refused 78 --url "$DLOCK_URL?cacert=$TLS/no.crt" run x -- touch "$MARKER"
+  assert_stderr_has "cannot use --cacert $TLS/no.crt: no such file or directory"
+}
+
+@test "the words of other clients are refused with the one to use, as any wrong URL is" {
+  export DLOCK_URL='rediss://h?ssl_ca_certs=/ca.pem'
+  refused 78 run x -- touch "$MARKER"
+  assert_stderr_has 'DLOCK_URL: ssl_ca_certs is the parameter cacert here'
   refused 64 --url 'rediss://h?ssl_cert_reqs=none' run x -- touch "$MARKER"
-  assert_stderr_has 'certificates are given by --cacert, --cert and --key, and --insecure verifies none'
+  assert_stderr_has '--url: leave ssl_cert_reqs out: chain and name of the certificate are always verified'
+}
+
+@test "rediss+sentinel: TLS to sentinel and master, with the CA and the password of each" {
+  unset DLOCK_CACERT
+  tls_redis server --requirepass sesame
+  local master=$PORT
+  tls_sentinel server "$master" sesame
+  DLOCK_URL=rediss+sentinel://:sesame@127.0.0.1:$PORT/mymaster
+  refused 78 --cacert "$TLS/no.crt" run x -- touch "$MARKER"
+  refused 69 --connect-timeout 60s --cacert "$TLS/foreign.crt" run x -- touch "$MARKER"
+  assert_stderr_has 'no sentinel answers: cannot reach rediss://127.0.0.1:'
+  DLOCK_URL+="?cacert=$TLS/ca.crt"
+  run -0 --separate-stderr "$DLOCK" run x -- true
+  assert_no_stderr
+  run "$DLOCK" doctor --json
+  assert_output --partial "rediss://127.0.0.1:$master"
+  refute_output --partial 'cannot reach'
 }
 
 @test "a hold goes on with certificates that were replaced while it lasts, on a server started anew" {

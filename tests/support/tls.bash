@@ -56,6 +56,24 @@ tls_redis_is_there_or_gone() { [ -S "$TLS_SOCKET" ] || gone "$TLS_PID"; }
 tls_redis_answers() { redis-cli -s "$TLS_SOCKET" ping >/dev/null 2>&1; }
 rt() { redis-cli -s "$TLS_SOCKET" "$@"; }
 
+# tls_sentinel NAME PORT PASSWORD: a sentinel with the certificate NAME, of a master at this port, which
+# it knows as "mymaster"; sets PORT to its own.
+tls_sentinel() {
+  local name=$1 master=$2 folder=$BATS_TEST_TMPDIR/sentinel
+  mkdir -p "$folder"
+  PORT=$(free_port)
+  printf '%s\n' "port 0" "tls-port $PORT" "bind 127.0.0.1" "dir $folder" "tls-replication yes" \
+    "tls-cert-file $TLS/$name.crt" "tls-key-file $TLS/$name.key" "tls-ca-cert-file $TLS/ca.crt" \
+    "tls-auth-clients no" "sentinel monitor mymaster 127.0.0.1 $master 1" \
+    "sentinel auth-pass mymaster $3" >"$folder/conf"
+  redis-server "$folder/conf" --sentinel >"$folder/log" 2>&1 3>&- &
+  OTHER_PIDS="${OTHER_PIDS:-} $!"
+  eventually 10s tls_sentinel_answers
+}
+tls_sentinel_answers() {
+  redis-cli --tls --cacert "$TLS/ca.crt" -h localhost -p "$PORT" ping >/dev/null 2>&1
+}
+
 # openssl_server OPTION…: openssl-s_server(1) with the certificate "server"; sets PORT, and writes what
 # clients say to $SAID.
 openssl_server() {

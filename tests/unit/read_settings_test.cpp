@@ -73,6 +73,26 @@ TEST_CASE("settings: the source of the URL is known") {
   CHECK(good_settings({{"url", "redis://option"}}, file).url_is_option);
 }
 
+TEST_CASE("settings: what the URL says of TLS goes before option, environment and file") {
+  Surroundings clean;
+  const std::string file = clean.file("url = \"rediss://file?cacert=/file.pem\"\n");
+  CHECK(good_settings({{"cacert", "/option.pem"}, {"sni", "db"}}, file).tls.cacert == "/file.pem");
+  CHECK(good_settings({{"cacert", "/option.pem"}, {"sni", "db"}}, file).tls.sni == "db");
+  CHECK(good_settings({}, file).url == "rediss://file");
+  Surroundings::set("DLOCK_URL", "rediss://ours?cert=/c&key=/k");
+  CHECK(good_settings({}, file).tls.cacert.empty());
+  CHECK(good_settings({}, file).tls.key == "/k");
+  // A URL that is not used says nothing.
+  CHECK(good_settings({{"url", "rediss://option"}}, file).tls.key.empty());
+
+  const std::vector<Given> bad{{"url", "rediss://h?cacert="}};
+  CHECK(wrong_settings(bad).code == Errc::bad_usage);
+  CHECK(has(wrong_settings(bad).text, "--url: cacert: \"\" is not the name of a file"));
+  Surroundings::set("DLOCK_URL", "rediss://h?skip_verify=true");
+  CHECK(wrong_settings({}).code == Errc::bad_config);
+  CHECK(has(wrong_settings({}).text, "DLOCK_URL: leave skip_verify out"));
+}
+
 TEST_CASE("settings: a contradiction in one source is refused, of two sources the nearer counts") {
   Surroundings clean;
   const std::vector<Given> both{{"nonblock", "true"}, {"wait", "5"}};

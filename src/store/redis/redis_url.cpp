@@ -101,13 +101,10 @@ Result<void> parse_host(std::string_view text, RedisAddress& address) {
   return {};
 }
 
-// Other clients have words for files and checks in the URL.
+// Of the settings that a URL may carry there is none left here (StoreOptions::tls).
 Error no_query(std::string_view scheme) {
-  std::string text = "a " + std::string(scheme) + " URL has no '?' and no '#' part";
-  if (scheme == k_tls) {
-    text += "; certificates are given by --cacert, --cert and --key, and --insecure verifies none";
-  }
-  return bad(std::move(text));
+  if (scheme == k_tls) return bad("only ?cacert=, cacertdir=, cert=, key= and sni= may follow it");
+  return bad("a " + std::string(scheme) + " URL has no '?' and no '#' part");
 }
 
 // `scheme`: k_tcp or k_tls.

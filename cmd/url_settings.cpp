@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/url_settings.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace dlock {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> k_in_urls{"cacert", "cacertdir", "cert", "key", "sni"};
+
+// What redis-py, go-redis, lettuce and redis-rs have in a URL, and what it is here; empty: a choice
+// of what is verified.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> k_elsewhere{{
+    {"ssl_ca_certs", "the parameter cacert"},
+    {"ssl_ca_path", "the parameter cacertdir"},
+    {"ssl_certfile", "the parameter cert"},
+    {"ssl_keyfile", "the parameter key"},
+    {"ssl_password", "the option --key-password-file"},
+    {"ssl_cert_reqs", ""},
+    {"ssl_check_hostname", ""},
+    {"skip_verify", ""},
+    {"verifyPeer", ""},
+    {"insecure", ""},
+}};
+
+bool is_over_tcp(std::string_view url) {
+  return url.starts_with("redis") && !url.starts_with("redis+unix:");
+}
+
+Result<void> check_not_elsewhere(std::string_view name) {
+  for (const auto& [theirs, ours] : k_elsewhere) {
+    if (name != theirs) continue;
+    const std::string word(theirs);
+    if (!ours.empty()) return Error{Errc::bad_usage, word + " is " + std::string(ours) + " here"};
+    return Error{Errc::bad_usage,
+                 "leave " + word +
+                     " out: chain and name of the certificate are always verified, unless the "
+                     "option --insecure is given"};
+  }
+  return {};
+}
+
+// Adds what is one of ours; false: it is not.
+Result<bool> take(std::string_view word, std::vector<Given>& settings) {
+  const auto equals = word.find('=');
+  const std::string name(word.substr(0, equals));
+  if (auto known = check_not_elsewhere(name); !known) return known.error();
+  if (equals == std::string_view::npos) return false;
+  if (std::find(k_in_urls.begin(), k_in_urls.end(), name) == k_in_urls.end()) return false;
+  const auto is_it = [&](const Given& one) { return one.name == name; };
+  if (std::any_of(settings.begin(), settings.end(), is_it))
+    return Error{Errc::bad_usage, "it says " + name + " twice"};
+  std::string value = percent_decode(word.substr(equals + 1));
+  if (value.find('\0') != std::string::npos)
+    return Error{Errc::bad_usage, name + " has a NUL byte"};
+  settings.push_back({name, std::move(value)});
+  return true;
+}
+
+}  // namespace
+
+Result<UrlParts> take_url_settings(std::string_view url) {
+  UrlParts whole{.url = std::string(url), .settings = {}};
+  const auto at = url.rfind('@');  // a '?' before it belongs to a password
+  const auto question = url.find_first_of("?#", at == std::string_view::npos ? 0 : at);
+  if (question == std::string_view::npos || !is_over_tcp(url)) return whole;
+  const auto hash = std::min(url.size(), url.find('#', question));
+  UrlParts parts{.url = std::string(url.substr(0, question)), .settings = {}};
+  std::string_view query = url.substr(question, hash - question);
+  if (!query.empty()) query.remove_prefix(1);
+  char before = '?';
+  for (const std::string_view word : split(query, '&')) {
+    const auto taken = take(word, parts.settings);
+    if (!taken) return taken.error();
+    if (!*taken) parts.url += std::exchange(before, '&') + std::string(word);
+  }
+  if (url.substr(hash) == "#insecure") return check_not_elsewhere("insecure").error();
+  parts.url += url.substr(hash);
+  return parts.settings.empty() ? whole : parts;
+}
+
+}  // namespace dlock

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// Settings that a URL carries behind its '?': rediss://host?cacert=FILE&sni=NAME. They are those of
+// TLS that say where files are and how the server is called, under the names of their options. A
+// URL that has its own needs none of the options, and several URLs may differ.
+#pragma once
+
+#include "base/result.hpp"
+#include "cmd/settings.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlock {
+
+struct UrlParts {
+  std::string url;              // without them; all else is as it was
+  std::vector<Given> settings;  // percent-decoded
+};
+
+// Of a Redis URL over TCP, with TLS or without; other URLs stay as they are. Errc::bad_usage: one
+// is said twice, or is a word of another client; the text has the one to use.
+Result<UrlParts> take_url_settings(std::string_view url);
+
+}  // namespace dlock
