@@ -80,7 +80,7 @@ refused_by() {
   assert_stderr_has 'not for "127.0.0.1"'
 }
 
-@test "a certificate that has expired is refused, with its end and this machine's clock: 69" {
+@test "N17: a certificate that has expired is refused, with its end and this machine's clock: 69" {
   make_certificate old ca "$HERE" -startdate 20200101000000Z -enddate 20201001120000Z
   refused_by old "expired on 2020-10-01 12:00 UTC (this machine's clock: 2"
 }
@@ -118,7 +118,7 @@ refused_by() {
   assert_stderr_has "redis://127.0.0.1:$PORT/0 expects TLS; is it rediss:// ?"
 }
 
-@test "a server that wants a client certificate: 77 without one and with a foreign one, in both versions" {
+@test "N17: a server that wants a client certificate: 77 without one and with a foreign one, in both versions" {
   local version
   for version in TLSv1.2 TLSv1.3; do
     tls_redis server --tls-auth-clients yes --tls-protocols "$version"
@@ -269,6 +269,30 @@ renewed_anew() { rt info commandstats | grep -q cmdstat_evalsha; }
   [ -e "$MARKER" ]
 }
 in_line() { [ "$(rt zcard 'dlock:line:{dlock:x}')" = 1 ]; }
+
+@test "key updates and tickets of a server without news: every connection is kept, and no time is spent" {
+  tls_redis server
+  tls_front 20
+  hold x -v --ttl 6s
+  "$DLOCK" run x -- touch "$MARKER" 3>&- &
+  local waiter=$! before spent
+  eventually 10s in_line
+  eventually 10s no_new_connection
+  before=$(front_says connection)
+  spent=$(($(ticks_of "$HOLDER") + $(ticks_of "$waiter")))
+  : >"$BATS_TEST_TMPDIR/holder.err"
+  eventually 10s grep -q renewed "$BATS_TEST_TMPDIR/holder.err"
+  spent=$(($(ticks_of "$HOLDER") + $(ticks_of "$waiter") - spent))
+  [ "$(front_says update)" -gt 50 ]
+  assert_equal "$(front_says connection) $(front_says end)" "$before 0"
+  [ "$spent" -lt 25 ] || fail "$spent ticks of a hundredth of a second"
+  let_go
+  wait "$waiter"
+  [ -e "$MARKER" ]
+}
+# The holder and the first waiter have two each, the second one to listen.
+no_new_connection() { [ "$(front_says connection)" = 4 ]; }
+ticks_of() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
 
 @test "a server that stops in the middle of the handshake: 69 within the limit, or a signal ends the wait" {
   tls_redis server

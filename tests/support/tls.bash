@@ -88,3 +88,14 @@ openssl_server() {
   eventually 10s grep -q ACCEPT "$SAID"
   export DLOCK_URL=rediss://localhost:$PORT
 }
+
+# tls_front MS: tls_front.cpp before the server of tls_redis; sets DLOCK_URL, and writes to $FRONT.
+tls_front() {
+  FRONT=$BATS_TEST_TMPDIR/front
+  "${CXX:-c++}" -std=c++20 -O1 -pthread -o "$FRONT.program" "$PROGRAMS/tls_front.cpp" -lssl -lcrypto
+  "$FRONT.program" "$TLS/server.crt" "$TLS/server.key" "$TLS_SOCKET" "$1" >"$FRONT" 3>&- &
+  OTHER_PIDS="${OTHER_PIDS:-} $!"
+  eventually 10s test -s "$FRONT"
+  DLOCK_URL=rediss://localhost:$(head -n 1 "$FRONT")
+}
+front_says() { grep -c "^$1$" "$FRONT" || true; }
