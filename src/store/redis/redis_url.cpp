@@ -103,7 +103,8 @@ Result<void> parse_host(std::string_view text, RedisAddress& address) {
 
 // Of the settings that a URL may carry there is none left here (StoreOptions::tls).
 Error no_query(std::string_view scheme) {
-  if (scheme == k_tls) return bad("only ?cacert=, cacertdir=, cert=, key= and sni= may follow it");
+  if (scheme == k_tls)
+    return bad("only ?cacert=, cacertdir=, cert=, key= and sni= may follow the database");
   return bad("a " + std::string(scheme) + " URL has no '?' and no '#' part");
 }
 
