@@ -267,7 +267,7 @@ TEST_CASE(
     write_all(connection, "+PONG\r\n");
   });
   RedisClient client = client_of(server.url());
-  REQUIRE(client.track(4711, ample()).has_value());
+  REQUIRE(client.track({}, 4711, ample()).has_value());
   for (int i = 0; i < 3; ++i) {
     client.disconnect();
     const auto pong = client.call({"PING"}, ample());

@@ -83,6 +83,14 @@ TEST_CASE(
   CHECK(route->errors == Errors{{Errc::refused, "MOVED 3999 10.0.0.1:6381"}});
 }
 
+TEST_CASE("route: key tracking begins at the server of the key, where its listener is") {
+  FakeRedis server(answering("NOLOOP\r\n", "+OK\r\n"));
+  const auto route = std::make_shared<TwoServers>(server.url(), server.url());
+  RedisClient client = client_by(route);
+  CHECK(client.track("k", 4711, ample()).has_value());
+  CHECK(route->keys == std::vector<std::string>{"k"});
+}
+
 // A cluster of these two.
 RedisClient client_of_cluster(const FakeRedis& first, const FakeRedis& second) {
   const std::vector<RedisAddress> seeds{*parse_redis_url(first.url()),

@@ -91,9 +91,10 @@ class RedisClient {
   Result<std::vector<Reply>> await_messages(Time until, const Others& beside = {});
 
   // Key tracking: from now on connection `listener` gets a message on k_changes when another client
-  // changes a key that was read here; one message for each read. A reconnect tracks again.
+  // changes a key that was read here; one message for each read. A reconnect tracks again. If there
+  // is no connection, one is made to the server of `key`, where the listener has to be, too.
   // https://redis.io/docs/latest/develop/reference/client-side-caching/
-  Result<void> track(long long listener, Time limit);
+  Result<void> track(std::string_view key, long long listener, Time limit);
   static constexpr std::string_view k_changes = "__redis__:invalidate";
 
   // How many replicas must have a grant or a renewal, if the user does not say so; as of the newest

@@ -142,10 +142,10 @@ Result<void> RedisClient::take_messages(std::vector<Reply>& messages, Time start
   }
 }
 
-Result<void> RedisClient::track(long long listener, Time limit) {
+Result<void> RedisClient::track(std::string_view key, long long listener, Time limit) {
   listener_ = 0;
   const std::string number = std::to_string(listener);
-  auto answer = call(tracking_words(number), limit);
+  auto answer = checked(ask(tracking_words(number), key, limit));
   if (!answer && answer.error().text.find("redirect to does not exist") != std::string::npos) {
     return Error{Errc::unavailable, answer.error().text};  // it has just been closed
   }

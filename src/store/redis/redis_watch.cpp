@@ -31,9 +31,10 @@ Result<void> RedisStore::listen(const Words& channels, Time limit) {
 
 Result<void> RedisStore::listen_and_see(const Words& channels, Time limit) {
   RedisClient fresh = subscriber_.another();
-  const auto number = fresh.subscribe(watched_.keys.front().lock, channels, true, limit);
+  const std::string& key = watched_.keys.front().lock;
+  const auto number = fresh.subscribe(key, channels, true, limit);
   if (!number) return number.error();
-  if (auto tracked = client_.track(*number, limit); !tracked) return tracked;
+  if (auto tracked = client_.track(key, *number, limit); !tracked) return tracked;
   if (fresh.where() != client_.where()) return apart();
   subscriber_ = std::move(fresh);
   sees_changes_ = true;
