@@ -21,6 +21,7 @@ Claim trial_claim(const LockName& name) {
           .owner = make_owner_id(pid),
           .serial = make_hold_serial(),
           .ttl = Trial::k_ttl,
+          .renewed = false,  // it need not outlive a failover, and no word of that is due
           .who = {.host = host_name(), .pid = pid, .user = user_name(), .command = "dlock doctor"}};
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "sys/tls_certificate.hpp"
 
+#include "base/assert.hpp"
 #include "base/text.hpp"
 
 #include <arpa/inet.h>
 #include <openssl/asn1.h>
+#include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
@@ -123,6 +125,19 @@ std::string certificate_problem(X509_STORE_CTX* context, const std::string& host
     default:
       return what + " is not accepted: " + reason;
   }
+}
+
+TlsFacts tls_facts(const SSL* ssl) {
+  X509* const certificate = SSL_get0_peer_certificate(ssl);
+  DLOCK_ASSERT(certificate != nullptr);
+  const ASN1_TIME* const end = X509_get0_notAfter(certificate);
+  TlsFacts facts{
+      .version = SSL_get_version(ssl), .names = names_in(certificate).all, .end = utc(end)};
+  int days = 0;
+  int seconds = 0;
+  if (ASN1_TIME_diff(&days, &seconds, nullptr, end) == 1)
+    facts.left = std::chrono::hours(24) * days + std::chrono::seconds(seconds);
+  return facts;
 }
 
 }  // namespace dlock

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Why a server's certificate is not accepted, in words that say what to do.
+// What a server's certificate says, and why it is not accepted, in words that say what to do.
 #pragma once
+
+#include "sys/tls_facts.hpp"
 
 #include <string>
 
+struct ssl_st;             // NOLINT(readability-identifier-naming): OpenSSL's name
 struct x509_store_ctx_st;  // NOLINT(readability-identifier-naming): OpenSSL's name
 
 namespace dlock {
 
 // `context`: the check that has just failed. `host`: the name that the certificate should have.
 std::string certificate_problem(x509_store_ctx_st* context, const std::string& host);
+
+// Of a connection whose handshake is complete.
+TlsFacts tls_facts(const ssl_st* ssl);
 
 }  // namespace dlock

@@ -18,6 +18,9 @@ Result<TlsSession> TlsSession::open(const TlsSettings& /*settings*/, const std::
 bool TlsSession::established() const {
   return false;
 }
+TlsFacts TlsSession::facts() const {
+  return {};
+}
 Result<void> TlsSession::feed(std::string_view /*sealed*/) {
   return Error{Errc::bad_config, "this dlock was built without TLS"};
 }

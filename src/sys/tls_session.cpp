@@ -102,6 +102,10 @@ bool TlsSession::established() const {
   return SSL_is_init_finished(ssl_.get()) == 1;
 }
 
+TlsFacts TlsSession::facts() const {
+  return tls_facts(ssl_.get());
+}
+
 void TlsSession::collect() {
   std::array<char, 4096> piece;
   BIO* const to_peer = SSL_get_wbio(ssl_.get());

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "sys/tls_facts.hpp"
 #include "sys/tls_settings.hpp"
 
 #include <memory>
@@ -33,6 +34,7 @@ class TlsSession {
   bool heard() const { return heard_; }  // the peer has sent something
 
   bool established() const;
+  TlsFacts facts() const;  // only if established()
   // Only if established(). The whole of it is then part of unsent().
   Result<void> seal(std::string_view plain);
 

@@ -19,6 +19,7 @@ class TlsStream final : public Stream {
   Result<bool> shake_hands();
   bool has_unsent() { return !session_.unsent().empty(); }
   bool heard() const { return session_.heard(); }  // of the server
+  TlsFacts facts() const { return session_.facts(); }
 
   int fd() const override { return socket_.fd(); }
   // Bytes count as taken once all their records were. Until then the same ones are to be sent

@@ -180,9 +180,9 @@ Result<void> shake_hands(TlsStream& stream, const Interrupt* interrupt, Time lim
   }
 }
 
-using Connected = Result<std::unique_ptr<Stream>>;
+using TlsConnected = Result<std::unique_ptr<TlsStream>>;
 
-Connected connect_tls(const Endpoint& to, const Interrupt* interrupt, Time limit) {
+TlsConnected connect_tls(const Endpoint& to, const Interrupt* interrupt, Time limit) {
   // First, as it needs no server to see that a file cannot be used.
   auto session = TlsSession::open(*to.tls, to.host);
   if (!session) return session.error();
@@ -190,7 +190,7 @@ Connected connect_tls(const Endpoint& to, const Interrupt* interrupt, Time limit
   if (!fd) return fd.error();
   auto stream = std::make_unique<TlsStream>(std::move(*fd), std::move(*session));
   if (auto done = shake_hands(*stream, interrupt, limit); !done) return done.error();
-  return Connected(std::move(stream));
+  return TlsConnected(std::move(stream));
 }
 
 }  // namespace
@@ -207,6 +207,15 @@ Result<Transport> Transport::connect(const Endpoint& endpoint,
                                          : connect_unix(endpoint.socket_path, interrupt, limit);
   if (!fd) return fd.error();
   return Transport(std::make_unique<SocketStream>(std::move(*fd)), interrupt);
+}
+
+Result<TlsFacts> Transport::look_at_tls(const Endpoint& endpoint,
+                                        Time limit,
+                                        const Interrupt* interrupt) {
+  DLOCK_ASSERT(endpoint.tls != nullptr);
+  const auto stream = connect_tls(endpoint, interrupt, limit);
+  if (!stream) return stream.error();
+  return (*stream)->facts();
 }
 
 Result<void> Transport::send(std::string_view bytes, Time limit) {

@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "sys/interrupt.hpp"
 #include "sys/stream.hpp"
+#include "sys/tls_facts.hpp"
 #include "sys/tls_settings.hpp"
 
 #include <array>
@@ -41,6 +42,12 @@ class Transport {
   static Result<Transport> connect(const Endpoint& endpoint,
                                    Time limit,
                                    const Interrupt* interrupt);
+
+  // Connects only for a look at TLS and the server's certificate. The endpoint is one with TLS; the
+  // errors are those above.
+  static Result<TlsFacts> look_at_tls(const Endpoint& endpoint,
+                                      Time limit,
+                                      const Interrupt* interrupt);
 
   // Over a stream that is connected. `interrupt` as above.
   Transport(std::unique_ptr<Stream> stream, const Interrupt* interrupt)

@@ -97,8 +97,8 @@ with_its_libraries() { # ROOT PROGRAM
 # What a server can break: the scripts, its other replies, and what a user sees of them.
 server_suites() { # NAME
   suite_files lua | sed -E 's#^tests/(.*)\.bats$#\1#'
-  printf '%s\n' contract servers/version docs/protocol cli/{access_rules,cluster,foreign_keys} \
-    cli/{force_release,inspect,interop,loss_noticed,replicas,sentinel}
+  printf '%s\n' contract servers/version docs/protocol cli/{access_rules,cluster,doctor} \
+    cli/{foreign_keys,force_release,inspect,interop,loss_noticed,replicas,sentinel}
   [[ $1 != valkey-9* ]] || echo servers/moves
 }
 

@@ -71,6 +71,18 @@ TEST_CASE("tls: a handshake, a question and an answer, however the bytes are cut
   }
 }
 
+TEST_CASE("tls: the version, the names and the end of the server's certificate can be read") {
+  TlsServer server;
+  TlsSession client = careful_session(server, "127.0.0.1");
+  REQUIRE(exchange(client, server));
+  const TlsFacts facts = client.facts();
+  CHECK(facts.version == "TLSv1.3");
+  CHECK(facts.names == std::vector<std::string>{"127.0.0.1"});
+  CHECK(facts.end.ends_with(" UTC"));
+  CHECK(facts.left > std::chrono::hours(23));
+  CHECK(facts.left <= std::chrono::hours(24));
+}
+
 TEST_CASE("tls: a server that is not trusted is refused before the session is established") {
   TlsServer server;
   const TlsServer other;

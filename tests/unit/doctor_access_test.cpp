@@ -115,11 +115,27 @@ TEST_CASE("doctor auth, protect: what other machines can do, or read on the way"
   CHECK(has(judge_protect(server, with(0)).seen, "unencrypted"));
   server.way.tls = true;
   CHECK(judge_protect(server, with(0)).level == Level::good);
-  CHECK(judge_connect(server, with(0)).level == Level::good);
+  CHECK(judge_connect(server, with(0)).level == Level::not_seen);
   server.way.insecure = true;
   CHECK(judge_connect(server, with(0)).level == Level::warning);
   server.unreachable = Error{Errc::unavailable, "cannot reach it"};
   CHECK(judge_connect(server, with(0)).level == Level::error);
+}
+
+TEST_CASE(
+    "doctor connect: TLS, the names and the end of the certificate, and two weeks before it") {
+  ServerFacts server = far_server();
+  CHECK(judge_connect(server, with(0)).level == Level::good);
+  server.way.tls = true;
+  server.tls = TlsFacts{"TLSv1.3", {"db1", "10.0.0.1"}, "2027-01-15 12:00 UTC", 14 * 24h};
+  CHECK(judge_connect(server, with(0)).level == Level::info);
+  CHECK(judge_connect(server, with(0)).seen ==
+        "TLSv1.3, its certificate is for db1 and 10.0.0.1 and ends on 2027-01-15 12:00 UTC");
+  for (const std::chrono::seconds left : {14 * 24h - 1s, std::chrono::seconds(-1)}) {
+    server.tls = TlsFacts{"TLSv1.3", {"db1"}, "2027-01-15 12:00 UTC", left};
+    CHECK(judge_connect(server, with(0)).level == Level::warning);
+    CHECK(judge_connect(server, with(0)).seen == "its certificate ends on 2027-01-15 12:00 UTC");
+  }
 }
 
 TEST_CASE("doctor proxy: a session that changes, or no ROLE") {
@@ -210,6 +226,10 @@ TEST_CASE("doctor sentinels: each, their number, and that they agree") {
   other = sentinel();
   other.unreachable = Error{Errc::unavailable, "cannot reach redis://h2:26379"};
   CHECK(has(judge_sentinels(set_of(other)).seen, "cannot reach redis://h2:26379"));
+  SetFacts silent = set_of(other);
+  silent.sentinels[2].unreachable = Error{Errc::timed_out, "no answer from redis://h3:26379"};
+  CHECK(judge_sentinels(silent).seen ==
+        "cannot reach redis://h2:26379; no answer from redis://h3:26379");
   other = sentinel();
   other.check = std::string("NOQUORUM 1 usable Sentinels");
   CHECK(has(judge_sentinels(set_of(other)).seen, "NOQUORUM"));

@@ -70,8 +70,9 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
   SetFacts set{.url = store.where()};
   set.sentinels = doctor::look_at_sentinels(options, terms.until);
   RedisClient client = store.another_client();
-  const auto hello =
-      client.call({"TIME"}, std::min(terms.until, BootClock::now() + terms.connect_timeout));
+  const bool is_cluster = is_cluster_url(options.url);
+  const Time soon = std::min(terms.until, BootClock::now() + terms.connect_timeout);
+  const auto hello = doctor::first_answer(client, is_cluster, soon);
   if (!hello && !is_missing_right(hello.error())) {
     if (!doctor::any_answers(set.sentinels)) return hello.error();
     set.servers.push_back({.way = {.url = set.url}, .unreachable = hello.error()});
@@ -79,13 +80,14 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
   }
   doctor::LookTerms look{.keys = Keys(*key),
                          .prefix = options.prefix,
-                         .is_cluster = is_cluster_url(options.url),
+                         .is_cluster = is_cluster,
                          .has_sentinels = !set.sentinels.empty(),
                          .until = terms.until - Trial::k_ttl / 2};
   if (look.is_cluster) set.cluster = doctor::look_at_cluster(client, look);
   look.replicas = set.wanted_replicas =
       options.replicas.value_or(look.is_cluster || look.has_sentinels ? client.replicas() : 0);
-  set.servers.push_back(doctor::look_at_server(client, doctor::way_of(client), look));
+  if (client.connected())
+    set.servers.push_back(doctor::look_at_server(client, doctor::way_of(client), look));
   if (look.is_cluster) doctor::add_masters(set, client, look);
   doctor::add_replicas(set, client, look.until);
   if (auto rival = RedisStore::open(options); rival) {

@@ -7,6 +7,7 @@
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
 #include "store/trial.hpp"
+#include "sys/tls_facts.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -109,6 +110,7 @@ struct Way {
 struct ServerFacts {
   Way way;
   std::optional<Error> unreachable = {};  // then nothing else was seen
+  Seen<TlsFacts> tls;                     // of a connection of its own
   Seen<Fields> info;                      // INFO
   Seen<Fields> config;                    // CONFIG GET
   Seen<Role> role;                        // ROLE
@@ -140,15 +142,17 @@ struct SentinelFacts {
 struct ClusterFacts {
   Seen<Fields> info;     // CLUSTER INFO
   Seen<Fields> timeout;  // CONFIG GET cluster-node-timeout
+  Seen<int> masters;     // CLUSTER SLOTS: how many
   int slot = 0;          // of the name
-  std::string owner;     // of that slot
+  std::string owner;     // of that slot; empty: not known
 };
 
 struct SetFacts {
   std::string url;  // as given, without a password
   std::optional<ClusterFacts> cluster = {};
   std::vector<SentinelFacts> sentinels = {};
-  std::vector<ServerFacts> servers = {};  // first the master, or that of the name
+  std::vector<ServerFacts> servers = {};  // first the master, or that of the name if it answers
+  std::vector<std::string> unasked = {};  // servers for which there was no time
   int wanted_replicas = 0;
   Trial trial = {};
 };

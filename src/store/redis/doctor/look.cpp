@@ -47,6 +47,14 @@ class Look {
     return ask(eval_words(text, std::to_string(keys.size()), keys, {}));
   }
 
+  Seen<TlsFacts> tls() {
+    const Endpoint& to = client_.address().endpoint;
+    if (to.tls == nullptr) return Seen<TlsFacts>::unseen("it is not met by TLS");
+    auto facts = Transport::look_at_tls(to, limit(), nullptr);
+    if (!facts) return Seen<TlsFacts>::unseen("the TLS handshake", facts.error());
+    return *facts;
+  }
+
   Seen<Fields> info() {
     const auto answer = ask({"INFO"});
     if (!answer) return Seen<Fields>::unseen("INFO", answer.error());
@@ -268,9 +276,11 @@ Seen<Clock> clock_since(Look& look, const Result<Moment>& first) {
 ServerFacts look_at_replica(RedisClient& client, Way way, Time until) {
   Look look(client, until);
   ServerFacts facts{.way = std::move(way)};
-  const auto first = moment(look);
-  if (!first && first.error().code != Errc::denied) facts.unreachable = first.error();
+  const auto hello = look.ask({"TIME"});
+  if (!hello && hello.error().code != Errc::denied) facts.unreachable = hello.error();
   if (facts.unreachable) return facts;
+  const auto first = moment(look);  // now that it is connected
+  facts.tls = look.tls();
   facts.info = look.info();
   facts.config = look.config();
   look.role(facts);
@@ -283,6 +293,7 @@ ServerFacts look_at_server(RedisClient& client, Way way, const LookTerms& terms)
   Look look(client, terms.until);
   ServerFacts facts{.way = std::move(way)};
   const auto first = moment(look);
+  facts.tls = look.tls();
   facts.info = look.info();
   facts.config = look.config();
   look.role(facts);

@@ -2,6 +2,7 @@
 #include "store/redis/doctor/look_set.hpp"
 
 #include "store/redis/cluster_route.hpp"
+#include "store/redis/host_list.hpp"
 #include "store/redis/sentinel_url.hpp"
 #include "store/redis/slot.hpp"
 
@@ -15,8 +16,16 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration k_sentinels_take = 2s;  // all of them
-constexpr Duration k_replica_takes = 1s;
+constexpr Duration k_member_takes = 1s;    // one that does not answer
 constexpr std::size_t k_most_replicas = 16;
+
+Time member_limit(Time until) {
+  return std::min(until, BootClock::now() + k_member_takes);
+}
+
+bool has_time(Time until) {
+  return member_limit(until) < until;
+}
 
 Fields fields_of(ReplyView reply) {
   Fields all;
@@ -63,20 +72,18 @@ SentinelFacts look_at_sentinel(const RedisAddress& address, const std::string& n
   return facts;
 }
 
-ServerFacts look_at(const Replica& replica, RedisAddress address, Time until) {
+RedisAddress address_of(const Replica& replica, const RedisAddress& like) {
+  RedisAddress address = server_at(like, replica.host, replica.port);
   address.must_be_master = false;
   address.endpoint.socket_path.clear();
-  address.endpoint.host = replica.host;
-  address.endpoint.port = replica.port;
-  const bool v6 = replica.host.find(':') != std::string::npos;
-  address.text = std::string(address.endpoint.tls ? "rediss://" : "redis://") +
-                 (v6 ? "[" + replica.host + "]" : replica.host) + ":" +
-                 std::to_string(replica.port) + "/" + std::to_string(address.db);
-  RedisClient asked(address, nullptr);
+  return address;
+}
+
+ServerFacts look_at(const RedisAddress& replica, Time until) {
+  RedisClient asked(replica, nullptr);
   Way way = way_of(asked);
   way.is_replica = true;
-  return look_at_replica(
-      asked, std::move(way), std::min(until, BootClock::now() + k_replica_takes));
+  return look_at_replica(asked, std::move(way), member_limit(until));
 }
 
 bool is_near(const Endpoint& endpoint) {
@@ -118,31 +125,51 @@ Way way_of(const RedisClient& client) {
           .user = address.user.empty() ? "default" : address.user};
 }
 
+Result<Answer> first_answer(RedisClient& client, bool is_cluster, Time limit) {
+  const Words question{"TIME"};
+  if (!is_cluster) return client.call(question, limit);
+  for (;;) {
+    // After a limit that has passed the client asks another node.
+    auto answer = client.call(question, member_limit(limit));
+    const bool hangs = !answer && answer.error().code == Errc::timed_out;
+    if (!hangs || BootClock::now() >= limit) return answer;
+  }
+}
+
 ClusterFacts look_at_cluster(RedisClient& client, const LookTerms& terms) {
+  const auto soon = [&] { return member_limit(terms.until); };
   ClusterFacts cluster;
-  // The question leads to the owner; its answer does not matter.
-  [[maybe_unused]] const auto led = client.run(k_probe, {terms.keys.lock}, {}, terms.until);
-  const auto info = client.call({"CLUSTER", "INFO"}, terms.until);
+  cluster.slot = slot_of(terms.keys.lock);
+  const auto info = client.call({"CLUSTER", "INFO"}, soon());
   cluster.info = info ? Seen<Fields>(parse_info(info->reply.string()))
                       : Seen<Fields>::unseen("CLUSTER INFO", info.error());
-  const auto timeout = client.call({"CONFIG", "GET", "cluster-node-timeout"}, terms.until);
+  const auto timeout = client.call({"CONFIG", "GET", "cluster-node-timeout"}, soon());
   cluster.timeout = timeout ? Seen<Fields>(fields_of(timeout->reply.view()))
                             : Seen<Fields>::unseen("CONFIG GET", timeout.error());
-  cluster.slot = slot_of(terms.keys.lock);
-  cluster.owner = client.where();
+  // The question leads to the owner; its answer does not matter. Rights are checked before slots.
+  if (client.run(k_probe, {terms.keys.lock}, {}, soon())) cluster.owner = client.where();
   return cluster;
 }
 
 void add_masters(SetFacts& set, RedisClient& client, const LookTerms& terms) {
-  const auto slots = client.call({"CLUSTER", "SLOTS"}, terms.until);
-  if (!slots) return;
-  for (const RedisAddress& master : masters_in(slots->reply.view(), client.address())) {
-    if (master.text == set.servers.front().way.url) continue;
+  const auto slots = client.call({"CLUSTER", "SLOTS"}, member_limit(terms.until));
+  if (!slots) {
+    set.cluster->masters = Seen<int>::unseen("CLUSTER SLOTS", slots.error());
+    return;
+  }
+  const std::vector<RedisAddress> masters = masters_in(slots->reply.view(), client.address());
+  set.cluster->masters = static_cast<int>(masters.size());
+  for (const RedisAddress& master : masters) {
+    if (!set.servers.empty() && master.text == set.servers.front().way.url) continue;
+    if (!has_time(terms.until)) {
+      set.unasked.push_back(master.text);
+      continue;
+    }
     RedisClient asked(master, nullptr);
     Way way = way_of(asked);
     way.is_other = true;
-    const Time limit = std::min(terms.until, BootClock::now() + k_replica_takes);
-    if (const auto hello = asked.call({"TIME"}, limit); !hello && !asked.connected()) {
+    const auto hello = asked.call({"TIME"}, member_limit(terms.until));
+    if (!hello && !asked.connected()) {
       set.servers.push_back({.way = std::move(way), .unreachable = hello.error()});
     } else {
       set.servers.push_back(look_at_server(asked, std::move(way), terms));
@@ -157,7 +184,12 @@ void add_replicas(SetFacts& set, const RedisClient& client, Time until) {
     if (!role) continue;
     for (const Replica& replica : role->replicas) {
       if (set.servers.size() > masters + k_most_replicas) return;
-      set.servers.push_back(look_at(replica, client.address(), until));
+      const RedisAddress address = address_of(replica, client.address());
+      if (has_time(until)) {
+        set.servers.push_back(look_at(address, until));
+      } else {
+        set.unasked.push_back(address.text);
+      }
     }
   }
 }

@@ -18,7 +18,11 @@ bool any_answers(const std::vector<SentinelFacts>& sentinels);
 // How the server is met that `client` has asked last.
 Way way_of(const RedisClient& client);
 
-// Finds the node that has the name, and leaves `client` connected to it.
+// Of any server behind the URL. A node of a cluster that hangs does not keep us from the others.
+Result<Answer> first_answer(RedisClient& client, bool is_cluster, Time limit);
+
+// Finds the node that has the name, and leaves `client` connected to it, or not connected if it
+// does not answer.
 ClusterFacts look_at_cluster(RedisClient& client, const LookTerms& terms);
 // The other masters of the cluster.
 void add_masters(SetFacts& set, RedisClient& client, const LookTerms& terms);

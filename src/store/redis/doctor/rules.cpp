@@ -89,7 +89,12 @@ std::vector<Finding> judge(const SetFacts& set, const LeaseTerms& lease) {
   const Terms terms{lease, set.wanted_replicas, watched || set.cluster};
   Judgement judgement(set, terms);
   if (watched) judgement.add("sentinels", set.url, judge_sentinels(set));
-  if (set.cluster) judgement.add("cluster", set.url, judge_cluster(set));
+  if (set.cluster) {
+    judgement.add("cluster", set.url, judge_cluster(set));
+    judgement.add("cluster", set.url, judge_masters(set));
+  }
+  for (const std::string& server : set.unasked)
+    judgement.add("connect", server, not_seen("there was no time left for it"));
   judgement.of_servers(k_first);
   judgement.add("trial", set.url, judge_trial(set.trial));
   judgement.of_servers(k_then);

@@ -58,6 +58,7 @@ Finding judge_sentinels(const SetFacts& set);
 Finding judge_failover(const SetFacts& set, const LeaseTerms& lease);
 Finding judge_clocks(const SetFacts& set);
 Finding judge_cluster(const SetFacts& set);
+Finding judge_masters(const SetFacts& set);
 // Of one master of a cluster.
 Finding judge_open_slots(const ServerFacts& server, const Terms& terms);
 Finding judge_shard(const ServerFacts& server, const Terms& terms);

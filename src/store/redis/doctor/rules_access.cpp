@@ -12,6 +12,7 @@ namespace dlock::doctor {
 
 namespace {
 
+constexpr std::chrono::hours k_certificate_lasts(14 * 24);  // or it is time to replace it
 constexpr std::string_view k_rights_page = "dlock-protocol(7) lists all that dlock needs";
 
 bool is_granted(const Right& right) {
@@ -88,6 +89,22 @@ int version_number(std::string_view text) {
   return 0;
 }
 
+Finding judge_certificate(const ServerFacts& server) {
+  if (server.way.insecure) {
+    return warning("--insecure: its certificate was not verified",
+                   "another machine on the way can answer in its place",
+                   "name its CA with --cacert FILE");
+  }
+  if (!server.tls) return not_seen(server.tls.why());
+  if (server.tls->left < k_certificate_lasts) {
+    return warning("its certificate ends on " + server.tls->end,
+                   "from then on nothing can connect to it, not even the holders",
+                   "replace its files there, then CONFIG SET tls-cert-file FILE, which reads them");
+  }
+  return info(server.tls->version + ", its certificate is for " + listed(server.tls->names) +
+              " and ends on " + server.tls->end);
+}
+
 }  // namespace
 
 Missing missing_rights(const std::vector<Right>& rights) {
@@ -110,12 +127,7 @@ Finding judge_connect(const ServerFacts& server, const Terms& /*terms*/) {
                   "it could not be looked at",
                   "see that it runs and can be reached from this machine");
   }
-  if (server.way.insecure) {
-    return warning("--insecure: its certificate was not verified",
-                   "another machine on the way can answer in its place",
-                   "name its CA with --cacert FILE");
-  }
-  return good(server.way.tls ? "connected by TLS, certificate verified" : "connected");
+  return server.way.tls ? judge_certificate(server) : good("connected");
 }
 
 Finding judge_auth(const ServerFacts& server, const Terms& /*terms*/) {

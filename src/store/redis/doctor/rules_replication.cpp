@@ -56,7 +56,9 @@ Finding judge_role(const ServerFacts& server, const Terms& /*terms*/) {
                   "so it cannot exclude any other client",
                   "set active-replica no, or use another server");
   }
-  if (!server.role && !word) return not_seen(server.role.why());
+  // Only ROLE names the replicas: without it they were not looked at.
+  const bool unseen = !word || replica_count(server) > 0;
+  if (!server.role && unseen) return not_seen(server.role.why());
   const std::string role = server.role ? server.role->word : *word;
   if (role == "sentinel") {
     return broken("it is a sentinel", "it keeps no data", "write redis+sentinel://HOST/NAME");

@@ -59,10 +59,14 @@ Finding judge_sentinels(const SetFacts& set) {
   const std::size_t count = set.sentinels.size();
   if (count == 0) return good();
   std::set<std::string> masters;
+  std::string silent;
   std::size_t alive = 0;
   std::size_t known = 0;
   for (const SentinelFacts& one : set.sentinels) {
-    if (one.unreachable) continue;
+    if (one.unreachable) {
+      silent += (silent.empty() ? "" : "; ") + one.unreachable->text;
+      continue;
+    }
     ++alive;
     if (!one.master.empty()) masters.insert(one.master);
     known = std::max(known, static_cast<std::size_t>(one.others_alive) + 1);
@@ -77,12 +81,12 @@ Finding judge_sentinels(const SetFacts& set) {
                    agree,
                    "wait for the failover to end, or SENTINEL RESET at those that are out of date");
   }
+  if (!silent.empty()) {
+    return warning(silent,
+                   "one failure more may leave no majority",
+                   "start what is missing, or take it out of the URL");
+  }
   for (const SentinelFacts& one : set.sentinels) {
-    if (one.unreachable) {
-      return warning(one.unreachable->text,
-                     "one failure more may leave no majority",
-                     "start it, or take it out of the URL");
-    }
     if (one.check && !one.check->empty()) {
       return warning("SENTINEL CKQUORUM at " + one.url + ": " + printable(*one.check),
                      "no failover is possible now",
@@ -124,7 +128,13 @@ Finding judge_cluster(const SetFacts& set) {
                   "their locks are neither granted nor renewed",
                   remedy);
   }
+  if (cluster.owner.empty()) return good("all slots have a master");
   return info("slot " + std::to_string(cluster.slot) + " is at " + cluster.owner);
+}
+
+Finding judge_masters(const SetFacts& set) {
+  const Seen<int>& masters = set.cluster->masters;
+  return masters ? good("masters: " + std::to_string(*masters)) : not_seen(masters.why());
 }
 
 }  // namespace dlock::doctor

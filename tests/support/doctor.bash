@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+# Shared by the suites of dlock doctor: what it found, and that it found nothing. A part of suite.bash.
+# shellcheck shell=bash disable=SC2154  # output is set by run
+
+# found LEVEL ID TEXT: a line of the output says so.
+found() { grep -qE "^$1 $2 +.*$3" <<<"$output" || fail "no $1 $2 $3 in: $output"; }
+# findings: the errors and warnings of the output in their order, those of several servers once.
+findings() { grep -oE '^[EW] [a-z]+' <<<"$output" | uniq | xargs; }
+
+# all_keys COMMAND…: all keys of the server that redis-cli COMMAND… asks, with what is in them.
+all_keys() {
+  local key
+  while read -r key; do
+    printf '%s %s\n' "$key" "$("$@" --no-raw dump "$key")"
+  done < <("$@" --raw keys '*' | sort)
+}
+
+# good_set KEYS WORD…: dlock doctor WORD… finds nothing wrong and sees everything; each key that the
+# command KEYS prints is as before.
+good_set() {
+  local keys=$1 before
+  shift
+  before=$("$keys")
+  run -0 --separate-stderr "$DLOCK" doctor --strict -v "$@"
+  assert_no_stderr
+  ! grep -E '^[EW?] ' <<<"$output" || fail "not good: $output"
+  [[ ${lines[-1]} =~ ^[0-9]+' good'$ ]] || fail "${lines[-1]}"
+  found i trial 'acquire .*, renew .*, inspect .*, release '
+  assert_equal "$("$keys")" "$before"
+  valid_json 0 "$@"
+}
+
+# refuses_config WORD…: the user may not ask for CONFIG: that is not seen, and nothing is wrong.
+refuses_config() {
+  run -0 "$DLOCK" doctor --strict "$@"
+  ! grep -E '^[EW] ' <<<"$output" || fail "not good: $output"
+  found '\?' '[a-z, ]*idle, buffers' 'not seen: CONFIG GET is refused$'
+  [[ ${lines[-1]} == *" not seen ("*"CONFIG GET is refused"* ]] || fail "${lines[-1]}"
+  valid_json 0 "$@"
+}
+
+# valid_json STATUS WORD…: dlock doctor --json WORD… ends with STATUS, and has every field that dlock(1)
+# promises, and ids of its table only.
+valid_json() {
+  local status=0 json
+  json=$("$DLOCK" doctor --json "${@:2}") || status=$?
+  assert_equal "$status" "$1"
+  python3 -c '
+import json, re, sys
+d = json.load(sys.stdin)
+page = open(sys.argv[1]).read().split(".SS The checks of doctor")[1].split(".SS ")[0].split(".SH ")[0]
+known = set(re.findall(r"^\.TP\n\.B ([a-z]+)$", page, re.M))
+assert d["version"] == 1 and isinstance(d["url"], str) and isinstance(d["ok"], bool), d
+assert d["ok"] == (sys.argv[2] == "0"), d
+for one in d["servers"]:
+    assert set(one) == {"url", "product", "version", "role", "latency_ms"}, one
+for one in d["findings"]:
+    assert set(one) == {"id", "level", "server", "seen", "text", "remedy"}, one
+    assert one["level"] in ("error", "warning", "info", "good"), one
+    assert bool(one["remedy"]) == (one["level"] in ("error", "warning")), one
+    assert one["id"] in known, one
+for one in d["not_seen"]:
+    assert set(one) == {"id", "server", "reason"} and one["id"] in known, one
+' "$PROJECT/man/dlock.1" "$status" <<<"$json"
+}
