@@ -21,9 +21,10 @@ setup_file() { set_up_file --appendonly yes --appendfsync always; }
 keys_here() { all_keys r; }
 
 @test "eviction, no AOF, failing snapshots and a timeout: each with its remedy, worst first, and 1" {
-  second_redis --save '3600 1' --maxmemory 100mb --maxmemory-policy volatile-lru --timeout 60
+  second_redis --maxmemory 100mb --maxmemory-policy volatile-lru --timeout 60
   export DLOCK_URL=$SECOND_URL
   rm -rf "$BATS_TEST_TMPDIR/second"
+  r2 config set save '3600 1' >/dev/null
   r2 set key value >/dev/null
   r2 bgsave >/dev/null
   eventually 5s failed_to_save
@@ -38,7 +39,7 @@ keys_here() { all_keys r; }
   assert_line --partial '    CONFIG SET appendonly yes'
   assert_line --partial '    CONFIG SET timeout 0'
   assert_equal "$(findings)" "E bgsave E trial E evict W persist W idle"
-  [[ ${lines[-1]} == "3 errors, 2 warnings, "*" good, 2 not seen ("* ]] || fail "${lines[-1]}"
+  [[ ${lines[-1]} == "3 errors, 2 warnings, "*" good, "?" not seen ("* ]] || fail "${lines[-1]}"
   valid_json 1
 }
 failed_to_save() { r2 info persistence | grep -q 'rdb_last_bgsave_status:err'; }
@@ -49,7 +50,11 @@ failed_to_save() { r2 info persistence | grep -q 'rdb_last_bgsave_status:err'; }
     '~redisson_lock_token:*' '&*' -@all $(sed -n 's/^ACL SETUSER dlock +/+/p' "$PROJECT/man/dlock-protocol.7") >/dev/null
   export DLOCK_URL=redis+unix://worker@$REDIS_SOCKET DLOCK_PASSWORD=sesame
   refuses_config
-  r acl setuser worker -hset '-client|tracking' >/dev/null
+  r acl setuser worker -hset >/dev/null
+  run -1 "$DLOCK" doctor
+  found E trial 'acquire: .* NOPERM|acquire: .* the rights needed'
+  tells_rights || skip "this server cannot be asked for rights (before Redis 7)"
+  r acl setuser worker '-client|tracking' >/dev/null
   run -1 "$DLOCK" doctor
   found E rights 'missing rights: \+hset:'
   assert_line '    ACL SETUSER worker +hset +client|tracking'
@@ -64,7 +69,7 @@ failed_to_save() { r2 info persistence | grep -q 'rdb_last_bgsave_status:err'; }
 @test "a server without EVALSHA: dlock cannot work there" {
   second_redis --rename-command EVALSHA ''
   run -1 "$DLOCK" doctor --url "$SECOND_URL"
-  found E scripts "unknown command 'EVALSHA'"
+  found E scripts 'unknown command .EVALSHA'
   assert_line '    allow EVALSHA and EVAL under these names, or use another server'
   valid_json 1 --url "$SECOND_URL"
 }
@@ -118,7 +123,7 @@ failed_to_save() { r2 info persistence | grep -q 'rdb_last_bgsave_status:err'; }
   start_proxy
   proxy drop 1 SLOWLOG blackhole
   run -1 timeout -s KILL 10 "$DLOCK" doctor --url "$PROXY_URL"
-  found i version Redis
+  found i version '(Redis|Valkey) '
   found '\?' slow 'not seen: SLOWLOG had no answer in time'
   found E trial 'acquire: no answer from '
   wait "$at_once" || status=$?

@@ -108,7 +108,8 @@ TEST_CASE("doctor bgsave: a failed snapshot or AOF means refused writes") {
   check_cases(judge_bgsave,
               {{good, {}, Level::good},
                {rdb, {}, Level::error, "MISCONF"},
-               {rdb, {{"stop-writes-on-bgsave-error", "yes"}}, Level::error},
+               {rdb, {{"stop-writes-on-bgsave-error", "yes"}, {"save", "3600 1"}}, Level::error},
+               {rdb, {{"stop-writes-on-bgsave-error", "yes"}, {"save", ""}}, Level::warning},
                {rdb, {{"stop-writes-on-bgsave-error", "no"}}, Level::warning},
                {aof, {}, Level::error, "AOF"},
                {{{"aof_last_write_status", "ok"}}, {}, Level::not_seen}});

@@ -25,6 +25,7 @@ constexpr std::string_view k_most_commands = "128";  // of the slow log
 constexpr std::string_view k_undeclared = "return redis.call('EXISTS', KEYS[1] .. ':probe')";
 
 constexpr auto k_config = std::to_array<std::string_view>({"appendfsync",
+                                                           "save",
                                                            "stop-writes-on-bgsave-error",
                                                            "protected-mode",
                                                            "bind",

@@ -80,8 +80,10 @@ Finding judge_bgsave(const ServerFacts& server, const Terms& /*terms*/) {
     return broken("the last write of the AOF failed", "all writes are refused (MISCONF)", remedy);
   }
   if (*rdb == "ok") return good("its snapshots are written");
+  // Without save points only BGSAVE itself writes snapshots, and its failure refuses nothing.
   const auto stops = field_of(server.config, "stop-writes-on-bgsave-error");
-  if (stops && *stops == "no") {
+  const auto save_points = field_of(server.config, "save");
+  if ((stops && *stops == "no") || (save_points && save_points->empty())) {
     return warning(
         "the last snapshot (BGSAVE) failed", "a restart forgets the newest locks", remedy);
   }
