@@ -80,14 +80,15 @@ void Judge::expect_nobody_in_line() {
         blame("L4", one.who, "has ended, and stands in line");
 }
 
-// In all its names, if it were the first.
+// In all its names, if it were the first. A hold of its own that was revoked before it knew of it
+// is in its way: a late copy of its claim looks the same, and must not take the lock again.
 bool Judge::has_room(HoldId hold) const {
   const Wants& wants = holds_[hold].wants;
   return std::all_of(wants.names.begin(), wants.names.end(), [&](NameId name) {
     const auto& held = names_[name].held;
     if (wants.mode == Mode::slots && held.size() >= wants.slots) return false;
     return std::all_of(held.begin(), held.end(), [&](const Present& one) {
-      return fit_beside(holds_[one.who].wants, wants);
+      return (one.who != hold || one.kept) && fit_beside(holds_[one.who].wants, wants);
     });
   });
 }
