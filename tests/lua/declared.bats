@@ -46,9 +46,9 @@ plainly() { "$@"; }
   local way
   for way in plainly writing; do
     r flushall >/dev/null
-    run -0 strictly "$way" acquire a:1 s
+    run -0 strictly "$way" acquire a:1 s 60000
     assert_line -n 0 granted
-    run -0 strictly "$way" acquire a:1 t 10000 a:1 s # nested
+    run -0 strictly "$way" acquire a:1 t 60000 a:1 s # nested
     assert_line -n 0 granted
     run -0 strictly "$way" renew a:1 s
     assert_line -n 0 renewed
