@@ -122,6 +122,8 @@ Result<TlsContext> make_tls_context(const TlsSettings& settings) {
   if (context == nullptr) return Error{Errc::system, "cannot start TLS: " + tls_reason()};
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   SSL_CTX_set_security_level(context.get(), k_security_level);
+  // No session is resumed: no certificate of either side would be judged again. It would save 0.6
+  // ms of 1.6 (EC) or 0.8 of 1.9 (RSA) of a second connection, and no round trip.
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);
   if (!settings.insecure) {

@@ -18,6 +18,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <functional>
+#include <optional>
 #include <vector>
 
 namespace dlock {
@@ -74,7 +76,13 @@ Result<UniqueFd> open_socket(int family) {
   return fd;
 }
 
-Result<UniqueFd> connect_tcp(const SocketAddress& address, const Interrupt* interrupt, Time limit) {
+// Work that is done while a connection is on its way, and its error ends that; done once.
+using Meanwhile = std::function<Result<void>()>;
+
+Result<UniqueFd> connect_tcp(const SocketAddress& address,
+                             const Interrupt* interrupt,
+                             Time limit,
+                             const Meanwhile& meanwhile) {
   const Time started = BootClock::now();
   auto fd = open_socket(address.family());
   if (!fd) return fd;
@@ -83,6 +91,7 @@ Result<UniqueFd> connect_tcp(const SocketAddress& address, const Interrupt* inte
   ::setsockopt(fd->get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (::connect(fd->get(), address.get(), address.length) == 0) return fd;
   if (errno != EINPROGRESS && errno != EINTR) return socket_error(errno);
+  if (auto done = meanwhile(); !done) return done.error();
   const Wake wake = wait_for(fd->get(), POLLOUT, interrupt, limit);
   if (wake != Wake::ready) return not_ready(wake, started, limit);
   int error = 0;
@@ -144,7 +153,10 @@ Error combined(const std::vector<SocketAddress>& addresses, const std::vector<Er
   return all;
 }
 
-Result<UniqueFd> connect_host(const Endpoint& to, const Interrupt* interrupt, Time limit) {
+Result<UniqueFd> connect_host(const Endpoint& to,
+                              const Interrupt* interrupt,
+                              Time limit,
+                              const Meanwhile& meanwhile) {
   const auto addresses = resolve(to.host, to.port, limit, interrupt);
   if (!addresses) return addresses.error();
   std::vector<Error> errors;
@@ -152,10 +164,10 @@ Result<UniqueFd> connect_host(const Endpoint& to, const Interrupt* interrupt, Ti
     const Time now = BootClock::now();
     const auto left = static_cast<Duration::rep>(addresses->size() - i);
     const Time share = now + (limit - now) / left;
-    auto fd = connect_tcp((*addresses)[i], interrupt, share);
+    auto fd = connect_tcp((*addresses)[i], interrupt, share, meanwhile);
     if (fd) return fd;
     const Errc code = fd.error().code;
-    if (code == Errc::cancelled || code == Errc::system) return fd;
+    if (code == Errc::cancelled || code == Errc::system || code == Errc::bad_config) return fd;
     errors.push_back(fd.error());
   }
   return combined(*addresses, errors);
@@ -183,12 +195,16 @@ Result<void> shake_hands(TlsStream& stream, const Interrupt* interrupt, Time lim
 using TlsConnected = Result<std::unique_ptr<TlsStream>>;
 
 TlsConnected connect_tls(const Endpoint& to, const Interrupt* interrupt, Time limit) {
-  // First, as it needs no server to see that a file cannot be used.
-  auto session = TlsSession::open(*to.tls, to.host);
-  if (!session) return session.error();
-  auto fd = connect_host(to, interrupt, limit);
+  std::optional<Result<TlsSession>> session;
+  const auto open_session = [&]() -> Result<void> {
+    if (!session) session = TlsSession::open(*to.tls, to.host);
+    return *session ? Result<void>() : session->error();
+  };
+  auto fd = connect_host(to, interrupt, limit, open_session);
+  // A file that cannot be used is told before a server that cannot be reached.
+  if (auto opened = open_session(); !opened) return opened.error();
   if (!fd) return fd.error();
-  auto stream = std::make_unique<TlsStream>(std::move(*fd), std::move(*session));
+  auto stream = std::make_unique<TlsStream>(std::move(*fd), std::move(**session));
   if (auto done = shake_hands(*stream, interrupt, limit); !done) return done.error();
   return TlsConnected(std::move(stream));
 }
@@ -203,7 +219,8 @@ Result<Transport> Transport::connect(const Endpoint& endpoint,
     if (!stream) return stream.error();
     return Transport(std::move(*stream), interrupt);
   }
-  auto fd = endpoint.socket_path.empty() ? connect_host(endpoint, interrupt, limit)
+  const auto nothing = [] { return Result<void>(); };
+  auto fd = endpoint.socket_path.empty() ? connect_host(endpoint, interrupt, limit, nothing)
                                          : connect_unix(endpoint.socket_path, interrupt, limit);
   if (!fd) return fd.error();
   return Transport(std::make_unique<SocketStream>(std::move(*fd)), interrupt);

@@ -2,16 +2,21 @@
 #include "sys/tls_session.hpp"
 
 #include "sys/tls_stream.hpp"
+#include "sys/transport.hpp"
 
 #include <doctest/doctest.h>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "support/fake_peer.hpp"
 #include "support/temp_dir.hpp"
 #include "support/tls_server.hpp"
 
@@ -195,6 +200,33 @@ TEST_CASE("tls: a stream is idle while only tickets and key updates come, and ke
   CHECK(*stream.receive(small.data(), small.size()) == 1);
   CHECK_FALSE(stream.pending());
   CHECK(stream.idle());
+}
+
+TEST_CASE("tls: a file that cannot be used ends a connection that is still on its way") {
+  // A queue that is full: the kernel drops the next one that wants to connect.
+  const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  REQUIRE(::bind(listener.get(), generic, size) == 0);
+  REQUIRE(::listen(listener.get(), 0) == 0);
+  REQUIRE(::getsockname(listener.get(), generic, &size) == 0);
+  std::array<UniqueFd, 3> before;
+  for (UniqueFd& one : before) {
+    one = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    ::connect(one.get(), generic, size);
+  }
+  TlsSettings settings;
+  settings.cacert = "/nowhere/ca";
+  Endpoint to{.host = "127.0.0.1", .port = ntohs(address.sin_port), .socket_path = "", .tls = {}};
+  to.tls = std::make_shared<const TlsSettings>(settings);
+  const Time limit = test::ample();
+  const auto connected = Transport::connect(to, limit, nullptr);
+  REQUIRE_FALSE(connected.has_value());
+  CHECK(connected.error().code == Errc::bad_config);
+  CHECK(BootClock::now() < limit);
 }
 
 }  // namespace
