@@ -117,6 +117,14 @@ instructions_of_run() {
   [ "$output" -le 235000 ]
 }
 
+@test "a start of the static program leaves the processor alone until TLS is wanted" {
+  grep -q '^DLOCK_STATIC:BOOL=ON' "$build/CMakeCache.txt" || skip "the library is not in the program"
+  [ "$(uname -m)" = x86_64 ] || skip "only there OpenSSL asks the processor at each start"
+  run -0 objdump -d -j .init "$build/dlock"
+  assert_output --partial '<__wrap_OPENSSL_cpuid_setup>'
+  refute_output --partial '<OPENSSL_cpuid_setup>'
+}
+
 @test "the .deb says who it is, and needs nothing if the program is static" {
   deb=$(find "$packages" -maxdepth 1 -name 'dlock_*.deb' 2>/dev/null)
   [ -n "$deb" ] || fail "cpack made no .deb"

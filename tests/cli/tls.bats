@@ -168,9 +168,10 @@ refused_by() {
 @test "a directory of CAs needs hashed names: 78 with the way to make them" {
   local folder=$BATS_TEST_TMPDIR/cas
   mkdir "$folder"
-  cp "$TLS/ca.crt" "$folder/ca.pem"
   tls_redis server
   unset DLOCK_CACERT
+  refused 78 --cacertdir "$folder" run x -- touch "$MARKER"
+  cp "$TLS/ca.crt" "$folder/ca.pem"
   refused 78 --cacertdir "$folder" run x -- touch "$MARKER"
   assert_stderr_has "cannot use --cacertdir $folder: no file in it has a hashed name such as 5ed36f99.0; run openssl rehash $folder"
   openssl rehash "$folder"
