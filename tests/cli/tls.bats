@@ -238,6 +238,10 @@ refused_by() {
   run "$DLOCK" doctor --json
   assert_output --partial "rediss://127.0.0.1:$master"
   refute_output --partial 'cannot reach'
+  run "$DLOCK" doctor
+  for PORT in "$PORT" "$master"; do
+    assert_line --regexp "^i connect +rediss://127.0.0.1:$PORT/0  TLSv1.3, its certificate is for localhost and"
+  done
 }
 
 @test "a hold goes on with certificates that were replaced while it lasts, on a server started anew" {

@@ -163,6 +163,17 @@ const std::vector<Fault>& faults() {
          set.servers.front().config = Fields{
              {"timeout", "60"}, {"client-output-buffer-limit", ""}, {"appendfsync", "always"}};
        }},
+      {"a sentinel with a certificate that ends within two weeks",
+       "connect",
+       Level::warning,
+       "replace its files there",
+       [](SetFacts& set) {
+         add_sentinels(set, 3);
+         for (SentinelFacts& one : set.sentinels)
+           one.master = "db1:6379";
+         set.sentinels.back().tls = true;
+         set.sentinels.back().certificate = TlsFacts{.version = "TLSv1.3", .left = 13 * 24h};
+       }},
       {"a certificate that ends within two weeks",
        "connect",
        Level::warning,
@@ -186,6 +197,12 @@ TEST_CASE("doctor: a faultless server, set and cluster have no finding, and noth
   CHECK(worse_than_good(faultless_set()).empty());
   SetFacts watched = faultless_set();
   add_sentinels(watched, 3);
+  CHECK(worse_than_good(watched).empty());
+  for (SentinelFacts& one : watched.sentinels) {
+    one.tls = true;
+    one.master = "db1:6379";
+    one.certificate = TlsFacts{.version = "TLSv1.3", .left = 14 * 24h};
+  }
   CHECK(worse_than_good(watched).empty());
   SetFacts cluster = faultless_set();
   become_cluster(cluster);

@@ -132,7 +132,9 @@ struct ServerFacts {
 struct SentinelFacts {
   std::string url;
   bool tls = false;
+  bool insecure = false;
   std::optional<Error> unreachable = {};
+  Seen<TlsFacts> certificate = {};
   std::string master;       // the address that it names; empty: it knows no such name
   Fields fields = {};       // SENTINEL master
   int others_alive = 0;     // that it knows and does not count as down

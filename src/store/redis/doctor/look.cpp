@@ -51,9 +51,7 @@ class Look {
   Seen<TlsFacts> tls() {
     const Endpoint& to = client_.address().endpoint;
     if (to.tls == nullptr) return Seen<TlsFacts>::unseen("it is not met by TLS");
-    auto facts = Transport::look_at_tls(to, limit(), nullptr);
-    if (!facts) return Seen<TlsFacts>::unseen("the TLS handshake", facts.error());
-    return *facts;
+    return look_at_certificate(to, limit());
   }
 
   Seen<Fields> info() {
@@ -273,6 +271,12 @@ Seen<Clock> clock_since(Look& look, const Result<Moment>& first) {
 }
 
 }  // namespace
+
+Seen<TlsFacts> look_at_certificate(const Endpoint& endpoint, Time limit) {
+  auto facts = Transport::look_at_tls(endpoint, limit, nullptr);
+  if (!facts) return Seen<TlsFacts>::unseen("the TLS handshake", facts.error());
+  return std::move(*facts);
+}
 
 ServerFacts look_at_replica(RedisClient& client, Way way, Time until) {
   Look look(client, until);

@@ -28,6 +28,9 @@ ServerFacts look_at_server(RedisClient& client, Way way, const LookTerms& terms)
 // Of a replica: only what matters if it became the master.
 ServerFacts look_at_replica(RedisClient& client, Way way, Time until);
 
+// By a connection of its own, to an endpoint with TLS.
+Seen<TlsFacts> look_at_certificate(const Endpoint& endpoint, Time limit);
+
 // The rights of look_rights.cpp, by the server's own word.
 Seen<std::vector<Right>> look_at_rights(RedisClient& client, const LookTerms& terms, Time limit);
 

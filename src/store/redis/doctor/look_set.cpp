@@ -45,13 +45,16 @@ int alive_of(ReplyView sentinels) {
 }
 
 SentinelFacts look_at_sentinel(const RedisAddress& address, const std::string& name, Time limit) {
-  SentinelFacts facts{.url = address.text, .tls = address.endpoint.tls != nullptr};
+  const auto& tls = address.endpoint.tls;
+  SentinelFacts facts{
+      .url = address.text, .tls = tls != nullptr, .insecure = tls != nullptr && tls->insecure};
   RedisClient client(address, nullptr);
   const auto named = client.call({"SENTINEL", "get-master-addr-by-name", name}, limit);
   if (!named) {
     facts.unreachable = named.error();
     return facts;
   }
+  if (facts.tls) facts.certificate = look_at_certificate(address.endpoint, limit);
   if (named->reply.size() != 2) return facts;
   facts.master =
       std::string(named->reply[0].string()) + ":" + std::string(named->reply[1].string());

@@ -89,6 +89,10 @@ std::vector<Finding> judge(const SetFacts& set, const LeaseTerms& lease) {
   const Terms terms{lease, set.wanted_replicas, watched || set.cluster};
   Judgement judgement(set, terms);
   if (watched) judgement.add("sentinels", set.url, judge_sentinels(set));
+  for (const SentinelFacts& one : set.sentinels) {
+    if (one.tls && !one.unreachable)
+      judgement.add("connect", one.url, judge_certificate(one.certificate, one.insecure));
+  }
   if (set.cluster) {
     judgement.add("cluster", set.url, judge_cluster(set));
     judgement.add("cluster", set.url, judge_masters(set));

@@ -53,6 +53,9 @@ Finding judge_clients(const ServerFacts& server, const Terms& terms);
 Finding judge_idle(const ServerFacts& server, const Terms& terms);
 Finding judge_buffers(const ServerFacts& server, const Terms& terms);
 
+// Of one server or sentinel that is met by TLS.
+Finding judge_certificate(const Seen<TlsFacts>& tls, bool insecure);
+
 // Of the set.
 Finding judge_sentinels(const SetFacts& set);
 Finding judge_failover(const SetFacts& set, const LeaseTerms& lease);

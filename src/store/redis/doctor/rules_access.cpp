@@ -89,22 +89,6 @@ int version_number(std::string_view text) {
   return 0;
 }
 
-Finding judge_certificate(const ServerFacts& server) {
-  if (server.way.insecure) {
-    return warning("--insecure: its certificate was not verified",
-                   "another machine on the way can answer in its place",
-                   "name its CA with --cacert FILE");
-  }
-  if (!server.tls) return not_seen(server.tls.why());
-  if (server.tls->left < k_certificate_lasts) {
-    return warning("its certificate ends on " + server.tls->end,
-                   "from then on nothing can connect to it, not even the holders",
-                   "replace its files there, then CONFIG SET tls-cert-file FILE, which reads them");
-  }
-  return info(server.tls->version + ", its certificate is for " + listed(server.tls->names) +
-              " and ends on " + server.tls->end);
-}
-
 }  // namespace
 
 Missing missing_rights(const std::vector<Right>& rights) {
@@ -121,13 +105,30 @@ Missing missing_rights(const std::vector<Right>& rights) {
   return {joined(needed), joined(optional)};
 }
 
+Finding judge_certificate(const Seen<TlsFacts>& tls, bool insecure) {
+  if (insecure) {
+    return warning("--insecure: its certificate was not verified",
+                   "another machine on the way can answer in its place",
+                   "name its CA with --cacert FILE");
+  }
+  if (!tls) return not_seen(tls.why());
+  if (tls->left < k_certificate_lasts) {
+    return warning("its certificate ends on " + tls->end,
+                   "from then on nothing can connect to it, not even the holders",
+                   "replace its files there; a server reads them at CONFIG SET tls-cert-file FILE, "
+                   "a sentinel at its start");
+  }
+  return info(tls->version + ", its certificate is for " + listed(tls->names) + " and ends on " +
+              tls->end);
+}
+
 Finding judge_connect(const ServerFacts& server, const Terms& /*terms*/) {
   if (server.unreachable) {
     return broken(server.unreachable->text,
                   "it could not be looked at",
                   "see that it runs and can be reached from this machine");
   }
-  return server.way.tls ? judge_certificate(server) : good("connected");
+  return server.way.tls ? judge_certificate(server.tls, server.way.insecure) : good("connected");
 }
 
 Finding judge_auth(const ServerFacts& server, const Terms& /*terms*/) {
