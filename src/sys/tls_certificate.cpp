@@ -87,21 +87,24 @@ Names names_in(X509* certificate) {
   return result;
 }
 
-std::string other_name(X509* certificate, const std::string& host) {
+std::string other_name(X509* certificate, const std::string& host, std::string_view rename) {
   const Names names = names_in(certificate);
   if (names.all.empty()) return "its certificate has no name, so it is not for " + in_quotes(host);
   std::string list;
   for (const std::string& name : names.all)
     list += (list.empty() ? "" : ", ") + name;
-  std::string text = "its certificate is for " + list + ", not for " + in_quotes(host) +
-                     "; connect by one of these names";
+  if (rename.empty()) rename = "connect by one of these names";
+  std::string text = "its certificate is for " + list + ", not for " + in_quotes(host) + "; " +
+                     std::string(rename);
   if (!names.first_dns.empty()) text += ", or say --sni " + names.first_dns;
   return text;
 }
 
 }  // namespace
 
-std::string certificate_problem(X509_STORE_CTX* context, const std::string& host) {
+std::string certificate_problem(X509_STORE_CTX* context,
+                                const std::string& host,
+                                std::string_view rename) {
   const int code = X509_STORE_CTX_get_error(context);
   X509* const certificate = X509_STORE_CTX_get_current_cert(context);
   const std::string what =
@@ -117,7 +120,7 @@ std::string certificate_problem(X509_STORE_CTX* context, const std::string& host
              "); name the CA with --cacert FILE";
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return other_name(certificate, host);
+      return other_name(certificate, host, rename);
     case X509_V_ERR_CERT_HAS_EXPIRED:
       return what + " expired on " + utc(X509_get0_notAfter(certificate)) + this_clock();
     case X509_V_ERR_CERT_NOT_YET_VALID:

@@ -5,14 +5,18 @@
 #include "sys/tls_facts.hpp"
 
 #include <string>
+#include <string_view>
 
 struct ssl_st;             // NOLINT(readability-identifier-naming): OpenSSL's name
 struct x509_store_ctx_st;  // NOLINT(readability-identifier-naming): OpenSSL's name
 
 namespace dlock {
 
-// `context`: the check that has just failed. `host`: the name that the certificate should have.
-std::string certificate_problem(x509_store_ctx_st* context, const std::string& host);
+// `context`: the check that has just failed. `host`: the name that the certificate should have;
+// `rename` as in Endpoint.
+std::string certificate_problem(x509_store_ctx_st* context,
+                                const std::string& host,
+                                std::string_view rename);
 
 // Of a connection whose handshake is complete.
 TlsFacts tls_facts(const ssl_st* ssl);

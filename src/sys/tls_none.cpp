@@ -12,7 +12,9 @@ void TlsSession::Free::operator()(Verdict* verdict) const {
   delete verdict;
 }
 
-Result<TlsSession> TlsSession::open(const TlsSettings& /*settings*/, const std::string& /*host*/) {
+Result<TlsSession> TlsSession::open(const TlsSettings& /*settings*/,
+                                    const std::string& /*host*/,
+                                    std::string_view /*rename*/) {
   return Error{Errc::bad_config, "this dlock was built without TLS"};
 }
 bool TlsSession::established() const {

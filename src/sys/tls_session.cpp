@@ -43,6 +43,7 @@ bool expect_name(SSL* ssl, const std::string& host) {
 
 struct TlsSession::Verdict {
   std::string host;
+  std::string_view rename;
   std::string own_certificate;  // its file
   std::string problem;          // of the server's certificate
   bool asked_for_ours = false;
@@ -63,7 +64,7 @@ int TlsSession::note_chain(int good, void* context) {
   const auto* const ssl = static_cast<const SSL*>(
       X509_STORE_CTX_get_ex_data(check, SSL_get_ex_data_X509_STORE_CTX_idx()));
   auto* const verdict = static_cast<Verdict*>(SSL_get_app_data(ssl));
-  verdict->problem = certificate_problem(check, verdict->host);
+  verdict->problem = certificate_problem(check, verdict->host, verdict->rename);
   return 0;
 }
 
@@ -72,11 +73,14 @@ int TlsSession::note_request(SSL* /*ssl*/, void* verdict) {
   return 1;
 }
 
-Result<TlsSession> TlsSession::open(const TlsSettings& settings, const std::string& host) {
+Result<TlsSession> TlsSession::open(const TlsSettings& settings,
+                                    const std::string& host,
+                                    std::string_view rename) {
   const auto context = make_tls_context(settings);
   if (!context) return context.error();
   TlsSession session;
   session.verdict_->host = settings.sni.empty() ? host : settings.sni;
+  session.verdict_->rename = rename;
   session.verdict_->own_certificate = settings.cert;
   session.ssl_.reset(SSL_new(context->get()));
   SSL* const ssl = session.ssl_.get();

@@ -25,9 +25,11 @@ namespace dlock {
 
 class TlsSession {
  public:
-  // Reads the files. `host`: the name or address by which the server was found. Errc::bad_config:
-  // a file cannot be used, or this dlock was built without TLS.
-  static Result<TlsSession> open(const TlsSettings& settings, const std::string& host);
+  // Reads the files. `host`: the name or address by which the server was found; `rename` as in
+  // Endpoint. Errc::bad_config: a file cannot be used, or this dlock was built without TLS.
+  static Result<TlsSession> open(const TlsSettings& settings,
+                                 const std::string& host,
+                                 std::string_view rename = {});
 
   // What the peer sent, cut anywhere. Plain bytes that came before an error are kept.
   Result<void> feed(std::string_view sealed);

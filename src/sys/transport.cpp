@@ -197,7 +197,7 @@ using TlsConnected = Result<std::unique_ptr<TlsStream>>;
 TlsConnected connect_tls(const Endpoint& to, const Interrupt* interrupt, Time limit) {
   std::optional<Result<TlsSession>> session;
   const auto open_session = [&]() -> Result<void> {
-    if (!session) session = TlsSession::open(*to.tls, to.host);
+    if (!session) session = TlsSession::open(*to.tls, to.host, to.rename);
     return *session ? Result<void>() : session->error();
   };
   auto fd = connect_host(to, interrupt, limit, open_session);

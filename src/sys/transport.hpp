@@ -31,6 +31,9 @@ struct Endpoint {
   std::uint16_t port = 0;                  // of the host
   std::string socket_path;                 // if set: a unix socket, host and port mean nothing
   std::shared_ptr<const TlsSettings> tls;  // of the host; null: plain
+  // For a certificate with other names: what makes them the host, in the imperative. Empty: to
+  // write one of them in place of the host.
+  std::string_view rename = {};
 };
 
 class Transport {

@@ -244,6 +244,15 @@ refused_by() {
   done
 }
 
+@test "rediss+sentinel: a master that is named by an address which its certificate lacks: 69, and the way out" {
+  make_certificate db1 ca DNS:db1.example
+  tls_redis db1
+  tls_sentinel server "$PORT" none
+  DLOCK_URL=rediss+sentinel://localhost:$PORT/mymaster
+  refused 69 run x -- touch "$MARKER"
+  assert_stderr_has 'its certificate is for db1.example, not for "127.0.0.1"; let the sentinels name it so (resolve-hostnames yes, announce-hostnames yes), or say --sni db1.example'
+}
+
 @test "a hold goes on with certificates that were replaced while it lasts, on a server started anew" {
   cp "$TLS/ca.crt" "$TLS/trusted.crt"
   tls_redis server --appendonly yes --appendfsync always

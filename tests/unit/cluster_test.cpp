@@ -72,6 +72,15 @@ struct Asked {
   }
 };
 
+TEST_CASE("cluster: of an owner that a node has named, a wrong certificate is up to the nodes") {
+  Asked asked;
+  CHECK(asked.address().endpoint.rename.empty());
+  REQUIRE(asked.answer(asked.moved_to(":7000")));  // at the host of the URL
+  CHECK(asked.address().endpoint.rename.empty());
+  REQUIRE(asked.answer(asked.moved_to("10.0.0.1:7000")));
+  CHECK(asked.address().endpoint.rename.find("cluster-announce-hostname") != std::string::npos);
+}
+
 TEST_CASE("cluster: the owner that an answer names is asked from then on, for its slot") {
   Asked asked;
   CHECK(asked.next() == "redis://h1:6379/0");

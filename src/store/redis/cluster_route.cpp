@@ -14,6 +14,9 @@ namespace dlock {
 namespace {
 
 constexpr std::size_t k_most_known = 64;
+constexpr std::string_view k_rename_node =
+    "let the nodes name it so (cluster-announce-hostname, "
+    "cluster-preferred-endpoint-type hostname)";
 
 std::optional<std::uint16_t> short_number(std::string_view text) {
   std::uint16_t number = 0;
@@ -79,7 +82,8 @@ bool ClusterRoute::redirected(const RedisAddress& server, std::string_view reply
   const auto moved = read_moved(reply);
   if (!moved) return false;
   const std::string_view host = moved->host.empty() ? server.endpoint.host : moved->host;
-  const RedisAddress owner = server_at(server, host, moved->port);
+  RedisAddress owner = server_at(server, host, moved->port);
+  if (!moved->host.empty()) owner.endpoint.rename = k_rename_node;
   owners_[moved->slot] = owner;
   meet(owner);
   return true;

@@ -19,6 +19,10 @@ using namespace std::chrono_literals;
 // What one sentinel may take, connecting included; less if the whole call has less.
 constexpr Duration k_sentinel_takes = 500ms;
 
+// They tell addresses unless they are told otherwise.
+constexpr std::string_view k_rename_master =
+    "let the sentinels name it so (resolve-hostnames yes, announce-hostnames yes)";
+
 struct SentinelAnswer {
   Result<MasterWord> word = Error{};
   std::vector<std::string> known;  // the names that it knows, if not the one asked for
@@ -155,6 +159,7 @@ Result<RedisAddress> SentinelRoute::address_of(std::string_view /*key*/, Time li
                                         answers.begin());
   RedisAddress address = server_at(set_.server, master->host, master->port);
   address.must_be_master = true;
+  address.endpoint.rename = k_rename_master;
   return address;
 }
 
