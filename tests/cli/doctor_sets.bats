@@ -92,9 +92,9 @@ written_at() { on "$1" info persistence | grep -q 'aof_rewrite_in_progress:0'; }
   assert_line --partial '    wait for the failover to end, or SENTINEL RESET'
   run -0 --separate-stderr "$DLOCK" run one -- true
   assert_no_stderr
+  names_the_replica 0
   names_the_replica 1
   run -1 "$DLOCK" doctor --ttl 75s
-  found W sentinels 'they name different masters'
   found E connect 'as the master, but it is a replica'
   run -69 --separate-stderr "$DLOCK" run --connect-timeout 1s one -- touch "$MARKER"
   assert_stderr_has "as the master, but it is a replica"

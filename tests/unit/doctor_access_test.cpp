@@ -37,7 +37,8 @@ ServerFacts master_with(std::vector<std::string> replicas, Fields info = {}) {
 }
 
 constexpr const char* k_near = "ip=10.0.0.2,port=6380,state=online,offset=14,lag=0";
-constexpr const char* k_behind = "ip=10.0.0.2,port=6380,state=online,offset=14,lag=2";
+constexpr const char* k_in_turn = "ip=10.0.0.2,port=6380,state=online,offset=14,lag=2";
+constexpr const char* k_behind = "ip=10.0.0.2,port=6380,state=online,offset=14,lag=3";
 constexpr const char* k_joining = "ip=10.0.0.2,port=6380,state=wait_bgsave,offset=0,lag=0";
 
 std::vector<Right> rights_but(const std::string& command, const std::string& pattern) {
@@ -181,7 +182,8 @@ TEST_CASE("doctor replicas: fewer than --replicas is an error, one that is behin
   CHECK(judge_replicas(master_with({k_near}), with(2)).level == Level::error);
   CHECK(judge_replicas(master_with({k_joining}), with(1)).level == Level::error);
   CHECK(judge_replicas(master_with({k_joining}), with(0)).level == Level::warning);
-  CHECK(has(judge_replicas(master_with({k_behind}), with(1)).seen, "10.0.0.2:6380 is 2 s behind"));
+  CHECK(has(judge_replicas(master_with({k_behind}), with(1)).seen, "10.0.0.2:6380 is 3 s behind"));
+  CHECK(judge_replicas(master_with({k_in_turn}), with(1)).level == Level::good);
 }
 
 TEST_CASE("doctor minrepl: an old master must stop granting, by itself or by --replicas") {

@@ -17,6 +17,8 @@ namespace {
 using doctor::ServerFacts;
 using doctor::SetFacts;
 
+constexpr Duration k_trial_takes = std::chrono::seconds(3);
+
 ExaminedServer summary_of(const ServerFacts& server) {
   ExaminedServer summary{.url = server.way.url};
   const auto text = [&](std::string_view name) {
@@ -72,7 +74,7 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
   RedisClient client = store.another_client();
   const bool is_cluster = is_cluster_url(options.url);
   const Time soon = std::min(terms.until, BootClock::now() + terms.connect_timeout);
-  const auto hello = doctor::first_answer(client, is_cluster, soon);
+  const auto hello = doctor::first_answer(client, {"TIME"}, is_cluster, soon);
   if (!hello && !is_missing_right(hello.error())) {
     if (!doctor::any_answers(set.sentinels)) return hello.error();
     set.servers.push_back({.way = {.url = set.url}, .unreachable = hello.error()});
@@ -82,18 +84,21 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
                          .prefix = options.prefix,
                          .is_cluster = is_cluster,
                          .has_sentinels = !set.sentinels.empty(),
-                         .until = terms.until - Trial::k_ttl / 2};
+                         .until = terms.until - k_trial_takes};
   if (look.is_cluster) set.cluster = doctor::look_at_cluster(client, look);
   look.replicas = set.wanted_replicas =
       options.replicas.value_or(look.is_cluster || look.has_sentinels ? client.replicas() : 0);
   if (client.connected())
     set.servers.push_back(doctor::look_at_server(client, doctor::way_of(client), look));
+  // Before the other servers: what there is no time for is then not seen, and no failure.
+  if (auto rival = RedisStore::open(options); rival) {
+    const Time limit = std::min(terms.until, BootClock::now() + k_trial_takes);
+    set.trial = try_lock(store, **rival, own, limit);
+    forget_token(client, options.prefix + own.text(), limit);
+  }
+  look.until = terms.until;
   if (look.is_cluster) doctor::add_masters(set, client, look);
   doctor::add_replicas(set, client, look.until);
-  if (auto rival = RedisStore::open(options); rival) {
-    set.trial = try_lock(store, **rival, own, terms.until);
-    forget_token(client, options.prefix + own.text(), terms.until);
-  }
   return examined(set, terms);
 }
 

@@ -128,8 +128,10 @@ Way way_of(const RedisClient& client) {
           .user = address.user.empty() ? "default" : address.user};
 }
 
-Result<Answer> first_answer(RedisClient& client, bool is_cluster, Time limit) {
-  const Words question{"TIME"};
+Result<Answer> first_answer(RedisClient& client,
+                            const Words& question,
+                            bool is_cluster,
+                            Time limit) {
   if (!is_cluster) return client.call(question, limit);
   for (;;) {
     // After a limit that has passed the client asks another node.
@@ -155,7 +157,7 @@ ClusterFacts look_at_cluster(RedisClient& client, const LookTerms& terms) {
 }
 
 void add_masters(SetFacts& set, RedisClient& client, const LookTerms& terms) {
-  const auto slots = client.call({"CLUSTER", "SLOTS"}, member_limit(terms.until));
+  const auto slots = first_answer(client, {"CLUSTER", "SLOTS"}, true, terms.until);
   if (!slots) {
     set.cluster->masters = Seen<int>::unseen("CLUSTER SLOTS", slots.error());
     return;

@@ -19,7 +19,10 @@ bool any_answers(const std::vector<SentinelFacts>& sentinels);
 Way way_of(const RedisClient& client);
 
 // Of any server behind the URL. A node of a cluster that hangs does not keep us from the others.
-Result<Answer> first_answer(RedisClient& client, bool is_cluster, Time limit);
+Result<Answer> first_answer(RedisClient& client,
+                            const Words& question,
+                            bool is_cluster,
+                            Time limit);
 
 // Finds the node that has the name, and leaves `client` connected to it, or not connected if it
 // does not answer.

@@ -10,6 +10,10 @@ namespace dlock::doctor {
 
 namespace {
 
+// A replica speaks once a second, and the server subtracts whole seconds: a healthy one shows up to
+// two.
+constexpr long long k_most_lag_s = 2;
+
 struct ReplicaState {
   std::string where;
   bool online = false;
@@ -109,7 +113,7 @@ Finding judge_replicas(const ServerFacts& server, const Terms& terms) {
                      "a failover to it would forget locks",
                      "see its log");
     }
-    if (state.lag_s > 1) {
+    if (state.lag_s > k_most_lag_s) {
       return warning(
           "replica " + printable(state.where) + " is " + std::to_string(state.lag_s) + " s behind",
           "a failover to it would forget the locks of that time",
