@@ -79,11 +79,8 @@ r2() { redis-cli -s "$SECOND_SOCKET" "$@"; }
 
 # For teardown: ends what a test started beside dlock.
 end_helpers() {
-  local pid
-  for pid in ${FAKE_PID:-} ${SECOND_PID:-} ${OTHER_PIDS:-}; do
-    kill -KILL "$pid" 2>/dev/null || true
-    wait "$pid" 2>/dev/null || true
-  done
+  # shellcheck disable=SC2086  # words
+  end_ours ${FAKE_PID:-} ${SECOND_PID:-} ${OTHER_PIDS:-}
 }
 
 # json PATH: the value at PATH (a Python expression on `d`) of the JSON on stdin.

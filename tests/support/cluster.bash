@@ -40,14 +40,7 @@ start_cluster() {
 keep_cluster() { declare -p NODE_PORTS NODE_IDS NODE_PIDS >"$NODE_DIR/arrays"; }
 # shellcheck disable=SC1090  # made above
 find_cluster() { . <(sed 's/^declare -a/declare -ga/' "$NODE_DIR/arrays"); }
-stop_cluster() {
-  local pid
-  for pid in "${NODE_PIDS[@]}"; do
-    kill -CONT "$pid" 2>/dev/null || true
-    kill -KILL "$pid" 2>/dev/null || true
-    wait "$pid" 2>/dev/null || true
-  done
-}
+stop_cluster() { end_ours "${NODE_PIDS[@]}"; }
 # node N COMMAND…: redis-cli on one of them.
 node() {
   local socket=$NODE_DIR/$1.sock

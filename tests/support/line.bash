@@ -49,9 +49,5 @@ commands_since_reset() {
 
 # What is left of the waiters, for teardown.
 end_line() {
-  local pid
-  for pid in "${WAITERS[@]}"; do
-    kill -KILL "$pid" 2>/dev/null || true
-    wait "$pid" 2>/dev/null || true
-  done
+  end_ours "${WAITERS[@]}"
 }

@@ -79,7 +79,7 @@ set_up() {
 }
 
 clean_up() {
-  [ -z "${HOLDER:-}" ] || kill -KILL "$HOLDER" 2>/dev/null || true
+  [ -z "${HOLDER:-}" ] || end_ours "$HOLDER"
   ! has_part line || end_line
   ! has_part supervise || end_started
   ! has_part faults || end_cgroups
@@ -109,9 +109,18 @@ redis_answers() { [ "$(redis-cli -s "$REDIS_SOCKET" ping 2>&1)" != "" ] && redis
 
 stop_redis() {
   [ -n "${REDIS_PID:-}" ] || return 0
-  kill -CONT "$REDIS_PID" 2>/dev/null || true
-  kill -KILL "$REDIS_PID" 2>/dev/null || true
-  wait "$REDIS_PID" 2>/dev/null || true
+  end_ours "$REDIS_PID"
+}
+
+# is_ours PID: this file has started it. The pid of a process that has ended is another's some time
+# later, and then belongs to another test.
+is_ours() { grep -qzxF "BATS_FILE_TMPDIR=$BATS_FILE_TMPDIR" "/proc/$1/environ" 2>/dev/null; }
+end_ours() { # PID…
+  local pid
+  for pid; do
+    ! is_ours "$pid" || kill -KILL "$pid" 2>/dev/null || true
+    wait "$pid" 2>/dev/null || true
+  done
 }
 
 # r COMMAND…: redis-cli on our server.

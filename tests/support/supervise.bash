@@ -83,6 +83,7 @@ end_started() {
 
 end_tree() {
   local child
+  is_ours "$1" || return 0
   for child in $(cat "/proc/$1/task"/*/children 2>/dev/null); do end_tree "$child"; done
   kill -KILL "$1" 2>/dev/null || true
 }
