@@ -129,6 +129,17 @@ sees_changes() { node "$(owner_of "$1")" client list | grep -q 'flags=[A-Zt]*t';
   assert_stderr_has "cannot reach redis://$dead/0: connection refused"
 }
 
+@test "a node that does not answer is passed over, with -n too" {
+  local name=passed frozen
+  frozen=$((($(owner_of $name) + 1) % 3))
+  local -x DLOCK_URL
+  DLOCK_URL=$(seed "$frozen"),127.0.0.1:${NODE_PORTS[(frozen + 1) % 3]}
+  kill -STOP "${NODE_PIDS[frozen]}"
+  run --separate-stderr "$DLOCK" run -n $name -- true
+  kill -CONT "${NODE_PIDS[frozen]}"
+  [ "$status" = 0 ]
+}
+
 @test "list has the locks of all masters; force-release and wait go to the owner" {
   local name held=()
   for name in l1 l2 l3 l4 l5; do

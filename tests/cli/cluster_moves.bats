@@ -127,6 +127,28 @@ sees_changes() { node "$1" client list | grep -q 'flags=[A-Zt]*t'; }
   run -0 "$DLOCK" run -n --replicas 0 x -- true
 }
 
+# The claims that wait in the frozen owner are answered before it hears of the failover.
+# bats test_tags=nightly
+@test "a frozen owner that has lost its replica grants nothing when it goes on" {
+  local name=alone owner replica i
+  start_cluster "$T/nodes" 3
+  owner=$(owner_of $name)
+  replica=$((owner + 3))
+  run -0 "$DLOCK" run $name -- true # the scripts are known
+  kill -STOP "${NODE_PIDS[owner]}"
+  for i in 1 2 3 4 5 6; do
+    DLOCK_URL=$(seed "$owner") dlock_run b$i -n --ttl 10s --connect-timeout 20s $name -- touch "$MARKER"
+  done
+  eventually 20s is_master "$replica"
+  DLOCK_URL=$(seed $(((owner + 1) % 3))) dlock_run a --ttl 10s $name -- "$TICKER" "$TICKS" until "$T/go"
+  eventually 20s ticking
+  kill -CONT "${NODE_PIDS[owner]}"
+  for i in 1 2 3 4 5 6; do eventually 25s ended b$i; done
+  assert_not_started
+  touch "$T/go"
+  ends 10s a "exit 0"
+}
+
 # bats test_tags=nightly
 @test "rediss+cluster: TLS and the password go to every node, and its certificate is verified" {
   local name

@@ -111,6 +111,29 @@ TEST_CASE("cluster: after an error of the owner the nodes of the URL and past ow
   CHECK(asked.route.others() == 3);
 }
 
+TEST_CASE("cluster: only the first question about a slot is a guess, if there are other nodes") {
+  Asked asked;
+  CHECK(asked.next() == "redis://h1:6379/0");
+  CHECK(asked.route.guesses());
+  asked.answer(asked.moved_to("a:1"));
+  CHECK(asked.next() == "redis://a:1/0");
+  CHECK_FALSE(asked.route.guesses());
+  asked.fail();
+  CHECK(asked.next() != "redis://a:1/0");
+  CHECK(asked.route.guesses());
+}
+
+TEST_CASE("cluster: CLUSTER NODES says whether the server that answers has a replica") {
+  const std::string master = "aa 10.0.0.1:1@2 myself,master - 0 0 1 connected 0-5460\n";
+  const std::string other = "bb 10.0.0.2:1@2 master - 0 0 2 connected 5461-16383\n";
+  CHECK_FALSE(has_replica_here(master + other));
+  CHECK_FALSE(has_replica_here(master + other + "cc 10.0.0.3:1@2 slave bb 0 0 2 connected\n"));
+  CHECK(has_replica_here(other + master + "cc 10.0.0.3:1@2,h slave aa 0 0 1 connected\n"));
+  CHECK(has_replica_here(master + "cc 10.0.0.3:1@2 slave,fail aa 0 0 1 disconnected"));
+  CHECK_FALSE(has_replica_here("aa 10.0.0.1:1@2 myself,slave bb 0 0 1 connected\n" + other));
+  CHECK_FALSE(has_replica_here(""));
+}
+
 TEST_CASE("cluster: an answer that says nothing of the place changes nothing") {
   Asked asked;
   asked.answer(asked.moved_to("a:1"));

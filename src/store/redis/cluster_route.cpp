@@ -2,6 +2,7 @@
 #include "store/redis/cluster_route.hpp"
 
 #include "base/assert.hpp"
+#include "base/text.hpp"
 #include "store/redis/host_list.hpp"
 #include "store/redis/slot.hpp"
 
@@ -65,13 +66,31 @@ std::vector<RedisAddress> masters_in(ReplyView slots, const RedisAddress& asked)
   return masters;
 }
 
+// A line is: id, address, flags, the id of its master or "-", and more.
+bool has_replica_here(std::string_view nodes) {
+  struct Node {
+    std::string_view id, flags, master;
+  };
+  std::vector<Node> all;
+  for (const std::string_view line : split(nodes, '\n')) {
+    const auto words = split(line, ' ');
+    if (words.size() > 3) all.push_back(Node{words[0], words[2], words[3]});
+  }
+  const auto is_here = [](const Node& one) { return one.flags.starts_with("myself"); };
+  const auto here = std::find_if(all.begin(), all.end(), is_here);
+  return here != all.end() && std::any_of(all.begin(), all.end(), [&](const Node& one) {
+           return one.master == here->id;
+         });
+}
+
 ClusterRoute::ClusterRoute(std::vector<RedisAddress> seeds) : known_(std::move(seeds)) {
   DLOCK_ASSERT(!known_.empty());
 }
 
 Result<RedisAddress> ClusterRoute::address_of(std::string_view key, Time /*limit*/) {
   const auto owner = key.empty() ? owners_.end() : owners_.find(slot_of(key));
-  return owner == owners_.end() ? known_[next_] : owner->second;
+  guesses_ = owner == owners_.end();
+  return guesses_ ? known_[next_] : owner->second;
 }
 
 bool ClusterRoute::redirected(const RedisAddress& server, std::string_view reply) {

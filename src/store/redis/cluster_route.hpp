@@ -31,6 +31,9 @@ std::optional<Moved> read_moved(std::string_view reply);
 // it.
 std::vector<RedisAddress> masters_in(ReplyView slots, const RedisAddress& asked);
 
+// Has the server that answered CLUSTER NODES so a replica, whatever its state?
+bool has_replica_here(std::string_view nodes);
+
 class ClusterRoute final : public Route {
  public:
   // At least one.
@@ -38,6 +41,7 @@ class ClusterRoute final : public Route {
 
   Result<RedisAddress> address_of(std::string_view key, Time limit) override;
   std::size_t others() const override { return known_.size() - 1; }
+  bool guesses() const override { return guesses_ && others() > 0; }
   // Also a replica, which may not write, sends us to another node.
   bool redirected(const RedisAddress& server, std::string_view reply) override;
   void failed(const RedisAddress& server, const Error& error, std::string_view reply) override;
@@ -49,6 +53,7 @@ class ClusterRoute final : public Route {
 
   std::vector<RedisAddress> known_;  // the seeds, then owners met
   std::size_t next_ = 0;             // of known_: who is asked for a slot without a known owner
+  bool guesses_ = false;             // the newest address is not that of an owner
   std::map<std::uint16_t, RedisAddress> owners_;
 };
 

@@ -2,6 +2,7 @@
 #include "store/redis/redis_client.hpp"
 
 #include "base/text.hpp"
+#include "store/redis/cluster_route.hpp"
 #include "store/redis/command_bytes.hpp"
 #include "store/redis/error_reply.hpp"
 #include "store/redis/redis_keys.hpp"
@@ -22,6 +23,10 @@ Error tls_expected() {
 }
 
 // A server that does not answer must not keep us from asking the others.
+Time first_answer_by(Time limit) {
+  const Time now = BootClock::now();
+  return now + (limit - now) / 4;
+}
 Time share_of(Time limit, std::size_t others) {
   if (others == 0) return limit;
   const Time now = BootClock::now();
@@ -121,6 +126,7 @@ Result<Answer> RedisClient::ask_here(const Words& words,
   if (const auto sent = transport_->send(bytes, limit); !sent) {
     return unsent(sent.error(), started, limit);
   }
+  if (fresh && route_->guesses()) limit = first_answer_by(limit);
   if (fresh) {
     if (auto greeted = read_greetings(started, limit); !greeted) return greeted.error();
     greeted_ = true;
@@ -134,6 +140,26 @@ Result<Answer> RedisClient::ask_here(const Words& words,
   if (!copies && !answer.reply.is_error()) return copies.error();
   answer.copies = copies ? *copies : 0;
   return answer;
+}
+
+Result<int> RedisClient::replicas(Time limit) {
+  if (replicas_online_ > 0 || !route_->is_cluster()) return likely_replicas();
+  if (has_replica_) return *has_replica_ ? 1 : 0;
+  if (!idle()) {
+    disconnect();
+    return Error{Errc::unavailable, "lost the connection to " + where()};
+  }
+  const Time started = BootClock::now();
+  std::string bytes;
+  append_command(bytes, {"CLUSTER", "NODES"});
+  if (const auto sent = transport_->send(bytes, limit); !sent) {
+    return unsent(sent.error(), started, limit);
+  }
+  const auto nodes = read_reply(started, limit);
+  if (!nodes) return nodes.error();
+  if (nodes->is_error()) return refusal(nodes->string());
+  has_replica_ = has_replica_here(nodes->string());
+  return *has_replica_ ? 1 : 0;
 }
 
 Result<int> RedisClient::count_copies(int replicas, Time limit) {
@@ -178,6 +204,7 @@ Result<void> RedisClient::connect(std::string_view key, Time limit) {
     if (connected) {
       transport_ = std::move(*connected);
       greeted_ = false;
+      has_replica_.reset();
       return {};
     }
     const Errc why = connected.error().code;

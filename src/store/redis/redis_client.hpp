@@ -97,9 +97,13 @@ class RedisClient {
   Result<void> track(std::string_view key, long long listener, Time limit);
   static constexpr std::string_view k_changes = "__redis__:invalidate";
 
-  // How many replicas must have a grant or a renewal, if the user does not say so; as of the newest
-  // answer.
-  int replicas() const { return replicas_online_ > 0 ? 1 : route_->replicas(); }
+  // How many replicas must have a grant or a renewal, if the user does not say so: 1 if the server
+  // has a replica, connected or not, as of this connection. Where none is connected to a server of
+  // a cluster, that is asked (CLUSTER NODES): an owner that was frozen has lost its replica, and
+  // must not grant alone. Errc::unavailable if the connection of the newest answer is gone.
+  Result<int> replicas(Time limit);
+  // The same without a question: 0 if it is not known.
+  int likely_replicas() const { return replicas_online_ > 0 ? 1 : route_->replicas(); }
 
   bool connected() const { return transport_.has_value(); }
   // Connected, and nothing has come since the last answer, not even an end.
@@ -149,11 +153,12 @@ class RedisClient {
   ReplyReader reader_;
   bool greeted_ = false;  // the connection has had its greetings
   bool subscribed_ = false;
-  int replicas_online_ = 0;        // of a server that was asked for its role
-  long long listener_ = 0;         // 0: no key is tracked
-  bool greeting_refused_ = false;  // the last AUTH or SELECT was
-  bool has_answered_ = false;      // at least once
-  bool asked_for_tls_ = false;     // a server that has not answered yet: whether it expects TLS
+  int replicas_online_ = 0;          // of a server that was asked for its role
+  std::optional<bool> has_replica_;  // of this connection: see replicas()
+  long long listener_ = 0;           // 0: no key is tracked
+  bool greeting_refused_ = false;    // the last AUTH or SELECT was
+  bool has_answered_ = false;        // at least once
+  bool asked_for_tls_ = false;       // a server that has not answered yet: whether it expects TLS
 };
 
 }  // namespace dlock

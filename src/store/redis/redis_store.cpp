@@ -133,11 +133,8 @@ Result<Answer> RedisStore::run_for_replicas(const Script& script,
   if (!wanted_replicas_) {
     if (auto reached = client_.reach(keys.front(), limit); !reached) return reached.error();
   }
-  replicas_ = wanted_replicas_.value_or(client_.replicas());
-  auto answer = client_.run(script, keys, args, limit, replicas_);
-  // A new connection to a cluster has told only now whether there is a replica.
-  if (!wanted_replicas_) replicas_ = client_.replicas();
-  return explained(std::move(answer), all);
+  replicas_ = wanted_replicas_.value_or(client_.likely_replicas());
+  return explained(client_.run(script, keys, args, limit, replicas_), all);
 }
 
 Result<Answer> RedisStore::explained(Result<Answer> answer, const std::vector<Keys>& all) const {
@@ -149,6 +146,11 @@ Result<Answer> RedisStore::explained(Result<Answer> answer, const std::vector<Ke
 // What only this server has is lost with it. So long it may take as a renewal may.
 Result<void> RedisStore::confirm(const Answer& answer, Duration ttl, Time limit) {
   const Time until = std::min(limit, answer.sent_at + ttl / 10);
+  if (!wanted_replicas_) {
+    const auto replicas = client_.replicas(until);
+    if (!replicas) return replicas.error();
+    replicas_ = *replicas;
+  }
   std::optional<int> copies = answer.copies;
   while (copies.value_or(0) < replicas_ && (!copies || BootClock::now() + k_wait_takes <= until)) {
     const auto counted = client_.count_copies(replicas_, limit);

@@ -35,6 +35,10 @@ class Route {
   // How many other servers may be asked if the one of the newest address_of() cannot be reached.
   virtual std::size_t others() const { return 0; }
 
+  // The newest address_of() may have named a server that is frozen or gone, and another one may
+  // serve the key as well: its first answer must not take the whole limit.
+  virtual bool guesses() const { return false; }
+
   // Does this error reply ("MOVED 3999 10.0.0.1:6381") send us to another server? Then
   // address_of() names it from now on.
   virtual bool redirected(const RedisAddress& /*server*/, std::string_view /*reply*/) {

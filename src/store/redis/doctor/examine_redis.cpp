@@ -59,6 +59,16 @@ Examination examined(const SetFacts& set, const ExamineTerms& terms) {
   return all;
 }
 
+// How many replicas a grant would need here.
+int wanted_replicas(RedisClient& client,
+                    const StoreOptions& options,
+                    const doctor::LookTerms& look) {
+  if (options.replicas) return *options.replicas;
+  if (!look.is_cluster && !look.has_sentinels) return 0;
+  const auto replicas = client.replicas(look.until);
+  return replicas ? *replicas : client.likely_replicas();
+}
+
 }  // namespace
 
 Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerms& terms) {
@@ -86,8 +96,7 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
                          .has_sentinels = !set.sentinels.empty(),
                          .until = terms.until - k_trial_takes};
   if (look.is_cluster) set.cluster = doctor::look_at_cluster(client, look);
-  look.replicas = set.wanted_replicas =
-      options.replicas.value_or(look.is_cluster || look.has_sentinels ? client.replicas() : 0);
+  look.replicas = set.wanted_replicas = wanted_replicas(client, options, look);
   if (client.connected())
     set.servers.push_back(doctor::look_at_server(client, doctor::way_of(client), look));
   // Before the other servers: what there is no time for is then not seen, and no failure.
