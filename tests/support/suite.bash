@@ -114,11 +114,19 @@ stop_redis() {
 
 # is_ours PID: this file has started it. The pid of a process that has ended is another's some time
 # later, and then belongs to another test.
-is_ours() { grep -qzxF "BATS_FILE_TMPDIR=$BATS_FILE_TMPDIR" "/proc/$1/environ" 2>/dev/null; }
+is_ours() {
+  local stat
+  read -r stat 2>/dev/null <"/proc/$1/stat" || return 1
+  read -r _ stat _ <<<"${stat##*) }"
+  [ "$stat" = "$BASHPID" ] || # a server's title may lie over its environment
+    grep -qzxF "BATS_FILE_TMPDIR=$BATS_FILE_TMPDIR" "/proc/$1/environ" 2>/dev/null ||
+    [[ $(readlink "/proc/$1/cwd") == "$BATS_RUN_TMPDIR"/* ]]
+}
 end_ours() { # PID…
   local pid
   for pid; do
-    ! is_ours "$pid" || kill -KILL "$pid" 2>/dev/null || true
+    is_ours "$pid" || continue
+    kill -KILL "$pid" 2>/dev/null || true
     wait "$pid" 2>/dev/null || true
   done
 }
