@@ -122,11 +122,12 @@ is_ours() {
     grep -qzxF "BATS_FILE_TMPDIR=$BATS_FILE_TMPDIR" "/proc/$1/environ" 2>/dev/null ||
     [[ $(readlink "/proc/$1/cwd") == "$BATS_RUN_TMPDIR"/* ]]
 }
-end_ours() { # PID…
+end_ours() { # PID…: with their children, as of timeout(1)
   local pid
   for pid; do
     is_ours "$pid" || continue
-    kill -KILL "$pid" 2>/dev/null || true
+    # shellcheck disable=SC2046  # words
+    kill -KILL "$pid" $(cat "/proc/$pid/task"/*/children 2>/dev/null) 2>/dev/null || true
     wait "$pid" 2>/dev/null || true
   done
 }
