@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/open_store.hpp"
 
+#include "base/text.hpp"
 #include "store/examine_machine.hpp"
 #include "store/local/examine_local.hpp"
 #include "store/local/local_store.hpp"
@@ -80,6 +81,10 @@ Result<Examination> examine_store(const StoreOptions& options, const ExamineTerm
   if (!all) return all.error();
   for (Finding& finding : judge_machine(look_at_machine()))
     all->findings.push_back(std::move(finding));
+  // Servers say much of this, and may say anything.
+  for (Finding& finding : all->findings)
+    for (std::string* const text : {&finding.server, &finding.seen, &finding.text, &finding.remedy})
+      *text = printable(*text);
   return all;
 }
 

@@ -85,7 +85,7 @@ subscribed_to_switches() {
   start_set 1
   start_sentinels 30000
   run -0 --separate-stderr "$DLOCK" run -v x -- true
-  assert_stderr_has "a failover here takes about 31s; a hold of 30s may end by it, --ttl 75s would outlive it"
+  assert_stderr_has "a failover here takes up to 33s; a hold of 30s may end by it, --ttl 75s would outlive it"
   run -0 --separate-stderr "$DLOCK" run -v --ttl 75s x -- true
   ! grep failover <<<"$stderr" || fail "$stderr"
   kill -STOP "${SET_PIDS[1]}"

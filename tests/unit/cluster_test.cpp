@@ -123,6 +123,12 @@ TEST_CASE("cluster: only the first question about a slot is a guess, if there ar
   CHECK(asked.route.guesses());
 }
 
+TEST_CASE("cluster: a host that a server has told is escaped in texts") {
+  Asked asked;
+  asked.answer(asked.moved_to("\x1b[31mevil\n:1"));
+  CHECK(asked.next() == "redis://\\x1b[31mevil\\n:1/0");
+}
+
 TEST_CASE("cluster: CLUSTER NODES says whether the server that answers has a replica") {
   const std::string master = "aa 10.0.0.1:1@2 myself,master - 0 0 1 connected 0-5460\n";
   const std::string other = "bb 10.0.0.2:1@2 master - 0 0 2 connected 5461-16383\n";

@@ -2,6 +2,7 @@
 // The rules of doctor about access and about sets of servers, with facts made by hand.
 #include "store/examine_machine.hpp"
 #include "store/redis/doctor/rules.hpp"
+#include "store/redis/failover_time.hpp"
 
 #include <doctest/doctest.h>
 
@@ -103,6 +104,9 @@ TEST_CASE("doctor auth, protect: what other machines can do, or read on the way"
   server.open_to_all = true;
   server.config = Fields{{"protected-mode", "no"}, {"bind", "* -::*"}, {"port", "6379"}};
   CHECK(judge_protect(server, with(0)).level == Level::warning);
+  server.config =
+      Fields{{"protected-mode", "no"}, {"bind", "* -::*"}, {"port", "0"}, {"tls-port", "6380"}};
+  CHECK(judge_protect(server, with(0)).level == Level::warning);
   for (const Fields& closed : {Fields{{"protected-mode", "yes"}, {"bind", "*"}},
                                Fields{{"protected-mode", "no"}, {"bind", "127.0.0.1 -::1"}},
                                Fields{{"protected-mode", "no"}, {"port", "0"}}}) {
@@ -195,7 +199,7 @@ TEST_CASE("doctor minrepl: an old master must stop granting, by itself or by --r
         Level::good);
 }
 
-SentinelFacts sentinel(std::string down_after_ms = "5000") {
+SentinelFacts sentinel(std::string down_after_ms = "3000") {
   return {.url = "redis://h1:26379/0",
           .master = "10.0.0.1:6379",
           .fields = {{"down-after-milliseconds", std::move(down_after_ms)}, {"quorum", "2"}},
@@ -207,12 +211,32 @@ SetFacts set_of(const SentinelFacts& one) {
   return {.url = "redis+sentinel://h1,h2,h3/m/0", .sentinels = {sentinel(), one, sentinel()}};
 }
 
+TEST_CASE("failover: the table of the man page says which --ttl outlives which down-after") {
+  const auto fits = [](Duration ttl) {
+    return std::chrono::floor<std::chrono::milliseconds>(
+               failover_that_fits(*LeaseTerms::check(ttl, std::nullopt)))
+        .count();
+  };
+  for (const auto& [ttl, down_after] :
+       {std::pair{30s, 3800}, {60s, 21000}, {75s, 30900}, {120s, 60000}}) {
+    CAPTURE(ttl.count());
+    CHECK(fits(ttl) >= down_after);
+    CHECK(fits(ttl) < down_after * 105 / 100);
+  }
+  for (const auto& [ttl, timeout] :
+       {std::pair{30s, 3200ms}, {60s, 14500ms}, {75s, 21000ms}, {120s, 40000ms}}) {
+    CAPTURE(ttl.count());
+    CHECK(fits(ttl) >= to_ms(down_after_in_cluster(timeout)));
+    CHECK(fits(ttl) < to_ms(down_after_in_cluster(timeout * 110 / 100)));
+  }
+}
+
 TEST_CASE("doctor failover: a hold outlives it if the lease is long enough (row 40)") {
   const auto lease = *LeaseTerms::check(30s, std::nullopt);
   CHECK(judge_failover(set_of(sentinel()), lease).level == Level::info);
   const Finding finding = judge_failover(set_of(sentinel("30000")), lease);
   CHECK(finding.level == Level::warning);
-  CHECK(finding.seen == "a failover here takes about 31s");
+  CHECK(finding.seen == "a failover here takes up to 33s");
   CHECK(finding.text == "a hold of 30s may end by it, --ttl 75s would outlive it");
   CHECK(judge_failover(set_of(sentinel("30000")), *LeaseTerms::check(75s, std::nullopt)).level ==
         Level::info);
@@ -268,7 +292,7 @@ TEST_CASE("doctor cluster: its state, its slots, and each shard") {
   set.cluster->timeout = Fields{{"cluster-node-timeout", "2000"}};
   CHECK(judge_failover(set, lease).level == Level::info);
   set.cluster->timeout = Fields{{"cluster-node-timeout", "15000"}};
-  CHECK(has(judge_failover(set, lease).text, "--ttl 75s"));
+  CHECK(has(judge_failover(set, lease).text, "--ttl 65s"));
 
   ServerFacts master = master_with({});
   CHECK(judge_shard(master, with(0, true)).level == Level::warning);

@@ -61,7 +61,7 @@ SetFacts faultless_set() {
 void add_sentinels(SetFacts& set, std::size_t count) {
   const SentinelFacts sentinel{.url = "redis://s1:26379/0",
                                .master = "10.0.0.1:6379",
-                               .fields = {{"down-after-milliseconds", "5000"}, {"quorum", "2"}},
+                               .fields = {{"down-after-milliseconds", "3000"}, {"quorum", "2"}},
                                .others_alive = static_cast<int>(count) - 1,
                                .check = std::string()};
   set.sentinels.assign(count, sentinel);

@@ -14,6 +14,10 @@ Duration failover_that_fits(const LeaseTerms& lease) {
          k_promotion - lease.call_limit();
 }
 
+Duration down_after_in_cluster(Duration node_timeout) {
+  return node_timeout * 3 / 2 + 1500ms - k_promotion;
+}
+
 Duration ttl_that_outlives(Duration down_after) {
   for (Duration ttl = 5s; ttl < 24h; ttl += 5s) {
     const auto lease = LeaseTerms::check(ttl, std::nullopt);
@@ -23,8 +27,8 @@ Duration ttl_that_outlives(Duration down_after) {
 }
 
 std::string failover_text(Duration down_after) {
-  return "a failover here takes about " +
-         format_duration(std::chrono::round<std::chrono::seconds>(down_after + k_promotion));
+  return "a failover here takes up to " +
+         format_duration(std::chrono::ceil<std::chrono::seconds>(down_after + k_promotion));
 }
 
 std::string too_short_text(Duration ttl, Duration down_after) {

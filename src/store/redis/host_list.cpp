@@ -56,7 +56,7 @@ RedisAddress server_at(const RedisAddress& like, std::string_view host, std::uin
   address.endpoint.host = host;
   address.endpoint.port = port;
   address.text = std::string(like.endpoint.tls ? "rediss://" : "redis://") +
-                 host_and_port(address.endpoint) + "/" + std::to_string(like.db);
+                 printable(host_and_port(address.endpoint)) + "/" + std::to_string(like.db);
   return address;
 }
 

@@ -153,10 +153,12 @@ Finding judge_protect(const ServerFacts& server, const Terms& /*terms*/) {
   if (!guarded) return not_seen(guarded.why());
   const auto bind = field_of(server.config, "bind");
   const auto port = number_of(server.config, "port");
+  const auto tls_port = number_of(server.config, "tls-port");
+  const bool no_port = port && *port == 0 && (!tls_port || *tls_port == 0);
   const bool loopback =
       bind && !bind->empty() && bind->find_first_of("*0") != 0 &&
       (*bind == "127.0.0.1" || *bind == "127.0.0.1 -::1" || *bind == "127.0.0.1 ::1");
-  if (*guarded == "yes" || loopback || (port && *port == 0)) {
+  if (*guarded == "yes" || loopback || no_port) {
     return good("without a password, but for this machine only");
   }
   return warning("no password, and protected-mode is no",

@@ -28,7 +28,7 @@ Seen<Duration> time_to_down(const SetFacts& set) {
   if (set.cluster) {
     const auto timeout = number_of(set.cluster->timeout, "cluster-node-timeout");
     if (!timeout) return Seen<Duration>::unseen(timeout.why());
-    return Duration(2 * std::chrono::milliseconds(*timeout));
+    return down_after_in_cluster(std::chrono::milliseconds(*timeout));
   }
   long long most = 0;
   for (const SentinelFacts& sentinel : set.sentinels)
