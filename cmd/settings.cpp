@@ -95,7 +95,9 @@ Result<void> set_tls_file(Settings& settings, std::string_view value) {
   return set_file(settings.tls.*Member, value);
 }
 
+// To OpenSSL ".example.org" is every name that ends so: X509_check_host(3).
 Result<void> set_sni(Settings& settings, std::string_view value) {
+  if (value.starts_with('.')) return wrong(value, "a whole name, without a dot in front");
   settings.tls.sni = value;
   return {};
 }

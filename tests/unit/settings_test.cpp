@@ -42,6 +42,13 @@ TEST_CASE("settings: the defaults are those of the man page") {
   CHECK(settings.password.empty());
 }
 
+TEST_CASE("settings: --sni takes no end of a name, which would fit many certificates") {
+  Settings settings;
+  CHECK_FALSE(find_setting("sni")->set(settings, ".example.org").has_value());
+  CHECK(find_setting("sni")->set(settings, "db.example.org").has_value());
+  CHECK(settings.tls.sni == "db.example.org");
+}
+
 TEST_CASE("settings: every setting has an environment variable, and it is read") {
   const std::vector<Given> values{{"url", "redis://h"},
                                   {"prefix", "p:"},
