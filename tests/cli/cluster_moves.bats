@@ -125,7 +125,15 @@ sees_changes() { node "$1" client list | grep -q 'flags=[A-Zt]*t'; }
   assert_stderr_has "--replicas (0: wait for none)"
   assert_not_started
   run -0 "$DLOCK" run -n --replicas 0 x -- true
+  # Not connected, and still its replica: it could be promoted without the grant.
+  kill -KILL "${NODE_PIDS[owner + 3]}"
+  eventually 10s has_no_replica "$owner"
+  run -69 --separate-stderr "$DLOCK" run -n --ttl 5s x -- touch "$MARKER"
+  assert_stderr_has "only 0 of 1 replicas of redis+cluster://"
+  assert_not_started
+  run -0 "$DLOCK" run -n --replicas 0 x -- true
 }
+has_no_replica() { [ "$(node "$1" info replication | tr -d '\r' | grep '^connected_slaves:')" = connected_slaves:0 ]; }
 
 # The claims that wait in the frozen owner are answered before it hears of the failover.
 # bats test_tags=nightly

@@ -53,7 +53,11 @@ node_knows() {
     node "$1" cluster info | grep -q cluster_state:ok &&
     node "$1" cluster info | grep -q cluster_slots_ok:16384
 }
-replica_has_all() { node "$1" info replication | grep -q master_link_status:up; }
+# It has the data of its master, and that knows it by the messages of the cluster.
+replica_has_all() {
+  node "$1" info replication | grep -q master_link_status:up &&
+    node $(($1 - 3)) cluster nodes | grep "^${NODE_IDS[$1]} " | grep -q slave
+}
 
 slot_of() { node 0 cluster keyslot "dlock:$1"; }
 # The number of the master that has the slot of this name.
