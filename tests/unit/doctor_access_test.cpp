@@ -188,6 +188,11 @@ TEST_CASE("doctor replicas: fewer than --replicas is an error, one that is behin
   CHECK(judge_replicas(master_with({k_joining}), with(0)).level == Level::warning);
   CHECK(has(judge_replicas(master_with({k_behind}), with(1)).seen, "10.0.0.2:6380 is 3 s behind"));
   CHECK(judge_replicas(master_with({k_in_turn}), with(1)).level == Level::good);
+  CHECK(judge_replicas(master_with({}), with(1)).level == Level::error);
+  Terms shard = with(1);
+  shard.of_one_shard = true;
+  CHECK(judge_replicas(master_with({}), shard).level == Level::good);
+  CHECK(judge_replicas(master_with({k_joining}), shard).level == Level::error);
 }
 
 TEST_CASE("doctor minrepl: an old master must stop granting, by itself or by --replicas") {

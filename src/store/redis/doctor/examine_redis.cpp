@@ -97,6 +97,7 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
                          .until = terms.until - k_trial_takes};
   if (look.is_cluster) set.cluster = doctor::look_at_cluster(client, look);
   look.replicas = set.wanted_replicas = wanted_replicas(client, options, look);
+  set.replicas_by_default = !options.replicas;
   if (client.connected())
     set.servers.push_back(doctor::look_at_server(client, doctor::way_of(client), look));
   // Before the other servers: what there is no time for is then not seen, and no failure.

@@ -156,6 +156,7 @@ struct SetFacts {
   std::vector<ServerFacts> servers = {};  // first the master, or that of the name if it answers
   std::vector<std::string> unasked = {};  // servers for which there was no time
   int wanted_replicas = 0;
+  bool replicas_by_default = false;  // --replicas was not given
   Trial trial = {};
 };
 

@@ -86,7 +86,8 @@ class Judgement {
 
 std::vector<Finding> judge(const SetFacts& set, const LeaseTerms& lease) {
   const bool watched = !set.sentinels.empty();
-  const Terms terms{lease, set.wanted_replicas, watched || set.cluster};
+  const bool of_one_shard = set.cluster && set.replicas_by_default;
+  const Terms terms{lease, set.wanted_replicas, watched || set.cluster, of_one_shard};
   Judgement judgement(set, terms);
   if (watched) judgement.add("sentinels", set.url, judge_sentinels(set));
   for (const SentinelFacts& one : set.sentinels) {

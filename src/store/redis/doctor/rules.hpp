@@ -17,6 +17,8 @@ struct Terms {
   LeaseTerms lease;
   int replicas = 0;       // wanted
   bool of_a_set = false;  // the URL names sentinels or a cluster
+  // `replicas` is what the shard of the name needs: a shard without a replica needs none.
+  bool of_one_shard = false;
 };
 
 // All findings, in the order in which they can be mended.
