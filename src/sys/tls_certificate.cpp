@@ -59,6 +59,14 @@ struct FreeNames {
   void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
 };
 
+using GeneralNames = std::unique_ptr<GENERAL_NAMES, FreeNames>;
+
+// Null: the certificate has none.
+GeneralNames alternative_names(X509* certificate) {
+  return GeneralNames(static_cast<GENERAL_NAMES*>(
+      X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
+}
+
 struct Names {
   std::vector<std::string> all;  // at most k_most_names
   std::string first_dns;
@@ -66,8 +74,7 @@ struct Names {
 
 Names names_in(X509* certificate) {
   Names result;
-  const std::unique_ptr<GENERAL_NAMES, FreeNames> names(static_cast<GENERAL_NAMES*>(
-      X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
+  const GeneralNames names = alternative_names(certificate);
   const int count = names != nullptr ? sk_GENERAL_NAME_num(names.get()) : 0;
   for (int i = 0; i < count && result.all.size() < k_most_names; ++i) {
     int type = 0;
@@ -87,6 +94,12 @@ Names names_in(X509* certificate) {
   return result;
 }
 
+bool is_address(const std::string& host) {
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  return ::inet_pton(AF_INET, host.c_str(), bytes.data()) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1;
+}
+
 std::string other_name(X509* certificate, const std::string& host, std::string_view rename) {
   const Names names = names_in(certificate);
   if (names.all.empty()) return "its certificate has no name, so it is not for " + in_quotes(host);
@@ -96,7 +109,8 @@ std::string other_name(X509* certificate, const std::string& host, std::string_v
   if (rename.empty()) rename = "connect by one of these names";
   std::string text = "its certificate is for " + list + ", not for " + in_quotes(host) + "; " +
                      std::string(rename);
-  if (!names.first_dns.empty()) text += ", or say --sni " + names.first_dns;
+  if (!names.first_dns.empty() && !is_address(names.first_dns))
+    text += ", or say --sni " + names.first_dns;
   return text;
 }
 
@@ -128,6 +142,15 @@ std::string certificate_problem(X509_STORE_CTX* context,
     default:
       return what + " is not accepted: " + reason;
   }
+}
+
+bool lacks_dns_name(X509_STORE_CTX* context) {
+  const GeneralNames names = alternative_names(X509_STORE_CTX_get_current_cert(context));
+  const int count = names != nullptr ? sk_GENERAL_NAME_num(names.get()) : 0;
+  for (int i = 0; i < count; ++i) {
+    if (sk_GENERAL_NAME_value(names.get(), i)->type == GEN_DNS) return false;
+  }
+  return count > 0;
 }
 
 TlsFacts tls_facts(const SSL* ssl) {

@@ -46,6 +46,7 @@ struct TlsSession::Verdict {
   std::string_view rename;
   std::string own_certificate;  // its file
   std::string problem;          // of the server's certificate
+  bool is_name = false;         // and no address
   bool asked_for_ours = false;
 };
 
@@ -60,10 +61,14 @@ void TlsSession::Free::operator()(Verdict* verdict) const {
 
 int TlsSession::note_chain(int good, void* context) {
   auto* const check = static_cast<X509_STORE_CTX*>(context);
-  if (good == 1) return 1;
   const auto* const ssl = static_cast<const SSL*>(
       X509_STORE_CTX_get_ex_data(check, SSL_get_ex_data_X509_STORE_CTX_idx()));
   auto* const verdict = static_cast<Verdict*>(SSL_get_app_data(ssl));
+  if (good == 1) {
+    const bool is_server = X509_STORE_CTX_get_error_depth(check) == 0;
+    if (!is_server || !verdict->is_name || !lacks_dns_name(check)) return 1;
+    X509_STORE_CTX_set_error(check, X509_V_ERR_HOSTNAME_MISMATCH);
+  }
   verdict->problem = certificate_problem(check, verdict->host, verdict->rename);
   return 0;
 }
@@ -90,12 +95,15 @@ Result<TlsSession> TlsSession::open(const TlsSettings& settings,
       !expect_name(ssl, session.verdict_->host)) {
     return Error{Errc::system, "cannot start TLS: " + tls_reason()};
   }
+  session.verdict_->is_name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name) != nullptr;
   SSL_set_bio(ssl, from_peer, to_peer);
   SSL_set_app_data(ssl, session.verdict_.get());
   SSL_set_cert_cb(ssl, &note_request, session.verdict_.get());
-  SSL_set_verify(ssl,
-                 settings.insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER,
-                 [](int good, X509_STORE_CTX* check) { return note_chain(good, check); });
+  if (!settings.insecure) {
+    SSL_set_verify(ssl, SSL_VERIFY_PEER, [](int good, X509_STORE_CTX* check) {
+      return note_chain(good, check);
+    });
+  }
   SSL_set_connect_state(ssl);
   SSL_do_handshake(ssl);  // makes the first message, and then lacks the answer
   session.collect();

@@ -57,6 +57,14 @@ std::string if_there(const std::string& path) {
   return can_read(path.c_str()) ? path : "";
 }
 
+// The CAs that somebody has chosen are not there: no others take their place.
+Error missing(const char* variable, const std::string& path) {
+  errno = 0;
+  static_cast<void>(can_read(path.c_str()));
+  return {Errc::bad_config,
+          std::string("cannot use ") + variable + " " + printable(path) + ": " + errno_text(errno)};
+}
+
 }  // namespace
 
 Result<TrustedCas> find_trusted_cas(const TlsSettings& settings) {
@@ -67,6 +75,8 @@ Result<TrustedCas> find_trusted_cas(const TlsSettings& settings) {
   if (!said.file.empty() || !said.dir.empty()) return said;
   said = {if_there(settings.default_file), if_there(settings.default_dir)};
   if (!said.file.empty() || !said.dir.empty()) return said;
+  if (!settings.default_file.empty()) return missing("SSL_CERT_FILE", settings.default_file);
+  if (!settings.default_dir.empty()) return missing("SSL_CERT_DIR", settings.default_dir);
   for (const char* const dir :
        {"/etc/ssl/certs", "/etc/pki/ca-trust/extracted/pem/directory-hash", "/etc/pki/tls/certs"}) {
     if (is_hashed(dir)) return TrustedCas{"", dir};

@@ -17,8 +17,9 @@ struct TrustedCas {
 };
 
 // The first that there is: --cacert and --cacertdir; SSL_CERT_FILE and SSL_CERT_DIR; the system's
-// directory with hashed names; its bundle. Errc::bad_config: there is none, or --cacertdir has no
-// hashed names (such a directory would silently trust no CA).
+// directory with hashed names; its bundle. Errc::bad_config: there is none; or neither
+// SSL_CERT_FILE nor SSL_CERT_DIR is there though one of them is said; or --cacertdir has no hashed
+// names (such a directory would silently trust no CA).
 Result<TrustedCas> find_trusted_cas(const TlsSettings& settings);
 
 }  // namespace dlock

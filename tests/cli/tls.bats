@@ -80,6 +80,19 @@ refused_by() {
   assert_stderr_has 'not for "127.0.0.1"'
 }
 
+@test "a common name counts only for a certificate without other names: 69" {
+  make_certificate addressed ca IP:127.0.0.1
+  tls_redis addressed
+  refused 69 --sni addressed.example run x -- touch "$MARKER"
+  assert_stderr_has 'its certificate is for 127.0.0.1, not for "addressed.example"; connect by one of these names'
+  refute_stderr_has '--sni'
+  openssl req -new -key "$TLS/addressed.key" -subj /CN=addressed.example -out "$TLS/csr" 2>/dev/null
+  openssl x509 -req -in "$TLS/csr" -CA "$TLS/ca.crt" -CAkey "$TLS/ca.key" -CAcreateserial -days 30 \
+    -out "$TLS/common.crt" 2>/dev/null
+  rt config set tls-cert-file "$TLS/common.crt"
+  run -0 "$DLOCK" --sni addressed.example run x -- true
+}
+
 @test "N17: a certificate that has expired is refused, with its end and this machine's clock: 69" {
   make_certificate old ca "$HERE" -startdate 20200101000000Z -enddate 20201001120000Z
   refused_by old "expired on 2020-10-01 12:00 UTC (this machine's clock: 2"
@@ -178,6 +191,11 @@ refused_by() {
   run -0 "$DLOCK" --cacertdir "$folder" run x -- true
   SSL_CERT_DIR=$folder run -0 "$DLOCK" run x -- true
   SSL_CERT_FILE=$TLS/ca.crt run -0 "$DLOCK" run x -- true
+  SSL_CERT_FILE=$TLS/none SSL_CERT_DIR=$folder run -0 "$DLOCK" run x -- true
+  SSL_CERT_FILE=$TLS/none refused 78 run x -- touch "$MARKER"
+  assert_stderr_has "cannot use SSL_CERT_FILE $TLS/none: no such file or directory"
+  SSL_CERT_DIR=$TLS/none refused 78 run x -- touch "$MARKER"
+  assert_stderr_has "cannot use SSL_CERT_DIR $TLS/none: "
   refused 69 run x -- touch "$MARKER"
   assert_stderr_has 'name the CA with --cacert FILE'
 }
