@@ -35,8 +35,6 @@ line_of() {
   node "$(owner_of "$1")" zrange "dlock:line:{dlock:$1}" 0 -1 | sed -E 's/.*"pid":([0-9]+).*/\1/' | xargs
 }
 line_is() { [ "$(line_of "$1")" = "$2" ]; }
-renewals() { grep -c "renewed \"$2\"" "$T/$1.err" || true; }
-renewed_more_than() { [ "$(renewals "$1" "$2")" -gt "$3" ]; }
 
 @test "F06: the slot moves while its lock is held: the command's code, and the line keeps its order" {
   local name=moved from to before
@@ -184,6 +182,10 @@ has_no_replica() { [ "$(node "$1" info replication | tr -d '\r' | grep '^connect
   dlock_run a -v --ttl 20s -k 500ms $name -- "$TICKER" "$TICKS" until "$T/go" code 6
   eventually 10s ticking
   kill -KILL "${NODE_PIDS[owner]}"
+  run -69 --separate-stderr "$DLOCK" run --connect-timeout 300ms $name -- touch "$MARKER"
+  assert_stderr_has "cannot reach redis://127.0.0.1:${NODE_PORTS[owner]}/0: connection refused; redis://"
+  assert_stderr_has " says: MOVED "
+  refute_stderr_has 'is it redis+cluster://'
   eventually 20s is_master $((owner + 3))
   before=$(renewals a $name)
   eventually 20s renewed_more_than a $name "$before"

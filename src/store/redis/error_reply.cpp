@@ -13,6 +13,7 @@ struct Rule {
 
 constexpr std::string_view k_replica = "this is a replica";
 constexpr std::string_view k_cluster = "this is a cluster node; is it redis+cluster:// ?";
+constexpr std::string_view k_no_cluster = "it is no cluster node; is it redis:// ?";
 constexpr std::string_view k_not_served = "the cluster does not serve this slot now";
 constexpr std::string_view k_moving = "a slot of the cluster is being moved to another node";
 constexpr std::string_view k_several_masters =
@@ -49,6 +50,7 @@ constexpr Rule k_rules[] = {
     {"ERR WAIT cannot be used with replica", {Errc::refused, true, k_replica}},
     {"MOVED", {Errc::refused, true, k_cluster}},
     {"ASK ", {Errc::refused, true, k_moving}},
+    {"ERR This instance has cluster support disabled", {Errc::refused, false, k_no_cluster}},
     {"CROSSSLOT", {Errc::bad_usage, false, k_cluster}},
     {"MULTIMASTER", {Errc::bad_config, false, {}, k_several_masters}},  // of acquire.lua
 };

@@ -203,6 +203,7 @@ Result<void> RedisClient::connect(std::string_view key, Time limit) {
     auto connected = Transport::connect(address_.endpoint, share_of(limit, others), interrupt_);
     if (connected) {
       transport_ = std::move(*connected);
+      passed_over_ = std::move(told);
       greeted_ = false;
       has_replica_.reset();
       return {};
@@ -348,12 +349,14 @@ Error RedisClient::unsent(const Error& error, Time started, Time limit) {
 
 Error RedisClient::refusal(std::string_view text) {
   const ErrorReply meaning = classify_error(text);
-  std::string said = where();
+  // It names an owner that could not be reached just now.
+  const bool leads_back = route_->is_cluster() && text.starts_with("MOVED");
+  std::string said = (leads_back ? passed_over_ : "") + where();
   if (!meaning.instead.empty()) {
     said += " " + std::string(meaning.instead);
   } else {
     said += " says: " + shortened(printable(words_of(text)), k_most_said);
-    if (!meaning.hint.empty()) said += " (" + std::string(meaning.hint) + ")";
+    if (!meaning.hint.empty() && !leads_back) said += " (" + std::string(meaning.hint) + ")";
   }
   // Of a cluster that is changing: another node is asked next time.
   const bool elsewhere = meaning.code == Errc::refused && meaning.drop && route_->is_cluster();

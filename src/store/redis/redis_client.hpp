@@ -150,6 +150,7 @@ class RedisClient {
   RedisAddress address_;  // of the connection, or of the newest one
   const Interrupt* interrupt_;
   std::optional<Transport> transport_;
+  std::string passed_over_;  // servers that could not be reached before this one, and why
   ReplyReader reader_;
   bool greeted_ = false;  // the connection has had its greetings
   bool subscribed_ = false;
