@@ -9,7 +9,8 @@ Each server has a proxy of its own, and all others know it by the port of that: 
 sentinels, and the clients outside, which ask the sentinels. The clients inside talk to one server
 directly, so a cut leaves them with an old master. N is by default the number of replicas, all of
 which can become the master: then no two sections may overlap, and tokens grow. --expect overlap
-turns it round: with --replicas 0 an old master lets two run, and that has to be seen.
+turns it round: with --replicas 0 an old master lets two run, and that has to be seen. The servers
+have an AOF, as a master may be back before it is replaced.
 The last line is "N passed, N failed"."""
 import argparse
 import os
@@ -46,7 +47,8 @@ class Server:
                 ["redis-server", "--port", str(self.port), "--save", "", "--dir", self.folder,
                  "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1",
                  "--replica-announce-ip", "127.0.0.1", "--replica-announce-port",
-                 str(self.address), *words], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                 str(self.address), "--appendonly", "yes", "--appendfsync", "always", *words],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def ask(self, *words):
         with Client(("127.0.0.1", self.port), 2) as client:
@@ -173,11 +175,11 @@ class Nemesis:
         until(self.is_whole, 60, "the set does not recover")
         time.sleep(self.random.uniform(1.0, 4.0))
 
-    @staticmethod
-    def kill(master, _):
+    def kill(self, master, _):
         master.process.kill()
         master.process.wait()
-        time.sleep(DOWN_AFTER + 3)  # it comes back empty, after another has taken over
+        # Back before it is missed, while another takes over, or afterwards.
+        time.sleep(self.random.choice((0.0, DOWN_AFTER, DOWN_AFTER + 3)))
         master.start()
 
     @staticmethod

@@ -13,13 +13,7 @@ start_set() {
   for ((i = 0; i <= $1; i++)); do
     SET_PORTS+=("$(free_port)")
     mkdir -p "$T/$i"
-    redis-server --port "${SET_PORTS[i]}" --unixsocket "$T/$i.sock" --save '' --appendonly no \
-      --repl-diskless-sync-delay 0 --repl-ping-replica-period 1 --replica-announce-ip 127.0.0.1 \
-      --dir "$T/$i" "${of[@]}" \
-      >"$T/$i.log" 2>&1 3>&- &
-    SET_PIDS+=($!)
-    STARTED+=($!)
-    eventually 10s is_up "$i"
+    start_member "$i" "${of[@]}"
     if [ "$i" = 0 ]; then
       MASTER_PORT=${SET_PORTS[0]}
       [ -z "${BEHIND_PROXY:-}" ] || { start_proxy "$T/0.sock" && MASTER_PORT=${PROXY_URL##*:}; }
@@ -28,6 +22,16 @@ start_set() {
   done
   eventually 20s replicas_online "$1" || { cat "$T/0.log"; return 1; }
   export DLOCK_URL=redis+unix://$T/0.sock
+}
+# start_member N [OPTION…]: a server of the set, at first or again.
+start_member() {
+  local i=$1
+  redis-server --port "${SET_PORTS[i]}" --unixsocket "$T/$i.sock" --save '' --appendonly no \
+    --repl-diskless-sync-delay 0 --repl-ping-replica-period 1 --replica-announce-ip 127.0.0.1 \
+    --dir "$T/$i" "${@:2}" >>"$T/$i.log" 2>&1 3>&- &
+  SET_PIDS[i]=$!
+  STARTED+=($!)
+  eventually 10s is_up "$i"
 }
 # on N COMMAND…: redis-cli on a server of the set; 0 is the first master.
 on() {
