@@ -7,6 +7,7 @@
 
 #include "core/lock_store.hpp"
 #include "store/finding.hpp"
+#include "sys/signals.hpp"
 
 #include <string>
 #include <vector>
@@ -31,6 +32,21 @@ struct Trial {
   std::string turns_because = {};          // of refused
   Messages changes = Messages::not_tried;  // to a holder: the lock was changed (key tracking)
   std::string changes_because = {};        // of refused
+};
+
+// As long as this lives, no signal that can be blocked ends dlock: for a trial and its tidying up,
+// which take seconds at most. In the main thread.
+class Undisturbed {
+ public:
+  Undisturbed() : signals_(Signals::take_over()) {}
+  Undisturbed(const Undisturbed&) = delete;
+  Undisturbed& operator=(const Undisturbed&) = delete;
+  ~Undisturbed() {
+    if (signals_) signals_->give_back();
+  }
+
+ private:
+  Result<Signals> signals_;
 };
 
 // A name that no other program uses.

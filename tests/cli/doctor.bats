@@ -114,6 +114,31 @@ failed_to_save() { r2 info persistence | grep -q 'rdb_last_bgsave_status:err'; }
   assert_equal "$(ls "$BATS_TEST_TMPDIR/locks")" "$before"
 }
 
+@test "TERM during the trial: dlock ends by it, and nothing of the trial is left" {
+  local before status=0 pid
+  before=$(keys_here)
+  start_proxy
+  proxy late 1 '"command":"dlock' 1000
+  "$DLOCK" doctor --url "$PROXY_URL" >"$T/out" 2>&1 3>&- &
+  pid=$!
+  eventually 5s grep -q '^-- ' "$PROXY_LOG"
+  kill -TERM "$pid"
+  wait "$pid" || status=$?
+  assert_equal "$status" 143
+  assert_equal "$(keys_here)" "$before"
+}
+
+@test "redis+cluster:// at a server that is no node of a cluster: an error, and what to write" {
+  start_proxy
+  export DLOCK_URL=${PROXY_URL/redis:/redis+cluster:}
+  run -1 "$DLOCK" doctor
+  found E cluster 'is no node of a cluster'
+  assert_line '    write redis://HOST'
+  run -69 --separate-stderr "$DLOCK" run x -- touch "$MARKER"
+  assert_one_line
+  assert_stderr_has '(it is no cluster node; is it redis:// ?)'
+}
+
 # bats test_tags=nightly
 @test "a server that hangs ends doctor within 10 s: at once, and while it is looked at" {
   second_redis

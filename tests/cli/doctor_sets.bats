@@ -92,6 +92,13 @@ written_at() { on "$1" info persistence | grep -q 'aof_rewrite_in_progress:0'; }
   assert_line --partial '    wait for the failover to end, or SENTINEL RESET'
   run -0 --separate-stderr "$DLOCK" run one -- true
   assert_no_stderr
+  run -78 --separate-stderr "$DLOCK" doctor --url "${DLOCK_URL/mymaster/other}"
+  assert_one_line
+  assert_stderr_has 'the sentinels know no "other", only "mymaster"'
+  # A sentinel as if it were the server.
+  run -1 "$DLOCK" doctor --url "redis://127.0.0.1:${SENTINEL_PORTS[0]}"
+  found E role 'it is a sentinel: it keeps no data'
+  assert_line '    write redis+sentinel://HOST/NAME'
   names_the_replica 0
   names_the_replica 1
   run -1 "$DLOCK" doctor --ttl 75s

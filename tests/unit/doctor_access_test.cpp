@@ -78,6 +78,9 @@ TEST_CASE("doctor rights: the line for ACL SETUSER has exactly what is missing")
   server.rights = rights_but("hset", "");
   CHECK(judge_rights(server, with(0)).level == Level::error);
   CHECK(judge_rights(server, with(0)).remedy == "ACL SETUSER worker +hset");
+  CHECK(judge_rights(server, with(0)).text == "dlock cannot work without them");
+  server.rights = rights_but("eval", "");
+  CHECK(has(judge_rights(server, with(0)).text, "only a script can look for others"));
   server.rights = rights_but("zcount", "");
   CHECK(judge_rights(server, with(0)).level == Level::warning);
   server.rights = rights_but("", "");
@@ -107,8 +110,13 @@ TEST_CASE("doctor auth, protect: what other machines can do, or read on the way"
   server.config =
       Fields{{"protected-mode", "no"}, {"bind", "* -::*"}, {"port", "0"}, {"tls-port", "6380"}};
   CHECK(judge_protect(server, with(0)).level == Level::warning);
+  for (const char* const open : {"127.0.0.1 10.0.0.1", "", "127.0.0.1 *", "-::* 127.0.0.1"}) {
+    server.config = Fields{{"protected-mode", "no"}, {"bind", open}, {"port", "6379"}};
+    CHECK(judge_protect(server, with(0)).level == Level::warning);
+  }
   for (const Fields& closed : {Fields{{"protected-mode", "yes"}, {"bind", "*"}},
                                Fields{{"protected-mode", "no"}, {"bind", "127.0.0.1 -::1"}},
+                               Fields{{"protected-mode", "no"}, {"bind", "127.0.0.1 127.0.0.2"}},
                                Fields{{"protected-mode", "no"}, {"port", "0"}}}) {
     server.config = closed;
     CHECK(judge_protect(server, with(0)).level == Level::good);
@@ -202,6 +210,9 @@ TEST_CASE("doctor minrepl: an old master must stop granting, by itself or by --r
   CHECK(judge_minrepl(master_with({k_near}), with(1)).level == Level::good);
   CHECK(judge_minrepl(master_with({k_near}, {{"min_slaves_good_slaves", "1"}}), with(0)).level ==
         Level::good);
+  CHECK(has(judge_minrepl(master_with({k_near}), with(0)).text, "for ever when it is cut off"));
+  CHECK(has(judge_minrepl(master_with({k_near}, {{"cluster_enabled", "1"}}), with(0)).text,
+            "for cluster-node-timeout"));
 }
 
 SentinelFacts sentinel(std::string down_after_ms = "3000") {
@@ -274,6 +285,13 @@ TEST_CASE("doctor sentinels: each, their number, and that they agree") {
   for (SentinelFacts& one : pair.sentinels)
     one.others_alive = 1;
   CHECK(has(judge_sentinels(pair).seen, "there are 2 sentinels"));
+  // With the rights that dlock-protocol(7) names: the others are not known, and that is no fault.
+  for (SentinelFacts& one : pair.sentinels)
+    one.others_alive = Seen<int>::unseen("SENTINEL SENTINELS is refused");
+  CHECK(judge_sentinels(pair).level == Level::not_seen);
+  CHECK(judge_sentinels(pair).seen == "SENTINEL SENTINELS is refused");
+  pair.sentinels[2].others_alive = 2;
+  CHECK(judge_sentinels(pair).level == Level::good);
   for (SentinelFacts& one : pair.sentinels)
     one.unreachable = Error{Errc::unavailable, "gone"};
   CHECK(judge_sentinels(pair).level == Level::error);
@@ -282,6 +300,9 @@ TEST_CASE("doctor sentinels: each, their number, and that they agree") {
 TEST_CASE("doctor cluster: its state, its slots, and each shard") {
   SetFacts set{.url = "redis+cluster://h1", .cluster = ClusterFacts()};
   CHECK(judge_cluster(set).level == Level::not_seen);
+  set.servers = {master_with({}, {{"cluster_enabled", "0"}})};
+  CHECK(judge_cluster(set).level == Level::error);
+  set.servers.clear();
   const auto lease = *LeaseTerms::check(30s, std::nullopt);
   CHECK(judge_failover(set, lease).level == Level::not_seen);
   set.cluster->slot = 42;

@@ -99,6 +99,9 @@ TEST_CASE("doctor persist: without AOF a restart forgets all, with everysec up t
                {{{"aof_enabled", "1"}}, {{"appendfsync", "no"}}, Level::warning, "30 s"},
                {{{"aof_enabled", "1"}}, {{"appendfsync", "always"}}, Level::info},
                {{{"aof_enabled", "1"}}, {}, Level::not_seen}});
+  check_cases(judge_persist,
+              {{{{"aof_enabled", "0"}}, {}, Level::warning, "its replicas follow it"}},
+              terms_of(30s, 1, true));
 }
 
 TEST_CASE("doctor bgsave: a failed snapshot or AOF means refused writes") {

@@ -74,6 +74,7 @@ Result<Examination> examine_local(const StoreOptions& options, const ExamineTerm
   add("directory", judge_directory(path));
   add("filesystem", judge_file_system(path));
   const LockName name = trial_name();
+  const Undisturbed undisturbed;
   add("trial", judge_trial(try_lock(**store, **rival, name, terms.until)));
   tidy_up(path, name, was_there);
   return all;

@@ -45,9 +45,20 @@ void forget_token(RedisClient& client, const std::string& key, Time limit) {
   [[maybe_unused]] const auto gone = client.run(k_delete, {Keys(key).token}, {}, limit);
 }
 
-// The user may come in, but not do that.
-bool is_missing_right(const Error& error) {
-  return error.code == Errc::denied && error.text.find("NOPERM") != std::string::npos;
+// It lets us in, even if it refuses this question: by rights, or as a sentinel, which knows few
+// commands.
+bool lets_in(const Result<Answer>& hello) {
+  if (hello) return true;
+  const Error& error = hello.error();
+  return error.code == Errc::denied ? error.text.find("NOPERM") != std::string::npos
+                                    : error.text.find("unknown command") != std::string::npos;
+}
+
+// Nothing can be looked at. Sentinels that answer can, unless the URL names no master of theirs.
+bool is_hopeless(const SetFacts& set) {
+  return std::none_of(set.sentinels.begin(), set.sentinels.end(), [](const auto& one) {
+    return !one.unreachable && !one.master.empty();
+  });
 }
 
 Examination examined(const SetFacts& set, const ExamineTerms& terms) {
@@ -85,8 +96,8 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
   const bool is_cluster = is_cluster_url(options.url);
   const Time soon = std::min(terms.until, BootClock::now() + terms.connect_timeout);
   const auto hello = doctor::first_answer(client, {"TIME"}, is_cluster, soon);
-  if (!hello && !is_missing_right(hello.error())) {
-    if (!doctor::any_answers(set.sentinels)) return hello.error();
+  if (!lets_in(hello)) {
+    if (is_hopeless(set)) return hello.error();
     set.servers.push_back({.way = {.url = set.url}, .unreachable = hello.error()});
     return examined(set, terms);
   }
@@ -102,6 +113,7 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
     set.servers.push_back(doctor::look_at_server(client, doctor::way_of(client), look));
   // Before the other servers: what there is no time for is then not seen, and no failure.
   if (auto rival = RedisStore::open(options); rival) {
+    const Undisturbed undisturbed;
     const Time limit = std::min(terms.until, BootClock::now() + k_trial_takes);
     set.trial = try_lock(store, **rival, own, limit);
     forget_token(client, options.prefix + own.text(), limit);

@@ -137,7 +137,7 @@ struct SentinelFacts {
   Seen<TlsFacts> certificate = {};
   std::string master;       // the address that it names; empty: it knows no such name
   Fields fields = {};       // SENTINEL master
-  int others_alive = 0;     // that it knows and does not count as down
+  Seen<int> others_alive;   // that it knows and does not count as down
   Seen<std::string> check;  // SENTINEL ckquorum: what is wrong; empty: nothing
 };
 

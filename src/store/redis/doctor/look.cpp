@@ -65,7 +65,7 @@ class Look {
     Words words{"CONFIG", "GET"};
     words.insert(words.end(), k_config.begin(), k_config.end());
     auto answer = ask(words);
-    if (answer) return pairs(answer->reply.view());
+    if (answer) return fields_in(answer->reply.view());
     if (answer.error().code == Errc::denied)
       return Seen<Fields>::unseen("CONFIG GET", answer.error());
     // Before Redis 7 one at a time.
@@ -73,7 +73,7 @@ class Look {
     for (const std::string_view name : k_config) {
       answer = ask({"CONFIG", "GET", name});
       if (!answer) return Seen<Fields>::unseen("CONFIG GET", answer.error());
-      all.merge(pairs(answer->reply.view()));
+      all.merge(fields_in(answer->reply.view()));
     }
     return all;
   }
@@ -203,12 +203,6 @@ class Look {
   }
 
  private:
-  static Fields pairs(ReplyView reply) {
-    Fields all;
-    for (std::size_t i = 0; i + 1 < reply.size(); i += 2)
-      all[std::string(reply[i].string())] = reply[i + 1].string();
-    return all;
-  }
   static std::uint16_t port_of(std::string_view text) {
     std::uint16_t port = 0;
     std::from_chars(text.data(), text.data() + text.size(), port);
@@ -272,6 +266,13 @@ Seen<Clock> clock_since(Look& look, const Result<Moment>& first) {
 }
 
 }  // namespace
+
+Fields fields_in(ReplyView reply) {
+  Fields all;
+  for (std::size_t i = 0; i + 1 < reply.size(); i += 2)
+    all[std::string(reply[i].string())] = reply[i + 1].string();
+  return all;
+}
 
 Seen<TlsFacts> look_at_certificate(const Endpoint& endpoint, Time limit) {
   auto facts = Transport::look_at_tls(endpoint, limit, nullptr);

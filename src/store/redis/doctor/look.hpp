@@ -13,6 +13,9 @@ namespace dlock::doctor {
 inline constexpr ScriptText k_probe_text{"e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "return 1"};
 inline constexpr Script k_probe{k_probe_text, k_probe_text};
 
+// Of a list in which every second word belongs to the one before it.
+Fields fields_in(ReplyView reply);
+
 // Of the server that `client` is connected to, or connects to now. `keys` are those whose rights
 // are looked up, `prefix` what they begin with.
 struct LookTerms {

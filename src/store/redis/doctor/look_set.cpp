@@ -27,17 +27,10 @@ bool has_time(Time until) {
   return member_limit(until) < until;
 }
 
-Fields fields_of(ReplyView reply) {
-  Fields all;
-  for (std::size_t i = 0; i + 1 < reply.size(); i += 2)
-    all[std::string(reply[i].string())] = reply[i + 1].string();
-  return all;
-}
-
 int alive_of(ReplyView sentinels) {
   int alive = 0;
   for (std::size_t i = 0; i < sentinels.size(); ++i) {
-    const Fields fields = fields_of(sentinels[i]);
+    const Fields fields = fields_in(sentinels[i]);
     const auto flags = fields.find("flags");
     if (flags != fields.end() && flags->second == "sentinel") ++alive;
   }
@@ -59,11 +52,11 @@ SentinelFacts look_at_sentinel(const RedisAddress& address, const std::string& n
   facts.master =
       std::string(named->reply[0].string()) + ":" + std::string(named->reply[1].string());
   if (const auto master = client.call({"SENTINEL", "master", name}, limit); master) {
-    facts.fields = fields_of(master->reply.view());
+    facts.fields = fields_in(master->reply.view());
   }
-  if (const auto others = client.call({"SENTINEL", "sentinels", name}, limit); others) {
-    facts.others_alive = alive_of(others->reply.view());
-  }
+  const auto others = client.call({"SENTINEL", "sentinels", name}, limit);
+  facts.others_alive = others ? Seen<int>(alive_of(others->reply.view()))
+                              : Seen<int>::unseen("SENTINEL SENTINELS", others.error());
   const auto check = client.call({"SENTINEL", "ckquorum", name}, limit);
   if (check) {
     facts.check = std::string();
@@ -112,11 +105,6 @@ std::vector<SentinelFacts> look_at_sentinels(const StoreOptions& options, Time u
   return all;
 }
 
-bool any_answers(const std::vector<SentinelFacts>& sentinels) {
-  return std::any_of(
-      sentinels.begin(), sentinels.end(), [](const auto& one) { return !one.unreachable; });
-}
-
 Way way_of(const RedisClient& client) {
   const RedisAddress& address = client.address();
   const auto& tls = address.endpoint.tls;
@@ -149,7 +137,7 @@ ClusterFacts look_at_cluster(RedisClient& client, const LookTerms& terms) {
   cluster.info = info ? Seen<Fields>(parse_info(info->reply.string()))
                       : Seen<Fields>::unseen("CLUSTER INFO", info.error());
   const auto timeout = client.call({"CONFIG", "GET", "cluster-node-timeout"}, soon());
-  cluster.timeout = timeout ? Seen<Fields>(fields_of(timeout->reply.view()))
+  cluster.timeout = timeout ? Seen<Fields>(fields_in(timeout->reply.view()))
                             : Seen<Fields>::unseen("CONFIG GET", timeout.error());
   // The question leads to the owner; its answer does not matter. Rights are checked before slots.
   if (client.run(k_probe, {terms.keys.lock}, {}, soon())) cluster.owner = client.where();

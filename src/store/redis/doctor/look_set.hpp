@@ -13,7 +13,6 @@ namespace dlock::doctor {
 
 // Of a URL without sentinels: none.
 std::vector<SentinelFacts> look_at_sentinels(const StoreOptions& options, Time until);
-bool any_answers(const std::vector<SentinelFacts>& sentinels);
 
 // How the server is met that `client` has asked last.
 Way way_of(const RedisClient& client);

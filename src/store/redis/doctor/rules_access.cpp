@@ -19,6 +19,13 @@ bool is_granted(const Right& right) {
   return right.granted;
 }
 
+// The other rights are looked up by a script.
+bool grants_eval(const std::vector<Right>& rights) {
+  return std::all_of(rights.begin(), rights.end(), [](const Right& right) {
+    return right.granted || right.command != "eval";
+  });
+}
+
 // Of one kind: keys (~) or channels (&), each command on each pattern.
 class Table {
  public:
@@ -74,6 +81,16 @@ std::string joined(const std::set<std::string>& words) {
 
 std::string user_of(const ServerFacts& server) {
   return printable(server.user ? *server.user : server.way.user);
+}
+
+// "127.0.0.1 -::1"; an address behind "-" may be missing. Without an address the server listens on
+// all of them.
+bool is_loopback_only(std::string_view bind) {
+  const auto addresses = split(bind, ' ');
+  return !bind.empty() && std::all_of(addresses.begin(), addresses.end(), [](std::string_view one) {
+    if (one.starts_with('-')) one.remove_prefix(1);
+    return one.starts_with("127.") || one == "::1" || one == "localhost";
+  });
 }
 
 // "6.2.14" as 60214; 0: it is no version.
@@ -155,10 +172,7 @@ Finding judge_protect(const ServerFacts& server, const Terms& /*terms*/) {
   const auto port = number_of(server.config, "port");
   const auto tls_port = number_of(server.config, "tls-port");
   const bool no_port = port && *port == 0 && (!tls_port || *tls_port == 0);
-  const bool loopback =
-      bind && !bind->empty() && bind->find_first_of("*0") != 0 &&
-      (*bind == "127.0.0.1" || *bind == "127.0.0.1 -::1" || *bind == "127.0.0.1 ::1");
-  if (*guarded == "yes" || loopback || no_port) {
+  if (*guarded == "yes" || (bind && is_loopback_only(*bind)) || no_port) {
     return good("without a password, but for this machine only");
   }
   return warning("no password, and protected-mode is no",
@@ -214,8 +228,10 @@ Finding judge_rights(const ServerFacts& server, const Terms& /*terms*/) {
   const Missing missing = missing_rights(*server.rights);
   const std::string line = "ACL SETUSER " + user_of(server) + " ";
   if (!missing.needed.empty()) {
+    const bool asked = grants_eval(*server.rights);
     return broken("missing rights: " + missing.needed,
-                  "dlock cannot work without them",
+                  asked ? "dlock cannot work without them"
+                        : "dlock cannot work without them, and only a script can look for others",
                   line + missing.needed + (missing.optional.empty() ? "" : " " + missing.optional));
   }
   if (!missing.optional.empty()) {

@@ -54,12 +54,15 @@ Finding judge_evicted(const ServerFacts& server, const Terms& /*terms*/) {
   return broken(seen, "locks may have been among them", std::string(k_evict_remedy));
 }
 
-Finding judge_persist(const ServerFacts& server, const Terms& /*terms*/) {
+Finding judge_persist(const ServerFacts& server, const Terms& terms) {
   const auto aof = number_of(server.info, "aof_enabled");
   if (!aof) return not_seen(aof.why());
   if (*aof == 0) {
     return warning("appendonly is no",
-                   "a restart forgets all locks: a waiter then runs beside the holder",
+                   terms.of_a_set
+                       ? "a master that restarts before it is replaced forgets all locks, and its "
+                         "replicas follow it: a waiter then runs beside the holder"
+                       : "a restart forgets all locks: a waiter then runs beside the holder",
                    "CONFIG SET appendonly yes, and in redis.conf, with appendfsync always");
   }
   const auto fsync = field_of(server.config, "appendfsync");

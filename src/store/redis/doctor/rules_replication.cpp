@@ -132,9 +132,13 @@ Finding judge_minrepl(const ServerFacts& server, const Terms& terms) {
   if (terms.replicas >= static_cast<int>(replica_count(server))) {
     return good("--replicas " + std::to_string(terms.replicas) + " waits for all of them");
   }
+  // A master of a cluster that cannot reach most of the others stops by itself.
+  const auto cluster = number_of(server.info, "cluster_enabled");
   return warning("min-replicas-to-write is 0",
-                 "an old master goes on granting after a failover: 10 s after a freeze, for ever "
-                 "when it is cut off",
+                 cluster && *cluster == 1
+                     ? "an old master that is cut off goes on granting for cluster-node-timeout"
+                     : "an old master goes on granting after a failover: 10 s after a freeze, for "
+                       "ever when it is cut off",
                  "CONFIG SET min-replicas-to-write 1 and min-replicas-max-lag 3; or --replicas " +
                      std::to_string(replica_count(server)));
 }

@@ -23,6 +23,21 @@ long long number_at(const SentinelFacts& sentinel, std::string_view name) {
   return number ? *number : 0;
 }
 
+// How many sentinels there are, by the one that knows of most.
+Seen<std::size_t> known_sentinels(const SetFacts& set) {
+  Seen<std::size_t> known;
+  for (const SentinelFacts& one : set.sentinels) {
+    if (one.unreachable) continue;
+    if (one.others_alive) {
+      const auto all = static_cast<std::size_t>(*one.others_alive) + 1;
+      known = known ? std::max(*known, all) : all;
+    } else if (!known) {
+      known = Seen<std::size_t>::unseen(one.others_alive.why());
+    }
+  }
+  return known;
+}
+
 // How long a server may be silent before it counts as down; nothing: not seen.
 Seen<Duration> time_to_down(const SetFacts& set) {
   if (set.cluster) {
@@ -61,7 +76,6 @@ Finding judge_sentinels(const SetFacts& set) {
   std::set<std::string> masters;
   std::string silent;
   std::size_t alive = 0;
-  std::size_t known = 0;
   for (const SentinelFacts& one : set.sentinels) {
     if (one.unreachable) {
       silent += (silent.empty() ? "" : "; ") + one.unreachable->text;
@@ -69,7 +83,6 @@ Finding judge_sentinels(const SetFacts& set) {
     }
     ++alive;
     if (!one.master.empty()) masters.insert(one.master);
-    known = std::max(known, static_cast<std::size_t>(one.others_alive) + 1);
   }
   const std::string agree = "after a failover clients may follow the wrong ones";
   if (alive == 0) {
@@ -86,15 +99,16 @@ Finding judge_sentinels(const SetFacts& set) {
                    "one failure more may leave no majority",
                    "start what is missing, or take it out of the URL");
   }
+  const auto known = known_sentinels(set);
   for (const SentinelFacts& one : set.sentinels) {
     if (one.check && !one.check->empty()) {
       return warning("SENTINEL CKQUORUM at " + one.url + ": " + printable(*one.check),
                      "no failover is possible now",
                      "start the missing sentinels, or lower the quorum");
     }
-    if (number_at(one, "quorum") > static_cast<long long>(known)) {
+    if (known && number_at(one, "quorum") > static_cast<long long>(*known)) {
       return warning("the quorum is " + std::to_string(number_at(one, "quorum")) + " of " +
-                         sentinels_text(known),
+                         sentinels_text(*known),
                      "no failover is possible now",
                      "start the missing sentinels, or lower the quorum");
     }
@@ -105,17 +119,25 @@ Finding judge_sentinels(const SetFacts& set) {
                      "sentinel resolve-hostnames yes and announce-hostnames yes; or --sni NAME");
     }
   }
-  if (known < 3 || known % 2 == 0) {
-    return warning("there are " + sentinels_text(known),
-                   known < 3 ? "a majority needs at least three to survive the loss of one"
-                             : "an even number survives no more failures than one less",
+  if (!known) return not_seen(known.why());
+  if (*known < 3 || *known % 2 == 0) {
+    return warning("there are " + sentinels_text(*known),
+                   *known < 3 ? "a majority needs at least three to survive the loss of one"
+                              : "an even number survives no more failures than one less",
                    "run three or five, on machines of their own");
   }
-  return good(sentinels_text(known) + ", of one mind");
+  return good(sentinels_text(*known) + ", of one mind");
 }
 
 Finding judge_cluster(const SetFacts& set) {
   const ClusterFacts& cluster = *set.cluster;
+  const auto enabled = set.servers.empty() ? Seen<long long>()
+                                           : number_of(set.servers.front().info, "cluster_enabled");
+  if (enabled && *enabled == 0) {
+    return broken("the server is no node of a cluster (cluster_enabled is 0)",
+                  "it is asked for its slots and nodes, and refuses",
+                  "write redis://HOST");
+  }
   const auto state = field_of(cluster.info, "cluster_state");
   const auto covered = number_of(cluster.info, "cluster_slots_ok");
   if (!state || !covered) return not_seen(state ? covered.why() : state.why());
