@@ -137,8 +137,9 @@ Questions questions(const LookTerms& terms) {
   if (terms.replicas > 0) all.add_plain({"wait", "wait 1 1"});
   if (terms.is_cluster || terms.has_sentinels) all.add_plain({"role", "role"});
   if (terms.is_cluster) all.add_plain({"cluster|slots", "cluster slots", true});
+  // Redis 8.0 grants no command whose number of words is wrong.
   const Command hear{terms.is_cluster ? "ssubscribe" : "subscribe"};
-  const Command tell{terms.is_cluster ? "spublish" : "publish"};
+  const Command tell{terms.is_cluster ? "spublish m" : "publish m"};
   for (const auto& [start, channel] : {std::pair{k_turn, keys.turn + "x"},
                                        std::pair{k_channel, keys.channel},
                                        std::pair{k_pair_channel, keys.pair_channel}}) {
