@@ -96,3 +96,52 @@ subscribed_to_switches() {
   run -0 "$DLOCK" run -n --replicas 0 x -- true
   kill -CONT "${SET_PIDS[1]}"
 }
+
+@test "a replica that joins a set during a hold has to confirm its next renewals" {
+  start_set 0
+  start_sentinels 30000
+  hold_deaf joined -k 200ms
+  SET_PORTS+=("$(free_port)")
+  mkdir "$T/1"
+  start_member 1 --replicaof 127.0.0.1 "$MASTER_PORT"
+  eventually 20s replicas_online 1
+  eventually 10s asked_for_copies
+  freeze 1
+  local at
+  at=$(boot_ms)
+  dead_before_the_end_of_the_lease "$at"
+  grep -q 'only 0 of 1 replicas' "$T/a.err"
+  thaw 1
+}
+asked_for_copies() { on 0 info commandstats | grep -q '^cmdstat_wait:'; }
+
+# bats test_tags=nightly
+@test "a sentinel that was reset and has forgotten the replicas does not make a master grant alone" {
+  start_set 1
+  start_sentinels 30000
+  kill -KILL "${SENTINEL_PIDS[1]}" "${SENTINEL_PIDS[2]}" "${SET_PIDS[1]}"
+  eventually 10s replicas_online 0
+  sentinel 0 reset mymaster
+  sentinel 0 master mymaster | grep -A 1 -x num-slaves | grep -qx 0
+  run -69 --separate-stderr "$DLOCK" run -n --ttl 5s alone -- touch "$MARKER"
+  assert_stderr_has "only 0 of 1 replicas"
+  assert_not_started
+  run -0 "$DLOCK" run -n --replicas 0 alone -- true
+}
+
+# The old master would renew, and says nothing about the lock but that it is a replica now.
+# bats test_tags=nightly
+@test "F03: a master that is thawed after its failover renews nothing, and its hold goes on at the new one" {
+  start_set 2
+  start_sentinels
+  dlock_run a -v --ttl 30s -k 500ms thawed -- "$TICKER" "$TICKS" until "$T/go" code 6
+  eventually 10s ticking
+  freeze 0
+  eventually 30s switched
+  thaw 0
+  eventually 30s file_has "$T/a.err" 'the master of "thawed" is now '
+  eventually 20s renewed_at "$(named_master)" thawed
+  touch "$T/go"
+  ends 10s a "exit 6"
+  ! grep -E 'lost "|READONLY' "$T/a.err" || fail "$(cat "$T/a.err")"
+}

@@ -68,5 +68,20 @@ TEST_CASE("sentinel: the address that most name is taken, of equals that of the 
   CHECK_FALSE(choose_master({word("", 0)}).has_value());
 }
 
+TEST_CASE("sentinel: a set has no replica only if most sentinels say so, and none says otherwise") {
+  MasterWord with = word("m", 1);
+  with.replicas = 1;
+  MasterWord without = with;
+  without.replicas = 0;
+  CHECK_FALSE(may_have_replica({without, without, without}, 3));
+  CHECK_FALSE(may_have_replica({without, without}, 3));
+  CHECK_FALSE(may_have_replica({without}, 1));
+  CHECK(may_have_replica({without}, 2));
+  CHECK(may_have_replica({without}, 3));
+  CHECK(may_have_replica({without, word("", 0), word("", 0)}, 3));
+  CHECK(may_have_replica({without, without, with}, 3));
+  CHECK(may_have_replica({}, 3));
+}
+
 }  // namespace
 }  // namespace dlock

@@ -118,6 +118,7 @@ Result<Answer> RedisClient::ask_here(const Words& words,
   const Time started = BootClock::now();
   if (auto reached = reach(key, limit); !reached) return reached.error();
   const bool fresh = !greeted_;
+  role_is_fresh_ = false;
   std::string bytes = fresh ? greetings() : std::string();
   append_command(bytes, words);
   if (replicas > 0) append_wait(bytes, replicas);
@@ -143,23 +144,33 @@ Result<Answer> RedisClient::ask_here(const Words& words,
 }
 
 Result<int> RedisClient::replicas(Time limit) {
+  if (replicas_online_ > 0 || !asks_role()) return likely_replicas();
+  if (!role_is_fresh_) {
+    const auto role = ask_more({"ROLE"}, limit);
+    if (!role) return role.error();
+    if (auto taken = take_role(*role); !taken) return taken.error();
+  }
   if (replicas_online_ > 0 || !route_->is_cluster()) return likely_replicas();
-  if (has_replica_) return *has_replica_ ? 1 : 0;
+  const auto nodes = ask_more({"CLUSTER", "NODES"}, limit);
+  if (!nodes) return nodes.error();
+  return has_replica_here(nodes->string()) ? 1 : 0;
+}
+
+// On the connection of the newest answer only; an error reply is an Error.
+Result<Reply> RedisClient::ask_more(const Words& words, Time limit) {
   if (!idle()) {
     disconnect();
     return Error{Errc::unavailable, "lost the connection to " + where()};
   }
   const Time started = BootClock::now();
   std::string bytes;
-  append_command(bytes, {"CLUSTER", "NODES"});
+  append_command(bytes, words);
   if (const auto sent = transport_->send(bytes, limit); !sent) {
     return unsent(sent.error(), started, limit);
   }
-  const auto nodes = read_reply(started, limit);
-  if (!nodes) return nodes.error();
-  if (nodes->is_error()) return refusal(nodes->string());
-  has_replica_ = has_replica_here(nodes->string());
-  return *has_replica_ ? 1 : 0;
+  auto reply = read_reply(started, limit);
+  if (reply && reply->is_error()) return refusal(reply->string());
+  return reply;
 }
 
 Result<int> RedisClient::count_copies(int replicas, Time limit) {
@@ -205,7 +216,6 @@ Result<void> RedisClient::connect(std::string_view key, Time limit) {
       transport_ = std::move(*connected);
       passed_over_ = std::move(told);
       greeted_ = false;
-      has_replica_.reset();
       return {};
     }
     const Errc why = connected.error().code;
@@ -272,13 +282,16 @@ Result<void> RedisClient::read_greetings(Time started, Time limit) {
 Result<void> RedisClient::read_role(Time started, Time limit) {
   const auto reply = read_reply(started, limit);
   if (!reply) return reply.error();
-  if (reply->is_error()) {
-    Error error = refusal(reply->string());
-    disconnect();
-    return error;
-  }
-  const bool master = (*reply)[0].string() == "master";
-  replicas_online_ = master ? static_cast<int>((*reply)[2].size()) : 0;
+  role_is_fresh_ = true;
+  if (!reply->is_error()) return take_role(*reply);
+  Error error = refusal(reply->string());
+  disconnect();
+  return error;
+}
+
+Result<void> RedisClient::take_role(const Reply& role) {
+  const bool master = role[0].string() == "master";
+  replicas_online_ = master ? static_cast<int>(role[2].size()) : 0;
   if (master || !address_.must_be_master) return {};
   const Error error{Errc::unavailable,
                     "the sentinels name " + where() +

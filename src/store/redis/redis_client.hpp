@@ -98,9 +98,9 @@ class RedisClient {
   static constexpr std::string_view k_changes = "__redis__:invalidate";
 
   // How many replicas must have a grant or a renewal, if the user does not say so: 1 if the server
-  // has a replica, connected or not, as of this connection. Where none is connected to a server of
-  // a cluster, that is asked (CLUSTER NODES): an owner that was frozen has lost its replica, and
-  // must not grant alone. Errc::unavailable if the connection of the newest answer is gone.
+  // has a replica, connected or not. Where none was connected, the server is asked each time (ROLE,
+  // in a cluster CLUSTER NODES): one may have come, and an owner that was frozen has lost its own,
+  // and must not grant alone. Errc::unavailable if the connection of the newest answer is gone.
   Result<int> replicas(Time limit);
   // The same without a question: 0 if it is not known.
   int likely_replicas() const { return replicas_online_ > 0 ? 1 : route_->replicas(); }
@@ -132,6 +132,8 @@ class RedisClient {
   std::string greetings() const;
   Result<void> read_greetings(Time started, Time limit);
   Result<void> read_role(Time started, Time limit);
+  Result<void> take_role(const Reply& role);
+  Result<Reply> ask_more(const Words& words, Time limit);
   Result<void> take_messages(std::vector<Reply>& messages, Time started, Time limit);
   Result<Reply> read_reply(Time started, Time limit);
   Result<int> read_copies(Time started, Time limit);
@@ -154,12 +156,12 @@ class RedisClient {
   ReplyReader reader_;
   bool greeted_ = false;  // the connection has had its greetings
   bool subscribed_ = false;
-  int replicas_online_ = 0;          // of a server that was asked for its role
-  std::optional<bool> has_replica_;  // of this connection: see replicas()
-  long long listener_ = 0;           // 0: no key is tracked
-  bool greeting_refused_ = false;    // the last AUTH or SELECT was
-  bool has_answered_ = false;        // at least once
-  bool asked_for_tls_ = false;       // a server that has not answered yet: whether it expects TLS
+  int replicas_online_ = 0;        // of a server that was asked for its role
+  bool role_is_fresh_ = false;     // it was asked together with the newest question
+  long long listener_ = 0;         // 0: no key is tracked
+  bool greeting_refused_ = false;  // the last AUTH or SELECT was
+  bool has_answered_ = false;      // at least once
+  bool asked_for_tls_ = false;     // a server that has not answered yet: whether it expects TLS
 };
 
 }  // namespace dlock

@@ -134,6 +134,14 @@ std::optional<MasterWord> choose_master(const std::vector<MasterWord>& words) {
   return best;
 }
 
+bool may_have_replica(const std::vector<MasterWord>& words, std::size_t sentinels) {
+  const auto known = std::count_if(
+      words.begin(), words.end(), [](const MasterWord& one) { return !one.host.empty(); });
+  if (static_cast<std::size_t>(known) * 2 <= sentinels) return true;
+  return std::any_of(
+      words.begin(), words.end(), [](const MasterWord& one) { return one.replicas > 0; });
+}
+
 Result<RedisAddress> SentinelRoute::address_of(std::string_view /*key*/, Time limit) {
   const Time now = BootClock::now();
   const auto answers = ask_all(set_, now + std::min<Duration>((limit - now) / 3, k_sentinel_takes));
@@ -150,7 +158,7 @@ Result<RedisAddress> SentinelRoute::address_of(std::string_view /*key*/, Time li
   has_answered_ = true;
   const auto master = choose_master(words);
   if (!master) return unknown_name(set_.name, answers);
-  replicas_ = master->replicas > 0 ? 1 : 0;
+  replicas_ = may_have_replica(words, answers.size()) ? 1 : 0;
   down_after_ = master->down_after;
   const auto agrees = [&](const SentinelAnswer& one) {
     return one.word && one.word->host == master->host && one.word->port == master->port;

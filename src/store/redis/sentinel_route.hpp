@@ -30,6 +30,10 @@ struct MasterWord {
 // The one to go by, of the words of all sentinels; nothing: none of them knows the name.
 std::optional<MasterWord> choose_master(const std::vector<MasterWord>& words);
 
+// Whether the set has a replica, by the words of its sentinels, of which there are so many. A
+// sentinel may have forgotten the replicas (SENTINEL RESET), so those of a minority prove nothing.
+bool may_have_replica(const std::vector<MasterWord>& words, std::size_t sentinels);
+
 class SentinelRoute final : public Route {
  public:
   explicit SentinelRoute(SentinelSet set) : set_(std::move(set)) {}
