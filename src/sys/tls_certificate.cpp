@@ -109,8 +109,8 @@ std::string other_name(X509* certificate, const std::string& host, std::string_v
   if (rename.empty()) rename = "connect by one of these names";
   std::string text = "its certificate is for " + list + ", not for " + in_quotes(host) + "; " +
                      std::string(rename);
-  if (!names.first_dns.empty() && !is_address(names.first_dns))
-    text += ", or say --sni " + names.first_dns;
+  const bool is_server_name = !names.first_dns.empty() && names.first_dns.front() != '*';
+  if (is_server_name && !is_address(names.first_dns)) text += ", or say --sni " + names.first_dns;
   return text;
 }
 

@@ -58,12 +58,15 @@ keys_of_tls() { all_keys rt; }
   eventually 10s written_at 0
   eventually 10s written_at 1
   good_set keys_of_set --ttl 75s
-  found i failover 'a hold of 1m15s outlives it'
+  found i failover 'too few replicas are left then'
   found '\+' sentinels '3 sentinels, of one mind'
   found '\+' topology 'found by its set'
   user_without_config on 0
   user_without_config on 1
   (as_worker && refuses_config --ttl 75s)
+  on 0 acl setuser worker -role -wait
+  (as_worker && run -1 "$DLOCK" doctor --ttl 75s && found E rights 'missing rights: \+role \+wait')
+  on 0 acl setuser worker +role +wait
   run -0 "$DLOCK" doctor
   assert_equal "$(findings)" "W failover"
   found W failover 'a hold of 30s may end by it, --ttl 75s would outlive it'
@@ -89,7 +92,7 @@ written_at() { on "$1" info persistence | grep -q 'aof_rewrite_in_progress:0'; }
   names_the_replica 2
   run -0 "$DLOCK" doctor --ttl 75s
   found W sentinels 'they name different masters: 127.0.0.1:[0-9]+ and 127.0.0.1:[0-9]+: '
-  assert_line --partial '    wait for the failover to end, or SENTINEL RESET'
+  assert_line --partial '    wait for the failover to end; a sentinel that stays behind'
   run -0 --separate-stderr "$DLOCK" run one -- true
   assert_no_stderr
   run -78 --separate-stderr "$DLOCK" doctor --url "${DLOCK_URL/mymaster/other}"
@@ -170,7 +173,7 @@ replica_is_online() { node "$1" info replication | grep -q 'state=online'; }
   as_worker
   good_set cluster_keys job
   found i cluster "slot $(slot_of job) is at rediss://127.0.0.1:${NODE_PORTS[$(owner_of job)]}/0"
-  found i failover 'takes up to 5s: a hold of 30s outlives it'
+  found i failover 'takes up to 5s: too few replicas are left then'
   found '\+' topology 'found by its set'
   assert_equal "$(grep -c '^+ role .* replica$' <<<"$output")" 3
   assert_equal "$(grep -c '^i role .* master, with 1 replica$' <<<"$output")" 3

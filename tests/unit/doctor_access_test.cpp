@@ -199,7 +199,7 @@ TEST_CASE("doctor replicas: fewer than --replicas is an error, one that is behin
   CHECK(judge_replicas(master_with({}), with(1)).level == Level::error);
   Terms shard = with(1);
   shard.of_one_shard = true;
-  CHECK(judge_replicas(master_with({}), shard).level == Level::good);
+  CHECK(judge_replicas(master_with({}), shard).level == Level::not_seen);
   CHECK(judge_replicas(master_with({k_joining}), shard).level == Level::error);
 }
 
@@ -249,15 +249,42 @@ TEST_CASE("failover: the table of the man page says which --ttl outlives which d
 
 TEST_CASE("doctor failover: a hold outlives it if the lease is long enough (row 40)") {
   const auto lease = *LeaseTerms::check(30s, std::nullopt);
-  CHECK(judge_failover(set_of(sentinel()), lease).level == Level::info);
-  const Finding finding = judge_failover(set_of(sentinel("30000")), lease);
+  CHECK(judge_failover(set_of(sentinel()), {lease}).level == Level::info);
+  const Finding finding = judge_failover(set_of(sentinel("30000")), {lease});
   CHECK(finding.level == Level::warning);
   CHECK(finding.seen == "a failover here takes up to 33s");
   CHECK(finding.text == "a hold of 30s may end by it, --ttl 75s would outlive it");
-  CHECK(judge_failover(set_of(sentinel("30000")), *LeaseTerms::check(75s, std::nullopt)).level ==
+  CHECK(judge_failover(set_of(sentinel("30000")), {*LeaseTerms::check(75s, std::nullopt)}).level ==
         Level::info);
-  CHECK(judge_failover({.url = "", .sentinels = {SentinelFacts()}}, lease).level ==
+  CHECK(judge_failover({.url = "", .sentinels = {SentinelFacts()}}, {lease}).level ==
         Level::not_seen);
+}
+
+TEST_CASE("doctor failover: a hold goes on only where enough replicas are left to confirm it") {
+  SetFacts set = set_of(sentinel());
+  const auto says = [&](std::vector<std::string> replicas, int wanted, const char* least) {
+    set.servers = {master_with(std::move(replicas))};
+    set.servers.front().config = Fields{{"min-replicas-to-write", least}};
+    return judge_failover(set, with(wanted)).text;
+  };
+  CHECK(has(says({k_near, k_near}, 1, "0"), "outlives it"));
+  CHECK(has(says({k_near}, 0, "0"), "outlives it"));
+  CHECK(has(says({k_near}, 1, "0"), "too few replicas are left"));
+  CHECK(has(says({k_near}, 0, "1"), "too few replicas are left"));
+  CHECK(has(says({k_near, k_near}, 2, "0"), "too few replicas are left"));
+  CHECK(has(says({k_near, k_near}, 1, "2"), "too few replicas are left"));
+}
+
+TEST_CASE("doctor replicas: a shard whose replica is away grants nothing") {
+  Terms terms = with(1);
+  terms.of_one_shard = true;
+  ServerFacts server = master_with({});
+  server.has_replica = true;
+  CHECK(judge_replicas(server, terms).level == Level::error);
+  CHECK(judge_shard(server, terms).level == Level::good);
+  server.has_replica = false;
+  CHECK(judge_replicas(server, terms).level == Level::good);
+  CHECK(judge_shard(server, terms).level == Level::warning);
 }
 
 TEST_CASE("doctor sentinels: each, their number, and that they agree") {
@@ -304,7 +331,7 @@ TEST_CASE("doctor cluster: its state, its slots, and each shard") {
   CHECK(judge_cluster(set).level == Level::error);
   set.servers.clear();
   const auto lease = *LeaseTerms::check(30s, std::nullopt);
-  CHECK(judge_failover(set, lease).level == Level::not_seen);
+  CHECK(judge_failover(set, {lease}).level == Level::not_seen);
   set.cluster->slot = 42;
   set.cluster->owner = "redis://h2:6379/0";
   const auto with_state = [&](const char* state, const char* covered) {
@@ -316,9 +343,9 @@ TEST_CASE("doctor cluster: its state, its slots, and each shard") {
   CHECK(with_state("fail", "16384").level == Level::error);
   CHECK(has(with_state("ok", "16000").seen, "384 of 16384 slots have no master"));
   set.cluster->timeout = Fields{{"cluster-node-timeout", "2000"}};
-  CHECK(judge_failover(set, lease).level == Level::info);
+  CHECK(judge_failover(set, {lease}).level == Level::info);
   set.cluster->timeout = Fields{{"cluster-node-timeout", "15000"}};
-  CHECK(has(judge_failover(set, lease).text, "--ttl 65s"));
+  CHECK(has(judge_failover(set, {lease}).text, "--ttl 65s"));
 
   ServerFacts master = master_with({});
   CHECK(judge_shard(master, with(0, true)).level == Level::warning);

@@ -130,7 +130,7 @@ const std::vector<Fault>& faults() {
       {"sentinels that disagree",
        "sentinels",
        Level::warning,
-       "SENTINEL RESET at those that are out of date",
+       "a sentinel that stays behind does not reach the others",
        [](SetFacts& set) {
          add_sentinels(set, 3);
          set.sentinels.back().master = "10.0.0.2:6379";

@@ -70,12 +70,23 @@ Examination examined(const SetFacts& set, const ExamineTerms& terms) {
   return all;
 }
 
+RedisClient client_without_role(const RedisClient& client) {
+  RedisAddress address = client.address();
+  address.must_be_master = false;
+  address.counts_replicas = false;
+  RedisClient plain = client.client_of(address);
+  const auto hello = plain.call({"TIME"}, BootClock::now() + std::chrono::seconds(1));
+  return plain;
+}
+
 // How many replicas a grant would need here.
 int wanted_replicas(RedisClient& client,
                     const StoreOptions& options,
                     const doctor::LookTerms& look) {
   if (options.replicas) return *options.replicas;
   if (!look.is_cluster && !look.has_sentinels) return 0;
+  const RedisAddress& asked = client.address();
+  if (!asked.must_be_master && !asked.counts_replicas) return 1;  // not known
   const auto replicas = client.replicas(look.until);
   return replicas ? *replicas : client.likely_replicas();
 }
@@ -106,6 +117,8 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
                          .is_cluster = is_cluster,
                          .has_sentinels = !set.sentinels.empty(),
                          .until = terms.until - k_trial_takes};
+  // A user without ROLE is let in nowhere else, and what is missing has to be seen.
+  if (!hello && !client.connected()) client = client_without_role(client);
   if (look.is_cluster) set.cluster = doctor::look_at_cluster(client, look);
   look.replicas = set.wanted_replicas = wanted_replicas(client, options, look);
   set.replicas_by_default = !options.replicas;

@@ -2,6 +2,7 @@
 #include "store/redis/doctor/look.hpp"
 
 #include "base/text.hpp"
+#include "store/redis/cluster_route.hpp"
 
 #include <poll.h>
 
@@ -36,7 +37,8 @@ constexpr auto k_config = std::to_array<std::string_view>({"appendfsync",
                                                            "tcp-keepalive",
                                                            "client-output-buffer-limit",
                                                            "proto-max-bulk-len",
-                                                           "maxmemory-clients"});
+                                                           "maxmemory-clients",
+                                                           "min-replicas-to-write"});
 
 // The questions, each with its limit.
 class Look {
@@ -150,10 +152,15 @@ class Look {
   }
 
   // Of our node: "[93->-id]" and "[93-<-id]" at the end of its line.
-  Seen<std::vector<std::string>> open_slots() {
+  void nodes(ServerFacts& facts) {
     using Slots = Seen<std::vector<std::string>>;
     const auto answer = ask({"CLUSTER", "NODES"});
-    if (!answer) return Slots::unseen("CLUSTER NODES", answer.error());
+    if (!answer) {
+      facts.open_slots = Slots::unseen("CLUSTER NODES", answer.error());
+      facts.has_replica = Seen<bool>::unseen("CLUSTER NODES", answer.error());
+      return;
+    }
+    facts.has_replica = has_replica_here(answer->reply.string());
     std::vector<std::string> all;
     for (const std::string_view line : split(answer->reply.string(), '\n')) {
       if (line.find("myself") == std::string_view::npos) continue;
@@ -161,7 +168,7 @@ class Look {
         if (word.front() == '[') all.emplace_back(word.substr(1, word.find('-') - 1));
       }
     }
-    return all;
+    facts.open_slots = std::move(all);
   }
 
   Seen<std::vector<Slow>> slow_log() {
@@ -308,7 +315,7 @@ ServerFacts look_at_server(RedisClient& client, Way way, const LookTerms& terms)
   facts.open_to_all = look.open_to_all();
   facts.scripts = look.scripts();
   if (!facts.way.is_other) facts.undeclared = look.undeclared(terms.keys);
-  if (terms.is_cluster) facts.open_slots = look.open_slots();
+  if (terms.is_cluster) look.nodes(facts);
   facts.rights = look_at_rights(client, terms, look.limit());
   facts.sentinels = look.sentinels();
   facts.one_connection = look.one_connection();

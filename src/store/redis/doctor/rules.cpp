@@ -104,7 +104,7 @@ std::vector<Finding> judge(const SetFacts& set, const LeaseTerms& lease) {
   judgement.add("trial", set.url, judge_trial(set.trial));
   judgement.of_servers(k_then);
   if (set.cluster) judgement.of_servers(k_of_cluster);
-  if (terms.of_a_set) judgement.add("failover", set.url, judge_failover(set, lease));
+  if (terms.of_a_set) judgement.add("failover", set.url, judge_failover(set, terms));
   if (set.servers.size() > 1) judgement.add("clock", set.url, judge_clocks(set));
   judgement.of_servers(k_last);
   judgement.add("pubsub", set.url, judge_turns(set.trial));

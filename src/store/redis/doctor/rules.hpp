@@ -58,9 +58,13 @@ Finding judge_buffers(const ServerFacts& server, const Terms& terms);
 // Of one server or sentinel that is met by TLS.
 Finding judge_certificate(const Seen<TlsFacts>& tls, bool insecure);
 
+// How many replicas fewer than it needs the master has after a failover to one of them: then no
+// renewal counts until another is connected. 0 also where it has none.
+int replicas_too_few(const ServerFacts& server, const Terms& terms);
+
 // Of the set.
 Finding judge_sentinels(const SetFacts& set);
-Finding judge_failover(const SetFacts& set, const LeaseTerms& lease);
+Finding judge_failover(const SetFacts& set, const Terms& terms);
 Finding judge_clocks(const SetFacts& set);
 Finding judge_cluster(const SetFacts& set);
 Finding judge_masters(const SetFacts& set);

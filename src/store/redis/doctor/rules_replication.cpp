@@ -101,7 +101,13 @@ Finding judge_replicas(const ServerFacts& server, const Terms& terms) {
   const auto states = replica_states(*server.info);
   const auto online = static_cast<int>(
       std::count_if(states.begin(), states.end(), [](const auto& one) { return one.online; }));
-  if (terms.of_one_shard && states.empty()) return good();  // judge_shard has a word on it
+  if (terms.of_one_shard && states.empty()) {
+    if (!server.has_replica) return not_seen(server.has_replica.why());
+    if (!*server.has_replica) return good();  // judge_shard has a word on it
+    return broken("its replica is not connected, and --replicas is 1",
+                  "no lock of its slots is granted or renewed",
+                  "start the replica, or CLUSTER FORGET it; or say --replicas 0");
+  }
   if (online < terms.replicas) {
     return broken(std::to_string(online) + " of " + count_of(states.size(), "replica") +
                       " online, --replicas is " + std::to_string(terms.replicas),
@@ -122,6 +128,15 @@ Finding judge_replicas(const ServerFacts& server, const Terms& terms) {
     }
   }
   return good(count_of(states.size(), "replica") + ", none behind");
+}
+
+int replicas_too_few(const ServerFacts& server, const Terms& terms) {
+  if (!server.info || !is_master(server)) return 0;
+  const auto count = static_cast<int>(replica_count(server));
+  const auto least = number_of(server.config, "min-replicas-to-write");
+  const int needed =
+      std::max(terms.of_one_shard ? 1 : terms.replicas, least ? static_cast<int>(*least) : 0);
+  return count == 0 ? 0 : std::max(needed - (count - 1), 0);
 }
 
 Finding judge_minrepl(const ServerFacts& server, const Terms& terms) {
@@ -154,6 +169,7 @@ Finding judge_open_slots(const ServerFacts& server, const Terms& /*terms*/) {
 Finding judge_shard(const ServerFacts& server, const Terms& /*terms*/) {
   if (!server.info) return not_seen(server.info.why());
   if (replica_count(server) > 0) return good("it has a replica");
+  if (server.has_replica && *server.has_replica) return good("it has one that is not connected");
   return warning("a master of the cluster without a replica",
                  "if it fails, the locks of its slots are gone, and no new one is granted",
                  "add a replica: redis-cli --cluster add-node … --cluster-slave");

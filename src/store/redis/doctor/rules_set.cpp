@@ -54,13 +54,18 @@ Seen<Duration> time_to_down(const SetFacts& set) {
 
 }  // namespace
 
-Finding judge_failover(const SetFacts& set, const LeaseTerms& lease) {
+Finding judge_failover(const SetFacts& set, const Terms& terms) {
+  const LeaseTerms& lease = terms.lease;
   const auto down = time_to_down(set);
   if (!down) return not_seen(down.why());
   const Duration down_after = *down;
   const std::string seen = failover_text(down_after);
   if (failover_that_fits(lease) >= down_after) {
-    return info(seen, "a hold of " + format_duration(lease.ttl()) + " outlives it");
+    const bool spare = set.servers.empty() || replicas_too_few(set.servers.front(), terms) == 0;
+    if (spare) return info(seen, "a hold of " + format_duration(lease.ttl()) + " outlives it");
+    return info(seen,
+                "too few replicas are left then to confirm a renewal: a hold ends (79) unless the "
+                "old master is back in time; with one more replica it goes on");
   }
   const std::string instead =
       set.cluster ? "cluster-node-timeout" : "down-after-milliseconds at the sentinels";
@@ -92,7 +97,8 @@ Finding judge_sentinels(const SetFacts& set) {
     return warning("they name different masters: " +
                        listed(std::vector<std::string>(masters.begin(), masters.end())),
                    agree,
-                   "wait for the failover to end, or SENTINEL RESET at those that are out of date");
+                   "wait for the failover to end; a sentinel that stays behind does not reach the "
+                   "others");
   }
   if (!silent.empty()) {
     return warning(silent,
