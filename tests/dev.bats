@@ -227,8 +227,8 @@ gate() {
   assert_line "7 one"
   refute_line "6 one"
   refute_line "=== false"
-  assert_line --regexp '^ +0:00 +0:09 .* false$'
-  assert_line --regexp '^ +0:00 +0:27 .* all$'
+  assert_line --regexp '^ +0:0[0-9] +0:09 .* false$'
+  assert_line --regexp '^ +0:0[0-9] +0:27 .* all$'
   assert_line "failed: [false] false ended with 1"
   assert_equal "${lines[-1]}" "2 passed, 1 failed"
   run -0 gate $'push 9 echo one' push
