@@ -13,9 +13,8 @@ local function clear_remains(n)  -- of dead leases
   end
   if not is_hash(n.holds) then redis.call('DEL', n.holds) end
   if n.how == 'take' then  -- our own, in a lock that others hold
-    if redis.call('HEXISTS', n.lock, owner) == 1 then drop_records(n.holds, {[owner] = true}) end
-    -- Redisson may have deleted the lock in which a lease of ours was kept.
-    redis.call('HDEL', n.holds, id_of(owner, 'kept'))
+    -- Also if the lock does not count us: Redisson deletes a lock, and not its records.
+    drop_records(n.holds, {[owner] = true})
     if is_hash(n.revoked) then redis.call('HDEL', n.revoked, owner) end
   end
 end
