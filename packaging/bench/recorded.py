@@ -127,13 +127,18 @@ class Recording:
         self.started[0].terminate()
         for process in self.started:
             process.wait(PATIENCE)
-        handed = self.monitor.sent[mark:]
+        first, last = (scripts_in(lines[i])[0] for i in (0, 2))
+
+        def of_last(sent):
+            return [c for c in scripts_in(sent) if last.args()[0] in c.args()]
+
+        # What MONITOR tells may come after the ends of the processes.
+        handed = self.monitor.wait(mark, lambda sent: len(of_last(sent)) >= 2)
         sha = handed[0].words[1]  # of the release
         ends = [i for i, c in enumerate(handed) if c.is_script() and c.words[1] == sha]
         self.handoffs = [handed[a + 1:b + 1] for a, b in zip(ends, ends[1:])]
-        first, last = (scripts_in(lines[i])[0] for i in (0, 2))
         # By its owner: on a busy machine a waiter can lose its place, and another one be the last.
-        turn, release = [c for c in scripts_in(handed) if last.args()[0] in c.args()][-2:]
+        turn, release = of_last(handed)[-2:]
         # Not before: what a script has called may come after the script itself.
         self.use(acquire, acquire=acquire, renew=renew, look=look[0],
                  watch_hold=[c for c in held if not c.is_script()])
