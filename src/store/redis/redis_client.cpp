@@ -156,34 +156,32 @@ Result<int> RedisClient::replicas(Time limit) {
   return has_replica_here(nodes->string()) ? 1 : 0;
 }
 
-// On the connection of the newest answer only; an error reply is an Error.
-Result<Reply> RedisClient::ask_more(const Words& words, Time limit) {
+// On the connection of the newest answer only.
+Result<void> RedisClient::send_more(const std::string& bytes, Time started, Time limit) {
   if (!idle()) {
     disconnect();
     return Error{Errc::unavailable, "lost the connection to " + where()};
   }
+  const auto sent = transport_->send(bytes, limit);
+  return sent ? sent : unsent(sent.error(), started, limit);
+}
+
+// An error reply is an Error.
+Result<Reply> RedisClient::ask_more(const Words& words, Time limit) {
   const Time started = BootClock::now();
   std::string bytes;
   append_command(bytes, words);
-  if (const auto sent = transport_->send(bytes, limit); !sent) {
-    return unsent(sent.error(), started, limit);
-  }
+  if (const auto sent = send_more(bytes, started, limit); !sent) return sent.error();
   auto reply = read_reply(started, limit);
   if (reply && reply->is_error()) return refusal(reply->string());
   return reply;
 }
 
 Result<int> RedisClient::count_copies(int replicas, Time limit) {
-  if (!idle()) {
-    disconnect();
-    return Error{Errc::unavailable, "lost the connection to " + where()};
-  }
   const Time started = BootClock::now();
   std::string bytes;
   append_wait(bytes, replicas);
-  if (const auto sent = transport_->send(bytes, limit); !sent) {
-    return unsent(sent.error(), started, limit);
-  }
+  if (const auto sent = send_more(bytes, started, limit); !sent) return sent.error();
   return read_copies(started, limit);
 }
 

@@ -133,6 +133,7 @@ class RedisClient {
   Result<void> read_greetings(Time started, Time limit);
   Result<void> read_role(Time started, Time limit);
   Result<void> take_role(const Reply& role);
+  Result<void> send_more(const std::string& bytes, Time started, Time limit);
   Result<Reply> ask_more(const Words& words, Time limit);
   Result<void> take_messages(std::vector<Reply>& messages, Time started, Time limit);
   Result<Reply> read_reply(Time started, Time limit);
