@@ -240,7 +240,8 @@ Link::Said Link::verdict(const Sent& sent) {
   return said;
 }
 
-// It believes what it knew, and nobody has told it otherwise; but it has no replica any more.
+// The old master does not know of the promotion: it answers from its own data, and its replica is
+// gone.
 Link::Said Link::ask_old_master(const Sent& sent) {
   const bool renews = sent.ask.what == What::renew && !scene_.rules.acknowledged;
   if (renews) return {event::Renewed{RenewReply{.sent_at = sent.sent_at}}, {}};

@@ -19,7 +19,7 @@ void Server::go_on() {
     what();
 }
 
-// WAIT gives up after a while, and then nobody knows.
+// After 200 ms without a copy the claim or renewal has failed; the copy may come later.
 void Server::when_copied(std::function<void(bool)> then) {
   const auto number = ++asked_;
   unconfirmed_.push_back({number, std::move(then)});

@@ -38,7 +38,7 @@ struct Weather {
   Duration slowest{};       // while it is slow
   Duration answers_late{};  // every answer, by this much
   int messages_lost = 0;    // of the subscription
-  int behind = 0;           // with the old master, which nobody else sees any more
+  int behind = 0;           // the client asks the old master, and all others the new one
   Duration calm_since{};    // the end of the last of it, and of what else befell the client
   bool calm() const {
     return requests_lost + answers_lost + unreachable + copies_due + slow + messages_lost +
