@@ -7,15 +7,6 @@
 load ../support/suite
 suite ticker cli leases cluster tls
 
-setup() {
-  set_up
-  NODE_PIDS=()
-}
-teardown() {
-  clean_up
-  stop_cluster
-}
-
 # The slot of a name in two steps, with a state in between in which half of its keys have left.
 leave_half() { # NAME FROM TO KEY…
   local slot

@@ -138,7 +138,6 @@ names_the_replica() {
 @test "a cluster of which a master and a replica hang: within 10 s, each is named, the others are looked at" {
   plain
   start_cluster "$T/cluster" 3 --cluster-node-timeout 60000
-  OTHER_PIDS+=" ${NODE_PIDS[*]}"
   local i
   for i in 0 1 2; do eventually 10s replica_is_online "$i"; done
   kill -STOP "${NODE_PIDS[0]}" "${NODE_PIDS[4]}"
@@ -164,7 +163,6 @@ replica_is_online() { node "$1" info replication | grep -q 'state=online'; }
 # bats test_tags=nightly
 @test "a TLS cluster, an ACL user, volatile-lru: all that is wrong is listed, and is mended in that order" {
   NODE_CERTIFICATE=server start_cluster "$T/cluster" 3 --tls-replication yes --appendonly yes --appendfsync always
-  OTHER_PIDS+=" ${NODE_PIDS[*]}"
   local i remedy
   for i in 0 1 2; do eventually 10s replica_is_online "$i"; done
   for i in "${!NODE_PIDS[@]}"; do user_without_config node "$i"; done

@@ -102,7 +102,6 @@ subscribed_to_switches() {
   start_sentinels 30000
   hold_deaf joined -k 200ms
   SET_PORTS+=("$(free_port)")
-  mkdir "$T/1"
   start_member 1 --replicaof 127.0.0.1 "$MASTER_PORT"
   eventually 20s replicas_online 1
   eventually 10s asked_for_copies

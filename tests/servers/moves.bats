@@ -1,24 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Slots that move as a whole (CLUSTER MIGRATESLOTS, Valkey 9). Run by ./dev servers on Valkey 9.
-# shellcheck disable=SC2034,SC2154,SC2030,SC2031,SC2153  # *_pid come from spawn, stop_cluster reads NODE_PIDS
+# shellcheck disable=SC2034,SC2154,SC2030,SC2031,SC2153  # *_pid come from spawn
 
 load ../support/suite
 suite ticker cli leases cluster tls
 
-setup() {
-  set_up
-  NODE_PIDS=()
-}
-teardown() {
-  clean_up
-  stop_cluster
-}
-
 in_line_at() { [ "$(node "$1" zcard "dlock:line:{dlock:$2}")" = "$3" ]; }
 owned_by() { [ "$(owner_of "$1")" = "$2" ]; }
-renewals() { grep -c "renewed \"$1\"" "$T/a.err" || true; }
-renewed_more_than() { [ "$(renewals "$1")" -gt "$2" ]; }
 
 @test "a slot that moves as a whole: the hold is renewed at the new owner, and the line keeps its order" {
   local name=whole from to slot before waiter waiters=0
@@ -34,8 +23,8 @@ renewed_more_than() { [ "$(renewals "$1")" -gt "$2" ]; }
   done
   node "$from" cluster migrateslots slotsrange "$slot" "$slot" node "${NODE_IDS[to]}"
   eventually 20s owned_by $name "$to"
-  before=$(renewals $name)
-  eventually 10s renewed_more_than $name "$before"
+  before=$(renewals a $name)
+  eventually 10s renewed_more_than a $name "$before"
   run -1 grep -E 'ASK|TRYAGAIN' "$T/a.err"
   touch "$T/go"
   ends 10s a "exit 6"

@@ -22,6 +22,7 @@ start_cluster() {
       --cluster-require-full-coverage no --repl-diskless-sync-delay 0 "$@" \
       >"$NODE_DIR/$i.log" 2>&1 3>&- &
     NODE_PIDS+=($!)
+    OTHER_PIDS="${OTHER_PIDS:-} $!" # clean_up ends them
   done
   for ((i = 0; i < count; i++)); do
     eventually 10s node_is_up "$i" || { cat "$NODE_DIR/$i.log"; return 1; }

@@ -12,7 +12,6 @@ start_set() {
   SET_PORTS=() SET_PIDS=()
   for ((i = 0; i <= $1; i++)); do
     SET_PORTS+=("$(free_port)")
-    mkdir -p "$T/$i"
     start_member "$i" "${of[@]}"
     if [ "$i" = 0 ]; then
       MASTER_PORT=${SET_PORTS[0]}
@@ -26,6 +25,7 @@ start_set() {
 # start_member N [OPTION…]: a server of the set, at first or again.
 start_member() {
   local i=$1
+  mkdir -p "$T/$i"
   redis-server --port "${SET_PORTS[i]}" --unixsocket "$T/$i.sock" --save '' --appendonly no \
     --repl-diskless-sync-delay 0 --repl-ping-replica-period 1 --replica-announce-ip 127.0.0.1 \
     --dir "$T/$i" "${@:2}" >>"$T/$i.log" 2>&1 3>&- &
