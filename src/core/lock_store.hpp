@@ -57,6 +57,8 @@ struct HolderInfo {
   std::string reason;
   // Where `pid` is a process: the boot and the pid namespace. Only nested runs say it.
   std::string machine = {};
+
+  bool operator==(const HolderInfo&) const = default;
 };
 
 // One hold as recorded beside the lock.
@@ -77,6 +79,8 @@ struct Waiter {
   std::int64_t since_ms = 0;  // wall clock of the store, for people only
   Mode mode = Mode::plain;
   std::uint32_t slots = 0;  // of Mode::slots
+
+  bool operator==(const Waiter&) const = default;
 };
 
 // The newest run that succeeded and is remembered for those with once_per.

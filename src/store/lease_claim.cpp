@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "store/lease_claim.hpp"
 
+#include "store/waiting_line.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -65,13 +67,6 @@ bool lost_above(const StoredLock& state, const Claim& claim, const LockName& nam
   });
 }
 
-bool has_room(const StoredLock& state, const Claim& claim) {
-  if (state.leases.empty()) return true;
-  if (state.leases.contains(claim.owner) || mode_of(state) != claim.mode) return false;
-  if (claim.mode == Mode::slots) return state.leases.size() < state.slots;
-  return claim.mode == Mode::shared;
-}
-
 std::uint32_t lowest_free_slot(const StoredLock& state) {
   std::uint32_t slot = 0;
   const auto is_taken = [&](const auto& entry) {
@@ -108,8 +103,11 @@ Plan plan_for(const StoredLock& state, const Claim& claim, const LockName& name)
   const bool both_slots =
       !state.leases.empty() && mode_of(state) == Mode::slots && claim.mode == Mode::slots;
   if (both_slots && state.slots != claim.slots) return {.kind = Plan::Kind::other_slots};
-  if (has_room(state, claim)) return {.kind = Plan::Kind::fresh, .owner = claim.owner};
-  return {};
+  const bool stranger = !state.leases.contains(claim.owner);
+  if (!stranger || !has_room(state, claim.mode, claim.slots)) return {};
+  if (is_first(state.line, waiter_id(claim)))
+    return {.kind = Plan::Kind::fresh, .owner = claim.owner};
+  return {.turn = has_room_for_first(state)};
 }
 
 const HoldRecord& carry_out(const Plan& plan,

@@ -26,9 +26,10 @@ struct Plan {
   Mode mode = Mode::plain;
   std::optional<std::uint32_t> slot = {};
   bool by_ancestor = false;  // refused: Refusal::by_ancestor
+  bool turn = false;         // refused: there is room, for the first in line
 };
 
-// Of a state without dead leases: that of `name`, one of the claim's.
+// Of a state without dead leases and silent waiters: that of `name`, one of the claim's.
 Plan plan_for(const StoredLock& state, const Claim& claim, const LockName& name);
 
 // In the state as it was when the plan was made. Returns the hold as recorded there.

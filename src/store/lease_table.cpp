@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "store/lease_claim.hpp"
+#include "store/waiting_line.hpp"
 
 #include <fnmatch.h>
 
@@ -15,8 +16,8 @@ namespace dlock::lease_table {
 
 namespace {
 
-constexpr std::size_t k_most_listed = 64;
-constexpr const char* k_kept = "kept";  // the serial of a kept lease; no hold is called so
+constexpr std::size_t k_most_listed = 64;  // of owners, and of waiters
+constexpr const char* k_kept = "kept";     // the serial of a kept lease; no hold is called so
 
 // How long ago the last success was granted, if the claim does not want to run after it.
 std::optional<Duration> done_ago(const StoredLock& state,
@@ -66,8 +67,33 @@ Duration lease_left(const StoredLock& state, StoreTime now, bool one_is_enough) 
   return end.value_or(now) - now;
 }
 
+// All but the waiters; only inspect lists them.
+Holding holding_of(const StoredLock& state, const Moment& moment) {
+  Holding holding;
+  holding.now_ms = wall_ms(moment);
+  holding.success = last_success(state, moment);
+  holding.waiting = living(state.line, moment.now);
+  if (!is_live(state, moment.now)) return holding;
+  holding.kind = Holding::Kind::lock;
+  holding.type = "lease";
+  for (const auto& [owner, lease] : state.leases) {
+    if (!is_live(lease, moment.now)) continue;
+    holding.mode = mode_of(lease);
+    if (holding.revoked_by.empty()) holding.revoked_by = lease.revoked_by.value_or("");
+    if (++holding.owner_count > k_most_listed) continue;
+    Holding::Owner& one =
+        holding.owners.emplace_back(Holding::Owner{owner, std::to_string(lease.holds.size())});
+    if (holding.mode >= Mode::shared) one.lease_left = lease.expires - moment.now;
+    for (const auto& [serial, record] : lease.holds)
+      holding.holds.push_back(record);
+  }
+  if (holding.mode == Mode::slots) holding.slots = state.slots;
+  holding.lease_left = lease_left(state, moment.now, holding.mode == Mode::slots);
+  return holding;
+}
+
 Holding in_the_way(const StoredLock& state, const Claim& claim, const Moment& moment) {
-  Holding holding = inspect(state, moment);
+  Holding holding = holding_of(state, moment);
   const bool one_is_enough = holding.mode == Mode::slots && claim.mode == Mode::slots;
   holding.lease_left = lease_left(state, moment.now, one_is_enough);
   return holding;
@@ -145,31 +171,53 @@ bool is_meant(const RevokeOrder& order, const OwnerId& owner, const Lease& lease
 
 }  // namespace
 
-Result<AcquireReply> acquire(const States& states, const Claim& claim, const Moment& moment) {
+Result<AcquireReply> acquire(const States& states,
+                             const Claim& claim,
+                             const Moment& moment,
+                             Queueing queueing) {
+  const std::string me = waiter_id(claim);
   std::vector<Plan> plans;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    drop_dead(*states[i], moment.now);
+    tidy(*states[i], moment.now);
     plans.push_back(plan_for(*states[i], claim, claim.names[i]));
   }
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (plans[i].kind == Plan::Kind::lost) return lost_above(claim.names[i]);
   }
-  if (const auto done = done_before(states, plans, claim, moment)) return AcquireReply(*done);
+  if (const auto done = done_before(states, plans, claim, moment)) {
+    leave(states, claim, moment);
+    return AcquireReply(*done);
+  }
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (plans[i].kind == Plan::Kind::other_slots)
       return other_slots(claim.names[i], states[i]->slots, claim);
   }
   if (const auto refused = first_refused(plans)) {
-    return AcquireReply(Refusal{.holding = in_the_way(*states[*refused], claim, moment),
-                                .which = *refused,
-                                .by_ancestor = plans[*refused].by_ancestor});
+    const Queued queued = queue_up(states, plans, *refused, claim, moment, queueing);
+    StoredLock& state = *states[queued.which];
+    Refusal refusal{.holding = in_the_way(state, claim, moment),
+                    .which = queued.which,
+                    .place = queued.place,
+                    .by_ancestor = plans[*refused].by_ancestor};
+    if (plans[queued.which].turn) refusal.turn_left = state.line.front().alive_until - moment.now;
+    return AcquireReply(std::move(refusal));
   }
   Grant grant{.holds = {}, .sent_at = moment.sent_at};
   for (std::size_t i = 0; i < states.size(); ++i) {
     const HoldRecord& record = carry_out(plans[i], *states[i], claim, moment);
     grant.holds.push_back(hold_of(claim, i, plans[i].owner, record));
+    drop_place(states[i]->line, me);
+    offer(*states[i], moment.now);  // there may be room for the next waiter as well
   }
   return AcquireReply(std::move(grant));
+}
+
+void leave(const States& states, const Claim& claim, const Moment& moment) {
+  for (StoredLock* state : states) {
+    tidy(*state, moment.now);
+    drop_place(state->line, waiter_id(claim));
+    offer(*state, moment.now);
+  }
 }
 
 RenewReply check(const States& states, const Holds& holds, const Moment& moment) {
@@ -203,8 +251,11 @@ ReleaseVerdict release(const States& states,
   static_assert(ReleaseVerdict::released < ReleaseVerdict::still_held &&
                 ReleaseVerdict::still_held < ReleaseVerdict::not_held);
   auto verdict = ReleaseVerdict::released;
-  for (std::size_t i = 0; i < states.size(); ++i)
+  for (std::size_t i = 0; i < states.size(); ++i) {
     verdict = std::max(verdict, release_one(*states[i], holds[i], options, moment));
+    tidy(*states[i], moment.now);
+    offer(*states[i], moment.now);
+  }
   return verdict;
 }
 
@@ -224,6 +275,8 @@ RevokeReply revoke(StoredLock& state, const RevokeOrder& order, const Moment& mo
       reply.verdict = RevokeVerdict::revoked;
     }
   }
+  tidy(state, moment.now);
+  offer(state, moment.now);
   return reply;
 }
 
@@ -234,25 +287,11 @@ std::optional<LastSuccess> forget(StoredLock& state, const Moment& moment) {
 }
 
 Holding inspect(const StoredLock& state, const Moment& moment) {
-  Holding holding;
-  holding.now_ms = wall_ms(moment);
-  holding.success = last_success(state, moment);
-  if (!is_live(state, moment.now)) return holding;
-  holding.kind = Holding::Kind::lock;
-  holding.type = "lease";
-  for (const auto& [owner, lease] : state.leases) {
-    if (!is_live(lease, moment.now)) continue;
-    holding.mode = mode_of(lease);
-    if (holding.revoked_by.empty()) holding.revoked_by = lease.revoked_by.value_or("");
-    if (++holding.owner_count > k_most_listed) continue;
-    Holding::Owner& one =
-        holding.owners.emplace_back(Holding::Owner{owner, std::to_string(lease.holds.size())});
-    if (holding.mode >= Mode::shared) one.lease_left = lease.expires - moment.now;
-    for (const auto& [serial, record] : lease.holds)
-      holding.holds.push_back(record);
+  Holding holding = holding_of(state, moment);
+  for (const Place& place : state.line) {
+    if (moment.now <= place.alive_until && holding.line.size() < k_most_listed)
+      holding.line.push_back(place.waiter);
   }
-  if (holding.mode == Mode::slots) holding.slots = state.slots;
-  holding.lease_left = lease_left(state, moment.now, holding.mode == Mode::slots);
   return holding;
 }
 
@@ -262,13 +301,21 @@ std::vector<LockName> names_of(const Watched& watched) {
   return holds != nullptr ? names_of(*holds) : std::vector<LockName>();
 }
 
-bool has_changed(const Watched& watched, const States& states, const Moment& moment) {
+Sight look(const Watched& watched, const States& states, const Moment& moment) {
   if (const auto* claim = std::get_if<Claim>(&watched)) {
+    for (StoredLock* state : states)
+      tidy(*state, moment.now);
+    const LineSight line = look_from_line(states, *claim, moment);
+    if (line.in_line) return line;
+    for (StoredLock* state : states)
+      state->line.clear();  // for one that is in no line room is a change, whoever waits
     const auto reply = acquire(states, *claim, moment);
-    return !reply || !std::holds_alternative<Refusal>(*reply);
+    const bool refused = reply && std::holds_alternative<Refusal>(*reply);
+    return {.what = refused ? HandOff::timed_out : HandOff::changed, .again = line.again};
   }
   const auto* holds = std::get_if<Holds>(&watched);
-  return holds != nullptr && check(states, *holds, moment).verdict != RenewVerdict::held;
+  const bool held = holds == nullptr || check(states, *holds, moment).verdict == RenewVerdict::held;
+  return {.what = held ? HandOff::timed_out : HandOff::changed};
 }
 
 bool glob_matches(std::string_view glob, std::string_view name) {

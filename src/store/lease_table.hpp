@@ -25,7 +25,12 @@ namespace dlock::lease_table {
 // Of the names of a claim or of holds, in their order.
 using States = std::vector<StoredLock*>;
 
-Result<AcquireReply> acquire(const States& states, const Claim& claim, const Moment& moment);
+// With a queueing, a claim that is refused enters the lines of its names (waiting_line.hpp).
+Result<AcquireReply> acquire(const States& states,
+                             const Claim& claim,
+                             const Moment& moment,
+                             Queueing queueing = Queueing::no);
+void leave(const States& states, const Claim& claim, const Moment& moment);
 RenewReply renew(const States& states, const Holds& holds, const Moment& moment);
 RenewReply check(const States& states, const Holds& holds, const Moment& moment);
 ReleaseVerdict release(const States& states,
@@ -40,9 +45,14 @@ std::optional<LastSuccess> forget(StoredLock& state, const Moment& moment);
 using Watched = std::variant<std::monostate, Claim, Holds>;
 std::vector<LockName> names_of(const Watched& watched);
 
-// True if the watched claim would now be granted, or a watched hold is lost or revoked. Takes
-// scratch copies of the states: they may be modified.
-bool has_changed(const Watched& watched, const States& states, const Moment& moment);
+// What a watcher finds: the turn of a waiter in line ("turn", "next"); "changed" if a claim would
+// be granted though no turn was given, or a hold is lost or revoked; "timed_out": nothing new.
+struct Sight {
+  HandOff what = HandOff::timed_out;
+  std::optional<StoreTime> again = {};  // a lease or a turn ends then, which tells no watcher
+};
+// Takes scratch copies of the states: they may be modified.
+Sight look(const Watched& watched, const States& states, const Moment& moment);
 
 // How list() matches names: * ? [..] and backslash, as fnmatch(3) does; "/" and "." are not
 // special.

@@ -39,8 +39,16 @@ Mode mode_of(const StoredLock& state) {
   return mode;
 }
 
+bool has_room(const StoredLock& state, Mode mode, std::uint32_t slots) {
+  if (state.leases.empty()) return true;
+  if (mode_of(state) != mode) return false;
+  if (mode == Mode::slots) return state.slots == slots && state.leases.size() < state.slots;
+  return mode == Mode::shared;
+}
+
 void make_free(StoredLock& state) {
   state.leases.clear();
+  state.line.clear();
 }
 
 void drop_dead(StoredLock& state, StoreTime now) {

@@ -48,13 +48,25 @@ struct ReleasedHold {
   std::int64_t at_ms = 0;
 };
 
-// The leases of a name, and what outlives them.
+// A waiter in the line of a name (waiting_line.hpp).
+struct Place {
+  std::string id;               // "<owner>#<serial>" of its claim
+  std::int64_t arrival_us = 0;  // grows along the line; of a claim the same in all its lines
+  StoreTime alive_until;        // its next try has to come before
+  Waiter waiter;
+
+  bool operator==(const Place&) const = default;
+};
+using Line = std::vector<Place>;  // in the order of arrival
+
+// The leases of a name, what outlives them, and its line.
 struct StoredLock {
   std::map<OwnerId, Lease> leases;  // beside each other: all readers, or all have a slot
   std::uint32_t slots = 0;          // of Mode::slots: how many there are
   FencingToken token = 0;           // the last one given out; stays when the leases end
   std::optional<Success> success;
   std::vector<ReleasedHold> released;  // the newest, of a day
+  Line line = {};                      // empty where the store keeps no line
 };
 
 struct Moment {
@@ -75,7 +87,10 @@ bool is_kept(const Lease& lease);
 Mode mode_of(const Lease& lease);
 Mode mode_of(const StoredLock& state);
 
-void make_free(StoredLock& state);
+// Whether one more owner fits beside the leases, which are all live.
+bool has_room(const StoredLock& state, Mode mode, std::uint32_t slots);
+
+void make_free(StoredLock& state);  // the waiters are gone as well
 void drop_dead(StoredLock& state, StoreTime now);
 void extend(Lease& lease, Duration ttl, StoreTime now);  // never shortens
 

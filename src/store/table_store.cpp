@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "store/table_store.hpp"
 
+#include "store/waiting_line.hpp"
+
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -8,21 +11,51 @@ namespace dlock {
 
 using lease_table::names_of;
 
-Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing /*queueing*/, Time limit) {
+// A step that begins the turn of a waiter tells it, whatever else it does.
+Result<void> TableStore::change(const std::vector<LockName>& names,
+                                Time limit,
+                                const Change& what) {
+  return transact(names, limit, [&](const States& states, const Moment& moment) {
+    std::vector<lease_table::Line> before;
+    for (const lease_table::StoredLock* state : states)
+      before.push_back(state->line);
+    Step step = what(states, moment);
+    for (std::size_t i = 0; i < states.size(); ++i)
+      step.tells = step.tells || lease_table::turn_began(before[i], states[i]->line);
+    return step;
+  });
+}
+
+Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
+  if (!traits().line) queueing = Queueing::no;
   Result<AcquireReply> reply = Error{};
-  auto done = transact(claim.names, limit, [&](const States& states, const Moment& moment) {
-    reply = lease_table::acquire(states, claim, moment);
-    return reply && std::holds_alternative<Grant>(*reply);
+  auto done = change(claim.names, limit, [&](const States& states, const Moment& moment) {
+    reply = lease_table::acquire(states, claim, moment, queueing);
+    return Step{.writes = reply && std::holds_alternative<Grant>(*reply)};
   });
   if (!done) return done.error();
+  if (const auto* refusal = reply ? std::get_if<Refusal>(&*reply) : nullptr) {
+    const auto lease_left = refusal->holding.lease_left;
+    if (lease_left || refusal->turn_left)
+      look_at_ = BootClock::now() + std::min(lease_left.value_or(Duration::max() / 2),
+                                             refusal->turn_left.value_or(Duration::max() / 2));
+  }
   return reply;
+}
+
+Result<void> TableStore::leave(const Claim& claim, Queueing queueing, Time limit) {
+  if (queueing == Queueing::no || !traits().line) return {};
+  return change(claim.names, limit, [&](const States& states, const Moment& moment) {
+    lease_table::leave(states, claim, moment);
+    return Step{};
+  });
 }
 
 Result<RenewReply> TableStore::renew(const Holds& holds, Time limit) {
   RenewReply reply;
-  auto done = transact(names_of(holds), limit, [&](const States& states, const Moment& moment) {
+  auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
     reply = lease_table::renew(states, holds, moment);
-    return reply.verdict == RenewVerdict::renewed;
+    return Step{.writes = reply.verdict == RenewVerdict::renewed};
   });
   if (!done) return done.error();
   return reply;
@@ -30,9 +63,9 @@ Result<RenewReply> TableStore::renew(const Holds& holds, Time limit) {
 
 Result<RenewReply> TableStore::check(const Holds& holds, Time limit) {
   RenewReply reply;
-  auto done = transact(names_of(holds), limit, [&](const States& states, const Moment& moment) {
+  auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
     reply = lease_table::check(states, holds, moment);
-    return false;
+    return Step{};
   });
   if (!done) return done.error();
   return reply;
@@ -42,9 +75,11 @@ Result<ReleaseVerdict> TableStore::release(const Holds& holds,
                                            const ReleaseOptions& options,
                                            Time limit) {
   auto verdict = ReleaseVerdict::not_held;
-  auto done = transact(names_of(holds), limit, [&](const States& states, const Moment& moment) {
+  auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
     verdict = lease_table::release(states, holds, options, moment);
-    return verdict != ReleaseVerdict::not_held || states.size() > 1;  // others of them may be ours
+    // Others of several names may be ours.
+    const bool any = verdict != ReleaseVerdict::not_held || states.size() > 1;
+    return Step{.writes = any, .tells = any};
   });
   if (!done) return done.error();
   return verdict;
@@ -52,9 +87,11 @@ Result<ReleaseVerdict> TableStore::release(const Holds& holds,
 
 Result<RevokeReply> TableStore::revoke(const LockName& name, const RevokeOrder& order, Time limit) {
   RevokeReply reply;
-  auto done = transact({name}, limit, [&](const States& states, const Moment& moment) {
+  auto done = change({name}, limit, [&](const States& states, const Moment& moment) {
     reply = lease_table::revoke(*states.front(), order, moment);
-    return reply.verdict == RevokeVerdict::revoked || reply.verdict == RevokeVerdict::deleted;
+    const bool done_so =
+        reply.verdict == RevokeVerdict::revoked || reply.verdict == RevokeVerdict::deleted;
+    return Step{.writes = done_so, .tells = done_so};
   });
   if (!done) return done.error();
   return reply;
@@ -62,9 +99,9 @@ Result<RevokeReply> TableStore::revoke(const LockName& name, const RevokeOrder& 
 
 Result<std::optional<LastSuccess>> TableStore::forget(const LockName& name, Time limit) {
   std::optional<LastSuccess> known;
-  auto done = transact({name}, limit, [&](const States& states, const Moment& moment) {
+  auto done = change({name}, limit, [&](const States& states, const Moment& moment) {
     known = lease_table::forget(*states.front(), moment);
-    return known.has_value();
+    return Step{.writes = known.has_value()};
   });
   if (!done) return done.error();
   return known;
@@ -91,24 +128,29 @@ Result<Watching> TableStore::watch_for(Watched what, Time limit) {
   auto watching = watch_names(names_of(what), limit);
   if (!watching) return watching.error();
   watched_ = std::move(what);
+  look_at_.reset();
   return Watching{};
 }
 
-// A renewal writes the row too, and wakes no waiter. An unreadable row may be a change: wake.
-bool TableStore::has_changed(Time limit) {
-  bool changed = false;
-  auto done = read(names_of(watched_), limit, [&](const States& states, const Moment& moment) {
-    changed = lease_table::has_changed(watched_, states, moment);
-  });
-  return !done || changed;
+// What tells of one name may be about another, or about another waiter. An unreadable row may be a
+// change: wake.
+HandOff TableStore::look(Time limit) {
+  lease_table::Sight sight{.what = HandOff::changed};
+  look_at_.reset();
+  (void)read(names_of(watched_), limit, [&](const States& states, const Moment& moment) {
+    sight = lease_table::look(watched_, states, moment);
+    if (sight.again) look_at_ = BootClock::now() + (*sight.again - moment.now);
+  }).has_value();
+  return sight.what;
 }
 
 Result<HandOff> TableStore::await_hand_off(Time until) {
   for (;;) {
-    auto changed = await_change(until);
-    if (!changed) return changed.error();
-    if (*changed && has_changed(until)) return HandOff::changed;
-    if (!*changed || BootClock::now() >= until) return HandOff::timed_out;
+    auto told = await_change(std::min(until, look_at_.value_or(until)));
+    if (!told) return told.error();
+    const bool due = look_at_ && BootClock::now() >= *look_at_;
+    const HandOff seen = *told || due ? look(until) : HandOff::timed_out;
+    if (seen != HandOff::timed_out || BootClock::now() >= until) return seen;
   }
 }
 

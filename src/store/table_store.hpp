@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // TableStore: the whole LockStore over a table that has one StoredLock a name. A store of this kind
 // says how it changes rows in one step (transact), reads them, and learns of changes (watch_names,
-// await_change); the rules of locks are those of lease_table.hpp.
+// await_change); the rules of locks are those of lease_table.hpp and waiting_line.hpp.
 //
-// There is no waiting line: readers that come all the time may keep a writer out.
+// A store may decline the line (StoreTraits::line); then no row ever has one, and readers that come
+// all the time may keep a writer out.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -18,7 +19,7 @@ namespace dlock {
 
 class TableStore : public LockStore {
  public:
-  StoreTraits traits() const override { return {.line = false}; }
+  StoreTraits traits() const override { return {}; }
   Result<std::string> key_of(const LockName& name) const override { return name.text(); }
 
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) final;
@@ -27,6 +28,7 @@ class TableStore : public LockStore {
   Result<ReleaseVerdict> release(const Holds& holds,
                                  const ReleaseOptions& options,
                                  Time limit) final;
+  Result<void> leave(const Claim& claim, Queueing queueing, Time limit) final;
   Result<Watching> watch(const Claim& claim, bool front, Time limit) final;
   Result<Watching> watch_hold(const Holds& holds, Time limit) final;
   Result<HandOff> await_hand_off(Time until) final;
@@ -37,8 +39,13 @@ class TableStore : public LockStore {
  protected:
   using States = lease_table::States;
   using Moment = lease_table::Moment;
-  // Works on the rows of some names, in their order; true: they have to be written.
-  using Change = std::function<bool(const States&, const Moment&)>;
+  // What a change did. A line that differs has to be written in any case.
+  struct Step {
+    bool writes = false;  // the locks, without their lines, have to be written
+    bool tells = false;   // and then those that watch the names have to look
+  };
+  // Works on the rows of some names, in their order.
+  using Change = std::function<Step(const States&, const Moment&)>;
   // Looks at copies, which it may change.
   using Look = std::function<void(const States&, const Moment&)>;
 
@@ -53,10 +60,11 @@ class TableStore : public LockStore {
   // Each row as it was at one moment; not several in one step. Needs no right to write.
   virtual Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) = 0;
 
-  // From its return on, await_change misses no write of these rows. Replaces the names before.
+  // From its return on, await_change misses no step that tells of these rows. Replaces the names
+  // before.
   virtual Result<void> watch_names(const std::vector<LockName>& names, Time limit) = 0;
 
-  // Sleeps until a watched row may have been written (true) or `until` (false). Errc::cancelled:
+  // Sleeps until such a step may have ended (true) or `until` (false). Errc::cancelled:
   // interrupted, and watching goes on.
   virtual Result<bool> await_change(Time until) = 0;
 
@@ -65,10 +73,12 @@ class TableStore : public LockStore {
 
  private:
   using Watched = lease_table::Watched;
+  Result<void> change(const std::vector<LockName>& names, Time limit, const Change& what);
   Result<Watching> watch_for(Watched what, Time limit);
-  bool has_changed(Time limit);
+  HandOff look(Time limit);
 
   Watched watched_;
+  std::optional<Time> look_at_;  // a lease or a turn ends then, which tells no watcher
 };
 
 }  // namespace dlock

@@ -41,7 +41,7 @@ Backing redis_backing() {
   auto started = test::RedisProcess::start();
   REQUIRE_MESSAGE(started.has_value(), (started ? "" : started.error().text));
   std::shared_ptr<test::RedisProcess> server(std::move(*started));
-  return {.name = "redis", .open = [server](const Interrupt* interrupt) {
+  return {.name = "redis", .hears_death = true, .open = [server](const Interrupt* interrupt) {
             StoreOptions options;
             options.url = server->url();
             options.prefix = "dlock:";

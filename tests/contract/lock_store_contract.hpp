@@ -28,6 +28,7 @@ using namespace std::chrono_literals;
 struct Backing {
   std::string name;
   bool across_processes = true;  // a forked process reaches the same locks
+  bool hears_death = false;      // a waiter that died costs no turn
   std::function<std::unique_ptr<LockStore>(const Interrupt*)> open;
 };
 

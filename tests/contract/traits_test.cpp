@@ -11,6 +11,7 @@ namespace {
 Backing declining(const Backing& backing) {
   return {.name = backing.name + ", declining",
           .across_processes = backing.across_processes,
+          .hears_death = backing.hears_death,
           .open = [open = backing.open](const Interrupt* interrupt) -> std::unique_ptr<LockStore> {
             return std::make_unique<test::DecliningStore>(open(interrupt),
                                                           test::k_plain_locks_only);
@@ -42,13 +43,13 @@ void granted_if(bool supported, Client& client, const Claim& claim) {
 
 }  // namespace
 
-TEST_CASE("traits: the stores support everything, but for the line of those without a server") {
+TEST_CASE("traits: the stores support everything, but for the line of local://") {
   each_store([](const Backing& backing) {
     const StoreTraits traits = Client(backing).store().traits();
     CHECK((traits.exclusive && traits.shared && traits.slots));
     CHECK((traits.several_names && traits.nesting && traits.tokens));
     CHECK((traits.keep && traits.once_per));
-    CHECK(traits.line == (backing.name == "redis"));
+    CHECK(traits.line == (backing.name != "local"));
   });
 }
 

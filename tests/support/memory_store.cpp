@@ -48,9 +48,16 @@ Result<void> MemoryStore::transact(const std::vector<LockName>& names,
   const Time sent_at = BootClock::now();
   const std::lock_guard guard(server_->mutex);
   auto rows = rows_of(names);
-  if (!change(pointers_to_rows(rows), moment(sent_at))) return {};
-  for (std::size_t i = 0; i < names.size(); ++i)
-    server_->locks[names[i].text()] = std::move(rows[i]);
+  const Step step = change(pointers_to_rows(rows), moment(sent_at));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    lease_table::StoredLock& row = server_->locks[names[i].text()];
+    if (step.writes) {
+      row = std::move(rows[i]);
+    } else {
+      row.line = std::move(rows[i].line);
+    }
+  }
+  if (!step.tells) return {};
   ++server_->changes;
   server_->changed.notify_all();
   return {};

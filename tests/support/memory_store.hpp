@@ -26,7 +26,7 @@ namespace dlock {
 struct MemoryServer {
   std::mutex mutex;
   std::condition_variable changed;
-  std::uint64_t changes = 0;  // how often a row was written
+  std::uint64_t changes = 0;  // how many steps told watchers to look
   std::map<std::string, lease_table::StoredLock> locks;
   // Set: what both of its clocks show, until the test sets it again. Else they are this machine's.
   std::optional<Duration> time;

@@ -196,7 +196,7 @@ Result<void> LocalStore::transact(const std::vector<LockName>& names,
     if (!before) return before.error();
     std::vector<StoredLock> after = *before;
     // A refused attempt writes nothing: it would wake the other waiters, and they this one.
-    if (!change(pointers_to(after), local_moment(sent_at))) return {};
+    if (!change(pointers_to(after), local_moment(sent_at)).writes) return {};
     // A removed lock file admits others to the data at the same time: read it again.
     const bool alone = std::all_of(held->begin(), held->end(), [](const Locked& locked) {
       return locked.lock.is_current(locked.file);

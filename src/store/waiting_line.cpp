@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include "store/waiting_line.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace dlock::lease_table {
+
+namespace {
+
+Line::iterator place_of(Line& line, const std::string& id) {
+  return std::find_if(line.begin(), line.end(), [&](const Place& one) { return one.id == id; });
+}
+
+std::uint64_t number_of(Line& line, const std::string& id) {
+  const auto at = place_of(line, id);
+  return at == line.end() ? 0 : static_cast<std::uint64_t>(at - line.begin()) + 1;
+}
+
+// A name where the claim waits: not one that it has already, or that an ancestor keeps from it.
+bool waits(const Plan& plan) {
+  return plan.kind == Plan::Kind::fresh || (plan.kind == Plan::Kind::refused && !plan.by_ancestor);
+}
+
+// A place after all others in each line, at the time of arrival or later.
+std::int64_t next_arrival(const States& states, const Moment& moment) {
+  std::int64_t arrival = moment.wall_us;
+  for (const StoredLock* state : states) {
+    if (!state->line.empty()) arrival = std::max(arrival, state->line.back().arrival_us + 1);
+  }
+  return arrival;
+}
+
+Waiter waiter_of(const Claim& claim, std::int64_t arrival_us) {
+  constexpr std::int64_t k_us_per_ms = 1000;
+  return {.who = claim.who,
+          .since_ms = arrival_us / k_us_per_ms,
+          .mode = claim.mode,
+          .slots = claim.slots};
+}
+
+}  // namespace
+
+std::string waiter_id(const Claim& claim) {
+  return hold_id(claim.owner, claim.serial);
+}
+
+void tidy(StoredLock& state, StoreTime now) {
+  drop_dead(state, now);
+  std::erase_if(state.line, [&](const Place& one) { return one.alive_until < now; });
+}
+
+std::uint64_t living(const Line& line, StoreTime now) {
+  return static_cast<std::uint64_t>(std::count_if(
+      line.begin(), line.end(), [&](const Place& one) { return now <= one.alive_until; }));
+}
+
+bool is_first(const Line& line, const std::string& id) {
+  return line.empty() || line.front().id == id;
+}
+
+void drop_place(Line& line, const std::string& id) {
+  std::erase_if(line, [&](const Place& one) { return one.id == id; });
+}
+
+bool has_room_for_first(const StoredLock& state) {
+  const Waiter& first = state.line.front().waiter;
+  return has_room(state, first.mode, first.slots);
+}
+
+void offer(StoredLock& state, StoreTime now, const std::string& me) {
+  if (state.line.empty() || state.line.front().id == me || !has_room_for_first(state)) return;
+  StoreTime& alive_until = state.line.front().alive_until;
+  alive_until = std::min(alive_until, now + k_turn);
+}
+
+bool turn_began(const Line& before, const Line& after) {
+  if (after.empty()) return false;
+  const Place& first = after.front();
+  const auto old = std::find_if(
+      before.begin(), before.end(), [&](const Place& one) { return one.id == first.id; });
+  return old != before.end() && first.alive_until < old->alive_until;
+}
+
+Queued queue_up(const States& states,
+                const std::vector<Plan>& plans,
+                std::size_t refused,
+                const Claim& claim,
+                const Moment& moment,
+                Queueing queueing) {
+  const std::string me = waiter_id(claim);
+  const bool own = plans[refused].by_ancestor;
+  bool may = queueing != Queueing::no;
+  std::optional<std::size_t> full_at;
+  bool has_all_places = true;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    offer(*states[i], moment.now, me);
+    if (!waits(plans[i])) continue;
+    Line& line = states[i]->line;
+    const bool stands = number_of(line, me) > 0;
+    has_all_places = has_all_places && stands;
+    if (stands || own || !claim.max_waiters || line.size() < *claim.max_waiters) continue;
+    may = false;
+    if (!full_at && plans[i].kind != Plan::Kind::fresh) full_at = i;
+  }
+  const Queued none{.which = full_at.value_or(refused)};
+  if (queueing == Queueing::no) return none;
+  // A claim that lost its place in one line, because it was silent, loses it in all: two claims
+  // that stood in another order in each line would wait for each other for ever.
+  if (!has_all_places) {
+    for (StoredLock* state : states)
+      drop_place(state->line, me);
+  }
+  const std::int64_t arrival = next_arrival(states, moment);
+  for (std::size_t i = 0; may && !own && i < states.size(); ++i) {
+    if (!waits(plans[i])) continue;
+    Line& line = states[i]->line;
+    if (place_of(line, me) == line.end())
+      line.push_back({.id = me, .arrival_us = arrival, .waiter = waiter_of(claim, arrival)});
+    place_of(line, me)->alive_until = moment.now + k_line_life;
+  }
+  return {.which = none.which, .place = may ? number_of(states[none.which]->line, me) : 0};
+}
+
+LineSight look_from_line(const States& states, const Claim& claim, const Moment& moment) {
+  const std::string me = waiter_id(claim);
+  LineSight sight;
+  const auto note = [&](StoreTime end) { sight.again = std::min(sight.again.value_or(end), end); };
+  for (StoredLock* state : states) {
+    for (const auto& [owner, lease] : state->leases)
+      note(lease.expires);
+    const std::uint64_t place = number_of(state->line, me);
+    if (place == 0) continue;
+    sight.in_line = true;
+    if (place > 2 || !has_room_for_first(*state)) continue;
+    const StoreTime turn_ends = state->line.front().alive_until;
+    if (place == 2) {
+      note(turn_ends + Duration(1));
+      if (sight.what == HandOff::timed_out) sight.what = HandOff::next;
+    } else if (turn_ends <= moment.now + k_turn) {
+      sight.what = HandOff::turn;
+    } else if (sight.what != HandOff::turn) {
+      sight.what = HandOff::changed;
+    }
+  }
+  return sight;
+}
+
+}  // namespace dlock::lease_table
