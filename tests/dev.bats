@@ -60,7 +60,7 @@ for name in sys.argv[1:]: ast.parse(open(name).read())' packaging/bench/*.py pac
   run -0 python3 -c 'import json
 figures = json.load(open("figures"))
 print(sorted(figures), figures["machine"]["redis"], figures["parts"]["waiters"]["stolen_percent"])
-for store in ("unix socket", "tcp", "local"):
+for store in ("unix socket", "tcp", "sqlite", "local"):
   one = figures["uncontended"]["dlock, " + store]["x_flock"]
   print(store, 0 < one["q1"] <= one["median"] <= one["q3"], one["n"])
 print(figures["uncontended"]["dlock release"]["ms"]["median"] > 0)

@@ -88,6 +88,7 @@ who_includes() {
 }
 rule_libraries() {
   who_includes "$1" '^["<]hiredis' 'src/store/redis/.*'
+  who_includes "$1" '^["<]sqlite3' 'src/store/sqlite/sqlite_database\.cpp'
   who_includes "$1" '^["<]CLI/' 'cmd/cli\.cpp'
   who_includes "$1" '^["<](spdlog|fmt)/' 'src/base/log\.cpp'
   who_includes "$1" '^["<]openssl/' 'src/sys/tls_(certificate|context|session)\.cpp'
@@ -99,7 +100,7 @@ rule_libraries() {
 @test "each foreign library is included in its own places only" {
   holds rule_libraries
   local header
-  for header in hiredis/hiredis.h CLI/CLI.hpp spdlog/spdlog.h ares.h nlohmann/json.hpp toml.hpp \
+  for header in hiredis/hiredis.h sqlite3.h CLI/CLI.hpp spdlog/spdlog.h ares.h nlohmann/json.hpp toml.hpp \
     doctest/doctest.h; do
     bad src/store/a.cpp "#include <$header>"
     fails rule_libraries

@@ -166,7 +166,8 @@ def candidates(folder, servers, dlock):
         return [dlock, "run", lock, "--"]
 
     urls = {"unix socket": f"redis+unix://{folder}/redis.sock",
-            "tcp": f"redis://127.0.0.1:{servers.redis}", "local": f"local://{folder}/locks"}
+            "tcp": f"redis://127.0.0.1:{servers.redis}", "sqlite": f"sqlite://{folder}/locks.db",
+            "local": f"local://{folder}/locks"}
     found = [Candidate("flock", lambda lock: ["flock", f"{folder}/{lock}"])]
     found += [Candidate(f"dlock, {store}", run, {"DLOCK_URL": url}, store)
               for store, url in urls.items()]

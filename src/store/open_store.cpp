@@ -7,6 +7,8 @@
 #include "store/local/local_store.hpp"
 #include "store/redis/doctor/examine_redis.hpp"
 #include "store/redis/redis_store.hpp"
+#include "store/sqlite/examine_sqlite.hpp"
+#include "store/sqlite/sqlite_store.hpp"
 
 #include <array>
 #include <string_view>
@@ -23,6 +25,23 @@ Result<std::unique_ptr<LockStore>> open_local(const StoreOptions& options) {
   return LocalStore::open(options.url, options.interrupt);
 }
 
+#ifdef DLOCK_SQLITE
+Result<std::unique_ptr<LockStore>> open_sqlite(const StoreOptions& options) {
+  return SqliteStore::open(options.url, options.interrupt);
+}
+#endif
+
+// Of a store that this program was built without.
+[[maybe_unused]] Result<std::unique_ptr<LockStore>> open_none(const StoreOptions& options) {
+  return Error{
+      Errc::bad_config,
+      "this dlock was built without " + options.url.substr(0, options.url.find("://")) + "://"};
+}
+[[maybe_unused]] Result<Examination> examine_none(const StoreOptions& options,
+                                                  const ExamineTerms& /*terms*/) {
+  return open_none(options).error();
+}
+
 struct Store {
   std::string_view scheme;
   std::string_view form;  // of a URL, behind the scheme
@@ -30,7 +49,7 @@ struct Store {
   Examiner examine = &examine_redis;
 };
 
-constexpr std::array<Store, 8> k_stores{{
+constexpr std::array<Store, 9> k_stores{{
     {"redis", "://host:6379", &RedisStore::open},
     {"rediss", "://host:6379", &RedisStore::open},
     {"redis+sentinel", "://h1,h2,h3/NAME", &RedisStore::open},
@@ -39,6 +58,11 @@ constexpr std::array<Store, 8> k_stores{{
     {"rediss+cluster", "://h1,h2,h3", &RedisStore::open},
     {"redis+unix", ":///path", &RedisStore::open},
     {"local", ":///dir", &open_local, &examine_local},
+#ifdef DLOCK_SQLITE
+    {"sqlite", ":///file", &open_sqlite, &examine_sqlite},
+#else
+    {"sqlite", ":///file", &open_none, &examine_none},
+#endif
 }};
 
 Error bad(std::string reason) {

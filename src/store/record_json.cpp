@@ -237,6 +237,15 @@ std::optional<Waiter> parse_waiter(std::string_view json) {
   return Waiter{.who = record->who, .mode = record->mode, .slots = slots};
 }
 
+std::string waiter_json(const Waiter& waiter) {
+  Json object = Json::object();
+  if (waiter.mode != Mode::plain) object["mode"] = stored_mode(waiter.mode);
+  if (waiter.slots > 0) object["slots"] = waiter.slots;
+  object.update(object_from(waiter.who, Duration::zero()));
+  object.erase("ttl_ms");
+  return dump(object);
+}
+
 std::string state_file_json(const StateFile& lease) {
   const lease_table::StoredLock& state = lease.state;
   Json object{{"name", percent_encode(lease.name)},

@@ -35,6 +35,8 @@ std::optional<HoldRecord> parse_granted_record(std::string id, std::string_view 
 
 // Of the waiting line; since_ms is not in it.
 std::optional<Waiter> parse_waiter(std::string_view json);
+// {"mode":"slots","slots":…, and then the fields of holder_json but the ttl}; as above.
+std::string waiter_json(const Waiter& waiter);
 
 // A lock as the local store keeps it in a file. The times of its leases mean something under one
 // boot id only.

@@ -47,7 +47,10 @@ std::string waiter_id(const Claim& claim) {
 
 void tidy(StoredLock& state, StoreTime now) {
   drop_dead(state, now);
-  std::erase_if(state.line, [&](const Place& one) { return one.alive_until < now; });
+  // One that seems to live longer than a try lets it is of another clock: it was set back.
+  std::erase_if(state.line, [&](const Place& one) {
+    return one.alive_until < now || one.alive_until > now + k_line_life;
+  });
 }
 
 std::uint64_t living(const Line& line, StoreTime now) {
@@ -94,7 +97,6 @@ Queued queue_up(const States& states,
   std::optional<std::size_t> full_at;
   bool has_all_places = true;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    offer(*states[i], moment.now, me);
     if (!waits(plans[i])) continue;
     Line& line = states[i]->line;
     const bool stands = number_of(line, me) > 0;
@@ -103,13 +105,11 @@ Queued queue_up(const States& states,
     may = false;
     if (!full_at && plans[i].kind != Plan::Kind::fresh) full_at = i;
   }
-  const Queued none{.which = full_at.value_or(refused)};
-  if (queueing == Queueing::no) return none;
   // A claim that lost its place in one line, because it was silent, loses it in all: two claims
   // that stood in another order in each line would wait for each other for ever.
-  if (!has_all_places) {
-    for (StoredLock* state : states)
-      drop_place(state->line, me);
+  for (StoredLock* state : states) {
+    if (!has_all_places && queueing != Queueing::no) drop_place(state->line, me);
+    offer(*state, moment.now, me);
   }
   const std::int64_t arrival = next_arrival(states, moment);
   for (std::size_t i = 0; may && !own && i < states.size(); ++i) {
@@ -119,7 +119,8 @@ Queued queue_up(const States& states,
       line.push_back({.id = me, .arrival_us = arrival, .waiter = waiter_of(claim, arrival)});
     place_of(line, me)->alive_until = moment.now + k_line_life;
   }
-  return {.which = none.which, .place = may ? number_of(states[none.which]->line, me) : 0};
+  const std::size_t which = full_at.value_or(refused);
+  return {.which = which, .place = may ? number_of(states[which]->line, me) : 0};
 }
 
 LineSight look_from_line(const States& states, const Claim& claim, const Moment& moment) {

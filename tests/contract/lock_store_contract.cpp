@@ -3,6 +3,7 @@
 
 #include "store/local/local_store.hpp"
 #include "store/open_store.hpp"
+#include "store/sqlite/sqlite_store.hpp"
 #include "store/undo.hpp"
 
 #include <poll.h>
@@ -32,6 +33,15 @@ Backing local_backing() {
   auto directory = std::make_shared<test::TempDir>();
   return {.name = "local", .open = [directory](const Interrupt* interrupt) {
             auto store = LocalStore::open("local://" + directory->path(), interrupt);
+            REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
+            return std::move(*store);
+          }};
+}
+
+Backing sqlite_backing() {
+  auto directory = std::make_shared<test::TempDir>();
+  return {.name = "sqlite", .open = [directory](const Interrupt* interrupt) {
+            auto store = SqliteStore::open("sqlite://" + directory->path() + "/locks", interrupt);
             REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
             return std::move(*store);
           }};
@@ -71,7 +81,8 @@ T value_of(Result<T> result) {
 }  // namespace
 
 const std::vector<Backing>& backings() {
-  static const std::vector<Backing> all{memory_backing(), local_backing(), redis_backing()};
+  static const std::vector<Backing> all{
+      memory_backing(), local_backing(), sqlite_backing(), redis_backing()};
   return all;
 }
 

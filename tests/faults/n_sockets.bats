@@ -68,11 +68,14 @@ refused_on() {
   [ ! -e "$T/started" ]
 }
 
-@test "O06: local: on NFS (statfs is faked): 78 before anything runs, but for ?shared=no" {
+@test "O06: local, sqlite: on NFS (statfs is faked): 78 before anything runs, but for ?shared=no" {
   ldd "$DLOCK" >/dev/null 2>&1 || skip "a static dlock takes no preloaded library"
   needs_no_sanitizer "wants to be the first library"
   "${CXX:-c++}" -O1 -shared -fPIC -o "$T/shim.so" "$PROGRAMS/statfs_shim.cpp"
   local on_nfs=(env LD_PRELOAD="$T/shim.so" STATFS_SHIM=0x6969 "$DLOCK")
+  mkdir "$T/locks"
+  DLOCK_URL=sqlite://$T/locks/db refused_on NFS "${on_nfs[@]}"
+  run -0 "${on_nfs[@]}" --url "sqlite://$T/locks/db?shared=no" run x -- true
   export DLOCK_URL=local://$T/locks
   refused_on NFS "${on_nfs[@]}"
   for command in 'inspect x' list 'wait x' 'force-release --yes x'; do
@@ -82,9 +85,12 @@ refused_on() {
   run -0 "${on_nfs[@]}" --url "$DLOCK_URL?shared=no" run x -- true
 }
 
-@test "O06: local: on a FUSE mount: 78 before anything runs" {
+@test "O06: local, sqlite: on a FUSE mount: 78 before anything runs" {
   [ "$(id -u)" = 0 ] && [ -w /dev/fuse ] || skip "needs root and /dev/fuse"
   mkdir "$T/locks"
   unshare -m python3 "$PROGRAMS/fuse_mount.py" "$T/locks" true || skip "cannot mount FUSE here"
-  DLOCK_URL=local://$T/locks refused_on FUSE unshare -m python3 "$PROGRAMS/fuse_mount.py" "$T/locks" "$DLOCK"
+  local url
+  for url in "local://$T/locks" "sqlite://$T/locks/db"; do
+    DLOCK_URL=$url refused_on FUSE unshare -m python3 "$PROGRAMS/fuse_mount.py" "$T/locks" "$DLOCK"
+  done
 }

@@ -24,6 +24,17 @@ std::string path_of(const std::string& url) {
   return percent_decode(url.substr(begin, url.find('?') - begin));
 }
 
+// The files of the trial, which a release leaves for the next holder; and a directory that opening
+// the store has made.
+void tidy_up(const std::string& path, const LockName& name, bool was_there) {
+  for (const char* const suffix : {".lock", ".json"}) {
+    ::unlink((path + '/' + local::file_stem(name.text()) + suffix).c_str());
+  }
+  if (!was_there) ::rmdir(path.c_str());
+}
+
+}  // namespace
+
 Finding judge_directory(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return not_seen("stat: " + errno_text(errno));
@@ -47,17 +58,6 @@ Finding judge_file_system(const std::string& path) {
                  "if another machine uses it too, both can hold one lock",
                  "keep the locks on a disk or tmpfs of this machine, such as /run/lock/dlock");
 }
-
-// The files of the trial, which a release leaves for the next holder; and a directory that opening
-// the store has made.
-void tidy_up(const std::string& path, const LockName& name, bool was_there) {
-  for (const char* const suffix : {".lock", ".json"}) {
-    ::unlink((path + '/' + local::file_stem(name.text()) + suffix).c_str());
-  }
-  if (!was_there) ::rmdir(path.c_str());
-}
-
-}  // namespace
 
 Result<Examination> examine_local(const StoreOptions& options, const ExamineTerms& terms) {
   const std::string path = path_of(options.url);

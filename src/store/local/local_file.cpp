@@ -112,14 +112,6 @@ Result<void> check_file_system(const UniqueFd& fd, const std::string& path) {
                    "use redis://HOST, or add ?shared=no to the URL if only this machine uses it"};
 }
 
-// A link in a place like /tmp may be a trap; one of this user or root is deliberate.
-Result<void> check_link(const std::string& path) {
-  struct stat link {};
-  if (::lstat(path.c_str(), &link) != 0) return {};  // opening it will say why
-  if (!S_ISLNK(link.st_mode) || link.st_uid == ::geteuid() || link.st_uid == 0) return {};
-  return untrusted(path, "it is a symbolic link that belongs to another user");
-}
-
 Result<UniqueFd> open_or_make(const FileAt& file, int flags) {
   // First without O_CREAT: with it, fs.protected_regular refuses files of others in sticky
   // directories. And read-only is enough for flock(2) where the file cannot be written.
@@ -183,7 +175,14 @@ std::optional<std::string> name_from_stem(std::string_view stem) {
   return percent_decode(stem);
 }
 
-Result<UniqueFd> open_directory(const LockDirectory& directory, bool made_if_missing) {
+Result<void> check_link(const std::string& path) {
+  struct stat link {};
+  if (::lstat(path.c_str(), &link) != 0) return {};  // opening it will say why
+  if (!S_ISLNK(link.st_mode) || link.st_uid == ::geteuid() || link.st_uid == 0) return {};
+  return untrusted(path, "it is a symbolic link that belongs to another user");
+}
+
+Result<UniqueFd> open_directory(const Place& directory, bool made_if_missing) {
   const std::string& path = directory.path;
   if (made_if_missing && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS) {
     return failed("make the lock directory", path);

@@ -9,6 +9,7 @@
 
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
+#include "store/local/local_url.hpp"
 #include "sys/interrupt.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -26,16 +27,13 @@ std::string file_stem(std::string_view name);
 // Back to the lock name; nullopt for a stem that was cut: then only the file's content tells.
 std::optional<std::string> name_from_stem(std::string_view stem);
 
-// Where locks are kept, as the URL says.
-struct LockDirectory {
-  std::string path;       // absolute, normal form
-  bool unshared = false;  // only one kernel uses it, says the user, whatever its file system
-};
-
 // Opens the directory, after a check of which users may change it, and whether another kernel may
 // (Errc::bad_config); made_if_missing makes its last component, mode 0700. Each operation opens it
 // anew, so that it notices a replaced directory.
-Result<UniqueFd> open_directory(const LockDirectory& directory, bool made_if_missing);
+Result<UniqueFd> open_directory(const Place& directory, bool made_if_missing);
+
+// A link in a place like /tmp may be a trap; one of this user or root is deliberate. Errc::denied.
+Result<void> check_link(const std::string& path);
 
 // A file of the directory, with the path for messages.
 struct FileAt {

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "store/local/local_store.hpp"
 
-#include "base/errno_text.hpp"
 #include "base/text.hpp"
 #include "store/local/local_file.hpp"
+#include "store/local/local_url.hpp"
 #include "store/record_json.hpp"
 #include "sys/process_watch.hpp"
 
-#include <poll.h>
 #include <sys/inotify.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
-#include <ctime>
-#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -45,63 +39,28 @@ States pointers_to(std::vector<StoredLock>& all) {
   return states;
 }
 
-Result<local::LockDirectory> directory_of(std::string_view url) {
-  // Without the URL itself: somebody may have put a password into it.
-  const auto bad = [](std::string_view reason) {
-    return Error{Errc::bad_usage, std::string(reason) + "; write local:///run/lock/dlock"};
-  };
-  if (!url.starts_with(k_scheme)) return bad("it does not begin with local://");
-  url.remove_prefix(k_scheme.size());
-  const std::size_t question = std::min(url.find('?'), url.size());
-  const bool unshared = url.substr(question) == "?shared=no";
-  if (question < url.size() && !unshared) return bad("only ?shared=no may follow the directory");
-  const std::string path = percent_decode(url.substr(0, question));
-  if (path.empty() || path.front() != '/') return bad("the directory is not an absolute path");
-  if (path.find('\0') != std::string::npos) return bad("there is a NUL in the path");
-  std::string normal = std::filesystem::path(path).lexically_normal().string();
-  while (normal.size() > 1 && normal.back() == '/')
-    normal.pop_back();
-  if (normal.starts_with("//")) normal.erase(0, 1);
-  if (normal == "/") return bad("the root directory is no place for locks");
-  return local::LockDirectory{.path = std::move(normal), .unshared = unshared};
-}
-
-// Sleeps until one of the descriptors is readable, `until`, or a signal.
-void sleep_until(std::array<pollfd, 2>& waits, Time until) {
-  const Time now = BootClock::now();
-  if (now >= until) return;
-  // In slices: poll(2) stands still while the machine sleeps, BootClock does not.
-  const Duration sleep = std::min<Duration>(until - now, std::chrono::minutes(1));
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(sleep);
-  const timespec time{.tv_sec = seconds.count(), .tv_nsec = (sleep - seconds).count()};
-  ::ppoll(waits.data(), waits.size(), &time, nullptr);
-}
-
 }  // namespace
 
-LocalStore::LocalStore(local::LockDirectory directory,
-                       std::string boot_id,
-                       const Interrupt* interrupt)
+LocalStore::LocalStore(local::Place directory, std::string boot_id, const Interrupt* interrupt)
     : directory_(std::move(directory)), boot_id_(std::move(boot_id)), interrupt_(interrupt) {}
 
 Result<std::unique_ptr<LockStore>> LocalStore::open(std::string_view url,
                                                     const Interrupt* interrupt) {
-  auto directory = directory_of(url);
-  if (!directory) return directory.error();
+  auto place = local::parse_url(url, k_scheme, "directory", "local:///run/lock/dlock");
+  if (!place) return place.error();
   std::string boot = boot_id();
   if (boot.empty()) {
     return Error{Errc::system,
                  "cannot keep local locks: /proc/sys/kernel/random/boot_id is not readable"};
   }
-  if (auto opened = local::open_directory(*directory, /*made_if_missing=*/true); !opened) {
+  if (auto opened = local::open_directory(*place, /*made_if_missing=*/true); !opened) {
     return opened.error();
   }
-  return std::unique_ptr<LockStore>(
-      new LocalStore(std::move(*directory), std::move(boot), interrupt));
+  return std::unique_ptr<LockStore>(new LocalStore(std::move(*place), std::move(boot), interrupt));
 }
 
 std::string LocalStore::where() const {
-  return std::string(k_scheme) + percent_encode(directory_.path, "-._~/");
+  return local::url_of(k_scheme, directory_.path);
 }
 
 Result<StoredLock> LocalStore::load(int directory, const std::string& name) const {
@@ -260,48 +219,21 @@ Result<std::vector<std::string>> LocalStore::list(std::string_view glob, Time li
 }
 
 Result<void> LocalStore::watch_names(const std::vector<LockName>& names, Time /*limit*/) {
-  UniqueFd events(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   constexpr auto k_what = IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
-  if (!events || ::inotify_add_watch(events.get(), directory_.path.c_str(), k_what) < 0) {
-    return Error{Errc::refused, "cannot watch " + where() + ": " + errno_text(errno)};
-  }
-  events_ = std::move(events);
+  auto events = FileEvents::of(directory_.path, k_what);
+  if (!events) return events.error();
+  events_ = std::move(*events);
   watched_files_.clear();
   for (const LockName& name : names)
     watched_files_.insert(state_file_name(name.text()));
   return {};
 }
 
-// Reads what inotify has; true if some of it concerns a watched lock.
-bool LocalStore::took_events() const {
-  alignas(inotify_event) std::array<char, 4096> buffer{};
-  bool concerns_us = false;
-  for (;;) {
-    const ssize_t n = ::read(events_.get(), buffer.data(), buffer.size());
-    if (n <= 0) return concerns_us;
-    std::size_t at = 0;
-    while (at < static_cast<std::size_t>(n)) {
-      inotify_event event{};
-      std::memcpy(&event, buffer.data() + at, sizeof event);
-      const bool named = event.len > 0;  // else: about the directory, or an overflow
-      const char* file = buffer.data() + at + sizeof event;
-      concerns_us |= !named || watched_files_.contains(std::string_view(file));
-      at += sizeof event + event.len;
-    }
-  }
-}
-
 Result<bool> LocalStore::await_change(Time until) {
-  for (;;) {
-    if (events_ && took_events()) return true;
-    if (BootClock::now() >= until) return false;
-    std::array<pollfd, 2> waits{pollfd{.fd = events_.get(), .events = POLLIN, .revents = 0},
-                                polled(interrupt_)};
-    sleep_until(waits, until);
-    if (ends_call(interrupt_, waits[1])) {
-      return Error{Errc::cancelled, "cannot wait longer: interrupted"};
-    }
-  }
+  const auto concerns = [&](std::string_view file) {
+    return file.empty() || watched_files_.contains(file);
+  };
+  return events_.wait(concerns, until, interrupt_);
 }
 
 }  // namespace dlock

@@ -21,6 +21,7 @@
 #include "base/result.hpp"
 #include "store/local/local_file.hpp"
 #include "store/table_store.hpp"
+#include "sys/file_events.hpp"
 #include "sys/interrupt.hpp"
 #include "sys/unique_fd.hpp"
 
@@ -47,7 +48,7 @@ class LocalStore final : public TableStore {
   using State = lease_table::StoredLock;
   struct Locked;  // a file, and its lock
 
-  LocalStore(local::LockDirectory directory, std::string boot_id, const Interrupt* interrupt);
+  LocalStore(local::Place directory, std::string boot_id, const Interrupt* interrupt);
 
   Result<void> transact(const std::vector<LockName>& names,
                         Time limit,
@@ -67,13 +68,12 @@ class LocalStore final : public TableStore {
                          const std::vector<State>& before,
                          const std::vector<State>& after);
   Result<std::optional<std::string>> listed_name(int directory, const std::string& stem) const;
-  bool took_events() const;
 
-  local::LockDirectory directory_;
+  local::Place directory_;
   std::string boot_id_;
   const Interrupt* interrupt_;
   std::vector<UniqueFd> replaced_;  // the files that the last change replaced
-  UniqueFd events_;                 // inotify(7)
+  FileEvents events_;               // of the directory
   std::set<std::string, std::less<>> watched_files_;
 };
 

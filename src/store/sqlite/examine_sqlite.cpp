@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "store/sqlite/examine_sqlite.hpp"
+
+#include "base/errno_text.hpp"
+#include "base/text.hpp"
+#include "store/local/examine_local.hpp"
+#include "store/local/local_url.hpp"
+#include "store/sqlite/sqlite_database.hpp"
+#include "store/sqlite/sqlite_store.hpp"
+#include "store/trial.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+namespace dlock {
+
+namespace {
+
+Finding judge_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    return errno == ENOENT ? info("no file yet: the first run makes it")
+                           : not_seen("stat: " + errno_text(errno));
+  }
+  std::array<char, 16> mode{};
+  std::snprintf(mode.data(), mode.size(), "%04o", status.st_mode & 07777U);
+  const std::string seen = printable(path) + " has mode " + mode.data() + " and belongs to user " +
+                           std::to_string(status.st_uid);
+  if (::access(path.c_str(), W_OK) == 0) return info(seen);
+  return broken(seen,
+                "this user cannot take locks there",
+                "let its owner run: chmod g+w on the file and on its -wal and -shm");
+}
+
+// As a whole: a damaged page of another table may be the next one that a lock needs.
+Finding judge_content(const std::string& path, const ExamineTerms& terms) {
+  auto db = SqliteDatabase::open(path, nullptr);
+  if (!db) return not_seen(db.error().text);
+  std::string said;
+  auto begun = (*db)->begin_read(terms.until);
+  auto done =
+      begun ? (*db)->run(
+                  "PRAGMA quick_check(1)", {}, [&](const SqliteRow& row) { said = row.text(0); })
+            : begun;
+  (*db)->roll_back();
+  if (done && said == "ok") return good("the file passes quick_check");
+  return broken(done ? said : done.error().text,
+                "locks in it cannot be trusted",
+                "stop the jobs, then remove the file with its -wal and -shm");
+}
+
+void remove_file(const std::string& path) {
+  for (const char* const suffix : {"", "-wal", "-shm"})
+    ::unlink((path + suffix).c_str());
+}
+
+void remove_trial(const std::string& path, const LockName& name, Time until) {
+  auto db = SqliteDatabase::open(path, nullptr);
+  if (!db || !(*db)->begin_write(until)) return;
+  (void)(*db)->run("DELETE FROM dlock WHERE name = ?", {name.text()}).has_value();
+  (void)(*db)->commit().has_value();
+}
+
+}  // namespace
+
+Result<Examination> examine_sqlite(const StoreOptions& options, const ExamineTerms& terms) {
+  auto store = SqliteStore::open(options.url, options.interrupt);
+  auto rival = SqliteStore::open(options.url, options.interrupt);
+  if (!store || !rival) return store ? rival.error() : store.error();
+  Examination all{.url = (*store)->where()};
+  const auto place = local::parse_url(all.url, "sqlite://", "file", all.url);
+  if (!place) return place.error();
+  const std::string& path = place->path;
+  const std::string directory = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
+  const auto add = [&](const char* id, Finding finding) {
+    finding.id = id;
+    finding.server = all.url;
+    all.findings.push_back(std::move(finding));
+  };
+  const bool was_there = ::access(path.c_str(), F_OK) == 0;
+  add("directory", judge_directory(directory));
+  add("filesystem", judge_file_system(directory));
+  add("file", judge_file(path));
+  if (was_there) add("content", judge_content(path, terms));
+  const LockName name = trial_name();
+  {
+    const Undisturbed undisturbed;
+    add("trial", judge_trial(try_lock(**store, **rival, name, terms.until)));
+    if (was_there) {
+      remove_trial(path, name, terms.until);
+    } else {
+      remove_file(path);
+    }
+  }
+  return all;
+}
+
+}  // namespace dlock

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// `dlock doctor` for sqlite://: the directory, its file system, the file, and a lock of its own
+// there.
+#pragma once
+
+#include "base/result.hpp"
+#include "store/finding.hpp"
+#include "store/store_options.hpp"
+
+namespace dlock {
+
+// What SqliteStore::open() refuses is an error here, too. A file that this makes is removed again.
+Result<Examination> examine_sqlite(const StoreOptions& options, const ExamineTerms& terms);
+
+}  // namespace dlock

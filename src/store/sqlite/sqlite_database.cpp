@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include "store/sqlite/sqlite_database.hpp"
+
+#include "base/errno_text.hpp"
+#include "base/text.hpp"
+#include "sys/unique_fd.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr ::mode_t k_file_mode = 0666;  // the umask says who shares locks
+constexpr int k_long_log = 1000;        // pages, as SQLite's own default
+
+Errc meaning_of(int code, int number) {
+  switch (code & 0xff) {
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+    case SQLITE_READONLY:
+      return Errc::denied;
+    case SQLITE_CANTOPEN:
+      return number == EACCES || number == EPERM ? Errc::denied : Errc::unavailable;
+    case SQLITE_BUSY:
+      return Errc::timed_out;
+    case SQLITE_IOERR:
+      return Errc::unavailable;
+    case SQLITE_NOMEM:
+      return Errc::system;
+    default:  // FULL, CORRUPT, NOTADB, a table of another shape, …: the user has to repair this
+      return Errc::refused;
+  }
+}
+
+// SQLite itself makes files for the owner alone.
+void make_file(const std::string& path) {
+  const UniqueFd made(
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, k_file_mode));
+}
+
+}  // namespace
+
+std::string SqliteRow::text(int column) const {
+  const auto* const bytes = static_cast<const char*>(::sqlite3_column_blob(row_, column));
+  const auto size = static_cast<std::size_t>(::sqlite3_column_bytes(row_, column));
+  return bytes != nullptr ? std::string(bytes, size) : std::string();
+}
+
+std::int64_t SqliteRow::number(int column) const {
+  return ::sqlite3_column_int64(row_, column);
+}
+
+Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::string& path,
+                                                             const Interrupt* interrupt) {
+  std::unique_ptr<SqliteDatabase> one(new SqliteDatabase(path, interrupt));
+  one->limit_ = BootClock::now() + 1s;
+  make_file(path);
+  constexpr int k_flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  int code = ::sqlite3_open_v2(path.c_str(), &one->db_, SQLITE_OPEN_READWRITE | k_flags, nullptr);
+  if ((code & 0xff) == SQLITE_CANTOPEN) {
+    ::sqlite3_close(one->db_);
+    one->db_ = nullptr;
+    code = ::sqlite3_open_v2(path.c_str(), &one->db_, SQLITE_OPEN_READONLY | k_flags, nullptr);
+  }
+  if (code != SQLITE_OK) return one->failed("open");
+  if (auto ready = one->set_up(); !ready) return ready.error();
+  return one;
+}
+
+SqliteDatabase::~SqliteDatabase() {
+  ::sqlite3_close(db_);
+}
+
+Result<void> SqliteDatabase::set_up() {
+  ::sqlite3_busy_handler(db_, &on_busy, this);
+  // What stands in a file of others is data: it runs no code of its own.
+  ::sqlite3_db_config(db_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  ::sqlite3_db_config(db_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  ::sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  ::sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  ::sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  ::sqlite3_wal_hook(db_, &on_commit, this);  // in place of the automatic checkpoint
+  if (::sqlite3_db_readonly(db_, "main") == 1) return {};
+  std::string mode;
+  const auto take = [&](const SqliteRow& row) { mode = row.text(0); };
+  if (auto done = run("PRAGMA journal_mode=WAL", {}, take); !done) return done;
+  if (mode != "wal") {
+    return Error{Errc::refused, "cannot use " + printable(path_) + ": no write-ahead log there"};
+  }
+  return run("PRAGMA synchronous=NORMAL");
+}
+
+// "cannot <act> /run/lock/dlock.db: permission denied"
+Error SqliteDatabase::failed(std::string_view act) const {
+  const std::string what = "cannot " + std::string(act) + ' ' + printable(path_) + ": ";
+  if (interrupted_) return {Errc::cancelled, what + "interrupted"};
+  const int code = db_ != nullptr ? ::sqlite3_extended_errcode(db_) : SQLITE_NOMEM;
+  const int number = db_ != nullptr ? ::sqlite3_system_errno(db_) : 0;
+  if ((code & 0xff) == SQLITE_BUSY) {
+    return {Errc::timed_out, what + "another process has locked the file"};
+  }
+  const bool system = (code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_IOERR;
+  std::string reason = system && number != 0 ? errno_text(number) : ::sqlite3_errmsg(db_);
+  return {meaning_of(code, number), what + printable(reason)};
+}
+
+// Waits for another writer in steps of 1, 2, 4 ms: a lock is held for microseconds.
+int SqliteDatabase::on_busy(void* self, int tries) {
+  auto* const db = static_cast<SqliteDatabase*>(self);
+  const Time now = BootClock::now();
+  if (now >= db->limit_) return 0;
+  const Duration step = tries == 0 ? 1ms : tries == 1 ? 2ms : 4ms;
+  pollfd wait = polled(db->interrupt_);
+  const auto ms = std::max(to_ms(std::min(step, db->limit_ - now)), 1LL);
+  const int n = ::poll(&wait, 1, static_cast<int>(ms));
+  db->interrupted_ = n > 0 && ends_call(db->interrupt_, wait);
+  return db->interrupted_ ? 0 : 1;
+}
+
+int SqliteDatabase::on_commit(void* self, sqlite3* /*db*/, const char* /*name*/, int pages) {
+  static_cast<SqliteDatabase*>(self)->log_pages_ = pages;
+  return SQLITE_OK;
+}
+
+Result<void> SqliteDatabase::begin_write(Time limit) {
+  limit_ = limit;
+  interrupted_ = false;
+  return run("BEGIN IMMEDIATE");
+}
+
+Result<void> SqliteDatabase::begin_read(Time limit) {
+  limit_ = limit;
+  interrupted_ = false;
+  return run("BEGIN");
+}
+
+Result<void> SqliteDatabase::commit() {
+  return run("COMMIT");
+}
+
+void SqliteDatabase::roll_back() {
+  if (::sqlite3_get_autocommit(db_) == 0)
+    ::sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+Result<void> SqliteDatabase::run(std::string_view sql,
+                                 const std::vector<Value>& values,
+                                 const Each& each) {
+  sqlite3_stmt* made = nullptr;
+  if (::sqlite3_prepare_v2(db_, sql.data(), static_cast<int>(sql.size()), &made, nullptr) !=
+      SQLITE_OK) {
+    return failed("use");
+  }
+  const std::unique_ptr<sqlite3_stmt, decltype(&::sqlite3_finalize)> statement(made,
+                                                                               &::sqlite3_finalize);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const int at = static_cast<int>(i) + 1;
+    if (const auto* text = std::get_if<std::string>(&values[i])) {
+      ::sqlite3_bind_text(made, at, text->data(), static_cast<int>(text->size()), SQLITE_STATIC);
+    } else {
+      ::sqlite3_bind_int64(made, at, std::get<std::int64_t>(values[i]));
+    }
+  }
+  int code = SQLITE_ROW;
+  while ((code = ::sqlite3_step(made)) == SQLITE_ROW) {
+    if (each) each(SqliteRow(made));
+  }
+  if (code != SQLITE_DONE) return failed("use");
+  return {};
+}
+
+bool SqliteDatabase::has_moved() const {
+  int moved = 0;
+  ::sqlite3_file_control(db_, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  return moved != 0;
+}
+
+void SqliteDatabase::shorten_log() {
+  if (log_pages_ < k_long_log) return;
+  limit_ = BootClock::now();  // not while others write: the next one does it
+  if (::sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_RESTART, nullptr, nullptr) ==
+      SQLITE_OK) {
+    log_pages_ = 0;
+  }
+}
+
+}  // namespace dlock

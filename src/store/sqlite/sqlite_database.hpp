@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// SqliteDatabase: one connection to a file of SQLite, and all that dlock asks of it: statements
+// inside a transaction, in write-ahead mode. The only place that knows the library.
+//
+// Promises: a call that waits for another writer ends at its limit, or when it is interrupted; a
+// commit is there for the next reader, though perhaps not after a power failure (synchronous is
+// NORMAL; leases end with the boot anyway). Not promised: an end of a call that hangs in the
+// kernel, on a disk (StoreTraits::may_hang). One thread at a time.
+//
+// The log is carried over into the file by us only, under the write lock: up to SQLite 3.51.2 a
+// checkpoint beside a writer may lose what that one writes (sqlite.org/wal.html, "The WAL-Reset
+// Bug"). The log is not removed by the last process: making it anew costs each run two syncs.
+#pragma once
+
+#include "base/boot_clock.hpp"
+#include "base/result.hpp"
+#include "sys/interrupt.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace dlock {
+
+class SqliteRow {
+ public:
+  explicit SqliteRow(sqlite3_stmt* row) : row_(row) {}
+  std::string text(int column) const;
+  std::int64_t number(int column) const;
+
+ private:
+  sqlite3_stmt* row_;
+};
+
+class SqliteDatabase {
+ public:
+  using Value = std::variant<std::int64_t, std::string>;
+  using Each = std::function<void(const SqliteRow&)>;
+
+  // Opens the file, or makes it; one that may only be read is opened for reading. Waits for
+  // nothing but the disk.
+  static Result<std::unique_ptr<SqliteDatabase>> open(const std::string& path,
+                                                      const Interrupt* interrupt);
+  SqliteDatabase(const SqliteDatabase&) = delete;
+  SqliteDatabase& operator=(const SqliteDatabase&) = delete;
+  ~SqliteDatabase();
+
+  // Waits for the write lock. Errc::timed_out, Errc::cancelled: not begun.
+  Result<void> begin_write(Time limit);
+  Result<void> begin_read(Time limit);
+  Result<void> commit();
+  void roll_back();  // nothing has been written
+
+  // One statement, with what stands for its ?.
+  Result<void> run(std::string_view sql,
+                   const std::vector<Value>& values = {},
+                   const Each& each = {});
+
+  // Another file stands at the path, or none: what is written here is seen by no one.
+  bool has_moved() const;
+
+  // Carries the log over if it is long, and if nobody is writing.
+  void shorten_log();
+
+ private:
+  SqliteDatabase(std::string path, const Interrupt* interrupt)
+      : path_(std::move(path)), interrupt_(interrupt) {}
+  Result<void> set_up();
+  Error failed(std::string_view act) const;
+  static int on_busy(void* self, int tries);
+  static int on_commit(void* self, sqlite3* db, const char* name, int pages);
+
+  std::string path_;
+  const Interrupt* interrupt_;
+  sqlite3* db_ = nullptr;
+  Time limit_{};              // of the call that runs
+  bool interrupted_ = false;  // it was ended
+  int log_pages_ = 0;
+};
+
+}  // namespace dlock

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+#include "store/sqlite/sqlite_store.hpp"
+
+#include "base/errno_text.hpp"
+#include "base/text.hpp"
+#include "store/local/local_file.hpp"
+#include "store/lock_row.hpp"
+#include "store/record_json.hpp"
+#include "sys/process_watch.hpp"
+
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace dlock {
+
+using lease_table::Line;
+using lease_table::StoredLock;
+
+namespace {
+
+constexpr std::string_view k_scheme = "sqlite://";
+
+constexpr std::string_view k_tables[] = {
+    "CREATE TABLE IF NOT EXISTS dlock (name TEXT PRIMARY KEY NOT NULL, lock_until TEXT NOT NULL, "
+    "locked_at TEXT NOT NULL, locked_by TEXT NOT NULL, token INTEGER NOT NULL DEFAULT 0, "
+    "version INTEGER NOT NULL DEFAULT 0, state TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS dlock_line (name TEXT NOT NULL, arrival INTEGER NOT NULL, waiter "
+    "TEXT NOT NULL, alive_until INTEGER NOT NULL, who TEXT NOT NULL, PRIMARY KEY (name, arrival)) "
+    "WITHOUT ROWID"};
+// Of a free lock, the holder and its start stay those of the last one.
+constexpr std::string_view k_write_lock =
+    "INSERT INTO dlock VALUES (?1, strftime('%Y-%m-%d %H:%M:%f', ?2 / 1e6, 'unixepoch'), "
+    "strftime('%Y-%m-%d %H:%M:%f', ?3 / 1e6, 'unixepoch'), ?4, ?5, 1, ?6) "
+    "ON CONFLICT (name) DO UPDATE SET lock_until = excluded.lock_until, "
+    "locked_at = CASE ?4 WHEN '' THEN locked_at ELSE excluded.locked_at END, "
+    "locked_by = CASE ?4 WHEN '' THEN locked_by ELSE ?4 END, "
+    "token = ?5, version = version + 1, state = ?6";
+
+lease_table::States pointers_to(std::vector<StoredLock>& all) {
+  lease_table::States states;
+  for (StoredLock& state : all)
+    states.push_back(&state);
+  return states;
+}
+
+std::string directory_of(const std::string& path) {
+  return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
+}
+
+// Where every user may make files, one of another user may be a trap.
+Result<void> check_owner(const std::string& path) {
+  struct stat file {};
+  struct stat directory {};
+  if (::stat(path.c_str(), &file) != 0) return {};  // it will be ours; or opening it says why
+  if (file.st_uid == ::geteuid() || file.st_uid == 0) return {};
+  if (::stat(directory_of(path).c_str(), &directory) != 0) return {};
+  if ((directory.st_mode & S_IWOTH) == 0) return {};
+  return Error{Errc::denied,
+               "cannot keep locks in " + printable(path) +
+                   ": it belongs to another user, and every user can make files there"};
+}
+
+}  // namespace
+
+SqliteStore::SqliteStore(local::Place place, std::string boot_id, const Interrupt* interrupt)
+    : place_(std::move(place)), boot_id_(std::move(boot_id)), interrupt_(interrupt) {}
+
+Result<std::unique_ptr<LockStore>> SqliteStore::open(std::string_view url,
+                                                     const Interrupt* interrupt) {
+  auto place = local::parse_url(url, k_scheme, "file", "sqlite:///run/lock/dlock.db");
+  if (!place) return place.error();
+  std::string boot = boot_id();
+  if (boot.empty()) {
+    return Error{Errc::system,
+                 "cannot keep local locks: /proc/sys/kernel/random/boot_id is not readable"};
+  }
+  const local::Place directory{.path = directory_of(place->path), .unshared = place->unshared};
+  if (auto opened = local::open_directory(directory, /*made_if_missing=*/false); !opened) {
+    return opened.error();
+  }
+  if (auto checked = local::check_link(place->path); !checked) return checked.error();
+  if (auto checked = check_owner(place->path); !checked) return checked.error();
+  return std::unique_ptr<LockStore>(new SqliteStore(std::move(*place), std::move(boot), interrupt));
+}
+
+std::string SqliteStore::where() const {
+  return local::url_of(k_scheme, place_.path);
+}
+
+// Anew after the file was removed or replaced.
+Result<void> SqliteStore::connect() {
+  if (db_ && !db_->has_moved()) return {};
+  db_.reset();
+  has_tables_ = false;
+  auto db = SqliteDatabase::open(place_.path, interrupt_);
+  if (!db) return db.error();
+  db_ = std::move(*db);
+  return {};
+}
+
+Result<void> SqliteStore::prepare_tables() {
+  for (const std::string_view table : k_tables) {
+    if (has_tables_) break;
+    if (auto made = db_->run(table); !made) return made;
+  }
+  has_tables_ = true;
+  return {};
+}
+
+Result<StoredLock> SqliteStore::load(const std::string& name) {
+  StoredLock lock;
+  std::optional<std::string> state;
+  auto done = db_->run("SELECT state FROM dlock WHERE name = ?", {name}, [&](const SqliteRow& row) {
+    state = row.text(0);
+  });
+  if (!done) return done.error();
+  bool rebooted = false;
+  if (state) {
+    auto parsed = parse_state_file(*state);
+    if (!parsed || parsed->name != name) {
+      return Error{Errc::refused,
+                   "cannot read lock " + in_quotes(name) + ": its row in " +
+                       printable(place_.path) +
+                       " is damaged: delete the row if no job runs under this lock"};
+    }
+    rebooted = parsed->boot_id != boot_id_;
+    lock = std::move(parsed->state);
+    if (rebooted) lease_table::make_free(lock);
+  }
+  done = db_->run(
+      "SELECT arrival, waiter, alive_until, who FROM dlock_line WHERE name = ? "
+      "ORDER BY arrival",
+      {name},
+      [&](const SqliteRow& row) {
+        constexpr std::int64_t k_us_per_ms = 1000;
+        auto waiter = parse_waiter(row.text(3)).value_or(Waiter{});
+        waiter.since_ms = row.number(0) / k_us_per_ms;
+        const Duration alive_until(rebooted ? 0 : row.number(2));
+        lock.line.push_back({.id = row.text(1),
+                             .arrival_us = row.number(0),
+                             .alive_until = lease_table::StoreTime(alive_until),
+                             .waiter = std::move(waiter)});
+      });
+  if (!done) return done.error();
+  return lock;
+}
+
+Result<std::vector<StoredLock>> SqliteStore::load_all(const std::vector<LockName>& names) {
+  std::vector<StoredLock> states;
+  for (const LockName& name : names) {
+    auto state = load(name.text());
+    if (!state) return state.error();
+    states.push_back(std::move(*state));
+  }
+  return states;
+}
+
+Result<void> SqliteStore::write_lock(const std::string& name,
+                                     const StoredLock& state,
+                                     const Moment& moment) {
+  const auto columns = sql::columns_of(state, moment);
+  return db_->run(k_write_lock,
+                  {name,
+                   columns.lock_until_us,
+                   columns.locked_at_us,
+                   columns.locked_by,
+                   static_cast<std::int64_t>(state.token),
+                   state_file_json({name, boot_id_, state})});
+}
+
+Result<void> SqliteStore::write_line(const std::string& name,
+                                     const StoredLock& before,
+                                     const StoredLock& after) {
+  const auto change = sql::change_of(before.line, after.line);
+  for (const lease_table::Place* place : change.gone) {
+    auto done = db_->run("DELETE FROM dlock_line WHERE name = ? AND arrival = ?",
+                         {name, place->arrival_us});
+    if (!done) return done;
+  }
+  for (const lease_table::Place* place : change.written) {
+    auto done = db_->run("REPLACE INTO dlock_line VALUES (?, ?, ?, ?, ?)",
+                         {name,
+                          place->arrival_us,
+                          place->id,
+                          place->alive_until.time_since_epoch().count(),
+                          waiter_json(place->waiter)});
+    if (!done) return done;
+  }
+  return {};
+}
+
+Result<void> SqliteStore::write_all(const std::vector<LockName>& names,
+                                    const std::vector<StoredLock>& before,
+                                    const std::vector<StoredLock>& after,
+                                    bool locks_too,
+                                    const Moment& moment) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string& name = names[i].text();
+    if (locks_too) {
+      if (auto done = write_lock(name, after[i], moment); !done) return done;
+    }
+    if (auto done = write_line(name, before[i], after[i]); !done) return done;
+  }
+  return {};
+}
+
+Result<void> SqliteStore::transact(const std::vector<LockName>& names,
+                                   Time limit,
+                                   const Change& change) {
+  const Time sent_at = BootClock::now();
+  if (auto ready = connect(); !ready) return ready;
+  db_->shorten_log();
+  const auto failed = [&](const Error& error) {
+    db_->roll_back();
+    return error;
+  };
+  if (auto begun = db_->begin_write(limit); !begun) return begun;
+  if (auto ready = prepare_tables(); !ready) return failed(ready.error());
+  const auto before = load_all(names);
+  if (!before) return failed(before.error());
+  std::vector<StoredLock> after = *before;
+  const Moment moment = local_moment(sent_at);
+  const Step step = change(pointers_to(after), moment);
+  auto written = write_all(names, *before, after, step.writes, moment);
+  if (!written) return failed(written.error());
+  // A file that was replaced meanwhile holds these locks no longer, for anybody else.
+  if (db_->has_moved()) {
+    return failed(
+        {Errc::unavailable, "cannot use " + printable(place_.path) + ": it was replaced"});
+  }
+  if (auto done = db_->commit(); !done) return failed(done.error());
+  if (step.tells) ::utimensat(AT_FDCWD, place_.path.c_str(), nullptr, 0);
+  return {};
+}
+
+Result<void> SqliteStore::read(const std::vector<LockName>& names, Time limit, const Look& look) {
+  const Time sent_at = BootClock::now();
+  if (auto ready = connect(); !ready) return ready;
+  if (auto begun = db_->begin_read(limit); !begun) return begun;
+  if (!has_tables_) {
+    auto seen = db_->run("SELECT 1 FROM sqlite_schema WHERE name = 'dlock_line'",
+                         {},
+                         [&](const SqliteRow&) { has_tables_ = true; });
+    if (!seen) {
+      db_->roll_back();
+      return seen;
+    }
+  }
+  Result<std::vector<StoredLock>> states = std::vector<StoredLock>(names.size());
+  if (has_tables_) states = load_all(names);
+  db_->roll_back();
+  if (!states) return states.error();
+  look(pointers_to(*states), local_moment(sent_at));
+  return {};
+}
+
+Result<std::vector<std::string>> SqliteStore::list(std::string_view glob, Time limit) {
+  std::vector<std::string> names;
+  auto looked = read({}, limit, [](const lease_table::States&, const Moment&) {});
+  if (!looked) return looked.error();
+  if (!has_tables_) return names;
+  const auto now = lease_table::store_time(BootClock::now());
+  auto done =
+      db_->run("SELECT name, state FROM dlock ORDER BY name", {}, [&](const SqliteRow& row) {
+        const std::string name = row.text(0);
+        const auto lock = parse_state_file(row.text(1));
+        // A damaged row may be that of a lock: inspect says what is wrong with it.
+        const bool is_free =
+            lock && (lock->boot_id != boot_id_ || !lease_table::is_live(lock->state, now));
+        if (!is_free && lease_table::glob_matches(glob, name)) names.push_back(name);
+      });
+  if (!done) return done.error();
+  return names;
+}
+
+Result<void> SqliteStore::watch_names(const std::vector<LockName>& /*names*/, Time /*limit*/) {
+  if (auto ready = connect(); !ready) return ready;  // makes the file
+  auto events = FileEvents::of(place_.path, IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
+  if (!events) return events.error();
+  events_ = std::move(*events);
+  return {};
+}
+
+Result<bool> SqliteStore::await_change(Time until) {
+  const auto any = [](std::string_view) { return true; };
+  auto told = events_.wait(any, until, interrupt_);
+  // Of a file that was replaced nothing more is told; the next one at the path is watched.
+  if (told && *told && db_ && db_->has_moved()) (void)watch_names({}, until).has_value();
+  return told;
+}
+
+}  // namespace dlock

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// SqliteStore: locks of one machine in a file, without a server: "sqlite:///run/lock/dlock.db".
+// "?shared=no" after it is the user's word that no other machine uses the file system.
+//
+// First come, first served: the lines are rows, and waiters are woken by the time of the file,
+// which whoever frees a lock sets after its commit (inotify(7) tells of the write itself too early:
+// before the next reader can see it). A lease ends at its time on CLOCK_BOOTTIME and with the
+// reboot, not with its process; the last token and the last success outlive both.
+//
+// Several names change in one transaction. A row that cannot be understood is an error, never a
+// free lock. Where the file was removed or replaced, the locks in it are gone, as after DEL in
+// Redis. Not promised: two kernels on one disk, and processes in another time namespace. SQLite's
+// own rule: the file and its -wal and -shm are removed together, while no job runs.
+#pragma once
+
+#include "base/result.hpp"
+#include "store/local/local_url.hpp"
+#include "store/sqlite/sqlite_database.hpp"
+#include "store/table_store.hpp"
+#include "sys/file_events.hpp"
+#include "sys/interrupt.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlock {
+
+class SqliteStore final : public TableStore {
+ public:
+  // Makes the file; its directory has to be there. `interrupt` outlives the store and may be null.
+  static Result<std::unique_ptr<LockStore>> open(std::string_view url, const Interrupt* interrupt);
+
+  StoreTraits traits() const override { return {.may_hang = true}; }
+  std::string where() const override;
+  Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
+
+ private:
+  using State = lease_table::StoredLock;
+
+  SqliteStore(local::Place place, std::string boot_id, const Interrupt* interrupt);
+
+  Result<void> transact(const std::vector<LockName>& names,
+                        Time limit,
+                        const Change& change) override;
+  Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) override;
+  Result<void> watch_names(const std::vector<LockName>& names, Time limit) override;
+  Result<bool> await_change(Time until) override;
+
+  Result<void> connect();
+  // With a transaction that has begun.
+  Result<void> prepare_tables();
+  Result<std::vector<State>> load_all(const std::vector<LockName>& names);
+  Result<State> load(const std::string& name);
+  Result<void> write_all(const std::vector<LockName>& names,
+                         const std::vector<State>& before,
+                         const std::vector<State>& after,
+                         bool locks_too,
+                         const Moment& moment);
+  Result<void> write_lock(const std::string& name, const State& state, const Moment& moment);
+  Result<void> write_line(const std::string& name, const State& before, const State& after);
+
+  local::Place place_;
+  std::string boot_id_;
+  const Interrupt* interrupt_;
+  std::unique_ptr<SqliteDatabase> db_;
+  bool has_tables_ = false;
+  FileEvents events_;
+};
+
+}  // namespace dlock

@@ -1,0 +1,156 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: sqlite:///file keeps the locks of one machine: one at a time, first come first served,
+# everything that a lock in Redis can do, and nothing of it depends on a server.
+# The children expand what is quoted here, and every test is a shell of its own.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+load ../support/suite
+suite cli supervise ticker line
+
+setup() {
+  set_up
+  export DLOCK_URL=sqlite://$T/locks.db
+}
+teardown() {
+  end_line
+  clean_up
+}
+# In place of the words of line.bash that ask Redis.
+in_line() { "$DLOCK" inspect --json "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["locks"][0]["waiting"])'; }
+
+@test "one hundred at once increment one by one, and no lock is left" {
+  local i pids=() pid
+  echo 0 >"$T/count"
+  for ((i = 0; i < 100; i++)); do
+    "$DLOCK" run -w 300 counter -- sh -c 'read n <"$0"; echo $((n + 1)) >"$0"' "$T/count" 2>>"$T/err" 3>&- &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do wait "$pid" || fail "$(grep -v waiting "$T/err" | head -5)"; done
+  [ "$(cat "$T/count")" = 100 ]
+  run -0 "$DLOCK" list
+  assert_output ""
+  [ "$(sqlite3 "$T/locks.db" 'SELECT count(*) FROM dlock_line')" = 0 ]
+}
+
+@test "waiters enter in the order of their arrival, and inspect lists them" {
+  hold a
+  stand_all a 1 4
+  run -0 "$DLOCK" inspect -v a
+  assert_line --partial "1st in line"
+  assert_line --partial "4th in line"
+  run -75 "$DLOCK" run --max-waiters 4 a -- touch "$MARKER"
+  let_go
+  eventually 20s entered 4
+  assert_order 1 2 3 4
+  assert_not_started
+}
+
+@test "a first waiter that is frozen is passed over, one that was killed as well" {
+  hold a
+  stand_all a 1 3
+  kill -STOP "${WAITERS[1]}"
+  kill -KILL "${WAITERS[2]}"
+  let_go
+  eventually 20s entered 1
+  [ "$(order)" = 3 ]
+  kill -CONT "${WAITERS[1]}"
+  eventually 20s entered 2
+  assert_order 3 1
+}
+
+@test "killed with its guard, a holder loses the lock when its lease ends" {
+  dlock_run a --ttl 2s a -- "$TICKER" "$TICKS"
+  eventually 10s ticking
+  kill -KILL "$(pgrep -P "$a_pid" -x lease-guard)" "$a_pid"
+  run -0 "$DLOCK" run -w 20 a -- true
+}
+
+@test "O07: a holder whose file is removed is stopped at once, and exits with 79" {
+  dlock_run a --ttl 30s a -- "$TICKER" "$TICKS"
+  eventually 10s ticking
+  rm "$T"/locks.db*
+  ends 10s a "exit 79"
+  file_has "$T/a.err" lost
+}
+
+@test "force-release stops the holder at once; the waiter runs after it" {
+  dlock_run a a -- "$TICKER" "$TICKS"
+  eventually 10s ticking
+  stand a 1
+  run -0 "$DLOCK" force-release --yes a
+  ends 10s a "exit 79"
+  eventually 10s entered 1
+}
+
+@test "across steps, nested, several names, slots and readers" {
+  eval "$("$DLOCK" acquire a --ttl 1m)"
+  run -75 env -u DLOCK_HOLDS "$DLOCK" run -n a -- true
+  run -0 "$DLOCK" run -n a -- true
+  run -0 "$DLOCK" renew a
+  run -0 "$DLOCK" release a
+  unset DLOCK_HOLDS DLOCK_OWNER
+  run -0 "$DLOCK" run --and b a -- env -u DLOCK_HOLDS "$DLOCK" run -n --and d c -- true
+  run -5 "$DLOCK" run --and b a -- env -u DLOCK_HOLDS "$DLOCK" run -n -E 5 b -- true
+  run -0 "$DLOCK" run -s r -- env -u DLOCK_HOLDS "$DLOCK" run -n -s r -- true
+  run -75 "$DLOCK" run -s r -- env -u DLOCK_HOLDS "$DLOCK" run -n -x r -- true
+  run -0 "$DLOCK" run --slots 2 s -- env -u DLOCK_HOLDS "$DLOCK" run -n --slots 2 s -- sh -c 'echo $DLOCK_SLOT'
+  assert_output 1
+  run -0 "$DLOCK" run --once-per 1h o -- echo ran
+  run -0 "$DLOCK" run --once-per 1h o -- echo ran
+  refute_output ran
+}
+
+@test "another user may look without the right to write, and takes no lock" {
+  [ "$(id -u)" = 0 ] || skip "needs root, to be another user"
+  local place=$T/shared program=$T/dlock
+  chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR/.." "$BATS_FILE_TMPDIR" "$T" 2>/dev/null || true
+  mkdir "$place"
+  cp "$DLOCK" "$program"
+  export DLOCK_URL=sqlite://$place/locks.db
+  hold a
+  run -0 setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME=/ "$program" inspect -q a
+  run -77 --separate-stderr setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME=/ \
+    "$program" run b -- touch "$MARKER"
+  assert_not_started
+  let_go
+}
+
+@test "in a folder of all users, the file of another user is refused" {
+  [ "$(id -u)" = 0 ] || skip "needs root, to be another user"
+  mkdir -m 1777 "$T/tmp"
+  chmod 755 "$T"
+  install -o nobody -m 666 /dev/null "$T/tmp/locks.db"
+  run -0 "$DLOCK" --url "sqlite://$T/locks.db" run a -- true
+  cp "$DLOCK" "$T/dlock"
+  run -77 --separate-stderr setpriv --reuid=daemon --clear-groups env HOME=/ \
+    "$T/dlock" --url "sqlite://$T/tmp/locks.db" run a -- touch "$MARKER"
+  assert_stderr_has "belongs to another user"
+  ln -s "$T/locks.db" "$T/tmp/link.db"
+  chown -h daemon "$T/tmp/link.db"
+  run -77 "$DLOCK" --url "sqlite://$T/tmp/link.db" run a -- touch "$MARKER"
+  assert_not_started
+}
+
+@test "doctor: the file and its content; a trial that leaves nothing" {
+  run -0 "$DLOCK" doctor -v
+  assert_line --partial "no file yet"
+  [ ! -e "$T/locks.db" ]
+  run -0 "$DLOCK" run a -- true
+  run -0 "$DLOCK" doctor -v
+  assert_line --partial "passes quick_check"
+  [ "$(sqlite3 "$T/locks.db" 'SELECT group_concat(name) FROM dlock')" = a ]
+  dd if=/dev/zero of="$T/locks.db" bs=1 count=100 conv=notrunc status=none
+  rm -f "$T"/locks.db-*
+  run "$DLOCK" doctor
+  [ "$status" != 0 ]
+}
+
+@test "a URL that is none says what one looks like" {
+  local url
+  for url in sqlite://x sqlite:// sqlite:/// 'sqlite:///a?mode=ro'; do
+    run -64 --separate-stderr "$DLOCK" --url "$url" run a -- touch "$MARKER"
+    assert_stderr_has "write sqlite:///run/lock/dlock.db"
+  done
+  run -69 "$DLOCK" --url "sqlite://$T/none/locks.db" --connect-timeout 1s run a -- touch "$MARKER"
+  assert_not_started
+}

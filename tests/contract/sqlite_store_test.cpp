@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// What only the SQLite store can do wrong: its file, the log beside it, and another writer.
+#include "store/sqlite/sqlite_store.hpp"
+
+#include "store/sqlite/sqlite_database.hpp"
+#include "sys/wake_up.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "contract/in_line.hpp"
+#include "contract/lock_store_contract.hpp"
+#include "support/temp_dir.hpp"
+
+namespace dlock::contract {
+
+namespace {
+
+struct File {
+  test::TempDir directory;
+  std::string path() const { return directory.path() + "/locks.db"; }
+  Backing backing() const {
+    return {.name = "sqlite", .open = [this](const Interrupt* interrupt) {
+              auto store = SqliteStore::open("sqlite://" + path(), interrupt);
+              REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
+              return std::move(*store);
+            }};
+  }
+  Client client(const Interrupt* interrupt = nullptr) const { return Client(backing(), interrupt); }
+  std::unique_ptr<SqliteDatabase> database() const {
+    auto db = SqliteDatabase::open(path(), nullptr);
+    REQUIRE(db.has_value());
+    return std::move(*db);
+  }
+  void change(const std::string& sql) const {
+    const auto db = database();
+    REQUIRE(db->begin_write(soon()).has_value());
+    REQUIRE(db->run(sql).has_value());
+    REQUIRE(db->commit().has_value());
+  }
+  void remove() const {
+    for (const char* const suffix : {"", "-wal", "-shm"})
+      std::filesystem::remove(path() + suffix);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("O07: sqlite: where the file was removed the hold is lost, and another may take it") {
+  const File file;
+  Client holder = file.client();
+  const LockName name = fresh_name();
+  const Hold hold = holder.take(name).hold;
+  file.remove();
+  Client other = file.client();
+  const Hold theirs = other.take(name).hold;
+  CHECK(holder.renew(hold).verdict == RenewVerdict::lost);
+  CHECK(holder.check(hold).verdict == RenewVerdict::lost);
+  CHECK(holder.release(hold) == ReleaseVerdict::not_held);
+  CHECK(other.renew(theirs).verdict == RenewVerdict::renewed);
+}
+
+TEST_CASE("sqlite: a waiter whose file was removed is woken, and by the next file as well") {
+  const File file;
+  Client holder = file.client();
+  const LockName name = fresh_name();
+  holder.take(name);
+  InLine waiter(file.backing(), name);
+  file.remove();
+  CHECK(hears(waiter, HandOff::changed));
+  Client other = file.client();
+  const Hold theirs = other.take(name).hold;
+  waiter.refused();
+  CHECK(other.release(theirs) == ReleaseVerdict::released);
+  CHECK(eventually([&] { return waiter.client.await_hand_off(soon()) != HandOff::timed_out; }));
+  enters_eventually(waiter);
+}
+
+TEST_CASE("sqlite: a damaged row is an error, never a free lock") {
+  const File file;
+  Client client = file.client();
+  const LockName name = name_of("a");
+  client.take(name);
+  for (const char* state : {"''", "'{}'", "'[]'", "x'00'", "'{\"name\":\"b\"}'"}) {
+    CAPTURE(state);
+    file.change(std::string("UPDATE dlock SET state = ") + state);
+    const auto reply = client.try_acquire(claim_of(name));
+    REQUIRE_FALSE(reply.has_value());
+    CHECK(reply.error().code == Errc::refused);
+    CHECK(client.list("*") == std::vector<std::string>{"a"});
+  }
+  file.change("DELETE FROM dlock");
+  client.take(name);
+}
+
+TEST_CASE("sqlite: the leases and waiters of another boot are over; the token grows on") {
+  const File file;
+  Client client = file.client();
+  const LockName name = fresh_name();
+  const Hold hold = client.take(name).hold;
+  InLine waiter(file.backing(), name);
+  file.change("UPDATE dlock SET state = replace(state, '\"boot_id\":\"', '\"boot_id\":\"x')");
+  file.change("UPDATE dlock_line SET alive_until = alive_until + 5000000000");
+  CHECK(is_free(client, name));
+  CHECK(client.inspect(name).waiting == 0);
+  CHECK(client.renew(hold).verdict == RenewVerdict::lost);
+  CHECK(client.take(name).hold.token > hold.token);
+  CHECK(client.inspect(name).waiting == 0);
+}
+
+TEST_CASE("sqlite: the columns beside the state say who holds the lock, and until when") {
+  const File file;
+  Client client = file.client();
+  const Hold hold = client.take(name_of("a"), 1h).hold;
+  std::string seen;
+  const auto look = [&] {
+    REQUIRE(file.database()
+                ->run("SELECT name || '|' || locked_by || '|' || token || '|' || version || '|' || "
+                      "(lock_until > datetime('now', '+50 minutes')) || "
+                      "(lock_until < datetime('now', '+70 minutes')) || "
+                      "(locked_at > datetime('now', '-10 minutes')) FROM dlock",
+                      {},
+                      [&](const SqliteRow& row) { seen = row.text(0); })
+                .has_value());
+    return seen;
+  };
+  CHECK(look() == "a|alice@db1 pid 4711|" + std::to_string(hold.token) + "|1|111");
+  CHECK(client.renew(hold).verdict == RenewVerdict::renewed);
+  CHECK(look().ends_with("|2|111"));
+  CHECK(client.release(hold) == ReleaseVerdict::released);
+  CHECK(look() == "a|alice@db1 pid 4711|" + std::to_string(hold.token) + "|3|011");
+}
+
+TEST_CASE("sqlite: a call that waits for another writer ends at its limit, or by the interrupt") {
+  const File file;
+  const WakeUp interrupt;
+  Client client = file.client(&interrupt);
+  const LockName name = fresh_name();
+  const Hold hold = client.take(name).hold;
+  const auto writer = file.database();
+  REQUIRE(writer->begin_write(soon()).has_value());
+  const auto late = client.store().renew({hold}, BootClock::now() + 50ms);
+  REQUIRE_FALSE(late.has_value());
+  CHECK(late.error().code == Errc::timed_out);
+  interrupt.raise();
+  const auto ended = client.store().renew({hold}, soon());
+  REQUIRE_FALSE(ended.has_value());
+  CHECK(ended.error().code == Errc::cancelled);
+  interrupt.clear();
+  CHECK(client.inspect(name).owners.size() == 1);  // to look needs no lock
+  writer->roll_back();
+  CHECK(client.renew(hold).verdict == RenewVerdict::renewed);
+}
+
+TEST_CASE("sqlite: the log is carried over before it is long") {
+  const File file;
+  Client client = file.client();
+  const LockName name = fresh_name();
+  for (int i = 0; i < 600; ++i) {
+    const Hold hold = client.take(name).hold;
+    CHECK(client.release(hold) == ReleaseVerdict::released);
+  }
+  CHECK(std::filesystem::file_size(file.path() + "-wal") < 6'000'000);
+  CHECK(std::filesystem::file_size(file.path()) > 4096);
+}
+
+TEST_CASE("sqlite: the umask says who may take locks, also of the log") {
+  const ::mode_t before = ::umask(007);
+  const File file;
+  Client client = file.client();
+  client.take(fresh_name());
+  ::umask(before);
+  for (const char* const suffix : {"", "-wal", "-shm"}) {
+    struct stat status {};
+    REQUIRE(::stat((file.path() + suffix).c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0660);
+  }
+}
+
+TEST_CASE("sqlite: a file that is no database, or has other tables of these names, is refused") {
+  const File file;
+  std::ofstream(file.path()) << std::string(5000, 'x');
+  Client client = file.client();
+  auto reply = client.try_acquire(claim_of(fresh_name()));
+  REQUIRE_FALSE(reply.has_value());
+  CHECK(reply.error().code == Errc::refused);
+  file.remove();
+  file.change("CREATE TABLE dlock (id)");
+  reply = file.client().try_acquire(claim_of(fresh_name()));
+  REQUIRE_FALSE(reply.has_value());
+  CHECK(reply.error().code == Errc::refused);
+}
+
+}  // namespace dlock::contract

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// The line of table stores where time matters; the contract suite has the rest, on real stores.
+#include "store/waiting_line.hpp"
+
+#include <doctest/doctest.h>
+
+#include <variant>
+
+#include "unit/lease_words.hpp"
+
+namespace dlock::lease_table {
+
+namespace {
+
+Refusal in_line(const States& states, const Claim& claim, const Moment& moment) {
+  const auto reply = acquire(states, claim, moment, Queueing::listening);
+  REQUIRE(reply.has_value());
+  REQUIRE(std::holds_alternative<Refusal>(*reply));
+  return std::get<Refusal>(*reply);
+}
+
+Claim free_again(StoredLock& state, const Hold& hold, const Moment& moment) {
+  CHECK(release(States{&state}, {hold}, {}, moment) == ReleaseVerdict::released);
+  return claim_of("late", "s");
+}
+
+}  // namespace
+
+TEST_CASE("line: a waiter counts as alive for ten seconds after a try, and not longer") {
+  StoredLock state;
+  taken(state, claim_of("o", "s", 60s), at(0s));
+  CHECK(in_line({&state}, claim_of("p", "t"), at(1s)).place == 1);
+  CHECK(in_line({&state}, claim_of("q", "u"), at(11s)).place == 2);
+  CHECK(in_line({&state}, claim_of("q", "u"), at(11s + 1ns)).place == 1);
+}
+
+TEST_CASE(
+    "line: a waiter that seems to live longer than a try lets it is of a clock that was set back") {
+  StoredLock state;
+  taken(state, claim_of("o", "s", 6000s), at(0s));
+  CHECK(in_line({&state}, claim_of("p", "t"), at(1000s)).place == 1);
+  CHECK(in_line({&state}, claim_of("q", "u"), at(5s)).place == 1);
+}
+
+TEST_CASE("line: the turn of the first lasts a second, whoever asks meanwhile") {
+  StoredLock state;
+  const Hold hold = taken(state, claim_of("o", "s", 60s), at(0s));
+  in_line({&state}, claim_of("p", "t"), at(1s));
+  in_line({&state}, claim_of("q", "u"), at(1s));
+  const Claim late = free_again(state, hold, at(2s));
+  CHECK(busy(state, late, at(2s)).turn_left == 1s);
+  CHECK(in_line({&state}, claim_of("q", "u"), at(2500ms)).turn_left == 500ms);
+  CHECK(in_line({&state}, late, at(3s)).place == 3);
+  taken(state, claim_of("q", "u"), at(3s + 1ns));
+}
+
+TEST_CASE("line: where a turn begins, the two first have to look; at a heartbeat nobody") {
+  StoredLock state;
+  const Hold hold = taken(state, claim_of("o", "s", 60s), at(0s));
+  in_line({&state}, claim_of("p", "t"), at(1s));
+  Line before = state.line;
+  in_line({&state}, claim_of("p", "t"), at(2s));
+  CHECK_FALSE(turn_began(before, state.line));
+  before = state.line;
+  free_again(state, hold, at(2s));
+  CHECK(turn_began(before, state.line));
+}
+
+TEST_CASE("line: a claim of several names has one arrival, behind all others of each name") {
+  StoredLock a;
+  StoredLock b;
+  taken(a, claim_of("o", "s", 60s), at(0s));
+  taken(b, claim_of("o", "s", 60s), at(0s));
+  in_line({&b}, claim_of("p", "t"), at(1s, k_wall_us + 5));
+  in_line({&a, &b}, for_both(claim_of("q", "u")), at(1s, k_wall_us));
+  CHECK(a.line.at(0).arrival_us == k_wall_us + 6);
+  CHECK(b.line.at(1).arrival_us == k_wall_us + 6);
+}
+
+TEST_CASE("line: a claim that lost its place in one line loses it in all, and comes last") {
+  StoredLock a;
+  StoredLock b;
+  taken(a, claim_of("o", "s", 60s), at(0s));
+  taken(b, claim_of("o", "s", 60s), at(0s));
+  in_line({&a, &b}, for_both(claim_of("q", "u")), at(1s));
+  in_line({&a}, claim_of("p", "t"), at(1s));
+  b.line.clear();
+  CHECK(in_line({&a, &b}, for_both(claim_of("q", "u")), at(2s)).place == 2);
+}
+
+TEST_CASE("line: a waiter whose claim its own ancestor refuses is in no line") {
+  StoredLock state;
+  const Hold above = taken(state, claim_as(Mode::shared, "o"), at(0s));
+  const Refusal seen = in_line({&state}, below(above, claim_as(Mode::exclusive, "p")), at(1s));
+  CHECK(seen.by_ancestor);
+  CHECK(seen.place == 0);
+  CHECK(state.line.empty());
+}
+
+}  // namespace dlock::lease_table
