@@ -193,7 +193,7 @@ Result<AcquireReply> acquire(const States& states,
       return other_slots(claim.names[i], states[i]->slots, claim);
   }
   if (const auto refused = first_refused(plans)) {
-    const Queued queued = queue_up(states, plans, *refused, claim, moment, queueing);
+    const Queued queued = queue_up(states, {claim, plans, *refused, queueing}, moment);
     StoredLock& state = *states[queued.which];
     Refusal refusal{.holding = in_the_way(state, claim, moment),
                     .which = queued.which,
@@ -305,7 +305,7 @@ Sight look(const Watched& watched, const States& states, const Moment& moment) {
   if (const auto* claim = std::get_if<Claim>(&watched)) {
     for (StoredLock* state : states)
       tidy(*state, moment.now);
-    const LineSight line = look_from_line(states, *claim, moment);
+    const Sight line = look_from_line(states, *claim, moment);
     if (line.in_line) return line;
     for (StoredLock* state : states)
       state->line.clear();  // for one that is in no line room is a change, whoever waits

@@ -85,14 +85,10 @@ bool turn_began(const Line& before, const Line& after) {
   return old != before.end() && first.alive_until < old->alive_until;
 }
 
-Queued queue_up(const States& states,
-                const std::vector<Plan>& plans,
-                std::size_t refused,
-                const Claim& claim,
-                const Moment& moment,
-                Queueing queueing) {
+Queued queue_up(const States& states, const RefusedClaim& refused, const Moment& moment) {
+  const auto& [claim, plans, in_the_way, queueing] = refused;
   const std::string me = waiter_id(claim);
-  const bool own = plans[refused].by_ancestor;
+  const bool own = plans[in_the_way].by_ancestor;
   bool may = queueing != Queueing::no;
   std::optional<std::size_t> full_at;
   bool has_all_places = true;
@@ -119,13 +115,13 @@ Queued queue_up(const States& states,
       line.push_back({.id = me, .arrival_us = arrival, .waiter = waiter_of(claim, arrival)});
     place_of(line, me)->alive_until = moment.now + k_line_life;
   }
-  const std::size_t which = full_at.value_or(refused);
+  const std::size_t which = full_at.value_or(in_the_way);
   return {.which = which, .place = may ? number_of(states[which]->line, me) : 0};
 }
 
-LineSight look_from_line(const States& states, const Claim& claim, const Moment& moment) {
+Sight look_from_line(const States& states, const Claim& claim, const Moment& moment) {
   const std::string me = waiter_id(claim);
-  LineSight sight;
+  Sight sight;
   const auto note = [&](StoreTime end) { sight.again = std::min(sight.again.value_or(end), end); };
   for (StoredLock* state : states) {
     for (const auto& [owner, lease] : state->leases)

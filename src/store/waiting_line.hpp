@@ -42,22 +42,20 @@ void offer(StoredLock& state, StoreTime now, const std::string& me = {});
 // Whether a turn began between two states of a line: the first two in it have to look.
 bool turn_began(const Line& before, const Line& after);
 
-// Enters the lines of all names that a refused claim could get, unless one of them is full.
+struct RefusedClaim {
+  const Claim& claim;
+  const std::vector<Plan>& plans;  // of its names
+  std::size_t which = 0;           // the name in the way
+  Queueing queueing = Queueing::no;
+};
+// Enters the lines of all names that the claim could get, unless one of them is full.
 struct Queued {
   std::size_t which = 0;    // the name to report
   std::uint64_t place = 0;  // there, from 1; 0: in no line
 };
-Queued queue_up(const States& states,
-                const std::vector<Plan>& plans,
-                std::size_t refused,
-                const Claim& claim,
-                const Moment& moment,
-                Queueing queueing);
+Queued queue_up(const States& states, const RefusedClaim& refused, const Moment& moment);
 
-// What one that stands in these lines finds there; `in_line`: it stands in one at least.
-struct LineSight : Sight {
-  bool in_line = false;
-};
-LineSight look_from_line(const States& states, const Claim& claim, const Moment& moment);
+// What a claim finds that stands in one of these lines at least; else only when to look again.
+Sight look_from_line(const States& states, const Claim& claim, const Moment& moment);
 
 }  // namespace dlock::lease_table
