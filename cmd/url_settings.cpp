@@ -13,6 +13,10 @@ namespace {
 
 constexpr std::array<std::string_view, 5> k_in_urls{"cacert", "cacertdir", "cert", "key", "sni"};
 
+// What libpq calls them, for its URLs only.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> k_of_libpq{
+    {{"sslrootcert", "cacert"}, {"sslcert", "cert"}, {"sslkey", "key"}}};
+
 // What redis-py, go-redis, lettuce and redis-rs have in a URL, and what it is here; empty: a choice
 // of what is verified.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> k_elsewhere{{
@@ -28,8 +32,19 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> k_elsewh
     {"insecure", ""},
 }};
 
-bool is_over_tcp(std::string_view url) {
-  return url.starts_with("redis") && !url.starts_with("redis+unix:");
+bool is_for_libpq(std::string_view url) {
+  return url.starts_with("postgresql:") || url.starts_with("postgres:");
+}
+
+bool may_have_tls(std::string_view url) {
+  return is_for_libpq(url) || (url.starts_with("redis") && !url.starts_with("redis+unix:"));
+}
+
+// The name of one of our settings, also by its name in libpq.
+std::string_view our_name(std::string_view name, bool as_libpq) {
+  for (const auto& [theirs, ours] : k_of_libpq)
+    if (as_libpq && name == theirs) return ours;
+  return name;
 }
 
 Result<void> check_not_elsewhere(std::string_view name) {
@@ -46,9 +61,9 @@ Result<void> check_not_elsewhere(std::string_view name) {
 }
 
 // Adds what is one of ours; false: it is not.
-Result<bool> take(std::string_view word, std::vector<Given>& settings) {
+Result<bool> take(std::string_view word, bool as_libpq, std::vector<Given>& settings) {
   const auto equals = word.find('=');
-  const std::string name(word.substr(0, equals));
+  const std::string name(our_name(word.substr(0, equals), as_libpq));
   if (auto known = check_not_elsewhere(name); !known) return known.error();
   if (equals == std::string_view::npos) return false;
   if (std::find(k_in_urls.begin(), k_in_urls.end(), name) == k_in_urls.end()) return false;
@@ -68,14 +83,14 @@ Result<UrlParts> take_url_settings(std::string_view url) {
   UrlParts whole{.url = std::string(url), .settings = {}};
   const auto at = url.rfind('@');  // a '?' before it belongs to a password
   const auto question = url.find_first_of("?#", at == std::string_view::npos ? 0 : at);
-  if (question == std::string_view::npos || !is_over_tcp(url)) return whole;
+  if (question == std::string_view::npos || !may_have_tls(url)) return whole;
   const auto hash = std::min(url.size(), url.find('#', question));
   UrlParts parts{.url = std::string(url.substr(0, question)), .settings = {}};
   std::string_view query = url.substr(question, hash - question);
   if (!query.empty()) query.remove_prefix(1);
   char before = '?';
   for (const std::string_view word : split(query, '&')) {
-    const auto taken = take(word, parts.settings);
+    const auto taken = take(word, is_for_libpq(url), parts.settings);
     if (!taken) return taken.error();
     if (!*taken) parts.url += std::exchange(before, '&') + std::string(word);
   }

@@ -18,8 +18,9 @@ struct UrlParts {
   std::vector<Given> settings;  // percent-decoded
 };
 
-// Of a Redis URL over TCP, with TLS or without; other URLs stay as they are. Errc::bad_usage: one
-// is said twice, or is a word of another client; the text has the one to use.
+// Of a URL of Redis over TCP, with TLS or without, or of PostgreSQL, which may also say them as
+// libpq does (sslrootcert, sslcert, sslkey); other URLs stay as they are. Errc::bad_usage: one is
+// said twice, or is a word of another client; the text has the one to use.
 Result<UrlParts> take_url_settings(std::string_view url);
 
 }  // namespace dlock

@@ -89,6 +89,7 @@ who_includes() {
 rule_libraries() {
   who_includes "$1" '^["<]hiredis' 'src/store/redis/.*'
   who_includes "$1" '^["<]sqlite3' 'src/store/sqlite/sqlite_database\.cpp'
+  who_includes "$1" '^["<]libpq' 'src/store/postgres/pg_(connect|session)\.cpp'
   who_includes "$1" '^["<]CLI/' 'cmd/cli\.cpp'
   who_includes "$1" '^["<](spdlog|fmt)/' 'src/base/log\.cpp'
   who_includes "$1" '^["<]openssl/' 'src/sys/tls_(certificate|context|session)\.cpp'
@@ -100,7 +101,7 @@ rule_libraries() {
 @test "each foreign library is included in its own places only" {
   holds rule_libraries
   local header
-  for header in hiredis/hiredis.h sqlite3.h CLI/CLI.hpp spdlog/spdlog.h ares.h nlohmann/json.hpp toml.hpp \
+  for header in hiredis/hiredis.h sqlite3.h libpq-fe.h CLI/CLI.hpp spdlog/spdlog.h ares.h nlohmann/json.hpp toml.hpp \
     doctest/doctest.h; do
     bad src/store/a.cpp "#include <$header>"
     fails rule_libraries
@@ -271,6 +272,7 @@ rule_stores() {
   local folder name
   for folder in "$1"/src/store/*/; do
     name=$(basename "$folder")
+    [ -n "$(find "$folder" -maxdepth 1 -name '*_store.hpp')" ] || continue
     grep -q "CHECK(names == .*\"$name\"" "$1/tests/contract/every_store_test.cpp" ||
       echo "$folder: not in the contract suite"
   done
@@ -279,8 +281,9 @@ rule_stores() {
   holds rule_stores
   bad tests/contract/every_store_test.cpp 'CHECK(names == std::vector<std::string>{"local"});'
   mkdir -p "$BAD/src/store/local" "$BAD/src/store/redis"
+  touch "$BAD"/src/store/{local/local,redis/redis}_store.hpp
   fails rule_stores
-  rmdir "$BAD/src/store/redis"
+  rm "$BAD/src/store/redis/redis_store.hpp"
   run -0 rule_stores "$BAD"
   assert_output ""
 }

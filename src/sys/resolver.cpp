@@ -146,6 +146,18 @@ const sockaddr* SocketAddress::get() const {
   return reinterpret_cast<const sockaddr*>(&storage);
 }
 
+std::string numeric_text(const SocketAddress& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* bytes = nullptr;
+  if (address.family() == AF_INET) {
+    bytes = &reinterpret_cast<const sockaddr_in*>(&address.storage)->sin_addr;
+  } else {
+    bytes = &reinterpret_cast<const sockaddr_in6*>(&address.storage)->sin6_addr;
+  }
+  return ::inet_ntop(address.family(), bytes, text.data(), text.size()) != nullptr ? text.data()
+                                                                                   : "?";
+}
+
 Result<std::vector<SocketAddress>> resolve(const std::string& host,
                                            std::uint16_t port,
                                            Time limit,

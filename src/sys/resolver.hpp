@@ -26,6 +26,9 @@ struct SocketAddress {
   int family() const { return storage.ss_family; }
 };
 
+// An IPv4 or IPv6 address without its port.
+std::string numeric_text(const SocketAddress& address);
+
 // At least one address, in the order they should be tried. Errors: no_such_host, unavailable (no
 // name server answers, or none knows), timed_out at the limit, cancelled when `interrupt` (may be
 // null) is raised.

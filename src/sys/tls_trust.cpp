@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 namespace dlock {
 namespace {
@@ -65,6 +66,21 @@ Error missing(const char* variable, const std::string& path) {
           std::string("cannot use ") + variable + " " + printable(path) + ": " + errno_text(errno)};
 }
 
+// Empty: there is none.
+std::string system_bundle() {
+  for (const char* const file : {"/etc/ssl/certs/ca-certificates.crt",
+                                 "/etc/pki/tls/certs/ca-bundle.crt",
+                                 "/etc/ssl/ca-bundle.pem",
+                                 "/etc/ssl/cert.pem"}) {
+    if (can_read(file)) return file;
+  }
+  return {};
+}
+
+Error no_cas() {
+  return {Errc::bad_config, "this machine has no CA certificates; name the CA with --cacert FILE"};
+}
+
 }  // namespace
 
 Result<TrustedCas> find_trusted_cas(const TlsSettings& settings) {
@@ -81,14 +97,25 @@ Result<TrustedCas> find_trusted_cas(const TlsSettings& settings) {
        {"/etc/ssl/certs", "/etc/pki/ca-trust/extracted/pem/directory-hash", "/etc/pki/tls/certs"}) {
     if (is_hashed(dir)) return TrustedCas{"", dir};
   }
-  for (const char* const file : {"/etc/ssl/certs/ca-certificates.crt",
-                                 "/etc/pki/tls/certs/ca-bundle.crt",
-                                 "/etc/ssl/ca-bundle.pem",
-                                 "/etc/ssl/cert.pem"}) {
-    if (can_read(file)) return TrustedCas{file, ""};
+  if (std::string file = system_bundle(); !file.empty()) return TrustedCas{std::move(file), ""};
+  return no_cas();
+}
+
+Result<std::string> find_ca_file(const TlsSettings& settings) {
+  if (!settings.cacert.empty()) return settings.cacert;
+  if (!settings.cacertdir.empty())
+    return Error{Errc::bad_config,
+                 "this store cannot use --cacertdir; name the CA with --cacert FILE"};
+  if (const std::string& file = settings.default_file; !file.empty()) {
+    if (can_read(file.c_str())) return file;
+    return missing("SSL_CERT_FILE", file);
   }
-  return Error{Errc::bad_config,
-               "this machine has no CA certificates; name the CA with --cacert FILE"};
+  if (!settings.default_dir.empty())
+    return Error{Errc::bad_config,
+                 "this store cannot use SSL_CERT_DIR; name the CA with --cacert FILE"};
+  std::string file = system_bundle();
+  if (file.empty()) return no_cas();
+  return file;
 }
 
 }  // namespace dlock

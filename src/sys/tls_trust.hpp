@@ -22,4 +22,8 @@ struct TrustedCas {
 // names (such a directory would silently trust no CA).
 Result<TrustedCas> find_trusted_cas(const TlsSettings& settings);
 
+// The same for a library that takes only a file: the first of --cacert, SSL_CERT_FILE and the
+// system's bundle. Errc::bad_config: only directories are said, or what is said is not there.
+Result<std::string> find_ca_file(const TlsSettings& settings);
+
 }  // namespace dlock

@@ -6,7 +6,6 @@
 #include "sys/resolver.hpp"
 #include "sys/tls_stream.hpp"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -125,18 +124,6 @@ Result<UniqueFd> connect_unix(const std::string& path, const Interrupt* interrup
   }
 }
 
-std::string printed(const SocketAddress& address) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  const void* bytes = nullptr;
-  if (address.family() == AF_INET) {
-    bytes = &reinterpret_cast<const sockaddr_in*>(&address.storage)->sin_addr;
-  } else {
-    bytes = &reinterpret_cast<const sockaddr_in6*>(&address.storage)->sin6_addr;
-  }
-  return ::inet_ntop(address.family(), bytes, text.data(), text.size()) != nullptr ? text.data()
-                                                                                   : "?";
-}
-
 // One error for all addresses: not_listening if one refused; a time-out only if none
 // of them answered at all.
 Error combined(const std::vector<SocketAddress>& addresses, const std::vector<Error>& errors) {
@@ -147,7 +134,7 @@ Error combined(const std::vector<SocketAddress>& addresses, const std::vector<Er
     if (errors[i].code != Errc::timed_out && all.code != Errc::not_listening) {
       all.code = errors[i].code;
     }
-    all.text += (i > 0 ? "; " : "") + printed(addresses[i]) + ": " + errors[i].text;
+    all.text += (i > 0 ? "; " : "") + numeric_text(addresses[i]) + ": " + errors[i].text;
   }
   if (alike) all.text = errors[0].text;
   return all;

@@ -57,6 +57,15 @@ TEST_CASE("url settings: what else the URL says stays where it is") {
   CHECK(taken("rediss://h?sni=x&y=1&z#f") == "rediss://h?y=1&z#f|sni=x");
 }
 
+TEST_CASE("url settings: a URL of PostgreSQL may say them as libpq does") {
+  CHECK(taken("postgresql://u:p@h/d?sslrootcert=/ca&sslmode=verify-full&sslcert=/c&sslkey=/k") ==
+        "postgresql://u:p@h/d?sslmode=verify-full|cacert=/ca|cert=/c|key=/k");
+  CHECK(taken("postgres://h?sni=db1&table=t") == "postgres://h?table=t|sni=db1");
+  CHECK(taken("postgresql:///d?host=/run/pg") == "postgresql:///d?host=/run/pg");
+  CHECK(has(not_taken("postgresql://h?cacert=/a&sslrootcert=/b").text, "it says cacert twice"));
+  CHECK(taken("rediss://h?sslrootcert=/ca") == "rediss://h?sslrootcert=/ca");
+}
+
 TEST_CASE("url settings: the words of other clients are refused with the one to use") {
   for (const auto& [theirs, ours] : {std::pair{"ssl_ca_certs=/ca", "the parameter cacert here"},
                                      {"ssl_ca_path=/ca", "the parameter cacertdir here"},

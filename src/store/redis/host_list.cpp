@@ -2,6 +2,7 @@
 #include "store/redis/host_list.hpp"
 
 #include "base/text.hpp"
+#include "store/host_port.hpp"
 
 #include <utility>
 
@@ -17,8 +18,7 @@ bool says_port(std::string_view host) {
 }
 
 std::string host_and_port(const Endpoint& to) {
-  const bool v6 = to.host.find(':') != std::string::npos;
-  return (v6 ? "[" + to.host + "]" : to.host) + ":" + std::to_string(to.port);
+  return text_of(HostPort{to.host, to.port});
 }
 
 }  // namespace

@@ -2,13 +2,11 @@
 #include "store/redis/redis_url.hpp"
 
 #include "base/text.hpp"
+#include "store/host_port.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
-#include <charconv>
+#include <cstdint>
 #include <limits>
-#include <optional>
+#include <utility>
 
 namespace dlock {
 namespace {
@@ -17,19 +15,10 @@ constexpr std::string_view k_tcp = "redis://";
 constexpr std::string_view k_tls = "rediss://";
 constexpr std::string_view k_unix = "redis+unix://";
 constexpr std::size_t k_longest_path = 107;  // what sockaddr_un holds, less the NUL
-constexpr std::size_t k_longest_host = 255;
+constexpr std::uint16_t k_port = 6379;
 
 Error bad(std::string what) {
   return {Errc::bad_usage, std::move(what)};
-}
-
-// Digits only: no sign, no space, no 0x.
-std::optional<int> number(std::string_view text, int most) {
-  int value = 0;
-  if (text.empty() || text[0] < '0' || text[0] > '9') return {};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value > most) return {};
-  return value;
 }
 
 bool is_plain(std::string_view text) {
@@ -49,55 +38,17 @@ void parse_user(std::string_view text, RedisAddress& address) {
 }
 
 Result<void> parse_db(std::string_view text, RedisAddress& address) {
-  const auto db = number(text, std::numeric_limits<int>::max());
+  const auto db = parse_digits(text, std::numeric_limits<int>::max());
   if (!db) return bad("the database must be a number from 0 to 2147483647");
   address.db = *db;
   return {};
 }
 
-bool is_host_name(std::string_view host) {
-  for (const char c : host) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    if (!letter && c != '-' && c != '.' && c != '_') return false;
-  }
-  return !host.empty() && host.size() <= k_longest_host;
-}
-
-// Host names and hexadecimal digits are the same in both cases; one form makes texts comparable.
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-  }
-  return result;
-}
-
-// "host", "host:port", "[v6]", "[v6]:port".
 Result<void> parse_host(std::string_view text, RedisAddress& address) {
-  const bool v6 = !text.empty() && text[0] == '[';
-  const auto closing = text.find(']');
-  if (v6 && closing == std::string_view::npos) return bad("a [ without ]");
-  const auto end = v6 ? closing + 1 : text.find(':');
-  const std::string_view host = v6 ? text.substr(1, closing - 1) : text.substr(0, end);
-  std::string_view rest = end < text.size() ? text.substr(end) : std::string_view();
-
-  address.endpoint.host = lower(host);
-  address.endpoint.port = 6379;
-  in6_addr unused{};
-  if (host.empty()) return bad("the host is missing");
-  if (v6 && ::inet_pton(AF_INET6, address.endpoint.host.c_str(), &unused) != 1) {
-    return bad("the text in [ ] is not an IPv6 address");
-  }
-  if (!v6 && rest.find(':', 1) != std::string_view::npos) {
-    return bad("too many colons; an IPv6 address needs [ ] around it");
-  }
-  if (!v6 && !is_host_name(address.endpoint.host)) {
-    return bad("a host consists of letters, digits, '-', '.' and '_'");
-  }
-  if (rest.empty()) return {};
-  const auto port = rest[0] == ':' ? number(rest.substr(1), 65535) : std::nullopt;
-  if (!port || *port == 0) return bad("the port must be a number from 1 to 65535");
-  address.endpoint.port = static_cast<std::uint16_t>(*port);
+  auto at = parse_host_port(text, k_port);
+  if (!at) return at.error();
+  address.endpoint.host = std::move(at->host);
+  address.endpoint.port = at->port;
   return {};
 }
 
@@ -130,10 +81,8 @@ Result<RedisAddress> parse_tcp(std::string_view scheme, std::string_view rest) {
   if (!path.empty()) {
     if (auto parsed = parse_db(path, address); !parsed) return parsed.error();
   }
-  const auto& host = address.endpoint.host;
-  const bool v6 = host.find(':') != std::string::npos;
-  address.text = std::string(scheme) + (v6 ? "[" + host + "]" : host) + ":" +
-                 std::to_string(address.endpoint.port) + "/" + std::to_string(address.db);
+  address.text = std::string(scheme) + text_of({address.endpoint.host, address.endpoint.port}) +
+                 "/" + std::to_string(address.db);
   return address;
 }
 

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "store/host_port.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <charconv>
+#include <utility>
+
+namespace dlock {
+namespace {
+
+constexpr std::size_t k_longest_host = 255;
+
+Error bad_host(std::string what) {
+  return {Errc::bad_usage, std::move(what)};
+}
+
+bool is_host_name(std::string_view host) {
+  for (const char c : host) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (!letter && c != '-' && c != '.' && c != '_') return false;
+  }
+  return !host.empty() && host.size() <= k_longest_host;
+}
+
+// Host names and hexadecimal digits are the same in both cases; one form makes texts comparable.
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<int> parse_digits(std::string_view text, int most) {
+  int value = 0;
+  if (text.empty() || text[0] < '0' || text[0] > '9') return {};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value > most) return {};
+  return value;
+}
+
+Result<HostPort> parse_host_port(std::string_view text, std::uint16_t default_port) {
+  const bool v6 = !text.empty() && text[0] == '[';
+  const auto closing = text.find(']');
+  if (v6 && closing == std::string_view::npos) return bad_host("a [ without ]");
+  const auto end = v6 ? closing + 1 : text.find(':');
+  const std::string_view host = v6 ? text.substr(1, closing - 1) : text.substr(0, end);
+  std::string_view rest = end < text.size() ? text.substr(end) : std::string_view();
+
+  HostPort at{.host = lower(host), .port = default_port};
+  in6_addr unused{};
+  if (host.empty()) return bad_host("the host is missing");
+  if (v6 && ::inet_pton(AF_INET6, at.host.c_str(), &unused) != 1) {
+    return bad_host("the text in [ ] is not an IPv6 address");
+  }
+  if (!v6 && rest.find(':', 1) != std::string_view::npos) {
+    return bad_host("too many colons; an IPv6 address needs [ ] around it");
+  }
+  if (!v6 && !is_host_name(at.host)) {
+    return bad_host("a host consists of letters, digits, '-', '.' and '_'");
+  }
+  if (rest.empty()) return at;
+  const auto port = rest[0] == ':' ? parse_digits(rest.substr(1), 65535) : std::nullopt;
+  if (!port || *port == 0) return bad_host("the port must be a number from 1 to 65535");
+  at.port = static_cast<std::uint16_t>(*port);
+  return at;
+}
+
+std::string text_of(const HostPort& at) {
+  const bool v6 = at.host.find(':') != std::string::npos;
+  return (v6 ? "[" + at.host + "]" : at.host) + ":" + std::to_string(at.port);
+}
+
+}  // namespace dlock

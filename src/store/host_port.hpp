@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// A host as URLs write it: "host", "host:port", "[v6]", "[v6]:port". Errors are Errc::bad_usage
+// and quote nothing, because a badly written URL may have its password anywhere.
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dlock {
+
+struct HostPort {
+  std::string host;  // a name in lower case or a numeric address, IPv6 without brackets
+  std::uint16_t port = 0;
+};
+
+Result<HostPort> parse_host_port(std::string_view text, std::uint16_t default_port);
+
+// The same text for the same host: "host:port" or "[v6]:port".
+std::string text_of(const HostPort& at);
+
+// Digits only: no sign, no space, no 0x.
+std::optional<int> parse_digits(std::string_view text, int most);
+
+}  // namespace dlock

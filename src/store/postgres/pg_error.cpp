@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "store/postgres/pg_error.hpp"
+
+#include "base/errno_text.hpp"
+#include "base/text.hpp"
+#include "sys/stream.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+namespace dlock {
+namespace {
+
+constexpr std::size_t k_most_said = 200;
+constexpr std::string_view k_needs_password =
+    "it needs a password: set DLOCK_PASSWORD or give --password-file";
+constexpr std::string_view k_not_postgres = "it does not speak as PostgreSQL does";
+constexpr std::string_view k_replica = "this is a replica, or writing is switched off";
+
+struct StateRule {
+  std::string_view start;  // of the SQLSTATE: two letters are its class
+  PgMeaning meaning;
+};
+
+// The first rule that fits counts; what fits none is refused.
+// https://www.postgresql.org/docs/15/errcodes-appendix.html
+constexpr StateRule k_states[] = {
+    {"28", {.code = Errc::denied}},
+    {"42501", {.code = Errc::denied}},
+    {"42P01", {.code = Errc::refused, .cause = PgCause::no_table}},
+    {"25006", {.code = Errc::refused, .replica = true, .hint = k_replica}},
+    {"40001", {.code = Errc::unavailable, .cause = PgCause::repeat}},
+    {"40P01", {.code = Errc::unavailable, .cause = PgCause::repeat}},
+    {"40003", {.code = Errc::unavailable}},  // statement_completion_unknown
+    {"55P03", {.code = Errc::unavailable}},  // lock_timeout
+    {"57014", {.code = Errc::timed_out}},    // statement_timeout
+    {"08", {.code = Errc::unavailable}},     // also what pgbouncer says of a server that is gone
+    {"53", {.code = Errc::unavailable}},     // too many connections, no memory, a full disk
+    {"57P", {.code = Errc::unavailable}},    // it starts, stops or has crashed
+    {"58", {.code = Errc::unavailable}},
+    {"25P03", {.code = Errc::unavailable}},  // it ended the session, which was idle for too long
+};
+
+struct PhraseRule {
+  std::string_view phrase;
+  std::string_view instead;  // of libpq's words; empty: those
+  Errc code = Errc::protocol;
+  bool replica = false;
+};
+
+// Of libpq itself, which has no states. Its words are English: dlock sets no locale.
+constexpr PhraseRule k_phrases[] = {
+    {"no password supplied", k_needs_password, Errc::denied},
+    {"session is read-only", k_replica, Errc::refused, true},
+    {"GSSAPI", "it wants a login by Kerberos, which dlock does not have", Errc::denied},
+    {"authentication method", {}, Errc::denied},
+    {"incorrect server signature", {}},
+    {"server does not support SSL", "it has no TLS, and sslmode asks for TLS"},
+    {"invalid response to SSL negotiation", k_not_postgres},
+    {"expected authentication request", k_not_postgres},
+    {"certificate verify failed", "its certificate is not signed by a trusted CA"},
+    {"does not match host name", {}},
+    {"certificate file", {}, Errc::bad_config},
+    {"private key file", {}, Errc::bad_config},
+};
+
+constexpr std::array k_errnos{ECONNREFUSED,
+                              ENOENT,
+                              EACCES,
+                              EPERM,
+                              ENETUNREACH,
+                              EHOSTUNREACH,
+                              ECONNRESET,
+                              ETIMEDOUT,
+                              EMFILE,
+                              ENFILE,
+                              ENOMEM,
+                              EAGAIN};
+
+std::string one_line(std::string_view text) {
+  text = text.substr(0, text.find('\n'));
+  return shortened(printable(text), k_most_said);
+}
+
+// "…:  28P01: password authentication failed…": where the state begins.
+std::optional<std::size_t> find_state(std::string_view said) {
+  constexpr std::size_t k_size = 5;
+  const auto is_letter = [](char c) {
+    return std::isdigit(static_cast<unsigned char>(c)) != 0 || (c >= 'A' && c <= 'Z');
+  };
+  for (auto at = said.find(":  "); at != std::string_view::npos; at = said.find(":  ", at + 1)) {
+    const std::string_view state = said.substr(at + 3, k_size);
+    if (std::all_of(state.begin(), state.end(), is_letter) &&
+        said.substr(at + 3 + k_size).starts_with(": "))
+      return at + 3;
+  }
+  return {};
+}
+
+// libpq has made a text of errno: here it is taken apart again.
+std::optional<Error> find_errno(std::string_view line) {
+  for (const int error : k_errnos) {
+    if (line.find(std::strerror(error)) == std::string_view::npos) continue;
+    if (error == EACCES || error == EPERM) return Error{Errc::denied, errno_text(error)};
+    return socket_error(error);
+  }
+  return {};
+}
+
+}  // namespace
+
+PgMeaning classify_sqlstate(std::string_view state) {
+  for (const auto& rule : k_states)
+    if (state.starts_with(rule.start)) return rule.meaning;
+  return {};
+}
+
+std::string reason_of(std::string_view said) {
+  std::string_view line = said.substr(0, said.find('\n'));
+  constexpr std::string_view k_before = "failed: ";
+  if (const auto at = line.find(k_before); at != std::string_view::npos)
+    line.remove_prefix(at + k_before.size());
+  if (line.find("closed the connection") != std::string_view::npos) return "closed the connection";
+  return in_mid_sentence(one_line(line));
+}
+
+PgNoConnection read_connect_error(std::string_view said) {
+  if (const auto at = find_state(said)) {
+    const std::string_view state = said.substr(*at, 5);
+    const PgMeaning meaning = classify_sqlstate(state);
+    return {meaning.code,
+            std::string(state),
+            true,
+            meaning.replica,
+            one_line(said.substr(*at + 7)),
+            meaning.hint};
+  }
+  for (const auto& rule : k_phrases) {
+    if (said.find(rule.phrase) == std::string_view::npos) continue;
+    return {.code = rule.code,
+            .replica = rule.replica,
+            .reason = rule.instead.empty() ? reason_of(said) : std::string(rule.instead)};
+  }
+  if (auto error = find_errno(said.substr(0, said.find('\n'))))
+    return {.code = error->code, .reason = std::move(error->text)};
+  return {.code = Errc::unavailable, .reason = reason_of(said)};
+}
+
+}  // namespace dlock

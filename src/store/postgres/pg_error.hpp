@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// What an error of PostgreSQL means for us: by its SQLSTATE, which is the same in every language
+// and version, and where there is none (the connection was not made) by what libpq says. Pure.
+//
+// An error that the server answered undid its transaction. So did nothing what Errc::denied and
+// refused tell; unavailable and timed_out may stand for an end of the server in the middle of a
+// commit and say nothing of the outcome, unless the cause is `repeat`.
+#pragma once
+
+#include "base/result.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace dlock {
+
+enum class PgCause {
+  other,
+  repeat,    // a conflict with another transaction: undone, the same again may go through
+  no_table,  // a table that a statement names is not there
+};
+
+struct PgMeaning {
+  Errc code = Errc::refused;  // denied, unavailable, timed_out or refused
+  PgCause cause = PgCause::other;
+  bool replica = false;  // it may not write: another server of a set may
+  std::string_view hint = {};
+};
+
+PgMeaning classify_sqlstate(std::string_view state);
+
+// Why there is no connection.
+struct PgNoConnection {
+  Errc code = Errc::unavailable;
+  std::string sqlstate = {};   // empty: the server did not say it
+  bool by_server = false;      // `reason` is the server's
+  bool replica = false;        // as above
+  std::string reason = {};     // one line, printable
+  std::string_view hint = {};  // for people, behind it
+};
+
+// `said` is PQerrorMessage() at PQERRORS_VERBOSE.
+PgNoConnection read_connect_error(std::string_view said);
+
+// The first line of what libpq says, for the middle of a sentence.
+std::string reason_of(std::string_view said);
+
+}  // namespace dlock

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "store/postgres/pg_parameters.hpp"
+
+#include "base/user_name.hpp"
+#include "sys/tls_trust.hpp"
+
+#include <utility>
+
+namespace dlock {
+namespace {
+
+// In place of a file that is not wanted: there is none of this name, which libpq takes as it is.
+constexpr const char* k_no_file = "/dev/null/none";
+
+const char* word_of(PgTls tls) {
+  switch (tls) {
+    case PgTls::disable:
+      return "disable";
+    case PgTls::prefer:
+      return "prefer";
+    case PgTls::require:
+      return "require";
+    case PgTls::verify_ca:
+      return "verify-ca";
+    case PgTls::verify_full:
+      return "verify-full";
+  }
+  return "verify-full";
+}
+
+std::string or_none(const std::string& file) {
+  return file.empty() ? k_no_file : file;
+}
+
+// libpq verifies the chain for "require", too, if there is a file of CAs.
+Result<std::string> ca_file(PgTls tls, const TlsSettings& settings) {
+  if (tls >= PgTls::verify_ca) return find_ca_file(settings);
+  if (!settings.cacertdir.empty()) return find_ca_file(settings);  // says why not
+  return tls == PgTls::require && !settings.insecure ? or_none(settings.cacert) : k_no_file;
+}
+
+}  // namespace
+
+Result<PgTls> tls_of(const PgAddress& address,
+                     const PgServer& server,
+                     const TlsSettings& settings) {
+  const auto contradicts = [](const std::string& what) {
+    return Error{Errc::bad_config, what + " contradicts the sslmode of the URL; leave one out"};
+  };
+  if (server.is_socket()) {
+    if (address.tls.value_or(PgTls::prefer) > PgTls::prefer)
+      return Error{Errc::bad_config, "a unix socket has no TLS; leave sslmode out of the URL"};
+    return PgTls::disable;
+  }
+  if (!address.tls) {
+    if (settings.insecure) return PgTls::require;
+    return settings.said() ? PgTls::verify_full : PgTls::prefer;
+  }
+  if (settings.insecure && *address.tls != PgTls::require) return contradicts("--insecure");
+  if (settings.said() && *address.tls < PgTls::require)
+    return contradicts("a certificate or name of a server");
+  return *address.tls;
+}
+
+Result<std::vector<PgParameter>> pg_parameters(const PgAddress& address,
+                                               const PgServer& server,
+                                               const std::string& numeric,
+                                               const TlsSettings& settings) {
+  const auto tls = tls_of(address, server, settings);
+  if (!tls) return tls.error();
+  const auto cas = ca_file(*tls, settings);
+  if (!cas) return cas.error();
+  const std::string user = address.user.empty() ? user_name() : address.user;
+  // With `hostaddr` the host is only the name in certificates and messages.
+  const bool renamed = !settings.sni.empty() && !server.is_socket();
+  std::vector<PgParameter> all{
+      {"host", renamed ? settings.sni : server.host},
+      {"port", std::to_string(server.port)},
+      {"user", user},
+      {"dbname", address.database.empty() ? user : address.database},
+      {"passfile", k_no_file},
+      {"application_name", "dlock"},
+      {"client_encoding", "UTF8"},
+      {"gssencmode", "disable"},
+      // One of several may be a replica, and a lock cannot be taken there.
+      {"target_session_attrs", "read-write"},
+      {"sslmode", word_of(*tls)},
+      {"sslrootcert", *cas},
+      {"sslcert", or_none(settings.cert)},
+      {"sslkey", or_none(settings.key)},
+      {"sslcrl", k_no_file},
+      {"sslsni", "1"},
+  };
+  if (!numeric.empty()) all.push_back({"hostaddr", numeric});
+  if (!address.password.empty()) all.push_back({"password", address.password.reveal()});
+  if (!settings.key_password.empty())
+    all.push_back({"sslpassword", settings.key_password.reveal()});
+  return all;
+}
+
+}  // namespace dlock

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+#include "store/postgres/pg_session.hpp"
+
+#include "base/text.hpp"
+#include "store/host_port.hpp"
+#include "sys/poll_limit.hpp"
+#include "sys/resolver.hpp"
+
+#include <libpq-fe.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace dlock {
+namespace {
+
+constexpr std::size_t k_most_said = 200;
+
+struct ClearResult {
+  void operator()(PGresult* result) const { ::PQclear(result); }
+};
+using PgResult = std::unique_ptr<PGresult, ClearResult>;
+
+// Another address or server would say the same, or may not be asked any more.
+bool ends_search(Errc code) {
+  return code != Errc::not_listening && code != Errc::no_such_host && code != Errc::unavailable &&
+         code != Errc::timed_out && code != Errc::refused;
+}
+
+Time share_of(Time limit, std::size_t parts) {
+  const Time now = BootClock::now();
+  return now + (limit - now) / static_cast<Duration::rep>(parts);
+}
+
+bool has_nul(const std::vector<PgStatement>& statements) {
+  const auto has = [](const std::string& text) { return text.find('\0') != std::string::npos; };
+  return std::any_of(statements.begin(), statements.end(), [&](const PgStatement& one) {
+    return has(one.text) || std::any_of(one.parameters.begin(),
+                                        one.parameters.end(),
+                                        [&](const PgValue& value) { return value && has(*value); });
+  });
+}
+
+bool send_one(pg_conn* connection, const PgStatement& statement) {
+  std::vector<const char*> values;
+  for (const PgValue& value : statement.parameters)
+    values.push_back(value ? value->c_str() : nullptr);
+  return ::PQsendQueryParams(connection,
+                             statement.text.c_str(),
+                             static_cast<int>(values.size()),
+                             nullptr,
+                             values.data(),
+                             nullptr,
+                             nullptr,
+                             0) == 1;
+}
+
+PgRows rows_of(const PGresult* result) {
+  PgRows all;
+  const int columns = ::PQnfields(result);
+  for (int row = 0; row < ::PQntuples(result); ++row) {
+    std::vector<PgValue>& values = all.rows.emplace_back();
+    for (int column = 0; column < columns; ++column) {
+      if (::PQgetisnull(result, row, column) != 0) {
+        values.emplace_back();
+        continue;
+      }
+      const auto size = static_cast<std::size_t>(::PQgetlength(result, row, column));
+      values.emplace_back(std::string(::PQgetvalue(result, row, column), size));
+    }
+  }
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): it does not change the result.
+  all.affected = std::strtoll(::PQcmdTuples(const_cast<PGresult*>(result)), nullptr, 10);
+  return all;
+}
+
+std::string field(const PGresult* result, int which) {
+  const char* const text = ::PQresultErrorField(result, which);
+  return text != nullptr ? text : "";
+}
+
+// The server has ended the session with it.
+bool is_fatal(const PGresult* result) {
+  const std::string severity = field(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+  return severity == "FATAL" || severity == "PANIC";
+}
+
+std::string name_of(const PgServer& server) {
+  return server.is_socket() ? server.host : text_of({server.host, server.port});
+}
+
+}  // namespace
+
+PgSession::PgSession(PgAddress address, TlsSettings tls, const Interrupt* interrupt)
+    : address_(std::move(address)), tls_(std::move(tls)), interrupt_(interrupt) {}
+
+void PgSession::disconnect() {
+  connection_.reset();
+  in_transaction_ = false;
+}
+
+int PgSession::backend_pid() const {
+  return connected() ? ::PQbackendPID(connection_.get()) : 0;
+}
+
+PgSession::Answers PgSession::run(const std::vector<PgStatement>& statements, Time limit) {
+  failure_ = {};
+  if (has_nul(statements)) return Error{Errc::bad_usage, "a text has no NUL bytes there"};
+  const Time started = BootClock::now();
+  if (auto reached = reach(limit); !reached) return reached.error();
+  in_transaction_ = false;
+  // Of a run that failed: the server has undone its part and waits to hear that we know.
+  const bool undone = ::PQtransactionStatus(connection_.get()) == PQTRANS_INERROR;
+  sent_at_ = BootClock::now();
+  bool sent = !undone || (send_one(connection_.get(), {.text = "rollback"}) &&
+                          ::PQpipelineSync(connection_.get()) == 1);
+  for (const PgStatement& one : statements)
+    sent = sent && send_one(connection_.get(), one);
+  // Makes one write of all.
+  sent = sent && ::PQpipelineSync(connection_.get()) == 1;
+  if (!sent) {
+    const std::string reason = reason_of(::PQerrorMessage(connection_.get()));
+    return lost({Errc::unavailable, reason}, started, limit);
+  }
+  auto answers = receive(statements.size(), undone ? 2 : 1, started, limit);
+  if (connected()) {
+    collect_notifications();
+    in_transaction_ = ::PQtransactionStatus(connection_.get()) == PQTRANS_INTRANS;
+  }
+  return answers;
+}
+
+// `ends`: how many times PQpipelineSync was called.
+PgSession::Answers PgSession::receive(std::size_t statements, int ends, Time started, Time limit) {
+  std::vector<PgRows> answers;
+  std::optional<Error> error;
+  bool between = false;  // two statements
+  while (ends > 0) {
+    if (auto ready = await_answer(started, limit); !ready) return error ? *error : ready.error();
+    const PgResult result(::PQgetResult(connection_.get()));
+    if (!result && between) break;
+    between = !result;
+    if (!result) continue;
+    const ExecStatusType status = ::PQresultStatus(result.get());
+    if (status == PGRES_PIPELINE_SYNC) {
+      if (--ends == 1) answers.clear();  // of the rollback
+    } else if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
+      answers.push_back(rows_of(result.get()));
+    } else if (status == PGRES_FATAL_ERROR) {
+      const std::string state = field(result.get(), PG_DIAG_SQLSTATE);
+      const bool ended = is_fatal(result.get()) || state.empty();
+      if (!error && state.empty())
+        error = lost(
+            {Errc::unavailable, reason_of(::PQresultErrorMessage(result.get()))}, started, limit);
+      else if (!error)
+        error = refusal(state, field(result.get(), PG_DIAG_MESSAGE_PRIMARY));
+      if (ended) connection_.reset();
+      if (!connected()) return *error;
+    } else if (status != PGRES_PIPELINE_ABORTED) {
+      break;  // of a statement that has no place here: empty, or COPY
+    }
+  }
+  if (error) return *error;
+  if (ends == 0 && answers.size() == statements) return answers;
+  return lost({Errc::protocol, "gave an answer of an unknown kind"}, started, limit);
+}
+
+// Until PQgetResult can be called, which then does not wait.
+Result<void> PgSession::await_answer(Time started, Time limit) {
+  pg_conn* const connection = connection_.get();
+  for (;;) {
+    const int unsent = ::PQflush(connection);
+    // What the server said before it hung up is told by the next result.
+    if (::PQisBusy(connection) == 0 || ::PQstatus(connection) == CONNECTION_BAD) return {};
+    if (unsent < 0) break;
+    const short events = static_cast<short>(unsent > 0 ? POLLIN | POLLOUT : POLLIN);
+    if (auto ready = wait_for_pg(connection_, events, limit, interrupt_); !ready)
+      return lost(ready.error(), started, limit);
+    if (::PQconsumeInput(connection) == 0 && ::PQstatus(connection) != CONNECTION_BAD) break;
+  }
+  return lost({Errc::unavailable, reason_of(::PQerrorMessage(connection))}, started, limit);
+}
+
+Result<void> PgSession::reach(Time limit) {
+  const bool continues = std::exchange(in_transaction_, false);
+  if (connected() && !alive()) disconnect();
+  if (connected()) return {};
+  if (continues)
+    return Error{Errc::unavailable, "lost the connection to " + where() + " in a transaction"};
+  return connect(limit);
+}
+
+// Nothing has come but notifications and notices.
+bool PgSession::alive() {
+  for (;;) {
+    pollfd fd{::PQsocket(connection_.get()), POLLIN, 0};
+    if (::PQstatus(connection_.get()) == CONNECTION_BAD) return false;
+    if (::poll(&fd, 1, 0) <= 0) return true;
+    if (::PQconsumeInput(connection_.get()) == 0) return false;
+    collect_notifications();
+  }
+}
+
+Result<void> PgSession::connect(Time limit) {
+  const auto& servers = address_.servers;
+  std::string others;
+  Errc all_say = Errc::unavailable;
+  for (std::size_t i = 0;; ++i) {
+    PgNoConnection why = connect_to(servers[i], share_of(limit, servers.size() - i));
+    if (connected()) return {};
+    const bool last = i + 1 == servers.size();
+    if (servers.size() == 1 || ends_search(why.code)) return unreachable(why, others);
+    // While the primary moves, one has gone and another may not write yet.
+    const bool same = i == 0 || why.code == all_say;
+    all_say = same && why.code != Errc::refused ? why.code : Errc::unavailable;
+    others += name_of(servers[i]) + ": " + why.reason + (last ? "" : "; ");
+    if (last) return Error{all_say, "cannot reach " + where() + ": " + others};
+  }
+}
+
+PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
+  std::vector<std::string> addresses{""};
+  if (!server.is_socket()) {
+    const auto found = resolve(server.host, server.port, limit, interrupt_);
+    if (!found) return {.code = found.error().code, .reason = found.error().text};
+    addresses.clear();
+    for (const SocketAddress& one : *found)
+      addresses.push_back(numeric_text(one));
+  }
+  std::optional<PgNoConnection> why;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const auto parameters = pg_parameters(address_, server, addresses[i], tls_);
+    if (!parameters) return {.code = parameters.error().code, .reason = parameters.error().text};
+    auto made = connect_pg(*parameters, share_of(limit, addresses.size() - i), interrupt_);
+    connection_ = std::move(made.connection);
+    has_answered_ = has_answered_ || connected();
+    if (connected()) return {};
+    // One that refused says more than one that kept silent.
+    const bool silent = made.why.code == Errc::timed_out;
+    if (!why || !silent) why = std::move(made.why);
+    if (ends_search(why->code)) break;
+  }
+  return *why;
+}
+
+// `others`: the servers that were tried before, and why in vain.
+Error PgSession::unreachable(const PgNoConnection& why, const std::string& others) {
+  failure_.sqlstate = why.sqlstate;
+  if (why.code == Errc::cancelled) return {why.code, "stopped waiting for " + where()};
+  // A file of certificates may be missing for a moment while it is replaced.
+  const bool later = why.code == Errc::bad_config && has_answered_;
+  const std::string hint = why.hint.empty() ? "" : " (" + std::string(why.hint) + ")";
+  const std::string said =
+      why.by_server ? where() + " says: " : "cannot reach " + where() + ": " + others;
+  return {later ? Errc::unavailable : why.code, said + why.reason + hint};
+}
+
+// Drops the connection and says what happened to a question that may be on its way.
+Error PgSession::lost(const Error& reason, Time started, Time limit) {
+  disconnect();
+  const Errc code = reason.code;
+  if (code == Errc::timed_out) return over_limit("no answer from " + where(), started, limit);
+  if (code == Errc::protocol) return {code, where() + " " + reason.text};
+  if (code == Errc::cancelled) return {code, "stopped waiting for " + where()};
+  return {code, "lost the connection to " + where() + ": " + reason.text};
+}
+
+Error PgSession::refusal(const std::string& state, const std::string& text) {
+  const PgMeaning meaning = classify_sqlstate(state);
+  failure_ = {state, meaning.cause};
+  // The next run asks all servers anew.
+  if (meaning.replica) disconnect();
+  const bool elsewhere = meaning.replica && address_.servers.size() > 1;
+  const std::string hint = meaning.hint.empty() ? "" : " (" + std::string(meaning.hint) + ")";
+  return {elsewhere ? Errc::unavailable : meaning.code,
+          where() + " says: " + shortened(printable(text), k_most_said) + hint};
+}
+
+Result<bool> PgSession::await_notification(Time until) {
+  const auto gone = [&](const std::string& reason) {
+    return Error{Errc::unavailable, "lost the connection to " + where() + ": " + reason};
+  };
+  for (;;) {
+    if (!connected()) return gone("it is closed");
+    collect_notifications();
+    if (!notifications_.empty()) return true;
+    if (auto ready = wait_for_pg(connection_, POLLIN, until, interrupt_); !ready) {
+      if (ready.error().code == Errc::timed_out) return false;
+      return ready.error();
+    }
+    if (::PQconsumeInput(connection_.get()) == 1) continue;
+    const std::string reason = reason_of(::PQerrorMessage(connection_.get()));
+    connection_.reset();  // a transaction that was open is not forgotten
+    return gone(reason);
+  }
+}
+
+void PgSession::collect_notifications() {
+  while (PGnotify* const one = ::PQnotifies(connection_.get())) {
+    notifications_.emplace_back(one->relname);
+    ::PQfreemem(one);
+  }
+}
+
+std::vector<std::string> PgSession::take_notifications() {
+  return std::exchange(notifications_, {});
+}
+
+long long statement_timeout_ms(Time limit, Time now) {
+  return std::max(1LL, to_ms(limit - now));
+}
+
+}  // namespace dlock
