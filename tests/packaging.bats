@@ -34,7 +34,7 @@ expected_files() {
     share/fish/vendor_completions.d/dlock.fish \
     share/man/man1/dlock.1 share/man/man7/dlock-{protocol,faults}.7 \
     share/zsh/vendor-completions/_dlock \
-    share/doc/dlock/{README.md,CHANGELOG.md,LICENSE} \
+    share/doc/dlock/{README.md,CHANGELOG.md,LICENSE,NOTICE,LGPL-2.1.txt} \
     share/doc/dlock/examples/{ci-job.yml,ci-steps.yml,dlock.crontab} \
     share/doc/dlock/examples/dlock-job.{service,timer} \
     share/doc/dlock/examples/{self-locking,fence-sql,fence-rename,fence-put}.sh | sort

@@ -50,6 +50,7 @@ class SocketStream final : public Stream {
   Result<std::size_t> receive(char* buffer, std::size_t size) override;
   bool pending() const override { return false; }
   bool idle() override;
+  UniqueFd take() { return std::move(fd_); }  // the end of this stream, not of the connection
 
  private:
   UniqueFd fd_;

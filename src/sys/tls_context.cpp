@@ -104,6 +104,11 @@ bool start_library() {
 
 }  // namespace
 
+bool start_tls_library() {
+  static const bool started = start_library();
+  return started;
+}
+
 void FreeTlsContext::operator()(SSL_CTX* context) const {
   SSL_CTX_free(context);
 }
@@ -116,7 +121,7 @@ std::string tls_reason() {
 }
 
 Result<TlsContext> make_tls_context(const TlsSettings& settings) {
-  static const bool started = start_library();
+  const bool started = start_tls_library();
   ERR_clear_error();
   TlsContext context(started ? SSL_CTX_new(TLS_client_method()) : nullptr);
   if (context == nullptr) return Error{Errc::system, "cannot start TLS: " + tls_reason()};

@@ -21,6 +21,9 @@ using TlsContext = std::unique_ptr<ssl_ctx_st, FreeTlsContext>;
 // Errc::bad_config names the option whose file cannot be used, and why.
 Result<TlsContext> make_tls_context(const TlsSettings& settings);
 
+// Once, before anything else of the library is used. False: it cannot be.
+bool start_tls_library();
+
 // The reason of the newest error of the library on this thread, which is then forgotten.
 std::string tls_reason();
 

@@ -29,14 +29,22 @@ bool is_address(SSL* ssl, const std::string& host) {
   return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str()) == 1;
 }
 
+// As SSL_set_tlsext_host_name(), a macro with casts of C. False: no memory.
+bool tell_name(SSL* ssl, std::string name) {
+  return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data()) == 1;
+}
+
 // The name that the certificate must have, and that the server is told (SNI). False: no memory.
 bool expect_name(SSL* ssl, const std::string& host) {
   if (is_address(ssl, host)) return true;  // an address is no server name (RFC 6066, 3)
   SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-  // As SSL_set_tlsext_host_name(), a macro with casts of C.
-  std::string name = host;
-  return SSL_set1_host(ssl, name.c_str()) == 1 &&
-         SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data()) == 1;
+  return SSL_set1_host(ssl, host.c_str()) == 1 && tell_name(ssl, host);
+}
+
+// The same for a certificate of any name: the server is told only one that a user says.
+bool name_server(SSL* ssl, const TlsSettings& settings, const std::string& host) {
+  if (!settings.any_name) return expect_name(ssl, host);
+  return settings.sni.empty() || tell_name(ssl, settings.sni);
 }
 
 }  // namespace
@@ -92,10 +100,11 @@ Result<TlsSession> TlsSession::open(const TlsSettings& settings,
   BIO* const from_peer = BIO_new(BIO_s_mem());
   BIO* const to_peer = BIO_new(BIO_s_mem());
   if (ssl == nullptr || from_peer == nullptr || to_peer == nullptr ||
-      !expect_name(ssl, session.verdict_->host)) {
+      !name_server(ssl, settings, session.verdict_->host)) {
     return Error{Errc::system, "cannot start TLS: " + tls_reason()};
   }
-  session.verdict_->is_name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name) != nullptr;
+  session.verdict_->is_name =
+      !settings.any_name && SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name) != nullptr;
   SSL_set_bio(ssl, from_peer, to_peer);
   SSL_set_app_data(ssl, session.verdict_.get());
   SSL_set_cert_cb(ssl, &note_request, session.verdict_.get());

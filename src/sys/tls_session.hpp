@@ -3,8 +3,8 @@
 // goes in, plain bytes and what is to be sent come out. It has no socket and never waits.
 //
 // It promises: no plain byte is sealed before the handshake is complete, and that is only complete
-// if chain and name of the server's certificate were verified (unless TlsSettings::insecure). TLS
-// 1.2 and 1.3; no openssl.cnf and no crypto policy of the system is read.
+// if chain and name of the server's certificate were verified (unless TlsSettings::insecure or
+// any_name). TLS 1.2 and 1.3; no openssl.cnf and no crypto policy of the system is read.
 //
 // An error is the end of the session. Its text is the reason ("its certificate expired on …").
 // Errc::protocol: the server is not one that we can trust or understand; denied: it wants another

@@ -19,6 +19,7 @@ struct TlsSettings {
   Secret key_password;
   std::string sni;        // the server's name in place of the host, for SNI and for the check
   bool insecure = false;  // neither chain nor name is verified
+  bool any_name = false;  // the chain is verified, the name is not
 
   bool said() const {
     return insecure || !(cacert.empty() && cacertdir.empty() && cert.empty() && key.empty() &&

@@ -222,6 +222,18 @@ Result<TlsFacts> Transport::look_at_tls(const Endpoint& endpoint,
   return (*stream)->facts();
 }
 
+Result<void> Transport::start_tls(const Endpoint& endpoint, Time limit) {
+  DLOCK_ASSERT(endpoint.tls != nullptr);
+  auto* const plain = dynamic_cast<SocketStream*>(stream_.get());
+  DLOCK_ASSERT(plain != nullptr);
+  auto session = TlsSession::open(*endpoint.tls, endpoint.host, endpoint.rename);
+  if (!session) return session.error();
+  auto stream = std::make_unique<TlsStream>(plain->take(), std::move(*session));
+  if (auto done = shake_hands(*stream, interrupt_, limit); !done) return done;
+  stream_ = std::move(stream);
+  return {};
+}
+
 Result<void> Transport::send(std::string_view bytes, Time limit) {
   const Time started = BootClock::now();
   while (!bytes.empty()) {

@@ -68,6 +68,10 @@ class Transport {
                               Time limit,
                               const Others& beside = {});
 
+  // From now on with the endpoint's TLS, for a protocol that begins without. The peer expects the
+  // handshake, and nothing that came before it is left unread. The errors are those of TlsSession.
+  Result<void> start_tls(const Endpoint& endpoint, Time limit);
+
   // The peer has neither closed nor sent anything: a kept connection may carry a new question.
   bool idle() { return stream_->idle(); }
 

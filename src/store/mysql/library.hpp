@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// libmariadb's headers, and what Debian's libmariadb-dev lacks: client_plugin.h includes a header
+// that is not installed. These declarations are of its ABI (MariaDB Connector/C 3).
+#pragma once
+
+#include <mariadb/mysql.h>
+// After mysql.h.
+#include <mariadb/errmsg.h>
+#include <mariadb/ma_pvio.h>
+#include <mariadb/mysql/plugin_auth.h>
+
+namespace dlock {
+
+constexpr int k_login_plugin = 2;
+constexpr int k_pvio_plugin = 101;
+constexpr unsigned int k_plugin_version = 0x0100;
+
+struct LoginPlugin {
+  MYSQL_CLIENT_PLUGIN_HEADER
+  int (*authenticate_user)(MYSQL_PLUGIN_VIO* vio, MYSQL* mysql);
+};
+struct PvioPlugin {
+  MYSQL_CLIENT_PLUGIN_HEADER
+  PVIO_METHODS* methods;
+};
+
+}  // namespace dlock

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "store/mysql/my_error.hpp"
+
+namespace dlock {
+namespace {
+
+struct Rule {
+  unsigned int number;
+  MyMeaning meaning;
+};
+
+constexpr MyMeaning k_denied{Errc::denied, MyFault::other};
+constexpr MyMeaning k_repeat{Errc::unavailable, MyFault::repeat};
+constexpr MyMeaning k_read_only{
+    Errc::refused, MyFault::read_only, "is it a replica? dlock needs the one server that writes"};
+constexpr MyMeaning k_not_now{Errc::unavailable, MyFault::other};
+
+// READ COMMITTED cannot be written down as statements.
+constexpr MyMeaning k_binlog{
+    Errc::refused, MyFault::other, "dlock needs binlog_format MIXED or ROW there"};
+
+// What is not in it is refused.
+constexpr Rule k_rules[] = {
+    {1044, k_denied},  // to this database
+    {1045, k_denied},  // password
+    {1129, k_denied},  // too many failed attempts from this host
+    {1130, k_denied},  // this host may not connect
+    {1142, k_denied},  // to this table
+    {1143, k_denied},  // to a column
+    {1227, k_denied},  // a privilege
+    {1251, k_denied},  // old password format
+    {1370, k_denied},  // a routine
+    {1524, k_denied},  // the server lacks the account's plug-in
+    {1698, k_denied},  // no password was sent
+    {1820, k_denied},  // the password has to be changed first
+    {1862, k_denied},  // it has expired
+    {3118, k_denied},  // the account is locked (MySQL)
+    {4151, k_denied},  // the same (MariaDB)
+    {1020, k_repeat},  // a row has changed since the snapshot
+    {1205, k_repeat},  // a wait for a row took too long
+    {1213, k_repeat},  // deadlock
+    {3572, k_repeat},  // NOWAIT, and the row is locked
+    {1290, k_read_only},
+    {1792, k_read_only},  // a transaction
+    {1836, k_read_only},
+    {1874, k_read_only},  // InnoDB
+    {1021, k_not_now},    // disk full
+    {1037, k_not_now},    // out of memory
+    {1040, k_not_now},    // too many connections
+    {1041, k_not_now},    // out of memory
+    {1047, k_not_now},    // a Galera node outside of its cluster
+    {1053, k_not_now},    // shutdown
+    {1080, k_not_now},    // connection closed by the server
+    {1152, k_not_now},    // connection aborted
+    {1158, k_not_now},    // trouble with the network, as are those up to 1161
+    {1159, k_not_now},
+    {1160, k_not_now},
+    {1161, k_not_now},
+    {1184, k_not_now},  // connection aborted
+    {1203, k_not_now},  // too many connections of this user
+    {1206, k_not_now},  // too many locks
+    {1226, k_not_now},  // a limit of this user
+    {1317, k_not_now},  // the statement was killed
+    {1927, k_not_now},  // the connection was killed
+    {1969, k_not_now},  // max_statement_time
+    {3024, k_not_now},  // max_execution_time
+    {3032, k_not_now},  // offline mode
+    {3168, k_not_now},  // not available
+    {3169, k_not_now},  // the session was killed
+    {4031, k_not_now},  // closed because idle
+    {1665, k_binlog},
+    {1146, {Errc::refused, MyFault::no_table}},
+    {1049, {Errc::refused, MyFault::no_database}},
+};
+
+}  // namespace
+
+MyMeaning meaning_of(unsigned int number) {
+  for (const Rule& rule : k_rules) {
+    if (rule.number == number) return rule.meaning;
+  }
+  return {};
+}
+
+}  // namespace dlock

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// What the number of an error of MariaDB or MySQL means for us.
+// https://mariadb.com/kb/en/mariadb-error-codes/
+#pragma once
+
+#include "base/result.hpp"
+
+#include <string_view>
+
+namespace dlock {
+
+// What a store does something about.
+enum class MyFault {
+  none,
+  repeat,       // a deadlock or a wait for a row: the transaction is undone, it may be repeated
+  no_table,     // 1146
+  no_database,  // 1049
+  read_only,    // a replica, or a server that its owner has made read-only
+  other,
+};
+
+struct MyMeaning {
+  Errc code = Errc::refused;  // or denied, unavailable
+  MyFault fault = MyFault::other;
+  std::string_view hint = {};  // for people, behind the server's words
+};
+
+MyMeaning meaning_of(unsigned int number);
+
+}  // namespace dlock

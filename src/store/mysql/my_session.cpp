@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+#include "store/mysql/my_session.hpp"
+
+#include "base/text.hpp"
+#include "store/mysql/library.hpp"
+#include "store/mysql/my_wire.hpp"
+#include "sys/poll_limit.hpp"
+
+#include <utility>
+
+namespace dlock {
+namespace {
+
+constexpr std::size_t k_longest_answer = std::size_t{16} << 20;
+constexpr std::size_t k_most_said = 200;
+
+// As MySession says it is; these answer nothing.
+constexpr std::string_view k_preparations[] = {
+    "SET autocommit = 1, sql_mode = 'STRICT_ALL_TABLES'",
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"};
+
+// Only what cannot be made to show the password to a server that is not trusted, and only what is
+// built in: the library would load others from files.
+constexpr const char* k_logins = "mysql_native_password, caching_sha2_password";
+
+bool is_of_server(unsigned int number) {
+  return number != 0 && !(number >= CR_MIN_ERROR && number <= CR_MAX_ERROR) &&
+         !(number >= CER_MIN_ERROR && number <= CER_MAX_ERROR);
+}
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto first = static_cast<unsigned char>(text[i]);
+    const std::size_t more = first < 0x80 ? 0 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
+    if ((first >= 0x80 && first < 0xc2) || first > 0xf4 || i + more >= text.size()) return false;
+    for (std::size_t k = 1; k <= more; ++k) {
+      if ((static_cast<unsigned char>(text[i + k]) & 0xc0U) != 0x80U) return false;
+    }
+    const auto second = more > 0 ? static_cast<unsigned char>(text[i + 1]) : 0U;
+    // Overlong forms, surrogates, and what is beyond U+10FFFF.
+    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) {
+      return false;
+    }
+    i += more + 1;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string MySession::quoted(std::string_view text) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string literal = is_utf8(text) ? "_utf8mb4 x'" : "x'";
+  literal.reserve(literal.size() + 2 * text.size() + 1);
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    literal += digits[byte >> 4U];
+    literal += digits[byte & 0xfU];
+  }
+  return literal + "'";
+}
+
+void MySession::Close::operator()(st_mysql* mysql) const {
+  mysql_close(mysql);
+}
+
+MySession::MySession(MyAddress address, const Interrupt* interrupt)
+    : address_(std::move(address)), wire_(std::make_unique<MyWire>(address_.endpoint, interrupt)) {}
+
+MySession::~MySession() {
+  disconnect();
+}
+
+// The farewell is sent if there is room for it; nothing waits for it.
+void MySession::disconnect() {
+  if (!wire_->error()) wire_->begin(BootClock::now());
+  mysql_.reset();
+  prepared_ = false;
+}
+
+bool MySession::is_mariadb() const {
+  return server_version_.find("MariaDB") != std::string::npos;
+}
+
+Result<void> MySession::reach(Time limit) {
+  if (connected() && !wire_->idle()) disconnect();
+  wire_->begin(limit);
+  if (connected()) return {};
+  return connect();
+}
+
+Result<void> MySession::connect() {
+  if (!MyWire::start_library()) return Error{Errc::system, "libmariadb cannot be used"};
+  mysql_.reset(mysql_init(nullptr));
+  if (!mysql_) return Error{Errc::system, "libmariadb cannot be used: no memory"};
+  MYSQL* const mysql = mysql_.get();
+  const unsigned int none = 0;
+  const unsigned int tcp = MYSQL_PROTOCOL_TCP;  // whatever MyWire makes of it
+  mysql_optionsv(mysql, MYSQL_OPT_PROTOCOL, &tcp);
+  mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &none);  // no server may ask for our files
+  mysql_optionsv(mysql, MYSQL_OPT_MAX_ALLOWED_PACKET, &k_longest_answer);
+  mysql_optionsv(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+  mysql_optionsv(mysql, MARIADB_OPT_RESTRICTED_AUTH, k_logins);
+  const unsigned long flags = CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS |
+                              (address_.endpoint.tls != nullptr ? CLIENT_SSL : 0UL);
+  MyWire::use(wire_.get());
+  const bool done = mysql_real_connect(mysql,
+                                       "127.0.0.1",
+                                       address_.user.c_str(),
+                                       address_.password.reveal().c_str(),
+                                       address_.database.c_str(),
+                                       address_.endpoint.port,
+                                       nullptr,
+                                       flags) != nullptr;
+  MyWire::use(nullptr);
+  if (!done) return failure(true);
+  connection_id_ = mysql_thread_id(mysql);
+  server_version_ = printable(mysql_get_server_info(mysql));
+  return {};
+}
+
+Result<std::vector<MyRows>> MySession::run(const std::vector<std::string>& statements, Time limit) {
+  DLOCK_ASSERT(!statements.empty());
+  started_ = BootClock::now();
+  limit_ = limit;
+  fault_ = MyFault::none;
+  server_errno_ = 0;
+  if (auto reached = reach(limit); !reached) {
+    disconnect();
+    return reached.error();
+  }
+  const std::size_t before = prepared_ ? 0 : std::size(k_preparations);
+  std::string text;
+  for (std::size_t i = 0; i < before; ++i)
+    (text += k_preparations[i]) += ";";
+  for (const std::string& statement : statements)
+    (text += statement) += ";";
+  text.pop_back();
+  sent_at_ = BootClock::now();
+  auto results = ask(text, before + statements.size());
+  if (!results) {
+    disconnect();
+    return results;
+  }
+  prepared_ = true;
+  results->erase(results->begin(), results->begin() + static_cast<std::ptrdiff_t>(before));
+  return results;
+}
+
+Result<std::vector<MyRows>> MySession::ask(const std::string& text, std::size_t count) {
+  MYSQL* const mysql = mysql_.get();
+  std::vector<MyRows> results;
+  if (mysql_real_query(mysql, text.data(), text.size()) != 0) return failure(false);
+  for (;;) {
+    auto rows = take_rows();
+    if (!rows) return rows.error();
+    results.push_back(std::move(*rows));
+    const int next = mysql_next_result(mysql);
+    if (next > 0) return failure(false);
+    if (next < 0) break;
+  }
+  if (results.size() == count) return results;
+  return Error{Errc::protocol, where() + " answered another number of statements than it was sent"};
+}
+
+Result<MyRows> MySession::take_rows() {
+  MYSQL* const mysql = mysql_.get();
+  MyRows answer;
+  const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result(mysql_store_result(mysql),
+                                                                        &mysql_free_result);
+  if (result == nullptr) {
+    if (mysql_errno(mysql) != 0 || mysql_field_count(mysql) != 0) return failure(false);
+    answer.affected = mysql_affected_rows(mysql);
+    answer.insert_id = mysql_insert_id(mysql);
+    return answer;
+  }
+  const unsigned int width = mysql_num_fields(result.get());
+  const MYSQL_FIELD* const fields = mysql_fetch_fields(result.get());
+  for (unsigned int i = 0; i < width; ++i) {
+    answer.columns.emplace_back(fields[i].name, fields[i].name_length);
+  }
+  while (MYSQL_ROW row = mysql_fetch_row(result.get())) {
+    const unsigned long* const lengths = mysql_fetch_lengths(result.get());
+    auto& values = answer.rows.emplace_back(width);
+    for (unsigned int i = 0; i < width; ++i) {
+      if (row[i] != nullptr) values[i].emplace(row[i], lengths[i]);
+    }
+  }
+  return answer;
+}
+
+// Of the call of the library that has just failed.
+Error MySession::failure(bool connecting) {
+  const unsigned int number = mysql_errno(mysql_.get());
+  const std::string said = shortened(printable(mysql_error(mysql_.get())), k_most_said);
+  fault_ = MyFault::other;
+  if (wire_->error()) {
+    const Error& error = *wire_->error();
+    if (error.code == Errc::timed_out)
+      return over_limit("no answer from " + where(), started_, limit_);
+    if (error.code == Errc::cancelled) return {error.code, "stopped waiting for " + where()};
+    if (error.code == Errc::protocol) return {error.code, where() + " " + error.text};
+    const char* const what = connecting ? "cannot reach " : "lost the connection to ";
+    return {error.code, what + where() + ": " + error.text};
+  }
+  if (is_of_server(number)) {
+    const MyMeaning meaning = meaning_of(number);
+    server_errno_ = number;
+    fault_ = meaning.fault;
+    std::string text = where() + " says: " + said;
+    if (!meaning.hint.empty()) text += " (" + std::string(meaning.hint) + ")";
+    return {meaning.code, std::move(text)};
+  }
+  if (number == CR_AUTH_PLUGIN_CANNOT_LOAD || number == CR_PLUGIN_NOT_ALLOWED ||
+      number == CR_AUTH_PLUGIN_ERR) {
+    // The library names bytes of its buffer instead of what the server wants.
+    return {Errc::denied,
+            where() + " wants a way to log in that dlock does not have; it has " + k_logins};
+  }
+  return {Errc::protocol, where() + " does not answer as MariaDB or MySQL does: " + said};
+}
+
+}  // namespace dlock

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+#include "store/mysql/my_url.hpp"
+
+#include "base/text.hpp"
+#include "base/user_name.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <optional>
+
+namespace dlock {
+namespace {
+
+constexpr std::uint16_t k_port = 3306;
+constexpr std::size_t k_longest_path = 107;  // what sockaddr_un holds, less the NUL
+constexpr std::size_t k_longest_host = 255;
+constexpr std::size_t k_longest_name = 64;  // of a database or a table
+constexpr std::string_view k_beside_letters = "-._~";
+constexpr std::string_view k_beside_path = "-._~/";
+
+Error bad(std::string what) {
+  return {Errc::bad_usage, std::move(what)};
+}
+
+bool is_plain(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte <= ' ' || byte == 0x7f;
+  });
+}
+
+bool is_alphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool has_nul(const std::string& text) {
+  return text.find('\0') != std::string::npos;
+}
+
+// Host names and hexadecimal digits are the same in both cases; one form makes texts comparable.
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+  }
+  return result;
+}
+
+Result<void> parse_user(std::string_view text, MyAddress& address) {
+  if (text.find_first_of("/?#") != std::string_view::npos) {
+    return bad("'/', '?' and '#' in a user or password are written %2F, %3F and %23");
+  }
+  const auto colon = text.find(':');
+  address.user = percent_decode(text.substr(0, colon));
+  const std::string password =
+      colon == std::string_view::npos ? "" : percent_decode(text.substr(colon + 1));
+  if (has_nul(address.user) || has_nul(password)) {
+    return bad("a user or password has no NUL bytes");
+  }
+  address.password = Secret(password);
+  return {};
+}
+
+Result<void> parse_port(std::string_view text, Endpoint& endpoint) {
+  int port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (!whole || port < 1 || port > 65535) return bad("the port must be a number from 1 to 65535");
+  endpoint.port = static_cast<std::uint16_t>(port);
+  return {};
+}
+
+// "", "host", "host:port", "[v6]", "[v6]:port".
+Result<void> parse_host(std::string_view text, Endpoint& endpoint) {
+  endpoint.port = k_port;
+  if (text.empty()) return {};
+  const bool v6 = text[0] == '[';
+  const auto closing = text.find(']');
+  if (v6 && closing == std::string_view::npos) return bad("a [ without ]");
+  const auto end = v6 ? closing + 1 : std::min(text.find(':'), text.size());
+  const std::string_view rest = text.substr(end);
+  endpoint.host = lower(v6 ? text.substr(1, closing - 1) : text.substr(0, end));
+  in6_addr unused{};
+  if (v6 && ::inet_pton(AF_INET6, endpoint.host.c_str(), &unused) != 1) {
+    return bad("the text in [ ] is not an IPv6 address");
+  }
+  const auto of_name = [](char c) {
+    return is_alphanumeric(c) || c == '-' || c == '.' || c == '_';
+  };
+  if (!v6 && rest.find(':', 1) != std::string_view::npos) {
+    return bad("too many colons; an IPv6 address needs [ ] around it");
+  }
+  if (!v6 && !std::all_of(endpoint.host.begin(), endpoint.host.end(), of_name)) {
+    return bad("a host consists of letters, digits, '-', '.' and '_'");
+  }
+  if (endpoint.host.empty() || endpoint.host.size() > k_longest_host) {
+    return bad("the host is missing or too long");
+  }
+  if (rest.empty()) return {};
+  if (rest[0] != ':') return bad("only :PORT may follow the host");
+  return parse_port(rest.substr(1), endpoint);
+}
+
+Result<void> parse_database(std::string_view text, MyAddress& address) {
+  address.database = percent_decode(text);
+  if (address.database.empty()) return bad("the database is missing: …/DATABASE");
+  if (text.find('/') != std::string_view::npos) return bad("a '/' in a database is written %2F");
+  if (has_nul(address.database) || address.database.size() > k_longest_name) {
+    return bad("the name of a database has at most 64 bytes, none of them NUL");
+  }
+  return {};
+}
+
+struct MyOptions {
+  std::optional<std::string> socket;
+  std::string table = "dlock";
+  std::optional<std::string> ssl_mode;
+};
+
+Result<void> parse_table(const std::string& name, MyOptions& options) {
+  const auto of_name = [](char c) { return is_alphanumeric(c) || c == '_'; };
+  if (name.empty() || name.size() > k_longest_name ||
+      !std::all_of(name.begin(), name.end(), of_name)) {
+    return bad("table= is a name of at most 64 letters, digits and '_'");
+  }
+  options.table = name;
+  return {};
+}
+
+Result<void> parse_socket(const std::string& path, MyOptions& options) {
+  if (path.empty() || path[0] != '/' || path == "/" || has_nul(path)) {
+    return bad("socket= is a path that begins with '/'");
+  }
+  if (path.size() > k_longest_path) return bad("the path of a socket has at most 107 bytes");
+  options.socket = path;
+  return {};
+}
+
+Result<void> parse_option(std::string_view word, MyOptions& options) {
+  const auto equals = word.find('=');
+  if (equals == std::string_view::npos) return bad("an option is written NAME=VALUE");
+  const std::string_view name = word.substr(0, equals);
+  const std::string value = percent_decode(word.substr(equals + 1));
+  if (name == "table") return parse_table(value, options);
+  if (name == "socket") return parse_socket(value, options);
+  if (name == "ssl-mode") {
+    options.ssl_mode = value;
+    return {};
+  }
+  return bad("no option is called " + in_quotes(shortened(name, 40)) +
+             "; there are socket, table and ssl-mode");
+}
+
+Result<MyOptions> parse_options(std::string_view query) {
+  MyOptions options;
+  // Rather the end of a password with a raw '?'.
+  if (query.find('@') != std::string_view::npos) return bad("an '@' in an option is written %40");
+  for (const auto word : split(query, '&')) {
+    if (auto parsed = parse_option(word, options); !parsed) return parsed.error();
+  }
+  return options;
+}
+
+bool is_here(const std::string& host) {
+  return host == "localhost" || host == "127.0.0.1" || host == "::1";
+}
+
+// TLS as the mode wants it; null: none.
+Result<std::shared_ptr<const TlsSettings>> tls_of(const MyOptions& options,
+                                                  const Endpoint& endpoint,
+                                                  TlsSettings tls) {
+  const bool local = options.socket || is_here(endpoint.host);
+  const bool none = !options.ssl_mode && local && !tls.said();
+  const std::string mode = none ? "disabled" : options.ssl_mode.value_or("verify_identity");
+  if (options.socket && (options.ssl_mode.value_or("disabled") != "disabled" || tls.said())) {
+    return bad("a unix socket has no TLS");
+  }
+  if (mode == "disabled") {
+    if (tls.said())
+      return bad("ssl-mode=disabled and another setting of TLS contradict each other");
+    return std::shared_ptr<const TlsSettings>();
+  }
+  if (mode == "required") {
+    tls.insecure = true;
+  } else if (mode == "verify_ca") {
+    tls.any_name = true;
+  } else if (mode != "verify_identity") {
+    return bad("ssl-mode= is disabled, required, verify_ca or verify_identity");
+  }
+  return std::make_shared<const TlsSettings>(std::move(tls));
+}
+
+std::string text_of(const MyAddress& address) {
+  const Endpoint& to = address.endpoint;
+  const bool v6 = to.host.find(':') != std::string::npos;
+  std::string text = "mysql://";
+  if (to.socket_path.empty()) {
+    text += (v6 ? "[" + to.host + "]" : to.host) + ":" + std::to_string(to.port);
+  }
+  text += "/" + percent_encode(address.database, k_beside_letters) + "?table=" + address.table;
+  if (!to.socket_path.empty()) text += "&socket=" + percent_encode(to.socket_path, k_beside_path);
+  return text;
+}
+
+// Behind the scheme.
+Result<MyAddress> parse_rest(std::string_view rest, const TlsSettings& tls) {
+  MyAddress address;
+  if (rest.find('#') != std::string_view::npos) return bad("a '#' is written %23");
+  const auto question = rest.find('?');
+  std::string_view head = rest.substr(0, question);
+  // The last @, so that a password with a raw @ works, as people write it.
+  if (const auto at = head.rfind('@'); at != std::string_view::npos) {
+    if (auto parsed = parse_user(head.substr(0, at), address); !parsed) return parsed.error();
+    head.remove_prefix(at + 1);
+  }
+  if (address.user.empty()) address.user = user_name();
+  const auto slash = head.find('/');
+  if (auto parsed = parse_host(head.substr(0, slash), address.endpoint); !parsed) {
+    return parsed.error();
+  }
+  if (slash == std::string_view::npos) return bad("the database is missing: …/DATABASE");
+  if (auto parsed = parse_database(head.substr(slash + 1), address); !parsed) {
+    return parsed.error();
+  }
+  const auto options =
+      parse_options(question < rest.size() ? rest.substr(question + 1) : std::string_view());
+  if (!options) return options.error();
+  if (options->socket.has_value() != address.endpoint.host.empty()) {
+    return bad("either a host or ?socket=/PATH says where the server is");
+  }
+  const auto with_tls = tls_of(*options, address.endpoint, tls);
+  if (!with_tls) return with_tls.error();
+  address.endpoint.tls = *with_tls;
+  address.endpoint.socket_path = options->socket.value_or("");
+  address.table = options->table;
+  address.text = text_of(address);
+  return address;
+}
+
+}  // namespace
+
+Result<MyAddress> parse_my_url(std::string_view url, const TlsSettings& tls) {
+  if (!is_plain(url)) return bad("spaces and control characters are written %20 and the like");
+  for (const std::string_view scheme : {"mysql://", "mariadb://"}) {
+    if (url.starts_with(scheme)) return parse_rest(url.substr(scheme.size()), tls);
+  }
+  return bad("it begins with neither mysql:// nor mariadb://");
+}
+
+}  // namespace dlock

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Where a MariaDB or MySQL server is, and which table is ours, from a URL:
+//   mysql://[user[:password]@]host[:port]/database[?options]   host may be an IPv6 address in [ ]
+//   mysql://[user[:password]@]/database?socket=/path           a unix socket
+// mariadb:// is the same. Without a user: our login name. Options, separated by '&':
+//   socket=PATH    the unix socket of a URL without a host
+//   table=NAME     letters, digits and '_'; "dlock" without it
+//   ssl-mode=MODE  disabled; required: TLS with any certificate; verify_ca: with one of a trusted
+//                  CA; verify_identity: which also names the host
+// Without ssl-mode it is verify_identity, but disabled on this machine (localhost, 127.0.0.1, ::1)
+// unless a setting of TLS is given. A unix socket has no TLS.
+// User, password, database and values are percent-decoded. No error text quotes any part of the URL
+// but the name of an option, because a badly written one may have its password anywhere.
+#pragma once
+
+#include "base/result.hpp"
+#include "base/secret.hpp"
+#include "sys/tls_settings.hpp"
+#include "sys/transport.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace dlock {
+
+struct MyAddress {
+  Endpoint endpoint;
+  std::string user;
+  Secret password;
+  std::string database;
+  std::string table;
+  std::string text;  // canonical, for messages and comparing; neither user nor password
+};
+
+// Errc::bad_usage, with what is wrong. `tls`: what else is said about TLS.
+Result<MyAddress> parse_my_url(std::string_view url, const TlsSettings& tls = {});
+
+}  // namespace dlock
