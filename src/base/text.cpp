@@ -93,6 +93,15 @@ int hex_value(char c) {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const CodePoint c = decode(text);
+    if (c.length == 0 || c.value == 0) return false;
+    text.remove_prefix(c.length);
+  }
+  return true;
+}
+
 std::string printable(std::string_view text) {
   return escape(text, false);
 }

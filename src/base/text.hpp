@@ -19,6 +19,9 @@ std::string in_quotes(std::string_view text);
 // "a", "a and b", "a, b and c".
 std::string listed(const std::vector<std::string>& words);
 
+// Strict UTF-8 (RFC 3629), and no NUL: what a text of a database can be.
+bool is_utf8(std::string_view text);
+
 // At most `bytes` bytes, cut at a UTF-8 boundary, "…" in place of what is missing.
 std::string shortened(std::string_view text, std::size_t bytes);
 

@@ -306,7 +306,7 @@ Sight look(const Watched& watched, const States& states, const Moment& moment) {
     for (StoredLock* state : states)
       tidy(*state, moment.now);
     const Sight line = look_from_line(states, *claim, moment);
-    if (line.in_line) return line;
+    if (line.place > 0) return line;
     for (StoredLock* state : states)
       state->line.clear();  // for one that is in no line room is a change, whoever waits
     const auto reply = acquire(states, *claim, moment);

@@ -50,7 +50,7 @@ std::vector<LockName> names_of(const Watched& watched);
 struct Sight {
   HandOff what = HandOff::timed_out;
   std::optional<StoreTime> again = {};  // a lease or a turn ends then, which tells no watcher
-  bool in_line = false;                 // of a claim
+  std::uint64_t place = 0;              // of a claim, in the first of its lines; 0: in none
 };
 // Takes scratch copies of the states: they may be modified.
 Sight look(const Watched& watched, const States& states, const Moment& moment);

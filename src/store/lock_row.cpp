@@ -2,9 +2,11 @@
 #include "store/lock_row.hpp"
 
 #include "base/text.hpp"
+#include "store/record_json.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace dlock::sql {
 
@@ -41,6 +43,26 @@ LockColumns columns_of(const lease_table::StoredLock& lock, const lease_table::M
   columns.locked_at_us = newest->since_ms * k_us_per_ms;
   columns.locked_by = shortened(who_text(newest->who), k_widest);
   return columns;
+}
+
+Place place_of(std::int64_t arrival_us,
+               std::string waiter,
+               lease_table::StoreTime alive_until,
+               std::string_view who) {
+  constexpr std::int64_t k_us_per_ms = 1000;
+  Place place{.id = std::move(waiter),
+              .arrival_us = arrival_us,
+              .alive_until = alive_until,
+              .waiter = parse_waiter(who).value_or(Waiter{})};
+  place.waiter.since_ms = arrival_us / k_us_per_ms;
+  return place;
+}
+
+lease_table::States pointers_to(std::vector<lease_table::StoredLock>& all) {
+  lease_table::States states;
+  for (lease_table::StoredLock& state : all)
+    states.push_back(&state);
+  return states;
 }
 
 LineChange change_of(const Line& before, const Line& after) {

@@ -9,10 +9,12 @@
 // programs that read them (the first four are those of ShedLock). `version` grows with each write.
 #pragma once
 
+#include "store/lease_table.hpp"
 #include "store/stored_lock.hpp"
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dlock::sql {
@@ -25,6 +27,15 @@ struct LockColumns {
 };
 // Of a free lock only lock_until is set.
 LockColumns columns_of(const lease_table::StoredLock& lock, const lease_table::Moment& moment);
+
+// A row of dlock_line. `alive_until` as the table has it; `who` is waiter_json().
+lease_table::Place place_of(std::int64_t arrival_us,
+                            std::string waiter,
+                            lease_table::StoreTime alive_until,
+                            std::string_view who);
+
+// Pointers into `all`, for the rules.
+lease_table::States pointers_to(std::vector<lease_table::StoredLock>& all);
 
 // How the line of a name differs from the one that was read.
 struct LineChange {

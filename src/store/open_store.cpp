@@ -5,6 +5,8 @@
 #include "store/examine_machine.hpp"
 #include "store/local/examine_local.hpp"
 #include "store/local/local_store.hpp"
+#include "store/mysql/mysql_store.hpp"
+#include "store/postgres/postgres_store.hpp"
 #include "store/redis/doctor/examine_redis.hpp"
 #include "store/redis/redis_store.hpp"
 #include "store/sqlite/examine_sqlite.hpp"
@@ -49,7 +51,7 @@ struct Store {
   Examiner examine = &examine_redis;
 };
 
-constexpr std::array<Store, 9> k_stores{{
+constexpr std::array<Store, 12> k_stores{{
     {"redis", "://host:6379", &RedisStore::open},
     {"rediss", "://host:6379", &RedisStore::open},
     {"redis+sentinel", "://h1,h2,h3/NAME", &RedisStore::open},
@@ -57,6 +59,18 @@ constexpr std::array<Store, 9> k_stores{{
     {"redis+cluster", "://h1,h2,h3", &RedisStore::open},
     {"rediss+cluster", "://h1,h2,h3", &RedisStore::open},
     {"redis+unix", ":///path", &RedisStore::open},
+#ifdef DLOCK_POSTGRES
+    {"postgresql", "://host/database", &PostgresStore::open, &examine_none},
+#else
+    {"postgresql", "://host/database", &open_none, &examine_none},
+#endif
+#ifdef DLOCK_MYSQL
+    {"mysql", "://host/database", &MysqlStore::open, &examine_none},
+    {"mariadb", "://host/database", &MysqlStore::open, &examine_none},
+#else
+    {"mysql", "://host/database", &open_none, &examine_none},
+    {"mariadb", "://host/database", &open_none, &examine_none},
+#endif
     {"local", ":///dir", &open_local, &examine_local},
 #ifdef DLOCK_SQLITE
     {"sqlite", ":///file", &open_sqlite, &examine_sqlite},

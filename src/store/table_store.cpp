@@ -11,6 +11,12 @@ namespace dlock {
 
 using lease_table::names_of;
 
+namespace {
+
+constexpr Duration k_least_look = std::chrono::seconds(1);
+
+}  // namespace
+
 // A step that begins the turn of a waiter tells it, whatever else it does.
 Result<void> TableStore::change(const std::vector<LockName>& names,
                                 Time limit,
@@ -20,8 +26,13 @@ Result<void> TableStore::change(const std::vector<LockName>& names,
     for (const lease_table::StoredLock* state : states)
       before.push_back(state->line);
     Step step = what(states, moment);
-    for (std::size_t i = 0; i < states.size(); ++i)
-      step.tells = step.tells || lease_table::turn_began(before[i], states[i]->line);
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const lease_table::Line& line = states[i]->line;
+      if (!lease_table::turn_began(before[i], line)) continue;
+      step.tells = true;
+      for (std::size_t place = 0; place < line.size() && place < 2; ++place)
+        step.wakes.push_back(line[place].id);
+    }
     return step;
   });
 }
@@ -31,10 +42,12 @@ Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, 
   Result<AcquireReply> reply = Error{};
   auto done = change(claim.names, limit, [&](const States& states, const Moment& moment) {
     reply = lease_table::acquire(states, claim, moment, queueing);
+    seen_ = lease_table::signature_of(states, claim);
     return Step{.writes = reply && std::holds_alternative<Grant>(*reply)};
   });
   if (!done) return done.error();
   if (const auto* refusal = reply ? std::get_if<Refusal>(&*reply) : nullptr) {
+    place_ = refusal->place;
     const auto lease_left = refusal->holding.lease_left;
     if (lease_left || refusal->turn_left)
       look_at_ = BootClock::now() + std::min(lease_left.value_or(Duration::max() / 2),
@@ -91,7 +104,10 @@ Result<RevokeReply> TableStore::revoke(const LockName& name, const RevokeOrder& 
     reply = lease_table::revoke(*states.front(), order, moment);
     const bool done_so =
         reply.verdict == RevokeVerdict::revoked || reply.verdict == RevokeVerdict::deleted;
-    return Step{.writes = done_so, .tells = done_so};
+    Step step{.writes = done_so, .tells = done_so};
+    for (const HoldRecord& hold : reply.before.holds)
+      if (done_so) step.wakes.push_back(hold.id);
+    return step;
   });
   if (!done) return done.error();
   return reply;
@@ -117,39 +133,69 @@ Result<Holding> TableStore::inspect(const LockName& name, Time limit) {
 }
 
 Result<Watching> TableStore::watch(const Claim& claim, bool /*front*/, Time limit) {
-  return watch_for(claim, limit);
+  return watch_for(claim, {lease_table::waiter_id(claim)}, limit);
 }
 
 Result<Watching> TableStore::watch_hold(const Holds& holds, Time limit) {
-  return watch_for(holds, limit);
+  std::vector<std::string> ids;
+  for (const Hold& hold : holds)
+    ids.push_back(hold_id(hold.owner, hold.serial));
+  return watch_for(holds, ids, limit);
 }
 
-Result<Watching> TableStore::watch_for(Watched what, Time limit) {
-  auto watching = watch_names(names_of(what), limit);
+Result<Watching> TableStore::watch_for(Watched what,
+                                       const std::vector<std::string>& ids,
+                                       Time limit) {
+  auto watching = watch_rows(names_of(what), ids, limit);
   if (!watching) return watching.error();
   watched_ = std::move(what);
+  seen_.clear();
+  place_ = 0;
   look_at_.reset();
   return Watching{};
 }
 
-// What tells of one name may be about another, or about another waiter. An unreadable row may be a
-// change: wake.
+// What tells of one name may be about another, or about another waiter. A row that cannot be read
+// may have changed: wake.
 HandOff TableStore::look(Time limit) {
   lease_table::Sight sight{.what = HandOff::changed};
   look_at_.reset();
   (void)read(names_of(watched_), limit, [&](const States& states, const Moment& moment) {
+    std::string now_seen;
+    if (const auto* claim = std::get_if<Claim>(&watched_)) {
+      for (lease_table::StoredLock* state : states)
+        lease_table::tidy(*state, moment.now);
+      now_seen = lease_table::signature_of(states, *claim);
+    }
     sight = lease_table::look(watched_, states, moment);
+    if (!now_seen.empty() && now_seen == seen_) sight.what = HandOff::timed_out;
+    seen_ = std::move(now_seen);
+    place_ = sight.place;
     if (sight.again) look_at_ = BootClock::now() + (*sight.again - moment.now);
   }).has_value();
   return sight.what;
 }
 
+void TableStore::look_soon() {
+  const Watcher who = std::holds_alternative<Holds>(watched_) ? Watcher::holder
+                      : place_ > 0                            ? Watcher::waiter
+                                                              : Watcher::bystander;
+  const auto every = looks_every(who, place_);
+  if (!every) return;
+  const Time soon = BootClock::now() + *every;
+  look_at_ = std::min(look_at_.value_or(soon), soon);
+}
+
 Result<HandOff> TableStore::await_hand_off(Time until) {
   for (;;) {
+    look_soon();
     auto told = await_change(std::min(until, look_at_.value_or(until)));
     if (!told) return told.error();
-    const bool due = look_at_ && BootClock::now() >= *look_at_;
-    const HandOff seen = *told || due ? look(until) : HandOff::timed_out;
+    const Time now = BootClock::now();
+    const bool due = look_at_ && now >= *look_at_ && now < until;
+    // With less time than that the answer would come too late, and cost the connection.
+    const HandOff seen =
+        *told || due ? look(std::max(until, now + k_least_look)) : HandOff::timed_out;
     if (seen != HandOff::timed_out || BootClock::now() >= until) return seen;
   }
 }

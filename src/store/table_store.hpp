@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // TableStore: the whole LockStore over a table that has one StoredLock a name. A store of this kind
-// says how it changes rows in one step (transact), reads them, and learns of changes (watch_names,
+// says how it changes rows in one step (transact), reads them, and learns of changes (watch_rows,
 // await_change); the rules of locks are those of lease_table.hpp and waiting_line.hpp.
 //
 // A store may decline the line (StoreTraits::line); then no row ever has one, and readers that come
@@ -10,6 +10,7 @@
 #include "core/lock_store.hpp"
 #include "store/lease_table.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -43,6 +44,8 @@ class TableStore : public LockStore {
   struct Step {
     bool writes = false;  // the locks, without their lines, have to be written
     bool tells = false;   // and then those that watch the names have to look
+    // Those of them that have to, as watch_rows() has their ids; a store may wake others as well.
+    std::vector<std::string> wakes = {};
   };
   // Works on the rows of some names, in their order.
   using Change = std::function<Step(const States&, const Moment&)>;
@@ -60,13 +63,21 @@ class TableStore : public LockStore {
   // Each row as it was at one moment; not several in one step. Needs no right to write.
   virtual Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) = 0;
 
-  // From its return on, await_change misses no step that tells of these rows. Replaces the names
-  // before.
-  virtual Result<void> watch_names(const std::vector<LockName>& names, Time limit) = 0;
+  // From its return on, await_change misses no step that tells of these rows, or wakes one of these
+  // ids: of the watched claim or holds. Replaces what was watched before.
+  virtual Result<void> watch_rows(const std::vector<LockName>& names,
+                                  const std::vector<std::string>& ids,
+                                  Time limit) = 0;
 
   // Sleeps until such a step may have ended (true) or `until` (false). Errc::cancelled:
   // interrupted, and watching goes on.
   virtual Result<bool> await_change(Time until) = 0;
+
+  // How often a watcher has to look because nothing wakes it; nullopt: it is woken.
+  enum class Watcher { holder, waiter, bystander };  // a bystander is in no line
+  virtual std::optional<Duration> looks_every(Watcher /*who*/, std::uint64_t /*place*/) const {
+    return std::nullopt;
+  }
 
   // The moment of a table whose clock is CLOCK_BOOTTIME of this machine.
   static Moment local_moment(Time sent_at);
@@ -74,10 +85,13 @@ class TableStore : public LockStore {
  private:
   using Watched = lease_table::Watched;
   Result<void> change(const std::vector<LockName>& names, Time limit, const Change& what);
-  Result<Watching> watch_for(Watched what, Time limit);
+  Result<Watching> watch_for(Watched what, const std::vector<std::string>& ids, Time limit);
   HandOff look(Time limit);
+  void look_soon();
 
   Watched watched_;
+  std::string seen_;             // what the watched claim knows: signature_of()
+  std::uint64_t place_ = 0;      // of the watched claim in its line; 0: in none
   std::optional<Time> look_at_;  // a lease or a turn ends then, which tells no watcher
 };
 

@@ -119,6 +119,19 @@ Queued queue_up(const States& states, const RefusedClaim& refused, const Moment&
   return {.which = which, .place = may ? number_of(states[which]->line, me) : 0};
 }
 
+std::string signature_of(const States& states, const Claim& claim) {
+  const std::string me = waiter_id(claim);
+  std::string all;
+  for (StoredLock* state : states) {
+    all += std::to_string(number_of(state->line, me)) + ' ';
+    all += has_room(*state, claim.mode, claim.slots) ? "room " : "- ";
+    if (!state->line.empty())
+      all += state->line.front().id + (has_room_for_first(*state) ? '+' : '-');
+    all += '\n';
+  }
+  return all;
+}
+
 Sight look_from_line(const States& states, const Claim& claim, const Moment& moment) {
   const std::string me = waiter_id(claim);
   Sight sight;
@@ -128,7 +141,7 @@ Sight look_from_line(const States& states, const Claim& claim, const Moment& mom
       note(lease.expires);
     const std::uint64_t place = number_of(state->line, me);
     if (place == 0) continue;
-    sight.in_line = true;
+    if (sight.place == 0) sight.place = place;
     if (place > 2 || !has_room_for_first(*state)) continue;
     const StoreTime turn_ends = state->line.front().alive_until;
     if (place == 2) {

@@ -55,6 +55,9 @@ struct Queued {
 };
 Queued queue_up(const States& states, const RefusedClaim& refused, const Moment& moment);
 
+// What matters to a claim of these states: while it stays the same, there is nothing new to hear.
+std::string signature_of(const States& states, const Claim& claim);
+
 // What a claim finds that stands in one of these lines at least; else only when to look again.
 Sight look_from_line(const States& states, const Claim& claim, const Moment& moment);
 

@@ -8,7 +8,8 @@ TEST_CASE("the contract is tried on every store") {
   for (const Backing& backing : backings())
     names.push_back(backing.name);
   // A store is a folder of src/store.
-  CHECK(names == std::vector<std::string>{"memory", "local", "sqlite", "redis"});
+  CHECK(names ==
+        std::vector<std::string>{"memory", "local", "sqlite", "postgres", "mysql", "redis"});
 }
 
 }  // namespace dlock::contract

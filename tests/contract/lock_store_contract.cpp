@@ -13,6 +13,8 @@
 #include <variant>
 
 #include "support/memory_store.hpp"
+#include "support/mysql_process.hpp"
+#include "support/postgres_process.hpp"
 #include "support/redis_process.hpp"
 #include "support/temp_dir.hpp"
 
@@ -42,6 +44,35 @@ Backing sqlite_backing() {
   auto directory = std::make_shared<test::TempDir>();
   return {.name = "sqlite", .open = [directory](const Interrupt* interrupt) {
             auto store = SqliteStore::open("sqlite://" + directory->path() + "/locks", interrupt);
+            REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
+            return std::move(*store);
+          }};
+}
+
+// The process is gone with the last client of it.
+Backing postgres_backing() {
+  auto started = test::PostgresProcess::create();
+  REQUIRE_MESSAGE(started.has_value(), (started ? "" : started.error().text));
+  std::shared_ptr<test::PostgresProcess> server(std::move(*started));
+  return {.name = "postgres", .open = [server](const Interrupt* interrupt) {
+            StoreOptions options;
+            options.url = server->socket_url();
+            options.interrupt = interrupt;
+            auto store = open_store(options);
+            REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
+            return std::move(*store);
+          }};
+}
+
+Backing mysql_backing() {
+  auto started = test::MysqlProcess::start();
+  REQUIRE_MESSAGE(started.has_value(), (started ? "" : started.error().text));
+  std::shared_ptr<test::MysqlProcess> server(std::move(*started));
+  return {.name = "mysql", .open = [server](const Interrupt* interrupt) {
+            StoreOptions options;
+            options.url = server->url();
+            options.interrupt = interrupt;
+            auto store = open_store(options);
             REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
             return std::move(*store);
           }};
@@ -81,8 +112,12 @@ T value_of(Result<T> result) {
 }  // namespace
 
 const std::vector<Backing>& backings() {
-  static const std::vector<Backing> all{
-      memory_backing(), local_backing(), sqlite_backing(), redis_backing()};
+  static const std::vector<Backing> all{memory_backing(),
+                                        local_backing(),
+                                        sqlite_backing(),
+                                        postgres_backing(),
+                                        mysql_backing(),
+                                        redis_backing()};
   return all;
 }
 

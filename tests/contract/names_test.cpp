@@ -64,6 +64,13 @@ std::vector<std::string> random_names(unsigned seed, int count) {
   return {names.begin(), names.end()};
 }
 
+// A name that a store cannot keep (databases: one that is not UTF-8) is refused before it is asked.
+bool is_refused(Client& client, const std::string& text) {
+  const auto key = client.store().key_of(name_of(text));
+  if (!key) CHECK(key.error().code == Errc::bad_usage);
+  return !key;
+}
+
 }  // namespace
 
 TEST_CASE("K14: every name can be acquired, inspected, listed and released") {
@@ -71,6 +78,7 @@ TEST_CASE("K14: every name can be acquired, inspected, listed and released") {
     Client client(backing);
     for (const std::string& text : awkward_names()) {
       CAPTURE(printable(text));
+      if (is_refused(client, text)) continue;
       const LockName name = name_of(text);
       const Taken grant = client.take(name);
       client.must_be_busy(claim_of(name));
@@ -92,6 +100,7 @@ TEST_CASE("K14: two different names never exclude each other") {
     std::vector<Hold> holds;
     for (const std::string& text : texts) {
       CAPTURE(printable(text));
+      if (is_refused(client, text)) continue;
       holds.push_back(client.take(name_of(text)).hold);
     }
     for (const Hold& hold : holds)

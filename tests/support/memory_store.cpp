@@ -73,7 +73,9 @@ Result<void> MemoryStore::read(const std::vector<LockName>& names,
   return {};
 }
 
-Result<void> MemoryStore::watch_names(const std::vector<LockName>& /*names*/, Time /*limit*/) {
+Result<void> MemoryStore::watch_rows(const std::vector<LockName>& /*names*/,
+                                     const std::vector<std::string>& /*ids*/,
+                                     Time /*limit*/) {
   const std::lock_guard guard(server_->mutex);
   seen_changes_ = server_->changes;
   return {};

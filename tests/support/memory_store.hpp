@@ -45,7 +45,9 @@ class MemoryStore final : public TableStore {
                         Time limit,
                         const Change& change) override;
   Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) override;
-  Result<void> watch_names(const std::vector<LockName>& names, Time limit) override;
+  Result<void> watch_rows(const std::vector<LockName>& names,
+                          const std::vector<std::string>& ids,
+                          Time limit) override;
   Result<bool> await_change(Time until) override;
   std::vector<lease_table::StoredLock> rows_of(const std::vector<LockName>& names) const;
   Moment moment(Time sent_at) const;

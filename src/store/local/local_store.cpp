@@ -218,7 +218,9 @@ Result<std::vector<std::string>> LocalStore::list(std::string_view glob, Time li
   return names;
 }
 
-Result<void> LocalStore::watch_names(const std::vector<LockName>& names, Time /*limit*/) {
+Result<void> LocalStore::watch_rows(const std::vector<LockName>& names,
+                                    const std::vector<std::string>& /*ids*/,
+                                    Time /*limit*/) {
   constexpr auto k_what = IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
   auto events = FileEvents::of(directory_.path, k_what);
   if (!events) return events.error();

@@ -28,25 +28,6 @@ bool is_of_server(unsigned int number) {
          !(number >= CER_MIN_ERROR && number <= CER_MAX_ERROR);
 }
 
-bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto first = static_cast<unsigned char>(text[i]);
-    const std::size_t more = first < 0x80 ? 0 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
-    if ((first >= 0x80 && first < 0xc2) || first > 0xf4 || i + more >= text.size()) return false;
-    for (std::size_t k = 1; k <= more; ++k) {
-      if ((static_cast<unsigned char>(text[i + k]) & 0xc0U) != 0x80U) return false;
-    }
-    const auto second = more > 0 ? static_cast<unsigned char>(text[i + 1]) : 0U;
-    // Overlong forms, surrogates, and what is beyond U+10FFFF.
-    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) {
-      return false;
-    }
-    i += more + 1;
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string MySession::quoted(std::string_view text) {

@@ -42,13 +42,6 @@ constexpr std::string_view k_write_lock =
     "locked_by = CASE ?4 WHEN '' THEN locked_by ELSE ?4 END, "
     "token = ?5, version = version + 1, state = ?6";
 
-lease_table::States pointers_to(std::vector<StoredLock>& all) {
-  lease_table::States states;
-  for (StoredLock& state : all)
-    states.push_back(&state);
-  return states;
-}
-
 std::string directory_of(const std::string& path) {
   return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
 }
@@ -138,14 +131,8 @@ Result<StoredLock> SqliteStore::load(const std::string& name) {
       "ORDER BY arrival",
       {name},
       [&](const SqliteRow& row) {
-        constexpr std::int64_t k_us_per_ms = 1000;
-        auto waiter = parse_waiter(row.text(3)).value_or(Waiter{});
-        waiter.since_ms = row.number(0) / k_us_per_ms;
-        const Duration alive_until(rebooted ? 0 : row.number(2));
-        lock.line.push_back({.id = row.text(1),
-                             .arrival_us = row.number(0),
-                             .alive_until = lease_table::StoreTime(alive_until),
-                             .waiter = std::move(waiter)});
+        const lease_table::StoreTime alive_until(Duration(rebooted ? 0 : row.number(2)));
+        lock.line.push_back(sql::place_of(row.number(0), row.text(1), alive_until, row.text(3)));
       });
   if (!done) return done.error();
   return lock;
@@ -226,7 +213,7 @@ Result<void> SqliteStore::transact(const std::vector<LockName>& names,
   if (!before) return failed(before.error());
   std::vector<StoredLock> after = *before;
   const Moment moment = local_moment(sent_at);
-  const Step step = change(pointers_to(after), moment);
+  const Step step = change(sql::pointers_to(after), moment);
   auto written = write_all(names, *before, after, step.writes, moment);
   if (!written) return failed(written.error());
   // A file that was replaced meanwhile holds these locks no longer, for anybody else.
@@ -256,7 +243,7 @@ Result<void> SqliteStore::read(const std::vector<LockName>& names, Time limit, c
   if (has_tables_) states = load_all(names);
   db_->roll_back();
   if (!states) return states.error();
-  look(pointers_to(*states), local_moment(sent_at));
+  look(sql::pointers_to(*states), local_moment(sent_at));
   return {};
 }
 
@@ -279,7 +266,9 @@ Result<std::vector<std::string>> SqliteStore::list(std::string_view glob, Time l
   return names;
 }
 
-Result<void> SqliteStore::watch_names(const std::vector<LockName>& /*names*/, Time /*limit*/) {
+Result<void> SqliteStore::watch_rows(const std::vector<LockName>& /*names*/,
+                                     const std::vector<std::string>& /*ids*/,
+                                     Time /*limit*/) {
   if (auto ready = connect(); !ready) return ready;  // makes the file
   auto events = FileEvents::of(place_.path, IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
   if (!events) return events.error();
@@ -291,7 +280,7 @@ Result<bool> SqliteStore::await_change(Time until) {
   const auto any = [](std::string_view) { return true; };
   auto told = events_.wait(any, until, interrupt_);
   // Of a file that was replaced nothing more is told; the next one at the path is watched.
-  if (told && *told && db_ && db_->has_moved()) (void)watch_names({}, until).has_value();
+  if (told && *told && db_ && db_->has_moved()) (void)watch_rows({}, {}, until).has_value();
   return told;
 }
 

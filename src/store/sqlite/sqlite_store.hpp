@@ -45,7 +45,9 @@ class SqliteStore final : public TableStore {
                         Time limit,
                         const Change& change) override;
   Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) override;
-  Result<void> watch_names(const std::vector<LockName>& names, Time limit) override;
+  Result<void> watch_rows(const std::vector<LockName>& names,
+                          const std::vector<std::string>& ids,
+                          Time limit) override;
   Result<bool> await_change(Time until) override;
 
   Result<void> connect();

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "store/mysql/mysql_store.hpp"
+
+#include "base/duration.hpp"
+#include "store/record_json.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// utc_timestamp() is the time at which its statement began: the rows are locked before.
+constexpr const char* k_clock = "select timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))";
+
+std::string quoted(std::string_view text) {
+  return MySession::quoted(text);
+}
+
+std::string text_at(const std::vector<MyRows::Value>& row, std::size_t column) {
+  return column < row.size() ? row[column].value_or("") : std::string();
+}
+std::int64_t number_at(const std::vector<MyRows::Value>& row, std::size_t column) {
+  return std::strtoll(text_at(row, column).c_str(), nullptr, 10);
+}
+
+lease_table::StoreTime from_us(std::int64_t us) {
+  return lease_table::StoreTime(std::chrono::microseconds(us));
+}
+std::string us_of(lease_table::StoreTime time) {
+  return std::to_string(
+      std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count());
+}
+std::string date_of(std::int64_t us) {
+  return "date_add('1970-01-01', interval " + std::to_string(us) + " microsecond)";
+}
+
+// Of this connection until the next step: no wait for a row outlasts the limit, rounded up to
+// seconds, and on MariaDB neither does a transaction that we leave alone.
+std::string bounded_by(Time limit) {
+  const auto left = std::chrono::ceil<std::chrono::seconds>(limit - BootClock::now());
+  const std::string seconds = std::to_string(std::max<long long>(1, left.count()));
+  return "set session innodb_lock_wait_timeout = " + seconds +
+         " /*M! , idle_transaction_timeout = " + seconds + ", max_statement_time = " + seconds +
+         " */";
+}
+
+}  // namespace
+
+MysqlStore::MysqlStore(MyAddress address, const Interrupt* interrupt)
+    : table_(address.table),
+      line_table_(address.table + "_line"),
+      interrupt_(interrupt),
+      session_(std::move(address), interrupt) {}
+
+Result<std::unique_ptr<LockStore>> MysqlStore::open(const StoreOptions& options) {
+  auto address = parse_my_url(options.url, options.tls);
+  if (!address) return address.error();
+  if (address->password.empty()) address->password = options.password;
+  return std::unique_ptr<LockStore>(new MysqlStore(std::move(*address), options.interrupt));
+}
+
+// Names are bytes: a text would be compared without its last spaces.
+std::vector<std::string> MysqlStore::tables(const std::string& table) {
+  const std::string kind = " engine = InnoDB default character set utf8mb4";
+  return {"create table if not exists " + table +
+              " (name varbinary(512) not null primary key, lock_until datetime(6) not null, "
+              "locked_at datetime(6) not null, locked_by varchar(255) not null, "
+              "token bigint not null default 0, version bigint not null default 0, "
+              "state mediumtext not null)" +
+              kind,
+          "create table if not exists " + table +
+              "_line (name varbinary(512) not null, arrival bigint not null, "
+              "waiter varchar(255) not null, alive_until bigint not null, who text not null, "
+              "primary key (name, arrival))" +
+              kind};
+}
+
+SqlStore::Cause MysqlStore::cause() const {
+  if (session_.fault() == MyFault::repeat) return Cause::repeat;
+  return session_.fault() == MyFault::no_table ? Cause::no_table : Cause::other;
+}
+
+Result<SqlStore::Rows> MysqlStore::load_once(const std::vector<std::string>& names,
+                                             bool to_write,
+                                             Time limit) {
+  std::vector<std::string> all{bounded_by(limit),
+                               to_write ? "start transaction read write"
+                                        : "set transaction isolation level repeatable read"};
+  if (!to_write) all.emplace_back("start transaction read only");
+  const std::size_t first = all.size();
+  for (const std::string& name : names) {
+    all.push_back("select state from " + table_ + " where name = " + quoted(name) +
+                  (to_write ? " for update" : ""));
+  }
+  all.emplace_back(k_clock);
+  for (const std::string& name : names) {
+    all.push_back("select arrival, waiter, alive_until, who from " + line_table_ +
+                  " where name = " + quoted(name) + " order by arrival");
+  }
+  if (!to_write) all.emplace_back("commit");
+  const auto answers = session_.run(all, limit);
+  if (!answers) return answers.error();
+  const std::size_t clock = first + names.size();
+  Rows rows{.now_us = number_at((*answers)[clock].rows.at(0), 0), .sent_at = session_.sent_at()};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Row row{.name = names[i], .state = {}};
+    const auto& found = (*answers)[first + i].rows;
+    if (!found.empty()) row.state = text_at(found.front(), 0);
+    for (const auto& place : (*answers)[clock + 1 + i].rows) {
+      row.line.push_back(sql::place_of(
+          number_at(place, 0), text_at(place, 1), from_us(number_at(place, 2)), text_at(place, 3)));
+    }
+    rows.rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// Each by itself: an insert that meets a row shares its lock, and two that share one lock and then
+// want it alone would wait for each other.
+Result<void> MysqlStore::make_rows(const Rows& rows, Time limit) {
+  std::vector<std::string> all{"rollback"};
+  for (const Row& row : rows.rows) {
+    if (row.state) continue;
+    all.push_back("insert ignore into " + table_ +
+                  " (name, lock_until, locked_at, locked_by, state) values (" + quoted(row.name) +
+                  ", utc_timestamp(6), utc_timestamp(6), '', '')");
+  }
+  const auto answers = session_.run(all, limit);
+  if (!answers) return answers.error();
+  return {};
+}
+
+Result<SqlStore::Rows> MysqlStore::load(const std::vector<std::string>& names,
+                                        bool to_write,
+                                        Time limit) {
+  for (;;) {
+    auto rows = load_once(names, to_write, limit);
+    if (!rows || !to_write) return rows;
+    const bool all = std::all_of(
+        rows->rows.begin(), rows->rows.end(), [](const Row& row) { return row.state.has_value(); });
+    if (all) return rows;
+    if (auto made = make_rows(*rows, limit); !made) return made.error();
+  }
+}
+
+void MysqlStore::add_write(std::vector<std::string>& all, const Write& one) const {
+  const std::string of_name = " where name = " + quoted(one.name);
+  if (one.lock) {
+    // Of a free lock, the holder and its start stay those of the last one.
+    const std::string holder = one.columns.locked_by.empty()
+                                   ? ""
+                                   : ", locked_at = " + date_of(one.columns.locked_at_us) +
+                                         ", locked_by = " + quoted(one.columns.locked_by);
+    all.push_back("update " + table_ + " set lock_until = " + date_of(one.columns.lock_until_us) +
+                  holder + ", token = " + std::to_string(one.token) +
+                  ", version = version + 1, state = " + quoted(one.state) + of_name);
+  }
+  for (const lease_table::Place* place : one.line.gone) {
+    all.push_back("delete from " + line_table_ + of_name +
+                  " and arrival = " + std::to_string(place->arrival_us));
+  }
+  for (const lease_table::Place* place : one.line.written) {
+    all.push_back("replace into " + line_table_ + " values (" + quoted(one.name) + ", " +
+                  std::to_string(place->arrival_us) + ", " + quoted(place->id) + ", " +
+                  us_of(place->alive_until) + ", " + quoted(waiter_json(place->waiter)) + ")");
+  }
+}
+
+Result<void> MysqlStore::write(const std::vector<Write>& writes,
+                               const std::vector<std::string>& /*wakes*/,
+                               Time limit) {
+  std::vector<std::string> all;
+  for (const Write& one : writes)
+    add_write(all, one);
+  all.emplace_back(all.empty() ? "rollback" : "commit");
+  const auto answers = session_.run(all, limit);
+  if (!answers) return answers.error();
+  return {};
+}
+
+Result<void> MysqlStore::make_tables(Time limit) {
+  const auto answers = session_.run(tables(table_), limit);
+  if (answers) return {};
+  return Error{answers.error().code,
+               "cannot make the table " + table_ + ": " + answers.error().text};
+}
+
+Result<SqlStore::Rows> MysqlStore::load_all(Time limit) {
+  const auto answers = session_.run({k_clock, "select name, state from " + table_}, limit);
+  if (!answers) return answers.error();
+  Rows rows{.now_us = number_at((*answers)[0].rows.at(0), 0), .sent_at = session_.sent_at()};
+  for (const auto& row : (*answers)[1].rows)
+    rows.rows.push_back({.name = text_at(row, 0), .state = text_at(row, 1)});
+  return rows;
+}
+
+Result<SqlStore::Rows> MysqlStore::load_clock(Time limit) {
+  const auto answers = session_.run({k_clock}, limit);
+  if (!answers) return answers.error();
+  return Rows{.now_us = number_at((*answers)[0].rows.at(0), 0), .sent_at = session_.sent_at()};
+}
+
+Result<void> MysqlStore::watch_rows(const std::vector<LockName>& /*names*/,
+                                    const std::vector<std::string>& /*ids*/,
+                                    Time /*limit*/) {
+  return {};
+}
+
+Result<bool> MysqlStore::await_change(Time until) {
+  return nothing_.wait([](std::string_view) { return false; }, until, interrupt_);
+}
+
+std::optional<Duration> MysqlStore::looks_every(Watcher who, std::uint64_t place) const {
+  if (who == Watcher::holder) return 2s;
+  return who == Watcher::waiter && place <= 2 ? Duration(50ms) : Duration(250ms);
+}
+
+}  // namespace dlock

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// MysqlStore: locks in a database of MariaDB 10.6 or newer, or MySQL 8: "mysql://host/database". It
+// makes the tables dlock and dlock_line at the first claim, where it may.
+//
+// The server can wake no one: waiters look, the first two 20 times a second, the others four times
+// (a turn lasts a second), and a holder every two seconds.
+//
+// Promises beside those of TableStore: a step whose dlock was stopped in the middle blocks others
+// no longer than its limit (on MariaDB; MySQL has no such limit, and keeps the rows until the
+// connection ends). A server that may not write answers with an error, never with a verdict. Not
+// promised: a grant that an asynchronous replica lacks when it is promoted.
+#pragma once
+
+#include "store/mysql/my_session.hpp"
+#include "store/sql_store.hpp"
+#include "store/store_options.hpp"
+#include "sys/file_events.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dlock {
+
+class MysqlStore final : public SqlStore {
+ public:
+  static Result<std::unique_ptr<LockStore>> open(const StoreOptions& options);
+
+  std::string where() const override { return session_.where(); }
+
+  // The statements that make the tables; `dlock doctor --ddl` prints them.
+  static std::vector<std::string> tables(const std::string& table);
+
+ private:
+  MysqlStore(MyAddress address, const Interrupt* interrupt);
+
+  Result<Rows> load(const std::vector<std::string>& names, bool to_write, Time limit) override;
+  Result<void> write(const std::vector<Write>& writes,
+                     const std::vector<std::string>& wakes,
+                     Time limit) override;
+  Result<void> make_tables(Time limit) override;
+  Result<Rows> load_all(Time limit) override;
+  Result<Rows> load_clock(Time limit) override;
+  Cause cause() const override;
+  Result<void> watch_rows(const std::vector<LockName>& names,
+                          const std::vector<std::string>& ids,
+                          Time limit) override;
+  Result<bool> await_change(Time until) override;
+  std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
+
+  Result<Rows> load_once(const std::vector<std::string>& names, bool to_write, Time limit);
+  Result<void> make_rows(const Rows& rows, Time limit);
+  void add_write(std::vector<std::string>& all, const Write& one) const;
+
+  std::string table_;
+  std::string line_table_;
+  const Interrupt* interrupt_;
+  MySession session_;
+  FileEvents nothing_;  // to sleep
+};
+
+}  // namespace dlock

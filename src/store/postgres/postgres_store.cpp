@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+#include "store/postgres/postgres_store.hpp"
+
+#include "store/record_json.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+namespace dlock {
+
+using lease_table::StoreTime;
+
+namespace {
+
+constexpr const char* k_clock = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint";
+
+// A channel has at most 63 bytes; an id has more. Two ids of one channel only wake each other.
+std::string channel_of(const std::string& id) {
+  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
+  for (const char c : id) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 0x100000001b3U;
+  }
+  std::array<char, 24> text{};
+  std::snprintf(text.data(), text.size(), "dlock_%016llx", static_cast<unsigned long long>(hash));
+  return text.data();
+}
+
+std::string text_at(const std::vector<PgValue>& row, std::size_t column) {
+  return column < row.size() ? row[column].value_or("") : std::string();
+}
+std::int64_t number_at(const std::vector<PgValue>& row, std::size_t column) {
+  return std::strtoll(text_at(row, column).c_str(), nullptr, 10);
+}
+
+StoreTime from_us(std::int64_t us) {
+  return StoreTime(std::chrono::microseconds(us));
+}
+std::int64_t to_us(StoreTime time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
+
+// Of this transaction: no statement outlasts the limit, and no stop of ours keeps it open.
+PgStatement bounded_by(Time limit) {
+  const std::string ms = std::to_string(statement_timeout_ms(limit, BootClock::now()));
+  return {
+      "select set_config('statement_timeout', $1, true), "
+      "set_config('idle_in_transaction_session_timeout', $1, true)",
+      {ms}};
+}
+
+}  // namespace
+
+PostgresStore::PostgresStore(PgAddress address, const StoreOptions& options)
+    : table_(address.table),
+      line_table_(address.table + "_line"),
+      session_(std::move(address), options.tls, options.interrupt) {}
+
+Result<std::unique_ptr<LockStore>> PostgresStore::open(const StoreOptions& options) {
+  auto address = parse_pg_url(options.url);
+  if (!address) return address.error();
+  if (address->password.empty()) address->password = options.password;
+  for (const PgServer& server : address->servers) {
+    if (auto tls = tls_of(*address, server, options.tls); !tls) return tls.error();
+  }
+  return std::unique_ptr<LockStore>(new PostgresStore(std::move(*address), options));
+}
+
+std::vector<std::string> PostgresStore::tables(const std::string& table) {
+  return {"create table if not exists " + table +
+              " (name varchar(512) collate \"C\" primary key, lock_until timestamp(6) not null, "
+              "locked_at timestamp(6) not null, locked_by varchar(255) not null, "
+              "token bigint not null default 0, version bigint not null default 0, "
+              "state text not null default '')",
+          "create table if not exists " + table +
+              "_line (name varchar(512) collate \"C\" not null, arrival bigint not null, "
+              "waiter text not null, alive_until bigint not null, who text not null, "
+              "primary key (name, arrival))"};
+}
+
+SqlStore::Cause PostgresStore::cause() const {
+  switch (session_.failure().cause) {
+    case PgCause::repeat:
+      return Cause::repeat;
+    case PgCause::no_table:
+      return Cause::no_table;
+    case PgCause::other:
+      break;
+  }
+  return Cause::other;
+}
+
+Result<SqlStore::Rows> PostgresStore::load(const std::vector<std::string>& names,
+                                           bool to_write,
+                                           Time limit) {
+  std::vector<PgStatement> all;
+  all.push_back({to_write ? "begin isolation level read committed read write"
+                          : "begin isolation level repeatable read read only"});
+  all.push_back(bounded_by(limit));
+  const std::size_t first = all.size();
+  for (const std::string& name : names) {
+    if (to_write) {
+      all.push_back({"insert into " + table_ +
+                         " (name, lock_until, locked_at, locked_by) values ($1, "
+                         "timezone('utc', now()), timezone('utc', now()), '') "
+                         "on conflict (name) do nothing",
+                     {name}});
+    }
+    all.push_back(
+        {"select state from " + table_ + " where name = $1" + (to_write ? " for update" : ""),
+         {name}});
+  }
+  all.push_back({k_clock});
+  for (const std::string& name : names) {
+    all.push_back({"select arrival, waiter, alive_until, who from " + line_table_ +
+                       " where name = $1 order by arrival",
+                   {name}});
+  }
+  if (!to_write) all.push_back({"commit"});
+  const auto answers = session_.run(all, limit);
+  if (!answers) return answers.error();
+  const std::size_t each = to_write ? 2 : 1;
+  const std::size_t clock = first + each * names.size();
+  Rows rows{.now_us = number_at((*answers)[clock].rows.at(0), 0), .sent_at = session_.sent_at()};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Row row{.name = names[i], .state = {}};
+    const auto& found = (*answers)[first + each * (i + 1) - 1].rows;
+    if (!found.empty()) row.state = text_at(found.front(), 0);
+    for (const auto& place : (*answers)[clock + 1 + i].rows) {
+      row.line.push_back(sql::place_of(
+          number_at(place, 0), text_at(place, 1), from_us(number_at(place, 2)), text_at(place, 3)));
+    }
+    rows.rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+void PostgresStore::add_write(std::vector<PgStatement>& all, const Write& one) const {
+  if (one.lock) {
+    // Of a free lock, the holder and its start stay those of the last one.
+    all.push_back({"update " + table_ +
+                       " set lock_until = timezone('utc', to_timestamp($2::bigint / 1000000.0)), "
+                       "locked_at = case $4 when '' then locked_at else "
+                       "timezone('utc', to_timestamp($3::bigint / 1000000.0)) end, "
+                       "locked_by = case $4 when '' then locked_by else $4 end, "
+                       "token = $5, version = version + 1, state = $6 where name = $1",
+                   {one.name,
+                    std::to_string(one.columns.lock_until_us),
+                    std::to_string(one.columns.locked_at_us),
+                    one.columns.locked_by,
+                    std::to_string(one.token),
+                    one.state}});
+  }
+  for (const lease_table::Place* place : one.line.gone) {
+    all.push_back({"delete from " + line_table_ + " where name = $1 and arrival = $2",
+                   {one.name, std::to_string(place->arrival_us)}});
+  }
+  for (const lease_table::Place* place : one.line.written) {
+    all.push_back({"insert into " + line_table_ +
+                       " values ($1, $2, $3, $4, $5) on conflict (name, arrival) do update set "
+                       "waiter = excluded.waiter, alive_until = excluded.alive_until, "
+                       "who = excluded.who",
+                   {one.name,
+                    std::to_string(place->arrival_us),
+                    place->id,
+                    std::to_string(to_us(place->alive_until)),
+                    waiter_json(place->waiter)}});
+  }
+}
+
+Result<void> PostgresStore::write(const std::vector<Write>& writes,
+                                  const std::vector<std::string>& wakes,
+                                  Time limit) {
+  std::vector<PgStatement> all;
+  for (const Write& one : writes)
+    add_write(all, one);
+  for (const std::string& id : wakes)
+    all.push_back({"select pg_notify($1, '')", {channel_of(id)}});
+  all.push_back({all.empty() ? "rollback" : "commit"});
+  const auto answers = session_.run(all, limit);
+  if (!answers) return answers.error();
+  return {};
+}
+
+Result<void> PostgresStore::make_tables(Time limit) {
+  std::vector<PgStatement> all;
+  for (const std::string& text : tables(table_))
+    all.push_back({text});
+  const auto answers = session_.run(all, limit);
+  if (answers) return {};
+  // Another process made them at the same time.
+  const std::string& state = session_.failure().sqlstate;
+  if (state == "23505" || state == "42P07" || state == "42710") return {};
+  return Error{answers.error().code,
+               "cannot make the table " + table_ + ": " + answers.error().text};
+}
+
+Result<SqlStore::Rows> PostgresStore::load_all(Time limit) {
+  const auto answers = session_.run({{k_clock}, {"select name, state from " + table_}}, limit);
+  if (!answers) return answers.error();
+  Rows rows{.now_us = number_at((*answers)[0].rows.at(0), 0), .sent_at = session_.sent_at()};
+  for (const auto& row : (*answers)[1].rows)
+    rows.rows.push_back({.name = text_at(row, 0), .state = text_at(row, 1)});
+  return rows;
+}
+
+Result<SqlStore::Rows> PostgresStore::load_clock(Time limit) {
+  const auto answers = session_.run({{k_clock}}, limit);
+  if (!answers) return answers.error();
+  return Rows{.now_us = number_at((*answers)[0].rows.at(0), 0), .sent_at = session_.sent_at()};
+}
+
+// Behind a pooler the process that serves us says another number than the login did: it serves
+// others next, and what it listens to, it tells no one.
+Result<void> PostgresStore::listen(Time limit) {
+  std::vector<PgStatement> all;
+  for (const std::string& channel : channels_)
+    all.push_back({"listen " + channel});
+  all.push_back({"select pg_backend_pid()"});
+  const auto answers = session_.run(all, limit);
+  if (!answers) return answers.error();
+  const std::int64_t server = number_at(answers->back().rows.at(0), 0);
+  if (server != session_.backend_pid()) {
+    session_.disconnect();  // and whoever gets that process listens for nothing of ours
+    return Error{Errc::refused, "no LISTEN through the pooler at " + where() + ", polling"};
+  }
+  listener_ = session_.backend_pid();
+  return {};
+}
+
+Result<void> PostgresStore::watch_rows(const std::vector<LockName>& /*names*/,
+                                       const std::vector<std::string>& ids,
+                                       Time limit) {
+  channels_.clear();
+  for (const std::string& id : ids)
+    channels_.push_back(channel_of(id));
+  return listen(limit);
+}
+
+Result<bool> PostgresStore::await_change(Time until) {
+  if (channels_.empty() || session_.backend_pid() != listener_ || !session_.connected()) {
+    // A call since has made a new connection: what was notified meanwhile is lost.
+    if (auto listening = listen(until); !listening) return listening.error();
+    return true;
+  }
+  auto told = session_.await_notification(until);
+  (void)session_.take_notifications();
+  return told;
+}
+
+// One that is in no line is notified of nothing.
+std::optional<Duration> PostgresStore::looks_every(Watcher who, std::uint64_t /*place*/) const {
+  if (who != Watcher::bystander) return std::nullopt;
+  return std::chrono::seconds(1);
+}
+
+}  // namespace dlock

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// SqlStore: a TableStore over the two tables of lock_row.hpp on a server of SQL, which each kind of
+// server speaks in its own dialect. The clock is the server's wall clock; all its times are µs.
+//
+// A step is one transaction at READ COMMITTED in two messages: lock the rows of the names, in the
+// order of the names, and read them, their lines and the clock; then write what has changed and
+// commit. A row is made before it is locked, so there is always one to lock. The server says it did
+// nothing (a deadlock, a conflict, no table yet): the step is repeated within its limit. Any other
+// error leaves the outcome unknown.
+//
+// A wall clock that jumps ahead ends leases early, as in Redis.
+#pragma once
+
+#include "store/lock_row.hpp"
+#include "store/table_store.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlock {
+
+class SqlStore : public TableStore {
+ public:
+  // The server compares texts as UTF-8; Errc::bad_usage for a name that is none.
+  Result<std::string> key_of(const LockName& name) const override;
+  Result<std::vector<std::string>> list(std::string_view glob, Time limit) final;
+
+ protected:
+  // A name as its rows were read.
+  struct Row {
+    std::string name;                  // as the server has it
+    std::optional<std::string> state;  // nullopt: there is no row; empty: a new one
+    lease_table::Line line = {};
+  };
+  struct Rows {
+    std::vector<Row> rows;    // of the names, in their order
+    std::int64_t now_us = 0;  // read after the rows were locked
+    Time sent_at{};           // read before the first byte of the request was sent
+  };
+  // What a step writes of one name.
+  struct Write {
+    std::string name;
+    bool lock = false;  // the row of dlock, of which the next four are columns
+    sql::LockColumns columns = {};
+    FencingToken token = 0;
+    std::string state = {};
+    sql::LineChange line = {};
+  };
+  enum class Cause { other, repeat, no_table };
+
+  // Begins the transaction: `names` have an order, and none is there twice. Without `to_write`
+  // nothing is locked, and the transaction is over when it returns.
+  virtual Result<Rows> load(const std::vector<std::string>& names, bool to_write, Time limit) = 0;
+  // Ends it. With nothing to write it is undone. `wakes` as of TableStore::Step.
+  virtual Result<void> write(const std::vector<Write>& writes,
+                             const std::vector<std::string>& wakes,
+                             Time limit) = 0;
+  virtual Result<void> make_tables(Time limit) = 0;
+  virtual Result<Rows> load_all(Time limit) = 0;    // all names, without their lines
+  virtual Result<Rows> load_clock(Time limit) = 0;  // no names
+  // Of the newest of these that failed; `repeat` and `no_table`: it did nothing.
+  virtual Cause cause() const = 0;
+
+ private:
+  Result<void> transact(const std::vector<LockName>& names, Time limit, const Change& change) final;
+  Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) final;
+  Result<Step> step(const std::vector<LockName>& names, Time limit, const Change& change);
+  Result<std::vector<lease_table::StoredLock>> locks_of(const std::vector<LockName>& names,
+                                                        const Rows& rows) const;
+};
+
+}  // namespace dlock
