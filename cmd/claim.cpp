@@ -91,6 +91,11 @@ Result<Examination> examine_store(const Settings& settings, const ExamineTerms& 
   return examination ? std::move(examination) : about_url(settings, examination.error());
 }
 
+Result<std::vector<std::string>> store_tables(const Settings& settings) {
+  auto tables = store_tables(store_options(settings, nullptr));
+  return tables ? std::move(tables) : about_url(settings, tables.error());
+}
+
 Result<std::vector<std::string>> keys_of(const LockStore& store,
                                          const std::vector<LockName>& names) {
   std::vector<std::string> keys;

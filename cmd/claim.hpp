@@ -19,6 +19,7 @@ Result<std::vector<LockName>> parse_names(const std::vector<std::string>& words)
 Result<std::unique_ptr<LockStore>> open_store(const Settings& settings,
                                               const Interrupt* interrupt = nullptr);
 Result<Examination> examine_store(const Settings& settings, const ExamineTerms& terms);
+Result<std::vector<std::string>> store_tables(const Settings& settings);
 Result<std::vector<std::string>> keys_of(const LockStore& store,
                                          const std::vector<LockName>& names);
 // What run and acquire take before the lock is: all that can fail for another reason than the lock.

@@ -25,6 +25,7 @@ struct CommandLine {
   bool version = false;
   bool json = false;
   bool strict = false;
+  bool ddl = false;
   bool yes = false;
   bool now = false;
   std::optional<std::string> if_owner;

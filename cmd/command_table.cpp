@@ -43,6 +43,8 @@ constexpr std::array k_local{
                 &CommandLine::json},
     LocalOption{"doctor", {"strict", "--strict", false}, "",
                 "exit with 1 for a warning, too", &CommandLine::strict},
+    LocalOption{"doctor", {"ddl", "--ddl", false}, "",
+                "only print the SQL that makes the tables", &CommandLine::ddl},
     LocalOption{"force-release", {"now", "--now", false}, "",
                 "delete the lock at once: two commands may then run", &CommandLine::now},
     LocalOption{"force-release", {"if-owner", "--if-owner", true}, "ID",

@@ -27,9 +27,28 @@ Result<ExamineTerms> examine_terms(const CommandLine& line, const Settings& sett
   return terms;
 }
 
+// For those who make the tables themselves: a server need not run, and is not asked.
+ExitStatus print_tables(const Settings& settings) {
+  const auto tables = store_tables(settings);
+  if (!tables) return report(tables.error(), settings);
+  if (tables->empty()) {
+    return report(
+        Error{Errc::bad_usage,
+              "--ddl: only the databases behind postgresql://, mysql:// and mariadb:// have tables "
+              "to make"},
+        settings);
+  }
+  std::string text;
+  for (const std::string& statement : *tables)
+    text += statement + ";\n";
+  if (auto written = write_out(text); !written) return report(written.error(), settings);
+  return ExitStatus::ok;
+}
+
 }  // namespace
 
 ExitStatus doctor_command(const CommandLine& line, const Settings& settings) {
+  if (line.ddl) return print_tables(settings);
   const auto terms = examine_terms(line, settings);
   if (!terms) return report(terms.error(), settings);
   const auto examination = examine_store(settings, *terms);

@@ -100,7 +100,7 @@ _dlock() {
       return
       ;;
     force-release) options+=' --now --if-owner --if-token -y --yes' ;;
-    doctor) options+=' --ttl --replicas --strict --json' ;;
+    doctor) options+=' --ttl --replicas --strict --json --ddl' ;;
     *) return ;;
   esac
   if [[ $dashes || ($command && $cur != -*) ]]; then return; fi

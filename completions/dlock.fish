@@ -142,4 +142,5 @@ complete -c dlock -n '__dlock_in force-release' -l if-owner -x -d 'Only if this 
 complete -c dlock -n '__dlock_in force-release' -l if-token -x -d 'Only if a hold has this token'
 complete -c dlock -n '__dlock_in force-release' -s y -l yes -d 'Do not ask for confirmation'
 
+complete -c dlock -n '__dlock_in doctor' -l ddl -d 'Only print the SQL that makes the tables'
 complete -c dlock -n '__dlock_in doctor' -l strict -d 'Exit with 1 for a warning, too'

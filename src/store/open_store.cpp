@@ -5,7 +5,9 @@
 #include "store/examine_machine.hpp"
 #include "store/local/examine_local.hpp"
 #include "store/local/local_store.hpp"
+#include "store/mysql/examine_mysql.hpp"
 #include "store/mysql/mysql_store.hpp"
+#include "store/postgres/examine_postgres.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/redis/doctor/examine_redis.hpp"
 #include "store/redis/redis_store.hpp"
@@ -15,6 +17,7 @@
 #include <array>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace dlock {
 
@@ -22,6 +25,7 @@ namespace {
 
 using Opener = Result<std::unique_ptr<LockStore>> (*)(const StoreOptions&);
 using Examiner = Result<Examination> (*)(const StoreOptions&, const ExamineTerms&);
+using Tables = Result<std::vector<std::string>> (*)(const StoreOptions&);
 
 Result<std::unique_ptr<LockStore>> open_local(const StoreOptions& options) {
   return LocalStore::open(options.url, options.interrupt);
@@ -33,6 +37,26 @@ Result<std::unique_ptr<LockStore>> open_sqlite(const StoreOptions& options) {
 }
 #endif
 
+#ifdef DLOCK_POSTGRES
+Result<std::vector<std::string>> postgres_tables(const StoreOptions& options) {
+  const auto address = parse_pg_url(options.url);
+  if (!address) return address.error();
+  return PostgresStore::tables(address->table);
+}
+#endif
+
+#ifdef DLOCK_MYSQL
+Result<std::vector<std::string>> mysql_tables(const StoreOptions& options) {
+  const auto address = parse_my_url(options.url, options.tls);
+  if (!address) return address.error();
+  return MysqlStore::tables(address->table);
+}
+#endif
+
+Result<std::vector<std::string>> no_tables(const StoreOptions& /*options*/) {
+  return std::vector<std::string>{};
+}
+
 // Of a store that this program was built without.
 [[maybe_unused]] Result<std::unique_ptr<LockStore>> open_none(const StoreOptions& options) {
   return Error{
@@ -43,12 +67,16 @@ Result<std::unique_ptr<LockStore>> open_sqlite(const StoreOptions& options) {
                                                   const ExamineTerms& /*terms*/) {
   return open_none(options).error();
 }
+[[maybe_unused]] Result<std::vector<std::string>> tables_none(const StoreOptions& options) {
+  return open_none(options).error();
+}
 
 struct Store {
   std::string_view scheme;
   std::string_view form;  // of a URL, behind the scheme
   Opener open;
   Examiner examine = &examine_redis;
+  Tables tables = &no_tables;
 };
 
 constexpr std::array<Store, 12> k_stores{{
@@ -60,16 +88,16 @@ constexpr std::array<Store, 12> k_stores{{
     {"rediss+cluster", "://h1,h2,h3", &RedisStore::open},
     {"redis+unix", ":///path", &RedisStore::open},
 #ifdef DLOCK_POSTGRES
-    {"postgresql", "://host/database", &PostgresStore::open, &examine_none},
+    {"postgresql", "://host/database", &PostgresStore::open, &examine_postgres, &postgres_tables},
 #else
-    {"postgresql", "://host/database", &open_none, &examine_none},
+    {"postgresql", "://host/database", &open_none, &examine_none, &tables_none},
 #endif
 #ifdef DLOCK_MYSQL
-    {"mysql", "://host/database", &MysqlStore::open, &examine_none},
-    {"mariadb", "://host/database", &MysqlStore::open, &examine_none},
+    {"mysql", "://host/database", &MysqlStore::open, &examine_mysql, &mysql_tables},
+    {"mariadb", "://host/database", &MysqlStore::open, &examine_mysql, &mysql_tables},
 #else
-    {"mysql", "://host/database", &open_none, &examine_none},
-    {"mariadb", "://host/database", &open_none, &examine_none},
+    {"mysql", "://host/database", &open_none, &examine_none, &tables_none},
+    {"mariadb", "://host/database", &open_none, &examine_none, &tables_none},
 #endif
     {"local", ":///dir", &open_local, &examine_local},
 #ifdef DLOCK_SQLITE
@@ -124,6 +152,11 @@ Result<Examination> examine_store(const StoreOptions& options, const ExamineTerm
     for (std::string* const text : {&finding.server, &finding.seen, &finding.text, &finding.remedy})
       *text = printable(*text);
   return all;
+}
+
+Result<std::vector<std::string>> store_tables(const StoreOptions& options) {
+  const auto store = store_of(options.url);
+  return store ? (*store)->tables(options) : store.error();
 }
 
 }  // namespace dlock

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace dlock {
 
@@ -22,5 +23,9 @@ Result<std::unique_ptr<LockStore>> open_store(const StoreOptions& options);
 // Looks for what could break the promise there (`dlock doctor`); changes nothing but a lock of its
 // own. The error is why nothing could be looked at; of a URL that is none of ours as above.
 Result<Examination> examine_store(const StoreOptions& options, const ExamineTerms& terms);
+
+// The statements that make the tables of the URL's store there, without a ';' and without
+// connecting; none for a store that has no tables. Errors as of open_store().
+Result<std::vector<std::string>> store_tables(const StoreOptions& options);
 
 }  // namespace dlock

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "store/mysql/examine_mysql.hpp"
+
+#include "store/mysql/my_session.hpp"
+#include "store/mysql/mysql_store.hpp"
+#include "store/sql_findings.hpp"
+#include "store/trial.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dlock {
+
+namespace {
+
+// Variables and counters of the server by their names, in lower case; one that this kind of server
+// does not have is missing.
+using Facts = std::map<std::string, std::string>;
+
+std::string text_of(const Facts& facts, const std::string& name) {
+  const auto found = facts.find(name);
+  return found == facts.end() ? std::string() : found->second;
+}
+long long number_of(const Facts& facts, const std::string& name) {
+  return std::strtoll(text_of(facts, name).c_str(), nullptr, 10);
+}
+bool is_on(const Facts& facts, const std::string& name) {
+  return text_of(facts, name) == "ON";
+}
+
+// "10.11.6-MariaDB-log" is 10, 11.
+std::pair<long, long> numbers_of(const std::string& version) {
+  char* rest = nullptr;
+  const long major = std::strtol(version.c_str(), &rest, 10);
+  return {major, *rest == '.' ? std::strtol(rest + 1, nullptr, 10) : 0};
+}
+
+Finding judge_version(const Facts& facts, bool mariadb) {
+  const std::string version = text_of(facts, "version");
+  const std::string seen = std::string(mariadb ? "MariaDB " : "MySQL ") + version;
+  if (numbers_of(version) >= (mariadb ? std::pair(10L, 6L) : std::pair(8L, 0L))) return good(seen);
+  return broken(seen, "dlock needs MariaDB 10.6, MySQL 8.0 or newer", "upgrade the server");
+}
+
+// Of the session, too: tx_read_only is MariaDB's name of the other.
+Finding judge_writable(const Facts& facts) {
+  for (const char* const name : {"innodb_read_only",
+                                 "super_read_only",
+                                 "read_only",
+                                 "transaction_read_only",
+                                 "tx_read_only"}) {
+    const std::string value = text_of(facts, name);
+    // From MariaDB 12 on it has three degrees of on.
+    if (value.empty() || value == "OFF" || value == "0") continue;
+    return broken(std::string(name) + " is " + value,
+                  "locks cannot be written there",
+                  "let the URL name the server that takes the writes");
+  }
+  return good("the server accepts writes");
+}
+
+Finding judge_durable(const Facts& facts) {
+  const std::string flush = text_of(facts, "innodb_flush_log_at_trx_commit");
+  if (flush.empty()) return not_seen("the server does not tell innodb_flush_log_at_trx_commit");
+  if (flush == "1") return good("a grant is on disk before it is answered");
+  return warning("innodb_flush_log_at_trx_commit is " + flush,
+                 "a crash of the server forgets locks that were granted",
+                 "set innodb_flush_log_at_trx_commit = 1");
+}
+
+Finding judge_replication(const Facts& facts) {
+  if (is_on(facts, "wsrep_on")) {
+    return warning("the server is a node of a Galera cluster",
+                   "row locks are local to a node: claims at two nodes meet in conflicts",
+                   "let all runs use one node, and the same one");
+  }
+  const long long count = number_of(facts, "slaves_connected");
+  const std::string seen = std::to_string(count) + (count == 1 ? " replica" : " replicas");
+  if (count == 0) return good("no Galera cluster");
+  if (is_on(facts, "rpl_semi_sync_master_status")) return good(seen + ", semi-synchronous");
+  return warning(seen + ", and a commit waits for none",
+                 "a failover may lose the newest grants: two commands could then run",
+                 "set rpl_semi_sync_master_enabled = ON, and the same at the replicas");
+}
+
+Result<Facts> look(MySession& session, const std::string& table, Time limit) {
+  const auto answers = session.run(
+      {"show variables where variable_name in ('version', 'innodb_read_only', 'super_read_only', "
+       "'read_only', 'transaction_read_only', 'tx_read_only', 'innodb_flush_log_at_trx_commit', "
+       "'wsrep_on', 'max_connections')",
+       "show global status where variable_name in ('Threads_connected', 'Slaves_connected', "
+       "'Rpl_semi_sync_master_status')",
+       "select 'tables', count(*) from information_schema.tables where table_schema = database() "
+       "and table_name in (" +
+           MySession::quoted(table) + ", " + MySession::quoted(table + "_line") + ")"},
+      limit);
+  if (!answers) return answers.error();
+  Facts facts;
+  for (const MyRows& answer : *answers) {
+    for (const auto& row : answer.rows) {
+      if (row.size() < 2 || !row[0] || !row[1]) continue;
+      std::string name = *row[0];
+      for (char& c : name)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+      facts[name] = *row[1];
+    }
+  }
+  return facts;
+}
+
+void remove_trial(MySession& session, const std::string& table, const LockName& name, Time until) {
+  const std::string where = " where name = " + MySession::quoted(name.text());
+  // Without the tables it did nothing.
+  (void)session
+      .run({"delete from " + table + where, "delete from " + table + "_line" + where}, until)
+      .has_value();
+}
+
+}  // namespace
+
+Result<Examination> examine_mysql(const StoreOptions& options, const ExamineTerms& terms) {
+  auto store = MysqlStore::open(options);
+  auto rival = MysqlStore::open(options);
+  if (!store || !rival) return store ? rival.error() : store.error();
+  auto address = parse_my_url(options.url, options.tls);
+  if (!address) return address.error();
+  if (address->password.empty()) address->password = options.password;
+  const std::string table = address->table;
+  MySession session(std::move(*address), options.interrupt);
+  Examination all{.url = (*store)->where()};
+  sql::Findings findings(all.url);
+  const auto facts =
+      look(session, table, std::min(terms.until, BootClock::now() + terms.connect_timeout));
+  if (!facts) {
+    findings.add("connect", sql::judge_connect(facts.error().text));
+    all.servers = {{.url = all.url}};
+    all.findings = findings.take();
+    return all;
+  }
+  const Finding writable = judge_writable(*facts);
+  all.servers = {{.url = all.url,
+                  .product = session.is_mariadb() ? "mariadb" : "mysql",
+                  .version = text_of(*facts, "version"),
+                  .role = writable.level == Level::good ? "primary" : "read-only"}};
+  const LockName name = trial_name();
+  Trial trial;
+  {
+    const Undisturbed undisturbed;
+    trial = try_lock(**store, **rival, name, terms.until);
+    remove_trial(session, table, name, terms.until);
+  }
+  findings.add("version", judge_version(*facts, session.is_mariadb()));
+  findings.add("writable", writable);
+  findings.add(
+      "tables",
+      sql::judge_tables(table, number_of(*facts, "tables") == 2, trial, MysqlStore::tables(table)));
+  findings.add("trial", judge_trial(trial));
+  findings.add("durable", judge_durable(*facts));
+  findings.add("replication", judge_replication(*facts));
+  findings.add("connections",
+               sql::judge_connections(number_of(*facts, "threads_connected"),
+                                      number_of(*facts, "max_connections")));
+  all.findings = findings.take();
+  return all;
+}
+
+}  // namespace dlock

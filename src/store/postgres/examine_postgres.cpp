@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "store/postgres/examine_postgres.hpp"
+
+#include "store/postgres/pg_session.hpp"
+#include "store/postgres/postgres_store.hpp"
+#include "store/sql_findings.hpp"
+#include "store/trial.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dlock {
+
+namespace {
+
+using Row = std::vector<PgValue>;
+
+constexpr long long k_oldest = 120000;
+
+// Everyone may ask for these. Without a right to see more, replicas have a number only.
+constexpr const char* k_facts =
+    "select current_setting('server_version'), current_setting('server_version_num'), "
+    "pg_is_in_recovery(), current_setting('default_transaction_read_only'), "
+    "current_setting('synchronous_commit'), current_setting('fsync'), "
+    "(select count(*) from pg_stat_replication where state is distinct from 'backup'), "
+    "current_setting('synchronous_standby_names'), pg_backend_pid(), "
+    "(select sum(numbackends) from pg_stat_database), current_setting('max_connections'), "
+    "to_regclass($1) is not null and to_regclass($2) is not null";
+enum Column {  // of k_facts
+  version,
+  version_number,
+  in_recovery,
+  read_only,
+  synchronous_commit,
+  fsync,
+  replicas,
+  synchronous_names,
+  process,
+  used_connections,
+  max_connections,
+  has_tables,
+};
+
+std::string text_at(const Row& row, Column column) {
+  return column < row.size() ? row[column].value_or("") : std::string();
+}
+long long number_at(const Row& row, Column column) {
+  return std::strtoll(text_at(row, column).c_str(), nullptr, 10);
+}
+
+Finding judge_version(const Row& row) {
+  const std::string seen = "PostgreSQL " + text_at(row, version);
+  if (number_at(row, version_number) >= k_oldest) return good(seen);
+  return broken(seen, "dlock needs PostgreSQL 12 or newer", "upgrade the server");
+}
+
+Finding judge_writable(const Row& row) {
+  if (text_at(row, in_recovery) == "t") {
+    return broken("the server is a replica: it is in recovery",
+                  "locks cannot be written there",
+                  "let the URL name the primary, or all servers of the set");
+  }
+  if (text_at(row, read_only) == "off") return good("the server accepts writes");
+  return broken("default_transaction_read_only is on",
+                "locks cannot be written there",
+                "turn it off for this user: alter role … set default_transaction_read_only = off");
+}
+
+Finding judge_durable(const Row& row) {
+  const char* const forgets = "a crash of the server forgets locks that were granted";
+  for (const auto& [column, name] :
+       {std::pair(fsync, "fsync"), std::pair(synchronous_commit, "synchronous_commit")}) {
+    if (text_at(row, column) == "off") {
+      return warning(std::string(name) + " is off", forgets, std::string("set ") + name + " = on");
+    }
+  }
+  return good("a grant is on disk before it is answered");
+}
+
+Finding judge_replication(const Row& row) {
+  const long long count = number_at(row, replicas);
+  const std::string seen = std::to_string(count) + (count == 1 ? " replica" : " replicas");
+  const std::string commit = text_at(row, synchronous_commit);
+  if (count == 0) return good("no replica");
+  if (text_at(row, synchronous_names).empty() || commit == "off" || commit == "local") {
+    return warning(seen + ", and a commit waits for none",
+                   "a failover may lose the newest grants: two commands could then run",
+                   "name them in synchronous_standby_names, with synchronous_commit = on");
+  }
+  return good(seen + ", and a commit waits for " + text_at(row, synchronous_names));
+}
+
+Finding judge_pooler(const Row& row, int backend) {
+  if (number_at(row, process) == backend) return good("no pooler");
+  return info("there is a pooler", "no LISTEN through it: waiters look for their turn instead");
+}
+
+void remove_trial(PgSession& session, const std::string& table, const LockName& name, Time until) {
+  // Without the tables it did nothing.
+  (void)session
+      .run({{"delete from " + table + " where name = $1", {name.text()}},
+            {"delete from " + table + "_line where name = $1", {name.text()}}},
+           until)
+      .has_value();
+}
+
+}  // namespace
+
+Result<Examination> examine_postgres(const StoreOptions& options, const ExamineTerms& terms) {
+  auto store = PostgresStore::open(options);
+  auto rival = PostgresStore::open(options);
+  if (!store || !rival) return store ? rival.error() : store.error();
+  auto address = parse_pg_url(options.url);
+  if (!address) return address.error();
+  if (address->password.empty()) address->password = options.password;
+  const std::string table = address->table;
+  PgSession session(std::move(*address), options.tls, options.interrupt);
+  Examination all{.url = (*store)->where()};
+  sql::Findings findings(all.url);
+  const Time soon = std::min(terms.until, BootClock::now() + terms.connect_timeout);
+  const auto answers = session.run({{k_facts, {table, table + "_line"}}}, soon);
+  if (!answers || answers->front().rows.empty()) {
+    findings.add("connect", sql::judge_connect(answers ? "no answer" : answers.error().text));
+    all.servers = {{.url = all.url}};
+    all.findings = findings.take();
+    return all;
+  }
+  const Row& row = answers->front().rows.front();
+  all.servers = {{.url = all.url,
+                  .product = "postgresql",
+                  .version = text_at(row, version),
+                  .role = text_at(row, in_recovery) == "t" ? "replica" : "primary"}};
+  const int backend = session.backend_pid();
+  const LockName name = trial_name();
+  Trial trial;
+  {
+    const Undisturbed undisturbed;
+    trial = try_lock(**store, **rival, name, terms.until);
+    remove_trial(session, table, name, terms.until);
+  }
+  findings.add("version", judge_version(row));
+  findings.add("writable", judge_writable(row));
+  findings.add("tables",
+               sql::judge_tables(
+                   table, text_at(row, has_tables) == "t", trial, PostgresStore::tables(table)));
+  findings.add("trial", judge_trial(trial));
+  findings.add("durable", judge_durable(row));
+  findings.add("replication", judge_replication(row));
+  findings.add("pooler", judge_pooler(row, backend));
+  findings.add(
+      "connections",
+      sql::judge_connections(number_at(row, used_connections), number_at(row, max_connections)));
+  all.findings = findings.take();
+  return all;
+}
+
+}  // namespace dlock

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// `dlock doctor` for postgresql://: the server, whether it keeps what it promised, and a lock of
+// its own there.
+#pragma once
+
+#include "base/result.hpp"
+#include "store/finding.hpp"
+#include "store/store_options.hpp"
+
+namespace dlock {
+
+// What PostgresStore::open() refuses is an error here, too. Tables that the trial makes stay:
+// another run may use them already.
+Result<Examination> examine_postgres(const StoreOptions& options, const ExamineTerms& terms);
+
+}  // namespace dlock

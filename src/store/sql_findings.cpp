@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "store/sql_findings.hpp"
+
+namespace dlock::sql {
+
+void Findings::add(const char* id, Finding finding) {
+  finding.id = id;
+  finding.server = server_;
+  all_.push_back(std::move(finding));
+}
+
+Finding judge_connect(const std::string& text) {
+  return broken(text,
+                "no run can start, and no holder can renew",
+                "mend what the reason names: the URL, the password, the network or the server");
+}
+
+Finding judge_connections(long long used, long long most) {
+  if (most <= 0) return not_seen("the server does not tell max_connections");
+  const std::string seen =
+      std::to_string(used) + " of " + std::to_string(most) + " connections are in use";
+  if (used * 5 <= most * 4) return good(seen);
+  return warning(seen,
+                 "at the limit no connection is accepted: a holder cannot reconnect",
+                 "raise max_connections, or close what is idle");
+}
+
+Finding judge_tables(const std::string& table,
+                     bool there,
+                     const Trial& trial,
+                     const std::vector<std::string>& ddl) {
+  const std::string names = table + " and " + table + "_line";
+  const bool denied = trial.failure && trial.failure->code == Errc::denied;
+  if (there && denied) {
+    return broken(names + " are there: " + trial.failure->text,
+                  "this user may not use them",
+                  "grant this user select, insert, update and delete on both");
+  }
+  if (there) return info(names + " are there");
+  if (!trial.failure) return info(names + " were missing, and were made for the trial");
+  if (!denied) return info(names + " are not there yet: the first claim makes them");
+  std::string statements;
+  for (const std::string& one : ddl)
+    statements += ' ' + one + ';';
+  return broken(names + " are missing: " + trial.failure->text,
+                "this user may not make them",
+                "let their owner run what dlock doctor --ddl prints:" + statements);
+}
+
+}  // namespace dlock::sql

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// What `dlock doctor` says of each server of SQL alike, from facts that its store has looked up.
+// Pure.
+#pragma once
+
+#include "store/finding.hpp"
+#include "store/trial.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dlock::sql {
+
+// The findings about one server, in the order in which they are added.
+class Findings {
+ public:
+  explicit Findings(std::string server) : server_(std::move(server)) {}
+  void add(const char* id, Finding finding);
+  std::vector<Finding> take() { return std::move(all_); }
+
+ private:
+  std::string server_;
+  std::vector<Finding> all_;
+};
+
+// `text`: why there is no connection.
+Finding judge_connect(const std::string& text);
+// A warning above 80 %; not seen without numbers.
+Finding judge_connections(long long used, long long most);
+// `there`: before the trial, which makes tables that are missing if it may; `ddl`: what makes them.
+Finding judge_tables(const std::string& table,
+                     bool there,
+                     const Trial& trial,
+                     const std::vector<std::string>& ddl);
+
+}  // namespace dlock::sql

@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: dlock doctor finds what in a database could break the promise, leaves no lock there, and
+# prints the statements that make the tables.
+# shellcheck disable=SC2030,SC2031,SC2154
+load ../support/suite
+suite cli supervise doctor
+
+setup_file() {
+  set_up_file
+  FOLDER=$(mktemp -d /tmp/dlock-sql.XXXXXX)
+  export FOLDER
+  start_postgres
+  start_mariadb
+}
+teardown_file() {
+  local server
+  for server in postgres mariadb; do
+    [ ! -s "$FOLDER/$server.pid" ] || kill -KILL "$(cat "$FOLDER/$server.pid")"
+  done
+  # The processes of a postgres end by themselves.
+  until rm -rf "$FOLDER"; do sleep 0.1; done
+}
+
+# as_postgres WORD…: it does not run as root.
+as_postgres() {
+  local as=()
+  [ "$(id -u)" != 0 ] || as=(setpriv --reuid=postgres --regid=postgres --clear-groups)
+  (cd "$FOLDER" && exec "${as[@]}" "$@")
+}
+# wait_until COMMAND…: for at most 30 s.
+wait_until() {
+  local i
+  for ((i = 0; i < 300; i++)); do
+    ! "$@" &>/dev/null || return 0
+    sleep 0.1
+  done
+  echo "not within 30 s: $*" >&2
+  return 1
+}
+
+start_postgres() {
+  local programs
+  programs=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
+  [ "$(id -u)" != 0 ] || chown postgres "$FOLDER"
+  chmod 755 "$FOLDER"
+  as_postgres "$programs/initdb" -D "$FOLDER/pg" -A trust -U postgres --no-sync --no-locale -E UTF8 >/dev/null
+  as_postgres "$programs/postgres" -D "$FOLDER/pg" -k "$FOLDER" -c listen_addresses= \
+    -c shared_buffers=8MB -c max_connections=20 &>"$FOLDER/postgres.log" 3>&- &
+  echo $! >"$FOLDER/postgres.pid"
+  wait_until sql "select 1"
+  sql "create role ann login; create role bob login"
+}
+sql() { psql -h "$FOLDER" -U postgres -qAt -c "$1"; }
+pg_url() { echo "postgresql://${1:-postgres}@/postgres?host=$FOLDER"; }
+
+start_mariadb() {
+  mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$FOLDER/my" --skip-test-db \
+    --auth-root-authentication-method=normal >/dev/null
+  mariadbd --no-defaults --user="$(id -un)" --datadir="$FOLDER/my" --socket="$FOLDER/my.sock" \
+    --skip-networking --innodb-buffer-pool-size=8M --max-connections=20 &>"$FOLDER/mariadb.log" 3>&- &
+  echo $! >"$FOLDER/mariadb.pid"
+  wait_until my "create database locks; create user bob@localhost; grant select on locks.* to bob@localhost"
+}
+my() { mariadb --no-defaults -u root -S "$FOLDER/my.sock" -BN -e "$1"; }
+my_url() { echo "mysql://${1:-root}@/locks?socket=$FOLDER/my.sock"; }
+
+@test "PostgreSQL: a good server is good, and no row of the trial is left" {
+  export DLOCK_URL=$(pg_url)
+  sql "drop table if exists dlock, dlock_line"
+  run -0 "$DLOCK" doctor --strict -v
+  found i tables 'were missing, and were made for the trial'
+  found '\+' version 'PostgreSQL 1'
+  found i trial 'acquire .*, renew .*, inspect .*, release '
+  run -0 "$DLOCK" doctor --strict
+  found i tables 'dlock and dlock_line are there'
+  [ "$(sql 'select (select count(*) from dlock) + (select count(*) from dlock_line)')" = 0 ]
+  valid_json 0
+}
+
+@test "PostgreSQL: what a crash would forget is a warning, and a full server" {
+  local pids=() i
+  export DLOCK_URL=$(pg_url)
+  export PGOPTIONS="-c synchronous_commit=off"
+  run -1 "$DLOCK" doctor --strict
+  found W durable 'synchronous_commit is off'
+  unset PGOPTIONS
+  for ((i = 0; i < 16; i++)); do
+    sql "select pg_sleep(20)" &>/dev/null 3>&- &
+    pids+=($!)
+  done
+  wait_until test_busy
+  run "$DLOCK" doctor
+  kill "${pids[@]}"
+  found W connections '1[0-9] of 20 connections are in use'
+}
+test_busy() { [ "$(sql "select count(*) from pg_stat_activity where query like '%pg_sleep%'")" -ge 16 ]; }
+
+@test "PostgreSQL: a user without the right to make or use the tables gets the remedy" {
+  sql "drop table if exists dlock, dlock_line"
+  sql "revoke create on schema public from public"
+  export DLOCK_URL=$(pg_url bob)
+  run -1 "$DLOCK" doctor
+  found E tables 'are missing'
+  assert_output --partial "create table if not exists dlock ("
+  "$DLOCK" doctor --ddl --url "$(pg_url)" >"$T/ddl"
+  psql -h "$FOLDER" -U postgres -q -f "$T/ddl"
+  run -1 "$DLOCK" doctor
+  found E tables 'are there: .*'
+  sql "grant select, insert, update, delete on dlock, dlock_line to bob"
+  run -0 "$DLOCK" doctor
+  valid_json 0
+}
+
+@test "PostgreSQL: a server that only reads, or is not there, is an error" {
+  export DLOCK_URL=$(pg_url ann)
+  sql "alter role ann set default_transaction_read_only = on"
+  run -1 "$DLOCK" doctor
+  found E connect 'writing is switched off'
+  export DLOCK_URL="postgresql://ann@/postgres?host=$T"
+  run -1 "$DLOCK" doctor
+  found E connect 'not'
+  valid_json 1
+}
+
+@test "MariaDB: a good server is good, and no row of the trial is left" {
+  export DLOCK_URL=$(my_url)
+  run -0 "$DLOCK" doctor --strict -v
+  found i tables 'were missing, and were made for the trial'
+  found '\+' version 'MariaDB 1'
+  [ "$(my 'select (select count(*) from locks.dlock) + (select count(*) from locks.dlock_line)')" = 0 ]
+  valid_json 0
+}
+
+@test "MariaDB: settings and rights that do not fit" {
+  export DLOCK_URL=$(my_url)
+  my "set global innodb_flush_log_at_trx_commit = 2"
+  run -1 "$DLOCK" doctor --strict
+  found W durable 'innodb_flush_log_at_trx_commit is 2'
+  my "set global innodb_flush_log_at_trx_commit = 1; set global read_only = 1"
+  run -1 "$DLOCK" doctor
+  found E writable 'read_only is '
+  my "set global read_only = 0; drop table if exists locks.dlock, locks.dlock_line"
+  export DLOCK_URL=$(my_url bob)
+  run -1 "$DLOCK" doctor
+  found E tables 'are missing'
+  "$DLOCK" doctor --ddl >"$T/ddl"
+  mariadb --no-defaults -u root -S "$FOLDER/my.sock" locks <"$T/ddl"
+  run -1 "$DLOCK" doctor
+  found E tables 'are there'
+}
+
+@test "--ddl prints statements for the table of the URL, and connects to nothing" {
+  local url
+  for url in "postgresql://none.invalid/db?table=app.locks" "mysql://none.invalid/db?table=app_locks"; do
+    run -0 --separate-stderr "$DLOCK" doctor --ddl --url "$url"
+    assert_line --index 0 --regexp '^create table if not exists app.locks \(.*;$'
+    assert_line --index 1 --regexp '^create table if not exists app.locks_line \(.*;$'
+  done
+  for url in redis://none.invalid "local://$T" "sqlite://$T/x"; do
+    DLOCK_URL=$url run -64 "$DLOCK" doctor --ddl
+    assert_output --partial "--ddl: only"
+  done
+}
