@@ -13,8 +13,17 @@ setup() {
 }
 teardown() {
   end_line
+  [ -z "${OUTSIDE:-}" ] || rm -rf "$OUTSIDE"
   clean_up
 }
+# A folder that other users can reach, with the program.
+outside() {
+  [ "$(id -u)" = 0 ] || skip "needs root, to be another user"
+  OUTSIDE=$(mktemp -d "${TMPDIR:-/tmp}/dlock-sqlite.XXXXXX")
+  chmod 755 "$OUTSIDE"
+  install -m 755 "$DLOCK" "$OUTSIDE/dlock"
+}
+as_user() { setpriv --reuid="$1" --regid=nogroup --clear-groups env HOME=/ "$OUTSIDE/dlock" "${@:2}"; }
 # In place of the words of line.bash that ask Redis.
 in_line() { "$DLOCK" inspect --json "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["locks"][0]["waiting"])'; }
 
@@ -101,33 +110,24 @@ in_line() { "$DLOCK" inspect --json "$1" | python3 -c 'import json, sys; print(j
 }
 
 @test "another user may look without the right to write, and takes no lock" {
-  [ "$(id -u)" = 0 ] || skip "needs root, to be another user"
-  local place=$T/shared program=$T/dlock
-  chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR/.." "$BATS_FILE_TMPDIR" "$T" 2>/dev/null || true
-  mkdir "$place"
-  cp "$DLOCK" "$program"
-  export DLOCK_URL=sqlite://$place/locks.db
+  outside
+  export DLOCK_URL=sqlite://$OUTSIDE/locks.db
   hold a
-  run -0 setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME=/ "$program" inspect -q a
-  run -77 --separate-stderr setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME=/ \
-    "$program" run b -- touch "$MARKER"
+  run -0 as_user nobody inspect -q a
+  run -77 --separate-stderr as_user nobody run b -- touch "$MARKER"
   assert_not_started
   let_go
 }
 
 @test "in a folder of all users, the file of another user is refused" {
-  [ "$(id -u)" = 0 ] || skip "needs root, to be another user"
-  mkdir -m 1777 "$T/tmp"
-  chmod 755 "$T"
-  install -o nobody -m 666 /dev/null "$T/tmp/locks.db"
-  run -0 "$DLOCK" --url "sqlite://$T/locks.db" run a -- true
-  cp "$DLOCK" "$T/dlock"
-  run -77 --separate-stderr setpriv --reuid=daemon --clear-groups env HOME=/ \
-    "$T/dlock" --url "sqlite://$T/tmp/locks.db" run a -- touch "$MARKER"
+  outside
+  mkdir -m 1777 "$OUTSIDE/tmp"
+  install -o nobody -m 666 /dev/null "$OUTSIDE/tmp/locks.db"
+  run -77 --separate-stderr as_user daemon --url "sqlite://$OUTSIDE/tmp/locks.db" run a -- touch "$MARKER"
   assert_stderr_has "belongs to another user"
-  ln -s "$T/locks.db" "$T/tmp/link.db"
-  chown -h daemon "$T/tmp/link.db"
-  run -77 "$DLOCK" --url "sqlite://$T/tmp/link.db" run a -- touch "$MARKER"
+  ln -s "$T/locks.db" "$OUTSIDE/tmp/link.db"
+  chown -h daemon "$OUTSIDE/tmp/link.db"
+  run -77 "$DLOCK" --url "sqlite://$OUTSIDE/tmp/link.db" run a -- touch "$MARKER"
   assert_not_started
 }
 

@@ -5,11 +5,11 @@ namespace dlock::contract {
 
 TEST_CASE("the contract is tried on every store") {
   std::vector<std::string> names;
-  for (const Backing& backing : backings())
-    names.push_back(backing.name);
+  for (const Store& store : stores())
+    names.push_back(store.name);
   // A store is a folder of src/store.
-  CHECK(names ==
-        std::vector<std::string>{"memory", "local", "sqlite", "postgres", "mysql", "redis"});
+  using Names = std::vector<std::string>;
+  CHECK(names == Names{"memory", "local", "sqlite", "redis", "postgres", "mysql"});
 }
 
 }  // namespace dlock::contract

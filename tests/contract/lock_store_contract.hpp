@@ -32,6 +32,14 @@ struct Backing {
   std::function<std::unique_ptr<LockStore>(const Interrupt*)> open;
 };
 
+struct Store {
+  std::string name;
+  Backing (*start)();
+  bool is_database = false;  // on a server of SQL
+};
+const std::vector<Store>& stores();
+
+// Those of this run, started.
 const std::vector<Backing>& backings();
 
 using Body = std::function<void(const Backing&)>;
