@@ -15,6 +15,7 @@ namespace {
 
 std::vector<std::string> ordered(const std::vector<LockName>& names) {
   std::vector<std::string> texts;
+  texts.reserve(names.size());
   for (const LockName& name : names)
     texts.push_back(name.text());
   std::sort(texts.begin(), texts.end());
