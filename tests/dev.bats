@@ -69,7 +69,7 @@ print(figures["scripts"]["dlock"]["x_redisson"]["median"] > 0)
 print(figures["commands"]["hand-off"]["in_scripts"]["median"] > 5)'
   assert_line --regexp "^\\['commands', 'machine', 'parts', 'scripts', 'uncontended', 'waiters'\\] Redis server.*[0-9]"
   assert_equal "${lines[*]:1}" \
-    "unix socket True 20 tcp True 20 local True 20 True True True True True"
+    "unix socket True 20 tcp True 20 sqlite True 20 local True 20 True True True True True"
   run -0 python3 -B "$bench" --read figures --compare figures
   assert_line --regexp '^0 of [1-9][0-9]+ figures became slower than in figures$'
 }

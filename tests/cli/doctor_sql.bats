@@ -93,7 +93,9 @@ my_url() { echo "mysql://${1:-root}@/locks?socket=$FOLDER/my.sock"; }
   run "$DLOCK" doctor
   kill "${pids[@]}"
   found W connections '1[0-9] of 20 connections are in use'
+  wait_until test_idle
 }
+test_idle() { [ "$(sql "select count(pg_terminate_backend(pid)) from pg_stat_activity where query like 'select pg_sleep%'")" = 0 ]; }
 test_busy() { [ "$(sql "select count(*) from pg_stat_activity where query like '%pg_sleep%'")" -ge 16 ]; }
 
 @test "PostgreSQL: a user without the right to make or use the tables gets the remedy" {
