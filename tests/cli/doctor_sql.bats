@@ -13,6 +13,10 @@ setup_file() {
   start_postgres
   start_mariadb
 }
+setup() {
+  set_up
+  export DLOCK_URL
+}
 teardown_file() {
   local server
   for server in postgres mariadb; do
@@ -66,7 +70,7 @@ my() { mariadb --no-defaults -u root -S "$FOLDER/my.sock" -BN -e "$1"; }
 my_url() { echo "mysql://${1:-root}@/locks?socket=$FOLDER/my.sock"; }
 
 @test "PostgreSQL: a good server is good, and no row of the trial is left" {
-  export DLOCK_URL=$(pg_url)
+  DLOCK_URL=$(pg_url)
   sql "drop table if exists dlock, dlock_line"
   run -0 "$DLOCK" doctor --strict -v
   found i tables 'were missing, and were made for the trial'
@@ -79,29 +83,27 @@ my_url() { echo "mysql://${1:-root}@/locks?socket=$FOLDER/my.sock"; }
 }
 
 @test "PostgreSQL: what a crash would forget is a warning, and a full server" {
-  local pids=() i
-  export DLOCK_URL=$(pg_url)
+  local i
+  DLOCK_URL=$(pg_url)
   export PGOPTIONS="-c synchronous_commit=off"
   run -1 "$DLOCK" doctor --strict
   found W durable 'synchronous_commit is off'
   unset PGOPTIONS
   for ((i = 0; i < 16; i++)); do
     sql "select pg_sleep(20)" &>/dev/null 3>&- &
-    pids+=($!)
   done
-  wait_until test_busy
+  wait_until sleeping 16
   run "$DLOCK" doctor
-  kill "${pids[@]}"
+  sql "select pg_terminate_backend(pid) from pg_stat_activity where query like 'select pg_sleep%'" >/dev/null
+  wait_until sleeping 0
   found W connections '1[0-9] of 20 connections are in use'
-  wait_until test_idle
 }
-test_idle() { [ "$(sql "select count(pg_terminate_backend(pid)) from pg_stat_activity where query like 'select pg_sleep%'")" = 0 ]; }
-test_busy() { [ "$(sql "select count(*) from pg_stat_activity where query like '%pg_sleep%'")" -ge 16 ]; }
+sleeping() { [ "$(sql "select count(*) from pg_stat_activity where query like 'select pg_sleep%'")" = "$1" ]; }
 
 @test "PostgreSQL: a user without the right to make or use the tables gets the remedy" {
   sql "drop table if exists dlock, dlock_line"
   sql "revoke create on schema public from public"
-  export DLOCK_URL=$(pg_url bob)
+  DLOCK_URL=$(pg_url bob)
   run -1 "$DLOCK" doctor
   found E tables 'are missing'
   assert_output --partial "create table if not exists dlock ("
@@ -115,18 +117,18 @@ test_busy() { [ "$(sql "select count(*) from pg_stat_activity where query like '
 }
 
 @test "PostgreSQL: a server that only reads, or is not there, is an error" {
-  export DLOCK_URL=$(pg_url ann)
+  DLOCK_URL=$(pg_url ann)
   sql "alter role ann set default_transaction_read_only = on"
   run -1 "$DLOCK" doctor
   found E connect 'writing is switched off'
-  export DLOCK_URL="postgresql://ann@/postgres?host=$T"
+  DLOCK_URL="postgresql://ann@/postgres?host=$T"
   run -1 "$DLOCK" doctor
   found E connect 'not'
   valid_json 1
 }
 
 @test "MariaDB: a good server is good, and no row of the trial is left" {
-  export DLOCK_URL=$(my_url)
+  DLOCK_URL=$(my_url)
   run -0 "$DLOCK" doctor --strict -v
   found i tables 'were missing, and were made for the trial'
   found '\+' version 'MariaDB 1'
@@ -135,7 +137,7 @@ test_busy() { [ "$(sql "select count(*) from pg_stat_activity where query like '
 }
 
 @test "MariaDB: settings and rights that do not fit" {
-  export DLOCK_URL=$(my_url)
+  DLOCK_URL=$(my_url)
   my "set global innodb_flush_log_at_trx_commit = 2"
   run -1 "$DLOCK" doctor --strict
   found W durable 'innodb_flush_log_at_trx_commit is 2'
@@ -143,7 +145,7 @@ test_busy() { [ "$(sql "select count(*) from pg_stat_activity where query like '
   run -1 "$DLOCK" doctor
   found E writable 'read_only is '
   my "set global read_only = 0; drop table if exists locks.dlock, locks.dlock_line"
-  export DLOCK_URL=$(my_url bob)
+  DLOCK_URL=$(my_url bob)
   run -1 "$DLOCK" doctor
   found E tables 'are missing'
   "$DLOCK" doctor --ddl >"$T/ddl"
