@@ -18,11 +18,10 @@ setup() {
   export DLOCK_URL
 }
 teardown_file() {
-  local server
-  for server in postgres mariadb; do
-    [ ! -s "$FOLDER/$server.pid" ] || kill -KILL "$(cat "$FOLDER/$server.pid")"
-  done
-  # The processes of a postgres end by themselves.
+  # An immediate shutdown, with all its processes.
+  [ ! -s "$FOLDER/pg/postmaster.pid" ] || kill -QUIT "$(head -n 1 "$FOLDER/pg/postmaster.pid")"
+  [ ! -s "$FOLDER/mariadb.pid" ] || kill -KILL "$(cat "$FOLDER/mariadb.pid")"
+  # Until then they may write.
   until rm -rf "$FOLDER"; do sleep 0.1; done
 }
 
@@ -51,7 +50,6 @@ start_postgres() {
   as_postgres "$programs/initdb" -D "$FOLDER/pg" -A trust -U postgres --no-sync --no-locale -E UTF8 >/dev/null
   as_postgres "$programs/postgres" -D "$FOLDER/pg" -k "$FOLDER" -c listen_addresses= \
     -c shared_buffers=8MB -c max_connections=20 &>"$FOLDER/postgres.log" 3>&- &
-  echo $! >"$FOLDER/postgres.pid"
   wait_until sql "select 1"
   sql "create role ann login; create role bob login"
 }
