@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+# A private PostgreSQL or MariaDB for a file: on a unix socket and a free port of the loopback, in
+# $DB (a folder of the file), stopped when the file ends. A part of suite.bash.
+# shellcheck shell=bash
+
+# in_database COMMAND…: there, in place of this shell; neither server runs as root.
+in_database() {
+  cd "$DB" || exit
+  [ "$(id -u)" != 0 ] ||
+    set -- setpriv --reuid="$DB_ACCOUNT" --regid="$DB_ACCOUNT" --clear-groups "$@"
+  exec "$@"
+}
+
+# new_database ACCOUNT: sets DB, a folder of that account, DB_ACCOUNT and DB_PORT.
+new_database() {
+  clean_environment
+  export DB=$BATS_FILE_TMPDIR/db DB_ACCOUNT=$1 DB_PORT
+  DB_PORT=$(free_port)
+  mkdir -p "$DB"
+  [ "$(id -u)" = 0 ] || return 0
+  chown "$DB_ACCOUNT" "$DB"
+  chmod a+x "$BATS_RUN_TMPDIR" "$(dirname "$BATS_FILE_TMPDIR")" "$BATS_FILE_TMPDIR"
+}
+
+# run_database COMMAND…: the server itself, which answers when this returns.
+run_database() {
+  in_database "$@" >>"$DB/log" 2>&1 3>&- &
+  echo $! >"$DB/pid"
+  eventually 20s database_answers || { tail "$DB/log"; return 1; }
+}
+# db SQL: what the server says to it.
+db() { "db_of_$DB_ACCOUNT" "$1"; }
+database_answers() { [ "$(db 'SELECT 1' 2>/dev/null)" = 1 ]; }
+# Its processes: of MariaDB it is one.
+database_pids() {
+  local pid
+  pid=$(cat "$DB/pid")
+  echo "$pid" "$(cat "/proc/$pid/task"/*/children 2>/dev/null)"
+}
+# signal_database SIGNAL: to all of them.
+signal_database() {
+  is_ours "$(cat "$DB/pid")" || return 0
+  # shellcheck disable=SC2046  # words
+  kill "-$1" $(database_pids) 2>/dev/null || true
+}
+kill_database() {
+  local pid pids
+  pids=$(database_pids)
+  signal_database KILL
+  for pid in $pids; do eventually 10s gone "$pid"; done
+}
+stop_database() { [ ! -s "${DB:-}/pid" ] || kill_database; }
+
+# start_postgres: with the roles postgres (trusted), ann and reader (their password is s3cret; reader
+# writes nothing).
+start_postgres() {
+  new_database postgres
+  POSTGRES_BIN=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
+  export POSTGRES_BIN DLOCK_URL="postgresql://postgres@/postgres?host=$DB&port=$DB_PORT"
+  (in_database "$POSTGRES_BIN/initdb" --pgdata="$DB/data" --auth=trust --no-sync \
+    --username=postgres --no-locale --encoding=UTF8) >"$DB/log" 2>&1 || { cat "$DB/log"; return 1; }
+  printf '%s\n' 'local all postgres trust' 'local all all scram-sha-256' \
+    'host all postgres 127.0.0.1/32 trust' 'host all all 127.0.0.1/32 scram-sha-256' \
+    >"$DB/data/pg_hba.conf"
+  # What is committed has to outlive the processes, not the machine.
+  printf '%s\n' "listen_addresses = '127.0.0.1'" "port = $DB_PORT" \
+    "unix_socket_directories = '$DB'" 'fsync = off' 'full_page_writes = off' \
+    'max_connections = 200' 'shared_buffers = 8MB' 'autovacuum = off' \
+    'deadlock_timeout = 100ms' >>"$DB/data/postgresql.conf"
+  run_postgres
+  db "CREATE ROLE ann LOGIN PASSWORD 's3cret'; CREATE ROLE reader LOGIN PASSWORD 's3cret';
+    ALTER ROLE reader SET default_transaction_read_only = on;
+    GRANT CREATE ON SCHEMA public TO ann, reader" >/dev/null
+}
+run_postgres() { run_database "$POSTGRES_BIN/postgres" -D "$DB/data"; }
+db_of_postgres() { psql -XAtq -h "$DB" -p "$DB_PORT" -U postgres postgres -c "$1"; }
+
+# start_mariadb: with the database locks, and the account ann of it (its password is s3cret).
+start_mariadb() {
+  new_database mysql
+  export DLOCK_URL="mysql://root@/locks?socket=$DB/socket"
+  printf '%s\n' 'FLUSH PRIVILEGES;' 'CREATE DATABASE locks;' \
+    "CREATE USER ann@localhost IDENTIFIED BY 's3cret', ann@'127.0.0.1' IDENTIFIED BY 's3cret';" \
+    "GRANT ALL ON locks.* TO ann@localhost, ann@'127.0.0.1';" >"$DB/accounts.sql"
+  chmod a+r "$DB/accounts.sql"
+  (in_database mariadb-install-db --no-defaults --datadir="$DB/data" --skip-test-db \
+    --auth-root-authentication-method=normal --extra-file="$DB/accounts.sql") >"$DB/log" 2>&1 ||
+    { cat "$DB/log"; return 1; }
+  run_mariadb
+}
+# As of PostgreSQL: a commit outlives the process.
+run_mariadb() {
+  run_database mariadbd --no-defaults --datadir="$DB/data" --socket="$DB/socket" \
+    --port="$DB_PORT" --bind-address=127.0.0.1 --pid-file="$DB/mariadb.pid" --skip-log-bin \
+    --skip-name-resolve --innodb-buffer-pool-size=8M --innodb-flush-log-at-trx-commit=2 \
+    --innodb-fast-shutdown=2 --max-connections=300 --performance-schema=0
+}
+db_of_mysql() { mariadb --no-defaults -NB -S "$DB/socket" -u root locks -e "$1"; }
+
+# In place of the words of line.bash that ask Redis.
+in_line() {
+  "$DLOCK" inspect --json "$1" |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["locks"][0]["waiting"])'
+}
+
+# No lock of the test before is left.
+clean_tables() { db 'DROP TABLE IF EXISTS dlock, dlock_line' >/dev/null 2>&1; }
+
+# count_in_parallel PROCESSES TIMES [URL]: each adds one to a number so many times, under one lock.
+# shellcheck disable=SC2016  # for the child to expand
+count_in_parallel() {
+  local i pids=() pid
+  echo 0 >"$T/count"
+  for ((i = 0; i < $1; i++)); do
+    (for ((i = 0; i < $2; i++)); do
+      "$DLOCK" ${3:+--url "$3"} run -w 300 counter -- \
+        sh -c 'read n <"$0"; echo $((n + 1)) >"$0"' "$T/count" || exit
+    done) 2>>"$T/err" 3>&- &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do wait "$pid" || fail "$(grep -v waiting "$T/err" | head -5)"; done
+  assert_equal "$(cat "$T/count")" $(($1 * $2))
+}
