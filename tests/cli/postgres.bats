@@ -72,13 +72,13 @@ teardown_file() { stop_database; }
 }
 
 @test "a server that stands still for two leases: TERM, 79, and the lock is free when it goes on" {
-  dlock_run a --ttl 2s -k 200ms a -- "$TICKER" "$TICKS" catch 15
+  dlock_run a --ttl 2s a -- "$TICKER" "$TICKS" catch 15
   eventually 10s ticking
   signal_database STOP
   sleep 4
   signal_database CONT
   ends 5s a "exit 79"
-  grep -q ' 15$' "$TICKS" || fail "$(tail -2 "$TICKS")"
+  grep -q signal-15 "$TICKS" || fail "$(tail -2 "$TICKS")"
   run -0 "$DLOCK" run -w 20 a -- true
 }
 
@@ -138,7 +138,18 @@ teardown_file() { stop_database; }
   run -64 --separate-stderr "$DLOCK" --url "postgresql://ann:s3cret@/postgres?host=$at&colour=red" run a -- touch "$MARKER"
   refute_stderr_has s3cret
   run -64 "$DLOCK" run $'\xff' -- touch "$MARKER"
-  run --separate-stderr env DLOCK_PASSWORD=s3cret "$DLOCK" --url "postgresql://reader@/postgres?host=$at" run a -- touch "$MARKER"
-  echo "# reader: $status $stderr" >&3
+  run -69 --separate-stderr env DLOCK_PASSWORD=s3cret "$DLOCK" --url "postgresql://reader@/postgres?host=$at" run a -- touch "$MARKER"
+  assert_stderr_has "writing is switched off"
   assert_not_started
+}
+
+@test "through a pooler of transactions: counted exactly, and a waiter says that it polls" {
+  start_pooler
+  count_in_parallel 8 5 "$POOLER_URL"
+  hold a
+  export DLOCK_URL=$POOLER_URL
+  stand a 1
+  let_go
+  eventually 20s entered 1
+  [ "$(grep -c "no LISTEN through the pooler.*polling" "$T/waiter-1.err")" = 1 ] || fail "$(cat "$T/waiter-1.err")"
 }

@@ -109,10 +109,10 @@ clean_tables() { db 'DROP TABLE IF EXISTS dlock, dlock_line' >/dev/null 2>&1; }
 # count_in_parallel PROCESSES TIMES [URL]: each adds one to a number so many times, under one lock.
 # shellcheck disable=SC2016  # for the child to expand
 count_in_parallel() {
-  local i pids=() pid
+  local i k pids=() pid
   echo 0 >"$T/count"
   for ((i = 0; i < $1; i++)); do
-    (for ((i = 0; i < $2; i++)); do
+    (for ((k = 0; k < $2; k++)); do
       "$DLOCK" ${3:+--url "$3"} run -w 300 counter -- \
         sh -c 'read n <"$0"; echo $((n + 1)) >"$0"' "$T/count" || exit
     done) 2>>"$T/err" 3>&- &
@@ -120,4 +120,20 @@ count_in_parallel() {
   done
   for pid in "${pids[@]}"; do wait "$pid" || fail "$(grep -v waiting "$T/err" | head -5)"; done
   assert_equal "$(cat "$T/count")" $(($1 * $2))
+}
+
+# start_pooler: a pgbouncer before this PostgreSQL, which gives a connection to each transaction; sets
+# POOLER_URL.
+start_pooler() {
+  local port
+  port=$(free_port)
+  printf '%s\n' '[databases]' "postgres = host=$DB port=$DB_PORT user=postgres" '[pgbouncer]' \
+    "listen_addr = 127.0.0.1" "listen_port = $port" "unix_socket_dir =" 'auth_type = any' \
+    'pool_mode = transaction' 'default_pool_size = 4' 'ignore_startup_parameters = options,extra_float_digits' \
+    >"$DB/pooler.ini"
+  chmod a+r "$DB/pooler.ini"
+  in_database pgbouncer "$DB/pooler.ini" >"$DB/pooler.log" 2>&1 3>&- &
+  OTHER_PIDS="${OTHER_PIDS:-} $!"
+  POOLER_URL="postgresql://postgres@127.0.0.1:$port/postgres?sslmode=disable"
+  eventually 10s "$DLOCK" --url "$POOLER_URL" inspect -q a || { cat "$DB/pooler.log"; return 1; }
 }
