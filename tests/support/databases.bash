@@ -135,5 +135,5 @@ start_pooler() {
   in_database pgbouncer "$DB/pooler.ini" >"$DB/pooler.log" 2>&1 3>&- &
   OTHER_PIDS="${OTHER_PIDS:-} $!"
   POOLER_URL="postgresql://postgres@127.0.0.1:$port/postgres?sslmode=disable"
-  eventually 10s "$DLOCK" --url "$POOLER_URL" inspect -q a || { cat "$DB/pooler.log"; return 1; }
+  eventually 10s "$DLOCK" --url "$POOLER_URL" list || { tail -n 5 "$DB/pooler.log"; return 1; }
 }
