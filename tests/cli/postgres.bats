@@ -148,7 +148,8 @@ teardown_file() { stop_database; }
   count_in_parallel 8 5 "$POOLER_URL"
   hold a
   export DLOCK_URL=$POOLER_URL
-  stand a 1
+  stand a 1 -v
+  eventually 20s file_has "$T/waiter-1.err" polling || fail "$(cat "$T/waiter-1.err")"
   let_go
   eventually 20s entered 1
   [ "$(grep -c "no LISTEN through the pooler.*polling" "$T/waiter-1.err")" = 1 ] || fail "$(cat "$T/waiter-1.err")"
