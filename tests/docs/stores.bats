@@ -1,0 +1,19 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: dlock-stores(7) has the tables that dlock makes.
+
+load ../support/suite
+suite docs
+
+setup() { set_up_docs; }
+
+@test "the tables of the stores page are those that doctor --ddl prints" {
+  needs_program
+  local url page
+  page=$(sed 's/\\-/-/g' "$PROJECT/man/dlock-stores.7" | xargs -d '\n' | tr -s ' ')
+  for url in postgresql://h/d mysql://h/d; do
+    run -0 "$DLOCK" doctor --ddl --url "$url"
+    [ "${#lines[@]}" = 2 ]
+    for line in "${lines[@]}"; do assert_regex "$page" "$(sed 's/[()*.]/\\&/g' <<<"$line")"; done
+  done
+}
