@@ -93,9 +93,9 @@ def compile_helpers(plan):
 
 
 class ProxyProcess:
-    def __init__(self, port, clients):
+    def __init__(self, port, clients, *raw):
         self.process = subprocess.Popen(
-            [sys.executable, os.path.join(HERE, "proxy.py"), str(port), str(clients)],
+            [sys.executable, os.path.join(HERE, "proxy.py"), str(port), str(clients), *raw],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.ports = [int(p) for p in self.process.stdout.readline().split()]
 

@@ -129,12 +129,17 @@ class Set:
 class Worker(threading.Thread):
     """Takes the lock, runs a section under it that notes when it lives, and begins anew."""
 
+    lengths = (20, 20, 100, 500, 1500, 4000)  # of sections, ms
+
     def __init__(self, number, url, given, folder, ticker):
         super().__init__(daemon=True)
         self.number, self.url, self.given, self.folder, self.ticker = (
             number, url, given, folder, ticker)
         self.random = random.Random(f"{given.seed}:{number}")
         self.stopping, self.files, self.now = threading.Event(), [], None
+
+    def options(self):
+        return ["--replicas", str(self.given.replicas)]
 
     def run(self):
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("DLOCK", "REDIS"))}
@@ -143,15 +148,14 @@ class Worker(threading.Thread):
             base = os.path.join(self.folder, f"{self.number}-{len(self.files)}")
             self.files.append(base)
             section = [self.ticker, base + ".ticks", "for",
-                       str(self.random.choice((20, 20, 100, 500, 1500, 4000)))]
+                       str(self.random.choice(self.lengths))]
             section += ["ignore", "15"] * self.random.choice((0, 1))
             with open(base + ".log", "wb") as log:
                 self.now = subprocess.Popen(
                     [self.given.dlock, "run", "-v", "--url", self.url, "--ttl", f"{TTL}s", "-k",
-                     f"{KILL_AFTER}s", "-w", "8s", "--replicas", str(self.given.replicas),
-                     "failover", "--", "sh", "-c", 'echo "$DLOCK_TOKEN" >"$0"; exec "$@"',
-                     base + ".token", *section], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                    env=environment)
+                     f"{KILL_AFTER}s", "-w", "8s", *self.options(), "chaos", "--", "sh", "-c",
+                     'echo "$DLOCK_TOKEN" >"$0"; exec "$@"', base + ".token", *section],
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
             self.now.wait()
             time.sleep(self.random.choice((0.0, 0.05, 0.2)))
 
@@ -228,6 +232,34 @@ def backwards(found):
             for a, b in zip(found, found[1:]) if b[2] <= a[2]]
 
 
+def verdict(checks, folder):
+    """Prints them; the recording goes if all are well. The exit status."""
+    for what, good in checks.items():
+        print(f"{'ok     ' if good else 'FAILED '} {what}")
+    failed = sum(not good for good in checks.values())
+    if failed:
+        print(f"  the recording is in {folder}")
+    else:
+        shutil.rmtree(folder)
+    print(f"{len(checks) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def end_runs(workers):
+    """They begin no other, and what runs ends by itself."""
+    for worker in workers:
+        worker.stopping.set()
+    for worker in workers:
+        worker.join(60)
+
+
+def kill_runs(workers):
+    for worker in workers:
+        worker.stopping.set()
+        if worker.now and worker.now.poll() is None:
+            worker.now.kill()
+
+
 def build_ticker():
     out = os.path.join(HERE, "..", "..", "build", "chaos")
     os.makedirs(out, exist_ok=True)
@@ -252,18 +284,12 @@ def play(given, folder):
         time.sleep(1.5)
         while time.monotonic() < end:
             nemesis.one()
-        for worker in workers:
-            worker.stopping.set()
-        for worker in workers:
-            worker.join(60)
-        done = subprocess.run([given.dlock, "run", "--url", whole.url, "-w", "20s", "failover",
+        end_runs(workers)
+        done = subprocess.run([given.dlock, "run", "--url", whole.url, "-w", "20s", "chaos",
                                "--", "true"], check=False, timeout=60).returncode
         return sections(workers), nemesis.told, done
     finally:
-        for worker in workers:
-            worker.stopping.set()
-            if worker.now and worker.now.poll() is None:
-                worker.now.kill()
+        kill_runs(workers)
         if whole:
             whole.stop()
 
@@ -290,15 +316,7 @@ def main(words):
         checks["an overlap was seen"] = bool(over)
     else:
         checks |= {"no two sections overlap": not over, "tokens grow": not back}
-    for what, good in checks.items():
-        print(f"{'ok     ' if good else 'FAILED '} {what}")
-    failed = sum(not good for good in checks.values())
-    if failed:
-        print(f"  the recording is in {folder}")
-    else:
-        shutil.rmtree(folder)
-    print(f"{len(checks) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    return verdict(checks, folder)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The network of a chaos run: one listening port for each client, each with a fault of its own.
 
-    proxy.py SERVER_PORT CLIENTS
+    proxy.py SERVER_PORT CLIENTS [raw]
+
+With `raw` requests are not commands of Redis, but whatever came at once.
 
 Prints the ports in one line. Ends with its standard input, from which it reads orders, one a line,
 `CLIENT WORDS…` (`*` for all clients):
@@ -50,6 +52,10 @@ def reset(writer):
     if plug is not None and plug.fileno() >= 0:
         plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.close()
+
+
+def take_whole(buffer):
+    return [buffer], b""
 
 
 class Side:
@@ -120,7 +126,7 @@ class Side:
         task = self.spawn(forward())
         try:
             while data := await reader.read(65536):
-                commands, rest = take_commands(rest + data)
+                commands, rest = self.proxy.cut(rest + data)
                 for raw in commands:
                     delay = self.ms / 1000 if self.mode == "hold" else 0
                     queue.put_nowait((loop.time() + delay, raw))
@@ -167,8 +173,8 @@ class Side:
 
 
 class Proxy:
-    def __init__(self, server):
-        self.server = server
+    def __init__(self, server, cut):
+        self.server, self.cut = server, cut
         self.random = random.Random(server)
 
     async def duplicate(self, raw):
@@ -182,8 +188,8 @@ class Proxy:
             pass
 
 
-async def main(server, clients):
-    proxy = Proxy(server)
+async def main(server, clients, *raw):
+    proxy = Proxy(server, take_whole if raw else take_commands)
     sides, ports = [], []
     for _ in range(clients):
         side = Side(proxy)
@@ -201,4 +207,4 @@ async def main(server, clients):
     os._exit(0)  # nothing that still waits is worth a word
 
 
-asyncio.run(main(int(sys.argv[1]), int(sys.argv[2])))
+asyncio.run(main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:]))
