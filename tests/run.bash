@@ -157,7 +157,7 @@ stop_suites() { find "$out" -name '*.pid' -exec cat {} + 2>/dev/null | xargs -r 
 lanes() {
   case $preset in
     asan | tsan) nproc ;;
-    *) echo $((2 * $(nproc))) ;;
+    *) echo $((5 * $(nproc) / 2)) ;;
   esac
 }
 
