@@ -160,11 +160,12 @@ class Mysql(Server):
             file.write("FLUSH PRIVILEGES;\nCREATE DATABASE locks;\nCREATE USER chaos@'127.0.0.1';\n"
                        "GRANT ALL ON locks.* TO chaos@'127.0.0.1';\n")
         self.call("mariadb-install-db", "--no-defaults", f"--datadir={self.folder}/data",
-                  "--skip-test-db", "--auth-root-authentication-method=normal",
-                  f"--extra-file={accounts}")
+                  f"--tmpdir={self.folder}", "--skip-test-db",
+                  "--auth-root-authentication-method=normal", f"--extra-file={accounts}")
 
     def words(self):
         return ["mariadbd", "--no-defaults", f"--datadir={self.folder}/data",
+                f"--tmpdir={self.folder}",
                 f"--socket={self.folder}/socket", f"--port={self.port}",
                 "--bind-address=127.0.0.1", "--skip-log-bin", "--skip-name-resolve",
                 "--innodb-buffer-pool-size=8M", "--performance-schema=0"]

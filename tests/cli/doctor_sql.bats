@@ -57,9 +57,9 @@ sql() { psql -h "$FOLDER" -U postgres -qAt -c "$1"; }
 pg_url() { echo "postgresql://${1:-postgres}@/postgres?host=$FOLDER"; }
 
 start_mariadb() {
-  mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$FOLDER/my" --skip-test-db \
+  mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$FOLDER/my" --tmpdir="$FOLDER" --skip-test-db \
     --auth-root-authentication-method=normal >/dev/null
-  mariadbd --no-defaults --user="$(id -un)" --datadir="$FOLDER/my" --socket="$FOLDER/my.sock" \
+  mariadbd --no-defaults --user="$(id -un)" --datadir="$FOLDER/my" --tmpdir="$FOLDER" --socket="$FOLDER/my.sock" \
     --skip-networking --innodb-buffer-pool-size=8M --max-connections=20 &>"$FOLDER/mariadb.log" 3>&- &
   echo $! >"$FOLDER/mariadb.pid"
   wait_until my "create database locks; create user bob@localhost; grant select on locks.* to bob@localhost"

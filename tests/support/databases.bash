@@ -83,14 +83,14 @@ start_mariadb() {
     "CREATE USER ann@localhost IDENTIFIED BY 's3cret', ann@'127.0.0.1' IDENTIFIED BY 's3cret';" \
     "GRANT ALL ON locks.* TO ann@localhost, ann@'127.0.0.1';" >"$DB/accounts.sql"
   chmod a+r "$DB/accounts.sql"
-  (in_database mariadb-install-db --no-defaults --datadir="$DB/data" --skip-test-db \
+  (in_database mariadb-install-db --no-defaults --datadir="$DB/data" --tmpdir="$DB" --skip-test-db \
     --auth-root-authentication-method=normal --extra-file="$DB/accounts.sql") >"$DB/log" 2>&1 ||
     { cat "$DB/log"; return 1; }
   run_mariadb
 }
 # As of PostgreSQL: a commit outlives the process.
 run_mariadb() {
-  run_database mariadbd --no-defaults --datadir="$DB/data" --socket="$DB/socket" \
+  run_database mariadbd --no-defaults --datadir="$DB/data" --tmpdir="$DB" --socket="$DB/socket" \
     --port="$DB_PORT" --bind-address=127.0.0.1 --pid-file="$DB/mariadb.pid" --skip-log-bin \
     --skip-name-resolve --innodb-buffer-pool-size=8M --innodb-flush-log-at-trx-commit=2 \
     --innodb-fast-shutdown=2 --max-connections=300 --performance-schema=0

@@ -99,6 +99,7 @@ Result<void> MysqlProcess::make_data() {
   return run({"mariadb-install-db",
               "--no-defaults",
               "--datadir=" + folder + "/data",
+              "--tmpdir=" + folder,  // a server that starts removes the others' files from theirs
               as_user(),
               "--auth-root-authentication-method=normal",
               "--skip-test-db",
@@ -111,6 +112,7 @@ Result<void> MysqlProcess::restart() {
                 "--no-defaults",
                 as_user(),
                 "--datadir=" + folder + "/data",
+                "--tmpdir=" + folder,
                 "--socket=" + socket(),
                 "--port=" + std::to_string(port_),
                 "--bind-address=127.0.0.1",
