@@ -171,6 +171,13 @@ bool is_meant(const RevokeOrder& order, const OwnerId& owner, const Lease& lease
 
 }  // namespace
 
+States pointers_to(std::vector<StoredLock>& all) {
+  States states;
+  for (StoredLock& state : all)
+    states.push_back(&state);
+  return states;
+}
+
 Result<AcquireReply> acquire(const States& states,
                              const Claim& claim,
                              const Moment& moment,
@@ -308,7 +315,7 @@ Sight look(const Watched& watched, const States& states, const Moment& moment) {
     const Sight line = look_from_line(states, *claim, moment);
     if (line.place > 0) return line;
     for (StoredLock* state : states)
-      state->line.clear();  // for one that is in no line room is a change, whoever waits
+      state->line.clear();  // a bystander looks for room, also if there are waiters
     const auto reply = acquire(states, *claim, moment);
     const bool refused = reply && std::holds_alternative<Refusal>(*reply);
     return {.what = refused ? HandOff::timed_out : HandOff::changed, .again = line.again};

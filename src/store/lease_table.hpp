@@ -24,6 +24,7 @@ namespace dlock::lease_table {
 
 // Of the names of a claim or of holds, in their order.
 using States = std::vector<StoredLock*>;
+States pointers_to(std::vector<StoredLock>& all);
 
 // With a queueing, a claim that is refused enters the lines of its names (waiting_line.hpp).
 Result<AcquireReply> acquire(const States& states,

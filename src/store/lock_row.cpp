@@ -58,13 +58,6 @@ Place place_of(std::int64_t arrival_us,
   return place;
 }
 
-lease_table::States pointers_to(std::vector<lease_table::StoredLock>& all) {
-  lease_table::States states;
-  for (lease_table::StoredLock& state : all)
-    states.push_back(&state);
-  return states;
-}
-
 LineChange change_of(const Line& before, const Line& after) {
   LineChange change;
   for (const Place& place : after) {

@@ -34,9 +34,6 @@ lease_table::Place place_of(std::int64_t arrival_us,
                             lease_table::StoreTime alive_until,
                             std::string_view who);
 
-// Pointers into `all`, for the rules.
-lease_table::States pointers_to(std::vector<lease_table::StoredLock>& all);
-
 // How the line of a name differs from the one that was read.
 struct LineChange {
   std::vector<const lease_table::Place*> written;  // new, or not as before

@@ -72,7 +72,7 @@ Result<TableStore::Step> SqlStore::step(const std::vector<LockName>& names,
   }
   std::vector<StoredLock> after = *before;
   const Moment moment = moment_of(rows->now_us, rows->sent_at);
-  Step step = change(sql::pointers_to(after), moment);
+  Step step = change(lease_table::pointers_to(after), moment);
   std::vector<Write> writes;
   for (std::size_t i = 0; i < names.size(); ++i) {
     Write one{.name = names[i].text(), .lock = step.writes};
@@ -108,7 +108,7 @@ Result<void> SqlStore::read(const std::vector<LockName>& names, Time limit, cons
   if (!rows) return rows.error();
   auto locks = locks_of(names, *rows);
   if (!locks) return locks.error();
-  look(sql::pointers_to(*locks), moment_of(rows->now_us, rows->sent_at));
+  look(lease_table::pointers_to(*locks), moment_of(rows->now_us, rows->sent_at));
   return {};
 }
 

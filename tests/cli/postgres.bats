@@ -57,7 +57,7 @@ teardown_file() { stop_database; }
   run -0 "$DLOCK" run -w 20 a -- true
 }
 
-@test "a server that is killed and comes back in time stops nobody, and forgets no token" {
+@test "a server that is killed and comes back in time stops no command, and forgets no token" {
   local before
   dlock_run a --ttl 10s a -- sh -c 'echo "$DLOCK_TOKEN"; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
   eventually 10s file_has "$T/a.out"

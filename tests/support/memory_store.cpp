@@ -15,13 +15,6 @@ bool is_raised(const Interrupt* interrupt) {
   return ::poll(&wait, 1, 0) > 0 && ends_call(interrupt, wait);
 }
 
-lease_table::States pointers_to_rows(std::vector<lease_table::StoredLock>& rows) {
-  lease_table::States states;
-  for (auto& row : rows)
-    states.push_back(&row);
-  return states;
-}
-
 }  // namespace
 
 // The rows of these names; the mutex is held.
@@ -48,7 +41,7 @@ Result<void> MemoryStore::transact(const std::vector<LockName>& names,
   const Time sent_at = BootClock::now();
   const std::lock_guard guard(server_->mutex);
   auto rows = rows_of(names);
-  const Step step = change(pointers_to_rows(rows), moment(sent_at));
+  const Step step = change(lease_table::pointers_to(rows), moment(sent_at));
   for (std::size_t i = 0; i < names.size(); ++i) {
     lease_table::StoredLock& row = server_->locks[names[i].text()];
     if (step.writes) {
@@ -69,7 +62,7 @@ Result<void> MemoryStore::read(const std::vector<LockName>& names,
   const Time sent_at = BootClock::now();
   const std::lock_guard guard(server_->mutex);
   auto rows = rows_of(names);
-  look(pointers_to_rows(rows), moment(sent_at));
+  look(lease_table::pointers_to(rows), moment(sent_at));
   return {};
 }
 

@@ -87,7 +87,7 @@ void write(const std::string& path, const std::string& text) {
 Result<std::unique_ptr<PostgresProcess>> PostgresProcess::create() {
   std::unique_ptr<PostgresProcess> server(new PostgresProcess());
   {
-    const FakePeer free_port;  // of which there is nobody, from here on
+    const FakePeer free_port;  // no process listens there from here on
     server->port_ = free_port.port();
   }
   if (auto done = server->initialize(); !done) return done.error();

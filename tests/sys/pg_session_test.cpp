@@ -135,7 +135,7 @@ TEST_CASE("pg: two transactions that collide: one is undone and may be repeated"
   CHECK(one_value(one, "select v from c") == "2");
 }
 
-TEST_CASE("pg: a statement of which nobody takes notice ends at its own limit") {
+TEST_CASE("pg: a statement whose client does not wait for it ends at its own limit") {
   PgSession one = session();
   const Error error = failed(one, {{"set local statement_timeout = 50"}, {"select pg_sleep(20)"}});
   CHECK(error.code == Errc::timed_out);

@@ -42,7 +42,7 @@ TEST_CASE(
   CHECK(in_line({&state}, claim_of("q", "u"), at(5s)).place == 1);
 }
 
-TEST_CASE("line: the turn of the first lasts a second, whoever asks meanwhile") {
+TEST_CASE("line: the turn of the first lasts a second, whatever claims come meanwhile") {
   StoredLock state;
   const Hold hold = taken(state, claim_of("o", "s", 60s), at(0s));
   in_line({&state}, claim_of("p", "t"), at(1s));
@@ -54,7 +54,7 @@ TEST_CASE("line: the turn of the first lasts a second, whoever asks meanwhile") 
   taken(state, claim_of("q", "u"), at(3s + 1ns));
 }
 
-TEST_CASE("line: where a turn begins, the two first have to look; at a heartbeat nobody") {
+TEST_CASE("line: at the begin of a turn the first two waiters look, at a heartbeat none") {
   StoredLock state;
   const Hold hold = taken(state, claim_of("o", "s", 60s), at(0s));
   in_line({&state}, claim_of("p", "t"), at(1s));

@@ -15,7 +15,7 @@
 
 namespace dlock {
 
-using lease_table::States;
+using lease_table::pointers_to;
 using lease_table::StoredLock;
 
 namespace {
@@ -30,13 +30,6 @@ std::string lock_file_name(const std::string& name) {
 
 std::string state_file_name(const std::string& name) {
   return local::file_stem(name) + std::string(k_state_suffix);
-}
-
-States pointers_to(std::vector<StoredLock>& all) {
-  States states;
-  for (StoredLock& state : all)
-    states.push_back(&state);
-  return states;
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 // MysqlStore: locks in a database of MariaDB 10.6 or newer, or MySQL 8: "mysql://host/database". It
 // makes the tables dlock and dlock_line at the first claim, where it may.
 //
-// The server can wake no one: waiters look, the first two 20 times a second, the others four times
-// (a turn lasts a second), and a holder every two seconds.
+// The server cannot wake a waiter: waiters look, the first two 20 times a second, the others four
+// times (a turn lasts a second), and a holder every two seconds.
 //
 // Promises beside those of TableStore: a step whose dlock was stopped in the middle blocks others
 // no longer than its limit (on MariaDB; MySQL has no such limit, and keeps the rows until the

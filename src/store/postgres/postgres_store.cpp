@@ -214,7 +214,7 @@ Result<SqlStore::Rows> PostgresStore::load_clock(Time limit) {
 }
 
 // Behind a pooler the process that serves us says another number than the login did: it serves
-// others next, and what it listens to, it tells no one.
+// others next, and the pooler drops its notifications.
 Result<void> PostgresStore::listen(Time limit) {
   std::vector<PgStatement> all;
   for (const std::string& channel : channels_)
@@ -224,7 +224,7 @@ Result<void> PostgresStore::listen(Time limit) {
   if (!answers) return answers.error();
   const std::int64_t server = number_at(answers->back().rows.at(0), 0);
   if (server != session_.backend_pid()) {
-    session_.disconnect();  // and whoever gets that process listens for nothing of ours
+    session_.disconnect();  // its LISTEN ends for the next client of that process
     return Error{Errc::refused, "no LISTEN through the pooler at " + where() + ", polling"};
   }
   listener_ = session_.backend_pid();

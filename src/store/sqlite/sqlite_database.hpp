@@ -63,10 +63,10 @@ class SqliteDatabase {
                    const std::vector<Value>& values = {},
                    const Each& each = {});
 
-  // Another file stands at the path, or none: what is written here is seen by no one.
+  // Another file stands at the path, or none: other processes do not see what is written here.
   bool has_moved() const;
 
-  // Carries the log over if it is long, and if nobody is writing.
+  // Carries the log over if it is long and no other process is writing.
   void shorten_log();
 
  private:

@@ -213,7 +213,7 @@ Result<void> SqliteStore::transact(const std::vector<LockName>& names,
   if (!before) return failed(before.error());
   std::vector<StoredLock> after = *before;
   const Moment moment = local_moment(sent_at);
-  const Step step = change(sql::pointers_to(after), moment);
+  const Step step = change(lease_table::pointers_to(after), moment);
   auto written = write_all(names, *before, after, step.writes, moment);
   if (!written) return failed(written.error());
   // A file that was replaced meanwhile holds these locks no longer, for anybody else.
@@ -243,7 +243,7 @@ Result<void> SqliteStore::read(const std::vector<LockName>& names, Time limit, c
   if (has_tables_) states = load_all(names);
   db_->roll_back();
   if (!states) return states.error();
-  look(sql::pointers_to(*states), local_moment(sent_at));
+  look(lease_table::pointers_to(*states), local_moment(sent_at));
   return {};
 }
 

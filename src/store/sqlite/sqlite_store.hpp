@@ -3,7 +3,7 @@
 // "?shared=no" after it is the user's word that no other machine uses the file system.
 //
 // First come, first served: the lines are rows, and waiters are woken by the time of the file,
-// which whoever frees a lock sets after its commit (inotify(7) tells of the write itself too early:
+// which a release sets after its commit (inotify(7) reports the write itself too early:
 // before the next reader can see it). A lease ends at its time on CLOCK_BOOTTIME and with the
 // reboot, not with its process; the last token and the last success outlive both.
 //
