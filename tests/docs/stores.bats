@@ -14,6 +14,6 @@ setup() { set_up_docs; }
   for url in postgresql://h/d mysql://h/d; do
     run -0 "$DLOCK" doctor --ddl --url "$url"
     [ "${#lines[@]}" = 2 ]
-    for line in "${lines[@]}"; do assert_regex "$page" "$(sed 's/[()*.]/\\&/g' <<<"$line")"; done
+    for line in "${lines[@]}"; do [[ $page == *"$line"* ]] || fail "not in the page: $line"; done
   done
 }
