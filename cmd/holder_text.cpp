@@ -79,7 +79,9 @@ std::string holder_text(const Holding& holding, Duration seen_ago, Detail detail
   }
   const std::string lease = lease_text(holding, seen_ago);
   if (holding.kind == Holding::Kind::foreign) {
-    return "held by a foreign lock (" + printable(holding.type) + "), " + lease;
+    const std::string who = holding.owners.empty() ? "" : ", " + holding.owners.front().id;
+    const std::string doubt = holding.doubt.empty() ? "" : "; " + holding.doubt;
+    return "held by a foreign lock (" + printable(holding.type + who + doubt) + "), " + lease;
   }
   const bool alone = holding.mode == Mode::plain || holding.mode == Mode::exclusive;
   const std::string others = alone ? "" : others_text(holding);
@@ -106,6 +108,7 @@ LogEvent::Object holder_fields(const Holding& holding, Duration seen_ago) {
   auto& fields = holder.fields;
   if (holding.kind == Holding::Kind::foreign) {
     fields = {{"type", holding.type}};
+    if (!holding.owners.empty()) fields.push_back({"owner", holding.owners.front().id});
   } else if (holding.holds.empty()) {
     if (!holding.owners.empty()) fields = {{"owner", holding.owners.front().id}};
   } else {

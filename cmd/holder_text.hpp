@@ -26,7 +26,8 @@ std::string holder_text(const Holding& holding,
                         Detail detail = Detail::full);
 
 // The same holder: host, pid, user, command, reason, age_ms and lease_left_ms; of one that is not
-// dlock the owner, of a foreign lock its type, in place of the first six.
+// dlock the owner, of a foreign lock its type and, if it names one, its owner, in place of the
+// first six.
 LogEvent::Object holder_fields(const Holding& holding, Duration seen_ago);
 
 // Why a nested claim in `mode` would deadlock: "held shared by an ancestor of this run: an

@@ -19,6 +19,7 @@ import time
 
 import capacity
 import compare
+import databases
 import holders
 import idle
 import line
@@ -70,6 +71,7 @@ def parts(found, servers, folder, amount):
         "instructions": lambda: single.instructions(found),
         "contended": lambda: single.contended(found, amount.crowds),
         "handoff": lambda: line.one_waiter(found, stamp, folder, amount.handoffs),
+        "stores": lambda: databases.stores(found, stamp, folder, amount),
         "waiters": waiters,
         "scripts": lambda: scripts.beside_redisson(tcp, servers, folder, amount.blocks),
         "commands": lambda: scripts.commands(tcp, servers),
@@ -82,7 +84,7 @@ def parts(found, servers, folder, amount):
     }
 
 
-PARTS = ("uncontended", "instructions", "contended", "handoff", "waiters", "scripts", "commands",
+PARTS = ("uncontended", "instructions", "contended", "handoff", "stores", "waiters", "scripts", "commands",
          "waiter", "holder", "holders", "capacity", "fleet")
 
 

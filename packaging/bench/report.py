@@ -69,6 +69,11 @@ PARTS = {
         "From the end of a command to the begin of the one that waits; goal: 1.5 x flock",
         ["p50 ms", "x flock", "p99 ms", "max ms", "hand-offs"],
         ["p50_ms", "x_flock", "p99_ms", "max_ms", "handoffs"]),
+    "stores": (
+        "The same three on servers of SQL, beside what these servers have themselves. \"keeps\": where\n"
+        "a lock is; the waiters of psql, mariadb, etcdctl and flock sleep in the server or the kernel",
+        ["keeps", "ms", "x flock", "runs/s", "hand-off p50 ms", "p99 ms"],
+        ["keeps", "ms", "x_flock", "runs_per_s", "p50_ms", "p99_ms"]),
     "waiters": (
         "The same with many waiters, and commands that clients send (what scripts call is not\n"
         "counted); goal: at most 6 a hand-off, flat, and 0.5/s for each waiter",

@@ -106,8 +106,9 @@ struct Holding {
   Kind kind = Kind::none;
   Mode mode = Mode::plain;        // of a lock
   std::uint32_t slots = 0;        // of Mode::slots: how many there are
-  std::string type;               // the store's word for it: "hash", "string", "list", …
-  std::vector<Owner> owners;      // of a lock; at most 64 are listed
+  std::string type;               // the store's word for it: "hash", "string", "ShedLock", …
+  std::string doubt = {};         // of foreign: what seems wrong with it, for people; mostly empty
+  std::vector<Owner> owners;      // at most 64 are listed; of a foreign lock where it names one
   std::uint64_t owner_count = 0;  // how many there are
   std::vector<HoldRecord> holds;  // what dlock recorded; empty for a holder that is not dlock
   // Time until the next lease ends that makes room: for the claim that was refused, else for the

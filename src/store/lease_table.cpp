@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/lease_table.hpp"
 
+#include "base/duration.hpp"
 #include "base/text.hpp"
 #include "store/lease_claim.hpp"
 #include "store/waiting_line.hpp"
@@ -17,7 +18,6 @@ namespace dlock::lease_table {
 namespace {
 
 constexpr std::size_t k_most_listed = 64;  // of owners, and of waiters
-constexpr const char* k_kept = "kept";     // the serial of a kept lease; no hold is called so
 
 // How long ago the last success was granted, if the claim does not want to run after it.
 std::optional<Duration> done_ago(const StoredLock& state,
@@ -67,6 +67,26 @@ Duration lease_left(const StoredLock& state, StoreTime now, bool one_is_enough) 
   return end.value_or(now) - now;
 }
 
+// What is wrong with the clock of a foreign holder, if it cannot be that of the table.
+std::string doubt_of(const ForeignHold& foreign, StoreTime now) {
+  using namespace std::chrono;
+  const auto ahead = foreign.since - now;
+  if (ahead <= seconds(5)) return {};
+  const Duration about =
+      ahead < minutes(1) ? Duration(round<seconds>(ahead)) : round<minutes>(ahead);
+  return "its clock is " + format_duration(about) +
+         " ahead of the server's: does it use usingDbTime()?";
+}
+
+void show_foreign(const ForeignHold& foreign, StoreTime now, Holding& holding) {
+  holding.kind = Holding::Kind::foreign;
+  holding.type = "ShedLock";
+  holding.owners = {{.id = foreign.who, .count = "1"}};
+  holding.owner_count = 1;
+  holding.lease_left = foreign.until - now;
+  holding.doubt = doubt_of(foreign, now);
+}
+
 // All but the waiters; only inspect lists them.
 Holding holding_of(const StoredLock& state, const Moment& moment) {
   Holding holding;
@@ -74,6 +94,10 @@ Holding holding_of(const StoredLock& state, const Moment& moment) {
   holding.success = last_success(state, moment);
   holding.waiting = living(state.line, moment.now);
   if (!is_live(state, moment.now)) return holding;
+  if (state.foreign) {
+    show_foreign(*state.foreign, moment.now, holding);
+    return holding;
+  }
   holding.kind = Holding::Kind::lock;
   holding.type = "lease";
   for (const auto& [owner, lease] : state.leases) {
@@ -94,6 +118,7 @@ Holding holding_of(const StoredLock& state, const Moment& moment) {
 
 Holding in_the_way(const StoredLock& state, const Claim& claim, const Moment& moment) {
   Holding holding = holding_of(state, moment);
+  if (state.foreign) return holding;
   const bool one_is_enough = holding.mode == Mode::slots && claim.mode == Mode::slots;
   holding.lease_left = lease_left(state, moment.now, one_is_enough);
   return holding;
@@ -270,6 +295,10 @@ RevokeReply revoke(StoredLock& state, const RevokeOrder& order, const Moment& mo
   RevokeReply reply{.verdict = RevokeVerdict::nothing, .before = inspect(state, moment)};
   if (!is_live(state, moment.now)) return reply;
   reply.verdict = RevokeVerdict::other_holder;
+  if (state.foreign && !order.if_owner && !order.if_token) {
+    reply.verdict = order.now ? RevokeVerdict::deleted : RevokeVerdict::not_dlock;
+    if (order.now) state.foreign.reset();
+  }
   for (auto at = state.leases.begin(); at != state.leases.end();) {
     const auto here = at++;
     Lease& lease = here->second;

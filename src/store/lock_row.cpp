@@ -12,8 +12,24 @@ namespace dlock::sql {
 
 using lease_table::Line;
 using lease_table::Place;
+using lease_table::StoredLock;
+using lease_table::StoreTime;
 
 namespace {
+
+constexpr std::int64_t k_us_per_ms = 1000;
+
+std::int64_t us_of(StoreTime time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
+
+const HoldRecord* newest_of(const StoredLock& lock) {
+  const HoldRecord* newest = nullptr;
+  for (const auto& [owner, lease] : lock.leases)
+    for (const auto& [serial, record] : lease.holds)
+      if (newest == nullptr || record.since_ms > newest->since_ms) newest = &record;
+  return newest;
+}
 
 // Rows of a line are known by their arrival.
 const Place* find(const Line& line, std::int64_t arrival_us) {
@@ -26,30 +42,57 @@ const Place* find(const Line& line, std::int64_t arrival_us) {
 
 }  // namespace
 
+std::string holder_column(const HoldRecord& hold) {
+  constexpr std::size_t k_widest = 120;  // the column has 255
+  std::string text = who_text(hold.who);
+  const auto is_foreign = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+  std::replace_if(text.begin(), text.end(), is_foreign, '?');
+  return text.substr(0, k_widest);
+}
+
+lease_table::ForeignHold foreign_hold(const LockColumns& columns) {
+  return {.who = columns.locked_by,
+          .since = StoreTime(std::chrono::microseconds(columns.locked_at_us)),
+          .until = StoreTime(std::chrono::microseconds(columns.lock_until_us))};
+}
+
 LockColumns columns_of(const lease_table::StoredLock& lock, const lease_table::Moment& moment) {
-  constexpr std::size_t k_widest = 255;  // of the column locked_by
-  constexpr std::int64_t k_us_per_ms = 1000;
   LockColumns columns{.lock_until_us = moment.wall_us, .locked_by = {}};
-  const HoldRecord* newest = nullptr;
-  for (const auto& [owner, lease] : lock.leases) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::microseconds>(lease.expires - moment.now);
-    columns.lock_until_us =
-        std::max<std::int64_t>(columns.lock_until_us, moment.wall_us + left.count());
-    for (const auto& [serial, record] : lease.holds)
-      if (newest == nullptr || record.since_ms > newest->since_ms) newest = &record;
+  if (lock.foreign) {
+    return {.lock_until_us = us_of(lock.foreign->until),
+            .locked_at_us = us_of(lock.foreign->since),
+            .locked_by = lock.foreign->who};
   }
-  if (newest == nullptr) return columns;
-  columns.locked_at_us = newest->since_ms * k_us_per_ms;
-  columns.locked_by = shortened(who_text(newest->who), k_widest);
+  for (const auto& [owner, lease] : lock.leases)
+    columns.lock_until_us =
+        std::max(columns.lock_until_us, moment.wall_us + us_of(lease.expires) - us_of(moment.now));
+  if (const HoldRecord* const newest = newest_of(lock)) {
+    columns.locked_at_us = newest->since_ms * k_us_per_ms;
+    columns.locked_by = holder_column(*newest);
+  }
   return columns;
+}
+
+std::optional<StoredLock> lock_of(const std::string& name,
+                                  const std::string& state,
+                                  const LockColumns& columns) {
+  StoredLock lock;
+  if (!state.empty()) {
+    auto parsed = parse_state_file(state);
+    if (!parsed || parsed->name != name) return std::nullopt;
+    lock = std::move(parsed->state);
+  }
+  const HoldRecord* const newest = newest_of(lock);
+  if (columns.locked_by == (newest == nullptr ? "" : holder_column(*newest))) return lock;
+  lock.leases.clear();
+  lock.foreign = foreign_hold(columns);
+  return lock;
 }
 
 Place place_of(std::int64_t arrival_us,
                std::string waiter,
                lease_table::StoreTime alive_until,
                std::string_view who) {
-  constexpr std::int64_t k_us_per_ms = 1000;
   Place place{.id = std::move(waiter),
               .arrival_us = arrival_us,
               .alive_until = alive_until,

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT
-// What the stores in SQL databases write beside the state of a lock, and which rows of its line
-// have changed. Two tables, whatever the database:
+// What the stores in SQL databases write beside the state of a lock, how a row is read that another
+// program may have written, and which rows of its line have changed. Two tables, whatever the
+// database:
 //
 //   dlock       name, lock_until, locked_at, locked_by, token, version, state
 //   dlock_line  name, arrival, waiter, alive_until, who
 //
-// `state` is the JSON of record_json.hpp and decides; the columns before it are for people and for
-// programs that read them (the first four are those of ShedLock). `version` grows with each write.
+// The first four columns are those of ShedLock, which may share the table: it takes and extends a
+// row by writing them, and knows nothing of the rest. `state` is the JSON of record_json.hpp and
+// decides as long as `locked_by` is what was written with it. Else ShedLock has written since: the
+// leases of the state are over, and the row is its own until `lock_until`. `version` grows with
+// each write of dlock.
 #pragma once
 
 #include "store/lease_table.hpp"
 #include "store/stored_lock.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,11 +27,21 @@ namespace dlock::sql {
 // Times are µs of the wall clock of the table.
 struct LockColumns {
   std::int64_t lock_until_us = 0;  // the end of the last lease; of a free lock the moment
-  std::int64_t locked_at_us = 0;   // when the newest of its holds was granted
-  std::string locked_by;           // the holder of that, "user@host pid 812"
+  std::int64_t locked_at_us = 0;   // when the newest of its holds was granted; 0: as it was
+  std::string locked_by;           // the holder of that, "user@host pid 812"; empty: free
 };
-// Of a free lock only lock_until is set.
+// What the column has of a hold. All versions of dlock write the same, ASCII that every character
+// set can keep: another text in the column stands for another program.
+std::string holder_column(const HoldRecord& hold);
+// A row that another program has.
+lease_table::ForeignHold foreign_hold(const LockColumns& columns);
+
 LockColumns columns_of(const lease_table::StoredLock& lock, const lease_table::Moment& moment);
+
+// The lock of a row, without its line. nullopt: the state is damaged, or that of another name.
+std::optional<lease_table::StoredLock> lock_of(const std::string& name,
+                                               const std::string& state,
+                                               const LockColumns& columns);
 
 // A row of dlock_line. `alive_until` as the table has it; `who` is waiter_json().
 lease_table::Place place_of(std::int64_t arrival_us,

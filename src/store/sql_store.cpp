@@ -2,6 +2,7 @@
 #include "store/sql_store.hpp"
 
 #include "base/text.hpp"
+#include "store/four_columns.hpp"
 #include "store/record_json.hpp"
 
 #include <algorithm>
@@ -37,27 +38,72 @@ Result<std::string> SqlStore::key_of(const LockName& name) const {
       "cannot keep lock " + in_quotes(name.text()) + " in " + where() + ": names there are UTF-8"};
 }
 
+StoreTraits SqlStore::traits() const {
+  return {.line = !has_four_columns_};
+}
+
+Error SqlStore::too_few_columns() const {
+  return {Errc::bad_config,
+          "cannot keep this in " + where() + ": the table " + table() +
+              " has four columns, which is enough for one plain lock at a time: without --shared, "
+              "--exclusive, --slots and --once-per, not nested, and revoked only by --now; or let "
+              "its owner run: " +
+              missing_columns()};
+}
+
+std::optional<Error> SqlStore::refuses(const Claim& claim) const {
+  if (!has_four_columns_) return std::nullopt;
+  if (claim.mode == Mode::plain && claim.once_per == Duration::zero()) return std::nullopt;
+  return too_few_columns();
+}
+
+// Whether the same may go through now.
+bool SqlStore::learns_columns() {
+  return cause() == Cause::no_column && !std::exchange(has_four_columns_, true);
+}
+
+Result<StoredLock> SqlStore::lock_of(const std::string& name, const Row& row) const {
+  if (!row.state) return StoredLock();
+  if (row.name != name) {
+    return Error{Errc::bad_config,
+                 "cannot keep lock " + in_quotes(name) + " in " + where() + ": the collation of " +
+                     table() + ".name makes it one with " + in_quotes(row.name)};
+  }
+  if (has_four_columns_) return sql::lock_of_four(row.columns);
+  if (auto lock = sql::lock_of(name, *row.state, row.columns)) return std::move(*lock);
+  return Error{Errc::refused,
+               "cannot read lock " + in_quotes(name) + ": its row in " + where() +
+                   " is damaged: delete the row if no job runs under this lock"};
+}
+
 Result<std::vector<StoredLock>> SqlStore::locks_of(const std::vector<LockName>& names,
                                                    const Rows& rows) const {
   std::vector<StoredLock> locks;
+  if (rows.rows.empty()) return std::vector<StoredLock>(names.size());
+  const std::vector<std::string> order = ordered(names);
   for (const LockName& name : names) {
-    const auto row = std::find_if(rows.rows.begin(), rows.rows.end(), [&](const Row& one) {
-      return one.name == name.text();
-    });
-    StoredLock& lock = locks.emplace_back();
-    if (row == rows.rows.end()) continue;
-    if (row->state && !row->state->empty()) {
-      auto parsed = parse_state_file(*row->state);
-      if (!parsed || parsed->name != name.text()) {
-        return Error{Errc::refused,
-                     "cannot read lock " + in_quotes(name.text()) + ": its row in " + where() +
-                         " is damaged: delete the row if no job runs under this lock"};
-      }
-      lock = std::move(parsed->state);
-    }
-    lock.line = row->line;
+    const auto at = std::lower_bound(order.begin(), order.end(), name.text()) - order.begin();
+    const Row& row = rows.rows[static_cast<std::size_t>(at)];
+    auto lock = lock_of(name.text(), row);
+    if (!lock) return lock.error();
+    lock->line = row.line;
+    locks.push_back(std::move(*lock));
   }
   return locks;
+}
+
+SqlStore::Write SqlStore::write_of(const std::string& name,
+                                   const StoredLock& lock,
+                                   const Moment& moment) const {
+  Write write{.name = name, .lock = true};
+  if (has_four_columns_) {
+    write.columns = sql::four_columns_of(lock, moment);
+    return write;
+  }
+  write.columns = sql::columns_of(lock, moment);
+  write.token = lock.token;
+  write.state = state_file_json({name, "", lock});
+  return write;
 }
 
 Result<TableStore::Step> SqlStore::step(const std::vector<LockName>& names,
@@ -75,13 +121,13 @@ Result<TableStore::Step> SqlStore::step(const std::vector<LockName>& names,
   Step step = change(lease_table::pointers_to(after), moment);
   std::vector<Write> writes;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    Write one{.name = names[i].text(), .lock = step.writes};
-    one.line = sql::change_of((*before)[i].line, after[i].line);
-    if (one.lock) {
-      one.columns = sql::columns_of(after[i], moment);
-      one.token = after[i].token;
-      one.state = state_file_json({one.name, "", after[i]});
+    Write one{.name = names[i].text()};
+    if (step.writes) one = write_of(one.name, after[i], moment);
+    if (step.writes && has_four_columns_ && !sql::fits_four_columns(after[i])) {
+      (void)write({}, {}, limit).has_value();
+      return too_few_columns();
     }
+    one.line = sql::change_of((*before)[i].line, after[i].line);
     const bool any = one.lock || !one.line.written.empty() || !one.line.gone.empty();
     if (any) writes.push_back(std::move(one));
   }
@@ -96,14 +142,17 @@ Result<void> SqlStore::transact(const std::vector<LockName>& names,
     const auto done = step(names, limit, change);
     if (done) return {};
     const Cause why = cause();
+    if (learns_columns()) continue;
     if (why == Cause::other || BootClock::now() >= limit) return done.error();
     if (why == Cause::repeat) continue;
+    if (why == Cause::no_column) return done.error();
     if (auto made = make_tables(limit); !made && cause() != Cause::repeat) return made;
   }
 }
 
 Result<void> SqlStore::read(const std::vector<LockName>& names, Time limit, const Look& look) {
   auto rows = load(ordered(names), /*to_write=*/false, limit);
+  if (!rows && learns_columns()) rows = load(ordered(names), /*to_write=*/false, limit);
   if (!rows && cause() == Cause::no_table) rows = load_clock(limit);
   if (!rows) return rows.error();
   auto locks = locks_of(names, *rows);
@@ -114,15 +163,15 @@ Result<void> SqlStore::read(const std::vector<LockName>& names, Time limit, cons
 
 Result<std::vector<std::string>> SqlStore::list(std::string_view glob, Time limit) {
   std::vector<std::string> names;
-  const auto rows = load_all(limit);
+  auto rows = load_all(limit);
+  if (!rows && learns_columns()) rows = load_all(limit);
   if (!rows && cause() == Cause::no_table) return names;
   if (!rows) return rows.error();
   const Moment moment = moment_of(rows->now_us, rows->sent_at);
   for (const Row& row : rows->rows) {
-    const auto lock = parse_state_file(row.state.value_or(""));
+    const auto lock = lock_of(row.name, row);
     // A damaged row may be that of a lock: inspect says what is wrong with it.
-    const bool is_free =
-        row.state.value_or("").empty() || (lock && !lease_table::is_live(lock->state, moment.now));
+    const bool is_free = lock && !lease_table::is_live(*lock, moment.now);
     if (!is_free && lease_table::glob_matches(glob, row.name)) names.push_back(row.name);
   }
   std::sort(names.begin(), names.end());

@@ -8,6 +8,9 @@
 // nothing (a deadlock, a conflict, no table yet): the step is repeated within its limit. Any other
 // error leaves the outcome unknown.
 //
+// Other programs may share the table (lock_row.hpp). Where it has only the four columns of ShedLock
+// (four_columns.hpp) there is no line, and what four columns cannot keep is Errc::bad_config.
+//
 // A wall clock that jumps ahead ends leases early, as in Redis.
 #pragma once
 
@@ -24,6 +27,7 @@ namespace dlock {
 
 class SqlStore : public TableStore {
  public:
+  StoreTraits traits() const final;
   // The server compares texts as UTF-8; Errc::bad_usage for a name that is none.
   Result<std::string> key_of(const LockName& name) const override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) final;
@@ -32,7 +36,8 @@ class SqlStore : public TableStore {
   // A name as its rows were read.
   struct Row {
     std::string name;                  // as the server has it
-    std::optional<std::string> state;  // nullopt: there is no row; empty: a new one
+    std::optional<std::string> state;  // nullopt: there is no row; empty: dlock never wrote it
+    sql::LockColumns columns = {};     // of a row that is there
     lease_table::Line line = {};
   };
   struct Rows {
@@ -49,7 +54,7 @@ class SqlStore : public TableStore {
     std::string state = {};
     sql::LineChange line = {};
   };
-  enum class Cause { other, repeat, no_table };
+  enum class Cause { other, repeat, no_table, no_column };
 
   // Begins the transaction: `names` have an order, and none is there twice. Without `to_write`
   // nothing is locked, and the transaction is over when it returns.
@@ -61,15 +66,30 @@ class SqlStore : public TableStore {
   virtual Result<void> make_tables(Time limit) = 0;
   virtual Result<Rows> load_all(Time limit) = 0;    // all names, without their lines
   virtual Result<Rows> load_clock(Time limit) = 0;  // no names
-  // Of the newest of these that failed; `repeat` and `no_table`: it did nothing.
+  // Of the newest of these that failed; it did nothing, unless it is `other`.
   virtual Cause cause() const = 0;
+  virtual const std::string& table() const = 0;
+  virtual std::string missing_columns() const = 0;  // the statement that adds them
+
+  // The table lacks token, version and state: these are neither read (`state` is empty) nor
+  // written, and there is no table of lines.
+  bool has_four_columns() const { return has_four_columns_; }
 
  private:
   Result<void> transact(const std::vector<LockName>& names, Time limit, const Change& change) final;
   Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) final;
   Result<Step> step(const std::vector<LockName>& names, Time limit, const Change& change);
+  std::optional<Error> refuses(const Claim& claim) const final;
+  bool learns_columns();
+  Result<lease_table::StoredLock> lock_of(const std::string& name, const Row& row) const;
   Result<std::vector<lease_table::StoredLock>> locks_of(const std::vector<LockName>& names,
                                                         const Rows& rows) const;
+  Write write_of(const std::string& name,
+                 const lease_table::StoredLock& lock,
+                 const Moment& moment) const;
+  Error too_few_columns() const;
+
+  bool has_four_columns_ = false;  // as the newest error has it
 };
 
 }  // namespace dlock

@@ -15,6 +15,7 @@ bool is_live(const Lease& lease, StoreTime now) {
 }
 
 bool is_live(const StoredLock& state, StoreTime now) {
+  if (state.foreign && now < state.foreign->until) return true;
   return std::any_of(state.leases.begin(), state.leases.end(), [&](const auto& entry) {
     return is_live(entry.second, now);
   });
@@ -40,6 +41,7 @@ Mode mode_of(const StoredLock& state) {
 }
 
 bool has_room(const StoredLock& state, Mode mode, std::uint32_t slots) {
+  if (state.foreign) return false;
   if (state.leases.empty()) return true;
   if (mode_of(state) != mode) return false;
   if (mode == Mode::slots) return state.slots == slots && state.leases.size() < state.slots;
@@ -48,11 +50,13 @@ bool has_room(const StoredLock& state, Mode mode, std::uint32_t slots) {
 
 void make_free(StoredLock& state) {
   state.leases.clear();
+  state.foreign.reset();
   state.line.clear();
 }
 
 void drop_dead(StoredLock& state, StoreTime now) {
   std::erase_if(state.leases, [&](const auto& entry) { return !is_live(entry.second, now); });
+  if (state.foreign && now >= state.foreign->until) state.foreign.reset();
 }
 
 void note_release(StoredLock& state, const std::string& hold_id, const Moment& moment) {

@@ -59,11 +59,19 @@ struct Place {
 };
 using Line = std::vector<Place>;  // in the order of arrival
 
+// A program that shares the table and knows nothing of leases has the row: ShedLock.
+struct ForeignHold {
+  std::string who;  // what it calls itself
+  StoreTime since;  // by the clock that it has, which may be another
+  StoreTime until;  // at this instant it is over
+};
+
 // The leases of a name, what outlives them, and its line.
 struct StoredLock {
-  std::map<OwnerId, Lease> leases;  // beside each other: all readers, or all have a slot
-  std::uint32_t slots = 0;          // of Mode::slots: how many there are
-  FencingToken token = 0;           // the last one given out; stays when the leases end
+  std::map<OwnerId, Lease> leases;          // beside each other: all readers, or all have a slot
+  std::optional<ForeignHold> foreign = {};  // then there are no leases
+  std::uint32_t slots = 0;                  // of Mode::slots: how many there are
+  FencingToken token = 0;                   // the last one given out; stays when the leases end
   std::optional<Success> success;
   std::vector<ReleasedHold> released;  // the newest, of a day
   Line line = {};                      // empty where the store keeps no line
@@ -80,14 +88,15 @@ std::int64_t wall_ms(const Moment& moment);
 bool is_live(const Lease& lease, StoreTime now);
 bool is_live(const StoredLock& state, StoreTime now);
 
-// ReleaseOptions::keep: a lease without a holder.
+// ReleaseOptions::keep: a lease without a holder, under this serial.
+constexpr const char* k_kept = "kept";  // no hold is called so
 bool is_kept(const Lease& lease);
 
 // A lease is as strong as the strongest of its holds, and a name is held as its leases are.
 Mode mode_of(const Lease& lease);
 Mode mode_of(const StoredLock& state);
 
-// Whether one more owner fits beside the leases, which are all live.
+// Whether one more owner fits beside the leases, which are all live, as is a foreign hold.
 bool has_room(const StoredLock& state, Mode mode, std::uint32_t slots);
 
 void make_free(StoredLock& state);  // the waiters are gone as well

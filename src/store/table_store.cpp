@@ -38,17 +38,22 @@ Result<void> TableStore::change(const std::vector<LockName>& names,
 }
 
 Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
-  if (!traits().line) queueing = Queueing::no;
   Result<AcquireReply> reply = Error{};
   auto done = change(claim.names, limit, [&](const States& states, const Moment& moment) {
-    reply = lease_table::acquire(states, claim, moment, queueing);
+    if (auto refused = refuses(claim)) {
+      reply = std::move(*refused);
+      return Step{};
+    }
+    reply = lease_table::acquire(states, claim, moment, traits().line ? queueing : Queueing::no);
     seen_ = lease_table::signature_of(states, claim);
     return Step{.writes = reply && std::holds_alternative<Grant>(*reply)};
   });
   if (!done) return done.error();
   if (const auto* refusal = reply ? std::get_if<Refusal>(&*reply) : nullptr) {
     place_ = refusal->place;
-    const auto lease_left = refusal->holding.lease_left;
+    auto lease_left = refusal->holding.lease_left;
+    if (lease_left && refusal->holding.kind == Holding::Kind::foreign)
+      lease_left = std::min<Duration>(*lease_left, lease_table::k_foreign_look);
     if (lease_left || refusal->turn_left)
       look_at_ = BootClock::now() + std::min(lease_left.value_or(Duration::max() / 2),
                                              refusal->turn_left.value_or(Duration::max() / 2));

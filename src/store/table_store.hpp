@@ -73,6 +73,9 @@ class TableStore : public LockStore {
   // interrupted, and watching goes on.
   virtual Result<bool> await_change(Time until) = 0;
 
+  // Why the table cannot keep what this claim will leave in it; asked within a step.
+  virtual std::optional<Error> refuses(const Claim& /*claim*/) const { return std::nullopt; }
+
   // How often a watcher has to look because nothing wakes it; nullopt: it is woken.
   enum class Watcher { holder, waiter, bystander };  // a bystander is in no line
   virtual std::optional<Duration> looks_every(Watcher /*who*/, std::uint64_t /*place*/) const {

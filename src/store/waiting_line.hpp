@@ -22,6 +22,8 @@ namespace dlock::lease_table {
 // How long a waiter counts as alive after a try, and how long a turn lasts: as in parts/line.lua.
 constexpr Duration k_line_life = std::chrono::seconds(10);
 constexpr Duration k_turn = std::chrono::seconds(1);
+// A foreign holder releases without a word: waiters look that often.
+constexpr Duration k_foreign_look = std::chrono::seconds(1);
 
 std::string waiter_id(const Claim& claim);
 

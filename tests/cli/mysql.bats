@@ -139,6 +139,17 @@ teardown_file() { stop_database; }
   for pid in "${pids[@]}"; do wait "$pid" || fail "$(cat "$T/err")"; done
 }
 
+@test "X32: names that the collation of a shared table makes one lock are refused" {
+  db 'CREATE TABLE shedlock (name varchar(64) PRIMARY KEY, lock_until timestamp(3) NOT NULL, locked_at
+    timestamp(3) NOT NULL DEFAULT current_timestamp(3), locked_by varchar(255) NOT NULL) DEFAULT CHARSET utf8mb4'
+  run -0 "$DLOCK" --url "$DLOCK_URL&table=shedlock" run Job -- true
+  run -78 --separate-stderr "$DLOCK" --url "$DLOCK_URL&table=shedlock" run JOB -- touch "$MARKER"
+  assert_stderr_has 'the collation of shedlock.name makes it one with "Job"'
+  assert_not_started
+  db 'DROP TABLE shedlock'
+  run -0 "$DLOCK" run Job -- "$DLOCK" run JOB -- true
+}
+
 @test "what is refused, and with which status" {
   local at="socket=$DB/socket"
   run -77 --separate-stderr env DLOCK_PASSWORD=wr0ng "$DLOCK" --url "mysql://ann@/locks?$at" run a -- touch "$MARKER"

@@ -346,9 +346,12 @@ TEST_CASE("a wait in JSON has the holder as an object, with its reason and its l
   CHECK(has(said_of_three(true, [&](Voice& voice) { voice.on_notice(notice); }),
             R"("holder":{"owner":"u:1"})"));
   notice.holding->kind = Holding::Kind::foreign;
-  notice.holding->type = "string";
+  notice.holding->type = "ShedLock";
   CHECK(has(said_of_three(true, [&](Voice& voice) { voice.on_notice(notice); }),
-            R"("holder":{"type":"string"})"));
+            R"("holder":{"type":"ShedLock","owner":"u:1"})"));
+  notice.holding->owners.clear();
+  CHECK(has(said_of_three(true, [&](Voice& voice) { voice.on_notice(notice); }),
+            R"("holder":{"type":"ShedLock"})"));
 }
 
 TEST_CASE("a grant in JSON: names, tokens, mode") {

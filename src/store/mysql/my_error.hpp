@@ -14,6 +14,7 @@ enum class MyFault {
   none,
   repeat,       // a deadlock or a wait for a row: the transaction is undone, it may be repeated
   no_table,     // 1146
+  no_column,    // 1054
   no_database,  // 1049
   read_only,    // a replica, or a server that its owner has made read-only
   other,

@@ -49,7 +49,35 @@ std::string bounded_by(Time limit) {
          " */";
 }
 
+lease_table::Line line_of(const MyRows& answer) {
+  lease_table::Line line;
+  for (const auto& place : answer.rows) {
+    line.push_back(sql::place_of(
+        number_at(place, 0), text_at(place, 1), from_us(number_at(place, 2)), text_at(place, 3)));
+  }
+  return line;
+}
+
+// Of a TIMESTAMP what was written, as long as the time zone of all sessions is the same.
+std::string us_of_column(const std::string& column) {
+  return "timestampdiff(microsecond, '1970-01-01', " + column + ")";
+}
+
 }  // namespace
+
+std::string MysqlStore::select_lock() const {
+  return std::string("select name, ") + (has_four_columns() ? "''" : "state") + ", " +
+         us_of_column("lock_until") + ", " + us_of_column("locked_at") + ", locked_by from " +
+         table_;
+}
+
+SqlStore::Row MysqlStore::row_of(const std::vector<MyRows::Value>& values) {
+  return {.name = text_at(values, 0),
+          .state = text_at(values, 1),
+          .columns = {.lock_until_us = number_at(values, 2),
+                      .locked_at_us = number_at(values, 3),
+                      .locked_by = text_at(values, 4)}};
+}
 
 MysqlStore::MysqlStore(MyAddress address, const Interrupt* interrupt)
     : table_(address.table),
@@ -71,7 +99,7 @@ std::vector<std::string> MysqlStore::tables(const std::string& table) {
               " (name varbinary(512) not null primary key, lock_until datetime(6) not null, "
               "locked_at datetime(6) not null, locked_by varchar(255) not null, "
               "token bigint not null default 0, version bigint not null default 0, "
-              "state mediumtext not null)" +
+              "state mediumtext not null default (''))" +
               kind,
           "create table if not exists " + table +
               "_line (name varbinary(512) not null, arrival bigint not null, "
@@ -80,8 +108,15 @@ std::vector<std::string> MysqlStore::tables(const std::string& table) {
               kind};
 }
 
+std::string MysqlStore::missing_columns() const {
+  return "alter table " + table_ +
+         " add column token bigint not null default 0, add column version bigint not null "
+         "default 0, add column state mediumtext not null default ('')";
+}
+
 SqlStore::Cause MysqlStore::cause() const {
   if (session_.fault() == MyFault::repeat) return Cause::repeat;
+  if (session_.fault() == MyFault::no_column) return Cause::no_column;
   return session_.fault() == MyFault::no_table ? Cause::no_table : Cause::other;
 }
 
@@ -94,11 +129,12 @@ Result<SqlStore::Rows> MysqlStore::load_once(const std::vector<std::string>& nam
   if (!to_write) all.emplace_back("start transaction read only");
   const std::size_t first = all.size();
   for (const std::string& name : names) {
-    all.push_back("select state from " + table_ + " where name = " + quoted(name) +
+    all.push_back(select_lock() + " where name = " + quoted(name) +
                   (to_write ? " for update" : ""));
   }
   all.emplace_back(k_clock);
   for (const std::string& name : names) {
+    if (has_four_columns()) break;
     all.push_back("select arrival, waiter, alive_until, who from " + line_table_ +
                   " where name = " + quoted(name) + " order by arrival");
   }
@@ -108,13 +144,9 @@ Result<SqlStore::Rows> MysqlStore::load_once(const std::vector<std::string>& nam
   const std::size_t clock = first + names.size();
   Rows rows{.now_us = number_at((*answers)[clock].rows.at(0), 0), .sent_at = session_.sent_at()};
   for (std::size_t i = 0; i < names.size(); ++i) {
-    Row row{.name = names[i], .state = {}};
     const auto& found = (*answers)[first + i].rows;
-    if (!found.empty()) row.state = text_at(found.front(), 0);
-    for (const auto& place : (*answers)[clock + 1 + i].rows) {
-      row.line.push_back(sql::place_of(
-          number_at(place, 0), text_at(place, 1), from_us(number_at(place, 2)), text_at(place, 3)));
-    }
+    Row row = found.empty() ? Row{.name = names[i], .state = {}} : row_of(found.front());
+    if (!has_four_columns()) row.line = line_of((*answers)[clock + 1 + i]);
     rows.rows.push_back(std::move(row));
   }
   return rows;
@@ -126,9 +158,10 @@ Result<void> MysqlStore::make_rows(const Rows& rows, Time limit) {
   std::vector<std::string> all{"rollback"};
   for (const Row& row : rows.rows) {
     if (row.state) continue;
-    all.push_back("insert ignore into " + table_ +
-                  " (name, lock_until, locked_at, locked_by, state) values (" + quoted(row.name) +
-                  ", utc_timestamp(6), utc_timestamp(6), '', '')");
+    all.push_back("insert ignore into " + table_ + " (name, lock_until, locked_at, locked_by" +
+                  (has_four_columns() ? "" : ", state") + ") values (" + quoted(row.name) +
+                  ", utc_timestamp(6), utc_timestamp(6), ''" +
+                  (has_four_columns() ? ")" : ", '')"));
   }
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
@@ -151,14 +184,16 @@ Result<SqlStore::Rows> MysqlStore::load(const std::vector<std::string>& names,
 void MysqlStore::add_write(std::vector<std::string>& all, const Write& one) const {
   const std::string of_name = " where name = " + quoted(one.name);
   if (one.lock) {
-    // Of a free lock, the holder and its start stay those of the last one.
-    const std::string holder = one.columns.locked_by.empty()
-                                   ? ""
-                                   : ", locked_at = " + date_of(one.columns.locked_at_us) +
-                                         ", locked_by = " + quoted(one.columns.locked_by);
-    all.push_back("update " + table_ + " set lock_until = " + date_of(one.columns.lock_until_us) +
-                  holder + ", token = " + std::to_string(one.token) +
-                  ", version = version + 1, state = " + quoted(one.state) + of_name);
+    std::string update =
+        "update " + table_ + " set lock_until = " + date_of(one.columns.lock_until_us);
+    if (one.columns.locked_at_us != 0)
+      update += ", locked_at = " + date_of(one.columns.locked_at_us);
+    update += ", locked_by = " + quoted(one.columns.locked_by);
+    if (!has_four_columns()) {
+      update += ", token = " + std::to_string(one.token) +
+                ", version = version + 1, state = " + quoted(one.state);
+    }
+    all.push_back(update + of_name);
   }
   for (const lease_table::Place* place : one.line.gone) {
     all.push_back("delete from " + line_table_ + of_name +
@@ -191,11 +226,11 @@ Result<void> MysqlStore::make_tables(Time limit) {
 }
 
 Result<SqlStore::Rows> MysqlStore::load_all(Time limit) {
-  const auto answers = session_.run({k_clock, "select name, state from " + table_}, limit);
+  const auto answers = session_.run({k_clock, select_lock()}, limit);
   if (!answers) return answers.error();
   Rows rows{.now_us = number_at((*answers)[0].rows.at(0), 0), .sent_at = session_.sent_at()};
   for (const auto& row : (*answers)[1].rows)
-    rows.rows.push_back({.name = text_at(row, 0), .state = text_at(row, 1)});
+    rows.rows.push_back(row_of(row));
   return rows;
 }
 

@@ -42,6 +42,8 @@ class MysqlStore final : public SqlStore {
   Result<Rows> load_all(Time limit) override;
   Result<Rows> load_clock(Time limit) override;
   Cause cause() const override;
+  const std::string& table() const override { return table_; }
+  std::string missing_columns() const override;
   Result<void> watch_rows(const std::vector<LockName>& names,
                           const std::vector<std::string>& ids,
                           Time limit) override;
@@ -50,6 +52,8 @@ class MysqlStore final : public SqlStore {
 
   Result<Rows> load_once(const std::vector<std::string>& names, bool to_write, Time limit);
   Result<void> make_rows(const Rows& rows, Time limit);
+  std::string select_lock() const;
+  static Row row_of(const std::vector<MyRows::Value>& values);  // of select_lock()
   void add_write(std::vector<std::string>& all, const Write& one) const;
 
   std::string table_;

@@ -18,6 +18,7 @@ enum class PgCause {
   other,
   repeat,    // a conflict with another transaction: undone, the same again may go through
   no_table,  // a table that a statement names is not there
+  no_column,
 };
 
 struct PgMeaning {

@@ -52,7 +52,39 @@ PgStatement bounded_by(Time limit) {
       {ms}};
 }
 
+lease_table::Line line_of(const PgRows& answer) {
+  lease_table::Line line;
+  for (const auto& place : answer.rows) {
+    line.push_back(sql::place_of(
+        number_at(place, 0), text_at(place, 1), from_us(number_at(place, 2)), text_at(place, 3)));
+  }
+  return line;
+}
+
+// As a time without a zone, however the column is declared: that is how ShedLock reads and writes.
+std::string us_of_column(const std::string& column) {
+  return "(extract(epoch from " + column + "::timestamp) * 1000000)::bigint";
+}
+
+std::string timestamp_of(const std::string& us) {
+  return "timezone('utc', to_timestamp(" + us + "::bigint / 1000000.0))";
+}
+
 }  // namespace
+
+std::string PostgresStore::select_lock() const {
+  return std::string("select name, ") + (has_four_columns() ? "''" : "state") + ", " +
+         us_of_column("lock_until") + ", " + us_of_column("locked_at") + ", locked_by from " +
+         table_;
+}
+
+SqlStore::Row PostgresStore::row_of(const std::vector<PgValue>& values) {
+  return {.name = text_at(values, 0),
+          .state = text_at(values, 1),
+          .columns = {.lock_until_us = number_at(values, 2),
+                      .locked_at_us = number_at(values, 3),
+                      .locked_by = text_at(values, 4)}};
+}
 
 PostgresStore::PostgresStore(PgAddress address, const StoreOptions& options)
     : table_(address.table),
@@ -81,12 +113,20 @@ std::vector<std::string> PostgresStore::tables(const std::string& table) {
               "primary key (name, arrival))"};
 }
 
+std::string PostgresStore::missing_columns() const {
+  return "alter table " + table_ +
+         " add column token bigint not null default 0, add column version bigint not null "
+         "default 0, add column state text not null default ''";
+}
+
 SqlStore::Cause PostgresStore::cause() const {
   switch (session_.failure().cause) {
     case PgCause::repeat:
       return Cause::repeat;
     case PgCause::no_table:
       return Cause::no_table;
+    case PgCause::no_column:
+      return Cause::no_column;
     case PgCause::other:
       break;
   }
@@ -109,12 +149,11 @@ Result<SqlStore::Rows> PostgresStore::load(const std::vector<std::string>& names
                          "on conflict (name) do nothing",
                      {name}});
     }
-    all.push_back(
-        {"select state from " + table_ + " where name = $1" + (to_write ? " for update" : ""),
-         {name}});
+    all.push_back({select_lock() + " where name = $1" + (to_write ? " for update" : ""), {name}});
   }
   all.push_back({k_clock});
   for (const std::string& name : names) {
+    if (has_four_columns()) break;
     all.push_back({"select arrival, waiter, alive_until, who from " + line_table_ +
                        " where name = $1 order by arrival",
                    {name}});
@@ -126,13 +165,9 @@ Result<SqlStore::Rows> PostgresStore::load(const std::vector<std::string>& names
   const std::size_t clock = first + each * names.size();
   Rows rows{.now_us = number_at((*answers)[clock].rows.at(0), 0), .sent_at = session_.sent_at()};
   for (std::size_t i = 0; i < names.size(); ++i) {
-    Row row{.name = names[i], .state = {}};
     const auto& found = (*answers)[first + each * (i + 1) - 1].rows;
-    if (!found.empty()) row.state = text_at(found.front(), 0);
-    for (const auto& place : (*answers)[clock + 1 + i].rows) {
-      row.line.push_back(sql::place_of(
-          number_at(place, 0), text_at(place, 1), from_us(number_at(place, 2)), text_at(place, 3)));
-    }
+    Row row = found.empty() ? Row{.name = names[i], .state = {}} : row_of(found.front());
+    if (!has_four_columns()) row.line = line_of((*answers)[clock + 1 + i]);
     rows.rows.push_back(std::move(row));
   }
   return rows;
@@ -140,19 +175,20 @@ Result<SqlStore::Rows> PostgresStore::load(const std::vector<std::string>& names
 
 void PostgresStore::add_write(std::vector<PgStatement>& all, const Write& one) const {
   if (one.lock) {
-    // Of a free lock, the holder and its start stay those of the last one.
-    all.push_back({"update " + table_ +
-                       " set lock_until = timezone('utc', to_timestamp($2::bigint / 1000000.0)), "
-                       "locked_at = case $4 when '' then locked_at else "
-                       "timezone('utc', to_timestamp($3::bigint / 1000000.0)) end, "
-                       "locked_by = case $4 when '' then locked_by else $4 end, "
-                       "token = $5, version = version + 1, state = $6 where name = $1",
-                   {one.name,
-                    std::to_string(one.columns.lock_until_us),
-                    std::to_string(one.columns.locked_at_us),
-                    one.columns.locked_by,
-                    std::to_string(one.token),
-                    one.state}});
+    PgStatement update{"update " + table_ + " set lock_until = " + timestamp_of("$2") +
+                           ", locked_at = case $3 when '0' then locked_at else " +
+                           timestamp_of("$3") + " end, locked_by = $4",
+                       {one.name,
+                        std::to_string(one.columns.lock_until_us),
+                        std::to_string(one.columns.locked_at_us),
+                        one.columns.locked_by}};
+    if (!has_four_columns()) {
+      update.text += ", token = $5, version = version + 1, state = $6";
+      update.parameters.emplace_back(std::to_string(one.token));
+      update.parameters.emplace_back(one.state);
+    }
+    update.text += " where name = $1";
+    all.push_back(std::move(update));
   }
   for (const lease_table::Place* place : one.line.gone) {
     all.push_back({"delete from " + line_table_ + " where name = $1 and arrival = $2",
@@ -199,11 +235,11 @@ Result<void> PostgresStore::make_tables(Time limit) {
 }
 
 Result<SqlStore::Rows> PostgresStore::load_all(Time limit) {
-  const auto answers = session_.run({{k_clock}, {"select name, state from " + table_}}, limit);
+  const auto answers = session_.run({{k_clock}, {select_lock()}}, limit);
   if (!answers) return answers.error();
   Rows rows{.now_us = number_at((*answers)[0].rows.at(0), 0), .sent_at = session_.sent_at()};
   for (const auto& row : (*answers)[1].rows)
-    rows.rows.push_back({.name = text_at(row, 0), .state = text_at(row, 1)});
+    rows.rows.push_back(row_of(row));
   return rows;
 }
 

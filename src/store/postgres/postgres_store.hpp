@@ -43,6 +43,8 @@ class PostgresStore final : public SqlStore {
   Result<Rows> load_all(Time limit) override;
   Result<Rows> load_clock(Time limit) override;
   Cause cause() const override;
+  const std::string& table() const override { return table_; }
+  std::string missing_columns() const override;
   Result<void> watch_rows(const std::vector<LockName>& names,
                           const std::vector<std::string>& ids,
                           Time limit) override;
@@ -50,6 +52,8 @@ class PostgresStore final : public SqlStore {
   std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
 
   Result<void> listen(Time limit);
+  std::string select_lock() const;
+  static Row row_of(const std::vector<PgValue>& values);  // of select_lock()
   void add_write(std::vector<PgStatement>& all, const Write& one) const;
 
   std::string table_;

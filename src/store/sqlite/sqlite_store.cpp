@@ -38,8 +38,7 @@ constexpr std::string_view k_write_lock =
     "INSERT INTO dlock VALUES (?1, strftime('%Y-%m-%d %H:%M:%f', ?2 / 1e6, 'unixepoch'), "
     "strftime('%Y-%m-%d %H:%M:%f', ?3 / 1e6, 'unixepoch'), ?4, ?5, 1, ?6) "
     "ON CONFLICT (name) DO UPDATE SET lock_until = excluded.lock_until, "
-    "locked_at = CASE ?4 WHEN '' THEN locked_at ELSE excluded.locked_at END, "
-    "locked_by = CASE ?4 WHEN '' THEN locked_by ELSE ?4 END, "
+    "locked_at = CASE ?4 WHEN '' THEN locked_at ELSE excluded.locked_at END, locked_by = ?4, "
     "token = ?5, version = version + 1, state = ?6";
 
 std::string directory_of(const std::string& path) {

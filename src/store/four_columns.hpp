@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// A table that has only the four columns of ShedLock: a row keeps one plain hold. The hold itself
+// is in locked_by, "user@host pid 812 dlock OWNER#SERIAL TOKEN", its lease ends at lock_until, and
+// of a free lock locked_at keeps the tokens growing. There is no line, no nesting and no memory.
+#pragma once
+
+#include "store/lock_row.hpp"
+
+namespace dlock::sql {
+
+LockColumns four_columns_of(const lease_table::StoredLock& lock, const lease_table::Moment& moment);
+lease_table::StoredLock lock_of_four(const LockColumns& columns);
+
+// Whether four columns can keep it.
+bool fits_four_columns(const lease_table::StoredLock& lock);
+
+}  // namespace dlock::sql
