@@ -55,6 +55,7 @@ class FakeMysql8 {
   bool knows_digest = true;         // of the password, so that the proof is enough
   const RsaKey* key = nullptr;      // null: none
   std::string switches_to = "";     // another way to log in
+  std::string lacks = "";           // a variable; empty: none
   std::string password = "s3cret";  // what has to be shown
   std::string proof = "";           // what came
   std::string shown = "";           // the password that came, in whatever form
@@ -121,6 +122,10 @@ class FakeMysql8 {
 
   void answer() {
     for (std::string query = read(); query.starts_with('\3'); query = read()) {
+      if (!lacks.empty() && query.find(lacks) != std::string::npos) {
+        write("\xff\xa9\x04#HY000Unknown system variable");
+        continue;
+      }
       for (auto left = std::count(query.begin(), query.end(), ';'); left > 0; --left)
         write(ok(true));
       write(ok(false));

@@ -56,6 +56,24 @@ TEST_CASE("mysql 8: a server that knows the password's digest needs only a proof
   CHECK(server.shown.empty());
 }
 
+TEST_CASE("mysql 8: a server without Galera is asked again without its variable") {
+  FakeMysql8 server;
+  server.lacks = "wsrep_sync_wait";
+  const FakePeer peer;
+  auto address =
+      parse_my_url("mysql://ann:s3cret@127.0.0.1:" + std::to_string(peer.port()) + "/d");
+  REQUIRE(address.has_value());
+  std::thread thread([&] {
+    server.serve(peer, is_right);
+    server.serve(peer, is_right);
+  });
+  MySession my(std::move(*address), nullptr);
+  CHECK(my.run({"DO 1"}, ample()).has_value());
+  CHECK(my.run({"DO 1"}, ample()).has_value());
+  my.disconnect();
+  thread.join();
+}
+
 TEST_CASE("mysql 8: a wrong proof is denied") {
   FakeMysql8 server;
   const auto rows = login(server, "ann:wr0ng@");

@@ -14,10 +14,14 @@ namespace {
 constexpr std::size_t k_longest_answer = std::size_t{16} << 20;
 constexpr std::size_t k_most_said = 200;
 
-// As MySession says it is; these answer nothing.
+// As MySession says it is; these answer nothing. MySQL reads the part for MariaDB as a comment. A
+// node of Galera answers only once it has what others had committed before (bits: reads, updates,
+// inserts), https://mariadb.com/kb/en/galera-cluster-system-variables/#wsrep_sync_wait
 constexpr std::string_view k_preparations[] = {
-    "SET autocommit = 1, sql_mode = 'STRICT_ALL_TABLES'",
+    "SET autocommit = 1, sql_mode = 'STRICT_ALL_TABLES' /*M! , SESSION wsrep_sync_wait = 7 */",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"};
+constexpr std::string_view k_without_galera = "SET autocommit = 1, sql_mode = 'STRICT_ALL_TABLES'";
+constexpr unsigned int k_unknown_variable = 1193;
 
 // Only what cannot be made to show the password to a server that is not trusted, and only what is
 // built in: the library would load others from files.
@@ -114,7 +118,7 @@ Result<std::vector<MyRows>> MySession::run(const std::vector<std::string>& state
   const std::size_t before = prepared_ ? 0 : std::size(k_preparations);
   std::string text;
   for (std::size_t i = 0; i < before; ++i)
-    (text += k_preparations[i]) += ";";
+    (text += i == 0 && !knows_galera_ ? k_without_galera : k_preparations[i]) += ";";
   for (const std::string& statement : statements)
     (text += statement) += ";";
   text.pop_back();
@@ -122,6 +126,9 @@ Result<std::vector<MyRows>> MySession::run(const std::vector<std::string>& state
   auto results = ask(text, before + statements.size());
   if (!results) {
     disconnect();
+    // A MariaDB built without Galera; the first statement failed, so none was carried out.
+    if (before > 0 && server_errno_ == k_unknown_variable && std::exchange(knows_galera_, false))
+      return run(statements, limit);
     return results;
   }
   prepared_ = true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // MySession: statements to one MariaDB or MySQL server and their results. It connects when it has
 // to. A session is READ COMMITTED, commits each statement that is in no transaction, refuses values
-// that do not fit (STRICT_ALL_TABLES), speaks utf8mb4, and leaves the time zone as the server has
-// it.
+// that do not fit (STRICT_ALL_TABLES), speaks utf8mb4, leaves the time zone as the server has it,
+// and reads at a node of Galera (of MariaDB) what any other has committed.
 //
 // It promises: a call ends at its limit, name lookup, connect and login included, or by its
 // Interrupt. After any error the connection is dropped: the server undoes a transaction that was
@@ -98,6 +98,7 @@ class MySession {
   unsigned long connection_id_ = 0;
   std::string server_version_;
   bool prepared_ = false;  // the session is as it is described above
+  bool knows_galera_ = true;
 };
 
 }  // namespace dlock
