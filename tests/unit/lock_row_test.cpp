@@ -86,6 +86,8 @@ TEST_CASE("a row that ShedLock took is foreign until its end, and the leases bef
     const auto reply = acquire({&*state}, claim_as(mode, "q"), early);
     CHECK(std::holds_alternative<Refusal>(*reply));
   }
+  // Nobody tells of its end.
+  CHECK(look(claim_of("q", "u"), {&*state}, early).again == early.now + 1s);
   // Written again for another reason, it stays what it is.
   CHECK(sql::columns_of(*state, early).locked_by == "app1");
   CHECK(sql::columns_of(*state, early).lock_until_us == columns.lock_until_us);
