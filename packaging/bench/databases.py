@@ -135,7 +135,7 @@ def measure(rows, stamp, folder, amount):
                             {one.name: lambda one=one: single.run_once(one.command("s", "true"),
                                                                        one.environment)
                              for one in others}, max(3, amount.rounds // 3))
-    crowds = single.contended(rows, min(2, amount.crowds))
+    crowds = single.contended(rows, min(3, amount.crowds))
     turns = line.one_waiter(rows, stamp, folder, max(1, amount.handoffs // 5))
     result = {}
     for one in rows:

@@ -243,6 +243,7 @@ Result<SqlStore::Rows> MysqlStore::load_clock(Time limit) {
 Result<void> MysqlStore::watch_rows(const std::vector<LockName>& /*names*/,
                                     const std::vector<std::string>& /*ids*/,
                                     Time /*limit*/) {
+  watched_since_ = BootClock::now();
   return {};
 }
 
@@ -252,7 +253,9 @@ Result<bool> MysqlStore::await_change(Time until) {
 
 std::optional<Duration> MysqlStore::looks_every(Watcher who, std::uint64_t place) const {
   if (who == Watcher::holder) return 2s;
-  return who == Watcher::waiter && place <= 2 ? Duration(50ms) : Duration(250ms);
+  const Duration most = who == Watcher::waiter && place <= 2 ? Duration(50ms) : Duration(250ms);
+  // An eighth of the time waited so far: short holds are over soon.
+  return std::clamp<Duration>((BootClock::now() - watched_since_) / 8, 5ms, most);
 }
 
 }  // namespace dlock

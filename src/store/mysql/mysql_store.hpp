@@ -61,6 +61,7 @@ class MysqlStore final : public SqlStore {
   const Interrupt* interrupt_;
   MySession session_;
   FileEvents nothing_;  // to sleep
+  Time watched_since_{};
 };
 
 }  // namespace dlock
