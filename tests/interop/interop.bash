@@ -13,6 +13,7 @@
 #   A add KEY FILE TIMES     adds 1 to the number in FILE, each time under the lock -> done
 #   A look KEY FILE TIMES    the number must stay, each time under the lock     -> done, changed
 #   A parked KEY B           whether B waits and would hear of a release; Redisson's clients only
+#   A try, extend KEY ATMOST ATLEAST   of ShedLock, which never waits: drivers/shedlock/Driver.java
 #   A force, locked, held, count, ttl, owner KEY     what Redisson knows of it
 #
 # A is the actor: who holds a lock, and does one thing after the other. A failure is "error KIND".
@@ -34,7 +35,8 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
   done
   start_client "127.0.0.1:$port"
 }
-# start_client ADDRESS: that client alone; Redisson also knows redis+sentinel:// and redis+cluster://.
+# start_client ADDRESS: that client alone; Redisson also knows redis+sentinel:// and redis+cluster://,
+# and ShedLock's is a URL of JDBC.
 start_client() {
   : "${INTEROP_CLIENT:?run this by ./dev interop}" "${INTEROP_HOME:?}"
   export INTEROP_ADDRESS=$1 CLIENT=$BATS_FILE_TMPDIR/client
@@ -50,10 +52,16 @@ stop_clients() {
 start_driver() {
   local dir=$1 place=$INTEROP_HOME/${INTEROP_CLIENT} command
   local address=$INTEROP_ADDRESS
+  local java=(java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -Xmx256m)
   case $INTEROP_CLIENT in
     redisson-*)
-      command=(java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -Xmx256m
-        -cp "$place/classes:$place/jars/*" Driver "$address" "$WATCHDOG")
+      command=("${java[@]}" -cp "$place/classes:$place/jars/*" Driver "$address" "$WATCHDOG")
+      ;;
+    shedlock-*)
+      place=$INTEROP_HOME/shedlock
+      # Eight hours ahead of UTC: what it writes by its own clock is wrong for the rest.
+      command=("${java[@]}" -Duser.timezone=Asia/Shanghai
+        -cp "$place/classes:$place/jars/*" Driver "$address")
       ;;
     node-redisson | redlock5 | redlock4)
       command=(node "$INTEROP_HOME/node/driver.js" "$INTEROP_CLIENT" "$address" "$WATCHDOG")

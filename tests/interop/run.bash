@@ -8,7 +8,10 @@
 interop_home=$PWD/build/interop
 drivers=$PWD/tests/interop/drivers
 
-clients() { echo redisson-4.7.0 redisson-3.27.2 node-redisson redlock5 redlock4 redis-py redsync; }
+clients() {
+  echo redisson-4.7.0 redisson-3.27.2 node-redisson redlock5 redlock4 redis-py redsync \
+    shedlock-postgres shedlock-mariadb
+}
 
 # interop_packages: the groups of Debian packages for the tools that are not on the PATH.
 interop_packages() {
@@ -21,13 +24,13 @@ have() { command -v "$1" >/dev/null; }
 
 # --- fetching ----------------------------------------------------------------------------------
 
-fetch_redisson() { # FOLDER
+fetch_java() { # FOLDER DRIVER [OPTION…]
   local place=$interop_home/$1
   # -U: what was not found a moment ago is asked for again. rto: Maven's own limit is half an hour.
-  in_time mvn -B -q -U -f "$drivers/redisson/pom.xml" -Dredisson.version="${1#redisson-}" \
+  in_time mvn -B -q -U -f "$drivers/$2/pom.xml" "${@:3}" \
     -Dmaven.wagon.rto=60000 -Dmaven.wagon.http.retryHandler.count=5 \
     -DoutputDirectory="$place/jars" dependency:copy-dependencies &&
-    javac -d "$place/classes" -cp "$place/jars/*" "$drivers/redisson/Driver.java"
+    javac -d "$place/classes" -cp "$place/jars/*" "$drivers/$2/Driver.java"
 }
 fetch_node() {
   cp "$drivers"/node/* "$interop_home/node" &&
@@ -51,7 +54,10 @@ in_folder() { ready "$interop_home/$1" "$(cat "$drivers/$2"/* | sha256sum)" "${@
 # fetch CLIENT: what was said is in log_of CLIENT.
 fetch() {
   case $1 in
-    redisson-*) in_folder "$1" redisson fetch_redisson "$1" ;;
+    redisson-*)
+      in_folder "$1" redisson fetch_java "$1" redisson -Dredisson.version="${1#redisson-}"
+      ;;
+    shedlock-*) in_folder shedlock shedlock fetch_java shedlock shedlock ;;
     redis-py) in_folder redis-py python fetch_python ;;
     redsync) in_folder redsync redsync fetch_redsync ;;
     *) in_folder node node fetch_node ;;
@@ -60,6 +66,7 @@ fetch() {
 log_of() {
   case $1 in
     redisson-* | redis-py | redsync) echo "$interop_home/$1.log" ;;
+    shedlock-*) echo "$interop_home/shedlock.log" ;;
     *) echo "$interop_home/node.log" ;;
   esac
 }
@@ -126,8 +133,8 @@ mark() {
 
 # interop_table CLIENT…: scenarios down, clients across. A letter is explained below.
 interop_table() {
-  local file client name letter notes=() letters=abcdefgh
-  printf '\n%-84s' scenario && printf '%-16s' "$@" && echo
+  local file client name letter notes=() letters=abcdefghijklmnop
+  printf '\n%-84s' scenario && printf '%-18s' "$@" && echo
   for file in $(suites_now); do
     letter=""
     if [ -n "$(header "$file" others)" ]; then
@@ -148,4 +155,4 @@ interop_table() {
   done
   printf '%s\n' "" "${notes[@]}" "" && sort "$INTEROP_FIGURES" && echo
 }
-pad() { printf '%s%*s' "$1" $((16 - ${#1})) ''; }
+pad() { printf '%s%*s' "$1" $((18 - ${#1})) ''; }
