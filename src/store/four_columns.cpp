@@ -16,7 +16,6 @@ using lease_table::StoreTime;
 namespace {
 
 constexpr std::string_view k_mark = " dlock ";
-constexpr std::int64_t k_us_per_ms = 1000;
 
 const HoldRecord* only_hold(const StoredLock& lock) {
   return lock.leases.empty() ? nullptr : &lock.leases.begin()->second.holds.begin()->second;

@@ -17,8 +17,6 @@ using lease_table::StoreTime;
 
 namespace {
 
-constexpr std::int64_t k_us_per_ms = 1000;
-
 std::int64_t us_of(StoreTime time) {
   return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
 }

@@ -24,6 +24,8 @@
 
 namespace dlock::sql {
 
+inline constexpr std::int64_t k_us_per_ms = 1000;
+
 // Times are µs of the wall clock of the table.
 struct LockColumns {
   std::int64_t lock_until_us = 0;  // the end of the last lease; of a free lock the moment
