@@ -37,8 +37,10 @@ std::string owner_line(const Holding::Owner& owner) {
 
 std::string hold_text(const HoldRecord& hold, const Holding& holding) {
   std::string text = hold.kept ? "  kept by " : "  hold by ";
-  text += who_text(hold.who) + " for " + format_duration(age_of(hold, holding)) + ", ttl " +
-          format_duration(hold.ttl) + ", command " + in_quotes(hold.who.command);
+  text += who_text(hold.who) + " for " + format_duration(age_of(hold, holding));
+  // Four columns of a table have neither.
+  if (hold.ttl > Duration::zero())
+    text += ", ttl " + format_duration(hold.ttl) + ", command " + in_quotes(hold.who.command);
   if (hold.slot) {
     text += ", slot " + std::to_string(*hold.slot);
   } else if (hold.mode != Mode::plain) {

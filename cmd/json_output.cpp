@@ -82,6 +82,7 @@ const char* state_of(const Holding& holding) {
 
 void add_holders(Json& json, const Holding& holding) {
   json["type"] = holding.type;
+  if (!holding.doubt.empty()) json["doubt"] = holding.doubt;
   json["mode"] = nullptr;
   if (holding.kind == Holding::Kind::lock) json["mode"] = mode_word(holding.mode);
   json["slots"] = nullptr;

@@ -73,15 +73,15 @@ LockColumns four_columns_of(const StoredLock& lock, const lease_table::Moment& m
   return columns;
 }
 
-StoredLock lock_of_four(const LockColumns& columns) {
+StoredLock lock_of_four(const LockColumns& columns, std::int64_t now_us) {
   StoredLock lock;
-  lock.token = static_cast<FencingToken>(std::max<std::int64_t>(columns.locked_at_us, 0));
-  if (columns.locked_by.empty()) return lock;
   auto hold = hold_from(columns);
-  if (!hold) {
-    lock.foreign = foreign_hold(columns);
-    return lock;
-  }
+  const bool foreign = !hold && !columns.locked_by.empty();
+  const std::int64_t at_us =
+      foreign ? std::min(columns.locked_at_us, now_us) : columns.locked_at_us;
+  lock.token = static_cast<FencingToken>(std::max<std::int64_t>(at_us, 0));
+  if (foreign) lock.foreign = foreign_hold(columns);
+  if (!hold) return lock;
   const auto hash = hold->id.find('#');
   const OwnerId owner = hold->id.substr(0, hash);
   const HoldSerial serial = hold->id.substr(hash + 1);

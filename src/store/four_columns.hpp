@@ -9,7 +9,9 @@
 namespace dlock::sql {
 
 LockColumns four_columns_of(const lease_table::StoredLock& lock, const lease_table::Moment& moment);
-lease_table::StoredLock lock_of_four(const LockColumns& columns);
+// `now_us`: of the clock of the table. What a foreign program with a clock ahead has written makes
+// no token.
+lease_table::StoredLock lock_of_four(const LockColumns& columns, std::int64_t now_us);
 
 // Whether four columns can keep it.
 bool fits_four_columns(const lease_table::StoredLock& lock);

@@ -17,6 +17,8 @@ using lease_table::StoreTime;
 
 namespace {
 
+constexpr std::int64_t k_us_per_s = 1'000'000;
+
 std::int64_t us_of(StoreTime time) {
   return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
 }
@@ -55,15 +57,17 @@ lease_table::ForeignHold foreign_hold(const LockColumns& columns) {
 }
 
 LockColumns columns_of(const lease_table::StoredLock& lock, const lease_table::Moment& moment) {
-  LockColumns columns{.lock_until_us = moment.wall_us, .locked_by = {}};
+  LockColumns columns{.lock_until_us = moment.wall_us / k_us_per_s * k_us_per_s, .locked_by = {}};
   if (lock.foreign) {
     return {.lock_until_us = us_of(lock.foreign->until),
             .locked_at_us = us_of(lock.foreign->since),
             .locked_by = lock.foreign->who};
   }
-  for (const auto& [owner, lease] : lock.leases)
+  for (const auto& [owner, lease] : lock.leases) {
+    const std::int64_t end = moment.wall_us + us_of(lease.expires) - us_of(moment.now);
     columns.lock_until_us =
-        std::max(columns.lock_until_us, moment.wall_us + us_of(lease.expires) - us_of(moment.now));
+        std::max(columns.lock_until_us, (end + k_us_per_s - 1) / k_us_per_s * k_us_per_s);
+  }
   if (const HoldRecord* const newest = newest_of(lock)) {
     columns.locked_at_us = newest->since_ms * k_us_per_ms;
     columns.locked_by = holder_column(*newest);

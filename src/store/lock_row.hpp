@@ -26,7 +26,8 @@ namespace dlock::sql {
 
 inline constexpr std::int64_t k_us_per_ms = 1000;
 
-// Times are µs of the wall clock of the table.
+// Times are µs of the wall clock of the table. lock_until has whole seconds, as columns of some
+// tables have: of a lease the next ones, of a free lock the last ones.
 struct LockColumns {
   std::int64_t lock_until_us = 0;  // the end of the last lease; of a free lock the moment
   std::int64_t locked_at_us = 0;   // when the newest of its holds was granted; 0: as it was

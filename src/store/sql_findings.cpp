@@ -26,23 +26,32 @@ Finding judge_connections(long long used, long long most) {
 }
 
 Finding judge_tables(const std::string& table,
-                     bool there,
+                     const TablesSeen& seen,
                      const Trial& trial,
                      const std::vector<std::string>& ddl) {
-  const std::string names = table + " and " + table + "_line";
+  if (seen.locks && !seen.has_state) {
+    return info(table +
+                " is there with the four columns of ShedLock: plain locks, and waiters in no line");
+  }
+  const bool there = seen.locks && seen.line;
+  const bool one = seen.locks;
+  const std::string names = one ? table + "_line" : table + " and " + table + "_line";
+  const std::string are = one ? " is " : " are ";
+  const std::string were = one ? " was " : " were ";
   const bool denied = trial.failure && trial.failure->code == Errc::denied;
   if (there && denied) {
-    return broken(names + " are there: " + trial.failure->text,
+    return broken(table + " and " + table + "_line are there: " + trial.failure->text,
                   "this user may not use them",
                   "grant this user select, insert, update and delete on both");
   }
-  if (there) return info(names + " are there");
-  if (!trial.failure) return info(names + " were missing, and were made for the trial");
-  if (!denied) return info(names + " are not there yet: the first claim makes them");
+  if (there) return info(table + " and " + table + "_line are there");
+  if (!trial.failure) return info(names + were + "missing, and" + were + "made for the trial");
+  if (!denied)
+    return info(names + are + "not there yet: the first claim makes " + (one ? "it" : "them"));
   std::string statements;
-  for (const std::string& one : ddl)
-    statements += ' ' + one + ';';
-  return broken(names + " are missing: " + trial.failure->text,
+  for (const std::string& statement : ddl)
+    statements += ' ' + statement + ';';
+  return broken(names + are + "missing: " + trial.failure->text,
                 "this user may not make them",
                 "let their owner run what dlock doctor --ddl prints:" + statements);
 }

@@ -28,9 +28,15 @@ class Findings {
 Finding judge_connect(const std::string& text);
 // A warning above 80 %; not seen without numbers.
 Finding judge_connections(long long used, long long most);
-// `there`: before the trial, which makes tables that are missing if it may; `ddl`: what makes them.
+// Before the trial, which makes tables that are missing if it may.
+struct TablesSeen {
+  bool locks = false;
+  bool line = false;
+  bool has_state = false;  // else the table of locks has only the columns of ShedLock
+};
+// `ddl`: what makes the tables.
 Finding judge_tables(const std::string& table,
-                     bool there,
+                     const TablesSeen& seen,
                      const Trial& trial,
                      const std::vector<std::string>& ddl);
 

@@ -62,14 +62,19 @@ bool SqlStore::learns_columns() {
   return cause() == Cause::no_column && !std::exchange(has_four_columns_, true);
 }
 
-Result<StoredLock> SqlStore::lock_of(const std::string& name, const Row& row) const {
+Result<StoredLock> SqlStore::lock_of(const std::string& name,
+                                     const Row& row,
+                                     std::int64_t now_us) const {
   if (!row.state) return StoredLock();
   if (row.name != name) {
     return Error{Errc::bad_config,
                  "cannot keep lock " + in_quotes(name) + " in " + where() + ": the collation of " +
                      table() + ".name makes it one with " + in_quotes(row.name)};
   }
-  if (has_four_columns_) return sql::lock_of_four(row.columns);
+  if (!row.unfit.empty())
+    return Error{Errc::bad_config,
+                 "cannot keep locks in " + table() + " in " + where() + ": " + row.unfit};
+  if (has_four_columns_) return sql::lock_of_four(row.columns, now_us);
   if (auto lock = sql::lock_of(name, *row.state, row.columns)) return std::move(*lock);
   return Error{Errc::refused,
                "cannot read lock " + in_quotes(name) + ": its row in " + where() +
@@ -84,7 +89,7 @@ Result<std::vector<StoredLock>> SqlStore::locks_of(const std::vector<LockName>& 
   for (const LockName& name : names) {
     const auto at = std::lower_bound(order.begin(), order.end(), name.text()) - order.begin();
     const Row& row = rows.rows[static_cast<std::size_t>(at)];
-    auto lock = lock_of(name.text(), row);
+    auto lock = lock_of(name.text(), row, rows.now_us);
     if (!lock) return lock.error();
     lock->line = row.line;
     locks.push_back(std::move(*lock));
@@ -169,7 +174,7 @@ Result<std::vector<std::string>> SqlStore::list(std::string_view glob, Time limi
   if (!rows) return rows.error();
   const Moment moment = moment_of(rows->now_us, rows->sent_at);
   for (const Row& row : rows->rows) {
-    const auto lock = lock_of(row.name, row);
+    const auto lock = lock_of(row.name, row, rows->now_us);
     // A damaged row may be that of a lock: inspect says what is wrong with it.
     const bool is_free = lock && !lease_table::is_live(*lock, moment.now);
     if (!is_free && lease_table::glob_matches(glob, row.name)) names.push_back(row.name);

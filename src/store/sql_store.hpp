@@ -38,6 +38,7 @@ class SqlStore : public TableStore {
     std::string name;                  // as the server has it
     std::optional<std::string> state;  // nullopt: there is no row; empty: dlock never wrote it
     sql::LockColumns columns = {};     // of a row that is there
+    std::string unfit = {};            // why its columns cannot be understood; mostly empty
     lease_table::Line line = {};
   };
   struct Rows {
@@ -81,7 +82,9 @@ class SqlStore : public TableStore {
   Result<Step> step(const std::vector<LockName>& names, Time limit, const Change& change);
   std::optional<Error> refuses(const Claim& claim) const final;
   bool learns_columns();
-  Result<lease_table::StoredLock> lock_of(const std::string& name, const Row& row) const;
+  Result<lease_table::StoredLock> lock_of(const std::string& name,
+                                          const Row& row,
+                                          std::int64_t now_us) const;
   Result<std::vector<lease_table::StoredLock>> locks_of(const std::vector<LockName>& names,
                                                         const Rows& rows) const;
   Write write_of(const std::string& name,

@@ -145,6 +145,9 @@ teardown_file() { stop_database; }
   run -0 "$DLOCK" --url "$DLOCK_URL&table=shedlock" run Job -- true
   run -78 --separate-stderr "$DLOCK" --url "$DLOCK_URL&table=shedlock" run JOB -- touch "$MARKER"
   assert_stderr_has 'the collation of shedlock.name makes it one with "Job"'
+  run -64 --separate-stderr "$DLOCK" --url "$DLOCK_URL&table=shedlock" run "$(printf '%070d' 1)" -- touch "$MARKER"
+  assert_stderr_has "Data too long for column 'name'"
+  [ "$(db 'SELECT count(*) FROM shedlock')" = 1 ]
   assert_not_started
   db 'DROP TABLE shedlock'
   run -0 "$DLOCK" run Job -- "$DLOCK" run JOB -- true

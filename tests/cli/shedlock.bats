@@ -96,6 +96,37 @@ each_way() {
   ends 20s a "exit 79"
 }
 
+@test "four columns: a shorter lease than the column's seconds is not cut, and tokens never go back" {
+  local first second
+  db 'DROP TABLE shedlock; CREATE TABLE shedlock (name varchar(64) PRIMARY KEY, lock_until timestamp(0) NOT NULL,
+    locked_at timestamp(0) NOT NULL, locked_by varchar(255) NOT NULL)' >/dev/null
+  run -0 "$DLOCK" run --ttl 2s a -- psql -XAtq -h "$DB" -p "$DB_PORT" -U postgres postgres -c     "SELECT lock_until >= timezone('utc', now()) + interval '1.9 seconds' FROM shedlock"
+  assert_output t
+  db 'ALTER TABLE shedlock ALTER locked_at TYPE timestamp' >/dev/null
+  shedlock_takes a 0 8
+  db "UPDATE shedlock SET lock_until = timezone('utc', now())"
+  first=$("$DLOCK" run a -- sh -c 'echo "$DLOCK_TOKEN"')
+  shedlock_takes a 0
+  second=$("$DLOCK" run a -- sh -c 'echo "$DLOCK_TOKEN"')
+  [ "$second" -gt "$first" ]
+}
+
+@test "columns that mean another time to each session, and names that do not fit, are refused" {
+  refused 64 run "$(printf '%070d' 1)" -- touch "$MARKER"
+  db 'ALTER TABLE shedlock ALTER lock_until TYPE timestamptz' >/dev/null
+  refused 78 run a -- touch "$MARKER"
+  assert_stderr_has 'lock_until is a timestamp with time zone'
+}
+
+@test "doctor names the four columns, and leaves no row" {
+  run -0 "$DLOCK" doctor -v
+  assert_output --partial 'shedlock is there with the four columns of ShedLock'
+  [ "$(db 'SELECT count(*) FROM shedlock')" = 0 ]
+  widen
+  run -0 "$DLOCK" doctor -v
+  assert_output --partial 'shedlock_line was missing, and was made for the trial'
+}
+
 @test "X16: waiters on four columns enter one by one" {
   count_in_parallel 8 3
 }

@@ -53,6 +53,13 @@ TEST_CASE("a row: what dlock wrote is read as it was, held or free") {
   CHECK_FALSE(is_live(*read, StoreTime(std::chrono::microseconds(k_wall_us - k_s))));
 }
 
+TEST_CASE("a row: the end has whole seconds, later for a lease and earlier for a free lock") {
+  StoredLock state = taken(claim_of("p", "t"), k_wall_us + 1);
+  CHECK(sql::columns_of(state, at_server(k_wall_us + 1)).lock_until_us == k_wall_us + 11 * k_s);
+  make_free(state);
+  CHECK(sql::columns_of(state, at_server(k_wall_us + k_s - 1)).lock_until_us == k_wall_us);
+}
+
 TEST_CASE("a row: the holder's column is ASCII and no longer than the column") {
   HoldRecord hold;
   hold.who = {.host = std::string(300, 'h'), .pid = 7, .user = "jörg", .command = "", .reason = ""};
@@ -122,7 +129,7 @@ TEST_CASE("four columns: a plain hold, the token of the last one, and a kept one
   auto columns = sql::four_columns_of(state, at_server(k_wall_us + 1));
   CHECK(columns.locked_by == "alice@db1 pid 7 dlock p:7#t " + std::to_string(token));
   CHECK(columns.locked_at_us == k_wall_us + 1000);
-  StoredLock read = sql::lock_of_four(columns);
+  StoredLock read = sql::lock_of_four(columns, k_wall_us);
   REQUIRE(read.leases.contains("p:7"));
   const HoldRecord& hold = read.leases.at("p:7").holds.at("t");
   CHECK(hold.token == token);
@@ -134,13 +141,13 @@ TEST_CASE("four columns: a plain hold, the token of the last one, and a kept one
   CHECK(release({&read}, {held}, {.keep = 5s}, at_server(k_wall_us + k_s)) ==
         ReleaseVerdict::released);
   columns = sql::four_columns_of(read, at_server(k_wall_us + k_s));
-  StoredLock kept = sql::lock_of_four(columns);
+  StoredLock kept = sql::lock_of_four(columns, k_wall_us);
   CHECK(is_kept(kept.leases.at("p:7")));
   CHECK(sql::fits_four_columns(kept));
   // The clock was set back: the next token is larger all the same.
   make_free(kept);
   columns.locked_by.clear();
-  kept = sql::lock_of_four(columns);
+  kept = sql::lock_of_four(columns, k_wall_us);
   const auto reply = acquire({&kept}, claim_of("q", "u"), at_server(k_wall_us - k_s));
   CHECK(std::get<Grant>(*reply).holds.at(0).token > token);
 }
@@ -164,10 +171,10 @@ TEST_CASE("four columns: texts that dlock did not write are foreign") {
   for (const char* text : {"app1", "a dlock b", "a dlock b#c x", "a dlock b#c", "x dlock p t 12"}) {
     CAPTURE(text);
     const auto state =
-        sql::lock_of_four({.lock_until_us = 9, .locked_at_us = 5, .locked_by = text});
+        sql::lock_of_four({.lock_until_us = 9, .locked_at_us = 5, .locked_by = text}, 4);
     CHECK(state.foreign);
     CHECK(state.leases.empty());
-    CHECK(state.token == 5);
+    CHECK(state.token == 4);
   }
 }
 

@@ -28,6 +28,9 @@ std::string text_of(const Facts& facts, const std::string& name) {
 long long number_of(const Facts& facts, const std::string& name) {
   return std::strtoll(text_of(facts, name).c_str(), nullptr, 10);
 }
+bool is_there(const Facts& facts, const std::string& name) {
+  return number_of(facts, name) > 0;
+}
 bool is_on(const Facts& facts, const std::string& name) {
   return text_of(facts, name) == "ON";
 }
@@ -88,15 +91,20 @@ Finding judge_replication(const Facts& facts) {
 }
 
 Result<Facts> look(MySession& session, const std::string& table, Time limit) {
+  const std::string of_ours = "table_schema = database() and table_name = ";
+  const std::string is_table = of_ours + MySession::quoted(table);
+  const std::string is_line = of_ours + MySession::quoted(table + "_line");
   const auto answers = session.run(
       {"show variables where variable_name in ('version', 'innodb_read_only', 'super_read_only', "
        "'read_only', 'transaction_read_only', 'tx_read_only', 'innodb_flush_log_at_trx_commit', "
        "'wsrep_on', 'max_connections')",
        "show global status where variable_name in ('Threads_connected', 'Slaves_connected', "
        "'Rpl_semi_sync_master_status')",
-       "select 'tables', count(*) from information_schema.tables where table_schema = database() "
-       "and table_name in (" +
-           MySession::quoted(table) + ", " + MySession::quoted(table + "_line") + ")"},
+       "select 'has_locks', count(*) from information_schema.tables where " + is_table,
+       "select 'has_line', count(*) from information_schema.tables where " + is_line,
+       "select 'has_state', count(*) from information_schema.columns where column_name = 'state' "
+       "and " +
+           is_table},
       limit);
   if (!answers) return answers.error();
   Facts facts;
@@ -155,9 +163,10 @@ Result<Examination> examine_mysql(const StoreOptions& options, const ExamineTerm
   }
   findings.add("version", judge_version(*facts, session.is_mariadb()));
   findings.add("writable", writable);
-  findings.add(
-      "tables",
-      sql::judge_tables(table, number_of(*facts, "tables") == 2, trial, MysqlStore::tables(table)));
+  const sql::TablesSeen seen{.locks = is_there(*facts, "has_locks"),
+                             .line = is_there(*facts, "has_line"),
+                             .has_state = is_there(*facts, "has_state")};
+  findings.add("tables", sql::judge_tables(table, seen, trial, MysqlStore::tables(table)));
   findings.add("trial", judge_trial(trial));
   findings.add("durable", judge_durable(*facts));
   findings.add("replication", judge_replication(*facts));

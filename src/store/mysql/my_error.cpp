@@ -69,6 +69,7 @@ constexpr Rule k_rules[] = {
     {3169, k_not_now},  // the session was killed
     {4031, k_not_now},  // closed because idle
     {1665, k_binlog},
+    {1406, {Errc::bad_usage, MyFault::other}},  // a name that is longer than the column
     {1054, {Errc::refused, MyFault::no_column}},
     {1146, {Errc::refused, MyFault::no_table}},
     {1049, {Errc::refused, MyFault::no_database}},

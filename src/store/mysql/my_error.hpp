@@ -21,7 +21,7 @@ enum class MyFault {
 };
 
 struct MyMeaning {
-  Errc code = Errc::refused;  // or denied, unavailable
+  Errc code = Errc::refused;  // or bad_usage, denied, unavailable
   MyFault fault = MyFault::other;
   std::string_view hint = {};  // for people, behind the server's words
 };

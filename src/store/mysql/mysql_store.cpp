@@ -158,10 +158,10 @@ Result<void> MysqlStore::make_rows(const Rows& rows, Time limit) {
   std::vector<std::string> all{"rollback"};
   for (const Row& row : rows.rows) {
     if (row.state) continue;
-    all.push_back("insert ignore into " + table_ + " (name, lock_until, locked_at, locked_by" +
+    all.push_back("insert into " + table_ + " (name, lock_until, locked_at, locked_by" +
                   (has_four_columns() ? "" : ", state") + ") values (" + quoted(row.name) +
-                  ", utc_timestamp(6), utc_timestamp(6), ''" +
-                  (has_four_columns() ? ")" : ", '')"));
+                  ", utc_timestamp(), utc_timestamp(), ''" + (has_four_columns() ? ")" : ", '')") +
+                  " on duplicate key update name = name");
   }
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();

@@ -28,7 +28,8 @@ constexpr const char* k_facts =
     "(select count(*) from pg_stat_replication where state is distinct from 'backup'), "
     "current_setting('synchronous_standby_names'), pg_backend_pid(), "
     "(select sum(numbackends) from pg_stat_database), current_setting('max_connections'), "
-    "to_regclass($1) is not null and to_regclass($2) is not null";
+    "to_regclass($1) is not null, to_regclass($2) is not null, exists (select from pg_attribute "
+    "where attrelid = to_regclass($1) and attname = 'state' and not attisdropped)";
 enum Column {  // of k_facts
   version,
   version_number,
@@ -41,7 +42,9 @@ enum Column {  // of k_facts
   process,
   used_connections,
   max_connections,
-  has_tables,
+  has_locks,
+  has_line,
+  has_state,
 };
 
 std::string text_at(const Row& row, Column column) {
@@ -100,11 +103,9 @@ Finding judge_pooler(const Row& row, int backend) {
 
 void remove_trial(PgSession& session, const std::string& table, const LockName& name, Time until) {
   // Without the tables it did nothing.
-  (void)session
-      .run({{"delete from " + table + " where name = $1", {name.text()}},
-            {"delete from " + table + "_line where name = $1", {name.text()}}},
-           until)
-      .has_value();
+  for (const std::string& one : {table, table + "_line"})
+    (void)session.run({{"delete from " + one + " where name = $1", {name.text()}}}, until)
+        .has_value();
 }
 
 }  // namespace
@@ -143,9 +144,10 @@ Result<Examination> examine_postgres(const StoreOptions& options, const ExamineT
   }
   findings.add("version", judge_version(row));
   findings.add("writable", judge_writable(row));
-  findings.add("tables",
-               sql::judge_tables(
-                   table, text_at(row, has_tables) == "t", trial, PostgresStore::tables(table)));
+  const sql::TablesSeen seen{.locks = text_at(row, has_locks) == "t",
+                             .line = text_at(row, has_line) == "t",
+                             .has_state = text_at(row, has_state) == "t"};
+  findings.add("tables", sql::judge_tables(table, seen, trial, PostgresStore::tables(table)));
   findings.add("trial", judge_trial(trial));
   findings.add("durable", judge_durable(row));
   findings.add("replication", judge_replication(row));

@@ -32,6 +32,7 @@ constexpr StateRule k_states[] = {
     {"28", {.code = Errc::denied}},
     {"42501", {.code = Errc::denied}},
     {"42P01", {.code = Errc::refused, .cause = PgCause::no_table}},
+    {"22001", {.code = Errc::bad_usage}},  // a name that is longer than the column
     {"42703", {.code = Errc::refused, .cause = PgCause::no_column}},
     {"25006", {.code = Errc::refused, .replica = true, .hint = k_replica}},
     {"40001", {.code = Errc::unavailable, .cause = PgCause::repeat}},

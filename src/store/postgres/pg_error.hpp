@@ -22,7 +22,7 @@ enum class PgCause {
 };
 
 struct PgMeaning {
-  Errc code = Errc::refused;  // denied, unavailable, timed_out or refused
+  Errc code = Errc::refused;  // bad_usage, denied, unavailable, timed_out or refused
   PgCause cause = PgCause::other;
   bool replica = false;  // it may not write: another server of a set may
   std::string_view hint = {};

@@ -74,16 +74,21 @@ std::string timestamp_of(const std::string& us) {
 
 std::string PostgresStore::select_lock() const {
   return std::string("select name, ") + (has_four_columns() ? "''" : "state") + ", " +
-         us_of_column("lock_until") + ", " + us_of_column("locked_at") + ", locked_by from " +
-         table_;
+         us_of_column("lock_until") + ", " + us_of_column("locked_at") +
+         ", locked_by, pg_typeof(lock_until) from " + table_;
 }
 
+// Drivers of Java set the session's time zone to their own, and so what such a column means.
 SqlStore::Row PostgresStore::row_of(const std::vector<PgValue>& values) {
+  const std::string type = text_at(values, 5);
   return {.name = text_at(values, 0),
           .state = text_at(values, 1),
           .columns = {.lock_until_us = number_at(values, 2),
                       .locked_at_us = number_at(values, 3),
-                      .locked_by = text_at(values, 4)}};
+                      .locked_by = text_at(values, 4)},
+          .unfit = type.find("without") == std::string::npos
+                       ? "lock_until is a " + type + ", and has to be a timestamp without time zone"
+                       : ""};
 }
 
 PostgresStore::PostgresStore(PgAddress address, const StoreOptions& options)
