@@ -138,6 +138,8 @@ each_way() {
   ends 20s a "exit 79"
   refused 75 run -n a -- touch "$MARKER"
   assert_stderr_has "its clock is 8h ahead of the server's: does it use usingDbTime()?"
+  run -0 "$DLOCK" inspect --json a
+  assert_output --partial '"doubt": "its clock is 8h ahead'
 }
 
 @test "a foreign lock is not revoked, only ended with --now" {
