@@ -247,6 +247,14 @@ Result<void> Transport::send(std::string_view bytes, Time limit) {
   return {};
 }
 
+Result<void> Transport::await_bytes(Time limit) {
+  const Time started = BootClock::now();
+  if (stream_->pending()) return {};
+  const Wake wake = wait_for(stream_->fd(), POLLIN, interrupt_, limit);
+  if (wake == Wake::ready) return {};
+  return not_ready(wake, started, limit);
+}
+
 Result<std::size_t> Transport::receive(char* buffer,
                                        std::size_t size,
                                        Time limit,

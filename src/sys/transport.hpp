@@ -68,6 +68,9 @@ class Transport {
                               Time limit,
                               const Others& beside = {});
 
+  // Until something can be received, or the end of the stream.
+  Result<void> await_bytes(Time limit);
+
   // From now on with the endpoint's TLS, for a protocol that begins without. The peer expects the
   // handshake, and nothing that came before it is left unread. The errors are those of TlsSession.
   Result<void> start_tls(const Endpoint& endpoint, Time limit);

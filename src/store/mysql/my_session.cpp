@@ -62,6 +62,7 @@ void MySession::disconnect() {
   if (!wire_->error()) wire_->begin(BootClock::now());
   mysql_.reset();
   prepared_ = false;
+  owes_sign_ = false;
 }
 
 bool MySession::is_mariadb() const {
@@ -69,7 +70,7 @@ bool MySession::is_mariadb() const {
 }
 
 Result<void> MySession::reach(Time limit) {
-  if (connected() && !wire_->idle()) disconnect();
+  if (connected() && (owes_sign_ || !wire_->idle())) disconnect();
   wire_->begin(limit);
   if (connected()) return {};
   return connect();
@@ -134,6 +135,33 @@ Result<std::vector<MyRows>> MySession::run(const std::vector<std::string>& state
   prepared_ = true;
   results->erase(results->begin(), results->begin() + static_cast<std::ptrdiff_t>(before));
   return results;
+}
+
+Result<void> MySession::ask_alive(Time limit) {
+  started_ = BootClock::now();
+  limit_ = limit;
+  fault_ = MyFault::none;
+  server_errno_ = 0;
+  if (!connected()) return Error{Errc::unavailable, "lost the connection to " + where()};
+  constexpr std::string_view question = "do 0";
+  wire_->begin(limit);
+  const auto broken = [this] {
+    Error error = failure(false);
+    disconnect();
+    return error;
+  };
+  if (!owes_sign_ && mysql_send_query(mysql_.get(), question.data(), question.size()) != 0)
+    return broken();
+  owes_sign_ = true;
+  // The library would drop a connection whose answer it has begun to wait for.
+  if (auto ready = wire_->await_bytes(limit); !ready) {
+    if (ready.error().code == Errc::cancelled)
+      return Error{Errc::cancelled, "stopped waiting for " + where()};
+    return over_limit("no answer from " + where(), started_, limit_);
+  }
+  owes_sign_ = false;
+  if (mysql_read_query_result(mysql_.get()) != 0) return broken();
+  return {};
 }
 
 Result<std::vector<MyRows>> MySession::ask(const std::string& text, std::size_t count) {

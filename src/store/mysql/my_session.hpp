@@ -57,6 +57,12 @@ class MySession {
   // In one question; each text is one statement, without a ';'. One element for each.
   Result<std::vector<MyRows>> run(const std::vector<std::string>& statements, Time limit);
 
+  // Does the connection that there is still answer? It is not replaced, and an answer that is late
+  // is taken by the next call: after an error it is gone, unless it is still connected(). A run()
+  // drops a connection that owes such an answer.
+  Result<void> ask_alive(Time limit);
+  bool owes_sign() const { return owes_sign_; }
+
   // A value in a statement: a hexadecimal literal, in which nothing can be misread. UTF-8 is text,
   // with the collation of what it is compared with; other bytes are a binary string.
   static std::string quoted(std::string_view text);
@@ -97,7 +103,8 @@ class MySession {
   unsigned int server_errno_ = 0;
   unsigned long connection_id_ = 0;
   std::string server_version_;
-  bool prepared_ = false;  // the session is as it is described above
+  bool prepared_ = false;   // the session is as it is described above
+  bool owes_sign_ = false;  // ask_alive() has asked
   bool knows_galera_ = true;
 };
 

@@ -139,6 +139,11 @@ bool MyWire::start_tls(std::string_view request) {
   return started.has_value();
 }
 
+Result<void> MyWire::await_bytes(Time limit) {
+  if (!transport_) return Error{Errc::unavailable, "closed the connection"};
+  return transport_->await_bytes(limit);
+}
+
 std::size_t MyWire::read(char* buffer, std::size_t size) {
   if (!transport_ || error_) return 0;
   const auto n = transport_->receive(buffer, size, limit_);

@@ -47,6 +47,8 @@ class MyWire {
   bool is_private() const { return endpoint_.tls != nullptr || !endpoint_.socket_path.empty(); }
   // Connected, and nothing has come that was not read, not even an end.
   bool idle() { return transport_ && transport_->idle(); }
+  // Until something has come. An error of it is none of the connection: that stays.
+  Result<void> await_bytes(Time limit);
 
   // For the library. False, 0: an error.
   bool open();

@@ -101,6 +101,7 @@ PgSession::PgSession(PgAddress address, TlsSettings tls, const Interrupt* interr
 void PgSession::disconnect() {
   connection_.reset();
   in_transaction_ = false;
+  owes_sign_ = false;
 }
 
 int PgSession::backend_pid() const {
@@ -111,6 +112,7 @@ PgSession::Answers PgSession::run(const std::vector<PgStatement>& statements, Ti
   failure_ = {};
   if (has_nul(statements)) return Error{Errc::bad_usage, "a text has no NUL bytes there"};
   const Time started = BootClock::now();
+  if (owes_sign_) disconnect();
   if (auto reached = reach(limit); !reached) return reached.error();
   in_transaction_ = false;
   // Of a run that failed: the server has undone its part and waits to hear that we know.
@@ -183,6 +185,40 @@ Result<void> PgSession::await_answer(Time started, Time limit) {
     if (::PQconsumeInput(connection) == 0 && ::PQstatus(connection) != CONNECTION_BAD) break;
   }
   return lost({Errc::unavailable, reason_of(::PQerrorMessage(connection))}, started, limit);
+}
+
+Result<void> PgSession::ask_alive(Time limit) {
+  failure_ = {};
+  const Time started = BootClock::now();
+  if (!connected()) return Error{Errc::unavailable, "lost the connection to " + where()};
+  pg_conn* const connection = connection_.get();
+  const auto broken = [&](const char* said) {
+    return lost({Errc::unavailable, reason_of(said)}, started, limit);
+  };
+  // One message, which the server answers with one: no answer comes in parts.
+  if (!owes_sign_ && ::PQpipelineSync(connection) != 1) return broken(::PQerrorMessage(connection));
+  owes_sign_ = true;
+  while (::PQflush(connection) >= 0 && ::PQisBusy(connection) != 0) {
+    const auto ready = wait_for_pg(connection_, POLLIN, limit, interrupt_);
+    if (!ready && ready.error().code == Errc::cancelled)
+      return Error{Errc::cancelled, "stopped waiting for " + where()};
+    if (!ready) return over_limit("no answer from " + where(), started, limit);
+    if (::PQconsumeInput(connection) == 0) break;
+  }
+  if (::PQisBusy(connection) != 0) return broken(::PQerrorMessage(connection));
+  owes_sign_ = false;
+  const PgResult result(::PQgetResult(connection));
+  const std::string state = result ? field(result.get(), PG_DIAG_SQLSTATE) : "";
+  if (!state.empty()) {
+    Error ended = refusal(state, field(result.get(), PG_DIAG_MESSAGE_PRIMARY));
+    disconnect();
+    return Error{Errc::unavailable, std::move(ended.text)};
+  }
+  if (!result || ::PQresultStatus(result.get()) != PGRES_PIPELINE_SYNC)
+    return broken(result ? ::PQresultErrorMessage(result.get()) : ::PQerrorMessage(connection));
+  collect_notifications();
+  if (!in_transaction_ || ::PQtransactionStatus(connection) == PQTRANS_INTRANS) return {};
+  return lost({Errc::unavailable, "its transaction was ended"}, started, limit);
 }
 
 Result<void> PgSession::reach(Time limit) {

@@ -59,6 +59,12 @@ class PgSession {
   Result<std::vector<PgRows>> run(const std::vector<PgStatement>& statements, Time limit);
   const PgFailure& failure() const { return failure_; }
 
+  // Does the connection that there is still answer, with the transaction that is open? It is not
+  // replaced, and an answer that is late is taken by the next call: after an error it is gone,
+  // unless it is still connected(). A run() drops a connection that owes such an answer.
+  Result<void> ask_alive(Time limit);
+  bool owes_sign() const { return owes_sign_; }
+
   // Read before the first byte of the newest run() was sent.
   Time sent_at() const { return sent_at_; }
 
@@ -99,6 +105,7 @@ class PgSession {
   Time sent_at_{};
   std::vector<std::string> notifications_;
   bool in_transaction_ = false;  // the newest run left one open
+  bool owes_sign_ = false;       // ask_alive() has asked
   bool has_answered_ = false;    // a connection was made once
 };
 
