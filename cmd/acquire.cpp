@@ -96,6 +96,7 @@ ExitStatus acquire_command(const CommandLine& line, const Settings& settings) {
   if (!lease) return report(lease.error(), settings);
   auto ready = prepare(*names, settings);
   if (!ready) return report(ready.error(), settings);
+  if (auto fits = check_detached(*ready->store); !fits) return report(fits.error(), settings);
 
   // The recorded holder is the script that called us.
   Claim claim =

@@ -140,6 +140,13 @@ Result<void> check_replicas(const LockStore& store, const Settings& settings) {
   return lacks(store, "--replicas; leave it out, or say 0");
 }
 
+Result<void> check_detached(const LockStore& store) {
+  if (store.traits().detached) return {};
+  return lacks(store,
+               "acquire, renew and release: the lock of with= ends with its connection, and no "
+               "process stays that would keep that open; use run");
+}
+
 Result<Prepared> prepare(const std::vector<LockName>& names, const Settings& settings) {
   auto interrupt = std::make_unique<InterruptSlot>();
   auto store = open_store(settings, interrupt.get());

@@ -36,6 +36,8 @@ Result<Prepared> prepare(const std::vector<LockName>& names, const Settings& set
 Result<void> check_store(const LockStore& store, const Claim& claim, Duration min_hold);
 // The same of --replicas.
 Result<void> check_replicas(const LockStore& store, const Settings& settings);
+// The same of acquire, renew and release.
+Result<void> check_detached(const LockStore& store);
 // The refusal of a store without `what`.
 Error lacks(const LockStore& store, const std::string& what);
 

@@ -77,6 +77,7 @@ ExitStatus release_command(const CommandLine& line, const Settings& settings) {
   InterruptSlot interrupt;
   auto store = open_store(settings, &interrupt);
   if (!store) return report(store.error(), settings);
+  if (auto fits = check_detached(**store); !fits) return report(fits.error(), settings);
   auto wanted = wanted_holds(line, **store);
   if (!wanted) return report(wanted.error(), settings);
   Voice voice(names_of(*wanted), settings.mode, (*store)->where());

@@ -243,6 +243,7 @@ ExitStatus renew_command(const CommandLine& line, const Settings& settings) {
   auto store = open_store(settings, &interrupt);
   if (!store) return report(store.error(), settings);
   if (auto fits = check_replicas(**store, settings); !fits) return report(fits.error(), settings);
+  if (auto fits = check_detached(**store); !fits) return report(fits.error(), settings);
   auto wanted = wanted_holds(line, **store);
   if (!wanted) return report(wanted.error(), settings);
 

@@ -111,6 +111,10 @@ KeepStep LeaseKeeper::on_renewed(const Result<RenewReply>& answer, Time now) {
       step.notice =
           Notice{.kind = Notice::Kind::lost, .which = answer->which, .holding = answer->holding};
       if (moved_to) step.notice->text = answer->at;
+      if (!answer->because.empty()) {
+        step.notice->text = answer->because;
+        step.notice->holding.reset();
+      }
       return step;
   }
   return step;

@@ -212,6 +212,9 @@ struct RenewReply {
   std::size_t which = 0;  // of revoked and lost: the first of the names that is
   bool released = false;  // of lost: an acquire took it, and it was released in good order
   std::string at = {};    // as in Grant
+  // Of lost, where it is no loss of the name itself, and `holding` says nothing: "whose GET_LOCK is
+  // gone: …".
+  std::string because = {};
 };
 
 // What a release leaves in the store.
@@ -272,6 +275,7 @@ struct StoreTraits {
   bool tokens = true;         // fencing tokens; without them every token is 0
   bool line = true;           // Queueing, Claim::max_waiters; without it waiters have no order
   bool replicas = false;      // a grant can wait until replicas have it (--replicas)
+  bool detached = true;       // holds without a process that stays: acquire, renew, release
   bool may_hang = false;      // a call may hang in the kernel (a disk), where no interrupt ends it
 };
 

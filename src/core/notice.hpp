@@ -25,7 +25,8 @@ struct Notice {
     renewed,          // lease good for `span`
     moved,            // renewed, or found held: by the server `text` now, by `before` until then
     lost,             // definite, as `holding` says; the child is being stopped, but for `runs_on`.
-                      // `text`: the server that took over without the hold; empty: it is the same
+                      // `text`: the server that took over without the hold; empty: it is the same.
+                      // Without `holding`: RenewReply::because
     revoked,          // by force-release; likewise
     lapsing,          // no renewal in time; likewise
     time_up,          // max_hold, which is `span`, or (zero) a lease that is not renewed is over;

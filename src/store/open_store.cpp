@@ -2,12 +2,15 @@
 #include "store/open_store.hpp"
 
 #include "base/text.hpp"
+#include "store/beside_store.hpp"
 #include "store/examine_machine.hpp"
 #include "store/local/examine_local.hpp"
 #include "store/local/local_store.hpp"
 #include "store/mysql/examine_mysql.hpp"
+#include "store/mysql/my_peer_lock.hpp"
 #include "store/mysql/mysql_store.hpp"
 #include "store/postgres/examine_postgres.hpp"
+#include "store/postgres/pg_peer_lock.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/redis/doctor/examine_redis.hpp"
 #include "store/redis/redis_store.hpp"
@@ -37,7 +40,21 @@ Result<std::unique_ptr<LockStore>> open_sqlite(const StoreOptions& options) {
 }
 #endif
 
+// Beside its rows what `?with=` says; null: nothing.
+[[maybe_unused]] Result<std::unique_ptr<LockStore>> with_peer(
+    Result<std::unique_ptr<LockStore>> rows, Result<std::unique_ptr<PeerLock>> peer) {
+  if (!rows) return rows;
+  if (!peer) return peer.error();
+  if (*peer == nullptr) return rows;
+  return std::unique_ptr<LockStore>(
+      std::make_unique<BesideStore>(std::move(*rows), std::move(*peer)));
+}
+
 #ifdef DLOCK_POSTGRES
+Result<std::unique_ptr<LockStore>> open_postgres(const StoreOptions& options) {
+  return with_peer(PostgresStore::open(options), PgPeerLock::open(options));
+}
+
 Result<std::vector<std::string>> postgres_tables(const StoreOptions& options) {
   const auto address = parse_pg_url(options.url);
   if (!address) return address.error();
@@ -46,6 +63,10 @@ Result<std::vector<std::string>> postgres_tables(const StoreOptions& options) {
 #endif
 
 #ifdef DLOCK_MYSQL
+Result<std::unique_ptr<LockStore>> open_mysql(const StoreOptions& options) {
+  return with_peer(MysqlStore::open(options), MyPeerLock::open(options));
+}
+
 Result<std::vector<std::string>> mysql_tables(const StoreOptions& options) {
   const auto address = parse_my_url(options.url, options.tls);
   if (!address) return address.error();
@@ -88,13 +109,13 @@ constexpr std::array<Store, 12> k_stores{{
     {"rediss+cluster", "://h1,h2,h3", &RedisStore::open},
     {"redis+unix", ":///path", &RedisStore::open},
 #ifdef DLOCK_POSTGRES
-    {"postgresql", "://host/database", &PostgresStore::open, &examine_postgres, &postgres_tables},
+    {"postgresql", "://host/database", &open_postgres, &examine_postgres, &postgres_tables},
 #else
     {"postgresql", "://host/database", &open_none, &examine_none, &tables_none},
 #endif
 #ifdef DLOCK_MYSQL
-    {"mysql", "://host/database", &MysqlStore::open, &examine_mysql, &mysql_tables},
-    {"mariadb", "://host/database", &MysqlStore::open, &examine_mysql, &mysql_tables},
+    {"mysql", "://host/database", &open_mysql, &examine_mysql, &mysql_tables},
+    {"mariadb", "://host/database", &open_mysql, &examine_mysql, &mysql_tables},
 #else
     {"mysql", "://host/database", &open_none, &examine_none, &tables_none},
     {"mariadb", "://host/database", &open_none, &examine_none, &tables_none},

@@ -48,7 +48,7 @@ TEST_CASE("traits: the stores support everything, but for the line of local://")
     const StoreTraits traits = Client(backing).store().traits();
     CHECK((traits.exclusive && traits.shared && traits.slots));
     CHECK((traits.several_names && traits.nesting && traits.tokens));
-    CHECK((traits.keep && traits.once_per));
+    CHECK((traits.keep && traits.once_per && traits.detached));
     CHECK(traits.line == (backing.name != "local"));
   });
 }

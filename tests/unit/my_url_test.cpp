@@ -101,6 +101,21 @@ TEST_CASE("mysql: an unknown option is refused by its name") {
   CHECK(has(my_refusal("mysql://db1/d?table=a%60b"), "table= is a name"));
 }
 
+TEST_CASE("mysql: the lock of another program beside the row") {
+  using Kind = WithOption::Kind;
+  CHECK_FALSE(my("mysql://db1/d").with.has_value());
+  CHECK(my("mysql://db1/d?with=get_lock").with->kind == Kind::get_lock);
+  CHECK(my("mysql://db1/d?with=get_lock").text == "mysql://db1:3306/d?table=dlock&with=get_lock");
+  const auto row = my("mysql://db1/d?with=row:Locks.lock_name");
+  CHECK(row.with->table == "Locks");
+  CHECK(row.with->column == "lock_name");
+  CHECK(row.text == "mysql://db1:3306/d?table=dlock&with=row:Locks.lock_name");
+  for (const char* const with :
+       {"", "x", "advisory", "get_lock:a", "row:", "row:a", "row:a.", "row:a.b.c", "row:a.b`"})
+    CHECK(has(my_refusal("mysql://db1/d?with=" + std::string(with)),
+              "with= is get_lock or row:TABLE.COLUMN"));
+}
+
 TEST_CASE("mysql: what is missing or malformed is named") {
   CHECK(has(my_refusal("postgres://db1/d"), "neither mysql:// nor mariadb://"));
   CHECK(has(my_refusal("mysql://db1"), "the database is missing"));

@@ -83,7 +83,6 @@ TEST_CASE("pg url: the options") {
   CHECK(parsed("postgresql://h/d?table=locks").text == "postgresql://h:5432/d?table=locks");
   CHECK(parsed("postgresql://h/d?table=app.locks&sslmode=verify-ca").tls == PgTls::verify_ca);
   CHECK(parsed("postgresql://h?sslmode=disable").tls == PgTls::disable);
-  CHECK(has(refused("postgresql://h/d?with=advisory"), "no option with"));
   CHECK(has(refused("postgresql://h/d?locking=optimistic"), "no option locking"));
   CHECK(has(refused("postgresql://h/d?connect_timeout=3"), "no option connect_timeout"));
   CHECK(has(refused("postgresql://h/d?table=a&table=b"), "table twice"));
@@ -92,6 +91,41 @@ TEST_CASE("pg url: the options") {
   for (const char* const table : {"", "A", "a-b", "1a", "a.b.c", ".a", "a.", "a;drop"})
     CHECK(has(refused("postgresql://h/d?table=" + std::string(table)), "a table consists of"));
   CHECK(has(refused("postgresql://h/d?table=" + std::string(59, 'a')), "at most 58"));
+}
+
+TEST_CASE("pg url: the lock of another program beside the row") {
+  using Kind = WithOption::Kind;
+  CHECK_FALSE(parsed("postgresql://h/d").with.has_value());
+  const auto advisory = parsed("postgresql://h/d?with=advisory");
+  CHECK(advisory.with->kind == Kind::advisory);
+  CHECK_FALSE(advisory.with->key.has_value());
+  CHECK(advisory.text == "postgresql://h:5432/d?with=advisory");
+  CHECK(parsed("postgresql://h/d?with=advisory:-7").with->key == -7);
+  CHECK(parsed("postgresql://h/d?with=advisory:-7").text ==
+        "postgresql://h:5432/d?with=advisory:-7");
+  const auto row = parsed("postgresql://h/d?table=l&with=row%3Aapp.locks.lock_name");
+  CHECK(row.with->kind == Kind::row);
+  CHECK(row.with->table == "app.locks");
+  CHECK(row.with->column == "lock_name");
+  CHECK(row.text == "postgresql://h:5432/d?table=l&with=row:app.locks.lock_name");
+  for (const char* const with : {"",
+                                 "x",
+                                 "get_lock",
+                                 "advisory:",
+                                 "advisory:x",
+                                 "advisory:1x",
+                                 "advisory:9223372036854775808",
+                                 "advisoryx",
+                                 "row",
+                                 "row:",
+                                 "row:a",
+                                 "row:a.",
+                                 "row:.a",
+                                 "row:a.b.c.d",
+                                 "row:A.b",
+                                 "row:a.b;drop"})
+    CHECK(has(refused("postgresql://h/d?with=" + std::string(with)),
+              "with= is row:TABLE.COLUMN, advisory or advisory:NUMBER"));
 }
 
 TEST_CASE("pg url: what is wrong is told, and never quoted") {

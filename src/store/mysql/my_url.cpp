@@ -118,16 +118,31 @@ Result<void> parse_database(std::string_view text, MyAddress& address) {
 struct MyOptions {
   std::optional<std::string> socket;
   std::string table = "dlock";
+  std::optional<WithOption> with;
   std::optional<std::string> ssl_mode;
 };
 
-Result<void> parse_table(const std::string& name, MyOptions& options) {
+bool is_identifier(std::string_view name) {
   const auto of_name = [](char c) { return is_alphanumeric(c) || c == '_'; };
-  if (name.empty() || name.size() > k_longest_name ||
-      !std::all_of(name.begin(), name.end(), of_name)) {
-    return bad("table= is a name of at most 64 letters, digits and '_'");
-  }
+  return !name.empty() && name.size() <= k_longest_name &&
+         std::all_of(name.begin(), name.end(), of_name);
+}
+
+Result<void> parse_table(const std::string& name, MyOptions& options) {
+  if (!is_identifier(name)) return bad("table= is a name of at most 64 letters, digits and '_'");
   options.table = name;
+  return {};
+}
+
+Result<void> set_with(const std::string& value, MyOptions& options) {
+  auto with =
+      parse_with(value,
+                 {.all = "get_lock or row:TABLE.COLUMN, of names with letters, digits and '_'",
+                  .get_lock = true,
+                  .is_table = &is_identifier,
+                  .is_column = &is_identifier});
+  if (!with) return with.error();
+  options.with = std::move(*with);
   return {};
 }
 
@@ -146,13 +161,14 @@ Result<void> parse_option(std::string_view word, MyOptions& options) {
   const std::string_view name = word.substr(0, equals);
   const std::string value = percent_decode(word.substr(equals + 1));
   if (name == "table") return parse_table(value, options);
+  if (name == "with") return set_with(value, options);
   if (name == "socket") return parse_socket(value, options);
   if (name == "ssl-mode") {
     options.ssl_mode = value;
     return {};
   }
   return bad("no option is called " + in_quotes(shortened(name, 40)) +
-             "; there are socket, table and ssl-mode");
+             "; there are socket, table, with and ssl-mode");
 }
 
 Result<MyOptions> parse_options(std::string_view query) {
@@ -203,6 +219,7 @@ std::string text_of(const MyAddress& address) {
   }
   text += "/" + percent_encode(address.database, k_beside_letters) + "?table=" + address.table;
   if (!to.socket_path.empty()) text += "&socket=" + percent_encode(to.socket_path, k_beside_path);
+  if (address.with) text += "&with=" + address.with->text();
   return text;
 }
 
@@ -237,6 +254,7 @@ Result<MyAddress> parse_rest(std::string_view rest, const TlsSettings& tls) {
   address.endpoint.tls = *with_tls;
   address.endpoint.socket_path = options->socket.value_or("");
   address.table = options->table;
+  address.with = options->with;
   address.text = text_of(address);
   return address;
 }

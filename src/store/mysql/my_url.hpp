@@ -5,6 +5,7 @@
 // mariadb:// is the same. Without a user: our login name. Options, separated by '&':
 //   socket=PATH    the unix socket of a URL without a host
 //   table=NAME     letters, digits and '_'; "dlock" without it
+//   with=FORM      row:TABLE.COLUMN or get_lock (with_option.hpp)
 //   ssl-mode=MODE  disabled; required: TLS with any certificate; verify_ca: with one of a trusted
 //                  CA; verify_identity: which also names the host
 // Without ssl-mode it is verify_identity, but disabled on this machine (localhost, 127.0.0.1, ::1)
@@ -15,9 +16,11 @@
 
 #include "base/result.hpp"
 #include "base/secret.hpp"
+#include "store/with_option.hpp"
 #include "sys/tls_settings.hpp"
 #include "sys/transport.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,6 +32,7 @@ struct MyAddress {
   Secret password;
   std::string database;
   std::string table;
+  std::optional<WithOption> with;
   std::string text;  // canonical, for messages and comparing; neither user nor password
 };
 

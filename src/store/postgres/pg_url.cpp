@@ -21,6 +21,7 @@ constexpr std::size_t k_most_servers = 16;
 constexpr std::size_t k_longest_directory = 92;
 // PostgreSQL cuts names at 63; five are left for the names of what belongs to the table.
 constexpr std::size_t k_longest_table = 58;
+constexpr std::size_t k_longest_column = 63;
 
 constexpr std::array<std::pair<std::string_view, PgTls>, 5> k_modes{{
     {"disable", PgTls::disable},
@@ -32,7 +33,7 @@ constexpr std::array<std::pair<std::string_view, PgTls>, 5> k_modes{{
 
 // The options as they were said, decoded.
 struct Options {
-  std::optional<std::string> host, port, table, sslmode;
+  std::optional<std::string> host, port, table, with, sslmode;
 };
 
 Error bad(std::string what) {
@@ -62,10 +63,11 @@ Result<void> set_option(std::string_view piece, Options& options) {
   constexpr std::size_t k_longest_name = 40;
   if (equals == std::string_view::npos || !is_word(name, k_longest_name))
     return bad("an option is written NAME=VALUE, with '&' before the next");
-  const std::array<std::pair<std::string_view, std::optional<std::string>*>, 4> known{
+  const std::array<std::pair<std::string_view, std::optional<std::string>*>, 5> known{
       {{"host", &options.host},
        {"port", &options.port},
        {"table", &options.table},
+       {"with", &options.with},
        {"sslmode", &options.sslmode}}};
   for (const auto& [its_name, value] : known) {
     if (name != its_name) continue;
@@ -76,7 +78,7 @@ Result<void> set_option(std::string_view piece, Options& options) {
   if (name == "password")
     return bad("a password stands before the host, or in DLOCK_PASSWORD, not in an option");
   return bad("there is no option " + std::string(name) +
-             "; there are host, port, sslmode and table");
+             "; there are host, port, sslmode, table and with");
 }
 
 Result<Options> parse_options(std::string_view query) {
@@ -134,14 +136,33 @@ Result<void> parse_servers(std::string_view hosts, const Options& said, PgAddres
   return {};
 }
 
+// Perhaps with its schema before.
+bool is_table(std::string_view text) {
+  const auto dot = text.find('.');
+  const bool has_schema = dot != std::string_view::npos;
+  return is_word(has_schema ? text.substr(dot + 1) : text, k_longest_table) &&
+         (!has_schema || is_word(text.substr(0, dot), k_longest_table));
+}
+bool is_column(std::string_view text) {
+  return is_word(text, k_longest_column);
+}
+
+Result<void> set_with(const Options& said, PgAddress& address) {
+  if (!said.with) return {};
+  auto with = parse_with(*said.with,
+                         {.all = "row:TABLE.COLUMN, advisory or advisory:NUMBER, of names "
+                                 "with letters a-z, digits and '_'",
+                          .advisory = true,
+                          .is_table = &is_table,
+                          .is_column = &is_column});
+  if (!with) return with.error();
+  address.with = std::move(*with);
+  return {};
+}
+
 Result<void> parse_table(const Options& said, PgAddress& address) {
   address.table = said.table.value_or(std::string(k_default_table));
-  const std::string_view table = address.table;
-  const auto dot = table.find('.');
-  const bool has_schema = dot != std::string_view::npos;
-  const bool fits = is_word(has_schema ? table.substr(dot + 1) : table, k_longest_table) &&
-                    (!has_schema || is_word(table.substr(0, dot), k_longest_table));
-  if (fits) return {};
+  if (is_table(address.table)) return {};
   return bad("a table consists of at most 58 letters a-z, digits and '_', a schema and '.' before");
 }
 
@@ -173,6 +194,7 @@ std::string canonical(const PgAddress& address) {
     if (only.port != k_default_port) add("port=" + std::to_string(only.port));
   }
   if (address.table != k_default_table) add("table=" + address.table);
+  if (address.with) add("with=" + address.with->text());
   return std::string(k_scheme) + hosts + "/" + percent_encode(address.database) + options;
 }
 
@@ -201,6 +223,7 @@ Result<PgAddress> parse(std::string_view rest) {
   if (auto done = parse_servers(rest.substr(0, slash), *options, address); !done)
     return done.error();
   if (auto done = parse_table(*options, address); !done) return done.error();
+  if (auto done = set_with(*options, address); !done) return done.error();
   if (auto done = parse_tls(*options, address); !done) return done.error();
   address.text = canonical(address);
   return address;

@@ -2,7 +2,8 @@
 // Where a PostgreSQL is, from a URL as libpq writes it:
 //   postgresql://[user[:password]@]host[:port][,host2[:port2]…]/database[?options]
 //   postgresql:///database?host=/run/postgresql     a unix socket, by its directory
-// postgres:// is the same. Options: host, port, table (where the locks are), and
+// postgres:// is the same. Options: host, port, table (where the locks are), with (with_option.hpp:
+// row:TABLE.COLUMN, advisory or advisory:NUMBER), and
 // sslmode=disable|prefer|require|verify-ca|verify-full (pg_parameters.hpp). All others are refused.
 // User, password, database and options are percent-decoded. No error text quotes any part of the
 // URL but the name of an option, because a badly written one may have its password anywhere.
@@ -10,6 +11,7 @@
 
 #include "base/result.hpp"
 #include "base/secret.hpp"
+#include "store/with_option.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -35,6 +37,7 @@ struct PgAddress {
   Secret password;
   std::string database;  // empty: the user's name, as in libpq
   std::string table;     // an identifier in lower case, perhaps with its schema: "app.dlock"
+  std::optional<WithOption> with;
   std::optional<PgTls> tls;
   std::string text;  // canonical, for messages and comparing; neither user nor password
 };

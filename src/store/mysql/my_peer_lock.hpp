@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// MyPeerLock: GET_LOCK, or rows that a transaction holds, which stays open, on a connection of its
+// own: "?with=get_lock", "?with=row:TABLE.COLUMN". The server's limits for idle connections and
+// transactions do not count for it. Behind a proxy that shares connections, and on Galera, neither
+// lock is known to other programs.
+#pragma once
+
+#include "store/mysql/my_session.hpp"
+#include "store/peer_lock.hpp"
+#include "store/store_options.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dlock {
+
+class MyPeerLock final : public PeerLock {
+ public:
+  // What the URL says; null: nothing. Connects to nothing.
+  static Result<std::unique_ptr<PeerLock>> open(const StoreOptions& options);
+
+  std::string kind() const override { return is_row() ? "row lock" : "GET_LOCK"; }
+  Result<void> fits(const LockName& name) const override;
+  bool is_one_for_all_names() const override { return false; }
+  Result<Taken> take(const std::vector<LockName>& names, Time limit) override;
+  Result<void> check(Time limit) override;
+  void give_up(Time limit) override;
+
+ private:
+  MyPeerLock(MyAddress address, const Interrupt* interrupt);
+
+  bool is_row() const { return with_.kind == WithOption::Kind::row; }
+  Result<Taken> take_rows(const std::vector<LockName>& names, Time limit);
+  Result<Taken> take_words(const std::vector<LockName>& names, Time limit);
+
+  WithOption with_;
+  MySession session_;
+};
+
+}  // namespace dlock

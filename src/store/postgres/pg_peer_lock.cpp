@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "store/postgres/pg_peer_lock.hpp"
+
+#include <utility>
+
+namespace dlock {
+
+namespace {
+
+// Nothing but us ends the transaction. Not every version has both.
+constexpr const char* k_unbounded =
+    "select set_config(name, '0', true) from pg_settings where name in "
+    "('idle_in_transaction_session_timeout', 'transaction_timeout')";
+// The last statement, and no query: the snapshot of that would stay with the transaction, and keep
+// VACUUM from its work.
+constexpr const char* k_end = "set local statement_timeout = 0";
+
+std::string value_of(const PgRows& answer) {
+  return answer.rows.empty() || answer.rows[0].empty() ? "" : answer.rows[0][0].value_or("");
+}
+
+}  // namespace
+
+PgPeerLock::PgPeerLock(PgAddress address, const StoreOptions& options)
+    : with_(*address.with), session_(std::move(address), options.tls, options.interrupt) {}
+
+Result<std::unique_ptr<PeerLock>> PgPeerLock::open(const StoreOptions& options) {
+  auto address = parse_pg_url(options.url);
+  if (!address) return address.error();
+  if (!address->with) return std::unique_ptr<PeerLock>();
+  if (address->password.empty()) address->password = options.password;
+  return std::unique_ptr<PeerLock>(new PgPeerLock(std::move(*address), options));
+}
+
+std::string PgPeerLock::kind() const {
+  return is_row() ? "row lock" : "advisory lock";
+}
+
+// Of a row it skips what is locked: an error would end the transaction, and NOWAIT would meet the
+// locks of other rows where the column has no index.
+PgStatement PgPeerLock::take_one(const LockName& name) const {
+  if (is_row()) {
+    return {
+        "select 1 from " + with_.table + " where " + with_.column + " = $1 for update skip locked",
+        {name.text()}};
+  }
+  if (with_.key)
+    return {"select pg_try_advisory_xact_lock($1::bigint)", {std::to_string(*with_.key)}};
+  return {"select pg_try_advisory_xact_lock(hashtextextended($1, 0))", {name.text()}};
+}
+
+PgStatement PgPeerLock::count_of(const LockName& name) const {
+  if (!is_row()) return {"select 1"};
+  return {"select 1 from " + with_.table + " where " + with_.column + " = $1", {name.text()}};
+}
+
+PgStatement PgPeerLock::holder_of(const LockName& name) const {
+  if (is_row()) {
+    return {"select min(l.pid) from " + with_.table +
+                " t join pg_locks l on l.locktype = 'transactionid' and l.granted and "
+                "l.transactionid = t.xmax where t." +
+                with_.column + " = $1",
+            {name.text()}};
+  }
+  const std::string key = with_.key ? "$1::bigint" : "hashtextextended($1, 0)";
+  return {
+      "select min(pid) from pg_locks where locktype = 'advisory' and objsubid = 1 and granted "
+      "and database = (select oid from pg_database where datname = current_database()) "
+      "and (classid::bigint << 32) | objid::bigint = " +
+          key + " and pid <> pg_backend_pid()",
+      {with_.key ? std::to_string(*with_.key) : name.text()}};
+}
+
+Result<PeerLock::Taken> PgPeerLock::take(const std::vector<LockName>& names, Time limit) {
+  const std::string ms = std::to_string(statement_timeout_ms(limit, BootClock::now()));
+  std::vector<PgStatement> all{{"begin isolation level read committed read write"},
+                               {"select set_config('statement_timeout', $1, true)", {ms}}};
+  const std::size_t first = all.size();
+  for (const LockName& name : names) {
+    all.push_back(take_one(name));
+    all.push_back(count_of(name));
+  }
+  all.push_back({k_unbounded});
+  all.push_back({k_end});
+  const auto answers = session_.run(all, limit);
+  if (!answers) {
+    const std::string& state = session_.failure().sqlstate;
+    const bool undefined = state == "42P01" || state == "42703";  // the table, the column
+    if (undefined) return Error{Errc::bad_config, answers.error().text};
+    return answers.error();
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const PgRows& taken = (*answers)[first + 2 * i];
+    const std::size_t wanted = (*answers)[first + 2 * i + 1].rows.size();
+    const bool done = is_row() ? wanted > 0 && taken.rows.size() == wanted : value_of(taken) == "t";
+    if (done) continue;
+    Blocked blocked{.which = i};
+    const auto holder = session_.run({holder_of(names[i]), {"rollback"}}, limit);
+    if (!holder) session_.disconnect();
+    if (wanted == 0) return no_row(with_, session_.where(), names[i].text());
+    if (holder) blocked.by = value_of(holder->front());
+    return Taken(std::move(blocked));
+  }
+  return Taken();
+}
+
+Result<void> PgPeerLock::check(Time limit) {
+  auto alive = session_.ask_alive(limit);
+  if (alive || session_.connected()) return alive;
+  return Error{Errc::lost, alive.error().text};
+}
+
+void PgPeerLock::give_up(Time limit) {
+  if (session_.owes_sign()) return session_.disconnect();
+  if (!session_.connected()) return;
+  if (!session_.run({{"rollback"}}, limit)) session_.disconnect();
+}
+
+}  // namespace dlock

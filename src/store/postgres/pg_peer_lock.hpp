@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// PgPeerLock: rows or advisory locks that a transaction holds, which stays open on a connection of
+// its own: "?with=row:TABLE.COLUMN", "?with=advisory", "?with=advisory:NUMBER". As all is in the
+// transaction, it also holds through a pooler of transactions.
+//
+// The server's limits for idle transactions do not count for it. One that holds a row keeps VACUUM
+// from removing what died since it began.
+#pragma once
+
+#include "store/peer_lock.hpp"
+#include "store/postgres/pg_session.hpp"
+#include "store/store_options.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dlock {
+
+class PgPeerLock final : public PeerLock {
+ public:
+  // What the URL says; null: nothing. Connects to nothing.
+  static Result<std::unique_ptr<PeerLock>> open(const StoreOptions& options);
+
+  std::string kind() const override;
+  Result<void> fits(const LockName& /*name*/) const override { return {}; }
+  bool is_one_for_all_names() const override { return with_.key.has_value(); }
+  Result<Taken> take(const std::vector<LockName>& names, Time limit) override;
+  Result<void> check(Time limit) override;
+  void give_up(Time limit) override;
+
+ private:
+  PgPeerLock(PgAddress address, const StoreOptions& options);
+
+  bool is_row() const { return with_.kind == WithOption::Kind::row; }
+  PgStatement take_one(const LockName& name) const;
+  PgStatement count_of(const LockName& name) const;
+  PgStatement holder_of(const LockName& name) const;
+
+  WithOption with_;
+  PgSession session_;
+};
+
+}  // namespace dlock

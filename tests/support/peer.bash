@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+# The program beside dlock, which takes locks of its own in the database of the file: its client, with
+# a connection that stays open. A part of suite.bash.
+# shellcheck shell=bash disable=SC2154,SC2016  # T is set by supervise.bash; the child expands what is quoted
+
+client_of_postgres() { exec psql -XAtq -h "$DB" -p "$DB_PORT" -U postgres postgres; }
+client_of_mysql() { exec mariadb --no-defaults -NB --unbuffered -S "$DB/socket" -u root locks; }
+
+# start_peer: sets PEER. What it is told to by `peer SQL` is done when that returns.
+start_peer() {
+  PEER_LINES=0
+  mkfifo "$T/peer.in"
+  "client_of_$DB_ACCOUNT" <"$T/peer.in" >"$T/peer.out" 2>&1 3>&- &
+  PEER=$!
+  STARTED+=("$PEER")
+  exec {PEER_FD}>"$T/peer.in"
+}
+peer() {
+  PEER_LINES=$((PEER_LINES + 1))
+  echo "$1; select 'done $PEER_LINES';" >&"$PEER_FD"
+  eventually 10s file_has "$T/peer.out" "done $PEER_LINES" || fail "$(cat "$T/peer.out")"
+}
+
+# with FORM: the URL with it is the one of dlock from now on.
+with() {
+  PLAIN_URL=${PLAIN_URL:-$DLOCK_URL}
+  export PLAIN_URL DLOCK_URL="$PLAIN_URL&with=$1"
+}
+
+# both_ways TAKE GIVE_UP IS_TAKEN KIND: the peer, which takes the lock of "a" by the first statement
+# and gives it up by the second, and dlock keep each other out; the third says t or 1 where dlock has it.
+both_ways() {
+  start_peer
+  peer "$1"
+  run -75 --separate-stderr "$DLOCK" run -n a -- touch "$MARKER"
+  assert_stderr_has "\"a\" is busy: held by a foreign lock ($4"
+  run -0 "$DLOCK" run -n another -- true
+  run -75 "$DLOCK" run -w 1 a -- touch "$MARKER"
+  dlock_run v a -- touch "$MARKER"
+  eventually 10s file_has "$T/v.err" "waiting" || fail "$(cat "$T/v.err")"
+  kill "$v_pid"
+  ends 5s v "signal 15"
+  run -0 "$DLOCK" list
+  assert_output ""
+  dlock_run w a -- touch "$T/ran"
+  eventually 10s file_has "$T/w.err" "waiting" || fail "$(cat "$T/w.err")"
+  grep -q "held by a foreign lock ($4" "$T/w.err" || fail "$(cat "$T/w.err")"
+  [ ! -e "$T/ran" ]
+  peer "$2"
+  ends 10s w "exit 0"
+  [ -e "$T/ran" ]
+  assert_not_started
+
+  hold a
+  [[ $(db "$3") == [t1] ]] || fail "dlock does not have it"
+  let_go
+  [[ $(db "$3") == [f0] ]] || fail "dlock still has it"
+  run -0 "$DLOCK" run -n a -- true
+}
+
+# loses KIND COMMAND…: the server ends the connection of dlock's peer lock, as the COMMAND makes it:
+# dlock's command stops in time, and the lock is free.
+loses() {
+  local killed kind=$1
+  shift
+  dlock_run a --ttl 1m a -- "$TICKER" "$TICKS"
+  eventually 10s ticking
+  sleep 1.5
+  killed=$(boot_ms)
+  "$@"
+  ends 10s a "exit 79"
+  # Within two seconds, on a machine that has time for it.
+  [ $(($(last_tick) - killed)) -lt 5000 ] || fail "after $(($(last_tick) - killed)) ms"
+  grep -q "lost \"a\", whose $kind is gone: " "$T/a.err" || fail "$(cat "$T/a.err")"
+  run -0 "$DLOCK" run -n a -- true
+}
+
+# outlives_silence: a server that says nothing for some seconds has ended no lock.
+outlives_silence() {
+  dlock_run a --ttl 10s a -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  sleep 2
+  signal_database STOP
+  sleep 3
+  signal_database CONT
+  sleep 2
+  touch "$T/go"
+  ends 10s a "exit 7"
+}
+
+# joins_above: a nested run needs no peer lock beside the one above it, and has one of its own where
+# the run above it has none. TAKE and GIVE_UP are those of both_ways.
+joins_above() {
+  run -0 "$DLOCK" run a -- "$DLOCK" run -n a -- true
+  run -0 "$DLOCK" run --and b a -- "$DLOCK" run -n b -- true
+  start_peer
+  peer "$1"
+  run -75 --separate-stderr "$DLOCK" --url "$PLAIN_URL" run a -- "$DLOCK" run -n a -- touch "$MARKER"
+  assert_stderr_has "held by a foreign lock"
+  run -0 "$DLOCK" --url "$PLAIN_URL" run -n a -- true
+  peer "$2"
+  assert_not_started
+}
+
+# needs_a_process: what no process would keep is refused, and so is what has no peer lock.
+needs_a_process() {
+  local words
+  for words in "acquire a" "renew --owner x a" "release --owner x a" "run -s a -- true" "run --slots 2 a -- true"; do
+    # shellcheck disable=SC2086  # words
+    run -64 --separate-stderr "$DLOCK" $words
+    assert_stderr_has "does not support"
+  done
+  run -0 "$DLOCK" list
+  run -0 "$DLOCK" inspect a
+}
+
+# one_by_one: dlocks among themselves stand in their line.
+one_by_one() {
+  hold a
+  stand_all a 1 3
+  let_go
+  eventually 20s entered 3
+  assert_order 1 2 3
+}
