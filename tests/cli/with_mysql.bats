@@ -64,10 +64,10 @@ take_row="start transaction; select 1 from jobs where lock_name = 'a' for update
 
 @test "limits of the server for idle connections and transactions do not count" {
   with $row
-  db "SET GLOBAL idle_transaction_timeout = 1, GLOBAL wait_timeout = 2"
-  run -0 "$DLOCK" run a -- sleep 3
+  db "SET GLOBAL idle_transaction_timeout = 1, GLOBAL wait_timeout = 1"
+  run -0 "$DLOCK" run a -- sleep 2.5
   with get_lock
-  run -0 "$DLOCK" run a -- sleep 3
+  run -0 "$DLOCK" run a -- sleep 2.5
   db "SET GLOBAL idle_transaction_timeout = 0, GLOBAL wait_timeout = 28800"
 }
 

@@ -77,12 +77,12 @@ loses() {
 
 # outlives_silence: a server that says nothing for some seconds has ended no lock.
 outlives_silence() {
-  dlock_run a --ttl 10s a -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
-  sleep 2
+  dlock_run a --ttl 8s --kill-after 1s a -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  sleep 1.2
   signal_database STOP
-  sleep 3
-  signal_database CONT
   sleep 2
+  signal_database CONT
+  sleep 1
   touch "$T/go"
   ends 10s a "exit 7"
 }

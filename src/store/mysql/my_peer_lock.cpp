@@ -12,7 +12,6 @@ namespace dlock {
 namespace {
 
 constexpr std::size_t k_longest_word = 64;  // characters, of GET_LOCK
-constexpr unsigned int k_no_column = 1054;
 
 // Of a connection that may be idle for long, and only waits for a table that is being altered.
 std::string prepared_for(Time limit) {
@@ -68,7 +67,7 @@ Result<PeerLock::Taken> MyPeerLock::take_rows(const std::vector<LockName>& names
   const auto answers = session_.run(all, limit);
   if (!answers) {
     const bool undefined =
-        session_.fault() == MyFault::no_table || session_.server_errno() == k_no_column;
+        session_.fault() == MyFault::no_table || session_.fault() == MyFault::no_column;
     if (undefined) return Error{Errc::bad_config, answers.error().text};
     return answers.error();
   }

@@ -72,9 +72,10 @@ PgStatement PgPeerLock::holder_of(const LockName& name) const {
 }
 
 Result<PeerLock::Taken> PgPeerLock::take(const std::vector<LockName>& names, Time limit) {
-  const std::string ms = std::to_string(statement_timeout_ms(limit, BootClock::now()));
-  std::vector<PgStatement> all{{"begin isolation level read committed read write"},
-                               {"select set_config('statement_timeout', $1, true)", {ms}}};
+  const long long left = statement_timeout_ms(limit, BootClock::now());
+  std::vector<PgStatement> all{
+      {"begin isolation level read committed read write"},
+      {"select set_config('statement_timeout', $1, true)", {std::to_string(left)}}};
   const std::size_t first = all.size();
   for (const LockName& name : names) {
     all.push_back(take_one(name));
@@ -84,9 +85,9 @@ Result<PeerLock::Taken> PgPeerLock::take(const std::vector<LockName>& names, Tim
   all.push_back({k_end});
   const auto answers = session_.run(all, limit);
   if (!answers) {
-    const std::string& state = session_.failure().sqlstate;
-    const bool undefined = state == "42P01" || state == "42703";  // the table, the column
-    if (undefined) return Error{Errc::bad_config, answers.error().text};
+    const PgCause cause = session_.failure().cause;
+    if (cause == PgCause::no_table || cause == PgCause::no_column)
+      return Error{Errc::bad_config, answers.error().text};
     return answers.error();
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
