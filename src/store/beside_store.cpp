@@ -123,9 +123,12 @@ Result<ReleaseVerdict> BesideStore::release(const Holds& holds,
 Result<HandOff> BesideStore::await_hand_off(Time until) {
   if (blocked_) {
     const Time next_try = BootClock::now() + k_try;
-    auto told = rows_->await_hand_off(std::min(until, next_try));
-    if (!told || *told != HandOff::timed_out || until <= next_try) return told;
-    return HandOff::changed;
+    const Time end = std::min(until, next_try);
+    // What is told of the row may be our last try.
+    do {
+      if (auto told = rows_->await_hand_off(end); !told) return told;
+    } while (BootClock::now() < end);
+    return until <= next_try ? HandOff::timed_out : HandOff::changed;
   }
   for (;;) {
     const Time look_at = taken_for_ ? BootClock::now() + k_look : until;
