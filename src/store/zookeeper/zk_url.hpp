@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Where a ZooKeeper is, from a URL:
+//   zookeeper://[user:password@]host[:port][,host2[:port2]…][/chroot][?options]
+//   zookeepers://…                             the same, with TLS
+// A host may be an IPv6 address in [ ]. The chroot is the folder of all that is ours. Options,
+// separated by '&':
+//   layout=curator|kazoo   whose locks ours exclude; curator without it
+//   acl=private            other users may not even read our nodes
+// User, password, chroot and values are percent-decoded. No error text quotes any part of the URL
+// but the name of an option, because a badly written one may have its password anywhere.
+#pragma once
+
+#include "base/result.hpp"
+#include "base/secret.hpp"
+#include "sys/tls_settings.hpp"
+#include "sys/transport.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlock {
+
+enum class ZkLayout { curator, kazoo };
+
+// Who may do what with the nodes that we make.
+enum class ZkAcl {
+  open,      // everyone everything: without a user there is no other way
+  readable,  // our user everything, others read: Curator's and kazoo's waiters have to
+  secret,    // our user everything, others nothing
+};
+
+struct ZkAddress {
+  std::vector<Endpoint> servers;  // at least one, in the order in which they should be tried
+  std::string user;               // for the scheme "digest"; has no ':'
+  Secret password;
+  std::string chroot;  // "" or "/a/b"
+  ZkLayout layout = ZkLayout::curator;
+  bool is_private = false;
+  std::string text;  // canonical, for messages and comparing; neither user nor password
+
+  ZkAcl acl() const {
+    if (user.empty()) return ZkAcl::open;
+    return is_private ? ZkAcl::secret : ZkAcl::readable;
+  }
+};
+
+// Errc::bad_usage, with what is wrong. `tls`: what else is said about TLS.
+Result<ZkAddress> parse_zk_url(std::string_view url, const TlsSettings& tls = {});
+
+}  // namespace dlock
