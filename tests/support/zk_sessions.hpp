@@ -44,6 +44,15 @@ inline ZkAnswer done(ZkSession& session, const ZkRequest& request) {
   return done(session, ZkRequests{request}).front();
 }
 
+// In the end: a server may still read what was said to it before.
+inline ZkAnswer answered(ZkSession& session, const ZkRequest& request) {
+  for (const Time limit = ample(); BootClock::now() < limit; ::poll(nullptr, 0, 10))
+    if (auto answers = session.run({request}, limit); answers && !answers->expired)
+      return answers->answers.front();
+  FAIL("no answer");
+  return {};
+}
+
 inline Error failed(ZkSession& session, const ZkRequests& requests, Time limit) {
   const auto answers = session.run(requests, limit);
   REQUIRE_FALSE(answers.has_value());

@@ -125,6 +125,8 @@ void ZookeeperProcess::kill() {
 
 void ZookeeperProcess::freeze() const {
   ::kill(pid_, SIGSTOP);
+  // The others go on until one of its threads has taken the signal.
+  ::waitpid(pid_, nullptr, WUNTRACED);
 }
 
 void ZookeeperProcess::thaw() const {

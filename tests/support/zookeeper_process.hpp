@@ -33,7 +33,7 @@ class ZookeeperProcess {
 
   void kill();           // as a crash
   Result<void> start();  // after kill(), at the same places
-  void freeze() const;
+  void freeze() const;   // returns when none of its threads runs any more
   void thaw() const;
 
   std::uint16_t port() const { return port_; }
@@ -56,7 +56,19 @@ class ZookeeperProcess {
   pid_t pid_ = -1;
 };
 
-// `settings`: as above. Its tick is a parameter as its sessions are.
+// As long as this object lives.
+class Frozen {
+ public:
+  explicit Frozen(const ZookeeperProcess& server) : server_(server) { server_.freeze(); }
+  Frozen(const Frozen&) = delete;
+  Frozen& operator=(const Frozen&) = delete;
+  ~Frozen() { server_.thaw(); }
+
+ private:
+  const ZookeeperProcess& server_;
+};
+
+// `settings`: as above.
 class ZookeeperEnsemble {
  public:
   static constexpr std::size_t k_servers = 3;

@@ -75,11 +75,9 @@ Duration life_after(const std::string& path, Duration timeout, bool attaches) {
   pause(std::chrono::duration_cast<std::chrono::milliseconds>(timeout * 3 / 4));
   const ZkRequests write{{.op = ZkOp::set_data, .path = path, .version = 0}};
   const auto answers = attaches ? one.reattach(write, ample()) : one.run(write, ample());
-  servers().at(follower).freeze();
-  const Duration life = gone_after(other, path, one.sent_at());
-  servers().at(follower).thaw();
+  const test::Frozen frozen(servers().at(follower));
   CHECK(done(answers)[0].code == ZkCode::ok);
-  return life;
+  return gone_after(other, path, one.sent_at());
 }
 
 TEST_CASE("zk: only a re-attach renews: its follower freezes, and the node outlives its time") {
@@ -120,12 +118,10 @@ TEST_CASE("zk: without a quorum there is no answer, and no verdict") {
   const std::size_t leader = *servers().leader();
   ZkSession one = zk_session_of(servers().at(leader).url(), 8s);
   done(one, node("/alone"));
-  for (const std::size_t i : {leader + 1, leader + 2})
-    servers().at(i % ZookeeperEnsemble::k_servers).freeze();
+  const test::Frozen second(servers().at((leader + 1) % ZookeeperEnsemble::k_servers));
+  const test::Frozen third(servers().at((leader + 2) % ZookeeperEnsemble::k_servers));
   const auto answers =
       one.reattach({{.op = ZkOp::set_data, .path = "/alone"}}, BootClock::now() + 500ms);
-  for (const std::size_t i : {leader + 1, leader + 2})
-    servers().at(i % ZookeeperEnsemble::k_servers).thaw();
   REQUIRE_FALSE(answers.has_value());
   CHECK((answers.error().code == Errc::timed_out || answers.error().code == Errc::unavailable));
 }

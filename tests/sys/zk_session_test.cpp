@@ -20,6 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 using test::ample;
+using test::answered;
 using test::done;
 using test::expired;
 using test::failed;
@@ -48,13 +49,6 @@ ZkRequest folder(const std::string& path) {
 }
 ZkRequest entry(const std::string& path, const std::string& data = "") {
   return {.op = ZkOp::create, .path = path, .data = data, .node = ZkNode::ephemeral_sequential};
-}
-
-// In the end.
-void answered(ZkSession& session, const ZkRequest& request) {
-  for (const Time limit = ample(); BootClock::now() < limit; pause(10ms))
-    if (session.run({request}, limit)) return;
-  FAIL("no answer");
 }
 
 TEST_CASE("zk: connect, create and look are answered as they were asked, in one run") {
@@ -318,24 +312,25 @@ TEST_CASE("zk: a limit and an interrupt end a run, and the session goes on") {
   ZkSession one = zk_session_of(server().url(), 2s, &interrupt);
   done(one, {folder("/limit"), entry("/limit/x-")});
   const auto number = one.identity().number;
-  server().freeze();
-  const Error late = failed(one, {{.op = ZkOp::exists, .path = "/"}}, soon());
-  CHECK(late.code == Errc::timed_out);
-  CHECK(has(late.text, "no answer from " + one.where() + " within "));
-  CHECK_FALSE(one.connected());
-  const Error mute = failed(one, {{.op = ZkOp::exists, .path = "/"}}, soon());
-  CHECK(mute.code == Errc::timed_out);
+  {
+    const test::Frozen frozen(server());
+    const Error late = failed(one, {{.op = ZkOp::exists, .path = "/"}}, soon());
+    CHECK(late.code == Errc::timed_out);
+    CHECK(has(late.text, "no answer from " + one.where() + " within "));
+    CHECK_FALSE(one.connected());
+    const Error mute = failed(one, {{.op = ZkOp::exists, .path = "/"}}, soon());
+    CHECK(mute.code == Errc::timed_out);
 
-  std::thread raiser([&] {
-    pause(50ms);
-    interrupt.raise();
-  });
-  const Error ended = failed(one, {{.op = ZkOp::exists, .path = "/"}}, ample());
-  raiser.join();
-  CHECK(ended.code == Errc::cancelled);
-  CHECK(ended.text == "stopped waiting for " + one.where());
+    std::thread raiser([&] {
+      pause(50ms);
+      interrupt.raise();
+    });
+    const Error ended = failed(one, {{.op = ZkOp::exists, .path = "/"}}, ample());
+    raiser.join();
+    CHECK(ended.code == Errc::cancelled);
+    CHECK(ended.text == "stopped waiting for " + one.where());
+  }
   interrupt.clear();
-  server().thaw();
   // The server may read what was asked while it was frozen after what is asked now.
   answered(one, {.op = ZkOp::exists, .path = "/limit"});
   CHECK(there(one, "/limit/x-0000000000"));
