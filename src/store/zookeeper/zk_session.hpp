@@ -33,8 +33,8 @@
 namespace dlock {
 
 struct ZkAnswers {
-  // The session is over, and its nodes are gone: the word of the leader. Nothing of a run that
-  // attached was carried out; of another one perhaps what is not of the session. It stays so.
+  // The session is over, and its nodes are gone or go: the word of the leader. Nothing of the run
+  // was carried out, unless the session ended in the middle of it. It stays so.
   bool expired = false;
   std::vector<ZkAnswer> answers;  // one for each request, unless it has expired
 };
