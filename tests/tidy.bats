@@ -91,18 +91,19 @@ rule_libraries() {
   who_includes "$1" '^["<]sqlite3' 'src/store/sqlite/sqlite_database\.cpp'
   who_includes "$1" '^["<]libpq' 'src/store/postgres/pg_(connect|session)\.cpp'
   who_includes "$1" '^["<](mysql|mariadb|ma_pvio|errmsg)' 'src/store/mysql/(library|my_session|my_wire)\..pp'
+  who_includes "$1" '^["<]http_parser' 'src/store/etcd/http_reader\.cpp'
   who_includes "$1" '^["<]CLI/' 'cmd/cli\.cpp'
   who_includes "$1" '^["<](spdlog|fmt)/' 'src/base/log\.cpp'
   who_includes "$1" '^["<]openssl/' 'src/sys/tls_(certificate|context|crypto|session)\.cpp'
   who_includes "$1" '^["<]ares' 'src/sys/resolver\.cpp'
-  who_includes "$1" '^["<]nlohmann/' 'src/base/log\.cpp|src/store/record_json\.cpp|cmd/json_output\.cpp'
+  who_includes "$1" '^["<]nlohmann/' 'src/base/log\.cpp|src/store/record_json\.cpp|src/store/etcd/etcd_(answers|requests)\.cpp|cmd/json_output\.cpp'
   who_includes "$1" '^["<]toml' 'cmd/toml\.cpp'
   who_includes "$1" '^["<]doctest' 'none'
 }
 @test "each foreign library is included in its own places only" {
   holds rule_libraries
   local header
-  for header in hiredis/hiredis.h sqlite3.h libpq-fe.h mysql.h CLI/CLI.hpp spdlog/spdlog.h ares.h nlohmann/json.hpp toml.hpp \
+  for header in hiredis/hiredis.h sqlite3.h libpq-fe.h mysql.h http_parser.h CLI/CLI.hpp spdlog/spdlog.h ares.h nlohmann/json.hpp toml.hpp \
     doctest/doctest.h; do
     bad src/store/a.cpp "#include <$header>"
     fails rule_libraries

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include "store/etcd/etcd_requests.hpp"
+
+#include "base/base64.hpp"
+#include "base/random.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+namespace dlock {
+namespace {
+
+// In the order of the fields: the same request is the same bytes.
+using Json = nlohmann::ordered_json;
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// 64 bits, which a JSON number does not hold everywhere.
+std::string whole(std::int64_t number) {
+  return std::to_string(number);
+}
+
+void add_range(Json& json, const EtcdRange& range) {
+  json["key"] = base64_encode(range.first);
+  if (!range.end.empty()) json["range_end"] = base64_encode(range.end);
+}
+
+Json json_of(const EtcdGet& get) {
+  Json json = Json::object();
+  add_range(json, get.range);
+  if (get.most > 0) json["limit"] = whole(get.most);
+  if (get.by_creation) json["sort_order"] = "ASCEND";
+  if (get.by_creation) json["sort_target"] = "CREATE";
+  if (get.keys_only) json["keys_only"] = true;
+  return json;
+}
+
+Json json_of(const EtcdPut& put) {
+  Json json{{"key", base64_encode(put.key)}, {"value", base64_encode(put.value)}};
+  if (put.lease != 0) json["lease"] = whole(put.lease);
+  return json;
+}
+
+Json json_of(const EtcdDelete& some) {
+  Json json = Json::object();
+  add_range(json, some.range);
+  return json;
+}
+
+Json json_of(const EtcdCompare& compare) {
+  constexpr std::array<std::string_view, 4> k_targets{"CREATE", "MOD", "VERSION", "LEASE"};
+  constexpr std::array<std::string_view, 4> k_fields{
+      "create_revision", "mod_revision", "version", "lease"};
+  constexpr std::array<std::string_view, 4> k_relations{"EQUAL", "NOT_EQUAL", "GREATER", "LESS"};
+  const auto number = static_cast<std::size_t>(compare.number);
+  Json json = Json::object();
+  add_range(json, compare.range);
+  json["target"] = k_targets[number];
+  json["result"] = k_relations[static_cast<std::size_t>(compare.relation)];
+  json[std::string(k_fields[number])] = whole(compare.than);
+  return json;
+}
+
+Json json_of(const EtcdTxn& txn);
+
+Json json_of(const std::vector<EtcdOperation>& branch) {
+  constexpr std::array<const char*, 4> k_names{
+      "request_range", "request_put", "request_delete_range", "request_txn"};
+  Json all = Json::array();
+  for (const EtcdOperation& one : branch) {
+    Json json = std::visit([](const auto& which) { return json_of(which); }, one);
+    all.push_back(Json{{k_names[one.index()], std::move(json)}});
+  }
+  return all;
+}
+
+Json json_of(const EtcdTxn& txn) {
+  Json compares = Json::array();
+  for (const EtcdCompare& one : txn.compares)
+    compares.push_back(json_of(one));
+  return {{"compare", std::move(compares)},
+          {"success", json_of(txn.then)},
+          {"failure", json_of(txn.otherwise)}};
+}
+
+struct Path {
+  std::string_view operator()(const EtcdGrant& /*unused*/) const { return "/v3/lease/grant"; }
+  std::string_view operator()(const EtcdRevoke& /*unused*/) const { return "/v3/lease/revoke"; }
+  std::string_view operator()(const EtcdKeepAlive& /*unused*/) const {
+    return "/v3/lease/keepalive";
+  }
+  std::string_view operator()(const EtcdGet& /*unused*/) const { return "/v3/kv/range"; }
+  std::string_view operator()(const EtcdTxn& /*unused*/) const { return "/v3/kv/txn"; }
+  std::string_view operator()(const EtcdStatus& /*unused*/) const {
+    return "/v3/maintenance/status";
+  }
+};
+
+Json json_of(const EtcdGrant& grant) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(grant.ttl).count();
+  return {{"TTL", whole(seconds)}, {"ID", whole(grant.lease)}};
+}
+Json json_of(const EtcdRevoke& revoke) {
+  return {{"ID", whole(revoke.lease)}};
+}
+Json json_of(const EtcdKeepAlive& keep) {
+  return {{"ID", whole(keep.lease)}};
+}
+Json json_of(const EtcdStatus& /*unused*/) {
+  return Json::object();
+}
+
+}  // namespace
+
+EtcdRange keys_below(std::string prefix) {
+  EtcdRange range{.first = std::move(prefix)};
+  range.end = range.first;
+  constexpr char k_largest = '\xff';
+  while (!range.end.empty() && range.end.back() == k_largest)
+    range.end.pop_back();
+  // Only bytes 0xff: all keys from there on, which etcd writes so.
+  if (range.end.empty())
+    range.end = std::string(1, '\0');
+  else
+    ++range.end.back();
+  return range;
+}
+
+EtcdLease new_etcd_lease() {
+  for (;;) {
+    std::array<unsigned char, sizeof(EtcdLease)> bytes{};
+    fill_randomly(bytes);
+    const auto lease = std::bit_cast<EtcdLease>(bytes) & std::numeric_limits<EtcdLease>::max();
+    if (lease != 0) return lease;
+  }
+}
+
+std::string lease_digits(EtcdLease lease) {
+  std::array<char, 2 * sizeof lease> digits{};
+  constexpr int k_base = 16;
+  char* const from = digits.data();
+  const auto result = std::to_chars(from, from + digits.size(), lease, k_base);
+  return {from, result.ptr};
+}
+
+EtcdWords words_of(const EtcdRequest& request) {
+  return {std::visit(Path(), request),
+          dump(std::visit([](const auto& which) { return json_of(which); }, request))};
+}
+
+EtcdWords login_words(const std::string& user, const std::string& password) {
+  return {"/v3/auth/authenticate", dump({{"name", user}, {"password", password}})};
+}
+
+EtcdWords watch_words(const std::vector<EtcdRange>& ranges, EtcdRevision from) {
+  std::string all;
+  for (const EtcdRange& range : ranges) {
+    Json json = Json::object();
+    add_range(json, range);
+    if (from > 0) json["start_revision"] = whole(from);
+    all += dump({{"create_request", std::move(json)}});
+  }
+  return {"/v3/watch", std::move(all)};
+}
+
+}  // namespace dlock
