@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include "store/etcd/etcd_wire.hpp"
+
+#include "base/errno_text.hpp"
+#include "store/host_port.hpp"
+#include "sys/poll_limit.hpp"
+#include "sys/tls_probe.hpp"
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace dlock {
+namespace {
+
+constexpr int k_ok = 200;
+constexpr std::size_t k_buffer_bytes = std::size_t{16} << 10;
+
+Time share_of(Time limit, std::size_t parts) {
+  const Time now = BootClock::now();
+  return now + (limit - now) / static_cast<Duration::rep>(parts);
+}
+
+// Another member would say the same, or may not be asked any more.
+bool ends_search(Errc code) {
+  return code != Errc::not_listening && code != Errc::no_such_host && code != Errc::unavailable &&
+         code != Errc::timed_out;
+}
+
+std::string name_of(const Endpoint& server) {
+  return text_of(HostPort{server.host, server.port});
+}
+
+// With Hasleader a member that has lost its leader says so at once, instead of at our limit.
+void append(std::string& bytes, const EtcdWords& words, const std::string& host_and_token) {
+  bytes += "POST ";
+  bytes += words.path;
+  bytes += " HTTP/1.1\r\nContent-Type: application/json\r\nGrpc-Metadata-Hasleader: true\r\n";
+  bytes += host_and_token;
+  bytes += "Content-Length: " + std::to_string(words.json.size()) + "\r\n\r\n" + words.json;
+}
+
+}  // namespace
+
+EtcdWire::EtcdWire(EtcdAddress address, const Interrupt* interrupt)
+    : address_(std::move(address)), interrupt_(interrupt) {}
+
+void EtcdWire::disconnect() {
+  transport_.reset();
+  reader_ = HttpReader();
+}
+
+void EtcdWire::leave() {
+  disconnect();
+  server_ = (server_ + 1) % address_.servers.size();
+}
+
+Result<void> EtcdWire::reach(Time limit) {
+  // What was closed meanwhile is replaced; what sends unasked is out of step.
+  if (transport_ && !(reader_.empty() && transport_->idle())) disconnect();
+  return transport_ ? Result<void>() : connect(limit);
+}
+
+Result<void> EtcdWire::connect(Time limit) {
+  const std::size_t count = address_.servers.size();
+  std::string others;
+  Errc all_say = Errc::unavailable;
+  for (std::size_t tried = 0;; ++tried) {
+    const Endpoint& server = address_.servers[server_];
+    auto made = Transport::connect(server, share_of(limit, count - tried), interrupt_);
+    if (made) {
+      transport_ = std::move(*made);
+      reader_ = HttpReader();
+      return {};
+    }
+    const Error& why = made.error();
+    const bool last = tried + 1 == count;
+    if (count == 1 || ends_search(why.code)) return unreachable(why);
+    all_say = tried == 0 || why.code == all_say ? why.code : Errc::unavailable;
+    others += name_of(server) + ": " + why.text + (last ? "" : "; ");
+    server_ = (server_ + 1) % count;
+    if (last) return Error{all_say, "cannot reach " + address_.text + ": " + others};
+  }
+}
+
+Error EtcdWire::unreachable(const Error& error) const {
+  if (error.code == Errc::cancelled) return {error.code, "stopped waiting for " + where()};
+  // A file of certificates may be missing for a moment while it is replaced.
+  const bool passes = error.code == Errc::bad_config && has_answered_;
+  if (error.code == Errc::bad_config && !passes) return error;
+  std::string text = "cannot reach " + where() + ": " + error.text;
+  const bool tls = address_.servers[server_].tls != nullptr;
+  // Of a handshake: nothing else is read while we connect.
+  const bool dropped =
+      error.text == "closed the connection" || error.text == errno_text(ECONNRESET);
+  if (tls && !has_answered_ && dropped) text += "; a server without TLS does so: is it etcd:// ?";
+  return {passes ? Errc::unavailable : error.code, std::move(text)};
+}
+
+Result<void> EtcdWire::send(const std::vector<EtcdWords>& requests,
+                            const std::string& token,
+                            Time limit) {
+  const Time started = BootClock::now();
+  DLOCK_ASSERT(transport_.has_value());
+  std::string same = "Host: " + name_of(address_.servers[server_]) + "\r\n";
+  if (!token.empty()) same += "Authorization: " + token + "\r\n";
+  std::string bytes;
+  for (const EtcdWords& one : requests)
+    append(bytes, one, same);
+  const auto sent = transport_->send(bytes, limit);
+  return sent ? sent : lost(sent.error(), started, limit);
+}
+
+Result<HttpAnswer> EtcdWire::receive(Time started, Time limit) {
+  for (;;) {
+    if (auto answer = reader_.next()) {
+      if (answer->last) transport_.reset();
+      has_answered_ = has_answered_ || answer->status == k_ok;
+      return std::move(*answer);
+    }
+    if (!transport_) return lost({Errc::unavailable, "it was closed"}, started, limit);
+    const auto fed = feed(limit);
+    if (!fed) return lost(fed.error(), started, limit);
+  }
+}
+
+Result<bool> EtcdWire::receive_lines(Time limit) {
+  const Time started = BootClock::now();
+  if (!transport_) return lost({Errc::unavailable, "it was closed"}, started, limit);
+  const auto fed = feed(limit);
+  if (fed) return true;
+  if (fed.error().code == Errc::timed_out) return false;
+  if (fed.error().code == Errc::cancelled)
+    return Error{Errc::cancelled, "stopped waiting for " + where()};
+  return lost(fed.error(), started, limit);
+}
+
+std::vector<std::string> EtcdWire::take_lines() {
+  auto lines = reader_.take_lines();
+  has_answered_ = has_answered_ || !lines.empty();
+  return lines;
+}
+
+// Some bytes more, or the end, to the reader. Its answers outlive the connection.
+Result<std::size_t> EtcdWire::feed(Time limit) {
+  std::array<char, k_buffer_bytes> buffer;
+  auto n = transport_->receive(buffer.data(), buffer.size(), limit);
+  if (!n && n.error().code == Errc::unavailable) {
+    if (reader_.end()) {
+      transport_.reset();
+      return std::size_t{0};
+    }
+  }
+  if (!n) return n;
+  const bool is_alert = !has_answered_ && buffer[0] == k_tls_alert;
+  if (is_alert && address_.servers[server_].tls == nullptr)
+    return Error{Errc::protocol, "expects TLS; is it etcds:// ?"};
+  if (auto fed = reader_.feed({buffer.data(), *n}); !fed) return fed.error();
+  return n;
+}
+
+// Drops the connection and says what happened to a request that may be on its way.
+Error EtcdWire::lost(const Error& reason, Time started, Time limit) {
+  const std::string server = where();
+  const Errc code = reason.code;
+  if (code == Errc::cancelled) {
+    disconnect();
+    return {code, "stopped waiting for " + server};
+  }
+  const bool tls = expects_tls(reason, limit);
+  leave();
+  if (tls) return {Errc::protocol, server + " expects TLS; is it etcds:// ?"};
+  if (code == Errc::timed_out) return over_limit("no answer from " + server, started, limit);
+  if (code == Errc::protocol) return {code, server + " " + reason.text};
+  if (code == Errc::denied) return {code, "cannot reach " + server + ": " + reason.text};
+  return {code, "lost the connection to " + server + ": " + reason.text};
+}
+
+// A server with TLS drops a plain connection at its first bytes.
+bool EtcdWire::expects_tls(const Error& error, Time limit) {
+  const Endpoint& to = address_.servers[server_];
+  if (has_answered_ || asked_for_tls_ || error.code != Errc::unavailable || to.tls != nullptr)
+    return false;
+  asked_for_tls_ = true;
+  return speaks_tls(to, limit, interrupt_);
+}
+
+Error EtcdWire::refusal(const EtcdRefusal& refusal) {
+  // Of a server that was etcd before: something stands in its place for a while.
+  const bool passes = refusal.code == Errc::bad_config && has_answered_;
+  std::string text = where() + " says: " + refusal.text;
+  if (!refusal.hint.empty()) text += " (" + std::string(refusal.hint) + ")";
+  has_answered_ = has_answered_ || refusal.grpc >= 0;
+  if (passes || refusal.code == Errc::unavailable || refusal.code == Errc::timed_out) leave();
+  if (refusal.code == Errc::protocol || refusal.code == Errc::bad_config) disconnect();
+  return {passes ? Errc::unavailable : refusal.code, std::move(text)};
+}
+
+}  // namespace dlock

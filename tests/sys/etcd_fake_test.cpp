@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+#include "store/etcd/etcd_client.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support/etcd_clients.hpp"
+#include "support/fake_peer.hpp"
+#include "support/has.hpp"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+using test::ample;
+using test::done;
+using test::etcd_client;
+using test::failed;
+using test::FakePeer;
+using test::has;
+using test::put;
+using test::read_until;
+using test::soon;
+using test::write_all;
+
+// A server that does what a test tells it, in its own thread.
+class FakeEtcd {
+ public:
+  explicit FakeEtcd(std::function<void(const FakePeer&)> act)
+      : thread_([this, act = std::move(act)] { act(peer_); }) {}
+  FakeEtcd(const FakeEtcd&) = delete;
+  FakeEtcd& operator=(const FakeEtcd&) = delete;
+  ~FakeEtcd() { join(); }
+
+  void join() {
+    if (thread_.joinable()) thread_.join();
+  }
+  std::string url(const std::string& user = "") const {
+    return "etcd://" + user + "127.0.0.1:" + std::to_string(peer_.port());
+  }
+
+ private:
+  FakePeer peer_;
+  std::thread thread_;
+};
+
+// Answers the first question of one connection, and hangs up once the client has.
+std::function<void(const FakePeer&)> answering(const std::string& answer) {
+  return [=](const FakePeer& peer) {
+    const UniqueFd client = peer.accept();
+    read_until(client, "}");
+    write_all(client, answer);
+    read_until(client, "");
+  };
+}
+
+std::string http(const std::string& body, const std::string& head = "200 OK\r\n") {
+  return "HTTP/1.1 " + head + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+const std::string k_header = R"({"header":{"revision":"5"})";
+std::string counted(int count) {
+  const std::string key = R"({"key":"YQ==","mod_revision":")" + std::to_string(count) + R"("})";
+  return http(k_header + R"(,"kvs":[)" + key + R"(],"count":"1"})");
+}
+
+const EtcdGet k_get{{"a"}};
+
+TEST_CASE("etcd: the request is as HTTP wants it") {
+  std::string asked;
+  FakeEtcd fake([&](const FakePeer& peer) {
+    const UniqueFd client = peer.accept();
+    asked = read_until(client, "}");
+    write_all(client, counted(1));
+    read_until(client, "");
+  });
+  EtcdClient one = etcd_client(fake.url());
+  CHECK(done(one, {k_get})[0].keys[0].modified == 1);
+  one.disconnect();
+  fake.join();
+  CHECK(asked ==
+        "POST /v3/kv/range HTTP/1.1\r\nContent-Type: application/json\r\n"
+        "Grpc-Metadata-Hasleader: true\r\nHost: " +
+            fake.url().substr(7) + "\r\nContent-Length: 14\r\n\r\n{\"key\":\"YQ==\"}");
+}
+
+TEST_CASE("etcd: garbage is no answer, and the connection is dropped") {
+  for (const std::string& answer :
+       std::vector<std::string>{"-ERR unknown command\r\n",
+                                "garbage\r\n\r\n",
+                                http("<html>"),
+                                http(""),
+                                http("{}"),
+                                http(k_header + R"(,"kvs":[{"key":"YQ"}],"count":"1"})"),
+                                http(k_header + R"(,"count":"1"})"),
+                                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"}) {
+    CAPTURE(answer);
+    FakeEtcd fake(answering(answer));
+    EtcdClient one = etcd_client(fake.url());
+    const Error error = failed(one, {k_get});
+    CHECK(error.code == Errc::protocol);
+    CHECK(error.text.starts_with(one.where() + " "));
+    CHECK_FALSE(one.connected());
+  }
+}
+
+TEST_CASE("etcd: an answer that is cut off, and one that ends with the connection") {
+  for (const std::string& answer :
+       std::vector<std::string>{"",
+                                "HTTP/1.1 200",
+                                "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{",
+                                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}"}) {
+    CAPTURE(answer);
+    FakeEtcd fake([&](const FakePeer& peer) {
+      {
+        const UniqueFd client = peer.accept();
+        read_until(client, "}");
+        write_all(client, answer);
+      }
+      peer.accept();  // is it TLS that it expects?
+    });
+    EtcdClient one = etcd_client(fake.url());
+    const Error error = failed(one, {k_get});
+    CHECK(error.code == Errc::unavailable);
+    CHECK(error.text == "lost the connection to " + one.where() + ": closed the connection");
+  }
+  FakeEtcd fake([&](const FakePeer& peer) {
+    for (int i = 0; i < 2; ++i) {
+      const UniqueFd client = peer.accept();
+      read_until(client, "}");
+      write_all(client, "HTTP/1.0 200 OK\r\n\r\n" + k_header + "}");
+    }
+  });
+  EtcdClient one = etcd_client(fake.url());
+  CHECK(done(one, {k_get})[0].revision == 5);
+  CHECK(done(one, {k_get})[0].revision == 5);
+}
+
+TEST_CASE("etcd: the second of two answers that keeps away is an outage") {
+  FakeEtcd fake([&](const FakePeer& peer) {
+    const UniqueFd client = peer.accept();
+    read_until(client, "}POST");
+    write_all(client, http(k_header + "}", "200 OK\r\nConnection: close\r\n"));
+    read_until(client, "");
+  });
+  EtcdClient one = etcd_client(fake.url());
+  CHECK(failed(one, {k_get, k_get}).code == Errc::unavailable);
+  CHECK_FALSE(one.connected());
+}
+
+TEST_CASE("etcd: an answer that comes late is never taken for the next one") {
+  FakeEtcd fake([](const FakePeer& peer) {
+    const UniqueFd first = peer.accept();
+    read_until(first, "}");
+    const UniqueFd second = peer.accept();
+    read_until(second, "}");
+    write_all(first, counted(1));
+    write_all(second, counted(2));
+    read_until(second, "}");
+    // Nobody has asked for the third one.
+    write_all(second, counted(3) + counted(4));
+    const UniqueFd third = peer.accept();
+    read_until(third, "}");
+    write_all(third, counted(5));
+    read_until(third, "");
+  });
+  EtcdClient one = etcd_client(fake.url());
+  CHECK(failed(one, {k_get}, soon()).code == Errc::timed_out);
+  CHECK(done(one, {k_get})[0].keys[0].modified == 2);
+  CHECK(done(one, {k_get})[0].keys[0].modified == 3);
+  CHECK(done(one, {k_get})[0].keys[0].modified == 5);
+  one.disconnect();
+}
+
+TEST_CASE("etcd: what stands in place of etcd for a while is an outage once etcd has answered") {
+  for (const bool answered : {false, true}) {
+    FakeEtcd fake([=](const FakePeer& peer) {
+      const UniqueFd client = peer.accept();
+      for (int i = 0; i < 1 + static_cast<int>(answered); ++i) {
+        read_until(client, "}");
+        const bool first = answered && i == 0;
+        write_all(client, first ? counted(1) : http("404 page not found\n", "404 No\r\n"));
+      }
+      read_until(client, "");
+    });
+    EtcdClient one = etcd_client(fake.url());
+    if (answered) done(one, {k_get});
+    CHECK(failed(one, {k_get}).code == (answered ? Errc::unavailable : Errc::bad_config));
+    CHECK_FALSE(one.connected());
+  }
+}
+
+TEST_CASE("etcd: only what was refused for its login is sent again, and once") {
+  const std::string refused =
+      http(R"({"message":"etcdserver: invalid auth token","code":16})", "401 Unauthorized\r\n");
+  const auto token = [](const std::string& text) {
+    return http(k_header + R"(,"token":")" + text + R"("})");
+  };
+  std::string again;
+  FakeEtcd fake([&](const FakePeer& peer) {
+    const UniqueFd client = peer.accept();
+    read_until(client, "authenticate");
+    write_all(client, token("one"));
+    read_until(client, "\"9\"}");
+    write_all(client,
+              http(R"({"result":{"header":{"revision":"5"},"ID":"9","TTL":"7"}})") + refused);
+    read_until(client, "authenticate");
+    write_all(client, token("two"));
+    again = read_until(client, "}");
+    write_all(client, refused);
+    read_until(client, "");
+  });
+  EtcdClient one = etcd_client(fake.url("ann:s3cret@"));
+  const Error error = failed(one, {EtcdKeepAlive{9}, k_get});
+  CHECK(error.code == Errc::denied);
+  CHECK(one.failure().request == 1);
+  CHECK_FALSE(has(error.text, "s3cret"));
+  one.disconnect();
+  fake.join();
+  CHECK(has(again, "Authorization: two\r\n"));
+  CHECK_FALSE(has(again, "keepalive"));
+}
+
+TEST_CASE("etcd: a server that is busy or without a leader may be asked the same again") {
+  FakeEtcd fake(answering(http(R"({"message":"etcdserver: too many requests","code":8})",
+                               "429 Too Many Requests\r\n")));
+  EtcdClient one = etcd_client(fake.url());
+  CHECK(failed(one, {k_get}).code == Errc::unavailable);
+  CHECK(one.failure().repeat);
+  CHECK_FALSE(one.connected());
+}
+
+TEST_CASE("etcd watch: lines in pieces, and an end with or without a reason") {
+  const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const auto chunk = [](const std::string& bytes) {
+    std::string size(1, "0123456789abcdef"[bytes.size() / 16]);
+    return size + "0123456789abcdef"[bytes.size() % 16] + "\r\n" + bytes + "\r\n";
+  };
+  const std::string created = R"({"result":{"created":true}})";
+  const std::string news = R"({"result":{"events":[{"type":"DELETE","kv":{"key":"YQ=="}}]}})";
+  const std::string no_leader = R"({"error":{"grpc_code":14,"message":"etcdserver: no leader"}})";
+  for (const std::string& last : {no_leader + "\n", no_leader, std::string("\n"), std::string()}) {
+    CAPTURE(last);
+    FakeEtcd fake([&](const FakePeer& peer) {
+      const UniqueFd client = peer.accept();
+      read_until(client, "}}");
+      write_all(client, head + chunk(created + "\n" + news.substr(0, 9)));
+      ::poll(nullptr, 0, 20);
+      write_all(client, chunk(news.substr(9) + "\n"));
+      if (!last.empty()) write_all(client, chunk(last) + "0\r\n\r\n");
+      if (!last.empty()) read_until(client, "");
+    });
+    EtcdClient one = etcd_client(fake.url());
+    EtcdWatch watch = one.watch();
+    REQUIRE(watch.open({{"a"}}, 0, ample()).has_value());
+    const auto event = watch.await_event(ample());
+    REQUIRE(event.has_value());
+    REQUIRE(event->has_value());
+    CHECK((*event)->deleted);
+    const auto end = watch.await_event(ample());
+    REQUIRE_FALSE(end.has_value());
+    CHECK(end.error().code == (last == "\n" ? Errc::protocol : Errc::unavailable));
+    CHECK(has(end.error().text, "no leader") == last.starts_with("{"));
+    CHECK_FALSE(watch.is_open());
+  }
+}
+
+TEST_CASE("etcd watch: a server that does not begin it") {
+  FakeEtcd silent([](const FakePeer& peer) {
+    const UniqueFd client = peer.accept();
+    read_until(client, "");
+  });
+  EtcdClient one = etcd_client(silent.url());
+  const auto late = one.watch().open({{"a"}}, 0, soon());
+  REQUIRE_FALSE(late.has_value());
+  CHECK(late.error().code == Errc::timed_out);
+  CHECK(has(late.error().text, "no answer from " + one.where() + " within"));
+
+  FakeEtcd without(answering(http("404 page not found\n", "404 Not Found\r\n")));
+  EtcdClient two = etcd_client(without.url());
+  CHECK(two.watch().open({{"a"}}, 0, ample()).error().code == Errc::bad_config);
+}
+
+}  // namespace
+}  // namespace dlock
