@@ -60,8 +60,7 @@ TEST_CASE("mysql 8: a server without Galera is asked again without its variable"
   FakeMysql8 server;
   server.lacks = "wsrep_sync_wait";
   const FakePeer peer;
-  auto address =
-      parse_my_url("mysql://ann:s3cret@127.0.0.1:" + std::to_string(peer.port()) + "/d");
+  auto address = parse_my_url("mysql://ann:s3cret@127.0.0.1:" + std::to_string(peer.port()) + "/d");
   REQUIRE(address.has_value());
   std::thread thread([&] {
     server.serve(peer, is_right);

@@ -90,21 +90,25 @@ Finding judge_replication(const Facts& facts) {
                  "set rpl_semi_sync_master_enabled = ON, and the same at the replicas");
 }
 
+constexpr const char* k_variables =
+    "show variables where variable_name in ('version', 'innodb_read_only', 'super_read_only', "
+    "'read_only', 'transaction_read_only', 'tx_read_only', 'innodb_flush_log_at_trx_commit', "
+    "'wsrep_on', 'max_connections')";
+constexpr const char* k_status =
+    "show global status where variable_name in ('Threads_connected', 'Slaves_connected', "
+    "'Rpl_semi_sync_master_status')";
+
 Result<Facts> look(MySession& session, const std::string& table, Time limit) {
   const std::string of_ours = "table_schema = database() and table_name = ";
   const std::string is_table = of_ours + MySession::quoted(table);
   const std::string is_line = of_ours + MySession::quoted(table + "_line");
+  const std::string has_state = "column_name = 'state' and " + is_table;
   const auto answers = session.run(
-      {"show variables where variable_name in ('version', 'innodb_read_only', 'super_read_only', "
-       "'read_only', 'transaction_read_only', 'tx_read_only', 'innodb_flush_log_at_trx_commit', "
-       "'wsrep_on', 'max_connections')",
-       "show global status where variable_name in ('Threads_connected', 'Slaves_connected', "
-       "'Rpl_semi_sync_master_status')",
+      {k_variables,
+       k_status,
        "select 'has_locks', count(*) from information_schema.tables where " + is_table,
        "select 'has_line', count(*) from information_schema.tables where " + is_line,
-       "select 'has_state', count(*) from information_schema.columns where column_name = 'state' "
-       "and " +
-           is_table},
+       "select 'has_state', count(*) from information_schema.columns where " + has_state},
       limit);
   if (!answers) return answers.error();
   Facts facts;
