@@ -16,6 +16,7 @@ using lease_table::StoreTime;
 namespace {
 
 constexpr std::string_view k_mark = " dlock ";
+constexpr std::string_view k_free = "-";  // in place of the id of a hold
 
 const HoldRecord* only_hold(const StoredLock& lock) {
   return lock.leases.empty() ? nullptr : &lock.leases.begin()->second.holds.begin()->second;
@@ -50,11 +51,12 @@ std::optional<HoldRecord> hold_from(const LockColumns& columns) {
   if (mark == std::string_view::npos) return std::nullopt;
   const std::string_view rest = text.substr(mark + k_mark.size());
   const auto gap = rest.find(' ');
-  if (gap == std::string_view::npos || rest.substr(0, gap).find('#') == std::string_view::npos)
+  const std::string_view id = rest.substr(0, gap);
+  if (gap == std::string_view::npos || (id != k_free && id.find('#') == std::string_view::npos))
     return std::nullopt;
   const auto token = number_of(rest.substr(gap + 1));
   if (!token) return std::nullopt;
-  return HoldRecord{.id = std::string(rest.substr(0, gap)),
+  return HoldRecord{.id = std::string(id),
                     .who = holder_from(text.substr(0, mark)),
                     .token = *token,
                     .since_ms = columns.locked_at_us / k_us_per_ms};
@@ -64,12 +66,12 @@ std::optional<HoldRecord> hold_from(const LockColumns& columns) {
 
 LockColumns four_columns_of(const StoredLock& lock, const lease_table::Moment& moment) {
   LockColumns columns = columns_of(lock, moment);
-  const HoldRecord* const hold = lock.foreign ? nullptr : only_hold(lock);
-  if (hold == nullptr) return columns;
-  columns.locked_by += std::string(k_mark) + hold->id + ' ' + std::to_string(hold->token);
-  // Never less than the token, also where the column has milliseconds only.
-  const auto token_us = static_cast<std::int64_t>(hold->token);
-  columns.locked_at_us = (token_us + k_us_per_ms - 1) / k_us_per_ms * k_us_per_ms;
+  if (lock.foreign) return columns;
+  const HoldRecord* const hold = only_hold(lock);
+  const std::string id = hold == nullptr ? std::string(k_free) : hold->id;
+  const FencingToken token = hold == nullptr ? lock.token : hold->token;
+  if (hold == nullptr) columns.locked_by = "free";
+  columns.locked_by += std::string(k_mark) + id + ' ' + std::to_string(token);
   return columns;
 }
 
@@ -82,6 +84,8 @@ StoredLock lock_of_four(const LockColumns& columns, std::int64_t now_us) {
   lock.token = static_cast<FencingToken>(std::max<std::int64_t>(at_us, 0));
   if (foreign) lock.foreign = foreign_hold(columns);
   if (!hold) return lock;
+  lock.token = hold->token;
+  if (hold->id == k_free) return lock;
   const auto hash = hold->id.find('#');
   const OwnerId owner = hold->id.substr(0, hash);
   const HoldSerial serial = hold->id.substr(hash + 1);

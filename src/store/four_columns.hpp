@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A table that has only the four columns of ShedLock: a row keeps one plain hold. The hold itself
-// is in locked_by, "user@host pid 812 dlock OWNER#SERIAL TOKEN", its lease ends at lock_until, and
-// of a free lock locked_at keeps the tokens growing. There is no line, no nesting and no memory.
+// is in locked_by, "user@host pid 812 dlock OWNER#SERIAL TOKEN", and its lease ends at lock_until.
+// Of a free lock there is "free dlock - TOKEN", so tokens grow whatever the precision of the times
+// is. There is no line, no nesting and no memory.
 #pragma once
 
 #include "store/lock_row.hpp"

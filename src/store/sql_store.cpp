@@ -155,10 +155,20 @@ Result<void> SqlStore::transact(const std::vector<LockName>& names,
   }
 }
 
-Result<void> SqlStore::read(const std::vector<LockName>& names, Time limit, const Look& look) {
-  auto rows = load(ordered(names), /*to_write=*/false, limit);
-  if (!rows && learns_columns()) rows = load(ordered(names), /*to_write=*/false, limit);
+// Without a table of lines nobody waits; only without the other one nobody holds.
+Result<SqlStore::Rows> SqlStore::load_to_read(const std::vector<std::string>& names, Time limit) {
+  auto rows = load(names, /*to_write=*/false, limit);
+  if (!rows && learns_columns()) rows = load(names, /*to_write=*/false, limit);
+  if (rows || cause() != Cause::no_table) return rows;
+  has_line_ = false;
+  rows = load(names, /*to_write=*/false, limit);
+  has_line_ = true;
   if (!rows && cause() == Cause::no_table) rows = load_clock(limit);
+  return rows;
+}
+
+Result<void> SqlStore::read(const std::vector<LockName>& names, Time limit, const Look& look) {
+  const auto rows = load_to_read(ordered(names), limit);
   if (!rows) return rows.error();
   auto locks = locks_of(names, *rows);
   if (!locks) return locks.error();

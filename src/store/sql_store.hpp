@@ -75,6 +75,8 @@ class SqlStore : public TableStore {
   // The table lacks token, version and state: these are neither read (`state` is empty) nor
   // written, and there is no table of lines.
   bool has_four_columns() const { return has_four_columns_; }
+  // There is a table of lines, or there may be.
+  bool reads_line() const { return has_line_ && !has_four_columns_; }
 
  private:
   Result<void> transact(const std::vector<LockName>& names, Time limit, const Change& change) final;
@@ -82,6 +84,7 @@ class SqlStore : public TableStore {
   Result<Step> step(const std::vector<LockName>& names, Time limit, const Change& change);
   std::optional<Error> refuses(const Claim& claim) const final;
   bool learns_columns();
+  Result<Rows> load_to_read(const std::vector<std::string>& names, Time limit);
   Result<lease_table::StoredLock> lock_of(const std::string& name,
                                           const Row& row,
                                           std::int64_t now_us) const;
@@ -93,6 +96,7 @@ class SqlStore : public TableStore {
   Error too_few_columns() const;
 
   bool has_four_columns_ = false;  // as the newest error has it
+  bool has_line_ = true;           // while a read finds it missing
 };
 
 }  // namespace dlock

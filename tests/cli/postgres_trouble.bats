@@ -86,6 +86,21 @@ is_locked() { [ "$(db "SELECT count(*) FROM pg_stat_activity WHERE query ~ 'pg_[
 # waits_for_locks: how many server processes wait for a row.
 waits_for_locks() { db "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"; }
 
+@test "a row that is deleted while a claim waits for it is made again: no two run" {
+  "$DLOCK" run a -- true
+  (db "BEGIN; SELECT 1 FROM dlock WHERE name = 'a' FOR UPDATE; SELECT pg_sleep(2);
+    DELETE FROM dlock WHERE name = 'a'; COMMIT" >/dev/null) 3>&- &
+  eventually 10s is_locked
+  dlock_run a --ttl 20s a -- sh -c 'touch "$0/in"; until [ -e "$0/go" ]; do sleep 0.02; done' "$T"
+  eventually 10s waits_for_locks_are 1
+  eventually 10s test -e "$T/in"
+  run -75 "$DLOCK" run -n a -- touch "$MARKER"
+  touch "$T/go"
+  ends 10s a "exit 0"
+  [ ! -s "$T/a.err" ] || ! grep -q lost "$T/a.err" || fail "$(cat "$T/a.err")"
+  assert_not_started
+}
+
 @test "no statement outlasts its dlock: what it waited for is not waited for any more" {
   "$DLOCK" run a -- true
   (db "BEGIN; SELECT 1 FROM dlock WHERE name = 'a' FOR UPDATE; SELECT pg_sleep(30)" >/dev/null) 3>&- &

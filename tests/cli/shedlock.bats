@@ -102,6 +102,12 @@ each_way() {
     locked_at timestamp(0) NOT NULL, locked_by varchar(255) NOT NULL)' >/dev/null
   run -0 "$DLOCK" run --ttl 2s a -- psql -XAtq -h "$DB" -p "$DB_PORT" -U postgres postgres -c     "SELECT lock_until >= timezone('utc', now()) + interval '1.9 seconds' FROM shedlock"
   assert_output t
+  first=0
+  for _ in 1 2 3 4 5; do
+    second=$("$DLOCK" run a -- sh -c 'echo "$DLOCK_TOKEN"')
+    [ "$second" -gt "$first" ] || fail "token $second after $first"
+    first=$second
+  done
   db 'ALTER TABLE shedlock ALTER locked_at TYPE timestamp' >/dev/null
   shedlock_takes a 0 8
   db "UPDATE shedlock SET lock_until = timezone('utc', now())"
@@ -116,6 +122,14 @@ each_way() {
   db 'ALTER TABLE shedlock ALTER lock_until TYPE timestamptz' >/dev/null
   refused 78 run a -- touch "$MARKER"
   assert_stderr_has 'lock_until is a timestamp with time zone'
+}
+
+@test "a task that runs is seen before any dlock has made the table of lines" {
+  widen
+  shedlock_takes a 60
+  run -0 "$DLOCK" inspect a
+  assert_output --partial 'held by a foreign lock (ShedLock, app1)'
+  run -75 "$DLOCK" wait -w 0.2 a
 }
 
 @test "doctor names the four columns, and leaves no row" {

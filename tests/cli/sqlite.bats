@@ -119,6 +119,22 @@ in_line() { "$DLOCK" inspect --json "$1" | python3 -c 'import json, sys; print(j
   let_go
 }
 
+@test "the index of the log is removed while a lock is held: no two run" {
+  dlock_run a --ttl 2s a -- sh -c 'echo $$ >"$0/in"; exec sleep 6' "$T"
+  eventually 10s file_has "$T/in"
+  rm "$T/locks.db-shm"
+  run "$DLOCK" run -w 8 a -- sh -c 'ps -o comm= -p "$(cat "$0/in")" | grep -q sleep && touch "$0/overlap"; true' "$T"
+  eventually 15s ended a
+  [ ! -e "$T/overlap" ] || fail "two ran"
+}
+
+@test "the log is removed while a lock is held: the lock is lost, and the holder ends with 79" {
+  dlock_run a --ttl 2s a -- "$TICKER" "$TICKS"
+  eventually 10s ticking
+  rm "$T/locks.db-wal" "$T/locks.db-shm"
+  ends 10s a "exit 79"
+}
+
 @test "in a folder of all users, the file of another user is refused" {
   outside
   mkdir -m 1777 "$OUTSIDE/tmp"

@@ -128,7 +128,6 @@ TEST_CASE("four columns: a plain hold, the token of the last one, and a kept one
   const FencingToken token = state.token;
   auto columns = sql::four_columns_of(state, at_server(k_wall_us + 1));
   CHECK(columns.locked_by == "alice@db1 pid 7 dlock p:7#t " + std::to_string(token));
-  CHECK(columns.locked_at_us == k_wall_us + 1000);
   StoredLock read = sql::lock_of_four(columns, k_wall_us);
   REQUIRE(read.leases.contains("p:7"));
   const HoldRecord& hold = read.leases.at("p:7").holds.at("t");
@@ -144,10 +143,13 @@ TEST_CASE("four columns: a plain hold, the token of the last one, and a kept one
   StoredLock kept = sql::lock_of_four(columns, k_wall_us);
   CHECK(is_kept(kept.leases.at("p:7")));
   CHECK(sql::fits_four_columns(kept));
-  // The clock was set back: the next token is larger all the same.
+  // The clock was set back, and the times are cut: the next token is larger all the same.
   make_free(kept);
-  columns.locked_by.clear();
+  columns = sql::four_columns_of(kept, at_server(k_wall_us));
+  CHECK(columns.locked_by == "free dlock - " + std::to_string(token));
+  columns.locked_at_us = 0;
   kept = sql::lock_of_four(columns, k_wall_us);
+  CHECK_FALSE(kept.foreign);
   const auto reply = acquire({&kept}, claim_of("q", "u"), at_server(k_wall_us - k_s));
   CHECK(std::get<Grant>(*reply).holds.at(0).token > token);
 }

@@ -134,7 +134,7 @@ Result<SqlStore::Rows> MysqlStore::load_once(const std::vector<std::string>& nam
   }
   all.emplace_back(k_clock);
   for (const std::string& name : names) {
-    if (has_four_columns()) break;
+    if (!reads_line()) break;
     all.push_back("select arrival, waiter, alive_until, who from " + line_table_ +
                   " where name = " + quoted(name) + " order by arrival");
   }
@@ -146,7 +146,7 @@ Result<SqlStore::Rows> MysqlStore::load_once(const std::vector<std::string>& nam
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto& found = (*answers)[first + i].rows;
     Row row = found.empty() ? Row{.name = names[i], .state = {}} : row_of(found.front());
-    if (!has_four_columns()) row.line = line_of((*answers)[clock + 1 + i]);
+    if (reads_line()) row.line = line_of((*answers)[clock + 1 + i]);
     rows.rows.push_back(std::move(row));
   }
   return rows;

@@ -138,9 +138,24 @@ SqlStore::Cause PostgresStore::cause() const {
   return Cause::other;
 }
 
+// A row that was deleted while we waited for it is not found any more: it is made again, or what we
+// write would be written nowhere.
 Result<SqlStore::Rows> PostgresStore::load(const std::vector<std::string>& names,
                                            bool to_write,
                                            Time limit) {
+  for (;;) {
+    auto rows = load_once(names, to_write, limit);
+    if (!rows || !to_write) return rows;
+    const bool all = std::all_of(
+        rows->rows.begin(), rows->rows.end(), [](const Row& row) { return row.state.has_value(); });
+    if (all) return rows;
+    if (const auto undone = session_.run({{"rollback"}}, limit); !undone) return undone.error();
+  }
+}
+
+Result<SqlStore::Rows> PostgresStore::load_once(const std::vector<std::string>& names,
+                                                bool to_write,
+                                                Time limit) {
   std::vector<PgStatement> all;
   all.push_back({to_write ? "begin isolation level read committed read write"
                           : "begin isolation level repeatable read read only"});
@@ -158,7 +173,7 @@ Result<SqlStore::Rows> PostgresStore::load(const std::vector<std::string>& names
   }
   all.push_back({k_clock});
   for (const std::string& name : names) {
-    if (has_four_columns()) break;
+    if (!reads_line()) break;
     all.push_back({"select arrival, waiter, alive_until, who from " + line_table_ +
                        " where name = $1 order by arrival",
                    {name}});
@@ -172,7 +187,7 @@ Result<SqlStore::Rows> PostgresStore::load(const std::vector<std::string>& names
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto& found = (*answers)[first + each * (i + 1) - 1].rows;
     Row row = found.empty() ? Row{.name = names[i], .state = {}} : row_of(found.front());
-    if (!has_four_columns()) row.line = line_of((*answers)[clock + 1 + i]);
+    if (reads_line()) row.line = line_of((*answers)[clock + 1 + i]);
     rows.rows.push_back(std::move(row));
   }
   return rows;

@@ -51,6 +51,7 @@ class PostgresStore final : public SqlStore {
   Result<bool> await_change(Time until) override;
   std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
 
+  Result<Rows> load_once(const std::vector<std::string>& names, bool to_write, Time limit);
   Result<void> listen(Time limit);
   std::string select_lock() const;
   static Row row_of(const std::vector<PgValue>& values);  // of select_lock()

@@ -178,9 +178,16 @@ Result<void> SqliteDatabase::run(std::string_view sql,
   return {};
 }
 
-bool SqliteDatabase::has_moved() const {
+bool SqliteDatabase::has_moved() {
   int moved = 0;
   ::sqlite3_file_control(db_, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  // The files beside it are there from the first step on, until the last connection is closed.
+  for (auto& [end, first_seen] : beside_) {
+    struct stat now {};
+    const ino_t seen = ::stat((path_ + end).c_str(), &now) == 0 ? now.st_ino : 0;
+    if (first_seen == 0) first_seen = seen;
+    if (first_seen != seen) moved = 1;
+  }
   return moved != 0;
 }
 

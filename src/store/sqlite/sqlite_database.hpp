@@ -16,11 +16,15 @@
 #include "base/result.hpp"
 #include "sys/interrupt.hpp"
 
+#include <sys/types.h>
+
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -63,8 +67,9 @@ class SqliteDatabase {
                    const std::vector<Value>& values = {},
                    const Each& each = {});
 
-  // Another file stands at the path, or none: other processes do not see what is written here.
-  bool has_moved() const;
+  // Another file stands at the path or at that of the log or its index, or none: other processes do
+  // not see what is written here.
+  bool has_moved();
 
   // Carries the log over if it is long and no other process is writing.
   void shorten_log();
@@ -83,6 +88,7 @@ class SqliteDatabase {
   Time limit_{};              // of the call that runs
   bool interrupted_ = false;  // it was ended
   int log_pages_ = 0;
+  std::array<std::pair<const char*, ino_t>, 2> beside_{{{"-wal", 0}, {"-shm", 0}}};
 };
 
 }  // namespace dlock

@@ -230,13 +230,18 @@ Result<void> SqliteStore::read(const std::vector<LockName>& names, Time limit, c
   if (auto ready = connect(); !ready) return ready;
   if (auto begun = db_->begin_read(limit); !begun) return begun;
   if (!has_tables_) {
-    auto seen = db_->run("SELECT 1 FROM sqlite_schema WHERE name = 'dlock_line'",
+    std::size_t tables = 0;
+    auto seen = db_->run("SELECT 1 FROM sqlite_schema WHERE name IN ('dlock', 'dlock_line')",
                          {},
-                         [&](const SqliteRow&) { has_tables_ = true; });
+                         [&](const SqliteRow&) { ++tables; });
+    if (seen && tables == 1)
+      seen =
+          Error{Errc::refused, "one of the tables dlock and dlock_line is missing in " + where()};
     if (!seen) {
       db_->roll_back();
       return seen;
     }
+    has_tables_ = tables == 2;
   }
   Result<std::vector<StoredLock>> states = std::vector<StoredLock>(names.size());
   if (has_tables_) states = load_all(names);
