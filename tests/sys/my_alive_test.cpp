@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/wait.h>
+
 #include <csignal>
 #include <string>
 #include <utility>
@@ -57,6 +59,8 @@ TEST_CASE("mysql alive: an answer that is late, or was not waited for, is taken 
   must(one, "select get_lock('late', 0)");
   const unsigned long id = one.connection_id();
   REQUIRE(::kill(maria().pid(), SIGSTOP) == 0);
+  REQUIRE(::waitpid(maria().pid(), nullptr, WUNTRACED) >
+          0);  // its threads stop one after the other
   for (int i = 0; i < 3; ++i)
     CHECK(one.ask_alive(soon()).error().code == Errc::timed_out);
   stop.raise();
