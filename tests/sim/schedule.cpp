@@ -224,7 +224,8 @@ StoreAnswer Schedule::answer_to(const Question& question, Step step) {
       return event::HandedOff{step == Step::done ? HandOff::changed : HandOff::timed_out};
     case What::renew:
     case What::check:
-      return failed ? event::Renewed{error} : verdict(question, step);
+      if (failed) return event::Renewed{error};
+      return event::Renewed{verdict(question, step)};
     case What::release:
     case What::undo:
     case What::leave:
@@ -236,12 +237,12 @@ StoreAnswer Schedule::answer_to(const Question& question, Step step) {
   return event::Released{ReleaseVerdict::released};
 }
 
-StoreAnswer Schedule::verdict(const Question& question, Step step) {
-  if (step == Step::held) return event::Renewed{RenewReply{RenewVerdict::held, question.sent_at}};
+RenewReply Schedule::verdict(const Question& question, Step step) {
+  if (step == Step::held) return {RenewVerdict::held, question.sent_at};
   if (step == Step::renewed) {
     // One that is confirmed too late changes nothing: the stop has begun.
     confirmed_ = std::max(*confirmed_, question.sent_at);
-    return event::Renewed{RenewReply{RenewVerdict::renewed, question.sent_at}};
+    return {RenewVerdict::renewed, question.sent_at};
   }
   const bool lost = step == Step::lost;
   const bool some_left = lost && kind_ == Kind::fixed;
@@ -249,8 +250,7 @@ StoreAnswer Schedule::verdict(const Question& question, Step step) {
   const Time kill = now_ + (lost ? std::min<Duration>(k_kill_after, 1s) : k_kill_after);
   stop_kill_ = std::min(stop_kill_.value_or(kill), kill);
   const auto verdict = lost ? RenewVerdict::lost : RenewVerdict::revoked;
-  return event::Renewed{
-      RenewReply{.verdict = verdict, .sent_at = question.sent_at, .some_left = some_left}};
+  return {.verdict = verdict, .sent_at = question.sent_at, .some_left = some_left};
 }
 
 void Schedule::feed(Event event) {

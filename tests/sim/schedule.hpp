@@ -62,7 +62,7 @@ class Schedule {
   void note_lapse();
   void answer(Step step);
   StoreAnswer answer_to(const Question& question, Step step);
-  StoreAnswer verdict(const Question& question, Step step);
+  RenewReply verdict(const Question& question, Step step);
   void carry_out(const std::vector<Action>& actions);
   void act(const action::Ask& ask);
   void act(const action::StartChild& start);
