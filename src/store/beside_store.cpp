@@ -124,7 +124,7 @@ Result<HandOff> BesideStore::await_hand_off(Time until) {
   if (blocked_) {
     const Time next_try = BootClock::now() + k_try;
     const Time end = std::min(until, next_try);
-    // What is told of the row may be our last try.
+    // A change of the row may have been written by our own last try: it does not end the pause.
     do {
       if (auto told = rows_->await_hand_off(end); !told) return told;
     } while (BootClock::now() < end);

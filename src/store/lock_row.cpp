@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <utility>
 
 namespace dlock::sql {
@@ -101,6 +102,23 @@ Place place_of(std::int64_t arrival_us,
               .waiter = parse_waiter(who).value_or(Waiter{})};
   place.waiter.since_ms = arrival_us / k_us_per_ms;
   return place;
+}
+
+std::string text_at(const Values& row, std::size_t column) {
+  return column < row.size() ? row[column].value_or("") : std::string();
+}
+
+std::int64_t number_at(const Values& row, std::size_t column) {
+  return std::strtoll(text_at(row, column).c_str(), nullptr, 10);
+}
+
+Line line_of(const std::vector<Values>& rows) {
+  Line line;
+  for (const Values& row : rows) {
+    const StoreTime alive_until{std::chrono::microseconds(number_at(row, 2))};
+    line.push_back(place_of(number_at(row, 0), text_at(row, 1), alive_until, text_at(row, 3)));
+  }
+  return line;
 }
 
 LineChange change_of(const Line& before, const Line& after) {

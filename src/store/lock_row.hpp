@@ -52,6 +52,14 @@ lease_table::Place place_of(std::int64_t arrival_us,
                             lease_table::StoreTime alive_until,
                             std::string_view who);
 
+// A row of an answer.
+using Values = std::vector<std::optional<std::string>>;
+std::string text_at(const Values& row, std::size_t column);     // empty: null, or no such column
+std::int64_t number_at(const Values& row, std::size_t column);  // 0: none
+
+// The line in rows of arrival, waiter, alive_until (µs) and who.
+lease_table::Line line_of(const std::vector<Values>& rows);
+
 // How the line of a name differs from the one that was read.
 struct LineChange {
   std::vector<const lease_table::Place*> written;  // new, or not as before

@@ -111,10 +111,32 @@ SqlStore::Write SqlStore::write_of(const std::string& name,
   return write;
 }
 
+SqlStore::Row SqlStore::row_of(const sql::Values& values) {
+  return {.name = sql::text_at(values, 0),
+          .state = sql::text_at(values, 1),
+          .columns = {.lock_until_us = sql::number_at(values, 2),
+                      .locked_at_us = sql::number_at(values, 3),
+                      .locked_by = sql::text_at(values, 4)}};
+}
+
+// A row may also be missing because it was deleted while we waited for it: what is written to it
+// would be written nowhere.
+Result<SqlStore::Rows> SqlStore::load_to_write(const std::vector<std::string>& names, Time limit) {
+  for (;;) {
+    auto rows = load(names, Purpose::writing, limit);
+    if (!rows) return rows;
+    std::vector<std::string> missing;
+    for (const Row& row : rows->rows)
+      if (!row.state) missing.push_back(row.name);
+    if (missing.empty()) return rows;
+    if (auto made = make_rows(missing, limit); !made) return made.error();
+  }
+}
+
 Result<TableStore::Step> SqlStore::step(const std::vector<LockName>& names,
                                         Time limit,
                                         const Change& change) {
-  const auto rows = load(ordered(names), /*to_write=*/true, limit);
+  const auto rows = load_to_write(ordered(names), limit);
   if (!rows) return rows.error();
   const auto before = locks_of(names, *rows);
   if (!before) {
@@ -155,14 +177,11 @@ Result<void> SqlStore::transact(const std::vector<LockName>& names,
   }
 }
 
-// Without a table of lines nobody waits; only without the other one nobody holds.
+// A missing table of lines is an empty line; a missing table of locks means that all are free.
 Result<SqlStore::Rows> SqlStore::load_to_read(const std::vector<std::string>& names, Time limit) {
-  auto rows = load(names, /*to_write=*/false, limit);
-  if (!rows && learns_columns()) rows = load(names, /*to_write=*/false, limit);
-  if (rows || cause() != Cause::no_table) return rows;
-  has_line_ = false;
-  rows = load(names, /*to_write=*/false, limit);
-  has_line_ = true;
+  auto rows = load(names, Purpose::reading, limit);
+  if (!rows && learns_columns()) rows = load(names, Purpose::reading, limit);
+  if (!rows && cause() == Cause::no_table) rows = load(names, Purpose::reading_locks, limit);
   if (!rows && cause() == Cause::no_table) rows = load_clock(limit);
   return rows;
 }

@@ -4,9 +4,9 @@
 //
 // A step is one transaction at READ COMMITTED in two messages: lock the rows of the names, in the
 // order of the names, and read them, their lines and the clock; then write what has changed and
-// commit. A row is made before it is locked, so there is always one to lock. The server says it did
-// nothing (a deadlock, a conflict, no table yet): the step is repeated within its limit. Any other
-// error leaves the outcome unknown.
+// commit. A row that is missing is made before, so there is always one to lock. The server says it
+// did nothing (a deadlock, a conflict, no table yet): the step is repeated within its limit. Any
+// other error leaves the outcome unknown.
 //
 // Other programs may share the table (lock_row.hpp). Where it has only the four columns of ShedLock
 // (four_columns.hpp) there is no line, and what four columns cannot keep is Errc::bad_config.
@@ -57,9 +57,15 @@ class SqlStore : public TableStore {
   };
   enum class Cause { other, repeat, no_table, no_column };
 
-  // Begins the transaction: `names` have an order, and none is there twice. Without `to_write`
-  // nothing is locked, and the transaction is over when it returns.
-  virtual Result<Rows> load(const std::vector<std::string>& names, bool to_write, Time limit) = 0;
+  enum class Purpose {
+    writing,        // the rows are locked, and the transaction is open when it returns
+    reading,        // nothing is locked, and the transaction is over
+    reading_locks,  // likewise, without lines: their table may be missing
+  };
+  // Begins the transaction: `names` have an order, and none is there twice.
+  virtual Result<Rows> load(const std::vector<std::string>& names, Purpose purpose, Time limit) = 0;
+  // Undoes the transaction, and makes the rows of these names unless there are some by now.
+  virtual Result<void> make_rows(const std::vector<std::string>& names, Time limit) = 0;
   // Ends it. With nothing to write it is undone. `wakes` as of TableStore::Step.
   virtual Result<void> write(const std::vector<Write>& writes,
                              const std::vector<std::string>& wakes,
@@ -75,8 +81,11 @@ class SqlStore : public TableStore {
   // The table lacks token, version and state: these are neither read (`state` is empty) nor
   // written, and there is no table of lines.
   bool has_four_columns() const { return has_four_columns_; }
-  // There is a table of lines, or there may be.
-  bool reads_line() const { return has_line_ && !has_four_columns_; }
+  bool has_line(Purpose purpose) const {
+    return purpose != Purpose::reading_locks && !has_four_columns_;
+  }
+  // Of name, state, lock_until, locked_at (µs) and locked_by.
+  static Row row_of(const sql::Values& values);
 
  private:
   Result<void> transact(const std::vector<LockName>& names, Time limit, const Change& change) final;
@@ -84,6 +93,7 @@ class SqlStore : public TableStore {
   Result<Step> step(const std::vector<LockName>& names, Time limit, const Change& change);
   std::optional<Error> refuses(const Claim& claim) const final;
   bool learns_columns();
+  Result<Rows> load_to_write(const std::vector<std::string>& names, Time limit);
   Result<Rows> load_to_read(const std::vector<std::string>& names, Time limit);
   Result<lease_table::StoredLock> lock_of(const std::string& name,
                                           const Row& row,
@@ -96,7 +106,6 @@ class SqlStore : public TableStore {
   Error too_few_columns() const;
 
   bool has_four_columns_ = false;  // as the newest error has it
-  bool has_line_ = true;           // while a read finds it missing
 };
 
 }  // namespace dlock

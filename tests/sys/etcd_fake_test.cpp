@@ -162,7 +162,7 @@ TEST_CASE("etcd: an answer that comes late is never taken for the next one") {
     write_all(first, counted(1));
     write_all(second, counted(2));
     read_until(second, "}");
-    // Nobody has asked for the third one.
+    // Two answers, and one request: the second one is no answer to a later request.
     write_all(second, counted(3) + counted(4));
     const UniqueFd third = peer.accept();
     read_until(third, "}");

@@ -93,7 +93,7 @@ TEST_CASE("a row that ShedLock took is foreign until its end, and the leases bef
     const auto reply = acquire({&*state}, claim_as(mode, "q"), early);
     CHECK(std::holds_alternative<Refusal>(*reply));
   }
-  // Nobody tells of its end.
+  // ShedLock sends no message when the lock ends: the waiter looks each second.
   CHECK(look(claim_of("q", "u"), {&*state}, early).again == early.now + 1s);
   // Written again for another reason, it stays what it is.
   CHECK(sql::columns_of(*state, early).locked_by == "app1");

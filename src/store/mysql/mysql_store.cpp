@@ -21,16 +21,6 @@ std::string quoted(std::string_view text) {
   return MySession::quoted(text);
 }
 
-std::string text_at(const std::vector<MyRows::Value>& row, std::size_t column) {
-  return column < row.size() ? row[column].value_or("") : std::string();
-}
-std::int64_t number_at(const std::vector<MyRows::Value>& row, std::size_t column) {
-  return std::strtoll(text_at(row, column).c_str(), nullptr, 10);
-}
-
-lease_table::StoreTime from_us(std::int64_t us) {
-  return lease_table::StoreTime(std::chrono::microseconds(us));
-}
 std::string us_of(lease_table::StoreTime time) {
   return std::to_string(
       std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count());
@@ -49,15 +39,6 @@ std::string bounded_by(Time limit) {
          " */";
 }
 
-lease_table::Line line_of(const MyRows& answer) {
-  lease_table::Line line;
-  for (const auto& place : answer.rows) {
-    line.push_back(sql::place_of(
-        number_at(place, 0), text_at(place, 1), from_us(number_at(place, 2)), text_at(place, 3)));
-  }
-  return line;
-}
-
 // Of a TIMESTAMP what was written, as long as the time zone of all sessions is the same.
 std::string us_of_column(const std::string& column) {
   return "timestampdiff(microsecond, '1970-01-01', " + column + ")";
@@ -69,14 +50,6 @@ std::string MysqlStore::select_lock() const {
   return std::string("select name, ") + (has_four_columns() ? "''" : "state") + ", " +
          us_of_column("lock_until") + ", " + us_of_column("locked_at") + ", locked_by from " +
          table_;
-}
-
-SqlStore::Row MysqlStore::row_of(const std::vector<MyRows::Value>& values) {
-  return {.name = text_at(values, 0),
-          .state = text_at(values, 1),
-          .columns = {.lock_until_us = number_at(values, 2),
-                      .locked_at_us = number_at(values, 3),
-                      .locked_by = text_at(values, 4)}};
 }
 
 MysqlStore::MysqlStore(MyAddress address, const Interrupt* interrupt)
@@ -120,9 +93,10 @@ SqlStore::Cause MysqlStore::cause() const {
   return session_.fault() == MyFault::no_table ? Cause::no_table : Cause::other;
 }
 
-Result<SqlStore::Rows> MysqlStore::load_once(const std::vector<std::string>& names,
-                                             bool to_write,
-                                             Time limit) {
+Result<SqlStore::Rows> MysqlStore::load(const std::vector<std::string>& names,
+                                        Purpose purpose,
+                                        Time limit) {
+  const bool to_write = purpose == Purpose::writing;
   std::vector<std::string> all{bounded_by(limit),
                                to_write ? "start transaction read write"
                                         : "set transaction isolation level repeatable read"};
@@ -134,7 +108,7 @@ Result<SqlStore::Rows> MysqlStore::load_once(const std::vector<std::string>& nam
   }
   all.emplace_back(k_clock);
   for (const std::string& name : names) {
-    if (!reads_line()) break;
+    if (!has_line(purpose)) break;
     all.push_back("select arrival, waiter, alive_until, who from " + line_table_ +
                   " where name = " + quoted(name) + " order by arrival");
   }
@@ -142,11 +116,12 @@ Result<SqlStore::Rows> MysqlStore::load_once(const std::vector<std::string>& nam
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
   const std::size_t clock = first + names.size();
-  Rows rows{.now_us = number_at((*answers)[clock].rows.at(0), 0), .sent_at = session_.sent_at()};
+  Rows rows{.now_us = sql::number_at((*answers)[clock].rows.at(0), 0),
+            .sent_at = session_.sent_at()};
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto& found = (*answers)[first + i].rows;
     Row row = found.empty() ? Row{.name = names[i], .state = {}} : row_of(found.front());
-    if (reads_line()) row.line = line_of((*answers)[clock + 1 + i]);
+    if (has_line(purpose)) row.line = sql::line_of((*answers)[clock + 1 + i].rows);
     rows.rows.push_back(std::move(row));
   }
   return rows;
@@ -154,31 +129,17 @@ Result<SqlStore::Rows> MysqlStore::load_once(const std::vector<std::string>& nam
 
 // Each by itself: an insert that meets a row shares its lock, and two that share one lock and then
 // want it alone would wait for each other.
-Result<void> MysqlStore::make_rows(const Rows& rows, Time limit) {
+Result<void> MysqlStore::make_rows(const std::vector<std::string>& names, Time limit) {
   std::vector<std::string> all{"rollback"};
-  for (const Row& row : rows.rows) {
-    if (row.state) continue;
+  for (const std::string& name : names) {
     all.push_back("insert into " + table_ + " (name, lock_until, locked_at, locked_by" +
-                  (has_four_columns() ? "" : ", state") + ") values (" + quoted(row.name) +
+                  (has_four_columns() ? "" : ", state") + ") values (" + quoted(name) +
                   ", utc_timestamp(), utc_timestamp(), ''" + (has_four_columns() ? ")" : ", '')") +
                   " on duplicate key update name = name");
   }
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
   return {};
-}
-
-Result<SqlStore::Rows> MysqlStore::load(const std::vector<std::string>& names,
-                                        bool to_write,
-                                        Time limit) {
-  for (;;) {
-    auto rows = load_once(names, to_write, limit);
-    if (!rows || !to_write) return rows;
-    const bool all = std::all_of(
-        rows->rows.begin(), rows->rows.end(), [](const Row& row) { return row.state.has_value(); });
-    if (all) return rows;
-    if (auto made = make_rows(*rows, limit); !made) return made.error();
-  }
 }
 
 void MysqlStore::add_write(std::vector<std::string>& all, const Write& one) const {
@@ -228,7 +189,7 @@ Result<void> MysqlStore::make_tables(Time limit) {
 Result<SqlStore::Rows> MysqlStore::load_all(Time limit) {
   const auto answers = session_.run({k_clock, select_lock()}, limit);
   if (!answers) return answers.error();
-  Rows rows{.now_us = number_at((*answers)[0].rows.at(0), 0), .sent_at = session_.sent_at()};
+  Rows rows{.now_us = sql::number_at((*answers)[0].rows.at(0), 0), .sent_at = session_.sent_at()};
   for (const auto& row : (*answers)[1].rows)
     rows.rows.push_back(row_of(row));
   return rows;
@@ -237,7 +198,7 @@ Result<SqlStore::Rows> MysqlStore::load_all(Time limit) {
 Result<SqlStore::Rows> MysqlStore::load_clock(Time limit) {
   const auto answers = session_.run({k_clock}, limit);
   if (!answers) return answers.error();
-  return Rows{.now_us = number_at((*answers)[0].rows.at(0), 0), .sent_at = session_.sent_at()};
+  return Rows{.now_us = sql::number_at((*answers)[0].rows.at(0), 0), .sent_at = session_.sent_at()};
 }
 
 Result<void> MysqlStore::watch_rows(const std::vector<LockName>& /*names*/,

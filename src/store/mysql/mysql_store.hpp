@@ -34,7 +34,8 @@ class MysqlStore final : public SqlStore {
  private:
   MysqlStore(MyAddress address, const Interrupt* interrupt);
 
-  Result<Rows> load(const std::vector<std::string>& names, bool to_write, Time limit) override;
+  Result<Rows> load(const std::vector<std::string>& names, Purpose purpose, Time limit) override;
+  Result<void> make_rows(const std::vector<std::string>& names, Time limit) override;
   Result<void> write(const std::vector<Write>& writes,
                      const std::vector<std::string>& wakes,
                      Time limit) override;
@@ -50,10 +51,7 @@ class MysqlStore final : public SqlStore {
   Result<bool> await_change(Time until) override;
   std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
 
-  Result<Rows> load_once(const std::vector<std::string>& names, bool to_write, Time limit);
-  Result<void> make_rows(const Rows& rows, Time limit);
   std::string select_lock() const;
-  static Row row_of(const std::vector<MyRows::Value>& values);  // of select_lock()
   void add_write(std::vector<std::string>& all, const Write& one) const;
 
   std::string table_;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <utility>
 
 namespace dlock {
@@ -29,16 +28,6 @@ std::string channel_of(const std::string& id) {
   return text.data();
 }
 
-std::string text_at(const std::vector<PgValue>& row, std::size_t column) {
-  return column < row.size() ? row[column].value_or("") : std::string();
-}
-std::int64_t number_at(const std::vector<PgValue>& row, std::size_t column) {
-  return std::strtoll(text_at(row, column).c_str(), nullptr, 10);
-}
-
-StoreTime from_us(std::int64_t us) {
-  return StoreTime(std::chrono::microseconds(us));
-}
 std::int64_t to_us(StoreTime time) {
   return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
 }
@@ -50,15 +39,6 @@ PgStatement bounded_by(Time limit) {
       "select set_config('statement_timeout', $1, true), "
       "set_config('idle_in_transaction_session_timeout', $1, true)",
       {ms}};
-}
-
-lease_table::Line line_of(const PgRows& answer) {
-  lease_table::Line line;
-  for (const auto& place : answer.rows) {
-    line.push_back(sql::place_of(
-        number_at(place, 0), text_at(place, 1), from_us(number_at(place, 2)), text_at(place, 3)));
-  }
-  return line;
 }
 
 // As a time without a zone, however the column is declared: that is how ShedLock reads and writes.
@@ -79,16 +59,12 @@ std::string PostgresStore::select_lock() const {
 }
 
 // Drivers of Java set the session's time zone to their own, and so what such a column means.
-SqlStore::Row PostgresStore::row_of(const std::vector<PgValue>& values) {
-  const std::string type = text_at(values, 5);
-  return {.name = text_at(values, 0),
-          .state = text_at(values, 1),
-          .columns = {.lock_until_us = number_at(values, 2),
-                      .locked_at_us = number_at(values, 3),
-                      .locked_by = text_at(values, 4)},
-          .unfit = type.find("without") == std::string::npos
-                       ? "lock_until is a " + type + ", and has to be a timestamp without time zone"
-                       : ""};
+SqlStore::Row PostgresStore::row_with_type(const sql::Values& values) {
+  Row row = row_of(values);
+  const std::string type = sql::text_at(values, 5);
+  if (type.find("without") == std::string::npos)
+    row.unfit = "lock_until is a " + type + ", and has to be a timestamp without time zone";
+  return row;
 }
 
 PostgresStore::PostgresStore(PgAddress address, const StoreOptions& options)
@@ -138,42 +114,20 @@ SqlStore::Cause PostgresStore::cause() const {
   return Cause::other;
 }
 
-// A row that was deleted while we waited for it is not found any more: it is made again, or what we
-// write would be written nowhere.
 Result<SqlStore::Rows> PostgresStore::load(const std::vector<std::string>& names,
-                                           bool to_write,
+                                           Purpose purpose,
                                            Time limit) {
-  for (;;) {
-    auto rows = load_once(names, to_write, limit);
-    if (!rows || !to_write) return rows;
-    const bool all = std::all_of(
-        rows->rows.begin(), rows->rows.end(), [](const Row& row) { return row.state.has_value(); });
-    if (all) return rows;
-    if (const auto undone = session_.run({{"rollback"}}, limit); !undone) return undone.error();
-  }
-}
-
-Result<SqlStore::Rows> PostgresStore::load_once(const std::vector<std::string>& names,
-                                                bool to_write,
-                                                Time limit) {
+  const bool to_write = purpose == Purpose::writing;
   std::vector<PgStatement> all;
   all.push_back({to_write ? "begin isolation level read committed read write"
                           : "begin isolation level repeatable read read only"});
   all.push_back(bounded_by(limit));
   const std::size_t first = all.size();
-  for (const std::string& name : names) {
-    if (to_write) {
-      all.push_back({"insert into " + table_ +
-                         " (name, lock_until, locked_at, locked_by) values ($1, "
-                         "timezone('utc', now()), timezone('utc', now()), '') "
-                         "on conflict (name) do nothing",
-                     {name}});
-    }
+  for (const std::string& name : names)
     all.push_back({select_lock() + " where name = $1" + (to_write ? " for update" : ""), {name}});
-  }
   all.push_back({k_clock});
   for (const std::string& name : names) {
-    if (!reads_line()) break;
+    if (!has_line(purpose)) break;
     all.push_back({"select arrival, waiter, alive_until, who from " + line_table_ +
                        " where name = $1 order by arrival",
                    {name}});
@@ -181,16 +135,32 @@ Result<SqlStore::Rows> PostgresStore::load_once(const std::vector<std::string>& 
   if (!to_write) all.push_back({"commit"});
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
-  const std::size_t each = to_write ? 2 : 1;
-  const std::size_t clock = first + each * names.size();
-  Rows rows{.now_us = number_at((*answers)[clock].rows.at(0), 0), .sent_at = session_.sent_at()};
+  const std::size_t clock = first + names.size();
+  Rows rows{.now_us = sql::number_at((*answers)[clock].rows.at(0), 0),
+            .sent_at = session_.sent_at()};
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto& found = (*answers)[first + each * (i + 1) - 1].rows;
-    Row row = found.empty() ? Row{.name = names[i], .state = {}} : row_of(found.front());
-    if (reads_line()) row.line = line_of((*answers)[clock + 1 + i]);
+    const auto& found = (*answers)[first + i].rows;
+    Row row = found.empty() ? Row{.name = names[i], .state = {}} : row_with_type(found.front());
+    if (has_line(purpose)) row.line = sql::line_of((*answers)[clock + 1 + i].rows);
     rows.rows.push_back(std::move(row));
   }
   return rows;
+}
+
+Result<void> PostgresStore::make_rows(const std::vector<std::string>& names, Time limit) {
+  if (const auto undone = session_.run({{"rollback"}}, limit); !undone) return undone.error();
+  std::vector<PgStatement> all;
+  all.reserve(names.size());
+  for (const std::string& name : names) {
+    all.push_back({"insert into " + table_ +
+                       " (name, lock_until, locked_at, locked_by) values ($1, "
+                       "timezone('utc', now()), timezone('utc', now()), '') "
+                       "on conflict (name) do nothing",
+                   {name}});
+  }
+  const auto answers = session_.run(all, limit);
+  if (!answers) return answers.error();
+  return {};
 }
 
 void PostgresStore::add_write(std::vector<PgStatement>& all, const Write& one) const {
@@ -257,16 +227,16 @@ Result<void> PostgresStore::make_tables(Time limit) {
 Result<SqlStore::Rows> PostgresStore::load_all(Time limit) {
   const auto answers = session_.run({{k_clock}, {select_lock()}}, limit);
   if (!answers) return answers.error();
-  Rows rows{.now_us = number_at((*answers)[0].rows.at(0), 0), .sent_at = session_.sent_at()};
+  Rows rows{.now_us = sql::number_at((*answers)[0].rows.at(0), 0), .sent_at = session_.sent_at()};
   for (const auto& row : (*answers)[1].rows)
-    rows.rows.push_back(row_of(row));
+    rows.rows.push_back(row_with_type(row));
   return rows;
 }
 
 Result<SqlStore::Rows> PostgresStore::load_clock(Time limit) {
   const auto answers = session_.run({{k_clock}}, limit);
   if (!answers) return answers.error();
-  return Rows{.now_us = number_at((*answers)[0].rows.at(0), 0), .sent_at = session_.sent_at()};
+  return Rows{.now_us = sql::number_at((*answers)[0].rows.at(0), 0), .sent_at = session_.sent_at()};
 }
 
 // Behind a pooler the process that serves us says another number than the login did: it serves
@@ -278,7 +248,7 @@ Result<void> PostgresStore::listen(Time limit) {
   all.push_back({"select pg_backend_pid()"});
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
-  const std::int64_t server = number_at(answers->back().rows.at(0), 0);
+  const std::int64_t server = sql::number_at(answers->back().rows.at(0), 0);
   if (server != session_.backend_pid()) {
     session_.disconnect();  // its LISTEN ends for the next client of that process
     return Error{Errc::refused, "no LISTEN through the pooler at " + where() + ", polling"};

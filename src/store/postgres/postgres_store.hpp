@@ -35,7 +35,8 @@ class PostgresStore final : public SqlStore {
  private:
   PostgresStore(PgAddress address, const StoreOptions& options);
 
-  Result<Rows> load(const std::vector<std::string>& names, bool to_write, Time limit) override;
+  Result<Rows> load(const std::vector<std::string>& names, Purpose purpose, Time limit) override;
+  Result<void> make_rows(const std::vector<std::string>& names, Time limit) override;
   Result<void> write(const std::vector<Write>& writes,
                      const std::vector<std::string>& wakes,
                      Time limit) override;
@@ -51,10 +52,9 @@ class PostgresStore final : public SqlStore {
   Result<bool> await_change(Time until) override;
   std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
 
-  Result<Rows> load_once(const std::vector<std::string>& names, bool to_write, Time limit);
   Result<void> listen(Time limit);
   std::string select_lock() const;
-  static Row row_of(const std::vector<PgValue>& values);  // of select_lock()
+  static Row row_with_type(const sql::Values& values);  // of select_lock()
   void add_write(std::vector<PgStatement>& all, const Write& one) const;
 
   std::string table_;

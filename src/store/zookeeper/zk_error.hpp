@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What ZooKeeper's error numbers mean for us. A verdict is the word of a quorum where a write gave
-// it; all else is an error, of which nobody knows more than that this request did nothing, if the
-// number itself is not of a doubt (timed_out, unavailable).
+// What ZooKeeper's error numbers mean for us. A verdict is a quorum's answer to a write; each other
+// number is an error. The request did nothing, except after timed_out and unavailable, which leave
+// its outcome open.
 #pragma once
 
 #include "base/result.hpp"
