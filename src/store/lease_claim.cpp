@@ -82,7 +82,7 @@ Plan begin(StoredLock& state, const Claim& claim, const Moment& moment) {
   // The clock keeps tokens growing when the stored one was lost, the stored one when the clock
   // goes back.
   const auto clock = static_cast<FencingToken>(std::max<std::int64_t>(moment.wall_us, 1));
-  state.token = std::max(state.token + 1, clock);
+  state.token = moment.numbers_writes ? 0 : std::max(state.token + 1, clock);
   Plan plan{Plan::Kind::fresh, claim.owner, state.token, claim.mode};
   if (claim.mode == Mode::slots) {
     state.slots = claim.slots;

@@ -70,7 +70,7 @@ Duration lease_left(const StoredLock& state, StoreTime now, bool one_is_enough) 
 // What is wrong with the clock of a foreign holder, if it cannot be that of the table.
 std::string doubt_of(const ForeignHold& foreign, StoreTime now) {
   using namespace std::chrono;
-  const auto ahead = foreign.since - now;
+  const auto ahead = foreign.since.value_or(now) - now;
   if (ahead <= seconds(5)) return {};
   const Duration about =
       ahead < minutes(1) ? Duration(round<seconds>(ahead)) : round<minutes>(ahead);
@@ -80,10 +80,10 @@ std::string doubt_of(const ForeignHold& foreign, StoreTime now) {
 
 void show_foreign(const ForeignHold& foreign, StoreTime now, Holding& holding) {
   holding.kind = Holding::Kind::foreign;
-  holding.type = "ShedLock";
+  holding.type = foreign.type;
   holding.owners = {{.id = foreign.who, .count = "1"}};
   holding.owner_count = 1;
-  holding.lease_left = foreign.until - now;
+  if (foreign.until) holding.lease_left = *foreign.until - now;
   holding.doubt = doubt_of(foreign, now);
 }
 

@@ -52,16 +52,17 @@ std::string holder_column(const HoldRecord& hold) {
 }
 
 lease_table::ForeignHold foreign_hold(const LockColumns& columns) {
-  return {.who = columns.locked_by,
-          .since = StoreTime(std::chrono::microseconds(columns.locked_at_us)),
-          .until = StoreTime(std::chrono::microseconds(columns.lock_until_us))};
+  return {.type = "ShedLock",
+          .who = columns.locked_by,
+          .until = StoreTime(std::chrono::microseconds(columns.lock_until_us)),
+          .since = StoreTime(std::chrono::microseconds(columns.locked_at_us))};
 }
 
 LockColumns columns_of(const lease_table::StoredLock& lock, const lease_table::Moment& moment) {
   LockColumns columns{.lock_until_us = moment.wall_us / k_us_per_s * k_us_per_s, .locked_by = {}};
   if (lock.foreign) {
-    return {.lock_until_us = us_of(lock.foreign->until),
-            .locked_at_us = us_of(lock.foreign->since),
+    return {.lock_until_us = us_of(lock.foreign->until.value_or(StoreTime())),
+            .locked_at_us = us_of(lock.foreign->since.value_or(StoreTime())),
             .locked_by = lock.foreign->who};
   }
   for (const auto& [owner, lease] : lock.leases) {

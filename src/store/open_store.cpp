@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "store/beside_store.hpp"
+#include "store/etcd/etcd_store.hpp"
 #include "store/examine_machine.hpp"
 #include "store/local/examine_local.hpp"
 #include "store/local/local_store.hpp"
@@ -100,7 +101,7 @@ struct Store {
   Tables tables = &no_tables;
 };
 
-constexpr std::array<Store, 12> k_stores{{
+constexpr std::array<Store, 14> k_stores{{
     {"redis", "://host:6379", &RedisStore::open},
     {"rediss", "://host:6379", &RedisStore::open},
     {"redis+sentinel", "://h1,h2,h3/NAME", &RedisStore::open},
@@ -119,6 +120,13 @@ constexpr std::array<Store, 12> k_stores{{
 #else
     {"mysql", "://host/database", &open_none, &examine_none, &tables_none},
     {"mariadb", "://host/database", &open_none, &examine_none, &tables_none},
+#endif
+#ifdef DLOCK_ETCD
+    {"etcd", "://h1,h2,h3", &EtcdStore::open},
+    {"etcds", "://h1,h2,h3", &EtcdStore::open},
+#else
+    {"etcd", "://h1,h2,h3", &open_none, &examine_none},
+    {"etcds", "://h1,h2,h3", &open_none, &examine_none},
 #endif
     {"local", ":///dir", &open_local, &examine_local},
 #ifdef DLOCK_SQLITE

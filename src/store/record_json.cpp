@@ -246,6 +246,24 @@ std::string waiter_json(const Waiter& waiter) {
   return dump(object);
 }
 
+std::string place_json(const lease_table::Place& place) {
+  Json object{{"waiter", place.id}, {"since_ms", place.waiter.since_ms}};
+  object.update(parse(waiter_json(place.waiter)));
+  return dump(object);
+}
+
+std::optional<lease_table::Place> parse_place(std::string_view json) {
+  if (json.size() > k_largest_record) return std::nullopt;
+  const Json object = parse(json);
+  if (!object.is_object()) return std::nullopt;
+  const auto id = text_at(object, "waiter");
+  auto waiter = parse_waiter(json);
+  if (!id || !waiter || !mode_at(object)) return std::nullopt;
+  waiter->since_ms =
+      static_cast<std::int64_t>(whole_number(object, "since_ms", k_most_signed).value_or(0));
+  return lease_table::Place{.id = *id, .waiter = std::move(*waiter)};
+}
+
 std::string state_file_json(const StateFile& lease) {
   const lease_table::StoredLock& state = lease.state;
   Json object{{"name", percent_encode(lease.name)},

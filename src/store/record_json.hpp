@@ -38,6 +38,11 @@ std::optional<Waiter> parse_waiter(std::string_view json);
 // {"mode":"slots","slots":…, and then the fields of holder_json but the ttl}; as above.
 std::string waiter_json(const Waiter& waiter);
 
+// {"waiter":"<owner>#<serial>","since_ms":…, and then the fields of waiter_json}. When a waiter
+// arrived and until when it lives is not in it.
+std::string place_json(const lease_table::Place& place);
+std::optional<lease_table::Place> parse_place(std::string_view json);
+
 // A lock as the local store keeps it in a file. The times of its leases mean something under one
 // boot id only.
 struct StateFile {

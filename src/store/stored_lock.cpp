@@ -14,8 +14,12 @@ bool is_live(const Lease& lease, StoreTime now) {
   return now < lease.expires;
 }
 
+bool is_live(const ForeignHold& foreign, StoreTime now) {
+  return !foreign.until || now < *foreign.until;
+}
+
 bool is_live(const StoredLock& state, StoreTime now) {
-  if (state.foreign && now < state.foreign->until) return true;
+  if (state.foreign && is_live(*state.foreign, now)) return true;
   return std::any_of(state.leases.begin(), state.leases.end(), [&](const auto& entry) {
     return is_live(entry.second, now);
   });
@@ -56,7 +60,7 @@ void make_free(StoredLock& state) {
 
 void drop_dead(StoredLock& state, StoreTime now) {
   std::erase_if(state.leases, [&](const auto& entry) { return !is_live(entry.second, now); });
-  if (state.foreign && now >= state.foreign->until) state.foreign.reset();
+  if (state.foreign && !is_live(*state.foreign, now)) state.foreign.reset();
 }
 
 void note_release(StoredLock& state, const std::string& hold_id, const Moment& moment) {

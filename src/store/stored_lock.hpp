@@ -59,11 +59,12 @@ struct Place {
 };
 using Line = std::vector<Place>;  // in the order of arrival
 
-// A program that shares the table and knows nothing of leases has the row: ShedLock.
+// A program that shares the table and knows nothing of dlock has the lock: ShedLock, etcdctl, …
 struct ForeignHold {
-  std::string who;  // what it calls itself
-  StoreTime since;  // by the clock that it has, which may be another
-  StoreTime until;  // at this instant it is over
+  std::string type;                     // for people: the kind of program
+  std::string who;                      // what it calls itself, or what it wrote
+  std::optional<StoreTime> until = {};  // at this instant it is over; nullopt: not known
+  std::optional<StoreTime> since = {};  // by the clock that it has, which may be another
 };
 
 // The leases of a name, what outlives them, and its line.
@@ -81,11 +82,14 @@ struct Moment {
   Time sent_at;              // when the caller asked: before it waited for the state
   StoreTime now;             // when it had the state for itself, by the clock of the table
   std::int64_t wall_us = 0;  // wall clock: for people, successes, and as a lower bound of tokens
+  // The store numbers its writes: what is granted now has token 0 until it is written.
+  bool numbers_writes = false;
 };
 
 std::int64_t wall_ms(const Moment& moment);
 
 bool is_live(const Lease& lease, StoreTime now);
+bool is_live(const ForeignHold& foreign, StoreTime now);
 bool is_live(const StoredLock& state, StoreTime now);
 
 // ReleaseOptions::keep: a lease without a holder, under this serial.

@@ -15,6 +15,13 @@ namespace {
 
 constexpr Duration k_least_look = std::chrono::seconds(1);
 
+std::vector<OwnerId> owners_of(const Holds& holds) {
+  std::vector<OwnerId> owners;
+  for (const Hold& hold : holds)
+    owners.push_back(hold.owner);
+  return owners;
+}
+
 }  // namespace
 
 // A step that begins the turn of a waiter tells it, whatever else it does.
@@ -37,7 +44,11 @@ Result<void> TableStore::change(const std::vector<LockName>& names,
   });
 }
 
-Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
+Result<AcquireReply> TableStore::acquire(const Claim& asked, Queueing queueing, Time limit) {
+  Claim claim = asked;
+  // The rules know locks by their names.
+  for (AncestorHold& hold : claim.ancestors)
+    if (hold.key.starts_with(prefix())) hold.key.erase(0, prefix().size());
   Result<AcquireReply> reply = Error{};
   auto done = change(claim.names, limit, [&](const States& states, const Moment& moment) {
     if (auto refused = refuses(claim)) {
@@ -46,9 +57,16 @@ Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, 
     }
     reply = lease_table::acquire(states, claim, moment, traits().line ? queueing : Queueing::no);
     seen_ = lease_table::signature_of(states, claim);
-    return Step{.writes = reply && std::holds_alternative<Grant>(*reply)};
+    Step step;
+    if (const auto* grant = reply ? std::get_if<Grant>(&*reply) : nullptr)
+      step = {.writes = true, .renews = owners_of(grant->holds)};
+    return step;
   });
   if (!done) return done.error();
+  if (auto* grant = reply ? std::get_if<Grant>(&*reply) : nullptr) {
+    for (Hold& hold : grant->holds)
+      if (hold.token == 0) hold.token = number_of_write();
+  }
   if (const auto* refusal = reply ? std::get_if<Refusal>(&*reply) : nullptr) {
     place_ = refusal->place;
     auto lease_left = refusal->holding.lease_left;
@@ -73,7 +91,9 @@ Result<RenewReply> TableStore::renew(const Holds& holds, Time limit) {
   RenewReply reply;
   auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
     reply = lease_table::renew(states, holds, moment);
-    return Step{.writes = reply.verdict == RenewVerdict::renewed};
+    Step step;
+    if (reply.verdict == RenewVerdict::renewed) step = {.writes = true, .renews = owners_of(holds)};
+    return step;
   });
   if (!done) return done.error();
   return reply;

@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dlock {
@@ -21,7 +22,9 @@ namespace dlock {
 class TableStore : public LockStore {
  public:
   StoreTraits traits() const override { return {}; }
-  Result<std::string> key_of(const LockName& name) const override { return name.text(); }
+  Result<std::string> key_of(const LockName& name) const override {
+    return std::string(prefix()) + name.text();
+  }
 
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) final;
   Result<RenewReply> renew(const Holds& holds, Time limit) final;
@@ -46,6 +49,8 @@ class TableStore : public LockStore {
     bool tells = false;   // and then those that watch the names have to look
     // Those of them that have to, as watch_rows() has their ids; a store may wake others as well.
     std::vector<std::string> wakes = {};
+    // Whose leases were granted, joined or renewed, also where they end no later than before.
+    std::vector<OwnerId> renews = {};
   };
   // Works on the rows of some names, in their order.
   using Change = std::function<Step(const States&, const Moment&)>;
@@ -72,6 +77,12 @@ class TableStore : public LockStore {
   // Sleeps until such a step may have ended (true) or `until` (false). Errc::cancelled:
   // interrupted, and watching goes on.
   virtual Result<bool> await_change(Time until) = 0;
+
+  // The number of the newest write, where the store numbers them (Moment::numbers_writes).
+  virtual FencingToken number_of_write() const { return 0; }
+
+  // What key_of() puts before a name.
+  virtual std::string_view prefix() const { return {}; }
 
   // Why the table cannot keep what this claim will leave in it; asked within a step.
   virtual std::optional<Error> refuses(const Claim& /*claim*/) const { return std::nullopt; }

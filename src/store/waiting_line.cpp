@@ -139,7 +139,8 @@ Sight look_from_line(const States& states, const Claim& claim, const Moment& mom
   for (StoredLock* state : states) {
     for (const auto& [owner, lease] : state->leases)
       note(lease.expires);
-    if (state->foreign) note(std::min(state->foreign->until, moment.now + k_foreign_look));
+    if (state->foreign)
+      note(std::min(state->foreign->until.value_or(StoreTime::max()), moment.now + k_foreign_look));
     const std::uint64_t place = number_of(state->line, me);
     if (place == 0) continue;
     if (sight.place == 0) sight.place = place;

@@ -9,7 +9,7 @@ TEST_CASE("the contract is tried on every store") {
     names.push_back(store.name);
   // A store is a folder of src/store.
   using Names = std::vector<std::string>;
-  CHECK(names == Names{"memory", "local", "sqlite", "redis", "postgres", "mysql"});
+  CHECK(names == Names{"memory", "local", "sqlite", "redis", "postgres", "mysql", "etcd"});
 }
 
 }  // namespace dlock::contract

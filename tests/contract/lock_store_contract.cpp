@@ -13,6 +13,7 @@
 #include <utility>
 #include <variant>
 
+#include "support/etcd_process.hpp"
 #include "support/memory_store.hpp"
 #include "support/mysql_process.hpp"
 #include "support/postgres_process.hpp"
@@ -79,6 +80,21 @@ Backing mysql_backing() {
           }};
 }
 
+Backing etcd_backing() {
+  auto started = test::EtcdProcess::start({});
+  REQUIRE_MESSAGE(started.has_value(), (started ? "" : started.error().text));
+  std::shared_ptr<test::EtcdProcess> server(std::move(*started));
+  return {.name = "etcd", .open = [server](const Interrupt* interrupt) {
+            StoreOptions options;
+            options.url = server->url();
+            options.prefix = "some/";
+            options.interrupt = interrupt;
+            auto store = open_store(options);
+            REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
+            return std::move(*store);
+          }};
+}
+
 Backing redis_backing() {
   auto started = test::RedisProcess::start();
   REQUIRE_MESSAGE(started.has_value(), (started ? "" : started.error().text));
@@ -117,20 +133,21 @@ const std::vector<Store>& stores() {
                                       {"local", &local_backing},
                                       {"sqlite", &sqlite_backing},
                                       {"redis", &redis_backing},
-                                      {"postgres", &postgres_backing, /*is_database=*/true},
-                                      {"mysql", &mysql_backing, /*is_database=*/true}};
+                                      {"postgres", &postgres_backing, "databases"},
+                                      {"mysql", &mysql_backing, "databases"},
+                                      {"etcd", &etcd_backing, "coordinators"}};
   return all;
 }
 
-// All stores, but with DLOCK_CONTRACT=databases only these, and with "others" only the others: two
-// runs at once take half the time.
+// All stores, but with DLOCK_CONTRACT only those of this part, or the one of this name: some runs
+// at once take less time.
 const std::vector<Backing>& backings() {
   static const std::vector<Backing> chosen = [] {
     const char* const word = std::getenv("DLOCK_CONTRACT");
     const std::string part = word != nullptr ? word : "";
     std::vector<Backing> backings;
     for (const Store& store : stores()) {
-      if (part.empty() || (part == "databases") == store.is_database)
+      if (part.empty() || part == store.part || part == store.name)
         backings.push_back(store.start());
     }
     return backings;

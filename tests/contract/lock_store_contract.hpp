@@ -35,7 +35,7 @@ struct Backing {
 struct Store {
   std::string name;
   Backing (*start)();
-  bool is_database = false;  // on a server of SQL
+  std::string part = "others";  // of the suite: what runs at one time
 };
 const std::vector<Store>& stores();
 

@@ -142,6 +142,10 @@ bool take(const Json& json, const EtcdGrant& grant, EtcdAnswer& answer) {
 bool take(const Json& json, const EtcdKeepAlive& keep, EtcdAnswer& answer) {
   return take_ttl(json, keep.lease, answer);
 }
+bool take(const Json& json, const EtcdTimeToLive& which, EtcdAnswer& answer) {
+  if (text_at(json, "TTL") == "-1") return true;
+  return take_ttl(json, which.lease, answer);
+}
 bool take(const Json& json, const EtcdRevoke& /*revoke*/, EtcdAnswer& /*answer*/) {
   return json.is_object();
 }

@@ -34,7 +34,8 @@ struct EtcdAnswer {
   std::vector<EtcdAnswer> parts = {};
   std::vector<EtcdKey> keys = {};  // of a get
   std::int64_t count = 0;  // in the range of a get, whatever `most` is; of a delete: deleted
-  // Of a keep-alive; zero: there is no such lease. Of a grant; it may be longer than was asked.
+  // Of a keep-alive or of what is left; zero: there is no such lease. Of a grant; it may be longer
+  // than was asked.
   Duration ttl{};
   bool existed = false;      // of a grant: the lease was there and stays as it is; no ttl is said
   std::string version = {};  // of a status: "3.4.23"

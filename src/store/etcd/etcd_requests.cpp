@@ -97,6 +97,9 @@ struct Path {
   std::string_view operator()(const EtcdKeepAlive& /*unused*/) const {
     return "/v3/lease/keepalive";
   }
+  std::string_view operator()(const EtcdTimeToLive& /*unused*/) const {
+    return "/v3/lease/timetolive";
+  }
   std::string_view operator()(const EtcdGet& /*unused*/) const { return "/v3/kv/range"; }
   std::string_view operator()(const EtcdTxn& /*unused*/) const { return "/v3/kv/txn"; }
   std::string_view operator()(const EtcdStatus& /*unused*/) const {
@@ -113,6 +116,9 @@ Json json_of(const EtcdRevoke& revoke) {
 }
 Json json_of(const EtcdKeepAlive& keep) {
   return {{"ID", whole(keep.lease)}};
+}
+Json json_of(const EtcdTimeToLive& which) {
+  return {{"ID", whole(which.lease)}};
 }
 Json json_of(const EtcdStatus& /*unused*/) {
   return Json::object();

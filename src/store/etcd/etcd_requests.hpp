@@ -42,6 +42,11 @@ struct EtcdKeepAlive {
   EtcdLease lease = 0;
 };
 
+// How long a lease has left, by the leader.
+struct EtcdTimeToLive {
+  EtcdLease lease = 0;
+};
+
 // Linearizable: it knows all that was written before it was asked.
 struct EtcdGet {
   EtcdRange range;
@@ -83,8 +88,8 @@ struct EtcdOperation : std::variant<EtcdGet, EtcdPut, EtcdDelete, EtcdTxn> {
 // What the server is: for a diagnosis.
 struct EtcdStatus {};
 
-using EtcdRequest =
-    std::variant<EtcdGrant, EtcdRevoke, EtcdKeepAlive, EtcdGet, EtcdTxn, EtcdStatus>;
+using EtcdRequest = std::
+    variant<EtcdGrant, EtcdRevoke, EtcdKeepAlive, EtcdTimeToLive, EtcdGet, EtcdTxn, EtcdStatus>;
 
 // A random one: it is known before the server has answered, so what is not answered can be undone.
 EtcdLease new_etcd_lease();

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+#include "store/etcd/etcd_row.hpp"
+
+#include "store/record_json.hpp"
+#include "store/waiting_line.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+namespace dlock {
+
+using lease_table::Lease;
+using lease_table::Moment;
+using lease_table::Place;
+using lease_table::StoredLock;
+using lease_table::StoreTime;
+
+namespace {
+
+using Number = EtcdCompare::Number;
+using Relation = EtcdCompare::Relation;
+
+constexpr std::string_view k_notes = "dlock-done/";
+// A little less than a waiter's own try makes it, by which that is known.
+constexpr Duration k_seen_alive = lease_table::k_line_life - Duration(1);
+
+bool is_lease_digits(std::string_view text) {
+  constexpr std::string_view k_digits = "0123456789abcdef";
+  constexpr std::size_t k_most = 16;
+  return !text.empty() && text.size() <= k_most &&
+         text.find_first_not_of(k_digits) == std::string_view::npos;
+}
+
+Duration asked_for(const Lease& lease) {
+  return lease.expires.time_since_epoch();
+}
+
+std::string json_of(const StoredLock& state) {
+  return state_file_json({.name = {}, .boot_id = {}, .state = state});
+}
+
+std::string json_of(const OwnerId& owner, Lease lease, Duration ttl, std::uint32_t slots) {
+  StoredLock one;
+  lease.expires = StoreTime(ttl);
+  if (lease_table::mode_of(lease) == Mode::slots) one.slots = slots;
+  one.leases.emplace(owner, std::move(lease));
+  return json_of(one);
+}
+
+std::string note_json(const StoredLock& state) {
+  StoredLock note;
+  note.success = state.success;
+  note.released = state.released;
+  return json_of(note);
+}
+
+bool has_note(const StoredLock& state) {
+  return state.success || !state.released.empty();
+}
+
+Duration note_life(const StoredLock& state, const Moment& moment) {
+  constexpr auto k_day = std::chrono::hours(24);
+  const std::int64_t now = lease_table::wall_ms(moment);
+  Duration life = state.released.empty() ? Duration(std::chrono::seconds(1)) : Duration(k_day);
+  if (state.success)
+    life = std::max<Duration>(life, std::chrono::milliseconds(state.success->until_ms - now));
+  return life;
+}
+
+// A key of a program that only its own code can read; or of a newer dlock.
+void take_foreign(EtcdRow& row, std::size_t index, StoreTime now) {
+  const EtcdKey& key = row.keys[index];
+  if (index == 0) {
+    row.foreign = index;
+    row.state.foreign = {.type = "etcd key", .who = key.key};
+    return;
+  }
+  row.waiters.emplace(key.key, index);
+  row.state.line.push_back({.id = key.key,
+                            .arrival_us = key.created,
+                            .alive_until = now + k_seen_alive,
+                            .waiter = {.who = {.command = "etcd key " + key.key}}});
+}
+
+bool take_holder(EtcdRow& row, std::size_t index, StoreTime now) {
+  auto file = parse_state_file(row.keys[index].value);
+  if (!file || file->state.leases.size() != 1) return false;
+  auto& [owner, lease] = *file->state.leases.begin();
+  lease.expires = now + asked_for(lease);
+  if (lease.expires <= now) return false;
+  for (auto& [serial, record] : lease.holds)
+    if (record.token == 0) record.token = static_cast<FencingToken>(row.keys[index].modified);
+  row.state.slots = std::max(row.state.slots, file->state.slots);
+  row.holders.emplace(owner, index);
+  row.state.leases.emplace(owner, std::move(lease));
+  return true;
+}
+
+bool take_waiter(EtcdRow& row, std::size_t index, StoreTime now) {
+  auto place = parse_place(row.keys[index].value);
+  if (!place) return false;
+  place->arrival_us = row.keys[index].created;
+  place->alive_until = now + k_seen_alive;
+  row.waiters.emplace(place->id, index);
+  row.state.line.push_back(std::move(*place));
+  return true;
+}
+
+EtcdCompare untouched(const EtcdKey& key) {
+  return {.range = {key.key},
+          .number = Number::modified,
+          .relation = Relation::equal,
+          .than = key.modified};
+}
+
+// The changes of one lock.
+class Writer {
+ public:
+  Writer(const EtcdRow& before, const StoredLock& after, const EtcdStep& step, EtcdChange& change)
+      : before_(before), after_(after), step_(step), change_(change) {}
+
+  void write() {
+    for (const auto& [owner, lease] : after_.leases)
+      if (step_.writes) write_holder(owner, lease);
+    for (const auto& [owner, index] : before_.holders)
+      if (step_.writes && !after_.leases.contains(owner)) drop(index);
+    if (step_.writes && before_.foreign && !after_.foreign) drop_foreign(*before_.foreign);
+    for (const Place& place : after_.line)
+      write_place(place);
+    for (const auto& [id, index] : before_.waiters)
+      if (!is_in_line(id) && !taken_.contains(index)) drop(index);
+    if (step_.writes) write_note();
+    if (grants_) compare_note();
+    if (makes_) {
+      change_.txn.compares.push_back({.range = keys_of_lock(before_.lock),
+                                      .number = Number::modified,
+                                      .relation = Relation::less,
+                                      .than = step_.revision + 1});
+    }
+  }
+
+ private:
+  bool is_in_line(const std::string& id) const {
+    return std::any_of(
+        after_.line.begin(), after_.line.end(), [&](const Place& place) { return place.id == id; });
+  }
+
+  bool is_renewed(const OwnerId& owner) const {
+    return std::find(step_.renewed.begin(), step_.renewed.end(), owner) != step_.renewed.end();
+  }
+
+  void write_holder(const OwnerId& owner, const Lease& lease) {
+    const auto at = before_.holders.find(owner);
+    const Duration ttl = lease.expires - step_.moment.now;
+    if (at == before_.holders.end()) {
+      makes_ = grants_ = true;
+      const auto place = place_of(lease);
+      const EtcdLease own = grant(ttl);
+      std::string key = before_.lock + '/' + lease_digits(own);
+      if (place) {
+        key = before_.keys[*place].key;
+        change_.left.push_back(before_.keys[*place].lease);
+        touch(*place);
+      }
+      put(std::move(key), json_of(owner, lease, ttl, after_.slots), own);
+      return;
+    }
+    const EtcdKey& key = before_.keys[at->second];
+    const Lease& old = before_.state.leases.at(owner);
+    const Duration asked = old.expires - step_.moment.now;
+    const bool other_life = ttl > asked || (is_kept(lease) && !is_kept(old)) || key.lease == 0;
+    EtcdLease own = key.lease;
+    if (other_life)
+      own = grant(ttl);
+    else if (is_renewed(owner))
+      change_.leases.emplace_back(EtcdKeepAlive{own});
+    std::string json = json_of(owner, lease, other_life ? ttl : asked, after_.slots);
+    const bool differs = json != json_of(owner, old, asked, before_.state.slots);
+    if (!differs && !other_life && !is_renewed(owner)) return;
+    touch(at->second);
+    if (differs || other_life) put(key.key, std::move(json), own);
+    if (other_life && key.lease != 0) change_.left.push_back(key.lease);
+  }
+
+  // Of the waiter that becomes this holder.
+  std::optional<std::size_t> place_of(const Lease& lease) const {
+    for (const auto& [serial, record] : lease.holds) {
+      const auto at = before_.waiters.find(record.id);
+      if (at != before_.waiters.end()) return at->second;
+    }
+    return std::nullopt;
+  }
+
+  void write_place(const Place& place) {
+    const auto at = before_.waiters.find(place.id);
+    if (at == before_.waiters.end()) {
+      makes_ = true;
+      const EtcdLease own = grant(lease_table::k_line_life);
+      put(before_.lock + '/' + lease_digits(own), place_json(place), own);
+      return;
+    }
+    const auto old = std::find_if(before_.state.line.begin(),
+                                  before_.state.line.end(),
+                                  [&](const Place& one) { return one.id == place.id; });
+    if (place.alive_until <= old->alive_until) return;  // a turn has no key
+    change_.leases.emplace_back(EtcdKeepAlive{before_.keys[at->second].lease});
+    touch(at->second);
+  }
+
+  void write_note() {
+    const std::string now = has_note(after_) ? note_json(after_) : "";
+    if (now == (has_note(before_.state) ? note_json(before_.state) : "")) return;
+    const std::string key = note_of_lock(before_.lock);
+    if (!grants_) compare_note();
+    if (now.empty())
+      change_.txn.then.emplace_back(EtcdDelete{{key}});
+    else
+      put(key, now, grant(note_life(after_, step_.moment)));
+    if (before_.note && before_.note->lease != 0) change_.left.push_back(before_.note->lease);
+  }
+
+  // A run that came and succeeded since the read has left it.
+  void compare_note() {
+    change_.txn.compares.push_back({.range = {note_of_lock(before_.lock)},
+                                    .number = Number::modified,
+                                    .relation = Relation::equal,
+                                    .than = before_.note ? before_.note->modified : 0});
+  }
+
+  void drop(std::size_t index) {
+    const EtcdKey& key = before_.keys[index];
+    touch(index);
+    change_.txn.then.emplace_back(EtcdDelete{{key.key}});
+    if (key.lease != 0) change_.left.push_back(key.lease);
+  }
+
+  // Its lease may have other keys.
+  void drop_foreign(std::size_t index) {
+    touch(index);
+    change_.txn.then.emplace_back(EtcdDelete{{before_.keys[index].key}});
+  }
+
+  void touch(std::size_t index) {
+    taken_.insert(index);
+    change_.txn.compares.push_back(untouched(before_.keys[index]));
+  }
+
+  EtcdLease grant(Duration ttl) {
+    const EtcdLease own = new_etcd_lease();
+    change_.leases.emplace_back(EtcdGrant{own, ttl});
+    return own;
+  }
+
+  void put(std::string key, std::string value, EtcdLease lease) {
+    change_.txn.then.emplace_back(EtcdPut{std::move(key), std::move(value), lease});
+  }
+
+  const EtcdRow& before_;
+  const StoredLock& after_;
+  const EtcdStep& step_;
+  EtcdChange& change_;
+  std::set<std::size_t> taken_;  // keys that are compared
+  bool makes_ = false;           // a key, or a holder of a waiter
+  bool grants_ = false;          // a holder
+};
+
+}  // namespace
+
+// From the first digit to behind the last one: fewer of the locks whose names begin so.
+EtcdRange keys_of_lock(const std::string& lock) {
+  return {.first = lock + "/0", .end = lock + "/g"};
+}
+
+std::string note_of_lock(const std::string& lock) {
+  return std::string(k_notes) + lock;
+}
+
+std::optional<std::string> lock_of_key(std::string_view key) {
+  const auto slash = key.rfind('/');
+  if (slash == std::string_view::npos || slash == 0) return std::nullopt;
+  if (!is_lease_digits(key.substr(slash + 1))) return std::nullopt;
+  return std::string(key.substr(0, slash));
+}
+
+EtcdRow row_of(std::string lock,
+               std::vector<EtcdKey> keys,
+               const std::vector<EtcdKey>& note,
+               StoreTime now) {
+  std::erase_if(keys, [&](const EtcdKey& one) { return lock_of_key(one.key) != lock; });
+  // Those of one transaction have one revision, and come in the order of their names.
+  EtcdRow row{.lock = std::move(lock), .keys = std::move(keys)};
+  for (std::size_t i = 0; i < row.keys.size(); ++i)
+    if (!take_holder(row, i, now) && !take_waiter(row, i, now)) take_foreign(row, i, now);
+  if (note.empty()) return row;
+  row.note = note.front();
+  if (auto file = parse_state_file(row.note->value)) {
+    row.state.success = file->state.success;
+    row.state.released = std::move(file->state.released);
+  }
+  return row;
+}
+
+void add_change(const EtcdRow& before,
+                const StoredLock& after,
+                const EtcdStep& step,
+                EtcdChange& change) {
+  Writer(before, after, step, change).write();
+}
+
+}  // namespace dlock

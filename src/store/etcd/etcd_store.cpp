@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+#include "store/etcd/etcd_store.hpp"
+
+#include "store/waiting_line.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+namespace dlock {
+
+using lease_table::StoredLock;
+using lease_table::StoreTime;
+
+namespace {
+
+bool is_same(const std::vector<EtcdRange>& a, const std::vector<EtcdRange>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& one, const auto& other) {
+    return one.first == other.first && one.end == other.end;
+  });
+}
+
+std::vector<StoredLock> states_of(const std::vector<EtcdRow>& rows) {
+  std::vector<StoredLock> states;
+  states.reserve(rows.size());
+  for (const EtcdRow& row : rows)
+    states.push_back(row.state);
+  return states;
+}
+
+// What is before the first special character.
+std::string literal_part(std::string_view glob) {
+  return std::string(glob.substr(0, glob.find_first_of("*?[\\")));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LockStore>> EtcdStore::open(const StoreOptions& options) {
+  auto address = parse_etcd_url(options.url);
+  if (!address) return address.error();
+  if (address->password.empty()) address->password = options.password;
+  for (Endpoint& server : address->servers)
+    if (server.tls) server.tls = std::make_shared<const TlsSettings>(options.tls);
+  return std::unique_ptr<LockStore>(new EtcdStore(*address, options));
+}
+
+EtcdStore::EtcdStore(const EtcdAddress& address, const StoreOptions& options)
+    : where_(address.text),
+      prefix_(options.prefix),
+      client_(address, options.interrupt),
+      watch_(client_.watch()) {}
+
+bool EtcdStore::is_ours(const std::string& id) const {
+  return std::find(ids_.begin(), ids_.end(), id) != ids_.end();
+}
+
+// The keys of all names at one revision.
+Result<EtcdStore::Rows> EtcdStore::load(const std::vector<LockName>& names, Time limit) {
+  EtcdTxn txn;
+  std::vector<std::string> locks;
+  for (const LockName& name : names) {
+    const std::string& lock = locks.emplace_back(prefix_ + name.text());
+    txn.then.emplace_back(EtcdGet{.range = keys_of_lock(lock), .by_creation = true});
+    txn.then.emplace_back(EtcdGet{.range = {note_of_lock(lock)}});
+  }
+  auto answers = client_.run({std::move(txn)}, limit);
+  if (!answers) return answers.error();
+  EtcdAnswer& answer = answers->front();
+  Rows rows{.rows = {}, .revision = answer.revision, .moment = local_moment(client_.sent_at())};
+  rows.moment.numbers_writes = true;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    rows.rows.push_back(row_of(std::move(locks[i]),
+                               std::move(answer.parts[2 * i].keys),
+                               answer.parts[2 * i + 1].keys,
+                               rows.moment.now));
+    note_turn(rows.rows.back(), rows.moment.now);
+  }
+  if (names == watched_) {
+    wanted_ = ranges_of(rows);
+    seen_ = rows.revision;
+  }
+  return rows;
+}
+
+// Our own turn lasts until somebody else has ended it.
+void EtcdStore::note_turn(EtcdRow& row, StoreTime now) {
+  if (row.state.line.empty() || !lease_table::has_room_for_first(row.state)) {
+    turns_.erase(row.lock);
+    return;
+  }
+  lease_table::Place& first = row.state.line.front();
+  Turn& turn = turns_[row.lock];
+  if (turn.id != first.id) turn = {first.id, now};
+  first.alive_until = (is_ours(first.id) ? now : turn.since) + lease_table::k_turn;
+}
+
+// False: something has come in between, and nothing was written.
+Result<bool> EtcdStore::write(const EtcdChange& change, Time limit) {
+  std::vector<EtcdRequest> all = change.leases;
+  all.emplace_back(change.txn);
+  const auto answers = client_.run(all, limit);
+  if (!answers) return answers.error();
+  for (std::size_t i = 0; i < change.leases.size(); ++i)
+    if (std::holds_alternative<EtcdKeepAlive>(change.leases[i]) &&
+        (*answers)[i].ttl == Duration::zero())
+      return false;
+  if (!answers->back().succeeded) return false;
+  written_ = answers->back().revision;
+  // What has no key any more need not stay until its time is over.
+  std::vector<EtcdRequest> gone;
+  for (const EtcdLease lease : change.left)
+    gone.emplace_back(EtcdRevoke{lease});
+  if (!gone.empty()) (void)client_.run(gone, limit).has_value();
+  return true;
+}
+
+Result<void> EtcdStore::transact(const std::vector<LockName>& names,
+                                 Time limit,
+                                 const Change& change) {
+  for (;;) {
+    auto rows = load(names, limit);
+    if (!rows) return rows.error();
+    std::vector<StoredLock> after = states_of(rows->rows);
+    const Step step = change(lease_table::pointers_to(after), rows->moment);
+    EtcdChange all;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      add_change(
+          rows->rows[i], after[i], {rows->moment, rows->revision, step.writes, step.renews}, all);
+    if (all.leases.empty() && all.txn.then.empty()) return {};
+    // Without an operation etcd answers for itself, without asking the others.
+    all.txn.then.emplace_back(EtcdGet{.range = {note_of_lock(rows->rows.front().lock)}});
+    const auto written = write(all, limit);
+    if (!written) return written.error();
+    if (*written) return {};
+    if (BootClock::now() >= limit)
+      return Error{Errc::timed_out, "locks at " + where() + " change faster than they can be read"};
+  }
+}
+
+// How long the leases have left, for people and for watchers.
+Result<void> EtcdStore::see_ends(Rows& rows, Time limit) {
+  std::vector<EtcdRequest> questions;
+  std::vector<std::optional<StoreTime>*> foreign;
+  std::vector<StoreTime*> ours;
+  for (EtcdRow& row : rows.rows) {
+    for (const auto& [owner, index] : row.holders) {
+      if (row.keys[index].lease == 0) continue;
+      questions.emplace_back(EtcdTimeToLive{row.keys[index].lease});
+      ours.push_back(&row.state.leases.at(owner).expires);
+      foreign.push_back(nullptr);
+    }
+    if (!row.foreign || row.keys[*row.foreign].lease == 0) continue;
+    questions.emplace_back(EtcdTimeToLive{row.keys[*row.foreign].lease});
+    ours.push_back(nullptr);
+    foreign.push_back(&row.state.foreign->until);
+  }
+  if (questions.empty()) return {};
+  const auto answers = client_.run(questions, limit);
+  if (!answers) return answers.error();
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    // One that is over by now was there when the keys were read.
+    const StoreTime end =
+        rows.moment.now + std::max<Duration>((*answers)[i].ttl, std::chrono::milliseconds(1));
+    if (ours[i] != nullptr)
+      *ours[i] = end;
+    else
+      *foreign[i] = end;
+  }
+  return {};
+}
+
+Result<void> EtcdStore::read(const std::vector<LockName>& names, Time limit, const Look& look) {
+  auto rows = load(names, limit);
+  if (!rows) return rows.error();
+  if (auto seen = see_ends(*rows, limit); !seen) return seen;
+  std::vector<StoredLock> states = states_of(rows->rows);
+  look(lease_table::pointers_to(states), rows->moment);
+  return {};
+}
+
+// In line behind others: the two before us. Else all that happens to the lock.
+std::vector<EtcdRange> EtcdStore::ranges_of(const Rows& rows) const {
+  std::vector<EtcdRange> ranges;
+  for (const EtcdRow& row : rows.rows) {
+    const auto ours = std::find_if(row.waiters.begin(), row.waiters.end(), [&](const auto& one) {
+      return is_ours(one.first);
+    });
+    const auto place = std::find_if(row.state.line.begin(),
+                                    row.state.line.end(),
+                                    [&](const auto& one) { return is_ours(one.id); }) -
+                       row.state.line.begin();
+    if (ours == row.waiters.end() || place < 2) {
+      ranges.push_back(keys_of_lock(row.lock));
+      continue;
+    }
+    for (std::size_t i = ours->second - 2; i < ours->second; ++i)
+      ranges.push_back({row.keys[i].key});
+  }
+  return ranges;
+}
+
+Result<void> EtcdStore::watch_rows(const std::vector<LockName>& names,
+                                   const std::vector<std::string>& ids,
+                                   Time limit) {
+  watched_ = names;
+  ids_ = ids;
+  if (const auto rows = load(names, limit); !rows) return rows.error();
+  open_ = wanted_;
+  return watch_.open(open_, seen_ + 1, limit);
+}
+
+Result<bool> EtcdStore::await_change(Time until) {
+  if (!watch_.is_open() || !is_same(open_, wanted_)) {
+    open_ = wanted_;
+    const auto opened =
+        watch_.open(open_, seen_ + 1, std::max(until, BootClock::now() + std::chrono::seconds(1)));
+    if (!opened) return opened.error();
+  }
+  const auto event = watch_.await_event(until);
+  if (!event) return event.error();
+  if (!*event) return false;
+  // What else is there is seen by the same look.
+  for (;;) {
+    const auto more = watch_.await_event(BootClock::now());
+    if (!more || !*more) return true;
+  }
+}
+
+Result<std::vector<std::string>> EtcdStore::list(std::string_view glob, Time limit) {
+  std::set<std::string> found;
+  const std::string from = prefix_ + literal_part(glob);
+  EtcdRange range =
+      from.empty() ? EtcdRange{std::string(1, '\0'), std::string(1, '\0')} : keys_below(from);
+  constexpr std::int64_t k_at_once = 1000;
+  for (;;) {
+    const auto answers =
+        client_.run({EtcdGet{.range = range, .keys_only = true, .most = k_at_once}}, limit);
+    if (!answers) return answers.error();
+    const EtcdAnswer& answer = answers->front();
+    for (const EtcdKey& key : answer.keys) {
+      const auto lock = lock_of_key(key.key);
+      if (!lock || key.lease == 0 || !lock->starts_with(prefix_)) continue;
+      if (lock->starts_with(note_of_lock(""))) continue;
+      const std::string name = lock->substr(prefix_.size());
+      if (lease_table::glob_matches(glob, name)) found.insert(name);
+    }
+    if (answer.count <= static_cast<std::int64_t>(answer.keys.size())) break;
+    range.first = answer.keys.back().key + '\0';
+  }
+  return std::vector<std::string>(found.begin(), found.end());
+}
+
+}  // namespace dlock

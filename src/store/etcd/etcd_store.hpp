@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// EtcdStore: locks in an etcd 3.4 or newer: "etcd://h1,h2,h3", over TLS "etcds://…". They have the
+// keys of etcdctl's lock and of Go's concurrency package, which wait for them and are waited for
+// (etcd_row.hpp).
+//
+// A step reads the keys of its names (linearizable), and writes what has changed in one transaction
+// that fails if anything that matters came in between; then it is repeated. A lease is renewed by a
+// keep-alive and a linearizable transaction behind it: a leader that has lost the others says yes
+// to the first alone. Tokens are the revisions of the grants.
+//
+// Waiters are told by watches: the first two in line of all that happens, the others of the two
+// before them. Etcd has no clock for its users, so whoever waits behind a waiter whose turn it is
+// measures that second by its own clock, from when it saw the turn.
+//
+// Promises beside those of TableStore: a grant or a release that was answered outlives the death of
+// any minority of the members. Not promised: that a lease ends on time after a change of leader,
+// which gives all leases their full time again.
+#pragma once
+
+#include "store/etcd/etcd_client.hpp"
+#include "store/etcd/etcd_row.hpp"
+#include "store/etcd/etcd_watch.hpp"
+#include "store/store_options.hpp"
+#include "store/table_store.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlock {
+
+class EtcdStore final : public TableStore {
+ public:
+  static Result<std::unique_ptr<LockStore>> open(const StoreOptions& options);
+
+  std::string where() const override { return where_; }
+  Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
+
+ private:
+  struct Rows {
+    std::vector<EtcdRow> rows;  // of the names, in their order
+    EtcdRevision revision = 0;  // at which all was so
+    Moment moment;
+  };
+  struct Turn {
+    std::string id;
+    lease_table::StoreTime since;
+  };
+
+  EtcdStore(const EtcdAddress& address, const StoreOptions& options);
+
+  Result<void> transact(const std::vector<LockName>& names,
+                        Time limit,
+                        const Change& change) override;
+  Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) override;
+  Result<void> watch_rows(const std::vector<LockName>& names,
+                          const std::vector<std::string>& ids,
+                          Time limit) override;
+  Result<bool> await_change(Time until) override;
+  std::string_view prefix() const override { return prefix_; }
+  FencingToken number_of_write() const override { return static_cast<FencingToken>(written_); }
+
+  Result<Rows> load(const std::vector<LockName>& names, Time limit);
+  void note_turn(EtcdRow& row, lease_table::StoreTime now);
+  Result<bool> write(const EtcdChange& change, Time limit);
+  Result<void> see_ends(Rows& rows, Time limit);
+  std::vector<EtcdRange> ranges_of(const Rows& rows) const;
+  bool is_ours(const std::string& id) const;
+
+  std::string where_;
+  std::string prefix_;
+  EtcdClient client_;
+  EtcdWatch watch_;
+  EtcdRevision written_ = 0;           // of the newest transaction that wrote
+  std::map<std::string, Turn> turns_;  // by the name of the lock
+  std::vector<LockName> watched_;
+  std::vector<std::string> ids_;   // of the watched claim or holds
+  std::vector<EtcdRange> wanted_;  // what has to be watched, as the newest look has it
+  std::vector<EtcdRange> open_;    // what is
+  EtcdRevision seen_ = 0;          // of the newest look at what is watched
+};
+
+}  // namespace dlock
