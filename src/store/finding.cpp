@@ -17,4 +17,16 @@ std::string fine_duration(Duration d) {
   return text.data();
 }
 
+void Findings::add(const char* id, Finding finding) {
+  finding.id = id;
+  finding.server = server_;
+  all_.push_back(std::move(finding));
+}
+
+Finding judge_connect(const std::string& text) {
+  return broken(text,
+                "no run can start, and no holder can renew",
+                "mend what the reason names: the URL, the password, the network or the server");
+}
+
 }  // namespace dlock

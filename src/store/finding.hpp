@@ -49,6 +49,20 @@ inline Finding not_seen(std::string why) {
   return {.id = {}, .level = Level::not_seen, .seen = std::move(why)};
 }
 
+// The findings about one server, in the order in which they are added.
+class Findings {
+ public:
+  explicit Findings(std::string server) : server_(std::move(server)) {}
+  void add(const char* id, Finding finding);
+  std::vector<Finding> take() { return std::move(all_); }
+
+ private:
+  std::string server_;
+  std::vector<Finding> all_;
+};
+
+// `text`: why there is no connection.
+Finding judge_connect(const std::string& text);
 // "0.24ms": finer than format_duration, for what takes less than a second.
 std::string fine_duration(Duration d);
 

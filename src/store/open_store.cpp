@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "store/beside_store.hpp"
 #include "store/etcd/etcd_store.hpp"
+#include "store/etcd/examine_etcd.hpp"
 #include "store/examine_machine.hpp"
 #include "store/local/examine_local.hpp"
 #include "store/local/local_store.hpp"
@@ -122,8 +123,8 @@ constexpr std::array<Store, 14> k_stores{{
     {"mariadb", "://host/database", &open_none, &examine_none, &tables_none},
 #endif
 #ifdef DLOCK_ETCD
-    {"etcd", "://h1,h2,h3", &EtcdStore::open},
-    {"etcds", "://h1,h2,h3", &EtcdStore::open},
+    {"etcd", "://h1,h2,h3", &EtcdStore::open, &examine_etcd},
+    {"etcds", "://h1,h2,h3", &EtcdStore::open, &examine_etcd},
 #else
     {"etcd", "://h1,h2,h3", &open_none, &examine_none},
     {"etcds", "://h1,h2,h3", &open_none, &examine_none},

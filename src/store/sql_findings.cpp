@@ -3,18 +3,6 @@
 
 namespace dlock::sql {
 
-void Findings::add(const char* id, Finding finding) {
-  finding.id = id;
-  finding.server = server_;
-  all_.push_back(std::move(finding));
-}
-
-Finding judge_connect(const std::string& text) {
-  return broken(text,
-                "no run can start, and no holder can renew",
-                "mend what the reason names: the URL, the password, the network or the server");
-}
-
 Finding judge_connections(long long used, long long most) {
   if (most <= 0) return not_seen("the server does not tell max_connections");
   const std::string seen =

@@ -12,20 +12,6 @@
 
 namespace dlock::sql {
 
-// The findings about one server, in the order in which they are added.
-class Findings {
- public:
-  explicit Findings(std::string server) : server_(std::move(server)) {}
-  void add(const char* id, Finding finding);
-  std::vector<Finding> take() { return std::move(all_); }
-
- private:
-  std::string server_;
-  std::vector<Finding> all_;
-};
-
-// `text`: why there is no connection.
-Finding judge_connect(const std::string& text);
 // A warning above 80 %; not seen without numbers.
 Finding judge_connections(long long used, long long most);
 // Before the trial, which makes tables that are missing if it may.

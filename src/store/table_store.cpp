@@ -44,11 +44,7 @@ Result<void> TableStore::change(const std::vector<LockName>& names,
   });
 }
 
-Result<AcquireReply> TableStore::acquire(const Claim& asked, Queueing queueing, Time limit) {
-  Claim claim = asked;
-  // The rules know locks by their names.
-  for (AncestorHold& hold : claim.ancestors)
-    if (hold.key.starts_with(prefix())) hold.key.erase(0, prefix().size());
+Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
   Result<AcquireReply> reply = Error{};
   auto done = change(claim.names, limit, [&](const States& states, const Moment& moment) {
     if (auto refused = refuses(claim)) {

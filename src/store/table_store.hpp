@@ -14,7 +14,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace dlock {
@@ -22,9 +21,7 @@ namespace dlock {
 class TableStore : public LockStore {
  public:
   StoreTraits traits() const override { return {}; }
-  Result<std::string> key_of(const LockName& name) const override {
-    return std::string(prefix()) + name.text();
-  }
+  Result<std::string> key_of(const LockName& name) const override { return name.text(); }
 
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) final;
   Result<RenewReply> renew(const Holds& holds, Time limit) final;
@@ -80,9 +77,6 @@ class TableStore : public LockStore {
 
   // The number of the newest write, where the store numbers them (Moment::numbers_writes).
   virtual FencingToken number_of_write() const { return 0; }
-
-  // What key_of() puts before a name.
-  virtual std::string_view prefix() const { return {}; }
 
   // Why the table cannot keep what this claim will leave in it; asked within a step.
   virtual std::optional<Error> refuses(const Claim& /*claim*/) const { return std::nullopt; }

@@ -87,7 +87,6 @@ Backing etcd_backing() {
   return {.name = "etcd", .open = [server](const Interrupt* interrupt) {
             StoreOptions options;
             options.url = server->url();
-            options.prefix = "some/";
             options.interrupt = interrupt;
             auto store = open_store(options);
             REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));

@@ -39,6 +39,7 @@ struct EtcdAnswer {
   Duration ttl{};
   bool existed = false;      // of a grant: the lease was there and stays as it is; no ttl is said
   std::string version = {};  // of a status: "3.4.23"
+  bool has_leader = false;   // likewise
 };
 
 using EtcdRead = std::variant<EtcdAnswer, EtcdRefusal>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A lock as etcd keeps it, and how a change of it is written. Pure.
 //
-// Of the lock T, with its prefix:
+// Of the lock T:
 //   T/<lease>      one for each holder and each waiter, as etcdctl's lock and Go's concurrency
 //   package
 //                  name theirs: the digits of the lease that it was made on. The order of creation

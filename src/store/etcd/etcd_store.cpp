@@ -36,18 +36,23 @@ std::string literal_part(std::string_view glob) {
 
 }  // namespace
 
-Result<std::unique_ptr<LockStore>> EtcdStore::open(const StoreOptions& options) {
+Result<EtcdAddress> EtcdStore::address_of(const StoreOptions& options) {
   auto address = parse_etcd_url(options.url);
   if (!address) return address.error();
   if (address->password.empty()) address->password = options.password;
   for (Endpoint& server : address->servers)
     if (server.tls) server.tls = std::make_shared<const TlsSettings>(options.tls);
+  return address;
+}
+
+Result<std::unique_ptr<LockStore>> EtcdStore::open(const StoreOptions& options) {
+  const auto address = address_of(options);
+  if (!address) return address.error();
   return std::unique_ptr<LockStore>(new EtcdStore(*address, options));
 }
 
 EtcdStore::EtcdStore(const EtcdAddress& address, const StoreOptions& options)
     : where_(address.text),
-      prefix_(options.prefix),
       client_(address, options.interrupt),
       watch_(client_.watch()) {}
 
@@ -60,7 +65,7 @@ Result<EtcdStore::Rows> EtcdStore::load(const std::vector<LockName>& names, Time
   EtcdTxn txn;
   std::vector<std::string> locks;
   for (const LockName& name : names) {
-    const std::string& lock = locks.emplace_back(prefix_ + name.text());
+    const std::string& lock = locks.emplace_back(name.text());
     txn.then.emplace_back(EtcdGet{.range = keys_of_lock(lock), .by_creation = true});
     txn.then.emplace_back(EtcdGet{.range = {note_of_lock(lock)}});
   }
@@ -229,7 +234,7 @@ Result<bool> EtcdStore::await_change(Time until) {
 
 Result<std::vector<std::string>> EtcdStore::list(std::string_view glob, Time limit) {
   std::set<std::string> found;
-  const std::string from = prefix_ + literal_part(glob);
+  const std::string from = literal_part(glob);
   EtcdRange range =
       from.empty() ? EtcdRange{std::string(1, '\0'), std::string(1, '\0')} : keys_below(from);
   constexpr std::int64_t k_at_once = 1000;
@@ -240,10 +245,9 @@ Result<std::vector<std::string>> EtcdStore::list(std::string_view glob, Time lim
     const EtcdAnswer& answer = answers->front();
     for (const EtcdKey& key : answer.keys) {
       const auto lock = lock_of_key(key.key);
-      if (!lock || key.lease == 0 || !lock->starts_with(prefix_)) continue;
+      if (!lock || key.lease == 0) continue;
       if (lock->starts_with(note_of_lock(""))) continue;
-      const std::string name = lock->substr(prefix_.size());
-      if (lease_table::glob_matches(glob, name)) found.insert(name);
+      if (lease_table::glob_matches(glob, *lock)) found.insert(*lock);
     }
     if (answer.count <= static_cast<std::int64_t>(answer.keys.size())) break;
     range.first = answer.keys.back().key + '\0';

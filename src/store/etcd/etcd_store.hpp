@@ -34,6 +34,8 @@ namespace dlock {
 class EtcdStore final : public TableStore {
  public:
   static Result<std::unique_ptr<LockStore>> open(const StoreOptions& options);
+  // With the password and the settings of TLS that the URL does not carry.
+  static Result<EtcdAddress> address_of(const StoreOptions& options);
 
   std::string where() const override { return where_; }
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
@@ -59,7 +61,6 @@ class EtcdStore final : public TableStore {
                           const std::vector<std::string>& ids,
                           Time limit) override;
   Result<bool> await_change(Time until) override;
-  std::string_view prefix() const override { return prefix_; }
   FencingToken number_of_write() const override { return static_cast<FencingToken>(written_); }
 
   Result<Rows> load(const std::vector<LockName>& names, Time limit);
@@ -70,7 +71,6 @@ class EtcdStore final : public TableStore {
   bool is_ours(const std::string& id) const;
 
   std::string where_;
-  std::string prefix_;
   EtcdClient client_;
   EtcdWatch watch_;
   EtcdRevision written_ = 0;           // of the newest transaction that wrote

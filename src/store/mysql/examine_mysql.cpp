@@ -144,11 +144,11 @@ Result<Examination> examine_mysql(const StoreOptions& options, const ExamineTerm
   const std::string table = address->table;
   MySession session(std::move(*address), options.interrupt);
   Examination all{.url = (*store)->where()};
-  sql::Findings findings(all.url);
+  Findings findings(all.url);
   const auto facts =
       look(session, table, std::min(terms.until, BootClock::now() + terms.connect_timeout));
   if (!facts) {
-    findings.add("connect", sql::judge_connect(facts.error().text));
+    findings.add("connect", judge_connect(facts.error().text));
     all.servers = {{.url = all.url}};
     all.findings = findings.take();
     return all;

@@ -120,11 +120,11 @@ Result<Examination> examine_postgres(const StoreOptions& options, const ExamineT
   const std::string table = address->table;
   PgSession session(std::move(*address), options.tls, options.interrupt);
   Examination all{.url = (*store)->where()};
-  sql::Findings findings(all.url);
+  Findings findings(all.url);
   const Time soon = std::min(terms.until, BootClock::now() + terms.connect_timeout);
   const auto answers = session.run({{k_facts, {table, table + "_line"}}}, soon);
   if (!answers || answers->front().rows.empty()) {
-    findings.add("connect", sql::judge_connect(answers ? "no answer" : answers.error().text));
+    findings.add("connect", judge_connect(answers ? "no answer" : answers.error().text));
     all.servers = {{.url = all.url}};
     all.findings = findings.take();
     return all;

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "store/etcd/examine_etcd.hpp"
+
+#include "store/etcd/etcd_client.hpp"
+#include "store/etcd/etcd_store.hpp"
+#include "store/trial.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dlock {
+
+namespace {
+
+Finding judge_leader(const EtcdAnswer& status) {
+  if (status.has_leader) return good("the member has a leader");
+  return broken("the member has no leader",
+                "no grant and no renewal is confirmed there",
+                "start the other members, or mend the network between them");
+}
+
+Finding judge_members(std::size_t named) {
+  if (named > 1) return good("the URL names " + std::to_string(named) + " members");
+  return info("the URL names one member", "when it is down, dlock asks no other");
+}
+
+// One member's findings; its version is empty if it did not answer.
+std::string examine_member(const EtcdAddress& address,
+                           const StoreOptions& options,
+                           const ExamineTerms& terms,
+                           std::vector<Finding>& all) {
+  EtcdClient client(address, options.interrupt);
+  Findings findings(client.where());
+  const Time soon = std::min(terms.until, BootClock::now() + terms.connect_timeout);
+  const auto answers = client.run({EtcdStatus{}}, soon);
+  std::string version;
+  if (!answers) {
+    findings.add("connect", judge_connect(answers.error().text));
+  } else {
+    version = answers->front().version;
+    findings.add("version", judge_etcd_version(version));
+    findings.add("leader", judge_leader(answers->front()));
+  }
+  for (Finding& finding : findings.take())
+    all.push_back(std::move(finding));
+  return version;
+}
+
+}  // namespace
+
+// Of 3.4.31 and 3.5.13 the changelog says: the leader asks the others before it renews a lease, and
+// one that was stalled does not end leases that were renewed meanwhile (issue 15247).
+Finding judge_etcd_version(const std::string& version) {
+  std::array<int, 3> number{};
+  const int read = std::sscanf(version.c_str(), "%d.%d.%d", &number[0], &number[1], &number[2]);
+  const std::string seen = "etcd " + version;
+  if (read < 2) return not_seen("the member does not tell its version");
+  if (number < std::array{3, 4, 0})
+    return broken(seen, "dlock needs etcd 3.4 or newer", "upgrade the members");
+  const bool old = number < std::array{3, 4, 31} ||
+                   (number >= std::array{3, 5, 0} && number < std::array{3, 5, 13});
+  if (!old) return good(seen);
+  return warning(seen,
+                 "a leader that was stalled may end leases that were renewed: their holders stop",
+                 "upgrade to 3.4.31, 3.5.13 or newer");
+}
+
+Result<Examination> examine_etcd(const StoreOptions& options, const ExamineTerms& terms) {
+  auto store = EtcdStore::open(options);
+  auto rival = EtcdStore::open(options);
+  if (!store || !rival) return store ? rival.error() : store.error();
+  auto address = EtcdStore::address_of(options);
+  if (!address) return address.error();
+  Examination all{.url = (*store)->where()};
+  bool any = false;
+  for (const Endpoint& server : address->servers) {
+    EtcdAddress member = *address;
+    member.servers = {server};
+    const std::string version = examine_member(member, options, terms, all.findings);
+    all.servers.push_back({.url = url_of(server), .product = "etcd", .version = version});
+    any = any || !version.empty();
+  }
+  if (!any) return all;
+  Trial trial;
+  {
+    const Undisturbed undisturbed;
+    trial = try_lock(**store, **rival, trial_name(), terms.until);
+  }
+  Findings findings(all.url);
+  findings.add("trial", judge_trial(trial));
+  findings.add("members", judge_members(address->servers.size()));
+  for (Finding& finding : findings.take())
+    all.findings.push_back(std::move(finding));
+  return all;
+}
+
+}  // namespace dlock

@@ -1,0 +1,182 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: etcd:// keeps the locks as etcdctl does: one at a time, first come first served, and a
+# command never outlives the lock when that server dies, hangs or loses its answers.
+# The children expand what is quoted here, and every test is a shell of its own.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+load ../support/suite
+suite cli supervise ticker line databases etcd
+
+setup_file() {
+  set_up_file
+  start_etcd
+}
+setup() {
+  set_up
+  clean_keys
+}
+teardown_file() { stop_etcd; }
+
+@test "forty at once increment one by one, and neither a lock nor a key is left" {
+  count_in_parallel 40 1
+  run -0 "$DLOCK" list
+  assert_output ""
+  [ -z "$(e get --prefix --keys-only '' | grep .)" ]
+}
+
+@test "waiters enter in the order of their arrival, and inspect lists them" {
+  hold a
+  stand_all a 1 4
+  run -0 "$DLOCK" inspect -v a
+  assert_line --partial "1st in line"
+  assert_line --partial "4th in line"
+  run -75 "$DLOCK" run --max-waiters 4 a -- touch "$MARKER"
+  let_go
+  eventually 20s entered 4
+  assert_order 1 2 3 4
+  assert_not_started
+}
+
+@test "a first waiter that is frozen is passed over, one that was killed as well (X27)" {
+  hold a
+  stand_all a 1 3
+  kill -STOP "${WAITERS[1]}"
+  kill -KILL "${WAITERS[2]}"
+  let_go
+  eventually 20s entered 1
+  [ "$(order)" = 3 ]
+  kill -CONT "${WAITERS[1]}"
+  eventually 20s entered 2
+  assert_order 3 1
+}
+
+@test "killed with its guard, a holder loses the lock when its lease ends; etcdctl waits as long (X05)" {
+  dlock_run a --ttl 2s a -- "$TICKER" "$TICKS"
+  eventually 10s ticking
+  etcdctl_run other a true
+  kill -KILL "$(pgrep -P "$a_pid" -x lease-guard)" "$a_pid"
+  run -0 "$DLOCK" run -w 20 a -- true
+  ends 10s other "exit 0"
+}
+
+@test "a server that is killed and comes back in time stops no command; tokens grow (X28)" {
+  local before
+  dlock_run a --ttl 10s a -- sh -c 'echo "$DLOCK_TOKEN"; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  eventually 10s file_has "$T/a.out"
+  before=$(cat "$T/a.out")
+  kill_member 0
+  run_member 0
+  eventually 20s etcd_answers
+  touch "$T/go"
+  ends 10s a "exit 7"
+  run -0 --separate-stderr "$DLOCK" run -w 10 a -- sh -c 'echo "$DLOCK_TOKEN"'
+  [ "$output" -gt "$before" ] || fail "token $output after $before"
+}
+
+@test "a server that stands still for two leases: TERM, 79, and the lock is free when it goes on (X29)" {
+  dlock_run a --ttl 2s a -- "$TICKER" "$TICKS" catch 15
+  eventually 10s ticking
+  signal_member 0 STOP
+  sleep 4
+  signal_member 0 CONT
+  ends 5s a "exit 79"
+  grep -q signal-15 "$TICKS" || fail "$(tail -2 "$TICKS")"
+  run -0 "$DLOCK" run -w 20 a -- true
+}
+
+@test "force-release stops the holder at once; the waiter runs after it" {
+  dlock_run a a -- "$TICKER" "$TICKS"
+  eventually 10s ticking
+  stand a 1
+  run -0 "$DLOCK" force-release --yes a
+  ends 10s a "exit 79"
+  eventually 10s entered 1
+}
+
+@test "whose lease is revoked, or whose key is deleted, stops its command: 79 (X24)" {
+  local lease
+  dlock_run a --ttl 30s a -- "$TICKER" "$TICKS"
+  eventually 10s ticking
+  lease=$(keys_of a)
+  e lease revoke "${lease#a/}"
+  ends 5s a "exit 79"
+  dlock_run b --ttl 30s b -- "$TICKER" "$TICKS"
+  eventually 10s file_has "$T/b.pid"
+  eventually 10s not_free b
+  e del --prefix b/
+  ends 5s b "exit 79"
+}
+not_free() { ! no_keys "$1"; }
+
+@test "two names in either order, again and again: all run (X34)" {
+  local i
+  both_names() { for ((i = 0; i < 15; i++)); do "$DLOCK" run -q -w 60 --and "$2" "$1" -- true || return; done; }
+  both_names a b 3>&- &
+  STARTED+=($!)
+  both_names b a
+  wait "${STARTED[-1]}"
+  run -0 "$DLOCK" list
+  assert_output ""
+}
+
+@test "a nested run that outlives its parent keeps the lock until it ends (X38)" {
+  dlock_run a a -- bash -c 'setsid "$DLOCK" run a -- sh -c "touch \"\$0/in\"; until [ -e \"\$0/go\" ]; do sleep 0.02; done" \
+    "$0" >/dev/null 2>&1 & until [ -e "$0/in" ]; do sleep 0.02; done' "$T"
+  ends 10s a "exit 0"
+  run -75 "$DLOCK" run -n a -- touch "$MARKER"
+  touch "$T/go"
+  run -0 "$DLOCK" run -w 10 a -- true
+  assert_not_started
+}
+
+@test "across steps, nested, several names, slots, readers, kept and once" {
+  eval "$("$DLOCK" acquire a --ttl 1m)"
+  run -75 env -u DLOCK_HOLDS "$DLOCK" run -n a -- true
+  run -0 "$DLOCK" run -n a -- true
+  run -0 "$DLOCK" renew a
+  run -0 "$DLOCK" release a
+  unset DLOCK_HOLDS DLOCK_OWNER
+  run -0 "$DLOCK" run --and b a -- env -u DLOCK_HOLDS "$DLOCK" run -n --and d c -- true
+  run -5 "$DLOCK" run --and b a -- env -u DLOCK_HOLDS "$DLOCK" run -n -E 5 b -- true
+  run -0 "$DLOCK" run -s r -- env -u DLOCK_HOLDS "$DLOCK" run -n -s r -- true
+  run -75 "$DLOCK" run -s r -- env -u DLOCK_HOLDS "$DLOCK" run -n -x r -- true
+  run -0 "$DLOCK" run --slots 2 s -- env -u DLOCK_HOLDS "$DLOCK" run -n --slots 2 s -- sh -c 'echo $DLOCK_SLOT'
+  assert_output 1
+  run -0 "$DLOCK" run --once-per 1h o -- echo ran
+  run -0 "$DLOCK" run --once-per 1h o -- echo ran
+  refute_output ran
+  run -0 "$DLOCK" run --min-hold 5s m -- true
+  run -75 "$DLOCK" run -n m -- true
+}
+
+# before WORD: dlock reaches etcd through a proxy that loses the answer to WORD.
+before() {
+  python3 "$PROGRAMS/http_proxy.py" "$(cut -d' ' -f1 "$ETCD/0.ports")" "$1" "$T/proxy.log" \
+    >"$T/proxy.port" 3>&- &
+  STARTED+=($!)
+  eventually 10s file_has "$T/proxy.port"
+  PROXY=etcd://127.0.0.1:$(cat "$T/proxy.port")
+}
+
+@test "the answer to the claim is lost: it is granted once, and no key is left (X25)" {
+  before lease/grant
+  run -7 "$DLOCK" --url "$PROXY" run -w 10 a -- sh -c 'etcdctl get --prefix a/ --keys-only | grep -c . >"$0"; exit 7' "$T/count"
+  [ -s "$T/proxy.log" ]
+  [ "$(cat "$T/count")" = 1 ]
+  no_keys a
+}
+
+@test "the answer to the release is lost: the lock is free, and the status is the command's (X25)" {
+  before request_delete_range
+  run -7 "$DLOCK" --url "$PROXY" run a -- sh -c 'exit 7'
+  [ -s "$T/proxy.log" ]
+  no_keys a
+}
+
+@test "what is refused, and with which status" {
+  run -69 "$DLOCK" --url "etcd://127.0.0.1:1" --connect-timeout 1s run a -- touch "$MARKER"
+  run -64 --separate-stderr "$DLOCK" --url "etcd://ann:s3cret@127.0.0.1?colour=red" run a -- touch "$MARKER"
+  refute_stderr_has s3cret
+  run -78 "$DLOCK" --url "etcd://127.0.0.1:$(cut -d' ' -f2 "$ETCD/0.ports")" run a -- touch "$MARKER"
+  assert_not_started
+}

@@ -1,0 +1,59 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: of three members one may die without a word to the command; without two of them no
+# renewal counts, and the command ends before its lease does.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+load ../support/suite
+suite cli supervise ticker line databases etcd
+
+setup_file() {
+  set_up_file
+  start_etcd 3
+}
+setup() {
+  set_up
+  clean_keys
+}
+teardown_file() { stop_etcd; }
+
+@test "the leader is killed during a run: the command goes on, and its status is its own (X22)" {
+  local first
+  dlock_run a --ttl 10s a -- sh -c 'echo in; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  eventually 10s file_has "$T/a.out"
+  first=$(leader)
+  kill_member "$first"
+  # Longer than a renewal takes, which goes to another member now.
+  sleep 5
+  run -75 "$DLOCK" run -n a -- true
+  run_member "$first"
+  touch "$T/go"
+  ends 10s a "exit 7"
+  eventually 20s etcd_answers
+}
+
+@test "the followers stand still: TERM before the lease ends, and 79 (X23)" {
+  local i first
+  dlock_run a --ttl 6s a -- "$TICKER" "$TICKS" catch 15
+  eventually 10s ticking
+  first=$(leader)
+  for i in 0 1 2; do [ "$i" = "$first" ] || signal_member "$i" STOP; done
+  ends 12s a "exit 79"
+  for i in 0 1 2; do signal_member "$i" CONT; done
+  grep -q signal-15 "$TICKS" || fail "$(tail -2 "$TICKS")"
+  eventually 20s etcd_answers
+  run -0 "$DLOCK" run -w 20 a -- true
+}
+
+@test "waiters and holders go through the death of one member after the other" {
+  local i
+  hold a
+  stand_all a 1 3
+  for i in 0 1 2; do
+    kill_member "$i"
+    sleep 1
+    run_member "$i"
+    eventually 20s etcd_answers
+  done
+  let_go
+  eventually 30s entered 3
+}
