@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#include "store/etcd/etcd_row.hpp"
+
+#include "store/waiting_line.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "lease_words.hpp"
+
+namespace dlock::lease_table {
+
+namespace {
+
+constexpr EtcdRevision k_seen = 100;
+
+// Keys as the puts of changes leave them.
+class Keys {
+ public:
+  // One step of dlock's on the lock "a"; returns its change.
+  template <class Rule>
+  EtcdChange step(const Moment& moment, const Rule& rule) {
+    const EtcdRow before = row(moment.now);
+    StoredLock after = before.state;
+    Moment numbered = moment;
+    numbered.numbers_writes = true;
+    std::vector<OwnerId> renewed;
+    const bool writes = rule(after, numbered, renewed);
+    EtcdChange change;
+    add_change(before, after, {numbered, revision_, writes, renewed}, change);
+    carry_out(change);
+    return change;
+  }
+
+  EtcdRow row(StoreTime now) const { return row_of("a", keys_, {}, now); }
+  void add_foreign(const std::string& key) {
+    keys_.push_back({key, "", ++revision_, revision_, 7});
+  }
+  const std::vector<EtcdKey>& all() const { return keys_; }
+
+ private:
+  void carry_out(const EtcdChange& change) {
+    if (!change.txn.then.empty()) ++revision_;
+    for (const EtcdOperation& operation : change.txn.then) {
+      if (const auto* put = std::get_if<EtcdPut>(&operation)) {
+        const auto at = std::find_if(
+            keys_.begin(), keys_.end(), [&](const EtcdKey& key) { return key.key == put->key; });
+        if (at == keys_.end())
+          keys_.push_back({put->key, put->value, revision_, revision_, put->lease});
+        else
+          *at = {put->key, put->value, at->created, revision_, put->lease};
+      }
+      if (const auto* gone = std::get_if<EtcdDelete>(&operation))
+        std::erase_if(keys_, [&](const EtcdKey& key) { return key.key == gone->range.first; });
+    }
+  }
+
+  std::vector<EtcdKey> keys_;
+  EtcdRevision revision_ = k_seen;
+};
+
+EtcdChange claim(Keys& keys, const Claim& one, const Moment& moment, bool& granted) {
+  return keys.step(moment, [&](StoredLock& state, const Moment& at, auto& renewed) {
+    const auto reply = acquire({&state}, one, at, Queueing::listening);
+    granted = reply && std::holds_alternative<Grant>(*reply);
+    if (granted) renewed = {std::get<Grant>(*reply).holds.front().owner};
+    return granted;
+  });
+}
+
+std::size_t grants_of(const EtcdChange& change) {
+  return static_cast<std::size_t>(
+      std::count_if(change.leases.begin(), change.leases.end(), [](const EtcdRequest& one) {
+        return std::holds_alternative<EtcdGrant>(one);
+      }));
+}
+
+}  // namespace
+
+TEST_CASE("etcd: a key of a lock ends with the digits of a lease") {
+  CHECK(lock_of_key("a/694d") == "a");
+  CHECK(lock_of_key("team/job/1") == "team/job");
+  CHECK_FALSE(lock_of_key("a/job"));
+  CHECK_FALSE(lock_of_key("a/694D"));
+  CHECK_FALSE(lock_of_key("a/"));
+  CHECK_FALSE(lock_of_key("/694d"));
+  CHECK_FALSE(lock_of_key("694d"));
+}
+
+TEST_CASE("etcd: a claim that is granted makes one key on a lease of its ttl, if none has come") {
+  Keys keys;
+  bool granted = false;
+  const EtcdChange change = claim(keys, claim_of("p", "t"), at(1s), granted);
+  CHECK(granted);
+  REQUIRE(keys.all().size() == 1);
+  CHECK(grants_of(change) == 1);
+  CHECK(std::any_of(change.txn.compares.begin(), change.txn.compares.end(), [](const auto& one) {
+    return one.range.first == "a/0" && one.number == EtcdCompare::Number::modified &&
+           one.relation == EtcdCompare::Relation::less && one.than == k_seen + 1;
+  }));
+  // Its token is the revision of the grant, also after the lease was renewed.
+  const EtcdRow row = keys.row(at(2s).now);
+  CHECK(row.state.leases.at("p").holds.begin()->second.token == k_seen + 1);
+}
+
+TEST_CASE(
+    "etcd: waiters stand in the order of creation, and keep their key when they are granted") {
+  Keys keys;
+  bool granted = false;
+  claim(keys, claim_of("p", "t"), at(1s), granted);
+  claim(keys, claim_of("q", "u"), at(1s), granted);
+  CHECK_FALSE(granted);
+  claim(keys, claim_of("r", "v"), at(1s), granted);
+  const EtcdRow row = keys.row(at(2s).now);
+  REQUIRE(row.state.line.size() == 2);
+  CHECK(row.state.line[0].id == "q#u");
+  CHECK(row.state.line[1].id == "r#v");
+  const std::string key = row.keys[1].key;
+  keys.step(at(3s), [](StoredLock& state, const Moment&, auto&) {
+    state.leases.clear();
+    return true;
+  });
+  const EtcdChange change = claim(keys, claim_of("q", "u"), at(3s), granted);
+  CHECK(granted);
+  CHECK(change.left == std::vector{row.keys[1].lease});  // that of the waiter
+  CHECK(keys.all().front().key == key);
+}
+
+TEST_CASE("etcd: a waiter's try is a keep-alive, and nothing is put") {
+  Keys keys;
+  bool granted = false;
+  claim(keys, claim_of("p", "t"), at(1s), granted);
+  claim(keys, claim_of("q", "u"), at(1s), granted);
+  const EtcdChange change = claim(keys, claim_of("q", "u"), at(2s), granted);
+  CHECK(change.txn.then.empty());
+  REQUIRE(change.leases.size() == 1);
+  CHECK(std::get<EtcdKeepAlive>(change.leases[0]).lease == keys.all()[1].lease);
+}
+
+TEST_CASE(
+    "etcd: a key that dlock did not write holds the lock as the first, and waits behind others") {
+  Keys keys;
+  keys.add_foreign("a/1");
+  keys.add_foreign("a/2");
+  bool granted = true;
+  claim(keys, claim_of("q", "u"), at(1s), granted);
+  CHECK_FALSE(granted);
+  const EtcdRow row = keys.row(at(60s).now);
+  REQUIRE(row.state.foreign);
+  CHECK(row.state.foreign->who == "a/1");
+  REQUIRE(row.state.line.size() == 2);
+  CHECK(row.state.line[0].id == "a/2");
+  CHECK(row.state.line[0].alive_until > at(60s).now);
+  // A key of another lock, whose name begins so, is none of these.
+  CHECK(row_of("a", {{"a/b/1", "", 1, 1, 7}}, {}, at(1s).now).keys.empty());
+}
+
+TEST_CASE("etcd: a value that is damaged, or of a newer dlock, is a foreign program's") {
+  for (const char* const value : {"{}", "[1]", "{\"leases\":7}", "x", "{\"waiter\":3}"}) {
+    const EtcdRow row = row_of("a", {{"a/1", value, 1, 1, 7}}, {}, at(1s).now);
+    CHECK(row.state.foreign);
+    CHECK(row.state.leases.empty());
+  }
+}
+
+TEST_CASE("etcd: a kept hold moves to a lease of its own") {
+  Keys keys;
+  bool granted = false;
+  claim(keys, claim_of("p", "t"), at(1s), granted);
+  const EtcdLease before = keys.all().front().lease;
+  const EtcdChange change = keys.step(at(2s), [](StoredLock& state, const Moment& moment, auto&) {
+    const Hold hold = {.name = *LockName::parse("a"), .owner = "p", .serial = "t"};
+    return release({&state}, {hold}, {.keep = 5s}, moment) == ReleaseVerdict::released;
+  });
+  REQUIRE(change.leases.size() == 1);
+  CHECK(std::get<EtcdGrant>(change.leases[0]).ttl == 5s);
+  CHECK(change.left == std::vector{before});
+  CHECK(is_kept(keys.row(at(2s).now).state.leases.at("p")));
+}
+
+}  // namespace dlock::lease_table
