@@ -52,9 +52,7 @@ Result<std::unique_ptr<LockStore>> EtcdStore::open(const StoreOptions& options) 
 }
 
 EtcdStore::EtcdStore(const EtcdAddress& address, const StoreOptions& options)
-    : where_(address.text),
-      client_(address, options.interrupt),
-      watch_(client_.watch()) {}
+    : where_(address.text), client_(address, options.interrupt), watch_(client_.watch()) {}
 
 bool EtcdStore::is_ours(const std::string& id) const {
   return std::find(ids_.begin(), ids_.end(), id) != ids_.end();
