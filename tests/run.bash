@@ -60,7 +60,7 @@ doctest_names() {
     sub(/^[0-9.]+ s: /, "") { if (!seen[$0]++ || bad) print bad "ok 0 " $0; bad = "" }'
 }
 
-# Cases of the contract suite that are about one store, and no database.
+# Cases of the contract suite that are about one store, and no server of another kind.
 of_one_store='sqlite:*,local:*,O0*,differential*,the contract is tried on every store'
 
 # A doctest binary: what it says is turned into the lines that bats would write.
@@ -71,7 +71,7 @@ run_doctest() {
   [ -z "${cases:-}" ] || filter=("--test-case=$cases" --case-sensitive=true)
   case $name in
     contract) [ -n "$pattern${cases:-}" ] || part=others ;;
-    databases) program=contract part=databases filter=("--test-case-exclude=$of_one_store") ;;
+    databases | coordinators) program=contract part=$name filter=("--test-case-exclude=$of_one_store") ;;
   esac
   sanitizer_options "$out/$name" 1
   DLOCK_CONTRACT=$part timeout -k 10 900 "build/$preset/tests/${program}_tests" --no-colors=true -d=true "${filter[@]}" \
@@ -82,7 +82,7 @@ run_doctest() {
   read -r passed failed skipped < <(grep '^\[doctest\] test cases:' "$log" | tail -n 1 |
     tr -cs '0-9\n' ' ' | awk '{ print $2, $3, $4 }' | grep . || echo 0 0 0)
   [ "$failed" != 0 ] || [ "$rc" = 0 ] || failed=1 # a crash, or a leak found at the end
-  if [ -n "$pattern" ] || [ "$part" = databases ]; then skipped=0; fi # the cases not asked for
+  if [ -n "$pattern" ] || [ "$program" != "$name" ]; then skipped=0; fi # the cases not asked for
   named=$(doctest_names <"$log")
   {
     {
@@ -167,9 +167,9 @@ run_suites() {
   local suite name names=() running=0 lanes=${DLOCK_LANES:-$(lanes)}
   for suite; do
     case $suite in
-      contract) # in two parts, which mostly wait
+      contract) # in parts, which mostly wait
         names+=(contract)
-        [ -n "$pattern${cases:-}${without_databases:-}" ] || names+=(databases)
+        [ -n "$pattern${cases:-}${without_servers:-}" ] || names+=(databases coordinators)
         ;;
       unit | sys | */*) names+=("$suite") ;;
       *)
@@ -182,7 +182,7 @@ run_suites() {
   for name in "${names[@]}"; do
     if [ "$running" = "$lanes" ]; then wait -n || true; running=$((running - 1)); fi
     case $name in
-      unit | sys | contract | databases) run_fairly run_doctest "$name" & ;;
+      unit | sys | contract | databases | coordinators) run_fairly run_doctest "$name" & ;;
       *) run_fairly run_bats "$name" "tests/$name.bats" & ;;
     esac
     running=$((running + 1))
