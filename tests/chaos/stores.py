@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Chaos on the stores without MONITOR: a file of SQLite, PostgreSQL, MariaDB. Clients take one lock
-over and over, a nemesis freezes and kills dlock, its guard, the server, and cuts clients off.
+"""Chaos on the stores without MONITOR: a file of SQLite, PostgreSQL, MariaDB, three members of an
+etcd. Clients take one lock over and over, a nemesis freezes and kills dlock, its guard, the server, and cuts clients off.
 
-    stores.py sqlite|postgres|mysql [SEED] [SECONDS] [--on-lost warn]
+    stores.py sqlite|postgres|mysql|etcd [SEED] [SECONDS] [--on-lost warn]
 
 Every section ticks every 2 ms: no two of them may overlap, and tokens grow (class G: the server
 keeps what it has committed, and of a dlock and its guard one is left). --on-lost warn turns it
@@ -11,6 +11,7 @@ round: there an overlap has to be seen, or the run shows nothing.
 The last line is "N passed, N failed"."""
 import argparse
 import glob
+import json
 import os
 import pwd
 import random
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 from bench import ProxyProcess
 from failover import (TTL, Worker, backwards, build_ticker, end_runs, kill_runs, overlaps, sections,
@@ -180,6 +182,97 @@ class Mysql(Server):
         return f"mysql://chaos@127.0.0.1:{port}/locks"
 
 
+class Etcd(Server):
+    """Three members; the first is reached through the proxy, the others without it."""
+
+    faults = ("freeze_member", "freeze_leader", "freeze_followers", "kill_member", "kill_leader",
+              "blackhole", "drop", "hold", "reset")
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.ports = [(free_port(), free_port()) for _ in range(3)]
+        self.members = [None] * 3
+        self.random = random.Random(self.ports[0][0])
+        for number in range(3):
+            self.start_member(number)
+        until(self.answers, 30, "the members do not answer")
+        self.proxy = ProxyProcess(self.ports[0][0], CLIENTS, "raw")
+
+    def start_member(self, number):
+        port, peer = self.ports[number]
+        cluster = ",".join(f"m{n}=http://127.0.0.1:{p}" for n, (_, p) in enumerate(self.ports))
+        with open(os.path.join(self.folder, "log"), "ab") as log:
+            self.members[number] = subprocess.Popen(
+                ["etcd", "--name", f"m{number}", "--data-dir", f"{self.folder}/m{number}",
+                 "--listen-client-urls", f"http://127.0.0.1:{port}",
+                 "--advertise-client-urls", f"http://127.0.0.1:{port}",
+                 "--listen-peer-urls", f"http://127.0.0.1:{peer}",
+                 "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}",
+                 "--initial-cluster", cluster, "--heartbeat-interval", "50",
+                 "--election-timeout", "500"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def ask(self, path, port):
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/v3/{path}", b"{}")
+        with urllib.request.urlopen(request, timeout=2) as answer:
+            return json.load(answer)
+
+    def answers(self):
+        try:
+            return all(self.ask("maintenance/status", port).get("leader", "0") != "0"
+                       for port, _ in self.ports)
+        except OSError:
+            return False
+
+    def leader(self):
+        for number, (port, _) in enumerate(self.ports):
+            try:
+                status = self.ask("maintenance/status", port)
+            except OSError:
+                continue
+            if status.get("leader") == status["header"]["member_id"]:
+                return number
+        return 0
+
+    def url(self, client=None):
+        first = self.ports[0][0] if client is None else self.proxy.ports[client]
+        return f"etcd://127.0.0.1:{first},127.0.0.1:{self.ports[1][0]},127.0.0.1:{self.ports[2][0]}"
+
+    def freeze(self, numbers, seconds):
+        for number in numbers:
+            tell(self.members[number].pid, signal.SIGSTOP)
+        time.sleep(seconds)
+        for number in numbers:
+            tell(self.members[number].pid, signal.SIGCONT)
+
+    def freeze_member(self, seconds, _):
+        self.freeze([self.random.randrange(3)], seconds)
+
+    def freeze_leader(self, seconds, _):
+        self.freeze([self.leader()], seconds)
+
+    def freeze_followers(self, seconds, _):
+        leader = self.leader()
+        self.freeze([number for number in range(3) if number != leader], seconds)
+
+    def restart(self, number, seconds):
+        self.members[number].kill()
+        self.members[number].wait()
+        time.sleep(seconds / 3)
+        self.start_member(number)
+        until(self.answers, 30, "the members do not answer")
+
+    def kill_member(self, seconds, _):
+        self.restart(self.random.randrange(3), seconds)
+
+    def kill_leader(self, seconds, _):
+        self.restart(self.leader(), seconds)
+
+    def stop(self):
+        for member in [*self.members, self.proxy.process]:
+            member.kill()
+            member.wait()
+
+
 class Sqlite:
     """No server; what can stand still is another program that writes to the file."""
 
@@ -267,7 +360,7 @@ class Nemesis:
             tell(guard, signal.SIGCONT)
 
 
-STORES = {"sqlite": Sqlite, "postgres": Postgres, "mysql": Mysql}
+STORES = {"sqlite": Sqlite, "postgres": Postgres, "mysql": Mysql, "etcd": Etcd}
 
 
 def play(given, folder):
