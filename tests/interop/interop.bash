@@ -67,7 +67,7 @@ start_driver() {
       command=(node "$INTEROP_HOME/node/driver.js" "$INTEROP_CLIENT" "$address" "$WATCHDOG")
       ;;
     redis-py) command=("$place/venv/bin/python" "$place/driver.py" "$address") ;;
-    redsync) command=("$place/redsync" "$address") ;;
+    redsync | etcd-go) command=("$place/$INTEROP_CLIENT" "$address") ;;
     *) echo "no client $INTEROP_CLIENT" && return 1 ;;
   esac
   mkdir -p "$dir"

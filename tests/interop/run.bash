@@ -10,7 +10,7 @@ drivers=$PWD/tests/interop/drivers
 
 clients() {
   echo redisson-4.7.0 redisson-3.27.2 node-redisson redlock5 redlock4 redis-py redsync \
-    shedlock-postgres shedlock-mariadb
+    shedlock-postgres shedlock-mariadb etcd-go
 }
 
 # interop_packages: the groups of Debian packages for the tools that are not on the PATH.
@@ -43,9 +43,9 @@ fetch_python() {
     --disable-pip-version-check --retries 10 --timeout 60 -r "$drivers/python/requirements.txt" &&
     cp "$drivers/python/driver.py" "$place"
 }
-fetch_redsync() {
-  (cd "$drivers/redsync" && GOTOOLCHAIN=local GOFLAGS=-mod=readonly \
-    in_time go build -o "$interop_home/redsync/redsync" .)
+fetch_go() { # FOLDER DRIVER
+  (cd "$drivers/$2" && GOTOOLCHAIN=local GOFLAGS=-mod=readonly \
+    in_time go build -o "$interop_home/$1/$1" .)
 }
 
 # in_folder FOLDER SOURCES FETCH…: below build/interop, for the drivers in SOURCES.
@@ -59,13 +59,14 @@ fetch() {
       ;;
     shedlock-*) in_folder shedlock shedlock fetch_java shedlock shedlock ;;
     redis-py) in_folder redis-py python fetch_python ;;
-    redsync) in_folder redsync redsync fetch_redsync ;;
+    redsync) in_folder redsync redsync fetch_go redsync redsync ;;
+    etcd-go) in_folder etcd-go etcd_go fetch_go etcd-go etcd_go ;;
     *) in_folder node node fetch_node ;;
   esac
 }
 log_of() {
   case $1 in
-    redisson-* | redis-py | redsync) echo "$interop_home/$1.log" ;;
+    redisson-* | redis-py | redsync | etcd-go) echo "$interop_home/$1.log" ;;
     shedlock-*) echo "$interop_home/shedlock.log" ;;
     *) echo "$interop_home/node.log" ;;
   esac
