@@ -181,3 +181,41 @@ before() {
   run -78 "$DLOCK" --url "etcd://127.0.0.1:$(cut -d' ' -f2 "$ETCD/0.ports")" run a -- touch "$MARKER"
   assert_not_started
 }
+
+# start_other_etcd [OPTION…]: one more etcd for a test; sets OTHER (its port) and OTHER_URL.
+start_other_etcd() {
+  local peer
+  OTHER=$(free_port) peer=$(free_port) OTHER_URL=etcd://127.0.0.1:$OTHER
+  etcd --data-dir "$T/other" --listen-client-urls "http://127.0.0.1:$OTHER" \
+    --advertise-client-urls "http://127.0.0.1:$OTHER" --listen-peer-urls "http://127.0.0.1:$peer" \
+    --initial-advertise-peer-urls "http://127.0.0.1:$peer" \
+    --initial-cluster "default=http://127.0.0.1:$peer" --unsafe-no-fsync "$@" >"$T/other.log" 2>&1 3>&- &
+  STARTED+=($!)
+  eventually 20s o get none
+}
+o() { ETCDCTL_ENDPOINTS=127.0.0.1:$OTHER e "$@"; }
+
+@test "an etcd without its gateway: 78, which says so (X36)" {
+  start_other_etcd --enable-grpc-gateway=false
+  run -78 --separate-stderr "$DLOCK" --url "$OTHER_URL" run a -- touch "$MARKER"
+  assert_stderr_has gateway
+  assert_not_started
+}
+
+@test "an etcd with users: 77 without a password, with a wrong one, and without a right (X36)" {
+  local ann=etcd://ann@127.0.0.1
+  start_other_etcd
+  o role add jobs
+  o role grant-permission jobs readwrite --prefix=true job-
+  o role grant-permission jobs readwrite --prefix=true dlock-done/job-
+  o user add root:s3cret && o user add ann:s3cret && o user grant-role ann jobs
+  o user grant-role root root || { o role add root && o user grant-role root root; }
+  o auth enable
+  run -77 "$DLOCK" --url "$OTHER_URL" run job-a -- touch "$MARKER"
+  run -77 --separate-stderr env DLOCK_PASSWORD=wr0ng "$DLOCK" --url "$ann:$OTHER" run job-a -- touch "$MARKER"
+  refute_stderr_has wr0ng
+  run -77 env DLOCK_PASSWORD=s3cret "$DLOCK" --url "$ann:$OTHER" run other -- touch "$MARKER"
+  assert_not_started
+  run -0 env DLOCK_PASSWORD=s3cret "$DLOCK" --url "$ann:$OTHER" run --once-per 1h job-a -- touch "$T/ran"
+  [ -e "$T/ran" ]
+}
