@@ -27,7 +27,7 @@ printf 'select get_lock("%s", 86400);\\nsystem %s\\n' "$lock" "$*" |
   mariadb --no-defaults -NB -S {folder}/socket -u root >/dev/null
 """
 KEEPS = {"tcp": "memory", "sqlite": "file, until the machine starts", "postgresql": "flushed",
-         "mysql": "flushed", "psql, advisory lock": "connection", "mariadb, GET_LOCK": "connection",
+         "mysql": "flushed", "etcd": "flushed", "psql, advisory lock": "connection", "mariadb, GET_LOCK": "connection",
          "etcdctl lock": "flushed", "flock": "process"}
 
 
@@ -111,6 +111,9 @@ def stores(found, stamp, folder, amount):
     dlock = next(one for one in found if one.store)
     rows = [one for one in found
             if one.name in ("flock", "etcdctl lock") or one.store in ("tcp", "sqlite")]
+    for one in [row for row in rows if row.name == "etcdctl lock"]:
+        url = "etcd://" + one.words("x")[2]  # its endpoint
+        rows.append(Candidate("dlock, etcd", dlock.words, {"DLOCK_URL": url}, "etcd"))
     servers = []
     try:
         for kind, start, name, script in (

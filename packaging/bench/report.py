@@ -70,7 +70,7 @@ PARTS = {
         ["p50 ms", "x flock", "p99 ms", "max ms", "hand-offs"],
         ["p50_ms", "x_flock", "p99_ms", "max_ms", "handoffs"]),
     "stores": (
-        "The same three on servers of SQL, beside what these servers have themselves. \"keeps\": where\n"
+        "The same three on other servers, beside what these servers have themselves. \"keeps\": where\n"
         "a lock is; the waiters of psql, mariadb, etcdctl and flock sleep in the server or the kernel",
         ["keeps", "ms", "x flock", "runs/s", "hand-off p50 ms", "p99 ms"],
         ["keeps", "ms", "x_flock", "runs_per_s", "p50_ms", "p99_ms"]),

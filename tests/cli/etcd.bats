@@ -178,6 +178,7 @@ before() {
   run -69 "$DLOCK" --url "etcd://127.0.0.1:1" --connect-timeout 1s run a -- touch "$MARKER"
   run -64 --separate-stderr "$DLOCK" --url "etcd://ann:s3cret@127.0.0.1?colour=red" run a -- touch "$MARKER"
   refute_stderr_has s3cret
+  run -64 "$DLOCK" run dlock-done/a -- touch "$MARKER"
   run -78 "$DLOCK" --url "etcd://127.0.0.1:$(cut -d' ' -f2 "$ETCD/0.ports")" run a -- touch "$MARKER"
   assert_not_started
 }

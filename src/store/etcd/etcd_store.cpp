@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/etcd/etcd_store.hpp"
 
+#include "base/text.hpp"
 #include "store/waiting_line.hpp"
 
 #include <algorithm>
@@ -53,6 +54,13 @@ Result<std::unique_ptr<LockStore>> EtcdStore::open(const StoreOptions& options) 
 
 EtcdStore::EtcdStore(const EtcdAddress& address, const StoreOptions& options)
     : where_(address.text), client_(address, options.interrupt), watch_(client_.watch()) {}
+
+Result<std::string> EtcdStore::key_of(const LockName& name) const {
+  if (!name.text().starts_with(note_of_lock(""))) return name.text();
+  return Error{Errc::bad_usage,
+               "cannot keep lock " + in_quotes(name.text()) + " in " + where() +
+                   ": names there do not begin with " + note_of_lock("")};
+}
 
 bool EtcdStore::is_ours(const std::string& id) const {
   return std::find(ids_.begin(), ids_.end(), id) != ids_.end();

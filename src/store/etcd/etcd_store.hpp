@@ -38,6 +38,8 @@ class EtcdStore final : public TableStore {
   static Result<EtcdAddress> address_of(const StoreOptions& options);
 
   std::string where() const override { return where_; }
+  // Errc::bad_usage: a name that begins as the keys of notes do.
+  Result<std::string> key_of(const LockName& name) const override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
 
  private:
