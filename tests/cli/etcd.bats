@@ -44,11 +44,21 @@ teardown_file() { stop_etcd; }
   kill -STOP "${WAITERS[1]}"
   kill -KILL "${WAITERS[2]}"
   let_go
-  eventually 20s entered 1
+  # Their leases would end after 7 s at least.
+  eventually 6s entered 1
   [ "$(order)" = 3 ]
   kill -CONT "${WAITERS[1]}"
   eventually 20s entered 2
   assert_order 3 1
+}
+
+@test "renewals keep the lock for longer than its lease" {
+  dlock_run a --ttl 2s a -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  sleep 5
+  run -75 "$DLOCK" run -n a -- touch "$MARKER"
+  touch "$T/go"
+  ends 10s a "exit 7"
+  assert_not_started
 }
 
 @test "killed with its guard, a holder loses the lock when its lease ends; etcdctl waits as long (X05)" {

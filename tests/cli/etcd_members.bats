@@ -44,6 +44,19 @@ teardown_file() { stop_etcd; }
   run -0 "$DLOCK" run -w 20 a -- true
 }
 
+@test "a renewal by a leader that has just lost the others counts for nothing" {
+  local i first
+  first=$(leader)
+  export DLOCK_URL=etcd://127.0.0.1:$(cut -d' ' -f1 "$ETCD/$first.ports")
+  eval "$("$DLOCK" acquire a --ttl 1m)"
+  run -0 "$DLOCK" renew a
+  # It leads for as long as it takes to notice, and says yes to a keep-alive.
+  for i in 0 1 2; do [ "$i" = "$first" ] || signal_member "$i" STOP; done
+  run -69 "$DLOCK" renew a
+  for i in 0 1 2; do signal_member "$i" CONT; done
+  eventually 20s "$DLOCK" release a
+}
+
 @test "waiters and holders go through the death of one member after the other" {
   local i
   hold a
