@@ -116,13 +116,21 @@ SqlStore::Row SqlStore::row_of(const sql::Values& values) {
           .state = sql::text_at(values, 1),
           .columns = {.lock_until_us = sql::number_at(values, 2),
                       .locked_at_us = sql::number_at(values, 3),
-                      .locked_by = sql::text_at(values, 4)}};
+                      .locked_by = sql::text_at(values, 4)},
+          .version = sql::number_at(values, 5)};
+}
+
+// What another program does there is over after so many tries; what stays is of the table.
+constexpr int k_tries = 10;
+
+Error SqlStore::row_stays(const std::string& why) const {
+  return {Errc::refused, "cannot keep locks in " + table() + " in " + where() + ": " + why};
 }
 
 // A row may also be missing because it was deleted while we waited for it: what is written to it
 // would be written nowhere.
 Result<SqlStore::Rows> SqlStore::load_to_write(const std::vector<std::string>& names, Time limit) {
-  for (;;) {
+  for (int tries = 0; tries < k_tries; ++tries) {
     auto rows = load(names, Purpose::writing, limit);
     if (!rows) return rows;
     std::vector<std::string> missing;
@@ -131,11 +139,15 @@ Result<SqlStore::Rows> SqlStore::load_to_write(const std::vector<std::string>& n
     if (missing.empty()) return rows;
     if (auto made = make_rows(missing, limit); !made) return made.error();
   }
+  (void)write({}, {}, limit).has_value();
+  return row_stays(
+      "a row that is made is not found: is the column name too narrow, or is there a "
+      "policy that hides the row?");
 }
 
-Result<TableStore::Step> SqlStore::step(const std::vector<LockName>& names,
-                                        Time limit,
-                                        const Change& change) {
+Result<std::optional<TableStore::Step>> SqlStore::step(const std::vector<LockName>& names,
+                                                       Time limit,
+                                                       const Change& change) {
   const auto rows = load_to_write(ordered(names), limit);
   if (!rows) return rows.error();
   const auto before = locks_of(names, *rows);
@@ -158,16 +170,24 @@ Result<TableStore::Step> SqlStore::step(const std::vector<LockName>& names,
     const bool any = one.lock || !one.line.written.empty() || !one.line.gone.empty();
     if (any) writes.push_back(std::move(one));
   }
-  if (auto written = write(writes, step.wakes, limit); !written) return written.error();
-  return step;
+  for (Write& one : writes)
+    one.before = &*std::find_if(
+        rows->rows.begin(), rows->rows.end(), [&](const Row& row) { return row.name == one.name; });
+  const auto written = write(writes, step.wakes, limit);
+  if (!written) return written.error();
+  return *written ? std::optional(std::move(step)) : std::nullopt;
 }
 
 Result<void> SqlStore::transact(const std::vector<LockName>& names,
                                 Time limit,
                                 const Change& change) {
-  for (;;) {
+  for (int tries = 0; tries < k_tries;) {
     const auto done = step(names, limit, change);
-    if (done) return {};
+    if (done && *done) return {};
+    if (done) {
+      ++tries;
+      continue;
+    }
     const Cause why = cause();
     if (learns_columns()) continue;
     if (why == Cause::other || BootClock::now() >= limit) return done.error();
@@ -175,6 +195,7 @@ Result<void> SqlStore::transact(const std::vector<LockName>& names,
     if (why == Cause::no_column) return done.error();
     if (auto made = make_tables(limit); !made && cause() != Cause::repeat) return made;
   }
+  return row_stays("a row that is written stays as it was: is there a trigger or a policy?");
 }
 
 // A missing table of lines is an empty line; a missing table of locks means that all are free.

@@ -38,6 +38,7 @@ class SqlStore : public TableStore {
     std::string name;                  // as the server has it
     std::optional<std::string> state;  // nullopt: there is no row; empty: dlock never wrote it
     sql::LockColumns columns = {};     // of a row that is there
+    std::int64_t version = 0;          // likewise; 0 where the table has no such column
     std::string unfit = {};            // why its columns cannot be understood; mostly empty
     lease_table::Line line = {};
   };
@@ -49,7 +50,8 @@ class SqlStore : public TableStore {
   // What a step writes of one name.
   struct Write {
     std::string name;
-    bool lock = false;  // the row of dlock, of which the next four are columns
+    const Row* before = nullptr;  // as it was read
+    bool lock = false;            // the row of dlock, of which the next four are columns
     sql::LockColumns columns = {};
     FencingToken token = 0;
     std::string state = {};
@@ -66,8 +68,9 @@ class SqlStore : public TableStore {
   virtual Result<Rows> load(const std::vector<std::string>& names, Purpose purpose, Time limit) = 0;
   // Undoes the transaction, and makes the rows of these names unless there are some by now.
   virtual Result<void> make_rows(const std::vector<std::string>& names, Time limit) = 0;
-  // Ends it. With nothing to write it is undone. `wakes` as of TableStore::Step.
-  virtual Result<void> write(const std::vector<Write>& writes,
+  // Ends it. With nothing to write it is undone. `wakes` as of TableStore::Step. False: a row of
+  // dlock is not as it was read (by its version, or locked_by), and was not written.
+  virtual Result<bool> write(const std::vector<Write>& writes,
                              const std::vector<std::string>& wakes,
                              Time limit) = 0;
   virtual Result<void> make_tables(Time limit) = 0;
@@ -84,13 +87,17 @@ class SqlStore : public TableStore {
   bool has_line(Purpose purpose) const {
     return purpose != Purpose::reading_locks && !has_four_columns_;
   }
-  // Of name, state, lock_until, locked_at (µs) and locked_by.
+  // Of name, state, lock_until, locked_at (µs), locked_by and version.
   static Row row_of(const sql::Values& values);
 
  private:
   Result<void> transact(const std::vector<LockName>& names, Time limit, const Change& change) final;
   Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) final;
-  Result<Step> step(const std::vector<LockName>& names, Time limit, const Change& change);
+  // Nullopt: a row was not as it was read, and the step may be tried again.
+  Result<std::optional<Step>> step(const std::vector<LockName>& names,
+                                   Time limit,
+                                   const Change& change);
+  Error row_stays(const std::string& why) const;
   std::optional<Error> refuses(const Claim& claim) const final;
   bool learns_columns();
   Result<Rows> load_to_write(const std::vector<std::string>& names, Time limit);

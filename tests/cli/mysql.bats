@@ -153,6 +153,20 @@ teardown_file() { stop_database; }
   run -0 "$DLOCK" run Job -- "$DLOCK" run JOB -- true
 }
 
+@test "a table of another engine than InnoDB is refused: it excludes nobody" {
+  db 'CREATE TABLE mine (name varchar(64) PRIMARY KEY, lock_until timestamp(3) NOT NULL, locked_at
+    timestamp(3) NOT NULL DEFAULT current_timestamp(3), locked_by varchar(255) NOT NULL) ENGINE = MyISAM'
+  run -78 --separate-stderr "$DLOCK" --url "$DLOCK_URL&table=mine" run a -- touch "$MARKER"
+  assert_stderr_has "alter table mine engine = InnoDB"
+  db 'ALTER TABLE mine ENGINE = InnoDB'
+  run -0 "$DLOCK" --url "$DLOCK_URL&table=mine" run a -- true
+  db 'DROP TABLE mine; SET GLOBAL enforce_storage_engine = Aria'
+  run -69 "$DLOCK" run a -- touch "$MARKER"
+  db 'SET GLOBAL enforce_storage_engine = NULL'
+  run -0 "$DLOCK" run a -- true
+  assert_not_started
+}
+
 @test "what is refused, and with which status" {
   local at="socket=$DB/socket"
   run -77 --separate-stderr env DLOCK_PASSWORD=wr0ng "$DLOCK" --url "mysql://ann@/locks?$at" run a -- touch "$MARKER"

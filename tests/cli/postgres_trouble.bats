@@ -101,6 +101,36 @@ waits_for_locks() { db "SELECT count(*) FROM pg_stat_activity WHERE wait_event_t
   assert_not_started
 }
 
+@test "a row that cannot be changed or found is an error: nothing runs" {
+  local one
+  "$DLOCK" run a -- true
+  db "CREATE FUNCTION stay() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+    CREATE TRIGGER stay BEFORE UPDATE ON dlock FOR EACH ROW EXECUTE FUNCTION stay()" >/dev/null
+  run -69 --separate-stderr "$DLOCK" run a -- touch "$MARKER"
+  assert_stderr_has "a row that is written stays as it was"
+  db "DROP FUNCTION stay CASCADE" >/dev/null
+  db "CREATE TABLE narrow (name varchar(8) PRIMARY KEY, lock_until timestamp NOT NULL,
+    locked_at timestamp NOT NULL, locked_by varchar(255) NOT NULL)" >/dev/null
+  run -69 --separate-stderr "$DLOCK" --url "$DLOCK_URL&table=narrow" run "12345678 " -- touch "$MARKER"
+  assert_stderr_has "is the column name too narrow"
+  db "DROP TABLE narrow" >/dev/null
+  assert_not_started
+}
+
+@test "a row that is made for a lock is not waited for longer than dlock runs" {
+  "$DLOCK" run a -- true
+  (db "BEGIN; LOCK TABLE dlock IN SHARE MODE; SELECT pg_sleep(30)" >/dev/null) 3>&- &
+  local locker=$!
+  eventually 10s is_locked
+  dlock_run a --ttl 5s new -- touch "$MARKER"
+  eventually 10s waits_for_locks_are 1
+  kill -KILL "$(pgrep -P "$a_pid" -x lease-guard)" "$a_pid" 2>/dev/null || kill -KILL "$a_pid"
+  eventually 10s waits_for_locks_are 0
+  db "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ~ 'pg_[s]leep'" >/dev/null
+  wait "$locker" || true
+  assert_not_started
+}
+
 @test "no statement outlasts its dlock: what it waited for is not waited for any more" {
   "$DLOCK" run a -- true
   (db "BEGIN; SELECT 1 FROM dlock WHERE name = 'a' FOR UPDATE; SELECT pg_sleep(30)" >/dev/null) 3>&- &

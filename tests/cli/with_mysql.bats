@@ -92,6 +92,10 @@ take_row="start transaction; select 1 from jobs where lock_name = 'a' for update
   with row:no_table.lock_name
   run -78 --separate-stderr "$DLOCK" run a -- touch "$MARKER"
   assert_stderr_has "no_table"
+  db "CREATE TABLE mine (lock_name varchar(64) PRIMARY KEY) ENGINE = MyISAM; INSERT INTO mine VALUES ('a')"
+  with row:mine.lock_name
+  run -78 --separate-stderr "$DLOCK" run a -- touch "$MARKER"
+  assert_stderr_has "alter table mine engine = InnoDB"
   run -0 "$DLOCK" list
   assert_output ""
   run -64 --separate-stderr "$DLOCK" --url "$PLAIN_URL&with=advisory" run a -- touch "$MARKER"

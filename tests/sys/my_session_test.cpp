@@ -288,6 +288,23 @@ TEST_CASE("mysql: a connection that the server ended while it was idle is replac
   CHECK(value_of(my, "SELECT 2") == "2");
 }
 
+TEST_CASE("mysql: a connection that ended in a transaction is an error, and nothing more is done") {
+  MySession my = session(maria().url());
+  MySession root = session(maria().url());
+  must(root, {"CREATE TABLE IF NOT EXISTS half (n int) ENGINE = InnoDB", "DELETE FROM half"});
+  must(my, {"START TRANSACTION", "SELECT n FROM half FOR UPDATE"});
+  must(root, {"KILL " + std::to_string(my.connection_id())});
+  ::poll(nullptr, 0, 100);
+  const auto rest = my.run({"INSERT INTO half VALUES (1)", "COMMIT"}, ample());
+  REQUIRE_FALSE(rest.has_value());
+  CHECK(rest.error().code == Errc::unavailable);
+  CHECK(has(rest.error().text, "in a transaction"));
+  CHECK(value_of(root, "SELECT count(*) FROM half") == "0");
+  // The next one begins anew.
+  CHECK(value_of(my, "SELECT 2") == "2");
+  must(root, {"DROP TABLE half"});
+}
+
 TEST_CASE("mysql: a server killed in the middle is an error, and found again when it is back") {
   const auto server = MysqlProcess::start();
   REQUIRE(server.has_value());

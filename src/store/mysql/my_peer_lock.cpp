@@ -2,6 +2,7 @@
 #include "store/mysql/my_peer_lock.hpp"
 
 #include "base/text.hpp"
+#include "store/mysql/my_engine.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -56,7 +57,8 @@ Result<PeerLock::Taken> MyPeerLock::take(const std::vector<LockName>& names, Tim
 // What is locked is skipped: NOWAIT would be an error, which costs the connection, and meet the
 // locks of other rows where the column has no index.
 Result<PeerLock::Taken> MyPeerLock::take_rows(const std::vector<LockName>& names, Time limit) {
-  std::vector<std::string> all{prepared_for(limit), "start transaction read write"};
+  std::vector<std::string> all{
+      prepared_for(limit), ask_engines({with_.table}), "start transaction read write"};
   const std::size_t first = all.size();
   for (const LockName& name : names) {
     const std::string row = "select 1 from " + with_.table + " where " + with_.column + " = " +
@@ -70,6 +72,10 @@ Result<PeerLock::Taken> MyPeerLock::take_rows(const std::vector<LockName>& names
         session_.fault() == MyFault::no_table || session_.fault() == MyFault::no_column;
     if (undefined) return Error{Errc::bad_config, answers.error().text};
     return answers.error();
+  }
+  if (const auto fault = engine_fault((*answers)[1])) {
+    give_up(limit);
+    return Error{Errc::bad_config, "cannot lock rows at " + session_.where() + ": " + *fault};
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::size_t taken = (*answers)[first + 2 * i].rows.size();

@@ -18,9 +18,11 @@ constexpr std::size_t k_most_said = 200;
 // node of Galera answers only once it has what others had committed before (bits: reads, updates,
 // inserts), https://mariadb.com/kb/en/galera-cluster-system-variables/#wsrep_sync_wait
 constexpr std::string_view k_preparations[] = {
-    "SET autocommit = 1, sql_mode = 'STRICT_ALL_TABLES' /*M! , SESSION wsrep_sync_wait = 7 */",
+    "SET autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION' /*M! , SESSION "
+    "wsrep_sync_wait = 7 */",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"};
-constexpr std::string_view k_without_galera = "SET autocommit = 1, sql_mode = 'STRICT_ALL_TABLES'";
+constexpr std::string_view k_without_galera =
+    "SET autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'";
 constexpr unsigned int k_unknown_variable = 1193;
 
 // Only what cannot be made to show the password to a server that is not trusted, and only what is
@@ -63,6 +65,7 @@ void MySession::disconnect() {
   mysql_.reset();
   prepared_ = false;
   owes_sign_ = false;
+  in_transaction_ = false;
 }
 
 bool MySession::is_mariadb() const {
@@ -70,9 +73,12 @@ bool MySession::is_mariadb() const {
 }
 
 Result<void> MySession::reach(Time limit) {
+  const bool continues = in_transaction_;
   if (connected() && (owes_sign_ || !wire_->idle())) disconnect();
   wire_->begin(limit);
   if (connected()) return {};
+  if (continues)
+    return Error{Errc::unavailable, "lost the connection to " + where() + " in a transaction"};
   return connect();
 }
 
@@ -133,6 +139,7 @@ Result<std::vector<MyRows>> MySession::run(const std::vector<std::string>& state
     return results;
   }
   prepared_ = true;
+  in_transaction_ = (mysql_->server_status & SERVER_STATUS_IN_TRANS) != 0;
   results->erase(results->begin(), results->begin() + static_cast<std::ptrdiff_t>(before));
   return results;
 }

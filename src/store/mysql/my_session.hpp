@@ -7,7 +7,8 @@
 // It promises: a call ends at its limit, name lookup, connect and login included, or by its
 // Interrupt. After any error the connection is dropped: the server undoes a transaction that was
 // not committed, and a late answer never meets the next question. It does not resend: only a
-// connection that the server closed while it was idle is replaced first.
+// connection that the server closed while it was idle is replaced first, and not in a transaction,
+// whose end is an error (unavailable).
 //
 // An error with server_errno() 0 is no verdict: what was sent may have been carried out, or may
 // still be. One with a number is the server's word: that statement did nothing, those before it did
@@ -105,6 +106,7 @@ class MySession {
   std::string server_version_;
   bool prepared_ = false;   // the session is as it is described above
   bool owes_sign_ = false;  // ask_alive() has asked
+  bool in_transaction_ = false;
   bool knows_galera_ = true;
 };
 

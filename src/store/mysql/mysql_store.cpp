@@ -2,6 +2,7 @@
 #include "store/mysql/mysql_store.hpp"
 
 #include "base/duration.hpp"
+#include "store/mysql/my_engine.hpp"
 #include "store/record_json.hpp"
 
 #include <algorithm>
@@ -48,8 +49,8 @@ std::string us_of_column(const std::string& column) {
 
 std::string MysqlStore::select_lock() const {
   return std::string("select name, ") + (has_four_columns() ? "''" : "state") + ", " +
-         us_of_column("lock_until") + ", " + us_of_column("locked_at") + ", locked_by from " +
-         table_;
+         us_of_column("lock_until") + ", " + us_of_column("locked_at") + ", locked_by, " +
+         (has_four_columns() ? "0" : "version") + " from " + table_;
 }
 
 MysqlStore::MysqlStore(MyAddress address, const Interrupt* interrupt)
@@ -97,10 +98,11 @@ Result<SqlStore::Rows> MysqlStore::load(const std::vector<std::string>& names,
                                         Purpose purpose,
                                         Time limit) {
   const bool to_write = purpose == Purpose::writing;
-  std::vector<std::string> all{bounded_by(limit),
-                               to_write ? "start transaction read write"
-                                        : "set transaction isolation level repeatable read"};
-  if (!to_write) all.emplace_back("start transaction read only");
+  std::vector<std::string> all{bounded_by(limit)};
+  const bool asks_engine = to_write && !knows_engine_;
+  if (asks_engine) all.push_back(ask_engines({table_, line_table_}));
+  if (!to_write) all.emplace_back("set transaction isolation level repeatable read");
+  all.emplace_back(to_write ? "start transaction read write" : "start transaction read only");
   const std::size_t first = all.size();
   for (const std::string& name : names) {
     all.push_back(select_lock() + " where name = " + quoted(name) +
@@ -115,6 +117,13 @@ Result<SqlStore::Rows> MysqlStore::load(const std::vector<std::string>& names,
   if (!to_write) all.emplace_back("commit");
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
+  if (asks_engine) {
+    if (const auto fault = engine_fault((*answers)[1])) {
+      session_.disconnect();
+      return Error{Errc::bad_config, "cannot keep locks in " + where() + ": " + *fault};
+    }
+    knows_engine_ = true;
+  }
   const std::size_t clock = first + names.size();
   Rows rows{.now_us = sql::number_at((*answers)[clock].rows.at(0), 0),
             .sent_at = session_.sent_at()};
@@ -154,7 +163,9 @@ void MysqlStore::add_write(std::vector<std::string>& all, const Write& one) cons
       update += ", token = " + std::to_string(one.token) +
                 ", version = version + 1, state = " + quoted(one.state);
     }
-    all.push_back(update + of_name);
+    all.push_back(update + of_name +
+                  (has_four_columns() ? " and locked_by = " + quoted(one.before->columns.locked_by)
+                                      : " and version = " + std::to_string(one.before->version)));
   }
   for (const lease_table::Place* place : one.line.gone) {
     all.push_back("delete from " + line_table_ + of_name +
@@ -167,16 +178,20 @@ void MysqlStore::add_write(std::vector<std::string>& all, const Write& one) cons
   }
 }
 
-Result<void> MysqlStore::write(const std::vector<Write>& writes,
+Result<bool> MysqlStore::write(const std::vector<Write>& writes,
                                const std::vector<std::string>& /*wakes*/,
                                Time limit) {
   std::vector<std::string> all;
-  for (const Write& one : writes)
+  std::vector<std::size_t> updates;
+  for (const Write& one : writes) {
+    if (one.lock) updates.push_back(all.size());
     add_write(all, one);
+  }
   all.emplace_back(all.empty() ? "rollback" : "commit");
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
-  return {};
+  return std::all_of(
+      updates.begin(), updates.end(), [&](std::size_t i) { return (*answers)[i].affected == 1; });
 }
 
 Result<void> MysqlStore::make_tables(Time limit) {

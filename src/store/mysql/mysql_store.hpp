@@ -36,7 +36,7 @@ class MysqlStore final : public SqlStore {
 
   Result<Rows> load(const std::vector<std::string>& names, Purpose purpose, Time limit) override;
   Result<void> make_rows(const std::vector<std::string>& names, Time limit) override;
-  Result<void> write(const std::vector<Write>& writes,
+  Result<bool> write(const std::vector<Write>& writes,
                      const std::vector<std::string>& wakes,
                      Time limit) override;
   Result<void> make_tables(Time limit) override;
@@ -54,6 +54,7 @@ class MysqlStore final : public SqlStore {
   std::string select_lock() const;
   void add_write(std::vector<std::string>& all, const Write& one) const;
 
+  bool knows_engine_ = false;  // it is InnoDB
   std::string table_;
   std::string line_table_;
   const Interrupt* interrupt_;

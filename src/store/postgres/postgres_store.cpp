@@ -54,14 +54,14 @@ std::string timestamp_of(const std::string& us) {
 
 std::string PostgresStore::select_lock() const {
   return std::string("select name, ") + (has_four_columns() ? "''" : "state") + ", " +
-         us_of_column("lock_until") + ", " + us_of_column("locked_at") +
-         ", locked_by, pg_typeof(lock_until) from " + table_;
+         us_of_column("lock_until") + ", " + us_of_column("locked_at") + ", locked_by, " +
+         (has_four_columns() ? "0" : "version") + ", pg_typeof(lock_until) from " + table_;
 }
 
 // Drivers of Java set the session's time zone to their own, and so what such a column means.
 SqlStore::Row PostgresStore::row_with_type(const sql::Values& values) {
   Row row = row_of(values);
-  const std::string type = sql::text_at(values, 5);
+  const std::string type = sql::text_at(values, 6);
   if (type.find("without") == std::string::npos)
     row.unfit = "lock_until is a " + type + ", and has to be a timestamp without time zone";
   return row;
@@ -149,8 +149,7 @@ Result<SqlStore::Rows> PostgresStore::load(const std::vector<std::string>& names
 
 Result<void> PostgresStore::make_rows(const std::vector<std::string>& names, Time limit) {
   if (const auto undone = session_.run({{"rollback"}}, limit); !undone) return undone.error();
-  std::vector<PgStatement> all;
-  all.reserve(names.size());
+  std::vector<PgStatement> all{{"begin"}, bounded_by(limit)};
   for (const std::string& name : names) {
     all.push_back({"insert into " + table_ +
                        " (name, lock_until, locked_at, locked_by) values ($1, "
@@ -158,6 +157,7 @@ Result<void> PostgresStore::make_rows(const std::vector<std::string>& names, Tim
                        "on conflict (name) do nothing",
                    {name}});
   }
+  all.push_back({"commit"});
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
   return {};
@@ -177,7 +177,10 @@ void PostgresStore::add_write(std::vector<PgStatement>& all, const Write& one) c
       update.parameters.emplace_back(std::to_string(one.token));
       update.parameters.emplace_back(one.state);
     }
-    update.text += " where name = $1";
+    update.text += has_four_columns() ? " where name = $1 and locked_by = $5"
+                                      : " where name = $1 and version = $7";
+    update.parameters.push_back(has_four_columns() ? one.before->columns.locked_by
+                                                   : std::to_string(one.before->version));
     all.push_back(std::move(update));
   }
   for (const lease_table::Place* place : one.line.gone) {
@@ -197,24 +200,29 @@ void PostgresStore::add_write(std::vector<PgStatement>& all, const Write& one) c
   }
 }
 
-Result<void> PostgresStore::write(const std::vector<Write>& writes,
+Result<bool> PostgresStore::write(const std::vector<Write>& writes,
                                   const std::vector<std::string>& wakes,
                                   Time limit) {
   std::vector<PgStatement> all;
-  for (const Write& one : writes)
+  std::vector<std::size_t> updates;
+  for (const Write& one : writes) {
+    if (one.lock) updates.push_back(all.size());
     add_write(all, one);
+  }
   for (const std::string& id : wakes)
     all.push_back({"select pg_notify($1, '')", {channel_of(id)}});
   all.push_back({all.empty() ? "rollback" : "commit"});
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
-  return {};
+  return std::all_of(
+      updates.begin(), updates.end(), [&](std::size_t i) { return (*answers)[i].affected == 1; });
 }
 
 Result<void> PostgresStore::make_tables(Time limit) {
-  std::vector<PgStatement> all;
+  std::vector<PgStatement> all{{"begin"}, bounded_by(limit)};
   for (const std::string& text : tables(table_))
     all.push_back({text});
+  all.push_back({"commit"});
   const auto answers = session_.run(all, limit);
   if (answers) return {};
   // Another process made them at the same time.

@@ -37,7 +37,7 @@ class PostgresStore final : public SqlStore {
 
   Result<Rows> load(const std::vector<std::string>& names, Purpose purpose, Time limit) override;
   Result<void> make_rows(const std::vector<std::string>& names, Time limit) override;
-  Result<void> write(const std::vector<Write>& writes,
+  Result<bool> write(const std::vector<Write>& writes,
                      const std::vector<std::string>& wakes,
                      Time limit) override;
   Result<void> make_tables(Time limit) override;
