@@ -11,7 +11,6 @@ round: there an overlap has to be seen, or the run shows nothing.
 The last line is "N passed, N failed"."""
 import argparse
 import glob
-import json
 import os
 import pwd
 import random
@@ -21,12 +20,13 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 
 from bench import ProxyProcess
+from etcd_members import Etcd
 from failover import (TTL, Worker, backwards, build_ticker, end_runs, kill_runs, overlaps, sections,
                       until, verdict)
 from servers import free_port
+from way import Way, tell
 
 CLIENTS = 6
 
@@ -47,14 +47,7 @@ def command_of(pid):
         return ""
 
 
-def tell(pid, number):
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        pass
-
-
-class Server:
+class Server(Way):
     """A server of SQL, under its own account if we are root; a proxy has a port for each client."""
 
     account = command = None
@@ -114,23 +107,6 @@ class Server:
         time.sleep(seconds / 3)
         self.start()
 
-    def on_way(self, client, seconds, *words):
-        self.proxy.order(client, *words)
-        time.sleep(seconds)
-        self.proxy.order(client, "pass")
-
-    def blackhole(self, seconds, client):
-        self.on_way(client, seconds, "blackhole")
-
-    def drop(self, seconds, client):
-        self.on_way(client, seconds, "drop")
-
-    def hold(self, seconds, client):
-        self.on_way(client, seconds, "hold", 700)
-
-    def reset(self, seconds, client):
-        self.on_way(client, seconds / 3, "reset")
-
 
 class Postgres(Server):
     account = "postgres"
@@ -180,97 +156,6 @@ class Mysql(Server):
     def url(self, client=None):
         port = self.port if client is None else self.proxy.ports[client]
         return f"mysql://chaos@127.0.0.1:{port}/locks"
-
-
-class Etcd(Server):
-    """Three members; the first is reached through the proxy, the others without it."""
-
-    faults = ("freeze_member", "freeze_leader", "freeze_followers", "kill_member", "kill_leader",
-              "blackhole", "drop", "hold", "reset")
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.ports = [(free_port(), free_port()) for _ in range(3)]
-        self.members = [None] * 3
-        self.random = random.Random(self.ports[0][0])
-        for number in range(3):
-            self.start_member(number)
-        until(self.answers, 30, "the members do not answer")
-        self.proxy = ProxyProcess(self.ports[0][0], CLIENTS, "raw")
-
-    def start_member(self, number):
-        port, peer = self.ports[number]
-        cluster = ",".join(f"m{n}=http://127.0.0.1:{p}" for n, (_, p) in enumerate(self.ports))
-        with open(os.path.join(self.folder, "log"), "ab") as log:
-            self.members[number] = subprocess.Popen(
-                ["etcd", "--name", f"m{number}", "--data-dir", f"{self.folder}/m{number}",
-                 "--listen-client-urls", f"http://127.0.0.1:{port}",
-                 "--advertise-client-urls", f"http://127.0.0.1:{port}",
-                 "--listen-peer-urls", f"http://127.0.0.1:{peer}",
-                 "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}",
-                 "--initial-cluster", cluster, "--heartbeat-interval", "50",
-                 "--election-timeout", "500"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-
-    def ask(self, path, port):
-        request = urllib.request.Request(f"http://127.0.0.1:{port}/v3/{path}", b"{}")
-        with urllib.request.urlopen(request, timeout=2) as answer:
-            return json.load(answer)
-
-    def answers(self):
-        try:
-            return all(self.ask("maintenance/status", port).get("leader", "0") != "0"
-                       for port, _ in self.ports)
-        except OSError:
-            return False
-
-    def leader(self):
-        for number, (port, _) in enumerate(self.ports):
-            try:
-                status = self.ask("maintenance/status", port)
-            except OSError:
-                continue
-            if status.get("leader") == status["header"]["member_id"]:
-                return number
-        return 0
-
-    def url(self, client=None):
-        first = self.ports[0][0] if client is None else self.proxy.ports[client]
-        return f"etcd://127.0.0.1:{first},127.0.0.1:{self.ports[1][0]},127.0.0.1:{self.ports[2][0]}"
-
-    def freeze(self, numbers, seconds):
-        for number in numbers:
-            tell(self.members[number].pid, signal.SIGSTOP)
-        time.sleep(seconds)
-        for number in numbers:
-            tell(self.members[number].pid, signal.SIGCONT)
-
-    def freeze_member(self, seconds, _):
-        self.freeze([self.random.randrange(3)], seconds)
-
-    def freeze_leader(self, seconds, _):
-        self.freeze([self.leader()], seconds)
-
-    def freeze_followers(self, seconds, _):
-        leader = self.leader()
-        self.freeze([number for number in range(3) if number != leader], seconds)
-
-    def restart(self, number, seconds):
-        self.members[number].kill()
-        self.members[number].wait()
-        time.sleep(seconds / 3)
-        self.start_member(number)
-        until(self.answers, 30, "the members do not answer")
-
-    def kill_member(self, seconds, _):
-        self.restart(self.random.randrange(3), seconds)
-
-    def kill_leader(self, seconds, _):
-        self.restart(self.leader(), seconds)
-
-    def stop(self):
-        for member in [*self.members, self.proxy.process]:
-            member.kill()
-            member.wait()
 
 
 class Sqlite:

@@ -47,7 +47,7 @@ teardown_file() { stop_etcd; }
 @test "a renewal by a leader that has just lost the others counts for nothing" {
   local i first
   first=$(leader)
-  export DLOCK_URL=etcd://127.0.0.1:$(cut -d' ' -f1 "$ETCD/$first.ports")
+  DLOCK_URL=etcd://127.0.0.1:$(cut -d' ' -f1 "$ETCD/$first.ports")
   eval "$("$DLOCK" acquire a --ttl 1m)"
   run -0 "$DLOCK" renew a
   # It leads for as long as it takes to notice, and says yes to a keep-alive.

@@ -102,7 +102,6 @@ waits_for_locks() { db "SELECT count(*) FROM pg_stat_activity WHERE wait_event_t
 }
 
 @test "a row that cannot be changed or found is an error: nothing runs" {
-  local one
   "$DLOCK" run a -- true
   db "CREATE FUNCTION stay() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
     CREATE TRIGGER stay BEFORE UPDATE ON dlock FOR EACH ROW EXECUTE FUNCTION stay()" >/dev/null

@@ -90,7 +90,7 @@ go_stands() { # ACTOR
     pids+=($!)
   done
   for pid in "${pids[@]}"; do wait "$pid"; done
-  says 60s adder1 add "$K" done
-  says 60s adder2 add "$K" done
+  says 60s adder1 add "$K" "done"
+  says 60s adder2 add "$K" "done"
   [ "$(cat "$T/count")" = 60 ]
 }
