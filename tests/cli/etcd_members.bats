@@ -45,9 +45,10 @@ teardown_file() { stop_etcd; }
 }
 
 @test "a renewal by a leader that has just lost the others counts for nothing" {
-  local i first
+  local i first port
   first=$(leader)
-  DLOCK_URL=etcd://127.0.0.1:$(cut -d' ' -f1 "$ETCD/$first.ports")
+  read -r port _ <"$ETCD/$first.ports"
+  export DLOCK_URL=etcd://127.0.0.1:$port
   eval "$("$DLOCK" acquire a --ttl 1m)"
   run -0 "$DLOCK" renew a
   # It leads for as long as it takes to notice, and says yes to a keep-alive.
