@@ -20,7 +20,7 @@ class Etcd(Way):
     """Three members; the first is reached through the proxy, the others without it."""
 
     faults = ("freeze_member", "freeze_leader", "freeze_followers", "kill_member", "kill_leader",
-              "blackhole", "drop", "hold", "reset")
+              "blackhole", "drop", "hold", "reset", "cut")
 
     def __init__(self, folder):
         self.folder = folder

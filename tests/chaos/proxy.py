@@ -15,6 +15,7 @@ Prints the ports in one line. Ends with its standard input, from which it reads 
     hold MS            requests arrive so much later, even if the client has gone meanwhile
     late MS            answers arrive so much later
     reset              connections are reset, new ones too
+    cut PERCENT        behind so many of its answers a connection ends
     duplicate          each script arrives once more on another connection, up to 500 ms later
     drip               answers come a byte every 20 ms
     replay MS          for MS from the first grant, each answer is lost with its connection; the
@@ -150,6 +151,8 @@ class Side:
                 if self.mode == "late":
                     await asyncio.sleep(self.ms / 1000)
                 await self.give(writer, data)
+                if self.mode == "cut" and self.proxy.random.uniform(0, 100) < self.ms:
+                    break
                 if self.mode == "replay" and self.since is not None:
                     self.order(["blackhole"])
         except OSError:

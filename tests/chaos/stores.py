@@ -95,7 +95,7 @@ class Server(Way):
         self.proxy.process.kill()
         self.proxy.process.wait()
 
-    faults = ("freeze_server", "kill_server", "blackhole", "drop", "hold", "reset")
+    faults = ("freeze_server", "kill_server", "blackhole", "drop", "hold", "reset", "cut")
 
     def freeze_server(self, seconds, _):
         self.signal(signal.SIGSTOP)
@@ -188,7 +188,8 @@ class Client(Worker):
     lengths = (50, 500, 4000, 8000)  # some outlast a lease that is not renewed
 
     def options(self):
-        return ["--on-lost", self.given.on_lost]
+        # One that finds the lock taken waits, or it comes back: then there is no line.
+        return ["--on-lost", self.given.on_lost, *self.random.choice(([], ["-w", "0"]))]
 
 
 class Nemesis:

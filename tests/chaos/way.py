@@ -29,5 +29,8 @@ class Way:
     def hold(self, seconds, client):
         self.on_way(client, seconds, "hold", 700)
 
+    def cut(self, seconds, _):
+        self.on_way("*", seconds, "cut", 20)
+
     def reset(self, seconds, client):
         self.on_way(client, seconds / 3, "reset")

@@ -70,7 +70,7 @@ teardown_file() { stop_etcd; }
   ends 10s other "exit 0"
 }
 
-@test "a server that is killed and comes back in time stops no command; tokens grow (X28)" {
+@test "O01: a server that is killed and comes back in time stops no command; tokens grow (X28)" {
   local before
   dlock_run a --ttl 10s a -- sh -c 'echo "$DLOCK_TOKEN"; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
   eventually 10s file_has "$T/a.out"
@@ -104,7 +104,7 @@ teardown_file() { stop_etcd; }
   eventually 10s entered 1
 }
 
-@test "whose lease is revoked, or whose key is deleted, stops its command: 79 (X24)" {
+@test "O01: whose lease is revoked, or whose key is deleted, stops its command: 79 (X24)" {
   local lease
   dlock_run a --ttl 30s a -- "$TICKER" "$TICKS"
   eventually 10s ticking

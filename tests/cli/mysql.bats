@@ -57,7 +57,7 @@ teardown_file() { stop_database; }
   run -0 "$DLOCK" run -w 20 a -- true
 }
 
-@test "a server that is killed and comes back in time stops no command, and forgets no token" {
+@test "a server that is killed and comes back in time stops no command, and forgets no token (X28)" {
   local before
   dlock_run a --ttl 10s a -- sh -c 'echo "$DLOCK_TOKEN"; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
   eventually 10s file_has "$T/a.out"
@@ -71,7 +71,7 @@ teardown_file() { stop_database; }
   [ "$output" -gt "$before" ] || fail "token $output after $before"
 }
 
-@test "a server that stands still for two leases: TERM, 79, and the lock is free when it goes on" {
+@test "a server that stands still for two leases: TERM, 79, and the lock is free when it goes on (X29)" {
   dlock_run a --ttl 2s a -- "$TICKER" "$TICKS" catch 15
   eventually 10s ticking
   signal_database STOP
@@ -91,7 +91,7 @@ teardown_file() { stop_database; }
   eventually 10s entered 1
 }
 
-@test "two names in either order, again and again: all run" {
+@test "two names in either order, again and again: all run (X34)" {
   local i
   both_names() { for ((i = 0; i < 15; i++)); do "$DLOCK" run -q -w 60 --and "$2" "$1" -- true || return; done; }
   both_names a b 3>&- &
@@ -102,7 +102,7 @@ teardown_file() { stop_database; }
   assert_output ""
 }
 
-@test "a nested run that outlives its parent keeps the lock until it ends" {
+@test "a nested run that outlives its parent keeps the lock until it ends (X38)" {
   dlock_run a a -- bash -c 'setsid "$DLOCK" run a -- sh -c "touch \"\$0/in\"; until [ -e \"\$0/go\" ]; do sleep 0.02; done" \
     "$0" >/dev/null 2>&1 & until [ -e "$0/in" ]; do sleep 0.02; done' "$T"
   ends 10s a "exit 0"
@@ -130,7 +130,7 @@ teardown_file() { stop_database; }
   refute_output ran
 }
 
-@test "many first claims of new names at once: all are granted" {
+@test "many first claims of new names at once: all are granted (X33)" {
   local i pids=() pid
   for ((i = 0; i < 8; i++)); do
     (for ((k = 0; k < 10; k++)); do "$DLOCK" run -q -w 60 "new-$k-$i" -- true || exit; done) 2>>"$T/err" 3>&- &

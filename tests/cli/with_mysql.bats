@@ -36,7 +36,7 @@ take_row="start transaction; select 1 from jobs where lock_name = 'a' for update
     "row lock"
 }
 
-@test "KILL of the connection of GET_LOCK: TERM in time, 79" {
+@test "O03: KILL of the connection of GET_LOCK: TERM in time, 79" {
   with get_lock
   kill_connection() { db "kill $(db "select is_used_lock('a')")"; }
   loses GET_LOCK kill_connection
