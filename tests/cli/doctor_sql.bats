@@ -134,6 +134,24 @@ sleeping() { [ "$(sql "select count(*) from pg_stat_activity where query like 's
   valid_json 0
 }
 
+@test "MariaDB: a table that another program made: its engine, its collation and its times" {
+  DLOCK_URL="$(my_url)&table=theirs"
+  my "create table locks.theirs (name varchar(64) primary key, lock_until timestamp(3) not null, locked_at
+    timestamp(3) not null default current_timestamp(3), locked_by varchar(255) not null) engine = MyISAM
+    default charset utf8mb4"
+  run -1 "$DLOCK" doctor
+  found E engine 'the engine of theirs is MyISAM'
+  my "alter table locks.theirs engine = InnoDB"
+  run -0 "$DLOCK" doctor -v
+  found '\+' engine 'the engine of theirs is InnoDB'
+  found W collation 'the collation of theirs.name is utf8mb4_general_ci'
+  found '\+' timezone 'lock_until is a timestamp, and time_zone is '
+  my "set global time_zone = '+02:00'"
+  run -0 "$DLOCK" doctor -v
+  found '\+' timezone 'lock_until is a timestamp, and time_zone is \+02:00'
+  my "set global time_zone = SYSTEM; drop table locks.theirs"
+}
+
 @test "MariaDB: settings and rights that do not fit" {
   DLOCK_URL=$(my_url)
   my "set global innodb_flush_log_at_trx_commit = 2"

@@ -4,7 +4,7 @@
 # renewal counts, and the command ends before its lease does.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load ../support/suite
-suite cli supervise ticker line databases etcd
+suite cli supervise ticker line store_cases etcd
 
 setup_file() {
   set_up_file

@@ -3,7 +3,7 @@
 # Promise: dlock and etcdctl wait for each other, in the order in which they came.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load ../support/suite
-suite cli supervise ticker line databases etcd
+suite cli supervise ticker line store_cases etcd
 
 setup_file() {
   set_up_file

@@ -6,7 +6,7 @@
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load ../support/suite
-suite cli supervise databases refused
+suite cli supervise store_cases databases refused
 
 setup_file() {
   set_up_file

@@ -5,7 +5,7 @@
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load ../support/suite
-suite cli supervise ticker line
+suite cli supervise ticker line store_cases
 
 setup() {
   set_up
@@ -24,55 +24,17 @@ outside() {
   install -m 755 "$DLOCK" "$OUTSIDE/dlock"
 }
 as_user() { setpriv --reuid="$1" --regid=nogroup --clear-groups env HOME=/ "$OUTSIDE/dlock" "${@:2}"; }
-# In place of the words of line.bash that ask Redis.
-in_line() { "$DLOCK" inspect --json "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["locks"][0]["waiting"])'; }
 
 @test "one hundred at once increment one by one, and no lock is left" {
-  local i pids=() pid
-  echo 0 >"$T/count"
-  for ((i = 0; i < 100; i++)); do
-    "$DLOCK" run -w 300 counter -- sh -c 'read n <"$0"; echo $((n + 1)) >"$0"' "$T/count" 2>>"$T/err" 3>&- &
-    pids+=($!)
-  done
-  for pid in "${pids[@]}"; do wait "$pid" || fail "$(grep -v waiting "$T/err" | head -5)"; done
-  [ "$(cat "$T/count")" = 100 ]
+  count_in_parallel 100 1
   run -0 "$DLOCK" list
   assert_output ""
   [ "$(sqlite3 "$T/locks.db" 'SELECT count(*) FROM dlock_line')" = 0 ]
 }
 
-@test "waiters enter in the order of their arrival, and inspect lists them" {
-  hold a
-  stand_all a 1 4
-  run -0 "$DLOCK" inspect -v a
-  assert_line --partial "1st in line"
-  assert_line --partial "4th in line"
-  run -75 "$DLOCK" run --max-waiters 4 a -- touch "$MARKER"
-  let_go
-  eventually 20s entered 4
-  assert_order 1 2 3 4
-  assert_not_started
-}
-
-@test "a first waiter that is frozen is passed over, one that was killed as well" {
-  hold a
-  stand_all a 1 3
-  kill -STOP "${WAITERS[1]}"
-  kill -KILL "${WAITERS[2]}"
-  let_go
-  eventually 20s entered 1
-  [ "$(order)" = 3 ]
-  kill -CONT "${WAITERS[1]}"
-  eventually 20s entered 2
-  assert_order 3 1
-}
-
-@test "killed with its guard, a holder loses the lock when its lease ends" {
-  dlock_run a --ttl 2s a -- "$TICKER" "$TICKS"
-  eventually 10s ticking
-  kill -KILL "$(pgrep -P "$a_pid" -x lease-guard)" "$a_pid"
-  run -0 "$DLOCK" run -w 20 a -- true
-}
+@test "waiters enter in the order of their arrival, and inspect lists them" { waiters_enter_in_order; }
+@test "a first waiter that is frozen is passed over, one that was killed as well" { first_waiter_is_passed_over; }
+@test "killed with its guard, a holder loses the lock when its lease ends" { killed_with_its_guard; }
 
 @test "O07: a holder whose file is removed is stopped at once, and exits with 79" {
   dlock_run a --ttl 30s a -- "$TICKER" "$TICKS"
@@ -82,32 +44,8 @@ in_line() { "$DLOCK" inspect --json "$1" | python3 -c 'import json, sys; print(j
   file_has "$T/a.err" lost
 }
 
-@test "force-release stops the holder at once; the waiter runs after it" {
-  dlock_run a a -- "$TICKER" "$TICKS"
-  eventually 10s ticking
-  stand a 1
-  run -0 "$DLOCK" force-release --yes a
-  ends 10s a "exit 79"
-  eventually 10s entered 1
-}
-
-@test "across steps, nested, several names, slots and readers" {
-  eval "$("$DLOCK" acquire a --ttl 1m)"
-  run -75 env -u DLOCK_HOLDS "$DLOCK" run -n a -- true
-  run -0 "$DLOCK" run -n a -- true
-  run -0 "$DLOCK" renew a
-  run -0 "$DLOCK" release a
-  unset DLOCK_HOLDS DLOCK_OWNER
-  run -0 "$DLOCK" run --and b a -- env -u DLOCK_HOLDS "$DLOCK" run -n --and d c -- true
-  run -5 "$DLOCK" run --and b a -- env -u DLOCK_HOLDS "$DLOCK" run -n -E 5 b -- true
-  run -0 "$DLOCK" run -s r -- env -u DLOCK_HOLDS "$DLOCK" run -n -s r -- true
-  run -75 "$DLOCK" run -s r -- env -u DLOCK_HOLDS "$DLOCK" run -n -x r -- true
-  run -0 "$DLOCK" run --slots 2 s -- env -u DLOCK_HOLDS "$DLOCK" run -n --slots 2 s -- sh -c 'echo $DLOCK_SLOT'
-  assert_output 1
-  run -0 "$DLOCK" run --once-per 1h o -- echo ran
-  run -0 "$DLOCK" run --once-per 1h o -- echo ran
-  refute_output ran
-}
+@test "force-release stops the holder at once; the waiter runs after it" { force_release_stops; }
+@test "across steps, nested, several names, slots and readers" { all_that_a_lock_can; }
 
 @test "another user may look without the right to write, and takes no lock" {
   outside

@@ -5,7 +5,7 @@
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load ../support/suite
-suite cli supervise ticker line databases peer
+suite cli supervise ticker line store_cases databases peer
 
 setup_file() {
   set_up_file

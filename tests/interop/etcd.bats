@@ -7,7 +7,7 @@
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2034  # as in both.bats; tests are subshells
 
 load ../support/suite
-suite cli supervise databases etcd
+suite cli supervise etcd
 load interop
 
 setup_file() {

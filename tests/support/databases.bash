@@ -97,30 +97,8 @@ run_mariadb() {
 }
 db_of_mysql() { mariadb --no-defaults -NB -S "$DB/socket" -u root locks -e "$1"; }
 
-# In place of the words of line.bash that ask Redis.
-in_line() {
-  "$DLOCK" inspect --json "$1" |
-    python3 -c 'import json, sys; print(json.load(sys.stdin)["locks"][0]["waiting"])'
-}
-
 # No lock of the test before is left.
 clean_tables() { db 'DROP TABLE IF EXISTS dlock, dlock_line' >/dev/null 2>&1; }
-
-# count_in_parallel PROCESSES TIMES [URL]: each adds one to a number so many times, under one lock.
-# shellcheck disable=SC2016  # for the child to expand
-count_in_parallel() {
-  local i k pids=() pid
-  echo 0 >"$T/count"
-  for ((i = 0; i < $1; i++)); do
-    (for ((k = 0; k < $2; k++)); do
-      "$DLOCK" ${3:+--url "$3"} run -w 300 counter -- \
-        sh -c 'read n <"$0"; echo $((n + 1)) >"$0"' "$T/count" || exit
-    done) 2>>"$T/err" 3>&- &
-    pids+=($!)
-  done
-  for pid in "${pids[@]}"; do wait "$pid" || fail "$(grep -v waiting "$T/err" | head -5)"; done
-  assert_equal "$(cat "$T/count")" $(($1 * $2))
-}
 
 # start_pooler: a pgbouncer before this PostgreSQL, which gives a connection to each transaction; sets
 # POOLER_URL.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # A private etcd for a file: one member or several, on free ports of the loopback, in $ETCD (a folder
 # of the file), stopped when the file ends. Its timers are short, so that leases of 2 s are possible
-# and a new leader comes soon. A part of suite.bash, behind databases (in_line, count_in_parallel).
+# and a new leader comes soon. A part of suite.bash.
 # shellcheck shell=bash
 
 # start_etcd [MEMBERS]: sets ETCD, DLOCK_URL and what etcdctl wants.

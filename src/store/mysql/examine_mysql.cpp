@@ -90,10 +90,39 @@ Finding judge_replication(const Facts& facts) {
                  "set rpl_semi_sync_master_enabled = ON, and the same at the replicas");
 }
 
+// Of a table that is there.
+Finding judge_engine(const Facts& facts, const std::string& table) {
+  const std::string engine = text_of(facts, "engine");
+  const std::string seen = "the engine of " + table + " is " + engine;
+  if (engine == "InnoDB") return good(seen);
+  if (engine.empty()) return not_seen("there is no table " + table + " with an engine");
+  return broken(
+      seen, "it locks no rows, so claims are refused", "alter table " + table + " engine = InnoDB");
+}
+
+Finding judge_collation(const Facts& facts, const std::string& table) {
+  const std::string collation = text_of(facts, "name_collation");
+  if (collation.empty() || collation.ends_with("_bin")) return good("names are compared as bytes");
+  return warning("the collation of " + table + ".name is " + collation,
+                 "of two names that are equal for it, as Job and JOB may be, one is refused",
+                 "alter table " + table + " modify name varchar(64) collate utf8mb4_bin not null");
+}
+
+Finding judge_time_zone(const Facts& facts) {
+  if (text_of(facts, "lock_until_type") != "timestamp") return good("no time has a time zone");
+  const bool system = text_of(facts, "time_zone") == "SYSTEM";
+  const std::string zone = text_of(facts, system ? "system_time_zone" : "time_zone");
+  const std::string seen = "lock_until is a timestamp, and time_zone is " + zone;
+  if (zone == "UTC" || zone.starts_with('+') || zone.starts_with('-')) return good(seen);
+  return warning(seen,
+                 "in the hour that summer time skips no lease can be written",
+                 "let time_zone be +00:00 for all programs that use the table");
+}
+
 constexpr const char* k_variables =
     "show variables where variable_name in ('version', 'innodb_read_only', 'super_read_only', "
     "'read_only', 'transaction_read_only', 'tx_read_only', 'innodb_flush_log_at_trx_commit', "
-    "'wsrep_on', 'max_connections')";
+    "'wsrep_on', 'max_connections', 'time_zone', 'system_time_zone')";
 constexpr const char* k_status =
     "show global status where variable_name in ('Threads_connected', 'Slaves_connected', "
     "'Rpl_semi_sync_master_status')";
@@ -108,7 +137,14 @@ Result<Facts> look(MySession& session, const std::string& table, Time limit) {
        k_status,
        "select 'has_locks', count(*) from information_schema.tables where " + is_table,
        "select 'has_line', count(*) from information_schema.tables where " + is_line,
-       "select 'has_state', count(*) from information_schema.columns where " + has_state},
+       "select 'has_state', count(*) from information_schema.columns where " + has_state,
+       "select 'engine', engine from information_schema.tables where " + is_table,
+       "select 'name_collation', collation_name from information_schema.columns where column_name "
+       "= 'name' and " +
+           is_table,
+       "select 'lock_until_type', data_type from information_schema.columns where column_name = "
+       "'lock_until' and " +
+           is_table},
       limit);
   if (!answers) return answers.error();
   Facts facts;
@@ -177,6 +213,11 @@ Result<Examination> examine_mysql(const StoreOptions& options, const ExamineTerm
   findings.add("connections",
                sql::judge_connections(number_of(*facts, "threads_connected"),
                                       number_of(*facts, "max_connections")));
+  if (seen.locks) {
+    findings.add("engine", judge_engine(*facts, table));
+    findings.add("collation", judge_collation(*facts, table));
+    findings.add("timezone", judge_time_zone(*facts));
+  }
   all.findings = findings.take();
   return all;
 }

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+# Tests that are the same for each store but Redis: what a suite of one calls in a test of its own, with
+# $DLOCK_URL. A part of suite.bash, behind cli, supervise, ticker and line.
+# shellcheck shell=bash disable=SC2016,SC2030,SC2031,SC2154
+
+# In place of the words of line.bash that ask Redis.
+in_line() {
+  "$DLOCK" inspect --json "$1" |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["locks"][0]["waiting"])'
+}
+
+# count_in_parallel PROCESSES TIMES [URL]: each adds one to a number so many times, under one lock.
+# shellcheck disable=SC2016  # for the child to expand
+count_in_parallel() {
+  local i k pids=() pid
+  echo 0 >"$T/count"
+  for ((i = 0; i < $1; i++)); do
+    (for ((k = 0; k < $2; k++)); do
+      "$DLOCK" ${3:+--url "$3"} run -w 300 counter -- \
+        sh -c 'read n <"$0"; echo $((n + 1)) >"$0"' "$T/count" || exit
+    done) 2>>"$T/err" 3>&- &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do wait "$pid" || fail "$(grep -v waiting "$T/err" | head -5)"; done
+  assert_equal "$(cat "$T/count")" $(($1 * $2))
+}
+
+waiters_enter_in_order() {
+  hold a
+  stand_all a 1 4
+  run -0 "$DLOCK" inspect -v a
+  assert_line --partial "1st in line"
+  assert_line --partial "4th in line"
+  run -75 "$DLOCK" run --max-waiters 4 a -- touch "$MARKER"
+  let_go
+  eventually 20s entered 4
+  assert_order 1 2 3 4
+  assert_not_started
+}
+
+# first_waiter_is_passed_over [TIME]: within that.
+first_waiter_is_passed_over() {
+  hold a
+  stand_all a 1 3
+  kill -STOP "${WAITERS[1]}"
+  kill -KILL "${WAITERS[2]}"
+  let_go
+  eventually "${1:-20s}" entered 1
+  [ "$(order)" = 3 ]
+  kill -CONT "${WAITERS[1]}"
+  eventually 20s entered 2
+  assert_order 3 1
+}
+
+names_in_either_order() {
+  local i
+  both_names() { for ((i = 0; i < 15; i++)); do "$DLOCK" run -q -w 60 --and "$2" "$1" -- true || return; done; }
+  both_names a b 3>&- &
+  STARTED+=($!)
+  both_names b a
+  wait "${STARTED[-1]}"
+  run -0 "$DLOCK" list
+  assert_output ""
+}
+
+nested_run_outlives_its_parent() {
+  dlock_run a a -- bash -c 'setsid "$DLOCK" run a -- sh -c "touch \"\$0/in\"; until [ -e \"\$0/go\" ]; do sleep 0.02; done" \
+    "$0" >/dev/null 2>&1 & until [ -e "$0/in" ]; do sleep 0.02; done' "$T"
+  ends 10s a "exit 0"
+  run -75 "$DLOCK" run -n a -- touch "$MARKER"
+  touch "$T/go"
+  run -0 "$DLOCK" run -w 10 a -- true
+  assert_not_started
+}
+
+# But --min-hold.
+all_that_a_lock_can() {
+  eval "$("$DLOCK" acquire a --ttl 1m)"
+  run -75 env -u DLOCK_HOLDS "$DLOCK" run -n a -- true
+  run -0 "$DLOCK" run -n a -- true
+  run -0 "$DLOCK" renew a
+  run -0 "$DLOCK" release a
+  unset DLOCK_HOLDS DLOCK_OWNER
+  run -0 "$DLOCK" run --and b a -- env -u DLOCK_HOLDS "$DLOCK" run -n --and d c -- true
+  run -5 "$DLOCK" run --and b a -- env -u DLOCK_HOLDS "$DLOCK" run -n -E 5 b -- true
+  run -0 "$DLOCK" run -s r -- env -u DLOCK_HOLDS "$DLOCK" run -n -s r -- true
+  run -75 "$DLOCK" run -s r -- env -u DLOCK_HOLDS "$DLOCK" run -n -x r -- true
+  run -0 "$DLOCK" run --slots 2 s -- env -u DLOCK_HOLDS "$DLOCK" run -n --slots 2 s -- sh -c 'echo $DLOCK_SLOT'
+  assert_output 1
+  run -0 "$DLOCK" run --once-per 1h o -- echo ran
+  run -0 "$DLOCK" run --once-per 1h o -- echo ran
+  refute_output ran
+}
+
+force_release_stops() {
+  dlock_run a a -- "$TICKER" "$TICKS"
+  eventually 10s ticking
+  stand a 1
+  run -0 "$DLOCK" force-release --yes a
+  ends 10s a "exit 79"
+  eventually 10s entered 1
+}
+
+killed_with_its_guard() {
+  dlock_run a --ttl 2s a -- "$TICKER" "$TICKS"
+  eventually 10s ticking
+  kill -KILL "$(pgrep -P "$a_pid" -x lease-guard)" "$a_pid"
+  run -0 "$DLOCK" run -w 20 a -- true
+}
+
+# By kill_store and run_store of the suite; server_stands_still by signal_store SIGNAL.
+server_comes_back_in_time() {
+  local before
+  dlock_run a --ttl 10s a -- sh -c 'echo "$DLOCK_TOKEN"; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  eventually 10s file_has "$T/a.out"
+  before=$(cat "$T/a.out")
+  kill_store
+  run_store
+  sleep 1
+  touch "$T/go"
+  ends 10s a "exit 7"
+  run -0 --separate-stderr "$DLOCK" run -w 10 a -- sh -c 'echo "$DLOCK_TOKEN"'
+  [ "$output" -gt "$before" ] || fail "token $output after $before"
+}
+
+server_stands_still() {
+  dlock_run a --ttl 2s a -- "$TICKER" "$TICKS" catch 15
+  eventually 10s ticking
+  signal_store STOP
+  sleep 4
+  signal_store CONT
+  ends 5s a "exit 79"
+  grep -q signal-15 "$TICKS" || fail "$(tail -2 "$TICKS")"
+  run -0 "$DLOCK" run -w 20 a -- true
+}
