@@ -100,7 +100,9 @@ each_way() {
   local first second
   db 'DROP TABLE shedlock; CREATE TABLE shedlock (name varchar(64) PRIMARY KEY, lock_until timestamp(0) NOT NULL,
     locked_at timestamp(0) NOT NULL, locked_by varchar(255) NOT NULL)' >/dev/null
-  run -0 "$DLOCK" run --ttl 2s a -- psql -XAtq -h "$DB" -p "$DB_PORT" -U postgres postgres -c     "SELECT lock_until >= timezone('utc', now()) + interval '1.9 seconds' FROM shedlock"
+  # The token is the time of the grant in microseconds.
+  run -0 "$DLOCK" run --ttl 2s a -- sh -c 'psql -XAtq -h "$1" -p "$2" -U postgres postgres -c "SELECT lock_until >=
+    timezone(\$\$utc\$\$, to_timestamp($DLOCK_TOKEN / 1000000.0)) + interval \$\$2 seconds\$\$ FROM shedlock"' - "$DB" "$DB_PORT"
   assert_output t
   first=0
   for _ in 1 2 3 4 5; do
