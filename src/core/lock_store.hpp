@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// THE SEAM: what dlock asks of a place that keeps locks (Redis, a local directory, memory; later
-// SQL, etcd, ZooKeeper). Everything above works on these words only.
+// THE SEAM: what dlock asks of a place that keeps locks (Redis, a local directory, a database,
+// etcd, ZooKeeper, memory). Everything above works on these words only.
 //
 // A store promises:
 //   - one call = one bounded attempt: no retries, no sleeping beyond `limit` (a BootClock time);
@@ -271,6 +271,7 @@ struct StoreTraits {
   bool several_names = true;  // claims of more than one name
   bool nesting = true;        // claims with ancestors
   bool keep = true;           // ReleaseOptions::keep
+  bool longer = true;         // renewals and nested claims with a ttl longer than the first
   bool once_per = true;       // Claim::once_per, ReleaseOptions::tell_for and forget()
   bool tokens = true;         // fencing tokens; without them every token is 0
   bool line = true;           // Queueing, Claim::max_waiters; without it waiters have no order

@@ -94,10 +94,8 @@ Holding holding_of(const StoredLock& state, const Moment& moment) {
   holding.success = last_success(state, moment);
   holding.waiting = living(state.line, moment.now);
   if (!is_live(state, moment.now)) return holding;
-  if (state.foreign) {
-    show_foreign(*state.foreign, moment.now, holding);
-    return holding;
-  }
+  if (state.foreign) show_foreign(*state.foreign, moment.now, holding);
+  if (state.leases.empty()) return holding;
   holding.kind = Holding::Kind::lock;
   holding.type = "lease";
   for (const auto& [owner, lease] : state.leases) {
@@ -118,7 +116,7 @@ Holding holding_of(const StoredLock& state, const Moment& moment) {
 
 Holding in_the_way(const StoredLock& state, const Claim& claim, const Moment& moment) {
   Holding holding = holding_of(state, moment);
-  if (state.foreign) return holding;
+  if (state.leases.empty()) return holding;
   const bool one_is_enough = holding.mode == Mode::slots && claim.mode == Mode::slots;
   holding.lease_left = lease_left(state, moment.now, one_is_enough);
   return holding;

@@ -18,6 +18,8 @@
 #include "store/redis/redis_store.hpp"
 #include "store/sqlite/examine_sqlite.hpp"
 #include "store/sqlite/sqlite_store.hpp"
+#include "store/zookeeper/examine_zookeeper.hpp"
+#include "store/zookeeper/zk_store.hpp"
 
 #include <array>
 #include <string_view>
@@ -102,7 +104,7 @@ struct Store {
   Tables tables = &no_tables;
 };
 
-constexpr std::array<Store, 14> k_stores{{
+constexpr std::array<Store, 16> k_stores{{
     {"redis", "://host:6379", &RedisStore::open},
     {"rediss", "://host:6379", &RedisStore::open},
     {"redis+sentinel", "://h1,h2,h3/NAME", &RedisStore::open},
@@ -128,6 +130,13 @@ constexpr std::array<Store, 14> k_stores{{
 #else
     {"etcd", "://h1,h2,h3", &open_none, &examine_none},
     {"etcds", "://h1,h2,h3", &open_none, &examine_none},
+#endif
+#ifdef DLOCK_ZOOKEEPER
+    {"zookeeper", "://h1,h2,h3/folder", &ZkStore::open, &examine_zookeeper},
+    {"zookeepers", "://h1,h2,h3/folder", &ZkStore::open, &examine_zookeeper},
+#else
+    {"zookeeper", "://h1,h2,h3/folder", &open_none, &examine_none},
+    {"zookeepers", "://h1,h2,h3/folder", &open_none, &examine_none},
 #endif
     {"local", ":///dir", &open_local, &examine_local},
 #ifdef DLOCK_SQLITE

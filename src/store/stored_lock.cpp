@@ -45,7 +45,7 @@ Mode mode_of(const StoredLock& state) {
 }
 
 bool has_room(const StoredLock& state, Mode mode, std::uint32_t slots) {
-  if (state.foreign) return false;
+  if (state.foreign && !(state.foreign->shared && mode == Mode::shared)) return false;
   if (state.leases.empty()) return true;
   if (mode_of(state) != mode) return false;
   if (mode == Mode::slots) return state.slots == slots && state.leases.size() < state.slots;

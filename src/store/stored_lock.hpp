@@ -65,12 +65,13 @@ struct ForeignHold {
   std::string who;                      // what it calls itself, or what it wrote
   std::optional<StoreTime> until = {};  // at this instant it is over; nullopt: not known
   std::optional<StoreTime> since = {};  // by the clock that it has, which may be another
+  bool shared = false;                  // it reads, and others may read beside it
 };
 
 // The leases of a name, what outlives them, and its line.
 struct StoredLock {
   std::map<OwnerId, Lease> leases;          // beside each other: all readers, or all have a slot
-  std::optional<ForeignHold> foreign = {};  // then there are no leases
+  std::optional<ForeignHold> foreign = {};  // then there are no leases but those of readers
   std::uint32_t slots = 0;                  // of Mode::slots: how many there are
   FencingToken token = 0;                   // the last one given out; stays when the leases end
   std::optional<Success> success;

@@ -108,6 +108,8 @@ Result<RenewReply> TableStore::check(const Holds& holds, Time limit) {
 Result<ReleaseVerdict> TableStore::release(const Holds& holds,
                                            const ReleaseOptions& options,
                                            Time limit) {
+  if (options.keep > Duration::zero() && !traits().keep)
+    return Error{Errc::bad_usage, where() + " cannot keep a lock after its release"};
   auto verdict = ReleaseVerdict::not_held;
   auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
     verdict = lease_table::release(states, holds, options, moment);

@@ -23,7 +23,7 @@ class TableStore : public LockStore {
   StoreTraits traits() const override { return {}; }
   Result<std::string> key_of(const LockName& name) const override { return name.text(); }
 
-  Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) final;
+  Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
   Result<RenewReply> renew(const Holds& holds, Time limit) final;
   Result<RenewReply> check(const Holds& holds, Time limit) final;
   Result<ReleaseVerdict> release(const Holds& holds,
@@ -34,7 +34,7 @@ class TableStore : public LockStore {
   Result<Watching> watch_hold(const Holds& holds, Time limit) final;
   Result<HandOff> await_hand_off(Time until) final;
   Result<Holding> inspect(const LockName& name, Time limit) final;
-  Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) final;
+  Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override;
   Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) final;
 
  protected:

@@ -115,7 +115,7 @@ TEST_CASE(
 
 TEST_CASE(
     "K03: the release keeps the lock for --min-hold though the last hold is that of a dead run") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::keep, [](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
     const Taken outer = client.take(name);
@@ -132,7 +132,7 @@ TEST_CASE(
 
 TEST_CASE(
     "K03: a writer's lock is kept in the writer's mode, though a nested reader of it is dead") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::keep, [](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
     const Taken outer = client.take(writer(name));

@@ -135,7 +135,7 @@ TEST_CASE("a claim that is repeated counts once and keeps its token") {
 }
 
 TEST_CASE("a claim that is repeated extends the lease and does not shorten it") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::longer, [](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
     Claim claim = claim_of(name, 20s);

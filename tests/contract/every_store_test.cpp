@@ -8,8 +8,9 @@ TEST_CASE("the contract is tried on every store") {
   for (const Store& store : stores())
     names.push_back(store.name);
   // A store is a folder of src/store.
-  using Names = std::vector<std::string>;
-  CHECK(names == Names{"memory", "local", "sqlite", "redis", "postgres", "mysql", "etcd"});
+  using All = std::vector<std::string>;
+  CHECK(names ==
+        All{"memory", "local", "sqlite", "redis", "postgres", "mysql", "etcd", "zookeeper"});
 }
 
 }  // namespace dlock::contract

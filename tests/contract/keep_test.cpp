@@ -24,7 +24,7 @@ void succeed(Client& client, const LockName& name, Duration tell_for = 1h) {
 
 TEST_CASE(
     "keep: a kept lock has no holder, refuses every claim, and is free when its time is over") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::keep, [](const Backing& backing) {
     Client client(backing);
     Client other(backing);
     Holds kept;
@@ -64,7 +64,7 @@ TEST_CASE(
 }
 
 TEST_CASE("keep: the release sets the rest of the lease to the time to keep, shorter or longer") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::keep, [](const Backing& backing) {
     for (const Duration ttl : {Duration(5s), Duration(90s)}) {
       Client client(backing);
       const LockName name = fresh_name();
@@ -77,7 +77,7 @@ TEST_CASE("keep: the release sets the rest of the lease to the time to keep, sho
 }
 
 TEST_CASE("keep: a kept lock cannot be joined, renewed, released or lost") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::keep, [](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
     const Claim claim = claim_of(name);
@@ -98,7 +98,7 @@ TEST_CASE("keep: a kept lock cannot be joined, renewed, released or lost") {
 }
 
 TEST_CASE("keep: only the last hold of an owner is kept, and a nested hold never") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::keep, [](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
     const Hold outer = client.take(name).hold;
@@ -113,7 +113,7 @@ TEST_CASE("keep: only the last hold of an owner is kept, and a nested hold never
 }
 
 TEST_CASE("keep: every revocation deletes a kept lock at once, as it has no holder") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::keep, [](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
     const Hold hold = client.take(name).hold;
@@ -125,7 +125,7 @@ TEST_CASE("keep: every revocation deletes a kept lock at once, as it has no hold
 }
 
 TEST_CASE("keep: a revocation deletes kept holds, and notifies the holders that run") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::keep, [](const Backing& backing) {
     Client client(backing);
     const RevokeOrder order{.by = "bob@ops", .now = false, .if_owner = {}, .if_token = {}};
     for (const bool somebody_runs : {false, true}) {
@@ -144,7 +144,7 @@ TEST_CASE("keep: a revocation deletes kept holds, and notifies the holders that 
 }
 
 TEST_CASE("keep: what is kept after a revoked run is not revoked itself") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::keep, [](const Backing& backing) {
     Client client(backing);
     for (const Mode mode : {Mode::plain, Mode::exclusive, Mode::shared}) {
       const Hold hold = client.take(claim_as(mode, fresh_name())).hold;
@@ -156,7 +156,7 @@ TEST_CASE("keep: what is kept after a revoked run is not revoked itself") {
 }
 
 TEST_CASE("keep: a name kept by a reader admits readers and no writer; a kept slot is taken") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::keep, [](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
     const Hold read = client.take(claim_as(Mode::shared, name)).hold;
@@ -176,7 +176,7 @@ TEST_CASE("keep: a name kept by a reader admits readers and no writer; a kept sl
 }
 
 TEST_CASE("keep: all names of a claim are kept") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::keep, [](const Backing& backing) {
     Client client(backing);
     const LockName a = fresh_name("a");
     const LockName b = fresh_name("b");
@@ -324,7 +324,7 @@ TEST_CASE("once per: a claim of several names is done only if all of them are") 
 }
 
 TEST_CASE("once per: a name may be kept and done at the same time") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::keep, [](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
     const Hold hold = client.take(name).hold;

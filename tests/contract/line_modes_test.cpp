@@ -332,6 +332,7 @@ TEST_CASE(
 
 TEST_CASE("line: a kept name goes to the first waiter when its time is over") {
   each_line([](const Backing& backing) {
+    if (!backing.open(nullptr)->traits().keep) return;
     const LockName name = fresh_name();
     Client holder(backing);
     const Hold hold = holder.take(name).hold;
@@ -346,6 +347,7 @@ TEST_CASE("line: a kept name goes to the first waiter when its time is over") {
 
 TEST_CASE("line: force-release --now of a kept lock wakes the waiter") {
   each_line([](const Backing& backing) {
+    if (!backing.open(nullptr)->traits().keep) return;
     const LockName name = fresh_name();
     Client holder(backing);
     const Hold hold = holder.take(name).hold;

@@ -19,6 +19,7 @@
 #include "support/postgres_process.hpp"
 #include "support/redis_process.hpp"
 #include "support/temp_dir.hpp"
+#include "support/zookeeper_process.hpp"
 
 namespace dlock::contract {
 
@@ -94,6 +95,20 @@ Backing etcd_backing() {
           }};
 }
 
+Backing zookeeper_backing() {
+  auto started = test::ZookeeperProcess::create("maxSessionTimeout=600000\nmaxClientCnxns=0");
+  REQUIRE_MESSAGE(started.has_value(), (started ? "" : started.error().text));
+  std::shared_ptr<test::ZookeeperProcess> server(std::move(*started));
+  return {.name = "zookeeper", .open = [server](const Interrupt* interrupt) {
+            StoreOptions options;
+            options.url = server->url() + "/locks";
+            options.interrupt = interrupt;
+            auto store = open_store(options);
+            REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
+            return std::move(*store);
+          }};
+}
+
 Backing redis_backing() {
   auto started = test::RedisProcess::start();
   REQUIRE_MESSAGE(started.has_value(), (started ? "" : started.error().text));
@@ -134,7 +149,8 @@ const std::vector<Store>& stores() {
                                       {"redis", &redis_backing},
                                       {"postgres", &postgres_backing, "databases"},
                                       {"mysql", &mysql_backing, "databases"},
-                                      {"etcd", &etcd_backing, "coordinators"}};
+                                      {"etcd", &etcd_backing, "coordinators"},
+                                      {"zookeeper", &zookeeper_backing, "coordinators"}};
   return all;
 }
 
@@ -159,6 +175,12 @@ void each_store(const Body& body) {
     INFO("store: ", backing.name);
     body(backing);
   }
+}
+
+void each_store_with(bool StoreTraits::*trait, const Body& body) {
+  each_store([&](const Backing& backing) {
+    if (backing.open(nullptr)->traits().*trait) body(backing);
+  });
 }
 
 Time soon() {

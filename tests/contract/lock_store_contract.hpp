@@ -44,6 +44,8 @@ const std::vector<Backing>& backings();
 
 using Body = std::function<void(const Backing&)>;
 void each_store(const Body& body);
+// That supports it; traits_test.cpp shows what the others say.
+void each_store_with(bool StoreTraits::*trait, const Body& body);
 
 constexpr std::array<Mode, 3> k_alone_or_shared{Mode::plain, Mode::exclusive, Mode::shared};
 

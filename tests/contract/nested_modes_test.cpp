@@ -92,7 +92,7 @@ TEST_CASE("shared: a waiting reader is woken when the writer becomes a reader (3
 }
 
 TEST_CASE("shared: after the write hold is gone its reader is renewed past the old lease (4217)") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::longer, [](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
     const Taken write = client.take(writer(name, 2s));
@@ -137,7 +137,7 @@ TEST_CASE("shared: a nested write hold does not add to the lease (3.4)") {
 }
 
 TEST_CASE("shared: two reads of one owner are renewed past the lease of both (6883)") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::longer, [](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
     const Taken outer = client.take(reader(name, 2s));
@@ -158,7 +158,7 @@ TEST_CASE("shared: two reads of one owner are renewed past the lease of both (68
 }
 
 TEST_CASE("shared: a nested read keeps its whole lease when the hold above it is released") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::longer, [](const Backing& backing) {
     for (const Mode mode : {Mode::shared, Mode::slots}) {
       Client client(backing);
       const LockName name = fresh_name();

@@ -95,7 +95,7 @@ TEST_CASE("several names: a claim that is repeated counts once for each") {
 }
 
 TEST_CASE("several names: one renewal extends every lease, and a check extends none") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::longer, [](const Backing& backing) {
     Client client(backing);
     const Pair pair;
     Holds holds = client.take(claim_of(pair.names(), 5s)).holds;
@@ -225,7 +225,7 @@ TEST_CASE(
 }
 
 TEST_CASE("several names: a nested claim that would deadlock is refused with the name in the way") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::longer, [](const Backing& backing) {
     Client client(backing);
     const Pair pair;
     const Hold outer = client.take(claim_as(Mode::shared, pair.b)).hold;

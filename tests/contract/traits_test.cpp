@@ -43,12 +43,13 @@ void granted_if(bool supported, Client& client, const Claim& claim) {
 
 }  // namespace
 
-TEST_CASE("traits: the stores support everything, but for the line of local://") {
+TEST_CASE("traits: the stores support everything but a line in local:// and two in zookeeper://") {
   each_store([](const Backing& backing) {
     const StoreTraits traits = Client(backing).store().traits();
     CHECK((traits.exclusive && traits.shared && traits.slots));
     CHECK((traits.several_names && traits.nesting && traits.tokens));
-    CHECK((traits.keep && traits.once_per && traits.detached));
+    CHECK((traits.once_per && traits.detached));
+    CHECK((traits.keep && traits.longer) == (backing.name != "zookeeper"));
     CHECK(traits.line == (backing.name != "local"));
   });
 }
@@ -102,6 +103,23 @@ TEST_CASE("traits: a lock is kept after its release where that is supported, els
     if (!released) CHECK(released.error().code == Errc::bad_usage);
     CHECK((client.check(hold).verdict == RenewVerdict::held) == !supported);
     CHECK_FALSE(is_free(client, hold.name));
+  });
+}
+
+TEST_CASE("traits: a lease becomes longer where that is supported, else it stays as it is") {
+  each_store([](const Backing& backing) {
+    Client client(backing);
+    const bool supported = client.store().traits().longer;
+    Hold hold = client.take(fresh_name(), 20s).hold;
+    const auto nested = client.try_acquire(claim_below(hold, 40s));
+    CHECK(nested.has_value() == supported);
+    hold.ttl = 30s;
+    const auto renewed = client.store().renew({hold}, soon());
+    CHECK(renewed.has_value() == supported);
+    if (!nested) CHECK(nested.error().code == Errc::bad_usage);
+    if (!renewed) CHECK(renewed.error().code == Errc::bad_usage);
+    hold.ttl = 20s;
+    CHECK(client.renew(hold).verdict == RenewVerdict::renewed);
   });
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "store/etcd/etcd_row.hpp"
 
+#include "store/contender.hpp"
 #include "store/record_json.hpp"
-#include "store/waiting_line.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -23,41 +23,12 @@ using Number = EtcdCompare::Number;
 using Relation = EtcdCompare::Relation;
 
 constexpr std::string_view k_notes = "dlock-done/";
-// A little less than a waiter's own try makes it, by which that is known.
-constexpr Duration k_seen_alive = lease_table::k_line_life - Duration(1);
 
 bool is_lease_digits(std::string_view text) {
   constexpr std::string_view k_digits = "0123456789abcdef";
   constexpr std::size_t k_most = 16;
   return !text.empty() && text.size() <= k_most &&
          text.find_first_not_of(k_digits) == std::string_view::npos;
-}
-
-Duration asked_for(const Lease& lease) {
-  return lease.expires.time_since_epoch();
-}
-
-std::string json_of(const StoredLock& state) {
-  return state_file_json({.name = {}, .boot_id = {}, .state = state});
-}
-
-std::string json_of(const OwnerId& owner, Lease lease, Duration ttl, std::uint32_t slots) {
-  StoredLock one;
-  lease.expires = StoreTime(ttl);
-  if (lease_table::mode_of(lease) == Mode::slots) one.slots = slots;
-  one.leases.emplace(owner, std::move(lease));
-  return json_of(one);
-}
-
-std::string note_json(const StoredLock& state) {
-  StoredLock note;
-  note.success = state.success;
-  note.released = state.released;
-  return json_of(note);
-}
-
-bool has_note(const StoredLock& state) {
-  return state.success || !state.released.empty();
 }
 
 Duration note_life(const StoredLock& state, const Moment& moment) {
@@ -80,29 +51,23 @@ void take_foreign(EtcdRow& row, std::size_t index, StoreTime now) {
   row.waiters.emplace(key.key, index);
   row.state.line.push_back({.id = key.key,
                             .arrival_us = key.created,
-                            .alive_until = now + k_seen_alive,
+                            .alive_until = now + contender::k_seen_alive,
                             .waiter = {.who = {.command = "etcd key " + key.key}}});
 }
 
 bool take_holder(EtcdRow& row, std::size_t index, StoreTime now) {
-  auto file = parse_state_file(row.keys[index].value);
-  if (!file || file->state.leases.size() != 1) return false;
-  auto& [owner, lease] = *file->state.leases.begin();
-  lease.expires = now + asked_for(lease);
-  if (lease.expires <= now) return false;
-  for (auto& [serial, record] : lease.holds)
-    if (record.token == 0) record.token = static_cast<FencingToken>(row.keys[index].modified);
-  row.state.slots = std::max(row.state.slots, file->state.slots);
-  row.holders.emplace(owner, index);
-  row.state.leases.emplace(owner, std::move(lease));
+  const EtcdKey& key = row.keys[index];
+  auto holder = contender::parse_lease(key.value, static_cast<FencingToken>(key.modified), now);
+  if (!holder) return false;
+  row.state.slots = std::max(row.state.slots, holder->slots);
+  row.holders.emplace(holder->owner, index);
+  row.state.leases.emplace(std::move(holder->owner), std::move(holder->lease));
   return true;
 }
 
 bool take_waiter(EtcdRow& row, std::size_t index, StoreTime now) {
-  auto place = parse_place(row.keys[index].value);
+  auto place = contender::parse_waiter(row.keys[index].value, row.keys[index].created, now);
   if (!place) return false;
-  place->arrival_us = row.keys[index].created;
-  place->alive_until = now + k_seen_alive;
   row.waiters.emplace(place->id, index);
   row.state.line.push_back(std::move(*place));
   return true;
@@ -164,7 +129,7 @@ class Writer {
         change_.left.push_back(before_.keys[*place].lease);
         touch(*place);
       }
-      put(std::move(key), json_of(owner, lease, ttl, after_.slots), own);
+      put(std::move(key), contender::lease_json(owner, lease, ttl, after_.slots), own);
       return;
     }
     const EtcdKey& key = before_.keys[at->second];
@@ -176,8 +141,8 @@ class Writer {
       own = grant(ttl);
     else if (is_renewed(owner))
       change_.leases.emplace_back(EtcdKeepAlive{own});
-    std::string json = json_of(owner, lease, other_life ? ttl : asked, after_.slots);
-    const bool differs = json != json_of(owner, old, asked, before_.state.slots);
+    std::string json = contender::lease_json(owner, lease, other_life ? ttl : asked, after_.slots);
+    const bool differs = json != contender::lease_json(owner, old, asked, before_.state.slots);
     if (!differs && !other_life && !is_renewed(owner)) return;
     touch(at->second);
     if (differs || other_life) put(key.key, std::move(json), own);
@@ -210,8 +175,11 @@ class Writer {
   }
 
   void write_note() {
-    const std::string now = has_note(after_) ? note_json(after_) : "";
-    if (now == (has_note(before_.state) ? note_json(before_.state) : "")) return;
+    const auto text_of = [](const StoredLock& state) {
+      return contender::has_note(state) ? contender::note_json(state) : "";
+    };
+    const std::string now = text_of(after_);
+    if (now == text_of(before_.state)) return;
     const std::string key = note_of_lock(before_.lock);
     if (!grants_) compare_note();
     if (now.empty())
@@ -295,10 +263,7 @@ EtcdRow row_of(std::string lock,
     if (!take_holder(row, i, now) && !take_waiter(row, i, now)) take_foreign(row, i, now);
   if (note.empty()) return row;
   row.note = note.front();
-  if (auto file = parse_state_file(row.note->value)) {
-    row.state.success = file->state.success;
-    row.state.released = std::move(file->state.released);
-  }
+  contender::take_note(row.note->value, row.state);
   return row;
 }
 

@@ -2,7 +2,6 @@
 #include "store/etcd/etcd_store.hpp"
 
 #include "base/text.hpp"
-#include "store/waiting_line.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -85,25 +84,15 @@ Result<EtcdStore::Rows> EtcdStore::load(const std::vector<LockName>& names, Time
                                std::move(answer.parts[2 * i].keys),
                                answer.parts[2 * i + 1].keys,
                                rows.moment.now));
-    note_turn(rows.rows.back(), rows.moment.now);
+    turns_.note(names[i].text(), rows.rows.back().state, rows.moment.now, [&](const auto& id) {
+      return is_ours(id);
+    });
   }
   if (names == watched_) {
     wanted_ = ranges_of(rows);
     seen_ = rows.revision;
   }
   return rows;
-}
-
-// Our own turn lasts until somebody else has ended it.
-void EtcdStore::note_turn(EtcdRow& row, StoreTime now) {
-  if (row.state.line.empty() || !lease_table::has_room_for_first(row.state)) {
-    turns_.erase(row.lock);
-    return;
-  }
-  lease_table::Place& first = row.state.line.front();
-  Turn& turn = turns_[row.lock];
-  if (turn.id != first.id) turn = {first.id, now};
-  first.alive_until = (is_ours(first.id) ? now : turn.since) + lease_table::k_turn;
 }
 
 // False: something has come in between, and nothing was written.

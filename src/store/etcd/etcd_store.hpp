@@ -9,21 +9,20 @@
 // to the first alone. Tokens are the revisions of the grants.
 //
 // Waiters are told by watches: the first two in line of all that happens, the others of the two
-// before them. Etcd has no clock for its users, so whoever waits behind a waiter whose turn it is
-// measures that second by its own clock, from when it saw the turn.
+// before them.
 //
 // Promises beside those of TableStore: a grant or a release that was answered outlives the death of
 // any minority of the members. Not promised: that a lease ends on time after a change of leader,
 // which gives all leases their full time again.
 #pragma once
 
+#include "store/contender.hpp"
 #include "store/etcd/etcd_client.hpp"
 #include "store/etcd/etcd_row.hpp"
 #include "store/etcd/etcd_watch.hpp"
 #include "store/store_options.hpp"
 #include "store/table_store.hpp"
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -48,10 +47,6 @@ class EtcdStore final : public TableStore {
     EtcdRevision revision = 0;  // at which all was so
     Moment moment;
   };
-  struct Turn {
-    std::string id;
-    lease_table::StoreTime since;
-  };
 
   EtcdStore(const EtcdAddress& address, const StoreOptions& options);
 
@@ -66,7 +61,6 @@ class EtcdStore final : public TableStore {
   FencingToken number_of_write() const override { return static_cast<FencingToken>(written_); }
 
   Result<Rows> load(const std::vector<LockName>& names, Time limit);
-  void note_turn(EtcdRow& row, lease_table::StoreTime now);
   Result<bool> write(const EtcdChange& change, Time limit);
   Result<void> see_ends(Rows& rows, Time limit);
   std::vector<EtcdRange> ranges_of(const Rows& rows) const;
@@ -76,7 +70,7 @@ class EtcdStore final : public TableStore {
   EtcdClient client_;
   EtcdWatch watch_;
   EtcdRevision written_ = 0;           // of the newest transaction that wrote
-  std::map<std::string, Turn> turns_;  // by the name of the lock
+  contender::Turns turns_;
   std::vector<LockName> watched_;
   std::vector<std::string> ids_;   // of the watched claim or holds
   std::vector<EtcdRange> wanted_;  // what has to be watched, as the newest look has it

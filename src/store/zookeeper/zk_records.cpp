@@ -263,6 +263,22 @@ ZkHeader read_header(Reader& in) {
 
 }  // namespace
 
+// The bytes of java.util.Random, whose first word of 48 bits is the number with two constants.
+ZkIdentity zk_identity_of(std::int64_t number) {
+  constexpr std::uint64_t k_of_server = 0xB3415C00;
+  constexpr std::uint64_t k_factor = 0x5DEECE66D;
+  constexpr std::uint64_t k_mask = (std::uint64_t{1} << 48U) - 1;
+  constexpr std::size_t k_bytes = 16;
+  std::uint64_t word = (static_cast<std::uint64_t>(number) ^ k_of_server ^ k_factor) & k_mask;
+  std::string bytes;
+  while (bytes.size() < k_bytes) {
+    word = (word * k_factor + 0xB) & k_mask;
+    for (unsigned shift = 16; shift < 48; shift += 8)
+      bytes += static_cast<char>((word >> shift) & 0xFFU);
+  }
+  return {.number = number, .password = Secret(std::move(bytes))};
+}
+
 std::string zk_connect_frame(const ZkIdentity& identity,
                              std::int32_t timeout_ms,
                              std::int64_t last_zxid) {

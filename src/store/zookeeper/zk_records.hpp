@@ -87,6 +87,11 @@ struct ZkIdentity {
   Secret password = Secret(std::string(16, '\0'));  // with both one can release its locks
 };
 
+// Of a session of another process, whose number its nodes have: no server keeps a password, each
+// computes it from the number, so that a session can go on at any server of any version
+// (ZooKeeperServer.generatePasswd, 3.0 to 3.9).
+ZkIdentity zk_identity_of(std::int64_t number);
+
 struct ZkConnected {
   std::int32_t timeout_ms = 0;  // 0: there is no such session
   ZkIdentity identity;

@@ -31,6 +31,9 @@ Time share_of(Time limit, std::size_t parts) {
   return now + (limit - now) / static_cast<Duration::rep>(parts);
 }
 
+// Of a session that only looks: it has ended when nothing has been asked for so long.
+constexpr Duration k_looker = std::chrono::seconds(10);
+
 std::int32_t wire_ms(Duration timeout) {
   const auto ms = std::chrono::ceil<milliseconds>(timeout).count();
   constexpr std::int32_t k_most = std::numeric_limits<std::int32_t>::max();
@@ -130,9 +133,10 @@ Result<void> ZkSession::reach(const Endpoint& server, Time limit) {
 
 // True: the session is ours. False: it is over.
 Result<bool> ZkSession::greet(const std::string& more, Time limit) {
-  std::string bytes = zk_connect_frame(identity_, wire_ms(wanted_), last_zxid_);
+  std::string bytes = zk_connect_frame(
+      identity_, wire_ms(wanted_ == k_any_timeout ? k_looker : wanted_), last_zxid_);
   if (!address_.user.empty()) bytes += zk_login_frame(address_.user, address_.password.reveal());
-  sent_at_ = BootClock::now();
+  attached_at_ = sent_at_ = BootClock::now();
   auto sent = transport_->send(bytes + more, limit);
   auto frame = sent ? next_frame(limit) : Result<std::string>(sent.error());
   if (!frame) return cut_off(frame.error());
@@ -149,12 +153,18 @@ Result<void> ZkSession::take_session(const ZkConnected& connected, Time limit) {
   const bool made = identity_.number == 0;
   identity_ = connected.identity;
   granted_ = milliseconds(connected.timeout_ms);
-  if (connected.timeout_ms >= wire_ms(wanted_)) return {};
+  if (wanted_ == k_any_timeout || connected.timeout_ms >= wire_ms(wanted_)) return {};
   const std::string allowed = "allows sessions of at most " + format_duration(granted_);
   // The servers are not set alike, and the lease may end sooner than the renewal before promised.
   if (!made) return Error{Errc::lost, allowed + ", less than the servers before it"};
   close_at_once(limit);
   return Error{Errc::bad_usage, allowed + ", not " + format_duration(wanted_)};
+}
+
+void ZkSession::quit(Time limit) {
+  if (!connected()) return;
+  (void)transport_->send(frames_of({{.op = ZkOp::close_session}}), limit).has_value();
+  end();
 }
 
 // So that what was sent with it does not stay for a whole session.

@@ -41,9 +41,11 @@ struct ZkAnswers {
 
 class ZkSession {
  public:
-  // `timeout`: the session ends so long after its newest renewal, or a little later. `identity`: of
-  // a session that lives already; a longer timeout than it was made with is forgotten by the next
-  // leader, and must not be relied on. `interrupt` may be null and must outlive us.
+  // `timeout`: the session ends so long after its newest renewal, or a little later; k_any_timeout:
+  // as the server likes it. `identity`: of a session that lives already; a longer timeout than it
+  // was made with is forgotten by the next leader, and must not be relied on. `interrupt` may be
+  // null and must outlive us.
+  static constexpr Duration k_any_timeout{0};
   ZkSession(ZkAddress address,
             Duration timeout,
             const Interrupt* interrupt,
@@ -61,6 +63,13 @@ class ZkSession {
   // Read before the first byte of the newest run() or reattach(), connect included.
   Time sent_at() const { return sent_at_; }
 
+  // The same of the newest connect.
+  Time attached_at() const { return attached_at_; }
+
+  // Ends the session and its nodes without waiting for an answer, if it is connected. A session
+  // that has not heard it ends by itself.
+  void quit(Time limit);
+
   // An event is there; false: `until` has passed, and none is. Errc::unavailable: the connection
   // with its watches is gone, or there was none. It stays after Errc::cancelled. An event says that
   // it is time to look, no more.
@@ -73,7 +82,8 @@ class ZkSession {
   // As the server has it: the one asked for, or its shortest; zero before the first answer.
   Duration timeout() const { return granted_; }
   bool connected() const { return transport_.has_value(); }
-  void disconnect();  // the session goes on
+  bool is_over() const { return ended_; }  // it has expired, or was closed
+  void disconnect();                       // the session goes on
   const ZkAddress& address() const { return address_; }
   const std::string& where() const { return address_.text; }
 
@@ -113,6 +123,7 @@ class ZkSession {
   ZkFrames frames_;
   std::vector<ZkEvent> events_;
   Time sent_at_{};
+  Time attached_at_{};
   std::int64_t last_zxid_ = 0;  // a server that has not seen it would show us the past
   std::int32_t last_xid_ = 0;   // of this connection
   std::size_t first_ = 0;       // the server to be tried first

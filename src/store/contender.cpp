@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "store/contender.hpp"
+
+#include "store/record_json.hpp"
+
+#include <utility>
+
+namespace dlock::contender {
+
+using lease_table::Lease;
+using lease_table::Place;
+using lease_table::StoredLock;
+using lease_table::StoreTime;
+
+namespace {
+
+std::string json_of(const StoredLock& state) {
+  return state_file_json({.name = {}, .boot_id = {}, .state = state});
+}
+
+}  // namespace
+
+std::string lease_json(const OwnerId& owner, Lease lease, Duration ttl, std::uint32_t slots) {
+  StoredLock one;
+  lease.expires = StoreTime(ttl);
+  if (lease_table::mode_of(lease) == Mode::slots) one.slots = slots;
+  one.leases.emplace(owner, std::move(lease));
+  return json_of(one);
+}
+
+std::optional<Holder> parse_lease(std::string_view json, FencingToken written, StoreTime now) {
+  auto file = parse_state_file(json);
+  if (!file || file->state.leases.size() != 1) return std::nullopt;
+  auto& [owner, lease] = *file->state.leases.begin();
+  const Duration asked = lease.expires.time_since_epoch();
+  if (asked <= Duration::zero()) return std::nullopt;
+  lease.expires = now + asked;
+  for (auto& [serial, record] : lease.holds)
+    if (record.token == 0) record.token = written;
+  return Holder{owner, std::move(lease), file->state.slots};
+}
+
+std::optional<Place> parse_waiter(std::string_view json, std::int64_t arrival, StoreTime now) {
+  auto place = parse_place(json);
+  if (!place) return std::nullopt;
+  place->arrival_us = arrival;
+  place->alive_until = now + k_seen_alive;
+  return place;
+}
+
+bool has_note(const StoredLock& state) {
+  return state.success || !state.released.empty();
+}
+
+std::string note_json(const StoredLock& state) {
+  StoredLock note;
+  note.success = state.success;
+  note.released = state.released;
+  return json_of(note);
+}
+
+void take_note(std::string_view json, StoredLock& state) {
+  auto file = parse_state_file(json);
+  if (!file) return;
+  state.success = file->state.success;
+  state.released = std::move(file->state.released);
+}
+
+void Turns::note(const std::string& lock,
+                 StoredLock& state,
+                 StoreTime now,
+                 const std::function<bool(const std::string&)>& is_ours) {
+  if (state.line.empty() || !lease_table::has_room_for_first(state)) {
+    turns_.erase(lock);
+    return;
+  }
+  Place& first = state.line.front();
+  Turn& turn = turns_[lock];
+  if (turn.id != first.id) turn = {first.id, now};
+  first.alive_until = (is_ours(first.id) ? now : turn.since) + lease_table::k_turn;
+}
+
+}  // namespace dlock::contender

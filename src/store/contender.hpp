@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// What the stores have in common that keep one entry for each holder and each waiter of a lock, in
+// the order of arrival: keys of etcd, nodes of ZooKeeper. The server ends an entry with its lease
+// or session, so one that is there is live. For how long is not known: a lease counts as being as
+// long as it was asked for. Pure.
+#pragma once
+
+#include "store/lease_table.hpp"
+#include "store/stored_lock.hpp"
+#include "store/waiting_line.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dlock::contender {
+
+// The value of a holder: that of a state file (record_json.hpp) with this lease alone, whose time
+// is how long it was asked for. A token that is 0 is the number of the write that made the value.
+std::string lease_json(const OwnerId& owner,
+                       lease_table::Lease lease,
+                       Duration ttl,
+                       std::uint32_t slots);
+
+struct Holder {
+  OwnerId owner;
+  lease_table::Lease lease;
+  std::uint32_t slots = 0;
+};
+// nullopt: it is no such value. `written`: the number of its write.
+std::optional<Holder> parse_lease(std::string_view json,
+                                  FencingToken written,
+                                  lease_table::StoreTime now);
+
+// The value of a waiter is place_json(). `arrival` grows along the line. nullopt: it is none.
+std::optional<lease_table::Place> parse_waiter(std::string_view json,
+                                               std::int64_t arrival,
+                                               lease_table::StoreTime now);
+// How long a waiter that is there counts as alive: a little less than its own try makes it, by
+// which a try is known.
+constexpr Duration k_seen_alive = lease_table::k_line_life - Duration(1);
+
+// The last success and the released holds of acquire, which outlive all entries.
+bool has_note(const lease_table::StoredLock& state);
+std::string note_json(const lease_table::StoredLock& state);
+void take_note(std::string_view json, lease_table::StoredLock& state);
+
+// These servers have no clock for their users, so whoever waits behind a waiter whose turn it is
+// measures that second by its own clock, from when it saw the turn. Our own turn lasts until
+// somebody else has ended it.
+class Turns {
+ public:
+  // Sets until when the first in the line of `state`, as it was read, counts as alive.
+  void note(const std::string& lock,
+            lease_table::StoredLock& state,
+            lease_table::StoreTime now,
+            const std::function<bool(const std::string&)>& is_ours);
+
+ private:
+  struct Turn {
+    std::string id;
+    lease_table::StoreTime since;
+  };
+  std::map<std::string, Turn> turns_;  // by lock
+};
+
+}  // namespace dlock::contender

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// `dlock doctor` for zookeeper:// and zookeepers://: each server that the URL names, a session, and
+// a lock of its own there.
+#pragma once
+
+#include "base/result.hpp"
+#include "store/finding.hpp"
+#include "store/store_options.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dlock {
+
+// What ZkStore::open() refuses is an error here, too.
+Result<Examination> examine_zookeeper(const StoreOptions& options, const ExamineTerms& terms);
+
+// What a server answers to "srvr".
+struct ZkServerWords {
+  std::string version;  // "3.8.0"
+  std::string mode;     // "leader", "follower", "observer", "standalone"
+};
+// nullopt: it serves nobody, or does not answer this word (4lw.commands.whitelist).
+std::optional<ZkServerWords> parse_srvr(std::string_view answer);
+
+Finding judge_zk_version(const std::string& version);
+Finding judge_zk_mode(const std::string& mode);
+Finding judge_zk_servers(std::size_t named);
+
+}  // namespace dlock

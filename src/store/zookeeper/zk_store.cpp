@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#include "store/zookeeper/zk_store.hpp"
+
+#include "base/duration.hpp"
+#include "base/text.hpp"
+#include "store/zookeeper/zk_path.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlock {
+
+using lease_table::StoredLock;
+
+namespace {
+
+std::vector<StoredLock> states_of(const std::vector<ZkRow>& rows) {
+  std::vector<StoredLock> states;
+  states.reserve(rows.size());
+  for (const ZkRow& row : rows)
+    states.push_back(row.state);
+  return states;
+}
+
+Error too_long(const LockName& name, Duration most) {
+  return {Errc::bad_usage,
+          "the lease of " + in_quotes(name.text()) + " cannot become longer than " +
+              format_duration(most) + ", for which its session of ZooKeeper was made; use --ttl " +
+              format_duration(most)};
+}
+
+}  // namespace
+
+Result<ZkAddress> ZkStore::address_of(const StoreOptions& options) {
+  auto address = parse_zk_url(options.url, options.tls);
+  if (!address) return address.error();
+  if (address->password.empty()) address->password = options.password;
+  return address;
+}
+
+Result<std::unique_ptr<LockStore>> ZkStore::open(const StoreOptions& options) {
+  auto address = address_of(options);
+  if (!address) return address.error();
+  return std::unique_ptr<LockStore>(new ZkStore(std::move(*address), options.interrupt));
+}
+
+// A node goes with its session, so nothing can be kept. A session can be given a longer time, but
+// the next leader knows only the time for which it was made.
+StoreTraits ZkStore::traits() const {
+  return {.keep = false, .longer = false};
+}
+
+Result<std::string> ZkStore::key_of(const LockName& name) const {
+  if (!table_.is_taken(name)) return name.text();
+  return Error{Errc::bad_usage,
+               "cannot keep lock " + in_quotes(name.text()) + " in " + where() +
+                   ": the folder of this name has another use there"};
+}
+
+// What every reading of rows is followed by.
+Result<ZkTable::Rows> ZkStore::seen(Result<ZkTable::Rows> rows,
+                                    const std::vector<LockName>& names) {
+  if (!rows) return rows;
+  for (ZkRow& row : rows->rows)
+    turns_.note(row.lock, row.state, rows->now, [&](const auto& id) { return is_ours(id); });
+  if (names == watched_) note_look(*rows);
+  return rows;
+}
+
+ZkStore::Moment ZkStore::moment_of(const ZkTable::Rows& rows) {
+  Moment moment = local_moment(rows.sent_at);
+  moment.now = rows.now;
+  moment.numbers_writes = true;
+  return moment;
+}
+
+Result<void> ZkStore::read(const std::vector<LockName>& names, Time limit, const Look& look) {
+  auto rows = seen(table_.look(names, limit), names);
+  if (!rows) return rows.error();
+  std::vector<StoredLock> states = states_of(rows->rows);
+  look(lease_table::pointers_to(states), moment_of(*rows));
+  return {};
+}
+
+Result<AcquireReply> ZkStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
+  proves_note_ = claim.once_per > Duration::zero();
+  table_.begin(claim);
+  auto reply = TableStore::acquire(claim, queueing, limit);
+  if (reply) table_.end_idle(limit);
+  return reply;
+}
+
+Result<void> ZkStore::transact(const std::vector<LockName>& names,
+                               Time limit,
+                               const Change& change) {
+  for (;;) {
+    auto rows = seen(table_.load(names, limit), names);
+    if (!rows) return rows.error();
+    const auto removed = table_.remove_orphans(*rows, limit);
+    if (!removed) return removed.error();
+    if (*removed) continue;
+    const Moment moment = moment_of(*rows);
+    std::vector<StoredLock> after = states_of(rows->rows);
+    const Step step = change(lease_table::pointers_to(after), moment);
+    ZkChange all;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      add_zk_change(rows->rows[i],
+                    i,
+                    after[i],
+                    {moment, table_.address().layout, step.writes, proves_note_, step.renews},
+                    all);
+    if (all.longest) return too_long(names.front(), *all.longest);
+    if (all.parts.empty()) add_zk_proof(rows->rows, all);
+    const auto written = table_.write(*rows, all, limit);
+    if (!watched_.empty()) table_.disconnect();  // the next step attaches anew in any case
+    if (!written) return written.error();
+    if (*written) return {};
+    if (BootClock::now() >= limit) return table_.changes_too_fast();
+  }
+}
+
+Result<RevokeReply> ZkStore::revoke(const LockName& name, const RevokeOrder& order, Time limit) {
+  auto reply = TableStore::revoke(name, order, limit);
+  if (!reply || reply->verdict != RevokeVerdict::not_dlock) return reply;
+  const auto rows = table_.look({name}, limit);
+  if (!rows) return rows.error();
+  const ZkRow& row = rows->rows.front();
+  if (row.foreign && table_.address().layout == ZkLayout::curator)
+    (void)table_
+        .ask({{.op = ZkOp::set_data,
+               .path = row.nodes[*row.foreign].path,
+               .data = std::string(k_zk_revoke)}},
+             limit)
+        .has_value();
+  return reply;
+}
+
+Result<std::vector<std::string>> ZkStore::list(std::string_view glob, Time limit) {
+  constexpr std::size_t k_most = 10'000;
+  const std::string& chroot = table_.address().chroot;
+  const auto names =
+      table_.ask({{.op = ZkOp::get_children, .path = chroot.empty() ? "/" : chroot}}, limit);
+  if (!names) return names.error();
+  std::vector<ZkRequest> questions;
+  std::vector<std::string> locks;
+  for (const std::string& node : names->front().children) {
+    const std::string name = zk_name_of(node);
+    const auto lock = LockName::parse(name);
+    if (!lock || !key_of(*lock) || !lease_table::glob_matches(glob, name)) continue;
+    locks.push_back(name);
+    questions.push_back({.op = ZkOp::get_children, .path = chroot + '/' + node});
+  }
+  if (locks.size() > k_most)
+    return Error{Errc::bad_usage,
+                 where() + " has " + std::to_string(locks.size()) + " names: more than " +
+                     std::to_string(k_most) + " are not looked at; use a narrower pattern"};
+  if (questions.empty()) return locks;
+  const auto folders = table_.ask(questions, limit);
+  if (!folders) return folders.error();
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < folders->size(); ++i) {
+    const auto& children = (*folders)[i].children;
+    if (std::any_of(children.begin(), children.end(), [&](const std::string& child) {
+          return zk_place_of(table_.address().layout, child).has_value();
+        }))
+      found.push_back(locks[i]);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace dlock

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// ZkTable: the rows of locks (zk_row.hpp) as a ZooKeeper has them: read, and changed in one multi.
+//
+// It promises: rows are read while nothing of them goes; what write() says was written was
+// confirmed by a quorum, as were the renewals with it; a new holder that write() leaves stands
+// behind nothing that its row does not have. A session that has ended is followed by a new one, and
+// its nodes, which may be there for a moment, are no part of a row.
+//
+// Calls, limits, interrupts and errors as of ZkSession. One thread at a time.
+#pragma once
+
+#include "core/lock_store.hpp"
+#include "store/zookeeper/zk_owners.hpp"
+#include "store/zookeeper/zk_row.hpp"
+#include "store/zookeeper/zk_session.hpp"
+#include "store/zookeeper/zk_url.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlock {
+
+// Verdicts, one for each request; none: the session is over.
+Result<std::vector<ZkAnswer>> zk_answers_of(ZkSession& session,
+                                            const std::vector<ZkRequest>& requests,
+                                            Time limit);
+
+class ZkTable {
+ public:
+  struct Rows {
+    std::vector<ZkRow> rows;  // of the names, in their order
+    Time sent_at;             // read before the first question was sent
+    lease_table::StoreTime now;
+  };
+
+  // `interrupt` may be null and must outlive us.
+  ZkTable(ZkAddress address, const Interrupt* interrupt);
+
+  const ZkAddress& address() const { return address_; }
+  // The folder of this name has another use.
+  bool is_taken(const LockName& name) const;
+
+  // What follows is of this claim: new nodes are of its session, which load() renews.
+  void begin(const Claim& claim);
+  // Ends its session, if that has no nodes.
+  void end_idle(Time limit);
+
+  Result<Rows> load(const std::vector<LockName>& names, Time limit);
+  // By the session that only looks, and whose connection the watches are of.
+  Result<Rows> look(const std::vector<LockName>& names, Time limit);
+  ZkSession& looker() { return looker_; }
+  // By that session, and by a new one if it has ended. All answers are verdicts.
+  Result<std::vector<ZkAnswer>> ask(const std::vector<ZkRequest>& requests, Time limit);
+
+  // False: something has come in between, and nothing was written that stays.
+  Result<bool> write(const Rows& rows, const ZkChange& change, Time limit);
+  // The zxid of the newest write() that did so.
+  std::int64_t written() const { return written_; }
+  // Removes nodes of the claim that are of no session that we know. True: there were some.
+  Result<bool> remove_orphans(const Rows& rows, Time limit);
+
+  // All but the looker; the sessions go on.
+  void disconnect() { owners_.disconnect(); }
+
+  Error changes_too_fast() const;
+
+ private:
+  using Requests = std::vector<ZkRequest>;
+
+  ZkSession& reader();
+  Result<Rows> load_by(ZkSession& session, const std::vector<LockName>& names, Time limit);
+  Result<std::optional<Rows>> try_load(ZkSession& session,
+                                       const std::vector<LockName>& names,
+                                       Time limit);
+  void take_node(ZkRow& row, ZkContender node);
+  void end(const ZkSession& session);
+  std::string folder_of(std::string_view lock) const;
+  std::string note_folder() const;
+
+  ZkSession& writer(const ZkChange& change);
+  ZkSession& session_of(std::int64_t number, Duration made_for);
+  Requests folders_for(const Rows& rows, const ZkChange& change) const;
+  bool is_early(const Rows& rows,
+                const ZkChange& change,
+                const ZkAnswer& multi,
+                const std::vector<ZkAnswer>& children) const;
+  Result<bool> undo(ZkSession& session, const ZkChange& change, const ZkAnswer& multi, Time limit);
+  Result<bool> renew_others(const Rows& rows,
+                            const ZkChange& change,
+                            std::int64_t done,
+                            Time limit);
+
+  ZkAddress address_;
+  const Interrupt* interrupt_;
+  ZkOwners owners_;
+  ZkSession looker_;
+  OwnerId owner_;  // of the claim
+  Duration ttl_{};
+  std::int64_t written_ = 0;
+  std::map<std::string, std::string> values_;  // the data of nodes of our sessions, by path
+  bool makes_parents_ = false;                 // the folders above the locks are not there
+};
+
+}  // namespace dlock

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// The part of ZkStore that waits for changes.
+#include "store/zookeeper/zk_store.hpp"
+#include "sys/poll_limit.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace dlock {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// A server lets 60 connections of one machine in, and cuts all others off (maxClientCnxns).
+constexpr std::uint64_t k_connected_waiters = 12;
+constexpr Duration k_look_for_each_place = milliseconds(100);
+constexpr Duration k_longest_look = seconds(3);
+
+// Its place in the line, from 1.
+std::uint64_t place_of(const ZkRow& row, const std::string& id) {
+  const auto at = std::find_if(
+      row.state.line.begin(), row.state.line.end(), [&](const auto& one) { return one.id == id; });
+  return static_cast<std::uint64_t>(at - row.state.line.begin()) + 1;
+}
+
+}  // namespace
+
+bool ZkStore::is_ours(const std::string& id) const {
+  return std::find(ids_.begin(), ids_.end(), id) != ids_.end();
+}
+
+// In line: our node, and the two before it; as one of the first two, all before it. Of a holder its
+// node; else all that holds.
+std::vector<std::size_t> ZkStore::watched_of(const ZkRow& row) const {
+  std::vector<std::size_t> all;
+  const auto waits = std::find_if(
+      row.waiters.begin(), row.waiters.end(), [&](const auto& one) { return is_ours(one.first); });
+  if (waits != row.waiters.end()) {
+    const bool is_near = place_of(row, waits->first) <= 2;
+    for (std::size_t i = is_near ? 0 : waits->second - 2; i <= waits->second; ++i)
+      all.push_back(i);
+    return all;
+  }
+  for (const auto& [owner, index] : row.holders) {
+    const auto& holds = row.state.leases.at(owner).holds;
+    if (std::any_of(
+            holds.begin(), holds.end(), [&](const auto& hold) { return is_ours(hold.second.id); }))
+      return {index};
+    all.push_back(index);
+  }
+  if (row.foreign) all.push_back(*row.foreign);
+  return all;
+}
+
+void ZkStore::note_look(const ZkTable::Rows& rows) {
+  seen_.clear();
+  std::uint64_t nearest = 0;
+  for (const ZkRow& row : rows.rows) {
+    for (const std::size_t index : watched_of(row))
+      seen_ += row.nodes[index].path + ' ' + std::to_string(row.nodes[index].stat.version) + '\n';
+    for (const auto& [id, index] : row.waiters)
+      if (const auto place = place_of(row, id); is_ours(id) && (nearest == 0 || place < nearest))
+        nearest = place;
+  }
+  far_ = nearest > k_connected_waiters;
+}
+
+// Looks, and sets watches for what was seen: again, if it has changed in between.
+Result<void> ZkStore::arm(Time limit) {
+  for (;;) {
+    armed_for_.reset();
+    armed_at_ = BootClock::now();
+    const auto rows = seen(table_.look(watched_, limit), watched_);
+    if (!rows) return rows.error();
+    std::vector<ZkRequest> watches;
+    std::vector<std::int32_t> versions;
+    for (const ZkRow& row : rows->rows) {
+      for (const std::size_t index : watched_of(row)) {
+        watches.push_back({.op = ZkOp::exists, .path = row.nodes[index].path, .watch = true});
+        versions.push_back(row.nodes[index].stat.version);
+      }
+    }
+    if (far_ || watches.empty()) {
+      if (far_) table_.looker().disconnect();
+      armed_for_ = seen_;
+      return {};
+    }
+    const auto answers = zk_answers_of(table_.looker(), watches, limit);
+    if (!answers) return answers.error();
+    bool same = answers->size() == watches.size();
+    for (std::size_t i = 0; same && i < watches.size(); ++i)
+      same = (*answers)[i].code == ZkCode::ok && (*answers)[i].stat.version == versions[i];
+    if (same) {
+      armed_for_ = seen_;
+      return {};
+    }
+    if (BootClock::now() >= limit) return table_.changes_too_fast();
+  }
+}
+
+Result<void> ZkStore::watch_rows(const std::vector<LockName>& names,
+                                 const std::vector<std::string>& ids,
+                                 Time limit) {
+  watched_ = names;
+  ids_ = ids;
+  return arm(limit);
+}
+
+std::optional<Duration> ZkStore::looks_every(Watcher who, std::uint64_t place) const {
+  if (who != Watcher::waiter || place <= k_connected_waiters) return std::nullopt;
+  const auto behind = static_cast<Duration::rep>(place - k_connected_waiters);
+  return std::min(behind * k_look_for_each_place, k_longest_look);
+}
+
+Result<bool> ZkStore::await_change(Time until) {
+  for (;;) {
+    const Time now = BootClock::now();
+    // A session that is not used ends, and its watches with it.
+    const Time stale = armed_at_ + table_.looker().timeout() / 3;
+    if (armed_for_ != seen_ || (!far_ && now >= stale)) {
+      const std::string before = seen_;
+      if (auto done = arm(std::max(until, now + seconds(1))); !done) return done.error();
+      if (seen_ != before) return true;
+      continue;
+    }
+    if (far_) {
+      if (auto paused = pause(until); !paused) return paused.error();
+      return false;
+    }
+    const auto event = table_.looker().await_event(std::min(until, stale));
+    if (!event && event.error().code == Errc::cancelled) return event.error();
+    if (!event) {
+      armed_for_.reset();  // the connection is gone
+    } else if (*event) {
+      table_.looker().take_events();
+      armed_for_.reset();
+      return true;
+    }
+    if (BootClock::now() >= until) return false;
+  }
+}
+
+Result<void> ZkStore::pause(Time until) const {
+  for (Time now = BootClock::now(); now < until; now = BootClock::now()) {
+    pollfd wait = polled(interrupt_);
+    ::poll(&wait, 1, poll_ms(until, now));
+    if (ends_call(interrupt_, wait))
+      return Error{Errc::cancelled, "stopped waiting for " + where()};
+  }
+  return {};
+}
+
+}  // namespace dlock
