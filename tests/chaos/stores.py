@@ -34,8 +34,11 @@ CLIENTS = 6
 def children(pid):
     found = []
     for path in glob.glob(f"/proc/{pid}/task/*/children"):
-        with open(path, encoding="ascii") as file:
-            found += [int(word) for word in file.read().split()]
+        try:
+            with open(path, encoding="ascii") as file:
+                found += [int(word) for word in file.read().split()]
+        except OSError:
+            pass  # the thread has ended
     return found
 
 

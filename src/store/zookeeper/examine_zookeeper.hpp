@@ -21,7 +21,7 @@ struct ZkServerWords {
   std::string version;  // "3.8.0"
   std::string mode;     // "leader", "follower", "observer", "standalone"
 };
-// nullopt: it serves nobody, or does not answer this word (4lw.commands.whitelist).
+// nullopt: it does not serve, or not answer this word (4lw.commands.whitelist).
 std::optional<ZkServerWords> parse_srvr(std::string_view answer);
 
 Finding judge_zk_version(const std::string& version);

@@ -34,7 +34,7 @@ class ZkOwners {
   // The own one with this number, or that of another process, which was made for `timeout`.
   ZkSession& by_number(std::int64_t number, Duration timeout);
 
-  // It is over: its nodes, which may be there for a moment, are of nobody.
+  // It is over: its nodes, which may be there for a moment, are of no claim.
   void end(std::int64_t number);
   bool is_over(std::int64_t number) const { return over_.contains(number); }
 

@@ -176,7 +176,7 @@ void ZkTable::take_node(ZkRow& row, ZkContender node) {
 
 // --- writing ------------------------------------------------------------------------------------
 
-// Nodes of the claim in a session whose number we never heard of: nobody renews them.
+// Nodes of the claim in a session whose number we never heard of: they are not renewed.
 Result<bool> ZkTable::remove_orphans(const Rows& rows, Time limit) {
   ZkOwners::Own* const own = owners_.find(owner_);
   if (own == nullptr) return false;
