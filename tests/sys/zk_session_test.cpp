@@ -160,6 +160,19 @@ TEST_CASE("zk: a multi is all or nothing, in one step") {
   CHECK(more.parts[0].stat.mzxid == more.parts[1].stat.czxid);
 }
 
+TEST_CASE("zk: a session that is quit has no node any more, and a looker takes any time") {
+  ZkSession one = session();
+  ZkSession other = session(ZkSession::k_any_timeout);
+  done(one, {.op = ZkOp::create, .path = "/quit", .node = ZkNode::ephemeral});
+  one.quit(ample());
+  CHECK(one.is_over());
+  bool gone = false;
+  for (const Time limit = ample(); !gone && BootClock::now() < limit; pause(10ms))
+    gone = !there(other, "/quit");
+  CHECK(gone);
+  CHECK(other.timeout() == 2s);  // the longest of this server
+}
+
 TEST_CASE("zk: re-attaching keeps a session for as long as one likes; else it ends, and says so") {
   ZkSession other = session();
   ZkSession kept = session(600ms);
@@ -184,14 +197,17 @@ TEST_CASE("zk: re-attaching keeps a session for as long as one likes; else it en
   CHECK(done(other, {.op = ZkOp::get_children, .path = "/keep"}).children.size() == 1);
 }
 
-TEST_CASE("zk: another process takes a session over with its identity, and not without") {
+TEST_CASE(
+    "zk: another process takes a session over by its number, as the password follows from it") {
   ZkSession one = session();
   done(one, {folder("/over"), entry("/over/x-")});
   ZkIdentity guessed = one.identity();
   guessed.password = Secret(std::string(16, 'x'));
   ZkSession stranger = zk_session_of(server().url(), 2s, nullptr, guessed);
   CHECK(expired(stranger.run({{.op = ZkOp::close_session}}, ample())));
-  ZkSession heir = zk_session_of(server().url(), 2s, nullptr, one.identity());
+  const ZkIdentity known = zk_identity_of(one.identity().number);
+  CHECK(known.password.reveal() == one.identity().password.reveal());
+  ZkSession heir = zk_session_of(server().url(), 2s, nullptr, known);
   CHECK(there(heir, "/over/x-0000000000"));
   // Of the two the newest connection counts; the other one is closed, and comes again.
   CHECK(one.await_event(ample()).error().code == Errc::unavailable);
