@@ -36,6 +36,11 @@ bool ZkOwners::has(std::int64_t number) const {
          });
 }
 
+bool ZkOwners::owns(const std::string& path) const {
+  return std::any_of(
+      own_.begin(), own_.end(), [&](const auto& one) { return one.second.nodes.contains(path); });
+}
+
 void ZkOwners::note_node(std::int64_t number, const std::string& path) {
   for (auto& [owner, own] : own_)
     if (own.is_of(number)) own.nodes.insert(path);

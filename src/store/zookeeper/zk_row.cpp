@@ -68,6 +68,8 @@ class Reader {
       take_holder(index, std::move(*holder));
     } else if (auto place = contender::parse_waiter(node.data, node.stat.czxid, now_)) {
       wait(index, std::move(*place));
+    } else if (node.unread) {
+      wait(index, {.id = node.path, .alive_until = now_ + contender::k_seen_alive});
     } else {
       take_foreign(index);
     }

@@ -52,6 +52,7 @@ struct ZkContender {
   std::string data;
   ZkStat stat;
   ZkPlace place = {};
+  bool unread = false;   // it waits, and nothing else is known of it
   bool revoked = false;  // by Curator's Revoker; `data` is what was there before
 };
 

@@ -75,7 +75,7 @@ ZkStore::Moment ZkStore::moment_of(const ZkTable::Rows& rows) {
 }
 
 Result<void> ZkStore::read(const std::vector<LockName>& names, Time limit, const Look& look) {
-  auto rows = seen(table_.look(names, limit), names);
+  auto rows = seen(table_.look(names, extent_of(names), limit), names);
   if (!rows) return rows.error();
   std::vector<StoredLock> states = states_of(rows->rows);
   look(lease_table::pointers_to(states), moment_of(*rows));
@@ -114,6 +114,7 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
     const auto written = table_.write(*rows, all, limit);
     if (!watched_.empty()) table_.disconnect();  // the next step attaches anew in any case
     if (!written) return written.error();
+    if (!all.made.empty()) armed_for_.reset();  // a new waiter watches what is before it
     if (*written) return {};
     if (BootClock::now() >= limit) return table_.changes_too_fast();
   }
@@ -122,7 +123,7 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
 Result<RevokeReply> ZkStore::revoke(const LockName& name, const RevokeOrder& order, Time limit) {
   auto reply = TableStore::revoke(name, order, limit);
   if (!reply || reply->verdict != RevokeVerdict::not_dlock) return reply;
-  const auto rows = table_.look({name}, limit);
+  const auto rows = table_.look({name}, ZkTable::k_everything, limit);
   if (!rows) return rows.error();
   const ZkRow& row = rows->rows.front();
   if (row.foreign && table_.address().layout == ZkLayout::curator)

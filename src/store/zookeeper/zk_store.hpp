@@ -74,6 +74,7 @@ class ZkStore final : public TableStore {
 
   Result<ZkTable::Rows> seen(Result<ZkTable::Rows> rows, const std::vector<LockName>& names);
   static Moment moment_of(const ZkTable::Rows& rows);
+  ZkTable::Extent extent_of(const std::vector<LockName>& names) const;
   void note_look(const ZkTable::Rows& rows);
   std::vector<std::size_t> watched_of(const ZkRow& row) const;
   Result<void> arm(Time limit);
@@ -90,7 +91,9 @@ class ZkStore final : public TableStore {
   std::string seen_;                      // what matters of the newest look at them
   std::optional<std::string> armed_for_;  // seen_ when watches were set for all of that
   Time armed_at_{};
-  bool far_ = false;  // so far behind in line that it keeps no connection
+  std::uint64_t place_ = 0;  // then, in the line where it is nearest to the first
+  bool far_ = false;         // so far behind that it keeps no connection
+  Duration next_look_{};     // of one that is far
 };
 
 }  // namespace dlock

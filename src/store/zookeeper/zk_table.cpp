@@ -92,19 +92,22 @@ void ZkTable::end(const ZkSession& session) {
 }
 
 Result<ZkTable::Rows> ZkTable::load(const std::vector<LockName>& names, Time limit) {
-  return load_by(reader(), names, limit);
+  return load_by(reader(), names, k_what_is_before_us, limit);
 }
 
-Result<ZkTable::Rows> ZkTable::look(const std::vector<LockName>& names, Time limit) {
-  return load_by(looker_, names, limit);
+Result<ZkTable::Rows> ZkTable::look(const std::vector<LockName>& names,
+                                    const Extent& extent,
+                                    Time limit) {
+  return load_by(looker_, names, extent, limit);
 }
 
 Result<ZkTable::Rows> ZkTable::load_by(ZkSession& session,
                                        const std::vector<LockName>& names,
+                                       const Extent& extent,
                                        Time limit) {
   ZkSession* from = &session;
   for (;;) {
-    auto rows = try_load(*from, names, limit);
+    auto rows = try_load(*from, names, extent, limit);
     if (!rows) return rows.error();
     if (*rows) return std::move(**rows);
     if (BootClock::now() >= limit) return changes_too_fast();
@@ -118,6 +121,7 @@ Result<ZkTable::Rows> ZkTable::load_by(ZkSession& session,
 // there can be trusted: Curator makes the node of a reader before it removes that of its writer.
 Result<std::optional<ZkTable::Rows>> ZkTable::try_load(ZkSession& session,
                                                        const std::vector<LockName>& names,
+                                                       const Extent& extent,
                                                        Time limit) {
   Rows rows;
   Requests questions;
@@ -141,9 +145,9 @@ Result<std::optional<ZkTable::Rows>> ZkTable::try_load(ZkSession& session,
     ZkAnswer& note = (*listed)[2 * i + 1];
     row.has_folder = folder.code == ZkCode::ok;
     if (note.code == ZkCode::ok) row.note = {std::move(note.data), note.stat.version};
-    for (const std::string& child : folder.children)
-      if (zk_place_of(address_.layout, child))
-        reads.push_back({.op = ZkOp::get_data, .path = row.folder + '/' + child});
+    list_nodes(row, folder.children, extent);
+    for (const ZkContender& node : row.nodes)
+      if (!node.unread) reads.push_back({.op = ZkOp::get_data, .path = node.path});
   }
   auto seen = reads.empty() ? std::vector<ZkAnswer>() : zk_answers_of(session, reads, limit);
   if (!seen) return seen.error();
@@ -151,27 +155,51 @@ Result<std::optional<ZkTable::Rows>> ZkTable::try_load(ZkSession& session,
   rows.now = lease_table::store_time(BootClock::now());
   std::size_t next = 0;
   for (ZkRow& row : rows.rows) {
-    for (; next < reads.size() && reads[next].path.starts_with(row.folder + '/'); ++next) {
-      ZkAnswer& node = (*seen)[next];
-      if (node.code != ZkCode::ok) return std::optional<Rows>();
-      take_node(row, {.path = reads[next].path, .data = std::move(node.data), .stat = node.stat});
+    for (ZkContender& node : row.nodes) {
+      if (node.unread) continue;
+      ZkAnswer& answer = (*seen)[next++];
+      if (answer.code != ZkCode::ok) return std::optional<Rows>();
+      node.data = std::move(answer.data);
+      node.stat = answer.stat;
+      take_node(node);
     }
+    std::erase_if(row.nodes, [&](const auto& one) { return owners_.is_over(one.stat.owner); });
     read_zk_row(row, rows.now);
   }
   return std::optional(std::move(rows));
 }
 
-void ZkTable::take_node(ZkRow& row, ZkContender node) {
-  if (owners_.is_over(node.stat.owner)) return;
+// What is in the folder, and which of it has to be read.
+void ZkTable::list_nodes(ZkRow& row,
+                         const std::vector<std::string>& children,
+                         const Extent& extent) const {
+  for (const std::string& child : children)
+    if (const auto place = zk_place_of(address_.layout, child))
+      row.nodes.push_back({.path = row.folder + '/' + child, .place = *place});
+  std::sort(row.nodes.begin(), row.nodes.end(), [](const auto& a, const auto& b) {
+    return a.place.number < b.place.number;
+  });
+  const auto ours = std::find_if(row.nodes.begin(), row.nodes.end(), [&](const auto& node) {
+    return owners_.owns(node.path);
+  });
+  if (!extent.only_before_us || ours == row.nodes.end()) return;
+  for (auto behind = ours + 1; behind != row.nodes.end(); ++behind)
+    behind->unread = true;
+  const auto known = values_.find(ours->path);
+  if (ours - row.nodes.begin() <= extent.most || known == values_.end()) return;
+  for (ZkContender& node : row.nodes)
+    node.unread = true;
+  ours->data = known->second;
+}
+
+void ZkTable::take_node(ZkContender& node) {
   owners_.note_node(node.stat.owner, node.path);
-  node.place = *zk_place_of(address_.layout, node.path);
   const auto known = values_.find(node.path);
   node.revoked = node.data == k_zk_revoke && known != values_.end();
   if (node.revoked)
     node.data = known->second;
   else if (owners_.has(node.stat.owner))
     values_[node.path] = node.data;
-  row.nodes.push_back(std::move(node));
 }
 
 // --- writing ------------------------------------------------------------------------------------
@@ -257,8 +285,11 @@ Result<bool> ZkTable::write(const Rows& rows, const ZkChange& change, Time limit
   if (is_early(rows, change, multi, children)) return undo(session, change, multi, limit);
   auto renewed = renew_others(rows, change, session.identity().number, limit);
   if (!renewed || !*renewed) return renewed;
-  for (const ZkChange::Made& made : change.made)
-    owners_.note_node(session.identity().number, multi.parts[made.part].path);
+  for (const ZkChange::Made& made : change.made) {
+    const std::string& path = multi.parts[made.part].path;
+    owners_.note_node(session.identity().number, path);
+    values_[path] = change.parts[made.part].data;
+  }
   for (const std::string& path : change.removed) {
     values_.erase(path);
     owners_.forget_node(path, limit);

@@ -15,6 +15,7 @@
 #include "store/zookeeper/zk_session.hpp"
 #include "store/zookeeper/zk_url.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -49,9 +50,19 @@ class ZkTable {
   // Ends its session, if that has no nodes.
   void end_idle(Time limit);
 
+  // Which nodes are read. The others are listed as waiters of which nothing is known, which is as
+  // much as a claim needs to know of those behind it.
+  struct Extent {
+    bool only_before_us;  // none behind a node of the claim's session
+    std::ptrdiff_t most;  // none at all if more than that are before it
+  };
+  static constexpr Extent k_everything{false, 0};
+  static constexpr Extent k_what_is_before_us{true, PTRDIFF_MAX};
+
+  // What is before us.
   Result<Rows> load(const std::vector<LockName>& names, Time limit);
   // By the session that only looks, and whose connection the watches are of.
-  Result<Rows> look(const std::vector<LockName>& names, Time limit);
+  Result<Rows> look(const std::vector<LockName>& names, const Extent& extent, Time limit);
   ZkSession& looker() { return looker_; }
   // By that session, and by a new one if it has ended. All answers are verdicts.
   Result<std::vector<ZkAnswer>> ask(const std::vector<ZkRequest>& requests, Time limit);
@@ -72,11 +83,16 @@ class ZkTable {
   using Requests = std::vector<ZkRequest>;
 
   ZkSession& reader();
-  Result<Rows> load_by(ZkSession& session, const std::vector<LockName>& names, Time limit);
+  Result<Rows> load_by(ZkSession& session,
+                       const std::vector<LockName>& names,
+                       const Extent& extent,
+                       Time limit);
   Result<std::optional<Rows>> try_load(ZkSession& session,
                                        const std::vector<LockName>& names,
+                                       const Extent& extent,
                                        Time limit);
-  void take_node(ZkRow& row, ZkContender node);
+  void list_nodes(ZkRow& row, const std::vector<std::string>& children, const Extent& extent) const;
+  void take_node(ZkContender& node);
   void end(const ZkSession& session);
   std::string folder_of(std::string_view lock) const;
   std::string note_folder() const;

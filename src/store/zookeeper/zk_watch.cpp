@@ -17,9 +17,11 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // A server lets 60 connections of one machine in, and cuts all others off (maxClientCnxns).
-constexpr std::uint64_t k_connected_waiters = 12;
-constexpr Duration k_look_for_each_place = milliseconds(100);
-constexpr Duration k_longest_look = seconds(3);
+constexpr int k_connected_waiters = 12;
+// A waiter behind these looks again after so long for each place, twice as late if the line stands,
+// and sooner than a turn ends that may have become its own.
+constexpr Duration k_look_for_each_place = milliseconds(20);
+constexpr Duration k_longest_look = lease_table::k_turn / 2;
 
 // Its place in the line, from 1.
 std::uint64_t place_of(const ZkRow& row, const std::string& id) {
@@ -35,7 +37,7 @@ bool ZkStore::is_ours(const std::string& id) const {
 }
 
 // In line: our node, and the two before it; as one of the first two, all before it. Of a holder its
-// node; else all that holds.
+// node; else all that hold, and the first that waits.
 std::vector<std::size_t> ZkStore::watched_of(const ZkRow& row) const {
   std::vector<std::size_t> all;
   const auto waits = std::find_if(
@@ -54,7 +56,13 @@ std::vector<std::size_t> ZkStore::watched_of(const ZkRow& row) const {
     all.push_back(index);
   }
   if (row.foreign) all.push_back(*row.foreign);
+  if (!row.state.line.empty()) all.push_back(row.waiters.at(row.state.line.front().id));
   return all;
+}
+
+ZkTable::Extent ZkStore::extent_of(const std::vector<LockName>& names) const {
+  if (names != watched_) return ZkTable::k_everything;
+  return {.only_before_us = true, .most = k_connected_waiters};
 }
 
 void ZkStore::note_look(const ZkTable::Rows& rows) {
@@ -68,6 +76,11 @@ void ZkStore::note_look(const ZkTable::Rows& rows) {
         nearest = place;
   }
   far_ = nearest > k_connected_waiters;
+  const auto behind = static_cast<Duration::rep>(nearest - k_connected_waiters);
+  if (far_)
+    next_look_ = std::min(nearest == place_ ? 2 * next_look_ : behind * k_look_for_each_place,
+                          k_longest_look);
+  place_ = nearest;
 }
 
 // Looks, and sets watches for what was seen: again, if it has changed in between.
@@ -75,7 +88,7 @@ Result<void> ZkStore::arm(Time limit) {
   for (;;) {
     armed_for_.reset();
     armed_at_ = BootClock::now();
-    const auto rows = seen(table_.look(watched_, limit), watched_);
+    const auto rows = seen(table_.look(watched_, extent_of(watched_), limit), watched_);
     if (!rows) return rows.error();
     std::vector<ZkRequest> watches;
     std::vector<std::int32_t> versions;
@@ -85,12 +98,9 @@ Result<void> ZkStore::arm(Time limit) {
         versions.push_back(row.nodes[index].stat.version);
       }
     }
-    if (far_ || watches.empty()) {
-      if (far_) table_.looker().disconnect();
-      armed_for_ = seen_;
-      return {};
-    }
-    const auto answers = zk_answers_of(table_.looker(), watches, limit);
+    if (far_) return {};
+    const auto answers =
+        watches.empty() ? std::vector<ZkAnswer>() : zk_answers_of(table_.looker(), watches, limit);
     if (!answers) return answers.error();
     bool same = answers->size() == watches.size();
     for (std::size_t i = 0; same && i < watches.size(); ++i)
@@ -113,8 +123,7 @@ Result<void> ZkStore::watch_rows(const std::vector<LockName>& names,
 
 std::optional<Duration> ZkStore::looks_every(Watcher who, std::uint64_t place) const {
   if (who != Watcher::waiter || place <= k_connected_waiters) return std::nullopt;
-  const auto behind = static_cast<Duration::rep>(place - k_connected_waiters);
-  return std::min(behind * k_look_for_each_place, k_longest_look);
+  return next_look_;
 }
 
 Result<bool> ZkStore::await_change(Time until) {
@@ -122,15 +131,16 @@ Result<bool> ZkStore::await_change(Time until) {
     const Time now = BootClock::now();
     // A session that is not used ends, and its watches with it.
     const Time stale = armed_at_ + table_.looker().timeout() / 3;
-    if (armed_for_ != seen_ || (!far_ && now >= stale)) {
+    if (far_) {
+      table_.looker().disconnect();
+      if (auto paused = pause(until); !paused) return paused.error();
+      return false;
+    }
+    if (armed_for_ != seen_ || now >= stale) {
       const std::string before = seen_;
       if (auto done = arm(std::max(until, now + seconds(1))); !done) return done.error();
       if (seen_ != before) return true;
       continue;
-    }
-    if (far_) {
-      if (auto paused = pause(until); !paused) return paused.error();
-      return false;
     }
     const auto event = table_.looker().await_event(std::min(until, stale));
     if (!event && event.error().code == Errc::cancelled) return event.error();
