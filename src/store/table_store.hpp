@@ -24,11 +24,11 @@ class TableStore : public LockStore {
   Result<std::string> key_of(const LockName& name) const override { return name.text(); }
 
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
-  Result<RenewReply> renew(const Holds& holds, Time limit) final;
-  Result<RenewReply> check(const Holds& holds, Time limit) final;
+  Result<RenewReply> renew(const Holds& holds, Time limit) override;
+  Result<RenewReply> check(const Holds& holds, Time limit) override;
   Result<ReleaseVerdict> release(const Holds& holds,
                                  const ReleaseOptions& options,
-                                 Time limit) final;
+                                 Time limit) override;
   Result<void> leave(const Claim& claim, Queueing queueing, Time limit) final;
   Result<Watching> watch(const Claim& claim, bool front, Time limit) final;
   Result<Watching> watch_hold(const Holds& holds, Time limit) final;

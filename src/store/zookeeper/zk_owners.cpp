@@ -36,9 +36,9 @@ bool ZkOwners::has(std::int64_t number) const {
          });
 }
 
-bool ZkOwners::owns(const std::string& path) const {
-  return std::any_of(
-      own_.begin(), own_.end(), [&](const auto& one) { return one.second.nodes.contains(path); });
+bool ZkOwners::owns(const OwnerId& owner, const std::string& path) const {
+  const auto at = own_.find(owner);
+  return at != own_.end() && at->second.nodes.contains(path);
 }
 
 void ZkOwners::note_node(std::int64_t number, const std::string& path) {

@@ -39,7 +39,7 @@ class ZkOwners {
   bool is_over(std::int64_t number) const { return over_.contains(number); }
 
   bool has(std::int64_t number) const;
-  bool owns(const std::string& path) const;
+  bool owns(const OwnerId& owner, const std::string& path) const;
   // Of one of our own sessions, if it is that.
   void note_node(std::int64_t number, const std::string& path);
   // The node is gone: an own session without any is ended.

@@ -83,18 +83,51 @@ Result<void> ZkStore::read(const std::vector<LockName>& names, Time limit, const
 }
 
 Result<AcquireReply> ZkStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
+  owner_ = claim.owner;
   proves_note_ = claim.once_per > Duration::zero();
+  concerns_us_ = true;
   table_.begin(claim);
   auto reply = TableStore::acquire(claim, queueing, limit);
+  concerns_us_ = false;
   if (reply) table_.end_idle(limit);
   return reply;
+}
+
+void ZkStore::note_holds(const Holds& holds) {
+  concerns_us_ = std::all_of(
+      holds.begin(), holds.end(), [&](const Hold& hold) { return hold.owner == owner_; });
+}
+
+Result<RenewReply> ZkStore::renew(const Holds& holds, Time limit) {
+  note_holds(holds);
+  auto reply = TableStore::renew(holds, limit);
+  concerns_us_ = false;
+  return reply;
+}
+
+Result<RenewReply> ZkStore::check(const Holds& holds, Time limit) {
+  note_holds(holds);
+  auto reply = TableStore::check(holds, limit);
+  concerns_us_ = false;
+  return reply;
+}
+
+Result<ReleaseVerdict> ZkStore::release(const Holds& holds,
+                                        const ReleaseOptions& options,
+                                        Time limit) {
+  note_holds(holds);
+  auto verdict = TableStore::release(holds, options, limit);
+  concerns_us_ = false;
+  return verdict;
 }
 
 Result<void> ZkStore::transact(const std::vector<LockName>& names,
                                Time limit,
                                const Change& change) {
   for (;;) {
-    auto rows = seen(table_.load(names, limit), names);
+    const ZkTable::Extent extent =
+        concerns_us_ ? ZkTable::k_what_is_before_us : ZkTable::k_everything;
+    auto rows = seen(table_.load(names, extent, limit), names);
     if (!rows) return rows.error();
     const auto removed = table_.remove_orphans(*rows, limit);
     if (!removed) return removed.error();

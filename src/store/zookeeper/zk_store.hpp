@@ -52,6 +52,11 @@ class ZkStore final : public TableStore {
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
 
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
+  Result<RenewReply> renew(const Holds& holds, Time limit) override;
+  Result<RenewReply> check(const Holds& holds, Time limit) override;
+  Result<ReleaseVerdict> release(const Holds& holds,
+                                 const ReleaseOptions& options,
+                                 Time limit) override;
   // Tells a foreign holder as Curator's Revoker does; the verdict does not count on it.
   Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override;
 
@@ -74,6 +79,7 @@ class ZkStore final : public TableStore {
 
   Result<ZkTable::Rows> seen(Result<ZkTable::Rows> rows, const std::vector<LockName>& names);
   static Moment moment_of(const ZkTable::Rows& rows);
+  void note_holds(const Holds& holds);
   ZkTable::Extent extent_of(const std::vector<LockName>& names) const;
   void note_look(const ZkTable::Rows& rows);
   std::vector<std::size_t> watched_of(const ZkRow& row) const;
@@ -83,7 +89,9 @@ class ZkStore final : public TableStore {
 
   const Interrupt* interrupt_;
   ZkTable table_;
-  bool proves_note_ = false;  // the --once-per of the claim depends on the note
+  OwnerId owner_;             // of the newest claim
+  bool proves_note_ = false;  // its --once-per depends on the note
+  bool concerns_us_ = false;  // the step is of its nodes alone
   contender::Turns turns_;
 
   std::vector<LockName> watched_;

@@ -91,8 +91,10 @@ void ZkTable::end(const ZkSession& session) {
     owners_.end(session.identity().number);
 }
 
-Result<ZkTable::Rows> ZkTable::load(const std::vector<LockName>& names, Time limit) {
-  return load_by(reader(), names, k_what_is_before_us, limit);
+Result<ZkTable::Rows> ZkTable::load(const std::vector<LockName>& names,
+                                    const Extent& extent,
+                                    Time limit) {
+  return load_by(reader(), names, extent, limit);
 }
 
 Result<ZkTable::Rows> ZkTable::look(const std::vector<LockName>& names,
@@ -180,7 +182,7 @@ void ZkTable::list_nodes(ZkRow& row,
     return a.place.number < b.place.number;
   });
   const auto ours = std::find_if(row.nodes.begin(), row.nodes.end(), [&](const auto& node) {
-    return owners_.owns(node.path);
+    return owners_.owns(owner_, node.path);
   });
   if (!extent.only_before_us || ours == row.nodes.end()) return;
   for (auto behind = ours + 1; behind != row.nodes.end(); ++behind)

@@ -53,14 +53,13 @@ class ZkTable {
   // Which nodes are read. The others are listed as waiters of which nothing is known, which is as
   // much as a claim needs to know of those behind it.
   struct Extent {
-    bool only_before_us;  // none behind a node of the claim's session
+    bool only_before_us;  // none behind the node of the claim's session
     std::ptrdiff_t most;  // none at all if more than that are before it
   };
   static constexpr Extent k_everything{false, 0};
   static constexpr Extent k_what_is_before_us{true, PTRDIFF_MAX};
 
-  // What is before us.
-  Result<Rows> load(const std::vector<LockName>& names, Time limit);
+  Result<Rows> load(const std::vector<LockName>& names, const Extent& extent, Time limit);
   // By the session that only looks, and whose connection the watches are of.
   Result<Rows> look(const std::vector<LockName>& names, const Extent& extent, Time limit);
   ZkSession& looker() { return looker_; }
