@@ -81,7 +81,7 @@ complete -c dlock -n '__dlock_in none' -a version -d 'Print the version'
 complete -c dlock -n '__dlock_in help' \
     -a 'run acquire renew release wait inspect list forget force-release doctor'
 
-complete -c dlock -n __dlock_own_words -l url -x -a 'redis:// rediss:// redis+unix:// postgresql:// mysql:// etcd:// sqlite:/// local:///' \
+complete -c dlock -n __dlock_own_words -l url -x -a 'redis:// rediss:// redis+unix:// postgresql:// mysql:// etcd:// zookeeper:// sqlite:/// local:///' \
     -d 'The store'
 complete -c dlock -n __dlock_own_words -l prefix -x -d 'Prefix of the name in the key'
 complete -c dlock -n __dlock_own_words -l connect-timeout -x -d 'How long to retry an unreachable store'

@@ -254,12 +254,9 @@ TEST_CASE("zookeeper: who says too early that it holds is a waiter, and is told 
   CHECK_FALSE(row.state.leases.contains("q"));
   REQUIRE(row.state.line.size() == 1);
   CHECK(row.state.line[0].id == "q#u");
-  const auto names = [&] {
-    std::vector<std::string> all;
-    for (const ZkContender& node : folder.all())
-      all.push_back(node.path.substr(3));
-    return all;
-  }();
+  std::vector<std::string> names;
+  for (const ZkContender& node : folder.all())
+    names.push_back(node.path.substr(3));
   CHECK(is_behind_others(empty, ZkLayout::curator, path, names));
   CHECK_FALSE(is_behind_others(empty, ZkLayout::curator, folder.all()[0].path, names));
   CHECK_FALSE(is_behind_others(row, ZkLayout::curator, path, names));
@@ -341,7 +338,6 @@ TEST_CASE("zookeeper: what Curator's Revoker writes is a revocation of what was 
   folder.at_path(folder.all()[0].path).revoked = true;
   const ZkRow row = folder.row(at(2s).now);
   CHECK(row.state.leases.at("p").revoked_by == "a Revoker of Curator");
-  // Whoever does not know what was there sees a foreign lock.
   folder.at_path(folder.all()[0].path).data = k_zk_revoke;
   CHECK(folder.row(at(2s).now).state.foreign);
 }
