@@ -32,7 +32,7 @@ Time share_of(Time limit, std::size_t parts) {
 }
 
 // Of a session that only looks: it has ended when nothing has been asked for so long.
-constexpr Duration k_looker = std::chrono::seconds(10);
+constexpr Duration k_looker = std::chrono::seconds(30);
 
 std::int32_t wire_ms(Duration timeout) {
   const auto ms = std::chrono::ceil<milliseconds>(timeout).count();

@@ -118,6 +118,7 @@ Result<ReleaseVerdict> ZkStore::release(const Holds& holds,
   note_holds(holds);
   auto verdict = TableStore::release(holds, options, limit);
   concerns_us_ = false;
+  table_.quit_looker();  // the end of a run does not tidy up
   return verdict;
 }
 

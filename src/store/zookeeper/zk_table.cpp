@@ -4,6 +4,7 @@
 #include "store/zookeeper/zk_path.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <utility>
 
@@ -12,6 +13,7 @@ namespace dlock {
 namespace {
 
 constexpr std::string_view k_notes = "dlock-done";
+constexpr Duration k_to_quit = std::chrono::milliseconds(100);
 constexpr std::string_view k_own_folder = "zookeeper";  // of ZooKeeper itself, below "/"
 
 // Each folder on the way to `path` and `path` itself; those that are there stay as they are.
@@ -40,6 +42,14 @@ ZkTable::ZkTable(ZkAddress address, const Interrupt* interrupt)
       interrupt_(interrupt),
       owners_(address_, interrupt),
       looker_(address_, ZkSession::k_any_timeout, interrupt) {}
+
+ZkTable::~ZkTable() {
+  quit_looker();
+}
+
+void ZkTable::quit_looker() {
+  looker_.quit(BootClock::now() + k_to_quit);
+}
 
 bool ZkTable::is_taken(const LockName& name) const {
   return name.text() == k_notes || (address_.chroot.empty() && name.text() == k_own_folder);

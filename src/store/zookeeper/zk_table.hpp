@@ -40,6 +40,9 @@ class ZkTable {
 
   // `interrupt` may be null and must outlive us.
   ZkTable(ZkAddress address, const Interrupt* interrupt);
+  ~ZkTable();
+  ZkTable(const ZkTable&) = delete;
+  ZkTable& operator=(const ZkTable&) = delete;
 
   const ZkAddress& address() const { return address_; }
   // The folder of this name has another use.
@@ -63,6 +66,8 @@ class ZkTable {
   // By the session that only looks, and whose connection the watches are of.
   Result<Rows> look(const std::vector<LockName>& names, const Extent& extent, Time limit);
   ZkSession& looker() { return looker_; }
+  // Ends that session, which would stay for half a minute; the next look makes another.
+  void quit_looker();
   // By that session, and by a new one if it has ended. All answers are verdicts.
   Result<std::vector<ZkAnswer>> ask(const std::vector<ZkRequest>& requests, Time limit);
 
