@@ -316,6 +316,13 @@ void read_zk_row(ZkRow& row, StoreTime now) {
   if (row.note) contender::take_note(row.note->data, row.state);
 }
 
+bool may_be_passed_over(const ZkRow& row) {
+  if (row.state.line.empty()) return false;
+  const std::string& id = row.state.line.front().id;
+  const std::size_t index = row.waiters.at(id);
+  return !row.early.contains(index) && id != row.nodes[index].path;  // a foreign one has no other
+}
+
 void add_zk_change(const ZkRow& before,
                    std::size_t which,
                    const StoredLock& after,

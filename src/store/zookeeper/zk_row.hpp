@@ -77,6 +77,10 @@ struct ZkRow {
 // Fills in what `nodes`, in any order, and `note` say.
 void read_zk_row(ZkRow& row, lease_table::StoreTime now);
 
+// Whether the first waiter may be removed once its turn is over: if it becomes a holder instead,
+// its version is another one. That of one that is early would be the same.
+bool may_be_passed_over(const ZkRow& row);
+
 // What changes locks: the parts of one multi.
 struct ZkChange {
   struct Made {

@@ -62,7 +62,8 @@ Result<ZkTable::Rows> ZkStore::seen(Result<ZkTable::Rows> rows,
                                     const std::vector<LockName>& names) {
   if (!rows) return rows;
   for (ZkRow& row : rows->rows)
-    turns_.note(row.lock, row.state, rows->now, [&](const auto& id) { return is_ours(id); });
+    if (may_be_passed_over(row))
+      turns_.note(row.lock, row.state, rows->now, [&](const auto& id) { return is_ours(id); });
   if (names == watched_) note_look(*rows);
   return rows;
 }
