@@ -3,7 +3,7 @@
 # Promise: dlock and the locks of other libraries keep each other out, and pass a lock on to each
 # other, whoever holds, waits or crashes.
 # clients: redisson-4.7.0 redisson-3.27.2 node-redisson redlock5 redlock4 redis-py redsync
-# others: their locks are not in Redis; shedlock.bats and etcd.bats have the same for these
+# others: their locks are not in Redis; shedlock.bats, etcd.bats and zookeeper.bats are for these
 # shellcheck disable=SC2154,SC2016,SC2034  # *_pid are set by spawn; inner shells; evals
 
 load ../support/suite

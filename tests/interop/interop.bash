@@ -51,7 +51,7 @@ stop_clients() {
 # start_driver DIR: one more process of the client, with its files in DIR.
 start_driver() {
   local dir=$1 place=$INTEROP_HOME/${INTEROP_CLIENT} command
-  local address=$INTEROP_ADDRESS
+  local address=$INTEROP_ADDRESS session=${SESSION_MS:-10000}
   local java=(java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -Xmx256m)
   case $INTEROP_CLIENT in
     redisson-*)
@@ -66,8 +66,13 @@ start_driver() {
     node-redisson | redlock5 | redlock4)
       command=(node "$INTEROP_HOME/node/driver.js" "$INTEROP_CLIENT" "$address" "$WATCHDOG")
       ;;
+    curator)
+      command=("${java[@]}" -cp "$place/classes:$place/jars/*" Driver "$address" "$session")
+      ;;
     redis-py) command=("$place/venv/bin/python" "$place/driver.py" "$address") ;;
+    kazoo) command=("$place/venv/bin/python" "$place/driver.py" "$address" "$session") ;;
     redsync | etcd-go) command=("$place/$INTEROP_CLIENT" "$address") ;;
+    go-zookeeper) command=("$place/$INTEROP_CLIENT" "$address" "$session") ;;
     *) echo "no client $INTEROP_CLIENT" && return 1 ;;
   esac
   mkdir -p "$dir"

@@ -3,7 +3,7 @@
 # Promise: `dlock run -s` and -x make one RReadWriteLock with Java's read and write locks: who may
 # stand beside whom, what is written and published, nested holds, downgrades, and what cannot be.
 # clients: redisson-4.7.0 redisson-3.27.2
-# others: only Redisson for Java has read and write locks
+# others: only Redisson for Java has read and write locks in Redis
 # shellcheck disable=SC2154,SC2016,SC2034  # *_pid are set by spawn; inner shells; evals
 
 load ../support/suite

@@ -4,7 +4,7 @@
 # release shortens it, it is renewed for as long as it runs, and a dead one keeps a writer out until
 # its own lease ends, and no longer.
 # clients: redisson-4.7.0 redisson-3.27.2
-# others: only Redisson for Java has read and write locks
+# others: only Redisson for Java has read and write locks in Redis
 # shellcheck disable=SC2154,SC2016,SC2034,SC2030,SC2031  # *_pid are set by spawn; inner shells; evals
 
 load ../support/suite

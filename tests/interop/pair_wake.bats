@@ -3,7 +3,7 @@
 # Promise: who waits for a reader or writer of the other side is woken by its release, and a reader
 # by a writer that goes on as a reader, long before a lease ends. Like wake.bats, it prints figures.
 # clients: redisson-4.7.0 redisson-3.27.2
-# others: only Redisson for Java has read and write locks
+# others: only Redisson for Java has read and write locks in Redis
 # alone: yes
 # shellcheck disable=SC2154,SC2034  # *_pid are set by spawn; loops count
 

@@ -10,7 +10,7 @@ drivers=$PWD/tests/interop/drivers
 
 clients() {
   echo redisson-4.7.0 redisson-3.27.2 node-redisson redlock5 redlock4 redis-py redsync \
-    shedlock-postgres shedlock-mariadb etcd-go
+    shedlock-postgres shedlock-mariadb etcd-go curator kazoo go-zookeeper
 }
 
 # interop_packages: the groups of Debian packages for the tools that are not on the PATH.
@@ -37,11 +37,11 @@ fetch_node() {
     (cd "$interop_home/node" && in_time npm ci --no-audit --no-fund --fetch-retries=5 \
       --fetch-timeout=60000)
 }
-fetch_python() {
-  local place=$interop_home/redis-py
+fetch_python() { # FOLDER DRIVER
+  local place=$interop_home/$1
   python3 -m venv "$place/venv" && in_time "$place/venv/bin/python" -m pip install -q \
-    --disable-pip-version-check --retries 10 --timeout 60 -r "$drivers/python/requirements.txt" &&
-    cp "$drivers/python/driver.py" "$place"
+    --disable-pip-version-check --retries 10 --timeout 60 -r "$drivers/$2/requirements.txt" &&
+    cp "$drivers/$2/driver.py" "$place"
 }
 fetch_go() { # FOLDER DRIVER
   (cd "$drivers/$2" && GOTOOLCHAIN=local GOFLAGS=-mod=readonly \
@@ -58,17 +58,19 @@ fetch() {
       in_folder "$1" redisson fetch_java "$1" redisson -Dredisson.version="${1#redisson-}"
       ;;
     shedlock-*) in_folder shedlock shedlock fetch_java shedlock shedlock ;;
-    redis-py) in_folder redis-py python fetch_python ;;
+    curator) in_folder curator curator fetch_java curator curator ;;
+    redis-py) in_folder redis-py python fetch_python redis-py python ;;
+    kazoo) in_folder kazoo kazoo fetch_python kazoo kazoo ;;
     redsync) in_folder redsync redsync fetch_go redsync redsync ;;
-    etcd-go) in_folder etcd-go etcd_go fetch_go etcd-go etcd_go ;;
-    *) in_folder node node fetch_node ;;
+    etcd-go | go-zookeeper) in_folder "$1" "${1/-/_}" fetch_go "$1" "${1/-/_}" ;;
+    node-redisson | redlock*) in_folder node node fetch_node ;;
   esac
 }
 log_of() {
   case $1 in
-    redisson-* | redis-py | redsync | etcd-go) echo "$interop_home/$1.log" ;;
     shedlock-*) echo "$interop_home/shedlock.log" ;;
-    *) echo "$interop_home/node.log" ;;
+    node-redisson | redlock*) echo "$interop_home/node.log" ;;
+    *) echo "$interop_home/$1.log" ;;
   esac
 }
 
@@ -134,7 +136,7 @@ mark() {
 
 # interop_table CLIENT…: scenarios down, clients across. A letter is explained below.
 interop_table() {
-  local file client name letter notes=() letters=abcdefghijklmnop
+  local file client name letter notes=() letters=abcdefghijklmnopqrstuvwxyz
   printf '\n%-84s' scenario && printf '%-18s' "$@" && echo
   for file in $(suites_now); do
     letter=""

@@ -4,7 +4,7 @@
 # ./dev interop runs this file alone on the machine, and prints the figures; the limit of the tests
 # is only there to tell a message from the 3 s between two looks.
 # clients: redisson-4.7.0 redisson-3.27.2 node-redisson redlock5 redlock4 redis-py redsync
-# others: their locks are not in Redis; shedlock.bats and etcd.bats have the same for these
+# others: their locks are not in Redis; shedlock.bats, etcd.bats and zookeeper.bats are for these
 # alone: yes
 # shellcheck disable=SC2154,SC2034  # *_pid are set by spawn; loops count
 
