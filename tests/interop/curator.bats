@@ -59,6 +59,26 @@ load zookeeper
   done
 }
 
+# A dlock `b` behind all that are there, which holds until it is stopped.
+dlock_waits_and_holds() { # [OPTION…]
+  rm -f "$T/b.began"
+  dlock_run b "$@" "$N" -- sh -c 'date >"$0"; sleep 60' "$T/b.began"
+  eventually 10s there 2
+}
+@test "Curator's Revoker on a dlock whose turn just came: 79, by whom, no node stays (X10)" {
+  local kind
+  for kind in --ttl=30s -s -x --slots=2; do
+    asked acquired x lock "$K" 0
+    dlock_waits_and_holds "$kind"
+    tell x unlock "$K"
+    eventually 20s test -e "$T/b.began"
+    asked asked y revoke "$K/$(nodes)"
+    ends 20s b "exit 79"
+    file_has "$T/b.err" "was revoked by a Revoker of Curator"
+    nothing_left
+  done
+}
+
 @test "Curator's Revoker on a dlock that just came to wait: it keeps its place (X10)" {
   asked acquired x lock "$K" 0
   dlock_stands b

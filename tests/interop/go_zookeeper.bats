@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Promise: go-zookeeper, whose lock counts every node in the folder, waits for readers and writers, too.
+# Promise: go-zookeeper, whose lock counts every node in the folder, waits for all kinds of
+# dlocks.
 # clients: go-zookeeper
 # others: they look only at names of their own
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2034  # as in both.bats; tests are subshells
@@ -10,9 +11,9 @@ suite cli supervise zookeeper
 load interop
 load zookeeper
 
-@test "Go's lock waits for dlock's readers and writers, too (X12)" {
+@test "Go's lock waits for dlock's readers, writers and slots, too (X12)" {
   local kind
-  for kind in -q -s -x; do
+  for kind in -q -s -x --slots=2; do
     dlock_holds "$kind"
     they_stand y lock
     let_go

@@ -48,3 +48,13 @@ load zookeeper
   asked released x unlock "$K" # kazoo knows of nothing
   nothing_left
 }
+
+@test "a Lock of kazoo that was used comes back after the lock's folder has gone (X11)" {
+  "$DLOCK" run "$N" -- true
+  asked acquired x lock "$K" 0
+  asked released x unlock "$K"
+  zk gone "/$K" 5 >"$T/gone" || true # if it is a container: these go some time after their last node
+  asked acquired x lock "$K" 0
+  dlock_is_refused
+  asked released x unlock "$K"
+}

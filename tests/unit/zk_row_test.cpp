@@ -133,7 +133,7 @@ TEST_CASE("zookeeper: a node is of the lock by the end of its name, as the recip
   has_mode(ZkLayout::curator, uuid + "lock-0000000007", Mode::plain);
   has_mode(ZkLayout::curator, uuid + "__WRIT__0000000007", Mode::exclusive);
   has_mode(ZkLayout::curator, uuid + "__READ__0000000007", Mode::shared);
-  has_mode(ZkLayout::curator, uuid + "slot-0000000007", Mode::slots);
+  has_mode(ZkLayout::curator, uuid + "__SLOT__0000000007", Mode::slots);
   has_mode(ZkLayout::kazoo, "3e7e__lock__0000000007", Mode::exclusive);
   has_mode(ZkLayout::kazoo, "3e7e__rlock__0000000007", Mode::shared);
   for (const char* const other : {"0000000007",

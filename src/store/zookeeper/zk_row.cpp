@@ -30,7 +30,7 @@ constexpr std::array<NodeName, 8> k_names{{
     {ZkLayout::curator, "lock-", Mode::plain},
     {ZkLayout::curator, "__WRIT__", Mode::exclusive},
     {ZkLayout::curator, "__READ__", Mode::shared},
-    {ZkLayout::curator, "-slot-", Mode::slots},
+    {ZkLayout::curator, "__SLOT__", Mode::slots},
     {ZkLayout::kazoo, "__rlock__", Mode::shared},
     {ZkLayout::kazoo, "__lock__", Mode::exclusive},
     {ZkLayout::kazoo, "__lock__", Mode::plain},
@@ -298,9 +298,7 @@ std::string zk_new_node(ZkLayout layout, Mode mode) {
   constexpr std::size_t k_uuid = 36;
   constexpr std::size_t k_bytes = 16;
   if (layout == ZkLayout::kazoo) return random_hex(k_bytes) + std::string(name->end);
-  const bool has_dash = name->end.front() == '-';
-  return "_c_" + make_owner_id(0).substr(0, k_uuid) + (has_dash ? "" : "-") +
-         std::string(name->end);
+  return "_c_" + make_owner_id(0).substr(0, k_uuid) + '-' + std::string(name->end);
 }
 
 void read_zk_row(ZkRow& row, StoreTime now) {

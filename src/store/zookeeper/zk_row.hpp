@@ -4,7 +4,7 @@
 // The lock is a folder. In it stands one ephemeral node for each holder and each waiter, whose
 // number is the order of arrival, under the names of Curator's recipes or of kazoo's (ZkLayout):
 //   curator: …lock-N alone (InterProcessMutex, also go-zookeeper's Lock); …__WRIT__N and
-//            …__READ__N (InterProcessReadWriteLock); …-slot-N slots, which only dlock knows
+//            …__READ__N (InterProcessReadWriteLock); …__SLOT__N slots, which only dlock knows
 //   kazoo:   …__lock__N alone or a writer; …__rlock__N a reader; …__slot__N
 // The data of ours is JSON (contender.hpp): of a holder, or of a waiter. Any other data is a
 // foreign program's. Nodes with other names are not of the lock.

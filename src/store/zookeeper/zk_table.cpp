@@ -255,8 +255,11 @@ ZkTable::Requests ZkTable::folders_for(const Rows& rows, const ZkChange& change)
     if (makes_parents_ && !address_.chroot.empty()) add_folders(address_.chroot, requests);
     requests.push_back({.op = ZkOp::create, .path = path, .node = kind});
   };
+  // kazoo makes a folder once, and fails if it goes.
+  const bool stays = address_.layout == ZkLayout::kazoo;
+  const ZkNode kind = stays ? ZkNode::persistent : ZkNode::container;
   for (const ZkChange::Made& made : change.made)
-    if (const ZkRow& row = rows.rows[made.row]; !row.has_folder) add(row.folder, ZkNode::container);
+    if (const ZkRow& row = rows.rows[made.row]; !row.has_folder) add(row.folder, kind);
   if (change.makes_note) add(note_folder(), ZkNode::persistent);
   return requests;
 }
@@ -302,6 +305,8 @@ Result<bool> ZkTable::write(const Rows& rows, const ZkChange& change, Time limit
     owners_.note_node(session.identity().number, path);
     values_[path] = change.parts[made.part].data;
   }
+  for (const ZkRequest& part : change.parts)
+    if (part.op == ZkOp::set_data && values_.contains(part.path)) values_[part.path] = part.data;
   for (const std::string& path : change.removed) {
     values_.erase(path);
     owners_.forget_node(path, limit);
