@@ -73,9 +73,9 @@ nested_run_outlives_its_parent() {
   assert_not_started
 }
 
-# But --min-hold.
+# all_that_a_lock_can [TTL]: but --min-hold.
 all_that_a_lock_can() {
-  eval "$("$DLOCK" acquire a --ttl 1m)"
+  eval "$("$DLOCK" acquire a --ttl "${1:-1m}")"
   run -75 env -u DLOCK_HOLDS "$DLOCK" run -n a -- true
   run -0 "$DLOCK" run -n a -- true
   run -0 "$DLOCK" renew a

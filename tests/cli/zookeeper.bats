@@ -1,0 +1,259 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: zookeeper:// keeps the locks in the nodes of Curator's recipes: one at a time, first come
+# first served, and a command never outlives the lock when that server dies, hangs or loses its answers.
+# The children expand what is quoted here, and every test is a shell of its own.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+load ../support/suite
+suite cli supervise ticker line store_cases zookeeper
+
+setup_file() {
+  set_up_file
+  start_zookeeper
+}
+setup() {
+  set_up
+  zk clean
+}
+teardown_file() { stop_zookeeper; }
+kill_store() { kill_server 0; }
+run_store() { run_server 0 && eventually 30s zookeeper_answers; }
+signal_store() { signal_server 0 "$1"; }
+
+@test "forty at once increment one by one, and neither a lock nor a node is left" {
+  count_in_parallel 40 1
+  run -0 "$DLOCK" list
+  assert_output ""
+  no_nodes counter
+  eventually 20s empty_tree # the folder as well
+}
+
+@test "waiters enter in the order of their arrival, and inspect lists them" { waiters_enter_in_order; }
+@test "a first waiter that is frozen is passed over, one that was killed as well (X27)" { first_waiter_is_passed_over 6s; }
+
+@test "renewals keep the lock, and its session, for longer than its lease" {
+  local first
+  dlock_run a --ttl 2s a -- sh -c 'echo; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  eventually 10s file_has "$T/a.out"
+  first=$(zk owner "$(node_of a)")
+  sleep 5
+  run -75 "$DLOCK" run -n a -- touch "$MARKER"
+  [ "$(zk owner "$(node_of a)")" = "$first" ]
+  touch "$T/go"
+  ends 10s a "exit 7"
+  assert_not_started
+}
+
+@test "killed with its guard, a holder loses the lock when its session ends" { killed_with_its_guard; }
+@test "O02: a server that is killed and comes back in time stops no command; tokens grow (X28)" { server_comes_back_in_time; }
+@test "O02: a server that stands still for two leases: TERM, 79, and the lock is free when it goes on (X29)" { server_stands_still; }
+@test "force-release stops the holder at once; the waiter runs after it" { force_release_stops; }
+
+@test "O02: whose session is ended, or whose node is deleted, stops its command: 79" {
+  dlock_run a --ttl 30s a -- "$TICKER" "$TICKS"
+  eventually 10s ticking
+  zk expire "$(zk owner "$(node_of a)")"
+  ends 5s a "exit 79"
+  dlock_run b --ttl 30s b -- "$TICKER" "$T/ticks-b"
+  eventually 10s ticking "$T/ticks-b"
+  zk delete "$(node_of b)"
+  ends 5s b "exit 79"
+}
+
+@test "O02: whose session moved to another connection goes on, and renews it" {
+  dlock_run a --ttl 3s a -- sh -c 'echo; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  eventually 10s file_has "$T/a.out"
+  zk move "$(zk owner "$(node_of a)")"
+  sleep 4 # longer than the lease
+  touch "$T/go"
+  ends 10s a "exit 7"
+}
+
+@test "a waiter whose session is ended stands in line anew, and enters" {
+  hold a
+  stand a 1
+  stand a 2
+  zk expire "$(zk owner "/a/$(nodes_of a | by_number | sed -n 2p)")"
+  eventually 10s stands a 2
+  let_go
+  eventually 20s entered 2
+}
+by_number() { sed -E 's/(.*)(.{10})$/\2 \1/' | sort | sed -E 's/(.*) (.*)/\2\1/'; }
+
+@test "two names in either order, again and again: all run (X34)" { names_in_either_order; }
+
+@test "a nested run that outlives its parent keeps the lock, in the same session, until it ends (X38)" {
+  nested_run_outlives_its_parent
+}
+
+@test "a nested run renews the session of its parent" {
+  local first
+  dlock_run a --ttl 2s a -- sh -c 'setsid "$DLOCK" run --ttl 2s a -- sh -c "touch \"\$0/in\"
+    until [ -e \"\$0/go\" ]; do sleep 0.02; done; exit 7" "$0" 2>>"$0/nested.err" &
+    until [ -e "$0/in" ]; do sleep 0.02; done' "$T"
+  eventually 10s test -e "$T/in"
+  first=$(zk owner "$(node_of a)")
+  ends 10s a "exit 0"
+  sleep 4 # two leases without the parent
+  [ "$(zk owner "$(node_of a)")" = "$first" ]
+  run -75 "$DLOCK" run -n a -- touch "$MARKER"
+  touch "$T/go"
+  run -0 "$DLOCK" run -w 10 a -- true
+  assert_not_started
+}
+
+@test "across steps, nested, several names, slots, readers and once" { all_that_a_lock_can 40s; }
+
+# before WORD…: dlock reaches the server through a proxy that loses the answer to WORD….
+before() {
+  python3 "$PROGRAMS/zk_proxy.py" "$(port_of 0)" "$1" "$T/proxy.log" "${@:2}" >"$T/proxy.port" 3>&- &
+  STARTED+=($!)
+  eventually 10s file_has "$T/proxy.port"
+  PROXY=zookeeper://127.0.0.1:$(cat "$T/proxy.port")
+}
+lost_one() { [ "$(cat "$T/proxy.log")" = lost ] || fail "no answer was lost"; }
+# granted_once [WORD…]: the answer to the creation of the node was lost.
+granted_once() {
+  before create "$@"
+  run -7 "$DLOCK" --url "$PROXY" run -w 10 --ttl 4s a -- sh -c 'python3 "$0" "$1" children /a >"$2"; exit 7' \
+    "$PROGRAMS/zk.py" "$(port_of 0)" "$T/nodes"
+  lost_one
+  [ "$(wc -l <"$T/nodes")" = 1 ]
+  no_nodes a
+}
+
+@test "the answer to the claim is lost: it is granted once, and no node is left (X26)" { granted_once; }
+@test "the same, and the answer to the connect is lost as well (X26)" { granted_once all; }
+
+@test "the answer to the claim is lost, and no other comes: 69, and its node goes with its session (X26)" {
+  before create end
+  dlock_run a --url "$PROXY" -n --ttl 4s a -- touch "$MARKER"
+  eventually 10s file_has "$T/proxy.log"
+  run ! no_nodes a
+  run -0 "$DLOCK" run -w 10 a -- true
+  ends 10s a "exit 69"
+  assert_not_started
+}
+
+@test "the answer to a renewal is lost: the command goes on, and its status is its own (X26)" {
+  before check
+  dlock_run a --url "$PROXY" --ttl 3s a -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  eventually 10s file_has "$T/proxy.log"
+  sleep 4 # longer than the lease
+  run -75 "$DLOCK" run -n a -- true
+  touch "$T/go"
+  ends 10s a "exit 7"
+}
+
+@test "the answer to a waiter's turn is lost: it enters all the same (X26)" {
+  before set
+  hold a
+  "$DLOCK" --url "$PROXY" run -w 20 a -- true 2>"$T/waiter.err" 3>&- &
+  WAITERS+=($!)
+  eventually 10s stands a 1
+  let_go
+  wait "${WAITERS[0]}" || fail "$(cat "$T/waiter.err")"
+  lost_one
+  no_nodes a
+}
+
+@test "the answer to the release is lost: the lock is free, and the status is the command's (X26)" {
+  before delete
+  run -7 "$DLOCK" --url "$PROXY" run a -- sh -c 'exit 7'
+  lost_one
+  no_nodes a
+}
+
+# refused WORD ARGUMENT…: with 64 and this word in the text.
+refused() {
+  local word=$1
+  shift
+  run -64 --separate-stderr "$DLOCK" "$@"
+  assert_stderr_has "$word"
+}
+
+@test "what a session cannot keep is refused: 64, and why (X35)" {
+  refused "at most 40s" run --ttl 5m a -- touch "$MARKER"
+  refused "at most 40s" acquire --ttl 15m a
+  refused "min-hold" run --min-hold 1m a -- touch "$MARKER"
+  assert_not_started
+  run -0 "$DLOCK" run --ttl 40s a -- true
+}
+
+@test "what is refused, and with which status" {
+  run -69 "$DLOCK" --url "zookeeper://127.0.0.1:1" --connect-timeout 1s run a -- touch "$MARKER"
+  run -64 --separate-stderr "$DLOCK" --url "zookeeper://ann:s3cret@127.0.0.1?colour=red" run a -- touch "$MARKER"
+  refute_stderr_has s3cret
+  run -64 "$DLOCK" --url "zookeeper://127.0.0.1/a//b" run a -- touch "$MARKER"
+  run -64 "$DLOCK" run dlock-done -- touch "$MARKER"
+  run -64 "$DLOCK" run zookeeper -- touch "$MARKER"
+  run -0 "$DLOCK" --url "$DLOCK_URL/app" run zookeeper -- true
+  assert_not_started
+}
+
+@test "a server that is no ZooKeeper is told so: 69" {
+  fake_server garbage
+  run -69 "$DLOCK" --url "zookeeper://127.0.0.1:$FAKE_PORT" run a -- touch "$MARKER"
+  assert_output --partial "does not speak as ZooKeeper does"
+  assert_not_started
+}
+
+@test "below a path of the URL the names are others" {
+  dlock_run a --url "$DLOCK_URL/app/locks" a -- sh -c 'echo; until [ -e "$0/go" ]; do sleep 0.02; done' "$T"
+  eventually 10s file_has "$T/a.out"
+  [ "$(nodes_of app/locks/a | wc -l)" = 1 ]
+  run -75 "$DLOCK" --url "$DLOCK_URL/app/locks" run -n a -- touch "$MARKER"
+  run -0 "$DLOCK" run -n a -- true
+  run -0 "$DLOCK" --url "$DLOCK_URL/app/locks" list
+  assert_output --partial a
+  touch "$T/go"
+  ends 10s a "exit 0"
+  assert_not_started
+}
+
+@test "a name is the name of a node, with what ZooKeeper refuses in percent" {
+  local name node
+  while read -r node name; do
+    hold "$name"
+    run -0 zk children /
+    assert_line "$node"
+    [ "$(nodes_of "$node" | wc -l)" = 1 ]
+    run -75 "$DLOCK" run -n "$name" -- touch "$MARKER"
+    run -0 "$DLOCK" list --json
+    assert_equal "$(json 'd["locks"][0]["name"]' <<<"$output")" "$name"
+    let_go
+  done <<'NAMES'
+team%2fjob team/job
+%2e .
+%2e%2e ..
+a%25b a%b
+grün-日本 grün-日本
+%f0%9f%98%80 😀
+NAMES
+  assert_not_started
+}
+
+@test "the nodes are those of Curator, or with layout=kazoo those of kazoo" {
+  look() { run -0 "$DLOCK" "${@:2}" a -- python3 "$PROGRAMS/zk.py" "$(port_of 0)" children /a; assert_output --regexp "$1"; }
+  local uuid='[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
+  look "^_c_$uuid-lock-[0-9]{10}$" run
+  look "^_c_$uuid-__WRIT__[0-9]{10}$" run -x
+  look "^_c_$uuid-__READ__[0-9]{10}$" run -s
+  look "^_c_$uuid-slot-[0-9]{10}$" run --slots 2
+  look "^[0-9a-f]{32}__lock__[0-9]{10}$" --url "$DLOCK_URL?layout=kazoo" run
+  look "^[0-9a-f]{32}__lock__[0-9]{10}$" --url "$DLOCK_URL?layout=kazoo" run -x
+  look "^[0-9a-f]{32}__rlock__[0-9]{10}$" --url "$DLOCK_URL?layout=kazoo" run -s
+}
+
+@test "a folder of another user: 77 without its password, and with a wrong one; it works with the right one" {
+  local ann=zookeeper://ann@127.0.0.1
+  zk create /own "" ann:s3cret
+  run -77 "$DLOCK" --url "$DLOCK_URL/own" run a -- touch "$MARKER"
+  run -77 --separate-stderr env DLOCK_PASSWORD=wr0ng "$DLOCK" --url "$ann:$(port_of 0)/own" run a -- touch "$MARKER"
+  refute_stderr_has wr0ng
+  assert_not_started
+  run -0 env DLOCK_PASSWORD=s3cret "$DLOCK" --url "$ann:$(port_of 0)/own" run --once-per 1h a -- touch "$T/ran"
+  [ -e "$T/ran" ]
+  run -0 --separate-stderr "$DLOCK" --url "zookeeper://ann:s3cret@127.0.0.1:$(port_of 0)/own" run a -- true
+  refute_stderr_has s3cret
+}
