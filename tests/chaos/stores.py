@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Chaos on the stores without MONITOR: a file of SQLite, PostgreSQL, MariaDB, three members of an
-etcd. Clients take one lock over and over, a nemesis freezes and kills dlock, its guard, the server, and cuts clients off.
+etcd, three servers of a ZooKeeper. Clients take one lock over and over, a nemesis freezes and kills
+dlock, its guard, the server, and cuts clients off.
 
-    stores.py sqlite|postgres|mysql|etcd [SEED] [SECONDS] [--on-lost warn]
+    stores.py sqlite|postgres|mysql|etcd|zookeeper [SEED] [SECONDS] [--on-lost warn]
 
 Every section ticks every 2 ms: no two of them may overlap, and tokens grow (class G: the server
 keeps what it has committed, and of a dlock and its guard one is left). --on-lost warn turns it
@@ -25,10 +26,10 @@ from bench import ProxyProcess
 from etcd_members import Etcd
 from failover import (TTL, Worker, backwards, build_ticker, end_runs, kill_runs, overlaps, sections,
                       until, verdict)
+from members import CLIENTS
 from servers import free_port
 from way import Way, tell
-
-CLIENTS = 6
+from zookeeper_members import Zookeeper
 
 
 def children(pid):
@@ -249,7 +250,8 @@ class Nemesis:
             tell(guard, signal.SIGCONT)
 
 
-STORES = {"sqlite": Sqlite, "postgres": Postgres, "mysql": Mysql, "etcd": Etcd}
+STORES = {"sqlite": Sqlite, "postgres": Postgres, "mysql": Mysql, "etcd": Etcd,
+          "zookeeper": Zookeeper}
 
 
 def play(given, folder):
