@@ -9,7 +9,6 @@ import re
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from dataclasses import dataclass, field
 
@@ -18,6 +17,7 @@ from monitor import Clock, Monitor, boot_ns, wall_to_boot
 from nemesis import HELD_BACK, Nemesis
 from servers import Client, Counter, RedisError, Server
 from shadow import Shadow
+from way import ProxyProcess
 from ways import LOCKS, Drawer, draw_ways, locks_of, named
 from workers import Worker, read_notes
 
@@ -90,18 +90,6 @@ def compile_helpers(plan):
             new = f"{target}.{os.getpid()}"
             subprocess.run(["g++", "-std=c++20", "-O1", "-o", new, source, *flags], check=True)
             os.replace(new, target)
-
-
-class ProxyProcess:
-    def __init__(self, port, clients, *raw):
-        self.process = subprocess.Popen(
-            [sys.executable, os.path.join(HERE, "proxy.py"), str(port), str(clients), *raw],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.ports = [int(p) for p in self.process.stdout.readline().split()]
-
-    def order(self, who, *words):
-        self.process.stdin.write(" ".join(map(str, (who, *words))) + "\n")
-        self.process.stdin.flush()
 
 
 class Bench:

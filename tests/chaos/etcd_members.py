@@ -1,52 +1,42 @@
 # SPDX-License-Identifier: MIT
 """An etcd of three members."""
 import json
-import os
-import subprocess
 import urllib.request
 
-from members import Members
+from members import Ensemble
 from servers import free_port
 
 
-class Etcd(Members):
-    scheme = "etcd"
+class Etcd(Ensemble):
+    options = ("--heartbeat-interval", "50", "--election-timeout", "500")
 
     def __init__(self, folder):
-        self.peers = [free_port() for _ in range(3)]
-        super().__init__(folder, [free_port() for _ in range(3)])
+        self.peers = [free_port() for _ in self.all()]
+        super().__init__(folder)
 
-    def start_member(self, number):
-        port, peer = self.ports[number], self.peers[number]
-        cluster = ",".join(f"m{n}=http://127.0.0.1:{p}" for n, p in enumerate(self.peers))
-        with open(os.path.join(self.folder, "log"), "ab") as log:
-            self.members[number] = subprocess.Popen(
-                ["etcd", "--name", f"m{number}", "--data-dir", f"{self.folder}/m{number}",
-                 "--listen-client-urls", f"http://127.0.0.1:{port}",
-                 "--advertise-client-urls", f"http://127.0.0.1:{port}",
-                 "--listen-peer-urls", f"http://127.0.0.1:{peer}",
-                 "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}",
-                 "--initial-cluster", cluster, "--heartbeat-interval", "50",
-                 "--election-timeout", "500"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    def words(self, number):
+        client, peer = (f"http://127.0.0.1:{ports[number]}" for ports in (self.ports, self.peers))
+        cluster = ",".join(f"m{n}=http://127.0.0.1:{port}" for n, port in enumerate(self.peers))
+        return ["etcd", "--name", f"m{number}", "--data-dir", "data",
+                "--listen-client-urls", client, "--advertise-client-urls", client,
+                "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+                "--initial-cluster", cluster, *self.options]
 
-    def ask(self, path, port):
-        request = urllib.request.Request(f"http://127.0.0.1:{port}/v3/{path}", b"{}")
-        with urllib.request.urlopen(request, timeout=2) as answer:
-            return json.load(answer)
-
-    def answers(self):
+    def status(self, number):
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.ports[number]}/v3/maintenance/status", b"{}")
         try:
-            return all(self.ask("maintenance/status", port).get("leader", "0") != "0"
-                       for port in self.ports)
+            with urllib.request.urlopen(request, timeout=2) as answer:
+                return json.load(answer)
         except OSError:
-            return False
+            return {}
 
-    def leader(self):
-        for number, port in enumerate(self.ports):
-            try:
-                status = self.ask("maintenance/status", port)
-            except OSError:
-                continue
-            if status.get("leader") == status["header"]["member_id"]:
-                return number
-        return 0
+    def answers(self, number):
+        return self.status(number).get("leader", "0") != "0"
+
+    def leads(self, number):
+        status = self.status(number)
+        return bool(status) and status.get("leader") == status["header"]["member_id"]
+
+    def url(self, client=None):
+        return f"etcd://{self.hosts(client)}"

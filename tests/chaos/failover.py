@@ -23,8 +23,8 @@ import tempfile
 import threading
 import time
 
-from bench import ProxyProcess
 from servers import Client, RedisError, free_port
+from way import ProxyProcess, until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REPLICAS = 1  # with two, a master that was killed leaves one, and nothing is granted until it is back
@@ -59,14 +59,6 @@ class Server:
             return self.ask("ROLE")[0]
         except (OSError, RedisError):
             return ""
-
-
-def until(what, seconds, why):
-    end = time.monotonic() + seconds
-    while not what():
-        if time.monotonic() > end:
-            raise RuntimeError(why)
-        time.sleep(0.05)
 
 
 class Set:

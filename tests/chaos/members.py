@@ -1,67 +1,156 @@
 # SPDX-License-Identifier: MIT
-"""Three servers that are one store, and what goes wrong with them."""
+"""The servers of a store that is not Redis: one, or several members that keep it together. Each has
+a folder and a port, and runs under the account of its package if we are root. They are killed,
+frozen and started again by their pids, with the processes that they have started."""
+import glob
+import os
+import pwd
 import random
 import signal
+import subprocess
 import time
 
-from bench import ProxyProcess
-from failover import until
-from way import Way, tell
+from servers import free_port
+from way import Way, tell, until
 
-CLIENTS = 6
+
+def children(pid):
+    found = []
+    for path in glob.glob(f"/proc/{pid}/task/*/children"):
+        try:
+            with open(path, encoding="ascii") as file:
+                found += [int(word) for word in file.read().split()]
+        except OSError:
+            pass  # the thread has ended
+    return found
+
+
+def command_of(pid):
+    try:
+        with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
 
 
 class Members(Way):
-    """The first is reached through the proxy, the others without it. `ports` are those for clients."""
+    """A store says how a member is made, what its command is, and whether it answers."""
 
+    count, account = 1, None
+
+    def __init__(self, folder):
+        self.folder, self.change = folder, []
+        self.ports = [free_port() for _ in range(self.count)]
+        self.port, self.processes = self.ports[0], [None] * self.count
+        self.random = random.Random(self.port)
+        os.chmod(folder, 0o755)
+        if self.account and os.getuid() == 0:
+            user = pwd.getpwnam(self.account)
+            self.change = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}",
+                           "--clear-groups"]
+        for number in self.all():
+            os.makedirs(self.place(number))
+            if self.change:
+                os.chown(self.place(number), user.pw_uid, user.pw_gid)
+            self.make(number)
+        try:
+            self.start(self.all())
+        except RuntimeError:
+            self.stop()
+            raise
+
+    def all(self):
+        return range(self.count)
+
+    def place(self, number):
+        return os.path.join(self.folder, f"server{number}")
+
+    def make(self, number):
+        pass
+
+    def call(self, number, *words):
+        subprocess.run([*self.change, *words], check=True, cwd=self.place(number),
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+    def start(self, numbers):
+        for number in numbers:
+            with open(os.path.join(self.folder, "log"), "ab") as log:
+                self.processes[number] = subprocess.Popen(
+                    [*self.change, *self.words(number)], cwd=self.place(number),
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        until(lambda: all(self.answers(number) for number in self.all()), 30, "no answer")
+
+    def pids(self, numbers):
+        found = [self.processes[number].pid for number in numbers if self.processes[number]]
+        return found + [child for pid in found for child in children(pid)]
+
+    def signal(self, number, members):
+        for pid in self.pids(members):
+            tell(pid, number)
+
+    def kill(self, members):
+        pids = self.pids(members)
+        self.signal(signal.SIGKILL, members)
+        for number in members:
+            self.processes[number].wait()
+        until(lambda: not any(command_of(pid) for pid in pids), 20, "it does not end")
+
+    def freeze(self, members, seconds):
+        self.signal(signal.SIGSTOP, members)
+        time.sleep(seconds)
+        self.signal(signal.SIGCONT, members)
+
+    def restart(self, members, seconds):
+        self.kill(members)
+        time.sleep(seconds)
+        self.start(members)
+
+    def stop(self):
+        self.signal(signal.SIGCONT, self.all())
+        self.kill([number for number in self.all() if self.processes[number]])
+        self.close_way()
+
+    def leader(self):
+        return next((number for number in self.all() if self.leads(number)), 0)
+
+    def followers(self):
+        leader = self.leader()
+        return [number for number in self.all() if number != leader]
+
+
+class Alone(Members):
+    faults = ("freeze_server", "kill_server", "blackhole", "drop", "hold", "reset", "cut")
+
+    def freeze_server(self, seconds, _):
+        self.freeze(self.all(), seconds)
+
+    def kill_server(self, seconds, _):
+        self.restart(self.all(), seconds / 3)
+
+
+class Ensemble(Members):
+    """Three members; the first is reached through the proxy, the others without it."""
+
+    count = 3
     faults = ("freeze_member", "freeze_leader", "freeze_followers", "kill_member", "kill_leader",
               "blackhole", "drop", "hold", "reset", "cut")
 
-    def __init__(self, folder, ports):
-        self.folder, self.ports = folder, ports
-        self.members = [None] * len(ports)
-        self.random = random.Random(ports[0])
-        for number in range(len(ports)):
-            self.start_member(number)
-        until(self.answers, 60, "the members do not answer")
-        self.proxy = ProxyProcess(ports[0], CLIENTS, "raw")
-
-    def url(self, client=None):
-        first = self.ports[0] if client is None else self.proxy.ports[client]
-        return self.scheme + "://" + ",".join(
-            f"127.0.0.1:{port}" for port in (first, *self.ports[1:]))
-
-    def freeze(self, numbers, seconds):
-        for number in numbers:
-            tell(self.members[number].pid, signal.SIGSTOP)
-        time.sleep(seconds)
-        for number in numbers:
-            tell(self.members[number].pid, signal.SIGCONT)
+    def hosts(self, client):
+        """Where all of them are."""
+        ports = [self.port_of(client), *self.ports[1:]]
+        return ",".join(f"127.0.0.1:{port}" for port in ports)
 
     def freeze_member(self, seconds, _):
-        self.freeze([self.random.randrange(len(self.ports))], seconds)
+        self.freeze([self.random.randrange(self.count)], seconds)
 
     def freeze_leader(self, seconds, _):
         self.freeze([self.leader()], seconds)
 
     def freeze_followers(self, seconds, _):
-        leader = self.leader()
-        self.freeze([n for n in range(len(self.ports)) if n != leader], seconds)
-
-    def restart(self, number, seconds):
-        self.members[number].kill()
-        self.members[number].wait()
-        time.sleep(seconds / 3)
-        self.start_member(number)
-        until(self.answers, 60, "the members do not answer")
+        self.freeze(self.followers(), seconds)
 
     def kill_member(self, seconds, _):
-        self.restart(self.random.randrange(len(self.ports)), seconds)
+        self.restart([self.random.randrange(self.count)], seconds / 3)
 
     def kill_leader(self, seconds, _):
-        self.restart(self.leader(), seconds)
-
-    def stop(self):
-        for process in [*self.members, self.proxy.process]:
-            process.kill()
-            process.wait()
+        self.restart([self.leader()], seconds / 3)

@@ -11,9 +11,7 @@ keeps what it has committed, and of a dlock and its guard one is left). --on-los
 round: there an overlap has to be seen, or the run shows nothing.
 The last line is "N passed, N failed"."""
 import argparse
-import glob
 import os
-import pwd
 import random
 import signal
 import sqlite3
@@ -22,144 +20,14 @@ import sys
 import tempfile
 import time
 
-from bench import ProxyProcess
 from etcd_members import Etcd
 from failover import (TTL, Worker, backwards, build_ticker, end_runs, kill_runs, overlaps, sections,
-                      until, verdict)
-from members import CLIENTS
-from servers import free_port
-from way import Way, tell
-from zookeeper_members import Zookeeper
+                      verdict)
+from members import children, command_of
+from sql_servers import Mysql, Postgres
+from way import tell
 
-
-def children(pid):
-    found = []
-    for path in glob.glob(f"/proc/{pid}/task/*/children"):
-        try:
-            with open(path, encoding="ascii") as file:
-                found += [int(word) for word in file.read().split()]
-        except OSError:
-            pass  # the thread has ended
-    return found
-
-
-def command_of(pid):
-    try:
-        with open(f"/proc/{pid}/comm", encoding="ascii") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
-
-
-class Server(Way):
-    """A server of SQL, under its own account if we are root; a proxy has a port for each client."""
-
-    account = command = None
-
-    def __init__(self, folder):
-        self.folder, self.port, self.process = os.path.join(folder, "server"), free_port(), None
-        os.makedirs(self.folder)
-        os.chmod(folder, 0o755)
-        self.change = []
-        if os.getuid() == 0:
-            user = pwd.getpwnam(self.account)
-            os.chown(self.folder, user.pw_uid, user.pw_gid)
-            self.change = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}",
-                           "--clear-groups"]
-        self.make()
-        self.start()
-        self.proxy = ProxyProcess(self.port, CLIENTS, "raw")
-
-    def call(self, *words):
-        subprocess.run([*self.change, *words], check=True, cwd=self.folder,
-                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-
-    def start(self):
-        with open(os.path.join(os.path.dirname(self.folder), "log"), "ab") as log:
-            self.process = subprocess.Popen([*self.change, *self.words()], cwd=self.folder,
-                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        until(self.answers, 30, "the server does not answer")
-
-    def pids(self):
-        return [self.process.pid, *children(self.process.pid)]
-
-    def signal(self, number):
-        for pid in self.pids():
-            tell(pid, number)
-
-    def kill(self):
-        pids = self.pids()
-        self.signal(signal.SIGKILL)
-        self.process.wait()
-        until(lambda: not any(command_of(pid) for pid in pids[1:]), 20, "it does not end")
-
-    def stop(self):
-        self.signal(signal.SIGCONT)
-        self.kill()
-        self.proxy.process.kill()
-        self.proxy.process.wait()
-
-    faults = ("freeze_server", "kill_server", "blackhole", "drop", "hold", "reset", "cut")
-
-    def freeze_server(self, seconds, _):
-        self.signal(signal.SIGSTOP)
-        time.sleep(seconds)
-        self.signal(signal.SIGCONT)
-
-    def kill_server(self, seconds, _):
-        self.kill()
-        time.sleep(seconds / 3)
-        self.start()
-
-
-class Postgres(Server):
-    account = "postgres"
-
-    def make(self):
-        self.programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
-        self.call(f"{self.programs}/initdb", "-D", "data", "-A", "trust", "-U", "postgres",
-                  "--no-sync")
-
-    def words(self):
-        return [f"{self.programs}/postgres", "-D", "data", "-k", "", "-p", str(self.port), "-c",
-                "max_connections=200", "-c", "shared_buffers=8MB"]
-
-    def answers(self):
-        return subprocess.run([f"{self.programs}/pg_isready", "-q", "-h", "127.0.0.1", "-p",
-                               str(self.port)], check=False).returncode == 0
-
-    def url(self, client=None):
-        port = self.port if client is None else self.proxy.ports[client]
-        return f"postgresql://postgres@127.0.0.1:{port}/postgres?sslmode=disable"
-
-
-class Mysql(Server):
-    account = "mysql"
-
-    def make(self):
-        accounts = os.path.join(os.path.dirname(self.folder), "accounts.sql")
-        with open(accounts, "w", encoding="ascii") as file:
-            file.write("FLUSH PRIVILEGES;\nCREATE DATABASE locks;\nCREATE USER chaos@'127.0.0.1';\n"
-                       "GRANT ALL ON locks.* TO chaos@'127.0.0.1';\n")
-        self.call("mariadb-install-db", "--no-defaults", f"--datadir={self.folder}/data",
-                  f"--tmpdir={self.folder}", "--skip-test-db",
-                  "--auth-root-authentication-method=normal", f"--extra-file={accounts}")
-
-    def words(self):
-        return ["mariadbd", "--no-defaults", f"--datadir={self.folder}/data",
-                f"--tmpdir={self.folder}",
-                f"--socket={self.folder}/socket", f"--port={self.port}",
-                "--bind-address=127.0.0.1", "--skip-log-bin", "--skip-name-resolve",
-                "--innodb-buffer-pool-size=8M", "--performance-schema=0"]
-
-    def answers(self):
-        return subprocess.run(["mariadb-admin", "--no-defaults", "-h", "127.0.0.1", "-P",
-                               str(self.port), "-u", "chaos", "ping"], check=False,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
-
-    def url(self, client=None):
-        port = self.port if client is None else self.proxy.ports[client]
-        return f"mysql://chaos@127.0.0.1:{port}/locks"
+CLIENTS = 6
 
 
 class Sqlite:
@@ -169,6 +37,9 @@ class Sqlite:
 
     def __init__(self, folder):
         self.path = os.path.join(folder, "locks.db")
+
+    def open_way(self, _):
+        pass
 
     def url(self, _=None):
         return f"sqlite://{self.path}"
@@ -258,6 +129,7 @@ def play(given, folder):
     ticker, store, workers = build_ticker(), None, []
     try:
         store = STORES[given.store](folder)
+        store.open_way(CLIENTS)
         workers = [Client(n, store.url(n), given, folder, ticker) for n in range(CLIENTS)]
         for worker in workers:
             worker.start()

@@ -2,7 +2,11 @@
 """What goes wrong between a client and a server that is not Redis: a proxy with a port for each
 client."""
 import os
+import subprocess
+import sys
 import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def tell(pid, number):
@@ -12,8 +16,42 @@ def tell(pid, number):
         pass
 
 
+def until(what, seconds, why):
+    end = time.monotonic() + seconds
+    while not what():
+        if time.monotonic() > end:
+            raise RuntimeError(why)
+        time.sleep(0.05)
+
+
+class ProxyProcess:
+    def __init__(self, port, clients, *raw):
+        self.process = subprocess.Popen(
+            [sys.executable, os.path.join(HERE, "proxy.py"), str(port), str(clients), *raw],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.ports = [int(p) for p in self.process.stdout.readline().split()]
+
+    def order(self, who, *words):
+        self.process.stdin.write(" ".join(map(str, (who, *words))) + "\n")
+        self.process.stdin.flush()
+
+
 class Way:
-    """`proxy` is a ProxyProcess."""
+    """`proxy` leads to `port`, once it is open."""
+
+    proxy = port = None
+
+    def open_way(self, clients):
+        self.proxy = ProxyProcess(self.port, clients, "raw")
+
+    def close_way(self):
+        if self.proxy:
+            self.proxy.process.kill()
+            self.proxy.process.wait()
+
+    def port_of(self, client):
+        """For a client the proxy's, for None that of the server."""
+        return self.port if client is None else self.proxy.ports[client]
 
     def on_way(self, client, seconds, *words):
         self.proxy.order(client, *words)
