@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A private PostgreSQL and MariaDB."""
+"""A private PostgreSQL and MariaDB, and a file of SQLite."""
 import glob
 import os
+import sqlite3
 import subprocess
+import time
 
 from members import Alone
 
@@ -56,3 +58,32 @@ class Mysql(Alone):
 
     def url(self, client=None):
         return f"mysql://chaos@127.0.0.1:{self.port_of(client)}/locks"
+
+
+class Sqlite:
+    """No server; what can stand still is another program that writes to the file."""
+
+    faults = ("writer",)
+
+    def __init__(self, folder):
+        self.path = os.path.join(folder, "locks.db")
+
+    def open_way(self, _):
+        pass
+
+    def url(self, _=None):
+        return f"sqlite://{self.path}"
+
+    def writer(self, seconds, _):
+        base = sqlite3.connect(self.path, timeout=5, isolation_level=None)
+        try:
+            base.execute("BEGIN IMMEDIATE")
+            time.sleep(seconds)
+            base.execute("ROLLBACK")
+        except sqlite3.OperationalError:
+            pass
+        finally:
+            base.close()
+
+    def stop(self):
+        pass

@@ -14,7 +14,6 @@ import argparse
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -24,39 +23,10 @@ from etcd_members import Etcd
 from failover import (TTL, Worker, backwards, build_ticker, end_runs, kill_runs, overlaps, sections,
                       verdict)
 from members import children, command_of
-from sql_servers import Mysql, Postgres
+from sql_servers import Mysql, Postgres, Sqlite
 from way import tell
 
 CLIENTS = 6
-
-
-class Sqlite:
-    """No server; what can stand still is another program that writes to the file."""
-
-    faults = ("writer",)
-
-    def __init__(self, folder):
-        self.path = os.path.join(folder, "locks.db")
-
-    def open_way(self, _):
-        pass
-
-    def url(self, _=None):
-        return f"sqlite://{self.path}"
-
-    def writer(self, seconds, _):
-        base = sqlite3.connect(self.path, timeout=5, isolation_level=None)
-        try:
-            base.execute("BEGIN IMMEDIATE")
-            time.sleep(seconds)
-            base.execute("ROLLBACK")
-        except sqlite3.OperationalError:
-            pass
-        finally:
-            base.close()
-
-    def stop(self):
-        pass
 
 
 class Client(Worker):
