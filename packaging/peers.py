@@ -284,7 +284,7 @@ def main():
         show(count.__doc__, [(tool.name, count(tool, folder)) for tool in found])
         show(statuses.__doc__, [(tool.name, statuses(tool)) for tool in found])
     finally:
-        servers.stop()
+        servers.close()
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -4,11 +4,12 @@
 
 Everything is measured in pairs within one run, so that a busy machine slows both; read the ratios,
 not the milliseconds. All of it ends within a quarter of an hour: no part begins after that, and
-what is left out is said. Writes JSON, which --compare reads, and draws hand-offs against the number
-of waiters.
+what is left out is said. Most of the parts on stores have to be named, and take as long. Writes
+JSON, which --compare reads, and draws hand-offs against the number of waiters.
 """
 
 import argparse
+import contextlib
 import functools
 import json
 import os
@@ -19,15 +20,18 @@ import time
 
 import capacity
 import compare
-import databases
 import holders
 import idle
 import line
 import scripts
 import single
+import store_faults
+import store_rest
+import stores
 from machine import Part, machine
 from report import plot, report
 from setting import Servers, candidates, make_stamp
+from store_servers import Stores
 
 MOST_SECONDS = 720  # no part is begun after that
 
@@ -48,9 +52,15 @@ class Amount:
         self.played = 100 if quick else 500
         self.fleet = 500 if quick else 5000
         self.at_rest = 3 if quick else 12
+        self.store_crowds = 0 if quick else 3
+        self.line = 10 if quick else 100  # hand-offs in a line of a store
+        self.store_seconds = 6 if quick else 30
+        self.leases = (5,) if quick else (5, 10, 30)
+        self.fault_ttl = 5 if quick else 10
+        self.pairs = 1 if quick else 3
 
 
-def parts(found, servers, folder, amount):
+def parts(found, servers, on_stores, folder, amount):
     """name -> function that measures it, in the order of the table."""
     stamp = make_stamp(folder)
     flock = found[0]
@@ -58,20 +68,20 @@ def parts(found, servers, folder, amount):
                  for store in ("tcp", "unix socket"))
 
     def waiters():
-        return {str(count): line.beside_flock(flock, tcp, servers, stamp, folder, count,
-                                              amount.window)
-                for count in amount.waiters}
+        return {str(count): line.beside_flock(
+            flock, stamp, folder, f"waiters-{count}", lambda count=count: line.many_waiters(
+                tcp, servers, stamp, folder, count, amount.window)) for count in amount.waiters}
 
     @functools.cache  # two parts need them
     def costs():
         return capacity.costs(tcp, servers, folder, amount.played)
 
     return {
-        "uncontended": lambda: single.uncontended(found, amount.rounds, folder),
+        "uncontended": lambda: single.uncontended(found, amount.rounds,
+                                                  single.besides(found, folder)),
         "instructions": lambda: single.instructions(found),
         "contended": lambda: single.contended(found, amount.crowds),
         "handoff": lambda: line.one_waiter(found, stamp, folder, amount.handoffs),
-        "stores": lambda: databases.stores(found, stamp, folder, amount),
         "waiters": waiters,
         "scripts": lambda: scripts.beside_redisson(tcp, servers, folder, amount.blocks),
         "commands": lambda: scripts.commands(tcp, servers),
@@ -81,17 +91,25 @@ def parts(found, servers, folder, amount):
         "capacity": costs,
         "fleet": lambda: capacity.together(tcp, servers, folder, amount.fleet, amount.at_rest,
                                            costs()),
+        "stores-costs": lambda: stores.costs(on_stores(), stamp, folder, amount),
+        "stores-lines": lambda: stores.lines(on_stores(), stamp, folder, amount),
+        "stores-rest": lambda: store_rest.rest(on_stores(), amount),
+        "stores-crash": lambda: store_faults.crash(on_stores(), stamp, folder, amount),
+        "stores-faults": lambda: store_faults.faults(on_stores(), folder, amount),
     }
 
 
-PARTS = ("uncontended", "instructions", "contended", "handoff", "stores", "waiters", "scripts", "commands",
-         "waiter", "holder", "holders", "capacity", "fleet")
+PARTS = ("uncontended", "instructions", "contended", "handoff", "waiters", "scripts", "commands",
+         "waiter", "holder", "holders", "capacity", "fleet", "stores-costs")
+OF_STORES = ("stores-costs", "stores-lines", "stores-rest", "stores-crash", "stores-faults")
 
 
 def words():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.splitlines()[0])
     parser.add_argument("words", nargs="*", metavar="quick|PART",
-                        help="quick: little of everything; only these parts: " + " ".join(PARTS))
+                        help="quick: little of everything; only these parts: " + " ".join(PARTS)
+                        + "; and these, which have to be named: " + " ".join(OF_STORES[1:])
+                        + "; stores: all that begin so")
     parser.add_argument("--dlock", default="build/release/dlock", help="the program to measure")
     parser.add_argument("--json", default="build/bench.json", help="where the figures go")
     parser.add_argument("--svg", default="build/bench.svg", help="where the plot goes")
@@ -102,13 +120,14 @@ def words():
                         help="measure nothing, show the figures of an earlier run")
     asked = parser.parse_args()
     for word in asked.words:
-        if word not in PARTS + ("quick",):
-            parser.error(f"there is no part {word}; there are {' '.join(PARTS)}")
+        if word not in PARTS + OF_STORES + ("quick", "stores"):
+            parser.error(f"there is no part {word}; there are {' '.join(PARTS + OF_STORES[1:])}")
     return asked
 
 
 def measure(asked):
-    wanted = [word for word in asked.words if word != "quick"] or PARTS
+    wanted = [part for word in asked.words if word != "quick"
+              for part in (OF_STORES if word == "stores" else [word])] or PARTS
     amount = Amount("quick" in asked.words)
     for name in [n for n in os.environ if n.startswith(("DLOCK_", "REDIS"))]:
         del os.environ[name]
@@ -119,11 +138,16 @@ def measure(asked):
         # As it is installed: a copy. A linker writes a file in pieces, and of such a file the kernel
         # maps less at each page fault; that is a seventh of a run.
         dlock = shutil.copy(asked.dlock, os.path.join(folder, "dlock"))
-        result = {"machine": machine(dlock), "parts": {}}
-        servers = Servers(folder)
-        try:
+        result = {"machine": machine(dlock, folder), "parts": {}}
+        with contextlib.ExitStack() as started:
+            servers = started.enter_context(contextlib.closing(Servers(folder)))
             found = candidates(folder, servers, dlock)
-            for name, part in parts(found, servers, folder, amount).items():
+
+            @functools.cache
+            def on_stores():
+                return started.enter_context(contextlib.closing(Stores(folder, dlock)))
+
+            for name, part in parts(found, servers, on_stores, folder, amount).items():
                 if name not in wanted:
                     continue
                 if time.monotonic() - begin > MOST_SECONDS:
@@ -132,8 +156,6 @@ def measure(asked):
                 clock = Part()
                 result[name] = part()
                 result["parts"][name] = clock.end()
-        finally:
-            servers.stop()
     with open(asked.json, "w", encoding="utf-8") as out:
         json.dump(result, out, indent=2)
         out.write("\n")

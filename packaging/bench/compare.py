@@ -12,7 +12,7 @@ from figures import is_figure
 LEAST = 0.03  # of the stored median: less than that is not the program
 TIMES = ("ms", "us", "_per_s", "percent", "core_carries")  # ends of names that depend on the machine
 NOT_DLOCK = ("true", "flock", "Redisson", "redis-cli wrapper", "etcdctl lock",
-             "psql, advisory lock", "mariadb, GET_LOCK")  # rows of tables
+             "psql, advisory lock", "mariadb, GET_LOCK", "kazoo, in Python")  # rows of tables
 SAME = ("cpu", "cpus", "kernel")  # facts of one machine
 
 

@@ -6,19 +6,10 @@ import time
 
 from figures import figure
 from machine import pss_kib
-from setting import end, quiet
+from setting import descendants, end, end_all, quiet
 
 LEASE = 4  # seconds: it survives a machine that stands still for two
 RENEWED_EVERY = 10  # seconds, with the default lease
-
-
-def descendants(pid):
-    children = []
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as f:
-            for child in f.read().split():
-                children += [int(child)] + descendants(int(child))
-    return children
 
 
 def private_kib(pid):
@@ -49,17 +40,6 @@ def look_at(pid):
     return {"private_kib": None, "threads": None, "processes": None}
 
 
-def end_with_command(process):
-    """flock and the wrapper leave their command running when they are ended."""
-    below = descendants(process.pid)
-    end([process], 2)  # a shell waits for its command before it ends
-    for pid in below:
-        try:
-            os.kill(pid, 15)
-        except ProcessLookupError:
-            pass
-
-
 def waiter(one, servers, seconds):
     """One that waits: with the others' helpers, but without a guard, which only a command has."""
     holder = quiet(one.command("held", "sleep", "60"), one.environment)
@@ -74,7 +54,7 @@ def waiter(one, servers, seconds):
                 "commands_per_s": (servers.sent() - sent) / spent}
     finally:
         end([waiting])
-        end_with_command(holder)
+        end_all([holder], 2)  # a shell waits for its command before it ends
 
 
 def wakeups(pid):
@@ -119,7 +99,7 @@ def kept(one, servers, lease, renewals):
         result["grown_kib"] = result["pss_kib"] - pss
         before = servers.sent()
     finally:
-        end_with_command(held)
+        end_all([held], 2)
     return {**result, "end": servers.sent() - before}
 
 

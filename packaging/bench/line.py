@@ -8,11 +8,10 @@ and exec. What the release alone takes is less.
 
 import os
 import statistics
-import subprocess
 import time
 
 from figures import figure, median, ratio
-from setting import end, quiet
+from setting import end, end_all, quiet
 
 PAUSE_US = 20_000  # so long a command runs while the next one comes to wait
 LONG_PAUSE_US = 60_000  # the same for large programs: etcdctl needs 15 ms
@@ -50,6 +49,8 @@ def two_in_turns(one, stamp, file, lock, pause, wanted=CHUNK):
         while len(times := stamps(file)) <= 2 * wanted + 2:
             if time.monotonic() > until:
                 return []
+            if all(lane.poll() is not None for lane in lanes):
+                return []  # this machine stood still, and now no command runs that one could wait for
             for i, lane in enumerate(lanes):
                 if len(times) % 2 == 1 and lane.poll() is not None:
                     lanes[i] = quiet(command, one.environment)
@@ -67,9 +68,9 @@ def one_waiter(found, stamp, folder, rounds):
         for number, one in enumerate(others):
             if not one.store and turn % 10 != 0:
                 continue
-            pause = PAUSE_US if one.store else LONG_PAUSE_US
+            pause = one.pause_us or (PAUSE_US if one.store else LONG_PAUSE_US)
             file = f"{folder}/stamps.{number}.{turn}"
-            both = [two_in_turns(each, stamp, f"{file}.{each.name}", f"turns{turn}", pause)
+            both = [two_in_turns(each, stamp, f"{file}.{each.word}", f"turns{turn}", pause)
                     for each in (flock, one)]
             if all(both):
                 gaps["flock"] += both[0]
@@ -92,15 +93,19 @@ def wait_until(what, limit):
     return True
 
 
-def start_line(one, servers, command, count):
-    """Starts them gently, and waits until all of them wait."""
-    connected = int(servers.info("clients")["connected_clients"])
+def start_gently(one, command, count):
     waiting = []
     for i in range(count):
         waiting.append(quiet(command, one.environment))
         if i % 10 == 9:
             time.sleep(0.03)
-    clients = connected + count
+    return waiting
+
+
+def start_line(one, servers, command, count):
+    """Starts them gently, and waits until all of them wait."""
+    clients = int(servers.info("clients")["connected_clients"]) + count
+    waiting = start_gently(one, command, count)
     here = wait_until(lambda: int(servers.info("clients")["connected_clients"]) >= clients, 20)
     time.sleep(1)
     return waiting, here
@@ -116,47 +121,81 @@ def sent_meanwhile(servers, window, action=lambda: None, over=lambda: True):
     return servers.sent() - before, time.monotonic() - begin
 
 
-def beside_flock(flock, one, servers, stamp, folder, count, window=WINDOW):
-    """many_waiters between two chunks of hand-offs from flock to flock."""
+def beside_flock(flock, stamp, folder, name, measured):
+    """What measured() says, between two chunks of hand-offs from flock to flock."""
     def of_flock(when):
-        return two_in_turns(flock, stamp, f"{folder}/{when}.{count}", f"{when}{count}", PAUSE_US)
+        return two_in_turns(flock, stamp, f"{folder}/{name}.{when}", f"{name}-{when}", PAUSE_US)
 
     before = of_flock("before")
-    result = many_waiters(one, servers, stamp, folder, count, window)
+    result = measured()
     base = before + of_flock("after")
     if "failed" not in result and base:
         result["x_flock"] = result["p50_ms"]["median"] / median(figure(base))
     return result
 
 
+def hold(folder):
+    """A command `hold FILE GATE`: makes the file, and ends once the other one has been opened."""
+    path = f"{folder}/hold"
+    if not os.path.exists(path):
+        with open(path, "w", encoding="ascii") as script:
+            script.write('#!/bin/sh\n: >"$1"\nexec cat "$2"\n')
+        os.chmod(path, 0o755)
+    return path
+
+
+class Line:
+    """A holder, and processes that come to wait behind it. As many as `wanted` have their turn, and
+    half as many come more than `count`: so `count` wait on average."""
+
+    def __init__(self, one, stamp, folder, name, count, wanted):
+        self.one, self.count, self.wanted = one, count, wanted
+        self.file, self.held, self.gate = (f"{folder}/{kind}.{name}"
+                                           for kind in ("stamps", "held", "gate"))
+        self.command = one.command(name, stamp, self.file, str(BRIEF_US), str(wanted))
+        os.mkfifo(self.gate)  # not standard input, which the scripts of others lose
+        self.holder = quiet(one.command(name, hold(folder), self.held, self.gate), one.environment)
+        self.waiting = []
+
+    def come(self, start):
+        """start(command, number) says who waits, and whether all do. What failed, or nothing."""
+        if not wait_until(lambda: os.path.exists(self.held), 20):
+            return "the holder does not hold"
+        self.waiting, here = start(self.command, self.count + self.wanted // 2)
+        return "" if here else f"not all of {len(self.waiting)} came to wait"
+
+    def begin(self):
+        os.close(os.open(self.gate, os.O_WRONLY | os.O_NONBLOCK))
+
+    def is_over(self):
+        return len(stamps(self.file)) >= 2 * self.wanted
+
+    def gaps_ms(self):
+        return gaps_ms(stamps(self.file))
+
+    def stop(self):
+        end_all(self.waiting[::-1] + [self.holder])
+
+
 def many_waiters(one, servers, stamp, folder, count, window=WINDOW):
-    """Hand-offs with `count` waiters on average: the line is longer at first and shorter at last.
-    What so many send when nothing happens is counted before, for as long, and taken off."""
+    """Hand-offs with `count` waiters. What so many send when nothing happens is counted before, for
+    as long, and taken off."""
     wanted = min(HANDOFFS, max(10, count * 2 // 5), count)
-    file = f"{folder}/line.{count}"
-    lock = f"line{count}"
-    held = f"{folder}/held.{count}"
-    holder = quiet(one.command(lock, "sh", "-c", 'touch "$0"; exec cat', held), one.environment,
-                   stdin=subprocess.PIPE)
-    waiting = []
+    line = Line(one, stamp, folder, f"line{count}", count, wanted)
     try:
-        if not wait_until(lambda: os.path.exists(held), 20):
-            return {"failed": "the holder does not hold"}
-        command = one.command(lock, stamp, file, str(BRIEF_US), str(wanted))
-        waiting, here = start_line(one, servers, command, count + wanted // 2)
-        if not here:
-            return {"failed": f"not all of {len(waiting)} came to wait"}
+        failed = line.come(lambda command, number: start_line(one, servers, command, number))
+        if failed:
+            return {"failed": failed}
         idle, seconds = sent_meanwhile(servers, window)
         idle /= seconds
-        sent, seconds = sent_meanwhile(servers, window, holder.stdin.close,
-                                       lambda: len(stamps(file)) >= 2 * wanted)
-        gaps = gaps_ms(stamps(file))
+        sent, seconds = sent_meanwhile(servers, window, line.begin, line.is_over)
+        gaps = line.gaps_ms()
         if len(gaps) < 2:
             return {"failed": f"not one hand-off a second with {count} waiters"}
-        left = 1 - (len(gaps) + 1) / len(waiting)  # it is over soon after the window has begun
+        left = 1 - (len(gaps) + 1) / len(line.waiting)  # it is over soon after the window has begun
         net = max(0.0, sent - idle * seconds * left)
         return {**summary(gaps), "waiters": count,
                 "commands_per_handoff": net / (len(gaps) + 2),
-                "idle_commands_per_waiter_s": idle / len(waiting)}
+                "idle_commands_per_waiter_s": idle / len(line.waiting)}
     finally:
-        end(waiting[::-1] + [holder])
+        line.stop()

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The machine under a benchmark: what it is, and how much of it was there to measure with."""
 
+import glob
 import os
 import platform
 import shutil
+import statistics
 import subprocess
 import time
 
@@ -13,16 +15,31 @@ def version(*command):
     return said.splitlines()[0].strip() if said else "?"
 
 
-def machine(dlock):
+def flush_ms(folder):
+    """What a write of 4 KiB costs until the disk has it."""
+    took = []
+    with open(f"{folder}/flushed", "wb", buffering=0) as file:
+        for _ in range(50):
+            file.write(bytes(4096))
+            begin = time.perf_counter()
+            os.fdatasync(file.fileno())
+            took.append((time.perf_counter() - begin) * 1e3)
+    return round(statistics.median(took), 2)
+
+
+def machine(dlock, folder):
     with open("/proc/cpuinfo", encoding="utf-8") as f:
         models = [line.split(":", 1)[1].strip() for line in f if line.startswith("model name")]
     facts = {"kernel": platform.release(), "cpu": models[0] if models else platform.machine(),
              "cpus": os.cpu_count(), "load_before": round(os.getloadavg()[0], 2),
              "dlock": version(dlock, "--version"), "flock": version("flock", "--version"),
              "redis": " ".join(version("redis-server", "--version").split()[:3])}
-    if shutil.which("etcdctl"):
-        facts["etcd"] = version("etcd", "--version")
-    return facts
+    for name in ("etcd", "psql", "mariadbd"):
+        if shutil.which(name):
+            facts[name] = version(name, "--version")
+    for jar in glob.glob("/usr/share/java/zookeeper-[0-9]*.jar"):
+        facts["zookeeper"] = os.path.basename(jar)
+    return {**facts, "flush_ms": flush_ms(folder)}
 
 
 def processor_times():

@@ -69,11 +69,6 @@ PARTS = {
         "From the end of a command to the begin of the one that waits; goal: 1.5 x flock",
         ["p50 ms", "x flock", "p99 ms", "max ms", "hand-offs"],
         ["p50_ms", "x_flock", "p99_ms", "max_ms", "handoffs"]),
-    "stores": (
-        "The same three on other servers, beside what these servers have themselves. \"keeps\": where\n"
-        "a lock is; the waiters of psql, mariadb, etcdctl and flock sleep in the server or the kernel",
-        ["keeps", "ms", "x flock", "runs/s", "hand-off p50 ms", "p99 ms"],
-        ["keeps", "ms", "x_flock", "runs_per_s", "p50_ms", "p99_ms"]),
     "waiters": (
         "The same with many waiters, and commands that clients send (what scripts call is not\n"
         "counted); goal: at most 6 a hand-off, flat, and 0.5/s for each waiter",
@@ -113,6 +108,38 @@ PARTS = {
         ["clients", "per s", "expected cpu %", "cpu %", "p50 ms", "p99 ms", "server MiB", "errors"],
         ["clients", "per_s", "expected_percent", "server_percent", "p50_ms", "p99_ms",
          "server_mib", "errors"]),
+    "stores-costs": (
+        "Stores: one run of true, 16 workers x 20 runs, and a hand-off to one waiter, over TCP.\n"
+        "\"survives\": what an acknowledged grant outlives; process: kill -9 of the server, host: a crash\n"
+        "of its host, minority: the loss of one of three members as well",
+        ["survives", "ms", "x flock", "cpu ms", "runs/s", "x flock", "hand-off p50 ms", "x flock",
+         "p99 ms", "servers"],
+        ["survives", "ms", "x_flock", "cpu_ms", "runs_per_s", "crowd_x_flock", "p50_ms",
+         "turn_x_flock", "p99_ms", "settings"]),
+    "stores-lines": (
+        "Stores: hand-offs with 10 and with 100 waiters; x flock with one",
+        ["survives", "10: p50 ms", "x flock", "p99 ms", "100: p50 ms", "x flock", "p99 ms"],
+        ["survives"] + [f"of_{count}_{name}" for count in (10, 100)
+                        for name in ("p50_ms", "x_flock", "p99_ms")]),
+    "stores-rest": (
+        "Stores: a waiter in a minute, and a holder (with its guard) in one lease of 6 s. Messages are\n"
+        "TCP segments with data that it sent, bytes go both ways",
+        ["survives", "waiter: KiB", "descriptors", "messages", "bytes", "wake-ups", "holder: KiB",
+         "descriptors", "messages", "bytes", "wake-ups"],
+        ["survives"] + [f"{role}_{name}" for role in ("waiter", "holder") for name in (
+            "kib", "descriptors", "messages", "bytes", "wakeups")]),
+    "stores-crash": (
+        "Stores: seconds from the KILL of a holder with all its processes to the next grant, for a\n"
+        "lease of so many seconds; after its end: counted from there",
+        ["survives", "5", "10", "30", "after its end"],
+        ["survives", "gap_s_5", "gap_s_10", "gap_s_30", "late_s"]),
+    "stores-faults": (
+        "Stores: what becomes of commands when a server fails: how many ended with which status (79:\n"
+        "stopped, as the lease could not be renewed), and of the waiters (69: gave up, and came again);\n"
+        "pairs that ran at once; seconds from the end of a command to the begin of the next, and from when\n"
+        "the server is whole again",
+        ["survives", "lasts s", "ended", "waiters", "overlaps", "gap s", "after s"],
+        ["survives", "down_s", "ended", "waiters", "overlaps", "gap_s", "after_s"]),
 }
 
 PLOT = """

@@ -5,8 +5,10 @@ Servers have free ports of the loopback and folders of their own, and are ended 
 """
 
 import os
+import re
 import resource
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -112,7 +114,7 @@ class Servers:
             raise SystemExit(f"bench: {command[0]} did not start")
         return server.poll() is None
 
-    def stop(self):
+    def close(self):
         for server in self.started:
             server.terminate()
             server.wait()
@@ -146,10 +148,12 @@ class Candidate:
 
     def __init__(self, name, words, environment=None, store=None):
         self.name = name
+        self.word = re.sub("[^A-Za-z0-9]+", "-", name)  # for files: scripts take no spaces
         self.words = words
         self.environment = {**os.environ, **(environment or {})}
         self.store = store
         self.program = words("")[0]
+        self.pause_us = None  # so long it takes to come to wait, if that is long
 
     def command(self, lock, *command):
         return self.words(lock) + list(command)
@@ -198,6 +202,33 @@ def end(processes, limit=20):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def descendants(pid):
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as f:
+                for child in f.read().split():
+                    found += [int(child)] + descendants(int(child))
+    except (FileNotFoundError, ProcessLookupError):
+        pass  # it has ended
+    return found
+
+
+def tell(pids, number):
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass
+
+
+def end_all(processes, limit=20):
+    """With what they have started: flock and others leave that running when they are ended."""
+    below = [pid for process in processes for pid in descendants(process.pid)]
+    end(processes, limit)
+    tell(below, signal.SIGTERM)
 
 
 def quiet(command, environment, **more):

@@ -59,16 +59,20 @@ def in_pairs(base, others, rounds):
     return pairs
 
 
-def uncontended(found, rounds, folder):
+def besides(found, folder):
+    """name -> what else is measured: no lock at all, and dlock's other commands."""
+    return {"true": lambda: run_once(["true"], dict(os.environ)),
+            **steps(next(one for one in found if one.store == "unix socket"), folder)}
+
+
+def uncontended(found, rounds, more=None):
     def runs(one):
         return lambda: run_once(one.command("alone", "true"), one.environment)
 
     others = {one.name: runs(one) for one in found}
     base = others.pop("flock")
-    light = {"true": lambda: run_once(["true"], dict(os.environ))}
-    light.update({one.name: others.pop(one.name) for one in found if one.name in others
-                  and one.store})
-    light.update(steps(next(one for one in found if one.store == "unix socket"), folder))
+    light = {one.name: others.pop(one.name) for one in found if one.store}
+    light.update(more or {})
     pairs = in_pairs(base, light, rounds)
     # Large programs leave the caches of the processor full: apart, and flock once for nothing.
     pairs.update(in_pairs(lambda: (base(), base())[1], others, max(2, rounds // 10)))
