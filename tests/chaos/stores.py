@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Chaos on the stores without MONITOR: a file of SQLite, PostgreSQL, MariaDB, three members of an
-etcd, three servers of a ZooKeeper. Clients take one lock over and over, a nemesis freezes and kills
-dlock, its guard, the server, and cuts clients off.
+etcd or a ZooKeeper. Clients take one lock over and over, a nemesis freezes and kills dlock, its guard, the server, and cuts clients off.
 
     stores.py sqlite|postgres|mysql|etcd|zookeeper [SEED] [SECONDS] [--on-lost warn]
 
@@ -25,6 +24,7 @@ from failover import (TTL, Worker, backwards, build_ticker, end_runs, kill_runs,
 from members import children, command_of
 from sql_servers import Mysql, Postgres, Sqlite
 from way import tell
+from zk_members import Zookeeper
 
 CLIENTS = 6
 

@@ -11,7 +11,7 @@ JARS = ":".join(f"/usr/share/java/{name}.jar"
 
 
 class Zookeeper(Ensemble):
-    tick = 200  # ms; a session lasts 2 to 20 of them
+    tick = 200  # ms; a session lasts two of them at least
 
     def __init__(self, folder):
         self.peers = [(free_port(), free_port()) for _ in self.all()]
@@ -19,7 +19,7 @@ class Zookeeper(Ensemble):
 
     def make(self, number):
         place = self.place(number)
-        lines = [f"tickTime={self.tick}", "initLimit=10", "syncLimit=5",
+        lines = [f"tickTime={self.tick}", "maxSessionTimeout=40000", "initLimit=10", "syncLimit=5",
                  "admin.enableServer=false", "4lw.commands.whitelist=srvr", "maxClientCnxns=0",
                  "dataDir=data", "clientPortAddress=127.0.0.1", f"clientPort={self.ports[number]}"]
         if self.count > 1:
