@@ -239,7 +239,7 @@ NAMES
   look "^_c_$uuid-lock-[0-9]{10}$" run
   look "^_c_$uuid-__WRIT__[0-9]{10}$" run -x
   look "^_c_$uuid-__READ__[0-9]{10}$" run -s
-  look "^_c_$uuid-slot-[0-9]{10}$" run --slots 2
+  look "^_c_$uuid-__SLOT__[0-9]{10}$" run --slots 2
   look "^[0-9a-f]{32}__lock__[0-9]{10}$" --url "$DLOCK_URL?layout=kazoo" run
   look "^[0-9a-f]{32}__lock__[0-9]{10}$" --url "$DLOCK_URL?layout=kazoo" run -x
   look "^[0-9a-f]{32}__rlock__[0-9]{10}$" --url "$DLOCK_URL?layout=kazoo" run -s
