@@ -64,17 +64,17 @@ node_at() { printf '/%s/%s' "$2" "$(zk_at "$1" children "/$2")"; } # N NAME
 }
 
 @test "a renewal by a leader that has just lost the others counts for nothing" {
-  local i first
+  local i first at
   first=$(leader)
-  DLOCK_URL=zookeeper://127.0.0.1:$(port_of "$first")
-  eval "$("$DLOCK" acquire a --ttl 30s)"
-  run -0 "$DLOCK" renew a
+  at=zookeeper://127.0.0.1:$(port_of "$first")
+  eval "$("$DLOCK" --url "$at" acquire a --ttl 30s)"
+  run -0 "$DLOCK" --url "$at" renew a
   # It leads for as long as it takes to notice, and takes a session up.
   for i in 0 1 2; do [ "$i" = "$first" ] || signal_server "$i" STOP; done
-  run -69 "$DLOCK" renew a
+  run -69 "$DLOCK" --url "$at" renew a
   for i in 0 1 2; do signal_server "$i" CONT; done
   eventually 60s zookeeper_answers
-  run -0 "$DLOCK" release a
+  run -0 "$DLOCK" --url "$at" release a
 }
 
 @test "waiters and holders go through the death of one server after the other" {
