@@ -69,7 +69,7 @@ class EtcdStore final : public TableStore {
   std::string where_;
   EtcdClient client_;
   EtcdWatch watch_;
-  EtcdRevision written_ = 0;           // of the newest transaction that wrote
+  EtcdRevision written_ = 0;  // of the newest transaction that wrote
   contender::Turns turns_;
   std::vector<LockName> watched_;
   std::vector<std::string> ids_;   // of the watched claim or holds

@@ -184,7 +184,8 @@ Result<std::vector<std::string>> ZkStore::list(std::string_view glob, Time limit
     const auto lock = LockName::parse(name);
     if (!lock || !key_of(*lock) || !lease_table::glob_matches(glob, name)) continue;
     locks.push_back(name);
-    questions.push_back({.op = ZkOp::get_children, .path = chroot + '/' + node});
+    questions.push_back({.op = ZkOp::get_children, .path = chroot});
+    questions.back().path.append("/").append(node);
   }
   if (locks.size() > k_most)
     return Error{Errc::bad_usage,
