@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // ZkOwners: the sessions that own nodes of locks. Each claim has one of its own, as long as its
 // lease, and the nodes of its holds and places end with it; the nodes of a nested run and of an
-// acquire are of a session that another process made. No thread may use it beside another.
+// acquire are of a session that another process made. So is, in effect, one whose making had no
+// answer: its node tells its number. No thread may use it beside another.
 #pragma once
 
 #include "core/names.hpp"

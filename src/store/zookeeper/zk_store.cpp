@@ -131,9 +131,6 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
         concerns_us_ ? ZkTable::k_what_is_before_us : ZkTable::k_everything;
     auto rows = seen(table_.load(names, extent, limit), names);
     if (!rows) return rows.error();
-    const auto removed = table_.remove_orphans(*rows, limit);
-    if (!removed) return removed.error();
-    if (*removed) continue;
     const Moment moment = moment_of(*rows);
     std::vector<StoredLock> after = states_of(rows->rows);
     const Step step = change(lease_table::pointers_to(after), moment);

@@ -216,27 +216,6 @@ void ZkTable::take_node(ZkContender& node) {
 
 // --- writing ------------------------------------------------------------------------------------
 
-// Nodes of the claim in a session whose number we never heard of: they are not renewed.
-Result<bool> ZkTable::remove_orphans(const Rows& rows, Time limit) {
-  ZkOwners::Own* const own = owners_.find(owner_);
-  if (own == nullptr) return false;
-  ZkRequest multi{.op = ZkOp::multi};
-  const auto add = [&](const ZkContender& node) {
-    if (!own->is_of(node.stat.owner))
-      multi.parts.push_back({.op = ZkOp::remove, .path = node.path});
-  };
-  for (const ZkRow& row : rows.rows) {
-    for (const auto& [owner, index] : row.holders)
-      if (owner == owner_) add(row.nodes[index]);
-    for (const auto& [id, index] : row.waiters)
-      if (is_hold_of(id, owner_)) add(row.nodes[index]);
-  }
-  if (multi.parts.empty()) return false;
-  const auto done = zk_answers_of(own->session, {multi}, limit);
-  if (!done) return done.error();
-  return true;
-}
-
 // New nodes are of the claim's session; else one that has to be renewed spares one request.
 ZkSession& ZkTable::writer(const ZkChange& change) {
   if (!change.made.empty()) return owners_.of_claim(owner_, ttl_).session;

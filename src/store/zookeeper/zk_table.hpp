@@ -75,8 +75,6 @@ class ZkTable {
   Result<bool> write(const Rows& rows, const ZkChange& change, Time limit);
   // The zxid of the newest write() that did so.
   std::int64_t written() const { return written_; }
-  // Removes nodes of the claim that are of no session that we know. True: there were some.
-  Result<bool> remove_orphans(const Rows& rows, Time limit);
 
   // All but the looker; the sessions go on.
   void disconnect() { owners_.disconnect(); }
