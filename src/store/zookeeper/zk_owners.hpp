@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // ZkOwners: the sessions that own nodes of locks. Each claim has one of its own, as long as its
-// lease, and the nodes of its holds and places end with it; the nodes of a nested run and of an
-// acquire are of a session that another process made. So is, in effect, one whose making had no
-// answer: its node tells its number. No thread may use it beside another.
+// lease, and the nodes of its holds and places end with it. Those of a nested run and of an acquire
+// are of a session that another process made. One whose making had no answer is like these: its
+// node tells its number. One thread at a time.
 #pragma once
 
 #include "core/names.hpp"
