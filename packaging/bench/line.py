@@ -45,19 +45,21 @@ def two_in_turns(one, stamp, file, lock, pause, wanted=CHUNK):
     command = one.command(lock, stamp, file, str(pause), str(wanted + 100))
     until = time.monotonic() + 10 + wanted * 0.5
     lanes = [quiet(command, one.environment) for _ in range(2)]
+    alone = {0}  # hand-offs for which no process may have waited yet: the first
     try:
         while len(times := stamps(file)) <= 2 * wanted + 2:
             if time.monotonic() > until:
                 return []
-            if all(lane.poll() is not None for lane in lanes):
-                return []  # this machine stood still, and now no command runs that one could wait for
-            for i, lane in enumerate(lanes):
-                if len(times) % 2 == 1 and lane.poll() is not None:
+            ended = [i for i, lane in enumerate(lanes) if lane.poll() is not None]
+            if len(ended) == len(lanes):  # this machine was late
+                alone.add(len(times) // 2 - 1)
+            for i in ended:
+                if len(times) % 2 == 1 or len(ended) == len(lanes):
                     lanes[i] = quiet(command, one.environment)
             time.sleep(0.001)
     finally:
         end(lanes)
-    return gaps_ms(times)[1:]  # when the first one ends, nobody may wait yet
+    return [gap for i, gap in enumerate(gaps_ms(times)) if i not in alone]
 
 
 def one_waiter(found, stamp, folder, rounds):

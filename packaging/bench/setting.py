@@ -52,7 +52,10 @@ int main(int argc, char** argv) {
   struct stat file;
   const int fd = open(argv[1], O_WRONLY | O_APPEND | O_CREAT, 0600);
   if (argc < 4 || fd < 0 || fstat(fd, &file) != 0) return 1;
-  if (file.st_size >= 40 * atol(argv[3])) pause();
+  if (file.st_size >= 40 * atol(argv[3])) {
+    alarm(60);  // in case nothing else ends it
+    pause();
+  }
   say(fd, begin);
   usleep((useconds_t)atol(argv[2]));
   say(fd, now());

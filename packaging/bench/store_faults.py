@@ -113,7 +113,7 @@ def crash(stores, stamp, folder, amount):
         os.mkdir(f"{folder}/crash.{one.word}")
     said = in_threads([lambda one=one, ttl=ttl, turn=turn:
                        killed(one, f"{folder}/crash.{one.word}", stamp, ttl, turn)
-                       for one, ttl, turn in tasks], 0.05)
+                       for one, ttl, turn in tasks], 0.1)
     result = {one.name: {"survives": one.survives} for one in found}
     for one in found:
         late = []

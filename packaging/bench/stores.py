@@ -48,7 +48,7 @@ def start(one, lock):
     def begin(command, number):
         started = line.start_gently(one, command, number)
         if one.store:
-            return started, wait_until(lambda: waiting(one, lock) >= number, 30)
+            return started, wait_until(lambda: waiting(one, lock) >= number, 60)
         time.sleep(1 + number * (one.pause_us or line.PAUSE_US) / 1e6 / 2)
         return started, all(process.poll() is None for process in started)
     return begin
