@@ -29,7 +29,7 @@ class TableStore : public LockStore {
   Result<ReleaseVerdict> release(const Holds& holds,
                                  const ReleaseOptions& options,
                                  Time limit) override;
-  Result<void> leave(const Claim& claim, Queueing queueing, Time limit) final;
+  Result<void> leave(const Claim& claim, Queueing queueing, Time limit) override;
   Result<Watching> watch(const Claim& claim, bool front, Time limit) final;
   Result<Watching> watch_hold(const Holds& holds, Time limit) final;
   Result<HandOff> await_hand_off(Time until) final;

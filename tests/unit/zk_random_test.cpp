@@ -124,7 +124,7 @@ class Actor {
     } else if (made_.empty()) {
       made_ = world_.create(name, "10.0.0.1", number_ + 1);
     } else {
-      const int own = zk_place_of(k_layout, made_)->number;
+      const auto own = zk_place_of(k_layout, made_)->number;
       holds_ = std::none_of(world_.nodes.begin(), world_.nodes.end(), [&](const auto& node) {
         const bool both_read = mode_ == Mode::shared && node.place.mode == Mode::shared;
         return node.place.number < own && !both_read;

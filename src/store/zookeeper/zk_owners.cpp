@@ -16,6 +16,11 @@ ZkOwners::Own* ZkOwners::find(const OwnerId& owner) {
   return at == own_.end() ? nullptr : &at->second;
 }
 
+const ZkOwners::Own* ZkOwners::find(const OwnerId& owner) const {
+  const auto at = own_.find(owner);
+  return at == own_.end() ? nullptr : &at->second;
+}
+
 ZkSession& ZkOwners::by_number(std::int64_t number, Duration timeout) {
   const auto at = std::find_if(
       own_.begin(), own_.end(), [&](const auto& one) { return one.second.is_of(number); });
@@ -25,7 +30,7 @@ ZkSession& ZkOwners::by_number(std::int64_t number, Duration timeout) {
 }
 
 void ZkOwners::end(std::int64_t number) {
-  over_.insert(number);
+  if (number != 0) over_.insert(number);  // 0: no session was made
   std::erase_if(own_, [&](const auto& one) { return one.second.is_of(number); });
   others_.erase(number);
 }

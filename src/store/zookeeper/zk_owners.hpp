@@ -32,6 +32,7 @@ class ZkOwners {
   Own& of_claim(const OwnerId& owner, Duration timeout);
   // nullptr: this process has none.
   Own* find(const OwnerId& owner);
+  const Own* find(const OwnerId& owner) const;
   // The own one with this number, or that of another process, which was made for `timeout`.
   ZkSession& by_number(std::int64_t number, Duration timeout);
 

@@ -97,7 +97,7 @@ class Reader {
     const std::string name = node.path.substr(node.path.rfind('/') + 1);
     const std::string who = node.data.empty() ? name : name + " of " + node.data;
     if (!waited_ && lease_table::has_room(row_.state, node.place.mode, 0)) {
-      if (!row_.foreign) row_.foreign = index;
+      row_.foreign.push_back(index);
       if (!row_.state.foreign)
         row_.state.foreign = {
             .type = "ZooKeeper node", .who = who, .shared = node.place.mode == Mode::shared};
@@ -136,7 +136,8 @@ class Writer {
       if (step_.writes) write_holder(owner, lease);
     for (const auto& [owner, index] : before_.holders)
       if (step_.writes && !after_.leases.contains(owner)) drop(index);
-    if (step_.writes && before_.foreign && !after_.foreign) drop(*before_.foreign);
+    for (const std::size_t index : before_.foreign)
+      if (step_.writes && !after_.foreign) drop(index);
     for (const Place& place : after_.line)
       write_place(place);
     for (const auto& [id, index] : before_.waiters)
@@ -336,8 +337,9 @@ void add_zk_proof(const std::vector<ZkRow>& rows, ZkChange& change) {
   for (const ZkRow& row : rows) {
     for (const auto& [owner, index] : row.holders)
       check(row.nodes[index].path, row.nodes[index].stat.version);
-    if (row.foreign) check(row.nodes[*row.foreign].path, row.nodes[*row.foreign].stat.version);
-    if (row.has_folder && row.holders.empty() && !row.foreign)
+    for (const std::size_t index : row.foreign)
+      check(row.nodes[index].path, row.nodes[index].stat.version);
+    if (row.has_folder && row.holders.empty() && row.foreign.empty())
       check(row.folder, ZkRequest::k_any_version);
   }
   if (change.parts.empty()) check(rows.front().folder, ZkRequest::k_any_version);
@@ -350,7 +352,8 @@ bool is_behind_others(const ZkRow& row,
   const auto own = zk_place_of(layout, path);
   return std::any_of(children.begin(), children.end(), [&](const std::string& child) {
     const auto place = zk_place_of(layout, child);
-    if (!own || !place || place->number >= own->number) return false;
+    if (!place || row.folder + '/' + child == path) return false;
+    if (own && place->number > own->number) return false;
     return std::none_of(row.nodes.begin(), row.nodes.end(), [&](const ZkContender& known) {
       return known.path == row.folder + '/' + child;
     });

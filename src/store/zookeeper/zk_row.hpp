@@ -38,9 +38,12 @@ namespace dlock {
 // What Curator's Revoker writes into the node of a holder that has to give way.
 constexpr std::string_view k_zk_revoke = "__REVOKE__";
 
+// Numbers end at 2147483647, which then all new nodes have: a folder near that is used up.
+constexpr std::int64_t k_zk_last_number = 2'000'000'000;
+
 struct ZkPlace {
   Mode mode = Mode::plain;
-  std::int32_t number = 0;
+  std::int64_t number = 0;
 };
 // Of a node in the folder of a lock; nullopt: it is not of the lock.
 std::optional<ZkPlace> zk_place_of(ZkLayout layout, std::string_view node);
@@ -70,8 +73,8 @@ struct ZkRow {
   std::vector<ZkContender> nodes = {};          // in the order of arrival
   std::map<OwnerId, std::size_t> holders = {};  // of these nodes
   std::map<std::string, std::size_t> waiters = {};
-  std::set<std::size_t> early = {};  // waiters whose data says that they hold
-  std::optional<std::size_t> foreign = {};
+  std::set<std::size_t> early = {};       // waiters whose data says that they hold
+  std::vector<std::size_t> foreign = {};  // that hold
   std::optional<ZkNote> note = {};
 };
 // Fills in what `nodes`, in any order, and `note` say.

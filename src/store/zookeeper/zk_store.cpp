@@ -87,11 +87,37 @@ Result<AcquireReply> ZkStore::acquire(const Claim& claim, Queueing queueing, Tim
   owner_ = claim.owner;
   proves_note_ = claim.once_per > Duration::zero();
   concerns_us_ = true;
+  claim_ = &claim;
+  queueing_ = queueing;
   table_.begin(claim);
   auto reply = TableStore::acquire(claim, queueing, limit);
+  claim_ = nullptr;
   concerns_us_ = false;
   if (reply) table_.end_idle(limit);
   return reply;
+}
+
+Result<void> ZkStore::leave(const Claim& claim, Queueing /*queueing*/, Time limit) {
+  auto left = TableStore::leave(claim, Queueing::listening, limit);
+  table_.quit_looker();
+  return left;
+}
+
+// Of several names a claim holds all or none: what it was granted goes, if another one came
+// between. A waiter that became a holder in the same multi as a node that was undone, or one whose
+// multi had no answer.
+bool ZkStore::drop_part(std::vector<StoredLock>& after) const {
+  std::vector<std::pair<StoredLock*, OwnerId>> held;
+  for (StoredLock& state : after)
+    for (const auto& [owner, lease] : state.leases)
+      if (lease.holds.contains(claim_->serial)) held.emplace_back(&state, owner);
+  if (held.empty() || held.size() == after.size()) return false;
+  for (const auto& [state, owner] : held) {
+    lease_table::Lease& lease = state->leases.at(owner);
+    lease.holds.erase(claim_->serial);
+    if (lease.holds.empty()) state->leases.erase(owner);
+  }
+  return true;
 }
 
 void ZkStore::note_holds(const Holds& holds) {
@@ -133,7 +159,12 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
     if (!rows) return rows.error();
     const Moment moment = moment_of(*rows);
     std::vector<StoredLock> after = states_of(rows->rows);
-    const Step step = change(lease_table::pointers_to(after), moment);
+    const bool drops = claim_ != nullptr && drop_part(after);
+    Step step = change(lease_table::pointers_to(after), moment);
+    step.writes = step.writes || drops;
+    if (claim_ != nullptr && queueing_ == Queueing::no)
+      for (StoredLock& state : after)
+        lease_table::drop_place(state.line, lease_table::waiter_id(*claim_));
     ZkChange all;
     for (std::size_t i = 0; i < names.size(); ++i)
       add_zk_change(rows->rows[i],
@@ -158,13 +189,12 @@ Result<RevokeReply> ZkStore::revoke(const LockName& name, const RevokeOrder& ord
   const auto rows = table_.look({name}, ZkTable::k_everything, limit);
   if (!rows) return rows.error();
   const ZkRow& row = rows->rows.front();
-  if (row.foreign && table_.address().layout == ZkLayout::curator)
-    (void)table_
-        .ask({{.op = ZkOp::set_data,
-               .path = row.nodes[*row.foreign].path,
-               .data = std::string(k_zk_revoke)}},
-             limit)
-        .has_value();
+  std::vector<ZkRequest> wishes;
+  for (const std::size_t index : row.foreign)
+    wishes.push_back(
+        {.op = ZkOp::set_data, .path = row.nodes[index].path, .data = std::string(k_zk_revoke)});
+  if (!wishes.empty() && table_.address().layout == ZkLayout::curator)
+    (void)table_.ask(wishes, limit).has_value();
   return reply;
 }
 

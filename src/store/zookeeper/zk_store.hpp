@@ -5,7 +5,8 @@
 //
 // A step reads the nodes of its names, and changes them in one multi that compares the version of
 // each node it touches; if something came in between it is repeated. Where nothing changes, a multi
-// of comparisons proves by a quorum what was read. A new holder looks again at what came before it.
+// of comparisons proves by a quorum that those who hold still do. A new holder looks again at what
+// came before it.
 //
 // A lease is a session (zk_owners.hpp). It is renewed by attaching to it anew, and counts once a
 // multi behind that was confirmed on the same connection: a server that is cut off from its leader
@@ -57,7 +58,9 @@ class ZkStore final : public TableStore {
   Result<ReleaseVerdict> release(const Holds& holds,
                                  const ReleaseOptions& options,
                                  Time limit) override;
-  // Tells a foreign holder as Curator's Revoker does; the verdict does not count on it.
+  // Also of a claim that does not wait: a grant that was undone may have left a place.
+  Result<void> leave(const Claim& claim, Queueing queueing, Time limit) override;
+  // Tells foreign holders as Curator's Revoker does; the verdict does not count on it.
   Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override;
 
  private:
@@ -79,6 +82,7 @@ class ZkStore final : public TableStore {
 
   Result<ZkTable::Rows> seen(Result<ZkTable::Rows> rows, const std::vector<LockName>& names);
   static Moment moment_of(const ZkTable::Rows& rows);
+  bool drop_part(std::vector<lease_table::StoredLock>& after) const;
   void note_holds(const Holds& holds);
   ZkTable::Extent extent_of(const std::vector<LockName>& names) const;
   void note_look(const ZkTable::Rows& rows);
@@ -89,6 +93,8 @@ class ZkStore final : public TableStore {
 
   const Interrupt* interrupt_;
   ZkTable table_;
+  const Claim* claim_ = nullptr;  // of this acquire
+  Queueing queueing_ = Queueing::no;
   OwnerId owner_;             // of the newest claim
   bool proves_note_ = false;  // its --once-per depends on the note
   bool concerns_us_ = false;  // the step is of its nodes alone
@@ -99,9 +105,11 @@ class ZkStore final : public TableStore {
   std::string seen_;                      // what matters of the newest look at them
   std::optional<std::string> armed_for_;  // seen_ when watches were set for all of that
   Time armed_at_{};
+  Time armed_on_{};          // the connection, by when it was made
   std::uint64_t place_ = 0;  // then, in the line where it is nearest to the first
   bool far_ = false;         // so far behind that it keeps no connection
   Duration next_look_{};     // of one that is far
+  int holding_ = 0;          // that many nodes hold, as the newest whole look has it
 };
 
 }  // namespace dlock

@@ -74,6 +74,23 @@ void ZkTable::begin(const Claim& claim) {
   if (claim.ancestors.empty()) owners_.of_claim(owner_, ttl_);
 }
 
+Time ZkTable::keep_at() const {
+  const ZkOwners::Own* const own = owners_.find(owner_);
+  if (own == nullptr || own->nodes.empty()) return Time::max();
+  return own->session.attached_at() + own->session.timeout() / 3;
+}
+
+Result<void> ZkTable::keep(Time limit) {
+  ZkSession& session = owners_.find(owner_)->session;
+  const auto done = session.reattach({{.op = ZkOp::exists, .path = "/"}}, limit);
+  if (!done) return done.error();
+  if (done->expired)
+    end(session);
+  else
+    session.disconnect();
+  return {};
+}
+
 void ZkTable::end_idle(Time limit) {
   owners_.quit_idle(owner_, limit);
 }
@@ -158,6 +175,10 @@ Result<std::optional<ZkTable::Rows>> ZkTable::try_load(ZkSession& session,
     row.has_folder = folder.code == ZkCode::ok;
     if (note.code == ZkCode::ok) row.note = {std::move(note.data), note.stat.version};
     list_nodes(row, folder.children, extent);
+    if (!row.nodes.empty() && row.nodes.back().place.number >= k_zk_last_number)
+      return Error{Errc::refused,
+                   "the folder " + row.folder + " at " + address_.text +
+                       " is used up: its nodes have the last numbers that there are; remove it"};
     for (const ZkContender& node : row.nodes)
       if (!node.unread) reads.push_back({.op = ZkOp::get_data, .path = node.path});
   }

@@ -63,6 +63,10 @@ class ZkTable {
   static constexpr Extent k_what_is_before_us{true, PTRDIFF_MAX};
 
   Result<Rows> load(const std::vector<LockName>& names, const Extent& extent, Time limit);
+  // When the session of the claim has to be attached to anew, so that it does not end while the
+  // claim waits; Time::max(): it has none. keep() does so.
+  Time keep_at() const;
+  Result<void> keep(Time limit);
   // By the session that only looks, and whose connection the watches are of.
   Result<Rows> look(const std::vector<LockName>& names, const Extent& extent, Time limit);
   ZkSession& looker() { return looker_; }

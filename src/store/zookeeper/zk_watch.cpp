@@ -55,7 +55,7 @@ std::vector<std::size_t> ZkStore::watched_of(const ZkRow& row) const {
       return {index};
     all.push_back(index);
   }
-  if (row.foreign) all.push_back(*row.foreign);
+  all.insert(all.end(), row.foreign.begin(), row.foreign.end());
   if (!row.state.line.empty()) all.push_back(row.waiters.at(row.state.line.front().id));
   return all;
 }
@@ -64,19 +64,29 @@ ZkTable::Extent ZkStore::extent_of(const std::vector<LockName>& names) const {
   const bool is_of_claim =
       std::all_of(ids_.begin(), ids_.end(), [&](const auto& id) { return is_hold_of(id, owner_); });
   if (names != watched_ || !is_of_claim) return ZkTable::k_everything;
-  return {.only_before_us = true, .most = k_connected_waiters};
+  return {.only_before_us = true, .most = k_connected_waiters + holding_};
 }
 
 void ZkStore::note_look(const ZkTable::Rows& rows) {
   seen_.clear();
   std::uint64_t nearest = 0;
+  std::size_t holding = 0;
+  bool is_whole = true;
   for (const ZkRow& row : rows.rows) {
     for (const std::size_t index : watched_of(row))
       seen_ += row.nodes[index].path + ' ' + std::to_string(row.nodes[index].stat.version) + '\n';
-    for (const auto& [id, index] : row.waiters)
-      if (const auto place = place_of(row, id); is_ours(id) && (nearest == 0 || place < nearest))
-        nearest = place;
+    // Where nothing was read, those that hold count as waiters.
+    const bool was_read = row.nodes.empty() || !row.nodes.front().unread;
+    is_whole = is_whole && was_read;
+    holding = std::max(holding, row.holders.size() + row.foreign.size());
+    for (const auto& [id, index] : row.waiters) {
+      if (!is_ours(id)) continue;
+      const auto before = static_cast<std::uint64_t>(was_read ? 0 : holding_);
+      const std::uint64_t place = std::max<std::uint64_t>(place_of(row, id), before + 1) - before;
+      if (nearest == 0 || place < nearest) nearest = place;
+    }
   }
+  if (is_whole) holding_ = static_cast<int>(holding);
   far_ = nearest > k_connected_waiters;
   const auto behind = static_cast<Duration::rep>(nearest - k_connected_waiters);
   if (far_)
@@ -93,11 +103,11 @@ Result<void> ZkStore::arm(Time limit) {
     const auto rows = seen(table_.look(watched_, extent_of(watched_), limit), watched_);
     if (!rows) return rows.error();
     std::vector<ZkRequest> watches;
-    std::vector<std::int32_t> versions;
+    std::vector<const ZkContender*> nodes;
     for (const ZkRow& row : rows->rows) {
       for (const std::size_t index : watched_of(row)) {
-        watches.push_back({.op = ZkOp::exists, .path = row.nodes[index].path, .watch = true});
-        versions.push_back(row.nodes[index].stat.version);
+        nodes.push_back(&row.nodes[index]);
+        watches.push_back({.op = ZkOp::exists, .path = nodes.back()->path, .watch = true});
       }
     }
     if (far_) return {};
@@ -106,9 +116,11 @@ Result<void> ZkStore::arm(Time limit) {
     if (!answers) return answers.error();
     bool same = answers->size() == watches.size();
     for (std::size_t i = 0; same && i < watches.size(); ++i)
-      same = (*answers)[i].code == ZkCode::ok && (*answers)[i].stat.version == versions[i];
+      same = (*answers)[i].code == ZkCode::ok &&
+             (nodes[i]->unread || (*answers)[i].stat.version == nodes[i]->stat.version);
     if (same) {
       armed_for_ = seen_;
+      armed_on_ = table_.looker().attached_at();
       return {};
     }
     if (BootClock::now() >= limit) return table_.changes_too_fast();
@@ -123,33 +135,41 @@ Result<void> ZkStore::watch_rows(const std::vector<LockName>& names,
   return arm(limit);
 }
 
-std::optional<Duration> ZkStore::looks_every(Watcher who, std::uint64_t place) const {
-  if (who != Watcher::waiter || place <= k_connected_waiters) return std::nullopt;
+std::optional<Duration> ZkStore::looks_every(Watcher who, std::uint64_t /*place*/) const {
+  if (who != Watcher::waiter || !far_) return std::nullopt;
   return next_look_;
 }
 
 Result<bool> ZkStore::await_change(Time until) {
   for (;;) {
     const Time now = BootClock::now();
-    // A session that is not used ends, and its watches with it.
-    const Time stale = armed_at_ + table_.looker().timeout() / 3;
+    // A waiter's tries alone come too late for a session of few seconds.
+    const Time keep_at = place_ > 0 ? table_.keep_at() : Time::max();
+    if (now >= keep_at) {
+      if (auto kept = table_.keep(now + seconds(1)); !kept) return kept.error();
+      continue;
+    }
     if (far_) {
       table_.looker().disconnect();
-      if (auto paused = pause(until); !paused) return paused.error();
-      return false;
+      if (auto paused = pause(std::min(until, keep_at)); !paused) return paused.error();
+      if (BootClock::now() >= until) return false;
+      continue;
     }
-    if (armed_for_ != seen_ || now >= stale) {
+    ZkSession& looker = table_.looker();
+    // A session that is not used ends, and its watches with it.
+    const Time stale = armed_at_ + looker.timeout() / 3;
+    if (armed_for_ != seen_ || armed_on_ != looker.attached_at() || now >= stale) {
       const std::string before = seen_;
       if (auto done = arm(std::max(until, now + seconds(1))); !done) return done.error();
       if (seen_ != before) return true;
       continue;
     }
-    const auto event = table_.looker().await_event(std::min(until, stale));
+    const auto event = looker.await_event(std::min({until, stale, keep_at}));
     if (!event && event.error().code == Errc::cancelled) return event.error();
     if (!event) {
       armed_for_.reset();  // the connection is gone
     } else if (*event) {
-      table_.looker().take_events();
+      looker.take_events();
       armed_for_.reset();
       return true;
     }
