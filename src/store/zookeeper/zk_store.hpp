@@ -6,16 +6,11 @@
 // A step reads the nodes of its names, and changes them in one multi that compares the version of
 // each node it touches; if something came in between it is repeated. Where nothing changes, a multi
 // of comparisons proves by a quorum that those who hold still do. A new holder looks again at what
-// came before it.
+// came before it. A lease is a session (zk_owners.hpp): it is renewed by attaching to it anew, and
+// counts once a multi behind that was confirmed on the same connection. Tokens are zxids of grants.
 //
-// A lease is a session (zk_owners.hpp). It is renewed by attaching to it anew, and counts once a
-// multi behind that was confirmed on the same connection: a server that is cut off from its leader
-// would say yes to the first alone, and the second alone renews nothing. Tokens are the zxids of
-// the grants.
-//
-// A session of its own, which owns no nodes, looks and watches: the first waiters in line watch
-// what is before them, a holder its node. Waiters farther behind keep no connection
-// (maxClientCnxns).
+// A session that owns no nodes looks and watches: the first waiters in line watch what is before
+// them, a holder its node. Waiters farther behind keep no connection (maxClientCnxns).
 //
 // Promises beside those of TableStore: a grant or a release that was answered outlives the death of
 // any minority of the servers. Not promised: that a lease ends on time after a change of leader,
