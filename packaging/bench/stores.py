@@ -22,7 +22,8 @@ def with_others(rows, result):
 def costs(stores, stamp, folder, amount):
     """name -> the three figures that matter to a user."""
     rows = stores.rows[:1] + [one for one in stores.rows[1:] if one.store]
-    rows += stores.once() + [one for one in stores.rows[1:] if not one.store]
+    rows += stores.once() + [one for one in stores.rows[1:] if not one.store
+                             and (amount.store_crowds or not one.pause_us)]  # quick: no slow ones
     alone = single.uncontended(rows, max(3, amount.rounds // 3))
     crowds = single.contended(rows, amount.store_crowds)
     turns = line.one_waiter(rows, stamp, folder, max(1, amount.handoffs // 2))
