@@ -73,8 +73,8 @@ class Pair:
 
 
 def lease_left(one, name):
-    """Seconds, as dlock says; None of what is not dlock."""
-    if not one.store:
+    """Seconds, as dlock says; None of what is not dlock, and of ZooKeeper, which tells no client."""
+    if not one.store or one.store.startswith("ZooKeeper"):
         return None
     said = subprocess.run([one.program, "inspect", "--json", name], env=one.environment,
                           capture_output=True, check=False, timeout=20).stdout
