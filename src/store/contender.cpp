@@ -48,6 +48,15 @@ std::optional<Place> parse_waiter(std::string_view json, std::int64_t arrival, S
   return place;
 }
 
+std::optional<std::size_t> waiter_of(const Lease& lease,
+                                     const std::map<std::string, std::size_t>& waiters) {
+  for (const auto& [serial, record] : lease.holds) {
+    const auto at = waiters.find(record.id);
+    if (at != waiters.end()) return at->second;
+  }
+  return std::nullopt;
+}
+
 bool has_note(const StoredLock& state) {
   return state.success || !state.released.empty();
 }

@@ -9,12 +9,14 @@
 #include "store/stored_lock.hpp"
 #include "store/waiting_line.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dlock::contender {
 
@@ -43,14 +45,28 @@ std::optional<lease_table::Place> parse_waiter(std::string_view json,
 // which a try is known.
 constexpr Duration k_seen_alive = lease_table::k_line_life - Duration(1);
 
+// Of these waiters, by their ids, the one that becomes the holder of this lease.
+std::optional<std::size_t> waiter_of(const lease_table::Lease& lease,
+                                     const std::map<std::string, std::size_t>& waiters);
+
+// The states of rows, which a step changes.
+template <class Row>
+std::vector<lease_table::StoredLock> states_of(const std::vector<Row>& rows) {
+  std::vector<lease_table::StoredLock> states;
+  states.reserve(rows.size());
+  for (const Row& row : rows)
+    states.push_back(row.state);
+  return states;
+}
+
 // The last success and the released holds of acquire, which outlive all entries.
 bool has_note(const lease_table::StoredLock& state);
 std::string note_json(const lease_table::StoredLock& state);
 void take_note(std::string_view json, lease_table::StoredLock& state);
 
-// These servers have no clock for their users, so whoever waits behind a waiter whose turn it is
-// measures that second by its own clock, from when it saw the turn. Our own turn lasts until
-// somebody else has ended it.
+// These servers have no clock for their users, so a waiter measures the second of the turn before
+// its own by its own clock, from when it saw that turn. Our own turn lasts until another waiter has
+// ended it.
 class Turns {
  public:
   // Sets until when the first in the line of `state`, as it was read, counts as alive.

@@ -12,11 +12,6 @@ Line::iterator place_of(Line& line, const std::string& id) {
   return std::find_if(line.begin(), line.end(), [&](const Place& one) { return one.id == id; });
 }
 
-std::uint64_t number_of(Line& line, const std::string& id) {
-  const auto at = place_of(line, id);
-  return at == line.end() ? 0 : static_cast<std::uint64_t>(at - line.begin()) + 1;
-}
-
 // A name where the claim waits: not one that it has already, or that an ancestor keeps from it.
 bool waits(const Plan& plan) {
   return plan.kind == Plan::Kind::fresh || (plan.kind == Plan::Kind::refused && !plan.by_ancestor);
@@ -56,6 +51,12 @@ void tidy(StoredLock& state, StoreTime now) {
 std::uint64_t living(const Line& line, StoreTime now) {
   return static_cast<std::uint64_t>(std::count_if(
       line.begin(), line.end(), [&](const Place& one) { return now <= one.alive_until; }));
+}
+
+std::uint64_t number_of(const Line& line, const std::string& id) {
+  const auto at =
+      std::find_if(line.begin(), line.end(), [&](const Place& one) { return one.id == id; });
+  return at == line.end() ? 0 : static_cast<std::uint64_t>(at - line.begin()) + 1;
 }
 
 bool is_first(const Line& line, const std::string& id) {

@@ -31,7 +31,8 @@ std::string waiter_id(const Claim& claim);
 void tidy(StoredLock& state, StoreTime now);
 
 std::uint64_t living(const Line& line, StoreTime now);
-bool is_first(const Line& line, const std::string& id);  // or the line is empty
+std::uint64_t number_of(const Line& line, const std::string& id);  // from 1; 0: not in line
+bool is_first(const Line& line, const std::string& id);            // or the line is empty
 void drop_place(Line& line, const std::string& id);
 
 // Of a tidy state with a line.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Claims on one lock of ZooKeeper that look, write and look again at any time, in random order,
-// beside programs that follow Curator's recipes; some die. Nobody who may believe that it holds
-// does so beside another who excludes it.
+// Claims on one lock of ZooKeeper look, write and look again at any time, in random order, beside
+// programs that follow Curator's recipes; some die. No claim that may count itself as the holder
+// does so beside another one that excludes it.
 #include "store/zookeeper/zk_row.hpp"
 
 #include <doctest/doctest.h>

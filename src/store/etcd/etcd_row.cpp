@@ -95,7 +95,7 @@ class Writer {
     for (const Place& place : after_.line)
       write_place(place);
     for (const auto& [id, index] : before_.waiters)
-      if (!is_in_line(id) && !taken_.contains(index)) drop(index);
+      if (lease_table::number_of(after_.line, id) == 0 && !taken_.contains(index)) drop(index);
     if (step_.writes) write_note();
     if (grants_) compare_note();
     if (makes_) {
@@ -107,11 +107,6 @@ class Writer {
   }
 
  private:
-  bool is_in_line(const std::string& id) const {
-    return std::any_of(
-        after_.line.begin(), after_.line.end(), [&](const Place& place) { return place.id == id; });
-  }
-
   bool is_renewed(const OwnerId& owner) const {
     return std::find(step_.renewed.begin(), step_.renewed.end(), owner) != step_.renewed.end();
   }
@@ -121,7 +116,7 @@ class Writer {
     const Duration ttl = lease.expires - step_.moment.now;
     if (at == before_.holders.end()) {
       makes_ = grants_ = true;
-      const auto place = place_of(lease);
+      const auto place = contender::waiter_of(lease, before_.waiters);
       const EtcdLease own = grant(ttl);
       std::string key = before_.lock + '/' + lease_digits(own);
       if (place) {
@@ -147,15 +142,6 @@ class Writer {
     touch(at->second);
     if (differs || other_life) put(key.key, std::move(json), own);
     if (other_life && key.lease != 0) change_.left.push_back(key.lease);
-  }
-
-  // Of the waiter that becomes this holder.
-  std::optional<std::size_t> place_of(const Lease& lease) const {
-    for (const auto& [serial, record] : lease.holds) {
-      const auto at = before_.waiters.find(record.id);
-      if (at != before_.waiters.end()) return at->second;
-    }
-    return std::nullopt;
   }
 
   void write_place(const Place& place) {

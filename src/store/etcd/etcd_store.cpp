@@ -21,14 +21,6 @@ bool is_same(const std::vector<EtcdRange>& a, const std::vector<EtcdRange>& b) {
   });
 }
 
-std::vector<StoredLock> states_of(const std::vector<EtcdRow>& rows) {
-  std::vector<StoredLock> states;
-  states.reserve(rows.size());
-  for (const EtcdRow& row : rows)
-    states.push_back(row.state);
-  return states;
-}
-
 // What is before the first special character.
 std::string literal_part(std::string_view glob) {
   return std::string(glob.substr(0, glob.find_first_of("*?[\\")));
@@ -121,7 +113,7 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
   for (;;) {
     auto rows = load(names, limit);
     if (!rows) return rows.error();
-    std::vector<StoredLock> after = states_of(rows->rows);
+    std::vector<StoredLock> after = contender::states_of(rows->rows);
     const Step step = change(lease_table::pointers_to(after), rows->moment);
     EtcdChange all;
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -174,7 +166,7 @@ Result<void> EtcdStore::read(const std::vector<LockName>& names, Time limit, con
   auto rows = load(names, limit);
   if (!rows) return rows.error();
   if (auto seen = see_ends(*rows, limit); !seen) return seen;
-  std::vector<StoredLock> states = states_of(rows->rows);
+  std::vector<StoredLock> states = contender::states_of(rows->rows);
   look(lease_table::pointers_to(states), rows->moment);
   return {};
 }

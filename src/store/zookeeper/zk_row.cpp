@@ -141,17 +141,12 @@ class Writer {
     for (const Place& place : after_.line)
       write_place(place);
     for (const auto& [id, index] : before_.waiters)
-      if (!is_in_line(id) && !taken_.contains(index)) drop(index);
+      if (lease_table::number_of(after_.line, id) == 0 && !taken_.contains(index)) drop(index);
     if (step_.writes) write_note();
     if (grants_ && step_.proves_note) prove_note();
   }
 
  private:
-  bool is_in_line(const std::string& id) const {
-    return std::any_of(
-        after_.line.begin(), after_.line.end(), [&](const Place& place) { return place.id == id; });
-  }
-
   bool is_renewed(const OwnerId& owner) const {
     return std::find(step_.renewed.begin(), step_.renewed.end(), owner) != step_.renewed.end();
   }
@@ -162,7 +157,7 @@ class Writer {
     if (at == before_.holders.end()) {
       grants_ = true;
       std::string json = contender::lease_json(owner, lease, ttl, after_.slots);
-      if (const auto place = place_of_waiter(lease)) {
+      if (const auto place = contender::waiter_of(lease, before_.waiters)) {
         set(*place, std::move(json));
         renew(*place, Duration::zero());
       } else {
@@ -179,15 +174,6 @@ class Writer {
     if (!is_renewed(owner)) return;
     if (!differs) check(at->second);
     renew(at->second, asked);
-  }
-
-  // Of the waiter that becomes this holder.
-  std::optional<std::size_t> place_of_waiter(const Lease& lease) const {
-    for (const auto& [serial, record] : lease.holds) {
-      const auto at = before_.waiters.find(record.id);
-      if (at != before_.waiters.end()) return at->second;
-    }
-    return std::nullopt;
   }
 
   void write_place(const Place& place) {

@@ -11,9 +11,9 @@
 //
 // Who holds is decided by position, as the recipes have it: a node that says it holds does so if
 // none before it waits, and all before it that hold leave room for it. So no two nodes of one lock
-// ever hold against each other, whoever wrote what when; a node that came with that word too early
-// is a waiter. Once true it stays true: later nodes have larger numbers, and holders only grow
-// weaker.
+// ever hold against each other, in whatever order they were written; a node that came with that
+// word too early is a waiter. Once true it stays true: later nodes have larger numbers, and holders
+// only grow weaker.
 //
 // What outlives them is the note: a node in a folder of its own beside the locks.
 #pragma once

@@ -14,14 +14,6 @@ using lease_table::StoredLock;
 
 namespace {
 
-std::vector<StoredLock> states_of(const std::vector<ZkRow>& rows) {
-  std::vector<StoredLock> states;
-  states.reserve(rows.size());
-  for (const ZkRow& row : rows)
-    states.push_back(row.state);
-  return states;
-}
-
 Error too_long(const LockName& name, Duration most) {
   return {Errc::bad_usage,
           "the lease of " + in_quotes(name.text()) + " cannot become longer than " +
@@ -78,7 +70,7 @@ ZkStore::Moment ZkStore::moment_of(const ZkTable::Rows& rows) {
 Result<void> ZkStore::read(const std::vector<LockName>& names, Time limit, const Look& look) {
   auto rows = seen(table_.look(names, extent_of(names), limit), names);
   if (!rows) return rows.error();
-  std::vector<StoredLock> states = states_of(rows->rows);
+  std::vector<StoredLock> states = contender::states_of(rows->rows);
   look(lease_table::pointers_to(states), moment_of(*rows));
   return {};
 }
@@ -158,7 +150,7 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
     auto rows = seen(table_.load(names, extent, limit), names);
     if (!rows) return rows.error();
     const Moment moment = moment_of(*rows);
-    std::vector<StoredLock> after = states_of(rows->rows);
+    std::vector<StoredLock> after = contender::states_of(rows->rows);
     const bool drops = claim_ != nullptr && drop_part(after);
     Step step = change(lease_table::pointers_to(after), moment);
     step.writes = step.writes || drops;

@@ -23,13 +23,6 @@ constexpr int k_connected_waiters = 12;
 constexpr Duration k_look_for_each_place = milliseconds(20);
 constexpr Duration k_longest_look = lease_table::k_turn / 2;
 
-// Its place in the line, from 1.
-std::uint64_t place_of(const ZkRow& row, const std::string& id) {
-  const auto at = std::find_if(
-      row.state.line.begin(), row.state.line.end(), [&](const auto& one) { return one.id == id; });
-  return static_cast<std::uint64_t>(at - row.state.line.begin()) + 1;
-}
-
 }  // namespace
 
 bool ZkStore::is_ours(const std::string& id) const {
@@ -43,7 +36,7 @@ std::vector<std::size_t> ZkStore::watched_of(const ZkRow& row) const {
   const auto waits = std::find_if(
       row.waiters.begin(), row.waiters.end(), [&](const auto& one) { return is_ours(one.first); });
   if (waits != row.waiters.end()) {
-    const bool is_near = place_of(row, waits->first) <= 2;
+    const bool is_near = lease_table::number_of(row.state.line, waits->first) <= 2;
     for (std::size_t i = is_near ? 0 : waits->second - 2; i <= waits->second; ++i)
       all.push_back(i);
     return all;
@@ -82,7 +75,8 @@ void ZkStore::note_look(const ZkTable::Rows& rows) {
     for (const auto& [id, index] : row.waiters) {
       if (!is_ours(id)) continue;
       const auto before = static_cast<std::uint64_t>(was_read ? 0 : holding_);
-      const std::uint64_t place = std::max<std::uint64_t>(place_of(row, id), before + 1) - before;
+      const std::uint64_t place =
+          std::max<std::uint64_t>(lease_table::number_of(row.state.line, id), before + 1) - before;
       if (nearest == 0 || place < nearest) nearest = place;
     }
   }
