@@ -78,11 +78,10 @@ LockColumns four_columns_of(const StoredLock& lock, const lease_table::Moment& m
 StoredLock lock_of_four(const LockColumns& columns, std::int64_t now_us) {
   StoredLock lock;
   auto hold = hold_from(columns);
-  const bool foreign = !hold && !columns.locked_by.empty();
-  const std::int64_t at_us =
-      foreign ? std::min(columns.locked_at_us, now_us) : columns.locked_at_us;
+  // Another clock may be ahead, and so is a row made in a column of whole seconds, which are rounded.
+  const std::int64_t at_us = std::min(columns.locked_at_us, now_us);
   lock.token = static_cast<FencingToken>(std::max<std::int64_t>(at_us, 0));
-  if (foreign) lock.foreign = foreign_hold(columns);
+  if (!hold && !columns.locked_by.empty()) lock.foreign = foreign_hold(columns);
   if (!hold) return lock;
   lock.token = hold->token;
   if (hold->id == k_free) return lock;

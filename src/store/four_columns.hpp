@@ -10,8 +10,8 @@
 namespace dlock::sql {
 
 LockColumns four_columns_of(const lease_table::StoredLock& lock, const lease_table::Moment& moment);
-// `now_us`: of the clock of the table. What a foreign program with a clock ahead has written makes
-// no token.
+// `now_us`: of the clock of the table. A time ahead of it makes no token: a foreign program's clock
+// was ahead, or the column rounded the time up.
 lease_table::StoredLock lock_of_four(const LockColumns& columns, std::int64_t now_us);
 
 // Whether four columns can keep it.

@@ -180,4 +180,10 @@ TEST_CASE("four columns: texts that dlock did not write are foreign") {
   }
 }
 
+TEST_CASE("four columns: a row just made, whose time was rounded up, puts no token ahead") {
+  const auto state = sql::lock_of_four({.lock_until_us = 9, .locked_at_us = 5, .locked_by = {}}, 4);
+  CHECK_FALSE(state.foreign);
+  CHECK(state.token == 4);
+}
+
 }  // namespace dlock::lease_table
