@@ -78,7 +78,8 @@ LockColumns four_columns_of(const StoredLock& lock, const lease_table::Moment& m
 StoredLock lock_of_four(const LockColumns& columns, std::int64_t now_us) {
   StoredLock lock;
   auto hold = hold_from(columns);
-  // Another clock may be ahead, and so is a row made in a column of whole seconds, which are rounded.
+  // Another clock may be ahead, and so may a row that was just made: a column of whole seconds
+  // rounds the time up.
   const std::int64_t at_us = std::min(columns.locked_at_us, now_us);
   lock.token = static_cast<FencingToken>(std::max<std::int64_t>(at_us, 0));
   if (!hold && !columns.locked_by.empty()) lock.foreign = foreign_hold(columns);
