@@ -275,7 +275,7 @@ rule_stores() {
   for folder in "$1"/src/store/*/; do
     name=$(basename "$folder")
     [ -n "$(find "$folder" -maxdepth 1 -name '*_store.hpp')" ] || continue
-    grep -A1 'CHECK(names ==' "$1/tests/contract/every_store_test.cpp" | grep -q "\"$name\"" ||
+    grep -A9 'CHECK(names ==' "$1/tests/contract/every_store_test.cpp" | grep -q "\"$name\"" ||
       echo "$folder: not in the contract suite"
   done
 }

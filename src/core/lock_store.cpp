@@ -45,6 +45,29 @@ std::vector<LockName> names_of(const Holds& holds) {
   return names;
 }
 
+std::string waiter_id(const Claim& claim) {
+  return claim.stands_as.empty() ? hold_id(claim.owner, claim.serial) : claim.stands_as;
+}
+
+std::vector<Holds> possible_holds(const Claim& claim) {
+  std::vector<OwnerId> owners{claim.owner};
+  for (const AncestorHold& ancestor : claim.ancestors) {
+    if (std::find(owners.begin(), owners.end(), ancestor.owner) == owners.end())
+      owners.push_back(ancestor.owner);
+  }
+  std::vector<Holds> all;
+  for (const OwnerId& owner : owners) {
+    all.emplace_back();
+    for (std::size_t i = 0; i < claim.names.size(); ++i)
+      all.back().push_back(hold_of(claim, i, owner, {.mode = claim.mode}));
+  }
+  return all;
+}
+
+Result<void> LockStore::raise(const Holds& /*holds*/, Time /*limit*/) {
+  return Error{Errc::bad_usage, where() + " can be no member of a quorum"};
+}
+
 Error lost_above(const LockName& name) {
   return {Errc::lost,
           "the hold of " + in_quotes(name.text()) +

@@ -90,6 +90,8 @@ struct LastSuccess {
   std::chrono::milliseconds left{};  // until it is forgotten
 };
 
+struct Vote;
+
 // The holders and waiters of a name at one moment. The same for every caller.
 struct Holding {
   struct Owner {
@@ -119,8 +121,16 @@ struct Holding {
   std::uint64_t waiting = 0;                // how many wait in line
   std::vector<Waiter> line;                 // of inspect: the first of them, at most 64
   std::optional<LastSuccess> success = {};  // of inspect
+  std::vector<Vote> votes = {};             // of a quorum: how each of its servers stands
 
   bool lists_all_owners() const { return owner_count <= owners.size(); }
+};
+
+// What one server of a quorum says of a name.
+struct Vote {
+  std::string server;   // without a password
+  std::string trouble;  // why it has no vote; empty: `holding` is its word
+  Holding holding = {};
 };
 
 // "user@host pid 812", escaped: how a holder is named in every sentence.
@@ -156,7 +166,15 @@ struct Claim {
   // ReleaseOptions::tell_for.
   Duration once_per{};
   std::optional<std::uint64_t> max_waiters = {};  // wait in line only where fewer do
+  // Its id in line where that is not the id of its hold: a claim to a quorum has a new serial in
+  // each round, and keeps its place. Empty: "<owner>#<serial>".
+  std::string stands_as = {};
+  // A server that started a shorter time ago answers with Errc::unavailable, whatever it did: it
+  // may have forgotten holds. Zero: none does. Only Redis knows when it started.
+  Duration least_uptime{};
 };
+// How the claim is called in line.
+std::string waiter_id(const Claim& claim);
 
 // A hold of one name that was granted: what renewing and releasing it takes.
 struct Hold {
@@ -174,6 +192,9 @@ struct Hold {
 };
 using Holds = std::vector<Hold>;  // of one claim, in the order of its names, under one serial
 std::vector<LockName> names_of(const Holds& holds);
+// The holds that a claim may have although no answer said so: one set for each owner, its own and
+// those of its ancestors.
+std::vector<Holds> possible_holds(const Claim& claim);
 
 struct Grant {
   Holds holds;
@@ -303,6 +324,11 @@ class LockStore {
   virtual Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) = 0;
 
   virtual Result<RenewReply> renew(const Holds& holds, Time limit) = 0;
+
+  // Records these holds with the tokens and times that they say, and sees to it that later grants
+  // of the names have larger tokens. Errc::lost: a hold is not recorded. Errc::bad_usage where the
+  // store can be no member of a quorum.
+  virtual Result<void> raise(const Holds& holds, Time limit);
 
   // Is it still ours? As sure as renew, but the lease stays as it is; or, where it is renewed and
   // others hold beside us, as it was before one of them cut it short.

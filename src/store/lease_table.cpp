@@ -274,6 +274,23 @@ RenewReply renew(const States& states, const Holds& holds, const Moment& moment)
   return reply;
 }
 
+bool raise(const States& states, const Holds& holds, const Moment& moment) {
+  std::vector<HoldRecord*> records;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const auto lease = states[i]->leases.find(holds[i].owner);
+    if (lease == states[i]->leases.end() || !is_live(lease->second, moment.now)) return false;
+    const auto record = lease->second.holds.find(holds[i].serial);
+    if (record == lease->second.holds.end()) return false;
+    records.push_back(&record->second);
+  }
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    records[i]->token = holds[i].token;
+    records[i]->since_ms = holds[i].since_ms;
+    states[i]->token = std::max(states[i]->token, holds[i].token);
+  }
+  return true;
+}
+
 ReleaseVerdict release(const States& states,
                        const Holds& holds,
                        const ReleaseOptions& options,

@@ -33,6 +33,8 @@ Result<AcquireReply> acquire(const States& states,
                              Queueing queueing = Queueing::no);
 void leave(const States& states, const Claim& claim, const Moment& moment);
 RenewReply renew(const States& states, const Holds& holds, const Moment& moment);
+// False, and nothing is changed: a hold is not recorded.
+bool raise(const States& states, const Holds& holds, const Moment& moment);
 RenewReply check(const States& states, const Holds& holds, const Moment& moment);
 ReleaseVerdict release(const States& states,
                        const Holds& holds,

@@ -14,6 +14,7 @@
 #include "store/postgres/examine_postgres.hpp"
 #include "store/postgres/pg_peer_lock.hpp"
 #include "store/postgres/postgres_store.hpp"
+#include "store/quorum/quorum_store.hpp"
 #include "store/redis/doctor/examine_redis.hpp"
 #include "store/redis/redis_store.hpp"
 #include "store/sqlite/examine_sqlite.hpp"
@@ -21,7 +22,9 @@
 #include "store/zookeeper/examine_zookeeper.hpp"
 #include "store/zookeeper/zk_store.hpp"
 
+#include <algorithm>
 #include <array>
+#include <random>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -177,6 +180,31 @@ const std::string& store_forms() {
 Result<std::unique_ptr<LockStore>> open_store(const StoreOptions& options) {
   const auto store = store_of(options.url);
   return store ? (*store)->open(options) : store.error();
+}
+
+Result<std::unique_ptr<LockStore>> open_quorum(const std::vector<StoreOptions>& servers,
+                                               Duration delay,
+                                               const Interrupt* interrupt) {
+  if (servers.size() < quorum::k_least || servers.size() > quorum::k_most)
+    return Error{Errc::bad_config,
+                 std::to_string(servers.size()) + " URLs: a quorum has 3 to 9 servers"};
+  std::vector<MemberThread::Opener> openers;
+  for (const StoreOptions& server : servers) {
+    const auto store = store_of(server.url);
+    if (!store) return store.error();
+    constexpr std::array<std::string_view, 3> k_single{"redis", "rediss", "redis+unix"};
+    if (std::find(k_single.begin(), k_single.end(), (*store)->scheme) == k_single.end())
+      return Error{Errc::bad_config,
+                   "a quorum has servers of redis://, rediss:// or redis+unix://, each for itself"};
+    openers.emplace_back([server](const Interrupt* own) {
+      StoreOptions options = server;
+      options.votes = true;
+      options.interrupt = own;
+      return open_store(options);
+    });
+  }
+  std::random_device seed;
+  return QuorumStore::open(openers, {.delay = delay, .seed = seed(), .interrupt = interrupt});
 }
 
 Result<Examination> examine_store(const StoreOptions& options, const ExamineTerms& terms) {

@@ -20,6 +20,13 @@ const std::string& store_forms();
 // a badly written one may have its password anywhere.
 Result<std::unique_ptr<LockStore>> open_store(const StoreOptions& options);
 
+// Locks in several independent servers of Redis, each with its options (store/quorum). Errors as
+// above; Errc::bad_config for a number of servers that makes no quorum, for one that is named
+// twice, and for a URL that is no single server. `interrupt`, not those of `servers`, ends calls.
+Result<std::unique_ptr<LockStore>> open_quorum(const std::vector<StoreOptions>& servers,
+                                               Duration delay,
+                                               const Interrupt* interrupt);
+
 // Looks for what could break the promise there (`dlock doctor`); changes nothing but a lock of its
 // own. The error is why nothing could be looked at; of a URL that is none of ours as above.
 Result<Examination> examine_store(const StoreOptions& options, const ExamineTerms& terms);

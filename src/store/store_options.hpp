@@ -19,6 +19,7 @@ struct StoreOptions {
   TlsSettings tls = {};           // of a URL with TLS
   // How many replicas must have a grant or a renewal; nothing: as the store likes it.
   std::optional<int> replicas = {};
+  bool votes = false;                    // one of a quorum: Claim::least_uptime counts
   const Interrupt* interrupt = nullptr;  // null: no call is interrupted
 };
 

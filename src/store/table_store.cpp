@@ -95,6 +95,17 @@ Result<RenewReply> TableStore::renew(const Holds& holds, Time limit) {
   return reply;
 }
 
+Result<void> TableStore::raise(const Holds& holds, Time limit) {
+  bool raised = false;
+  auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
+    raised = lease_table::raise(states, holds, moment);
+    return Step{.writes = raised};
+  });
+  if (!done) return done.error();
+  if (!raised) return Error{Errc::lost, where() + " has no record of the hold"};
+  return {};
+}
+
 Result<RenewReply> TableStore::check(const Holds& holds, Time limit) {
   RenewReply reply;
   auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
@@ -156,7 +167,7 @@ Result<Holding> TableStore::inspect(const LockName& name, Time limit) {
 }
 
 Result<Watching> TableStore::watch(const Claim& claim, bool /*front*/, Time limit) {
-  return watch_for(claim, {lease_table::waiter_id(claim)}, limit);
+  return watch_for(claim, {waiter_id(claim)}, limit);
 }
 
 Result<Watching> TableStore::watch_hold(const Holds& holds, Time limit) {

@@ -25,6 +25,7 @@ class TableStore : public LockStore {
 
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
   Result<RenewReply> renew(const Holds& holds, Time limit) override;
+  Result<void> raise(const Holds& holds, Time limit) override;
   Result<RenewReply> check(const Holds& holds, Time limit) override;
   Result<ReleaseVerdict> release(const Holds& holds,
                                  const ReleaseOptions& options,

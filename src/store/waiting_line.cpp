@@ -36,10 +36,6 @@ Waiter waiter_of(const Claim& claim, std::int64_t arrival_us) {
 
 }  // namespace
 
-std::string waiter_id(const Claim& claim) {
-  return hold_id(claim.owner, claim.serial);
-}
-
 void tidy(StoredLock& state, StoreTime now) {
   drop_dead(state, now);
   // One that seems to live longer than a try lets it is of another clock: it was set back.

@@ -25,8 +25,6 @@ constexpr Duration k_turn = std::chrono::seconds(1);
 // A foreign holder releases without a word: waiters look that often.
 constexpr Duration k_foreign_look = std::chrono::seconds(1);
 
-std::string waiter_id(const Claim& claim);
-
 // Without dead leases and silent waiters.
 void tidy(StoredLock& state, StoreTime now);
 

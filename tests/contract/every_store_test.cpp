@@ -9,8 +9,15 @@ TEST_CASE("the contract is tried on every store") {
     names.push_back(store.name);
   // A store is a folder of src/store.
   using All = std::vector<std::string>;
-  CHECK(names ==
-        All{"memory", "local", "sqlite", "redis", "postgres", "mysql", "etcd", "zookeeper"});
+  CHECK(names == All{"memory",
+                     "local",
+                     "sqlite",
+                     "redis",
+                     "quorum",
+                     "postgres",
+                     "mysql",
+                     "etcd",
+                     "zookeeper"});
 }
 
 }  // namespace dlock::contract

@@ -150,6 +150,7 @@ TEST_CASE("line: a nested read passes a waiting writer") {
 
 TEST_CASE("line: waiters get slots in the order of their arrival") {
   each_line([](const Backing& backing) {
+    if (!has_slots(backing)) return;
     const LockName name = fresh_name();
     Client holder(backing);
     const Hold one = holder.take(claim_slot(2, name)).hold;
@@ -173,6 +174,7 @@ TEST_CASE("line: waiters get slots in the order of their arrival") {
 
 TEST_CASE("line: slots that become free together are taken together") {
   each_line([](const Backing& backing) {
+    if (!has_slots(backing)) return;
     const LockName name = fresh_name();
     Client holder(backing);
     const Hold hold = holder.take(name).hold;

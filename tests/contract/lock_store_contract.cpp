@@ -124,12 +124,33 @@ Backing redis_backing() {
           }};
 }
 
+// Three servers of Redis, each with one vote.
+Backing quorum_backing() {
+  auto servers = std::make_shared<std::vector<std::unique_ptr<test::RedisProcess>>>();
+  for (int i = 0; i < 3; ++i) {
+    auto started = test::RedisProcess::start();
+    REQUIRE_MESSAGE(started.has_value(), (started ? "" : started.error().text));
+    servers->push_back(std::move(*started));
+  }
+  return {.name = "quorum", .hears_death = true, .open = [servers](const Interrupt* interrupt) {
+            std::vector<StoreOptions> all;
+            for (const auto& server : *servers) {
+              StoreOptions& options = all.emplace_back();
+              options.url = server->url();
+              options.prefix = "dlock:";
+            }
+            auto store = open_quorum(all, 0s, interrupt);
+            REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
+            return std::move(*store);
+          }};
+}
+
 // One hold for each name of the claim, in its order.
 Taken taken_by(const Claim& claim, const Grant& grant) {
   REQUIRE(grant.holds.size() == claim.names.size());
   for (std::size_t i = 0; i < grant.holds.size(); ++i) {
     REQUIRE(grant.holds[i].name == claim.names[i]);
-    REQUIRE(grant.holds[i].serial == claim.serial);
+    REQUIRE(grant.holds[i].serial == grant.holds.front().serial);  // a quorum has one each round
   }
   return {.hold = grant.holds.front(), .holds = grant.holds, .sent_at = grant.sent_at};
 }
@@ -147,6 +168,7 @@ const std::vector<Store>& stores() {
                                       {"local", &local_backing},
                                       {"sqlite", &sqlite_backing},
                                       {"redis", &redis_backing},
+                                      {"quorum", &quorum_backing},
                                       {"postgres", &postgres_backing, "databases"},
                                       {"mysql", &mysql_backing, "databases"},
                                       {"etcd", &etcd_backing, "coordinators"},
@@ -181,6 +203,10 @@ void each_store_with(bool StoreTraits::*trait, const Body& body) {
   each_store([&](const Backing& backing) {
     if (backing.open(nullptr)->traits().*trait) body(backing);
   });
+}
+
+bool has_slots(const Backing& backing) {
+  return backing.open(nullptr)->traits().slots;
 }
 
 Time soon() {

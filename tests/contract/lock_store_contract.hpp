@@ -47,6 +47,9 @@ void each_store(const Body& body);
 // That supports it; traits_test.cpp shows what the others say.
 void each_store_with(bool StoreTraits::*trait, const Body& body);
 
+// A quorum has none.
+bool has_slots(const Backing& backing);
+
 constexpr std::array<Mode, 3> k_alone_or_shared{Mode::plain, Mode::exclusive, Mode::shared};
 
 // When a bounded call of the suite must be over.

@@ -152,14 +152,14 @@ TEST_CASE("threads that read and write: readers are never beside a writer") {
 }
 
 TEST_CASE("threads that take slots: never more holders than slots, and no number twice") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::slots, [](const Backing& backing) {
     const LockName name = fresh_name();
     many_come_and_go(backing, [&](std::mt19937&) { return claim_slot(k_slots, name); });
   });
 }
 
 TEST_CASE("threads that hold one name in every mode") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::slots, [](const Backing& backing) {
     const LockName name = fresh_name();
     many_come_and_go(backing, [&](std::mt19937& random) {
       const std::array<Claim, 4> claims{claim_as(Mode::plain, name),

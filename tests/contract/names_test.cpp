@@ -135,6 +135,7 @@ TEST_CASE("the list has each lock once, in whatever mode, and no metadata key") 
     std::vector<std::string> held;
     for (const char* end : {"a", "{b}c", "d{}", "e}"}) {
       for (const Mode mode : {Mode::plain, Mode::exclusive, Mode::shared, Mode::slots}) {
+        if (mode == Mode::slots && !has_slots(backing)) continue;
         held.push_back(base + end + std::to_string(static_cast<int>(mode)));
         Claim claim = claim_as(mode, name_of(held.back()));
         if (mode == Mode::slots) claim.slots = 2;

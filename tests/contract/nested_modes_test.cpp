@@ -160,6 +160,7 @@ TEST_CASE("shared: two reads of one owner are renewed past the lease of both (68
 TEST_CASE("shared: a nested read keeps its whole lease when the hold above it is released") {
   each_store_with(&StoreTraits::longer, [](const Backing& backing) {
     for (const Mode mode : {Mode::shared, Mode::slots}) {
+      if (mode == Mode::slots && !has_slots(backing)) continue;
       Client client(backing);
       const LockName name = fresh_name();
       const auto claim = [&](Duration ttl) {
@@ -225,6 +226,7 @@ TEST_CASE(
     "a repeated nested claim joins the hold above it and takes nothing else, even if revoked") {
   each_store([](const Backing& backing) {
     for (const bool slots : {false, true}) {
+      if (slots && !has_slots(backing)) continue;
       Client client(backing);
       const LockName name = fresh_name();
       const Claim claim = slots ? claim_slot(2, name) : reader(name);

@@ -268,6 +268,7 @@ TEST_CASE("several names: readers and slots share several names as they share on
     CHECK(client.release(one) == ReleaseVerdict::released);
     CHECK(client.must_be_busy(claim_of(pair.names())).which == 1);
 
+    if (!has_slots(backing)) return;
     const Pair other;
     client.take(claim_slot(2, other.b));
     Claim slots = claim_of(other.names());

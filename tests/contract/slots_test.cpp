@@ -27,7 +27,7 @@ std::string usage_error(Client& client, const Claim& claim) {
 }  // namespace
 
 TEST_CASE("slots: a name has as many holders as slots, each with a number of its own") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::slots, [](const Backing& backing) {
     for (const std::uint32_t slots : {1U, 3U}) {
       Client client(backing);
       Client other(backing);
@@ -59,7 +59,7 @@ TEST_CASE("slots: a name has as many holders as slots, each with a number of its
 }
 
 TEST_CASE("slots: a claim gets the lowest free number, and the others keep theirs") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::slots, [](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
     const auto holds = take_all(client, name, 4);
@@ -73,7 +73,7 @@ TEST_CASE("slots: a claim gets the lowest free number, and the others keep their
 }
 
 TEST_CASE("slots: a repeated claim keeps its number and counts once") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::slots, [](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
     const Hold first = client.take(claim_slot(3, name)).hold;
@@ -89,7 +89,7 @@ TEST_CASE("slots: a repeated claim keeps its number and counts once") {
 }
 
 TEST_CASE("slots: another number of slots is an error that names both numbers") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::slots, [](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
     const Hold hold = client.take(claim_slot(3, name)).hold;
@@ -107,7 +107,7 @@ TEST_CASE("slots: another number of slots is an error that names both numbers") 
 }
 
 TEST_CASE("slots: slots and holders of every other mode exclude each other") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::slots, [](const Backing& backing) {
     for (const Mode mode : {Mode::plain, Mode::exclusive, Mode::shared}) {
       Client client(backing);
       const LockName name = fresh_name();
@@ -124,7 +124,7 @@ TEST_CASE("slots: slots and holders of every other mode exclude each other") {
 
 TEST_CASE(
     "slots: the slot of a dead holder is free after its own lease while others renew (2213)") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::slots, [](const Backing& backing) {
     Client client(backing);
     const LockName full = fresh_name();
     for (const Duration ttl : {Duration(90s), Duration(20s), Duration(90s)})
@@ -153,6 +153,7 @@ TEST_CASE(
 
 TEST_CASE("slots: a claim in another mode is told when the last of their leases ends") {
   each_store_with(&StoreTraits::longer, [](const Backing& backing) {
+    if (!has_slots(backing)) return;
     Client client(backing);
     const LockName name = fresh_name();
     client.take(claim_slot(2, name, 20s));
@@ -165,6 +166,7 @@ TEST_CASE("slots: a claim in another mode is told when the last of their leases 
 
 TEST_CASE("slots: renewing one lease extends no other") {
   each_store_with(&StoreTraits::longer, [](const Backing& backing) {
+    if (!has_slots(backing)) return;
     Client client(backing);
     const LockName name = fresh_name();
     Hold one = client.take(claim_slot(2, name, 20s)).hold;
@@ -182,7 +184,7 @@ TEST_CASE("slots: renewing one lease extends no other") {
 }
 
 TEST_CASE("slots: a nested run shares its ancestor's slot") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::slots, [](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
     client.take(claim_slot(2, name));
@@ -200,7 +202,7 @@ TEST_CASE("slots: a nested run shares its ancestor's slot") {
 }
 
 TEST_CASE("slots: a nested claim that would wait for its ancestor is refused as a deadlock") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::slots, [](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
     const Hold slot = client.take(claim_slot(3, name)).hold;
@@ -219,7 +221,7 @@ TEST_CASE("slots: a nested claim that would wait for its ancestor is refused as 
 }
 
 TEST_CASE("slots: a waiter is woken when any slot is released") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::slots, [](const Backing& backing) {
     for (const std::size_t which : {0U, 1U, 2U}) {
       Client holder(backing);
       Client waiter(backing);
@@ -237,7 +239,7 @@ TEST_CASE("slots: a waiter is woken when any slot is released") {
 }
 
 TEST_CASE("slots: a revocation notifies all holders, or only the named one") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::slots, [](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
     const auto holds = take_all(client, name, 2);
@@ -256,7 +258,7 @@ TEST_CASE("slots: a revocation notifies all holders, or only the named one") {
 }
 
 TEST_CASE("slots: undoing a claim releases its slot") {
-  each_store([](const Backing& backing) {
+  each_store_with(&StoreTraits::slots, [](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
     const Claim claim = claim_slot(1, name);

@@ -43,13 +43,14 @@ void granted_if(bool supported, Client& client, const Claim& claim) {
 
 }  // namespace
 
-TEST_CASE("traits: the stores support everything but a line in local:// and two in zookeeper://") {
+TEST_CASE("traits: the stores support everything but one or two") {
   each_store([](const Backing& backing) {
     const StoreTraits traits = Client(backing).store().traits();
-    CHECK((traits.exclusive && traits.shared && traits.slots));
+    CHECK((traits.exclusive && traits.shared));
     CHECK((traits.several_names && traits.nesting && traits.tokens));
     CHECK((traits.once_per && traits.detached));
     CHECK((traits.keep && traits.longer) == (backing.name != "zookeeper"));
+    CHECK(traits.slots == (backing.name != "quorum"));
     CHECK(traits.line == (backing.name != "local"));
   });
 }

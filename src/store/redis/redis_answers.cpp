@@ -72,6 +72,16 @@ Result<AcquireReply> read_grant(const Claim& claim,
 
 }  // namespace
 
+Duration uptime_in(std::string_view info) {
+  constexpr std::string_view k_field = "uptime_in_seconds:";
+  const auto at = info.find(k_field);
+  if (at == std::string_view::npos) return {};
+  long long seconds = 0;
+  std::from_chars(info.data() + at + k_field.size(), info.data() + info.size(), seconds);
+  // Both ends of the time are cut to seconds: it may be a second shorter.
+  return std::chrono::seconds(std::max(seconds - 1, 0LL));
+}
+
 Error unexpected_answer(const std::string& where) {
   return {Errc::protocol, where + " sent an unexpected reply to a script"};
 }

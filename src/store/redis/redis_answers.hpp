@@ -8,10 +8,14 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace dlock {
 
 Error unexpected_answer(const std::string& where);
+
+// Of INFO server: for how long the server has been running, at least. Zero: it does not say.
+Duration uptime_in(std::string_view info);
 
 // Of holding.lua.
 Result<Holding> read_holding(ReplyView reply, const std::string& where);

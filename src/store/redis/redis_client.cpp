@@ -5,6 +5,7 @@
 #include "store/redis/cluster_route.hpp"
 #include "store/redis/command_bytes.hpp"
 #include "store/redis/error_reply.hpp"
+#include "store/redis/redis_answers.hpp"
 #include "store/redis/redis_keys.hpp"
 #include "store/redis/slot.hpp"
 #include "sys/poll_limit.hpp"
@@ -241,6 +242,7 @@ std::string RedisClient::greetings() const {
   }
   if (wants_select()) append_command(bytes, {"SELECT", std::to_string(address_.db)});
   if (asks_role()) append_command(bytes, {"ROLE"});
+  if (address_.asks_uptime) append_command(bytes, {"INFO", "server"});
   if (listener_ != 0) {
     append_command(bytes, tracking_words(std::to_string(listener_)));
   }
@@ -267,7 +269,15 @@ Result<void> RedisClient::read_greetings(Time started, Time limit) {
     }
   }
   if (asks_role()) {
-    if (auto role = read_role(started, limit); !role) return role;
+    const auto role = read_good(started, limit);
+    if (!role) return role.error();
+    role_is_fresh_ = true;
+    if (auto taken = take_role(*role); !taken) return taken;
+  }
+  if (address_.asks_uptime) {
+    const auto info = read_good(started, limit);
+    if (!info) return info.error();
+    started_ = BootClock::now() - uptime_in(info->string());
   }
   if (listener_ != 0) {
     const auto reply = read_reply(started, limit);
@@ -277,11 +287,10 @@ Result<void> RedisClient::read_greetings(Time started, Time limit) {
   return {};
 }
 
-Result<void> RedisClient::read_role(Time started, Time limit) {
-  const auto reply = read_reply(started, limit);
-  if (!reply) return reply.error();
-  role_is_fresh_ = true;
-  if (!reply->is_error()) return take_role(*reply);
+// A greeting that is refused leaves no connection.
+Result<Reply> RedisClient::read_good(Time started, Time limit) {
+  auto reply = read_reply(started, limit);
+  if (!reply || !reply->is_error()) return reply;
   Error error = refusal(reply->string());
   disconnect();
   return error;

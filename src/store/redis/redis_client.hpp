@@ -110,6 +110,9 @@ class RedisClient {
   bool idle() { return transport_ && reader_.empty() && transport_->idle(); }
   void disconnect();
   const std::string& where() const { return address_.text; }
+  // For how long at least the server of the newest connection has been running, if its address
+  // asks_uptime, else 0. The server counts whole seconds (INFO server).
+  Duration uptime() const { return started_ ? BootClock::now() - *started_ : Duration::zero(); }
   // One of another server, with the same interrupt.
   RedisClient client_of(const RedisAddress& server) const;
   const RedisAddress& address() const { return address_; }  // of the newest connection
@@ -131,7 +134,7 @@ class RedisClient {
   Result<void> connect(std::string_view key, Time limit);
   std::string greetings() const;
   Result<void> read_greetings(Time started, Time limit);
-  Result<void> read_role(Time started, Time limit);
+  Result<Reply> read_good(Time started, Time limit);
   Result<void> take_role(const Reply& role);
   Result<void> send_more(const std::string& bytes, Time started, Time limit);
   Result<Reply> ask_more(const Words& words, Time limit);
@@ -159,6 +162,7 @@ class RedisClient {
   bool subscribed_ = false;
   int replicas_online_ = 0;        // of a server that was asked for its role
   bool role_is_fresh_ = false;     // it was asked together with the newest question
+  std::optional<Time> started_;    // the server, at the latest
   long long listener_ = 0;         // 0: no key is tracked
   bool greeting_refused_ = false;  // the last AUTH or SELECT was
   bool has_answered_ = false;      // at least once

@@ -26,7 +26,7 @@ namespace {
 // The claim as a waiter in line: see line.lua. The same for as long as it waits.
 std::string waiter_of(const Claim& claim, Queueing queueing) {
   if (queueing == Queueing::no) return "";
-  std::string text = R"({"id":")" + hold_id(claim.owner, claim.serial) + R"(",)";
+  std::string text = R"({"id":")" + waiter_id(claim) + R"(",)";
   if (queueing == Queueing::polling) text += R"("polls":true,)";
   if (claim.mode != Mode::plain) {
     text += R"("mode":")" + std::string(stored_mode(claim.mode)) + R"(",)";
@@ -74,6 +74,7 @@ Result<std::unique_ptr<LockStore>> RedisStore::open(const StoreOptions& options)
   } else if (options.tls.said() && endpoint.socket_path.empty()) {
     return tls_unused(address->text);
   }
+  address->asks_uptime = options.votes;
   auto route = std::make_shared<FixedRoute>(*address);
   std::unique_ptr<RedisStore> store(new RedisStore(std::move(route), *address, options));
   store->wanted_replicas_ = options.replicas.value_or(0);
@@ -202,11 +203,26 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, 
   if (!answer) return answer.error();
   auto reply = read_claimed(claim, *answer, where());
   auto* const grant = reply ? std::get_if<Grant>(&*reply) : nullptr;
+  if (auto forgot = may_have_forgotten(claim, grant)) return *forgot;
   if (grant == nullptr) return reply;
   grant->at = client_.where();
   if (auto confirmed = confirm(*answer, claim.ttl, limit); !confirmed) return confirmed.error();
   if (claim.renewed) warn_of_failover(claim.ttl);
   return reply;
+}
+
+// A server that has just started. Who joins a hold there has seen that it remembers.
+std::optional<Error> RedisStore::may_have_forgotten(const Claim& claim, const Grant* grant) const {
+  const Duration up = client_.uptime();
+  if (up >= claim.least_uptime) return std::nullopt;
+  const auto is_nested = [](const Hold& hold) { return hold.nested; };
+  if (grant != nullptr && std::all_of(grant->holds.begin(), grant->holds.end(), is_nested))
+    return std::nullopt;
+  return Error{
+      Errc::unavailable,
+      client_.where() + " started less than " + format_duration(claim.least_uptime) +
+          " ago and may have forgotten locks; it votes again in " +
+          format_duration(std::chrono::ceil<std::chrono::seconds>(claim.least_uptime - up))};
 }
 
 // A hold may be too short for a failover here: said once, at -v.
@@ -222,6 +238,24 @@ void RedisStore::warn_of_failover(Duration ttl) {
 
 Result<RenewReply> RedisStore::renew(const Holds& holds, Time limit) {
   return ask_about(holds, holds.front().ttl, Duration::zero(), limit);
+}
+
+Result<void> RedisStore::raise(const Holds& holds, Time limit) {
+  auto all = keys_of(holds);
+  if (!all) return all.error();
+  Words keys;
+  Words args{holds.front().serial};
+  std::vector<std::string> numbers(2 * holds.size());
+  for (std::size_t i = 0; i < all->size(); ++i) {
+    numbers[2 * i] = std::to_string(holds[i].token);
+    numbers[2 * i + 1] = std::to_string(holds[i].since_ms);
+    keys.insert(keys.end(), {(*all)[i].holds, (*all)[i].token});
+    args.insert(args.end(), {holds[i].owner, numbers[2 * i], numbers[2 * i + 1]});
+  }
+  auto answer = run(lua::k_raise, *all, keys, args, limit);
+  if (!answer) return answer.error();
+  if (answer->reply.view()[0].string() == "raised") return {};
+  return Error{Errc::lost, where() + " has no record of the hold"};
 }
 
 Result<RenewReply> RedisStore::check(const Holds& holds, Time limit) {

@@ -29,6 +29,7 @@ class RedisStore final : public LockStore {
   Result<std::string> key_of(const LockName& name) const override;
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
   Result<RenewReply> renew(const Holds& holds, Time limit) override;
+  Result<void> raise(const Holds& holds, Time limit) override;
   Result<RenewReply> check(const Holds& holds, Time limit) override;
   Result<ReleaseVerdict> release(const Holds& holds,
                                  const ReleaseOptions& options,
@@ -87,6 +88,7 @@ class RedisStore final : public LockStore {
                        Time limit) const;
   // A renewal, or a look (`ttl` zero): see renew.lua.
   Result<RenewReply> ask_about(const Holds& holds, Duration ttl, Duration whole, Time limit);
+  std::optional<Error> may_have_forgotten(const Claim& claim, const Grant* grant) const;
   void warn_of_failover(Duration ttl);
   bool matters(std::string_view key) const;
   Result<void> listen(const Words& channels, Time limit);

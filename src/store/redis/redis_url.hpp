@@ -24,6 +24,7 @@ struct RedisAddress {
   // The server is asked for its role before anything counts: it has to be a master …
   bool must_be_master = false;
   bool counts_replicas = false;  // … and how many replicas it has is of interest
+  bool asks_uptime = false;      // … and since when it runs
   std::string text;              // canonical, for messages and comparing; neither user nor password
 };
 

@@ -45,7 +45,7 @@ Result<void> RedisStore::listen_and_see(const Words& channels, Time limit) {
 Result<Watching> RedisStore::watch(const Claim& claim, bool front, Time limit) {
   auto all = keys_of(claim.names);
   if (!all) return all.error();
-  watched_ = {.claim = hold_id(claim.owner, claim.serial), .keys = std::move(*all)};
+  watched_ = {.claim = waiter_id(claim), .keys = std::move(*all)};
   std::vector<std::string> turns;
   Words channels;
   for (const Keys& one : watched_.keys)

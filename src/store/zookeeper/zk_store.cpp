@@ -156,7 +156,7 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
     step.writes = step.writes || drops;
     if (claim_ != nullptr && queueing_ == Queueing::no)
       for (StoredLock& state : after)
-        lease_table::drop_place(state.line, lease_table::waiter_id(*claim_));
+        lease_table::drop_place(state.line, waiter_id(*claim_));
     ZkChange all;
     for (std::size_t i = 0; i < names.size(); ++i)
       add_zk_change(rows->rows[i],

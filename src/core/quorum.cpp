@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "core/quorum.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace dlock::quorum {
+
+namespace {
+
+bool same_holds(const Holds& one, const Holds& other) {
+  return std::equal(
+      one.begin(), one.end(), other.begin(), other.end(), [](const Hold& a, const Hold& b) {
+        return a.name == b.name && a.owner == b.owner && a.serial == b.serial;
+      });
+}
+
+}  // namespace
+
+std::optional<Time> newest_of_majority(std::vector<Time> times, std::size_t needed) {
+  if (times.size() < needed) return std::nullopt;
+  std::sort(times.begin(), times.end(), std::greater<>());
+  return times[needed - 1];
+}
+
+const Error* error_of(const Answer& answer) {
+  return std::visit([](const auto& result) { return result ? nullptr : &result.error(); }, answer);
+}
+
+std::size_t Members::leader() const {
+  const auto answers = [](const Member& member) { return member.trouble.empty(); };
+  const auto found = std::find_if(all_.begin(), all_.end(), answers);
+  return found == all_.end() ? 0 : static_cast<std::size_t>(found - all_.begin());
+}
+
+void Members::keep(Claim round, Holds holds) {
+  kept_ = std::move(round);
+  kept_holds_ = std::move(holds);
+  for (Member& member : all_) {
+    member.holds.clear();
+    member.confirmed.reset();
+    member.raised = false;
+  }
+}
+
+void Members::forget_kept() {
+  kept_.reset();
+  kept_holds_.clear();
+  for (Member& member : all_) {
+    member.holds.clear();
+    member.confirmed.reset();
+  }
+}
+
+std::optional<Time> Members::sent_at() const {
+  std::vector<Time> times;
+  for (const Member& member : all_)
+    if (member.confirmed) times.push_back(*member.confirmed);
+  return newest_of_majority(std::move(times), needed());
+}
+
+void Members::owe(std::size_t server, Holds holds) {
+  std::vector<Owed>& owed = all_[server].owed;
+  const auto is_it = [&](const Owed& one) { return same_holds(one.holds, holds); };
+  if (std::none_of(owed.begin(), owed.end(), is_it)) owed.push_back({std::move(holds)});
+}
+
+Asks Members::asks_owed(std::size_t server, Time limit) {
+  Asks asks;
+  for (Owed& one : all_[server].owed) {
+    if (std::exchange(one.asked, true)) continue;
+    asks.push_back(
+        {.server = server, .what = Ask::What::release, .holds = one.holds, .limit = limit});
+  }
+  return asks;
+}
+
+bool Members::keeps(const Holds& holds) const {
+  return kept_ && same_holds(holds, kept_holds_);
+}
+
+Asks Members::heard(const Ask& ask, const Answer& answer) {
+  Member& member = all_[ask.server];
+  const Error* const error = error_of(answer);
+  if (ask.what == Ask::What::release) heard_release(member, ask, error == nullptr);
+  if (error != nullptr) {
+    // Without its record a hold has no vote there; the server itself is well.
+    member.trouble = error->code == Errc::lost ? std::string() : error->text;
+    return {};
+  }
+  member.trouble.clear();
+  switch (ask.what) {
+    case Ask::What::acquire: {
+      const auto* const grant = std::get_if<Grant>(&*std::get<Result<AcquireReply>>(answer));
+      return grant != nullptr ? heard_grant(ask, *grant) : Asks();
+    }
+    case Ask::What::raise:
+      if (keeps(ask.holds)) member.raised = true;
+      return {};
+    case Ask::What::renew:
+    case Ask::What::check:
+      heard_renewal(member, ask, *std::get<Result<RenewReply>>(answer));
+      return {};
+    case Ask::What::release:
+      return {};
+  }
+  return {};
+}
+
+void Members::heard_release(Member& member, const Ask& ask, bool done) {
+  const auto is_it = [&](const Owed& one) { return same_holds(one.holds, ask.holds); };
+  if (!done) {
+    for (Owed& one : member.owed)
+      if (is_it(one)) one.asked = false;
+    return;
+  }
+  std::erase_if(member.owed, is_it);
+  if (!same_holds(member.holds, ask.holds)) return;
+  member.holds.clear();
+  member.confirmed.reset();
+}
+
+Asks Members::heard_grant(const Ask& ask, const Grant& grant) {
+  if (!keeps(grant.holds)) return {};
+  Member& member = all_[ask.server];
+  member.holds = grant.holds;
+  member.confirmed = std::max(member.confirmed.value_or(grant.sent_at), grant.sent_at);
+  if (member.raised) return {};
+  return {
+      {.server = ask.server, .what = Ask::What::raise, .holds = kept_holds_, .limit = ask.limit}};
+}
+
+void Members::heard_renewal(Member& member, const Ask& ask, const RenewReply& reply) {
+  if (!keeps(ask.holds)) return;
+  if (reply.verdict == RenewVerdict::renewed) {
+    member.holds = ask.holds;
+    member.confirmed = std::max(member.confirmed.value_or(reply.sent_at), reply.sent_at);
+  } else if (reply.verdict == RenewVerdict::lost) {
+    member.holds.clear();
+    member.confirmed.reset();
+    member.raised = false;
+  }
+}
+
+}  // namespace dlock::quorum

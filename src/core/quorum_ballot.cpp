@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "core/quorum_ballot.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlock::quorum {
+
+namespace {
+
+bool surely_not_sent(Errc code) {
+  return code == Errc::no_such_host || code == Errc::not_listening;
+}
+
+bool joins(const Holds& holds) {
+  return std::any_of(holds.begin(), holds.end(), [](const Hold& hold) { return hold.nested; });
+}
+
+}  // namespace
+
+bool same_owners(const Holds& one, const Holds& other) {
+  return std::equal(
+      one.begin(), one.end(), other.begin(), other.end(), [](const Hold& a, const Hold& b) {
+        return a.owner == b.owner;
+      });
+}
+
+bool same_tokens(const Holds& one, const Holds& other) {
+  return std::equal(
+      one.begin(), one.end(), other.begin(), other.end(), [](const Hold& a, const Hold& b) {
+        return a.token == b.token;
+      });
+}
+
+Ballot::Ballot(const Members& members) : members_(members), seats_(members.size()) {
+  for (std::size_t i = 0; i < seats_.size(); ++i)
+    seats_[i].doubtful = !members[i].trouble.empty();
+}
+
+std::size_t Ballot::count(Voted vote) const {
+  return static_cast<std::size_t>(
+      std::count_if(seats_.begin(), seats_.end(), [&](const Seat& s) { return s.vote == vote; }));
+}
+
+void Ballot::asked(std::size_t server) {
+  seats_[server].vote = Voted::asked;
+  seats_[server].possible = true;
+}
+
+void Ballot::take(std::size_t server, const Result<AcquireReply>& answer) {
+  Seat& seat = seats_[server];
+  if (!answer) return fail(server, answer.error());
+  const auto* const grant = std::get_if<Grant>(&*answer);
+  seat.vote = grant != nullptr ? Voted::granted : Voted::refused;
+  seat.possible = grant != nullptr;
+  if (grant != nullptr) seat.grant = *grant;
+  if (const auto* const refusal = std::get_if<Refusal>(&*answer)) seat.refusal = *refusal;
+  if (const auto* const done = std::get_if<Done>(&*answer)) done_ = *done;
+}
+
+void Ballot::fail(std::size_t server, Error error) {
+  Seat& seat = seats_[server];
+  seat.vote = Voted::failed;
+  seat.error = std::move(error);
+  if (surely_not_sent(seat.error.code)) seat.possible = false;
+}
+
+std::size_t Ballot::alike(const Holds& holds) const {
+  return static_cast<std::size_t>(
+      std::count_if(seats_.begin(), seats_.end(), [&](const Seat& seat) {
+        return seat.vote == Voted::granted && same_owners(seat.grant.holds, holds);
+      }));
+}
+
+std::size_t Ballot::recorded(const Holds& holds) const {
+  return static_cast<std::size_t>(
+      std::count_if(seats_.begin(), seats_.end(), [&](const Seat& seat) {
+        return seat.vote == Voted::granted && same_owners(seat.grant.holds, holds) &&
+               same_tokens(seat.grant.holds, holds);
+      }));
+}
+
+std::size_t Ballot::votes() const {
+  std::size_t most = 0;
+  for (const Seat& seat : seats_)
+    if (seat.vote == Voted::granted) most = std::max(most, alike(seat.grant.holds));
+  return most;
+}
+
+bool Ballot::agrees(std::size_t server) const {
+  const Seat& seat = seats_[server];
+  return seat.vote == Voted::granted && alike(seat.grant.holds) == votes();
+}
+
+std::size_t Ballot::failures() const {
+  return count(Voted::failed) + count(Voted::granted) - votes();
+}
+
+std::optional<std::size_t> Ballot::leader(bool impatient) const {
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    const Seat& seat = seats_[i];
+    if (seat.vote == Voted::granted || seat.vote == Voted::refused) return i;
+    if (seat.vote == Voted::asked && !seat.doubtful && !impatient) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> Ballot::mistake() const {
+  std::size_t lost = 0;
+  for (const Seat& seat : seats_) {
+    if (seat.vote != Voted::failed) continue;
+    if (seat.error.code == Errc::bad_usage) return seat.error;
+    if (seat.error.code == Errc::lost && ++lost > members_.spare()) return seat.error;
+  }
+  return std::nullopt;
+}
+
+bool Ballot::knows_tokens() const {
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    const Holds& holds = seats_[i].grant.holds;
+    if (agrees(i) && (!joins(holds) || recorded(holds) >= members_.needed())) return true;
+  }
+  return false;
+}
+
+Holds Ballot::choose() const {
+  const Seat* best = nullptr;
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    if (!agrees(i)) continue;
+    if (best == nullptr || recorded(seats_[i].grant.holds) > recorded(best->grant.holds))
+      best = &seats_[i];
+  }
+  DLOCK_ASSERT(best != nullptr);
+  Holds chosen = best->grant.holds;
+  if (joins(chosen) || recorded(chosen) >= members_.needed()) return chosen;
+  for (const Seat& seat : seats_) {
+    if (seat.vote != Voted::granted || !same_owners(chosen, seat.grant.holds)) continue;
+    for (std::size_t i = 0; i < chosen.size(); ++i)
+      chosen[i].token = std::max(chosen[i].token, seat.grant.holds[i].token);
+  }
+  return chosen;
+}
+
+Refusal Ballot::refusal_of(std::size_t server) const {
+  Refusal refusal = seats_[server].refusal;
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    const Seat& seat = seats_[i];
+    if (seat.vote == Voted::unasked) continue;
+    Vote vote{.server = members_[i].name, .trouble = {}, .holding = {}};
+    if (seat.vote == Voted::failed) vote.trouble = seat.error.text;
+    if (seat.vote == Voted::asked) vote.trouble = "no answer yet";
+    if (seat.vote == Voted::refused) vote.holding = seat.refusal.holding;
+    refusal.holding.votes.push_back(std::move(vote));
+  }
+  return refusal;
+}
+
+Error Ballot::too_few(const std::string& what) const {
+  Error error{Errc::unavailable, {}};
+  std::size_t failed = 0;
+  for (const Seat& seat : seats_) {
+    if (seat.vote != Voted::failed) continue;
+    ++failed;
+    error.text += (error.text.empty() ? "" : "; ") + seat.error.text;
+    const auto same = std::count_if(seats_.begin(), seats_.end(), [&](const Seat& one) {
+      return one.vote == Voted::failed && one.error.code == seat.error.code;
+    });
+    if (static_cast<std::size_t>(same) > members_.spare()) error.code = seat.error.code;
+  }
+  error.text = std::to_string(failed) + " of " + std::to_string(seats_.size()) + " servers " +
+               what + ": " + error.text;
+  return error;
+}
+
+}  // namespace dlock::quorum

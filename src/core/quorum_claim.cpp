@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include "core/quorum_claim.hpp"
+
+#include "base/duration.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlock::quorum {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int k_tries = 5;  // to win over those that the leader's vote has not
+// A silent leader has as long again as all others took, and at least so long.
+constexpr Duration k_least_patience = 50ms;
+// The same for servers that have to give back what they granted.
+constexpr Duration k_give_back = 20ms;
+constexpr Duration k_give_back_limit = 1s;
+constexpr Duration k_least_round_trip = 200us;
+// A claim that others keep from a majority, though the leader would have it, looks again.
+constexpr Duration k_look_least = 20ms;
+constexpr Duration k_look_most = 100ms;
+
+}  // namespace
+
+QuorumClaim::QuorumClaim(Members& members, ClaimTerms terms, Jitter& jitter, Time now)
+    : members_(members),
+      terms_(std::move(terms)),
+      jitter_(jitter),
+      started_at_(now),
+      limit_(std::min(terms_.limit, now + terms_.round.ttl / 10)),
+      line_(members.leader()),
+      alone_(terms_.leader_first),
+      ballot_(members),
+      kept_(members.kept() && members.kept()->serial == terms_.round.serial) {}
+
+Asks QuorumClaim::start() {
+  return alone_ ? ask(line_) : ask_all();
+}
+
+Asks QuorumClaim::ask(std::size_t server) {
+  Asks asks = members_.asks_owed(server, limit_);
+  ballot_.asked(server);
+  const bool in_line = server == line_;
+  Ask one{.server = server, .claim = terms_.round, .limit = limit_};
+  if (in_line) one.queueing = terms_.queueing;
+  if (!in_line) one.claim.max_waiters.reset();
+  asks.push_back(std::move(one));
+  return asks;
+}
+
+Asks QuorumClaim::ask_all() {
+  Asks all;
+  for (std::size_t i = 0; i < ballot_.size(); ++i) {
+    if (ballot_[i].vote != Voted::unasked) continue;
+    for (Ask& one : ask(i))
+      all.push_back(std::move(one));
+  }
+  return all;
+}
+
+Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
+  Seat& seat = ballot_[ask.server];
+  if (ask.what == Ask::What::acquire) {
+    if (phase_ == Phase::giving_back || phase_ == Phase::over) return {};  // it is owed back
+    ballot_.take(ask.server, std::get<Result<AcquireReply>>(answer));
+    if (phase_ == Phase::raising && ballot_.agrees(ask.server)) return raise_at(ask.server);
+  } else if (ask.what == Ask::What::raise) {
+    const auto& raised = std::get<Result<void>>(answer);
+    seat.raised = raised.has_value();
+    if (!raised) ballot_.fail(ask.server, raised.error());
+  } else if (ask.what == Ask::What::release && phase_ == Phase::giving_back) {
+    // Also one of an earlier round; all of a server are sent in one go.
+    if (members_[ask.server].owed.empty()) seat.vote = Voted::unasked;
+    end_if_given_back();
+    return {};
+  }
+  return decide(now);
+}
+
+Asks QuorumClaim::on_time(Time now) {
+  if (phase_ == Phase::over) return {};
+  if (phase_ == Phase::giving_back) {
+    if (now < next_deadline()) return {};
+    outcome_ = std::move(pending_);
+    phase_ = Phase::over;
+    return {};
+  }
+  if (now >= limit_) {
+    for (std::size_t i = 0; i < ballot_.size(); ++i) {
+      const Seat& seat = ballot_[i];
+      const bool raising = phase_ == Phase::raising && seat.vote == Voted::granted && !seat.raised;
+      if (seat.vote != Voted::asked && !raising) continue;
+      ballot_.fail(i,
+                   {Errc::timed_out,
+                    "no answer from " + members_[i].name + " within " +
+                        format_duration(
+                            std::chrono::ceil<std::chrono::milliseconds>(limit_ - started_at_))});
+      members_[i].trouble = seat.error.text;
+    }
+  }
+  if (patience_ && now >= *patience_) impatient_ = true;
+  if (retry_at_ && now >= *retry_at_) return ask_again(now);
+  return decide(now);
+}
+
+Time QuorumClaim::next_deadline() const {
+  Time at = phase_ == Phase::giving_back && patience_ ? *patience_ : limit_;
+  if (phase_ != Phase::asking) return at;
+  if (patience_ && !impatient_) at = std::min(at, *patience_);
+  if (retry_at_) at = std::min(at, *retry_at_);
+  return at;
+}
+
+Asks QuorumClaim::decide(Time now) {
+  if (phase_ == Phase::raising) return decide_raised(now);
+  if (phase_ != Phase::asking) return {};
+  if (ballot_.done()) return give_back(AcquireReply(*ballot_.done()), now);
+  if (const auto wrong = ballot_.mistake()) return give_back(*wrong, now);
+  if (alone_) {
+    const Voted vote = ballot_[line_].vote;
+    if (vote == Voted::asked) return {};
+    if (vote == Voted::refused) return give_back(AcquireReply(ballot_.refusal_of(line_)), now);
+    alone_ = false;
+    line_ = members_.leader();
+    return ask_all();
+  }
+  if (const auto first = ballot_.leader(impatient_)) return decide_by(*first, now);
+  if (ballot_.count(Voted::asked) == 0) return give_back(ballot_.too_few("gave no vote"), now);
+  const bool clear = ballot_.votes() >= members_.needed() ||
+                     ballot_.count(Voted::refused) + ballot_.failures() > members_.spare();
+  if (clear && !patience_) patience_ = now + std::max(now - started_at_, k_least_patience);
+  return {};
+}
+
+Asks QuorumClaim::decide_by(std::size_t leader, Time now) {
+  if (ballot_[leader].vote == Voted::refused)
+    return give_back(AcquireReply(ballot_.refusal_of(leader)), now);
+  const bool enough = ballot_.votes() >= members_.needed();
+  if (enough && (ballot_.knows_tokens() || ballot_.count(Voted::asked) == 0)) return raise(now);
+  if (ballot_.votes() + ballot_.count(Voted::asked) >= members_.needed()) return {};
+  if (ballot_.failures() > members_.spare()) return give_back(ballot_.too_few("gave no vote"), now);
+  if (retry_at_) return {};
+  if (++tries_ <= k_tries && now < limit_) {
+    const Duration round_trip = std::max(now - started_at_, k_least_round_trip) / tries_;
+    retry_at_ = now + jitter_.between(round_trip / 2, round_trip * 3 / 2);
+    return {};
+  }
+  std::size_t other = 0;
+  while (ballot_[other].vote != Voted::refused)
+    ++other;
+  Refusal refusal = ballot_.refusal_of(other);
+  refusal.place = 0;
+  refusal.turn_left = jitter_.between(k_look_least, k_look_most);
+  return give_back(AcquireReply(std::move(refusal)), now);
+}
+
+Asks QuorumClaim::ask_again(Time /*now*/) {
+  retry_at_.reset();
+  Asks all;
+  for (std::size_t i = 0; i < ballot_.size(); ++i) {
+    if (ballot_[i].vote != Voted::refused) continue;
+    for (Ask& one : ask(i))
+      all.push_back(std::move(one));
+  }
+  return all;
+}
+
+Asks QuorumClaim::raise(Time now) {
+  phase_ = Phase::raising;
+  granted_ = kept_ ? members_.kept_holds() : ballot_.choose();
+  Asks all;
+  for (std::size_t i = 0; i < ballot_.size(); ++i) {
+    if (ballot_[i].vote != Voted::granted || !same_owners(granted_, ballot_[i].grant.holds))
+      continue;
+    for (Ask& one : raise_at(i))
+      all.push_back(std::move(one));
+  }
+  for (Ask& one : decide_raised(now))
+    all.push_back(std::move(one));
+  return all;
+}
+
+Asks QuorumClaim::raise_at(std::size_t server) {
+  Seat& seat = ballot_[server];
+  seat.raised = same_tokens(seat.grant.holds, granted_);
+  if (seat.raised) return {};
+  return {{.server = server, .what = Ask::What::raise, .holds = granted_, .limit = limit_}};
+}
+
+Asks QuorumClaim::decide_raised(Time now) {
+  std::size_t raised = 0;
+  std::size_t can = 0;
+  for (std::size_t i = 0; i < ballot_.size(); ++i) {
+    const Seat& seat = ballot_[i];
+    const bool ours = seat.vote == Voted::granted && same_owners(granted_, seat.grant.holds);
+    raised += ours && seat.raised ? 1U : 0U;
+    can += ours || seat.vote == Voted::asked ? 1U : 0U;
+  }
+  if (raised >= members_.needed()) return granted();
+  if (can >= members_.needed()) return {};
+  return give_back(ballot_.too_few("did not confirm the fencing token"), now);
+}
+
+Asks QuorumClaim::granted() {
+  phase_ = Phase::over;
+  members_.keep(terms_.round, granted_);
+  Asks all;
+  for (std::size_t i = 0; i < ballot_.size(); ++i) {
+    const Seat& seat = ballot_[i];
+    if (seat.vote != Voted::granted) continue;
+    if (same_owners(granted_, seat.grant.holds)) {
+      members_[i].holds = granted_;
+      members_[i].confirmed = seat.grant.sent_at;
+      members_[i].raised = seat.raised;
+      continue;
+    }
+    members_.owe(i, seat.grant.holds);
+    for (Ask& one : members_.asks_owed(i, limit_))
+      all.push_back(std::move(one));
+  }
+  const auto sent_at = members_.sent_at();
+  DLOCK_ASSERT(sent_at.has_value());
+  outcome_ = Result<AcquireReply>(Grant{.holds = granted_, .sent_at = *sent_at});
+  return all;
+}
+
+Asks QuorumClaim::give_back(Result<AcquireReply> outcome, Time now) {
+  abandon();
+  phase_ = Phase::giving_back;
+  Asks all;
+  for (std::size_t i = 0; i < ballot_.size(); ++i) {
+    if (!ballot_[i].possible || kept_) continue;
+    for (Ask& one : members_.asks_owed(i, std::max(limit_, now + k_give_back_limit)))
+      all.push_back(std::move(one));
+  }
+  pending_ = std::move(outcome);
+  patience_ = std::min(terms_.limit, now + std::max(2 * (now - started_at_), k_give_back));
+  end_if_given_back();
+  return all;
+}
+
+// Those that have granted or may grant are waited for, so that no questions pile up at them.
+void QuorumClaim::end_if_given_back() {
+  if (!kept_ && ballot_.count(Voted::granted) + ballot_.count(Voted::asked) != 0) return;
+  outcome_ = std::move(pending_);
+  phase_ = Phase::over;
+}
+
+void QuorumClaim::abandon() {
+  if (kept_) return;  // it stays what it is
+  for (std::size_t i = 0; i < ballot_.size(); ++i) {
+    if (!ballot_[i].possible) continue;
+    given_back_ = true;
+    if (ballot_[i].vote == Voted::granted) {
+      members_.owe(i, ballot_[i].grant.holds);
+      continue;
+    }
+    for (Holds& holds : possible_holds(terms_.round))
+      members_.owe(i, std::move(holds));
+  }
+}
+
+}  // namespace dlock::quorum

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// QuorumServers: calls of all servers of a quorum at the same time. Each is carried out by the
+// thread of its server; what it answers is run here, by wait().
+#pragma once
+
+#include "store/quorum/member_thread.hpp"
+#include "sys/interrupt.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dlock {
+
+class QuorumServers {
+ public:
+  template <class T>
+  using Call = std::function<Result<T>(LockStore&)>;
+  template <class T>
+  using Answers = std::vector<std::optional<Result<T>>>;
+
+  // In the order of their names, which is the same for all clients. Errc::bad_config if one is
+  // named twice. `interrupt`, which may be null, ends what waits here.
+  static Result<std::unique_ptr<QuorumServers>> open(
+      const std::vector<MemberThread::Opener>& servers, const Interrupt* interrupt);
+
+  std::size_t size() const { return threads_.size(); }
+  std::vector<std::string> names() const;
+  // For what needs no connection.
+  const LockStore& store(std::size_t server) const { return threads_[server]->store(); }
+
+  // Runs the letters that have come, or come until then. False: interrupted.
+  bool wait(Time until, bool may_be_interrupted = true);
+  void tell(Mailbox::Letter letter) { mailbox_.put(std::move(letter)); }
+
+  // The job is run by the server's thread, and the letter that it returns by wait(). False: the
+  // server has so much to do that it must be frozen, or there can be no thread.
+  using Job = std::function<Mailbox::Letter(LockStore&)>;
+  bool post(std::size_t server, Job job, bool may_be_cut);
+  // What runs for so long that its server must be frozen, and is waited for no more, ends soon.
+  void cut_frozen();
+
+  // Errc::cancelled: interrupted; the call has ended. `to_the_end`: the call ends at its limit by
+  // itself, and not before it has something to say.
+  template <class T>
+  Result<T> ask_one(std::size_t server, const Call<T>& call, Time limit, bool to_the_end = false);
+
+  // What each server answers; once `needed` of them have, the others have as long again.
+  template <class T>
+  Answers<T> ask_each(const Call<T>& call, std::size_t needed, Time limit);
+
+ private:
+  explicit QuorumServers(const Interrupt* interrupt) : interrupt_(interrupt) {}
+  static constexpr Duration k_least_patience = std::chrono::milliseconds(50);
+  // A call that was cut ends at once, unless its thread gets no time.
+  static constexpr Duration k_cut_takes = std::chrono::seconds(1);
+
+  const Interrupt* interrupt_;
+  Mailbox mailbox_;
+  std::vector<std::unique_ptr<MemberThread>> threads_;  // last: they use the mailbox
+};
+
+template <class T>
+Result<T> QuorumServers::ask_one(std::size_t server,
+                                 const Call<T>& call,
+                                 Time limit,
+                                 bool to_the_end) {
+  const auto answer = std::make_shared<std::optional<Result<T>>>();
+  cut_frozen();
+  const bool posted = post(
+      server,
+      [call, answer](LockStore& store) {
+        return [answer, result = call(store)] { *answer = result; };
+      },
+      true);
+  while (posted && !*answer && (to_the_end || BootClock::now() < limit)) {
+    if (wait(limit)) continue;
+    threads_[server]->cut();
+    const Time last = BootClock::now() + k_cut_takes;
+    while (!*answer && BootClock::now() < last)
+      wait(last, false);
+    return Error{Errc::cancelled, "stopped waiting for " + store(server).where()};
+  }
+  if (*answer) return **answer;
+  return Error{Errc::timed_out, "no answer from " + store(server).where() + " in time"};
+}
+
+template <class T>
+QuorumServers::Answers<T> QuorumServers::ask_each(const Call<T>& call,
+                                                  std::size_t needed,
+                                                  Time limit) {
+  const auto answers = std::make_shared<Answers<T>>(size());
+  const Time started = BootClock::now();
+  cut_frozen();
+  for (std::size_t i = 0; i < size(); ++i) {
+    post(
+        i,
+        [call, answers, i](LockStore& store) {
+          return [answers, i, result = call(store)] { (*answers)[i] = result; };
+        },
+        true);
+  }
+  const auto count = [&](bool good) {
+    return static_cast<std::size_t>(std::count_if(
+        answers->begin(), answers->end(), [&](const auto& one) { return one && (!good || *one); }));
+  };
+  Time until = limit;
+  while (count(false) < size() && BootClock::now() < until && wait(until)) {
+    if (until != limit || count(true) < needed) continue;
+    const Time now = BootClock::now();
+    until = std::min(limit, now + std::max(now - started, k_least_patience));
+  }
+  return *answers;
+}
+
+}  // namespace dlock

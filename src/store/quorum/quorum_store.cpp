@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT
+#include "store/quorum/quorum_store.hpp"
+
+#include "base/text.hpp"
+#include "core/quorum_claim.hpp"
+#include "core/quorum_hold.hpp"
+#include "store/quorum/quorum_view.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+namespace dlock {
+
+using quorum::Ask;
+using namespace std::chrono_literals;
+
+namespace {
+
+quorum::Answer answer_of(LockStore& store, const Ask& ask) {
+  switch (ask.what) {
+    case Ask::What::acquire:
+      return store.acquire(ask.claim, ask.queueing, ask.limit);
+    case Ask::What::raise:
+      return store.raise(ask.holds, ask.limit);
+    case Ask::What::renew:
+      return store.renew(ask.holds, ask.limit);
+    case Ask::What::check:
+      return store.check(ask.holds, ask.limit);
+    case Ask::What::release:
+      return store.release(ask.holds, ask.release_options, ask.limit);
+  }
+  DLOCK_ASSERT(false);
+}
+
+quorum::Answer unanswered(Ask::What what, const Error& error) {
+  switch (what) {
+    case Ask::What::acquire:
+      return Result<AcquireReply>(error);
+    case Ask::What::raise:
+      return Result<void>(error);
+    case Ask::What::renew:
+    case Ask::What::check:
+      return Result<RenewReply>(error);
+    case Ask::What::release:
+      return Result<ReleaseVerdict>(error);
+  }
+  DLOCK_ASSERT(false);
+}
+
+bool may_be_cut(Ask::What what) {
+  return what != Ask::What::raise && what != Ask::What::release;
+}
+
+// An acquire is known by its owner alone: another round of it has another one.
+long pid_of(const OwnerId& owner) {
+  long pid = 0;
+  const auto colon = owner.rfind(':');
+  if (colon != OwnerId::npos)
+    std::from_chars(owner.data() + colon + 1, owner.data() + owner.size(), pid);
+  return pid;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LockStore>> QuorumStore::open(
+    const std::vector<MemberThread::Opener>& servers, const Terms& terms) {
+  DLOCK_ASSERT(servers.size() >= quorum::k_least && servers.size() <= quorum::k_most);
+  auto all = QuorumServers::open(servers, terms.interrupt);
+  if (!all) return all.error();
+  return std::unique_ptr<LockStore>(new QuorumStore(std::move(*all), terms));
+}
+
+QuorumStore::QuorumStore(std::unique_ptr<QuorumServers> servers, const Terms& terms)
+    : delay_(terms.delay),
+      jitter_(terms.seed),
+      members_(servers->names()),
+      stands_(servers->size()),
+      servers_(std::move(servers)) {
+  for (const std::string& name : servers_->names())
+    where_ += (where_.empty() ? "" : ", ") + name;
+}
+
+StoreTraits QuorumStore::traits() const {
+  StoreTraits traits = servers_->store(0).traits();
+  traits.slots = false;
+  traits.replicas = false;
+  return traits;
+}
+
+Result<std::string> QuorumStore::key_of(const LockName& name) const {
+  return servers_->store(0).key_of(name);
+}
+
+void QuorumStore::send(quorum::Asks asks) {
+  for (const Ask& ask : asks) {
+    const auto letter = [this, drive = drives_, ask](const quorum::Answer& answer) {
+      send(members_.heard(ask, answer));
+      if (drive == drives_ && machine_) send(machine_(ask, answer));
+    };
+    const bool posted = servers_->post(
+        ask.server,
+        [letter, ask](LockStore& store) {
+          return [letter, answer = answer_of(store, ask)] { letter(answer); };
+        },
+        may_be_cut(ask.what));
+    if (posted) continue;
+    const Error silent{Errc::timed_out, "no answer from " + members_[ask.server].name + " so far"};
+    servers_->tell([letter, answer = unanswered(ask.what, silent)] { letter(answer); });
+  }
+}
+
+template <class Machine>
+auto QuorumStore::drive(Machine& machine) -> std::decay_t<decltype(*machine.outcome())> {
+  ++drives_;
+  servers_->cut_frozen();
+  machine_ = [&](const Ask& ask, const quorum::Answer& answer) {
+    if (machine.outcome()) return quorum::Asks();
+    return machine.on_answer(ask, answer, BootClock::now());
+  };
+  send(machine.start());
+  bool going_on = true;
+  while (!machine.outcome() && going_on) {
+    going_on = servers_->wait(machine.next_deadline());
+    const Time now = BootClock::now();
+    if (going_on && !machine.outcome() && now >= machine.next_deadline())
+      send(machine.on_time(now));
+  }
+  machine_ = nullptr;
+  if (machine.outcome()) return *machine.outcome();
+  return Error{Errc::cancelled, "stopped waiting for the servers"};
+}
+
+template <class T>
+QuorumServers::Answers<T> QuorumStore::ask_each(const QuorumServers::Call<T>& call, Time limit) {
+  return servers_->ask_each<T>(call, members_.needed(), limit);
+}
+
+template <class T>
+Result<void> QuorumStore::enough(const QuorumServers::Answers<T>& answers) const {
+  std::size_t good = 0;
+  Error error{Errc::timed_out, {}};
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const auto& one = answers[i];
+    if (one && *one) {
+      ++good;
+      continue;
+    }
+    if (one) error.code = one->error().code;
+    error.text += error.text.empty() ? "" : "; ";
+    error.text += one ? one->error().text : "no answer from " + members_[i].name + " in time";
+  }
+  if (good >= members_.needed()) return {};
+  error.text = std::to_string(answers.size() - good) + " of " + std::to_string(answers.size()) +
+               " servers did not answer: " + error.text;
+  return error;
+}
+
+Claim QuorumStore::round_of(const Claim& claim) const {
+  Claim round = claim;
+  if (round_ != claim.serial) round.stands_as = waiter_id(claim);
+  round.owner = round_owner_;
+  round.serial = round_;
+  round.least_uptime = delay_;
+  return round;
+}
+
+// Late copies of what a round asked for and gave back must not meet the next one.
+void QuorumStore::begin_round(const Claim& claim) {
+  if (is_of_acquire(claim.serial)) {
+    round_owner_ = make_owner_id(pid_of(claim.owner));
+    round_ = serial_of(round_owner_);
+  } else {
+    round_ = make_hold_serial();
+  }
+}
+
+Result<AcquireReply> QuorumStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
+  if (claim.mode == Mode::slots)
+    return Error{Errc::bad_usage,
+                 "a majority of servers cannot count slots; use one URL, or one lock name for "
+                 "each slot"};
+  if (claim_ != claim.serial) {
+    claim_ = claim.serial;
+    round_owner_ = claim.owner;
+    round_ = claim.serial;
+  }
+  const bool leader_first = queueing != Queueing::no && !std::exchange(called_, false);
+  quorum::QuorumClaim machine(members_,
+                              {.round = round_of(claim),
+                               .queueing = queueing,
+                               .leader_first = leader_first,
+                               .limit = limit},
+                              jitter_,
+                              BootClock::now());
+  auto reply = drive(machine);
+  if (!machine.outcome()) machine.abandon();
+  if (queueing != Queueing::no) stands_[machine.line()] = true;
+  if (machine.used_up()) begin_round(claim);
+  return reply;
+}
+
+Result<RenewReply> QuorumStore::renew(const Holds& holds, Time limit) {
+  return ask_about(Ask::What::renew, holds, limit);
+}
+
+Result<RenewReply> QuorumStore::check(const Holds& holds, Time limit) {
+  return ask_about(Ask::What::check, holds, limit);
+}
+
+Result<RenewReply> QuorumStore::ask_about(Ask::What what, const Holds& holds, Time limit) {
+  quorum::QuorumRenewal machine(members_, what, holds, limit);
+  return drive(machine);
+}
+
+Result<ReleaseVerdict> QuorumStore::release(const Holds& holds,
+                                            const ReleaseOptions& options,
+                                            Time limit) {
+  quorum::QuorumRelease machine(members_, holds, options, BootClock::now(), limit);
+  return drive(machine);
+}
+
+Result<void> QuorumStore::leave(const Claim& claim, Queueing queueing, Time limit) {
+  if (queueing == Queueing::no) return {};
+  std::vector<bool> stands = std::exchange(stands_, std::vector<bool>(servers_->size()));
+  if (std::none_of(stands.begin(), stands.end(), [](bool here) { return here; }))
+    stands[members_.leader()] = true;
+  Result<void> left;
+  for (std::size_t i = 0; i < servers_->size(); ++i) {
+    if (!stands[i]) continue;
+    auto here = servers_->ask_one<void>(
+        i, [=](LockStore& store) { return store.leave(claim, queueing, limit); }, limit);
+    if (!here) left = here;
+  }
+  return left;
+}
+
+Result<Watching> QuorumStore::watch(const Claim& claim, bool front, Time limit) {
+  watched_ = members_.leader();
+  called_ = false;
+  auto watching = servers_->ask_one<Watching>(
+      watched_, [=](LockStore& store) { return store.watch(claim, front, limit); }, limit);
+  if (!watching) members_[watched_].trouble = watching.error().text;
+  return watching;
+}
+
+Result<Watching> QuorumStore::watch_hold(const Holds& holds, Time limit) {
+  watched_ = members_.leader();
+  return servers_->ask_one<Watching>(
+      watched_, [=](LockStore& store) { return store.watch_hold(holds, limit); }, limit);
+}
+
+Result<HandOff> QuorumStore::await_hand_off(Time until) {
+  auto hand_off = servers_->ask_one<HandOff>(
+      watched_,
+      [=](LockStore& store) { return store.await_hand_off(until); },
+      until,
+      /*to_the_end=*/true);
+  called_ = hand_off && *hand_off != HandOff::timed_out;
+  if (!hand_off && hand_off.error().code != Errc::cancelled)
+    members_[watched_].trouble = hand_off.error().text;
+  return hand_off;
+}
+
+Result<Holding> QuorumStore::inspect(const LockName& name, Time limit) {
+  const auto answers =
+      ask_each<Holding>([=](LockStore& store) { return store.inspect(name, limit); }, limit);
+  if (auto good = enough(answers); !good) return good.error();
+  std::vector<Vote> votes;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    Vote vote{.server = members_[i].name, .trouble = {}, .holding = {}};
+    if (!answers[i]) {
+      vote.trouble = "no answer";
+    } else if (!*answers[i]) {
+      vote.trouble = answers[i]->error().text;
+    } else {
+      vote.holding = **answers[i];
+    }
+    votes.push_back(std::move(vote));
+  }
+  return seen_by_majority(std::move(votes));
+}
+
+Result<std::vector<std::string>> QuorumStore::list(std::string_view glob, Time limit) {
+  using Names = std::vector<std::string>;
+  const auto answers = ask_each<Names>(
+      [glob = std::string(glob), limit](LockStore& store) { return store.list(glob, limit); },
+      limit);
+  if (auto good = enough(answers); !good) return good.error();
+  std::set<std::string> all;
+  for (const auto& one : answers)
+    if (one && *one) all.insert((*one)->begin(), (*one)->end());
+  return Names(all.begin(), all.end());
+}
+
+Result<RevokeReply> QuorumStore::revoke(const LockName& name,
+                                        const RevokeOrder& order,
+                                        Time limit) {
+  const auto answers = ask_each<RevokeReply>(
+      [=](LockStore& store) { return store.revoke(name, order, limit); }, limit);
+  if (auto good = enough(answers); !good) return good.error();
+  std::vector<Vote> before;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    Vote vote{.server = members_[i].name, .trouble = {}, .holding = {}};
+    if (answers[i] && *answers[i]) {
+      vote.holding = (*answers[i])->before;
+    } else {
+      vote.trouble = answers[i] ? answers[i]->error().text : "no answer";
+    }
+    before.push_back(std::move(vote));
+  }
+  return revoked_by_majority(answers, std::move(before));
+}
+
+Result<std::optional<LastSuccess>> QuorumStore::forget(const LockName& name, Time limit) {
+  using Known = std::optional<LastSuccess>;
+  const auto answers =
+      ask_each<Known>([=](LockStore& store) { return store.forget(name, limit); }, limit);
+  if (auto good = enough(answers); !good) return good.error();
+  Known newest;
+  for (const auto& one : answers) {
+    if (!one || !*one || !**one) continue;
+    if (!newest || (**one)->ago < newest->ago) newest = **one;
+  }
+  return newest;
+}
+
+}  // namespace dlock

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// QuorumStore: locks in several independent servers. A lock is held by whom a majority of them has
+// granted it (core/quorum.hpp). All servers are asked at the same time, each by a thread of its
+// own, and none waits for another.
+//
+// It keeps the promises of the seam as long as a majority of the servers keeps what it acknowledged
+// or stays away, after a restart, for the quorum delay; and as long as clocks run at the same speed
+// within one per cent. Their values never matter.
+//
+// Not promised: first come, first served, when the leader changes; slots, which a majority cannot
+// count.
+#pragma once
+
+#include "core/backoff.hpp"
+#include "core/quorum.hpp"
+#include "store/quorum/quorum_servers.hpp"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace dlock {
+
+class QuorumStore final : public LockStore {
+ public:
+  struct Terms {
+    // A server does not vote for so long after its start.
+    Duration delay{};
+    std::uint64_t seed = 0;
+    const Interrupt* interrupt = nullptr;  // null: no call is interrupted
+  };
+  // quorum::k_least to k_most servers; Errc::bad_config if one is named twice.
+  static Result<std::unique_ptr<LockStore>> open(const std::vector<MemberThread::Opener>& servers,
+                                                 const Terms& terms);
+
+  StoreTraits traits() const override;
+  std::string where() const override { return where_; }
+  Result<std::string> key_of(const LockName& name) const override;
+  Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
+  Result<RenewReply> renew(const Holds& holds, Time limit) override;
+  Result<RenewReply> check(const Holds& holds, Time limit) override;
+  Result<ReleaseVerdict> release(const Holds& holds,
+                                 const ReleaseOptions& options,
+                                 Time limit) override;
+  Result<void> leave(const Claim& claim, Queueing queueing, Time limit) override;
+  Result<Watching> watch(const Claim& claim, bool front, Time limit) override;
+  Result<Watching> watch_hold(const Holds& holds, Time limit) override;
+  Result<HandOff> await_hand_off(Time until) override;
+  Result<Holding> inspect(const LockName& name, Time limit) override;
+  Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
+  Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override;
+  Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) override;
+
+ private:
+  QuorumStore(std::unique_ptr<QuorumServers> servers, const Terms& terms);
+
+  // Runs a machine of core/quorum_*.hpp to its end.
+  template <class Machine>
+  auto drive(Machine& machine) -> std::decay_t<decltype(*machine.outcome())>;
+  void send(quorum::Asks asks);
+  template <class T>
+  QuorumServers::Answers<T> ask_each(const QuorumServers::Call<T>& call, Time limit);
+  // Whether a majority has answered.
+  template <class T>
+  Result<void> enough(const QuorumServers::Answers<T>& answers) const;
+  Result<RenewReply> ask_about(quorum::Ask::What what, const Holds& holds, Time limit);
+  Claim round_of(const Claim& claim) const;
+  void begin_round(const Claim& claim);
+
+  std::string where_;
+  Duration delay_;
+  Jitter jitter_;
+  quorum::Members members_;
+  // The claim of the newest acquire, by its serial, and the names of its present round.
+  HoldSerial claim_;
+  OwnerId round_owner_;
+  HoldSerial round_;
+  std::vector<bool> stands_;  // of each server: the claim may have a place in its line
+  std::size_t watched_ = 0;   // the server that is watched
+  bool called_ = false;       // by it, since the last acquire
+  std::uint64_t drives_ = 0;  // the number of the present drive()
+  std::function<quorum::Asks(const quorum::Ask&, const quorum::Answer&)> machine_;
+  std::unique_ptr<QuorumServers> servers_;  // last: their letters are about the rest
+};
+
+}  // namespace dlock

@@ -1,0 +1,30 @@
+-- raise: gives the holds of one run, at one server of a quorum, the tokens that a majority agreed
+-- on. Later grants here have larger ones. All servers then have the same record of a hold.
+--
+-- KEYS  for each name: holds, token
+-- ARGV  1 serial, then for each name: owner, token, since in ms
+-- Returns {'raised'}  all of them
+--         {'lost'}    one is not recorded; nothing was changed
+--
+-- Leases stay as they are. A token is a decimal number without a sign, at most 2^53.
+-- include: parts/hold.lua
+-- include: parts/types.lua
+local serial, all = ARGV[1], {}
+for i = 1, #KEYS / 2 do
+  local owner, token, since = unpack(ARGV, 3 * i - 1, 3 * i + 1)
+  local n = {holds = KEYS[2 * i - 1], token = KEYS[2 * i], id = id_of(owner, serial),
+             wanted = token, since = since}
+  n.record = is_hash(n.holds) and redis.call('HGET', n.holds, n.id)
+  if not n.record then return {'lost'} end
+  all[#all + 1] = n
+end
+for _, n in ipairs(all) do
+  local rest = n.record:match('^{"token":%d+,"since_ms":%d+(.*)$')
+  local start = '{"token":' .. n.wanted .. ',"since_ms":' .. n.since
+  redis.call('HSET', n.holds, n.id, start .. rest)
+  -- The grant here has stored a token, with its TTL. The key of tokens never goes back.
+  if (tonumber(redis.call('GET', n.token)) or 0) < tonumber(n.wanted) then
+    redis.call('SET', n.token, n.wanted, 'KEEPTTL')
+  end
+end
+return {'raised'}
