@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/claim.hpp"
 
+#include "base/duration.hpp"
 #include "base/host_name.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -37,17 +38,35 @@ std::string ci_job_url() {
          "/actions/runs/" + run;
 }
 
-StoreOptions store_options(const Settings& settings, const Interrupt* interrupt) {
-  TlsSettings tls = settings.tls;
+// Of one server of a quorum, or of the only one.
+StoreOptions store_options(const Settings& settings,
+                           const std::string& url,
+                           TlsSettings tls,
+                           const Interrupt* interrupt) {
   tls.default_file = text_of_environment("SSL_CERT_FILE");
   tls.default_dir = text_of_environment("SSL_CERT_DIR");
-  return {.url = settings.url,
+  return {.url = url,
           .prefix = settings.prefix,
           .password = settings.password,
           .sentinel_password = settings.sentinel_password,
           .tls = std::move(tls),
           .replicas = settings.replicas,
           .interrupt = interrupt};
+}
+
+StoreOptions store_options(const Settings& settings, const Interrupt* interrupt) {
+  return store_options(settings, settings.url, settings.tls, interrupt);
+}
+
+// A server that was down for the delay has no lock any more that it has forgotten.
+Result<void> check_quorum_delay(const Settings& settings) {
+  if (settings.quorum_delay == Duration::zero() || settings.ttl <= settings.quorum_delay) return {};
+  return Error{
+      Errc::bad_usage,
+      "a ttl of " + format_duration(settings.ttl) + " is longer than the quorum delay of " +
+          format_duration(settings.quorum_delay) +
+          ": a server that restarted may have forgotten the lock, and must not vote for so "
+          "long; lower --ttl, or raise --quorum-delay for all users of these servers"};
 }
 
 // Also with -q: whoever is on the way can be the server.
@@ -59,11 +78,23 @@ void say_insecure(const Settings& settings) {
 }
 
 // A URL that cannot be used is named with the place where it was said.
-Error about_url(const Settings& settings, const Error& error) {
+Error about_url(const Settings& settings, const std::string& url, const Error& error) {
   if (error.code != Errc::bad_usage) return error;
-  return {settings.url_is_option ? Errc::bad_usage : Errc::bad_config,
-          settings.url_place + ": cannot use the URL " + in_quotes(shown_url(settings.url)) + ": " +
-              error.text};
+  return {
+      settings.url_is_option ? Errc::bad_usage : Errc::bad_config,
+      settings.url_place + ": cannot use the URL " + in_quotes(shown_url(url)) + ": " + error.text};
+}
+
+Result<std::unique_ptr<LockStore>> open_quorum(const Settings& settings,
+                                               const Interrupt* interrupt) {
+  std::vector<StoreOptions> servers;
+  for (const Settings::Server& server : settings.quorum) {
+    servers.push_back(store_options(settings, server.url, server.tls, nullptr));
+    // Connects to nothing.
+    if (auto alone = open_store(servers.back()); !alone)
+      return about_url(settings, server.url, alone.error());
+  }
+  return open_quorum(servers, settings.quorum_delay, interrupt);
 }
 
 }  // namespace
@@ -80,20 +111,30 @@ Result<std::vector<LockName>> parse_names(const std::vector<std::string>& words)
 
 Result<std::unique_ptr<LockStore>> open_store(const Settings& settings,
                                               const Interrupt* interrupt) {
-  auto store = open_store(store_options(settings, interrupt));
+  auto store = settings.quorum.empty() ? open_store(store_options(settings, interrupt))
+                                       : open_quorum(settings, interrupt);
   if (store && logs_json()) log_store((*store)->where());
   if (store) say_insecure(settings);
-  return store ? std::move(store) : about_url(settings, store.error());
+  return store ? std::move(store) : about_url(settings, settings.url, store.error());
 }
 
 Result<Examination> examine_store(const Settings& settings, const ExamineTerms& terms) {
-  auto examination = examine_store(store_options(settings, nullptr), terms);
-  return examination ? std::move(examination) : about_url(settings, examination.error());
+  if (settings.quorum.empty()) {
+    auto examination = examine_store(store_options(settings, nullptr), terms);
+    return examination ? std::move(examination)
+                       : about_url(settings, settings.url, examination.error());
+  }
+  const auto store = open_quorum(settings, nullptr);
+  if (!store) return store.error();
+  std::vector<StoreOptions> servers;
+  for (const Settings::Server& server : settings.quorum)
+    servers.push_back(store_options(settings, server.url, server.tls, nullptr));
+  return examine_quorum(servers, (*store)->where(), settings.quorum_delay, terms);
 }
 
 Result<std::vector<std::string>> store_tables(const Settings& settings) {
   auto tables = store_tables(store_options(settings, nullptr));
-  return tables ? std::move(tables) : about_url(settings, tables.error());
+  return tables ? std::move(tables) : about_url(settings, settings.url, tables.error());
 }
 
 Result<std::vector<std::string>> keys_of(const LockStore& store,
@@ -108,6 +149,10 @@ Result<std::vector<std::string>> keys_of(const LockStore& store,
 }
 
 Error lacks(const LockStore& store, const std::string& what) {
+  if (what == "--slots")
+    return {
+        Errc::bad_usage,
+        "a majority of servers cannot count slots; use one URL, or one lock name for each slot"};
   return {Errc::bad_usage, store.where() + " does not support " + what};
 }
 
@@ -152,6 +197,9 @@ Result<Prepared> prepare(const std::vector<LockName>& names, const Settings& set
   auto store = open_store(settings, interrupt.get());
   if (!store) return store.error();
   if (auto fits = check_replicas(**store, settings); !fits) return fits.error();
+  if (!settings.quorum.empty()) {
+    if (auto fits = check_quorum_delay(settings); !fits) return fits.error();
+  }
   auto keys = keys_of(**store, names);
   if (!keys) return keys.error();
   std::string where = (*store)->where();

@@ -189,9 +189,6 @@ Result<void> take_settings(CommandLine& line, const std::vector<std::string>& op
 }
 
 Result<void> check_options(const CommandLine& line) {
-  const auto is_url = [](const Given& one) { return one.name == "url"; };
-  if (std::count_if(line.settings.begin(), line.settings.end(), is_url) > 1)
-    return usage("--url is given twice, but there is one store; give one");
   Settings scratch;
   return apply_options(scratch, line.settings);
 }

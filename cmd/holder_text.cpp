@@ -103,6 +103,13 @@ std::string holder_text(const Holding& holding, Duration seen_ago, Detail detail
   return reason ? text + ": " + printable(first.who.reason) : text;
 }
 
+std::string vote_text(const Vote& vote, Duration seen_ago) {
+  if (vote.trouble.empty()) return vote.server + ": " + holder_text(vote.holding, seen_ago);
+  // Most errors name the server.
+  const bool named = vote.trouble.find(vote.server) != std::string::npos;
+  return (named ? "" : vote.server + ": ") + printable(vote.trouble);
+}
+
 LogEvent::Object holder_fields(const Holding& holding, Duration seen_ago) {
   LogEvent::Object holder;
   auto& fields = holder.fields;

@@ -25,6 +25,9 @@ std::string holder_text(const Holding& holding,
                         Duration seen_ago = {},
                         Detail detail = Detail::full);
 
+// "redis://db1:6379: held by …": a server of a quorum.
+std::string vote_text(const Vote& vote, Duration seen_ago = {});
+
 // The same holder: host, pid, user, command, reason, age_ms and lease_left_ms; of one that is not
 // dlock the owner, of a foreign lock its type and, if it names one, its owner, in place of the
 // first six.

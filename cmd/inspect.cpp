@@ -106,6 +106,8 @@ std::string in_full(const std::string& name, const Holding& holding) {
   std::uint64_t place = 0;
   for (const Waiter& waiter : holding.line)
     text += waiter_line(waiter, ++place, holding);
+  for (const Vote& vote : holding.votes)
+    text += "  " + vote_text(vote) + "\n";
   if (holding.success) {
     text += "  a run that began " + format_duration(holding.success->ago) +
             " ago succeeded; --once-per remembers it for " +

@@ -103,6 +103,22 @@ void add_holders(Json& json, const Holding& holding) {
   json["holds"] = holds_json(holding);
 }
 
+// What one server of a quorum says.
+Json vote_json(const Vote& vote) {
+  Json json = {{"url", vote.server}};
+  if (!vote.trouble.empty()) {
+    json["state"] = "unknown";
+    json["error"] = vote.trouble;
+    return json;
+  }
+  json["state"] = state_of(vote.holding);
+  json["owners"] = Json::array();
+  for (const Holding::Owner& owner : vote.holding.owners)
+    json["owners"].push_back(owner.id);
+  if (vote.holding.lease_left) json["lease_left_ms"] = to_ms(*vote.holding.lease_left);
+  return json;
+}
+
 Json holding_json(const NamedHolding& named) {
   const Holding& holding = named.holding;
   Json json = {{"name", named.name}, {"key", named.key}, {"state", state_of(holding)}};
@@ -110,6 +126,8 @@ Json holding_json(const NamedHolding& named) {
   json["waiting"] = holding.waiting;
   json["line"] = line_json(holding);
   json["success"] = success_json(holding);
+  for (const Vote& vote : holding.votes)
+    json["servers"].push_back(vote_json(vote));
   return json;
 }
 

@@ -73,7 +73,15 @@ Source read_options(const std::vector<Given>& given) {
   for (const auto& [name, value] : given) {
     const Setting* const setting = find_setting(name);
     DLOCK_ASSERT(setting != nullptr);
-    source.all.push_back({setting, "--" + name, value});
+    const auto before =
+        std::find_if(source.all.begin(), source.all.end(), [&, what = setting](const Said& said) {
+          return said.setting == what && what->name == "url";
+        });
+    if (before != source.all.end()) {  // a quorum
+      before->value += ' ' + value;
+    } else {
+      source.all.push_back({setting, "--" + name, value});
+    }
   }
   return source;
 }
@@ -175,8 +183,16 @@ Result<void> apply(Settings& settings, const Source& source) {
   return {};
 }
 
-// What the URL says goes before all else, as its password does.
+// What the URL says goes before all else, as its password does. Of several each says it for itself.
 Result<void> apply_url(Settings& settings) {
+  const std::vector<std::string> urls = split_urls(settings.url);
+  for (std::size_t i = 0; urls.size() > 1 && i < urls.size(); ++i) {
+    Settings one = settings;
+    one.url = urls[i];
+    if (auto applied = apply_url(one); !applied) return applied;
+    settings.quorum.push_back({.url = one.url, .tls = one.tls});
+  }
+  if (!settings.quorum.empty()) return {};
   auto parts = take_url_settings(settings.url);
   Source source{.code = settings.url_is_option ? Errc::bad_usage : Errc::bad_config,
                 .place = settings.url_place + ": ",

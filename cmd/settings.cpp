@@ -126,6 +126,13 @@ Result<void> set_connect_timeout(Settings& settings, std::string_view value) {
   return {};
 }
 
+Result<void> set_quorum_delay(Settings& settings, std::string_view value) {
+  auto delay = parse_duration(value);
+  if (!delay) return delay.error();
+  settings.quorum_delay = *delay;
+  return {};
+}
+
 Result<void> set_replicas(Settings& settings, std::string_view value) {
   auto count = parse_int(value, 0, 100, "a number of replicas from 0 to 100");
   if (!count) return count.error();
@@ -251,6 +258,9 @@ constexpr auto k_settings = std::to_array<Setting>({
     {"connect-timeout", "--connect-timeout", "DUR",
      "how long to retry an unreachable store (default 5s)", "",
      &set_connect_timeout},
+    {"quorum-delay", "--quorum-delay", "DUR",
+     "how long a restarted server of several has no vote (default 60s)", "",
+     &set_quorum_delay},
     {"replicas", "--replicas", "N",
      "a grant or renewal counts when N replicas have it (default 0, sets 1)",
      "run acquire renew doctor", &set_replicas},

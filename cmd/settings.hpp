@@ -22,7 +22,7 @@ enum class ColorMode { automatic, always, never };
 
 struct Settings {
   std::string command;  // whose help a usage error points to; empty: that of dlock
-  std::string url = "redis://127.0.0.1:6379";
+  std::string url = "redis://127.0.0.1:6379";  // of a quorum: all of them, blanks between
   std::string url_place;       // where it was said: "--url", "DLOCK_URL"; empty: it is the default
   bool url_is_option = false;  // it was said on the command line
   std::string prefix = "dlock:";
@@ -33,6 +33,13 @@ struct Settings {
   std::string sentinel_password_file;
   Secret sentinel_password;
   TlsSettings tls;
+  // The servers of a quorum, each with what its URL says; empty: there is one URL.
+  struct Server {
+    std::string url;
+    TlsSettings tls;
+  };
+  std::vector<Server> quorum;
+  Duration quorum_delay = std::chrono::seconds(60);
   std::string key_password_file;
   int verbose = 0;
   bool quiet = false;

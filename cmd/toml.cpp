@@ -12,6 +12,15 @@ namespace dlock {
 namespace {
 
 Result<std::string> as_text(const toml::value& value) {
+  if (value.is_array()) {  // of URLs
+    std::string all;
+    for (const toml::value& one : value.as_array()) {
+      if (!one.is_string())
+        return Error{Errc::bad_config, "is a list of something else than texts"};
+      all += (all.empty() ? "" : " ") + one.as_string().str;
+    }
+    return all;
+  }
   if (value.is_string()) return std::string(value.as_string().str);
   if (value.is_boolean()) return std::string(value.as_boolean() ? "true" : "false");
   if (value.is_integer()) return std::to_string(value.as_integer());

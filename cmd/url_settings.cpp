@@ -77,7 +77,29 @@ Result<bool> take(std::string_view word, bool as_libpq, std::vector<Given>& sett
   return true;
 }
 
+bool begins_url(std::string_view text) {
+  const auto end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+");
+  return end != 0 && end != std::string_view::npos && text.substr(end).starts_with("://");
+}
+
 }  // namespace
+
+std::vector<std::string> split_urls(std::string_view urls) {
+  constexpr std::string_view k_blanks = " \t\n";
+  std::vector<std::string> all;
+  std::size_t start = 0;
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    if (k_blanks.find(urls[i]) == std::string_view::npos) continue;
+    const std::size_t next = std::min(urls.find_first_not_of(k_blanks, i), urls.size());
+    if (begins_url(urls.substr(next)) || next == urls.size()) {
+      if (i > start) all.emplace_back(urls.substr(start, i - start));
+      start = next;
+    }
+    i = next - 1;
+  }
+  if (start < urls.size() || all.empty()) all.emplace_back(urls.substr(start));
+  return all;
+}
 
 Result<UrlParts> take_url_settings(std::string_view url) {
   UrlParts whole{.url = std::string(url), .settings = {}};

@@ -18,6 +18,10 @@ struct UrlParts {
   std::vector<Given> settings;  // percent-decoded
 };
 
+// The URLs of a quorum: what stands before a blank and another scheme. One, if there is no such
+// place; a blank elsewhere belongs to its URL.
+std::vector<std::string> split_urls(std::string_view urls);
+
 // Of a URL of Redis over TCP, with TLS or without, or of PostgreSQL, which may also say them as
 // libpq does (sslrootcert, sslcert, sslkey); other URLs stay as they are. Errc::bad_usage: one is
 // said twice, or is a word of another client; the text has the one to use.

@@ -290,6 +290,8 @@ void Voice::busy(const Refusal& refusal, Duration seen_ago) {
   std::vector<LogEvent::Field> fields;
   if (logs_json()) fields = {{"holder", holder_fields(holding, seen_ago)}};
   say(LogLevel::warn, {.name = "busy", .text = text, .fields = std::move(fields)});
+  for (const Vote& vote : holding.votes)
+    say(LogLevel::warn, {.name = "vote", .text = vote_text(vote, seen_ago)});
 }
 
 void Voice::on_guard(const std::string& what) {

@@ -32,7 +32,7 @@ _dlock_value() {
     --on-lost) mapfile -t COMPREPLY < <(compgen -W 'stop warn' -- "$cur") ;;
     --signal) mapfile -t COMPREPLY < <(compgen -W 'TERM INT HUP QUIT USR1 USR2 KILL' -- "$cur") ;;
     --while) mapfile -t COMPREPLY < <(compgen -W "$(ps -eo pid= 2>/dev/null)" -- "$cur") ;;
-    --url | --prefix | --connect-timeout | --sni) ;;
+    --url | --prefix | --connect-timeout | --quorum-delay | --sni) ;;
     -w | --wait | --timeout | --max-waiters | -E | --conflict-exit-code | --ttl | --replicas) ;;
     -k | --kill-after | --slots | --min-hold | --max-hold | --once-per | --owner | --every) ;;
     --and | -c | --command | --reason | --if-owner | --if-token) ;;
@@ -44,7 +44,7 @@ _dlock_value() {
 _dlock() {
   local cur=${COMP_WORDS[COMP_CWORD]} command='' string='' dashes='' word i
   local commands='run acquire renew release wait inspect list forget force-release doctor help version'
-  local options='--url --prefix --connect-timeout --config --password-file --sentinel-password-file --cacert
+  local options='--url --prefix --connect-timeout --quorum-delay --config --password-file --sentinel-password-file --cacert
     --cacertdir --cert --key --key-password-file --sni --insecure -v --verbose -q --quiet
     --log-format --color -V --version -h --help'
   COMPREPLY=()

@@ -6,7 +6,7 @@
 # N-th word is the first of the command that `dlock run` starts ("string" if -c took its place).
 function __dlock_state
     set -l words (commandline -opc)
-    set -l valued --url --prefix --connect-timeout --config --password-file --sentinel-password-file --log-format --color \
+    set -l valued --url --prefix --connect-timeout --quorum-delay --config --password-file --sentinel-password-file --log-format --color \
         --cacert --cacertdir --cert --key --key-password-file --sni \
         -w --wait --timeout --max-waiters --replicas -E --conflict-exit-code --ttl -k --kill-after \
         --signal --on-lost --slots --min-hold --max-hold --once-per --owner --every --while \
@@ -85,6 +85,7 @@ complete -c dlock -n __dlock_own_words -l url -x -a 'redis:// rediss:// redis+un
     -d 'The store'
 complete -c dlock -n __dlock_own_words -l prefix -x -d 'Prefix of the name in the key'
 complete -c dlock -n __dlock_own_words -l connect-timeout -x -d 'How long to retry an unreachable store'
+complete -c dlock -n __dlock_own_words -l quorum-delay -x -d 'How long a restarted server of several has no vote'
 complete -c dlock -n __dlock_own_words -l config -r -F -d 'Configuration file'
 complete -c dlock -n __dlock_own_words -l password-file -r -F -d 'File with the password'
 complete -c dlock -n __dlock_own_words -l sentinel-password-file -r -F -d 'File with that of the sentinels'

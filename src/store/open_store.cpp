@@ -14,6 +14,7 @@
 #include "store/postgres/examine_postgres.hpp"
 #include "store/postgres/pg_peer_lock.hpp"
 #include "store/postgres/postgres_store.hpp"
+#include "store/quorum/judge_quorum.hpp"
 #include "store/quorum/quorum_store.hpp"
 #include "store/redis/doctor/examine_redis.hpp"
 #include "store/redis/redis_store.hpp"
@@ -24,8 +25,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <random>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -163,6 +166,15 @@ Result<const Store*> store_of(std::string_view url) {
   return bad("there is no store with this scheme; write " + store_forms());
 }
 
+// What every examination ends with. Servers say much of this, and may say anything.
+void finish(Examination& all) {
+  for (Finding& finding : judge_machine(look_at_machine()))
+    all.findings.push_back(std::move(finding));
+  for (Finding& finding : all.findings)
+    for (std::string* const text : {&finding.server, &finding.seen, &finding.text, &finding.remedy})
+      *text = printable(*text);
+}
+
 }  // namespace
 
 const std::string& store_forms() {
@@ -186,8 +198,9 @@ Result<std::unique_ptr<LockStore>> open_quorum(const std::vector<StoreOptions>& 
                                                Duration delay,
                                                const Interrupt* interrupt) {
   if (servers.size() < quorum::k_least || servers.size() > quorum::k_most)
-    return Error{Errc::bad_config,
-                 std::to_string(servers.size()) + " URLs: a quorum has 3 to 9 servers"};
+    return Error{
+        Errc::bad_config,
+        std::to_string(servers.size()) + " URLs are given; give one, or the 3 to 9 of a quorum"};
   std::vector<MemberThread::Opener> openers;
   for (const StoreOptions& server : servers) {
     const auto store = store_of(server.url);
@@ -212,12 +225,40 @@ Result<Examination> examine_store(const StoreOptions& options, const ExamineTerm
   if (!store) return store.error();
   auto all = (*store)->examine(options, terms);
   if (!all) return all.error();
-  for (Finding& finding : judge_machine(look_at_machine()))
-    all->findings.push_back(std::move(finding));
-  // Servers say much of this, and may say anything.
-  for (Finding& finding : all->findings)
-    for (std::string* const text : {&finding.server, &finding.seen, &finding.text, &finding.remedy})
-      *text = printable(*text);
+  finish(*all);
+  return all;
+}
+
+Result<Examination> examine_quorum(const std::vector<StoreOptions>& servers,
+                                   const std::string& where,
+                                   Duration delay,
+                                   const ExamineTerms& terms) {
+  Examination all{.url = where};
+  std::size_t good = 0;
+  std::vector<std::optional<Result<Examination>>> each(servers.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < servers.size(); ++i)
+    threads.emplace_back([&, i] { each[i] = examine_redis(servers[i], terms); });
+  for (std::thread& thread : threads)
+    thread.join();
+  for (auto& answer : each) {
+    Result<Examination>& one = *answer;
+    if (!one) {
+      Findings silent("the quorum");
+      silent.add("connect", judge_connect(one.error().text));
+      for (Finding& finding : silent.take())
+        all.findings.push_back(std::move(finding));
+      continue;
+    }
+    ++good;
+    for (ExaminedServer& server : one->servers)
+      all.servers.push_back(std::move(server));
+    for (Finding& finding : one->findings)
+      all.findings.push_back(std::move(finding));
+  }
+  for (Finding& finding : judge_quorum(all.servers, good, servers.size(), delay))
+    all.findings.push_back(std::move(finding));
+  finish(all);
   return all;
 }
 

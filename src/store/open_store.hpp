@@ -31,6 +31,13 @@ Result<std::unique_ptr<LockStore>> open_quorum(const std::vector<StoreOptions>& 
 // own. The error is why nothing could be looked at; of a URL that is none of ours as above.
 Result<Examination> examine_store(const StoreOptions& options, const ExamineTerms& terms);
 
+// The same of a quorum: its servers one after the other, within the terms' limit, and what concerns
+// them together. `where` is that of the quorum.
+Result<Examination> examine_quorum(const std::vector<StoreOptions>& servers,
+                                   const std::string& where,
+                                   Duration delay,
+                                   const ExamineTerms& terms);
+
 // The statements that make the tables of the URL's store there, without a ';' and without
 // connecting; none for a store that has no tables. Errors as of open_store().
 Result<std::vector<std::string>> store_tables(const StoreOptions& options);

@@ -95,9 +95,10 @@ refused() {
   assert_stderr_has '"--ttl" is an option of run, acquire, renew and doctor; write it after the command'
 }
 
-@test "a second --url is refused, wherever the first stood" {
-  refused --url local:///nowhere/a run --url local:///nowhere/b x -- touch "$MARKER"
-  assert_stderr_has '--url is given twice'
+@test "a second --url makes a quorum, wherever the first stood; two servers are none" {
+  run -78 --separate-stderr "$DLOCK" --url redis://a run --url redis://b x -- touch "$MARKER"
+  assert_stderr_has '2 URLs are given'
+  assert_not_started
 }
 
 @test "what is missing is said: the name, the command" {

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// What dlock doctor says of the servers of a quorum together. Pure.
+#pragma once
+
+#include "store/finding.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace dlock {
+
+// `servers`: what was seen of those `reached` of `all` that could be examined.
+std::vector<Finding> judge_quorum(const std::vector<ExaminedServer>& servers,
+                                  std::size_t reached,
+                                  std::size_t all,
+                                  Duration delay);
+
+}  // namespace dlock

@@ -1,0 +1,177 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: of several independent servers a majority keeps a lock, whichever of the others are dead,
+# frozen or empty.
+# shellcheck disable=SC2154,SC2016  # *_pid come from spawn; '…' is for inner shells
+
+load ../support/suite
+suite ticker cli supervise leases replicas quorum refused store_cases
+
+@test "a run holds the lock on all servers, nests, and releases it on all" {
+  start_quorum 3
+  run -0 --separate-stderr "$DLOCK" run a -- sh -c '"$0" run a -- printenv DLOCK_TOKEN; printenv DLOCK_TOKEN
+    for i in 0 1 2; do redis-cli -s "$1/$i.sock" exists dlock:a; done' "$DLOCK" "$T"
+  [ -z "$stderr" ]
+  [ "${lines[0]}" = "${lines[1]}" ]
+  assert_equal "${lines[*]:2}" "1 1 1"
+  no_lock_at a 0 1 2
+}
+
+@test "36: --slots, --replicas, one server twice and a number of servers that is no quorum are refused" {
+  start_quorum 3
+  refused 64 run --slots 2 a -- touch "$MARKER"
+  assert_stderr_has 'a majority of servers cannot count slots; use one URL, or one lock name for each slot'
+  refused 64 run --replicas 1 a -- touch "$MARKER"
+  refused 78 --url "redis+unix://$T/0.sock" --url "redis+unix://$T/1.sock" \
+    --url "redis+unix://$T/0.sock" run a -- touch "$MARKER"
+  assert_stderr_has 'is named twice; a server of a quorum has one vote'
+  refused 78 --url redis://a --url redis://b run a -- touch "$MARKER"
+  assert_stderr_has '2 URLs are given; give one, or the 3 to 9 of a quorum'
+  refused 78 --url redis://a --url redis://b --url local:///c run a -- touch "$MARKER"
+  DLOCK_QUORUM_DELAY=10s refused 64 run a -- touch "$MARKER"
+  assert_stderr_has 'a ttl of 30s is longer than the quorum delay of 10s'
+}
+
+@test "the URLs may come from a list in the configuration file" {
+  start_quorum 3
+  printf 'url = ["redis+unix://%s/0.sock", "redis+unix://%s/1.sock",\n "redis+unix://%s/2.sock"]\n' \
+    "$T" "$T" "$T" >"$T/config.toml"
+  run -0 env -u DLOCK_URL "$DLOCK" --config "$T/config.toml" run a -- \
+    "$DLOCK" --config "$T/config.toml" inspect a
+  assert_line --partial "redis+unix://$T/2.sock?db=0: held by "
+}
+
+@test "31: with one of five servers dead and the leader frozen a run takes no longer; with three frozen it is refused" {
+  start_quorum 5
+  freeze 0
+  kill_member 3
+  run -0 timeout 10 "$DLOCK" run a -- true
+  freeze 1
+  freeze 2
+  run -69 --separate-stderr "$DLOCK" --connect-timeout 2s run a -- touch "$MARKER"
+  assert_not_started
+  assert_stderr_has 'of 5 servers gave no vote'
+  thaw 0
+  thaw 1
+  thaw 2
+  eventually 10s no_lock_at a 0 1 2 4
+  run -0 "$DLOCK" run a -- true
+}
+
+@test "32: a holder of just two is completed; servers that restarted empty do not vote for the delay" {
+  start_quorum 3
+  export DLOCK_QUORUM_DELAY=6s
+  # The servers have just started.
+  eventually 20s "$DLOCK" -q --connect-timeout 10ms run --ttl 6s a -- true 2>"$T/young"
+  kill_member 2
+  dlock_run a --ttl 6s a -- sleep 60
+  eventually 10s held_at a 0 1
+  start_member 2
+  eventually 10s held_at a 2
+  # Of the three that it has now only one remembers it.
+  kill -STOP "$a_pid"
+  kill_member 0
+  kill_member 2
+  start_member 0
+  start_member 2
+  run -75 --separate-stderr "$DLOCK" run --ttl 6s -n a -- touch "$MARKER"
+  assert_not_started
+  assert_stderr_has 'started less than 6s ago and may have forgotten locks; it votes again in'
+  DLOCK_QUORUM_DELAY=0 run -0 "$DLOCK" run --ttl 6s -n a -- true # which shows what the delay is for
+  kill -CONT "$a_pid"
+  ends 10s a "exit 79"
+}
+
+@test "a new set says why it does not vote yet" {
+  start_quorum 3
+  DLOCK_QUORUM_DELAY=60s run -69 --separate-stderr "$DLOCK" --connect-timeout 10ms run -n a -- touch "$MARKER"
+  assert_not_started
+  assert_stderr_has '3 of 3 servers gave no vote'
+  assert_stderr_has 'started less than 1m ago and may have forgotten locks'
+  no_lock_at a 0 1 2
+}
+
+@test "a holder that loses its majority is stopped; with a majority left it goes on" {
+  start_quorum 3
+  dlock_run a --ttl 3s -k 200ms a -- sleep 60
+  eventually 10s held_at a 0 1 2
+  on 1 flushall >/dev/null
+  eventually 10s held_at a 1 # completed by the next renewal
+  on 1 flushall >/dev/null
+  on 2 flushall >/dev/null
+  ends 10s a "exit 79"
+}
+
+@test "waiters enter one by one, in the leader's line" {
+  start_quorum 3
+  count_in_parallel 8 4
+}
+
+@test "the leader is killed: waiters wait at the next server, and all are served" {
+  start_quorum 3
+  dlock_run a a -- sh -c 'touch "$0/in"; while ! [ -e "$0/go" ]; do sleep 0.05; done' "$T"
+  eventually 10s test -e "$T/in"
+  dlock_run b a -- true
+  dlock_run c a -- true
+  eventually 10s in_line 0 2
+  kill_member 0
+  eventually 20s in_line 1 2
+  touch "$T/go"
+  ends 20s a "exit 0"
+  ends 20s b "exit 0"
+  ends 20s c "exit 0"
+}
+in_line() { [ "$(on "$1" zcard 'dlock:waiters:{dlock:a}')" = "$2" ]; }
+
+@test "refused: one line for each server" {
+  start_quorum 3
+  dlock_run a a -- sleep 60
+  eventually 10s held_at a 0 1 2
+  kill_member 1
+  run -75 --separate-stderr "$DLOCK" run -n a -- touch "$MARKER"
+  assert_not_started
+  assert_stderr_has "redis+unix://$T/0.sock?db=0: held by"
+  assert_stderr_has "dlock: cannot reach redis+unix://$T/1.sock?db=0: connection refused"
+  run -0 "$DLOCK" inspect a
+  assert_line "  cannot reach redis+unix://$T/1.sock?db=0: connection refused"
+  kill -TERM "$a_pid"
+  ends 10s a "signal 15"
+}
+
+@test "acquire, renew and release over steps; force-release needs a majority" {
+  start_quorum 3
+  eval "$("$DLOCK" acquire a)"
+  held_at a 0 1 2
+  run -0 "$DLOCK" renew a
+  run -0 "$DLOCK" release a
+  no_lock_at a 0 1 2
+  unset DLOCK_HOLDS DLOCK_OWNER
+  dlock_run a --ttl 3s a -- sleep 60
+  eventually 10s held_at a 0 1 2
+  kill_member 2
+  run -0 "$DLOCK" force-release --yes a
+  ends 10s a "exit 79"
+}
+
+@test "--min-hold and --once-per are kept by a majority" {
+  start_quorum 3
+  run -0 "$DLOCK" run --min-hold 60s --once-per 60s a -- true
+  kill_member 0
+  run -0 --separate-stderr "$DLOCK" run --once-per 60s a -- touch "$MARKER"
+  assert_not_started
+  run -75 --separate-stderr "$DLOCK" run -n a -- touch "$MARKER"
+  assert_not_started
+  run -0 "$DLOCK" list
+  assert_output --partial 'a: kept by'
+}
+
+@test "doctor looks at each server, and at all together" {
+  start_quorum 3
+  run -0 "$DLOCK" doctor -v
+  assert_line --partial 'majority'
+  assert_output --partial '3 of 3 servers answer'
+  kill_member 0
+  kill_member 1
+  run -1 "$DLOCK" doctor
+  assert_output --partial 'no lock can be taken without a majority'
+}

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+# For the suites with a quorum: independent servers in $T/0.sock, $T/1.sock …, in the order in which
+# dlock sorts them, so the first is the leader. A part of suite.bash, with replicas.
+# shellcheck shell=bash disable=SC2154  # T is set by supervise.bash
+
+# start_quorum COUNT: without a delay, as the tests restart nothing that must not vote.
+start_quorum() {
+  local i
+  SET_PORTS=() SET_PIDS=() DLOCK_URL=""
+  for ((i = 0; i < $1; i++)); do
+    SET_PORTS+=("$(free_port)")
+    start_member "$i"
+    DLOCK_URL+="${DLOCK_URL:+ }redis+unix://$T/$i.sock"
+  done
+  export DLOCK_URL DLOCK_QUORUM_DELAY=0
+}
+kill_member() { kill -KILL "${SET_PIDS[$1]}"; }
+# held_at NAME N…: each of these servers has the lock.
+held_at() {
+  local name=$1 n
+  shift
+  for n; do [ "$(on "$n" exists "dlock:$name")" = 1 ] || return 1; done
+}
