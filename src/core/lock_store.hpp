@@ -200,6 +200,8 @@ struct Grant {
   Holds holds;
   Time sent_at;
   std::string at = {};  // the server that answered, where there may be several
+  // Which process that was, of a server of a quorum: two URLs may lead to one. Empty: not known.
+  std::string process = {};
 };
 // Claim::once_per: a run that succeeded was granted so long ago.
 struct Done {

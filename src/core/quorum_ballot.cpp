@@ -63,6 +63,7 @@ void Ballot::fail(std::size_t server, Error error) {
   seat.vote = Voted::failed;
   seat.error = std::move(error);
   if (surely_not_sent(seat.error.code)) seat.possible = false;
+  seat.silent = seat.error.code == Errc::timed_out || seat.error.code == Errc::cancelled;
 }
 
 std::size_t Ballot::alike(const Holds& holds) const {
@@ -112,6 +113,13 @@ std::optional<Error> Ballot::mistake() const {
     if (seat.error.code == Errc::bad_usage) return seat.error;
     if (seat.error.code == Errc::lost && ++lost > members_.spare()) return seat.error;
   }
+  for (std::size_t i = 0; i < seats_.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (seats_[i].vote == Voted::granted && !seats_[i].grant.process.empty() &&
+          seats_[i].grant.process == seats_[j].grant.process)
+        return Error{
+            Errc::bad_config,
+            members_[j].name + " and " + members_[i].name + " are one server, which has one vote"};
   return std::nullopt;
 }
 

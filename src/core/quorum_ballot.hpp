@@ -23,6 +23,7 @@ struct Seat {
   Voted vote = Voted::unasked;
   bool doubtful = false;  // it did not answer the newest question before this round
   bool possible = false;  // it may have granted
+  bool silent = false;    // it has not answered within the limit
   bool raised = false;    // it has the tokens of all
   Grant grant = {};
   Refusal refusal = {};

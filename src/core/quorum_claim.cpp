@@ -16,7 +16,7 @@ constexpr int k_tries = 5;  // to win over those that the leader's vote has not
 // A silent leader has as long again as all others took, and at least so long.
 constexpr Duration k_least_patience = 50ms;
 // The same for servers that have to give back what they granted.
-constexpr Duration k_give_back = 20ms;
+constexpr Duration k_give_back = 100ms;
 constexpr Duration k_give_back_limit = 1s;
 constexpr Duration k_least_round_trip = 200us;
 // A claim that others keep from a majority, though the leader would have it, looks again.
@@ -73,7 +73,7 @@ Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
     if (!raised) ballot_.fail(ask.server, raised.error());
   } else if (ask.what == Ask::What::release && phase_ == Phase::giving_back) {
     // Also one of an earlier round; all of a server are sent in one go.
-    if (members_[ask.server].owed.empty()) seat.vote = Voted::unasked;
+    if (members_[ask.server].owed.empty()) seat.possible = false;
     end_if_given_back();
     return {};
   }
@@ -244,7 +244,10 @@ Asks QuorumClaim::give_back(Result<AcquireReply> outcome, Time now) {
 
 // Those that have granted or may grant are waited for, so that no questions pile up at them.
 void QuorumClaim::end_if_given_back() {
-  if (!kept_ && ballot_.count(Voted::granted) + ballot_.count(Voted::asked) != 0) return;
+  bool waits = false;
+  for (std::size_t i = 0; i < ballot_.size(); ++i)
+    waits = waits || (ballot_[i].possible && !ballot_[i].silent);
+  if (waits && !kept_) return;
   outcome_ = std::move(pending_);
   phase_ = Phase::over;
 }

@@ -25,6 +25,9 @@ suite ticker cli supervise leases replicas quorum refused store_cases
   refused 78 --url "redis+unix://$T/0.sock" --url "redis+unix://$T/1.sock" \
     --url "redis+unix://$T/0.sock" run a -- touch "$MARKER"
   assert_stderr_has 'is named twice; a server of a quorum has one vote'
+  refused 78 --url "redis+unix://$T/0.sock" --url "redis://127.0.0.1:${SET_PORTS[0]}" \
+    --url "redis://localhost:${SET_PORTS[0]}" run a -- touch "$MARKER"
+  assert_stderr_has 'are one server, which has one vote'
   refused 78 --url redis://a --url redis://b run a -- touch "$MARKER"
   assert_stderr_has '2 URLs are given; give one, or the 3 to 9 of a quorum'
   refused 78 --url redis://a --url redis://b --url local:///c run a -- touch "$MARKER"

@@ -12,6 +12,13 @@ namespace dlock {
 
 namespace {
 
+std::string_view info_field(std::string_view info, std::string_view name) {
+  const auto at = info.find(name);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = info.substr(at + name.size());
+  return rest.substr(0, rest.find_first_of("\r\n"));
+}
+
 // A key may last for longer than a Duration can say.
 Duration ms(long long number) {
   constexpr std::chrono::milliseconds k_longest = std::chrono::hours(100 * 366 * 24);
@@ -72,12 +79,14 @@ Result<AcquireReply> read_grant(const Claim& claim,
 
 }  // namespace
 
+std::string run_id_in(std::string_view info) {
+  return std::string(info_field(info, "run_id:"));
+}
+
 Duration uptime_in(std::string_view info) {
-  constexpr std::string_view k_field = "uptime_in_seconds:";
-  const auto at = info.find(k_field);
-  if (at == std::string_view::npos) return {};
+  const std::string_view text = info_field(info, "uptime_in_seconds:");
   long long seconds = 0;
-  std::from_chars(info.data() + at + k_field.size(), info.data() + info.size(), seconds);
+  std::from_chars(text.data(), text.data() + text.size(), seconds);
   // Both ends of the time are cut to seconds: it may be a second shorter.
   return std::chrono::seconds(std::max(seconds - 1, 0LL));
 }

@@ -16,6 +16,8 @@ Error unexpected_answer(const std::string& where);
 
 // Of INFO server: for how long the server has been running, at least. Zero: it does not say.
 Duration uptime_in(std::string_view info);
+// The name of its process; empty: it does not say.
+std::string run_id_in(std::string_view info);
 
 // Of holding.lua.
 Result<Holding> read_holding(ReplyView reply, const std::string& where);

@@ -278,6 +278,7 @@ Result<void> RedisClient::read_greetings(Time started, Time limit) {
     const auto info = read_good(started, limit);
     if (!info) return info.error();
     started_ = BootClock::now() - uptime_in(info->string());
+    run_id_ = run_id_in(info->string());
   }
   if (listener_ != 0) {
     const auto reply = read_reply(started, limit);

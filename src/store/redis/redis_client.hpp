@@ -112,6 +112,7 @@ class RedisClient {
   const std::string& where() const { return address_.text; }
   // For how long at least the server of the newest connection has been running, if its address
   // asks_uptime, else 0. The server counts whole seconds (INFO server).
+  const std::string& run_id() const { return run_id_; }  // of that process; empty: not known
   Duration uptime() const { return started_ ? BootClock::now() - *started_ : Duration::zero(); }
   // One of another server, with the same interrupt.
   RedisClient client_of(const RedisAddress& server) const;
@@ -162,6 +163,7 @@ class RedisClient {
   bool subscribed_ = false;
   int replicas_online_ = 0;        // of a server that was asked for its role
   bool role_is_fresh_ = false;     // it was asked together with the newest question
+  std::string run_id_;             // as below
   std::optional<Time> started_;    // the server, at the latest
   long long listener_ = 0;         // 0: no key is tracked
   bool greeting_refused_ = false;  // the last AUTH or SELECT was

@@ -206,6 +206,7 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, 
   if (auto forgot = may_have_forgotten(claim, grant)) return *forgot;
   if (grant == nullptr) return reply;
   grant->at = client_.where();
+  grant->process = client_.run_id();
   if (auto confirmed = confirm(*answer, claim.ttl, limit); !confirmed) return confirmed.error();
   if (claim.renewed) warn_of_failover(claim.ttl);
   return reply;
