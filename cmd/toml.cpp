@@ -11,16 +11,17 @@ namespace dlock {
 
 namespace {
 
-Result<std::string> as_text(const toml::value& value) {
-  if (value.is_array()) {  // of URLs
-    std::string all;
-    for (const toml::value& one : value.as_array()) {
-      if (!one.is_string())
-        return Error{Errc::bad_config, "is a list of something else than texts"};
-      all += (all.empty() ? "" : " ") + one.as_string().str;
-    }
-    return all;
+// "redis://a redis://b" of ["redis://a", "redis://b"].
+Result<std::string> as_urls(const toml::value& value) {
+  std::string all;
+  for (const toml::value& one : value.as_array()) {
+    if (!one.is_string()) return Error{Errc::bad_config, "is a list of something else than texts"};
+    all += (all.empty() ? "" : " ") + one.as_string().str;
   }
+  return all;
+}
+
+Result<std::string> as_text(const toml::value& value) {
   if (value.is_string()) return std::string(value.as_string().str);
   if (value.is_boolean()) return std::string(value.as_boolean() ? "true" : "false");
   if (value.is_integer()) return std::to_string(value.as_integer());
@@ -60,7 +61,7 @@ Result<ConfigEntries> parse_toml(const std::string& path, const std::string& tex
     ConfigEntries entries;
     const toml::value all = toml::parse(in, path);
     for (const auto& [key, value] : all.as_table()) {
-      auto entry = as_text(value);
+      auto entry = key == "url" && value.is_array() ? as_urls(value) : as_text(value);
       if (!entry) {
         return Error{
             Errc::bad_config,
