@@ -149,8 +149,8 @@ Holds Ballot::choose() const {
   return chosen;
 }
 
-Refusal Ballot::refusal_of(std::size_t server) const {
-  Refusal refusal = seats_[server].refusal;
+std::vector<Vote> Ballot::words() const {
+  std::vector<Vote> words;
   for (std::size_t i = 0; i < seats_.size(); ++i) {
     const Seat& seat = seats_[i];
     if (seat.vote == Voted::unasked) continue;
@@ -158,9 +158,9 @@ Refusal Ballot::refusal_of(std::size_t server) const {
     if (seat.vote == Voted::failed) vote.trouble = seat.error.text;
     if (seat.vote == Voted::asked) vote.trouble = "no answer yet";
     if (seat.vote == Voted::refused) vote.holding = seat.refusal.holding;
-    refusal.holding.votes.push_back(std::move(vote));
+    words.push_back(std::move(vote));
   }
-  return refusal;
+  return words;
 }
 
 Error Ballot::too_few(const std::string& what) const {

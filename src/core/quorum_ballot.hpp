@@ -70,8 +70,8 @@ class Ballot {
   // recorded, else the largest. There is a vote.
   Holds choose() const;
 
-  // What the server says to a refused claim, with the word of each other server beside it.
-  Refusal refusal_of(std::size_t server) const;
+  // The word of each server that was asked.
+  std::vector<Vote> words() const;
   // One text for each server that failed. The code is the one that more than the spare servers
   // have.
   Error too_few(const std::string& what) const;

@@ -64,8 +64,11 @@ Asks QuorumClaim::ask_all() {
 Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
   Seat& seat = ballot_[ask.server];
   if (ask.what == Ask::What::acquire) {
-    if (phase_ == Phase::giving_back || phase_ == Phase::over) return {};  // it is owed back
     ballot_.take(ask.server, std::get<Result<AcquireReply>>(answer));
+    if (phase_ == Phase::giving_back) {  // it is owed back; what it says is worth knowing
+      end_if_given_back();
+      return {};
+    }
     if (phase_ == Phase::raising && ballot_.agrees(ask.server)) return raise_at(ask.server);
   } else if (ask.what == Ask::What::raise) {
     const auto& raised = std::get<Result<void>>(answer);
@@ -83,9 +86,7 @@ Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
 Asks QuorumClaim::on_time(Time now) {
   if (phase_ == Phase::over) return {};
   if (phase_ == Phase::giving_back) {
-    if (now < next_deadline()) return {};
-    outcome_ = std::move(pending_);
-    phase_ = Phase::over;
+    if (now >= next_deadline()) end();
     return {};
   }
   if (now >= limit_) {
@@ -122,7 +123,7 @@ Asks QuorumClaim::decide(Time now) {
   if (alone_) {
     const Voted vote = ballot_[line_].vote;
     if (vote == Voted::asked) return {};
-    if (vote == Voted::refused) return give_back(AcquireReply(ballot_.refusal_of(line_)), now);
+    if (vote == Voted::refused) return give_back(AcquireReply(ballot_[line_].refusal), now);
     alone_ = false;
     line_ = members_.leader();
     return ask_all();
@@ -137,7 +138,7 @@ Asks QuorumClaim::decide(Time now) {
 
 Asks QuorumClaim::decide_by(std::size_t leader, Time now) {
   if (ballot_[leader].vote == Voted::refused)
-    return give_back(AcquireReply(ballot_.refusal_of(leader)), now);
+    return give_back(AcquireReply(ballot_[leader].refusal), now);
   const bool enough = ballot_.votes() >= members_.needed();
   if (enough && (ballot_.knows_tokens() || ballot_.count(Voted::asked) == 0)) return raise(now);
   if (ballot_.votes() + ballot_.count(Voted::asked) >= members_.needed()) return {};
@@ -151,7 +152,7 @@ Asks QuorumClaim::decide_by(std::size_t leader, Time now) {
   std::size_t other = 0;
   while (ballot_[other].vote != Voted::refused)
     ++other;
-  Refusal refusal = ballot_.refusal_of(other);
+  Refusal refusal = ballot_[other].refusal;
   refusal.place = 0;
   refusal.turn_left = jitter_.between(k_look_least, k_look_most);
   return give_back(AcquireReply(std::move(refusal)), now);
@@ -247,7 +248,12 @@ void QuorumClaim::end_if_given_back() {
   bool waits = false;
   for (std::size_t i = 0; i < ballot_.size(); ++i)
     waits = waits || (ballot_[i].possible && !ballot_[i].silent);
-  if (waits && !kept_) return;
+  if (!waits || kept_) end();
+}
+
+void QuorumClaim::end() {
+  auto* const refusal = *pending_ ? std::get_if<Refusal>(&**pending_) : nullptr;
+  if (refusal != nullptr) refusal->holding.votes = ballot_.words();
   outcome_ = std::move(pending_);
   phase_ = Phase::over;
 }

@@ -62,6 +62,7 @@ class QuorumClaim {
   Asks give_back(Result<AcquireReply> outcome, Time now);
   Asks granted();
   void end_if_given_back();
+  void end();
 
   Members& members_;
   ClaimTerms terms_;

@@ -186,6 +186,15 @@ Result<AcquireReply> QuorumStore::acquire(const Claim& claim, Queueing queueing,
     round_owner_ = claim.owner;
     round_ = claim.serial;
   }
+  auto reply = try_round(claim, queueing, limit);
+  // Another server leads: the line there takes a waiter without a subscription for dead.
+  if (queueing != Queueing::listening || watched_ == members_.leader()) return reply;
+  if (!reply || !std::holds_alternative<Refusal>(*reply)) return reply;
+  if (auto watching = watch(claim, front_, limit); !watching) return watching.error();
+  return try_round(claim, queueing, limit);
+}
+
+Result<AcquireReply> QuorumStore::try_round(const Claim& claim, Queueing queueing, Time limit) {
   const bool leader_first = queueing != Queueing::no && !std::exchange(called_, false);
   quorum::QuorumClaim machine(members_,
                               {.round = round_of(claim),
@@ -238,6 +247,7 @@ Result<void> QuorumStore::leave(const Claim& claim, Queueing queueing, Time limi
 
 Result<Watching> QuorumStore::watch(const Claim& claim, bool front, Time limit) {
   watched_ = members_.leader();
+  front_ = front;
   called_ = false;
   auto watching = servers_->ask_one<Watching>(
       watched_, [=](LockStore& store) { return store.watch(claim, front, limit); }, limit);
@@ -247,6 +257,8 @@ Result<Watching> QuorumStore::watch(const Claim& claim, bool front, Time limit) 
 
 Result<Watching> QuorumStore::watch_hold(const Holds& holds, Time limit) {
   watched_ = members_.leader();
+  for (std::size_t i = servers_->size(); i-- > 0 && members_.keeps(holds);)
+    if (!members_[i].holds.empty() && members_[i].trouble.empty()) watched_ = i;
   return servers_->ask_one<Watching>(
       watched_, [=](LockStore& store) { return store.watch_hold(holds, limit); }, limit);
 }

@@ -64,6 +64,7 @@ class QuorumStore final : public LockStore {
   template <class T>
   Result<void> enough(const QuorumServers::Answers<T>& answers) const;
   Result<RenewReply> ask_about(quorum::Ask::What what, const Holds& holds, Time limit);
+  Result<AcquireReply> try_round(const Claim& claim, Queueing queueing, Time limit);
   Claim round_of(const Claim& claim) const;
   void begin_round(const Claim& claim);
 
@@ -77,6 +78,7 @@ class QuorumStore final : public LockStore {
   HoldSerial round_;
   std::vector<bool> stands_;  // of each server: the claim may have a place in its line
   std::size_t watched_ = 0;   // the server that is watched
+  bool front_ = false;        // as one of the first two waiters
   bool called_ = false;       // by it, since the last acquire
   std::uint64_t drives_ = 0;  // the number of the present drive()
   std::function<quorum::Asks(const quorum::Ask&, const quorum::Answer&)> machine_;
