@@ -7,7 +7,6 @@
 #include "store/quorum/quorum_view.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <utility>
 
@@ -51,15 +50,6 @@ quorum::Answer unanswered(Ask::What what, const Error& error) {
 
 bool may_be_cut(Ask::What what) {
   return what != Ask::What::raise && what != Ask::What::release;
-}
-
-// An acquire is known by its owner alone: another round of it has another one.
-long pid_of(const OwnerId& owner) {
-  long pid = 0;
-  const auto colon = owner.rfind(':');
-  if (colon != OwnerId::npos)
-    std::from_chars(owner.data() + colon + 1, owner.data() + owner.size(), pid);
-  return pid;
 }
 
 }  // namespace
@@ -157,35 +147,11 @@ Result<void> QuorumStore::enough(const QuorumServers::Answers<T>& answers) const
   return error;
 }
 
-Claim QuorumStore::round_of(const Claim& claim) const {
-  Claim round = claim;
-  if (round_ != claim.serial) round.stands_as = waiter_id(claim);
-  round.owner = round_owner_;
-  round.serial = round_;
-  round.least_uptime = delay_;
-  return round;
-}
-
-// Late copies of what a round asked for and gave back must not meet the next one.
-void QuorumStore::begin_round(const Claim& claim) {
-  if (is_of_acquire(claim.serial)) {
-    round_owner_ = make_owner_id(pid_of(claim.owner));
-    round_ = serial_of(round_owner_);
-  } else {
-    round_ = make_hold_serial();
-  }
-}
-
 Result<AcquireReply> QuorumStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
   if (claim.mode == Mode::slots)
     return Error{Errc::bad_usage,
                  "a majority of servers cannot count slots; use one URL, or one lock name for "
                  "each slot"};
-  if (claim_ != claim.serial) {
-    claim_ = claim.serial;
-    round_owner_ = claim.owner;
-    round_ = claim.serial;
-  }
   auto reply = try_round(claim, queueing, limit);
   // Another server leads: the line there takes a waiter without a subscription for dead.
   if (queueing != Queueing::listening || watched_ == members_.leader()) return reply;
@@ -195,9 +161,11 @@ Result<AcquireReply> QuorumStore::acquire(const Claim& claim, Queueing queueing,
 }
 
 Result<AcquireReply> QuorumStore::try_round(const Claim& claim, Queueing queueing, Time limit) {
+  Claim round = rounds_.round_of(claim);
+  round.least_uptime = delay_;
   const bool leader_first = queueing != Queueing::no && !std::exchange(called_, false);
   quorum::QuorumClaim machine(members_,
-                              {.round = round_of(claim),
+                              {.round = std::move(round),
                                .queueing = queueing,
                                .leader_first = leader_first,
                                .limit = limit},
@@ -206,7 +174,7 @@ Result<AcquireReply> QuorumStore::try_round(const Claim& claim, Queueing queuein
   auto reply = drive(machine);
   if (!machine.outcome()) machine.abandon();
   if (queueing != Queueing::no) stands_[machine.line()] = true;
-  if (machine.used_up()) begin_round(claim);
+  if (machine.used_up()) rounds_.next();
   return reply;
 }
 

@@ -13,6 +13,7 @@
 
 #include "core/backoff.hpp"
 #include "core/quorum.hpp"
+#include "core/quorum_rounds.hpp"
 #include "store/quorum/quorum_servers.hpp"
 
 #include <memory>
@@ -65,17 +66,12 @@ class QuorumStore final : public LockStore {
   Result<void> enough(const QuorumServers::Answers<T>& answers) const;
   Result<RenewReply> ask_about(quorum::Ask::What what, const Holds& holds, Time limit);
   Result<AcquireReply> try_round(const Claim& claim, Queueing queueing, Time limit);
-  Claim round_of(const Claim& claim) const;
-  void begin_round(const Claim& claim);
 
   std::string where_;
   Duration delay_;
   Jitter jitter_;
   quorum::Members members_;
-  // The claim of the newest acquire, by its serial, and the names of its present round.
-  HoldSerial claim_;
-  OwnerId round_owner_;
-  HoldSerial round_;
+  quorum::Rounds rounds_;
   std::vector<bool> stands_;  // of each server: the claim may have a place in its line
   std::size_t watched_ = 0;   // the server that is watched
   bool front_ = false;        // as one of the first two waiters

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// Rounds: the names under which a claim asks the servers of a quorum. A round that was not granted
+// is given back, and the next one has another serial: late copies of what the old one asked for,
+// and gave back, must not meet it. The owner of an acquire tells its serial, so it has a new owner
+// as well. The place in line stays that of the claim.
+#pragma once
+
+#include "core/lock_store.hpp"
+
+namespace dlock::quorum {
+
+class Rounds {
+ public:
+  // The claim as its present round asks for it; the first one under the names of the claim.
+  Claim round_of(const Claim& claim);
+  // The round is used up.
+  void next();
+
+ private:
+  HoldSerial claim_;  // the newest claim, by its own serial
+  OwnerId owner_;
+  HoldSerial serial_;
+};
+
+}  // namespace dlock::quorum
