@@ -22,6 +22,15 @@ constexpr Duration k_least_round_trip = 200us;
 // A claim that others keep from a majority, though the leader would have it, looks again.
 constexpr Duration k_look_least = 20ms;
 constexpr Duration k_look_most = 100ms;
+// Clocks run at the same rate, but for a hundredth.
+constexpr int k_drift = 100;
+
+// Until then nobody else can have been granted what this round was granted before.
+Time end_of_kept(const Members& members, const Claim& round) {
+  const auto sent_at = members.sent_at();
+  if (!sent_at || !members.kept() || members.kept()->serial != round.serial) return Time::min();
+  return *sent_at + round.ttl - round.ttl / k_drift;
+}
 
 }  // namespace
 
@@ -34,7 +43,8 @@ QuorumClaim::QuorumClaim(Members& members, ClaimTerms terms, Jitter& jitter, Tim
       line_(members.leader()),
       alone_(terms_.leader_first),
       ballot_(members),
-      kept_(members.kept() && members.kept()->serial == terms_.round.serial) {}
+      kept_until_(end_of_kept(members, terms_.round)),
+      kept_(now < kept_until_) {}
 
 Asks QuorumClaim::start() {
   return alone_ ? ask(line_) : ask_all();
@@ -171,7 +181,7 @@ Asks QuorumClaim::ask_again(Time /*now*/) {
 
 Asks QuorumClaim::raise(Time now) {
   phase_ = Phase::raising;
-  granted_ = kept_ ? members_.kept_holds() : ballot_.choose();
+  granted_ = kept_ && now < kept_until_ ? members_.kept_holds() : ballot_.choose();
   Asks all;
   for (std::size_t i = 0; i < ballot_.size(); ++i) {
     if (ballot_[i].vote != Voted::granted || !same_owners(granted_, ballot_[i].grant.holds))

@@ -76,7 +76,8 @@ class QuorumClaim {
   Ballot ballot_;
   Phase phase_ = Phase::asking;
   Holds granted_;                 // whose owners most votes are for, with the token of all
-  bool kept_;                     // the round was granted before: this is a repetition
+  Time kept_until_;               // of a repetition: the lease that was granted before
+  bool kept_;                     // it lives: whatever comes, it stays what it is
   std::optional<Time> patience_;  // until then
   std::optional<Time> retry_at_;
   bool given_back_ = false;

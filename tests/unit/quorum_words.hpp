@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// The words of the quorum's tests: holds and answers, and a machine that is driven by hand, as a
+// store drives it.
+#pragma once
+
+#include "core/quorum.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dlock::quorum {
+
+using namespace std::chrono_literals;
+using What = Ask::What;
+
+inline constexpr Time k_start = Time(1000s);
+
+// s0, s1, …
+inline Members members_of(std::size_t count) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < count; ++i)
+    names.push_back("s" + std::to_string(i));
+  return Members(names);
+}
+
+inline Claim claim_as(const HoldSerial& serial) {
+  return {.names = {*LockName::parse("a")},
+          .owner = "me",
+          .serial = serial,
+          .ttl = 10s,
+          .who = {.host = "db1", .pid = 7, .user = "alice", .command = "", .reason = ""},
+          .ancestors = {}};
+}
+
+inline Holds hold_as(const HoldSerial& serial, FencingToken token, const OwnerId& owner = "me") {
+  HoldRecord record{.token = token};
+  return {hold_of(claim_as(serial), 0, owner, record)};
+}
+
+inline Answer granted(const Holds& holds, Time sent_at = k_start) {
+  return Result<AcquireReply>(Grant{.holds = holds, .sent_at = sent_at});
+}
+inline Answer refused(std::uint64_t place = 0) {
+  return Result<AcquireReply>(Refusal{.holding = {}, .place = place});
+}
+inline Answer refused_for(const Error& error) {
+  return Result<AcquireReply>(error);
+}
+inline Answer raised() {
+  return Result<void>();
+}
+inline Answer renewed(Time sent_at = k_start, RenewVerdict verdict = RenewVerdict::renewed) {
+  return Result<RenewReply>(RenewReply{.verdict = verdict, .sent_at = sent_at});
+}
+inline Answer lost() {
+  return renewed(k_start, RenewVerdict::lost);
+}
+inline Answer released(ReleaseVerdict verdict = ReleaseVerdict::released) {
+  return Result<ReleaseVerdict>(verdict);
+}
+
+// One machine. A test says which server answers what, and when.
+template <class Machine>
+class Driven {
+ public:
+  template <class... Args>
+  explicit Driven(Members& members, Args&&... args)
+      : members_(members), machine(members, std::forward<Args>(args)...) {
+    send(machine.start());
+  }
+
+  // The server answers its first question of this kind that is open.
+  void answer(std::size_t server, What what, const Answer& answer) {
+    const auto found = std::find_if(open_.begin(), open_.end(), [&](const Ask& ask) {
+      return ask.server == server && ask.what == what;
+    });
+    REQUIRE(found != open_.end());
+    last = *found;
+    open_.erase(found);
+    send(members_.heard(last, answer));
+    if (!machine.outcome()) send(machine.on_answer(last, answer, now));
+  }
+  void answer(const std::vector<std::size_t>& servers, What what, const Answer& one) {
+    for (const std::size_t server : servers)
+      answer(server, what, one);
+  }
+  void wait_until(Time time) {
+    now = time;
+    if (!machine.outcome() && now >= machine.next_deadline()) send(machine.on_time(now));
+  }
+
+  // How many are asked so; whether this server is.
+  std::size_t asked(What what) const {
+    return static_cast<std::size_t>(std::count_if(
+        open_.begin(), open_.end(), [&](const Ask& ask) { return ask.what == what; }));
+  }
+  bool asked(std::size_t server, What what) const {
+    return std::any_of(open_.begin(), open_.end(), [&](const Ask& ask) {
+      return ask.server == server && ask.what == what;
+    });
+  }
+  bool is_over() const { return machine.outcome().has_value(); }
+
+ private:
+  void send(const Asks& asks) { open_.insert(open_.end(), asks.begin(), asks.end()); }
+
+  Members& members_;
+  std::vector<Ask> open_;
+
+ public:
+  Machine machine;
+  Time now = k_start;
+  Ask last;  // that was answered
+};
+
+// Its outcome, of this kind.
+template <class T, class Machine>
+const T& outcome_of(const Driven<Machine>& driven) {
+  REQUIRE(driven.is_over());
+  const auto& outcome = *driven.machine.outcome();
+  REQUIRE_MESSAGE(outcome.has_value(), (outcome ? "" : outcome.error().text));
+  if constexpr (std::is_same_v<T, std::decay_t<decltype(*outcome)>>) {
+    return *outcome;
+  } else {
+    REQUIRE(std::holds_alternative<T>(*outcome));
+    return std::get<T>(*outcome);
+  }
+}
+
+}  // namespace dlock::quorum
