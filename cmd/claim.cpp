@@ -149,10 +149,6 @@ Result<std::vector<std::string>> keys_of(const LockStore& store,
 }
 
 Error lacks(const LockStore& store, const std::string& what) {
-  if (what == "--slots")
-    return {
-        Errc::bad_usage,
-        "a majority of servers cannot count slots; use one URL, or one lock name for each slot"};
   return {Errc::bad_usage, store.where() + " does not support " + what};
 }
 
@@ -166,7 +162,10 @@ Result<void> check_store(const LockStore& store, const Claim& claim, Duration mi
   const std::array<Need, 7> needs{{
       {claim.mode == Mode::exclusive, traits.exclusive, "--exclusive"},
       {claim.mode == Mode::shared, traits.shared, "--shared"},
-      {claim.mode == Mode::slots, traits.slots, "--slots"},
+      {claim.mode == Mode::slots,
+       traits.slots,
+       "--slots: a majority of servers cannot count slots; use one URL, or one lock name for each "
+       "slot"},
       {claim.names.size() > 1, traits.several_names, "several locks at once (--and)"},
       {!claim.ancestors.empty(), traits.nesting, "nested runs of one lock"},
       {claim.once_per > Duration::zero(), traits.once_per, "--once-per"},

@@ -71,6 +71,7 @@ TEST_CASE("settings: every setting has an environment variable, and it is read")
                                   {"conflict-exit-code", "3"},
                                   {"max-waiters", "5"},
                                   {"replicas", "2"},
+                                  {"quorum-delay", "30s"},
                                   {"sentinel-password-file", "/nowhere"},
                                   {"ttl", "9s"},
                                   {"kill-after", "2s"},
