@@ -60,18 +60,22 @@ std::optional<Time> Members::sent_at() const {
   return newest_of_majority(std::move(times), needed());
 }
 
-void Members::owe(std::size_t server, Holds holds) {
+void Members::owe(std::size_t server, Holds holds, const ReleaseOptions& options) {
   std::vector<Owed>& owed = all_[server].owed;
   const auto is_it = [&](const Owed& one) { return same_holds(one.holds, holds); };
-  if (std::none_of(owed.begin(), owed.end(), is_it)) owed.push_back({std::move(holds)});
+  if (std::none_of(owed.begin(), owed.end(), is_it))
+    owed.push_back({.holds = std::move(holds), .options = options});
 }
 
 Asks Members::asks_owed(std::size_t server, Time limit) {
   Asks asks;
   for (Owed& one : all_[server].owed) {
     if (std::exchange(one.asked, true)) continue;
-    asks.push_back(
-        {.server = server, .what = Ask::What::release, .holds = one.holds, .limit = limit});
+    asks.push_back({.server = server,
+                    .what = Ask::What::release,
+                    .holds = one.holds,
+                    .release_options = one.options,
+                    .limit = limit});
   }
   return asks;
 }

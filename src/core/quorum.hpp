@@ -51,6 +51,7 @@ const Error* error_of(const Answer& answer);
 // Holds that a server may have, and has to release.
 struct Owed {
   Holds holds;
+  ReleaseOptions options = {};
   bool asked = false;  // the release is on its way
 };
 
@@ -94,7 +95,7 @@ class Members {
   // confirmed request. nullopt: too few have confirmed any.
   std::optional<Time> sent_at() const;
 
-  void owe(std::size_t server, Holds holds);
+  void owe(std::size_t server, Holds holds, const ReleaseOptions& options = {});
   // The releases that are not on their way yet.
   Asks asks_owed(std::size_t server, Time limit);
 

@@ -165,7 +165,7 @@ bool QuorumRelease::is_ours(const Ask& ask) const {
 Asks QuorumRelease::start() {
   Asks all;
   for (std::size_t i = 0; i < seats_.size(); ++i) {
-    members_.owe(i, holds_);  // until it says that it has it no more
+    members_.owe(i, holds_, options_);  // until it says that it has it no more
     for (Ask& one : members_.asks_owed(i, limit_))
       if (!is_ours(one)) all.push_back(std::move(one));
     all.push_back({.server = i,

@@ -264,4 +264,14 @@ TEST_CASE("quorum release: a repetition has the options of the first, and asks a
   }
 }
 
+TEST_CASE("quorum release: what a server still owes has the options of the release") {
+  Members members = kept_at({0, 1, 2}, 3);
+  auto driven = release_of(members, {.keep = 5s});
+  driven.answer({0, 1}, What::release, released());
+  driven.answer(2, What::release, Result<ReleaseVerdict>(Error{Errc::timed_out, "late"}));
+  const Asks owed = members.asks_owed(2, k_limit);
+  REQUIRE(owed.size() == 1);
+  CHECK(owed.front().release_options.keep == 5s);
+}
+
 }  // namespace dlock::quorum
