@@ -121,7 +121,7 @@ struct Holding {
   std::uint64_t waiting = 0;                // how many wait in line
   std::vector<Waiter> line;                 // of inspect: the first of them, at most 64
   std::optional<LastSuccess> success = {};  // of inspect
-  std::vector<Vote> votes = {};             // of a quorum: how each of its servers stands
+  std::vector<Vote> votes;                  // of a quorum: how each of its servers stands
 
   bool lists_all_owners() const { return owner_count <= owners.size(); }
 };

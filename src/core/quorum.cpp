@@ -135,7 +135,7 @@ Asks Members::heard_grant(const Ask& ask, const Grant& grant) {
       {.server = ask.server, .what = Ask::What::raise, .holds = kept_holds_, .limit = ask.limit}};
 }
 
-void Members::heard_renewal(Member& member, const Ask& ask, const RenewReply& reply) {
+void Members::heard_renewal(Member& member, const Ask& ask, const RenewReply& reply) const {
   if (!keeps(ask.holds)) return;
   if (reply.verdict == RenewVerdict::renewed) {
     member.holds = ask.holds;

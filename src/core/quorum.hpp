@@ -106,7 +106,7 @@ class Members {
  private:
   void heard_release(Member& member, const Ask& ask, bool done);
   Asks heard_grant(const Ask& ask, const Grant& grant);
-  void heard_renewal(Member& member, const Ask& ask, const RenewReply& reply);
+  void heard_renewal(Member& member, const Ask& ask, const RenewReply& reply) const;
 
   std::vector<Member> all_;
   std::optional<Claim> kept_;

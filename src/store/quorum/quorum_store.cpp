@@ -83,7 +83,7 @@ Result<std::string> QuorumStore::key_of(const LockName& name) const {
   return servers_->store(0).key_of(name);
 }
 
-void QuorumStore::send(quorum::Asks asks) {
+void QuorumStore::send(const quorum::Asks& asks) {
   for (const Ask& ask : asks) {
     const auto letter = [this, drive = drives_, ask](const quorum::Answer& answer) {
       send(members_.heard(ask, answer));

@@ -58,7 +58,7 @@ class QuorumStore final : public LockStore {
   // Runs a machine of core/quorum_*.hpp to its end.
   template <class Machine>
   auto drive(Machine& machine) -> std::decay_t<decltype(*machine.outcome())>;
-  void send(quorum::Asks asks);
+  void send(const quorum::Asks& asks);
   template <class T>
   QuorumServers::Answers<T> ask_each(const QuorumServers::Call<T>& call, Time limit);
   // Whether a majority has answered.

@@ -4,6 +4,7 @@
 #include "core/quorum.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -11,62 +12,85 @@ namespace dlock {
 
 namespace {
 
-bool is_of_owner(const HoldRecord& record, const OwnerId& owner) {
-  return is_hold_of(record.id, owner);
+using Counts = std::map<OwnerId, std::size_t>;
+
+// How many servers know each owner.
+Counts owners_in(const std::vector<Vote>& votes) {
+  Counts known;
+  for (const Vote& vote : votes) {
+    if (vote.holding.kind != Holding::Kind::lock) continue;
+    for (const Holding::Owner& owner : vote.holding.owners)
+      ++known[owner.id];
+  }
+  return known;
+}
+
+std::size_t foreign_in(const std::vector<Vote>& votes) {
+  return static_cast<std::size_t>(std::count_if(votes.begin(), votes.end(), [](const Vote& vote) {
+    return vote.holding.kind == Holding::Kind::foreign;
+  }));
+}
+
+// Of a hold that was granted late at a server the record there may have another token: the vote
+// that most others are like. nullptr: there is none.
+const Vote* most_alike(const std::vector<Vote>& votes,
+                       const std::function<bool(const Vote&)>& counts) {
+  const auto alike = [&](const Vote& vote) {
+    return std::count_if(votes.begin(), votes.end(), [&](const Vote& other) {
+      return token_of(other.holding) == token_of(vote.holding);
+    });
+  };
+  const Vote* best = nullptr;
+  for (const Vote& vote : votes) {
+    if (!counts(vote)) continue;
+    if (best == nullptr || alike(vote) > alike(*best)) best = &vote;
+  }
+  return best;
+}
+
+// Leaves out what too few know.
+void keep_owners(Holding& seen, const std::function<bool(const Holding::Owner&)>& holds) {
+  std::erase_if(seen.owners, [&](const Holding::Owner& owner) { return !holds(owner); });
+  std::erase_if(seen.holds, [&](const HoldRecord& record) {
+    return std::none_of(seen.owners.begin(), seen.owners.end(), [&](const auto& owner) {
+      return is_hold_of(record.id, owner.id);
+    });
+  });
+  seen.owner_count = seen.owners.size();
+}
+
+// What one server knows counts: its line, a success, a revocation.
+void add_word(Holding& seen, const Holding& word) {
+  seen.now_ms = std::max(seen.now_ms, word.now_ms);
+  if (word.waiting > seen.waiting) {
+    seen.waiting = word.waiting;
+    seen.line = word.line;
+  }
+  if (word.success && (!seen.success || word.success->ago < seen.success->ago))
+    seen.success = word.success;
+  if (seen.revoked_by.empty()) seen.revoked_by = word.revoked_by;
 }
 
 }  // namespace
 
 Holding seen_by_majority(std::vector<Vote> votes) {
   const std::size_t needed = quorum::needed(votes.size());
-  std::map<OwnerId, std::size_t> known;
-  std::size_t foreign = 0;
-  for (const Vote& vote : votes) {
-    foreign += vote.holding.kind == Holding::Kind::foreign ? 1U : 0U;
-    for (const Holding::Owner& owner : vote.holding.owners)
-      known[owner.id] += vote.holding.kind == Holding::Kind::lock ? 1U : 0U;
-  }
-  const auto holds = [&](const Holding::Owner& owner) { return known[owner.id] >= needed; };
-  const auto shows = [&](const Vote& vote) {
-    if (foreign >= needed) return vote.holding.kind == Holding::Kind::foreign;
+  const Counts known = owners_in(votes);
+  const auto holds = [&](const Holding::Owner& owner) {
+    const auto found = known.find(owner.id);
+    return found != known.end() && found->second >= needed;
+  };
+  const bool foreign = foreign_in(votes) >= needed;
+  const Vote* const best = most_alike(votes, [&](const Vote& vote) {
     const auto& owners = vote.holding.owners;
+    if (foreign) return vote.holding.kind == Holding::Kind::foreign;
     return vote.holding.kind == Holding::Kind::lock &&
            std::any_of(owners.begin(), owners.end(), holds);
-  };
-  // Of a hold that was granted late at a server the record there may have another token.
-  const auto alike = [&](const Vote& vote) {
-    return std::count_if(votes.begin(), votes.end(), [&](const Vote& other) {
-      return token_of(other.holding) == token_of(vote.holding);
-    });
-  };
-  auto best = votes.end();
-  for (auto vote = votes.begin(); vote != votes.end(); ++vote) {
-    if (!shows(*vote)) continue;
-    if (best == votes.end() || alike(*vote) > alike(*best)) best = vote;
-  }
-  Holding seen;
-  if (best != votes.end()) {
-    seen = best->holding;
-    if (seen.kind == Holding::Kind::lock) {
-      std::erase_if(seen.owners, [&](const Holding::Owner& owner) { return !holds(owner); });
-      std::erase_if(seen.holds, [&](const HoldRecord& record) {
-        return std::none_of(seen.owners.begin(), seen.owners.end(), [&](const auto& owner) {
-          return is_of_owner(record, owner.id);
-        });
-      });
-      seen.owner_count = seen.owners.size();
-    }
-  }
-  for (const Vote& vote : votes) {
-    seen.now_ms = std::max(seen.now_ms, vote.holding.now_ms);
-    if (vote.holding.waiting > seen.waiting) {
-      seen.waiting = vote.holding.waiting;
-      seen.line = vote.holding.line;
-    }
-    const auto& success = vote.holding.success;
-    if (success && (!seen.success || success->ago < seen.success->ago)) seen.success = success;
-    if (seen.revoked_by.empty()) seen.revoked_by = vote.holding.revoked_by;
-  }
+  });
+  Holding seen = best != nullptr ? best->holding : Holding();
+  if (seen.kind == Holding::Kind::lock) keep_owners(seen, holds);
+  for (const Vote& vote : votes)
+    add_word(seen, vote.holding);
   seen.votes = std::move(votes);
   return seen;
 }
