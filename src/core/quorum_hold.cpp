@@ -12,6 +12,7 @@ namespace {
 
 // Servers that have not released yet when a majority has: as long again, and at least so long.
 constexpr Duration k_release_patience = 20ms;
+constexpr Duration k_look_patience = 50ms;
 
 // What the holds were claimed with, as far as a server needs it to grant its part.
 Claim claim_for(const Holds& holds) {
@@ -60,11 +61,11 @@ Asks QuorumRenewal::start() {
     if (what_ == Ask::What::renew && !members_[i].raised && holds_.front().token != 0)
       all.push_back({.server = i, .what = Ask::What::raise, .holds = holds_, .limit = limit_});
   }
-  if (all.empty()) return decide();
+  if (all.empty()) return decide({});
   return all;
 }
 
-Asks QuorumRenewal::on_answer(const Ask& ask, const Answer& answer, Time /*now*/) {
+Asks QuorumRenewal::on_answer(const Ask& ask, const Answer& answer, Time now) {
   if (ask.what != what_) return {};
   const auto& reply = std::get<Result<RenewReply>>(answer);
   Seat& seat = seats_[ask.server];
@@ -81,7 +82,7 @@ Asks QuorumRenewal::on_answer(const Ask& ask, const Answer& answer, Time /*now*/
     seat = Seat::ours;
     heard_at_.push_back(reply->sent_at);
   }
-  return decide();
+  return decide(now);
 }
 
 // A server that had no part of the hold knows nothing of its end, and may be free.
@@ -96,20 +97,29 @@ void QuorumRenewal::take_loss(const RenewReply& reply) {
 }
 
 Asks QuorumRenewal::on_time(Time now) {
-  if (now < limit_) return {};
+  impatient_ = impatient_ || (patience_ && now >= *patience_);
   for (Seat& seat : seats_)
-    if (seat == Seat::asked) seat = Seat::failed;
-  return decide();
+    if (seat == Seat::asked && now >= limit_) seat = Seat::failed;
+  return decide(now);
+}
+
+Time QuorumRenewal::next_deadline() const {
+  return patience_ && !impatient_ ? std::min(*patience_, limit_) : limit_;
 }
 
 std::size_t QuorumRenewal::count(Seat seat) const {
   return static_cast<std::size_t>(std::count(seats_.begin(), seats_.end(), seat));
 }
 
-Asks QuorumRenewal::decide() {
+Asks QuorumRenewal::decide(Time now) {
   if (outcome_) return {};
   const std::size_t lost = count(Seat::lost) + count(Seat::absent);
   if (count(Seat::ours) >= members_.needed()) {
+    // A server tells of changes of what was looked at there, and only from the look on.
+    if (what_ == Ask::What::check && count(Seat::asked) != 0 && !impatient_) {
+      if (!patience_) patience_ = now + k_look_patience;
+      return {};
+    }
     const bool renews = what_ == Ask::What::renew;
     RenewReply reply{.verdict = renews ? RenewVerdict::renewed : RenewVerdict::held};
     const auto sent_at =

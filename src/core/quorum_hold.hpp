@@ -22,13 +22,13 @@ class QuorumRenewal {
   Asks start();
   Asks on_answer(const Ask& ask, const Answer& answer, Time now);
   Asks on_time(Time now);
-  Time next_deadline() const { return limit_; }
+  Time next_deadline() const;
   // RenewReply::sent_at is that of the majority: Members::sent_at().
   const std::optional<Result<RenewReply>>& outcome() const { return outcome_; }
 
  private:
   enum class Seat { absent, asked, ours, revoked, lost, failed };
-  Asks decide();
+  Asks decide(Time now);
   Asks complete();
   void take_loss(const RenewReply& reply);
   std::size_t count(Seat seat) const;
@@ -37,6 +37,8 @@ class QuorumRenewal {
   Ask::What what_;
   Holds holds_;
   Time limit_;
+  std::optional<Time> patience_;  // of a look, for the minority: one of it may watch the lock
+  bool impatient_ = false;
   std::vector<Seat> seats_;
   std::vector<Time> heard_at_;  // when what was answered well was sent
   std::optional<RenewReply> revoked_;

@@ -301,7 +301,7 @@ Result<std::optional<LastSuccess>> QuorumStore::forget(const LockName& name, Tim
   Known newest;
   for (const auto& one : answers) {
     if (!one || !*one || !**one) continue;
-    if (!newest || (**one)->ago < newest->ago) newest = **one;
+    if (!newest || (**one)->since_ms > newest->since_ms) newest = **one;
   }
   return newest;
 }

@@ -66,7 +66,7 @@ void add_word(Holding& seen, const Holding& word) {
     seen.waiting = word.waiting;
     seen.line = word.line;
   }
-  if (word.success && (!seen.success || word.success->ago < seen.success->ago))
+  if (word.success && (!seen.success || word.success->since_ms > seen.success->since_ms))
     seen.success = word.success;
   if (seen.revoked_by.empty()) seen.revoked_by = word.revoked_by;
 }
