@@ -85,13 +85,19 @@ Error about_url(const Settings& settings, const std::string& url, const Error& e
       settings.url_place + ": cannot use the URL " + in_quotes(shown_url(url)) + ": " + error.text};
 }
 
+std::vector<StoreOptions> quorum_options(const Settings& settings) {
+  std::vector<StoreOptions> servers;
+  for (const Settings::Server& server : settings.quorum)
+    servers.push_back(store_options(settings, server.url, server.tls, nullptr));
+  return servers;
+}
+
 Result<std::unique_ptr<LockStore>> open_quorum(const Settings& settings,
                                                const Interrupt* interrupt) {
-  std::vector<StoreOptions> servers;
-  for (const Settings::Server& server : settings.quorum) {
-    servers.push_back(store_options(settings, server.url, server.tls, nullptr));
+  const std::vector<StoreOptions> servers = quorum_options(settings);
+  for (const StoreOptions& server : servers) {
     // Connects to nothing.
-    if (auto alone = open_store(servers.back()); !alone)
+    if (auto alone = open_store(server); !alone)
       return about_url(settings, server.url, alone.error());
   }
   return open_quorum(servers, settings.quorum_delay, interrupt);
@@ -126,10 +132,7 @@ Result<Examination> examine_store(const Settings& settings, const ExamineTerms& 
   }
   const auto store = open_quorum(settings, nullptr);
   if (!store) return store.error();
-  std::vector<StoreOptions> servers;
-  for (const Settings::Server& server : settings.quorum)
-    servers.push_back(store_options(settings, server.url, server.tls, nullptr));
-  return examine_quorum(servers, (*store)->where(), settings.quorum_delay, terms);
+  return examine_quorum(quorum_options(settings), (*store)->where(), settings.quorum_delay, terms);
 }
 
 Result<std::vector<std::string>> store_tables(const Settings& settings) {

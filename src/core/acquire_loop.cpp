@@ -32,10 +32,6 @@ constexpr std::uint64_t k_front = 2;
 // And so many come when a turn ends that was not taken: more than one may be frozen.
 constexpr std::uint64_t k_near = 4;
 
-bool surely_not_sent(Errc code) {
-  return code == Errc::no_such_host || code == Errc::not_listening;
-}
-
 PatienceTerms patience_terms(const AcquireTerms& terms, Time now) {
   PatienceTerms patience{.longest_try = terms.connect_timeout,
                          .first_contact = terms.connect_timeout,

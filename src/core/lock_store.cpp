@@ -68,6 +68,10 @@ Result<void> LockStore::raise(const Holds& /*holds*/, Time /*limit*/) {
   return Error{Errc::bad_usage, where() + " can be no member of a quorum"};
 }
 
+bool surely_not_sent(Errc code) {
+  return code == Errc::no_such_host || code == Errc::not_listening;
+}
+
 Error lost_above(const LockName& name) {
   return {Errc::lost,
           "the hold of " + in_quotes(name.text()) +

@@ -375,6 +375,9 @@ class LockStore {
   virtual Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) = 0;
 };
 
+// Errors after which the request has surely reached no server.
+bool surely_not_sent(Errc code);
+
 // The error of a claim that relies on a hold of this name that was lost (Claim::relies_on).
 Error lost_above(const LockName& name);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 namespace dlock::quorum {
@@ -22,6 +23,29 @@ std::optional<Time> newest_of_majority(std::vector<Time> times, std::size_t need
   if (times.size() < needed) return std::nullopt;
   std::sort(times.begin(), times.end(), std::greater<>());
   return times[needed - 1];
+}
+
+void append(Asks& all, Asks more) {
+  std::move(more.begin(), more.end(), std::back_inserter(all));
+}
+
+bool joins(const Holds& holds) {
+  return std::any_of(holds.begin(), holds.end(), [](const Hold& hold) { return hold.nested; });
+}
+
+quorum::Answer answer_with(Ask::What what, const Error& error) {
+  switch (what) {
+    case Ask::What::acquire:
+      return Result<AcquireReply>(error);
+    case Ask::What::raise:
+      return Result<void>(error);
+    case Ask::What::renew:
+    case Ask::What::check:
+      return Result<RenewReply>(error);
+    case Ask::What::release:
+      return Result<ReleaseVerdict>(error);
+  }
+  DLOCK_ASSERT(false);
 }
 
 const Error* error_of(const Answer& answer) {

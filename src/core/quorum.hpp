@@ -38,6 +38,7 @@ struct Ask {
   Time limit = {};
 };
 using Asks = std::vector<Ask>;
+void append(Asks& all, Asks more);
 using Answer =
     std::variant<Result<AcquireReply>, Result<void>, Result<RenewReply>, Result<ReleaseVerdict>>;
 
@@ -45,8 +46,14 @@ using Answer =
 // was asked. nullopt: they are too few.
 std::optional<Time> newest_of_majority(std::vector<Time> times, std::size_t needed);
 
+// The answer to such a question that is an error.
+Answer answer_with(Ask::What what, const Error& error);
+
 // nullptr: it was answered.
 const Error* error_of(const Answer& answer);
+
+// One of them is a part of the hold of an ancestor.
+bool joins(const Holds& holds);
 
 // Holds that a server may have, and has to release.
 struct Owed {

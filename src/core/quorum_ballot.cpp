@@ -6,18 +6,6 @@
 
 namespace dlock::quorum {
 
-namespace {
-
-bool surely_not_sent(Errc code) {
-  return code == Errc::no_such_host || code == Errc::not_listening;
-}
-
-bool joins(const Holds& holds) {
-  return std::any_of(holds.begin(), holds.end(), [](const Hold& hold) { return hold.nested; });
-}
-
-}  // namespace
-
 bool same_owners(const Holds& one, const Holds& other) {
   return std::equal(
       one.begin(), one.end(), other.begin(), other.end(), [](const Hold& a, const Hold& b) {

@@ -25,7 +25,7 @@ constexpr Duration k_look_most = 100ms;
 // Clocks run at the same rate, but for a hundredth.
 constexpr int k_drift = 100;
 
-// Until then nobody else can have been granted what this round was granted before.
+// While the lease of the earlier grant of this round lasts, no other claim holds the lock.
 Time end_of_kept(const Members& members, const Claim& round) {
   const auto sent_at = members.sent_at();
   if (!sent_at || !members.kept() || members.kept()->serial != round.serial) return Time::min();
@@ -47,7 +47,7 @@ QuorumClaim::QuorumClaim(Members& members, ClaimTerms terms, Jitter& jitter, Tim
       kept_(now < kept_until_) {}
 
 Asks QuorumClaim::start() {
-  return alone_ ? ask(line_) : ask_all();
+  return alone_ ? ask(line_) : ask_those(Voted::unasked);
 }
 
 Asks QuorumClaim::ask(std::size_t server) {
@@ -61,13 +61,10 @@ Asks QuorumClaim::ask(std::size_t server) {
   return asks;
 }
 
-Asks QuorumClaim::ask_all() {
+Asks QuorumClaim::ask_those(Voted vote) {
   Asks all;
-  for (std::size_t i = 0; i < ballot_.size(); ++i) {
-    if (ballot_[i].vote != Voted::unasked) continue;
-    for (Ask& one : ask(i))
-      all.push_back(std::move(one));
-  }
+  for (std::size_t i = 0; i < ballot_.size(); ++i)
+    if (ballot_[i].vote == vote) append(all, ask(i));
   return all;
 }
 
@@ -113,7 +110,10 @@ Asks QuorumClaim::on_time(Time now) {
     }
   }
   if (patience_ && now >= *patience_) impatient_ = true;
-  if (retry_at_ && now >= *retry_at_) return ask_again(now);
+  if (retry_at_ && now >= *retry_at_) {
+    retry_at_.reset();
+    return ask_those(Voted::refused);
+  }
   return decide(now);
 }
 
@@ -136,7 +136,7 @@ Asks QuorumClaim::decide(Time now) {
     if (vote == Voted::refused) return give_back(AcquireReply(ballot_[line_].refusal), now);
     alone_ = false;
     line_ = members_.leader();
-    return ask_all();
+    return ask_those(Voted::unasked);
   }
   if (const auto first = ballot_.leader(impatient_)) return decide_by(*first, now);
   if (ballot_.count(Voted::asked) == 0) return give_back(ballot_.too_few("gave no vote"), now);
@@ -168,17 +168,6 @@ Asks QuorumClaim::decide_by(std::size_t leader, Time now) {
   return give_back(AcquireReply(std::move(refusal)), now);
 }
 
-Asks QuorumClaim::ask_again(Time /*now*/) {
-  retry_at_.reset();
-  Asks all;
-  for (std::size_t i = 0; i < ballot_.size(); ++i) {
-    if (ballot_[i].vote != Voted::refused) continue;
-    for (Ask& one : ask(i))
-      all.push_back(std::move(one));
-  }
-  return all;
-}
-
 Asks QuorumClaim::raise(Time now) {
   phase_ = Phase::raising;
   granted_ = kept_ && now < kept_until_ ? members_.kept_holds() : ballot_.choose();
@@ -186,11 +175,9 @@ Asks QuorumClaim::raise(Time now) {
   for (std::size_t i = 0; i < ballot_.size(); ++i) {
     if (ballot_[i].vote != Voted::granted || !same_owners(granted_, ballot_[i].grant.holds))
       continue;
-    for (Ask& one : raise_at(i))
-      all.push_back(std::move(one));
+    append(all, raise_at(i));
   }
-  for (Ask& one : decide_raised(now))
-    all.push_back(std::move(one));
+  append(all, decide_raised(now));
   return all;
 }
 
@@ -229,8 +216,7 @@ Asks QuorumClaim::granted() {
       continue;
     }
     members_.owe(i, seat.grant.holds);
-    for (Ask& one : members_.asks_owed(i, limit_))
-      all.push_back(std::move(one));
+    append(all, members_.asks_owed(i, limit_));
   }
   const auto sent_at = members_.sent_at();
   DLOCK_ASSERT(sent_at.has_value());
@@ -244,8 +230,7 @@ Asks QuorumClaim::give_back(Result<AcquireReply> outcome, Time now) {
   Asks all;
   for (std::size_t i = 0; i < ballot_.size(); ++i) {
     if (!ballot_[i].possible || kept_) continue;
-    for (Ask& one : members_.asks_owed(i, std::max(limit_, now + k_give_back_limit)))
-      all.push_back(std::move(one));
+    append(all, members_.asks_owed(i, std::max(limit_, now + k_give_back_limit)));
   }
   pending_ = std::move(outcome);
   patience_ = std::min(terms_.limit, now + std::max(2 * (now - started_at_), k_give_back));

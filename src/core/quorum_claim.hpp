@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // QuorumClaim: one round of a claim to a quorum. All servers are asked at the same time, each with
 // the serial of this round. Granted is what a majority has granted, once a majority has the largest
-// token of the grants: so tokens grow from one majority to the next. Whatever is not granted is
-// given back everywhere, also where no answer came.
+// token of the grants: so tokens grow from one majority to the next. A round without a majority
+// releases its holds at all servers, also at those that have not answered.
 //
 // The leader, the first server that answers, decides between rivals. The claim that it refuses
 // gives up at once, and waits in the line there. The claim that has its vote keeps what it has, and
@@ -52,10 +52,9 @@ class QuorumClaim {
   enum class Phase { asking, raising, giving_back, over };
 
   Asks ask(std::size_t server);
-  Asks ask_all();
+  Asks ask_those(Voted vote);
   Asks decide(Time now);
   Asks decide_by(std::size_t leader, Time now);
-  Asks ask_again(Time now);
   Asks raise(Time now);
   Asks raise_at(std::size_t server);
   Asks decide_raised(Time now);
@@ -81,7 +80,7 @@ class QuorumClaim {
   std::optional<Time> patience_;  // until then
   std::optional<Time> retry_at_;
   bool given_back_ = false;
-  std::optional<Result<AcquireReply>> pending_;  // once it is given back
+  std::optional<Result<AcquireReply>> pending_;  // until the servers have released the holds
   std::optional<Result<AcquireReply>> outcome_;
 };
 

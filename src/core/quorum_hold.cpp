@@ -27,10 +27,6 @@ Claim claim_for(const Holds& holds) {
           .mode = one.mode};
 }
 
-bool is_nested(const Holds& holds) {
-  return std::any_of(holds.begin(), holds.end(), [](const Hold& hold) { return hold.nested; });
-}
-
 Error silence(const Members& members, std::size_t answered) {
   return {Errc::timed_out,
           "only " + std::to_string(answered) + " of " + std::to_string(members.size()) +
@@ -54,8 +50,7 @@ QuorumRenewal::QuorumRenewal(Members& members, Ask::What what, Holds holds, Time
 Asks QuorumRenewal::start() {
   Asks all;
   for (std::size_t i = 0; i < seats_.size(); ++i) {
-    for (Ask& one : members_.asks_owed(i, limit_))
-      all.push_back(std::move(one));
+    append(all, members_.asks_owed(i, limit_));
     if (seats_[i] == Seat::absent) continue;
     all.push_back({.server = i, .what = what_, .holds = holds_, .limit = limit_});
     if (what_ == Ask::What::renew && !members_[i].raised && holds_.front().token != 0)
@@ -146,7 +141,7 @@ Asks QuorumRenewal::decide(Time now) {
 Asks QuorumRenewal::complete() {
   Asks all;
   const Claim& kept = *members_.kept();
-  if (is_nested(holds_)) return all;
+  if (joins(holds_)) return all;
   for (std::size_t i = 0; i < seats_.size(); ++i) {
     if (seats_[i] != Seat::absent && seats_[i] != Seat::lost) continue;
     Ask one{.server = i, .claim = kept, .limit = limit_};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Rounds: the names under which a claim asks the servers of a quorum. A round that was not granted
-// is given back, and the next one has another serial: late copies of what the old one asked for,
-// and gave back, must not meet it. The owner of an acquire tells its serial, so it has a new owner
-// as well. The place in line stays that of the claim.
+// releases its holds, and the next one has another serial: a late copy of a request or a release of
+// the old round must match no hold of the new one. The owner of an acquire tells its serial, so it
+// has a new owner as well. The place in line stays that of the claim.
 #pragma once
 
 #include "core/lock_store.hpp"

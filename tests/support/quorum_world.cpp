@@ -16,21 +16,6 @@ namespace {
 
 constexpr Duration k_played = 12s;
 
-quorum::Answer error_for(Ask::What what, const Error& error) {
-  switch (what) {
-    case Ask::What::acquire:
-      return Result<AcquireReply>(error);
-    case Ask::What::raise:
-      return Result<void>(error);
-    case Ask::What::renew:
-    case Ask::What::check:
-      return Result<RenewReply>(error);
-    case Ask::What::release:
-      return Result<ReleaseVerdict>(error);
-  }
-  DLOCK_ASSERT(false);
-}
-
 }  // namespace
 
 QuorumTerms some_quorum_terms(std::mt19937& random) {
@@ -143,13 +128,13 @@ void QuorumWorld::send(const Ask& ask, const std::function<void(quorum::Answer)>
     if (!std::exchange(*done, true)) answered(what);
   };
   agenda_.at(std::max(ask.limit, sent_at), [=] {
-    answer(error_for(ask.what, {Errc::timed_out, "no answer"}));
+    answer(quorum::answer_with(ask.what, {Errc::timed_out, "no answer"}));
   });
   if (sent_at >= ask.limit || (!calm_ && random_() % 100 < terms_.trouble)) return;
   const auto arrive = [=, this] {
     QuorumServer& server = servers_[ask.server];
     if (agenda_.now() < server.up_since) {
-      if (one_in(2)) answer(error_for(ask.what, {Errc::unavailable, "it is down"}));
+      if (one_in(2)) answer(quorum::answer_with(ask.what, {Errc::unavailable, "it is down"}));
       return;
     }
     const quorum::Answer what = server.carry_out(ask, sent_at, agenda_.now());

@@ -33,19 +33,28 @@ quorum::Answer answer_of(LockStore& store, const Ask& ask) {
   DLOCK_ASSERT(false);
 }
 
-quorum::Answer unanswered(Ask::What what, const Error& error) {
-  switch (what) {
-    case Ask::What::acquire:
-      return Result<AcquireReply>(error);
-    case Ask::What::raise:
-      return Result<void>(error);
-    case Ask::What::renew:
-    case Ask::What::check:
-      return Result<RenewReply>(error);
-    case Ask::What::release:
-      return Result<ReleaseVerdict>(error);
+// What one server answered, and what its answer says of the lock.
+template <class T>
+Vote vote_of(const std::string& server,
+             const std::optional<Result<T>>& answer,
+             const Holding& (*seen)(const T&)) {
+  Vote vote{.server = server, .trouble = {}, .holding = {}};
+  if (!answer) {
+    vote.trouble = "no answer";
+  } else if (!*answer) {
+    vote.trouble = answer->error().text;
+  } else {
+    vote.holding = seen(**answer);
   }
-  DLOCK_ASSERT(false);
+  return vote;
+}
+
+const Holding& seen_now(const Holding& holding) {
+  return holding;
+}
+
+const Holding& seen_before(const RevokeReply& reply) {
+  return reply.before;
 }
 
 bool may_be_cut(Ask::What what) {
@@ -97,7 +106,7 @@ void QuorumStore::send(const quorum::Asks& asks) {
         may_be_cut(ask.what));
     if (posted) continue;
     const Error silent{Errc::timed_out, "no answer from " + members_[ask.server].name + " so far"};
-    servers_->tell([letter, answer = unanswered(ask.what, silent)] { letter(answer); });
+    servers_->tell([letter, answer = quorum::answer_with(ask.what, silent)] { letter(answer); });
   }
 }
 
@@ -248,17 +257,8 @@ Result<Holding> QuorumStore::inspect(const LockName& name, Time limit) {
       ask_each<Holding>([=](LockStore& store) { return store.inspect(name, limit); }, limit);
   if (auto good = enough(answers); !good) return good.error();
   std::vector<Vote> votes;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    Vote vote{.server = members_[i].name, .trouble = {}, .holding = {}};
-    if (!answers[i]) {
-      vote.trouble = "no answer";
-    } else if (!*answers[i]) {
-      vote.trouble = answers[i]->error().text;
-    } else {
-      vote.holding = **answers[i];
-    }
-    votes.push_back(std::move(vote));
-  }
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    votes.push_back(vote_of(members_[i].name, answers[i], &seen_now));
   return seen_by_majority(std::move(votes));
 }
 
@@ -281,15 +281,8 @@ Result<RevokeReply> QuorumStore::revoke(const LockName& name,
       [=](LockStore& store) { return store.revoke(name, order, limit); }, limit);
   if (auto good = enough(answers); !good) return good.error();
   std::vector<Vote> before;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    Vote vote{.server = members_[i].name, .trouble = {}, .holding = {}};
-    if (answers[i] && *answers[i]) {
-      vote.holding = (*answers[i])->before;
-    } else {
-      vote.trouble = answers[i] ? answers[i]->error().text : "no answer";
-    }
-    before.push_back(std::move(vote));
-  }
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    before.push_back(vote_of(members_[i].name, answers[i], &seen_before));
   return revoked_by_majority(answers, std::move(before));
 }
 
