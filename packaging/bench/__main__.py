@@ -23,13 +23,14 @@ import compare
 import holders
 import idle
 import line
+import quorum
 import scripts
 import single
 import store_faults
 import store_rest
 import stores
 from machine import Part, machine
-from report import plot, report
+from report import plot, plot_quorum, report
 from setting import Servers, candidates, make_stamp
 from store_servers import Stores
 
@@ -58,6 +59,8 @@ class Amount:
         self.leases = (5,) if quick else (5, 10, 30)
         self.fault_ttl = 5 if quick else 10
         self.pairs = 1 if quick else 3
+        self.crowd_sizes = (2, 10) if quick else (2, 10, 50, 200)
+        self.crowd_turns = 10 if quick else 200
 
 
 def parts(found, servers, on_stores, folder, amount):
@@ -96,23 +99,29 @@ def parts(found, servers, on_stores, folder, amount):
         "stores-rest": lambda: store_rest.rest(on_stores(), amount),
         "stores-crash": lambda: store_faults.crash(on_stores(), stamp, folder, amount),
         "stores-faults": lambda: store_faults.faults(on_stores(), folder, amount),
+        "quorum-alone": lambda: quorum.alone(tcp.program, folder, amount),
+        "quorum-crowds": lambda: quorum.crowds(tcp.program, stamp, folder, amount),
     }
 
 
 PARTS = ("uncontended", "instructions", "contended", "handoff", "waiters", "scripts", "commands",
          "waiter", "holder", "holders", "capacity", "fleet", "stores-costs")
-OF_STORES = ("stores-costs", "stores-lines", "stores-rest", "stores-crash", "stores-faults")
+NAMED = ("stores-lines", "stores-rest", "stores-crash", "stores-faults", "quorum-alone",
+         "quorum-crowds")
+GROUPS = ("stores", "quorum")
 
 
 def words():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.splitlines()[0])
     parser.add_argument("words", nargs="*", metavar="quick|PART",
                         help="quick: little of everything; only these parts: " + " ".join(PARTS)
-                        + "; and these, which have to be named: " + " ".join(OF_STORES[1:])
-                        + "; stores: all that begin so")
+                        + "; and these, which have to be named: " + " ".join(NAMED)
+                        + f"; {' or '.join(GROUPS)}: all that begin so")
     parser.add_argument("--dlock", default="build/release/dlock", help="the program to measure")
     parser.add_argument("--json", default="build/bench.json", help="where the figures go")
-    parser.add_argument("--svg", default="build/bench.svg", help="where the plot goes")
+    parser.add_argument("--svg", default="build/bench.svg", help="where the plot of waiters goes")
+    parser.add_argument("--quorum-svg", default="build/quorum.svg",
+                        help="where the plot of a quorum goes")
     parser.add_argument("--compare", metavar="FILE",
                         help="name every figure that became slower than in FILE, the figures of an "
                         "earlier run, by more than its spread; the exit status is then 1")
@@ -120,14 +129,15 @@ def words():
                         help="measure nothing, show the figures of an earlier run")
     asked = parser.parse_args()
     for word in asked.words:
-        if word not in PARTS + OF_STORES + ("quick", "stores"):
-            parser.error(f"there is no part {word}; there are {' '.join(PARTS + OF_STORES[1:])}")
+        if word not in (*PARTS, *NAMED, *GROUPS, "quick"):
+            parser.error(f"there is no part {word}; there are {' '.join(PARTS + NAMED)}")
     return asked
 
 
 def measure(asked):
     wanted = [part for word in asked.words if word != "quick"
-              for part in (OF_STORES if word == "stores" else [word])] or PARTS
+              for part in ([part for part in PARTS + NAMED if part.startswith(word + "-")]
+                           if word in GROUPS else [word])] or PARTS
     amount = Amount("quick" in asked.words)
     for name in [n for n in os.environ if n.startswith(("DLOCK_", "REDIS"))]:
         del os.environ[name]
@@ -178,9 +188,9 @@ def main():
     before = read(asked.compare) if asked.compare else None  # first: --json may be the same file
     result = read(asked.read) if asked.read else measure(asked)
     report(result)
-    drawn = None if asked.read else plot(result, asked.svg)
-    if drawn:
-        print(drawn)
+    for draw, file in () if asked.read else ((plot, asked.svg), (plot_quorum, asked.quorum_svg)):
+        if drawn := draw(result, file):
+            print(drawn)
     return 1 if before and compare.say(result, before, asked.compare) else 0
 
 

@@ -140,19 +140,32 @@ PARTS = {
         "the server is whole again",
         ["survives", "lasts s", "ended", "waiters", "overlaps", "gap s", "after s"],
         ["survives", "down_s", "ended", "waiters", "overlaps", "gap_s", "after_s"]),
+    "quorum-alone": (
+        "Quorum: one run of true, no other process wants the lock, over TCP; goal with 3 servers: at\n"
+        "most 1.3 x one server. Of the libraries acquire and release, in a process that runs already",
+        ["ms", "x 1 server"], ["ms", "x_one"]),
+    "quorum-crowds": (
+        "Quorum: clients that come at once, each wants the lock once, for 20 ms. Idle: from the end of\n"
+        "one to the begin of the next; goal: at most 3 ms. Messages: read and written by servers, for\n"
+        "each grant; goal with 200 clients: a fifth of redsync's",
+        ["grants in a minute", "idle p50 ms", "mean ms", "messages"],
+        ["grants", "idle_p50_ms", "idle_mean_ms", "messages"]),
 }
 
-PLOT = """
+HEAD = """
 set terminal svg size 900,380 font 'sans-serif,12' background '#ffffff'
 set output '{out}'
 set multiplot layout 1,2 title "{title}" font ',11'
 set logscale x
-set xlabel 'waiters'
+set xlabel '{axis}'
 set xrange [{least}*0.7:{most}*1.4]
 set xtics ({tics})
 set yrange [0:*]
 set grid ytics
 set key top left
+"""
+
+PLOT = """
 set title 'hand-off: end of a command to begin of the next, ms'
 plot $data using 1:2 with linespoints lw 2 pt 7 lc rgb '#1f77b4' title 'p50', \\
      $data using 1:3 with linespoints lw 2 pt 6 lc rgb '#d62728' title 'p99'
@@ -164,20 +177,56 @@ unset multiplot
 """
 
 
+QUORUM_PLOT = """
+set title 'lock free between two holds, median, ms'
+plot {idle}
+set title 'messages for each grant'
+set logscale y
+set yrange [*:*]
+plot {messages}
+unset multiplot
+"""
+
+
+def draw(result, out, counts, axis, points, commands):
+    """Against these counts. `points`: the data blocks that the commands draw."""
+    if not shutil.which("gnuplot"):
+        return "no plot: gnuplot is not installed"
+    facts = result["machine"]
+    head = HEAD.format(out=out, axis=axis, least=min(counts), most=max(counts),
+                       tics=", ".join(map(str, counts)),
+                       title=f"{facts['dlock']}, {facts['redis']}, {facts['cpus']} x "
+                             f"{facts['cpu']}, Linux {facts['kernel']}, load {facts['load_before']}")
+    subprocess.run(["gnuplot"], input=points + head + commands, text=True, check=True)
+    return f"drawn to {out}"
+
+
+def plot_quorum(result, out):
+    """Draws what a crowd costs against the number of clients, with three servers that live."""
+    rows = [row for row in result.get("quorum-crowds", {}).values()
+            if "failed" not in row and (row["servers"], row["dead"]) == (3, False)]
+    kinds = {row["kind"]: [other for other in rows if other["kind"] == row["kind"]] for row in rows}
+    counts = sorted({row["clients"] for row in rows})
+    if len(counts) < 2:
+        return None
+    blocks = "".join(f"${kind.replace('-', '')} << EOD\n" + "".join(
+        f"{row['clients']} {median(row['idle_p50_ms'])} {median(row['messages'])}\n"
+        for row in points) + "EOD\n" for kind, points in kinds.items())
+
+    def lines(column):
+        return ", ".join(f"${kind.replace('-', '')} using 1:{column} with linespoints lw 2 pt 7 "
+                         f"title '{kind}'" for kind in kinds)
+
+    commands = QUORUM_PLOT.format(idle=lines(2), messages=lines(3))
+    return draw(result, out, counts, "clients", blocks, commands)
+
+
 def plot(result, out):
     """Draws the hand-off against the number of waiters, if there is anything to draw."""
     points = [v for v in result.get("waiters", {}).values() if "failed" not in v]
     if len(points) < 2:
         return None
-    if not shutil.which("gnuplot"):
-        return "no plot: gnuplot is not installed"
     data = "".join(f"{p['waiters']} {median(p['p50_ms'])} {p['p99_ms']} "
                    f"{p['commands_per_handoff']}\n" for p in points)
-    facts = result["machine"]
-    counts = [p["waiters"] for p in points]
-    script = "$data << EOD\n" + data + "EOD\n" + PLOT.format(
-        out=out, least=min(counts), most=max(counts), tics=", ".join(map(str, counts)),
-        title=f"{facts['dlock']}, {facts['redis']}, {facts['cpus']} x {facts['cpu']}, "
-              f"Linux {facts['kernel']}, load {facts['load_before']}")
-    subprocess.run(["gnuplot"], input=script, text=True, check=True)
-    return f"drawn to {out}"
+    return draw(result, out, [p["waiters"] for p in points], "waiters",
+                "$data << EOD\n" + data + "EOD\n", PLOT)

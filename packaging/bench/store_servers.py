@@ -23,6 +23,7 @@ sys.path.append(os.path.join(HERE, "..", "..", "tests", "chaos"))
 from etcd_members import Etcd
 from failover import build_ticker  # for store_faults
 from members import Alone, command_of  # the second for store_rest
+from quorum_members import QuorumOf5  # for quorum
 from sql_servers import Mysql, Postgres, Sqlite
 from zk_members import JARS, Zookeeper
 

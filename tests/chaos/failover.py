@@ -135,7 +135,7 @@ class Worker(threading.Thread):
 
     def run(self):
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("DLOCK", "REDIS"))}
-        environment |= {"HOME": self.folder}
+        environment |= {"HOME": self.folder, "DLOCK_URL": self.url}
         while not self.stopping.is_set():
             base = os.path.join(self.folder, f"{self.number}-{len(self.files)}")
             self.files.append(base)
@@ -144,8 +144,8 @@ class Worker(threading.Thread):
             section += ["ignore", "15"] * self.random.choice((0, 1))
             with open(base + ".log", "wb") as log:
                 self.now = subprocess.Popen(
-                    [self.given.dlock, "run", "-v", "--url", self.url, "--ttl", f"{TTL}s", "-k",
-                     f"{KILL_AFTER}s", "-w", "8s", *self.options(), "chaos", "--", "sh", "-c",
+                    [self.given.dlock, "run", "-v", "--ttl", f"{TTL}s", "-k", f"{KILL_AFTER}s",
+                     "-w", "8s", *self.options(), "chaos", "--", "sh", "-c",
                      'echo "$DLOCK_TOKEN" >"$0"; exec "$@"', base + ".token", *section],
                     stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
             self.now.wait()

@@ -36,7 +36,7 @@ def command_of(pid):
 class Members(Way):
     """A store says how a member is made, what its command is, and whether it answers."""
 
-    count, account = 1, None
+    count, account, options_of_dlock = 1, None, ()
 
     def __init__(self, folder):
         self.folder, self.change = folder, []

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The network of a chaos run: one listening port for each client, each with a fault of its own.
 
-    proxy.py SERVER_PORT CLIENTS [raw]
+    proxy.py SERVER_PORT CLIENTS [ADDRESS [raw]]
 
-With `raw` requests are not commands of Redis, but whatever came at once.
+It listens at ADDRESS (127.0.0.1). With `raw` requests are not commands of Redis, but whatever came at once.
 
 Prints the ports in one line. Ends with its standard input, from which it reads orders, one a line,
 `CLIENT WORDS…` (`*` for all clients):
@@ -191,12 +191,12 @@ class Proxy:
             pass
 
 
-async def main(server, clients, *raw):
+async def main(server, clients, address="127.0.0.1", *raw):
     proxy = Proxy(server, take_whole if raw else take_commands)
     sides, ports = [], []
     for _ in range(clients):
         side = Side(proxy)
-        listener = await asyncio.start_server(side.serve, "127.0.0.1", 0, backlog=128)
+        listener = await asyncio.start_server(side.serve, address, 0, backlog=128)
         sides.append(side)
         ports.append(listener.sockets[0].getsockname()[1])
     print(*ports, flush=True)

@@ -63,7 +63,7 @@ class Mysql(Alone):
 class Sqlite:
     """No server; what can stand still is another program that writes to the file."""
 
-    faults = ("writer",)
+    faults, options_of_dlock = ("writer",), ()
 
     def __init__(self, folder):
         self.path = os.path.join(folder, "locks.db")

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Chaos on the stores without MONITOR: a file of SQLite, PostgreSQL, MariaDB, three members of an
-etcd or a ZooKeeper. Clients take one lock over and over, a nemesis freezes and kills dlock, its guard, the server, and cuts clients off.
+etcd or a ZooKeeper, a quorum of three or five redis-servers. Clients take one lock over and over, a
+nemesis freezes and kills dlock, its guard, the servers, and cuts clients off.
 
-    stores.py sqlite|postgres|mysql|etcd|zookeeper [SEED] [SECONDS] [--on-lost warn]
+    stores.py sqlite|postgres|mysql|etcd|zookeeper|quorum3|quorum5 [SEED] [SECONDS] [--on-lost warn]
 
-Every section ticks every 2 ms: no two of them may overlap, and tokens grow (class G: the server
-keeps what it has committed, and of a dlock and its guard one is left). --on-lost warn turns it
-round: there an overlap has to be seen, or the run shows nothing.
+Every section ticks every 2 ms: no two of them may overlap, and tokens grow (class G: a server keeps
+what it has committed, or has no vote until it is over; of a dlock and its guard one is left).
+--on-lost warn turns it round: there an overlap has to be seen, or the run shows nothing.
 The last line is "N passed, N failed"."""
 import argparse
 import os
@@ -22,6 +23,7 @@ from etcd_members import Etcd
 from failover import (TTL, Worker, backwards, build_ticker, end_runs, kill_runs, overlaps, sections,
                       verdict)
 from members import children, command_of
+from quorum_members import QuorumOf3, QuorumOf5
 from sql_servers import Mysql, Postgres, Sqlite
 from way import tell
 from zk_members import Zookeeper
@@ -32,9 +34,14 @@ CLIENTS = 6
 class Client(Worker):
     lengths = (50, 500, 4000, 8000)  # some outlast a lease that is not renewed
 
+    def __init__(self, number, store, given, folder, ticker):
+        super().__init__(number, store.url(number), given, folder, ticker)
+        self.of_store = store.options_of_dlock
+
     def options(self):
         # One that finds the lock taken waits, or it comes back: then there is no line.
-        return ["--on-lost", self.given.on_lost, *self.random.choice(([], ["-w", "0"]))]
+        return ["--on-lost", self.given.on_lost, *self.of_store,
+                *self.random.choice(([], ["-w", "0"]))]
 
 
 class Nemesis:
@@ -92,7 +99,7 @@ class Nemesis:
 
 
 STORES = {"sqlite": Sqlite, "postgres": Postgres, "mysql": Mysql, "etcd": Etcd,
-          "zookeeper": Zookeeper}
+          "zookeeper": Zookeeper, "quorum3": QuorumOf3, "quorum5": QuorumOf5}
 
 
 def play(given, folder):
@@ -100,7 +107,7 @@ def play(given, folder):
     try:
         store = STORES[given.store](folder)
         store.open_way(CLIENTS)
-        workers = [Client(n, store.url(n), given, folder, ticker) for n in range(CLIENTS)]
+        workers = [Client(n, store, given, folder, ticker) for n in range(CLIENTS)]
         for worker in workers:
             worker.start()
         nemesis, end = Nemesis(given, store, workers), time.monotonic() + given.seconds
@@ -108,8 +115,9 @@ def play(given, folder):
         while time.monotonic() < end:
             nemesis.one()
         end_runs(workers)
-        done = subprocess.run([given.dlock, "run", "--url", store.url(), "-w", "20s", "chaos",
-                               "--", "true"], check=False, timeout=60).returncode
+        done = subprocess.run([given.dlock, "run", *store.options_of_dlock, "--ttl", f"{TTL}s",
+                               "-w", "20s", "chaos", "--", "true"], check=False, timeout=60,
+                              env=os.environ | {"DLOCK_URL": store.url()}).returncode
         return sections(workers), nemesis.told, done
     finally:
         kill_runs(workers)

@@ -25,9 +25,9 @@ def until(what, seconds, why):
 
 
 class ProxyProcess:
-    def __init__(self, port, clients, *raw):
+    def __init__(self, port, clients, *where):
         self.process = subprocess.Popen(
-            [sys.executable, os.path.join(HERE, "proxy.py"), str(port), str(clients), *raw],
+            [sys.executable, os.path.join(HERE, "proxy.py"), str(port), str(clients), *where],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.ports = [int(p) for p in self.process.stdout.readline().split()]
 
@@ -42,7 +42,7 @@ class Way:
     proxy = port = None
 
     def open_way(self, clients):
-        self.proxy = ProxyProcess(self.port, clients, "raw")
+        self.proxy = ProxyProcess(self.port, clients, "127.0.0.1", "raw")
 
     def close_way(self):
         if self.proxy:

@@ -5,7 +5,7 @@
 # shellcheck disable=SC2154,SC2016  # *_pid come from spawn; '…' is for inner shells
 
 load ../support/suite
-suite ticker cli supervise leases replicas quorum refused store_cases
+suite ticker clock_shim cli supervise leases clocks replicas quorum refused store_cases
 
 @test "a run holds the lock on all servers, nests, and releases it on all" {
   start_quorum 3
@@ -44,7 +44,7 @@ suite ticker cli supervise leases replicas quorum refused store_cases
   assert_line --partial "redis+unix://$T/2.sock?db=0: held by "
 }
 
-@test "31: with one of five servers dead and the leader frozen a run takes no longer; with three frozen it is refused" {
+@test "Q01 Q02: 31: with one of five servers dead and the leader frozen a run takes no longer; with three frozen it is refused" {
   start_quorum 5
   freeze 0
   kill_member 3
@@ -61,7 +61,7 @@ suite ticker cli supervise leases replicas quorum refused store_cases
   run -0 "$DLOCK" run a -- true
 }
 
-@test "32: a holder of just two is completed; servers that restarted empty do not vote for the delay" {
+@test "Q03: 32: a holder of just two is completed; servers that restarted empty do not vote for the delay" {
   start_quorum 3
   export DLOCK_QUORUM_DELAY=6s
   # The servers have just started.
@@ -105,7 +105,7 @@ suite ticker cli supervise leases replicas quorum refused store_cases
   ends 10s a "exit 79"
 }
 
-@test "waiters enter one by one, in the leader's line" {
+@test "Q06: runs that come at once enter one by one, in the leader's line" {
   start_quorum 3
   count_in_parallel 8 4
 }
@@ -192,4 +192,73 @@ in_line() { [ "$(on "$1" zcard 'dlock:waiters:{dlock:a}')" = "$2" ]; }
   kill_member 1
   run -1 "$DLOCK" doctor
   assert_output --partial 'no lock can be taken without a majority'
+}
+
+@test "Q04: 37: the clock of a server jumps by more than the lease: no run is disturbed, its vote is regained" {
+  start_quorum 3
+  dlock_run a --ttl 3s a -- "$TICKER" "$T/ticks-a" for 5000
+  eventually 10s held_at a 0 1 2
+  dlock_run b --ttl 3s a -- "$TICKER" "$T/ticks-b" for 20
+  eventually 10s in_line 0 1
+  clock server1 real 3600
+  [ "$(on 1 exists dlock:a)" = 0 ]
+  eventually 10s held_at a 0 1 2
+  ends 20s a "exit 0"
+  ends 20s b "exit 0"
+  [ "$(last_tick "$T/ticks-a")" -lt "$(first_tick "$T/ticks-b")" ]
+}
+
+# tokens_over_majorities COUNT: with clocks that differ by two seconds; another server is away each
+# time.
+tokens_over_majorities() {
+  local i away token before=0
+  start_quorum 3
+  clock server0 real -1
+  clock server2 real 1
+  for ((i = 0; i < $1; i++)); do
+    away=$T/$((RANDOM % 3)).sock
+    mv "$away" "$away.away"
+    token=$("$DLOCK" run a -- printenv DLOCK_TOKEN)
+    mv "$away.away" "$away"
+    [ "$token" -gt "$before" ] || fail "token $token after $before, at grant $i"
+    before=$token
+  done
+}
+@test "Q05: tokens grow over changing majorities, though the clocks of the servers differ" {
+  tokens_over_majorities 100
+}
+# bats test_tags=nightly
+@test "Q05: 33: of 1000 grants over changing majorities each has a larger token" {
+  tokens_over_majorities 1000
+}
+
+# bats test_tags=nightly
+@test "34: 200 runs that come at once are all served, each alone, though the leader is killed; 40 messages a grant" {
+  local pid pids=() served
+  start_quorum 5
+  for ((i = 0; i < 200; i++)); do
+    "$DLOCK" -q run -w 90s a -- sh -c 'echo in >>"$0"; sleep 0.02; echo out >>"$0"' "$T/log" \
+      2>>"$T/err" 3>&- &
+    pids+=($!)
+  done
+  eventually 60s is_served 50
+  kill_member 0
+  served=$(grep -c out "$T/log")
+  eventually 30s is_served $((served + 20)) # all wait at the next server
+  local before
+  before=$(scripts_run) served=$(grep -c out "$T/log")
+  for pid in "${pids[@]}"; do wait "$pid" || fail "$(head -5 "$T/err")"; done
+  assert_equal "$(uniq -c "$T/log" | awk '$1 != 1' | wc -l)" 0
+  is_served 200
+  # A script is two messages, its call and its answer.
+  local each=$((2 * ($(scripts_run) - before) / (200 - served)))
+  echo "$each messages a grant, of $((200 - served))"
+  [ "$each" -le 40 ]
+}
+is_served() { [ "$(grep -c out "$T/log")" -ge "$1" ]; }
+# scripts_run: at the servers that live.
+scripts_run() {
+  local i
+  for i in 1 2 3 4; do on "$i" info commandstats; done |
+    sed -nE 's/^cmdstat_eval(sha)?:calls=([0-9]+).*/\2/p' | awk '{sum += $1} END {print sum}'
 }

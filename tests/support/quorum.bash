@@ -3,13 +3,16 @@
 # dlock sorts them, so the first is the leader. A part of suite.bash, with replicas.
 # shellcheck shell=bash disable=SC2154  # T is set by supervise.bash
 
-# start_quorum COUNT: without a delay, as the tests restart nothing that must not vote.
+# start_quorum COUNT: without a delay, as the tests restart nothing that must not vote. With a shim of
+# clocks, server N has those of "serverN" (the file of a redis-server has another name).
 start_quorum() {
-  local i
+  local i shown
   SET_PORTS=() SET_PIDS=() DLOCK_URL=""
   for ((i = 0; i < $1; i++)); do
     SET_PORTS+=("$(free_port)")
-    start_member "$i"
+    shown=()
+    [ -z "${CLOCK_SHIM_SO:-}" ] || shown=(with_clocks_of "server$i" redis)
+    "${shown[@]}" start_member "$i"
     DLOCK_URL+="${DLOCK_URL:+ }redis+unix://$T/$i.sock"
   done
   export DLOCK_URL DLOCK_QUORUM_DELAY=0

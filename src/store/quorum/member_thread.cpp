@@ -41,16 +41,20 @@ MemberThread::~MemberThread() {
 }
 
 bool MemberThread::post(Job job, bool may_be_cut) {
-  try {
-    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
-  } catch (const std::system_error&) {
-    return false;
-  }
   {
     const std::lock_guard lock(mutex_);
     jobs_.push_back({std::move(job), may_be_cut});
   }
-  posted_.notify_one();
+  if (thread_.joinable()) {
+    posted_.notify_one();
+    return true;
+  }
+  try {
+    thread_ = std::thread([this] { work(); });
+  } catch (const std::system_error&) {
+    jobs_.clear();
+    return false;
+  }
   return true;
 }
 
@@ -62,7 +66,9 @@ std::size_t MemberThread::backlog() {
 void MemberThread::cut(Duration age) {
   const std::lock_guard lock(mutex_);
   if (!running_ || BootClock::now() < running_since_ + age) return;
-  if (jobs_.front().may_be_cut) cancel_.raise();
+  if (!jobs_.front().may_be_cut) return;
+  cut_ = true;
+  cancel_.raise();
 }
 
 void MemberThread::work() {
@@ -78,7 +84,7 @@ void MemberThread::work() {
     lock.lock();
     jobs_.pop_front();
     running_ = false;
-    if (!stopping_) cancel_.clear();
+    if (!stopping_ && std::exchange(cut_, false)) cancel_.clear();
   }
 }
 

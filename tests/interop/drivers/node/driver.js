@@ -2,7 +2,7 @@
 // Takes and gives back locks of node-redisson, redlock 5 or redlock 4, all over ioredis, as told on
 // stdin; tests/interop/interop.bash lists the words.
 //
-//     driver.js LIBRARY HOST:PORT WATCHDOG_MS
+//     driver.js LIBRARY HOST:PORT[,HOST:PORT…] WATCHDOG_MS
 'use strict';
 
 const fs = require('node:fs');
@@ -10,7 +10,8 @@ const readline = require('node:readline');
 const Redis = require('ioredis');
 
 const [library, address, watchdog] = process.argv.slice(2);
-const [host, port] = address.split(':');
+const addresses = address.split(',').map((text) => text.split(':'));
+const [host, port] = addresses[0];
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 // performance.now() counts from a time that need not be that of the clock the others look at.
 const now = () => Date.now() * 1000;
@@ -60,6 +61,7 @@ function nodeRedisson() {
 function redlock(make) {
   const often = { retryDelay: 40, retryJitter: 20 };
   const [patient, usual] = [make({ ...often, retryCount: -1 }), make({})];
+  const ceaseless = make({ retryCount: -1 });
   const held = new Map();
   const take = async (by, actor, key, ms) => {
     held.set(`${actor} ${key}`, await by.acquire(key, Number(ms) || 60000));
@@ -67,6 +69,7 @@ function redlock(make) {
   };
   return {
     lock: (actor, key, ms) => take(patient, actor, key, ms),
+    enter: (actor, key) => take(ceaseless, actor, key, 30000),
     try: (actor, key, wait, ms) => {
       const bounded = make({ ...often, retryCount: Math.round(Number(wait) / often.retryDelay) });
       return take(bounded, actor, key, ms).catch(() => 'refused');
@@ -85,7 +88,11 @@ function redlock(make) {
   };
 }
 
-const servers = () => [new Redis({ host, port })];
+const servers = () => addresses.map(([host, port]) => {
+  const server = new Redis({ host, port });
+  server.on('error', () => {}); // it may be dead
+  return server;
+});
 const once = { retryCount: 0 };
 
 function redlock5() {
@@ -126,6 +133,19 @@ words.add = async (actor, key, file, times) => {
     await words.unlock(actor, key);
   }
   return 'done';
+};
+
+// Takes the lock with the library's own delays, as often as it needs, holds it and releases it. Says
+// when it asked, held, began to release, and had released, in microseconds.
+const precisely = () => Math.round((performance.timeOrigin + performance.now()) * 1000);
+words.turn = async (actor, key, ms) => {
+  const asked = precisely();
+  await words.enter(actor, key);
+  const held = precisely();
+  await sleep(Number(ms));
+  const ended = precisely();
+  await words.unlock(actor, key);
+  return `${asked} ${held} ${ended} ${precisely()}`;
 };
 
 async function obey(line) {

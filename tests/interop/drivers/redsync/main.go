@@ -2,7 +2,7 @@
 // Takes and gives back locks of redsync, as told on stdin; tests/interop/interop.bash has the
 // words.
 //
-//	redsync HOST:PORT
+//	redsync HOST:PORT…
 package main
 
 import (
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
+	redsyncredis "github.com/go-redsync/redsync/v4/redis"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	redis "github.com/redis/go-redis/v9"
 )
@@ -104,6 +105,8 @@ func (a *actor) carryOut(word []string) (string, error) {
 		return "extended", nil
 	case "add":
 		return a.add(key, rest[0], rest[1])
+	case "turn":
+		return a.turn(key, ms(rest[0]))
 	}
 	return "error unknown-word", nil
 }
@@ -130,11 +133,32 @@ func (a *actor) add(key, file, times string) (string, error) {
 	return "done", nil
 }
 
+// Takes the lock with the library's own delays, as often as it needs, holds it and releases it. Says
+// when it asked, held, began to release, and had released, in microseconds.
+func (a *actor) turn(key string, hold time.Duration) (string, error) {
+	asked := now()
+	lock := client.NewMutex(key, redsync.WithExpiry(30*time.Second), redsync.WithTries(1000000))
+	if err := lock.Lock(); err != nil {
+		return "", err
+	}
+	held := now()
+	time.Sleep(hold)
+	ended := now()
+	if ok, err := lock.Unlock(); !ok {
+		return "", err
+	}
+	return fmt.Sprintf("%d %d %d %d", asked, held, ended, now()), nil
+}
+
 func main() {
-	// Long: what is sent again after 3 s may have been carried out by a server that was only slow.
-	options := redis.Options{Addr: os.Args[1], ReadTimeout: 20 * time.Second}
-	pool := goredis.NewPool(redis.NewClient(&options))
-	client = redsync.New(pool)
+	pools := []redsyncredis.Pool{}
+	for _, address := range os.Args[1:] {
+		// Long: what is sent again after 3 s may have been carried out by a server that was only slow.
+		// So many connections that no actor waits for one.
+		options := redis.Options{Addr: address, ReadTimeout: 20 * time.Second, PoolSize: 500}
+		pools = append(pools, goredis.NewPool(redis.NewClient(&options)))
+	}
+	client = redsync.New(pools...)
 	say(now(), "- ready - redsync")
 	actors := map[string]*actor{}
 	words := bufio.NewScanner(os.Stdin)
