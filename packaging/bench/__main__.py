@@ -60,7 +60,7 @@ class Amount:
         self.fault_ttl = 5 if quick else 10
         self.pairs = 1 if quick else 3
         self.crowd_sizes = (2, 10) if quick else (2, 10, 50, 200)
-        self.crowd_turns = 10 if quick else 200
+        self.crowd_turns = 10 if quick else 40
 
 
 def parts(found, servers, on_stores, folder, amount):

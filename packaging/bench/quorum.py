@@ -27,7 +27,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 FETCHED = os.path.join(HERE, "..", "..", "build", "interop")
 COUNTS = (1, 3, 5)
 HOLD_MS = 20
-LIMIT = 60  # seconds, for one crowd
+LIMIT = 30  # seconds, for one crowd
 LIBRARIES = {
     "redsync": lambda addresses: [f"{FETCHED}/redsync/redsync", *addresses],
     "node-redlock": lambda addresses: ["node", f"{FETCHED}/node/driver.js", "redlock5",
