@@ -12,6 +12,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
+// A server has a tenth of the lease to answer, or at least so long: that of the shortest lease that
+// dlock takes.
+constexpr Duration k_least_limit = 100ms;
 constexpr int k_tries = 5;  // to win over those that the leader's vote has not
 // A silent leader has as long again as all others took, and at least so long.
 constexpr Duration k_least_patience = 50ms;
@@ -39,7 +42,7 @@ QuorumClaim::QuorumClaim(Members& members, ClaimTerms terms, Jitter& jitter, Tim
       terms_(std::move(terms)),
       jitter_(jitter),
       started_at_(now),
-      limit_(std::min(terms_.limit, now + terms_.round.ttl / 10)),
+      limit_(std::min(terms_.limit, now + std::max(terms_.round.ttl / 10, k_least_limit))),
       line_(members.leader()),
       alone_(terms_.leader_first),
       ballot_(members),

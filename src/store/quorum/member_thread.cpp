@@ -45,12 +45,9 @@ bool MemberThread::post(Job job, bool may_be_cut) {
     const std::lock_guard lock(mutex_);
     jobs_.push_back({std::move(job), may_be_cut});
   }
-  if (thread_.joinable()) {
-    posted_.notify_one();
-    return true;
-  }
+  posted_.notify_one();
   try {
-    thread_ = std::thread([this] { work(); });
+    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   } catch (const std::system_error&) {
     jobs_.clear();
     return false;
