@@ -41,9 +41,6 @@ class Servers(QuorumOf5):
     def __init__(self, folder):
         super().__init__(tempfile.mkdtemp(dir=folder))
 
-    def urls(self, count):
-        return [f"redis://127.0.0.1:{port}" for port in self.ports[:count]]
-
     def addresses(self, count):
         return [f"127.0.0.1:{port}" for port in self.ports[:count]]
 
@@ -62,7 +59,8 @@ class Servers(QuorumOf5):
 def dlock(program, servers, count):
     return Candidate(f"dlock, {count} servers", lambda lock: [program, "run", "--quorum-delay", "0",
                                                               lock, "--"],
-                     {"DLOCK_URL": " ".join(servers.urls(count))}, "quorum")
+                     {"DLOCK_URL": " ".join(f"redis://{address}" for address in
+                                           servers.addresses(count))}, "quorum")
 
 
 class Library:
@@ -180,14 +178,14 @@ def of_crowd(crowd, servers, count, clients, rounds):
 
 
 def crowds(program, stamp, folder, amount):
-    """Each with all servers alive, and with the first one dead from the start."""
+    """Each with all servers alive, and with the leader dead from the start."""
     result = {}
     for count in COUNTS[1:]:
         for dead in (False, True):
             servers = Servers(folder)
             try:
                 if dead:
-                    servers.kill([0])
+                    servers.kill([servers.leader()])
                 for clients in amount.crowd_sizes:
                     rounds = max(1, amount.crowd_turns // clients)
                     kinds = {"dlock": functools.partial(crowd_of_dlock, program, servers, stamp,
@@ -196,7 +194,7 @@ def crowds(program, stamp, folder, amount):
                                                       clients) for name in LIBRARIES}
                     for name, crowd in kinds.items():
                         row = of_crowd(crowd, servers, count, clients, rounds)
-                        result[f"{count} servers{', one dead' if dead else ''}, {clients} clients: "
+                        result[f"{count} servers{', leader dead' if dead else ''}, {clients} clients: "
                                f"{name}"] = {"kind": name, "servers": count, "dead": dead,
                                              "clients": clients, **row}
             finally:

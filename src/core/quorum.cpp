@@ -33,7 +33,7 @@ bool joins(const Holds& holds) {
   return std::any_of(holds.begin(), holds.end(), [](const Hold& hold) { return hold.nested; });
 }
 
-quorum::Answer answer_with(Ask::What what, const Error& error) {
+Answer answer_with(Ask::What what, const Error& error) {
   switch (what) {
     case Ask::What::acquire:
       return Result<AcquireReply>(error);

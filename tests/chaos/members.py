@@ -40,7 +40,8 @@ class Members(Way):
 
     def __init__(self, folder):
         self.folder, self.change = folder, []
-        self.ports = [free_port() for _ in range(self.count)]
+        # In the order in which dlock sorts the servers of a quorum.
+        self.ports = sorted(free_port() for _ in range(self.count))
         self.port, self.processes = self.ports[0], [None] * self.count
         self.random = random.Random(self.port)
         os.chmod(folder, 0o755)

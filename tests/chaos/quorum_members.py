@@ -4,14 +4,14 @@ killed comes back empty, and has no vote until the delay has passed. Each client
 through a proxy; the address of a server is its place in the order, so all have the same leader."""
 import time
 
-from members import Members
+from members import Ensemble
 from servers import Client, RedisError
 from way import ProxyProcess
 
 DELAY = 5  # s, longer than a lease; servers count their uptime in whole seconds
 
 
-class Quorum(Members):
+class Quorum(Ensemble):
     faults = ("freeze_member", "freeze_leader", "freeze_minority", "freeze_majority",
               "kill_member", "kill_leader", "kill_minority", "kill_all",
               "blackhole", "drop", "hold", "reset", "cut", "lose_leader")
@@ -31,6 +31,9 @@ class Quorum(Members):
                 return client.call("PING") == "PONG"
         except (OSError, RedisError):
             return False
+
+    def leads(self, number):
+        return number == 0
 
     def open_way(self, clients):
         self.proxies = [ProxyProcess(port, clients, f"127.0.0.{number + 1}")
@@ -61,25 +64,13 @@ class Quorum(Members):
             proxy.order(client, "pass")
 
     def lose_leader(self, seconds, _):
-        self.on_way("*", seconds, "blackhole", to=[0])
-
-    def freeze_member(self, seconds, _):
-        self.freeze([self.random.randrange(self.count)], seconds)
-
-    def freeze_leader(self, seconds, _):
-        self.freeze([0], seconds)
+        self.on_way("*", seconds, "blackhole", to=[self.leader()])
 
     def freeze_minority(self, seconds, _):
         self.freeze(self.random.sample(self.all(), self.minority), seconds)
 
     def freeze_majority(self, seconds, _):
         self.freeze(self.random.sample(self.all(), self.minority + 1), seconds)
-
-    def kill_member(self, seconds, _):
-        self.restart([self.random.randrange(self.count)], seconds / 3)
-
-    def kill_leader(self, seconds, _):
-        self.restart([0], seconds / 3)
 
     def kill_minority(self, seconds, _):
         self.restart(self.random.sample(self.all(), self.minority), seconds / 3)

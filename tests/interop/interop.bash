@@ -12,6 +12,8 @@
 #   A extend KEY LEASE       the lease once more                              -> extended
 #   A add KEY FILE TIMES     adds 1 to the number in FILE, each time under the lock -> done
 #   A look KEY FILE TIMES    the number must stay, each time under the lock     -> done, changed
+#   A turn KEY HOLD          takes, holds so many ms and releases, with the library's own delays (./dev
+#                            bench quorum) -> when it asked, held, began to release, had released
 #   A parked KEY B           whether B waits and would hear of a release; Redisson's clients only
 #   A try, extend KEY ATMOST ATLEAST   of ShedLock, which never waits: drivers/shedlock/Driver.java
 #   A force, locked, held, count, ttl, owner KEY     what Redisson knows of it

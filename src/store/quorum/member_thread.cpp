@@ -63,9 +63,7 @@ std::size_t MemberThread::backlog() {
 void MemberThread::cut(Duration age) {
   const std::lock_guard lock(mutex_);
   if (!running_ || BootClock::now() < running_since_ + age) return;
-  if (!jobs_.front().may_be_cut) return;
-  cut_ = true;
-  cancel_.raise();
+  if (jobs_.front().may_be_cut) cancel_.raise();
 }
 
 void MemberThread::work() {
@@ -81,7 +79,7 @@ void MemberThread::work() {
     lock.lock();
     jobs_.pop_front();
     running_ = false;
-    if (!stopping_ && std::exchange(cut_, false)) cancel_.clear();
+    if (!stopping_) cancel_.clear();
   }
 }
 

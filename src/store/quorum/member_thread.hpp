@@ -65,7 +65,6 @@ class MemberThread {
   std::deque<Posted> jobs_;  // the one that runs stays in front
   bool running_ = false;
   Time running_since_;
-  bool cut_ = false;  // the job that runs
   bool stopping_ = false;
   std::thread thread_;
 };
