@@ -3,6 +3,7 @@
 
 #include "base/errno_text.hpp"
 #include "base/text.hpp"
+#include "sys/fiber.hpp"
 #include "sys/poll_limit.hpp"
 
 #include <ares.h>
@@ -131,7 +132,7 @@ Result<void> drive(ares_channel channel, const Lookup& lookup, Time limit, const
   while (!lookup.done) {
     if (BootClock::now() >= limit) return Error{Errc::timed_out, ""};
     PollSet set = sockets_of(channel, stop);
-    const int n = ::poll(set.polled.data(), set.count + 1, next_ms(channel, limit));
+    const int n = wait_ready(set.polled.data(), set.count + 1, next_ms(channel, limit));
     if (n < 0 && errno != EINTR) return Error{Errc::system, "cannot wait for an answer"};
     if (n < 0) continue;
     process(channel, set);

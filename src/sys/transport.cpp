@@ -2,6 +2,7 @@
 #include "sys/transport.hpp"
 
 #include "base/errno_text.hpp"
+#include "sys/fiber.hpp"
 #include "sys/poll_limit.hpp"
 #include "sys/resolver.hpp"
 #include "sys/tls_stream.hpp"
@@ -44,7 +45,7 @@ Wake wait_for(
         {{fd, events, 0}, polled(interrupt), {-1, POLLIN, 0}, {-1, POLLIN, 0}}};
     for (std::size_t i = 0; i < beside.size(); ++i)
       if (beside[i] != nullptr) fds[2 + i].fd = beside[i]->fd();
-    const int n = ::poll(fds.data(), fds.size(), poll_ms(limit, now));
+    const int n = wait_ready(fds.data(), fds.size(), poll_ms(limit, now));
     if (n < 0 && errno != EINTR) return Wake::broken;
     if (n > 0 && fds[0].revents != 0) return Wake::ready;
     if (n > 0 && ends_call(interrupt, fds[1])) return Wake::interrupted;

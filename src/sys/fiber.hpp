@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Fiber: blocking code with a stack of its own, which goes back to its caller whenever it waits, so
+// that one thread carries out several calls at the same time (makecontext(3), swapcontext(3)).
+//
+// It waits in wait_ready() only. Any other call that blocks stops the thread with all its fibers.
+// No exception may leave the body, and what belongs to a thread (the address of errno, a
+// thread_local) may not be kept over a wait: another thread may be the next to resume it.
+#pragma once
+
+#include "base/boot_clock.hpp"
+
+#include <poll.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+namespace dlock {
+
+// poll(2), without a signal mask. In a fiber it leaves the fiber until one of `fds` is ready or the
+// time is over; with 0 ms it never does.
+int wait_ready(pollfd* fds, std::size_t count, int ms);
+
+class Fiber {
+ public:
+  using Body = std::function<void()>;
+  struct Wait {
+    pollfd* fds = nullptr;  // on the stack of the fiber; `revents` are for the user to fill in
+    std::size_t count = 0;
+    Time until = Time::max();
+  };
+
+  // nullptr: no memory for its stack. It begins with the first resume().
+  static std::unique_ptr<Fiber> create(Body body);
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+  ~Fiber();  // it has ended, or has never begun
+
+  // Goes on until it waits again, or has ended. Not from a fiber, and from one thread at a time.
+  void resume();
+  bool has_ended() const;
+  // What it waits for since then.
+  const Wait& waits_for() const;
+
+  // In a fiber: goes back to the caller, and waits only for the next resume().
+  static void rest();
+
+ private:
+  struct Context;
+  explicit Fiber(std::unique_ptr<Context> context);
+  std::unique_ptr<Context> context_;
+  friend int wait_ready(pollfd* fds, std::size_t count, int ms);
+};
+
+}  // namespace dlock
