@@ -48,6 +48,14 @@ Answer answer_with(Ask::What what, const Error& error) {
   DLOCK_ASSERT(false);
 }
 
+Errc code_of_most(const std::vector<Errc>& codes, std::size_t spare) {
+  for (const Errc code : codes) {
+    const auto same = static_cast<std::size_t>(std::count(codes.begin(), codes.end(), code));
+    if (same > spare && 2 * same > codes.size()) return code;
+  }
+  return Errc::unavailable;
+}
+
 const Error* error_of(const Answer& answer) {
   return std::visit([](const auto& result) { return result ? nullptr : &result.error(); }, answer);
 }

@@ -52,6 +52,9 @@ Answer answer_with(Ask::What what, const Error& error);
 // nullptr: it was answered.
 const Error* error_of(const Answer& answer);
 
+// The code that most of these errors have, and more than `spare` of them; else unavailable.
+Errc code_of_most(const std::vector<Errc>& codes, std::size_t spare);
+
 // One of them is a part of the hold of an ancestor.
 bool joins(const Holds& holds);
 

@@ -152,20 +152,16 @@ std::vector<Vote> Ballot::words() const {
 }
 
 Error Ballot::too_few(const std::string& what) const {
-  Error error{Errc::unavailable, {}};
-  std::size_t failed = 0;
+  std::string texts;
+  std::vector<Errc> codes;
   for (const Seat& seat : seats_) {
     if (seat.vote != Voted::failed) continue;
-    ++failed;
-    error.text += (error.text.empty() ? "" : "; ") + seat.error.text;
-    const auto same = std::count_if(seats_.begin(), seats_.end(), [&](const Seat& one) {
-      return one.vote == Voted::failed && one.error.code == seat.error.code;
-    });
-    if (static_cast<std::size_t>(same) > members_.spare()) error.code = seat.error.code;
+    texts += (texts.empty() ? "" : "; ") + seat.error.text;
+    codes.push_back(seat.error.code);
   }
-  error.text = std::to_string(failed) + " of " + std::to_string(seats_.size()) + " servers " +
-               what + ": " + error.text;
-  return error;
+  return {code_of_most(codes, members_.spare()),
+          std::to_string(codes.size()) + " of " + std::to_string(seats_.size()) + " servers " +
+              what + ": " + texts};
 }
 
 }  // namespace dlock::quorum

@@ -72,8 +72,7 @@ class Ballot {
 
   // The word of each server that was asked.
   std::vector<Vote> words() const;
-  // One text for each server that failed. The code is the one that more than the spare servers
-  // have.
+  // One text for each server that failed, and code_of_most().
   Error too_few(const std::string& what) const;
 
  private:

@@ -25,6 +25,8 @@ constexpr Duration k_least_round_trip = 200us;
 // A claim that others keep from a majority, though the leader would have it, looks again.
 constexpr Duration k_look_least = 20ms;
 constexpr Duration k_look_most = 100ms;
+// A hold that a server has for longer is not of a rival that is asking the other servers now.
+constexpr Duration k_rival_takes = 250ms;
 // Clocks run at the same rate, but for a hundredth.
 constexpr int k_drift = 100;
 
@@ -33,6 +35,15 @@ Time end_of_kept(const Members& members, const Claim& round) {
   const auto sent_at = members.sent_at();
   if (!sent_at || !members.kept() || members.kept()->serial != round.serial) return Time::min();
   return *sent_at + round.ttl - round.ttl / k_drift;
+}
+
+// Whether the refusal is for a rival or for the line, and not for holders that are settled.
+bool is_contest(const Refusal& refusal) {
+  const Holding& holding = refusal.holding;
+  if (refusal.turn_left || holding.kind == Holding::Kind::none) return true;
+  return std::any_of(holding.holds.begin(), holding.holds.end(), [&](const HoldRecord& record) {
+    return age_of(record, holding) < k_rival_takes;
+  });
 }
 
 }  // namespace
@@ -104,20 +115,26 @@ Asks QuorumClaim::on_time(Time now) {
       const Seat& seat = ballot_[i];
       const bool raising = phase_ == Phase::raising && seat.vote == Voted::granted && !seat.raised;
       if (seat.vote != Voted::asked && !raising) continue;
-      ballot_.fail(i,
-                   {Errc::timed_out,
-                    "no answer from " + members_[i].name + " within " +
-                        format_duration(
-                            std::chrono::ceil<std::chrono::milliseconds>(limit_ - started_at_))});
-      members_[i].trouble = seat.error.text;
+      doubt(i, limit_);
+      ballot_.fail(i, {Errc::timed_out, members_[i].trouble});
     }
   }
-  if (patience_ && now >= *patience_) impatient_ = true;
+  if (patience_ && now >= *patience_ && !impatient_) {
+    impatient_ = true;
+    for (std::size_t i = 0; i < ballot_.size(); ++i)
+      if (ballot_[i].vote == Voted::asked) doubt(i, *patience_);
+  }
   if (retry_at_ && now >= *retry_at_) {
     retry_at_.reset();
     return ask_those(Voted::refused);
   }
   return decide(now);
+}
+
+void QuorumClaim::doubt(std::size_t server, Time until) {
+  const auto waited = std::chrono::ceil<std::chrono::milliseconds>(until - started_at_);
+  members_[server].trouble =
+      "no answer from " + members_[server].name + " within " + format_duration(waited);
 }
 
 Time QuorumClaim::next_deadline() const {
@@ -136,9 +153,12 @@ Asks QuorumClaim::decide(Time now) {
   if (alone_) {
     const Voted vote = ballot_[line_].vote;
     if (vote == Voted::asked) return {};
-    if (vote == Voted::refused) return give_back(AcquireReply(ballot_[line_].refusal), now);
+    const Refusal& refusal = ballot_[line_].refusal;
+    // The first of the line looks whether the others know the holder.
+    if (vote == Voted::refused && (refusal.place > 1 || is_contest(refusal)))
+      return give_back(AcquireReply(refusal), now);
     alone_ = false;
-    line_ = members_.leader();
+    if (vote != Voted::refused) line_ = members_.leader();
     return ask_those(Voted::unasked);
   }
   if (const auto first = ballot_.leader(impatient_)) return decide_by(*first, now);
@@ -150,11 +170,16 @@ Asks QuorumClaim::decide(Time now) {
 }
 
 Asks QuorumClaim::decide_by(std::size_t leader, Time now) {
-  if (ballot_[leader].vote == Voted::refused)
-    return give_back(AcquireReply(ballot_[leader].refusal), now);
   const bool enough = ballot_.votes() >= members_.needed();
+  const bool possible = ballot_.votes() + ballot_.count(Voted::asked) >= members_.needed();
+  if (ballot_[leader].vote == Voted::refused) {
+    const Refusal& refusal = ballot_[leader].refusal;
+    if (is_contest(refusal) || !possible || (!enough && impatient_))
+      return give_back(AcquireReply(refusal), now);
+    if (!patience_) patience_ = now + std::max(now - started_at_, k_least_patience);
+  }
   if (enough && (ballot_.knows_tokens() || ballot_.count(Voted::asked) == 0)) return raise(now);
-  if (ballot_.votes() + ballot_.count(Voted::asked) >= members_.needed()) return {};
+  if (possible) return {};
   if (ballot_.failures() > members_.spare()) return give_back(ballot_.too_few("gave no vote"), now);
   if (retry_at_) return {};
   if (++tries_ <= k_tries && now < limit_) {

@@ -6,8 +6,10 @@
 //
 // The leader, the first server that answers, decides between rivals. The claim that it refuses
 // gives up at once, and waits in the line there. The claim that has its vote keeps what it has, and
-// asks the others again a few times: its rivals are about to give up. A leader that is slower than
-// all others together is not waited for; exclusion never depends on it.
+// asks the others again a few times: its rivals are about to give up. Holders that the leader has
+// had for longer than any rival decide nothing: a majority that grants shows that they are gone,
+// and have left a part of their hold there. A leader that is slower than all others together is not
+// waited for; exclusion never depends on it.
 //
 // A pure machine; its user ends it when outcome() is there, and passes what is answered later to
 // Members::heard().
@@ -53,6 +55,8 @@ class QuorumClaim {
 
   Asks ask(std::size_t server);
   Asks ask_those(Voted vote);
+  // It does not lead, and is not waited for, until it answers.
+  void doubt(std::size_t server, Time until);
   Asks decide(Time now);
   Asks decide_by(std::size_t leader, Time now);
   Asks raise(Time now);

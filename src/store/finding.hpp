@@ -71,6 +71,7 @@ struct ExaminedServer {
   std::string product = {};  // "redis", "valkey"; empty: not seen, as below
   std::string version = {};
   std::string role = {};             // "master", "slave", "sentinel"
+  std::string process = {};          // its name, which two URLs of one server have in common
   std::optional<Duration> p50 = {};  // of a question and its answer
   std::optional<Duration> p99 = {};
 };

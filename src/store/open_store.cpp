@@ -201,7 +201,7 @@ Result<std::unique_ptr<LockStore>> open_quorum(const std::vector<StoreOptions>& 
     return Error{
         Errc::bad_config,
         std::to_string(servers.size()) + " URLs are given; give one, or the 3 to 9 of a quorum"};
-  std::vector<MemberThread::Opener> openers;
+  std::vector<MemberFiber::Opener> openers;
   for (const StoreOptions& server : servers) {
     const auto store = store_of(server.url);
     if (!store) return store.error();
@@ -245,7 +245,7 @@ Result<Examination> examine_quorum(const std::vector<StoreOptions>& servers,
     Result<Examination>& one = *answer;
     if (!one) {
       Findings silent("the quorum");
-      silent.add("connect", judge_connect(one.error().text));
+      silent.add("connect", judge_silent_member(one.error().text));
       for (Finding& finding : silent.take())
         all.findings.push_back(std::move(finding));
       continue;

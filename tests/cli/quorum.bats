@@ -139,6 +139,42 @@ suite ticker clock_shim cli supervise leases clocks replicas quorum refused stor
   ends 20s b "exit 0"
   eventually 10s no_lock_at a 0 1 2
 }
+@test "a part of a hold that stays at the leader keeps no one from a lock that a majority has free" {
+  start_quorum 3
+  run -0 "$DLOCK" run other -- true # the scripts are known everywhere
+  freeze 0
+  run -0 "$DLOCK" run a -- true
+  thaw 0
+  eventually 10s held_at a 0
+  no_lock_at a 1 2
+  sleep 0.3 # what is younger may be a rival's
+  run -0 "$DLOCK" run -n a -- true
+  held_at a 0
+  dlock_run a a -- sleep 60
+  eventually 10s held_at a 1 2
+  run -75 "$DLOCK" run -n a -- true
+  dlock_run b a -- true
+  eventually 10s in_line 0 1
+  kill -TERM "$a_pid"
+  ends 10s a "signal 15"
+  ends 10s b "exit 0" # long before the lease of 30 s ends
+  held_at a 0
+}
+
+@test "the leader is frozen: who waits for less than the time to connect is refused with 75, and a free lock is taken" {
+  start_quorum 3
+  dlock_run a a -- sh -c 'touch "$0/in"; while ! [ -e "$0/go" ]; do sleep 0.05; done' "$T"
+  eventually 10s test -e "$T/in"
+  freeze 0
+  run -75 timeout 5 "$DLOCK" run -w 1s a -- true
+  run -75 timeout 5 "$DLOCK" wait -w 1s a
+  dlock_run b a -- true
+  eventually 10s in_line 1 1
+  touch "$T/go"
+  ends 4s b "exit 0"
+  thaw 0
+  ends 10s a "exit 0"
+}
 in_line() { [ "$(on "$1" zcard 'dlock:waiters:{dlock:a}')" = "$2" ]; }
 
 @test "refused: one line for each server" {
@@ -181,6 +217,20 @@ in_line() { [ "$(on "$1" zcard 'dlock:waiters:{dlock:a}')" = "$2" ]; }
   assert_not_started
   run -0 "$DLOCK" list
   assert_output --partial 'a: kept by'
+  run -69 --separate-stderr "$DLOCK" --connect-timeout 1s forget a
+  assert_stderr_has 'every server has to forget it, and 1 of 3 servers did not answer'
+  start_member 0
+  run -1 "$DLOCK" forget a # the others have done it
+}
+
+@test "a minority's password does not matter; a majority's is the reason" {
+  start_quorum 3
+  on 0 config set requirepass x >/dev/null
+  run -0 "$DLOCK" inspect a
+  kill_member 2
+  run -69 "$DLOCK" --connect-timeout 1s inspect a
+  on 1 config set requirepass x >/dev/null
+  run -77 "$DLOCK" --connect-timeout 1s inspect a
 }
 
 @test "doctor looks at each server, and at all together" {
@@ -188,7 +238,13 @@ in_line() { [ "$(on "$1" zcard 'dlock:waiters:{dlock:a}')" = "$2" ]; }
   run -0 "$DLOCK" doctor -v
   assert_line --partial 'majority'
   assert_output --partial '3 of 3 servers answer'
+  assert_output --partial 'each URL leads to a server of its own'
+  DLOCK_URL="redis+unix://$T/0.sock redis://127.0.0.1:${SET_PORTS[0]} redis+unix://$T/1.sock" run -1 "$DLOCK" doctor
+  assert_output --partial " are one server: it has one vote"
   kill_member 0
+  run -0 "$DLOCK" doctor
+  assert_output --partial 'it has no vote, and no part of any hold'
+  refute_output --partial 'no run can start'
   kill_member 1
   run -1 "$DLOCK" doctor
   assert_output --partial 'no lock can be taken without a majority'

@@ -12,42 +12,11 @@ namespace dlock::quorum {
 
 namespace {
 
-// A round of a claim to so many servers.
-struct Round {
-  explicit Round(std::size_t servers) : Round(members_of(servers)) {}
-  explicit Round(Members known, Queueing how = Queueing::no, bool first = false)
-      : members(std::move(known)), queueing(how), leader_first(first) {}
-
-  ClaimTerms terms(const HoldSerial& serial) const {
-    return {.round = claim_as(serial),
-            .queueing = queueing,
-            .leader_first = leader_first,
-            .limit = now + 5s};
-  }
-  Driven<QuorumClaim> begin(const HoldSerial& serial = "r1") {
-    Driven<QuorumClaim> driven(members, terms(serial), jitter, now);
-    driven.now = now;
-    return driven;
-  }
-
-  Members members;
-  Queueing queueing = Queueing::no;
-  bool leader_first = false;
-  Jitter jitter{1};
-  Time now = k_start;
-};
-
 // Three servers have granted r1 under one token.
 void keep_r1(Round& round) {
   auto driven = round.begin();
   driven.answer({0, 1, 2}, What::acquire, granted(hold_as("r1", 7)));
   REQUIRE(outcome_of<Grant>(driven).holds.front().token == 7);
-}
-
-Members with_doubt_about(std::size_t server, std::size_t servers) {
-  Members members = members_of(servers);
-  members[server].trouble = "no answer";
-  return members;
 }
 
 }  // namespace
@@ -159,101 +128,6 @@ TEST_CASE("quorum claim: nothing is owed by servers to which nothing was sent") 
   CHECK(driven.is_over());
   CHECK(driven.asked(What::release) == 0);
   CHECK_FALSE(driven.machine.used_up());
-}
-
-TEST_CASE("quorum claim: who has the leader's vote keeps it and asks the others again") {
-  Round round(3);
-  auto driven = round.begin();
-  driven.answer(0, What::acquire, granted(hold_as("r1", 3)));
-  driven.answer({1, 2}, What::acquire, refused());
-  CHECK_FALSE(driven.is_over());
-  CHECK(driven.asked(What::release) == 0);
-  CHECK(driven.asked(What::acquire) == 0);
-  driven.wait_until(driven.machine.next_deadline());
-  CHECK(driven.now <= k_start + 300us);  // one and a half of the shortest round trip
-  CHECK(driven.asked(What::acquire) == 2);
-  driven.answer(2, What::acquire, granted(hold_as("r1", 3)));
-  CHECK(outcome_of<Grant>(driven).holds.front().token == 3);
-}
-
-TEST_CASE("quorum claim: after five tries it gives back what it has, and looks again soon") {
-  Round round(3);
-  auto driven = round.begin();
-  driven.answer(0, What::acquire, granted(hold_as("r1", 3)));
-  driven.answer({1, 2}, What::acquire, refused(4));
-  for (int i = 0; i < 5; ++i) {
-    driven.wait_until(driven.machine.next_deadline());
-    REQUIRE(driven.asked(What::acquire) == 2);
-    driven.answer({1, 2}, What::acquire, refused(4));
-  }
-  CHECK(driven.asked(What::release) == 1);
-  driven.answer(0, What::release, released());
-  const auto& refusal = outcome_of<Refusal>(driven);
-  CHECK(refusal.place == 0);
-  REQUIRE(refusal.turn_left);
-  CHECK(*refusal.turn_left >= 20ms);
-  CHECK(*refusal.turn_left <= 100ms);
-}
-
-TEST_CASE(
-    "quorum claim: a silent leader has as long again as the others took, and 50 ms at least") {
-  for (const Duration took : {1ms, 200ms}) {
-    Round round(3);
-    auto driven = round.begin();
-    driven.now = k_start + took;
-    driven.answer({1, 2}, What::acquire, granted(hold_as("r1", 3)));
-    const Time patience = k_start + took + std::max<Duration>(took, 50ms);
-    driven.wait_until(patience - 1ns);
-    CHECK_FALSE(driven.is_over());
-    CHECK(driven.machine.next_deadline() == patience);
-    driven.wait_until(patience);
-    CHECK(outcome_of<Grant>(driven).holds.front().token == 3);
-  }
-}
-
-TEST_CASE("quorum claim: a leader in doubt is not waited for at all") {
-  Round round(with_doubt_about(0, 3));
-  auto driven = round.begin();
-  CHECK(driven.machine.line() == 1);
-  driven.answer({1, 2}, What::acquire, granted(hold_as("r1", 3)));
-  CHECK(outcome_of<Grant>(driven).holds.front().token == 3);
-
-  Round other(with_doubt_about(0, 3));
-  auto rival = other.begin();
-  rival.answer(1, What::acquire, refused());
-  rival.answer({0, 2}, What::release, released());
-  CHECK(std::holds_alternative<Refusal>(**rival.machine.outcome()));
-}
-
-TEST_CASE("quorum claim: only the line of the leader is waited in") {
-  Round round(members_of(3), Queueing::polling);
-  Claim claim = claim_as("r1");
-  claim.max_waiters = 2;
-  QuorumClaim machine(
-      round.members,
-      {.round = claim, .queueing = Queueing::polling, .leader_first = false, .limit = k_start + 5s},
-      round.jitter,
-      k_start);
-  for (const Ask& ask : machine.start()) {
-    CHECK((ask.queueing == Queueing::polling) == (ask.server == 0));
-    CHECK(ask.claim.max_waiters.has_value() == (ask.server == 0));
-  }
-}
-
-TEST_CASE("quorum claim: a waiter asks the leader first, and the others if it grants or fails") {
-  for (const Answer& word :
-       {granted(hold_as("r1", 3)), refused(1), refused_for({Errc::not_listening, "s0: nobody"})}) {
-    Round round(members_of(3), Queueing::polling, /*first=*/true);
-    auto driven = round.begin();
-    CHECK(driven.asked(What::acquire) == 1);
-    driven.answer(0, What::acquire, word);
-    const auto& reply = std::get<Result<AcquireReply>>(word);
-    const bool is_refused = reply && std::holds_alternative<Refusal>(*reply);
-    CHECK(driven.is_over() == is_refused);
-    CHECK(driven.asked(What::acquire) == (is_refused ? 0 : 2));
-    CHECK(driven.machine.line() == (reply ? 0 : 1));
-    CHECK_FALSE((is_refused && driven.machine.used_up()));
-  }
 }
 
 TEST_CASE("quorum claim: a run that was done already, by the word of one server, is given back") {

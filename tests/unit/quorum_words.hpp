@@ -3,7 +3,7 @@
 // store drives it.
 #pragma once
 
-#include "core/quorum.hpp"
+#include "core/quorum_claim.hpp"
 
 #include <doctest/doctest.h>
 
@@ -46,6 +46,13 @@ inline Answer granted(const Holds& holds, Time sent_at = k_start) {
 }
 inline Answer refused(std::uint64_t place = 0) {
   return Result<AcquireReply>(Refusal{.holding = {}, .place = place});
+}
+// By a holder that was granted so long ago.
+inline Answer refused_by(std::chrono::milliseconds age, std::uint64_t place = 0) {
+  Holding holding{.kind = Holding::Kind::lock, .owners = {{.id = "other", .count = "1"}}};
+  holding.holds = {{.id = "other#1", .since_ms = 1'000'000}};
+  holding.now_ms = 1'000'000 + age.count();
+  return Result<AcquireReply>(Refusal{.holding = std::move(holding), .place = place});
 }
 inline Answer refused_for(const Error& error) {
   return Result<AcquireReply>(error);
@@ -130,5 +137,30 @@ const T& outcome_of(const Driven<Machine>& driven) {
     return std::get<T>(*outcome);
   }
 }
+
+// A round of a claim to so many servers.
+struct Round {
+  explicit Round(std::size_t servers) : Round(members_of(servers)) {}
+  explicit Round(Members known, Queueing how = Queueing::no, bool first = false)
+      : members(std::move(known)), queueing(how), leader_first(first) {}
+
+  ClaimTerms terms(const HoldSerial& serial) const {
+    return {.round = claim_as(serial),
+            .queueing = queueing,
+            .leader_first = leader_first,
+            .limit = now + 5s};
+  }
+  Driven<QuorumClaim> begin(const HoldSerial& serial = "r1") {
+    Driven<QuorumClaim> driven(members, terms(serial), jitter, now);
+    driven.now = now;
+    return driven;
+  }
+
+  Members members;
+  Queueing queueing = Queueing::no;
+  bool leader_first = false;
+  Jitter jitter{1};
+  Time now = k_start;
+};
 
 }  // namespace dlock::quorum

@@ -34,6 +34,16 @@ Finding judge_roles(const std::vector<ExaminedServer>& servers) {
   return good("no server is a replica");
 }
 
+Finding judge_names(const std::vector<ExaminedServer>& servers) {
+  for (std::size_t i = 0; i < servers.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (!servers[i].process.empty() && servers[i].process == servers[j].process)
+        return broken(servers[j].url + " and " + servers[i].url + " are one server",
+                      "it has one vote, and a claim that both names answer is refused (78)",
+                      "name each server once");
+  return good("each URL leads to a server of its own");
+}
+
 Finding judge_delay(Duration delay) {
   if (delay > Duration::zero())
     return good("a restarted server has no vote for " + format_duration(delay));
@@ -43,6 +53,12 @@ Finding judge_delay(Duration delay) {
 
 }  // namespace
 
+Finding judge_silent_member(const std::string& text) {
+  return warning(text,
+                 "it has no vote, and no part of any hold",
+                 "mend what the reason names: the URL, the password, the network or the server");
+}
+
 std::vector<Finding> judge_quorum(const std::vector<ExaminedServer>& servers,
                                   std::size_t reached,
                                   std::size_t all,
@@ -50,6 +66,7 @@ std::vector<Finding> judge_quorum(const std::vector<ExaminedServer>& servers,
   Findings findings("the quorum");
   findings.add("majority", judge_majority(reached, all));
   findings.add("independent", judge_roles(servers));
+  findings.add("once", judge_names(servers));
   findings.add("quorum_delay", judge_delay(delay));
   return findings.take();
 }

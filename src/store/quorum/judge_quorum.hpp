@@ -5,9 +5,13 @@
 #include "store/finding.hpp"
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace dlock {
+
+// `text`: why there is no connection to one of them.
+Finding judge_silent_member(const std::string& text);
 
 // `servers`: what was seen of those `reached` of `all` that could be examined.
 std::vector<Finding> judge_quorum(const std::vector<ExaminedServer>& servers,

@@ -5,7 +5,7 @@
 
 #include <poll.h>
 
-#include <array>
+#include <vector>
 
 namespace dlock {
 
@@ -17,22 +17,21 @@ constexpr std::size_t k_most_waiting = 16;
 }  // namespace
 
 Result<std::unique_ptr<QuorumServers>> QuorumServers::open(
-    const std::vector<MemberThread::Opener>& servers, const Interrupt* interrupt) {
+    const std::vector<MemberFiber::Opener>& servers, const Interrupt* interrupt) {
   std::unique_ptr<QuorumServers> all(new QuorumServers(interrupt));
-  if (!all->mailbox_.wake_up().ok()) return Error{Errc::system, "out of file descriptors"};
-  for (const MemberThread::Opener& opener : servers) {
-    auto member = MemberThread::open(opener);
+  for (const MemberFiber::Opener& opener : servers) {
+    auto member = MemberFiber::open(opener);
     if (!member) return member.error();
-    all->threads_.push_back(std::move(*member));
+    all->members_.push_back(std::move(*member));
   }
-  const auto name = [](const auto& thread) { return thread->store().where(); };
-  std::sort(all->threads_.begin(), all->threads_.end(), [&](const auto& one, const auto& other) {
+  const auto name = [](const auto& member) { return member->store().where(); };
+  std::sort(all->members_.begin(), all->members_.end(), [&](const auto& one, const auto& other) {
     return name(one) < name(other);
   });
   for (std::size_t i = 1; i < all->size(); ++i) {
-    if (name(all->threads_[i]) != name(all->threads_[i - 1])) continue;
+    if (name(all->members_[i]) != name(all->members_[i - 1])) continue;
     return Error{Errc::bad_config,
-                 name(all->threads_[i]) + " is named twice; a server of a quorum has one vote"};
+                 name(all->members_[i]) + " is named twice; a server of a quorum has one vote"};
   }
   return all;
 }
@@ -46,25 +45,33 @@ std::vector<std::string> QuorumServers::names() const {
 
 bool QuorumServers::wait(Time until, bool may_be_interrupted) {
   const Interrupt* const interrupt = may_be_interrupted ? interrupt_ : nullptr;
-  std::array<pollfd, 2> fds{polled(&mailbox_.wake_up()), polled(interrupt)};
-  if (::poll(fds.data(), fds.size(), poll_ms(until, BootClock::now())) > 0 &&
-      ends_call(interrupt, fds[1]))
-    return false;
-  for (const Mailbox::Letter& letter : mailbox_.take_all())
+  std::vector<pollfd> fds{polled(interrupt)};
+  for (const auto& member : members_)
+    until = std::min(until, member->add_waits(fds));
+  const int ms = letters_.empty() ? poll_ms(until, BootClock::now()) : 0;
+  const int ready = ::poll(fds.data(), fds.size(), ms);
+  if (ready > 0 && ends_call(interrupt, fds[0])) return false;
+  const Time now = BootClock::now();
+  const pollfd* next = fds.data() + 1;
+  for (const auto& member : members_)
+    next = member->go_on(next, now);
+  for (const Letter& letter : std::exchange(letters_, {}))
     letter();
   return true;
 }
 
 bool QuorumServers::post(std::size_t server, Job job, bool may_be_cut) {
-  MemberThread& thread = *threads_[server];
-  if (may_be_cut && thread.backlog() >= k_most_waiting) return false;
-  return thread.post([this, job = std::move(job)](LockStore& store) { mailbox_.put(job(store)); },
-                     may_be_cut);
+  MemberFiber& member = *members_[server];
+  if (may_be_cut && member.backlog() >= k_most_waiting) return false;
+  member.post([this, job = std::move(job)](LockStore& store) { letters_.push_back(job(store)); },
+              may_be_cut);
+  return true;
 }
 
-void QuorumServers::cut_frozen() {
-  for (const auto& thread : threads_)
-    thread->cut(k_frozen);
+void QuorumServers::catch_up() {
+  wait(BootClock::now(), /*may_be_interrupted=*/false);
+  for (const auto& member : members_)
+    member->cut(k_frozen);
 }
 
 }  // namespace dlock

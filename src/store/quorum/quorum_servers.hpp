@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// QuorumServers: calls of all servers of a quorum at the same time. Each is carried out by the
-// thread of its server; what it answers is run here, by wait().
+// QuorumServers: calls of all servers of a quorum at the same time, by one thread. Each call is
+// carried out by the fiber of its server, which goes on while somebody is in wait(); what it
+// answers is run there as well.
 #pragma once
 
-#include "store/quorum/member_thread.hpp"
+#include "store/quorum/member_fiber.hpp"
 #include "sys/interrupt.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,23 +27,25 @@ class QuorumServers {
   // In the order of their names, which is the same for all clients. Errc::bad_config if one is
   // named twice. `interrupt`, which may be null, ends what waits here.
   static Result<std::unique_ptr<QuorumServers>> open(
-      const std::vector<MemberThread::Opener>& servers, const Interrupt* interrupt);
+      const std::vector<MemberFiber::Opener>& servers, const Interrupt* interrupt);
 
-  std::size_t size() const { return threads_.size(); }
+  std::size_t size() const { return members_.size(); }
   std::vector<std::string> names() const;
   // For what needs no connection.
-  const LockStore& store(std::size_t server) const { return threads_[server]->store(); }
+  const LockStore& store(std::size_t server) const { return members_[server]->store(); }
 
   // Runs the letters that have come, or come until then. False: interrupted.
   bool wait(Time until, bool may_be_interrupted = true);
-  void tell(Mailbox::Letter letter) { mailbox_.put(std::move(letter)); }
+  using Letter = std::function<void()>;
+  void tell(Letter letter) { letters_.push_back(std::move(letter)); }
 
-  // The job is run by the server's thread, and the letter that it returns by wait(). False: the
-  // server has so much to do that it must be frozen, or there can be no thread.
-  using Job = std::function<Mailbox::Letter(LockStore&)>;
+  // The job is run by the server's fiber, and the letter that it returns by wait(). False: the
+  // server has so much to do that it must be frozen.
+  using Job = std::function<Letter(LockStore&)>;
   bool post(std::size_t server, Job job, bool may_be_cut);
-  // What runs for so long that its server must be frozen, and is waited for no more, ends soon.
-  void cut_frozen();
+  // Between two calls: hears what has come since the last one. What still runs for so long that its
+  // server must be frozen, and is waited for no more, ends soon.
+  void catch_up();
 
   // Errc::cancelled: interrupted; the call has ended. `to_the_end`: the call ends at its limit by
   // itself, and not before it has something to say.
@@ -55,12 +59,12 @@ class QuorumServers {
  private:
   explicit QuorumServers(const Interrupt* interrupt) : interrupt_(interrupt) {}
   static constexpr Duration k_least_patience = std::chrono::milliseconds(50);
-  // A call that was cut ends at once, unless its thread gets no time.
+  // A call that was cut ends at once.
   static constexpr Duration k_cut_takes = std::chrono::seconds(1);
 
   const Interrupt* interrupt_;
-  Mailbox mailbox_;
-  std::vector<std::unique_ptr<MemberThread>> threads_;  // last: they use the mailbox
+  std::deque<Letter> letters_;
+  std::vector<std::unique_ptr<MemberFiber>> members_;  // last: they write letters
 };
 
 template <class T>
@@ -69,7 +73,7 @@ Result<T> QuorumServers::ask_one(std::size_t server,
                                  Time limit,
                                  bool to_the_end) {
   const auto answer = std::make_shared<std::optional<Result<T>>>();
-  cut_frozen();
+  catch_up();
   const bool posted = post(
       server,
       [call, answer](LockStore& store) {
@@ -78,7 +82,7 @@ Result<T> QuorumServers::ask_one(std::size_t server,
       true);
   while (posted && !*answer && (to_the_end || BootClock::now() < limit)) {
     if (wait(limit)) continue;
-    threads_[server]->cut();
+    members_[server]->cut();
     const Time last = BootClock::now() + k_cut_takes;
     while (!*answer && BootClock::now() < last)
       wait(last, false);
@@ -94,7 +98,7 @@ QuorumServers::Answers<T> QuorumServers::ask_each(const Call<T>& call,
                                                   Time limit) {
   const auto answers = std::make_shared<Answers<T>>(size());
   const Time started = BootClock::now();
-  cut_frozen();
+  catch_up();
   for (std::size_t i = 0; i < size(); ++i) {
     post(
         i,

@@ -35,16 +35,12 @@ quorum::Answer answer_of(LockStore& store, const Ask& ask) {
 
 // What one server answered, and what its answer says of the lock.
 template <class T>
-Vote vote_of(const std::string& server,
-             const std::optional<Result<T>>& answer,
-             const Holding& (*seen)(const T&)) {
+Vote vote_of(const std::string& server, const Result<T>& answer, const Holding& (*seen)(const T&)) {
   Vote vote{.server = server, .trouble = {}, .holding = {}};
-  if (!answer) {
-    vote.trouble = "no answer";
-  } else if (!*answer) {
-    vote.trouble = answer->error().text;
+  if (answer) {
+    vote.holding = seen(*answer);
   } else {
-    vote.holding = seen(**answer);
+    vote.trouble = answer.error().text;
   }
   return vote;
 }
@@ -57,6 +53,9 @@ const Holding& seen_before(const RevokeReply& reply) {
   return reply.before;
 }
 
+// A server that is slower does not lead.
+constexpr Duration k_watch_takes = 1s;
+
 bool may_be_cut(Ask::What what) {
   return what != Ask::What::raise && what != Ask::What::release;
 }
@@ -64,7 +63,7 @@ bool may_be_cut(Ask::What what) {
 }  // namespace
 
 Result<std::unique_ptr<LockStore>> QuorumStore::open(
-    const std::vector<MemberThread::Opener>& servers, const Terms& terms) {
+    const std::vector<MemberFiber::Opener>& servers, const Terms& terms) {
   DLOCK_ASSERT(servers.size() >= quorum::k_least && servers.size() <= quorum::k_most);
   auto all = QuorumServers::open(servers, terms.interrupt);
   if (!all) return all.error();
@@ -113,7 +112,6 @@ void QuorumStore::send(const quorum::Asks& asks) {
 template <class Machine>
 auto QuorumStore::drive(Machine& machine) -> std::decay_t<decltype(*machine.outcome())> {
   ++drives_;
-  servers_->cut_frozen();
   machine_ = [&](const Ask& ask, const quorum::Answer& answer) {
     if (machine.outcome()) return quorum::Asks();
     return machine.on_answer(ask, answer, BootClock::now());
@@ -132,28 +130,32 @@ auto QuorumStore::drive(Machine& machine) -> std::decay_t<decltype(*machine.outc
 }
 
 template <class T>
-QuorumServers::Answers<T> QuorumStore::ask_each(const QuorumServers::Call<T>& call, Time limit) {
-  return servers_->ask_each<T>(call, members_.needed(), limit);
+std::vector<Result<T>> QuorumStore::ask_each(const QuorumServers::Call<T>& call,
+                                             std::size_t needed,
+                                             Time limit) {
+  auto answers = servers_->ask_each<T>(call, needed, limit);
+  std::vector<Result<T>> all;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const Error silent{Errc::timed_out, "no answer from " + members_[i].name + " in time"};
+    all.push_back(answers[i] ? std::move(*answers[i]) : Result<T>(silent));
+    members_[i].trouble = all[i] ? std::string() : all[i].error().text;
+  }
+  return all;
 }
 
 template <class T>
-Result<void> QuorumStore::enough(const QuorumServers::Answers<T>& answers) const {
-  std::size_t good = 0;
-  Error error{Errc::timed_out, {}};
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    const auto& one = answers[i];
-    if (one && *one) {
-      ++good;
-      continue;
-    }
-    if (one) error.code = one->error().code;
-    error.text += error.text.empty() ? "" : "; ";
-    error.text += one ? one->error().text : "no answer from " + members_[i].name + " in time";
+Result<void> QuorumStore::enough(const std::vector<Result<T>>& answers, std::size_t needed) const {
+  std::string texts;
+  std::vector<Errc> codes;
+  for (const Result<T>& one : answers) {
+    if (one) continue;
+    codes.push_back(one.error().code);
+    texts += (texts.empty() ? "" : "; ") + one.error().text;
   }
-  if (good >= members_.needed()) return {};
-  error.text = std::to_string(answers.size() - good) + " of " + std::to_string(answers.size()) +
-               " servers did not answer: " + error.text;
-  return error;
+  if (answers.size() - codes.size() >= needed) return {};
+  return Error{quorum::code_of_most(codes, answers.size() - needed),
+               std::to_string(codes.size()) + " of " + std::to_string(answers.size()) +
+                   " servers did not answer: " + texts};
 }
 
 Result<AcquireReply> QuorumStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
@@ -173,6 +175,7 @@ Result<AcquireReply> QuorumStore::try_round(const Claim& claim, Queueing queuein
   Claim round = rounds_.round_of(claim);
   round.least_uptime = delay_;
   const bool leader_first = queueing != Queueing::no && !std::exchange(called_, false);
+  servers_->catch_up();
   quorum::QuorumClaim machine(members_,
                               {.round = std::move(round),
                                .queueing = queueing,
@@ -196,6 +199,7 @@ Result<RenewReply> QuorumStore::check(const Holds& holds, Time limit) {
 }
 
 Result<RenewReply> QuorumStore::ask_about(Ask::What what, const Holds& holds, Time limit) {
+  servers_->catch_up();
   quorum::QuorumRenewal machine(members_, what, holds, limit);
   return drive(machine);
 }
@@ -203,6 +207,7 @@ Result<RenewReply> QuorumStore::ask_about(Ask::What what, const Holds& holds, Ti
 Result<ReleaseVerdict> QuorumStore::release(const Holds& holds,
                                             const ReleaseOptions& options,
                                             Time limit) {
+  servers_->catch_up();
   quorum::QuorumRelease machine(members_, holds, options, BootClock::now(), limit);
   return drive(machine);
 }
@@ -223,13 +228,19 @@ Result<void> QuorumStore::leave(const Claim& claim, Queueing queueing, Time limi
 }
 
 Result<Watching> QuorumStore::watch(const Claim& claim, bool front, Time limit) {
-  watched_ = members_.leader();
   front_ = front;
   called_ = false;
-  auto watching = servers_->ask_one<Watching>(
-      watched_, [=](LockStore& store) { return store.watch(claim, front, limit); }, limit);
-  if (!watching) members_[watched_].trouble = watching.error().text;
-  return watching;
+  for (std::size_t tries = 1;; ++tries) {
+    watched_ = members_.leader();
+    const Time until = std::min(limit, BootClock::now() + k_watch_takes);
+    auto watching = servers_->ask_one<Watching>(
+        watched_, [=](LockStore& store) { return store.watch(claim, front, until); }, until);
+    if (watching || watching.error().code == Errc::cancelled) return watching;
+    members_[watched_].trouble = watching.error().text;
+    const bool answered =
+        watching.error().code == Errc::denied || watching.error().code == Errc::refused;
+    if (answered || tries == servers_->size() || BootClock::now() >= limit) return watching;
+  }
 }
 
 Result<Watching> QuorumStore::watch_hold(const Holds& holds, Time limit) {
@@ -253,9 +264,9 @@ Result<HandOff> QuorumStore::await_hand_off(Time until) {
 }
 
 Result<Holding> QuorumStore::inspect(const LockName& name, Time limit) {
-  const auto answers =
-      ask_each<Holding>([=](LockStore& store) { return store.inspect(name, limit); }, limit);
-  if (auto good = enough(answers); !good) return good.error();
+  const auto answers = ask_each<Holding>(
+      [=](LockStore& store) { return store.inspect(name, limit); }, members_.needed(), limit);
+  if (auto good = enough(answers, members_.needed()); !good) return good.error();
   std::vector<Vote> votes;
   for (std::size_t i = 0; i < answers.size(); ++i)
     votes.push_back(vote_of(members_[i].name, answers[i], &seen_now));
@@ -266,11 +277,12 @@ Result<std::vector<std::string>> QuorumStore::list(std::string_view glob, Time l
   using Names = std::vector<std::string>;
   const auto answers = ask_each<Names>(
       [glob = std::string(glob), limit](LockStore& store) { return store.list(glob, limit); },
+      members_.needed(),
       limit);
-  if (auto good = enough(answers); !good) return good.error();
+  if (auto good = enough(answers, members_.needed()); !good) return good.error();
   std::set<std::string> all;
   for (const auto& one : answers)
-    if (one && *one) all.insert((*one)->begin(), (*one)->end());
+    if (one) all.insert(one->begin(), one->end());
   return Names(all.begin(), all.end());
 }
 
@@ -278,8 +290,8 @@ Result<RevokeReply> QuorumStore::revoke(const LockName& name,
                                         const RevokeOrder& order,
                                         Time limit) {
   const auto answers = ask_each<RevokeReply>(
-      [=](LockStore& store) { return store.revoke(name, order, limit); }, limit);
-  if (auto good = enough(answers); !good) return good.error();
+      [=](LockStore& store) { return store.revoke(name, order, limit); }, members_.needed(), limit);
+  if (auto good = enough(answers, members_.needed()); !good) return good.error();
   std::vector<Vote> before;
   for (std::size_t i = 0; i < answers.size(); ++i)
     before.push_back(vote_of(members_[i].name, answers[i], &seen_before));
@@ -288,13 +300,14 @@ Result<RevokeReply> QuorumStore::revoke(const LockName& name,
 
 Result<std::optional<LastSuccess>> QuorumStore::forget(const LockName& name, Time limit) {
   using Known = std::optional<LastSuccess>;
-  const auto answers =
-      ask_each<Known>([=](LockStore& store) { return store.forget(name, limit); }, limit);
-  if (auto good = enough(answers); !good) return good.error();
+  // The word of one server is enough to skip a run.
+  const auto answers = ask_each<Known>(
+      [=](LockStore& store) { return store.forget(name, limit); }, members_.size(), limit);
+  if (auto good = enough(answers, members_.size()); !good)
+    return Error{good.error().code, "every server has to forget it, and " + good.error().text};
   Known newest;
   for (const auto& one : answers) {
-    if (!one || !*one || !**one) continue;
-    if (!newest || (**one)->since_ms > newest->since_ms) newest = **one;
+    if (*one && (!newest || (*one)->since_ms > newest->since_ms)) newest = *one;
   }
   return newest;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // QuorumStore: locks in several independent servers. A lock is held by whom a majority of them has
-// granted it (core/quorum.hpp). All servers are asked at the same time, each by a thread of its
+// granted it (core/quorum.hpp). All servers are asked at the same time, each by a fiber of its
 // own, and none waits for another.
 //
 // It keeps the promises of the seam as long as a majority of the servers keeps what it acknowledged
@@ -31,7 +31,7 @@ class QuorumStore final : public LockStore {
     const Interrupt* interrupt = nullptr;  // null: no call is interrupted
   };
   // quorum::k_least to k_most servers; Errc::bad_config if one is named twice.
-  static Result<std::unique_ptr<LockStore>> open(const std::vector<MemberThread::Opener>& servers,
+  static Result<std::unique_ptr<LockStore>> open(const std::vector<MemberFiber::Opener>& servers,
                                                  const Terms& terms);
 
   StoreTraits traits() const override;
@@ -60,10 +60,12 @@ class QuorumStore final : public LockStore {
   auto drive(Machine& machine) -> std::decay_t<decltype(*machine.outcome())>;
   void send(const quorum::Asks& asks);
   template <class T>
-  QuorumServers::Answers<T> ask_each(const QuorumServers::Call<T>& call, Time limit);
-  // Whether a majority has answered.
+  std::vector<Result<T>> ask_each(const QuorumServers::Call<T>& call,
+                                  std::size_t needed,
+                                  Time limit);
+  // Whether so many have answered.
   template <class T>
-  Result<void> enough(const QuorumServers::Answers<T>& answers) const;
+  Result<void> enough(const std::vector<Result<T>>& answers, std::size_t needed) const;
   Result<RenewReply> ask_about(quorum::Ask::What what, const Holds& holds, Time limit);
   Result<AcquireReply> try_round(const Claim& claim, Queueing queueing, Time limit);
 

@@ -95,12 +95,12 @@ Holding seen_by_majority(std::vector<Vote> votes) {
   return seen;
 }
 
-Result<RevokeReply> revoked_by_majority(const std::vector<std::optional<Result<RevokeReply>>>& all,
+Result<RevokeReply> revoked_by_majority(const std::vector<Result<RevokeReply>>& all,
                                         std::vector<Vote> before) {
   const std::size_t needed = quorum::needed(all.size());
   std::map<RevokeVerdict, std::size_t> said;
   for (const auto& one : all)
-    if (one && *one) ++said[(*one)->verdict];
+    if (one) ++said[one->verdict];
   RevokeReply reply{.verdict = RevokeVerdict::nothing,
                     .before = seen_by_majority(std::move(before))};
   const std::size_t ended = said[RevokeVerdict::revoked] + said[RevokeVerdict::deleted];

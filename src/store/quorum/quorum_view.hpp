@@ -4,7 +4,6 @@
 
 #include "core/lock_store.hpp"
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +14,7 @@ namespace dlock {
 Holding seen_by_majority(std::vector<Vote> votes);
 
 // What an order to revoke did. Errc::unavailable if no majority agrees.
-Result<RevokeReply> revoked_by_majority(const std::vector<std::optional<Result<RevokeReply>>>& all,
+Result<RevokeReply> revoked_by_majority(const std::vector<Result<RevokeReply>>& all,
                                         std::vector<Vote> before);
 
 }  // namespace dlock

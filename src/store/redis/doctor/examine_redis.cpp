@@ -29,6 +29,7 @@ ExaminedServer summary_of(const ServerFacts& server) {
   summary.version = text(summary.product == "valkey" ? "valkey_version" : "redis_version");
   if (summary.version.empty()) summary.product.clear();
   summary.role = server.role ? server.role->word : text("role");
+  summary.process = text("run_id");
   if (server.latency && !server.latency->pings.empty()) {
     summary.p50 = doctor::percentile(server.latency->pings, 50);
     summary.p99 = doctor::percentile(server.latency->pings, 99);
