@@ -226,7 +226,11 @@ std::string Voice::wait_text(const Notice& notice, Detail detail) const {
   };
   const bool away = notice.kind == Notice::Kind::store_away;
   // The reason comes first: on a terminal the rest may be cut.
-  const std::string reason = notice.text.empty() ? "no answer from " + store_ : notice.text;
+  // The servers of a quorum are listed; some of them may have answered.
+  const bool several = store_.find(", ") != std::string::npos;
+  const std::string silent =
+      (several ? "no answer from a majority of " : "no answer from ") + store_;
+  const std::string reason = notice.text.empty() ? silent : notice.text;
   const std::string retrying =
       "retrying for " + format_duration(std::chrono::ceil<std::chrono::seconds>(notice.left));
   if (!notice.holding) return reason + "; " + retrying;

@@ -25,6 +25,9 @@ constexpr Duration k_least_round_trip = 200us;
 // A claim that others keep from a majority, though the leader would have it, looks again.
 constexpr Duration k_look_least = 20ms;
 constexpr Duration k_look_most = 100ms;
+// A waiter keeps the leader's vote for so long: all others are behind it. What it waits for may be
+// a holder that has no part at the leader.
+constexpr Duration k_keep_vote = 1s;
 // A hold that a server has for longer is not of a rival that is asking the other servers now.
 constexpr Duration k_rival_takes = 250ms;
 // Clocks run at the same rate, but for a hundredth.
@@ -181,10 +184,14 @@ Asks QuorumClaim::decide_by(std::size_t leader, Time now) {
   if (enough && (ballot_.knows_tokens() || ballot_.count(Voted::asked) == 0)) return raise(now);
   if (possible) return {};
   if (ballot_.failures() > members_.spare()) return give_back(ballot_.too_few("gave no vote"), now);
-  if (retry_at_) return {};
-  if (++tries_ <= k_tries && now < limit_) {
+  if (retry_at_ && now < limit_) return {};
+  if (now < limit_ && ++tries_ <= k_tries) {
     const Duration round_trip = std::max(now - started_at_, k_least_round_trip) / tries_;
     retry_at_ = now + jitter_.between(round_trip / 2, round_trip * 3 / 2);
+    return {};
+  }
+  if (terms_.queueing != Queueing::no && now < std::min(limit_, started_at_ + k_keep_vote)) {
+    retry_at_ = now + jitter_.between(k_look_least, k_look_most);
     return {};
   }
   std::size_t other = 0;

@@ -51,8 +51,9 @@ suite ticker clock_shim cli supervise leases clocks replicas quorum refused stor
   run -0 timeout 10 "$DLOCK" run a -- true
   freeze 1
   freeze 2
-  run -69 --separate-stderr "$DLOCK" --connect-timeout 2s run a -- touch "$MARKER"
+  run -69 --separate-stderr "$DLOCK" -v --connect-timeout 2s run a -- touch "$MARKER"
   assert_not_started
+  assert_stderr_has 'no answer from a majority of '
   assert_stderr_has 'of 5 servers gave no vote'
   thaw 0
   thaw 1

@@ -53,6 +53,28 @@ TEST_CASE("quorum claim: after five tries it gives back what it has, and looks a
 }
 
 TEST_CASE(
+    "quorum claim: a waiter keeps the leader's vote for a second, and asks the others again") {
+  Round round(members_of(3), Queueing::polling);
+  auto driven = round.begin();
+  driven.answer(0, What::acquire, granted(hold_as("r1", 3)));
+  driven.answer({1, 2}, What::acquire, refused_by(1h));
+  int tries = 0;
+  while (driven.asked(What::release) == 0) {
+    REQUIRE(driven.machine.next_deadline() > driven.now);
+    driven.wait_until(driven.machine.next_deadline());
+    if (driven.asked(What::acquire) == 0) continue;
+    driven.answer({1, 2}, What::acquire, refused_by(1h));
+    ++tries;
+  }
+  CHECK(driven.now >= k_start + 1s);
+  CHECK(driven.now < k_start + 1100ms);
+  CHECK(tries > 10);
+  CHECK(tries < 60);
+  driven.answer(0, What::release, released());
+  CHECK(outcome_of<Refusal>(driven).turn_left);
+}
+
+TEST_CASE(
     "quorum claim: a silent leader has as long again as the others took, and 50 ms at least") {
   for (const Duration took : {1ms, 200ms}) {
     Round round(3);
