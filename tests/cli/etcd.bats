@@ -86,11 +86,25 @@ before() {
   PROXY=etcd://127.0.0.1:$(cat "$T/proxy.port")
 }
 
-@test "the answer to the claim is lost: it is granted once, and no key is left (X25)" {
-  before lease/grant
+# granted_once WORD
+granted_once() {
+  before "$1"
   run -7 "$DLOCK" --url "$PROXY" run -w 10 a -- sh -c 'etcdctl get --prefix a/ --keys-only | grep -c . >"$0"; exit 7' "$T/count"
   [ -s "$T/proxy.log" ]
   [ "$(cat "$T/count")" = 1 ]
+  no_keys a
+}
+@test "the answer to the lease of a claim is lost: it is granted once, and no key is left (X25)" { granted_once lease/grant; }
+@test "the answer to the write of a claim is lost: it is granted once, and no key is left (X25)" { granted_once kv/txn; }
+
+@test "the answer to a renewal is lost: the command goes on, and its status is its own (X25)" {
+  before keepalive
+  dlock_run a --url "$PROXY" --ttl 3s a -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  eventually 10s file_has "$T/proxy.log"
+  sleep 4 # longer than the lease
+  run -75 "$DLOCK" run -n a -- true
+  touch "$T/go"
+  ends 10s a "exit 7"
   no_keys a
 }
 
