@@ -40,10 +40,12 @@ Time end_of_kept(const Members& members, const Claim& round) {
   return *sent_at + round.ttl - round.ttl / k_drift;
 }
 
-// Whether the refusal is for a rival or for the line, and not for holders that are settled.
+// Whether the refusal is for a rival, for the line or for a lease that ends now, and not for
+// holders that are settled.
 bool is_contest(const Refusal& refusal) {
   const Holding& holding = refusal.holding;
   if (refusal.turn_left || holding.kind == Holding::Kind::none) return true;
+  if (holding.lease_left && *holding.lease_left < k_rival_takes) return true;
   return std::any_of(holding.holds.begin(), holding.holds.end(), [&](const HoldRecord& record) {
     return age_of(record, holding) < k_rival_takes;
   });

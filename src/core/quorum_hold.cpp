@@ -167,9 +167,10 @@ bool QuorumRelease::is_ours(const Ask& ask) const {
          ask.holds.front().owner == one.owner && ask.holds.front().name == one.name;
 }
 
+// The leader comes last: the waiter that it calls asks the others.
 Asks QuorumRelease::start() {
   Asks all;
-  for (std::size_t i = 0; i < seats_.size(); ++i) {
+  for (std::size_t i = seats_.size(); i-- > 0;) {
     members_.owe(i, holds_, options_);  // until it says that it has it no more
     for (Ask& one : members_.asks_owed(i, limit_))
       if (!is_ours(one)) all.push_back(std::move(one));

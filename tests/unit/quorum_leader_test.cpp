@@ -101,12 +101,14 @@ TEST_CASE(
   driven.answer(2, What::acquire, granted(hold_as("r1", 3)));
   CHECK(outcome_of<Grant>(driven).holds.front().token == 3);
 
-  Round late(3);
-  auto rival = late.begin();
-  rival.answer({1, 2}, What::acquire, granted(hold_as("r1", 3)));
-  rival.answer(0, What::acquire, refused_by(249ms));
-  rival.answer({1, 2}, What::release, released());
-  CHECK(std::holds_alternative<Refusal>(**rival.machine.outcome()));
+  for (const Answer& word : {refused_by(249ms), refused_by(1h, 0, 249ms)}) {
+    Round late(3);
+    auto rival = late.begin();
+    rival.answer({1, 2}, What::acquire, granted(hold_as("r1", 3)));
+    rival.answer(0, What::acquire, word);
+    rival.answer({1, 2}, What::release, released());
+    CHECK(std::holds_alternative<Refusal>(**rival.machine.outcome()));
+  }
 }
 
 TEST_CASE("quorum claim: a holder that the leader and another have is the reason of the refusal") {

@@ -48,10 +48,13 @@ inline Answer refused(std::uint64_t place = 0) {
   return Result<AcquireReply>(Refusal{.holding = {}, .place = place});
 }
 // By a holder that was granted so long ago.
-inline Answer refused_by(std::chrono::milliseconds age, std::uint64_t place = 0) {
+inline Answer refused_by(std::chrono::milliseconds age,
+                         std::uint64_t place = 0,
+                         Duration left = 10s) {
   Holding holding{.kind = Holding::Kind::lock, .owners = {{.id = "other", .count = "1"}}};
   holding.holds = {{.id = "other#1", .since_ms = 1'000'000}};
   holding.now_ms = 1'000'000 + age.count();
+  holding.lease_left = left;
   return Result<AcquireReply>(Refusal{.holding = std::move(holding), .place = place});
 }
 inline Answer refused_for(const Error& error) {

@@ -187,7 +187,23 @@ Result<AcquireReply> QuorumStore::try_round(const Claim& claim, Queueing queuein
   if (!machine.outcome()) machine.abandon();
   if (queueing != Queueing::no) stands_[machine.line()] = true;
   if (machine.used_up()) rounds_.next();
+  if (reply && std::holds_alternative<Grant>(*reply)) leave_other_lines(claim, queueing, limit);
   return reply;
+}
+
+// Where it was granted it has left the line.
+void QuorumStore::leave_other_lines(const Claim& claim, Queueing queueing, Time limit) {
+  for (std::size_t i = 0; i < servers_->size(); ++i) {
+    if (!stands_[i] || !members_[i].holds.empty()) continue;
+    servers_->post(
+        i,
+        [=](LockStore& store) {
+          (void)store.leave(claim, queueing, limit).has_value();
+          return [] {};
+        },
+        true);
+  }
+  stands_.assign(servers_->size(), false);
 }
 
 Result<RenewReply> QuorumStore::renew(const Holds& holds, Time limit) {

@@ -67,6 +67,7 @@ class QuorumStore final : public LockStore {
   template <class T>
   Result<void> enough(const std::vector<Result<T>>& answers, std::size_t needed) const;
   Result<RenewReply> ask_about(quorum::Ask::What what, const Holds& holds, Time limit);
+  void leave_other_lines(const Claim& claim, Queueing queueing, Time limit);
   Result<AcquireReply> try_round(const Claim& claim, Queueing queueing, Time limit);
 
   std::string where_;
