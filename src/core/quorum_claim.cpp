@@ -28,6 +28,8 @@ constexpr Duration k_look_most = 100ms;
 // A waiter keeps the leader's vote for so long: all others are behind it. What it waits for may be
 // a holder that has no part at the leader.
 constexpr Duration k_keep_vote = 1s;
+// So many of the line ask all servers about a holder: the first may have died.
+constexpr std::uint64_t k_near = 2;
 // A hold that a server has for longer is not of a rival that is asking the other servers now.
 constexpr Duration k_rival_takes = 250ms;
 // Clocks run at the same rate, but for a hundredth.
@@ -159,8 +161,8 @@ Asks QuorumClaim::decide(Time now) {
     const Voted vote = ballot_[line_].vote;
     if (vote == Voted::asked) return {};
     const Refusal& refusal = ballot_[line_].refusal;
-    // The first of the line looks whether the others know the holder.
-    if (vote == Voted::refused && (refusal.place > 1 || is_contest(refusal)))
+    // The first of the line look whether the others know the holder.
+    if (vote == Voted::refused && (refusal.place > k_near || is_contest(refusal)))
       return give_back(AcquireReply(refusal), now);
     alone_ = false;
     if (vote != Voted::refused) line_ = members_.leader();

@@ -28,7 +28,7 @@ class MemberFiber {
   void post(Job job, bool may_be_cut);
   // How many are not done.
   std::size_t backlog() const { return jobs_.size(); }
-  // The job that runs ends soon, if it may_be_cut and began so long ago.
+  // The job that runs ends soon, if it may_be_cut and has heard nothing for so long.
   void cut(Duration age = {});
 
   // What the job that runs waits for: its descriptors are added to those that are polled for all.

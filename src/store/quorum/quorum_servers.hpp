@@ -58,7 +58,7 @@ class QuorumServers {
 
  private:
   explicit QuorumServers(const Interrupt* interrupt) : interrupt_(interrupt) {}
-  static constexpr Duration k_least_patience = std::chrono::milliseconds(50);
+  static constexpr Duration k_least_patience = std::chrono::milliseconds(250);
   // A call that was cut ends at once.
   static constexpr Duration k_cut_takes = std::chrono::seconds(1);
 
