@@ -137,12 +137,7 @@ granted_once() {
 
 @test "the answer to a renewal is lost: the command goes on, and its status is its own (X26)" {
   before check
-  dlock_run a --url "$PROXY" --ttl 3s a -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
-  eventually 10s file_has "$T/proxy.log"
-  sleep 4 # longer than the lease
-  run -75 "$DLOCK" run -n a -- true
-  touch "$T/go"
-  ends 10s a "exit 7"
+  renewal_is_unanswered
 }
 
 @test "the answer to a waiter's turn is lost: it enters all the same (X26)" {

@@ -133,3 +133,13 @@ server_stands_still() {
   grep -q signal-15 "$TICKS" || fail "$(tail -2 "$TICKS")"
   run -0 "$DLOCK" run -w 20 a -- true
 }
+
+# At $PROXY, which loses the answer to the first renewal, the command goes on.
+renewal_is_unanswered() {
+  dlock_run a --url "$PROXY" --ttl 3s a -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  eventually 10s file_has "$T/proxy.log"
+  sleep 4 # longer than the lease
+  run -75 "$DLOCK" run -n a -- true
+  touch "$T/go"
+  ends 10s a "exit 7"
+}
