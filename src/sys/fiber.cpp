@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <utility>
 
 #ifdef __SANITIZE_ADDRESS__
@@ -120,10 +119,9 @@ struct Fiber::Context {
     wait = {};
     leave();
   }
-  // makecontext(3) passes ints.
-  static void enter(unsigned high, unsigned low) {
-    const std::uint64_t address = std::uint64_t{high} << 32U | low;
-    reinterpret_cast<Context*>(static_cast<std::uintptr_t>(address))->run();
+  // The first resume() comes here; makecontext(3) passes no pointer.
+  static void enter() {
+    t_running->context_->run();
   }
 };
 
@@ -133,12 +131,7 @@ std::unique_ptr<Fiber> Fiber::create(Body body) {
   context->body = std::move(body);
   context->own.uc_stack.ss_sp = context->stack.bottom();
   context->own.uc_stack.ss_size = k_stack_bytes;
-  const auto address = std::uint64_t{reinterpret_cast<std::uintptr_t>(context.get())};
-  ::makecontext(&context->own,
-                reinterpret_cast<void (*)()>(&Context::enter),
-                2,
-                static_cast<unsigned>(address >> 32U),
-                static_cast<unsigned>(address));
+  ::makecontext(&context->own, &Context::enter, 0);
   return std::unique_ptr<Fiber>(new Fiber(std::move(context)));
 }
 
