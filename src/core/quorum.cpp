@@ -48,12 +48,20 @@ Answer answer_with(Ask::What what, const Error& error) {
   DLOCK_ASSERT(false);
 }
 
-Errc code_of_most(const std::vector<Errc>& codes, std::size_t spare) {
-  for (const Errc code : codes) {
-    const auto same = static_cast<std::size_t>(std::count(codes.begin(), codes.end(), code));
-    if (same > spare && 2 * same > codes.size()) return code;
+Error failed_servers(const std::vector<Error>& errors,
+                     std::size_t servers,
+                     std::size_t spare,
+                     const std::string& what) {
+  Error all{Errc::unavailable, {}};
+  for (const Error& error : errors) {
+    const auto same = static_cast<std::size_t>(std::count_if(
+        errors.begin(), errors.end(), [&](const Error& one) { return one.code == error.code; }));
+    if (same > spare && 2 * same > errors.size()) all.code = error.code;
+    all.text += (all.text.empty() ? "" : "; ") + error.text;
   }
-  return Errc::unavailable;
+  all.text = std::to_string(errors.size()) + " of " + std::to_string(servers) + " servers " + what +
+             ": " + all.text;
+  return all;
 }
 
 const Error* error_of(const Answer& answer) {

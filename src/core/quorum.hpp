@@ -52,8 +52,12 @@ Answer answer_with(Ask::What what, const Error& error);
 // nullptr: it was answered.
 const Error* error_of(const Answer& answer);
 
-// The code that most of these errors have, and more than `spare` of them; else unavailable.
-Errc code_of_most(const std::vector<Errc>& codes, std::size_t spare);
+// "2 of 3 servers gave no vote: …; …". The code is the one that most of these errors have, and more
+// than `spare` of them; else unavailable.
+Error failed_servers(const std::vector<Error>& errors,
+                     std::size_t servers,
+                     std::size_t spare,
+                     const std::string& what);
 
 // One of them is a part of the hold of an ancestor.
 bool joins(const Holds& holds);

@@ -152,16 +152,10 @@ std::vector<Vote> Ballot::words() const {
 }
 
 Error Ballot::too_few(const std::string& what) const {
-  std::string texts;
-  std::vector<Errc> codes;
-  for (const Seat& seat : seats_) {
-    if (seat.vote != Voted::failed) continue;
-    texts += (texts.empty() ? "" : "; ") + seat.error.text;
-    codes.push_back(seat.error.code);
-  }
-  return {code_of_most(codes, members_.spare()),
-          std::to_string(codes.size()) + " of " + std::to_string(seats_.size()) + " servers " +
-              what + ": " + texts};
+  std::vector<Error> errors;
+  for (const Seat& seat : seats_)
+    if (seat.vote == Voted::failed) errors.push_back(seat.error);
+  return failed_servers(errors, seats_.size(), members_.spare(), what);
 }
 
 }  // namespace dlock::quorum

@@ -72,7 +72,7 @@ class Ballot {
 
   // The word of each server that was asked.
   std::vector<Vote> words() const;
-  // One text for each server that failed, and code_of_most().
+  // failed_servers(), of those that failed.
   Error too_few(const std::string& what) const;
 
  private:

@@ -30,7 +30,7 @@ thread_local Fiber* t_running = nullptr;
 }  // namespace
 
 struct Fiber::Context {
-  // A stack with a page below it that nobody may touch.
+  // The page below the stack is PROT_NONE: an overflow ends the process.
   class Stack {
    public:
     Stack()

@@ -145,17 +145,12 @@ std::vector<Result<T>> QuorumStore::ask_each(const QuorumServers::Call<T>& call,
 
 template <class T>
 Result<void> QuorumStore::enough(const std::vector<Result<T>>& answers, std::size_t needed) const {
-  std::string texts;
-  std::vector<Errc> codes;
-  for (const Result<T>& one : answers) {
-    if (one) continue;
-    codes.push_back(one.error().code);
-    texts += (texts.empty() ? "" : "; ") + one.error().text;
-  }
-  if (answers.size() - codes.size() >= needed) return {};
-  return Error{quorum::code_of_most(codes, answers.size() - needed),
-               std::to_string(codes.size()) + " of " + std::to_string(answers.size()) +
-                   " servers did not answer: " + texts};
+  const std::size_t spare = answers.size() - needed;
+  std::vector<Error> errors;
+  for (const Result<T>& one : answers)
+    if (!one) errors.push_back(one.error());
+  if (errors.size() <= spare) return {};
+  return quorum::failed_servers(errors, answers.size(), spare, "did not answer");
 }
 
 Result<AcquireReply> QuorumStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
