@@ -34,7 +34,7 @@ class QuorumServers {
   // For what needs no connection.
   const LockStore& store(std::size_t server) const { return members_[server]->store(); }
 
-  // Runs the letters that have come, or come until then. False: interrupted.
+  // Runs the letters that have come, or come until then. False: interrupted, after them.
   bool wait(Time until, bool may_be_interrupted = true);
   using Letter = std::function<void()>;
   void tell(Letter letter) { letters_.push_back(std::move(letter)); }
@@ -81,7 +81,7 @@ Result<T> QuorumServers::ask_one(std::size_t server,
       },
       true);
   while (posted && !*answer && (to_the_end || BootClock::now() < limit)) {
-    if (wait(limit)) continue;
+    if (wait(limit) || *answer) continue;
     members_[server]->cut();
     const Time last = BootClock::now() + k_cut_takes;
     while (!*answer && BootClock::now() < last)
