@@ -172,6 +172,12 @@ struct Claim {
   // A server that started a shorter time ago answers with Errc::unavailable, whatever it did: it
   // may have forgotten holds. Zero: none does. Only Redis knows when it started.
   Duration least_uptime{};
+  // The least fencing token in place of the store's time in µs, so that the servers of a quorum
+  // grant the same one. It counts if it is within k_token_window of that time: after two windows
+  // without a grant a store that has lost all tokens grants larger ones. Zero: the store's time.
+  // Not for the SQL stores, etcd and ZooKeeper.
+  FencingToken proposes = 0;
+  static constexpr Duration k_token_window = std::chrono::milliseconds(250);
 };
 // How the claim is called in line.
 std::string waiter_id(const Claim& claim);

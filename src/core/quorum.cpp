@@ -29,6 +29,20 @@ void append(Asks& all, Asks more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
+bool same_owners(const Holds& one, const Holds& other) {
+  return std::equal(
+      one.begin(), one.end(), other.begin(), other.end(), [](const Hold& a, const Hold& b) {
+        return a.owner == b.owner;
+      });
+}
+
+bool same_tokens(const Holds& one, const Holds& other) {
+  return std::equal(
+      one.begin(), one.end(), other.begin(), other.end(), [](const Hold& a, const Hold& b) {
+        return a.token == b.token;
+      });
+}
+
 bool joins(const Holds& holds) {
   return std::any_of(holds.begin(), holds.end(), [](const Hold& hold) { return hold.nested; });
 }
@@ -170,6 +184,7 @@ Asks Members::heard_grant(const Ask& ask, const Grant& grant) {
   Member& member = all_[ask.server];
   member.holds = grant.holds;
   member.confirmed = std::max(member.confirmed.value_or(grant.sent_at), grant.sent_at);
+  member.raised = member.raised || same_tokens(grant.holds, kept_holds_);
   if (member.raised) return {};
   return {
       {.server = ask.server, .what = Ask::What::raise, .holds = kept_holds_, .limit = ask.limit}};

@@ -59,6 +59,9 @@ Error failed_servers(const std::vector<Error>& errors,
                      std::size_t spare,
                      const std::string& what);
 
+bool same_owners(const Holds& one, const Holds& other);
+bool same_tokens(const Holds& one, const Holds& other);
+
 // One of them is a part of the hold of an ancestor.
 bool joins(const Holds& holds);
 

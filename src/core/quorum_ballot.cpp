@@ -6,20 +6,6 @@
 
 namespace dlock::quorum {
 
-bool same_owners(const Holds& one, const Holds& other) {
-  return std::equal(
-      one.begin(), one.end(), other.begin(), other.end(), [](const Hold& a, const Hold& b) {
-        return a.owner == b.owner;
-      });
-}
-
-bool same_tokens(const Holds& one, const Holds& other) {
-  return std::equal(
-      one.begin(), one.end(), other.begin(), other.end(), [](const Hold& a, const Hold& b) {
-        return a.token == b.token;
-      });
-}
-
 Ballot::Ballot(const Members& members) : members_(members), seats_(members.size()) {
   for (std::size_t i = 0; i < seats_.size(); ++i)
     seats_[i].doubtful = !members[i].trouble.empty();

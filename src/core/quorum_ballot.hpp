@@ -30,9 +30,6 @@ struct Seat {
   Error error = {};
 };
 
-bool same_owners(const Holds& one, const Holds& other);
-bool same_tokens(const Holds& one, const Holds& other);
-
 class Ballot {
  public:
   explicit Ballot(const Members& members);

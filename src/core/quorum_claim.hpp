@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // QuorumClaim: one round of a claim to a quorum. All servers are asked at the same time, each with
-// the serial of this round. Granted is what a majority has granted, once a majority has the largest
-// token of the grants: so tokens grow from one majority to the next. A round without a majority
-// releases its holds at all servers, also at those that have not answered.
+// the serial of this round and the token that it proposes. Granted is what a majority has granted,
+// once a majority has the largest token of the grants: so tokens grow from one majority to the
+// next. A round without a majority releases its holds at all servers, also at those that have not
+// answered.
 //
 // The leader, the first server that answers, decides between rivals. The claim that it refuses
 // gives up at once, and waits in the line there. The claim that has its vote keeps what it has, and

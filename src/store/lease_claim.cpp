@@ -77,12 +77,18 @@ std::uint32_t lowest_free_slot(const StoredLock& state) {
   return slot;
 }
 
+// The clock keeps tokens growing when the stored one was lost, the stored one when the clock goes
+// back.
+FencingToken least_token(const Claim& claim, const Moment& moment) {
+  const std::chrono::microseconds clock(std::max<std::int64_t>(moment.wall_us, 1));
+  const std::chrono::microseconds proposed(claim.proposes);
+  const bool close = claim.proposes != 0 && abs(proposed - clock) <= Claim::k_token_window;
+  return static_cast<FencingToken>((close ? proposed : clock).count());
+}
+
 // The first hold of a lease of its own.
 Plan begin(StoredLock& state, const Claim& claim, const Moment& moment) {
-  // The clock keeps tokens growing when the stored one was lost, the stored one when the clock
-  // goes back.
-  const auto clock = static_cast<FencingToken>(std::max<std::int64_t>(moment.wall_us, 1));
-  state.token = moment.numbers_writes ? 0 : std::max(state.token + 1, clock);
+  state.token = moment.numbers_writes ? 0 : std::max(state.token + 1, least_token(claim, moment));
   Plan plan{Plan::Kind::fresh, claim.owner, state.token, claim.mode};
   if (claim.mode == Mode::slots) {
     state.slots = claim.slots;

@@ -284,6 +284,18 @@ tokens_over_majorities() {
 @test "Q05: tokens grow over changing majorities, though the clocks of the servers differ" {
   tokens_over_majorities 100
 }
+asked_twice() {
+  local i
+  for i in 0 1 2; do on "$i" config resetstat >/dev/null; done
+  "$DLOCK" run a -- true
+  for i in 0 1 2; do on "$i" info commandstats | grep -q '^cmdstat_evalsha:calls=2,' || return; done
+}
+@test "a run whose servers know the time asks each twice: to acquire and to release" {
+  start_quorum 3
+  "$DLOCK" run a -- true # the scripts are there now
+  eventually 20s asked_twice
+}
+
 # bats test_tags=nightly
 @test "Q05: 33: of 1000 grants over changing majorities each has a larger token" {
   tokens_over_majorities 1000

@@ -130,7 +130,7 @@ as_worker() {
   sha=$(r script load "$(script_text acquire)")
   keys_of lock token holds revoked line waiters 'done'
   run redis-cli -s "$REDIS_SOCKET" --no-auth-warning --user worker --pass x EVALSHA "$sha" 7 \
-    "${KEYS[@]}" b:1 s 9000 "$RECORD" '' '' plain 0 0 "$G" 0
+    "${KEYS[@]}" b:1 s 9000 "$RECORD" '' '' plain 0 0 '' "$G" 0
   assert_output --partial "NOPERM this user may not run 'EVAL' on this server"
   assert_equal "$(r dbsize)" 0
 }

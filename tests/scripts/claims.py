@@ -42,7 +42,7 @@ class Request:
 
     def args(self):
         args = [self.owner, self.serial, self.ttl, RECORD, self.me, "", self.mode, self.slots,
-                self.once]
+                self.once, ""]
         for name in self.names:
             above = self.above_in(name)
             args += [tag_of(name), len(above)] + [word for hold in above for word in hold]

@@ -21,6 +21,7 @@ TTL=10000
 MODE=exclusive
 SLOTS=0
 ONCE=0
+PROPOSED=''
 RELIES_ON=()
 PLACE=server # or cluster: with the key that never exists
 
@@ -78,7 +79,7 @@ acquire_as() {
   done
   keys_of lock token holds revoked line waiters 'done'
   run_script acquire ${#KEYS[@]} "${KEYS[@]}" "$3" "$4" "${5:-$TTL}" "$RECORD" "$1" "$2" \
-    "$MODE" "$SLOTS" "$ONCE" "${words[@]}" "${RELIES_ON[@]}"
+    "$MODE" "$SLOTS" "$ONCE" "$PROPOSED" "${words[@]}" "${RELIES_ON[@]}"
 }
 acquire() { acquire_as '' '' "$@"; } # OWNER SERIAL [TTL [ANCESTOR SERIAL]…]
 stand() { acquire_as "$(waiter "$1" "$2")" '' "$@"; }

@@ -143,6 +143,7 @@ void QuorumClient::ask_for_round(bool leader_first) {
   if (world_.mishap(20)) frozen_until_ = now + world_.between(0ms, world_.terms().ttl * 3 / 2);
   round_ = rounds_.round_of(claim_);
   round_.least_uptime = world_.terms().delay;
+  round_.proposes = world_.proposed_token();
   claiming_ = holds_.empty();
   const bool waits = world_.terms().lines && holds_.empty();
   const auto machine = std::make_shared<QuorumClaim>(

@@ -29,7 +29,8 @@ QuorumTerms some_quorum_terms(std::mt19937& random) {
   terms.jumps = random() % 3 == 0;
   terms.lines = random() % 3 == 0;
   // Tokens that a server forgets are made good by its clock.
-  terms.clocks_apart = terms.restarts ? terms.delay * 7 / 10 : 60s;
+  const Duration apart = random() % 2 == 0 ? Claim::k_token_window : Duration(60s);
+  terms.clocks_apart = terms.restarts ? (terms.delay - 2 * Claim::k_token_window) * 4 / 5 : apart;
   return terms;
 }
 
@@ -114,6 +115,13 @@ Duration QuorumWorld::between(Duration least, Duration most) {
   return least + Duration(static_cast<Duration::rep>(
                      (std::uint64_t{random_()} << 32U | random_()) %
                      static_cast<std::uint64_t>((most - least).count() + 1)));
+}
+
+// By the clock of a host, which is close to that of some server, or not.
+FencingToken QuorumWorld::proposed_token() {
+  const QuorumServer& server = servers_[random_() % servers_.size()];
+  const lease_table::StoreTime clock = server.clock(agenda_.now()) + between(0s, 600ms) - 300ms;
+  return static_cast<FencingToken>(clock.time_since_epoch() / 1us);
 }
 
 Duration QuorumWorld::latency() {

@@ -100,6 +100,7 @@ class QuorumWorld {
   bool one_in(unsigned n) { return random_() % n == 0; }
   bool mishap(unsigned one_in_so_many) { return !calm_ && one_in(one_in_so_many); }
   Duration between(Duration least, Duration most);
+  FencingToken proposed_token();
   Duration latency();
   // Carries it out, or not; `answered` is called at most once, before the limit of the ask.
   void send(const quorum::Ask& ask, const std::function<void(quorum::Answer)>& answered);

@@ -5,7 +5,7 @@
 //
 // It keeps the promises of the seam as long as a majority of the servers keeps what it acknowledged
 // or stays away, after a restart, for the quorum delay; and as long as clocks run at the same speed
-// within one per cent. Their values never matter.
+// within one per cent. Their values never matter for exclusion.
 //
 // Not promised: first come, first served, when the leader changes; slots, which a majority cannot
 // count.

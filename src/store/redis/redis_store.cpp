@@ -175,6 +175,7 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, 
   const std::string most = claim.max_waiters ? std::to_string(*claim.max_waiters) : "";
   const std::string slots = std::to_string(claim.slots);
   const std::string once = std::to_string(to_ms(claim.once_per));
+  const std::string proposed = claim.proposes != 0 ? std::to_string(claim.proposes) : "";
   Words keys;
   Words args{claim.owner,
              claim.serial,
@@ -184,7 +185,8 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, 
              most,
              stored_mode(claim.mode),
              slots,
-             once};
+             once,
+             proposed};
   std::vector<std::string> counts(all->size());
   for (std::size_t i = 0; i < all->size(); ++i) {
     const Keys& one = (*all)[i];

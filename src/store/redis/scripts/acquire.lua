@@ -4,7 +4,7 @@
 -- KEYS  for each name: lock, token, holds, revoked, line, waiters, done
 -- ARGV  1 owner  2 serial  3 ttl in ms  4 record without its first brace
 --       5 our waiter, to wait in line, or ''  6 the largest number of others in line, or ''
---       7 mode  8 number of slots, or 0  9 --once-per in ms, or 0
+--       7 mode  8 number of slots, or 0  9 --once-per in ms, or 0  10 proposed token, or ''
 --       then for each name: tag, number of ancestors that hold it, and owner and serial of each,
 --       nearest first; then the ids of the holds of acquire on which the caller relies
 -- Returns {'granted', owner, record, ...}  for each name; after a join the owner is the ancestor

@@ -2,6 +2,7 @@
 -- use these.
 local owner, serial, ttl, me, most = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[5], tonumber(ARGV[6])
 local mode, slots, once = ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
+local proposed = ARGV[10]
 
 local function name_at(i, tag)  -- from KEYS[i] on
   local lock, token, holds, revoked, line, waiters, done = unpack(KEYS, i, i + 6)

@@ -26,9 +26,9 @@ local function take_free(n)
   return {'granted', owner, record}
 end
 
-local only = #KEYS == 7 and name_at(1, ARGV[10])  -- the name, if there is one; claimed.lua goes on
+local only = #KEYS == 7 and name_at(1, ARGV[11])  -- the name, if there is one; claimed.lua goes on
 
-if only and #ARGV == 11 and mode == 'exclusive' and once == 0 then
+if only and #ARGV == 12 and mode == 'exclusive' and once == 0 then
   local bad = missing_right(only)
   if bad then return bad end
   if is_free(only) then return take_free(only) end

@@ -1,8 +1,15 @@
 -- Of acquire: fencing tokens. A token is larger than the one before, and at least the server's time
--- in µs, so that tokens grow also after the server has lost its data.
--- Needs time.lua.
+-- in µs, so that tokens grow also after the server has lost its data. A claim to several servers
+-- proposes the time of its host instead, so that all grant the same token; a proposal that is more
+-- than a quarter of a second from the server's time does not count (core/lock_store.hpp).
+-- Needs time.lua, claim.lua.
+local function least_token()
+  local close = proposed ~= '' and math.abs(tonumber(proposed) - now_us()) <= 250000
+  return close and proposed or now_digits()
+end
+
 local function next_token(n)  -- into n.next; only reads; an error if the key holds no such number
-  n.next, n.stored = now_digits(), redis.call('GET', n.token)
+  n.next, n.stored = least_token(), redis.call('GET', n.token)
   -- Of as many digits and sorted before it: smaller.
   if not n.stored or #n.stored == #n.next and n.stored < n.next and n.stored:find('^%d+$') then
     return
@@ -12,7 +19,7 @@ local function next_token(n)  -- into n.next; only reads; an error if the key ho
     local what = ' is not a usable number'
     return redis.error_reply('ERR the fencing token at ' .. n.token .. what)
   end
-  n.next = decimal(math.max(last + 1, now_us()))
+  n.next = decimal(math.max(last + 1, tonumber(n.next)))
 end
 
 -- For a day, give or take an hour. Java's RFencedLock made it without a TTL, and needs none.
