@@ -160,6 +160,17 @@ json.dump({"machine": {"cpus": sys.argv[2]}, "parts": {}, "crowd": {"dlock": row
   assert_equal "${lines[-1]}" "1 passed, 1 failed"
 }
 
+@test "that the address sanitizer warns of fibers is no report; what comes with it is one" {
+  mkdir -p "$BATS_TEST_TMPDIR/out"
+  local warned="==9==WARNING: ASan doesn't fully support makecontext/swapcontext functions and may"
+  echo "$warned" >"$BATS_TEST_TMPDIR/out/suite.sanitizer.123"
+  run -0 counts_of 1..1 "ok 1 good"
+  assert_equal "${lines[-1]}" "1 passed, 0 failed"
+  echo overflow >>"$BATS_TEST_TMPDIR/out/suite.sanitizer.123"
+  run -1 counts_of 1..1 "ok 1 good"
+  assert_equal "${lines[-1]}" "1 passed, 1 failed"
+}
+
 # attempts PERCENT VERDICT…: a suite with this verdict the first time, and so on, on a host that has
 # taken PERCENT per cent of the processors away.
 attempts() {

@@ -35,6 +35,8 @@ end_of() {
   local name=$1 file=$out/${1//\//-} report
   for report in "$file".sanitizer.*; do
     [ -e "$report" ] || continue
+    # Said of every program with fibers, also of one that tells where their stacks are (sys/fiber.cpp).
+    grep -qv "ASan doesn't fully support makecontext/swapcontext" "$report" || continue
     { printf 'not ok 0 %s\n' "sanitizer report" && sed 's/^/# /' "$report"; } >>"$file.tap"
   done
   awk -v name="$name" -v out="$file" '
