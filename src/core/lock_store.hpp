@@ -175,7 +175,7 @@ struct Claim {
   // The least fencing token in place of the store's time in µs, so that the servers of a quorum
   // grant the same one. It counts if it is within k_token_window of that time: after two windows
   // without a grant a store that has lost all tokens grants larger ones. Zero: the store's time.
-  // Not for the SQL stores, etcd and ZooKeeper.
+  // Only a quorum sets it, whose servers are Redis.
   FencingToken proposes = 0;
   static constexpr Duration k_token_window = std::chrono::milliseconds(250);
 };

@@ -127,7 +127,7 @@ class Members {
 
   std::vector<Member> all_;
   std::optional<Claim> kept_;
-  Holds kept_holds_;  // with the largest tokens
+  Holds kept_holds_;  // with the tokens that a majority has
 };
 
 }  // namespace dlock::quorum

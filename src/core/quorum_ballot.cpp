@@ -47,12 +47,16 @@ std::size_t Ballot::alike(const Holds& holds) const {
       }));
 }
 
-std::size_t Ballot::recorded(const Holds& holds) const {
-  return static_cast<std::size_t>(
-      std::count_if(seats_.begin(), seats_.end(), [&](const Seat& seat) {
-        return seat.vote == Voted::granted && same_owners(seat.grant.holds, holds) &&
-               same_tokens(seat.grant.holds, holds);
-      }));
+Ballot::Count Ballot::commonest(std::size_t name) const {
+  Count most;
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    if (!agrees(i)) continue;
+    Count one{.token = seats_[i].grant.holds[name].token};
+    for (std::size_t j = 0; j < seats_.size(); ++j)
+      one.votes += agrees(j) && seats_[j].grant.holds[name].token == one.token ? 1U : 0U;
+    if (one.votes > most.votes) most = one;
+  }
+  return most;
 }
 
 std::size_t Ballot::votes() const {
@@ -99,26 +103,30 @@ std::optional<Error> Ballot::mistake() const {
 
 bool Ballot::knows_tokens() const {
   for (std::size_t i = 0; i < seats_.size(); ++i) {
+    if (!agrees(i)) continue;
     const Holds& holds = seats_[i].grant.holds;
-    if (agrees(i) && (!joins(holds) || recorded(holds) >= members_.needed())) return true;
+    std::size_t known = 0;
+    while (known < holds.size() &&
+           (!holds[known].nested || commonest(known).votes >= members_.needed()))
+      ++known;
+    return known == holds.size();
   }
   return false;
 }
 
 Holds Ballot::choose() const {
-  const Seat* best = nullptr;
+  Holds chosen;
   for (std::size_t i = 0; i < seats_.size(); ++i) {
     if (!agrees(i)) continue;
-    if (best == nullptr || recorded(seats_[i].grant.holds) > recorded(best->grant.holds))
-      best = &seats_[i];
+    const Holds& holds = seats_[i].grant.holds;
+    if (chosen.empty()) chosen = holds;
+    for (std::size_t name = 0; name < holds.size(); ++name)
+      chosen[name].token = std::max(chosen[name].token, holds[name].token);
   }
-  DLOCK_ASSERT(best != nullptr);
-  Holds chosen = best->grant.holds;
-  if (joins(chosen) || recorded(chosen) >= members_.needed()) return chosen;
-  for (const Seat& seat : seats_) {
-    if (seat.vote != Voted::granted || !same_owners(chosen, seat.grant.holds)) continue;
-    for (std::size_t i = 0; i < chosen.size(); ++i)
-      chosen[i].token = std::max(chosen[i].token, seat.grant.holds[i].token);
+  DLOCK_ASSERT(!chosen.empty());
+  for (std::size_t name = 0; name < chosen.size(); ++name) {
+    const Count most = commonest(name);
+    if (chosen[name].nested || most.votes >= members_.needed()) chosen[name].token = most.token;
   }
   return chosen;
 }

@@ -61,10 +61,10 @@ class Ballot {
   // The run of which a server says that it has succeeded.
   const std::optional<Done>& done() const { return done_; }
 
-  // A claim that joins a hold gets its token: the one that a majority has recorded.
+  // A name whose hold is joined has the token of that hold: the one that a majority has recorded.
   bool knows_tokens() const;
-  // What most votes grant, with the tokens that all are to have: those that a majority has
-  // recorded, else the largest. There is a vote.
+  // What most votes grant, with the tokens that all are to have: for each name the one that a
+  // majority has recorded, else the largest, or of a joined hold the commonest. There is a vote.
   Holds choose() const;
 
   // The word of each server that was asked.
@@ -74,7 +74,12 @@ class Ballot {
 
  private:
   std::size_t alike(const Holds& holds) const;
-  std::size_t recorded(const Holds& holds) const;
+  struct Count {
+    FencingToken token = 0;
+    std::size_t votes = 0;
+  };
+  // The token that most votes have for one name of the claim, the first of several such.
+  Count commonest(std::size_t name) const;
 
   const Members& members_;
   std::vector<Seat> seats_;

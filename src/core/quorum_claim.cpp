@@ -97,7 +97,11 @@ Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
       end_if_given_back();
       return {};
     }
-    if (phase_ == Phase::raising && ballot_.agrees(ask.server)) return raise_at(ask.server);
+    if (phase_ == Phase::raising && ballot_.agrees(ask.server)) {
+      Asks asks = raise_at(ask.server);
+      append(asks, decide_raised(now));
+      return asks;
+    }
   } else if (ask.what == Ask::What::raise) {
     const auto& raised = std::get<Result<void>>(answer);
     seat.raised = raised.has_value();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // QuorumClaim: one round of a claim to a quorum. All servers are asked at the same time, each with
 // the serial of this round and the token that it proposes. Granted is what a majority has granted,
-// once a majority has the largest token of the grants: so tokens grow from one majority to the
-// next. A round without a majority releases its holds at all servers, also at those that have not
-// answered.
+// once a majority has one token of it: the one that it has granted, else the largest of the grants.
+// So tokens grow from one majority to the next. A round without a majority releases its holds at
+// all servers, also at those that have not answered.
 //
 // The leader, the first server that answers, decides between rivals. The claim that it refuses
 // gives up at once, and waits in the line there. The claim that has its vote keeps what it has, and
@@ -79,7 +79,7 @@ class QuorumClaim {
   int tries_ = 0;           // with the vote of the leader
   Ballot ballot_;
   Phase phase_ = Phase::asking;
-  Holds granted_;                 // whose owners most votes are for, with the token of all
+  Holds granted_;                 // whose owners most votes are for, with the tokens of all
   Time kept_until_;               // of a repetition: the lease that was granted before
   bool kept_;                     // it lives: whatever comes, it stays what it is
   std::optional<Time> patience_;  // until then

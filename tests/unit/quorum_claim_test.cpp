@@ -72,6 +72,34 @@ TEST_CASE("quorum claim: a vote that comes while the token is written is raised,
   CHECK(outcome_of<Grant>(driven).holds.front().token == 9);
 }
 
+TEST_CASE("quorum claim: a vote that comes with the token while that is written counts at once") {
+  Round round(3);
+  auto driven = round.begin();
+  driven.answer(0, What::acquire, granted(hold_as("r1", 9)));
+  driven.answer(1, What::acquire, granted(hold_as("r1", 3)));
+  CHECK_FALSE(driven.is_over());
+  driven.answer(2, What::acquire, granted(hold_as("r1", 9)));
+  CHECK(outcome_of<Grant>(driven).holds.front().token == 9);
+}
+
+TEST_CASE("quorum claim: beside a name whose hold is joined a new one gets the largest token") {
+  const auto of_two = [](FencingToken token) {
+    Holds holds = hold_as("r1", 5, "above");
+    holds.front().nested = true;
+    holds.push_back(hold_as("r1", token).front());
+    holds.back().name = *LockName::parse("b");
+    return holds;
+  };
+  Round round(3);
+  auto driven = round.begin();
+  driven.answer(0, What::acquire, granted(of_two(100)));  // the last token of b was 900, elsewhere
+  driven.answer(1, What::acquire, granted(of_two(901)));
+  CHECK(driven.asked(0, What::raise));
+  driven.answer(0, What::raise, raised());
+  CHECK(outcome_of<Grant>(driven).holds.front().token == 5);
+  CHECK(outcome_of<Grant>(driven).holds.back().token == 901);
+}
+
 TEST_CASE("quorum claim: without its token at a majority it is given back") {
   Round round(3);
   auto driven = round.begin();
