@@ -102,16 +102,10 @@ std::optional<Error> Ballot::mistake() const {
 }
 
 bool Ballot::knows_tokens() const {
-  for (std::size_t i = 0; i < seats_.size(); ++i) {
-    if (!agrees(i)) continue;
-    const Holds& holds = seats_[i].grant.holds;
-    std::size_t known = 0;
-    while (known < holds.size() &&
-           (!holds[known].nested || commonest(known).votes >= members_.needed()))
-      ++known;
-    return known == holds.size();
-  }
-  return false;
+  const Holds chosen = choose();
+  for (std::size_t name = 0; name < chosen.size(); ++name)
+    if (chosen[name].nested && commonest(name).votes < members_.needed()) return false;
+  return true;
 }
 
 Holds Ballot::choose() const {

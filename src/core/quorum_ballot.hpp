@@ -62,6 +62,7 @@ class Ballot {
   const std::optional<Done>& done() const { return done_; }
 
   // A name whose hold is joined has the token of that hold: the one that a majority has recorded.
+  // There is a vote.
   bool knows_tokens() const;
   // What most votes grant, with the tokens that all are to have: for each name the one that a
   // majority has recorded, else the largest, or of a joined hold the commonest. There is a vote.

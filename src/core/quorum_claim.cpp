@@ -91,17 +91,14 @@ Asks QuorumClaim::ask_those(Voted vote) {
 
 Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
   Seat& seat = ballot_[ask.server];
+  Asks asks;
   if (ask.what == Ask::What::acquire) {
     ballot_.take(ask.server, std::get<Result<AcquireReply>>(answer));
     if (phase_ == Phase::giving_back) {  // it is owed back; what it says is worth knowing
       end_if_given_back();
       return {};
     }
-    if (phase_ == Phase::raising && ballot_.agrees(ask.server)) {
-      Asks asks = raise_at(ask.server);
-      append(asks, decide_raised(now));
-      return asks;
-    }
+    if (phase_ == Phase::raising && ballot_.agrees(ask.server)) asks = raise_at(ask.server);
   } else if (ask.what == Ask::What::raise) {
     const auto& raised = std::get<Result<void>>(answer);
     seat.raised = raised.has_value();
@@ -112,7 +109,8 @@ Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
     end_if_given_back();
     return {};
   }
-  return decide(now);
+  append(asks, decide(now));
+  return asks;
 }
 
 Asks QuorumClaim::on_time(Time now) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/table_store.hpp"
 
+#include "base/wall_clock.hpp"
 #include "store/waiting_line.hpp"
 
 #include <algorithm>
@@ -235,10 +236,8 @@ Result<HandOff> TableStore::await_hand_off(Time until) {
 }
 
 TableStore::Moment TableStore::local_moment(Time sent_at) {
-  const auto wall = std::chrono::system_clock::now().time_since_epoch();
-  return {.sent_at = sent_at,
-          .now = lease_table::store_time(BootClock::now()),
-          .wall_us = std::chrono::duration_cast<std::chrono::microseconds>(wall).count()};
+  return {
+      .sent_at = sent_at, .now = lease_table::store_time(BootClock::now()), .wall_us = wall_us()};
 }
 
 }  // namespace dlock

@@ -38,7 +38,7 @@ raise() { run_script raise 2 "$H" "$T" "$2" "$1" "$3" "${4:-1700000000000}"; }
 in_us() { echo $(($(r time | paste -sd ' ' | awk '{printf "%d%06d", $1, $2}') + $1)); }
 
 @test "acquire: a proposed token is granted if it is close to the server's time and larger than the last" {
-  local proposed
+  local ahead
   for ahead in 200000 -10000000 10000000; do
     r flushall >/dev/null
     PROPOSED=$(in_us "$ahead")

@@ -2,6 +2,7 @@
 #include "store/quorum/quorum_store.hpp"
 
 #include "base/text.hpp"
+#include "base/wall_clock.hpp"
 #include "core/quorum_claim.hpp"
 #include "core/quorum_hold.hpp"
 #include "store/quorum/quorum_view.hpp"
@@ -51,12 +52,6 @@ const Holding& seen_now(const Holding& holding) {
 
 const Holding& seen_before(const RevokeReply& reply) {
   return reply.before;
-}
-
-// The token to propose. Servers whose clocks are elsewhere cost one more round trip, and no more.
-FencingToken host_time_us() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<FencingToken>(std::chrono::floor<std::chrono::microseconds>(now).count());
 }
 
 // A server that is slower does not lead.
@@ -175,7 +170,8 @@ Result<AcquireReply> QuorumStore::acquire(const Claim& claim, Queueing queueing,
 Result<AcquireReply> QuorumStore::try_round(const Claim& claim, Queueing queueing, Time limit) {
   Claim round = rounds_.round_of(claim);
   round.least_uptime = delay_;
-  round.proposes = host_time_us();
+  // Servers whose clocks are elsewhere cost one more round trip, and no more.
+  round.proposes = static_cast<FencingToken>(wall_us());
   const bool leader_first = queueing != Queueing::no && !std::exchange(called_, false);
   servers_->catch_up();
   quorum::QuorumClaim machine(members_,
