@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/open_store.hpp"
 
+#include "base/random.hpp"
 #include "base/text.hpp"
 #include "store/beside_store.hpp"
 #include "store/etcd/etcd_store.hpp"
@@ -25,8 +26,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <optional>
-#include <random>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -216,8 +218,11 @@ Result<std::unique_ptr<LockStore>> open_quorum(const std::vector<StoreOptions>& 
       return open_store(options);
     });
   }
-  std::random_device seed;
-  return QuorumStore::open(openers, {.delay = delay, .seed = seed(), .interrupt = interrupt});
+  std::array<unsigned char, sizeof(std::uint64_t)> seed{};
+  fill_randomly(seed);
+  return QuorumStore::open(
+      openers,
+      {.delay = delay, .seed = std::bit_cast<std::uint64_t>(seed), .interrupt = interrupt});
 }
 
 Result<Examination> examine_store(const StoreOptions& options, const ExamineTerms& terms) {
