@@ -178,10 +178,11 @@ def of_crowd(crowd, servers, count, clients, rounds):
 
 
 def crowds(program, stamp, folder, amount):
-    """Each with all servers alive, and with the leader dead from the start."""
+    """Each with all servers alive, and with the leader dead from the start; of dlock also with one
+    server, which says what of its idle time is the quorum's."""
     result = {}
-    for count in COUNTS[1:]:
-        for dead in (False, True):
+    for count in COUNTS:
+        for dead in (False, True) if count > 1 else (False,):
             servers = Servers(folder)
             try:
                 if dead:
@@ -191,10 +192,11 @@ def crowds(program, stamp, folder, amount):
                     kinds = {"dlock": functools.partial(crowd_of_dlock, program, servers, stamp,
                                                         count, clients)}
                     kinds |= {name: functools.partial(crowd_of_library, name, servers, count,
-                                                      clients) for name in LIBRARIES}
+                                                      clients) for name in LIBRARIES if count > 1}
                     for name, crowd in kinds.items():
                         row = of_crowd(crowd, servers, count, clients, rounds)
-                        result[f"{count} servers{', leader dead' if dead else ''}, {clients} clients: "
+                        place = f"{count} server{'s' if count > 1 else ''}"
+                        result[f"{place}{', leader dead' if dead else ''}, {clients} clients: "
                                f"{name}"] = {"kind": name, "servers": count, "dead": dead,
                                              "clients": clients, **row}
             finally:
