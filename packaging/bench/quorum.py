@@ -3,12 +3,15 @@
 what a crowd of clients costs that come at once, each wanting the lock once.
 
 dlock's clients are processes that are started; those of the libraries are actors of one process that
-runs already, each with a lock of its own and the library's own delays between two tries. Messages are
+runs already, each with a lock of its own and the library's own delays between two tries. The lock is
+idle from when a holder begins to release it until the next one has it. Between two commands of dlock
+lies more: that the end of one is noticed, and the fork and exec of the next. Messages are
 what the servers read and wrote (INFO: total_reads_processed, total_writes_processed), from the first
 client to the end of the last, greetings included; a message that is pushed counts as well.
 """
 
 import functools
+import json
 import os
 import statistics
 import subprocess
@@ -135,15 +138,28 @@ def calls(name, servers, rounds):
             one.close()
 
 
+def idle_times(events):
+    """Of all holds, ms: between the word that a command has ended and that of the next grant."""
+    times = {"granted": [], "reaped": []}
+    for line in events:
+        event = json.loads(line)
+        if event["event"] in times:
+            times[event["event"]].append(event["boot_ns"])
+    return [(granted - ended) / 1e6
+            for ended, granted in zip(sorted(times["reaped"]), sorted(times["granted"])[1:])]
+
+
 def crowd_of_dlock(program, servers, stamp, count, clients):
-    """Gaps between the commands, ms; None: a client failed."""
+    """How long the lock was idle, and how long no command ran, each ms; None: a client failed."""
     one = dlock(program, servers, count)
-    with tempfile.TemporaryDirectory(dir=servers.folder) as place:
+    with (tempfile.TemporaryDirectory(dir=servers.folder) as place,
+          open(f"{place}/events", "a+", encoding="utf-8") as events):
         file = f"{place}/stamps"
         command = one.command(os.path.basename(place), stamp, file, str(HOLD_MS * 1000),
                               str(clients + 1))
+        command[2:2] = ["-v", "--log-format", "json"]
         begin = time.monotonic()
-        started = [quiet(command, one.environment) for _ in range(clients)]
+        started = [quiet(command, one.environment, stderr=events) for _ in range(clients)]
         try:
             statuses = [process.wait(max(0.1, begin + LIMIT - time.monotonic()))
                         for process in started]
@@ -151,30 +167,35 @@ def crowd_of_dlock(program, servers, stamp, count, clients):
             statuses = ["too slow"]
         finally:
             end(started)
-        return None if any(statuses) else gaps_ms(stamps(file))
+        if any(statuses):
+            return None
+        events.seek(0)
+        return idle_times(events), gaps_ms(stamps(file))
 
 
 def crowd_of_library(name, servers, count, clients):
     library = Library(name, servers.addresses(count))
     try:
         turns = sorted(library.turns(clients, "crowd", 1, HOLD_MS), key=lambda turn: turn[1])
-        return [(after[1] - before[2]) / 1e3 for before, after in zip(turns, turns[1:])]
+        return [(after[1] - before[2]) / 1e3 for before, after in zip(turns, turns[1:])], []
     finally:
         library.close()
 
 
 def of_crowd(crowd, servers, count, clients, rounds):
-    gaps, messages, grants = [], [], 0
+    idle, gaps, messages, grants = [], [], [], 0
     for _ in range(rounds):
         before = servers.messages(count)
         found = crowd()
-        if not found:
+        if not found or not found[0]:
             return {"failed": f"a client failed, or {LIMIT} s were not enough"}
-        gaps += found
-        grants += len(found) + 1
-        messages.append((servers.messages(count) - before) / (len(found) + 1))
-    return {"grants": f"{grants} of {clients * rounds}", "idle_p50_ms": figure(gaps),
-            "idle_mean_ms": statistics.mean(gaps), "messages": figure(messages)}
+        idle += found[0]
+        gaps += found[1]
+        grants += len(found[0]) + 1
+        messages.append((servers.messages(count) - before) / (len(found[0]) + 1))
+    between = {"between_p50_ms": figure(gaps)} if gaps else {}
+    return {"grants": f"{grants} of {clients * rounds}", "idle_p50_ms": figure(idle),
+            "idle_mean_ms": statistics.mean(idle), **between, "messages": figure(messages)}
 
 
 def crowds(program, stamp, folder, amount):
