@@ -33,12 +33,11 @@ Runner::Runner(RunPlan plan,
       driver_(std::move(session), worker, &signals, listener, *this) {}
 
 void Runner::asked(action::Ask::What what) {
-  if (what == action::Ask::What::watch) {
-    guard_due_ = false;
-    child_.drop_guard();
-  }
+  using What = action::Ask::What;
+  if (what != What::acquire) guard_due_ = false;
+  if (what == What::watch) child_.drop_guard();
   // The group is gone, or never was.
-  if (what == action::Ask::What::release) child_.end_group();
+  if (what == What::release) child_.end_group();
 }
 
 std::optional<Time> Runner::look_at() const {

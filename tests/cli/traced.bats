@@ -157,6 +157,21 @@ no_leaks() {
   grep -q CLONE_THREAD "$MAIN" || fail "no thread was seen"
 }
 
+@test "a run that is granted the lock and ended by a signal at once forks no guard" {
+  mkdir "$T/locks"
+  # Its thread for the store is there before it waits for the first time, which takes two seconds here.
+  strace -f -o "$T/late" -e trace=clone,clone3,prctl,epoll_wait -e signal=none \
+    -e inject=epoll_wait:delay_enter=2000000:when=1 "$DLOCK" --url "local://$T/locks" run x -- true 3>&- &
+  OTHER_PIDS+=" $!"
+  local strace=$! rc=0
+  eventually 10s grep -q CLONE_THREAD "$T/late"
+  kill -TERM "$(pgrep -P "$strace" dlock)"
+  wait "$strace" || rc=$?
+  assert_equal "$rc" 143
+  run -1 grep lease-guard "$T/late"
+  run -0 "$DLOCK" --url "local://$T/locks" run -n x -- true
+}
+
 @test "a file system that hangs keeps neither a run nor renew --every from a signal or its end" {
   local pid
   mkdir "$T/locks"
