@@ -20,6 +20,14 @@ setup_file() { set_up_file --appendonly yes --appendfsync always; }
 }
 keys_here() { all_keys r; }
 
+@test "one answer that comes late keeps no clock from being compared" {
+  run -0 strace -f -qq -o "$BATS_TEST_TMPDIR/sent" -s 100 -e trace=sendto -e signal=none \
+    -e inject=sendto:delay_exit=200000:when=2 "$DLOCK" doctor -v
+  found '\+' clock 'runs like'
+  run -0 sed -n '2s/.*\(TIME\).*/\1/p' "$BATS_TEST_TMPDIR/sent" # the first that counts was late
+  assert_output TIME
+}
+
 @test "eviction, no AOF, failing snapshots and a timeout: each with its remedy, worst first, and 1" {
   second_redis --maxmemory 100mb --maxmemory-policy volatile-lru --timeout 60
   export DLOCK_URL=$SECOND_URL

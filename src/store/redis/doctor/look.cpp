@@ -232,7 +232,7 @@ struct Moment {
   Time after;
 };
 
-Result<Moment> moment(Look& look) {
+Result<Moment> ask_time(Look& look) {
   const Time before = BootClock::now();
   const auto answer = look.ask({"TIME"});
   if (!answer) return answer.error();
@@ -245,6 +245,18 @@ Result<Moment> moment(Look& look) {
   return Moment{std::chrono::seconds(number(0)) + std::chrono::microseconds(number(1)),
                 before,
                 BootClock::now()};
+}
+
+// The quickest of three: how long an answer takes is doubt about the clock, and this host may pause
+// for more than a hundredth of the second that the clocks are compared for.
+Result<Moment> moment(Look& look) {
+  constexpr auto k_quick = 1ms;
+  auto best = ask_time(look);
+  for (int more = 2; more > 0 && best && best->after - best->before > k_quick; --more) {
+    const auto next = ask_time(look);
+    if (next && next->after - next->before < best->after - best->before) best = next;
+  }
+  return best;
 }
 
 Clock compare(const Moment& first, const Moment& last) {
