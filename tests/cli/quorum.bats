@@ -7,14 +7,22 @@
 load ../support/suite
 suite ticker clock_shim cli supervise leases clocks replicas quorum refused store_cases
 
+# A run that has released its lock at a majority gives the others 20 ms more, and who has to learn the script
+# first may need longer on a busy machine. Where that is not the matter, they know it.
+know_scripts() {
+  run -0 "$DLOCK" run --ttl 3s other -- true
+  eventually 10s no_lock_at other 0 1 2
+}
+
 @test "a run holds the lock on all servers, nests, and releases it on all" {
   start_quorum 3
+  know_scripts
   run -0 --separate-stderr "$DLOCK" run a -- sh -c '"$0" run a -- printenv DLOCK_TOKEN; printenv DLOCK_TOKEN
     for i in 0 1 2; do redis-cli -s "$1/$i.sock" exists dlock:a; done' "$DLOCK" "$T"
   [ -z "$stderr" ]
   [ "${lines[0]}" = "${lines[1]}" ]
   assert_equal "${lines[*]:2}" "1 1 1"
-  no_lock_at a 0 1 2
+  eventually 10s no_lock_at a 0 1 2
 }
 
 @test "36: --slots, --replicas, one server twice and a number of servers that is no quorum are refused" {
@@ -195,11 +203,12 @@ in_line() { [ "$(on "$1" zcard 'dlock:waiters:{dlock:a}')" = "$2" ]; }
 
 @test "acquire, renew and release over steps; force-release needs a majority" {
   start_quorum 3
+  know_scripts
   eval "$("$DLOCK" acquire a)"
-  held_at a 0 1 2
+  eventually 10s held_at a 0 1 2
   run -0 "$DLOCK" renew a
   run -0 "$DLOCK" release a
-  no_lock_at a 0 1 2
+  eventually 10s no_lock_at a 0 1 2
   unset DLOCK_HOLDS DLOCK_OWNER
   dlock_run a --ttl 3s a -- sleep 60
   eventually 10s held_at a 0 1 2
