@@ -138,19 +138,15 @@ def calls(name, servers, rounds):
             one.close()
 
 
-def idle_times(events):
-    """Of all holds, ms: between the word that a command has ended and that of the next grant."""
-    times = {"granted": [], "reaped": []}
-    for line in events:
-        event = json.loads(line)
-        if event["event"] in times:
-            times[event["event"]].append(event["boot_ns"])
-    return [(granted - ended) / 1e6
-            for ended, granted in zip(sorted(times["reaped"]), sorted(times["granted"])[1:])]
+def idle_ms(events):
+    """Of the holds, which are one after the other: from the end of a command to the next grant."""
+    times = [event["boot_ns"] for event in map(json.loads, events)
+             if event["event"] in ("granted", "reaped")]
+    return gaps_ms(sorted(times))
 
 
 def crowd_of_dlock(program, servers, stamp, count, clients):
-    """How long the lock was idle, and how long no command ran, each ms; None: a client failed."""
+    """How long the lock was idle, and how long no command ran, each ms; nothing: a client failed."""
     one = dlock(program, servers, count)
     with (tempfile.TemporaryDirectory(dir=servers.folder) as place,
           open(f"{place}/events", "a+", encoding="utf-8") as events):
@@ -168,9 +164,9 @@ def crowd_of_dlock(program, servers, stamp, count, clients):
         finally:
             end(started)
         if any(statuses):
-            return None
+            return [], []
         events.seek(0)
-        return idle_times(events), gaps_ms(stamps(file))
+        return idle_ms(events), gaps_ms(stamps(file))
 
 
 def crowd_of_library(name, servers, count, clients):
@@ -183,19 +179,19 @@ def crowd_of_library(name, servers, count, clients):
 
 
 def of_crowd(crowd, servers, count, clients, rounds):
-    idle, gaps, messages, grants = [], [], [], 0
+    all_idle, all_between, messages, grants = [], [], [], 0
     for _ in range(rounds):
         before = servers.messages(count)
-        found = crowd()
-        if not found or not found[0]:
+        idle, between = crowd()
+        if not idle:
             return {"failed": f"a client failed, or {LIMIT} s were not enough"}
-        idle += found[0]
-        gaps += found[1]
-        grants += len(found[0]) + 1
-        messages.append((servers.messages(count) - before) / (len(found[0]) + 1))
-    between = {"between_p50_ms": figure(gaps)} if gaps else {}
-    return {"grants": f"{grants} of {clients * rounds}", "idle_p50_ms": figure(idle),
-            "idle_mean_ms": statistics.mean(idle), **between, "messages": figure(messages)}
+        all_idle += idle
+        all_between += between
+        grants += len(idle) + 1
+        messages.append((servers.messages(count) - before) / (len(idle) + 1))
+    return {"grants": f"{grants} of {clients * rounds}", "idle_p50_ms": figure(all_idle),
+            "idle_mean_ms": statistics.mean(all_idle), "between_p50_ms": figure(all_between),
+            "messages": figure(messages)}
 
 
 def crowds(program, stamp, folder, amount):
