@@ -4,6 +4,7 @@
 #include "app/acquirer.hpp"
 #include "app/hold_variables.hpp"
 #include "base/log.hpp"
+#include "base/random.hpp"
 #include "cmd/claim.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/json_output.hpp"
@@ -109,7 +110,7 @@ ExitStatus acquire_command(const CommandLine& line, const Settings& settings) {
   Voice voice(*names, settings.mode, ready->where);
   const RunTerms terms{
       .lease = *lease, .acquire = acquire_terms(settings), .notice_every = Voice::rewrite_every()};
-  Acquirer acquirer(RunSession(terms, make_seed(), BootClock::now()),
+  Acquirer acquirer(RunSession(terms, random_seed(), BootClock::now()),
                     worker,
                     signals,
                     voice,

@@ -269,11 +269,6 @@ AcquireTerms acquire_terms(const Settings& settings) {
           .max_waiters = settings.max_waiters};
 }
 
-std::uint64_t make_seed() {
-  return static_cast<std::uint64_t>(BootClock::now().time_since_epoch().count()) ^
-         (static_cast<std::uint64_t>(::getpid()) << 32U);
-}
-
 std::string quoted_names(const std::vector<LockName>& names) {
   std::vector<std::string> quoted;
   quoted.reserve(names.size());

@@ -65,9 +65,6 @@ void rely_on_acquired(Claim& claim, const std::string& store);
 
 AcquireTerms acquire_terms(const Settings& settings);
 
-// Seeds the jitter.
-std::uint64_t make_seed();
-
 // `"a"`, `"a" and "b"`, `"a", "b" and "c"`: names in a sentence.
 std::string quoted_names(const std::vector<LockName>& names);
 

@@ -5,6 +5,7 @@
 #include "base/duration.hpp"
 #include "base/host_name.hpp"
 #include "base/log.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
 #include "base/user_name.hpp"
 #include "cmd/claim.hpp"
@@ -141,7 +142,7 @@ ExitStatus status_of_wait(const Result<WatchOutcome>& ended,
   RevokeVoice listener(voice, holders_text(revoked.owners, before));
   const WatchTerms terms = revoked_terms(revoked, settings.connect_timeout);
   const auto ended =
-      Driver<WatchLoop>(WatchLoop(terms, make_seed(), BootClock::now()), worker, listener).run();
+      Driver<WatchLoop>(WatchLoop(terms, random_seed(), BootClock::now()), worker, listener).run();
   voice.end_of_wait();
   ::_exit(static_cast<int>(status_of_wait(ended, shown, before, settings)));
 }

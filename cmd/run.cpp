@@ -4,6 +4,7 @@
 #include "app/runner.hpp"
 #include "base/duration.hpp"
 #include "base/log.hpp"
+#include "base/random.hpp"
 #include "cmd/claim.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/exec_failure.hpp"
@@ -157,7 +158,7 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
                  .store = ready->where,
                  .keys = ready->keys,
                  .contain = settings.contain},
-                RunSession(make_terms(settings, *lease), make_seed(), BootClock::now()),
+                RunSession(make_terms(settings, *lease), random_seed(), BootClock::now()),
                 worker,
                 signals,
                 std::move(*child),

@@ -2,6 +2,7 @@
 // dlock wait: returns when a lock is free and no waiter is in its line. It waits in no line itself
 // and takes nothing, so there is nothing to undo.
 #include "app/driver.hpp"
+#include "base/random.hpp"
 #include "cmd/claim.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/voice.hpp"
@@ -39,7 +40,7 @@ ExitStatus wait_command(const CommandLine& line, const Settings& settings) {
   Voice voice(*names, settings.mode, (*store)->where());
   StoreWorker worker(std::move(*store), bystander(names->front()), interrupt);
   const WatchTerms terms{.wait = acquire_terms(settings), .notice_every = Voice::rewrite_every()};
-  Driver<WatchLoop> driver(WatchLoop(terms, make_seed(), BootClock::now()), worker, voice);
+  Driver<WatchLoop> driver(WatchLoop(terms, random_seed(), BootClock::now()), worker, voice);
   const auto ended = driver.run();
   voice.end_of_wait();
   const ExitStatus status =

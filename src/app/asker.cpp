@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "app/asker.hpp"
 
+#include "base/random.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -27,8 +29,8 @@ std::optional<Error> Asker::repeat(Time until, Call call) {
   const RetryTerms terms{.within = std::max<Duration>(until - now, Duration::zero()),
                          .had_contact = had_contact_,
                          .notice_every = notice_every_};
-  const auto seed = static_cast<std::uint64_t>(now.time_since_epoch().count());
-  const auto ended = Driver<RetryLoop>(RetryLoop(terms, seed, now), worker_, listener_).run();
+  const auto ended =
+      Driver<RetryLoop>(RetryLoop(terms, random_seed(), now), worker_, listener_).run();
   if (!ended) return ended.error();
   had_contact_ = had_contact_ || !ended->error;
   return ended->error;

@@ -5,6 +5,8 @@
 
 #include <sys/random.h>
 
+#include <array>
+#include <bit>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +25,12 @@ std::string hex(std::span<const unsigned char> bytes) {
     out += k_digits[byte & 0xFU];
   }
   return out;
+}
+
+std::uint64_t random_seed() {
+  std::array<unsigned char, sizeof(std::uint64_t)> bytes{};
+  fill_randomly(bytes);
+  return std::bit_cast<std::uint64_t>(bytes);
 }
 
 std::string random_hex(std::size_t count) {

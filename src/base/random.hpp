@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -12,6 +13,9 @@ namespace dlock {
 void fill_randomly(std::span<unsigned char> bytes);
 
 std::string hex(std::span<const unsigned char> bytes);
+
+// Of a Jitter (core/backoff.hpp): another one for each process, on whatever host.
+std::uint64_t random_seed();
 
 // `count` random bytes, as twice as many lower-case digits.
 std::string random_hex(std::size_t count);

@@ -26,8 +26,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -218,11 +216,8 @@ Result<std::unique_ptr<LockStore>> open_quorum(const std::vector<StoreOptions>& 
       return open_store(options);
     });
   }
-  std::array<unsigned char, sizeof(std::uint64_t)> seed{};
-  fill_randomly(seed);
-  return QuorumStore::open(
-      openers,
-      {.delay = delay, .seed = std::bit_cast<std::uint64_t>(seed), .interrupt = interrupt});
+  return QuorumStore::open(openers,
+                           {.delay = delay, .seed = random_seed(), .interrupt = interrupt});
 }
 
 Result<Examination> examine_store(const StoreOptions& options, const ExamineTerms& terms) {
