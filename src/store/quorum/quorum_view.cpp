@@ -25,6 +25,11 @@ Counts owners_in(const std::vector<Vote>& votes) {
   return known;
 }
 
+std::size_t silent_in(const std::vector<Vote>& votes) {
+  return static_cast<std::size_t>(std::count_if(
+      votes.begin(), votes.end(), [](const Vote& vote) { return !vote.trouble.empty(); }));
+}
+
 std::size_t foreign_in(const std::vector<Vote>& votes) {
   return static_cast<std::size_t>(std::count_if(votes.begin(), votes.end(), [](const Vote& vote) {
     return vote.holding.kind == Holding::Kind::foreign;
@@ -74,13 +79,16 @@ void add_word(Holding& seen, const Holding& word) {
 }  // namespace
 
 Holding seen_by_majority(std::vector<Vote> votes) {
-  const std::size_t needed = quorum::needed(votes.size());
+  const std::size_t silent = silent_in(votes);
+  const auto may_be_most = [&](std::size_t count) {
+    return count > 0 && count + silent >= quorum::needed(votes.size());
+  };
   const Counts known = owners_in(votes);
   const auto holds = [&](const Holding::Owner& owner) {
     const auto found = known.find(owner.id);
-    return found != known.end() && found->second >= needed;
+    return found != known.end() && may_be_most(found->second);
   };
-  const bool foreign = foreign_in(votes) >= needed;
+  const bool foreign = may_be_most(foreign_in(votes));
   const Vote* const best = most_alike(votes, [&](const Vote& vote) {
     const auto& owners = vote.holding.owners;
     if (foreign) return vote.holding.kind == Holding::Kind::foreign;

@@ -9,8 +9,8 @@
 
 namespace dlock {
 
-// What a majority of the servers says of a name; votes has the word of each. An owner that fewer
-// than a majority know holds nothing.
+// What a majority of the servers says of a name; votes has the word of each. An owner holds nothing
+// if fewer than a majority know it, even with all servers that did not answer.
 Holding seen_by_majority(std::vector<Vote> votes);
 
 // What an order to revoke did. Errc::unavailable if no majority agrees.
