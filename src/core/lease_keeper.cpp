@@ -14,6 +14,8 @@ using What = action::Ask::What;
 
 // A run that ends sooner is not worth the messages that watching its hold takes.
 constexpr Duration k_watch_after = 1s;
+// Until then a quorum without all parts of the hold may lose it with one server.
+constexpr Duration k_complete_after = 100ms;
 constexpr Duration k_watch_again_after = 1s;
 // A lock with many holders changes with each of them: it is looked at once in this time, and after
 // a calm a few times in a row, so that a nested run that comes and goes hides no loss.
@@ -31,7 +33,7 @@ LeaseKeeper::LeaseKeeper(const KeepTerms& terms, Time sent_at, Time now)
       clock_(terms.lease, sent_at),
       retry_(terms.lease.first_retry(), terms.lease.call_limit()),
       watch_state_(terms.watch ? WatchState::later : WatchState::off),
-      watch_from_(now + k_watch_after) {}
+      watch_from_(now + (terms_.complete ? k_watch_after : k_complete_after)) {}
 
 Time LeaseKeeper::renew_at() const {
   return clock_.sent_at() + terms_.every.value_or(terms_.lease.renew_step());

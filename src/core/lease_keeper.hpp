@@ -26,8 +26,9 @@ namespace dlock {
 
 struct KeepTerms {
   LeaseTerms lease;
-  bool renew = true;  // false: the lease is only checked, and ends when it ends
-  bool watch = true;  // false: changes of the lock between two renewals are not watched
+  bool renew = true;     // false: the lease is only checked, and ends when it ends
+  bool watch = true;     // false: changes of the lock between two renewals are not watched
+  bool complete = true;  // Grant::complete
   std::optional<Duration> every = {};  // between two renewals; nothing: a third of ttl
 };
 

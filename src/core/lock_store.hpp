@@ -208,6 +208,9 @@ struct Grant {
   std::string at = {};  // the server that answered, where there may be several
   // Which process that was, of a server of a quorum: two URLs may lead to one. Empty: not known.
   std::string process = {};
+  // False: some servers of a quorum have not answered yet. Their parts of the hold come while the
+  // store is asked something else.
+  bool complete = true;
 };
 // Claim::once_per: a run that succeeded was granted so long ago.
 struct Done {

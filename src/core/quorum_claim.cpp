@@ -18,6 +18,8 @@ constexpr Duration k_least_limit = 100ms;
 constexpr int k_tries = 5;  // to win over those that the leader's vote has not
 // A silent leader has as long again as all others took, and at least so long.
 constexpr Duration k_least_patience = 50ms;
+// The same for a part of a hold that no process stays to complete.
+constexpr Duration k_part_patience = 20ms;
 // The same for servers that have to give back what they granted.
 constexpr Duration k_give_back = 100ms;
 constexpr Duration k_give_back_limit = 1s;
@@ -148,9 +150,9 @@ void QuorumClaim::doubt(std::size_t server, Time until) {
 
 Time QuorumClaim::next_deadline() const {
   Time at = phase_ == Phase::giving_back && patience_ ? *patience_ : limit_;
-  if (phase_ != Phase::asking) return at;
+  if (phase_ != Phase::asking && phase_ != Phase::raising) return at;
   if (patience_ && !impatient_) at = std::min(at, *patience_);
-  if (retry_at_) at = std::min(at, *retry_at_);
+  if (retry_at_ && phase_ == Phase::asking) at = std::min(at, *retry_at_);
   return at;
 }
 
@@ -232,13 +234,20 @@ Asks QuorumClaim::raise_at(std::size_t server) {
 Asks QuorumClaim::decide_raised(Time now) {
   std::size_t raised = 0;
   std::size_t can = 0;
+  complete_ = true;
   for (std::size_t i = 0; i < ballot_.size(); ++i) {
     const Seat& seat = ballot_[i];
     const bool ours = seat.vote == Voted::granted && same_owners(granted_, seat.grant.holds);
     raised += ours && seat.raised ? 1U : 0U;
     can += ours || seat.vote == Voted::asked ? 1U : 0U;
+    complete_ = complete_ && seat.vote != Voted::asked && (!ours || seat.raised);
   }
-  if (raised >= members_.needed()) return granted();
+  if (raised >= members_.needed()) {
+    const bool waits = !complete_ && !impatient_ && is_of_acquire(terms_.round.serial);
+    if (!waits) return granted();
+    if (!patience_) patience_ = now + std::max(now - started_at_, k_part_patience);
+    return {};
+  }
   if (can >= members_.needed()) return {};
   return give_back(ballot_.too_few("did not confirm the fencing token"), now);
 }
@@ -261,7 +270,8 @@ Asks QuorumClaim::granted() {
   }
   const auto sent_at = members_.sent_at();
   DLOCK_ASSERT(sent_at.has_value());
-  outcome_ = Result<AcquireReply>(Grant{.holds = granted_, .sent_at = *sent_at});
+  outcome_ =
+      Result<AcquireReply>(Grant{.holds = granted_, .sent_at = *sent_at, .complete = complete_});
   return all;
 }
 

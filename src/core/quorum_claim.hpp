@@ -2,8 +2,9 @@
 // QuorumClaim: one round of a claim to a quorum. All servers are asked at the same time, each with
 // the serial of this round and the token that it proposes. Granted is what a majority has granted,
 // once a majority has one token of it: the one that it has granted, else the largest of the grants.
-// So tokens grow from one majority to the next. A round without a majority releases its holds at
-// all servers, also at those that have not answered.
+// So tokens grow from one majority to the next. The others answer later, but for an acquire, after
+// which nobody hears them: they have a moment more. A round without a majority releases its holds
+// at all servers, also at those that have not answered.
 //
 // The leader, the first server that answers, decides between rivals. The claim that it refuses
 // gives up at once, and waits in the line there. The claim that has its vote keeps what it has, and
@@ -80,6 +81,7 @@ class QuorumClaim {
   Ballot ballot_;
   Phase phase_ = Phase::asking;
   Holds granted_;                 // whose owners most votes are for, with the tokens of all
+  bool complete_ = false;         // no server that may grant them has yet to answer
   Time kept_until_;               // of a repetition: the lease that was granted before
   bool kept_;                     // it lives: whatever comes, it stays what it is
   std::optional<Time> patience_;  // until then

@@ -134,7 +134,8 @@ void RunSession::handle(event::HandedOff& event, Time now) {
 }
 
 void RunSession::note_grant(const Grant& grant, Time now) {
-  keeper_.emplace(KeepTerms{.lease = terms_.lease, .renew = terms_.renew}, grant.sent_at, now);
+  const KeepTerms terms{.lease = terms_.lease, .renew = terms_.renew, .complete = grant.complete};
+  keeper_.emplace(terms, grant.sent_at, now);
   keeper_->granted_at(grant.at);
   granted_at_ = now;
   stop_.granted(now);

@@ -39,6 +39,17 @@ TEST_CASE("keeper: renewals come at a fixed interval, counted from the last send
   CHECK(keeper.next_deadline() == k_start + 8s);
 }
 
+TEST_CASE("keeper: a hold without all its parts is watched early, as they come meanwhile") {
+  for (const bool complete : {true, false}) {
+    auto keeper = make_keeper({.lease = lease_of(30s), .complete = complete});
+    const Time at = k_start + (complete ? 1000ms : 100ms);
+    CHECK(keeper.next_deadline() == at);
+    const KeepStep step = keeper.on_time(at);
+    REQUIRE(step.ask);
+    CHECK(step.ask->what == What::watch_hold);
+  }
+}
+
 TEST_CASE("keeper: a renewal without an answer is repeated after doubling pauses") {
   auto keeper = make_keeper({.lease = lease_of(3s), .watch = false});
   Time now = k_start + 1s;

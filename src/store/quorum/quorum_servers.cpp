@@ -11,7 +11,6 @@ namespace dlock {
 
 namespace {
 
-constexpr Duration k_frozen = std::chrono::milliseconds(100);
 constexpr std::size_t k_most_waiting = 16;
 
 }  // namespace
@@ -68,8 +67,7 @@ bool QuorumServers::post(std::size_t server, Job job, bool may_be_cut) {
   return true;
 }
 
-void QuorumServers::catch_up() {
-  wait(BootClock::now(), /*may_be_interrupted=*/false);
+void QuorumServers::cut_frozen() {
   for (const auto& member : members_)
     member->cut(k_frozen);
 }

@@ -43,9 +43,11 @@ class QuorumServers {
   // server has so much to do that it must be frozen.
   using Job = std::function<Letter(LockStore&)>;
   bool post(std::size_t server, Job job, bool may_be_cut);
-  // Between two calls: hears what has come since the last one. What still runs for so long that its
-  // server must be frozen, and is waited for no more, ends soon.
-  void catch_up();
+  // Between two calls: hears what has come since the last one.
+  void catch_up() { wait(BootClock::now(), /*may_be_interrupted=*/false); }
+  // Before all are asked: what still runs for so long that its server must be frozen, and is waited
+  // for no more, ends soon.
+  void cut_frozen();
 
   // Errc::cancelled: interrupted; the call has ended. `to_the_end`: the call ends at its limit by
   // itself, and not before it has something to say.
@@ -59,6 +61,8 @@ class QuorumServers {
  private:
   explicit QuorumServers(const Interrupt* interrupt) : interrupt_(interrupt) {}
   static constexpr Duration k_least_patience = std::chrono::milliseconds(250);
+  // A server that has said nothing for so long.
+  static constexpr Duration k_frozen = std::chrono::milliseconds(100);
   // A call that was cut ends at once.
   static constexpr Duration k_cut_takes = std::chrono::seconds(1);
 
@@ -74,6 +78,7 @@ Result<T> QuorumServers::ask_one(std::size_t server,
                                  bool to_the_end) {
   const auto answer = std::make_shared<std::optional<Result<T>>>();
   catch_up();
+  members_[server]->cut(k_frozen);
   const bool posted = post(
       server,
       [call, answer](LockStore& store) {
@@ -99,6 +104,7 @@ QuorumServers::Answers<T> QuorumServers::ask_each(const Call<T>& call,
   const auto answers = std::make_shared<Answers<T>>(size());
   const Time started = BootClock::now();
   catch_up();
+  cut_frozen();
   for (std::size_t i = 0; i < size(); ++i) {
     post(
         i,

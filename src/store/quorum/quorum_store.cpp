@@ -174,6 +174,7 @@ Result<AcquireReply> QuorumStore::try_round(const Claim& claim, Queueing queuein
   round.proposes = static_cast<FencingToken>(wall_us());
   const bool leader_first = queueing != Queueing::no && !std::exchange(called_, false);
   servers_->catch_up();
+  servers_->cut_frozen();
   quorum::QuorumClaim machine(members_,
                               {.round = std::move(round),
                                .queueing = queueing,
@@ -214,6 +215,8 @@ Result<RenewReply> QuorumStore::check(const Holds& holds, Time limit) {
 
 Result<RenewReply> QuorumStore::ask_about(Ask::What what, const Holds& holds, Time limit) {
   servers_->catch_up();
+  // A look asks only servers that have a part; the others may be about to grant theirs.
+  if (what == Ask::What::renew) servers_->cut_frozen();
   quorum::QuorumRenewal machine(members_, what, holds, limit);
   return drive(machine);
 }
@@ -222,6 +225,7 @@ Result<ReleaseVerdict> QuorumStore::release(const Holds& holds,
                                             const ReleaseOptions& options,
                                             Time limit) {
   servers_->catch_up();
+  servers_->cut_frozen();
   quorum::QuorumRelease machine(members_, holds, options, BootClock::now(), limit);
   return drive(machine);
 }
