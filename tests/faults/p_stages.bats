@@ -102,7 +102,14 @@ signalled_through_proxy() {
   STAGE=asking
   signalled_through_proxy hold 1 EVALSHA 1000 -- "$TICKER" "$TICKS"
   all_end_by_it
+  all_arrive
+  nothing_left
   nothing_started
+}
+# What was on its way has come to the server, too late for its dlock.
+all_arrive() {
+  local s
+  for s in $signals; do eventually 10s grep -qFx -- '-- arrived' "$T/$s-proxy/proxy.log"; done
 }
 
 @test "P30: a signal when the server has granted and the answer is lost" {
@@ -180,6 +187,8 @@ forked() { pgrep -P "$(pid_of "$1")" | grep -qvxF "$(guard_of "$(pid_of "$1")")"
   STAGE=releasing
   signalled_through_proxy hold 2 EVALSHA 1000 -- sh -c 'exit 7'
   all_end_with 7
+  all_arrive
+  nothing_left
 }
 
 @test "P30: a signal when the lock is released and the command is about to be reaped" {

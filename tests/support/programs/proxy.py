@@ -12,7 +12,9 @@ anew whenever it changes; its first line is one of
                                  thrown away once the server has given it; then the connection
                                  is reset (HOW is close, the default) or stays silent (mute), or
                                  nothing moves any more, as under blackhole (blackhole)
-    hold N WORD MS               that command is kept for MS before the server sees it
+    drop 1-N WORD [HOW]          the same for each of the first N
+    hold N WORD MS               that command is kept for MS before the server sees it, also if
+                                 its client has gone by then
     late N WORD MS               the answer to that command is kept for MS before the client sees it
     duplicate WORD MS            each command with WORD reaches the server again, on a connection of
                                  its own, at any time up to MS later
@@ -21,7 +23,8 @@ anew whenever it changes; its first line is one of
     delay MS                     each piece is passed on so much later, in both directions
 
 LOG_FILE gets a line a command (`CONNECTION WORDS…`, scripts by their key names and arguments) and
-a line `-- …` for each fault that was put in, so that a test can wait for it.
+a line `-- …` for each fault that was put in, so that a test can wait for it; `-- arrived` when the
+server gets what was kept.
 """
 import os
 import random
@@ -59,7 +62,8 @@ class Control:
         if self.mode() not in ("drop", "hold", "late") or self.words[2].encode() not in command:
             return False
         self.seen += 1
-        return self.seen == int(self.words[1])
+        first, _, last = self.words[1].partition("-")
+        return int(first) <= self.seen <= int(last or first)
 
 
 def take_commands(buffer):
@@ -92,18 +96,33 @@ class Link:
         self.rest = b""
         self.queue = []  # (when, socket, bytes)
         self.fault = None  # what happens when the next answer comes
+        self.held = None  # the command that is kept
         self.late = 0  # by how many seconds the next answer is
         self.silent = False
+        self.left = False  # the client has gone, and what it sent is still on its way
         self.open = True
+
+    def leave(self, reset):
+        """The client has gone; what it sent goes on."""
+        self.queue = [item for item in self.queue if item[1] is self.server]
+        if self.left or not self.queue:
+            return self.close(reset)
+        self.close_client(reset)
+        self.left = True
 
     def close(self, reset):
         if not self.open:
             return
         self.open = False
+        self.close_client(reset)
+        self.server.close()
+
+    def close_client(self, reset):
+        if self.left:
+            return
         if reset:
             self.client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.client.close()
-        self.server.close()
 
 
 class Proxy:
@@ -135,7 +154,7 @@ class Proxy:
     def from_client(self, link):
         data = link.client.recv(65536)
         if not data:
-            return link.close(reset=False)
+            return link.leave(reset=False)
         commands, link.rest = take_commands(link.rest + data)
         for raw, words in commands:
             shown = [w for w in words if len(w) < 300 and b"\n" not in w]
@@ -145,6 +164,7 @@ class Proxy:
                 control = self.control.words
                 self.note("-- " + " ".join(control))
                 if control[0] == "hold":
+                    link.held = raw
                     when = time.monotonic() + int(control[3]) / 1000
                 elif control[0] == "late":
                     link.late = int(control[3]) / 1000
@@ -157,9 +177,9 @@ class Proxy:
 
     def from_server(self, link):
         data = link.server.recv(65536)
-        if not data:
+        if not data or link.left and not link.queue:
             return link.close(reset=False)
-        if link.silent:
+        if link.silent or link.left:
             return None
         if link.fault == "mute":
             link.silent = True
@@ -191,6 +211,8 @@ class Proxy:
         while link.open and link.queue and link.queue[0][0] <= now:
             _, target, data = link.queue.pop(0)
             target.sendall(data)
+            if data is link.held:
+                self.note("-- arrived")
 
     def turn(self):
         self.control.refresh()
@@ -202,7 +224,8 @@ class Proxy:
         watched = {self.listener: None}
         if mode != "blackhole":
             for link in self.links:
-                watched[link.client] = (link, self.from_client)
+                if not link.left:
+                    watched[link.client] = (link, self.from_client)
                 watched[link.server] = (link, self.from_server)
         for item in [item for item in self.again if item[0] <= time.monotonic()]:
             self.again.remove(item)
@@ -224,7 +247,7 @@ class Proxy:
         try:
             act(link)
         except OSError:
-            link.close(reset=True)
+            link.leave(reset=True)
 
     def run(self):
         while time.monotonic() < self.end:
