@@ -85,10 +85,11 @@ granted_or_undone() { # NAME
   for how in close mute; do
     file=$T/ticks-$how
     proxy pass
-    dlock_run "$how" --ttl 6s -k 200ms "renew-$how" -- "$TICKER" "$file" for 7500 code 5
+    dlock_run "$how" --ttl 3s -k 200ms "renew-$how" -- "$TICKER" "$file" for 4500 code 5
     eventually 5s ticking "$file"
     proxy drop 1 EVAL "$how"
     eventually 5s dropped
+    grep -q '^[0-9]* EVALSHA .* 3000 0 ' <(grep -B 1 '^-- drop 1' "$PROXY_LOG") # a renewal, no look
     [ "$(hold_count "renew-$how")" = 1 ]
     [ "$(hold_records "renew-$how")" = 1 ]
     ends 10s "$how" "exit 5"
