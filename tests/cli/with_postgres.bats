@@ -34,13 +34,14 @@ take_advisory="select pg_advisory_lock(hashtextextended('a', 0))"
   both_ways "$take_advisory" "select pg_advisory_unlock(hashtextextended('a', 0))" \
     "select not pg_try_advisory_xact_lock(hashtextextended('a', 0))" "advisory lock of connection "
   start_pooler
-  dlock_run p --ttl 2s --url "$POOLER_URL&with=advisory" a -- "$TICKER" "$TICKS"
+  dlock_run p --ttl 2s -k 200ms --url "$POOLER_URL&with=advisory" a -- "$TICKER" "$TICKS"
   eventually 10s ticking
   sleep 2.5
   alive "$p_pid"
   [ "$(db "select pg_try_advisory_xact_lock(hashtextextended('a', 0))")" = f ]
   # It does not keep VACUUM from its work.
-  [ "$(db "select count(*), count(backend_xmin), count(backend_xid) from pg_stat_activity where state = 'idle in transaction'")" = '1|0|0' ]
+  [ "$(db "select count(*), count(backend_xmin), count(backend_xid) from pg_stat_activity
+    where state = 'idle in transaction' and pid in (select pid from pg_locks where locktype = 'advisory')")" = '1|0|0' ]
 }
 
 @test "an advisory lock of one number is one for all names" {
