@@ -18,7 +18,7 @@ teardown_file() { stop_etcd; }
 
 @test "O01: the leader is killed during a run: the command goes on, and its status is its own (X22)" {
   local first
-  dlock_run a --ttl 10s a -- sh -c 'echo in; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  dlock_run a --ttl 10s -k 500ms a -- sh -c 'echo in; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
   eventually 10s file_has "$T/a.out"
   first=$(leader)
   kill_member "$first"

@@ -33,7 +33,7 @@ signal_store() { signal_server 0 "$1"; }
 
 @test "renewals keep the lock, and its session, for longer than its lease" {
   local first
-  dlock_run a --ttl 2s a -- sh -c 'echo; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  dlock_run a --ttl 2s -k 200ms a -- sh -c 'echo; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
   eventually 10s file_has "$T/a.out"
   first=$(zk owner "$(node_of a)")
   sleep 5
@@ -61,7 +61,7 @@ signal_store() { signal_server 0 "$1"; }
 }
 
 @test "O02: whose session moved to another connection goes on, and renews it" {
-  dlock_run a --ttl 3s a -- sh -c 'echo; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  dlock_run a --ttl 3s -k 200ms a -- sh -c 'echo; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
   eventually 10s file_has "$T/a.out"
   zk move "$(zk owner "$(node_of a)")"
   sleep 4 # longer than the lease
@@ -88,7 +88,7 @@ by_number() { sed -E 's/(.*)(.{10})$/\2 \1/' | sort | sed -E 's/(.*) (.*)/\2\1/'
 
 @test "a nested run renews the session of its parent" {
   local first
-  dlock_run a --ttl 2s a -- sh -c 'setsid "$DLOCK" run --ttl 2s a -- sh -c "touch \"\$0/in\"
+  dlock_run a --ttl 2s -k 200ms a -- sh -c 'setsid "$DLOCK" run --ttl 2s -k 200ms a -- sh -c "touch \"\$0/in\"
     until [ -e \"\$0/go\" ]; do sleep 0.02; done; exit 7" "$0" 2>>"$0/nested.err" &
     until [ -e "$0/in" ]; do sleep 0.02; done' "$T"
   eventually 10s test -e "$T/in"

@@ -19,7 +19,7 @@ teardown_file() { stop_zookeeper; }
 
 @test "O02: the leader is killed during a run: the same session, and the command's own status (X22)" {
   local first session
-  dlock_run a --ttl 10s a -- sh -c 'trap "exit 1" TERM; echo in; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  dlock_run a --ttl 10s -k 500ms a -- sh -c 'trap "exit 1" TERM; echo in; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
   eventually 10s file_has "$T/a.out"
   first=$(leader)
   session=$(zk_at "$(follower)" owner "$(node_of a)")

@@ -111,7 +111,7 @@ killed_with_its_guard() {
 # By kill_store and run_store of the suite; server_stands_still by signal_store SIGNAL.
 server_comes_back_in_time() {
   local before
-  dlock_run a --ttl 10s a -- sh -c 'echo "$DLOCK_TOKEN"; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  dlock_run a --ttl 10s -k 500ms a -- sh -c 'echo "$DLOCK_TOKEN"; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
   eventually 10s file_has "$T/a.out"
   before=$(cat "$T/a.out")
   kill_store
@@ -136,7 +136,7 @@ server_stands_still() {
 
 # At $PROXY, which loses the answer to the first renewal, the command goes on.
 renewal_is_unanswered() {
-  dlock_run a --url "$PROXY" --ttl 3s a -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  dlock_run a --url "$PROXY" --ttl 3s -k 200ms a -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
   eventually 10s file_has "$T/proxy.log"
   sleep 4 # longer than the lease
   run -75 "$DLOCK" run -n a -- true
