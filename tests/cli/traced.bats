@@ -153,7 +153,7 @@ no_leaks() {
   traced clone,clone3,fork,vfork run x -- true
   run -1 grep -h CLONE_THREAD "$T"/trace.*
   grep -qE '^(clone3?|v?fork)\(' "$MAIN" || fail "nothing was seen"
-  traced clone,clone3,fork,vfork run --ttl 1s x -- sleep 1
+  traced clone,clone3,fork,vfork run --ttl 3s -k 200ms x -- sleep 1.2
   grep -q CLONE_THREAD "$MAIN" || fail "no thread was seen"
 }
 
