@@ -95,13 +95,13 @@ ticking() { grep -q ' tick$' "${1:-$TICKS}" 2>/dev/null; }
 first_tick() { awk 'NR == 1 {printf "%d", $1 / 1000000}' "${1:-$TICKS}"; }
 last_tick() { awk 'END {printf "%d", $1 / 1000000}' "${1:-$TICKS}"; }
 # late_by MS [FILE]: by how much the last tick was after that time of the boot clock, in ms, or 0. If
-# nothing ran across it, as on a machine that stands still, the 100 ms behind that do not count: then
-# nobody can be killed before he runs again.
+# nothing ran across it for 90 ms, as on a machine that stands still, the 100 ms behind that do not
+# count: a KILL comes 100 ms before the end, and nobody can be killed before he runs again.
 late_by() {
   awk -v end="$1" '{ at = $1 / 1000000; last = at }
     at < end { before = at }
     at >= end && !first { first = at }
-    END { still = before && first - before >= 200 && last - first <= 100
+    END { still = before && first - before >= 90 && last - first <= 100
           printf "%d", first && !still ? last - end + 1 : 0 }' "${2:-$TICKS}"
 }
 boot_ms() { python3 -c 'import time; print(int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1000))'; }
