@@ -32,7 +32,7 @@ signal_store() { signal_member 0 "$1"; }
 @test "a first waiter that is frozen is passed over, one that was killed as well (X27)" { first_waiter_is_passed_over 6s; }
 
 @test "renewals keep the lock for longer than its lease" {
-  dlock_run a --ttl 2s a -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  dlock_run a --ttl 2s -k 200ms a -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
   sleep 5
   run -75 "$DLOCK" run -n a -- touch "$MARKER"
   touch "$T/go"
@@ -44,10 +44,12 @@ signal_store() { signal_member 0 "$1"; }
   dlock_run a --ttl 2s a -- "$TICKER" "$TICKS"
   eventually 10s ticking
   etcdctl_run other a true
+  eventually 10s two_in_line # the holder's key, and that of etcdctl
   kill -KILL "$(pgrep -P "$a_pid" -x lease-guard)" "$a_pid"
   run -0 "$DLOCK" run -w 20 a -- true
   ends 10s other "exit 0"
 }
+two_in_line() { [ "$(keys_of a | wc -l)" = 2 ]; }
 
 @test "O01: a server that is killed and comes back in time stops no command; tokens grow (X28)" { server_comes_back_in_time; }
 @test "a server that stands still for two leases: TERM, 79, and the lock is free when it goes on (X29)" { server_stands_still; }
