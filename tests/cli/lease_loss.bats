@@ -281,6 +281,7 @@ renewed() { [ "$(o pttl dlock:moment)" -gt 4500 ]; }
   ends 5s a "exit 79"
   ticker_gone
   [ "$(r hgetall dlock:slept)" = $'other:1\n1' ]
+  hear_out
   [ "$(grep -c '"EVALSHA"' "$T/monitor")" -le 1 ]  # the release, and no renewal before it
 }
 
