@@ -16,15 +16,20 @@ all_keys() {
 }
 
 # good_set KEYS WORD…: dlock doctor WORD… finds nothing wrong and sees everything; each key that the
-# command KEYS prints is as before.
+# command KEYS prints is as before. On a busy machine the answers may be too slow to compare clocks: if
+# that is all, it looks again.
 good_set() {
-  local keys=$1 before
+  local keys=$1 before bad
   shift
   before=$("$keys")
-  run --separate-stderr "$DLOCK" doctor --strict -v "$@"
+  for _ in 1 2 3; do
+    run --separate-stderr "$DLOCK" doctor --strict -v "$@"
+    bad=$(grep -E '^[EW?] ' <<<"$output" | grep -v "$(unseen_here)" || true)
+    if [ -z "$bad" ] || grep -qv 'answers are too slow to compare clocks$' <<<"$bad"; then break; fi
+  done
   assert_success
   assert_no_stderr
-  ! grep -E '^[EW?] ' <<<"$output" | grep -v "$(unseen_here)" || fail "not good: $output"
+  [ -z "$bad" ] || fail "not good: $output"
   [[ ${lines[-1]} =~ ^[0-9]+' good'(', 1 not seen (the server cannot be asked for rights (before Redis 7))')?$ ]] ||
     fail "${lines[-1]}"
   found i trial 'acquire .*, renew .*, inspect .*, release '
