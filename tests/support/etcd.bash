@@ -60,7 +60,7 @@ sys.exit(status["leader"] != status["header"]["member_id"])' || { echo "$i" && r
 
 # The keys of a lock, as etcdctl sees them; and none of any.
 keys_of() { e get --prefix --keys-only "$1/" | grep . || true; }
-clean_keys() { e del --prefix '' >/dev/null; }
+clean_keys() { eventually 20s e del --prefix '' >/dev/null; }
 no_keys() { [ -z "$(keys_of "$1")" ]; }
 # A lock of etcdctl: etcdctl_run NAME LOCK COMMAND…
 etcdctl_run() { spawn "$1" etcdctl lock "$2" -- "${@:3}"; }
