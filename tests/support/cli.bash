@@ -44,15 +44,8 @@ let_go() {
   wait "$HOLDER"
 }
 
-# free_port: a TCP port nobody listens on (now), and below 55536: the bus of a cluster node takes the
-# port 10000 above.
-free_port() {
-  python3 -c 'import socket
-while True:
-    s = socket.socket(); s.bind(("127.0.0.1", 0)); port = s.getsockname()[1]
-    if port < 55536: break
-print(port)'
-}
+# free_port: a TCP port that nobody listens on, and that nobody gets while its server starts.
+free_port() { python3 "$PROGRAMS/free_port.py"; }
 
 # fake_server MODE [TEXT]: sets FAKE_PORT and FAKE_PID.
 fake_server() {

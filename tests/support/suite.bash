@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Loaded by every bats file that needs more than bats: what the suites share, and the set-up of a
 # suite, which says what it needs in one line (see suite). Each file has its own redis-server on a
-# unix socket in its own folder; nothing outside BATS_FILE_TMPDIR is touched, and only processes
-# started here are ended, by pid.
+# unix socket in its own folder; nothing outside BATS_FILE_TMPDIR is touched but the counter of ports
+# (free_port), and only processes started here are ended, by pid.
 # shellcheck shell=bash
 
 bats_require_minimum_version 1.5.0
