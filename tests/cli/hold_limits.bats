@@ -124,9 +124,11 @@ lasted() { echo $(($(last_tick) - $(first_tick))); }
   [ "$(lasted)" -ge 1000 ]
   [ "$(late_by $(($(first_tick) + 3000)))" = 0 ]
   grep -q '"fix": the lease ends and is not renewed (--no-renew); stopping the command' "$T/a.err"
+  hear_out
   [ "$(extended fix)" = 1 ] || fail "$(grep -i pexpire "$T/monitor")"
   # One whose lease is renewed sets it again and again: the count counts.
   ends 20s b "exit 0"
+  hear_out
   [ "$(extended ren)" -ge 3 ]
 }
 # How often the lease of a lock was set.

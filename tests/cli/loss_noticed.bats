@@ -93,6 +93,7 @@ no_news() { # [HOW WANTED]: the options of who holds, and of who waits
   dlock_run c ${2:-} calm -- true
   eventually 10s two_wait
   settle
+  hear_out
   seen=$(looks)
   began=$(boot_ms)
   before=$(evalshas)
@@ -102,8 +103,7 @@ no_news() { # [HOW WANTED]: the options of who holds, and of who waits
   sleep 3.2 # each waiter tells that it lives, every 2.5 to 3 s
   before=$(($(evalshas) - before))
   [ "$before" -le $((2 + 2 * ($(boot_ms) - began) / 2500)) ] || fail "$before scripts"
-  r echo marker >/dev/null
-  eventually 5s file_has "$T/monitor" marker
+  hear_out
   [ "$(looks)" = "$seen" ] || fail "it looked: $(cat "$T/monitor")"
   kill "$a_pid"
   ends 5s a "signal 15"

@@ -213,6 +213,7 @@ readers_are() { [ "$("$DLOCK" inspect --json "$1" | json "len([o for o in d['loc
   listen
   downgrade queue
   assert_no_keys
+  hear_out
   # Who waited did not just happen to ask again: dlock's reader was called, and Redisson's were.
   grep -q 'lua\] "PUBLISH" "dlock:turn:{dlock:rw}:.*" "turn"' "$T/monitor"
   grep -q 'lua\] "PUBLISH" "redisson_rwlock:{dlock:rw}" "1"' "$T/monitor"

@@ -56,8 +56,9 @@ listen() {
 }
 # hear_out: all that has reached the server by now is in there.
 hear_out() {
-  r echo marker >/dev/null
-  eventually 5s file_has "$T/monitor" marker
+  local mark=marker-$RANDOM
+  r echo "$mark" >/dev/null
+  eventually 5s file_has "$T/monitor" "$mark"
 }
 never_recreated() { hear_out && ! grep -qiE "lua\] \"(hset|hincrby|set|hsetnx)\" \"dlock:$1\" " "$T/monitor"; }
 # How often dlock_run -v NAME LOCK has renewed it.
