@@ -93,7 +93,7 @@ class LeaseKeeper {
   std::optional<Time> retry_at_;
   Doubling retry_;
   enum class WatchState {
-    later,  // once the hold has lasted a second
+    later,  // from watch_from_ on
     on,     // the hold is watched
     off,    // not here
   };

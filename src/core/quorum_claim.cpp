@@ -234,16 +234,16 @@ Asks QuorumClaim::raise_at(std::size_t server) {
 Asks QuorumClaim::decide_raised(Time now) {
   std::size_t raised = 0;
   std::size_t can = 0;
-  complete_ = true;
+  bool complete = true;
   for (std::size_t i = 0; i < ballot_.size(); ++i) {
     const Seat& seat = ballot_[i];
     const bool ours = seat.vote == Voted::granted && same_owners(granted_, seat.grant.holds);
     raised += ours && seat.raised ? 1U : 0U;
     can += ours || seat.vote == Voted::asked ? 1U : 0U;
-    complete_ = complete_ && seat.vote != Voted::asked && (!ours || seat.raised);
+    complete = complete && seat.vote != Voted::asked && (!ours || seat.raised);
   }
   if (raised >= members_.needed()) {
-    const bool waits = !complete_ && !impatient_ && is_of_acquire(terms_.round.serial);
+    const bool waits = !complete && !impatient_ && is_of_acquire(terms_.round.serial);
     if (!waits) return granted();
     if (!patience_) patience_ = now + std::max(now - started_at_, k_part_patience);
     return {};
@@ -270,8 +270,7 @@ Asks QuorumClaim::granted() {
   }
   const auto sent_at = members_.sent_at();
   DLOCK_ASSERT(sent_at.has_value());
-  outcome_ =
-      Result<AcquireReply>(Grant{.holds = granted_, .sent_at = *sent_at, .complete = complete_});
+  outcome_ = Result<AcquireReply>(Grant{.holds = granted_, .sent_at = *sent_at});
   return all;
 }
 

@@ -81,7 +81,6 @@ class QuorumClaim {
   Ballot ballot_;
   Phase phase_ = Phase::asking;
   Holds granted_;                 // whose owners most votes are for, with the tokens of all
-  bool complete_ = false;         // no server that may grant them has yet to answer
   Time kept_until_;               // of a repetition: the lease that was granted before
   bool kept_;                     // it lives: whatever comes, it stays what it is
   std::optional<Time> patience_;  // until then

@@ -108,6 +108,9 @@ std::size_t QuorumRenewal::count(Seat seat) const {
 
 Asks QuorumRenewal::decide(Time now) {
   if (outcome_) return {};
+  // What a server was late to grant has come meanwhile: it was not asked about that.
+  for (std::size_t i = 0; i < seats_.size(); ++i)
+    if (seats_[i] == Seat::absent && !members_[i].holds.empty()) seats_[i] = Seat::failed;
   const std::size_t lost = count(Seat::lost) + count(Seat::absent);
   if (count(Seat::ours) >= members_.needed()) {
     // A server tells of changes of what was looked at there, and only from the look on.

@@ -51,7 +51,7 @@ std::optional<StoreAnswer> World::despite_cancel(What what) {
 }
 
 Grant World::grant() const {
-  Grant grant{.holds = {}, .sent_at = now_};
+  Grant grant{.holds = {}, .sent_at = now_, .complete = script_.complete};
   for (const std::string& name : script_.names) {
     grant.holds.push_back({.name = *LockName::parse(name),
                            .owner = "owner",

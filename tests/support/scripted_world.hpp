@@ -52,6 +52,7 @@ struct Script {
   std::uint64_t waiting_behind = 0;
   std::optional<Error> watch_error;
   std::string untracked_because;      // of whoever watches for changes
+  bool complete = true;               // what is granted: Grant::complete
   bool news = false;                  // of a hold; without, the refusal is left out of what is seen
   std::vector<Message> hand_offs;     // also the news of a hold
   std::optional<Duration> lost_from;  // renewals find another's lock at the first of the names

@@ -49,6 +49,18 @@ TEST_CASE("quorum renewal: is confirmed by a majority, and counted from the Q-th
   CHECK(members.sent_at() == k_start + 2ms);  // the late answer counts for the next one
 }
 
+TEST_CASE("quorum renewal: a part that comes during a check is not a lost one") {
+  for (const bool comes : {true, false}) {
+    Members members = kept_at({0, 1}, 3);
+    auto driven = renewal(members, What::check);
+    if (comes) members.heard({.server = 2, .claim = claim_as("r1")}, granted(hold_as("r1", 7)));
+    driven.answer(0, What::check, renewed(k_start, RenewVerdict::held));
+    driven.answer(1, What::check, lost());
+    REQUIRE(driven.is_over());
+    CHECK(driven.machine.outcome()->has_value() != comes);  // lost; or unknown, and asked again
+  }
+}
+
 TEST_CASE("quorum renewal: a check says held, and the lease stays as it is") {
   Members members = kept_at({0, 1, 2}, 3);
   auto driven = renewal(members, What::check);

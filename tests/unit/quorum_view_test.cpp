@@ -38,10 +38,14 @@ TEST_CASE("quorum view: a server that does not answer may have a part of the hol
   CHECK_FALSE(is_held({k_silent, k_free, k_free}));
   CHECK_FALSE(is_held({k_silent, held_by("me"), k_free, k_free, k_free}));
   CHECK(is_held({k_silent, k_silent, held_by("me"), k_free, k_free}));
+  const Holding two = seen_by_majority({held_by("a"), k_silent, held_by("b")});
+  CHECK(two.owner_count == 2);  // either may have a majority with the silent one
+  CHECK(two.owners.back().id == "b");
   Vote foreign = k_free;
   foreign.holding.kind = Holding::Kind::foreign;
   CHECK(is_held({k_silent, foreign, k_free}));
   CHECK_FALSE(is_held({k_free, foreign, k_free}));
+  CHECK(seen_by_majority({k_silent, foreign, held_by("me")}).kind == Holding::Kind::lock);
 }
 
 }  // namespace dlock

@@ -61,6 +61,12 @@ TEST_CASE("changes: a run of less than a second does not watch its hold") {
   CHECK(world.run() == "0s acquire granted, 0s start, 0.999s ended, 0.999s release, 0.999s exit 0");
 }
 
+TEST_CASE("changes: a hold without all its parts is watched after 100 ms, as they come meanwhile") {
+  Script script = watched(999ms);
+  script.complete = false;
+  CHECK(has(World(script).run(), "0s start, 0.1s watch_hold, 0.1s check held, 0.1s await"));
+}
+
 TEST_CASE("changes: the watch begins early enough not to delay the renewal") {
   Script script = watched(3s);
   script.kill_after.reset();

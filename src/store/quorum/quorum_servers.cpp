@@ -67,6 +67,11 @@ bool QuorumServers::post(std::size_t server, Job job, bool may_be_cut) {
   return true;
 }
 
+bool QuorumServers::have_answered() const {
+  return std::all_of(
+      members_.begin(), members_.end(), [](const auto& one) { return one->backlog() == 0; });
+}
+
 void QuorumServers::cut_frozen() {
   for (const auto& member : members_)
     member->cut(k_frozen);

@@ -43,6 +43,8 @@ class QuorumServers {
   // server has so much to do that it must be frozen.
   using Job = std::function<Letter(LockStore&)>;
   bool post(std::size_t server, Job job, bool may_be_cut);
+  // False: a server has yet to answer, or to be asked, something that was posted.
+  bool have_answered() const;
   // Between two calls: hears what has come since the last one.
   void catch_up() { wait(BootClock::now(), /*may_be_interrupted=*/false); }
   // Before all are asked: what still runs for so long that its server must be frozen, and is waited

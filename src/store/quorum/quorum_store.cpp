@@ -186,7 +186,11 @@ Result<AcquireReply> QuorumStore::try_round(const Claim& claim, Queueing queuein
   if (!machine.outcome()) machine.abandon();
   if (queueing != Queueing::no) stands_[machine.line()] = true;
   if (machine.used_up()) rounds_.next();
-  if (reply && std::holds_alternative<Grant>(*reply)) leave_other_lines(claim, queueing, limit);
+  if (auto* const grant = reply ? std::get_if<Grant>(&*reply) : nullptr) {
+    servers_->catch_up();
+    grant->complete = servers_->have_answered();
+    leave_other_lines(claim, queueing, limit);
+  }
   return reply;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -53,14 +54,19 @@ const Vote* most_alike(const std::vector<Vote>& votes,
   return best;
 }
 
-// Leaves out what too few know.
-void keep_owners(Holding& seen, const std::function<bool(const Holding::Owner&)>& holds) {
-  std::erase_if(seen.owners, [&](const Holding::Owner& owner) { return !holds(owner); });
-  std::erase_if(seen.holds, [&](const HoldRecord& record) {
-    return std::none_of(seen.owners.begin(), seen.owners.end(), [&](const auto& owner) {
-      return is_hold_of(record.id, owner.id);
-    });
-  });
+// The owners in one vote that may hold. With silent servers votes may name different ones.
+void add_owners(Holding& seen,
+                const Holding& word,
+                const std::function<bool(const Holding::Owner&)>& holds) {
+  for (const Holding::Owner& owner : word.owners) {
+    const auto is_it = [&](const Holding::Owner& one) { return one.id == owner.id; };
+    if (!holds(owner) || std::any_of(seen.owners.begin(), seen.owners.end(), is_it)) continue;
+    seen.owners.push_back(owner);
+    std::copy_if(word.holds.begin(),
+                 word.holds.end(),
+                 std::back_inserter(seen.holds),
+                 [&](const HoldRecord& record) { return is_hold_of(record.id, owner.id); });
+  }
   seen.owner_count = seen.owners.size();
 }
 
@@ -88,15 +94,22 @@ Holding seen_by_majority(std::vector<Vote> votes) {
     const auto found = known.find(owner.id);
     return found != known.end() && may_be_most(found->second);
   };
-  const bool foreign = may_be_most(foreign_in(votes));
-  const Vote* const best = most_alike(votes, [&](const Vote& vote) {
+  const Vote* best = most_alike(votes, [&](const Vote& vote) {
     const auto& owners = vote.holding.owners;
-    if (foreign) return vote.holding.kind == Holding::Kind::foreign;
     return vote.holding.kind == Holding::Kind::lock &&
            std::any_of(owners.begin(), owners.end(), holds);
   });
+  if (best == nullptr && may_be_most(foreign_in(votes)))
+    best = most_alike(votes,
+                      [](const Vote& vote) { return vote.holding.kind == Holding::Kind::foreign; });
   Holding seen = best != nullptr ? best->holding : Holding();
-  if (seen.kind == Holding::Kind::lock) keep_owners(seen, holds);
+  if (seen.kind == Holding::Kind::lock) {
+    seen.owners.clear();
+    seen.holds.clear();
+    add_owners(seen, best->holding, holds);
+    for (const Vote& vote : votes)
+      if (vote.holding.kind == Holding::Kind::lock) add_owners(seen, vote.holding, holds);
+  }
   for (const Vote& vote : votes)
     add_word(seen, vote.holding);
   seen.votes = std::move(votes);
