@@ -108,7 +108,7 @@ std::size_t QuorumRenewal::count(Seat seat) const {
 
 Asks QuorumRenewal::decide(Time now) {
   if (outcome_) return {};
-  // What a server was late to grant has come meanwhile: it was not asked about that.
+  // A part that was granted late has come meanwhile; its server was not asked about it.
   for (std::size_t i = 0; i < seats_.size(); ++i)
     if (seats_[i] == Seat::absent && !members_[i].holds.empty()) seats_[i] = Seat::failed;
   const std::size_t lost = count(Seat::lost) + count(Seat::absent);

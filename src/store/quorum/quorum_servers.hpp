@@ -43,7 +43,7 @@ class QuorumServers {
   // server has so much to do that it must be frozen.
   using Job = std::function<Letter(LockStore&)>;
   bool post(std::size_t server, Job job, bool may_be_cut);
-  // False: a server has yet to answer, or to be asked, something that was posted.
+  // All that was posted was carried out, everywhere.
   bool have_answered() const;
   // Between two calls: hears what has come since the last one.
   void catch_up() { wait(BootClock::now(), /*may_be_interrupted=*/false); }
@@ -63,7 +63,7 @@ class QuorumServers {
  private:
   explicit QuorumServers(const Interrupt* interrupt) : interrupt_(interrupt) {}
   static constexpr Duration k_least_patience = std::chrono::milliseconds(250);
-  // A server that has said nothing for so long.
+  // A server that has been asked and has said nothing for so long is taken for frozen.
   static constexpr Duration k_frozen = std::chrono::milliseconds(100);
   // A call that was cut ends at once.
   static constexpr Duration k_cut_takes = std::chrono::seconds(1);
