@@ -2,9 +2,9 @@
 // QuorumClaim: one round of a claim to a quorum. All servers are asked at the same time, each with
 // the serial of this round and the token that it proposes. Granted is what a majority has granted,
 // once a majority has one token of it: the one that it has granted, else the largest of the grants.
-// So tokens grow from one majority to the next. The other servers answer later; as nobody hears
-// them after an acquire, it gives them a moment more. A round without a majority releases its holds
-// at all servers, also at those that have not answered.
+// So tokens grow from one majority to the next. The other servers answer later. The process of an
+// acquire ends with the grant, so its claim gives them a moment more. A round without a majority
+// releases its holds at all servers, also at those that have not answered.
 //
 // The leader, the first server that answers, decides between rivals. The claim that it refuses
 // gives up at once, and waits in the line there. The claim that has its vote keeps what it has, and

@@ -101,13 +101,13 @@ waiting_at() { [ "$(on "$1" zcard "dlock:line:{dlock:line}")" = "$2" ]; }
   local lasting=(--appendonly yes --appendfsync always) before token
   start_set 1
   start_sentinels 30000
-  kill_master
+  kill_member 0
   start_member 0 "${lasting[@]}"
   eventually 20s replicas_online 1
   dlock_run a -v --ttl 20s -k 500ms back -- "$TICKER" "$TICKS" until "$T/go" code 6
   eventually 10s ticking
   token=$(on 0 hvals "dlock:holds:{dlock:back}" | grep -oP '"token":\K[0-9]+')
-  kill_master
+  kill_member 0
   start_member 0 "${lasting[@]}"
   before=$(renewals a back)
   eventually 20s renewed_more_than a back "$before"
@@ -115,7 +115,7 @@ waiting_at() { [ "$(on "$1" zcard "dlock:line:{dlock:line}")" = "$2" ]; }
   ends 10s a "exit 6"
   dlock_run b --ttl 20s -k 500ms back -- "$TICKER" "$T/ticks-b" for 40000
   eventually 10s ticking "$T/ticks-b"
-  kill_master
+  kill_member 0
   rm -r "$T/0/appendonly"*
   start_member 0
   ends 20s b "exit 79"
@@ -123,9 +123,4 @@ waiting_at() { [ "$(on "$1" zcard "dlock:line:{dlock:line}")" = "$2" ]; }
   no_lock_at back 0 1
   run -0 "$DLOCK" run back -- sh -c 'echo "$DLOCK_TOKEN"'
   [ "$output" -gt "$token" ]
-}
-# Its port is free again when the whole process has gone, and not only its first thread.
-kill_master() {
-  kill -KILL "${SET_PIDS[0]}"
-  wait "${SET_PIDS[0]}" 2>/dev/null || true
 }

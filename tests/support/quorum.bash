@@ -17,11 +17,6 @@ start_quorum() {
   done
   export DLOCK_URL DLOCK_QUORUM_DELAY=0
 }
-# kill_member N: it is dead when this returns.
-kill_member() {
-  kill -KILL "${SET_PIDS[$1]}"
-  wait "${SET_PIDS[$1]}" 2>/dev/null || true
-}
 # held_at NAME N…: each of these servers has the lock.
 held_at() {
   local name=$1 n

@@ -44,6 +44,12 @@ replicas_online() { [ "$(on 0 info replication | grep -c 'state=online')" = "$1"
 # freeze N, thaw N: a server of the set.
 freeze() { kill -STOP "${SET_PIDS[$1]}"; }
 thaw() { kill -CONT "${SET_PIDS[$1]}"; }
+# kill_member N: when this returns the whole process has gone, not only its first thread, and its port
+# is free.
+kill_member() {
+  kill -KILL "${SET_PIDS[$1]}"
+  wait "${SET_PIDS[$1]}" 2>/dev/null || true
+}
 # no_lock_at NAME N…: none of these servers has the lock or a record of it.
 no_lock_at() {
   local name=$1 n

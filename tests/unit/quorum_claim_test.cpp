@@ -47,7 +47,7 @@ TEST_CASE("quorum claim: the lease is counted from the Q-th newest request, not 
   CHECK(round.members.sent_at() == k_start + 1ms);  // an answer that comes later counts
 }
 
-TEST_CASE("quorum claim: an acquire gives the minority 20 ms, as nobody hears it later") {
+TEST_CASE("quorum claim: an acquire gives the minority 20 ms, as its process ends with the grant") {
   const HoldSerial serial = serial_of(make_owner_id(7));
   for (const bool late : {true, false}) {
     Round round(3);
