@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # For the suites with a quorum: independent servers in $T/0.sock, $T/1.sock …, in the order in which
 # dlock sorts them, so the first is the leader. A part of suite.bash, with replicas.
-# shellcheck shell=bash disable=SC2154  # T is set by supervise.bash
+# shellcheck shell=bash disable=SC2154,SC2034  # T is of supervise.bash, SET_PIDS for replicas.bash
 
 # start_quorum COUNT: without a delay, as the tests restart nothing that must not vote. With a shim of
 # clocks, server N has those of "serverN" (the file of a redis-server has another name).
