@@ -11,7 +11,7 @@
 #include "cmd/json_output.hpp"
 #include "cmd/result_file.hpp"
 #include "cmd/voice.hpp"
-#include "sys/process_watch.hpp"
+#include "sys/boot.hpp"
 
 #include <unistd.h>
 

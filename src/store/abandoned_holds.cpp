@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "store/abandoned_holds.hpp"
 
+#include "sys/boot.hpp"
 #include "sys/process_table.hpp"
-#include "sys/process_watch.hpp"
 
 #include <unistd.h>
 

@@ -15,7 +15,7 @@ using lease_table::StoreTime;
 namespace {
 
 std::string json_of(const StoredLock& state) {
-  return state_file_json({.name = {}, .boot_id = {}, .state = state});
+  return state_file_json({.name = {}, .stamp = {}, .state = state});
 }
 
 }  // namespace

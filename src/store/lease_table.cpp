@@ -340,7 +340,7 @@ std::optional<LastSuccess> forget(StoredLock& state, const Moment& moment) {
 Holding inspect(const StoredLock& state, const Moment& moment) {
   Holding holding = holding_of(state, moment);
   for (const Place& place : state.line) {
-    if (moment.now <= place.alive_until && holding.line.size() < k_most_listed)
+    if (is_living(place, moment.now) && holding.line.size() < k_most_listed)
       holding.line.push_back(place.waiter);
   }
   return holding;

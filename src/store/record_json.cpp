@@ -189,6 +189,15 @@ std::optional<lease_table::StoredLock> state_from(const Json& object) {
   return state;
 }
 
+std::optional<BootStamp> stamp_from(const Json& object) {
+  const auto boot_id = text_at(object, "boot_id");
+  const auto written = whole_number(object, "written_ns", k_most_signed);
+  if (!written && (!boot_id || object.contains("written_ns"))) return {};
+  BootStamp stamp{.boot_id = boot_id.value_or("")};
+  if (written) stamp.at = lease_table::StoreTime(Duration(static_cast<std::int64_t>(*written)));
+  return stamp;
+}
+
 }  // namespace
 
 std::string_view stored_mode(Mode mode) {
@@ -266,10 +275,11 @@ std::optional<lease_table::Place> parse_place(std::string_view json) {
 
 std::string state_file_json(const StateFile& lease) {
   const lease_table::StoredLock& state = lease.state;
-  Json object{{"name", percent_encode(lease.name)},
-              {"boot_id", lease.boot_id},
-              {"token", state.token},
-              {"leases", Json::object()}};
+  Json object{
+      {"name", percent_encode(lease.name)}, {"token", state.token}, {"leases", Json::object()}};
+  // Without an id it is damaged to dlock 0.1, which would take a container's for another boot.
+  if (!lease.stamp.boot_id.empty() || !lease.stamp.at) object["boot_id"] = lease.stamp.boot_id;
+  if (lease.stamp.at) object["written_ns"] = lease.stamp.at->time_since_epoch().count();
   if (state.slots > 0) object["slots"] = state.slots;
   if (state.success) {
     object["done_ms"] = state.success->since_ms;
@@ -286,10 +296,10 @@ std::optional<StateFile> parse_state_file(std::string_view json) {
   const Json object = parse(json);
   if (!object.is_object()) return std::nullopt;
   const auto name = text_at(object, "name");
-  const auto boot_id = text_at(object, "boot_id");
+  auto stamp = stamp_from(object);
   auto state = state_from(object);
-  if (!name || !boot_id || !state) return std::nullopt;
-  return StateFile{percent_decode(*name), *boot_id, std::move(*state)};
+  if (!name || !stamp || !state) return std::nullopt;
+  return StateFile{percent_decode(*name), std::move(*stamp), std::move(*state)};
 }
 
 }  // namespace dlock

@@ -43,11 +43,17 @@ std::string waiter_json(const Waiter& waiter);
 std::string place_json(const lease_table::Place& place);
 std::optional<lease_table::Place> parse_place(std::string_view json);
 
-// A lock as the local store keeps it in a file. The times of its leases mean something under one
-// boot id only.
+// When a lock was written, and under which run of the kernel (local::Machine).
+struct BootStamp {
+  std::string boot_id;                            // empty: not known
+  std::optional<lease_table::StoreTime> at = {};  // nullopt: by dlock 0.1
+};
+
+// A lock as the stores of this machine keep it. The times of its leases mean something under one
+// run of the kernel only.
 struct StateFile {
   std::string name;
-  std::string boot_id;
+  BootStamp stamp;
   lease_table::StoredLock state;
 };
 

@@ -107,7 +107,7 @@ SqlStore::Write SqlStore::write_of(const std::string& name,
   }
   write.columns = sql::columns_of(lock, moment);
   write.token = lock.token;
-  write.state = state_file_json({name, "", lock});
+  write.state = state_file_json({name, {}, lock});
   return write;
 }
 

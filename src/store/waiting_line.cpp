@@ -36,17 +36,19 @@ Waiter waiter_of(const Claim& claim, std::int64_t arrival_us) {
 
 }  // namespace
 
+bool is_living(const Place& place, StoreTime now) {
+  // One that seems to live longer than a try lets it is of another clock: it was set back.
+  return now <= place.alive_until && place.alive_until <= now + k_line_life;
+}
+
 void tidy(StoredLock& state, StoreTime now) {
   drop_dead(state, now);
-  // One that seems to live longer than a try lets it is of another clock: it was set back.
-  std::erase_if(state.line, [&](const Place& one) {
-    return one.alive_until < now || one.alive_until > now + k_line_life;
-  });
+  std::erase_if(state.line, [&](const Place& one) { return !is_living(one, now); });
 }
 
 std::uint64_t living(const Line& line, StoreTime now) {
   return static_cast<std::uint64_t>(std::count_if(
-      line.begin(), line.end(), [&](const Place& one) { return now <= one.alive_until; }));
+      line.begin(), line.end(), [&](const Place& one) { return is_living(one, now); }));
 }
 
 std::uint64_t number_of(const Line& line, const std::string& id) {

@@ -28,6 +28,7 @@ constexpr Duration k_foreign_look = std::chrono::seconds(1);
 // Without dead leases and silent waiters.
 void tidy(StoredLock& state, StoreTime now);
 
+bool is_living(const Place& place, StoreTime now);
 std::uint64_t living(const Line& line, StoreTime now);
 std::uint64_t number_of(const Line& line, const std::string& id);  // from 1; 0: not in line
 bool is_first(const Line& line, const std::string& id);            // or the line is empty

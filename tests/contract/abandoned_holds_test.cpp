@@ -2,7 +2,7 @@
 // What a nested run leaves that was killed, as the run above it gives it back, on every store.
 #include "store/abandoned_holds.hpp"
 
-#include "sys/process_watch.hpp"
+#include "sys/boot.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>

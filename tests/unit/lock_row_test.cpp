@@ -25,7 +25,7 @@ StoredLock taken(const Claim& claim, std::int64_t us) {
   return state;
 }
 std::string json_of(const StoredLock& state) {
-  return state_file_json({"a", "", state});
+  return state_file_json({"a", {}, state});
 }
 sql::LockColumns of_shedlock(std::int64_t since_us, std::int64_t until_us) {
   return {.lock_until_us = until_us, .locked_at_us = since_us, .locked_by = "app1"};

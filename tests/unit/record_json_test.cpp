@@ -40,7 +40,7 @@ HoldRecord slot_record(std::string id, std::uint32_t slot) {
 }
 
 StateFile some_lease() {
-  StateFile lease{.name = "a/b \xff", .boot_id = "b-1", .state = {}};
+  StateFile lease{.name = "a/b \xff", .stamp = {"b-1", lease_table::StoreTime(9ns)}, .state = {}};
   lease.state.token = 77;
   lease.state.slots = 3;
   lease.state.success = {1000, 61000};
@@ -200,7 +200,8 @@ TEST_CASE("a stored lease is read as it was written, its name byte for byte") {
   const auto lease = parse_state_file(state_file_json(some_lease()));
   REQUIRE(lease.has_value());
   CHECK(lease->name == "a/b \xff");
-  CHECK(lease->boot_id == "b-1");
+  CHECK(lease->stamp.boot_id == "b-1");
+  CHECK(lease->stamp.at == lease_table::StoreTime(9ns));
   CHECK(lease->state.token == 77);
   CHECK(lease->state.slots == 3);
   REQUIRE(lease->state.success.has_value());
@@ -259,7 +260,7 @@ TEST_CASE("records keep the words of every dlock before: an exclusive hold is st
 }
 
 TEST_CASE("a stored lease without one of its fields is damaged, not free") {
-  for (const char* field : {"name", "boot_id", "expires_ns", "token", "holds", "leases", "slots"}) {
+  for (const char* field : {"name", "expires_ns", "token", "holds", "leases", "slots"}) {
     CAPTURE(field);
     CHECK_FALSE(read_with(std::string("\"") + field + "\"", "\"_\"").has_value());
   }
@@ -304,6 +305,19 @@ TEST_CASE("a file of an older dlock without one of its fields is damaged, not fr
     text.replace(text.find(std::string("\"") + field + "\""), 2, "\"_");
     CHECK_FALSE(parse_state_file(text).has_value());
   }
+}
+
+TEST_CASE(
+    "a stored lease without a boot id is a container's, one without a time that of dlock 0.1") {
+  StateFile lease = some_lease();
+  CHECK(read_with("\"written_ns\":9", "\"_\":9")->stamp.at == std::nullopt);
+  CHECK_FALSE(read_with("\"written_ns\":9", "\"written_ns\":\"9\"").has_value());
+  lease.stamp.boot_id.clear();
+  const std::string text = state_file_json(lease);
+  CHECK(text.find("\"boot_id\"") == std::string::npos);  // dlock 0.1 takes it for damaged
+  REQUIRE(parse_state_file(text).has_value());
+  CHECK(parse_state_file(text)->stamp.boot_id.empty());
+  CHECK(parse_state_file(text)->stamp.at == lease.stamp.at);
 }
 
 TEST_CASE("an older dlock takes our file for damaged, not for free") {

@@ -38,24 +38,6 @@ constexpr std::size_t k_largest_file = std::size_t{4} * 1024 * 1024;
 constexpr ::mode_t k_file_mode = 0666;  // the umask says who shares locks
 constexpr int k_safe_flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
-Errc meaning_of(int number) {
-  switch (number) {
-    case EACCES:
-    case EPERM:
-      return Errc::denied;
-    case ENOENT:
-    case EIO:
-    case ESTALE:
-      return Errc::unavailable;
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-      return Errc::system;
-    default:  // EROFS, ENOSPC, EDQUOT, ENOTDIR, ELOOP, …: the user has to repair this
-      return Errc::refused;
-  }
-}
-
 // "cannot <act> /run/lock/dlock/x.json: permission denied"
 Error failed(std::string_view act, const std::string& path, int number = errno) {
   return {meaning_of(number),
@@ -163,6 +145,25 @@ Result<void> flock_within(const FileAt& file,
 
 }  // namespace
 
+Errc meaning_of(int number) {
+  switch (number) {
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return Errc::denied;
+    case ENOENT:
+    case EIO:
+    case ESTALE:
+      return Errc::unavailable;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return Errc::system;
+    default:  // ENOSPC, EDQUOT, ENOTDIR, ELOOP, …: the user has to repair this
+      return Errc::refused;
+  }
+}
+
 std::string file_stem(std::string_view name) {
   // "." is encoded too, so that no name is "..", hidden, or has another's suffix.
   std::string stem = percent_encode(name, "-_");
@@ -184,8 +185,11 @@ Result<void> check_link(const std::string& path) {
 
 Result<UniqueFd> open_directory(const Place& directory, bool made_if_missing) {
   const std::string& path = directory.path;
-  if (made_if_missing && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS) {
-    return failed("make the lock directory", path);
+  // Linux says EROFS also of a directory that is there.
+  if (made_if_missing && ::mkdir(path.c_str(), 0700) != 0) {
+    const int number = errno;
+    if (number != EEXIST && (number != EROFS || ::access(path.c_str(), F_OK) != 0))
+      return failed("make the lock directory", path, number);
   }
   if (auto checked = check_link(path); !checked) return checked.error();
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

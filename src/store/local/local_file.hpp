@@ -21,6 +21,9 @@
 
 namespace dlock::local {
 
+// What the errno of a call on such a file means.
+Errc meaning_of(int number);
+
 // The file name, without its ".lock" or ".json", of a lock name.
 std::string file_stem(std::string_view name);
 

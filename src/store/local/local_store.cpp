@@ -5,7 +5,6 @@
 #include "store/local/local_file.hpp"
 #include "store/local/local_url.hpp"
 #include "store/record_json.hpp"
-#include "sys/process_watch.hpp"
 
 #include <sys/inotify.h>
 
@@ -34,22 +33,20 @@ std::string state_file_name(const std::string& name) {
 
 }  // namespace
 
-LocalStore::LocalStore(local::Place directory, std::string boot_id, const Interrupt* interrupt)
-    : directory_(std::move(directory)), boot_id_(std::move(boot_id)), interrupt_(interrupt) {}
+LocalStore::LocalStore(local::Place directory, local::Machine machine, const Interrupt* interrupt)
+    : directory_(std::move(directory)), machine_(std::move(machine)), interrupt_(interrupt) {}
 
 Result<std::unique_ptr<LockStore>> LocalStore::open(std::string_view url,
                                                     const Interrupt* interrupt) {
   auto place = local::parse_url(url, k_scheme, "directory", "local:///run/lock/dlock");
   if (!place) return place.error();
-  std::string boot = boot_id();
-  if (boot.empty()) {
-    return Error{Errc::system,
-                 "cannot keep local locks: /proc/sys/kernel/random/boot_id is not readable"};
-  }
+  auto machine = local::Machine::here();
+  if (!machine) return machine.error();
   if (auto opened = local::open_directory(*place, /*made_if_missing=*/true); !opened) {
     return opened.error();
   }
-  return std::unique_ptr<LockStore>(new LocalStore(std::move(*place), std::move(boot), interrupt));
+  return std::unique_ptr<LockStore>(
+      new LocalStore(std::move(*place), std::move(*machine), interrupt));
 }
 
 std::string LocalStore::where() const {
@@ -73,7 +70,7 @@ Result<StoredLock> LocalStore::load(int directory, const std::string& name) cons
                  "cannot read lock " + in_quotes(name) + ": " + path + " belongs to lock " +
                      in_quotes(lease->name)};
   }
-  if (lease->boot_id != boot_id_) lease_table::make_free(lease->state);
+  if (local::is_of_another_boot(*lease, machine_.stamp())) lease_table::make_free(lease->state);
   return std::move(lease->state);
 }
 
@@ -112,7 +109,7 @@ Result<std::vector<LocalStore::Locked>> LocalStore::lock_all(int directory,
 
 Result<void> LocalStore::write(int directory, const std::string& name, const StoredLock& state) {
   const local::FileAt file{directory, directory_.path, state_file_name(name)};
-  auto old = local::replace_file(file, state_file_json({name, boot_id_, state}));
+  auto old = local::replace_file(file, state_file_json({name, machine_.stamp(), state}));
   if (!old) return old.error();
   replaced_.push_back(std::move(*old));
   return {};
@@ -148,7 +145,7 @@ Result<void> LocalStore::transact(const std::vector<LockName>& names,
     if (!before) return before.error();
     std::vector<StoredLock> after = *before;
     // A refused attempt writes nothing: it would wake the other waiters, and they this one.
-    if (!change(pointers_to(after), local_moment(sent_at)).writes) return {};
+    if (!change(pointers_to(after), machine_.moment(sent_at)).writes) return {};
     // A removed lock file admits others to the data at the same time: read it again.
     const bool alone = std::all_of(held->begin(), held->end(), [](const Locked& locked) {
       return locked.lock.is_current(locked.file);
@@ -171,7 +168,7 @@ Result<void> LocalStore::read(const std::vector<LockName>& names,
   if (!directory) return directory.error();
   auto states = load_all(directory->get(), names);
   if (!states) return states.error();
-  look(pointers_to(*states), local_moment(sent_at));
+  look(pointers_to(*states), machine_.moment(sent_at));
   return {};
 }
 
@@ -184,8 +181,8 @@ Result<std::optional<std::string>> LocalStore::listed_name(int directory,
   const auto lease = parse_state_file(**text);
   // A damaged file may be that of a lock: inspect says what is wrong with it.
   if (!lease) return local::name_from_stem(stem);
-  if (lease->boot_id != boot_id_ ||
-      !lease_table::is_live(lease->state, lease_table::store_time(BootClock::now()))) {
+  if (local::is_of_another_boot(*lease, machine_.stamp()) ||
+      !lease_table::is_live(lease->state, machine_.now())) {
     return std::optional<std::string>();
   }
   return std::optional(lease->name);

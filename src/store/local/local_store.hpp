@@ -20,6 +20,7 @@
 
 #include "base/result.hpp"
 #include "store/local/local_file.hpp"
+#include "store/local/machine.hpp"
 #include "store/table_store.hpp"
 #include "sys/file_events.hpp"
 #include "sys/interrupt.hpp"
@@ -48,7 +49,7 @@ class LocalStore final : public TableStore {
   using State = lease_table::StoredLock;
   struct Locked;  // a file, and its lock
 
-  LocalStore(local::Place directory, std::string boot_id, const Interrupt* interrupt);
+  LocalStore(local::Place directory, local::Machine machine, const Interrupt* interrupt);
 
   Result<void> transact(const std::vector<LockName>& names,
                         Time limit,
@@ -72,7 +73,7 @@ class LocalStore final : public TableStore {
   Result<std::optional<std::string>> listed_name(int directory, const std::string& stem) const;
 
   local::Place directory_;
-  std::string boot_id_;
+  local::Machine machine_;
   const Interrupt* interrupt_;
   std::vector<UniqueFd> replaced_;  // the files that the last change replaced
   FileEvents events_;               // of the directory

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "store/local/examine_local.hpp"
 #include "store/local/local_url.hpp"
+#include "store/sqlite/database_file.hpp"
 #include "store/sqlite/sqlite_database.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 #include "store/trial.hpp"
@@ -12,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -76,7 +76,7 @@ Result<Examination> examine_sqlite(const StoreOptions& options, const ExamineTer
   const auto place = local::parse_url(all.url, "sqlite://", "file", all.url);
   if (!place) return place.error();
   const std::string& path = place->path;
-  const std::string directory = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
+  const std::string directory = directory_of(path);
   const auto add = [&](const char* id, Finding finding) {
     finding.id = id;
     finding.server = all.url;

@@ -3,9 +3,8 @@
 
 #include "base/errno_text.hpp"
 #include "base/text.hpp"
-#include "sys/unique_fd.hpp"
+#include "store/sqlite/database_file.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -19,8 +18,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr ::mode_t k_file_mode = 0666;  // the umask says who shares locks
-constexpr int k_long_log = 1000;        // pages, as SQLite's own default
+constexpr int k_long_log = 1000;  // pages, as SQLite's own default
 
 Errc meaning_of(int code, int number) {
   switch (code & 0xff) {
@@ -41,10 +39,11 @@ Errc meaning_of(int code, int number) {
   }
 }
 
-// SQLite itself makes files for the owner alone.
-void make_file(const std::string& path) {
-  const UniqueFd made(
-      ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, k_file_mode));
+bool is_same_file(const std::string& a, const std::string& b) {
+  struct stat one {};
+  struct stat other {};
+  return ::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0 &&
+         one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
 }  // namespace
@@ -63,7 +62,7 @@ Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::string& 
                                                              const Interrupt* interrupt) {
   std::unique_ptr<SqliteDatabase> one(new SqliteDatabase(path, interrupt));
   one->limit_ = BootClock::now() + 1s;
-  make_file(path);
+  if (auto made = make_database_file(path); !made) return made.error();
   constexpr int k_flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   int code = ::sqlite3_open_v2(path.c_str(), &one->db_, SQLITE_OPEN_READWRITE | k_flags, nullptr);
   if ((code & 0xff) == SQLITE_CANTOPEN) {
@@ -181,10 +180,13 @@ Result<void> SqliteDatabase::run(std::string_view sql,
 bool SqliteDatabase::has_moved() {
   int moved = 0;
   ::sqlite3_file_control(db_, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  // SQLite looks where symbolic links have led it, and keeps the log there.
+  const std::string file = ::sqlite3_db_filename(db_, "main");
+  if (file != path_ && !is_same_file(file, path_)) moved = 1;
   // The files beside it are there from the first step on, until the last connection is closed.
   for (auto& [end, first_seen] : beside_) {
     struct stat now {};
-    const ino_t seen = ::stat((path_ + end).c_str(), &now) == 0 ? now.st_ino : 0;
+    const ino_t seen = ::stat((file + end).c_str(), &now) == 0 ? now.st_ino : 0;
     if (first_seen == 0) first_seen = seen;
     if (first_seen != seen) moved = 1;
   }

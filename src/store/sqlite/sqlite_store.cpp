@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "store/sqlite/sqlite_store.hpp"
 
-#include "base/errno_text.hpp"
 #include "base/text.hpp"
 #include "store/local/local_file.hpp"
 #include "store/lock_row.hpp"
 #include "store/record_json.hpp"
-#include "sys/process_watch.hpp"
+#include "store/sqlite/database_file.hpp"
 
 #include <fcntl.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -41,44 +38,24 @@ constexpr std::string_view k_write_lock =
     "locked_at = CASE ?4 WHEN '' THEN locked_at ELSE excluded.locked_at END, locked_by = ?4, "
     "token = ?5, version = version + 1, state = ?6";
 
-std::string directory_of(const std::string& path) {
-  return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
-}
-
-// Where every user may make files, one of another user may be a trap.
-Result<void> check_owner(const std::string& path) {
-  struct stat file {};
-  struct stat directory {};
-  if (::stat(path.c_str(), &file) != 0) return {};  // it will be ours; or opening it says why
-  if (file.st_uid == ::geteuid() || file.st_uid == 0) return {};
-  if (::stat(directory_of(path).c_str(), &directory) != 0) return {};
-  if ((directory.st_mode & S_IWOTH) == 0) return {};
-  return Error{Errc::denied,
-               "cannot keep locks in " + printable(path) +
-                   ": it belongs to another user, and every user can make files there"};
-}
-
 }  // namespace
 
-SqliteStore::SqliteStore(local::Place place, std::string boot_id, const Interrupt* interrupt)
-    : place_(std::move(place)), boot_id_(std::move(boot_id)), interrupt_(interrupt) {}
+SqliteStore::SqliteStore(local::Place place, local::Machine machine, const Interrupt* interrupt)
+    : place_(std::move(place)), machine_(std::move(machine)), interrupt_(interrupt) {}
 
 Result<std::unique_ptr<LockStore>> SqliteStore::open(std::string_view url,
                                                      const Interrupt* interrupt) {
   auto place = local::parse_url(url, k_scheme, "file", "sqlite:///run/lock/dlock.db");
   if (!place) return place.error();
-  std::string boot = boot_id();
-  if (boot.empty()) {
-    return Error{Errc::system,
-                 "cannot keep local locks: /proc/sys/kernel/random/boot_id is not readable"};
-  }
+  auto machine = local::Machine::here();
+  if (!machine) return machine.error();
   const local::Place directory{.path = directory_of(place->path), .unshared = place->unshared};
   if (auto opened = local::open_directory(directory, /*made_if_missing=*/false); !opened) {
     return opened.error();
   }
-  if (auto checked = local::check_link(place->path); !checked) return checked.error();
-  if (auto checked = check_owner(place->path); !checked) return checked.error();
-  return std::unique_ptr<LockStore>(new SqliteStore(std::move(*place), std::move(boot), interrupt));
+  if (auto checked = check_database_file(place->path); !checked) return checked.error();
+  return std::unique_ptr<LockStore>(
+      new SqliteStore(std::move(*place), std::move(*machine), interrupt));
 }
 
 std::string SqliteStore::where() const {
@@ -88,6 +65,9 @@ std::string SqliteStore::where() const {
 // Anew after the file was removed or replaced.
 Result<void> SqliteStore::connect() {
   if (db_ && !db_->has_moved()) return {};
+  if (db_) {
+    if (auto checked = check_database_file(place_.path); !checked) return checked;
+  }
   db_.reset();
   has_tables_ = false;
   auto db = SqliteDatabase::open(place_.path, interrupt_);
@@ -112,7 +92,6 @@ Result<StoredLock> SqliteStore::load(const std::string& name) {
     state = row.text(0);
   });
   if (!done) return done.error();
-  bool rebooted = false;
   if (state) {
     auto parsed = parse_state_file(*state);
     if (!parsed || parsed->name != name) {
@@ -121,16 +100,15 @@ Result<StoredLock> SqliteStore::load(const std::string& name) {
                        printable(place_.path) +
                        " is damaged: delete the row if no job runs under this lock"};
     }
-    rebooted = parsed->boot_id != boot_id_;
+    if (local::is_of_another_boot(*parsed, machine_.stamp())) lease_table::make_free(parsed->state);
     lock = std::move(parsed->state);
-    if (rebooted) lease_table::make_free(lock);
   }
   done = db_->run(
       "SELECT arrival, waiter, alive_until, who FROM dlock_line WHERE name = ? "
       "ORDER BY arrival",
       {name},
       [&](const SqliteRow& row) {
-        const lease_table::StoreTime alive_until(Duration(rebooted ? 0 : row.number(2)));
+        const lease_table::StoreTime alive_until(Duration(row.number(2)));
         lock.line.push_back(sql::place_of(row.number(0), row.text(1), alive_until, row.text(3)));
       });
   if (!done) return done.error();
@@ -157,7 +135,7 @@ Result<void> SqliteStore::write_lock(const std::string& name,
                    columns.locked_at_us,
                    columns.locked_by,
                    static_cast<std::int64_t>(state.token),
-                   state_file_json({name, boot_id_, state})});
+                   state_file_json({name, machine_.stamp(), state})});
 }
 
 Result<void> SqliteStore::write_line(const std::string& name,
@@ -211,7 +189,7 @@ Result<void> SqliteStore::transact(const std::vector<LockName>& names,
   const auto before = load_all(names);
   if (!before) return failed(before.error());
   std::vector<StoredLock> after = *before;
-  const Moment moment = local_moment(sent_at);
+  const Moment moment = machine_.moment(sent_at);
   const Step step = change(lease_table::pointers_to(after), moment);
   auto written = write_all(names, *before, after, step.writes, moment);
   if (!written) return failed(written.error());
@@ -247,7 +225,7 @@ Result<void> SqliteStore::read(const std::vector<LockName>& names, Time limit, c
   if (has_tables_) states = load_all(names);
   db_->roll_back();
   if (!states) return states.error();
-  look(lease_table::pointers_to(*states), local_moment(sent_at));
+  look(lease_table::pointers_to(*states), machine_.moment(sent_at));
   return {};
 }
 
@@ -256,14 +234,13 @@ Result<std::vector<std::string>> SqliteStore::list(std::string_view glob, Time l
   auto looked = read({}, limit, [](const lease_table::States&, const Moment&) {});
   if (!looked) return looked.error();
   if (!has_tables_) return names;
-  const auto now = lease_table::store_time(BootClock::now());
   auto done =
       db_->run("SELECT name, state FROM dlock ORDER BY name", {}, [&](const SqliteRow& row) {
         const std::string name = row.text(0);
         const auto lock = parse_state_file(row.text(1));
         // A damaged row may be that of a lock: inspect says what is wrong with it.
-        const bool is_free =
-            lock && (lock->boot_id != boot_id_ || !lease_table::is_live(lock->state, now));
+        const bool is_free = lock && (local::is_of_another_boot(*lock, machine_.stamp()) ||
+                                      !lease_table::is_live(lock->state, machine_.now()));
         if (!is_free && lease_table::glob_matches(glob, name)) names.push_back(name);
       });
   if (!done) return done.error();

@@ -9,12 +9,13 @@
 //
 // Several names change in one transaction. A row that cannot be understood is an error, never a
 // free lock. Where the file was removed or replaced, the locks in it are gone, as after DEL in
-// Redis. Not promised: two kernels on one disk, and processes in another time namespace. SQLite's
-// own rule: the file and its -wal and -shm are removed together, while no job runs.
+// Redis. Not promised: two kernels on one disk. SQLite's own rule: the file and its -wal and -shm
+// are removed together, while no job runs.
 #pragma once
 
 #include "base/result.hpp"
 #include "store/local/local_url.hpp"
+#include "store/local/machine.hpp"
 #include "store/sqlite/sqlite_database.hpp"
 #include "store/table_store.hpp"
 #include "sys/file_events.hpp"
@@ -39,7 +40,7 @@ class SqliteStore final : public TableStore {
  private:
   using State = lease_table::StoredLock;
 
-  SqliteStore(local::Place place, std::string boot_id, const Interrupt* interrupt);
+  SqliteStore(local::Place place, local::Machine machine, const Interrupt* interrupt);
 
   Result<void> transact(const std::vector<LockName>& names,
                         Time limit,
@@ -64,7 +65,7 @@ class SqliteStore final : public TableStore {
   Result<void> write_line(const std::string& name, const State& before, const State& after);
 
   local::Place place_;
-  std::string boot_id_;
+  local::Machine machine_;
   const Interrupt* interrupt_;
   std::unique_ptr<SqliteDatabase> db_;
   bool has_tables_ = false;
