@@ -129,6 +129,7 @@ class Worker(threading.Thread):
             number, url, given, folder, ticker)
         self.random = random.Random(f"{given.seed}:{number}")
         self.stopping, self.files, self.now = threading.Event(), [], None
+        self.prefix, self.ahead = [], 0  # in front of dlock; s, of the clock that it gives
 
     def options(self):
         return ["--replicas", str(self.given.replicas)]
@@ -144,7 +145,7 @@ class Worker(threading.Thread):
             section += ["ignore", "15"] * self.random.choice((0, 1))
             with open(base + ".log", "wb") as log:
                 self.now = subprocess.Popen(
-                    [self.given.dlock, "run", "-v", "--ttl", f"{TTL}s", "-k", f"{KILL_AFTER}s",
+                    [*self.prefix, self.given.dlock, "run", "-v", "--ttl", f"{TTL}s", "-k", f"{KILL_AFTER}s",
                      "-w", "8s", *self.options(), "chaos", "--", "sh", "-c",
                      'echo "$DLOCK_TOKEN" >"$0"; exec "$@"', base + ".token", *section],
                     stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
@@ -203,10 +204,11 @@ class Nemesis:
 def sections(workers):
     """(first tick, last tick, token, file), in order."""
     found = []
-    for base in (file for worker in workers for file in worker.files):
+    for worker, base in ((worker, file) for worker in workers for file in worker.files):
         try:
             with open(base + ".ticks", encoding="ascii") as ticks:
-                times = [int(line.split()[0]) for line in ticks if line.endswith("\n")]
+                times = [int(line.split()[0]) - worker.ahead * 10**9
+                         for line in ticks if line.endswith("\n")]
             with open(base + ".token", encoding="ascii") as token:
                 found.append((times[0], times[-1], int(token.read()), base))
         except (OSError, IndexError, ValueError):

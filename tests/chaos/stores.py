@@ -5,9 +5,11 @@ etcd or a ZooKeeper, a quorum of three or five redis-servers. Clients take one l
 nemesis freezes and kills dlock, its guard, the servers, and cuts clients off.
 
     stores.py sqlite|postgres|mysql|etcd|zookeeper|quorum3|quorum5 [SEED] [SECONDS] [--on-lost warn]
+              [--containers N]
 
 Every section ticks every 2 ms: no two of them may overlap, and tokens grow (class G: a server keeps
 what it has committed, or has no vote until it is over; of a dlock and its guard one is left).
+Of the six clients N run in containers: with a boot id of their own, a clock, or both.
 --on-lost warn turns it round: there an overlap has to be seen, or the run shows nothing.
 The last line is "N passed, N failed"."""
 import argparse
@@ -29,6 +31,8 @@ from way import tell
 from zk_members import Zookeeper
 
 CLIENTS = 6
+CONTAINER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "programs",
+                         "in_container.sh")
 
 
 class Client(Worker):
@@ -37,6 +41,10 @@ class Client(Worker):
     def __init__(self, number, store, given, folder, ticker):
         super().__init__(number, store.url(number), given, folder, ticker)
         self.of_store = store.options_of_dlock
+        if number < given.containers:
+            kind, ahead = (("both", 100000), ("id", 0), ("clock", -3))[number % 3]
+            self.ahead = ahead * (number + 1)
+            self.prefix = ["env", f"TMPDIR={folder}", f"AHEAD={self.ahead}", CONTAINER, kind]
 
     def options(self):
         # One that finds the lock taken waits, or it comes back: then there is no line.
@@ -133,6 +141,7 @@ def main(words):
     parser.add_argument("--on-lost", dest="on_lost", default="stop", choices=["stop", "warn"])
     parser.add_argument("--dlock", default=os.path.abspath(os.environ.get("DLOCK",
                                                                          "build/dev/dlock")))
+    parser.add_argument("--containers", type=int, default=0, choices=range(CLIENTS + 1))
     given = parser.parse_args(words)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     folder = tempfile.mkdtemp(prefix="dlock-stores-")
