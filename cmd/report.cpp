@@ -80,7 +80,7 @@ ExitStatus report(const Error& error, const Settings& settings) {
   std::string text = error.text;
   if (status == ExitStatus::unavailable && settings.url_place.empty()) {
     text +=
-        "; set DLOCK_URL=redis://HOST:6379, or DLOCK_URL=sqlite:///run/lock/dlock.db for this "
+        "; set DLOCK_URL=redis://HOST:6379, or DLOCK_URL=sqlite:///var/lib/dlock/dlock.db for this "
         "machine alone";
   }
   if (status == ExitStatus::usage)

@@ -154,12 +154,24 @@ instructions_of_run() {
     dpkg --root="$root" --log="$root/var/log/dpkg.log" --force-not-root --force-depends \
       --force-script-chrootless "$@"
   }
+  mkdir "$root/etc"
+  : >"$root/etc/group"
   run -0 dpkg_here --install "$deb"
   run -0 dpkg_here --install "$deb"
   assert_whole "$root/usr"
+  # The place for locks of several users.
+  group=$(sed -nE 's/^dlock:[^:]*:([0-9]+):.*/\1/p' "$root/etc/group")
+  [ -n "$group" ]
+  assert_equal "$(stat -c '%a %u %g' "$root/var/lib/dlock")" "2770 0 $group"
+  chmod 2775 "$root/var/lib/dlock"
+  run -0 dpkg_here --install "$deb"
+  assert_equal "$(stat -c %a "$root/var/lib/dlock")" 2775
   run -0 dpkg_here --remove dlock
+  [ -d "$root/var/lib/dlock" ]
   [ ! -e "$root/usr/bin/dlock" ]
   [ ! -d "$root/usr" ] || assert_equal "$(files_in "$root/usr")" ""
+  run -0 dpkg_here --purge dlock
+  [ ! -e "$root/var/lib/dlock" ]
 }
 
 @test "the .rpm is whole and runs from a scratch root" {
@@ -170,9 +182,11 @@ instructions_of_run() {
   run -0 rpm -qpl "$rpm"
   for file in $(expected_files); do assert_line "/usr/$file"; done
   if grep -q '^DLOCK_STATIC:BOOL=ON' "$build/CMakeCache.txt"; then
-    run -0 bash -c "rpm -qp --requires '$rpm' | grep -v '^rpmlib'; true"
+    run -0 bash -c "rpm -qp --requires '$rpm' | grep -vE '^(rpmlib|/bin/sh$|shadow-utils$)'; true"
     assert_output ""
   fi
+  run -0 rpm -qp --scripts "$rpm"
+  assert_output --partial "install -d -m 2770"
   mkdir "$root"
   umask 022 # for the folders that the package shares with others, and does not list
   if command -v cpio >/dev/null; then

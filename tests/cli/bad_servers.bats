@@ -50,7 +50,7 @@ teardown() {
   try_run 69
   assert_stderr_has 127.0.0.1:6379
   assert_stderr_has DLOCK_URL=redis://
-  assert_stderr_has sqlite:///run/lock/dlock.db
+  assert_stderr_has sqlite:///var/lib/dlock/dlock.db
 }
 
 @test "N13: a name that cannot be resolved: 69 within the limit" {

@@ -10,7 +10,6 @@ IN=$PROGRAMS/in_container.sh
 
 setup() {
   set_up
-  make_marker
   unshare -Tm --boottime 1 true 2>/dev/null || skip "no right to make namespaces"
 }
 teardown() { clean_up; }

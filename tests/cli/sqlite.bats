@@ -57,6 +57,56 @@ as_user() { setpriv --reuid="$1" --regid=nogroup --clear-groups env HOME=/ "$OUT
   let_go
 }
 
+# as_member USER UMASK WORD…: the user is a member of the group 60.
+as_member() {
+  setpriv --reuid="$1" --regid=nogroup --groups=60 env HOME=/ sh -c 'umask "$0"; exec "$@"' "$2" "$OUTSIDE/dlock" "${@:3}"
+}
+
+@test "the users of a group share the locks of its directory, whatever their umask; others are told how" {
+  outside
+  install -d -m 2770 -g 60 "$OUTSIDE/group"
+  local url
+  for url in "sqlite://$OUTSIDE/group/locks.db" "local://$OUTSIDE/group"; do
+    export DLOCK_URL=$url
+    run -0 as_member nobody 077 run a -- true
+    run -0 as_member daemon 022 run a -- true
+    run -0 as_member nobody 077 run --ttl 5s a -- true
+    run -0 "$DLOCK" run a -- true
+    run -0 as_member daemon 022 run a -- true
+    run -77 --separate-stderr as_user daemon run a -- touch "$MARKER"
+    assert_stderr_has "its locks are for the members of group with the number 60: usermod -a -G GROUP USER"
+    run -0 "$DLOCK" doctor -v
+    assert_line --partial "the members of group 60 share the locks"
+  done
+}
+
+@test "a user who may not use the file of another one is told at once what several users need" {
+  outside
+  chmod 1777 "$OUTSIDE"
+  export DLOCK_URL=sqlite://$OUTSIDE/locks.db
+  run -0 "$DLOCK" run a -- true
+  run -77 --separate-stderr as_user daemon run a -- touch "$MARKER"
+  assert_stderr_has "it has mode 0644 and belongs to user 0"
+  assert_stderr_has "several users share the locks of a directory of their group, such as /var/lib/dlock"
+  run "$DLOCK" doctor
+  assert_output --partial "every user can make files there"
+  assert_not_started
+}
+
+@test "a directory in place of the file, and a file system that is read-only, are named at once" {
+  run -78 --separate-stderr "$DLOCK" --url "sqlite://$T" run a -- touch "$MARKER"
+  assert_stderr_has "cannot keep locks in $T: it is a directory; name a file in it, such as $T/dlock.db"
+  [ "$(id -u)" = 0 ] || skip "needs root, to mount"
+  run -0 "$DLOCK" run a -- true
+  local url read_only='mount -o bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+  for url in "sqlite://$T/new.db" "sqlite://$T/locks.db" "local://$T/new"; do
+    run -69 --separate-stderr unshare -m sh -c "$read_only" "$T" "$DLOCK" --url "$url" run a -- touch "$MARKER"
+    assert_stderr_has "read-only file system"
+    assert_one_line
+    refute_stderr_has "trying again"
+  done
+}
+
 @test "the index of the log is removed while a lock is held: no two run" {
   dlock_run a --ttl 2s a -- sh -c 'echo $$ >"$0/in"; exec sleep 6' "$T"
   eventually 10s file_has "$T/in"
@@ -103,7 +153,7 @@ as_user() { setpriv --reuid="$1" --regid=nogroup --clear-groups env HOME=/ "$OUT
   local url
   for url in sqlite://x sqlite:// sqlite:/// 'sqlite:///a?mode=ro'; do
     run -64 --separate-stderr "$DLOCK" --url "$url" run a -- touch "$MARKER"
-    assert_stderr_has "write sqlite:///run/lock/dlock.db"
+    assert_stderr_has "write sqlite:///var/lib/dlock/dlock.db"
   done
   run -69 "$DLOCK" --url "sqlite://$T/none/locks.db" --connect-timeout 1s run a -- touch "$MARKER"
   assert_not_started

@@ -54,6 +54,20 @@ TEST_CASE("local: the directory is made with mode 0700, its parents are not") {
   CHECK(open_error("local://" + directory.path() + "/no/such") == Errc::unavailable);
 }
 
+TEST_CASE("local: in a directory of a group the files are for the group, whatever the umask") {
+  const Place place;
+  REQUIRE(::chmod(place.directory.path().c_str(), 02770) == 0);
+  const ::mode_t before = ::umask(077);
+  Client client = place.client();
+  client.take(name_of("a"));
+  ::umask(before);
+  for (const char* const name : {"a.lock", "a.json"}) {
+    struct stat status {};
+    REQUIRE(::stat(place.file(name).c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0660);
+  }
+}
+
 TEST_CASE("local: a directory that all may write needs the sticky bit") {
   const Place place;
   REQUIRE(::chmod(place.directory.path().c_str(), 0777) == 0);
@@ -124,16 +138,18 @@ TEST_CASE("local: a user who may not use another user's locks is told how a grou
   const auto old_name = (*sticky)->acquire(claim_of(name_of("a")), Queueing::no, soon());
   REQUIRE(::seteuid(0) == 0);
 
-  const std::string advice = "; to share it with a group: install -d -m 2770 -g GROUP ";
+  const std::string advice =
+      "; several users share the locks of a directory of their group, such as /var/lib/dlock "
+      "(group dlock); to make one: install -d -m 2770 -g GROUP DIRECTORY";
   REQUIRE_FALSE(own.has_value());
   CHECK(own.error().code == Errc::denied);
   CHECK(own.error().text == "cannot open the lock directory " + place.file("own") +
-                                ": permission denied; it belongs to user 0 and has mode 0700" +
-                                advice + place.file("own"));
+                                ": permission denied; it has mode 0700 and belongs to user 0" +
+                                advice);
   CHECK(new_name);
   REQUIRE_FALSE(old_name.has_value());
   CHECK(old_name.error().code == Errc::denied);
-  CHECK(old_name.error().text.ends_with(advice + place.directory.path()));
+  CHECK(old_name.error().text.ends_with(advice));
 }
 
 TEST_CASE("local: a link of another user in the place of the directory is not followed") {

@@ -180,6 +180,47 @@ TEST_CASE("sqlite: the umask says who may take locks, also of the log") {
   }
 }
 
+TEST_CASE("sqlite: in a directory of a group the files are for the group, whatever the umask") {
+  const File file;
+  REQUIRE(::chmod(file.directory.path().c_str(), 02770) == 0);
+  const ::mode_t before = ::umask(077);
+  Client client = file.client();
+  client.take(fresh_name());
+  ::umask(before);
+  for (const char* const suffix : {"", "-wal", "-shm"}) {
+    struct stat status {};
+    REQUIRE(::stat((file.path() + suffix).c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0660);
+  }
+}
+
+TEST_CASE("sqlite: a call after one that was interrupted says what its own trouble is") {
+  const File file;
+  const WakeUp interrupt;
+  Client client = file.client(&interrupt);
+  const LockName name = fresh_name();
+  const Hold hold = client.take(name).hold;
+  file.change("DROP TABLE dlock");
+  const auto interrupted = [&] {
+    const auto writer = file.database();
+    REQUIRE(writer->begin_write(soon()).has_value());
+    interrupt.raise();
+    const auto ended = client.store().renew({hold}, soon());
+    interrupt.clear();
+    writer->roll_back();
+    return !ended && ended.error().text.ends_with(": interrupted");
+  };
+  CHECK(interrupted());
+  const auto renewal = client.store().renew({hold}, soon());
+  REQUIRE_FALSE(renewal.has_value());
+  CHECK(renewal.error().code == Errc::refused);
+  CHECK(renewal.error().text.ends_with(": no such table: dlock"));
+  CHECK(interrupted());
+  const auto look = client.store().inspect(name, soon());
+  REQUIRE_FALSE(look.has_value());
+  CHECK(look.error().text.ends_with(": no such table: dlock"));
+}
+
 TEST_CASE("sqlite: a file that is no database, or has other tables of these names, is refused") {
   const File file;
   std::ofstream(file.path()) << std::string(5000, 'x');

@@ -5,15 +5,14 @@
 #include "base/text.hpp"
 #include "store/local/file_system.hpp"
 #include "store/local/local_store.hpp"
+#include "store/local/sharing.hpp"
 #include "store/trial.hpp"
 
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdio>
 
 namespace dlock {
 
@@ -38,15 +37,27 @@ void tidy_up(const std::string& path, const LockName& name, bool was_there) {
 Finding judge_directory(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return not_seen("stat: " + errno_text(errno));
-  std::array<char, 16> mode{};
-  std::snprintf(mode.data(), mode.size(), "%04o", status.st_mode & 07777U);
-  const std::string seen = printable(path) + " has mode " + mode.data() + " and belongs to user " +
-                           std::to_string(status.st_uid);
-  // Every user may make files there, and with the sticky bit remove none of others.
+  const std::string seen = printable(path) + " has " + local::rights_of(status);
+  const std::string remedy =
+      "keep the locks in a directory of a group: " + std::string(local::k_shared_place) +
+      " of the packages, or one by "
+      "install -d -m 2770 -g GROUP DIRECTORY";
   if ((status.st_mode & S_IWOTH) != 0) {
-    return info(seen, "every user of this machine can take locks there");
+    return warning(seen,
+                   "every user can make files there, and the first user of a lock keeps out the "
+                   "others (77)",
+                   remedy);
   }
-  return info(seen);
+  if (local::is_shared(status)) {
+    return good(seen + "; the members of group " + std::to_string(status.st_gid) +
+                " share the locks");
+  }
+  if ((status.st_mode & S_IWGRP) != 0) {
+    return warning(seen,
+                   "without the setgid bit a lock is for the group of its first user",
+                   "chmod g+s " + printable(path));
+  }
+  return info(seen, "that user and root can take locks there");
 }
 
 Finding judge_file_system(const std::string& path) {
@@ -56,7 +67,7 @@ Finding judge_file_system(const std::string& path) {
   if (kind.empty()) return good("no file system that two machines share");
   return warning(std::string(kind) + ", and the URL says ?shared=no",
                  "if another machine uses it too, both can hold one lock",
-                 "keep the locks on a disk or tmpfs of this machine, such as /run/lock/dlock");
+                 "keep the locks on a disk or tmpfs of this machine");
 }
 
 Result<Examination> examine_local(const StoreOptions& options, const ExamineTerms& terms) {

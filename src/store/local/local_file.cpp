@@ -4,6 +4,7 @@
 #include "base/errno_text.hpp"
 #include "base/text.hpp"
 #include "store/local/file_system.hpp"
+#include "store/local/sharing.hpp"
 #include "sys/file_bytes.hpp"
 
 #include <dirent.h>
@@ -38,7 +39,7 @@ constexpr std::size_t k_largest_file = std::size_t{4} * 1024 * 1024;
 constexpr ::mode_t k_file_mode = 0666;  // the umask says who shares locks
 constexpr int k_safe_flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
-// "cannot <act> /run/lock/dlock/x.json: permission denied"
+// "cannot <act> /var/lib/dlock/x.json: permission denied"
 Error failed(std::string_view act, const std::string& path, int number = errno) {
   return {meaning_of(number),
           "cannot " + std::string(act) + ' ' + printable(path) + ": " + errno_text(number)};
@@ -65,22 +66,18 @@ std::string hash_of(std::string_view text) {
   return digits.data();
 }
 
-// What lets several users have the same locks. In a directory with the sticky bit each could only
-// change what it has made.
-std::string group_advice(const std::string& path) {
-  return "; to share it with a group: install -d -m 2770 -g GROUP " + printable(path);
-}
-
-// The owner of the directory does not share it.
+// The owner of the directory does not share it, or it is not there.
 Error cannot_open(const std::string& path) {
   Error error = failed("open the lock directory", path);
   struct stat status {};
+  if (error.code == Errc::unavailable) {
+    error.text +=
+        "; make it, for one user: mkdir -m 700 DIRECTORY, for a group: "
+        "install -d -m 2770 -g GROUP DIRECTORY";
+  }
   if (error.code != Errc::denied || ::stat(path.c_str(), &status) != 0) return error;
-  std::array<char, 8> mode{};
-  std::snprintf(mode.data(), mode.size(), "%04o", status.st_mode & 07777U);
-  error.text += "; it belongs to user " + std::to_string(status.st_uid) + " and has mode " +
-                mode.data() + group_advice(path);
-  return error;
+  error.text += "; it has " + rights_of(status);
+  return with_advice(std::move(error), path);
 }
 
 Result<void> check_file_system(const UniqueFd& fd, const std::string& path) {
@@ -92,6 +89,11 @@ Result<void> check_file_system(const UniqueFd& fd, const std::string& path) {
                "cannot keep locks in " + printable(path) + ": it is on " + std::string(shared) +
                    ", which other machines may use too, and a local lock does not exclude them; "
                    "use redis://HOST, or add ?shared=no to the URL if only this machine uses it"};
+}
+
+void share(const UniqueFd& made, const FileAt& file) {
+  struct stat directory {};
+  if (::fstat(file.directory, &directory) == 0) share_new_file(made.get(), directory);
 }
 
 Result<UniqueFd> open_or_make(const FileAt& file, int flags) {
@@ -106,8 +108,9 @@ Result<UniqueFd> open_or_make(const FileAt& file, int flags) {
       fd.reset(::openat(
           file.directory, file.name.c_str(), O_RDWR | O_CREAT | O_EXCL | flags, k_file_mode));
       if (!fd && errno == EEXIST) continue;  // another process was faster
+      if (fd) share(fd, file);
     }
-    if (!fd) return failed("open", full_path(file));
+    if (!fd) return with_advice(failed("open", full_path(file)), file.path);
     return fd;
   }
   return failed("open", full_path(file), ESTALE);
@@ -149,7 +152,6 @@ Errc meaning_of(int number) {
   switch (number) {
     case EACCES:
     case EPERM:
-    case EROFS:
       return Errc::denied;
     case ENOENT:
     case EIO:
@@ -159,7 +161,7 @@ Errc meaning_of(int number) {
     case ENFILE:
     case ENOMEM:
       return Errc::system;
-    default:  // ENOSPC, EDQUOT, ENOTDIR, ELOOP, …: the user has to repair this
+    default:  // EROFS, ENOSPC, EDQUOT, ENOTDIR, ELOOP, …: the user has to repair this
       return Errc::refused;
   }
 }
@@ -237,7 +239,8 @@ Result<std::optional<std::string>> read_file(const FileAt& file) {
   const UniqueFd fd(::openat(file.directory, file.name.c_str(), O_RDONLY | k_safe_flags));
   if (!fd && errno == ENOENT) return std::optional<std::string>();
   struct stat status {};
-  if (!fd || ::fstat(fd.get(), &status) != 0) return failed("read", full_path(file));
+  if (!fd || ::fstat(fd.get(), &status) != 0)
+    return with_advice(failed("read", full_path(file)), file.path);
   if (!S_ISREG(status.st_mode) || static_cast<std::uintmax_t>(status.st_size) > k_largest_file) {
     return Error{Errc::refused, "cannot read " + printable(full_path(file)) + ": not a lock file"};
   }
@@ -259,16 +262,15 @@ Result<UniqueFd> replace_file(const FileAt& file, std::string_view content) {
                              aside.name.c_str(),
                              O_WRONLY | O_CREAT | O_EXCL | k_safe_flags,
                              k_file_mode));
-  if (!fd) return failed("write", full_path(aside));
+  if (!fd) return with_advice(failed("write", full_path(aside)), file.path);
+  share(fd, file);
   Result<void> written;
   errno = write_bytes(fd.get(), content);
   if (errno != 0) written = failed("write", full_path(aside));
   UniqueFd old(::openat(file.directory, file.name.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW));
   if (written &&
       ::renameat(aside.directory, aside.name.c_str(), file.directory, file.name.c_str()) != 0) {
-    Error error = failed("replace", full_path(file));
-    if (error.code == Errc::denied) error.text += group_advice(file.path);
-    written = std::move(error);
+    written = with_advice(failed("replace", full_path(file)), file.path);
   }
   if (!written) {
     ::unlinkat(aside.directory, aside.name.c_str(), 0);

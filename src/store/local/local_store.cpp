@@ -38,7 +38,7 @@ LocalStore::LocalStore(local::Place directory, local::Machine machine, const Int
 
 Result<std::unique_ptr<LockStore>> LocalStore::open(std::string_view url,
                                                     const Interrupt* interrupt) {
-  auto place = local::parse_url(url, k_scheme, "directory", "local:///run/lock/dlock");
+  auto place = local::parse_url(url, k_scheme, "directory", "local:///var/lib/dlock");
   if (!place) return place.error();
   auto machine = local::Machine::here();
   if (!machine) return machine.error();

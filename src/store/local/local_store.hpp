@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// LocalStore: locks of one machine in a directory, without a server: "local:///run/lock/dlock".
+// LocalStore: locks of one machine in a directory, without a server: "local:///var/lib/dlock".
 // "?shared=no" after it is the user's word that no other machine uses the directory.
 // A name has two files there: <name>.lock, by whose flock(2) each operation excludes the others for
 // some microseconds, and <name>.json, the leases, replaced by rename(2). A lease ends at its time

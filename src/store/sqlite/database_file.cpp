@@ -4,6 +4,7 @@
 #include "base/errno_text.hpp"
 #include "base/text.hpp"
 #include "store/local/local_file.hpp"
+#include "store/local/sharing.hpp"
 #include "sys/unique_fd.hpp"
 
 #include <fcntl.h>
@@ -29,8 +30,10 @@ Result<void> check_owner(const std::string& path, const struct statx& file) {
   struct stat directory {};
   if (::stat(directory_of(path).c_str(), &directory) != 0) return {};
   if ((directory.st_mode & S_IWOTH) == 0) return {};
-  return cannot_keep(
-      Errc::denied, path, "it belongs to another user, and every user can make files there");
+  return local::with_advice(
+      cannot_keep(
+          Errc::denied, path, "it belongs to another user, and every user can make files there"),
+      directory_of(path));
 }
 
 // SQLite finds the log and its index by the path, not by the file.
@@ -73,11 +76,15 @@ Result<void> check_database_file(const std::string& path) {
 Result<void> make_database_file(const std::string& path) {
   const UniqueFd made(
       ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, k_file_mode));
-  if (made || errno == EEXIST) return {};
   const int number = errno;
+  struct stat directory {};
+  if (made && ::stat(directory_of(path).c_str(), &directory) == 0)
+    local::share_new_file(made.get(), directory);
+  if (made || number == EEXIST) return {};
   if (::access(path.c_str(), F_OK) == 0) return {};  // it may be read all the same
-  return Error{local::meaning_of(number),
-               "cannot make " + printable(path) + ": " + errno_text(number)};
+  return local::with_advice(
+      {local::meaning_of(number), "cannot make " + printable(path) + ": " + errno_text(number)},
+      directory_of(path));
 }
 
 }  // namespace dlock

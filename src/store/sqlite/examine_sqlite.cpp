@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "store/local/examine_local.hpp"
 #include "store/local/local_url.hpp"
+#include "store/local/sharing.hpp"
 #include "store/sqlite/database_file.hpp"
 #include "store/sqlite/sqlite_database.hpp"
 #include "store/sqlite/sqlite_store.hpp"
@@ -13,9 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdio>
 
 namespace dlock {
 
@@ -27,10 +26,7 @@ Finding judge_file(const std::string& path) {
     return errno == ENOENT ? info("no file yet: the first run makes it")
                            : not_seen("stat: " + errno_text(errno));
   }
-  std::array<char, 16> mode{};
-  std::snprintf(mode.data(), mode.size(), "%04o", status.st_mode & 07777U);
-  const std::string seen = printable(path) + " has mode " + mode.data() + " and belongs to user " +
-                           std::to_string(status.st_uid);
+  const std::string seen = printable(path) + " has " + local::rights_of(status);
   if (::access(path.c_str(), W_OK) == 0) return info(seen);
   return broken(seen,
                 "this user cannot take locks there",

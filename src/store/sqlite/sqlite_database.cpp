@@ -3,11 +3,13 @@
 
 #include "base/errno_text.hpp"
 #include "base/text.hpp"
+#include "store/local/sharing.hpp"
 #include "store/sqlite/database_file.hpp"
 
 #include <poll.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -98,7 +100,7 @@ Result<void> SqliteDatabase::set_up() {
   return run("PRAGMA synchronous=NORMAL");
 }
 
-// "cannot <act> /run/lock/dlock.db: permission denied"
+// "cannot <act> /var/lib/dlock/dlock.db: permission denied"
 Error SqliteDatabase::failed(std::string_view act) const {
   const std::string what = "cannot " + std::string(act) + ' ' + printable(path_) + ": ";
   if (interrupted_) return {Errc::cancelled, what + "interrupted"};
@@ -109,7 +111,13 @@ Error SqliteDatabase::failed(std::string_view act) const {
   }
   const bool system = (code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_IOERR;
   std::string reason = system && number != 0 ? errno_text(number) : ::sqlite3_errmsg(db_);
-  return {meaning_of(code, number), what + printable(reason)};
+  const Errc meaning = meaning_of(code, number);
+  struct stat file {};
+  if (meaning != Errc::denied) return {meaning, what + printable(reason)};
+  if (::access(path_.c_str(), W_OK) != 0 && errno == EROFS)
+    return {Errc::refused, what + errno_text(EROFS)};
+  if (::stat(path_.c_str(), &file) == 0) reason += "; it has " + local::rights_of(file);
+  return local::with_advice({meaning, what + printable(reason)}, directory_of(path_));
 }
 
 // Waits for another writer in steps of 1, 2, 4 ms: a lock is held for microseconds.

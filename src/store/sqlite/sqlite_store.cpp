@@ -45,7 +45,7 @@ SqliteStore::SqliteStore(local::Place place, local::Machine machine, const Inter
 
 Result<std::unique_ptr<LockStore>> SqliteStore::open(std::string_view url,
                                                      const Interrupt* interrupt) {
-  auto place = local::parse_url(url, k_scheme, "file", "sqlite:///run/lock/dlock.db");
+  auto place = local::parse_url(url, k_scheme, "file", "sqlite:///var/lib/dlock/dlock.db");
   if (!place) return place.error();
   auto machine = local::Machine::here();
   if (!machine) return machine.error();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// SqliteStore: locks of one machine in a file, without a server: "sqlite:///run/lock/dlock.db".
+// SqliteStore: locks of one machine in a file, without a server:
+// "sqlite:///var/lib/dlock/dlock.db".
 // "?shared=no" after it is the user's word that no other machine uses the file system.
 //
 // First come, first served: the lines are rows, and waiters are woken by the time of the file,
