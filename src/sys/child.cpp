@@ -40,7 +40,15 @@ Result<Child> Child::prepare(bool contain) {
   }
   child.error_in_.reset(ends[0]);
   child.error_out_.reset(ends[1]);
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  siginfo_t older{};
+  do {  // the dead ones count for nothing
+    older.si_pid = 0;
+    child.older_ = ::waitid(P_ALL, 0, &older, WEXITED | WNOHANG) == 0;
+  } while (older.si_pid != 0);
+  if (!child.older_ && errno != ECHILD)  // refused: the end of the command would not be seen
+    return Error{Errc::system, "cannot wait for processes: " + errno_text(errno)};
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 && contain)
+    return Error{Errc::system, "cannot adopt what the command leaves: " + errno_text(errno)};
   return child;
 }
 
@@ -106,10 +114,20 @@ std::optional<std::vector<pid_t>> Child::adopted() const {
   }
 }
 
+// Orphans become our children: those of the command, and of children that are older than we are.
+bool Child::is_of_command(const ProcessEntry& entry) const {
+  const std::vector<pid_t> line = lineage(entry, ::getpid());
+  if (!older_) return !line.empty();
+  return std::any_of(line.begin(), line.end(), [&](pid_t pid) {
+    return pid == pid_ || containment_.has(pid) ||
+           (!mark_.empty() && environment_has(pid, mark_).value_or(false));
+  });
+}
+
 bool Child::belongs(const ProcessEntry& entry) const {
   if (entry.pid == guard_.pid()) return false;
   if (entry.group == pid_) return true;
-  if (contain_) return descends(entry, ::getpid());  // orphans become our children
+  if (contain_) return is_of_command(entry);
   return !mark_.empty() && entry.session == ::getsid(0) &&
          environment_has(entry.pid, mark_).value_or(false);
 }
@@ -137,7 +155,7 @@ std::size_t Child::strays() const {
            (entry.name == own_name && std::any_of(all.begin(), all.end(), is_parent));
   };
   return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const auto& entry) {
-    return entry.pid != guard_.pid() && descends(entry, ::getpid()) && !belongs(entry) &&
+    return entry.pid != guard_.pid() && is_of_command(entry) && !belongs(entry) &&
            !is_nested(entry);
   }));
 }
@@ -174,15 +192,17 @@ int Child::exec_error() const {
 }
 
 // For where /proc does not show our processes. wait(2) without WEXITED passes over the dead, so it
-// fails when no child of ours lives. The guard is one, and must be away for that: a new one for
-// each look, so not more than one in a second.
+// fails when no child of ours lives, or beside older ones none in the group. The guard is one, and
+// must be away for that: a new one for each look, so not more than one in a second.
 bool Child::child_lives() {
   const Time now = BootClock::now();
   if (!guard_.dismissed() && now < next_wait_) return true;
   next_wait_ = now + k_between_waits;
   guard_.end();
   siginfo_t info{};
-  const bool lives = ::waitid(P_ALL, 0, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0;
+  const idtype_t whom = older_ ? P_PGID : P_ALL;
+  const auto group = static_cast<id_t>(pid_);
+  const bool lives = ::waitid(whom, group, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0;
   if (lives) guard_.resume();
   return lives;
 }

@@ -6,6 +6,10 @@
 // kernel does not reuse the number of its group, so signal_group() cannot reach a foreign process.
 // reap() comes last. Orphaned descendants become our children (PR_SET_CHILD_SUBREAPER): if we have
 // no other children, the group is empty.
+//
+// Children that are older than we are, of a shell that ended in `exec dlock`, are none of the
+// command's, and their orphans become our children too. Beside such, a process belongs to the
+// command only by a proof: a parent, the group, the mark or the cgroup.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -84,6 +88,7 @@ class Child {
  private:
   Child() = default;
   std::optional<std::vector<pid_t>> adopted() const;
+  bool is_of_command(const ProcessEntry& entry) const;
   bool belongs(const ProcessEntry& entry) const;
   std::optional<std::vector<pid_t>> members() const;
   bool child_lives();
@@ -91,6 +96,7 @@ class Child {
 
   Containment containment_ = Containment::make(false);
   bool contain_ = false;
+  bool older_ = false;  // there were children before us
   Guard guard_;
   mutable ChildList children_;
   UniqueFd error_in_;

@@ -32,28 +32,36 @@ std::string_view word(std::string_view line, int index) {
   return line.substr(0, line.find(' '));
 }
 
-// Where the tree of cgroup v2 is mounted (proc(5), mountinfo), with our place in it.
-std::string our_cgroup() {
+// Where the tree of cgroup v2 is mounted (proc(5), mountinfo); empty: nowhere.
+std::string tree() {
   const std::string mounts = read_process_file("self/mountinfo").value_or("");
-  const std::string places = read_process_file("self/cgroup").value_or("");
   std::string mount;
   for (std::string_view rest = mounts; !rest.empty();) {
     const std::string_view line = next_line(rest);
     if (line.find(" - cgroup2 ") != std::string_view::npos) mount = word(line, 4);
   }
-  for (std::string_view rest = places; !mount.empty() && !rest.empty();) {
-    if (const auto place = after(next_line(rest), "0::")) return mount + std::string(*place);
+  return mount;
+}
+
+// The place of a process in that tree, without a slash at its end.
+std::optional<std::string> place_of(const std::string& process) {
+  const std::string places = read_process_file(process + "/cgroup").value_or("");
+  for (std::string_view rest = places; !rest.empty();) {
+    if (const auto place = after(next_line(rest), "0::"))
+      return std::string(*place == "/" ? "" : *place);
   }
-  return "";
+  return {};
 }
 
 }  // namespace
 
 Containment Containment::make(bool wanted) {
   Containment containment;
-  const std::string parent = wanted ? our_cgroup() : "";
-  if (parent.empty()) return containment;
-  containment.path_ = parent + "/dlock-" + std::to_string(::getpid());
+  const std::string mount = wanted ? tree() : "";
+  const auto ours = mount.empty() ? std::nullopt : place_of("self");
+  if (!ours) return containment;
+  containment.place_ = *ours + "/dlock-" + std::to_string(::getpid());
+  containment.path_ = mount + containment.place_;
   ::rmdir(containment.path_.c_str());  // what a killed one left that had our number
   if (::mkdir(containment.path_.c_str(), 0755) != 0) return Containment();
   const auto open = [&](const char* file) {
@@ -66,6 +74,12 @@ Containment Containment::make(bool wanted) {
     containment = Containment();
   }
   return containment;
+}
+
+bool Containment::has(pid_t pid) const {
+  if (!has_cgroup()) return false;
+  const auto below = after(place_of(std::to_string(pid)).value_or(""), place_);
+  return below && (below->empty() || below->front() == '/');
 }
 
 void Containment::kill_all() const {

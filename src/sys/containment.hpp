@@ -7,6 +7,8 @@
 
 #include "sys/unique_fd.hpp"
 
+#include <sys/types.h>
+
 #include <string>
 
 namespace dlock {
@@ -21,6 +23,7 @@ class Containment {
   int entry() const { return entry_.get(); }
   // "1" written here kills all that are in it; -1: none.
   int kill_switch() const { return kill_.get(); }
+  bool has(pid_t pid) const;  // it runs in our cgroup, or in one below that
 
   void kill_all() const;
   void remove();  // when it is empty; else it stays
@@ -28,6 +31,7 @@ class Containment {
  private:
   Containment() = default;
   std::string path_;
+  std::string place_;  // its name in /proc/[pid]/cgroup
   UniqueFd entry_;
   UniqueFd kill_;
 };

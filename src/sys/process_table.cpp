@@ -41,7 +41,8 @@ std::optional<std::string> read_process_file(const std::string& path) {
 namespace {
 
 // proc(5), stat: pid (comm) state ppid pgrp session …; comm may hold anything, so look from its
-// last ")". Nothing: the process is gone or dead.
+// last ")". Nothing: the process is gone or dead. One whose main thread has ended looks dead (Z),
+// but has others; a dead one has one thread.
 std::optional<ProcessEntry> entry_of(const std::string& process) {
   const auto text = read_process_file(process + "/stat");
   const std::size_t comm_end = text ? text->rfind(')') : std::string::npos;
@@ -51,10 +52,14 @@ std::optional<ProcessEntry> entry_of(const std::string& process) {
   entry.name = text->substr(name_begin, comm_end - name_begin);
   char state = 0;
   const char* const rest = text->c_str() + comm_end + 1;
-  if (std::sscanf(rest, " %c %d %d %d", &state, &entry.parent, &entry.group, &entry.session) != 4) {
+  int threads = 0;  // the 16th number behind
+  constexpr const char* k_form =
+      " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d";
+  if (std::sscanf(rest, k_form, &state, &entry.parent, &entry.group, &entry.session, &threads) !=
+      5) {
     return {};
   }
-  if (state == 'Z' || state == 'X') return {};
+  if (state == 'X' || (state == 'Z' && threads < 2)) return {};
   std::from_chars(text->data(), text->data() + text->size(), entry.pid);
   return entry;
 }
@@ -100,11 +105,15 @@ std::optional<std::vector<pid_t>> ChildList::look() {
   return pids;
 }
 
-bool descends(const ProcessEntry& entry, pid_t ancestor) {
+std::vector<pid_t> lineage(const ProcessEntry& entry, pid_t ancestor) {
+  std::vector<pid_t> pids{entry.pid};
   std::optional<ProcessEntry> at = entry;
-  while (at && at->parent > 1 && at->parent != ancestor)
+  while (at && at->parent > 1 && at->parent != ancestor) {
     at = living_process(at->parent);
-  return at && at->parent == ancestor;
+    if (at) pids.push_back(at->pid);
+  }
+  if (!at || at->parent != ancestor) pids.clear();
+  return pids;
 }
 
 std::optional<bool> environment_has(pid_t pid, std::string_view text) {

@@ -43,8 +43,11 @@ class ChildList {
   UniqueFd file_;
 };
 
-// Is process `ancestor` among its parents?
-bool descends(const ProcessEntry& entry, pid_t ancestor);
+// From it up to the child of `ancestor` among its parents; empty if `ancestor` is none of them.
+std::vector<pid_t> lineage(const ProcessEntry& entry, pid_t ancestor);
+inline bool descends(const ProcessEntry& entry, pid_t ancestor) {
+  return !lineage(entry, ancestor).empty();
+}
 
 // Was `text` in the environment the process was started with? Nothing, if we may not look; no, if
 // it is dead or dying.

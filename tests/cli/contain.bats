@@ -5,39 +5,7 @@
 # shellcheck disable=SC2030,SC2031,SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
 
 load ../support/suite
-suite server ticker supervise
-
-setup() {
-  set_up
-  MADE=()
-}
-teardown() {
-  clean_up
-  for cgroup in "${MADE[@]}"; do
-    [ ! -e "$cgroup" ] || eventually 5s rmdir "$cgroup"
-  done
-}
-
-# daemon [ARG…]: shell words that start a ticker as a daemon: a session of its own, an orphan. They
-# end when it ticks.
-daemon() {
-  printf 'setsid -f %q %q %s; until grep -qs tick %q; do sleep 0.02; done;' \
-    "$TICKER" "$TICKS" "$*" "$TICKS"
-}
-
-# Where dlock makes its cgroups; skips if it cannot.
-need_cgroup() {
-  CGROUP=$(awk '/ - cgroup2 / {at = $5} END {print at}' /proc/self/mountinfo)
-  [ -n "$CGROUP" ] || skip "needs a cgroup v2"
-  CGROUP+=$(sed -n 's/^0:://p' /proc/self/cgroup)
-  CGROUP=${CGROUP%/}
-  local probe=$CGROUP/dlock-test-$$
-  mkdir "$probe" 2>/dev/null || skip "no right to make a cgroup"
-  local kills=yes
-  [ -w "$probe/cgroup.kill" ] || kills=no
-  rmdir "$probe"
-  [ "$kills" = yes ] || skip "needs cgroup.kill, Linux 5.14"
-}
+suite server ticker contain
 
 # The newest end of the lease of the run NAME that wrote events, in ns.
 safe_until() { grep -o '"safe_until_ns":[0-9]*' "$T/$1.err" | tail -1 | cut -d: -f2; }
@@ -241,18 +209,6 @@ told() { grep -c "$2" "$T/$1.err" || true; }
   grep -q ' end$' "$TICKS"
   alive "$other_pid"
   [ "$(cat "$CGROUP/dlock-$a_pid/cgroup.procs")" = "$other_pid" ]
-}
-
-# without_cgroup NAME ARG…: dlock_run where no cgroup can be made.
-without_cgroup() {
-  local name=$1
-  shift
-  unshare -m true 2>/dev/null || skip "no right to make a mount namespace"
-  spawn "$name" unshare -m sh -c 'awk "/ - cgroup2 / {print \$5}" /proc/self/mountinfo |
-      while read -r at; do
-        mount --bind "$at" "$at" && mount -o remount,bind,ro "$at" || exit 99
-      done || exit 99
-    exec "$0" run "$@"' "$DLOCK" "$@"
 }
 
 @test "where no cgroup can be made, a daemon is waited for" {

@@ -39,7 +39,7 @@ suite() {
   for part; do
     case $part in
       line | modes) suite cli supervise ;;
-      leases | clocks | network | faults) suite supervise ;;
+      leases | clocks | network | faults | contain) suite supervise ;;
     esac
     has_part "$part" || PARTS+=("$part")
     # shellcheck source=/dev/null
@@ -83,6 +83,7 @@ clean_up() {
   ! has_part line || end_line
   ! has_part supervise || end_started
   ! has_part faults || end_cgroups
+  ! has_part contain || remove_made
   ! has_part cli || end_helpers
 }
 

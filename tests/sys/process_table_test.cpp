@@ -5,12 +5,14 @@
 #include <doctest/doctest.h>
 
 #include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <csignal>
 #include <string>
+#include <thread>
 
 namespace dlock {
 
@@ -50,6 +52,38 @@ TEST_CASE(
   CHECK(environment_has(pid, "we-were-here") == false);  // a zombie
   REQUIRE(::waitpid(pid, nullptr, 0) == pid);
   CHECK(environment_has(pid, "we-were-here") == false);
+}
+
+TEST_CASE("process table: a process whose main thread has ended lives while another thread runs") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    // The thread inherits this end, and runs on until the process is killed.
+    std::thread([end = ends[1]] {
+      [[maybe_unused]] const auto n = ::write(end, "t", 1);
+      for (;;)
+        ::pause();
+    }).detach();
+    ::syscall(SYS_exit, 0);
+  }
+  char byte = 0;
+  REQUIRE(::read(ends[0], &byte, 1) == 1);
+  const auto main_thread_ended = [&] {
+    const std::string stat = read_process_file(std::to_string(pid) + "/stat").value_or("");
+    return stat.find(") Z ") != std::string::npos;
+  };
+  for (int i = 0; i < 1000 && !main_thread_ended(); ++i)
+    ::poll(nullptr, 0, 10);
+  CHECK(main_thread_ended());
+  CHECK(living_process(pid).has_value());
+  REQUIRE(::kill(pid, SIGKILL) == 0);
+  siginfo_t info{};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) == 0);
+  CHECK_FALSE(living_process(pid).has_value());  // a zombie
+  REQUIRE(::waitpid(pid, nullptr, 0) == pid);
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 }  // namespace dlock
