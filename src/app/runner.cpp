@@ -17,6 +17,11 @@ namespace {
 constexpr Duration k_look_for_leftovers = 20ms;
 constexpr Duration k_look_for_contained = 1s;  // they may live for days
 
+// The kernel sends it to a background group that uses the terminal.
+bool is_for_terminal(int signal) {
+  return signal == SIGTTIN || signal == SIGTTOU;
+}
+
 }  // namespace
 
 Runner::Runner(RunPlan plan,
@@ -73,6 +78,12 @@ void Runner::carry_out(action::StartChild& start) {
   listener_.on_started(child_.group());
 }
 
+void Runner::carry_out(action::SignalGroup& order) {
+  // One of these that came to us was sent by a process, as SIGTSTP (see stop()).
+  if (is_for_terminal(order.signal)) told_to_stop_ = true;
+  child_.signal_group(order.signal, order.wake);
+}
+
 void Runner::child_changed() {
   guarded(child_.look_at_guard());
   look_at_child();
@@ -124,14 +135,13 @@ void Runner::child_ended(const ChildChange& change) {
 // A stop from outside (SIGSTOP) is left alone and the lease renewed as usual; one from the terminal
 // stops us too, so that the shell above sees a stopped job.
 void Runner::child_stopped(int number) {
-  const bool for_terminal = number == SIGTTIN || number == SIGTTOU;
-  if (number != SIGTSTP && !for_terminal) return;
-  if (for_terminal) {
-    if (!terminal_) terminal_ = Terminal::of_session();
-    if (terminal_ && terminal_->is_ours()) {
-      terminal_->give(child_.group());
-      return child_.signal_group(SIGCONT);
-    }
+  if (number != SIGTSTP && !is_for_terminal(number)) return;
+  if (is_for_terminal(number) && !terminal_) terminal_ = Terminal::of_session();
+  // Where there is no terminal, a process has sent it.
+  const bool for_terminal = is_for_terminal(number) && terminal_;
+  if (for_terminal && terminal_->is_ours()) {
+    terminal_->give(child_.group());
+    return child_.signal_group(SIGCONT);
   }
   stop_with_child(for_terminal);
 }
@@ -143,7 +153,7 @@ void Runner::stop_with_child(bool for_terminal) {
     listener_.on_stopped(*until, *until - BootClock::now());
   }
   // Meanwhile fg may have brought us to the foreground: a stop now would be one too many.
-  const bool wanted = !for_terminal || !terminal_ || !terminal_->is_ours();
+  const bool wanted = !for_terminal || !terminal_->is_ours();
   // Ctrl-Z on a terminal that the child has reaches the child's group only. Here that is made up
   // for: the rest of a pipeline stops with us.
   const bool group_too = !std::exchange(told_to_stop_, false) && had_terminal;

@@ -53,7 +53,7 @@ class Runner : private DriverHooks {
 
   void carry_out(action::StartChild& start);
   void carry_out(action::SetGuard& guard) { guarded(child_.set_guard(guard.kill_at)); }
-  void carry_out(action::SignalGroup& order) { child_.signal_group(order.signal, order.wake); }
+  void carry_out(action::SignalGroup& order);
 
   bool has_command() const { return driver_.machine().has_child(); }
   void asked(action::Ask::What what);
@@ -78,7 +78,7 @@ class Runner : private DriverHooks {
   std::optional<Terminal> terminal_;
   bool guard_due_ = true;      // it can be forked while the store thinks
   bool leftovers_ = false;     // the child is dead, others of its group are not
-  bool told_to_stop_ = false;  // SIGTSTP came to us, not to the child
+  bool told_to_stop_ = false;  // a stop signal came to us, not to the child
   Driver<RunSession, Runner> driver_;
 };
 

@@ -70,15 +70,19 @@ P
   assert_free ctrl-c
 }
 
-@test "Ctrl-\\: the command and dlock die by QUIT, without a core" {
+@test "Ctrl-\\: the command and dlock die by QUIT, without a core, and the script that called it stops" {
   cd "$T"
   ulimit -c unlimited || true
-  play "file:$TICKS=tick" 'send:\x1c' end -- "$DLOCK" run quit -- sh -c \
-    "ulimit -c 0; exec $TICKER $TICKS"
+  printf '%s run quit -- sh -c "ulimit -c 0; exec %s %s"\necho went-on\n' "$DLOCK" "$TICKER" "$TICKS" >"$T/script"
+  play "file:$TICKS=tick" 'send:\x1c' end -- sh -c "exec $(sed 1q "$T/script")"
   played 131
   ticker_gone
   assert_free quit
   run ! compgen -G "$T/core*"
+  rm "$TICKS"
+  play "file:$TICKS=tick" 'send:\x1c' end -- sh -c "ulimit -c 0; . $T/script" # bash would ignore QUIT
+  played 131
+  never_says went-on
 }
 
 @test "Ctrl-C while waiting: dlock dies by INT, the script that called it stops" {
