@@ -4,22 +4,29 @@
 #include <sys/epoll.h>
 
 #include <array>
+#include <cerrno>
 
 namespace dlock {
 
 EventSources::EventSources(const Signals* signals, int answers_fd)
     : all_(::epoll_create1(EPOLL_CLOEXEC)) {
-  ok_ = add(timer_.fd(), k_timer) && add(answers_fd, k_answers) &&
-        (signals == nullptr || add(signals->fd(), k_signals));
+  error_ = all_ ? timer_.error() : errno;
+  add(timer_.fd(), k_timer);
+  add(answers_fd, k_answers);
+  if (signals != nullptr) add(signals->fd(), k_signals);
+  epoll_event event{};
+  // Tried now: a loop that cannot wait would spin.
+  if (error_ == 0 && ::epoll_wait(all_.get(), &event, 1, 0) < 0) error_ = errno;
 }
 
-bool EventSources::add(int fd, Source source) {
+// The first error is the one that counts.
+void EventSources::add(int fd, Source source) {
   epoll_event event{.events = EPOLLIN, .data = {.u32 = source}};
-  return ::epoll_ctl(all_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+  if (error_ == 0 && ::epoll_ctl(all_.get(), EPOLL_CTL_ADD, fd, &event) != 0) error_ = errno;
 }
 
 void EventSources::watch_process(int pidfd) {
-  if (pidfd >= 0) ok_ = add(pidfd, k_process) && ok_;
+  if (pidfd >= 0) add(pidfd, k_process);
 }
 
 void EventSources::process_ended(int pidfd) {

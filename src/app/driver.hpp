@@ -18,6 +18,7 @@
 // its functions that it needs (Runner, Acquirer).
 #pragma once
 
+#include "base/errno_text.hpp"
 #include "core/machine.hpp"
 #include "core/signal_policy.hpp"
 #include "store/store_worker.hpp"
@@ -52,9 +53,9 @@ class EventSources {
   // Without signals they keep their default actions.
   EventSources(const Signals* signals, int answers_fd);
 
-  bool ok() const { return ok_; }  // false: out of descriptors or memory
-  void watch_process(int pidfd);   // -1: it has ended
-  void process_ended(int pidfd);   // it is watched no more
+  int error() const { return error_; }  // errno if it cannot work, else 0
+  void watch_process(int pidfd);        // -1: it has ended
+  void process_ended(int pidfd);        // it is watched no more
   // The time to wake up at, besides. Nothing: never.
   void set_deadline(std::optional<Time> deadline) { timer_.set(deadline); }
 
@@ -69,12 +70,12 @@ class EventSources {
 
  private:
   enum Source : std::uint32_t { k_timer = 1, k_signals = 2, k_answers = 4, k_process = 8 };
-  bool add(int fd, Source source);
+  void add(int fd, Source source);
   Ready look(int timeout_ms);
 
   UniqueFd all_;  // epoll(7)
   DeadlineTimer timer_;
-  bool ok_ = false;
+  int error_ = 0;
 };
 
 template <class Machine, class Arms = DriverHooks>
@@ -103,8 +104,8 @@ class Driver {
 
   // Runs to the end. Errc::system only if this machine fails us before anything was asked.
   Result<Outcome> run() {
-    if (!sources_.ok() || !worker_.ok())
-      return Error{Errc::system, "cannot wait for events: too many open files"};
+    if (const int error = worker_.error() != 0 ? worker_.error() : sources_.error(); error != 0)
+      return Error{Errc::system, "cannot wait for events: " + errno_text(error)};
     read_clock();
     carry_out(machine_.start(now_));
     while (!outcome_) {

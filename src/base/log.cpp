@@ -46,7 +46,8 @@ bool stderr_is_file() {
 // dropped. True: it is written.
 bool write_or_drop(std::string_view line) {
   pollfd out{STDERR_FILENO, POLLOUT, 0};
-  if (::poll(&out, 1, 0) != 1 || (out.revents & POLLOUT) == 0) return false;
+  // Where a filter refuses the question, the line tells of that.
+  if (::poll(&out, 1, 0) >= 0 && (out.revents & POLLOUT) == 0) return false;
   const std::size_t size = std::min(line.size(), k_longest_line);
   return ::write(STDERR_FILENO, line.data(), size) == static_cast<ssize_t>(size);
 }

@@ -2,19 +2,32 @@
 #include "base/random.hpp"
 
 #include "base/assert.hpp"
+#include "base/errno_text.hpp"
+#include "base/log.hpp"
 
 #include <sys/random.h>
 
 #include <array>
 #include <bit>
+#include <cerrno>
+#include <cstdlib>
 #include <string_view>
 #include <vector>
 
 namespace dlock {
 
+namespace {
+constexpr int k_failed = 125;  // the exit status of what this machine refuses
+}
+
 void fill_randomly(std::span<unsigned char> bytes) {
   // Up to 256 bytes come whole once the pool is ready, and the call cannot be interrupted.
-  DLOCK_ASSERT(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  const ssize_t n = ::getrandom(bytes.data(), bytes.size(), 0);
+  if (n < 0) {  // a filter of system calls
+    log(LogLevel::error, "cannot get random numbers from the kernel: " + errno_text(errno));
+    std::_Exit(k_failed);
+  }
+  DLOCK_ASSERT(n == static_cast<ssize_t>(bytes.size()));
 }
 
 std::string hex(std::span<const unsigned char> bytes) {

@@ -9,7 +9,8 @@
 
 namespace dlock {
 
-// At most 256 bytes, all or the process ends.
+// At most 256 bytes, all of them: where the kernel refuses, an error is logged and the process ends
+// with 125.
 void fill_randomly(std::span<unsigned char> bytes);
 
 std::string hex(std::span<const unsigned char> bytes);

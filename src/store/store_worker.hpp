@@ -43,7 +43,8 @@ class StoreWorker {
   void ask(const action::Ask& what);
   // What runs or waits now ends soon, and still answers.
   void cancel();
-  bool ok() const { return cancel_.ok() && answered_.ok(); }  // false: out of descriptors
+  // errno if it cannot work, else 0.
+  int error() const { return cancel_.error() != 0 ? cancel_.error() : answered_.error(); }
 
   // StoreTraits::may_hang of the store.
   bool may_hang() const { return may_hang_; }

@@ -19,7 +19,8 @@ pid_t bare_fork() {
 }
 
 void become_child(const AfterFork& order) {
-  ::setpgid(0, 0);
+  // A command that shares our group could not be killed: then it is not started.
+  int error = ::setpgid(0, 0) == 0 ? 0 : errno;
   if (order.terminal >= 0) ::tcsetpgrp(order.terminal, ::getpid());
   // A second safeguard only: a set-uid exec clears it, and the child's children do not inherit it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -32,8 +33,8 @@ void become_child(const AfterFork& order) {
   ::close(order.guard_line);  // an exec that hangs must not look like a living dlock
   order.signals->give_back();
   // We may have been frozen since dlock looked at the clock: the start rule ends here, not there.
-  int error = ETIME;
-  if (BootClock::now() < order.kill_at) {
+  if (error == 0 && BootClock::now() >= order.kill_at) error = ETIME;
+  if (error == 0) {
     ::execvpe(order.words[0], order.words, order.environment);
     error = errno;
   }

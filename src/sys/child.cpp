@@ -244,14 +244,11 @@ void Child::signal_group(int number, bool wake) {
 // it is held by a pidfd before it is looked at once more.
 void Child::signal_member(pid_t pid, int number) const {
   const UniqueFd held(::pidfd_open(pid, 0));
-  const bool no_pidfd = !held && (errno == ENOSYS || errno == EPERM);  // an old kernel, a filter
+  int error = held ? 0 : errno;
   const auto entry = living_process(pid);
   if (!entry || entry->group == pid_ || !belongs(*entry)) return;
-  if (held) {
-    ::pidfd_send_signal(held.get(), number, nullptr, 0);
-  } else if (no_pidfd) {
-    ::kill(pid, number);
-  }
+  if (held && ::pidfd_send_signal(held.get(), number, nullptr, 0) != 0) error = errno;
+  if (error == ENOSYS || error == EPERM) ::kill(pid, number);  // an old kernel, a filter
 }
 
 void Child::end_group() {

@@ -10,15 +10,20 @@
 #include <sys/timerfd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 
 namespace dlock {
 
 class DeadlineTimer {
  public:
-  DeadlineTimer() : fd_(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)) {}
+  DeadlineTimer() : fd_(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)) {
+    const itimerspec never{};
+    // Tried now: later, a deadline that cannot be set would never come.
+    if (!fd_ || ::timerfd_settime(fd_.get(), 0, &never, nullptr) != 0) error_ = errno;
+  }
 
-  bool ok() const { return static_cast<bool>(fd_); }
+  int error() const { return error_; }  // errno if it cannot work, else 0
   int fd() const { return fd_.get(); }
 
   // Nothing: never. A time that has passed: at once.
@@ -38,6 +43,7 @@ class DeadlineTimer {
 
  private:
   UniqueFd fd_;
+  int error_ = 0;
   std::optional<Time> set_;
 };
 

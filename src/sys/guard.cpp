@@ -23,15 +23,17 @@ constexpr int k_reap_tries = 100;  // a millisecond apart
 }  // namespace
 
 Result<void> Guard::start(int cgroup_kill) {
-  const auto failed = [] {
-    return Error{Errc::system, "cannot start the guard: " + errno_text(errno)};
+  const auto failed = [](int error) {
+    return Error{Errc::system, "cannot start the guard: " + errno_text(error)};
   };
   std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return failed();
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return failed(errno);
+  }
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
   const DeadlineTimer timer;
-  if (!timer.ok()) return failed();
+  if (timer.error() != 0) return failed(timer.error());
   const pid_t pid = bare_fork();
   if (pid == 0) {
     become_guard({.line = theirs.get(),
@@ -39,7 +41,7 @@ Result<void> Guard::start(int cgroup_kill) {
                   .timer = timer.fd(),
                   .cgroup_kill = cgroup_kill});
   }
-  if (pid < 0) return failed();
+  if (pid < 0) return failed(errno);
   line_ = std::move(ours);
   pid_ = pid;
   cgroup_kill_ = cgroup_kill;

@@ -40,9 +40,8 @@ Result<Signals> Signals::take_over() {
   // Left ignored, the kernel would reap the child and throw its status away (waitid(2)).
   signals.callers_ignored_chld_ = is_ignored(SIGCHLD);
   if (signals.callers_ignored_chld_) set_default(SIGCHLD);
-  if (::pthread_sigmask(SIG_BLOCK, &ours, &signals.callers_mask_) != 0) {
-    return Error{Errc::system, "cannot block signals: " + errno_text(errno)};
-  }
+  const int error = ::pthread_sigmask(SIG_BLOCK, &ours, &signals.callers_mask_);
+  if (error != 0) return Error{Errc::system, "cannot block signals: " + errno_text(error)};
   signals.fd_.reset(::signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals.fd_) {
     return Error{Errc::system, "cannot read signals: " + errno_text(errno)};

@@ -9,16 +9,17 @@
 
 #include <sys/eventfd.h>
 
+#include <cerrno>
 #include <cstdint>
 
 namespace dlock {
 
 class WakeUp : public Interrupt {
  public:
-  WakeUp() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  WakeUp() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), error_(fd_ ? 0 : errno) {}
 
-  bool ok() const { return static_cast<bool>(fd_); }  // false: out of descriptors
-  int fd() const override { return fd_.get(); }       // readable while raised
+  int error() const { return error_; }           // errno if it cannot work, else 0
+  int fd() const override { return fd_.get(); }  // readable while raised
   bool ends_call() const override { return true; }
   void raise() const {
     const std::uint64_t one = 1;
@@ -32,6 +33,7 @@ class WakeUp : public Interrupt {
 
  private:
   UniqueFd fd_;
+  int error_;
 };
 
 }  // namespace dlock

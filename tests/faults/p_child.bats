@@ -89,6 +89,18 @@ has_a_second_thread() {
   done
 }
 
+@test "P28: a filter that allows pidfd_open and refuses pidfd_send_signal keeps no signal from a contained daemon" {
+  command -v strace >/dev/null || skip "needs strace"
+  run -143 strace -f -qq -o "$T/trace" -e trace=pidfd_send_signal \
+    -e inject=pidfd_send_signal:error=EPERM \
+    "$DLOCK" run --contain -k 3s filter -- sh -c "setsid -f $TICKER $TICKS catch 15
+    until grep -qs tick $TICKS; do sleep 0.02; done; kill -TERM \$PPID; exec sleep 60"
+  grep -q EPERM "$T/trace"
+  grep -q ' signal-15$' "$TICKS"
+  ticker_gone
+  assert_free filter
+}
+
 @test "P31: every signal that dlock may get: both live on, or neither does" {
   local n number file crashes=handle_segv=0:handle_sigbus=0:handle_sigfpe=0 # not a sanitizer's
   export ASAN_OPTIONS=${ASAN_OPTIONS:-}:$crashes TSAN_OPTIONS=${TSAN_OPTIONS:-}:$crashes

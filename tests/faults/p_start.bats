@@ -77,3 +77,29 @@ heard_all() {
   ends 10s a "exit 5"
   assert_free replaced
 }
+
+# refuse CALL ERROR STATUS ARG…: dlock ARG… where the kernel refuses each CALL of it.
+refuse() {
+  run -"$3" --separate-stderr strace -f -qq -o "$T/trace" -e "trace=$1" -e "inject=$1:error=$2" "$DLOCK" "${@:4}"
+}
+
+@test "P41: a system call that a filter refuses is an error with the kernel's reason, and nothing is started" {
+  command -v strace >/dev/null || skip "needs strace"
+  local call
+  for call in timerfd_create timerfd_settime eventfd2 epoll_create1 epoll_ctl epoll_wait signalfd4 \
+    rt_sigprocmask getrandom pipe2 socketpair waitid; do
+    refuse "$call" EPERM 125 run filter -- touch "$T/started"
+    [[ $stderr == "dlock: cannot "*": operation not permitted" && ${#stderr_lines[@]} = 1 ]] ||
+      { echo "$call: $stderr"; return 1; }
+  done
+  refuse eventfd2 EMFILE 125 run filter -- touch "$T/started"
+  [[ $stderr == *": too many open files" ]]
+  refuse poll EPERM 125 run filter -- touch "$T/started"
+  [ -n "$stderr" ]
+  refuse timerfd_create EPERM 125 wait filter
+  [[ $stderr == *": operation not permitted" ]]
+  refuse setpgid EPERM 126 run filter -- touch "$T/started" # it could not be killed
+  [[ $stderr == *": operation not permitted" ]]
+  [ ! -e "$T/started" ]
+  assert_free filter
+}

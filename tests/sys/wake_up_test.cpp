@@ -19,7 +19,7 @@ bool readable(int fd, int ms) {
 
 TEST_CASE("wake-up: a wake-up before the sleep is not lost, and lasts until it is cleared") {
   const WakeUp wake_up;
-  REQUIRE(wake_up.ok());
+  REQUIRE(wake_up.error() == 0);
   CHECK_FALSE(readable(wake_up.fd(), 0));
   wake_up.raise();
   wake_up.raise();

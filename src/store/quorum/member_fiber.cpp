@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "store/quorum/member_fiber.hpp"
 
+#include "base/errno_text.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +10,8 @@ namespace dlock {
 
 Result<std::unique_ptr<MemberFiber>> MemberFiber::open(const Opener& opener) {
   std::unique_ptr<MemberFiber> member(new MemberFiber());
-  if (!member->cancel_.ok()) return Error{Errc::system, "out of file descriptors"};
+  if (const int error = member->cancel_.error(); error != 0)
+    return Error{Errc::system, "cannot wait for events: " + errno_text(error)};
   auto store = opener(&member->cancel_);
   if (!store) return store.error();
   member->store_ = std::move(*store);
