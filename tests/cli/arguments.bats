@@ -203,6 +203,20 @@ refused() {
   refused run -c '' -w '' x
 }
 
+@test "the default of --reason is the first URL of a CI job that is set" {
+  local -a job=(GITHUB_SERVER_URL=https://hub.example GITHUB_REPOSITORY=a/b GITHUB_RUN_ID=7)
+  local name url=https://hub.example/a/b/actions/runs/7
+  for name in none BUILD_URL CIRCLE_BUILD_URL BUILDKITE_BUILD_URL CI_JOB_URL; do
+    if [ "$name" != none ]; then
+      url=https://ci.example/$name
+      job+=("$name=$url")
+    fi
+    env "${job[@]}" "$DLOCK" run "$(fresh)" -- "$DLOCK" inspect --json "$(fresh)" >"$BATS_TEST_TMPDIR/json"
+    run -0 json 'd["locks"][0]["holds"][0]["reason"]' <"$BATS_TEST_TMPDIR/json"
+    assert_output "$url"
+  done
+}
+
 @test "short options combine, with their value in the same word or the next" {
   r set dlock:taken x >/dev/null
   run -9 "$DLOCK" run -nE9 taken -- touch "$MARKER"

@@ -97,6 +97,19 @@ suite server ticker leases
   grep -q 'warned-outage' "$T/a.err"
 }
 
+@test "with --on-lost warn the guard lets the command of a frozen dlock run on, and kills that of a dead one" {
+  dlock_run a --ttl 1s --on-lost warn frozen -- "$TICKER" "$TICKS"
+  eventually 5s ticking
+  kill -STOP "$a_pid"
+  eventually 8s key_gone frozen
+  local before
+  before=$(wc -l <"$TICKS")
+  eventually 5s ticked_more "$before"
+  kill -KILL "$a_pid"
+  eventually 5s ticker_gone
+}
+ticked_more() { [ "$(wc -l <"$TICKS")" -gt $(($1 + 30)) ]; }
+
 @test "R11: PERSIST: the next renewal sets the lease again, and the run is undisturbed" {
   dlock_run a --ttl 3s -k 200ms persisted -- "$TICKER" "$TICKS" for 4500 code 5
   eventually 5s ticking

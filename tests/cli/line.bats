@@ -227,6 +227,7 @@ print(lock[\"waiting\"], *(waiter[\"pid\"] for waiter in lock[\"line\"]))"'
   stand full 1 --max-waiters 1
   run -75 --separate-stderr "$DLOCK" run --max-waiters 1 full -- touch "$MARKER"
   assert_stderr_has '1 waiting'
+  run -9 "$DLOCK" run -E 9 --max-waiters 1 full -- touch "$MARKER"
   run -75 env DLOCK_MAX_WAITERS=1 "$DLOCK" run full -- touch "$MARKER"
   echo 'max-waiters = 1' >"$config"
   run -75 "$DLOCK" run --config "$config" full -- touch "$MARKER"

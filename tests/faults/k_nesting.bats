@@ -38,6 +38,16 @@ suite server ticker faults
   assert_free inner-killed
 }
 
+@test "a nested run whose command is deaf has ended, and released, before the run above it sends KILL" {
+  dlock_run a --ttl 9s above -- sh -c "trap : TERM; '$DLOCK' run --ttl 9s below -- $TICKER $TICKS ignore 15
+    echo \$? >$T/nested; '$DLOCK' inspect -q below; echo \$? >>$T/nested; exit 3"
+  eventually 10s ticking
+  kill -TERM "$a_pid"
+  ends 20s a "exit 3"
+  [ "$(cat "$T/nested")" = $'137\n1' ]
+  ticker_gone
+}
+
 @test "K04: two nested runs below one holder are in at the same time" {
   # Each ends only when it has seen the other.
   run -0 timeout 20 "$DLOCK" run siblings -- sh -c "

@@ -33,6 +33,17 @@ TEST_CASE("terms: the margins of a lease") {
   }
 }
 
+TEST_CASE("terms: a nested run has three quarters of the default kill-after for each one above") {
+  const auto default_of = [](Duration ttl, std::size_t nesting) {
+    return LeaseTerms::check(ttl, {}, nesting)->kill_after();
+  };
+  CHECK(default_of(30s, 0) == 10s);
+  CHECK(default_of(30s, 1) == 7500ms);
+  CHECK(default_of(30s, 2) == 5625ms);
+  CHECK(default_of(3s, 1) == 750ms);
+  CHECK(LeaseTerms::check(30s, 4s, 2)->kill_after() == 4s);  // one that was given stays
+}
+
 TEST_CASE("terms: a ttl that is no lease is refused") {
   for (const Duration ttl : {Duration(0), Duration(999ms), Duration(-1s), Duration(24h * 366)}) {
     CAPTURE(format_duration(ttl));
