@@ -67,12 +67,12 @@ void Runner::guarded(const std::string& trouble) {
 void Runner::carry_out(action::StartChild& start) {
   guard_due_ = false;
   const bool hand_over = terminal_ && terminal_->stdout_too() && terminal_->is_ours();
-  const ChildSpec spec{.words = plan_.words,
-                       .environment = child_environment(start.holds),
-                       .mark = format_holds(hold_entries(plan_.store, plan_.keys, start.holds)),
-                       .terminal = hand_over ? terminal_->fd() : -1,
-                       .kill_at = start.kill_at};
-  auto started = child_.start(spec, signals_);
+  ChildSpec spec{.words = plan_.words,
+                 .environment = child_environment(start.holds),
+                 .mark = format_holds(hold_entries(plan_.store, plan_.keys, start.holds)),
+                 .terminal = hand_over ? terminal_->fd() : -1,
+                 .kill_at = start.kill_at};
+  auto started = child_.start(std::move(spec), signals_);
   if (!started) return driver_.feed(event::StartFailed{started.error()});
   if (hand_over) terminal_->note_given();
   listener_.on_started(child_.group());

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 
 namespace dlock {
 
@@ -31,6 +32,9 @@ void become_child(const AfterFork& order) {
   // even if dlock dies now. If the guard is gone, dlock gets SIGCHLD and starts another.
   send_order(order.guard_line, {.group = ::getpid(), .kill_at = order.kill_at});
   ::close(order.guard_line);  // an exec that hangs must not look like a living dlock
+  for (char* const place : order.pid_places) {
+    if (place != nullptr) *std::to_chars(place, place + k_pid_room - 1, ::getpid()).ptr = '\0';
+  }
   order.signals->give_back();
   // We may have been frozen since dlock looked at the clock: the start rule ends here, not there.
   if (error == 0 && BootClock::now() >= order.kill_at) error = ETIME;

@@ -8,7 +8,11 @@
 
 #include <sys/types.h>
 
+#include <array>
+
 namespace dlock {
+
+constexpr std::size_t k_pid_room = 12;  // its digits, and a zero byte behind them
 
 struct AfterFork {
   char* const* words = nullptr;        // null-terminated
@@ -20,6 +24,8 @@ struct AfterFork {
   int guard_line = -1;    // the first order of the guard goes here, with our group in it
   Time kill_at;
   int error_pipe = -1;  // an int errno is written here if exec fails
+  // Our pid is written here in decimal, into the environment; nullptr: nowhere.
+  std::array<char*, 2> pid_places{};
 };
 
 // fork(2) for a child that makes only system calls before it calls exec. fork(3) would also prepare

@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <string_view>
+#include <utility>
 
 namespace dlock {
 
@@ -24,6 +26,28 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
     out.push_back(const_cast<char*>(text.c_str()));  // NOLINT
   out.push_back(nullptr);
   return out;
+}
+
+// systemd gives sockets and a watchdog to one process, by its number (sd_listen_fds(3),
+// sd_watchdog_enabled(3)). What it gave to us is the command's, whose number is known only behind
+// the fork: the places for it.
+std::array<char*, 2> places_for_pid(std::vector<std::string>& environment) {
+  constexpr std::array<std::string_view, 2> k_names{"LISTEN_PID=", "WATCHDOG_PID="};
+  std::array<char*, 2> places{};
+  for (std::size_t i = 0; i < k_names.size(); ++i) {
+    const std::string name(k_names.at(i));
+    for (std::string& entry : environment) {
+      if (entry != name + std::to_string(::getpid())) continue;
+      entry.resize(name.size() + k_pid_room);
+      places.at(i) = entry.data() + name.size();
+    }
+  }
+  // Of newer ones: LISTEN_PID once more, as a number that the kernel gives to the pidfd.
+  if (places.front() != nullptr) {
+    std::erase_if(environment,
+                  [](const std::string& entry) { return entry.rfind("LISTEN_PIDFDID=", 0) == 0; });
+  }
+  return places;
 }
 
 constexpr int k_most_looks = 10;  // in a row; then we look again later
@@ -67,12 +91,13 @@ void Child::drop_guard() {
   containment_ = Containment::make(false);
 }
 
-Result<void> Child::start(const ChildSpec& spec, const Signals& signals) {
+Result<void> Child::start(ChildSpec spec, const Signals& signals) {
   if (!guard_.started()) {
     auto guarded = start_guard();
     if (!guarded) return guarded;
   }
   const auto words = pointers(spec.words);
+  const auto pid_places = places_for_pid(spec.environment);
   const auto environment = pointers(spec.environment);
   const AfterFork order{.words = words.data(),
                         .environment = environment.data(),
@@ -82,8 +107,9 @@ Result<void> Child::start(const ChildSpec& spec, const Signals& signals) {
                         .cgroup_entry = containment_.entry(),
                         .guard_line = guard_.line(),
                         .kill_at = spec.kill_at,
-                        .error_pipe = error_out_.get()};
-  mark_ = spec.mark;
+                        .error_pipe = error_out_.get(),
+                        .pid_places = pid_places};
+  mark_ = std::move(spec.mark);
   const pid_t pid = bare_fork();
   if (pid == 0) become_child(order);
   if (pid < 0) {

@@ -56,8 +56,9 @@ class Child {
   // The command will not start for a while: a waiter does not need a second process.
   void drop_guard();
   // Errc::system if there can be no process, neither the guard nor the command. An exec that fails
-  // shows as exec_error() at the end.
-  Result<void> start(const ChildSpec& spec, const Signals& signals);
+  // shows as exec_error() at the end. LISTEN_PID and WATCHDOG_PID of the environment name the
+  // command where they named us.
+  Result<void> start(ChildSpec spec, const Signals& signals);
 
   bool started() const { return pid_ > 0; }
   pid_t group() const { return pid_; }

@@ -198,6 +198,25 @@ TEST_CASE("child: it has a group of its own and no descriptor of dlock") {
   CHECK(descriptors == inheritable + 1);  // and the directory that ls reads
 }
 
+TEST_CASE("child: sockets and a watchdog that systemd gave to dlock are the command's") {
+  CHECK(forked([] {
+          const std::string us = std::to_string(::getpid());
+          Family family({.words = shell("echo $LISTEN_PID | grep -qx $$ || exit 1; "
+                                        "echo $WATCHDOG_PID | grep -qx $$ || exit 2; "
+                                        "exit ${LISTEN_PIDFDID:-7}"),
+                         .environment = {"PATH=/usr/bin:/bin",
+                                         "LISTEN_PID=" + us,
+                                         "LISTEN_PIDFDID=1",
+                                         "WATCHDOG_PID=" + us}});
+          return family.end();
+        }) == "exit 7");
+  CHECK(forked([] {
+          Family family({.words = shell("exit $((LISTEN_PID + LISTEN_PIDFDID + WATCHDOG_PID))"),
+                         .environment = {"LISTEN_PID=1", "LISTEN_PIDFDID=2", "WATCHDOG_PID=4"}});
+          return family.end();
+        }) == "exit 7");
+}
+
 TEST_CASE("child: a background process keeps its group alive, until the last one is gone") {
   const TempDir dir;
   CHECK(forked([&] {
