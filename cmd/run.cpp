@@ -35,11 +35,17 @@ std::vector<std::string> own_environment() {
   return entries;
 }
 
+// Accounts of services have a login shell that runs nothing, and sudo -u and systemd pass it on.
+std::string shell() {
+  const char* const given = std::getenv("SHELL");
+  const std::string path = given == nullptr ? "" : given;
+  const std::string name = path.substr(path.rfind('/') + 1);
+  return name.empty() || name == "nologin" || name == "false" ? "/bin/sh" : path;
+}
+
 std::vector<std::string> child_words(const CommandLine& line) {
   if (!line.shell_command) return line.words;
-  const char* const shell = std::getenv("SHELL");
-  const bool none = shell == nullptr || *shell == '\0';
-  return {none ? "/bin/sh" : shell, "-c", *line.shell_command};
+  return {shell(), "-c", *line.shell_command};
 }
 
 RunTerms make_terms(const Settings& settings, const LeaseTerms& lease) {

@@ -246,6 +246,14 @@ waits_for() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1
   run -5 "$DLOCK" run -c 'exit 5' "$(fresh)"
 }
 
+@test "-c runs a string by /bin/sh where the login shell of the account runs nothing" {
+  local shell
+  for shell in /usr/sbin/nologin /bin/false; do
+    SHELL=$shell run -0 "$DLOCK" run -c 'echo "$SHELL"' "$(fresh)"
+    assert_output "$shell"
+  done
+}
+
 # Which descriptors a command finds open, without that of the looking itself.
 list_fds='import os
 print(" ".join(sorted(n for n in os.listdir("/proc/self/fd") if os.path.exists("/proc/self/fd/" + n))), file=open(os.environ["OUT"], "w"))'
