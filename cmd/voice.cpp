@@ -4,6 +4,7 @@
 #include "base/duration.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "cmd/ancestor_holder.hpp"
 #include "cmd/claim.hpp"
 #include "cmd/display.hpp"
 #include "cmd/notice_text.hpp"
@@ -189,6 +190,7 @@ void Voice::on_notice(const Notice& notice) {
   if (notice.kind == Notice::Kind::signalled && !logs_json()) form.level = LogLevel::info;
   if (!logs(form.level)) return;
   if (waits(notice)) {
+    if (notice.holding) look_above(*notice.holding);
     wait_told_ = true;
     if (rewrite_every() > 0s)
       return log_in_place(wait_row(notice, terminal_columns(STDERR_FILENO)));
@@ -253,6 +255,12 @@ std::string Voice::wait_row(const Notice& notice, std::size_t columns) const {
     if (columns_of(text) <= room) return text;
   }
   return fit(text, room, utf8 ? "…" : "...");
+}
+
+void Voice::look_above(const Holding& holding) {
+  if (std::exchange(looked_above_, true)) return;
+  const std::string text = ancestor_holder_text(holding);
+  if (!text.empty()) say(LogLevel::warn, {.name = "holder_above", .text = quoted_ + ": " + text});
 }
 
 void Voice::end_of_wait() const {

@@ -39,6 +39,7 @@ class Voice final : public RunListener {
 
  private:
   void say(LogLevel level, LogEvent event);
+  void look_above(const Holding& holding);  // once
   std::string wanted(const std::string& name) const;
   std::string wait_text(const Notice& notice, Detail detail) const;
   std::string name_of(std::optional<std::size_t> which) const;  // none: all of them
@@ -49,6 +50,7 @@ class Voice final : public RunListener {
   std::string store_;
   Holds holds_;  // once there are some
   bool wait_told_ = false;
+  bool looked_above_ = false;
 };
 
 }  // namespace dlock

@@ -106,6 +106,20 @@ all_that_join() {
   assert_not_started
 }
 
+@test "a waiter below its holder that has lost DLOCK_HOLDS is told so, once" {
+  local lost=(env -u DLOCK_HOLDS "$DLOCK" run -w 4 a -- touch "$MARKER")
+  run -75 --separate-stderr "$DLOCK" run a -- sh -c 'echo "$PPID"; "$@"; exit $?' sh "${lost[@]}"
+  assert_stderr_has "\"a\": process $output, which this one descends from, is the holder"
+  [ "$(grep -c 'which this one descends from' <<<"$stderr")" = 1 ]
+  run -75 --separate-stderr "$DLOCK" run a -- "${lost[@]:0:4}" --log-format json "${lost[@]:4}"
+  assert_stderr_has '"event":"holder_above"'
+  enter other a
+  run -75 --separate-stderr "${lost[@]:0:6}" 1500ms a -- true
+  refute_stderr_has 'descends'
+  go other
+  assert_not_started
+}
+
 @test "another number of slots than the run above has is an error, not a wait" {
   stuck '--slots 3' '--slots 4' '"a" is held as one of 3 slots by an ancestor of this run: a claim with another number of slots would deadlock'
 }
