@@ -21,10 +21,11 @@ inline int poll_ms(Time limit, Time now) {
   return static_cast<int>(std::min(ms, std::chrono::milliseconds(std::chrono::minutes(1))).count());
 }
 
-// The reason part: `what` is "no answer" or the like.
+// The reason part: `what` is "no answer" or the like. A part of the call may have had less time.
 inline Error over_limit(const std::string& what, Time started, Time limit) {
   if (limit <= started) return {Errc::timed_out, what + ": no time left"};
-  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(limit - started);
+  const Time ended = std::min(limit, std::max(started, BootClock::now()));
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(ended - started);
   return {Errc::timed_out, what + " within " + format_duration(ms)};
 }
 

@@ -1,193 +1,157 @@
 // SPDX-License-Identifier: MIT
 #include "sys/resolver.hpp"
 
-#include "base/errno_text.hpp"
 #include "base/text.hpp"
-#include "sys/fiber.hpp"
-#include "sys/poll_limit.hpp"
+#include "sys/name_lookup.hpp"
 
-#include <ares.h>
 #include <arpa/inet.h>
+#include <net/if.h>
 #include <netinet/in.h>
-#include <poll.h>
 
+#include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <memory>
+#include <map>
+#include <mutex>
+#include <utility>
 
 namespace dlock {
 namespace {
 
 using Addresses = std::vector<SocketAddress>;
+using Found = Result<Addresses>;
 
-SocketAddress from_bytes(const void* bytes, std::size_t size) {
-  SocketAddress address;
-  std::memcpy(&address.storage, bytes, size);
-  address.length = static_cast<socklen_t>(size);
-  return address;
+SocketAddress v4_address(const in_addr& at, std::uint16_t port) {
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  v4.sin_addr = at;
+  v4.sin_port = htons(port);
+  return SocketAddress::of(&v4, sizeof v4);
+}
+
+SocketAddress v6_address(const in6_addr& at, unsigned interface, std::uint16_t port) {
+  sockaddr_in6 v6{};
+  v6.sin6_family = AF_INET6;
+  v6.sin6_addr = at;
+  v6.sin6_port = htons(port);
+  v6.sin6_scope_id = interface;
+  return SocketAddress::of(&v6, sizeof v6);
+}
+
+Error cannot_find(const std::string& host, const Error& why) {
+  return {why.code, "cannot find host " + in_quotes(host) + ": " + why.text};
 }
 
 // Empty if `host` is a name.
-Addresses numeric(const std::string& host, std::uint16_t port) {
-  sockaddr_in v4{};
-  if (::inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) {
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(port);
-    return {from_bytes(&v4, sizeof v4)};
-  }
-  sockaddr_in6 v6{};
-  if (::inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) == 1) {
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(port);
-    return {from_bytes(&v6, sizeof v6)};
-  }
-  return {};
+Found numeric(const std::string& host, std::uint16_t port) {
+  in_addr v4{};
+  if (::inet_pton(AF_INET, host.c_str(), &v4) == 1) return Addresses{v4_address(v4, port)};
+  const auto percent = host.find('%');
+  in6_addr v6{};
+  if (::inet_pton(AF_INET6, host.substr(0, percent).c_str(), &v6) != 1) return Addresses{};
+  if (percent == std::string::npos) return Addresses{v6_address(v6, 0, port)};
+  const std::string name = host.substr(percent + 1);
+  const unsigned interface = ::if_nametoindex(name.c_str());
+  if (interface != 0) return Addresses{v6_address(v6, interface, port)};
+  return cannot_find(
+      host, {Errc::no_such_host, "this machine has no network interface " + in_quotes(name)});
 }
 
-// What the callback of one lookup leaves behind. It must outlive the channel, which calls back once
-// more while it is destroyed.
-struct Lookup {
-  bool done = false;
-  int status = ARES_SUCCESS;
-  Addresses addresses;
+// RFC 6761, 6.3: such a name is never asked of DNS.
+bool is_local(std::string_view host) {
+  if (host.ends_with('.')) host.remove_suffix(1);
+  return host == "localhost" || host.ends_with(".localhost");
+}
+
+Found find_local(const std::string& host,
+                 std::uint16_t port,
+                 Time limit,
+                 const Interrupt* interrupt) {
+  auto found = look_up_in_hosts(host, port, limit, interrupt);
+  if (found || found.error().code == Errc::cancelled) return found;
+  return Addresses{v4_address({htonl(INADDR_LOOPBACK)}, port),
+                   v6_address(in6addr_loopback, 0, port)};
+}
+
+// What this process knows of names and addresses. Servers may name hosts without end.
+class Memory {
+ public:
+  void learn(const std::string& host, std::uint16_t port, const Addresses& addresses) {
+    const std::lock_guard lock(mutex_);
+    if (found_.size() >= k_most_names) found_.clear();
+    found_[{host, port}] = addresses;
+  }
+  Addresses recall(const std::string& host, std::uint16_t port) {
+    const std::lock_guard lock(mutex_);
+    const auto known = found_.find({host, port});
+    return known != found_.end() ? known->second : Addresses{};
+  }
+  void note(const SocketAddress& address, bool silent) {
+    const std::lock_guard lock(mutex_);
+    std::erase(silent_, address);
+    if (silent) silent_.push_back(address);
+    if (silent_.size() > k_most_silent) silent_.erase(silent_.begin());
+  }
+  void put_silent_last(Addresses& addresses) {
+    const std::lock_guard lock(mutex_);
+    std::stable_partition(addresses.begin(), addresses.end(), [&](const SocketAddress& one) {
+      return std::find(silent_.begin(), silent_.end(), one) == silent_.end();
+    });
+  }
+
+ private:
+  static constexpr std::size_t k_most_names = 256;
+  static constexpr std::size_t k_most_silent = 64;
+  std::mutex mutex_;
+  std::map<std::pair<std::string, std::uint16_t>, Addresses> found_;
+  std::vector<SocketAddress> silent_;
 };
 
-void on_answer(void* arg, int status, int /*timeouts*/, ares_addrinfo* found) {
-  auto& lookup = *static_cast<Lookup*>(arg);
-  lookup.done = true;
-  lookup.status = status;
-  if (found == nullptr) return;
-  for (const auto* node = found->nodes; node != nullptr; node = node->ai_next) {
-    const auto size = static_cast<std::size_t>(node->ai_addrlen);
-    if (size <= sizeof(sockaddr_storage)) {
-      lookup.addresses.push_back(from_bytes(node->ai_addr, size));
-    }
-  }
-  ares_freeaddrinfo(found);
-}
-
-struct Destroy {
-  void operator()(ares_channel channel) const { ares_destroy(channel); }
-};
-using Channel = std::unique_ptr<std::remove_pointer_t<ares_channel>, Destroy>;
-
-// ares_init also works without ares_library_init on Unix, but is then not said to be thread-safe.
-int start_library() {
-  static const int status = ares_library_init(ARES_LIB_INIT_ALL);
-  return status;
-}
-
-// Only "there is no such name" is an answer; all else is trouble of the name service, and may pass.
-Error cannot_find(const std::string& host, int status) {
-  return {status == ARES_ENOTFOUND ? Errc::no_such_host : Errc::unavailable,
-          "cannot find host " + in_quotes(host) + ": " + in_mid_sentence(ares_strerror(status))};
-}
-
-struct PollSet {
-  std::array<ares_socket_t, ARES_GETSOCK_MAXNUM> sockets{};
-  std::array<pollfd, ARES_GETSOCK_MAXNUM + 1> polled{};  // the interrupt comes last
-  std::size_t count = 0;
-};
-
-PollSet sockets_of(ares_channel channel, const Interrupt* interrupt) {
-  PollSet set;
-  const auto mask = static_cast<unsigned>(
-      ares_getsock(channel, set.sockets.data(), static_cast<int>(set.sockets.size())));
-  for (unsigned i = 0; i < ARES_GETSOCK_MAXNUM; ++i) {
-    int events = 0;
-    if ((mask >> i & 1U) != 0) events |= POLLIN;
-    if ((mask >> (i + ARES_GETSOCK_MAXNUM) & 1U) != 0) events |= POLLOUT;
-    if (events == 0) continue;
-    set.polled[set.count++] = {set.sockets[i], static_cast<short>(events), 0};
-  }
-  set.polled[set.count] = polled(interrupt);
-  return set;
-}
-
-// The next moment at which c-ares wants to send again or to give up, if that is before the limit.
-int next_ms(ares_channel channel, Time limit) {
-  const int ms = poll_ms(limit, BootClock::now());
-  timeval most{ms / 1000, (ms % 1000) * 1000L};
-  timeval space{};
-  const timeval* next = ares_timeout(channel, &most, &space);
-  return static_cast<int>(next->tv_sec * 1000 + (next->tv_usec + 999) / 1000);
-}
-
-void process(ares_channel channel, const PollSet& set) {
-  bool any = false;
-  for (std::size_t i = 0; i < set.count; ++i) {
-    const auto& p = set.polled[i];
-    if (p.revents == 0) continue;
-    any = true;
-    const bool trouble = (p.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
-    const bool in = (p.revents & POLLIN) != 0 || trouble;
-    const bool out = (p.revents & POLLOUT) != 0;
-    ares_process_fd(channel, in ? p.fd : ARES_SOCKET_BAD, out ? p.fd : ARES_SOCKET_BAD);
-  }
-  if (!any) ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);  // its own time limits
-}
-
-Result<void> drive(ares_channel channel, const Lookup& lookup, Time limit, const Interrupt* stop) {
-  while (!lookup.done) {
-    if (BootClock::now() >= limit) return Error{Errc::timed_out, ""};
-    PollSet set = sockets_of(channel, stop);
-    const int n = wait_ready(set.polled.data(), set.count + 1, next_ms(channel, limit));
-    if (n < 0 && errno != EINTR) return Error{Errc::system, "cannot wait for an answer"};
-    if (n < 0) continue;
-    process(channel, set);
-    if (!lookup.done && ends_call(stop, set.polled[set.count])) return Error{Errc::cancelled, ""};
-  }
-  return {};
+Memory& memory() {
+  static Memory all;
+  return all;
 }
 
 }  // namespace
 
-const sockaddr* SocketAddress::get() const {
-  return reinterpret_cast<const sockaddr*>(&storage);
-}
-
 std::string numeric_text(const SocketAddress& address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   const void* bytes = nullptr;
+  unsigned interface = 0;
   if (address.family() == AF_INET) {
     bytes = &reinterpret_cast<const sockaddr_in*>(&address.storage)->sin_addr;
   } else {
-    bytes = &reinterpret_cast<const sockaddr_in6*>(&address.storage)->sin6_addr;
+    const auto* const v6 = reinterpret_cast<const sockaddr_in6*>(&address.storage);
+    bytes = &v6->sin6_addr;
+    interface = v6->sin6_scope_id;
   }
-  return ::inet_ntop(address.family(), bytes, text.data(), text.size()) != nullptr ? text.data()
-                                                                                   : "?";
+  if (::inet_ntop(address.family(), bytes, text.data(), text.size()) == nullptr) return "?";
+  std::array<char, IF_NAMESIZE> name{};
+  const bool named = interface != 0 && ::if_indextoname(interface, name.data()) != nullptr;
+  return text.data() + (named ? "%" + std::string(name.data()) : "");
 }
 
-Result<std::vector<SocketAddress>> resolve(const std::string& host,
-                                           std::uint16_t port,
-                                           Time limit,
-                                           const Interrupt* interrupt) {
-  if (auto addresses = numeric(host, port); !addresses.empty()) return addresses;
-
-  const Time started = BootClock::now();
-  Lookup lookup;
-  ares_channel raw = nullptr;
-  int status = start_library();
-  if (status == ARES_SUCCESS) status = ares_init(&raw);
-  if (status != ARES_SUCCESS) return cannot_find(host, status);
-  const Channel channel(raw);
-
-  ares_addrinfo_hints hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = ARES_AI_NUMERICSERV;
-  ares_getaddrinfo(raw, host.c_str(), std::to_string(port).c_str(), &hints, on_answer, &lookup);
-  if (const auto driven = drive(raw, lookup, limit, interrupt); !driven) {
-    const Errc code = driven.error().code;
-    const std::string what = "cannot find host " + in_quotes(host) + ": ";
-    if (code == Errc::timed_out) return over_limit(what + "no answer", started, limit);
-    if (code == Errc::cancelled) return Error{code, what + "interrupted"};
-    return Error{code, what + driven.error().text};
+Found resolve(const std::string& host, std::uint16_t port, Time limit, const Interrupt* interrupt) {
+  auto known = numeric(host, port);
+  if (!known || !known->empty()) return known;
+  const Time now = BootClock::now();
+  const Time half = now + (limit - now) / 2;
+  auto found = is_local(host) ? find_local(host, port, half, interrupt)
+                              : look_up(host, port, half, interrupt);
+  if (found) {
+    memory().learn(host, port, *found);
+  } else {
+    const Errc code = found.error().code;
+    auto before = memory().recall(host, port);
+    const bool silent = code == Errc::timed_out || code == Errc::unavailable;
+    if (!silent || before.empty()) return cannot_find(host, found.error());
+    found = std::move(before);
   }
-  if (lookup.status != ARES_SUCCESS) return cannot_find(host, lookup.status);
-  if (lookup.addresses.empty()) return cannot_find(host, ARES_ENODATA);
-  return std::move(lookup.addresses);
+  memory().put_silent_last(*found);
+  return found;
+}
+
+void note_silence(const SocketAddress& address, bool silent) {
+  memory().note(address, silent);
 }
 
 }  // namespace dlock

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Host names to socket addresses, with a limit. Numeric addresses cost nothing; names go through
-// c-ares, which reads /etc/hosts and resolv.conf and asks DNS, driven by our own poll(2) loop.
-// getaddrinfo(3) is never used: it knows no limit, and a static binary cannot carry its plug-ins
-// (so mDNS, LDAP and other NSS sources are not asked).
+// c-ares (name_lookup.hpp). getaddrinfo(3) is never used: it knows no limit, and a static binary
+// cannot carry its plug-ins (so mDNS, LDAP and other NSS sources are not asked).
+//
+// A name may take half of the time, so that something is left for its addresses. What it was found
+// to be is remembered, and used when no name server answers in that half: a lock that is held must
+// not be lost because a name cannot be looked up again. Any thread.
 #pragma once
 
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
 #include "sys/interrupt.hpp"
-
-#include <sys/socket.h>
+#include "sys/socket_address.hpp"
 
 #include <cstdint>
 #include <string>
@@ -17,24 +19,19 @@
 
 namespace dlock {
 
-// Any kind of socket address: IPv4, IPv6 or a path.
-struct SocketAddress {
-  sockaddr_storage storage{};
-  socklen_t length = 0;
-
-  const sockaddr* get() const;
-  int family() const { return storage.ss_family; }
-};
-
-// An IPv4 or IPv6 address without its port.
+// An IPv4 or IPv6 address without its port; a link-local one with its interface.
 std::string numeric_text(const SocketAddress& address);
 
-// At least one address, in the order they should be tried. Errors: no_such_host, unavailable (no
-// name server answers, or none knows), timed_out at the limit, cancelled when `interrupt` (may be
-// null) is raised.
+// At least one address, in the order they should be tried: those that kept silent come last.
+// "fe80::1%eth0" is an address on a link, and "localhost" is known without /etc/hosts. Errors:
+// no_such_host, unavailable (no name server answers, or none knows), timed_out at half of the
+// limit, cancelled when `interrupt` (may be null) is raised.
 Result<std::vector<SocketAddress>> resolve(const std::string& host,
                                            std::uint16_t port,
                                            Time limit,
                                            const Interrupt* interrupt);
+
+// A server at this address took a connection and then said nothing, or has spoken since.
+void note_silence(const SocketAddress& address, bool silent);
 
 }  // namespace dlock

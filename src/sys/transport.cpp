@@ -125,38 +125,55 @@ Result<UniqueFd> connect_unix(const std::string& path, const Interrupt* interrup
   }
 }
 
-// One error for all addresses: not_listening if one refused; a time-out only if none
-// of them answered at all.
+// What the server said counts most, then that one refused; a time-out only if none of them answered
+// at all.
+int weight(Errc code) {
+  if (code == Errc::denied || code == Errc::protocol) return 3;
+  if (code == Errc::not_listening) return 2;
+  return code == Errc::timed_out ? 0 : 1;
+}
+
+// One error for all addresses.
 Error combined(const std::vector<SocketAddress>& addresses, const std::vector<Error>& errors) {
   bool alike = true;
   Error all{Errc::timed_out, ""};
   for (std::size_t i = 0; i < errors.size(); ++i) {
     if (errors[i].text != errors[0].text) alike = false;
-    if (errors[i].code != Errc::timed_out && all.code != Errc::not_listening) {
-      all.code = errors[i].code;
-    }
+    if (weight(errors[i].code) >= weight(all.code)) all.code = errors[i].code;
     all.text += (i > 0 ? "; " : "") + numeric_text(addresses[i]) + ": " + errors[i].text;
   }
   if (alike) all.text = errors[0].text;
   return all;
 }
 
-Result<UniqueFd> connect_host(const Endpoint& to,
-                              const Interrupt* interrupt,
-                              Time limit,
-                              const Meanwhile& meanwhile) {
+// A connection to one address that can be used, TLS and all.
+using Attempt =
+    std::function<Result<std::unique_ptr<Stream>>(const SocketAddress& address, Time limit)>;
+
+struct Reached {
+  std::unique_ptr<Stream> stream;
+  std::optional<SocketAddress> one_of_several;  // addresses of the host
+};
+
+Result<Reached> connect_host(const Endpoint& to,
+                             const Interrupt* interrupt,
+                             Time limit,
+                             const Attempt& attempt) {
   const auto addresses = resolve(to.host, to.port, limit, interrupt);
   if (!addresses) return addresses.error();
+  const bool several = addresses->size() > 1;
   std::vector<Error> errors;
   for (std::size_t i = 0; i < addresses->size(); ++i) {
+    const SocketAddress& address = (*addresses)[i];
     const Time now = BootClock::now();
     const auto left = static_cast<Duration::rep>(addresses->size() - i);
-    const Time share = now + (limit - now) / left;
-    auto fd = connect_tcp((*addresses)[i], interrupt, share, meanwhile);
-    if (fd) return fd;
-    const Errc code = fd.error().code;
-    if (code == Errc::cancelled || code == Errc::system || code == Errc::bad_config) return fd;
-    errors.push_back(fd.error());
+    auto stream = attempt(address, now + (limit - now) / left);
+    if (stream) return Reached{std::move(*stream), several ? std::optional(address) : std::nullopt};
+    const Errc code = stream.error().code;
+    if (code == Errc::cancelled || code == Errc::system || code == Errc::bad_config)
+      return stream.error();
+    if (several && code == Errc::timed_out) note_silence(address, true);
+    errors.push_back(stream.error());
   }
   return combined(*addresses, errors);
 }
@@ -180,21 +197,37 @@ Result<void> shake_hands(TlsStream& stream, const Interrupt* interrupt, Time lim
   }
 }
 
-using TlsConnected = Result<std::unique_ptr<TlsStream>>;
+Result<Reached> connect_plain(const Endpoint& to, const Interrupt* interrupt, Time limit) {
+  const auto nothing = [] { return Result<void>(); };
+  const auto attempt = [&](const SocketAddress& at, Time by) -> Result<std::unique_ptr<Stream>> {
+    auto fd = connect_tcp(at, interrupt, by, nothing);
+    if (!fd) return fd.error();
+    return {std::make_unique<SocketStream>(std::move(*fd))};
+  };
+  return connect_host(to, interrupt, limit, attempt);
+}
 
-TlsConnected connect_tls(const Endpoint& to, const Interrupt* interrupt, Time limit) {
-  std::optional<Result<TlsSession>> session;
+// The stream is a TlsStream.
+Result<Reached> connect_tls(const Endpoint& to, const Interrupt* interrupt, Time limit) {
+  std::optional<Result<TlsSession>> session;  // of the next address
   const auto open_session = [&]() -> Result<void> {
     if (!session) session = TlsSession::open(*to.tls, to.host, to.rename);
     return *session ? Result<void>() : session->error();
   };
-  auto fd = connect_host(to, interrupt, limit, open_session);
+  const auto attempt = [&](const SocketAddress& at, Time by) -> Result<std::unique_ptr<Stream>> {
+    auto fd = connect_tcp(at, interrupt, by, open_session);
+    if (!fd) return fd.error();
+    if (auto opened = open_session(); !opened) return opened.error();
+    auto stream = std::make_unique<TlsStream>(std::move(*fd), std::move(**session));
+    session.reset();
+    if (auto done = shake_hands(*stream, interrupt, by); !done) return done.error();
+    return {std::move(stream)};
+  };
+  auto reached = connect_host(to, interrupt, limit, attempt);
+  if (reached) return reached;
   // A file that cannot be used is told before a server that cannot be reached.
   if (auto opened = open_session(); !opened) return opened.error();
-  if (!fd) return fd.error();
-  auto stream = std::make_unique<TlsStream>(std::move(*fd), std::move(**session));
-  if (auto done = shake_hands(*stream, interrupt, limit); !done) return done.error();
-  return TlsConnected(std::move(stream));
+  return reached;
 }
 
 }  // namespace
@@ -202,25 +235,26 @@ TlsConnected connect_tls(const Endpoint& to, const Interrupt* interrupt, Time li
 Result<Transport> Transport::connect(const Endpoint& endpoint,
                                      Time limit,
                                      const Interrupt* interrupt) {
-  if (endpoint.tls != nullptr) {
-    auto stream = connect_tls(endpoint, interrupt, limit);
-    if (!stream) return stream.error();
-    return Transport(std::move(*stream), interrupt);
+  if (!endpoint.socket_path.empty()) {
+    auto fd = connect_unix(endpoint.socket_path, interrupt, limit);
+    if (!fd) return fd.error();
+    return Transport(std::make_unique<SocketStream>(std::move(*fd)), interrupt);
   }
-  const auto nothing = [] { return Result<void>(); };
-  auto fd = endpoint.socket_path.empty() ? connect_host(endpoint, interrupt, limit, nothing)
-                                         : connect_unix(endpoint.socket_path, interrupt, limit);
-  if (!fd) return fd.error();
-  return Transport(std::make_unique<SocketStream>(std::move(*fd)), interrupt);
+  auto reached = endpoint.tls != nullptr ? connect_tls(endpoint, interrupt, limit)
+                                         : connect_plain(endpoint, interrupt, limit);
+  if (!reached) return reached.error();
+  Transport transport(std::move(reached->stream), interrupt);
+  transport.unheard_ = reached->one_of_several;
+  return transport;
 }
 
 Result<TlsFacts> Transport::look_at_tls(const Endpoint& endpoint,
                                         Time limit,
                                         const Interrupt* interrupt) {
   DLOCK_ASSERT(endpoint.tls != nullptr);
-  const auto stream = connect_tls(endpoint, interrupt, limit);
-  if (!stream) return stream.error();
-  return (*stream)->facts();
+  const auto reached = connect_tls(endpoint, interrupt, limit);
+  if (!reached) return reached.error();
+  return static_cast<const TlsStream&>(*reached->stream).facts();
 }
 
 Result<void> Transport::start_tls(const Endpoint& endpoint, Time limit) {
@@ -265,14 +299,20 @@ Result<std::size_t> Transport::receive(char* buffer,
   Beside others{};
   for (std::size_t i = 0; i < beside.size(); ++i)
     if (beside[i] != nullptr) others[i] = beside[i]->stream_.get();
+  const bool may_be_dead = unheard_ && limit > started;
+  if (may_be_dead) limit = started + (limit - started) / 2;
   for (;;) {
     // Polled first: nearly always the answer is still on its way.
     if (!stream_->pending()) {
       const Wake wake = wait_for(stream_->fd(), POLLIN, interrupt_, limit, others);
+      if (wake == Wake::limit && may_be_dead) note_silence(*unheard_, true);
       if (wake != Wake::ready) return not_ready(wake, started, limit);
     }
     auto n = stream_->receive(buffer, size);
-    if (!n || *n > 0) return n;
+    if (n && *n == 0) continue;
+    if (unheard_) note_silence(*unheard_, !n);
+    if (n) unheard_.reset();
+    return n;
   }
 }
 

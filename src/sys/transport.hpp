@@ -12,6 +12,7 @@
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
 #include "sys/interrupt.hpp"
+#include "sys/socket_address.hpp"
 #include "sys/stream.hpp"
 #include "sys/tls_facts.hpp"
 #include "sys/tls_settings.hpp"
@@ -20,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,7 +43,7 @@ class Transport {
   // Tries each address of the host in turn; what is left of the time is shared evenly, so that a
   // dead first address does not take it all. `interrupt` may be null and must outlive us.
   // Errc::no_such_host, not_listening: asked in time and known for sure. With TLS it returns after
-  // the handshake, and has the errors of TlsSession besides.
+  // the handshake, in the time of its address, and has the errors of TlsSession besides.
   static Result<Transport> connect(const Endpoint& endpoint,
                                    Time limit,
                                    const Interrupt* interrupt);
@@ -61,7 +63,8 @@ class Transport {
 
   // At least one byte. The end of the stream is Errc::unavailable "closed the connection". With a
   // limit that has passed it only takes what is there. Errc::timed_out comes sooner when there is
-  // something to read, or an end, at one of `beside`.
+  // something to read, or an end, at one of `beside`, and at half of the limit where the server has
+  // not said anything yet and its host has other addresses: the next connect() begins with those.
   using Others = std::array<Transport*, 2>;  // null: none
   Result<std::size_t> receive(char* buffer,
                               std::size_t size,
@@ -81,6 +84,7 @@ class Transport {
  private:
   std::unique_ptr<Stream> stream_;
   const Interrupt* interrupt_ = nullptr;
+  std::optional<SocketAddress> unheard_;  // one of several of its host, which has not spoken yet
 };
 
 }  // namespace dlock

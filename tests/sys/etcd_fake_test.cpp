@@ -153,6 +153,16 @@ TEST_CASE("etcd: the second of two answers that keeps away is an outage") {
   CHECK_FALSE(one.connected());
 }
 
+TEST_CASE("N18: etcd: a member that says nothing leaves half of the time for the next one") {
+  FakeEtcd silent([](const FakePeer& peer) { read_until(peer.accept(), ""); });
+  FakeEtcd other(answering(counted(1)));
+  EtcdClient client = etcd_client(silent.url() + "," + other.url().substr(sizeof "etcd://" - 1));
+  const Time limit = BootClock::now() + 3s;
+  CHECK(failed(client, {k_get}, limit).code == Errc::timed_out);
+  CHECK(limit - BootClock::now() > 500ms);
+  CHECK(client.run({k_get}, limit).has_value());
+}
+
 TEST_CASE("etcd: an answer that comes late is never taken for the next one") {
   FakeEtcd fake([](const FakePeer& peer) {
     const UniqueFd first = peer.accept();

@@ -263,6 +263,14 @@ TEST_CASE("pg: a host that is not known, and one that keeps silent") {
   CHECK(failed(ended, {{"select 1"}}).code == Errc::cancelled);
 }
 
+TEST_CASE("N18: pg: a host that keeps silent is passed over in its share of the time") {
+  const FakePeer silent;
+  std::string url = server().url("ann:s3cret");
+  url.insert(url.find('@') + 1, "127.0.0.1:" + std::to_string(silent.port()) + ",");
+  PgSession one = session_of(url);
+  CHECK(one.run({{"select 1"}}, BootClock::now() + std::chrono::seconds(4)).has_value());
+}
+
 TEST_CASE("pg: what is no PostgreSQL is told so") {
   for (const char* const mode : {"disable", "prefer", "require"}) {
     CAPTURE(mode);

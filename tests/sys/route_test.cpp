@@ -3,11 +3,13 @@
 
 #include "store/redis/cluster_route.hpp"
 #include "store/redis/redis_client.hpp"
+#include "store/redis/sentinel_route.hpp"
 #include "store/redis/slot.hpp"
 
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -19,6 +21,7 @@
 namespace dlock {
 namespace {
 
+using namespace std::chrono_literals;
 using test::ample;
 using test::answering;
 using test::DeafPort;
@@ -139,6 +142,64 @@ TEST_CASE("route: nodes that send a question round in a circle are unavailable a
   CHECK(answer.error().code == Errc::unavailable);
   node.join();
   CHECK(asked == 6);
+}
+
+TEST_CASE("N18: route: a node that says nothing leaves most of the time for the next one") {
+  const FakePeer silent;
+  FakeRedis other(answering("arg", "+there\r\n"));
+  const std::vector<RedisAddress> seeds{
+      *parse_redis_url("redis://127.0.0.1:" + std::to_string(silent.port())),
+      *parse_redis_url(other.url())};
+  RedisClient client(std::make_shared<ClusterRoute>(seeds), seeds.front(), nullptr);
+  const Time limit = BootClock::now() + 2s;
+  CHECK(client.run(k_any_script, {"k"}, {"arg"}, limit).error().code == Errc::timed_out);
+  CHECK(limit - BootClock::now() > 1s);
+  CHECK(client.run(k_any_script, {"k"}, {"arg"}, limit).has_value());
+}
+
+// A sentinel of the master 10.0.0.1:7000 of "m"; whoever subscribes is told of a switch of `name`.
+std::function<void(const FakePeer&)> sentinel_that_tells(const std::string& name) {
+  return [=](const FakePeer& peer) {
+    const UniqueFd asking = peer.accept();
+    read_until(asking, "get-master-addr-by-name");
+    write_all(asking, "*2\r\n$8\r\n10.0.0.1\r\n$4\r\n7000\r\n");
+    read_until(asking, "master\r\n");
+    write_all(asking, "*2\r\n$12\r\nconfig-epoch\r\n$1\r\n3\r\n");
+    const UniqueFd listening = peer.accept();
+    read_until(listening, "+switch-master");
+    const std::string told = name + " 10.0.0.1 7000 10.0.0.2 7000";
+    write_all(listening,
+              "*3\r\n$9\r\nsubscribe\r\n$14\r\n+switch-master\r\n:1\r\n"
+              "*3\r\n$7\r\nmessage\r\n$14\r\n+switch-master\r\n$" +
+                  std::to_string(told.size()) + "\r\n" + told + "\r\n");
+    read_until(listening, "");
+  };
+}
+
+TEST_CASE("N18: sentinel: with the first one silent the second names the master, and its switch") {
+  const FakePeer silent;
+  for (const std::string name : {"m", "another"}) {
+    CAPTURE(name);
+    FakeRedis second(sentinel_that_tells(name));
+    const std::string hosts = "127.0.0.1:" + std::to_string(silent.port()) + "," +
+                              second.url().substr(std::string("redis://").size());
+    {
+      SentinelRoute route(*parse_sentinel_url("redis+sentinel://" + hosts + "/m"));
+      const auto master = route.address_of("k", ample());
+      REQUIRE(master.has_value());
+      CHECK(master->endpoint.host == "10.0.0.1");
+      route.watch(ample());
+      REQUIRE(route.subscriber() != nullptr);
+      const auto heard = [&] {
+        const Time limit = ample();
+        while (route.subscriber()->idle() && BootClock::now() < limit)
+          std::this_thread::sleep_for(1ms);
+        return route.has_switched();
+      };
+      CHECK(heard() == (name == "m"));
+    }
+    second.join();
+  }
 }
 
 }  // namespace

@@ -301,6 +301,17 @@ TEST_CASE("a numeric address needs no lookup, whatever the limit") {
   CHECK(v6->front().family() == AF_INET6);
 }
 
+TEST_CASE("a link-local address has its interface, and one that is not there is told") {
+  const auto here = resolve("fe80::1%lo", 6379, Time{}, nullptr);
+  REQUIRE(here.has_value());
+  CHECK(numeric_text(here->front()) == "fe80::1%lo");
+  const auto nowhere = resolve("fe80::1%no-such", 6379, Time{}, nullptr);
+  REQUIRE_FALSE(nowhere.has_value());
+  CHECK(nowhere.error().code == Errc::no_such_host);
+  CHECK(nowhere.error().text ==
+        "cannot find host \"fe80::1%no-such\": this machine has no network interface \"no-such\"");
+}
+
 TEST_CASE("localhost is found without a name server") {
   const FakePeer peer;
   const Endpoint endpoint{.host = "localhost", .port = peer.port(), .socket_path = {}};

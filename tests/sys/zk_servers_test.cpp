@@ -126,7 +126,7 @@ TEST_CASE("zk: without a quorum there is no answer, and no verdict") {
   CHECK((answers.error().code == Errc::timed_out || answers.error().code == Errc::unavailable));
 }
 
-TEST_CASE("zk: a server that is not there, hangs up or keeps silent is passed over") {
+TEST_CASE("N18: zk: a server that is not there, hangs up or keeps silent is passed over") {
   const test::DeafPort deaf;
   const FakePeer closing;
   const FakePeer silent;

@@ -111,6 +111,24 @@ TEST_CASE("cluster: after an error of the owner the nodes of the URL and past ow
   CHECK(asked.route.others() == 3);
 }
 
+TEST_CASE("cluster: a node that loads, has no master or no cluster is left for the next one") {
+  for (const char* const reply : {"LOADING Redis is loading the dataset in memory",
+                                  "MASTERDOWN Link with MASTER is down",
+                                  "CLUSTERDOWN Hash slot not served",
+                                  "READONLY You can't write against a read only replica."}) {
+    CAPTURE(reply);
+    Asked asked;
+    asked.answer(asked.moved_to("a:1"));
+    asked.fail(reply);
+    CHECK(asked.next() == "redis://h1:6379/0");
+    asked.fail(reply);
+    CHECK(asked.next() == "redis://h2:6379/0");
+  }
+  Asked asked;
+  asked.fail("ERR it is well, and does not like the question");
+  CHECK(asked.next() == "redis://h1:6379/0");
+}
+
 TEST_CASE("cluster: only the first question about a slot is a guess, if there are other nodes") {
   Asked asked;
   CHECK(asked.next() == "redis://h1:6379/0");

@@ -35,7 +35,11 @@ Result<void> EtcdWatch::begin(const std::vector<EtcdRange>& ranges, EtcdRevision
   for (std::size_t created = 0; created < ranges.size() && !refusal_;) {
     const auto more = read(limit);
     if (!more) return more.error();
-    if (!*more) return over_limit("no answer from " + wire_.where(), started, limit);
+    if (!*more) {
+      const std::string silent = wire_.where();
+      wire_.leave();
+      return over_limit("no answer from " + silent, started, limit);
+    }
     created += static_cast<std::size_t>(std::exchange(created_, 0));
   }
   return {};

@@ -71,6 +71,7 @@ Result<void> EtcdWire::connect(Time limit) {
     if (made) {
       transport_ = std::move(*made);
       reader_ = HttpReader();
+      heard_ = false;
       return {};
     }
     const Error& why = made.error();
@@ -141,8 +142,10 @@ std::vector<std::string> EtcdWire::take_lines() {
   return lines;
 }
 
-// Some bytes more, or the end, to the reader. Its answers outlive the connection.
+// Some bytes more, or the end, to the reader. Its answers outlive the connection. A member that
+// says nothing leaves time for another one.
 Result<std::size_t> EtcdWire::feed(Time limit) {
+  if (!heard_ && address_.servers.size() > 1) limit = share_of(limit, 2);
   std::array<char, k_buffer_bytes> buffer;
   auto n = transport_->receive(buffer.data(), buffer.size(), limit);
   if (!n && n.error().code == Errc::unavailable) {
@@ -152,6 +155,7 @@ Result<std::size_t> EtcdWire::feed(Time limit) {
     }
   }
   if (!n) return n;
+  heard_ = true;
   const bool is_alert = !has_answered_ && buffer[0] == k_tls_alert;
   if (is_alert && address_.servers[server_].tls == nullptr)
     return Error{Errc::protocol, "expects TLS; is it etcds:// ?"};

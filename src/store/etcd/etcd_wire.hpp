@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // EtcdWire: one connection to one member of an etcd, over which requests of HTTP/1.1 go and their
 // answers come back in the same order. It connects when it has to: to the first member that can be
-// reached, from the one of the newest connection on, or from the one after it if that failed.
+// reached, from the one of the newest connection on, or from the one after it if that failed. The
+// first answer of a member that is not the only one must come in half of a call's limit.
 //
 // A call ends at its limit, name lookup included, or by the Interrupt. After an error the
 // connection is gone, so a late answer never meets the next request. Nothing is resent; only a
@@ -66,6 +67,7 @@ class EtcdWire {
   std::optional<Transport> transport_;
   HttpReader reader_;
   std::size_t server_ = 0;      // of the connection, or to begin with
+  bool heard_ = false;          // the member of this connection has said something
   bool has_answered_ = false;   // etcd did, at least once
   bool asked_for_tls_ = false;  // whether a server that has not answered yet expects TLS
 };

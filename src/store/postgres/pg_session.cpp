@@ -259,17 +259,16 @@ Result<void> PgSession::connect(Time limit) {
 }
 
 PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
-  std::vector<std::string> addresses{""};
+  std::vector<SocketAddress> addresses(1);  // of a socket
   if (!server.is_socket()) {
-    const auto found = resolve(server.host, server.port, limit, interrupt_);
+    auto found = resolve(server.host, server.port, limit, interrupt_);
     if (!found) return {.code = found.error().code, .reason = found.error().text};
-    addresses.clear();
-    for (const SocketAddress& one : *found)
-      addresses.push_back(numeric_text(one));
+    addresses = std::move(*found);
   }
   std::optional<PgNoConnection> why;
   for (std::size_t i = 0; i < addresses.size(); ++i) {
-    const auto parameters = pg_parameters(address_, server, addresses[i], tls_);
+    const std::string at = server.is_socket() ? "" : numeric_text(addresses[i]);
+    const auto parameters = pg_parameters(address_, server, at, tls_);
     if (!parameters) return {.code = parameters.error().code, .reason = parameters.error().text};
     auto made = connect_pg(*parameters, share_of(limit, addresses.size() - i), interrupt_);
     connection_ = std::move(made.connection);
@@ -277,6 +276,7 @@ PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
     if (connected()) return {};
     // One that refused says more than one that kept silent.
     const bool silent = made.why.code == Errc::timed_out;
+    if (addresses.size() > 1) note_silence(addresses[i], silent);
     if (!why || !silent) why = std::move(made.why);
     if (ends_search(why->code)) break;
   }
