@@ -4,6 +4,8 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <utility>
 
@@ -33,6 +35,29 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+// The interface of a link-local address, as the kernel allows its name.
+bool is_interface(std::string_view name) {
+  constexpr std::size_t k_longest = 15;
+  return !name.empty() && name.size() <= k_longest &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' ||
+                  c == '_';
+         });
+}
+
+// "fe80::1%25eth0" as RFC 6874 writes it, and "fe80::1%eth0" as everybody does. Nothing: neither.
+std::optional<std::string> parse_v6(std::string_view text) {
+  const auto percent = text.find('%');
+  std::string host = lower(text.substr(0, percent));
+  in6_addr unused{};
+  if (::inet_pton(AF_INET6, host.c_str(), &unused) != 1) return {};
+  if (percent == std::string_view::npos) return host;
+  std::string_view zone = text.substr(percent + 1);
+  if (zone.starts_with("25")) zone.remove_prefix(2);
+  if (!is_interface(zone)) return {};
+  return host + "%" + std::string(zone);
+}
+
 }  // namespace
 
 std::optional<int> parse_digits(std::string_view text, int most) {
@@ -51,15 +76,13 @@ Result<HostPort> parse_host_port(std::string_view text, std::uint16_t default_po
   const std::string_view host = v6 ? text.substr(1, closing - 1) : text.substr(0, end);
   std::string_view rest = end < text.size() ? text.substr(end) : std::string_view();
 
-  HostPort at{.host = lower(host), .port = default_port};
-  in6_addr unused{};
-  if (host.empty()) return bad_host("the host is missing");
-  if (v6 && ::inet_pton(AF_INET6, at.host.c_str(), &unused) != 1) {
-    return bad_host("the text in [ ] is not an IPv6 address");
-  }
   if (!v6 && rest.find(':', 1) != std::string_view::npos) {
     return bad_host("too many colons; an IPv6 address needs [ ] around it");
   }
+  if (host.empty()) return bad_host("the host is missing");
+  const auto parsed = v6 ? parse_v6(host) : lower(host);
+  if (!parsed) return bad_host("the text in [ ] is not an IPv6 address");
+  HostPort at{.host = *parsed, .port = default_port};
   if (!v6 && !is_host_name(at.host)) {
     return bad_host("a host consists of letters, digits, '-', '.' and '_'");
   }
@@ -72,7 +95,10 @@ Result<HostPort> parse_host_port(std::string_view text, std::uint16_t default_po
 
 std::string text_of(const HostPort& at) {
   const bool v6 = at.host.find(':') != std::string::npos;
-  return (v6 ? "[" + at.host + "]" : at.host) + ":" + std::to_string(at.port);
+  std::string host = at.host;
+  if (const auto percent = host.find('%'); percent != std::string::npos)
+    host.insert(percent + 1, "25");
+  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(at.port);
 }
 
 }  // namespace dlock

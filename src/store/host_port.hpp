@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A host as URLs write it: "host", "host:port", "[v6]", "[v6]:port". Errors are Errc::bad_usage
-// and quote nothing, because a badly written URL may have its password anywhere.
+// A host as URLs write it: "host", "host:port", "[v6]", "[v6]:port"; a link-local address with its
+// interface, "[fe80::1%25eth0]" or, as it is seen more often, "[fe80::1%eth0]". Errors are
+// Errc::bad_usage and quote nothing, because a badly written URL may have its password anywhere.
 #pragma once
 
 #include "base/result.hpp"
@@ -13,13 +14,13 @@
 namespace dlock {
 
 struct HostPort {
-  std::string host;  // a name in lower case or a numeric address, IPv6 without brackets
+  std::string host;  // a name in lower case or a numeric address: "::1", "fe80::1%eth0"
   std::uint16_t port = 0;
 };
 
 Result<HostPort> parse_host_port(std::string_view text, std::uint16_t default_port);
 
-// The same text for the same host: "host:port" or "[v6]:port".
+// The same text for the same host: "host:port", "[v6]:port" or "[v6%25interface]:port".
 std::string text_of(const HostPort& at);
 
 // Digits only: no sign, no space, no 0x.

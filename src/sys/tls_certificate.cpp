@@ -67,9 +67,20 @@ GeneralNames alternative_names(X509* certificate) {
       X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
 }
 
+bool is_address(const std::string& host) {
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  return ::inet_pton(AF_INET, host.c_str(), bytes.data()) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1;
+}
+
+// Empty for a pattern ("*.example.com") and for an address.
+std::string plain_name(const std::string& name) {
+  return name.find('*') != std::string::npos || is_address(name) ? "" : name;
+}
+
 struct Names {
   std::vector<std::string> all;  // at most k_most_names
-  std::string first_dns;
+  std::string server_name;       // the first that a server can be asked for: no pattern
 };
 
 Names names_in(X509* certificate) {
@@ -83,21 +94,15 @@ Names names_in(X509* certificate) {
     if (type == GEN_IPADD) result.all.push_back(address_of(value));
     if (type != GEN_DNS) continue;
     result.all.push_back(text_of(value));
-    if (result.first_dns.empty()) result.first_dns = result.all.back();
+    if (result.server_name.empty()) result.server_name = plain_name(result.all.back());
   }
   if (count > 0) return result;
   X509_NAME* const subject = X509_get_subject_name(certificate);
   const int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
   if (at < 0) return result;
-  result.first_dns = text_of(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
-  result.all.push_back(result.first_dns);
+  result.all.push_back(text_of(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at))));
+  result.server_name = plain_name(result.all.back());
   return result;
-}
-
-bool is_address(const std::string& host) {
-  std::array<unsigned char, sizeof(in6_addr)> bytes{};
-  return ::inet_pton(AF_INET, host.c_str(), bytes.data()) == 1 ||
-         ::inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1;
 }
 
 std::string other_name(X509* certificate, const std::string& host, std::string_view rename) {
@@ -109,8 +114,7 @@ std::string other_name(X509* certificate, const std::string& host, std::string_v
   if (rename.empty()) rename = "connect by one of these names";
   std::string text = "its certificate is for " + list + ", not for " + in_quotes(host) + "; " +
                      std::string(rename);
-  const bool is_server_name = !names.first_dns.empty() && names.first_dns.front() != '*';
-  if (is_server_name && !is_address(names.first_dns)) text += ", or say --sni " + names.first_dns;
+  if (!names.server_name.empty()) text += ", or say --sni " + names.server_name;
   return text;
 }
 

@@ -92,7 +92,7 @@ Result<TlsSession> TlsSession::open(const TlsSettings& settings,
   const auto context = make_tls_context(settings);
   if (!context) return context.error();
   TlsSession session;
-  session.verdict_->host = settings.sni.empty() ? host : settings.sni;
+  session.verdict_->host = certificate_name(settings.sni.empty() ? host : settings.sni);
   session.verdict_->rename = rename;
   session.verdict_->own_certificate = settings.cert;
   session.ssl_.reset(SSL_new(context->get()));

@@ -5,6 +5,7 @@
 
 #include "base/secret.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace dlock {
@@ -26,5 +27,13 @@ struct TlsSettings {
                          key_password.empty() && sni.empty());
   }
 };
+
+// What a certificate calls a host: the dot at its end and the interface of a link-local address are
+// for the resolver only.
+inline std::string certificate_name(std::string host) {
+  if (host.size() > 1 && host.back() == '.') host.pop_back();
+  if (host.find(':') != std::string::npos) host.resize(std::min(host.find('%'), host.size()));
+  return host;
+}
 
 }  // namespace dlock

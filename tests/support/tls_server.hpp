@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // TlsServer: the server's side of a TLS connection, in memory, with a certificate made for
-// 127.0.0.1 that is signed by itself. For tests of the client's side; every failure is an
-// assertion.
+// 127.0.0.1 or other names that is signed by itself. For tests of the client's side; every failure
+// is an assertion.
 #pragma once
 
 #include "base/assert.hpp"
@@ -20,10 +20,11 @@ namespace dlock::test {
 
 class TlsServer {
  public:
-  TlsServer()
+  // As OpenSSL writes names: "IP:127.0.0.1,DNS:*.example.com".
+  explicit TlsServer(const std::string& names = "IP:127.0.0.1")
       : context_(SSL_CTX_new(TLS_server_method()), &SSL_CTX_free), ssl_(nullptr, &SSL_free) {
     EVP_PKEY* const key = EVP_EC_gen("P-256");
-    X509* const certificate = signed_by_itself(key);
+    X509* const certificate = signed_by_itself(key, names);
     DLOCK_ASSERT(SSL_CTX_use_certificate(context_.get(), certificate) == 1);
     DLOCK_ASSERT(SSL_CTX_use_PrivateKey(context_.get(), key) == 1);
     X509_free(certificate);
@@ -71,7 +72,7 @@ class TlsServer {
   }
 
  private:
-  static X509* signed_by_itself(EVP_PKEY* key) {
+  static X509* signed_by_itself(EVP_PKEY* key, const std::string& for_names) {
     constexpr long k_day = 86400;
     X509* const certificate = X509_new();
     X509_set_version(certificate, X509_VERSION_3);
@@ -80,7 +81,7 @@ class TlsServer {
     X509_gmtime_adj(X509_getm_notAfter(certificate), k_day);
     X509_set_pubkey(certificate, key);
     X509_EXTENSION* const names =
-        X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, "IP:127.0.0.1");
+        X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, for_names.c_str());
     X509_add_ext(certificate, names, -1);
     X509_EXTENSION_free(names);
     DLOCK_ASSERT(X509_sign(certificate, key, EVP_sha256()) > 0);

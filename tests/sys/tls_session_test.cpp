@@ -116,6 +116,29 @@ TEST_CASE("tls: a trusted server with another name is refused before the session
   CHECK_FALSE(client.established());
 }
 
+// Empty: the server's certificate, for these names, is accepted for the host.
+std::string refused_for(const std::string& names, const std::string& host) {
+  TlsServer server(names);
+  TlsSession client = careful_session(server, host);
+  const auto done = exchange(client, server);
+  return done ? "" : done.error().text;
+}
+
+TEST_CASE("tls: a pattern stands for a whole first part of a name, and is no name to ask for") {
+  CHECK(refused_for("DNS:*.example.com", "redis.example.com").empty());
+  CHECK(refused_for("DNS:re*.example.com", "redis.example.com") ==
+        "its certificate is for re*.example.com, not for \"redis.example.com\"; connect by one of "
+        "these names");
+  CHECK(refused_for("DNS:re*.example.com,DNS:db.example.com", "redis.example.com")
+            .ends_with("; connect by one of these names, or say --sni db.example.com"));
+}
+
+TEST_CASE("tls: no certificate has the dot at the end of a host, or an address' interface") {
+  CHECK(refused_for("DNS:db.example.com", "db.example.com.").empty());
+  CHECK(refused_for("IP:fe80::1", "fe80::1%eth0").empty());
+  CHECK_FALSE(refused_for("IP:fe80::1", "fe80::2%eth0").empty());
+}
+
 TEST_CASE("tls: session tickets and key updates carry no plain byte, and are answered") {
   TlsServer server;
   TlsSession client = new_session();

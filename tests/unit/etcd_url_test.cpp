@@ -51,6 +51,8 @@ TEST_CASE("etcd url: several members, in their order, each with its port") {
   CHECK(address.text == "etcds://h2:99,h1:2379,[::1]:2380,[2001:db8::1]:2379");
   CHECK(url_of(address.servers[0]) == "etcds://h2:99");
   CHECK(url_of(parsed("etcd://[::1]").servers[0]) == "etcd://[::1]:2379");
+  CHECK(parsed("etcd://[fe80::1%25eth0]").servers[0].host == "fe80::1%eth0");
+  CHECK(url_of(parsed("etcd://[fe80::1%eth0]").servers[0]) == "etcd://[fe80::1%25eth0]:2379");
 }
 
 TEST_CASE("etcd url: user and password, decoded, and never in the text") {

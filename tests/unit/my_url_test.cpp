@@ -117,6 +117,7 @@ TEST_CASE("mysql: the lock of another program beside the row") {
 }
 
 TEST_CASE("mysql: what is missing or malformed is named") {
+  CHECK(my("mysql://[fe80::1%25eth0]/d").text == "mysql://[fe80::1%25eth0]:3306/d?table=dlock");
   CHECK(has(my_refusal("postgres://db1/d"), "neither mysql:// nor mariadb://"));
   CHECK(has(my_refusal("mysql://db1"), "the database is missing"));
   CHECK(has(my_refusal("mysql://db1/"), "the database is missing"));

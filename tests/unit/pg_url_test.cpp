@@ -50,6 +50,7 @@ TEST_CASE("pg url: host, port, database, user and password are separated") {
 
 TEST_CASE("pg url: what is not said is as in libpq") {
   CHECK(parsed("postgres://db1").text == "postgresql://db1:5432/");
+  CHECK(parsed("postgresql://[fe80::1%25eth0]").text == "postgresql://[fe80::1%25eth0]:5432/");
   CHECK(parsed("postgresql://db1/").user.empty());
   CHECK(servers_of(parsed("postgresql:///app")) == "/var/run/postgresql|5432");
   CHECK(parsed("postgresql://").database.empty());

@@ -86,6 +86,23 @@ TEST_CASE("an IPv6 address is in brackets, with and without a port") {
   CHECK(parsed("redis://:pw@[2001:DB8::5]").text == "redis://[2001:db8::5]:6379/0");
 }
 
+TEST_CASE("a link-local address has its interface, however that is written") {
+  for (const char* const host : {"[FE80::1%25eth0.Lan]", "[fe80::1%eth0.Lan]"}) {
+    const auto address = parsed("redis://:pw@" + std::string(host) + ":7000");
+    CHECK(address.endpoint.host == "fe80::1%eth0.Lan");
+    CHECK(address.text == "redis://[fe80::1%25eth0.Lan]:7000/0");
+  }
+  for (const char* const host : {"[fe80::1%]",
+                                 "[fe80::1%25]",
+                                 "[fe80::1%a/b]",
+                                 "[fe80::1%25a%2f]",
+                                 "[fe80::1%0123456789abcdef]",
+                                 "h%25eth0"}) {
+    CAPTURE(host);
+    CHECK_FALSE(parse_redis_url("redis://" + std::string(host)).has_value());
+  }
+}
+
 TEST_CASE("a unix socket has a path, a database and perhaps a user and password") {
   const auto address = parsed("redis+unix://ann:s3%63ret@/run/redis/redis.sock?db=4");
   CHECK(address.endpoint.socket_path == "/run/redis/redis.sock");

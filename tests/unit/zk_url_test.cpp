@@ -54,6 +54,7 @@ TEST_CASE("zk url: all parts are separated and decoded") {
   CHECK(address.acl() == ZkAcl::secret);
   CHECK(address.text == "zookeeper://h1:7,[::1]:2181,h3:2181/app/lo%20cks?layout=kazoo");
   CHECK(parsed(address.text).text == address.text);
+  CHECK(parsed("zookeeper://[fe80::1%25eth0]/app").servers[0].host == "fe80::1%eth0");
   CHECK(parsed("zookeeper://ann:x@h").acl() == ZkAcl::readable);
   CHECK(parsed("zookeeper://ann@h").password.empty());
 }

@@ -3,22 +3,19 @@
 
 #include "base/text.hpp"
 #include "base/user_name.hpp"
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
+#include "store/host_port.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace dlock {
 namespace {
 
 constexpr std::uint16_t k_port = 3306;
 constexpr std::size_t k_longest_path = 107;  // what sockaddr_un holds, less the NUL
-constexpr std::size_t k_longest_host = 255;
-constexpr std::size_t k_longest_name = 64;  // of a database or a table
+constexpr std::size_t k_longest_name = 64;   // of a database or a table
 constexpr std::string_view k_beside_letters = "-._~";
 constexpr std::string_view k_beside_path = "-._~/";
 
@@ -41,15 +38,6 @@ bool has_nul(const std::string& text) {
   return text.find('\0') != std::string::npos;
 }
 
-// Host names and hexadecimal digits are the same in both cases; one form makes texts comparable.
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-  }
-  return result;
-}
-
 Result<void> parse_user(std::string_view text, MyAddress& address) {
   if (text.find_first_of("/?#") != std::string_view::npos) {
     return bad("'/', '?' and '#' in a user or password are written %2F, %3F and %23");
@@ -65,44 +53,14 @@ Result<void> parse_user(std::string_view text, MyAddress& address) {
   return {};
 }
 
-Result<void> parse_port(std::string_view text, Endpoint& endpoint) {
-  int port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (!whole || port < 1 || port > 65535) return bad("the port must be a number from 1 to 65535");
-  endpoint.port = static_cast<std::uint16_t>(port);
-  return {};
-}
-
-// "", "host", "host:port", "[v6]", "[v6]:port".
 Result<void> parse_host(std::string_view text, Endpoint& endpoint) {
   endpoint.port = k_port;
   if (text.empty()) return {};
-  const bool v6 = text[0] == '[';
-  const auto closing = text.find(']');
-  if (v6 && closing == std::string_view::npos) return bad("a [ without ]");
-  const auto end = v6 ? closing + 1 : std::min(text.find(':'), text.size());
-  const std::string_view rest = text.substr(end);
-  endpoint.host = lower(v6 ? text.substr(1, closing - 1) : text.substr(0, end));
-  in6_addr unused{};
-  if (v6 && ::inet_pton(AF_INET6, endpoint.host.c_str(), &unused) != 1) {
-    return bad("the text in [ ] is not an IPv6 address");
-  }
-  const auto of_name = [](char c) {
-    return is_alphanumeric(c) || c == '-' || c == '.' || c == '_';
-  };
-  if (!v6 && rest.find(':', 1) != std::string_view::npos) {
-    return bad("too many colons; an IPv6 address needs [ ] around it");
-  }
-  if (!v6 && !std::all_of(endpoint.host.begin(), endpoint.host.end(), of_name)) {
-    return bad("a host consists of letters, digits, '-', '.' and '_'");
-  }
-  if (endpoint.host.empty() || endpoint.host.size() > k_longest_host) {
-    return bad("the host is missing or too long");
-  }
-  if (rest.empty()) return {};
-  if (rest[0] != ':') return bad("only :PORT may follow the host");
-  return parse_port(rest.substr(1), endpoint);
+  auto at = parse_host_port(text, k_port);
+  if (!at) return at.error();
+  endpoint.host = std::move(at->host);
+  endpoint.port = at->port;
+  return {};
 }
 
 Result<void> parse_database(std::string_view text, MyAddress& address) {
@@ -212,11 +170,8 @@ Result<std::shared_ptr<const TlsSettings>> tls_of(const MyOptions& options,
 
 std::string text_of(const MyAddress& address) {
   const Endpoint& to = address.endpoint;
-  const bool v6 = to.host.find(':') != std::string::npos;
   std::string text = "mysql://";
-  if (to.socket_path.empty()) {
-    text += (v6 ? "[" + to.host + "]" : to.host) + ":" + std::to_string(to.port);
-  }
+  if (to.socket_path.empty()) text += text_of(HostPort{to.host, to.port});
   text += "/" + percent_encode(address.database, k_beside_letters) + "?table=" + address.table;
   if (!to.socket_path.empty()) text += "&socket=" + percent_encode(to.socket_path, k_beside_path);
   if (address.with) text += "&with=" + address.with->text();

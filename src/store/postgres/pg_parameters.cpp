@@ -72,9 +72,9 @@ Result<std::vector<PgParameter>> pg_parameters(const PgAddress& address,
   if (!cas) return cas.error();
   const std::string user = address.user.empty() ? user_name() : address.user;
   // With `hostaddr` the host is only the name in certificates and messages.
-  const bool renamed = !settings.sni.empty() && !server.is_socket();
+  const std::string& name = settings.sni.empty() ? server.host : settings.sni;
   std::vector<PgParameter> all{
-      {"host", renamed ? settings.sni : server.host},
+      {"host", server.is_socket() ? server.host : certificate_name(name)},
       {"port", std::to_string(server.port)},
       {"user", user},
       {"dbname", address.database.empty() ? user : address.database},
