@@ -45,6 +45,27 @@ TEST_CASE("a missing element of a reply behaves like nil") {
   CHECK(none.size() == 0);  // NOLINT(readability-container-size-empty): size() is the promise
 }
 
+TEST_CASE("arrays within arrays are read up to a depth, and no tree of more is ever built") {
+  const auto nested = [](std::size_t depth) {
+    std::string bytes;
+    for (std::size_t i = 0; i < depth; ++i)
+      bytes += "*1\r\n";
+    return bytes + ":5\r\n";
+  };
+  ReplyReader good;
+  REQUIRE(good.feed(nested(ReplyReader::k_most_depth)));
+  const auto reply = good.next();
+  REQUIRE(reply.has_value());
+  CHECK(reply->has_value());
+  for (const std::size_t more : {std::size_t{1}, std::size_t{100'000}}) {
+    ReplyReader bad;
+    REQUIRE(bad.feed(nested(ReplyReader::k_most_depth + more)));
+    const auto none = bad.next();
+    REQUIRE_FALSE(none.has_value());
+    CHECK(none.error().text == "sent an answer with too many elements, or too deep");
+  }
+}
+
 TEST_CASE("a wrong password is denied, without the password in the text") {
   FakeRedis server(answering(
       "PING", "-WRONGPASS invalid username-password pair\r\n-NOAUTH Authentication required.\r\n"));
@@ -246,8 +267,7 @@ TEST_CASE("a server with another protocol is told apart from a Redis that refuse
         "*-2\r\n",
         ":x\r\n",
         "$-7\r\n",
-        "\r\n",
-        "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n"}) {
+        "\r\n"}) {
     const Error error = error_for(answer);
     CHECK(error.code == Errc::protocol);
     CHECK(has(error.text, "sent an answer that is not Redis' protocol"));

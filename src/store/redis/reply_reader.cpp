@@ -7,17 +7,25 @@
 namespace dlock {
 namespace {
 
+std::size_t depth_of(const redisReadTask* task) {
+  std::size_t depth = 0;
+  for (; task != nullptr; task = task->parent)
+    ++depth;
+  return depth;
+}
+
 redisReader* new_reader() {
   redisReader* reader = redisReaderCreate();
   DLOCK_ASSERT(reader != nullptr);
   // hiredis' own constructors, but for the one that reserves room for as many elements as the
-  // server claims to send.
+  // server claims to send, in as many arrays within arrays: to free them recurses on our stack.
   static const redisReplyObjectFunctions k_hiredis = *reader->fn;
   static redisReplyObjectFunctions capped = [] {
     redisReplyObjectFunctions functions = k_hiredis;
     // The count is an int in hiredis 0.14 and a size_t since 1.0.
     functions.createArray = [](const redisReadTask* task, auto elements) -> void* {
       if (static_cast<unsigned long long>(elements) > ReplyReader::k_most_elements) return nullptr;
+      if (depth_of(task) > ReplyReader::k_most_depth) return nullptr;
       return k_hiredis.createArray(task, elements);
     };
     return functions;
@@ -85,7 +93,7 @@ Result<std::optional<Reply>> ReplyReader::next() {
   void* found = nullptr;
   if (redisReaderGetReply(reader_.get(), &found) != REDIS_OK) {
     if (reader_->err == REDIS_ERR_OOM) {
-      return Error{Errc::protocol, "sent an answer with too many elements"};
+      return Error{Errc::protocol, "sent an answer with too many elements, or too deep"};
     }
     return Error{Errc::protocol, "sent an answer that is not Redis' protocol"};
   }
