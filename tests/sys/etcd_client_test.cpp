@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/etcd_clients.hpp"
+#include "support/fake_redis.hpp"
 #include "support/has.hpp"
 
 namespace dlock {
@@ -76,6 +77,15 @@ TEST_CASE("etcd: a lease and a claim travel in one write, and so does the same o
   REQUIRE(queued[1].parts[1].keys.size() == 2);
   CHECK(queued[1].parts[1].keys[1].value == "w");
   CHECK(queued[1].parts[1].keys[1].created == queued[1].revision);
+}
+
+TEST_CASE("etcd: a URL of Redis at its port is told at once that it speaks HTTP") {
+  const std::string etcd_url = shared_etcd().url();
+  RedisClient wrong = test::client_of("redis" + etcd_url.substr(etcd_url.find("://")));
+  const auto answer = wrong.call({"PING"}, ample());
+  REQUIRE_FALSE(answer.has_value());
+  CHECK(answer.error().code == Errc::protocol);
+  CHECK(answer.error().text == wrong.where() + " speaks HTTP, as etcd does; is it etcd:// ?");
 }
 
 TEST_CASE("etcd: a compare that fails changes nothing") {

@@ -109,6 +109,20 @@ TEST_CASE("etcd: garbage is no answer, and the connection is dropped") {
   }
 }
 
+TEST_CASE("etcd: a server that hangs up is asked once what it is, and a Redis says so") {
+  FakeEtcd redis([](const FakePeer& peer) {
+    for (std::string asked; asked.find("PING") == std::string::npos;) {
+      const UniqueFd client = peer.accept();
+      asked = read_until(client, "\n");
+      if (asked.starts_with("PING")) write_all(client, "-NOAUTH Authentication required.\r\n");
+    }
+  });
+  EtcdClient client = etcd_client(redis.url());
+  const Error error = failed(client, {k_get});
+  CHECK(error.code == Errc::protocol);
+  CHECK(error.text == redis.url() + " speaks as Redis does; is it redis:// ?");
+}
+
 TEST_CASE("etcd: an answer that is cut off, and one that ends with the connection") {
   for (const std::string& answer :
        std::vector<std::string>{"",

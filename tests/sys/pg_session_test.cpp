@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/fake_peer.hpp"
+#include "support/fake_redis.hpp"
 #include "support/has.hpp"
 #include "support/pg_sessions.hpp"
 
@@ -288,6 +289,16 @@ TEST_CASE("pg: what is no PostgreSQL is told so") {
     CHECK(error.code == Errc::protocol);
     CHECK(error.text == "cannot reach " + wrong.where() + ": it does not speak as PostgreSQL does");
   }
+}
+
+TEST_CASE("pg: a URL of Redis at its port is told at once that PostgreSQL is there") {
+  std::string at = server().url("ann:s3cret");
+  at = at.substr(at.find('@') + 1);
+  RedisClient wrong = test::client_of("redis://" + at.substr(0, at.find('/')));
+  const auto answer = wrong.call({"PING"}, ample());
+  REQUIRE_FALSE(answer.has_value());
+  CHECK(answer.error().code == Errc::protocol);
+  CHECK(answer.error().text == wrong.where() + " is PostgreSQL; is it postgresql:// ?");
 }
 
 TEST_CASE("pg: TLS is used where there is TLS, and verified if it is asked for") {

@@ -262,15 +262,18 @@ TEST_CASE("a server that drops a plain request and knows TLS is said to expect T
 }
 
 TEST_CASE("a server with another protocol is told apart from a Redis that refuses") {
-  for (const char* answer :
-       {"HTTP/1.1 400 Bad Request\r\n\r\n",
-        "*-2\r\n",
-        ":x\r\n",
-        "$-7\r\n",
-        "\r\n"}) {
+  const std::vector<std::pair<std::string, std::string>> all{
+      {"*-2\r\n", "sent an answer that is not Redis' protocol"},
+      {":x\r\n", "sent an answer that is not Redis' protocol"},
+      {"$-7\r\n", "sent an answer that is not Redis' protocol"},
+      {"\r\n", "sent an answer that is not Redis' protocol"},
+      {"HTTP/1.1 400 Bad Request\r\n\r\n", "speaks HTTP, as etcd does; is it etcd:// ?"},
+      {std::string("\x4a\0\0\0\n8", 6), "is MariaDB or MySQL; is it mysql:// ?"},
+      {"SSH-2.0-OpenSSH_9.2\r\n", "is an SSH server"}};
+  for (const auto& [answer, text] : all) {
     const Error error = error_for(answer);
     CHECK(error.code == Errc::protocol);
-    CHECK(has(error.text, "sent an answer that is not Redis' protocol"));
+    CHECK(error.text.ends_with("/0 " + text));
   }
 }
 

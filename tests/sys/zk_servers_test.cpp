@@ -187,8 +187,11 @@ TEST_CASE("zk: all of it travels in one write, and what may have been carried ou
 
 TEST_CASE("zk: what is no ZooKeeper is told so") {
   const std::vector<std::pair<std::string, std::string>> all{
-      {"-ERR unknown command\r\n", "does not speak as ZooKeeper does"},
-      {"HTTP/1.1 400 Bad Request\r\n\r\n", "does not speak as ZooKeeper does"},
+      {"-ERR unknown command\r\n", "speaks as Redis does; is it redis:// ?"},
+      {"HTTP/1.1 400 Bad Request\r\n\r\n", "speaks HTTP, as etcd does; is it etcd:// ?"},
+      {std::string("E\0\0\0\x8cSFATAL", 11), "is PostgreSQL; is it postgresql:// ?"},
+      {std::string("\x4a\0\0\0\n8.0", 8), "is MariaDB or MySQL; is it mysql:// ?"},
+      {"220 mail.example.com ESMTP\r\n", "does not speak as ZooKeeper does"},
       {std::string("\0\0\0\4abcd", 8), "does not speak as ZooKeeper does"},
       {k_welcome + std::string("\0\0\0\x10\0\0\0\x09\0\0\0\0\0\0\0\0\0\0\0\0", 20),
        "does not speak as ZooKeeper does"},

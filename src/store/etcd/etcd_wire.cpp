@@ -3,8 +3,8 @@
 
 #include "base/errno_text.hpp"
 #include "store/host_port.hpp"
+#include "store/other_server.hpp"
 #include "sys/poll_limit.hpp"
-#include "sys/tls_probe.hpp"
 
 #include <array>
 #include <cerrno>
@@ -156,9 +156,9 @@ Result<std::size_t> EtcdWire::feed(Time limit) {
   }
   if (!n) return n;
   heard_ = true;
-  const bool is_alert = !has_answered_ && buffer[0] == k_tls_alert;
-  if (is_alert && address_.servers[server_].tls == nullptr)
-    return Error{Errc::protocol, "expects TLS; is it etcds:// ?"};
+  const std::string other =
+      has_answered_ ? "" : other_server(std::string_view(buffer.data(), *n), "etcd");
+  if (!other.empty()) return Error{Errc::protocol, other};
   if (auto fed = reader_.feed({buffer.data(), *n}); !fed) return fed.error();
   return n;
 }
@@ -171,22 +171,20 @@ Error EtcdWire::lost(const Error& reason, Time started, Time limit) {
     disconnect();
     return {code, "stopped waiting for " + server};
   }
-  const bool tls = expects_tls(reason, limit);
+  const std::string other = what_listens(reason, limit);
   leave();
-  if (tls) return {Errc::protocol, server + " expects TLS; is it etcds:// ?"};
+  if (!other.empty()) return {Errc::protocol, server + " " + other};
   if (code == Errc::timed_out) return over_limit("no answer from " + server, started, limit);
   if (code == Errc::protocol) return {code, server + " " + reason.text};
   if (code == Errc::denied) return {code, "cannot reach " + server + ": " + reason.text};
   return {code, "lost the connection to " + server + ": " + reason.text};
 }
 
-// A server with TLS drops a plain connection at its first bytes.
-bool EtcdWire::expects_tls(const Error& error, Time limit) {
-  const Endpoint& to = address_.servers[server_];
-  if (has_answered_ || asked_for_tls_ || error.code != Errc::unavailable || to.tls != nullptr)
-    return false;
-  asked_for_tls_ = true;
-  return speaks_tls(to, limit, interrupt_);
+// A server that speaks another language, or expects TLS, drops the connection at its first bytes.
+std::string EtcdWire::what_listens(const Error& error, Time limit) {
+  if (has_answered_ || error.code != Errc::unavailable) return {};
+  if (std::exchange(asked_what_it_is_, true)) return {};
+  return other_server(address_.servers[server_], "etcd", limit, interrupt_);
 }
 
 Error EtcdWire::refusal(const EtcdRefusal& refusal) {

@@ -60,16 +60,16 @@ class EtcdWire {
   Error unreachable(const Error& error) const;
   Result<std::size_t> feed(Time limit);
   Error lost(const Error& reason, Time started, Time limit);
-  bool expects_tls(const Error& error, Time limit);
+  std::string what_listens(const Error& error, Time limit);
 
   EtcdAddress address_;
   const Interrupt* interrupt_;
   std::optional<Transport> transport_;
   HttpReader reader_;
-  std::size_t server_ = 0;      // of the connection, or to begin with
-  bool heard_ = false;          // the member of this connection has said something
-  bool has_answered_ = false;   // etcd did, at least once
-  bool asked_for_tls_ = false;  // whether a server that has not answered yet expects TLS
+  std::size_t server_ = 0;         // of the connection, or to begin with
+  bool heard_ = false;             // the member of this connection has said something
+  bool has_answered_ = false;      // etcd did, at least once
+  bool asked_what_it_is_ = false;  // of a server that has not answered yet
 };
 
 }  // namespace dlock

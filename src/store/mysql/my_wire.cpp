@@ -3,6 +3,7 @@
 
 #include "store/mysql/library.hpp"
 #include "store/mysql/my_login.hpp"
+#include "store/other_server.hpp"
 #include "sys/tls_context.hpp"
 
 #include <array>
@@ -125,6 +126,7 @@ bool MyWire::open() {
   auto transport = Transport::connect(plain, limit_, interrupt_);
   if (transport) {
     transport_ = std::move(*transport);
+    heard_ = false;
   } else {
     fail(transport.error());
   }
@@ -147,6 +149,13 @@ Result<void> MyWire::await_bytes(Time limit) {
 std::size_t MyWire::read(char* buffer, std::size_t size) {
   if (!transport_ || error_) return 0;
   const auto n = transport_->receive(buffer, size, limit_);
+  const std::string other =
+      n && !heard_ ? other_server(std::string_view(buffer, *n), "mysql") : std::string();
+  heard_ = heard_ || n.has_value();
+  if (!other.empty()) {
+    fail({Errc::protocol, other});
+    return 0;
+  }
   if (n) return *n;
   fail(n.error());
   return 0;

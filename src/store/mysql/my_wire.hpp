@@ -65,6 +65,7 @@ class MyWire {
   std::optional<Error> error_;
   std::optional<Transport> transport_;
   bool awaits_tls_ = false;
+  bool heard_ = false;  // the server of this connection has said something
 };
 
 }  // namespace dlock

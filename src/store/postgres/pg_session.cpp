@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "store/host_port.hpp"
+#include "store/other_server.hpp"
 #include "sys/poll_limit.hpp"
 #include "sys/resolver.hpp"
 
@@ -248,6 +249,7 @@ Result<void> PgSession::connect(Time limit) {
   for (std::size_t i = 0;; ++i) {
     PgNoConnection why = connect_to(servers[i], share_of(limit, servers.size() - i));
     if (connected()) return {};
+    explain(why, servers[i], limit);
     const bool last = i + 1 == servers.size();
     if (servers.size() == 1 || ends_search(why.code)) return unreachable(why, others);
     // While the primary moves, one has gone and another may not write yet.
@@ -281,6 +283,16 @@ PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
     if (ends_search(why->code)) break;
   }
   return *why;
+}
+
+// What hangs up or is not understood may be another server.
+void PgSession::explain(PgNoConnection& why, const PgServer& server, Time limit) {
+  const bool strange = why.code == Errc::protocol || why.code == Errc::unavailable;
+  if (has_answered_ || why.by_server || !strange || server.is_socket()) return;
+  if (std::exchange(asked_what_it_is_, true)) return;
+  const Endpoint endpoint{.host = server.host, .port = server.port, .socket_path = {}, .tls = {}};
+  const std::string other = other_server(endpoint, "postgresql", limit, interrupt_);
+  if (!other.empty()) why = {.code = Errc::protocol, .reason = "it " + other};
 }
 
 // `others`: the servers that were tried before, and why in vain.

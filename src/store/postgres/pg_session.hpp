@@ -93,6 +93,7 @@ class PgSession {
   Answers receive(std::size_t statements, int ends, Time started, Time limit);
   Result<void> await_answer(Time started, Time limit);
   Error lost(const Error& reason, Time started, Time limit);
+  void explain(PgNoConnection& why, const PgServer& server, Time limit);
   Error unreachable(const PgNoConnection& why, const std::string& others);
   Error refusal(const std::string& state, const std::string& text);
   void collect_notifications();
@@ -107,6 +108,7 @@ class PgSession {
   bool in_transaction_ = false;  // the newest run left one open
   bool owes_sign_ = false;       // ask_alive() has asked
   bool has_answered_ = false;    // a connection was made once
+  bool asked_what_it_is_ = false;
 };
 
 // What is left until the limit, for "set local statement_timeout = …": at least 1, as 0 is no

@@ -2,6 +2,7 @@
 #include "store/redis/redis_client.hpp"
 
 #include "base/text.hpp"
+#include "store/other_server.hpp"
 #include "store/redis/cluster_route.hpp"
 #include "store/redis/command_bytes.hpp"
 #include "store/redis/error_reply.hpp"
@@ -9,19 +10,15 @@
 #include "store/redis/redis_keys.hpp"
 #include "store/redis/slot.hpp"
 #include "sys/poll_limit.hpp"
-#include "sys/tls_probe.hpp"
 
 #include <array>
+#include <utility>
 
 namespace dlock {
 namespace {
 
 constexpr std::size_t k_buffer_bytes = std::size_t{16} << 10;
 constexpr std::size_t k_most_said = 200;
-
-Error tls_expected() {
-  return {Errc::protocol, "expects TLS; is it rediss:// ?"};
-}
 
 // A server that does not answer must not keep us from asking the others.
 Time first_answer_by(Time limit) {
@@ -320,8 +317,9 @@ Result<Reply> RedisClient::read_reply(Time started, Time limit) {
     std::array<char, k_buffer_bytes> buffer;
     const auto n = transport_->receive(buffer.data(), buffer.size(), limit);
     if (!n) return unanswered(n.error(), started, limit);
-    if (!has_answered_ && !address_.endpoint.tls && buffer[0] == k_tls_alert) {
-      return unanswered(tls_expected(), started, limit);
+    if (!has_answered_ && reader_.empty()) {
+      const std::string other = other_server(std::string_view(buffer.data(), *n), "redis");
+      if (!other.empty()) return unanswered({Errc::protocol, other}, started, limit);
     }
     const auto fed = reader_.feed({buffer.data(), *n});
     if (!fed) return unanswered(fed.error(), started, limit);
@@ -334,8 +332,10 @@ Error RedisClient::unreachable(const Error& error) const {
 
 // Drops the connection and says what happened to a question that may be on its way.
 Error RedisClient::unanswered(const Error& reason, Time started, Time limit) {
+  const bool silent = reader_.empty();
   disconnect();
-  const Error error = expects_tls(reason, limit) ? tls_expected() : reason;
+  const std::string other = silent ? what_listens(reason, limit) : "";
+  const Error error = other.empty() ? reason : Error{Errc::protocol, other};
   const Errc code = error.code;
   if (code != Errc::cancelled) route_->failed(address_, error, {});
   if (code == Errc::timed_out) return over_limit("no answer from " + where(), started, limit);
@@ -345,13 +345,11 @@ Error RedisClient::unanswered(const Error& reason, Time started, Time limit) {
   return {code, "lost the connection to " + where() + ": " + error.text};
 }
 
-// A TLS server drops a plain connection at its first bytes.
-bool RedisClient::expects_tls(const Error& error, Time limit) {
-  const Endpoint& to = address_.endpoint;
-  if (has_answered_ || asked_for_tls_ || error.code != Errc::unavailable) return false;
-  if (to.tls != nullptr || !to.socket_path.empty()) return false;
-  asked_for_tls_ = true;
-  return speaks_tls(to, limit, interrupt_);
+// A server that speaks another language, or expects TLS, drops the connection at its first bytes.
+std::string RedisClient::what_listens(const Error& error, Time limit) {
+  if (has_answered_ || error.code != Errc::unavailable) return {};
+  if (std::exchange(asked_what_it_is_, true)) return {};
+  return other_server(address_.endpoint, "redis", limit, interrupt_);
 }
 
 // A server that is full says so and hangs up without listening: what it said is still there.

@@ -145,7 +145,7 @@ class RedisClient {
   Error unconnected(const Error& error);
   Error unreachable(const Error& error) const;
   Error unanswered(const Error& reason, Time started, Time limit);
-  bool expects_tls(const Error& error, Time limit);
+  std::string what_listens(const Error& error, Time limit);
   Error unsent(const Error& error, Time started, Time limit);
   Error refusal(std::string_view text);
   Error refused_auth(std::string_view text);
@@ -168,7 +168,7 @@ class RedisClient {
   long long listener_ = 0;         // 0: no key is tracked
   bool greeting_refused_ = false;  // the last AUTH or SELECT was
   bool has_answered_ = false;      // at least once
-  bool asked_for_tls_ = false;     // a server that has not answered yet: whether it expects TLS
+  bool asked_what_it_is_ = false;  // of a server that has not answered yet
 };
 
 }  // namespace dlock

@@ -3,8 +3,8 @@
 
 #include "base/duration.hpp"
 #include "store/host_port.hpp"
+#include "store/other_server.hpp"
 #include "sys/poll_limit.hpp"
-#include "sys/tls_probe.hpp"
 
 #include <algorithm>
 #include <array>
@@ -234,8 +234,9 @@ Result<void> ZkSession::receive_bytes(Time limit) {
   std::array<char, k_buffer_bytes> buffer;
   const auto n = transport_->receive(buffer.data(), buffer.size(), limit);
   if (!n) return n.error();
-  if (!has_answered_ && !address_.servers.front().tls && buffer[0] == k_tls_alert)
-    return Error{Errc::protocol, "expects TLS; is it zookeepers:// ?"};
+  const std::string other =
+      has_answered_ ? "" : other_server(std::string_view(buffer.data(), *n), "zookeeper");
+  if (!other.empty()) return Error{Errc::protocol, other};
   frames_.add({buffer.data(), *n});
   return {};
 }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "store/other_server.hpp"
+
+#include "sys/tls_probe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace std::string_view_literals;
+
+struct Kind {
+  std::string_view scheme;  // of its URLs; empty: dlock has none
+  std::string_view is;
+};
+
+constexpr Kind k_http{"etcd", "speaks HTTP, as etcd does"};
+constexpr Kind k_mysql{"mysql", "is MariaDB or MySQL"};
+constexpr Kind k_postgres{"postgresql", "is PostgreSQL"};
+constexpr Kind k_redis{"redis", "speaks as Redis does"};
+constexpr Kind k_ssh{"", "is an SSH server"};
+constexpr Kind k_zookeeper{"zookeeper", "is ZooKeeper"};
+
+// Of servers that speak first, or tell that they have not understood.
+constexpr std::pair<std::string_view, Kind> k_words[] = {
+    {"HTTP/", k_http},
+    {"SSH-", k_ssh},
+    {"Zookeeper version", k_zookeeper},
+    {"srvr is not executed", k_zookeeper},
+    {"-ERR", k_redis},
+    {"-NOAUTH", k_redis},
+    {"-DENIED", k_redis},
+    {"+PONG", k_redis},
+    {"E\0\0\0"sv, k_postgres},
+};
+
+// A packet has three bytes of its length and the number 0; then comes the protocol's version or,
+// of a server that refuses this host, an error.
+bool greets_as_mysql(std::string_view bytes) {
+  return bytes.size() > 4 && bytes[3] == '\0' && (bytes[4] == '\x0a' || bytes[4] == '\xff');
+}
+
+Kind kind_of(std::string_view bytes) {
+  for (const auto& [word, kind] : k_words)
+    if (bytes.starts_with(word)) return kind;
+  return greets_as_mysql(bytes) ? k_mysql : Kind{};
+}
+
+// What each of them answers at once, and the others do not. The second is the request for TLS of
+// PostgreSQL, to which it says yes or no in one letter.
+constexpr std::string_view k_questions[] = {
+    "PING\r\n"sv, "\0\0\0\x08\x04\xd2\x16\x2f"sv, "srvr"sv, "GET /version HTTP/1.0\r\n\r\n"sv};
+constexpr std::size_t k_postgres_question = 1;
+constexpr Duration k_one_question = 125ms;
+
+Kind answer_to(std::size_t question, const Endpoint& to, Time limit, const Interrupt* interrupt) {
+  auto transport = Transport::connect(to, limit, interrupt);
+  if (!transport || !transport->send(k_questions[question], limit)) return {};
+  std::array<char, 64> buffer{};
+  const auto n = transport->receive(buffer.data(), buffer.size(), limit);
+  if (!n) return {};
+  const std::string_view said(buffer.data(), *n);
+  const bool letter = said == "S" || said == "N";
+  return letter && question == k_postgres_question ? k_postgres : kind_of(said);
+}
+
+std::string expects_tls(std::string_view ours) {
+  const bool has_tls_scheme = ours == "redis" || ours == "etcd" || ours == "zookeeper";
+  return has_tls_scheme ? "expects TLS; is it " + std::string(ours) + "s:// ?" : "expects TLS";
+}
+
+std::string words_for(const Kind& kind, std::string_view ours) {
+  if (kind.is.empty() || kind.scheme == ours) return {};
+  if (kind.scheme.empty()) return std::string(kind.is);
+  return std::string(kind.is) + "; is it " + std::string(kind.scheme) + ":// ?";
+}
+
+}  // namespace
+
+std::string other_server(std::string_view first_bytes, std::string_view ours) {
+  const Kind kind = kind_of(first_bytes);
+  const bool alert = kind.is.empty() && first_bytes.starts_with(k_tls_alert);
+  return alert ? expects_tls(ours) : words_for(kind, ours);
+}
+
+std::string other_server(const Endpoint& endpoint,
+                         std::string_view ours,
+                         Time limit,
+                         const Interrupt* interrupt) {
+  if (endpoint.tls != nullptr || !endpoint.socket_path.empty()) return {};
+  if (speaks_tls(endpoint, limit, interrupt)) return expects_tls(ours);
+  for (std::size_t i = 0; i < std::size(k_questions); ++i) {
+    const Time by = std::min(limit, BootClock::now() + k_one_question);
+    std::string words = words_for(answer_to(i, endpoint, by, interrupt), ours);
+    if (!words.empty()) return words;
+  }
+  return {};
+}
+
+}  // namespace dlock
