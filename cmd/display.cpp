@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/display.hpp"
 
+#include "base/text.hpp"
+
 #include <strings.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace dlock {
@@ -16,6 +19,29 @@ std::string_view variable(const char* name) {
 }
 
 }  // namespace
+
+std::string wrapped(std::string_view lines, std::size_t columns) {
+  std::string out;
+  for (const std::string_view line : split(lines, '\n')) {
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    std::string row(line.substr(0, indent));
+    bool has_word = false;
+    for (std::size_t at = indent; at <= line.size();) {
+      const std::size_t end = std::min(line.find(' ', at), line.size());
+      const std::string_view word = line.substr(at, end - at);
+      if (has_word && columns_of(row) + 1 + columns_of(word) > columns) {
+        out += row + '\n';
+        row.assign(indent + 4, ' ');
+        has_word = false;
+      }
+      row += (has_word ? " " : "") + std::string(word);
+      has_word = true;
+      at = end + 1;
+    }
+    out += row + '\n';
+  }
+  return out;
+}
 
 bool understands_escapes() {
   const std::string_view term = variable("TERM");

@@ -14,27 +14,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-Duration lease_left(const Holding& holding, Duration seen_ago) {
-  return std::max<Duration>(*holding.lease_left - seen_ago, 0ms);
-}
-
-std::string lease_text(const Holding& holding, Duration seen_ago) {
-  if (!holding.lease_left) return "without expiry";
-  return "lease " + format_duration(lease_left(holding, seen_ago)) + " left";
-}
-
-// The oldest hold, which is the outermost of nested ones. A kept hold only if there is no other.
-const HoldRecord& first_hold(const Holding& holding) {
-  return *std::min_element(
-      holding.holds.begin(), holding.holds.end(), [](const auto& one, const auto& other) {
-        return std::pair(one.kept, one.since_ms) < std::pair(other.kept, other.since_ms);
-      });
-}
-
-std::string others_text(const Holding& holding) {
-  if (holding.owner_count < 2) return "";
-  const std::uint64_t others = holding.owner_count - 1;
-  return " and " + std::to_string(others) + (others == 1 ? " other" : " others");
+// The last part of a sentence about a holder; with what is not known it is left out.
+std::string and_lease(const Holding& holding, Duration seen_ago) {
+  const std::string lease = lease_text(lease_left_after(holding, seen_ago));
+  return lease.empty() ? "" : ", " + lease;
 }
 
 std::string held_text(const Holding& holding) {
@@ -51,55 +34,99 @@ std::string held_text(const Holding& holding) {
   return "held by ";
 }
 
-// The file name: folders say little, and containers whose hosts look alike run other commands.
-std::string command_text(const HolderInfo& who) {
-  const std::string name = who.command.substr(who.command.rfind('/') + 1);
-  return name.empty() ? "" : " (" + printable(name) + ")";
+std::string holder_of(const HolderInfo& who, Detail detail) {
+  const std::string name = detail < Detail::no_command ? short_command(who) : "";
+  return (detail == Detail::full ? who_text(who) : short_who(who)) +
+         (name.empty() ? "" : " (" + name + ")");
 }
 
-std::string holder_of(const HolderInfo& who, Detail detail) {
-  switch (detail) {
-    case Detail::full:
-      return who_text(who) + command_text(who);
-    case Detail::short_host:
-      return printable(who.user) + "@" + printable(who.host.substr(0, who.host.find('.'))) +
-             command_text(who);
-    case Detail::no_host:
-    case Detail::no_reason:
-      break;
-  }
-  return printable(who.user) + command_text(who);
+std::string kept_text(const Holding& holding, Duration seen_ago) {
+  const LeaseLeft left = lease_left_after(holding, seen_ago);
+  if (!left.within()) return " (--min-hold)";
+  const bool at_most = left.kind() == LeaseLeft::Kind::at_most;
+  return (at_most ? " for at most " : " for ") + format_duration(*left.within()) +
+         " more (--min-hold)";
 }
 
 }  // namespace
+
+const HoldRecord& first_hold(const Holding& holding) {
+  return *std::min_element(
+      holding.holds.begin(), holding.holds.end(), [](const auto& one, const auto& other) {
+        return std::pair(one.kept, one.since_ms) < std::pair(other.kept, other.since_ms);
+      });
+}
+
+std::string short_who(const HolderInfo& who) {
+  return printable(who.user) + "@" + printable(who.host.substr(0, who.host.find('.')));
+}
+
+// Folders say little, and containers whose hosts look alike run other commands.
+std::string short_command(const HolderInfo& who) {
+  return printable(who.command.substr(who.command.rfind('/') + 1));
+}
+
+std::string others_text(const Holding& holding) {
+  const bool alone = holding.mode == Mode::plain || holding.mode == Mode::exclusive;
+  if (alone || holding.owner_count < 2) return "";
+  const std::uint64_t others = holding.owner_count - 1;
+  return " and " + std::to_string(others) + (others == 1 ? " other" : " others");
+}
+
+std::string lease_text(const LeaseLeft& left) {
+  switch (left.kind()) {
+    case LeaseLeft::Kind::not_known:
+      return "";
+    case LeaseLeft::Kind::exact:
+      return "lease " + format_duration(*left.within()) + " left";
+    case LeaseLeft::Kind::at_most:
+      return "lease at most " + format_duration(*left.within()) + " left";
+    case LeaseLeft::Kind::never:
+      return "without expiry";
+  }
+  return "";
+}
+
+const char* lease_left_word(const LeaseLeft& left) {
+  switch (left.kind()) {
+    case LeaseLeft::Kind::not_known:
+      return "unknown";
+    case LeaseLeft::Kind::exact:
+      return "exact";
+    case LeaseLeft::Kind::at_most:
+      return "at_most";
+    case LeaseLeft::Kind::never:
+      return "never";
+  }
+  return "unknown";
+}
 
 std::string holder_text(const Holding& holding, Duration seen_ago, Detail detail) {
   if (holding.kind == Holding::Kind::none) {
     return holding.waiting == 0 ? "free" : "free, reserved for the first waiter";
   }
-  const std::string lease = lease_text(holding, seen_ago);
+  const std::string lease = detail < Detail::no_lease ? and_lease(holding, seen_ago) : "";
   if (holding.kind == Holding::Kind::foreign) {
     const std::string who = holding.owners.empty() ? "" : ", " + holding.owners.front().id;
     const std::string doubt = holding.doubt.empty() ? "" : "; " + holding.doubt;
-    return "held by a foreign lock (" + printable(holding.type + who + doubt) + "), " + lease;
+    return "held by a foreign lock (" + printable(holding.type + who + doubt) + ")" + lease;
   }
-  const bool alone = holding.mode == Mode::plain || holding.mode == Mode::exclusive;
-  const std::string others = alone ? "" : others_text(holding);
+  const std::string others = others_text(holding);
   if (holding.holds.empty()) {
     const std::string owner = holding.owners.empty() ? "?" : printable(holding.owners.front().id);
-    return held_text(holding) + owner + " (not dlock)" + others + ", " + lease;
+    return held_text(holding) + owner + " (not dlock)" + others + lease;
   }
   const HoldRecord& first = first_hold(holding);
   std::string text;
-  if (first.kept && holding.lease_left) {
-    text = "kept by " + holder_of(first.who, detail) + others + " for " +
-           format_duration(lease_left(holding, seen_ago)) + " more (--min-hold)";
+  if (first.kept) {
+    text = "kept by " + holder_of(first.who, detail) + others + kept_text(holding, seen_ago);
   } else {
-    text = held_text(holding) + holder_of(first.who, detail) + " for " +
-           format_duration(age_of(first, holding) + seen_ago) + others + ", " + lease;
+    const std::string age =
+        detail < Detail::who ? " for " + format_duration(age_of(first, holding) + seen_ago) : "";
+    text = held_text(holding) + holder_of(first.who, detail) + age + others + lease;
   }
   if (!holding.revoked_by.empty()) text += ", revoked by " + printable(holding.revoked_by);
-  const bool reason = detail != Detail::no_reason && !first.who.reason.empty();
+  const bool reason = detail < Detail::no_reason && !first.who.reason.empty();
   return reason ? text + ": " + printable(first.who.reason) : text;
 }
 
@@ -127,7 +154,9 @@ LogEvent::Object holder_fields(const Holding& holding, Duration seen_ago) {
               {"reason", first.who.reason},
               {"age_ms", to_ms(age_of(first, holding) + seen_ago)}};
   }
-  if (holding.lease_left) fields.push_back({"lease_left_ms", to_ms(lease_left(holding, seen_ago))});
+  const LeaseLeft left = lease_left_after(holding, seen_ago);
+  if (left.within()) fields.push_back({"lease_left_ms", to_ms(*left.within())});
+  fields.push_back({"lease_left", lease_left_word(left)});
   return holder;
 }
 

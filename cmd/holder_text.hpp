@@ -10,13 +10,22 @@
 
 namespace dlock {
 
-// How much of a holder is shown: everything, or less if the row is too short.
+// How much of a holder is shown: everything, or less if the row is too short. Who it is stays
+// longest.
 enum class Detail {
   full,        // deploy@ci-4.example.org pid 812 (backup.sh) for 2m10s, …: nightly import
   short_host,  // deploy@ci-4 (backup.sh) for 2m10s, …: nightly import
-  no_host,     // deploy (backup.sh) for 2m10s, …: nightly import
-  no_reason,   // deploy (backup.sh) for 2m10s, …
+  no_reason,   // deploy@ci-4 (backup.sh) for 2m10s, lease 21s left
+  no_lease,    // deploy@ci-4 (backup.sh) for 2m10s
+  no_command,  // deploy@ci-4 for 2m10s
+  who,         // deploy@ci-4
 };
+
+// "lease 21s left", "lease at most 30s left", "without expiry"; empty where it is not known.
+std::string lease_text(const LeaseLeft& left);
+
+// How exact that is, for programs: "exact", "at_most", "never", "unknown".
+const char* lease_left_word(const LeaseLeft& left);
 
 // "held by deploy@ci-4 pid 812 (backup.sh) for 2m10s, lease 21s left: nightly import", "held shared
 // by … and 2 others, …", "2 of 3 slots held, by … and 1 other, …", "kept by … for 12s more
@@ -28,7 +37,8 @@ std::string holder_text(const Holding& holding,
 // "redis://db1:6379: held by …": a server of a quorum.
 std::string vote_text(const Vote& vote, Duration seen_ago = {});
 
-// The same holder: host, pid, user, command, reason, age_ms and lease_left_ms; of one that is not
+// The same holder: host, pid, user, command, reason, age_ms, lease_left_ms if the lease is known to
+// end, and lease_left; of one that is not
 // dlock the owner, of a foreign lock its type and, if it names one, its owner, in place of the
 // first six.
 LogEvent::Object holder_fields(const Holding& holding, Duration seen_ago);
@@ -36,6 +46,19 @@ LogEvent::Object holder_fields(const Holding& holding, Duration seen_ago);
 // Why a nested claim in `mode` would deadlock: "held shared by an ancestor of this run: an
 // exclusive claim would deadlock".
 std::string self_deadlock_text(const Holding& holding, Mode mode);
+
+// The oldest hold, which is the outermost of nested ones; a kept one only if there is no other.
+// Of a holding with holds.
+const HoldRecord& first_hold(const Holding& holding);
+
+// "deploy@ci-4", without the domain of the host.
+std::string short_who(const HolderInfo& who);
+
+// "backup.sh": the file name alone; empty where the command is not known.
+std::string short_command(const HolderInfo& who);
+
+// " and 2 others": the holders beside the first.
+std::string others_text(const Holding& holding);
 
 // "1st", "2nd", "3rd", "11th".
 std::string ordinal(std::uint64_t number);

@@ -5,9 +5,14 @@
 #include "base/text.hpp"
 #include "cmd/claim.hpp"
 #include "cmd/commands.hpp"
+#include "cmd/display.hpp"
 #include "cmd/json_output.hpp"
+#include "cmd/lock_table.hpp"
 #include "cmd/output.hpp"
 #include "cmd/voice.hpp"
+#include "sys/terminal.hpp"
+
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -25,14 +30,15 @@ std::string one_line(const std::string& name, const Holding& holding) {
   return text + "\n";
 }
 
-std::string lease_text(const Holding::Owner& owner) {
-  return owner.lease_left ? ", lease " + format_duration(*owner.lease_left) + " left" : "";
+std::string own_lease(const Holding::Owner& owner) {
+  const std::string lease = lease_text(owner.lease_left);
+  return lease.empty() ? "" : ", " + lease;
 }
 
 // Of a holder that is not dlock, or that has several holds.
 std::string owner_line(const Holding::Owner& owner) {
   return "  owner " + printable(owner.id) + ", holds " + printable(owner.count) +
-         lease_text(owner) + "\n";
+         own_lease(owner) + "\n";
 }
 
 std::string hold_text(const HoldRecord& hold, const Holding& holding) {
@@ -61,7 +67,7 @@ std::vector<const HoldRecord*> holds_of(const Holding::Owner& owner, const Holdi
 std::string holder_lines(const Holding::Owner& owner, const Holding& holding) {
   const auto holds = holds_of(owner, holding);
   if (holds.size() == 1 && owner.count == "1") {
-    return hold_text(*holds.front(), holding) + lease_text(owner) + ", owner " +
+    return hold_text(*holds.front(), holding) + own_lease(owner) + ", owner " +
            printable(owner.id) + "\n";
   }
   std::string text = owner_line(owner);
@@ -155,6 +161,7 @@ ExitStatus inspect_command(const CommandLine& line, const Settings& settings) {
   std::string text;
   for (const NamedHolding& one : *holdings)
     text += in_full(one.name, one.holding);
+  if (::isatty(STDOUT_FILENO) == 1) text = wrapped(text, terminal_columns(STDOUT_FILENO));
   return print(settings, text);
 }
 
@@ -174,6 +181,10 @@ ExitStatus list_command(const CommandLine& line, const Settings& settings) {
   if (!holdings) return report(holdings.error(), settings);
   std::erase_if(*holdings, [](const auto& one) { return one.holding.kind == Holding::Kind::none; });
   if (line.json) return print(settings, holdings_json(*holdings));
+  if (::isatty(STDOUT_FILENO) == 1) {
+    const std::size_t columns = terminal_columns(STDOUT_FILENO);
+    return print(settings, lock_table(*holdings, columns, locale_has_utf8()));
+  }
   std::string text;
   for (const NamedHolding& one : *holdings)
     text += one_line(one.name, one.holding);

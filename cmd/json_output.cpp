@@ -20,17 +20,27 @@ Json ms_or_null(const std::optional<Duration>& span) {
   return span ? Json(to_ms(*span)) : Json(nullptr);
 }
 
+// Of a number that is not zero where it is known.
+template <class Number>
+Json known(Number number) {
+  return number != 0 ? Json(number) : Json(nullptr);
+}
+
+Json age_json(const HoldRecord& hold, const Holding& holding) {
+  return hold.since_ms != 0 ? Json(age_of(hold, holding).count()) : Json(nullptr);
+}
+
 Json hold_json(const HoldRecord& hold, const Holding& holding) {
   return {{"id", hold.id},
           {"host", hold.who.host},
-          {"pid", hold.who.pid},
+          {"pid", known(hold.who.pid)},
           {"user", hold.who.user},
           {"command", hold.who.command},
           {"reason", hold.who.reason},
-          {"since_ms", hold.since_ms},
-          {"age_ms", age_of(hold, holding).count()},
+          {"since_ms", known(hold.since_ms)},
+          {"age_ms", age_json(hold, holding)},
           {"token", hold.token},
-          {"ttl_ms", to_ms(hold.ttl)},
+          {"ttl_ms", known(to_ms(hold.ttl))},
           {"mode", mode_word(hold.mode)},
           {"slot", or_null(hold.slot)},
           {"kept", hold.kept}};
@@ -48,14 +58,14 @@ Json line_json(const Holding& holding) {
   for (const Waiter& waiter : holding.line) {
     const HoldRecord since{.since_ms = waiter.since_ms};
     line.push_back({{"host", waiter.who.host},
-                    {"pid", waiter.who.pid},
+                    {"pid", known(waiter.who.pid)},
                     {"user", waiter.who.user},
                     {"command", waiter.who.command},
                     {"reason", waiter.who.reason},
                     {"mode", mode_word(waiter.mode)},
                     {"slots", waiter.mode == Mode::slots ? Json(waiter.slots) : Json(nullptr)},
-                    {"since_ms", waiter.since_ms},
-                    {"age_ms", age_of(since, holding).count()}});
+                    {"since_ms", known(waiter.since_ms)},
+                    {"age_ms", age_json(since, holding)}});
   }
   return line;
 }
@@ -91,10 +101,11 @@ void add_holders(Json& json, const Holding& holding) {
   for (const Holding::Owner& owner : holding.owners) {
     json["owners"].push_back({{"id", owner.id},
                               {"count", owner.count},
-                              {"lease_left_ms", ms_or_null(owner.lease_left)}});
+                              {"lease_left_ms", ms_or_null(owner.lease_left.within())}});
   }
   json["owner_count"] = holding.owner_count;
-  json["lease_left_ms"] = ms_or_null(holding.lease_left);
+  json["lease_left_ms"] = ms_or_null(holding.lease_left.within());
+  json["lease_left"] = lease_left_word(holding.lease_left);
   const FencingToken token = token_of(holding);
   json["token"] = nullptr;
   if (token != 0) json["token"] = token;
@@ -115,7 +126,9 @@ Json vote_json(const Vote& vote) {
   json["owners"] = Json::array();
   for (const Holding::Owner& owner : vote.holding.owners)
     json["owners"].push_back(owner.id);
-  if (vote.holding.lease_left) json["lease_left_ms"] = to_ms(*vote.holding.lease_left);
+  const LeaseLeft& left = vote.holding.lease_left;
+  if (left.within()) json["lease_left_ms"] = to_ms(*left.within());
+  if (vote.holding.kind != Holding::Kind::none) json["lease_left"] = lease_left_word(left);
   return json;
 }
 

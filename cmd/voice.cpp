@@ -222,7 +222,7 @@ std::string Voice::wanted(const std::string& name) const {
   return "for " + name;
 }
 
-std::string Voice::wait_text(const Notice& notice, Detail detail) const {
+std::string Voice::wait_text(const Notice& notice, Detail detail, Start start) const {
   const auto whole = [](Duration span) {
     return format_duration(std::chrono::floor<std::chrono::seconds>(span));
   };
@@ -237,20 +237,31 @@ std::string Voice::wait_text(const Notice& notice, Detail detail) const {
       "retrying for " + format_duration(std::chrono::ceil<std::chrono::seconds>(notice.left));
   if (!notice.holding) return reason + "; " + retrying;
   const Holding& holding = *notice.holding;
-  const std::string start = "waiting " + whole(notice.span) + " " + wanted(name_of(notice.which));
-  if (away) return start + ": " + reason + "; away for " + whole(notice.seen_ago) + ", " + retrying;
-  return start + ", " + place_text(notice.place, holding.waiting) +
-         holder_text(holding, notice.seen_ago, detail);
+  std::string text = "waiting " + whole(notice.span);
+  if (start == Start::full) text += " " + wanted(name_of(notice.which));
+  if (away) return text + ": " + reason + "; away for " + whole(notice.seen_ago) + ", " + retrying;
+  text += ", ";
+  if (start != Start::no_place) text += place_text(notice.place, holding.waiting);
+  return text + holder_text(holding, notice.seen_ago, detail);
 }
 
 // A row that is full to its last column would begin the next one on some terminals.
 std::string Voice::wait_row(const Notice& notice, std::size_t columns) const {
   const std::size_t room = columns - std::min(columns, columns_of("dlock: ") + 1);
   const bool utf8 = locale_has_utf8();
+  const std::vector<std::pair<Detail, Start>> shorter_and_shorter{
+      {Detail::full, Start::full},
+      {Detail::short_host, Start::full},
+      {Detail::no_reason, Start::full},
+      {Detail::no_lease, Start::full},
+      {Detail::no_command, Start::full},
+      {Detail::who, Start::full},
+      {Detail::who, Start::no_name},
+      {Detail::who, Start::no_place},
+  };
   std::string text;
-  for (const Detail detail :
-       {Detail::full, Detail::short_host, Detail::no_host, Detail::no_reason}) {
-    text = wait_text(notice, detail);
+  for (const auto& [detail, start] : shorter_and_shorter) {
+    text = wait_text(notice, detail, start);
     if (!utf8) text = with_ascii_dots(text);
     if (columns_of(text) <= room) return text;
   }

@@ -41,7 +41,9 @@ class Voice final : public RunListener {
   void say(LogLevel level, LogEvent event);
   void look_above(const Holding& holding);  // once
   std::string wanted(const std::string& name) const;
-  std::string wait_text(const Notice& notice, Detail detail) const;
+  // What is waited for, how long, and at which place: what is left of it in a short row.
+  enum class Start { full, no_name, no_place };
+  std::string wait_text(const Notice& notice, Detail detail, Start start = Start::full) const;
   std::string name_of(std::optional<std::size_t> which) const;  // none: all of them
 
   std::vector<LockName> names_;

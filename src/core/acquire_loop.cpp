@@ -162,7 +162,8 @@ AcquireStep AcquireLoop::wait_for_change(Time now) {
   const bool room = refusal_->turn_left.has_value();
   const Duration turn = first || room ? Duration::zero() : k_turn;
   const bool near = at_front() || (room && refusal_->place <= k_near);
-  if (const auto left = room ? refusal_->turn_left : refusal_->holding.lease_left; left && near) {
+  if (const auto left = room ? refusal_->turn_left : refusal_->holding.lease_left.within();
+      left && near) {
     const Duration expiry = std::max<Duration>(*left, 0ms) + turn + jitter_.between(1ms, k_slack);
     pause = std::min(pause, expiry);
     if (room) turn_over_at_ = now + expiry;

@@ -8,35 +8,6 @@
 
 namespace dlock {
 
-std::string_view mode_word(Mode mode) {
-  switch (mode) {
-    case Mode::plain:
-      return "plain";
-    case Mode::exclusive:
-      return "exclusive";
-    case Mode::shared:
-      return "shared";
-    case Mode::slots:
-      return "slots";
-  }
-  return "?";
-}
-
-std::string who_text(const HolderInfo& who) {
-  return printable(who.user) + "@" + printable(who.host) + " pid " + std::to_string(who.pid);
-}
-
-std::chrono::milliseconds age_of(const HoldRecord& hold, const Holding& holding) {
-  return std::chrono::milliseconds(std::max<std::int64_t>(holding.now_ms - hold.since_ms, 0));
-}
-
-FencingToken token_of(const Holding& holding) {
-  FencingToken token = 0;
-  for (const HoldRecord& hold : holding.holds)
-    token = std::max(token, hold.token);
-  return token;
-}
-
 std::vector<LockName> names_of(const Holds& holds) {
   std::vector<LockName> names;
   names.reserve(holds.size());

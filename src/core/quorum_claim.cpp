@@ -49,7 +49,8 @@ Time end_of_kept(const Members& members, const Claim& round) {
 bool is_contest(const Refusal& refusal) {
   const Holding& holding = refusal.holding;
   if (refusal.turn_left || holding.kind == Holding::Kind::none) return true;
-  if (holding.lease_left && *holding.lease_left < k_rival_takes) return true;
+  const auto left = holding.lease_left.within();
+  if (left && *left < k_rival_takes) return true;
   return std::any_of(holding.holds.begin(), holding.holds.end(), [&](const HoldRecord& record) {
     return age_of(record, holding) < k_rival_takes;
   });

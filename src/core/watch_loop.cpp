@@ -20,9 +20,9 @@ AcquireTerms bystander_terms(AcquireTerms terms) {
 }
 
 Duration longest_lease(const std::vector<Holding::Owner>& owners, const Holding& holding) {
-  Duration longest = holding.lease_left.value_or(0ns);
+  Duration longest = holding.lease_left.within().value_or(0ns);
   for (const Holding::Owner& owner : owners)
-    longest = std::max(longest, owner.lease_left.value_or(0ns));
+    longest = std::max(longest, owner.lease_left.within().value_or(0ns));
   return longest;
 }
 

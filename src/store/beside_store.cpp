@@ -77,6 +77,7 @@ Result<AcquireReply> BesideStore::take_peer(const Claim& claim, Grant grant, Tim
   Refusal refusal{.which = static_cast<std::size_t>(at - claim.names.begin())};
   refusal.holding.kind = Holding::Kind::foreign;
   refusal.holding.type = peer_->kind() + (blocked.by.empty() ? "" : " of connection " + blocked.by);
+  refusal.holding.lease_left = LeaseLeft::never();  // it ends with its connection
   return AcquireReply(std::move(refusal));
 }
 

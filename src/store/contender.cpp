@@ -35,6 +35,7 @@ std::optional<Holder> parse_lease(std::string_view json, FencingToken written, S
   const Duration asked = lease.expires.time_since_epoch();
   if (asked <= Duration::zero()) return std::nullopt;
   lease.expires = now + asked;
+  lease.at_most = true;
   for (auto& [serial, record] : lease.holds)
     if (record.token == 0) record.token = written;
   return Holder{owner, std::move(lease), file->state.slots};

@@ -55,16 +55,20 @@ std::optional<Done> done_before(const States& states,
   return done;
 }
 
+LeaseLeft left_of(const Lease& lease, StoreTime now) {
+  const Duration left = lease.expires - now;
+  return lease.at_most ? LeaseLeft::at_most(left) : LeaseLeft(left);
+}
+
 // Room is made by the end of one lease, or only of all.
-Duration lease_left(const StoredLock& state, StoreTime now, bool one_is_enough) {
-  std::optional<StoreTime> end;
+LeaseLeft lease_left(const StoredLock& state, StoreTime now, bool one_is_enough) {
+  const Lease* counts = nullptr;
   for (const auto& [owner, lease] : state.leases) {
     if (!is_live(lease, now)) continue;
-    end = !end            ? lease.expires
-          : one_is_enough ? std::min(*end, lease.expires)
-                          : std::max(*end, lease.expires);
+    const bool sooner = counts != nullptr && lease.expires < counts->expires;
+    if (counts == nullptr || sooner == one_is_enough) counts = &lease;
   }
-  return end.value_or(now) - now;
+  return counts != nullptr ? left_of(*counts, now) : LeaseLeft(Duration::zero());
 }
 
 // What is wrong with the clock of a foreign holder, if it cannot be that of the table.
@@ -83,6 +87,7 @@ void show_foreign(const ForeignHold& foreign, StoreTime now, Holding& holding) {
   holding.type = foreign.type;
   holding.owners = {{.id = foreign.who, .count = "1"}};
   holding.owner_count = 1;
+  if (foreign.endless) holding.lease_left = LeaseLeft::never();
   if (foreign.until) holding.lease_left = *foreign.until - now;
   holding.doubt = doubt_of(foreign, now);
 }
@@ -105,7 +110,7 @@ Holding holding_of(const StoredLock& state, const Moment& moment) {
     if (++holding.owner_count > k_most_listed) continue;
     Holding::Owner& one =
         holding.owners.emplace_back(Holding::Owner{owner, std::to_string(lease.holds.size())});
-    if (holding.mode >= Mode::shared) one.lease_left = lease.expires - moment.now;
+    if (holding.mode >= Mode::shared) one.lease_left = left_of(lease, moment.now);
     for (const auto& [serial, record] : lease.holds)
       holding.holds.push_back(record);
   }

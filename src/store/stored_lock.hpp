@@ -33,6 +33,7 @@ constexpr StoreTime store_time(Time time) {
 struct Lease {
   std::map<HoldSerial, HoldRecord> holds;  // at least one; or the record of a kept lease, alone
   StoreTime expires;                       // at this instant it is over
+  bool at_most = false;                    // or before: the table does not tell when it was renewed
   std::optional<std::string> revoked_by;   // set: renewals are refused
 };
 
@@ -64,6 +65,7 @@ struct ForeignHold {
   std::string type;                     // for people: the kind of program
   std::string who;                      // what it calls itself, or what it wrote
   std::optional<StoreTime> until = {};  // at this instant it is over; nullopt: not known
+  bool endless = false;                 // it has no such instant
   std::optional<StoreTime> since = {};  // by the clock that it has, which may be another
   bool shared = false;                  // it reads, and others may read beside it
 };

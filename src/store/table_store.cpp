@@ -66,7 +66,7 @@ Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, 
   }
   if (const auto* refusal = reply ? std::get_if<Refusal>(&*reply) : nullptr) {
     place_ = refusal->place;
-    auto lease_left = refusal->holding.lease_left;
+    auto lease_left = refusal->holding.lease_left.within();
     if (lease_left && refusal->holding.kind == Holding::Kind::foreign)
       lease_left = std::min<Duration>(*lease_left, lease_table::k_foreign_look);
     if (lease_left || refusal->turn_left)

@@ -124,7 +124,7 @@ dlock: "quiet": the command did not end in time; killing it'
   kill -TERM "$a_pid"
   ends 5s a "signal 15"
   is "$(get a waiting level)" warn
-  is "$(get a waiting holder)" '{"owner": "other:1"}'
+  is "$(get a waiting holder)" '{"owner": "other:1", "lease_left": "never"}'
   [ "$(get a waiting waited_ms)" -ge 1000 ]
   told b -n wait -- true
   ends 10s b "exit 75"

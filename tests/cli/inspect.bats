@@ -4,7 +4,7 @@
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load ../support/suite
-suite server empty cli inspected
+suite server empty cli inspected terminal
 
 @test "inspect shows the holder, the age of the hold, the lease left and the reason" {
   hold "$(fresh)" --reason 'nightly [import]' --ttl 20s
@@ -270,4 +270,20 @@ END
   r eval 'for i = 1, 3000 do redis.call("SET", "dlock:n" .. i, "x") end' 0 >/dev/null
   run -0 --separate-stderr bash -c '"$DLOCK" list | head -1'
   assert_no_stderr
+}
+
+@test "on a terminal list is a table and inspect has no long line, on a pipe both are as scripts know them" {
+  local line
+  hold a-table --reason "the nightly import of everything"
+  play --columns 60 expect:a-table -- "$DLOCK" list
+  played
+  [[ $output == 'NAME     HOLDER '*$'\r\na-table  '"$(id -un)@$(hostname -s)"* ]] || fail "$output"
+  play --columns 60 expect:everything -- "$DLOCK" inspect a-table
+  played
+  while IFS= read -r line; do [ "${#line}" -le 61 ] || [[ $line == *owner* ]] || fail "$line"; done <<<"$output"
+  run -0 "$DLOCK" list
+  assert_output --regexp '^a-table: held by .*: the nightly import of everything \[token [0-9]+\]$'
+  run -0 "$DLOCK" inspect a-table
+  assert_line -n 0 --regexp '^a-table: held by .*: the nightly import of everything \[token [0-9]+\]$'
+  let_go
 }

@@ -38,9 +38,9 @@ TEST_CASE("a free lock is granted, and the next claim is refused with its holder
     CHECK(record.since_ms == grant.hold.since_ms);
     CHECK(record.since_ms <= holding.now_ms);
     CHECK(record.ttl == 30s);
-    REQUIRE(holding.lease_left.has_value());
-    CHECK(*holding.lease_left > 20s);
-    CHECK(*holding.lease_left <= 30s);
+    REQUIRE(holding.lease_left.within().has_value());
+    CHECK(*holding.lease_left.within() > 20s);
+    CHECK(*holding.lease_left.within() <= 30s);
     CHECK(holding.revoked_by.empty());
   });
 }
@@ -142,10 +142,10 @@ TEST_CASE("a claim that is repeated extends the lease and does not shorten it") 
     client.take(claim);
     claim.ttl = 1s;
     client.take(claim);
-    CHECK(client.inspect(name).lease_left.value() > 10s);
+    CHECK(client.inspect(name).lease_left.within().value() > 10s);
     claim.ttl = 60s;
     client.take(claim);
-    CHECK(client.inspect(name).lease_left.value() > 40s);
+    CHECK(client.inspect(name).lease_left.within().value() > 40s);
   });
 }
 

@@ -130,7 +130,7 @@ std::string AnswerText::of(const RevokeReply& reply, const Names& names) {
 std::string AnswerText::owner(const Holding::Owner& one, Mode mode) {
   std::string text = one.id;
   if (mode != Mode::exclusive) text += " x" + one.count;
-  if (one.lease_left) text += " left " + steps_left(*one.lease_left);
+  if (const auto left = one.lease_left.within()) text += " left " + steps_left(*left);
   return text;
 }
 
@@ -156,7 +156,8 @@ std::string AnswerText::held(const Holding& holding, const LockName& name) {
   std::string text = std::string(mode_word(holding.mode)) + " " + std::to_string(holding.slots) +
                      ", " + std::to_string(holding.owner_count) + " (" + joined(owners) + ") {" +
                      joined(records) + "}";
-  text += holding.lease_left ? " left " + steps_left(*holding.lease_left) : " for ever";
+  const auto left = holding.lease_left.within();
+  text += left ? " left " + steps_left(*left) : " for ever";
   if (!holding.revoked_by.empty()) text += " revoked by " + holding.revoked_by;
   return text + (holding.waiting != 0 ? " waited for" : "");
 }

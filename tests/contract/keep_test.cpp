@@ -43,7 +43,7 @@ TEST_CASE(
       }
       const Holding* const holding = &refusal->holding;
       CHECK(holding->mode == hold.mode);
-      CHECK(holding->lease_left.value() <= 1s);
+      CHECK(holding->lease_left.within().value() <= 1s);
       CHECK(holding->owner_count == 1);
       REQUIRE(holding->holds.size() == 1);
       CHECK(holding->holds[0].kept);
@@ -70,8 +70,8 @@ TEST_CASE("keep: the release sets the rest of the lease to the time to keep, sho
       const LockName name = fresh_name();
       const Hold hold = client.take(name, ttl).hold;
       CHECK(client.release(hold, {.keep = 40s}) == ReleaseVerdict::released);
-      CHECK(client.inspect(name).lease_left.value() > 20s);
-      CHECK(client.inspect(name).lease_left.value() <= 40s);
+      CHECK(client.inspect(name).lease_left.within().value() > 20s);
+      CHECK(client.inspect(name).lease_left.within().value() <= 40s);
     }
   });
 }
@@ -93,7 +93,7 @@ TEST_CASE("keep: a kept lock cannot be joined, renewed, released or lost") {
     }
     client.must_be_busy(claim);  // a late copy
     CHECK(client.inspect(name).holds.size() == 1);
-    CHECK(client.inspect(name).lease_left.value() <= 20s);
+    CHECK(client.inspect(name).lease_left.within().value() <= 20s);
   });
 }
 

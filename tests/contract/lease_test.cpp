@@ -22,7 +22,7 @@ TEST_CASE("renewing extends the lease") {
     CHECK(reply.verdict == RenewVerdict::renewed);
     CHECK(reply.sent_at >= before);
     CHECK(reply.sent_at <= BootClock::now());
-    CHECK(client.inspect(name).lease_left.value() > 20s);
+    CHECK(client.inspect(name).lease_left.within().value() > 20s);
   });
 }
 
@@ -33,7 +33,7 @@ TEST_CASE("renewing never shortens the lease") {
     Hold hold = client.take(name, 30s).hold;
     hold.ttl = 1s;
     CHECK(client.renew(hold).verdict == RenewVerdict::renewed);
-    CHECK(client.inspect(name).lease_left.value() > 20s);
+    CHECK(client.inspect(name).lease_left.within().value() > 20s);
   });
 }
 
@@ -114,7 +114,7 @@ TEST_CASE(
     REQUIRE(holding.owners.size() == 1);
     CHECK(holding.owners[0].id == next.hold.owner);
     CHECK(holding.holds.size() == 1);
-    CHECK(holding.lease_left.value() <= 5s);
+    CHECK(holding.lease_left.within().value() <= 5s);
   });
 }
 

@@ -258,7 +258,7 @@ RevokeOrder order(bool now) {
 
 Duration lease_of(const Holding& holding, const OwnerId& owner) {
   for (const Holding::Owner& one : holding.owners) {
-    if (one.id == owner && one.lease_left) return *one.lease_left;
+    if (one.id == owner) return one.lease_left.within().value_or(Duration::zero());
   }
   return Duration::zero();
 }

@@ -115,10 +115,10 @@ TEST_CASE("shared: the release of an inner read leaves the write lease as long a
     const Hold write = client.take(writer(name, 60s)).hold;
     const Hold read = client.take(below(write, reader(name, 2s))).hold;
     CHECK(client.renew(read).verdict == RenewVerdict::renewed);
-    CHECK(client.inspect(name).lease_left.value() > 40s);
+    CHECK(client.inspect(name).lease_left.within().value() > 40s);
     CHECK(client.release(read) == ReleaseVerdict::still_held);
-    CHECK(client.inspect(name).lease_left.value() > 40s);
-    CHECK(client.inspect(name).lease_left.value() <= 60s);
+    CHECK(client.inspect(name).lease_left.within().value() > 40s);
+    CHECK(client.inspect(name).lease_left.within().value() <= 60s);
     CHECK(client.inspect(name).mode == Mode::exclusive);
     CHECK(client.renew(write).verdict == RenewVerdict::renewed);
   });
@@ -131,7 +131,7 @@ TEST_CASE("shared: a nested write hold does not add to the lease (3.4)") {
     const Hold outer = client.take(writer(name, 30s)).hold;
     for (int i = 0; i < 4; ++i)
       client.take(below(outer, writer(name, 30s)));
-    CHECK(client.inspect(name).lease_left.value() <= 30s);
+    CHECK(client.inspect(name).lease_left.within().value() <= 30s);
     CHECK(client.inspect(name).holds.size() == 5);
   });
 }

@@ -122,11 +122,11 @@ TEST_CASE("a short nested hold does not shorten the lease of its parent") {
     const LockName name = fresh_name();
     const Taken parent = client.take(name, 30s);
     const Taken child = client.take(claim_below(parent.hold, 1s));
-    CHECK(client.inspect(name).lease_left.value() > 20s);
+    CHECK(client.inspect(name).lease_left.within().value() > 20s);
     CHECK(client.renew(child.hold).verdict == RenewVerdict::renewed);
-    CHECK(client.inspect(name).lease_left.value() > 20s);
+    CHECK(client.inspect(name).lease_left.within().value() > 20s);
     CHECK(client.release(child.hold) == ReleaseVerdict::still_held);
-    CHECK(client.inspect(name).lease_left.value() > 20s);
+    CHECK(client.inspect(name).lease_left.within().value() > 20s);
   });
 }
 

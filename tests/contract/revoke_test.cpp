@@ -30,7 +30,7 @@ TEST_CASE("the renewal of a revoked hold says revoked, and its lease is not exte
     const Holding holding = admin.inspect(name);
     CHECK(holding.kind == Holding::Kind::lock);
     CHECK(holding.revoked_by == "bob@ops");
-    CHECK(holding.lease_left.value() <= 10s);
+    CHECK(holding.lease_left.within().value() <= 10s);
   });
 }
 

@@ -43,7 +43,7 @@ TEST_CASE("several names: one claim takes them all, with a token for each") {
       REQUIRE(holding.holds.size() == 1);
       CHECK(holding.holds[0].token == hold.token);
       CHECK(holding.holds[0].id == hold_id(hold.owner, hold.serial));
-      CHECK(holding.lease_left.value() > 20s);
+      CHECK(holding.lease_left.within().value() > 20s);
     }
     CHECK(client.release(taken.holds) == ReleaseVerdict::released);
     for (const LockName& name : names)
@@ -103,13 +103,13 @@ TEST_CASE("several names: one renewal extends every lease, and a check extends n
       hold.ttl = 60s;
     CHECK(client.check(holds).verdict == RenewVerdict::held);
     for (const LockName& name : pair.names())
-      CHECK(client.inspect(name).lease_left.value() <= 5s);
+      CHECK(client.inspect(name).lease_left.within().value() <= 5s);
     const Time before = BootClock::now();
     const RenewReply reply = client.renew(holds);
     CHECK(reply.verdict == RenewVerdict::renewed);
     CHECK(reply.sent_at >= before);
     for (const LockName& name : pair.names())
-      CHECK(client.inspect(name).lease_left.value() > 40s);
+      CHECK(client.inspect(name).lease_left.within().value() > 40s);
   });
 }
 
@@ -179,10 +179,10 @@ TEST_CASE("several names: a renewal that is refused for one of them extends none
         hold.ttl = 90s;
       client.revoke(pair.b, order());
       CHECK(client.renew(holds).verdict == RenewVerdict::revoked);
-      CHECK(client.inspect(pair.a).lease_left.value() <= 20s);
+      CHECK(client.inspect(pair.a).lease_left.within().value() <= 20s);
       client.revoke(pair.b, order(true));
       CHECK(client.renew(holds).verdict == RenewVerdict::lost);
-      CHECK(client.inspect(pair.a).lease_left.value() <= 20s);
+      CHECK(client.inspect(pair.a).lease_left.within().value() <= 20s);
     }
   });
 }

@@ -31,7 +31,7 @@ TEST_CASE("shared: readers hold a name together, each with a hold and a lease of
     CHECK(lease_of(holding, first.owner) > 20s);
     CHECK(lease_of(holding, first.owner) <= 30s);
     CHECK(lease_of(holding, second.owner) > 50s);
-    CHECK(holding.lease_left.value() > 50s);  // all must end before a writer has room
+    CHECK(holding.lease_left.within().value() > 50s);  // all must end before a writer has room
   });
 }
 
@@ -115,7 +115,7 @@ TEST_CASE(
     CHECK(lease_of(client.inspect(name), two.owner) > 20s);
     CHECK(client.release(one) == ReleaseVerdict::released);
     CHECK(lease_of(client.inspect(name), two.owner) > 20s);
-    CHECK(client.inspect(name).lease_left.value() > 20s);
+    CHECK(client.inspect(name).lease_left.within().value() > 20s);
   });
 }
 

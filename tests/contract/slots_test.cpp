@@ -130,7 +130,7 @@ TEST_CASE(
     for (const Duration ttl : {Duration(90s), Duration(20s), Duration(90s)})
       client.take(claim_slot(3, full, ttl));
     const Holding all = client.must_be_busy(claim_slot(3, full)).holding;
-    CHECK(all.lease_left.value() <= 20s);  // the next one that makes room
+    CHECK(all.lease_left.within().value() <= 20s);  // the next one that makes room
     const LockName name = fresh_name();
     const Hold one = client.take(claim_slot(3, name)).hold;
     const Taken dead = client.take(claim_slot(3, name, 500ms));
@@ -138,7 +138,7 @@ TEST_CASE(
     const Claim claim = claim_slot(3, name);
     const AcquireReply busy = client.acquire(claim);
     if (const auto* refusal = std::get_if<Refusal>(&busy)) {
-      CHECK(refusal->holding.lease_left.value() <= 500ms);
+      CHECK(refusal->holding.lease_left.within().value() <= 500ms);
       CHECK(client.renew(one).verdict == RenewVerdict::renewed);
       const Hold next = client.take_eventually(claim).hold;
       CHECK(BootClock::now() >= dead.sent_at + 500ms);
@@ -158,9 +158,9 @@ TEST_CASE("slots: a claim in another mode is told when the last of their leases 
     const LockName name = fresh_name();
     client.take(claim_slot(2, name, 20s));
     client.take(claim_slot(2, name, 90s));
-    CHECK(client.must_be_busy(claim_of(name)).holding.lease_left.value() > 20s);
-    CHECK(client.must_be_busy(writer(name)).holding.lease_left.value() > 20s);
-    CHECK(client.inspect(name).lease_left.value() <= 20s);
+    CHECK(client.must_be_busy(claim_of(name)).holding.lease_left.within().value() > 20s);
+    CHECK(client.must_be_busy(writer(name)).holding.lease_left.within().value() > 20s);
+    CHECK(client.inspect(name).lease_left.within().value() <= 20s);
   });
 }
 
@@ -174,12 +174,12 @@ TEST_CASE("slots: renewing one lease extends no other") {
     one.ttl = 90s;
     CHECK(client.renew(one).verdict == RenewVerdict::renewed);
     for (const Holding::Owner& owner : client.inspect(name).owners) {
-      REQUIRE(owner.lease_left.has_value());
-      CHECK((*owner.lease_left > 60s) == (owner.id == one.owner));
+      REQUIRE(owner.lease_left.within().has_value());
+      CHECK((*owner.lease_left.within() > 60s) == (owner.id == one.owner));
     }
-    CHECK(client.inspect(name).lease_left.value() <= 20s);
+    CHECK(client.inspect(name).lease_left.within().value() <= 20s);
     CHECK(client.release(two) == ReleaseVerdict::released);
-    CHECK(client.inspect(name).lease_left.value() > 60s);
+    CHECK(client.inspect(name).lease_left.within().value() > 60s);
   });
 }
 

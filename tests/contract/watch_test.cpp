@@ -42,7 +42,7 @@ TEST_CASE("check: a hold that is well is held, and its lease stays as it is") {
     CHECK(reply.verdict == RenewVerdict::held);
     CHECK(reply.sent_at >= before);
     const Holding holding = client.inspect(name);
-    CHECK(holding.lease_left.value() <= 5s);
+    CHECK(holding.lease_left.within().value() <= 5s);
     REQUIRE(holding.holds.size() == 1);
     CHECK(holding.holds[0].token == hold.token);
     CHECK(client.release(hold) == ReleaseVerdict::released);
@@ -78,7 +78,7 @@ TEST_CASE(
     const RenewReply reply = client.check(hold);
     CHECK(reply.verdict == RenewVerdict::revoked);
     CHECK(reply.revoked_by == "bob@ops");
-    CHECK(client.inspect(name).lease_left.value() > 10s);
+    CHECK(client.inspect(name).lease_left.within().value() > 10s);
     CHECK(client.release(hold) == ReleaseVerdict::released);
   });
 }

@@ -79,6 +79,7 @@ load zookeeper
   assert_output --partial "$data"
   run -75 "$DLOCK" run -n "$N" -- true
   assert_output --partial foreign
+  refute_output --partial 'without expiry' # its session is not known
   assert_output --partial "$(nodes)"
   asked released x unlock "$K"
   [ "$("$DLOCK" inspect "$N")" = "$N: free" ]

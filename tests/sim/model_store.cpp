@@ -173,7 +173,7 @@ Holding ModelStore::inspect(NameId name) {
     holding.owners.push_back({.id = std::to_string(one.who) + (one.kept ? "#kept" : ""),
                               .count = "1",
                               .lease_left = left});
-    holding.lease_left = std::max(holding.lease_left.value_or(left), left);
+    holding.lease_left = std::max(holding.lease_left.within().value_or(left), left);
     if (one.revoked) holding.revoked_by = "somebody";
   }
   holding.owner_count = holding.owners.size();

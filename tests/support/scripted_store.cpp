@@ -70,8 +70,10 @@ Refusal World::refusal_now(bool stands) const {
   }
   if (script_.lease_ends) {
     const Duration left = std::max<Duration>(*script_.lease_ends - since_start(), 0s);
-    const bool free = refusal.holding.kind == Holding::Kind::none;
-    (free ? refusal.turn_left : refusal.holding.lease_left) = left;
+    if (refusal.holding.kind == Holding::Kind::none)
+      refusal.turn_left = left;
+    else
+      refusal.holding.lease_left = left;
   }
   return refusal;
 }

@@ -156,6 +156,15 @@ TEST_CASE(
   CHECK(row_of("a", {{"a/b/1", "", 1, 1, 7}}, {}, at(1s).now).keys.empty());
 }
 
+TEST_CASE("etcd: a foreign key without a lease never ends; with one its end is not known") {
+  const auto left = [](std::int64_t lease) {
+    const EtcdRow row = row_of("a", {{"a/1", "", 1, 1, lease}}, {}, at(1s).now);
+    return inspect(row.state, at(1s)).lease_left;
+  };
+  CHECK(left(0) == LeaseLeft::never());
+  CHECK(left(7) == LeaseLeft());
+}
+
 TEST_CASE("etcd: a value that is damaged, or of a newer dlock, is a foreign program's") {
   for (const char* const value : {"{}", "[1]", "{\"leases\":7}", "x", "{\"waiter\":3}"}) {
     const EtcdRow row = row_of("a", {{"a/1", value, 1, 1, 7}}, {}, at(1s).now);

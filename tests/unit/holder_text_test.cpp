@@ -26,11 +26,39 @@ TEST_CASE("a dlock holder: process, host, time held, rest of the lease") {
         "import");
 }
 
-TEST_CASE("a holder that was seen a while ago is shown with its present age") {
-  const Holding holding = held();
-  CHECK(holder_text(holding, 10s) == "held by deploy@ci-4 pid 812 (job) for 2m20s, lease 11s left");
-  CHECK(holder_text(holding, 1min) ==
-        "held by deploy@ci-4 pid 812 (job) for 3m10s, lease 0ms left");
+TEST_CASE("a lease that was seen a while ago is shown unless it may have been renewed since") {
+  Holding holding = held();  // a third of its 30 s after the renewal the next one is due
+  holding.lease_left = Duration(29s);
+  CHECK(holder_text(holding, 8s) == "held by deploy@ci-4 pid 812 (job) for 2m18s, lease 21s left");
+  CHECK(holder_text(holding, 9s) == "held by deploy@ci-4 pid 812 (job) for 2m19s");
+  CHECK(holder_text(holding, 1min) == "held by deploy@ci-4 pid 812 (job) for 3m10s");
+  holding.lease_left = Duration(18s);
+  CHECK(holder_text(holding) == "held by deploy@ci-4 pid 812 (job) for 2m10s, lease 18s left");
+  CHECK(holder_text(holding, 1s) == "held by deploy@ci-4 pid 812 (job) for 2m11s");
+}
+
+TEST_CASE("the lease of a holder that renews no more is counted down to its end") {
+  Holding holding = held();
+  holding.lease_left = Duration(16s);
+  CHECK(holder_text(holding, 15s) == "held by deploy@ci-4 pid 812 (job) for 2m25s, lease 1s left");
+  CHECK(holder_text(holding, 16s) == "held by deploy@ci-4 pid 812 (job) for 2m26s");
+}
+
+TEST_CASE("a lease with a known bound is shown with it, however long ago it was seen") {
+  Holding holding = held();
+  holding.lease_left = LeaseLeft::at_most(30s);
+  for (const Duration ago : {Duration(0s), Duration(3s)})
+    CHECK(holder_text(holding, ago).find(", lease at most 30s left") != std::string::npos);
+  holding.holds.front().kept = true;
+  CHECK(holder_text(holding) ==
+        "kept by deploy@ci-4 pid 812 (job) for at most 30s more (--min-hold)");
+}
+
+TEST_CASE("a holder in four columns, which do not say how it renews, is shown as it is seen") {
+  Holding holding = held();
+  holding.holds.front().ttl = {};
+  CHECK(holder_text(holding) == "held by deploy@ci-4 pid 812 (job) for 2m10s, lease 21s left");
+  CHECK(holder_text(holding, 1s) == "held by deploy@ci-4 pid 812 (job) for 2m11s");
 }
 
 TEST_CASE("of nested holds the first one is shown") {
@@ -121,10 +149,13 @@ TEST_CASE("a holder that is not dlock is shown by its owner") {
   CHECK(holder_text(holding) == "held by ? (not dlock), lease 21s left");
 }
 
-TEST_CASE("a foreign lock is shown by its type, and with 'never' if it does not expire") {
+TEST_CASE("a foreign lock without expiry is something else than one of unknown lease") {
   Holding holding{.kind = Holding::Kind::foreign, .type = "string"};
+  CHECK(holder_text(holding) == "held by a foreign lock (string)");
+  holding.lease_left = LeaseLeft::never();
   CHECK(holder_text(holding) == "held by a foreign lock (string), without expiry");
-  holding.lease_left = 500ms;
+  CHECK(holder_text(holding, 1min) == "held by a foreign lock (string), without expiry");
+  holding.lease_left = Duration(500ms);
   CHECK(holder_text(holding) == "held by a foreign lock (string), lease 500ms left");
   CHECK(holder_text(Holding{}) == "free");
 }

@@ -49,6 +49,7 @@ TEST_CASE("json: a held lock, every field") {
       ],
       "owner_count": 1,
       "lease_left_ms": 21500,
+      "lease_left": "exact",
       "token": 5,
       "revoked_by": "ann@desk",
       "holds": [
@@ -110,6 +111,7 @@ TEST_CASE("json: an unknown value is null, a missing one is an empty list") {
       "owners": [],
       "owner_count": 0,
       "lease_left_ms": null,
+      "lease_left": "unknown",
       "token": null,
       "revoked_by": null,
       "holds": [],
@@ -169,7 +171,7 @@ TEST_CASE("json: the waiters, in order") {
         },
         {
           "host": "i",
-          "pid": 0,
+          "pid": null,
           "user": "",
           "command": "",
           "reason": "",
@@ -228,6 +230,33 @@ Holds two_slots() {
 
 }  // namespace
 
+TEST_CASE("json: of a waiter of another program, and of four columns, null is what is not known") {
+  NamedHolding named{.name = "n", .key = "k", .holding = {}};
+  named.holding.kind = Holding::Kind::lock;
+  named.holding.now_ms = 5000;
+  named.holding.line = {{.who = {.command = "etcd key n/1"}}};
+  HoldRecord record{.id = "u:1#s", .who = {.host = "h", .pid = 8}, .token = 5, .since_ms = 1000};
+  named.holding.holds = {record};
+  const std::string text = holdings_json({named});
+  CHECK(has(text, "\"since_ms\": null,\n          \"age_ms\": null"));
+  CHECK(has(text, "\"pid\": null"));
+  CHECK(has(text, "\"since_ms\": 1000,\n          \"age_ms\": 4000"));
+  CHECK(has(text, "\"ttl_ms\": null"));
+}
+
+TEST_CASE("json: a lease that never ends is something else than one of which nothing is known") {
+  NamedHolding named{.name = "n", .key = "k", .holding = {}};
+  named.holding.kind = Holding::Kind::foreign;
+  for (const auto& [left, said] : std::vector<std::pair<LeaseLeft, std::string>>{
+           {LeaseLeft::never(), "null,\n      \"lease_left\": \"never\""},
+           {LeaseLeft(), "null,\n      \"lease_left\": \"unknown\""},
+           {LeaseLeft::at_most(30s), "30000,\n      \"lease_left\": \"at_most\""},
+           {LeaseLeft(0s), "0,\n      \"lease_left\": \"exact\""}}) {
+    named.holding.lease_left = left;
+    CHECK(has(holdings_json({named}), "\"lease_left_ms\": " + said));
+  }
+}
+
 TEST_CASE("json: the mode of each holder") {
   NamedHolding named{.name = "n", .key = "k", .holding = {}};
   Holding& holding = named.holding;
@@ -269,6 +298,44 @@ TEST_CASE("json: the result of a run that did not run, and of one whose time was
   CHECK(has(text, R"("outcome":"time_up","lock":"c","exit_status":124,"hold":"u:1#s1","token":9)"));
   CHECK(has(text, R"("mode":"plain","slot":null)"));
   CHECK(has(text, R"("signal":15)"));
+}
+
+TEST_CASE("json: the result says whether the lock was lost, and what is known of its release") {
+  Outcome lost{.kind = Outcome::Kind::lost, .child = {ChildStatus::Kind::signalled, 9}};
+  for (const auto& [released, said] : std::vector<std::pair<RunSummary::Released, std::string>>{
+           {RunSummary::Released::nothing, "null"},
+           {RunSummary::Released::yes, "\"yes\""},
+           {RunSummary::Released::no, "\"no\""},
+           {RunSummary::Released::unknown, "\"unknown\""}}) {
+    lost.summary.lost = true;
+    lost.summary.released = released;
+    CHECK(has(result_json({lock_name("n")}, lost, "", 79),
+              R"("signal":9,"lost":true,"released":)" + said + "}"));
+  }
+}
+
+TEST_CASE("json: what each server of a quorum says") {
+  NamedHolding named{.name = "n", .key = "k", .holding = {}};
+  Holding word{.kind = Holding::Kind::lock, .owners = {{.id = "u:1", .count = "1"}}};
+  word.lease_left = 21s;
+  named.holding.votes = {{.server = "redis://a", .trouble = {}, .holding = word},
+                         {.server = "redis://b", .trouble = "no answer"}};
+  CHECK(has(holdings_json({named}), R"("servers": [
+        {
+          "url": "redis://a",
+          "state": "held",
+          "owners": [
+            "u:1"
+          ],
+          "lease_left_ms": 21000,
+          "lease_left": "exact"
+        },
+        {
+          "url": "redis://b",
+          "state": "unknown",
+          "error": "no answer"
+        }
+      ])"));
 }
 
 TEST_CASE("json: the result of a run that failed has the exit status as its code") {

@@ -177,14 +177,26 @@ TEST_CASE("a revocation may be repeated, and the last revoker is named") {
   CHECK(lease_of(state).expires == StoreTime(10s));
 }
 
+TEST_CASE("a lease of unknown end is neither exact nor endless") {
+  StoredLock state;
+  taken(state, claim_of("o", "s"), at(0s));
+  state.leases.begin()->second.at_most = true;
+  CHECK(inspect(state, at(1s)).lease_left == LeaseLeft::at_most(9s));
+  StoredLock foreign;
+  foreign.foreign = {.type = "ZooKeeper node", .who = "x"};
+  CHECK(inspect(foreign, at(1s)).lease_left == LeaseLeft());
+  foreign.foreign->endless = true;
+  CHECK(inspect(foreign, at(1s)).lease_left == LeaseLeft::never());
+}
+
 TEST_CASE("an expired lease looks free") {
   StoredLock state;
   taken(state, claim_of("o", "s"), at(0s));
-  CHECK(inspect(state, at(9s)).lease_left == std::optional<Duration>(1s));
+  CHECK(inspect(state, at(9s)).lease_left == Duration(1s));
   const Holding after = inspect(state, at(10s));
   CHECK(after.kind == Holding::Kind::none);
   CHECK(after.owners.empty());
-  CHECK_FALSE(after.lease_left.has_value());
+  CHECK(after.lease_left == LeaseLeft());
   CHECK(after.now_ms == k_wall_us / 1000);
 }
 

@@ -87,7 +87,7 @@ TEST_CASE("a row that ShedLock took is foreign until its end, and the leases bef
   const auto seen = inspect(*state, early);
   CHECK(seen.kind == Holding::Kind::foreign);
   CHECK(seen.owners.at(0).id == "app1");
-  CHECK(seen.lease_left == 3s);
+  CHECK(seen.lease_left == Duration(3s));
   CHECK(seen.doubt.empty());
   for (const Mode mode : {Mode::plain, Mode::shared, Mode::slots}) {
     const auto reply = acquire({&*state}, claim_as(mode, "q"), early);

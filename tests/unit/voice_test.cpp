@@ -178,7 +178,7 @@ TEST_CASE("a wait names the mode that is wanted unless that is plain") {
   CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::slots), "waiting 5s for a slot of \"n\","));
 }
 
-TEST_CASE("a row of a wait: the host goes first, then the reason, then the end") {
+TEST_CASE("a row of a wait keeps the holder longest, before the name that the user gave") {
   Notice notice = waiting(5s);
   notice.holding->holds.front().who.host = "ci-4.build.example.org";
   notice.holding->holds.front().who.reason = "nightly import";
@@ -191,12 +191,17 @@ TEST_CASE("a row of a wait: the host goes first, then the reason, then the end")
   CHECK(
       row(100) ==
       "waiting 5s for \"n\", held by deploy@ci-4 (job) for 2m10s, lease 21s left: nightly import");
-  CHECK(row(92) ==
-        "waiting 5s for \"n\", held by deploy (job) for 2m10s, lease 21s left: nightly import");
-  CHECK(row(80) == "waiting 5s for \"n\", held by deploy (job) for 2m10s, lease 21s left");
-  CHECK(row(40) == "waiting 5s for \"n\", held by dep…");
+  CHECK(row(92) == "waiting 5s for \"n\", held by deploy@ci-4 (job) for 2m10s, lease 21s left");
+  CHECK(row(70) == "waiting 5s for \"n\", held by deploy@ci-4 (job) for 2m10s");
+  CHECK(row(60) == "waiting 5s for \"n\", held by deploy@ci-4 for 2m10s");
+  CHECK(row(50) == "waiting 5s for \"n\", held by deploy@ci-4");
+  notice.place = 3;
+  notice.holding->waiting = 7;
+  CHECK(row(52) == "waiting 5s, 3rd of 7, held by deploy@ci-4");
+  CHECK(row(40) == "waiting 5s, held by deploy@ci-4");
+  CHECK(row(30) == "waiting 5s, held by d…");
   ::setenv("LC_ALL", "C", 1);
-  CHECK(row(40) == "waiting 5s for \"n\", held by d...");
+  CHECK(row(30) == "waiting 5s, held by...");
   CHECK(row(8) == "");
   CHECK(row(0) == "");
   ::unsetenv("LC_ALL");
@@ -331,27 +336,29 @@ TEST_CASE("a claim that would wait for its own ancestor is explained") {
 
 TEST_CASE("a wait in JSON has the holder as an object, with its reason and its lease") {
   Notice notice = waiting(5s);
-  notice.seen_ago = 1s;
+  notice.seen_ago = 500ms;
   const std::string all = said_of_three(true, [&](Voice& voice) {
     voice.on_notice(notice);
-    voice.busy({.holding = *notice.holding}, 1s);
+    voice.busy({.holding = *notice.holding}, 500ms);
   });
   const std::string holder = R"("holder":{"host":"ci-4","pid":812,"user":"deploy","command":"job",)"
-                             R"("reason":"","age_ms":131000,"lease_left_ms":20000})";
+                             R"("reason":"","age_ms":130500,"lease_left_ms":20500,)"
+                             R"("lease_left":"exact"})";
   for (const std::string_view line : split(all, '\n'))
     CHECK(has(std::string(line), holder));
 
   notice.holding->holds.clear();
-  notice.holding->lease_left.reset();
+  notice.holding->lease_left = LeaseLeft::never();
   CHECK(has(said_of_three(true, [&](Voice& voice) { voice.on_notice(notice); }),
-            R"("holder":{"owner":"u:1"})"));
+            R"("holder":{"owner":"u:1","lease_left":"never"})"));
   notice.holding->kind = Holding::Kind::foreign;
   notice.holding->type = "ShedLock";
   CHECK(has(said_of_three(true, [&](Voice& voice) { voice.on_notice(notice); }),
-            R"("holder":{"type":"ShedLock","owner":"u:1"})"));
+            R"("holder":{"type":"ShedLock","owner":"u:1","lease_left":"never"})"));
   notice.holding->owners.clear();
+  notice.holding->lease_left = {};
   CHECK(has(said_of_three(true, [&](Voice& voice) { voice.on_notice(notice); }),
-            R"("holder":{"type":"ShedLock"})"));
+            R"("holder":{"type":"ShedLock","lease_left":"unknown"})"));
 }
 
 TEST_CASE("a grant in JSON: names, tokens, mode") {

@@ -24,7 +24,7 @@ using WatchWorld = test::MachineWorld<WatchLoop>;
 
 namespace {
 
-Holding held_by(std::vector<std::string> owners, std::optional<Duration> lease_left = {}) {
+Holding held_by(std::vector<std::string> owners, LeaseLeft lease_left = {}) {
   Holding holding{.kind = Holding::Kind::lock, .type = "hash"};
   for (std::string& id : owners)
     holding.owners.push_back({.id = std::move(id), .count = "1", .lease_left = lease_left});
@@ -50,8 +50,8 @@ Holding seen_at(const Lock& lock, Duration since) {
   for (const auto& [from, holding] : lock.states) {
     if (since < from) break;
     now = holding;
-    const auto left = [&](std::optional<Duration>& lease) {
-      if (lease) *lease = std::max<Duration>(*lease - (since - from), 0s);
+    const auto left = [&](LeaseLeft& lease) {
+      if (const auto span = lease.within()) lease = std::max<Duration>(*span - (since - from), 0s);
     };
     left(now.lease_left);
     for (Holding::Owner& owner : now.owners)

@@ -45,7 +45,7 @@ void take_foreign(EtcdRow& row, std::size_t index, StoreTime now) {
   const EtcdKey& key = row.keys[index];
   if (index == 0) {
     row.foreign = index;
-    row.state.foreign = {.type = "etcd key", .who = key.key};
+    row.state.foreign = {.type = "etcd key", .who = key.key, .endless = key.lease == 0};
     return;
   }
   row.waiters.emplace(key.key, index);

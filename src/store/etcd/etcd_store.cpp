@@ -134,12 +134,12 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
 Result<void> EtcdStore::see_ends(Rows& rows, Time limit) {
   std::vector<EtcdRequest> questions;
   std::vector<std::optional<StoreTime>*> foreign;
-  std::vector<StoreTime*> ours;
+  std::vector<lease_table::Lease*> ours;
   for (EtcdRow& row : rows.rows) {
     for (const auto& [owner, index] : row.holders) {
       if (row.keys[index].lease == 0) continue;
       questions.emplace_back(EtcdTimeToLive{row.keys[index].lease});
-      ours.push_back(&row.state.leases.at(owner).expires);
+      ours.push_back(&row.state.leases.at(owner));
       foreign.push_back(nullptr);
     }
     if (!row.foreign || row.keys[*row.foreign].lease == 0) continue;
@@ -154,10 +154,12 @@ Result<void> EtcdStore::see_ends(Rows& rows, Time limit) {
     // One that is over by now was there when the keys were read.
     const StoreTime end =
         rows.moment.now + std::max<Duration>((*answers)[i].ttl, std::chrono::milliseconds(1));
-    if (ours[i] != nullptr)
-      *ours[i] = end;
-    else
+    if (ours[i] == nullptr) {
       *foreign[i] = end;
+      continue;
+    }
+    ours[i]->expires = end;
+    ours[i]->at_most = false;
   }
   return {};
 }

@@ -103,7 +103,9 @@ Result<Holding> read_holding(ReplyView reply, const std::string& where) {
   holding.kind = holding.type == "none"   ? Holding::Kind::none
                  : holding.type == "hash" ? Holding::Kind::lock
                                           : Holding::Kind::foreign;
-  if (const long long left = reply[1].integer(); left >= 0) holding.lease_left = ms(left);
+  const long long left = reply[1].integer();
+  if (left >= 0) holding.lease_left = ms(left);
+  if (left == -1) holding.lease_left = LeaseLeft::never();
   holding.now_ms = reply[2].integer();
   holding.owner_count = count(reply[3].integer());
   read_owners(holding, reply[4]);

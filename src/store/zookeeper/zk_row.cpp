@@ -100,7 +100,10 @@ class Reader {
       row_.foreign.push_back(index);
       if (!row_.state.foreign)
         row_.state.foreign = {
-            .type = "ZooKeeper node", .who = who, .shared = node.place.mode == Mode::shared};
+            .type = "ZooKeeper node",
+            .who = who,
+            .endless = node.stat.owner == 0,  // it goes with no session
+            .shared = node.place.mode == Mode::shared};
       return;
     }
     wait(index,
