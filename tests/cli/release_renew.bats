@@ -30,6 +30,19 @@ suite server empty line modes steps
   assert_stderr_has 'nothing to release'
 }
 
+@test "of several names release releases all that it can, and its status tells of each failure" {
+  local told owner gone
+  for gone in "$(fresh)" c; do
+    told=$("$DLOCK" acquire "$(fresh)" b c)
+    owner=$(eval "$told" && echo "${DLOCK_OWNER##* }")
+    run -0 "$DLOCK" release --owner "$owner" "$gone"
+    run -1 --separate-stderr "$DLOCK" release --owner "$owner" "$(fresh)" b c
+    assert_one_line
+    assert_stderr_has "\"$gone\" is free: nothing to release"
+    assert_no_keys
+  done
+}
+
 @test "a run releases its own lock: dlock release refuses to" {
   run -0 --separate-stderr "$DLOCK" run "$(fresh)" -- sh -c '"$DLOCK" release "$DLOCK_NAME"; echo $?
     redis-cli -s "$REDIS_SOCKET" exists "dlock:$DLOCK_NAME"'

@@ -64,6 +64,23 @@ TEST_CASE("doctor: JSON has every finding with its level, and apart from them wh
   CHECK_FALSE(has(json, R"("level": "not_seen")"));
 }
 
+TEST_CASE("doctor: JSON has the facts of a server, and null for what is not known of it") {
+  Examination seen = sample();
+  CHECK(has(examination_json(seen, true), R"("role": null,
+      "latency_ms": null)"));
+  seen.servers.front().role = "master";
+  seen.servers.front().p50 = 250us;
+  seen.servers.front().p99 = 12ms;
+  CHECK(has(examination_json(seen, true), R"("url": "redis://db1:6379/0",
+      "product": "valkey",
+      "version": "8.0.1",
+      "role": "master",
+      "latency_ms": {
+        "p50": 0.25,
+        "p99": 12.0
+      })"));
+}
+
 TEST_CASE("doctor: findings come in the order in which they can be mended") {
   doctor::SetFacts set{.url = "u", .servers = {doctor::ServerFacts()}};
   std::vector<std::string> ids;
