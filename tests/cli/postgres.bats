@@ -61,3 +61,13 @@ signal_store() { signal_database "$1"; }
   eventually 20s entered 1
   [ "$(grep -c "no LISTEN through the pooler.*polling" "$T/waiter-1.err")" = 1 ] || fail "$(cat "$T/waiter-1.err")"
 }
+
+@test "O10: through a pooler of sessions a holder keeps its place: waiters in a full pool do not end it" {
+  start_pooler session 2
+  export DLOCK_URL=$POOLER_URL
+  dlock_run a --ttl 3s a -- sh -c 'touch "$0/in"; sleep 6' "$T"
+  eventually 10s test -e "$T/in"
+  dlock_run b --ttl 3s -w 20s a -- true
+  dlock_run c --ttl 3s -w 20s a -- true
+  ends 20s a "exit 0"
+}

@@ -100,14 +100,14 @@ db_of_mysql() { mariadb --no-defaults -NB -S "$DB/socket" -u root locks -e "$1";
 # No lock of the test before is left.
 clean_tables() { db 'DROP TABLE IF EXISTS dlock, dlock_line' >/dev/null 2>&1; }
 
-# start_pooler: a pgbouncer before this PostgreSQL, which gives a connection to each transaction; sets
-# POOLER_URL.
+# start_pooler [MODE [SIZE]]: a pgbouncer before this PostgreSQL, which gives one of SIZE connections to
+# each transaction or (session) to each client; sets POOLER_URL.
 start_pooler() {
-  local port
+  local port mode=${1:-transaction} size=${2:-4}
   port=$(free_port)
   printf '%s\n' '[databases]' "postgres = host=$DB port=$DB_PORT user=postgres" '[pgbouncer]' \
     "listen_addr = 127.0.0.1" "listen_port = $port" "unix_socket_dir =" 'auth_type = any' \
-    'pool_mode = transaction' 'default_pool_size = 4' 'ignore_startup_parameters = options,extra_float_digits' \
+    "pool_mode = $mode" "default_pool_size = $size" 'ignore_startup_parameters = options,extra_float_digits' \
     >"$DB/pooler.ini"
   chmod a+r "$DB/pooler.ini"
   in_database pgbouncer "$DB/pooler.ini" >"$DB/pooler.log" 2>&1 3>&- &

@@ -95,7 +95,10 @@ Result<PeerLock::Taken> MyPeerLock::take_words(const std::vector<LockName>& name
                   MySession::quoted(name.text()) + " as word) as one");
   }
   const auto answers = session_.run(all, limit);
-  if (!answers) return answers.error();
+  if (!answers) {
+    session_.disconnect();  // with the words that it has by now
+    return answers.error();
+  }
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto& row = (*answers)[1 + i].rows.at(0);
     if (row.at(0) == "1") continue;

@@ -132,7 +132,7 @@ Result<std::vector<MyRows>> MySession::run(const std::vector<std::string>& state
   sent_at_ = BootClock::now();
   auto results = ask(text, before + statements.size());
   if (!results) {
-    disconnect();
+    if (before > 0 || !undo()) disconnect();
     // A MariaDB built without Galera; the first statement failed, so none was carried out.
     if (before > 0 && server_errno_ == k_unknown_variable && std::exchange(knows_galera_, false))
       return run(statements, limit);
@@ -142,6 +142,17 @@ Result<std::vector<MyRows>> MySession::run(const std::vector<std::string>& state
   in_transaction_ = (mysql_->server_status & SERVER_STATUS_IN_TRANS) != 0;
   results->erase(results->begin(), results->begin() + static_cast<std::ptrdiff_t>(before));
   return results;
+}
+
+// What the error left open. The server has answered all of it, and its user goes on after such an
+// error: the connection of a lease has its place in the limits of the server or of a proxy.
+bool MySession::undo() {
+  if (fault_ != MyFault::repeat && fault_ != MyFault::no_table && fault_ != MyFault::no_column)
+    return false;
+  constexpr std::string_view rollback = "rollback";
+  if (mysql_real_query(mysql_.get(), rollback.data(), rollback.size()) != 0) return false;
+  in_transaction_ = false;
+  return true;
 }
 
 Result<void> MySession::ask_alive(Time limit) {

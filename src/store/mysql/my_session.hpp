@@ -5,10 +5,10 @@
 // and reads at a node of Galera (of MariaDB) what any other has committed.
 //
 // It promises: a call ends at its limit, name lookup, connect and login included, or by its
-// Interrupt. After any error the connection is dropped: the server undoes a transaction that was
-// not committed, and a late answer never meets the next question. It does not resend: only a
-// connection that the server closed while it was idle is replaced first, and not in a transaction,
-// whose end is an error (unavailable).
+// Interrupt. After any error nothing is left open, and a late answer never meets the next question:
+// the connection is dropped, or, after a collision or where a table or column is missing, rolled
+// back and kept. It does not resend: only a connection that the server closed while it was idle is
+// replaced first, and not in a transaction, whose end is an error (unavailable).
 //
 // An error with server_errno() 0 is no verdict: what was sent may have been carried out, or may
 // still be. One with a number is the server's word: that statement did nothing, those before it did
@@ -92,6 +92,7 @@ class MySession {
   Result<void> connect();
   Result<std::vector<MyRows>> ask(const std::string& text, std::size_t count);
   Result<MyRows> take_rows();
+  bool undo();
   Error failure(bool connecting);
 
   MyAddress address_;

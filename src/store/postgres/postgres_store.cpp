@@ -14,7 +14,9 @@ using lease_table::StoreTime;
 
 namespace {
 
-constexpr const char* k_clock = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint";
+// And the process that answers, for is_pooled_.
+constexpr const char* k_clock =
+    "select (extract(epoch from clock_timestamp()) * 1000000)::bigint, pg_backend_pid()";
 
 // A channel has at most 63 bytes; an id has more. Two ids of one channel only wake each other.
 std::string channel_of(const std::string& id) {
@@ -136,8 +138,7 @@ Result<SqlStore::Rows> PostgresStore::load(const std::vector<std::string>& names
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
   const std::size_t clock = first + names.size();
-  Rows rows{.now_us = sql::number_at((*answers)[clock].rows.at(0), 0),
-            .sent_at = session_.sent_at()};
+  Rows rows = at_clock((*answers)[clock]);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto& found = (*answers)[first + i].rows;
     Row row = found.empty() ? Row{.name = names[i], .state = {}} : row_with_type(found.front());
@@ -235,7 +236,7 @@ Result<void> PostgresStore::make_tables(Time limit) {
 Result<SqlStore::Rows> PostgresStore::load_all(Time limit) {
   const auto answers = session_.run({{k_clock}, {select_lock()}}, limit);
   if (!answers) return answers.error();
-  Rows rows{.now_us = sql::number_at((*answers)[0].rows.at(0), 0), .sent_at = session_.sent_at()};
+  Rows rows = at_clock((*answers)[0]);
   for (const auto& row : (*answers)[1].rows)
     rows.rows.push_back(row_with_type(row));
   return rows;
@@ -244,23 +245,31 @@ Result<SqlStore::Rows> PostgresStore::load_all(Time limit) {
 Result<SqlStore::Rows> PostgresStore::load_clock(Time limit) {
   const auto answers = session_.run({{k_clock}}, limit);
   if (!answers) return answers.error();
-  return Rows{.now_us = sql::number_at((*answers)[0].rows.at(0), 0), .sent_at = session_.sent_at()};
+  return at_clock((*answers)[0]);
 }
 
-// Behind a pooler the process that serves us says another number than the login did: it serves
-// others next, and the pooler drops its notifications.
+// Behind a pooler the process that serves us has another number than the login said.
+SqlStore::Rows PostgresStore::at_clock(const PgRows& answer) {
+  is_pooled_ = sql::number_at(answer.rows.at(0), 1) != session_.backend_pid();
+  return {.now_us = sql::number_at(answer.rows.at(0), 0), .sent_at = session_.sent_at()};
+}
+
+// Its process may serve others next: what it listens to would stay with them, and the pooler drops
+// its notifications. The connection stays, as that of the lease: in a pool of whole sessions its
+// place would go to a waiter, and the holder could not renew.
 Result<void> PostgresStore::listen(Time limit) {
+  const auto refusal = [this] {
+    return Error{Errc::refused, "no LISTEN through the pooler at " + where() + ", polling"};
+  };
+  if (is_pooled_) return refusal();
   std::vector<PgStatement> all;
   for (const std::string& channel : channels_)
     all.push_back({"listen " + channel});
-  all.push_back({"select pg_backend_pid()"});
+  all.push_back({k_clock});
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
-  const std::int64_t server = sql::number_at(answers->back().rows.at(0), 0);
-  if (server != session_.backend_pid()) {
-    session_.disconnect();  // its LISTEN ends for the next client of that process
-    return Error{Errc::refused, "no LISTEN through the pooler at " + where() + ", polling"};
-  }
+  (void)at_clock(answers->back());  // of a connection that is new
+  if (is_pooled_) return refusal();
   listener_ = session_.backend_pid();
   return {};
 }

@@ -5,7 +5,7 @@
 // A waiter listens on a channel of its own (LISTEN), and so does a holder; a step notifies only the
 // first two waiters, when a turn begins, and a holder that is revoked: a commit with NOTIFY takes a
 // lock of the whole server. Through a pooler of transactions nothing can be listened to; then
-// watching is refused, and waiters poll.
+// watching is refused, and waiters poll; the connection is kept.
 //
 // Promises beside those of TableStore: nothing is committed later than its limit allows
 // (statement_timeout), and a dlock that is stopped in the middle blocks others no longer than that
@@ -52,6 +52,7 @@ class PostgresStore final : public SqlStore {
   Result<bool> await_change(Time until) override;
   std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
 
+  Rows at_clock(const PgRows& answer);  // without rows; of k_clock
   Result<void> listen(Time limit);
   std::string select_lock() const;
   static Row row_with_type(const sql::Values& values);  // of select_lock()
@@ -61,7 +62,8 @@ class PostgresStore final : public SqlStore {
   std::string line_table_;
   PgSession session_;
   std::vector<std::string> channels_;
-  int listener_ = 0;  // the server process that listens for us
+  int listener_ = 0;        // the server process that listens for us
+  bool is_pooled_ = false;  // the newest clock came through a pooler
 };
 
 }  // namespace dlock
