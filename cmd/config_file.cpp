@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
+#include <utility>
 
 namespace dlock {
 
@@ -28,9 +30,9 @@ Error bad(const std::string& path, const std::string& why) {
   return {Errc::bad_config, printable(path) + ": " + why};
 }
 
-Result<File> read_all(const std::string& path) {
+Result<File> read_all(const std::string& path, int flags = 0) {
   // Opened and looked at once: what was checked is what is read.
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | flags));
   if (!fd) return bad(path, "cannot open: " + errno_text(errno));
   File file;
   if (::fstat(fd.get(), &file.status) != 0) return bad(path, errno_text(errno));
@@ -64,6 +66,20 @@ bool has_password(const ConfigEntries& entries) {
   });
 }
 
+Result<std::string> password_in(const std::string& path, const File& file) {
+  auto safe = check_writers(path, file.status);
+  if (safe) safe = check_readers(path, file.status);
+  if (!safe) return safe.error();
+  std::string password = file.text.substr(0, file.text.find_first_of("\r\n"));
+  if (password.empty()) return bad(path, "the first line, which must be the password, is empty");
+  return password;
+}
+
+// Not what can be read once, nor a descriptor, whose number may be another file's by then.
+bool may_read_again(const std::string& path, const File& file) {
+  return S_ISREG(file.status.st_mode) && !path.starts_with("/dev/") && !path.starts_with("/proc/");
+}
+
 }  // namespace
 
 Result<ConfigEntries> read_config_file(const std::string& path, bool must_exist) {
@@ -84,12 +100,25 @@ Result<ConfigEntries> read_config_file(const std::string& path, bool must_exist)
 Result<Secret> read_password_file(const std::string& path) {
   auto file = read_all(path);
   if (!file) return file.error();
-  auto safe = check_writers(path, file->status);
-  if (safe) safe = check_readers(path, file->status);
-  if (!safe) return safe.error();
-  Secret password(file->text.substr(0, file->text.find_first_of("\r\n")));
-  if (password.empty()) return bad(path, "the first line, which must be the password, is empty");
-  return password;
+  auto password = password_in(path, *file);
+  if (!password) return password.error();
+  if (!may_read_again(path, *file)) return Secret(std::move(*password));
+  return Secret(std::move(*password), [path]() -> std::optional<std::string> {
+    const auto now = read_all(path, O_NONBLOCK);
+    if (!now || !may_read_again(path, *now)) return std::nullopt;
+    auto newest = password_in(path, *now);
+    return newest ? std::optional(std::move(*newest)) : std::nullopt;
+  });
+}
+
+Secret password_of_config(const std::string& path, std::string_view value) {
+  return {std::string(value), [path]() -> std::optional<std::string> {
+            const auto entries = read_config_file(path, true);
+            std::optional<std::string> newest;
+            for (std::size_t i = 0; entries && i < entries->size(); ++i)
+              if ((*entries)[i].first == "password") newest = (*entries)[i].second;
+            return newest;
+          }};
 }
 
 }  // namespace dlock

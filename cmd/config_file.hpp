@@ -7,6 +7,7 @@
 #include "cmd/toml.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace dlock {
 
@@ -16,7 +17,10 @@ namespace dlock {
 Result<ConfigEntries> read_config_file(const std::string& path, bool must_exist);
 
 // The first line, which must not be empty. The same rights as for a config file with a password;
-// /dev/fd/N works.
+// /dev/fd/N works. The secret reads a file anew at each login; while that fails, also by the
+// rights, it stays what it was.
 Result<Secret> read_password_file(const std::string& path);
+// The same of `password` in a config file, which is `value` now.
+Secret password_of_config(const std::string& path, std::string_view value);
 
 }  // namespace dlock

@@ -29,6 +29,7 @@ struct Source {
   Errc code;          // of what is wrong with it
   std::string place;  // before each error: "/etc/dlock/config.toml: ", or nothing
   std::vector<Said> all;
+  std::string file = {};  // its path, if it is one
 };
 
 // In the order of the table: the last setting wins.
@@ -100,7 +101,7 @@ Result<void> read_file(std::vector<Source>& sources, const std::string& path, bo
   if (entries->empty()) return {};
   const std::string place = printable(path) + ": ";
   Result<void> known;
-  Source source{.code = Errc::bad_config, .place = place, .all = {}};
+  Source source{.code = Errc::bad_config, .place = place, .all = {}, .file = path};
   for (const auto& [name, value] : *entries) {
     const Setting* const setting = find_setting(name);
     if (setting != nullptr) {
@@ -176,6 +177,8 @@ Result<void> apply(Settings& settings, const Source& source) {
   for (const Said& said : source.all) {
     auto set = said.setting->set(settings, said.value);
     if (!set) return Error{source.code, source.place + said.name + ": " + set.error().text};
+    if (said.setting->name == "password" && !source.file.empty())
+      settings.password = password_of_config(source.file, said.value);
     if (said.setting->name != "url") continue;
     settings.url_place = source.place + said.name;
     settings.url_is_option = source.code == Errc::bad_usage;

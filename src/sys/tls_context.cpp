@@ -54,7 +54,7 @@ struct Password {
 int give_password(char* to, int size, int /*write*/, void* password) {
   auto& given = *static_cast<Password*>(password);
   given.asked = true;
-  const std::string& text = given.secret->reveal();
+  const std::string text = given.secret->reveal();
   if (text.empty() || text.size() > static_cast<std::size_t>(size)) return -1;
   return static_cast<int>(text.copy(to, text.size()));
 }

@@ -3,10 +3,10 @@
 # The command never outlives its lease: when the lock is taken away, or cannot be renewed in time,
 # all of the command's group is stopped, dlock says why and exits with 79, and nothing of another's
 # is touched.
-# shellcheck disable=SC2154  # *_pid are set by spawn
+# shellcheck disable=SC2016,SC2154  # *_pid are set by spawn; the children expand what is quoted
 
 load ../support/suite
-suite server ticker leases
+suite server cli ticker leases
 
 @test "R10: the key is deleted: the whole group is stopped, 79, and the key is never made again" {
   hold_deaf deleted
@@ -323,4 +323,17 @@ renewed() { [ "$(o pttl dlock:moment)" -gt 4500 ]; }
       *) cat "$T/a$i.end" "$T/a$i.err"; false ;;
     esac
   done
+}
+
+@test "R38: a password that is changed during a hold is read again from its file: the command goes on" {
+  second_redis --requirepass sesame
+  printf 'sesame\n' >"$T/password"
+  chmod 600 "$T/password"
+  dlock_run a --url "$SECOND_URL" --ttl 2s --password-file "$T/password" a -- sh -c 'touch "$0/in"; sleep 3' "$T"
+  eventually 10s test -e "$T/in"
+  r2 -a sesame config set requirepass other 2>/dev/null
+  (umask 077; printf 'other\n' >"$T/new")
+  mv "$T/new" "$T/password"
+  r2 -a other client kill type normal skipme yes 2>/dev/null
+  ends 10s a "exit 0"
 }

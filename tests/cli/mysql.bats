@@ -88,3 +88,16 @@ signal_store() { signal_database "$1"; }
   db 'SET GLOBAL read_only = 0'
   assert_not_started
 }
+
+@test "R38: a password that is changed during a hold is read again from its file: the command goes on" {
+  (umask 077; printf 's3cret\n' >"$T/password")
+  dlock_run a --url "mysql://ann@/locks?socket=$DB/socket" --ttl 2s --password-file "$T/password" a -- \
+    sh -c 'touch "$0/in"; sleep 3' "$T"
+  eventually 10s test -e "$T/in"
+  db "ALTER USER ann@localhost IDENTIFIED BY 'other'"
+  printf 'other\n' >"$T/password"
+  db "KILL USER ann@localhost"
+  ends 10s a "exit 0"
+  db "ALTER USER ann@localhost IDENTIFIED BY 's3cret'"
+}
+

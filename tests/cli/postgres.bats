@@ -71,3 +71,16 @@ signal_store() { signal_database "$1"; }
   dlock_run c --ttl 3s -w 20s a -- true
   ends 20s a "exit 0"
 }
+
+@test "R38: a password that is changed during a hold is read again from its file: the command goes on" {
+  (umask 077; printf 's3cret\n' >"$T/password")
+  dlock_run a --url "postgresql://ann@/postgres?host=$DB&port=$DB_PORT" --ttl 2s --password-file "$T/password" a -- \
+    sh -c 'touch "$0/in"; sleep 3' "$T"
+  eventually 10s test -e "$T/in"
+  db "ALTER ROLE ann PASSWORD 'other'"
+  printf 'other\n' >"$T/password"
+  db "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ann'"
+  ends 10s a "exit 0"
+  db "ALTER ROLE ann PASSWORD 's3cret'; DROP TABLE dlock, dlock_line"
+}
+

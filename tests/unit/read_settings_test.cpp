@@ -4,6 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
 #include "support/has.hpp"
 #include "support/surroundings.hpp"
 
@@ -165,6 +170,36 @@ TEST_CASE("settings: where the password comes from") {
     CHECK(error.code == Errc::bad_config);
     CHECK(has(error.text, empty + ": the first line, which must be the password, is empty"));
   }
+}
+
+TEST_CASE("settings: a password in a file is the one that the file has at each login") {
+  Surroundings clean;
+  const std::string file = clean.file("old\n");
+  const auto write = [](const std::string& path, const std::string& text) {
+    std::ofstream(path, std::ios::trunc) << text;
+  };
+  const auto settings = good_settings(
+      {{"password-file", file}, {"sentinel-password-file", file}, {"key-password-file", file}});
+  const std::string config = clean.file("password = \"old\"\n", 0600);
+  const auto configured = good_settings({}, config);
+  const Secret* const all[] = {&settings.password,
+                               &settings.sentinel_password,
+                               &settings.tls.key_password,
+                               &configured.password};
+  for (const Secret* one : all)
+    CHECK(one->reveal() == "old");
+  write(file, "new\n");
+  write(config, "password = \"new\"\n");
+  for (const Secret* one : all)
+    CHECK(one->reveal() == "new");
+  write(file, "\n");
+  write(config, "");
+  for (const Secret* one : all)
+    CHECK(one->reveal() == "new");
+  for (const std::string& path : {file, config})
+    REQUIRE(::unlink(path.c_str()) == 0);
+  for (const Secret* one : all)
+    CHECK(one->reveal() == "new");
 }
 
 }  // namespace dlock

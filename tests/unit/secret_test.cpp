@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <concepts>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -25,6 +26,24 @@ TEST_CASE("only reveal() shows a secret") {
   CHECK(secret.reveal() == "hunter2");
   CHECK_FALSE(secret.empty());
   CHECK(Secret().empty());
+}
+
+TEST_CASE(
+    "a secret that is kept elsewhere is the newest one, and the last one while there is none") {
+  std::optional<std::string> kept = "first";
+  const Secret secret("given", [&] { return kept; });
+  const Secret copy = secret;
+  CHECK(secret.reveal() == "first");
+  kept = "second";
+  CHECK(secret.reveal() == "second");
+  for (const auto& none : {std::optional<std::string>(), std::optional<std::string>("")}) {
+    kept = none;
+    CHECK(secret.reveal() == "second");
+    CHECK_FALSE(secret.empty());
+  }
+  CHECK(copy.reveal() == "given");
+  kept = "third";
+  CHECK(copy.reveal() == "third");
 }
 
 TEST_CASE("a secret can be neither printed nor turned into a string by accident") {
