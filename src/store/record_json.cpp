@@ -20,8 +20,9 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t k_largest_record = std::size_t{64} * 1024;
 constexpr std::int64_t k_longest_ttl_ms = std::int64_t{36525} * 24 * 3600 * 1000;  // 100 years
 
+// In ASCII, which every character set of a database can keep.
 std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
 Json parse(std::string_view text) {

@@ -101,3 +101,15 @@ signal_store() { signal_database "$1"; }
   db "ALTER USER ann@localhost IDENTIFIED BY 's3cret'"
 }
 
+@test "in a table of another character set any reason is kept in ASCII, and a name that does not fit is 64" {
+  local url="$DLOCK_URL&table=shedlock"
+  db "CREATE TABLE shedlock (name varchar(64) PRIMARY KEY, lock_until timestamp(3) NOT NULL, locked_at
+    timestamp(3) NOT NULL DEFAULT current_timestamp(3), locked_by varchar(255) NOT NULL, token bigint NOT NULL
+    DEFAULT 0, version bigint NOT NULL DEFAULT 0, state mediumtext NOT NULL DEFAULT ('')) DEFAULT CHARSET utf8mb3"
+  run -0 "$DLOCK" --url "$url" run --reason '日本 🚀 é' 日本 -- "$DLOCK" --url "$url" inspect -v 日本
+  assert_output --partial '日本 🚀 é'
+  run -64 --separate-stderr "$DLOCK" --url "$url" run 🚀 -- touch "$MARKER"
+  assert_stderr_has "a name has to fit the character set of the column"
+  db 'DROP TABLE shedlock, shedlock_line'
+  assert_not_started
+}

@@ -84,3 +84,13 @@ signal_store() { signal_database "$1"; }
   db "ALTER ROLE ann PASSWORD 's3cret'; DROP TABLE dlock, dlock_line"
 }
 
+@test "on a database of another encoding any reason is kept in ASCII, and a name that does not fit is 64" {
+  db "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0"
+  local url="postgresql://postgres@/latin?host=$DB&port=$DB_PORT"
+  run -0 "$DLOCK" --url "$url" run --reason '日本 🚀 é' é -- "$DLOCK" --url "$url" inspect -v é
+  assert_output --partial '日本 🚀 é'
+  run -64 --separate-stderr "$DLOCK" --url "$url" run 日本 -- touch "$MARKER"
+  assert_stderr_has "a name has to fit the encoding of the database"
+  assert_not_started
+}
+

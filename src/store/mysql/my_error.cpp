@@ -19,6 +19,8 @@ constexpr MyMeaning k_not_now{Errc::unavailable, MyFault::other};
 constexpr MyMeaning k_binlog{
     Errc::refused, MyFault::other, "dlock needs binlog_format MIXED or ROW there"};
 
+constexpr std::string_view k_charset = "a name has to fit the character set of the column";
+
 // What is not in it is refused.
 constexpr Rule k_rules[] = {
     {1044, k_denied},  // to this database
@@ -69,7 +71,9 @@ constexpr Rule k_rules[] = {
     {3169, k_not_now},  // the session was killed
     {4031, k_not_now},  // closed because idle
     {1665, k_binlog},
-    {1406, {Errc::bad_usage, MyFault::other}},  // a name that is longer than the column
+    {1406, {Errc::bad_usage, MyFault::other}},             // a name that is longer than the column
+    {1267, {Errc::bad_usage, MyFault::other, k_charset}},  // it does not compare with the column
+    {1366, {Errc::bad_usage, MyFault::other, k_charset}},
     {1054, {Errc::refused, MyFault::no_column}},
     {1146, {Errc::refused, MyFault::no_table}},
     {1049, {Errc::refused, MyFault::no_database}},

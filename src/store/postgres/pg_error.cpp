@@ -19,6 +19,7 @@ constexpr std::size_t k_most_said = 200;
 constexpr std::string_view k_needs_password =
     "it needs a password: set DLOCK_PASSWORD or give --password-file";
 constexpr std::string_view k_not_postgres = "it does not speak as PostgreSQL does";
+constexpr std::string_view k_encoding = "a name has to fit the encoding of the database";
 constexpr std::string_view k_replica = "this is a replica, or writing is switched off";
 
 struct StateRule {
@@ -33,6 +34,8 @@ constexpr StateRule k_states[] = {
     {"42501", {.code = Errc::denied}},
     {"42P01", {.code = Errc::refused, .cause = PgCause::no_table}},
     {"22001", {.code = Errc::bad_usage}},  // a name that is longer than the column
+    {"22P05", {.code = Errc::bad_usage, .hint = k_encoding}},  // a name that it cannot keep
+    {"22021", {.code = Errc::bad_usage, .hint = k_encoding}},
     {"42703", {.code = Errc::refused, .cause = PgCause::no_column}},
     {"25006", {.code = Errc::refused, .replica = true, .hint = k_replica}},
     {"40001", {.code = Errc::unavailable, .cause = PgCause::repeat}},
