@@ -72,6 +72,11 @@ std::optional<std::uint32_t> slot_number(const Json& object, const char* key) {
   return number ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
 }
 
+std::uint64_t layout_in(const Json& object) {
+  if (!object.is_object()) return lease_table::k_layout;
+  return whole_number(object, "layout", k_most_signed).value_or(lease_table::k_layout);
+}
+
 HoldRecord record_from(std::string id, const Json& object) {
   HoldRecord record;
   record.id = std::move(id);
@@ -170,7 +175,8 @@ std::vector<lease_table::ReleasedHold> released_from(const Json& object) {
 }
 
 std::optional<lease_table::StoredLock> state_from(const Json& object) {
-  lease_table::StoredLock state;
+  lease_table::StoredLock state{.layout = layout_in(object)};
+  if (state.layout > lease_table::k_layout) return state;
   const auto token = whole_number(object, "token", k_most_signed);
   const Json leases = object.contains("leases") ? object["leases"] : leases_of_old_state(object);
   if (!token || !leases.is_object()) return {};
@@ -226,10 +232,21 @@ std::string holder_json(const HolderInfo& who, Duration ttl) {
   return dump(object_from(who, ttl));
 }
 
+std::uint64_t layout_of(std::string_view json) {
+  return json.size() > k_largest_record ? lease_table::k_layout : layout_in(parse(json));
+}
+
+Error of_newer_dlock(const std::string& lock, std::uint64_t layout) {
+  return {Errc::bad_config,
+          "cannot use " + lock + ": it was written by a newer dlock, layout " +
+              std::to_string(layout) + "; this dlock knows " +
+              std::to_string(lease_table::k_layout) + ": upgrade dlock on this host"};
+}
+
 std::optional<HoldRecord> parse_hold_record(std::string id, std::string_view json) {
   if (json.size() > k_largest_record) return std::nullopt;
   const Json object = parse(json);
-  if (!object.is_object()) return std::nullopt;
+  if (!object.is_object() || layout_in(object) > lease_table::k_layout) return std::nullopt;
   return record_from(std::move(id), object);
 }
 

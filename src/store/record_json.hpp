@@ -8,9 +8,11 @@
 #pragma once
 
 #include "base/boot_clock.hpp"
+#include "base/result.hpp"
 #include "core/lock_store.hpp"
 #include "store/lease_table.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +34,12 @@ std::optional<HoldRecord> parse_hold_record(std::string id, std::string_view jso
 // Only what acquire.lua adds; `who` and `ttl` stay empty. Of a grant, where the rest is what the
 // claim said itself: to read it all is a tenth of the instructions of a run.
 std::optional<HoldRecord> parse_granted_record(std::string id, std::string_view json);
+
+// A record of a later layout than k_layout is not read: the parsers of single records say nullopt.
+// Its layout; that of what is no record is 1.
+std::uint64_t layout_of(std::string_view json);
+// Errc::bad_config; `lock` as in "lock "a" in sqlite:///file".
+Error of_newer_dlock(const std::string& lock, std::uint64_t layout);
 
 // Of the waiting line; since_ms is not in it.
 std::optional<Waiter> parse_waiter(std::string_view json);
@@ -60,7 +68,7 @@ struct StateFile {
 std::string state_file_json(const StateFile& lease);
 
 // Stricter than a record: a missing or wrong field is nullopt, because a guess about who holds a
-// lock could let two in.
+// lock could let two in. Of a later layout the name, the boot id and the layout are read.
 std::optional<StateFile> parse_state_file(std::string_view json);
 
 }  // namespace dlock

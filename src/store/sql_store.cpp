@@ -51,6 +51,14 @@ Error SqlStore::too_few_columns() const {
               missing_columns()};
 }
 
+// Neither those of dlock nor those of ShedLock.
+Error SqlStore::unknown_columns() const {
+  return {Errc::bad_config,
+          "cannot keep locks in " + where() + ": the table " + table() +
+              " lacks one of the columns token, version and state, or " + table() +
+              "_line one of its own: let their owner add what dlock doctor --ddl prints"};
+}
+
 std::optional<Error> SqlStore::refuses(const Claim& claim) const {
   if (!has_four_columns_) return std::nullopt;
   if (claim.mode == Mode::plain && claim.once_per == Duration::zero()) return std::nullopt;
@@ -84,6 +92,7 @@ Result<StoredLock> SqlStore::lock_of(const std::string& name,
 Result<std::vector<StoredLock>> SqlStore::locks_of(const std::vector<LockName>& names,
                                                    const Rows& rows) const {
   std::vector<StoredLock> locks;
+  if (rows.own_columns > 0) return unknown_columns();
   if (rows.rows.empty()) return std::vector<StoredLock>(names.size());
   const std::vector<std::string> order = ordered(names);
   for (const LockName& name : names) {

@@ -46,6 +46,8 @@ class SqlStore : public TableStore {
     std::vector<Row> rows;    // of the names, in their order
     std::int64_t now_us = 0;  // read after the rows were locked
     Time sent_at{};           // read before the first byte of the request was sent
+    // Of a table with four columns: how many of token, version and state it has all the same.
+    std::int64_t own_columns = 0;
   };
   // What a step writes of one name.
   struct Write {
@@ -111,6 +113,7 @@ class SqlStore : public TableStore {
                  const lease_table::StoredLock& lock,
                  const Moment& moment) const;
   Error too_few_columns() const;
+  Error unknown_columns() const;
 
   bool has_four_columns_ = false;  // as the newest error has it
 };

@@ -70,8 +70,14 @@ struct ForeignHold {
   bool shared = false;                  // it reads, and others may read beside it
 };
 
+// How the records of a lock are made. A record says its layout, and one that says none has the
+// first; the words for that and for the name stay. A later layout is for locks that are free: while
+// one is in use, an older dlock may be among its holders and waiters.
+inline constexpr std::uint64_t k_layout = 1;  // the newest that we know
+
 // The leases of a name, what outlives them, and its line.
 struct StoredLock {
+  std::uint64_t layout = k_layout;          // above it nothing else of the lock is known
   std::map<OwnerId, Lease> leases;          // beside each other: all readers, or all have a slot
   std::optional<ForeignHold> foreign = {};  // then there are no leases but those of readers
   std::uint32_t slots = 0;                  // of Mode::slots: how many there are

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "store/table_store.hpp"
 
+#include "base/text.hpp"
 #include "base/wall_clock.hpp"
+#include "store/record_json.hpp"
 #include "store/waiting_line.hpp"
 
 #include <algorithm>
@@ -25,11 +27,23 @@ std::vector<OwnerId> owners_of(const Holds& holds) {
 
 }  // namespace
 
+std::optional<Error> TableStore::too_new(const std::vector<LockName>& names,
+                                         const States& states) const {
+  for (std::size_t i = 0; i < states.size(); ++i)
+    if (states[i]->layout > lease_table::k_layout)
+      return of_newer_dlock("lock " + in_quotes(names[i].text()) + " in " + where(),
+                            states[i]->layout);
+  return std::nullopt;
+}
+
 // A step that begins the turn of a waiter tells it, whatever else it does.
 Result<void> TableStore::change(const std::vector<LockName>& names,
                                 Time limit,
                                 const Change& what) {
-  return transact(names, limit, [&](const States& states, const Moment& moment) {
+  std::optional<Error> newer;
+  auto done = transact(names, limit, [&](const States& states, const Moment& moment) {
+    newer = too_new(names, states);
+    if (newer) return Step{};
     std::vector<lease_table::Line> before;
     for (const lease_table::StoredLock* state : states)
       before.push_back(state->line);
@@ -43,6 +57,8 @@ Result<void> TableStore::change(const std::vector<LockName>& names,
     }
     return step;
   });
+  if (done && newer) return std::move(*newer);
+  return done;
 }
 
 Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
@@ -160,10 +176,13 @@ Result<std::optional<LastSuccess>> TableStore::forget(const LockName& name, Time
 
 Result<Holding> TableStore::inspect(const LockName& name, Time limit) {
   Holding holding;
+  std::optional<Error> newer;
   auto done = read({name}, limit, [&](const States& states, const Moment& moment) {
+    newer = too_new({name}, states);
     holding = lease_table::inspect(*states.front(), moment);
   });
   if (!done) return done.error();
+  if (newer) return std::move(*newer);
   return holding;
 }
 

@@ -93,6 +93,7 @@ class TableStore : public LockStore {
 
  private:
   using Watched = lease_table::Watched;
+  std::optional<Error> too_new(const std::vector<LockName>& names, const States& states) const;
   Result<void> change(const std::vector<LockName>& names, Time limit, const Change& what);
   Result<Watching> watch_for(Watched what, const std::vector<std::string>& ids, Time limit);
   HandOff look(Time limit);

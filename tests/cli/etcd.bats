@@ -158,3 +158,9 @@ o() { ETCDCTL_ENDPOINTS=127.0.0.1:$OTHER e "$@"; }
   run -0 env DLOCK_PASSWORD=s3cret "$DLOCK" --url "$ann:$OTHER" run --once-per 1h job-a -- touch "$T/ran"
   [ -e "$T/ran" ]
 }
+
+@test "a lock that a newer dlock wrote is refused before anything is changed" {
+  e put a/694d7 '{"layout":2}' >/dev/null
+  newer_dlock_is_refused
+  [ "$(e get --prefix a/ --keys-only | grep -c .)" = 1 ]
+}

@@ -287,3 +287,14 @@ END
   assert_line -n 0 --regexp '^a-table: held by .*: the nightly import of everything \[token [0-9]+\]$'
   let_go
 }
+
+@test "a lock that a newer dlock wrote is refused before anything is changed" {
+  r hset dlock:a owner 1 >/dev/null
+  r hset 'dlock:holds:{dlock:a}' 'owner#1' '{"layout":2}' >/dev/null
+  for words in 'run a -- true' 'run -n a -- true' 'inspect a'; do
+    # shellcheck disable=SC2086  # words
+    run -78 --separate-stderr "$DLOCK" $words
+    assert_stderr_has "it was written by a newer dlock, layout 2; this dlock knows 1: upgrade dlock on this host"
+  done
+  [ "$(r dbsize)" = 2 ]
+}

@@ -158,3 +158,23 @@ as_member() {
   run -69 "$DLOCK" --url "sqlite://$T/none/locks.db" --connect-timeout 1s run a -- touch "$MARKER"
   assert_not_started
 }
+
+@test "a lock that a newer dlock wrote is refused before anything is changed" {
+  hold a
+  sqlite3 "$T/locks.db" "UPDATE dlock SET state = json_set(state, '$.layout', 2)"
+  newer_dlock_is_refused
+  [ "$(sqlite3 "$T/locks.db" "SELECT count(*) FROM dlock_line")" = 0 ]
+}
+
+@test "a table with a column more is used, and one that is missing is named" {
+  "$DLOCK" run a -- true
+  sqlite3 "$T/locks.db" "ALTER TABLE dlock ADD COLUMN note TEXT; ALTER TABLE dlock_line ADD COLUMN note TEXT"
+  hold a
+  stand a 1
+  let_go
+  eventually 10s entered 1
+  sqlite3 "$T/locks.db" "ALTER TABLE dlock DROP COLUMN token"
+  run -69 --separate-stderr "$DLOCK" run a -- touch "$MARKER"
+  assert_stderr_has token
+  assert_not_started
+}

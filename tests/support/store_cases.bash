@@ -3,6 +3,15 @@
 # $DLOCK_URL. A part of suite.bash, behind cli, supervise, ticker and line.
 # shellcheck shell=bash disable=SC2016,SC2030,SC2031,SC2154
 
+# newer_dlock_is_refused: the record of lock a, which is held, says layout 2.
+newer_dlock_is_refused() {
+  run -78 --separate-stderr "$DLOCK" run a -- touch "$MARKER"
+  assert_stderr_has "it was written by a newer dlock, layout 2; this dlock knows 1: upgrade dlock on this host"
+  run -78 "$DLOCK" run -n a -- touch "$MARKER"
+  run -78 "$DLOCK" inspect a
+  assert_not_started
+}
+
 # In place of the words of line.bash that ask Redis.
 in_line() {
   "$DLOCK" inspect --json "$1" |

@@ -170,7 +170,12 @@ TEST_CASE("etcd: a value that is damaged, or of a newer dlock, is a foreign prog
     const EtcdRow row = row_of("a", {{"a/1", value, 1, 1, 7}}, {}, at(1s).now);
     CHECK(row.state.foreign);
     CHECK(row.state.leases.empty());
+    CHECK(row.state.layout == 1);
   }
+  const std::string newer = "{\"layout\":2,\"waiter\":\"o#1\"}";
+  CHECK(row_of("a", {{"a/1", newer, 1, 1, 7}}, {}, at(1s).now).state.layout == 2);
+  CHECK(row_of("a", {{"a/1", "", 1, 1, 7}, {"a/2", newer, 2, 2, 7}}, {}, at(1s).now).state.layout ==
+        2);
 }
 
 TEST_CASE("etcd: a kept hold moves to a lease of its own") {

@@ -187,6 +187,21 @@ TEST_CASE("what is written is ASCII, which every database can keep, and read as 
   CHECK(parse_state_file(state_file_json(file))->name == who.reason);
 }
 
+TEST_CASE("a record of a later layout is known as such, and nothing else of it is read") {
+  CHECK(layout_of(R"({"layout":2,"token":7})") == 2);
+  for (const char* json : {"{}", "[2]", "2", "", R"({"layout":"2"})", R"({"layout":1})"})
+    CHECK(layout_of(json) == 1);
+  CHECK_FALSE(parse_hold_record("o#s", R"({"layout":2,"token":7})").has_value());
+  CHECK_FALSE(parse_waiter(R"({"layout":2})").has_value());
+  CHECK(parse_hold_record("o#s", R"({"layout":1,"token":7})")->token == 7);
+  const auto file = parse_state_file(R"({"layout":2,"name":"a%20b","boot_id":"x","leases":[]})");
+  REQUIRE(file.has_value());
+  CHECK(file->name == "a b");
+  CHECK(file->state.layout == 2);
+  CHECK(lease_table::is_live(file->state, lease_table::StoreTime::max()));
+  CHECK(state_file_json(some_lease()).find("layout") == std::string::npos);
+}
+
 TEST_CASE("control characters and quotes survive writing and reading, in one line") {
   HolderInfo who = some_record().who;
   who.reason = "\"\\\n\x1b\t\x01";

@@ -43,6 +43,7 @@ Duration note_life(const StoredLock& state, const Moment& moment) {
 // A key of a program that only its own code can read; or of a newer dlock.
 void take_foreign(EtcdRow& row, std::size_t index, StoreTime now) {
   const EtcdKey& key = row.keys[index];
+  row.state.layout = std::max(row.state.layout, layout_of(key.value));
   if (index == 0) {
     row.foreign = index;
     row.state.foreign = {.type = "etcd key", .who = key.key, .endless = key.lease == 0};

@@ -114,6 +114,12 @@ Result<SqlStore::Rows> MysqlStore::load(const std::vector<std::string>& names,
     all.push_back("select arrival, waiter, alive_until, who from " + line_table_ +
                   " where name = " + quoted(name) + " order by arrival");
   }
+  if (has_four_columns()) {
+    all.push_back(
+        "select count(*) from information_schema.columns where table_schema = database() "
+        "and column_name in ('token', 'version', 'state') and table_name = " +
+        quoted(table_));
+  }
   if (!to_write) all.emplace_back("commit");
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
@@ -127,6 +133,7 @@ Result<SqlStore::Rows> MysqlStore::load(const std::vector<std::string>& names,
   const std::size_t clock = first + names.size();
   Rows rows{.now_us = sql::number_at((*answers)[clock].rows.at(0), 0),
             .sent_at = session_.sent_at()};
+  if (has_four_columns()) rows.own_columns = sql::number_at((*answers)[clock + 1].rows.at(0), 0);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto& found = (*answers)[first + i].rows;
     Row row = found.empty() ? Row{.name = names[i], .state = {}} : row_of(found.front());
@@ -172,7 +179,8 @@ void MysqlStore::add_write(std::vector<std::string>& all, const Write& one) cons
                   " and arrival = " + std::to_string(place->arrival_us));
   }
   for (const lease_table::Place* place : one.line.written) {
-    all.push_back("replace into " + line_table_ + " values (" + quoted(one.name) + ", " +
+    all.push_back("replace into " + line_table_ +
+                  " (name, arrival, waiter, alive_until, who) values (" + quoted(one.name) + ", " +
                   std::to_string(place->arrival_us) + ", " + quoted(place->id) + ", " +
                   us_of(place->alive_until) + ", " + quoted(waiter_json(place->waiter)) + ")");
   }

@@ -18,6 +18,10 @@ namespace {
 constexpr const char* k_clock =
     "select (extract(epoch from clock_timestamp()) * 1000000)::bigint, pg_backend_pid()";
 
+constexpr const char* k_own_columns =
+    "select count(*) from pg_attribute where attrelid = to_regclass($1) and attname in ('token', "
+    "'version', 'state') and not attisdropped";
+
 // A channel has at most 63 bytes; an id has more. Two ids of one channel only wake each other.
 std::string channel_of(const std::string& id) {
   std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
@@ -134,11 +138,13 @@ Result<SqlStore::Rows> PostgresStore::load(const std::vector<std::string>& names
                        " where name = $1 order by arrival",
                    {name}});
   }
+  if (has_four_columns()) all.push_back({k_own_columns, {table_}});
   if (!to_write) all.push_back({"commit"});
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
   const std::size_t clock = first + names.size();
   Rows rows = at_clock((*answers)[clock]);
+  if (has_four_columns()) rows.own_columns = sql::number_at((*answers)[clock + 1].rows.at(0), 0);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto& found = (*answers)[first + i].rows;
     Row row = found.empty() ? Row{.name = names[i], .state = {}} : row_with_type(found.front());
@@ -190,7 +196,8 @@ void PostgresStore::add_write(std::vector<PgStatement>& all, const Write& one) c
   }
   for (const lease_table::Place* place : one.line.written) {
     all.push_back({"insert into " + line_table_ +
-                       " values ($1, $2, $3, $4, $5) on conflict (name, arrival) do update set "
+                       " (name, arrival, waiter, alive_until, who) values ($1, $2, $3, $4, $5) on "
+                       "conflict (name, arrival) do update set "
                        "waiter = excluded.waiter, alive_until = excluded.alive_until, "
                        "who = excluded.who",
                    {one.name,

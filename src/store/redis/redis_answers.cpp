@@ -114,8 +114,13 @@ Result<Holding> read_holding(ReplyView reply, const std::string& where) {
     const std::string id(reply[5][i].string());
     const auto is_owner = [&](const Holding::Owner& one) { return is_hold_of(id, one.id); };
     if (std::none_of(holding.owners.begin(), holding.owners.end(), is_owner)) continue;
-    auto record = parse_hold_record(id, reply[5][i + 1].string());
-    if (record) holding.holds.push_back(std::move(*record));
+    const std::string_view json = reply[5][i + 1].string();
+    auto record = parse_hold_record(id, json);
+    if (record) {
+      holding.holds.push_back(std::move(*record));
+    } else if (const auto layout = layout_of(json); layout > lease_table::k_layout) {
+      return of_newer_dlock("a lock in " + where, layout);
+    }
   }
   holding.revoked_by = reply[6].string();
   holding.waiting = count(reply[7].integer());

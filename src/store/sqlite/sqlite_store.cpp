@@ -32,7 +32,8 @@ constexpr std::string_view k_tables[] = {
     "WITHOUT ROWID"};
 // Of a free lock, the holder and its start stay those of the last one.
 constexpr std::string_view k_write_lock =
-    "INSERT INTO dlock VALUES (?1, strftime('%Y-%m-%d %H:%M:%f', ?2 / 1e6, 'unixepoch'), "
+    "INSERT INTO dlock (name, lock_until, locked_at, locked_by, token, version, state) VALUES (?1, "
+    "strftime('%Y-%m-%d %H:%M:%f', ?2 / 1e6, 'unixepoch'), "
     "strftime('%Y-%m-%d %H:%M:%f', ?3 / 1e6, 'unixepoch'), ?4, ?5, 1, ?6) "
     "ON CONFLICT (name) DO UPDATE SET lock_until = excluded.lock_until, "
     "locked_at = CASE ?4 WHEN '' THEN locked_at ELSE excluded.locked_at END, locked_by = ?4, "
@@ -148,12 +149,14 @@ Result<void> SqliteStore::write_line(const std::string& name,
     if (!done) return done;
   }
   for (const lease_table::Place* place : change.written) {
-    auto done = db_->run("REPLACE INTO dlock_line VALUES (?, ?, ?, ?, ?)",
-                         {name,
-                          place->arrival_us,
-                          place->id,
-                          place->alive_until.time_since_epoch().count(),
-                          waiter_json(place->waiter)});
+    auto done = db_->run(
+        "REPLACE INTO dlock_line (name, arrival, waiter, alive_until, who) "
+        "VALUES (?, ?, ?, ?, ?)",
+        {name,
+         place->arrival_us,
+         place->id,
+         place->alive_until.time_since_epoch().count(),
+         waiter_json(place->waiter)});
     if (!done) return done;
   }
   return {};

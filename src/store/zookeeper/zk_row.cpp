@@ -94,6 +94,7 @@ class Reader {
 
   void take_foreign(std::size_t index) {
     const ZkContender& node = row_.nodes[index];
+    row_.state.layout = std::max(row_.state.layout, layout_of(node.data));
     const std::string name = node.path.substr(node.path.rfind('/') + 1);
     const std::string who = node.data.empty() ? name : name + " of " + node.data;
     if (!waited_ && lease_table::has_room(row_.state, node.place.mode, 0)) {
