@@ -75,6 +75,17 @@ int status_of(const Outcome& outcome, const Settings& settings) {
   return static_cast<int>(ExitStatus::failed);
 }
 
+namespace {
+
+// Of an answer of the store that more can be found out about than it says.
+bool helps_doctor(const Error& error, const Settings& settings) {
+  const bool said = error.code == Errc::denied || error.code == Errc::refused ||
+                    error.code == Errc::protocol || error.code == Errc::unconfirmed;
+  return said && !settings.url_place.empty();
+}
+
+}  // namespace
+
 ExitStatus report(const Error& error, const Settings& settings) {
   const ExitStatus status = status_of(error.code);
   std::string text = error.text;
@@ -83,6 +94,7 @@ ExitStatus report(const Error& error, const Settings& settings) {
         "; set DLOCK_URL=redis://HOST:6379, or DLOCK_URL=sqlite:///var/lib/dlock/dlock.db for this "
         "machine alone";
   }
+  if (helps_doctor(error, settings)) text += "; dlock doctor may tell more";
   if (status == ExitStatus::usage)
     text += "; see dlock " + settings.command + (settings.command.empty() ? "" : " ") + "--help";
   log(LogLevel::error, {.text = text, .fields = {{"code", static_cast<std::int64_t>(status)}}});

@@ -37,7 +37,10 @@ bool is_for_libpq(std::string_view url) {
 }
 
 bool may_have_tls(std::string_view url) {
-  return is_for_libpq(url) || (url.starts_with("redis") && !url.starts_with("redis+unix:"));
+  constexpr std::array<std::string_view, 4> k_others{"etcds:", "zookeepers:", "mysql:", "mariadb:"};
+  return is_for_libpq(url) || (url.starts_with("redis") && !url.starts_with("redis+unix:")) ||
+         std::any_of(
+             k_others.begin(), k_others.end(), [&](auto one) { return url.starts_with(one); });
 }
 
 // The name of one of our settings, also by its name in libpq.

@@ -29,4 +29,14 @@ Finding judge_connect(const std::string& text) {
                 "mend what the reason names: the URL, the password, the network or the server");
 }
 
+Finding judge_answers(Duration p50, Duration p99, Duration ttl, const std::string& more) {
+  const std::string seen =
+      "an answer takes " + fine_duration(p50) + " (p50), " + fine_duration(p99) + " (p99)" + more;
+  const std::string remedy = "use a server that is nearer or less busy, or a longer --ttl";
+  if (p99 > ttl / 10)
+    return broken(seen, "renewals will time out: each may take a tenth of the lease", remedy);
+  if (p99 > ttl / 50) return warning(seen, "close to what a renewal may take", remedy);
+  return info(seen);
+}
+
 }  // namespace dlock

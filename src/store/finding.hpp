@@ -63,6 +63,8 @@ class Findings {
 
 // `text`: why there is no connection.
 Finding judge_connect(const std::string& text);
+// Of questions and their answers; `more` is said behind them. A renewal has a tenth of `ttl`.
+Finding judge_answers(Duration p50, Duration p99, Duration ttl, const std::string& more = {});
 // "0.24ms": finer than format_duration, for what takes less than a second.
 std::string fine_duration(Duration d);
 

@@ -3,6 +3,7 @@
 
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "base/user_name.hpp"
 #include "store/beside_store.hpp"
 #include "store/etcd/etcd_store.hpp"
 #include "store/etcd/examine_etcd.hpp"
@@ -68,7 +69,11 @@ Result<std::unique_ptr<LockStore>> open_postgres(const StoreOptions& options) {
 Result<std::vector<std::string>> postgres_tables(const StoreOptions& options) {
   const auto address = parse_pg_url(options.url);
   if (!address) return address.error();
-  return PostgresStore::tables(address->table);
+  auto all = PostgresStore::tables(address->table);
+  const std::string user = address->user.empty() ? user_name() : address->user;
+  all.push_back("-- grant select, insert, update, delete on " + address->table + ", " +
+                address->table + "_line to \"" + printable(user) + "\"");
+  return all;
 }
 #endif
 
@@ -80,7 +85,11 @@ Result<std::unique_ptr<LockStore>> open_mysql(const StoreOptions& options) {
 Result<std::vector<std::string>> mysql_tables(const StoreOptions& options) {
   const auto address = parse_my_url(options.url, options.tls);
   if (!address) return address.error();
-  return MysqlStore::tables(address->table);
+  auto all = MysqlStore::tables(address->table);
+  for (const char* const table : {"", "_line"})
+    all.push_back("-- grant select, insert, update, delete on " + address->table + table + " to '" +
+                  printable(address->user) + "'@'HOST'");
+  return all;
 }
 #endif
 
@@ -157,12 +166,16 @@ Error bad(std::string reason) {
 }
 
 Result<const Store*> store_of(std::string_view url) {
-  const std::size_t colon = url.find("://");
-  if (colon == std::string_view::npos) return bad("it has no scheme; write " + store_forms());
-  const std::string_view scheme = url.substr(0, colon);
+  const std::string_view said = url.substr(0, url.find(':'));
+  const std::string_view scheme = said == "postgres" ? "postgresql" : said;
+  const bool is_whole = url.substr(said.size()).starts_with("://");
   for (const Store& store : k_stores) {
-    if (scheme == store.scheme) return &store;
+    if (scheme != store.scheme) continue;
+    if (is_whole) return &store;
+    return bad("behind " + std::string(said) + ": there are two slashes; write " +
+               std::string(store.scheme) + std::string(store.form));
   }
+  if (!is_whole) return bad("it has no scheme; write " + store_forms());
   return bad("there is no store with this scheme; write " + store_forms());
 }
 

@@ -155,6 +155,24 @@ Trial try_lock(LockStore& holder, LockStore& rival, const LockName& name, Time u
   return Tryout(holder, rival, name, until).run();
 }
 
+Finding measure_answers(LockStore& store, const ExamineTerms& terms, ExaminedServer& server) {
+  constexpr std::size_t k_questions = 10;
+  const LockName name = trial_name();
+  std::vector<Duration> took;
+  while (took.size() <= k_questions && BootClock::now() < terms.until) {
+    const Time since = BootClock::now();
+    if (auto answer = store.inspect(name, terms.until); !answer)
+      return not_seen(answer.error().text);
+    took.push_back(BootClock::now() - since);
+  }
+  if (took.size() < 2) return not_seen("there was no time to measure");
+  took.erase(took.begin());  // with the connection
+  std::sort(took.begin(), took.end());
+  server.p50 = took[took.size() / 2];
+  server.p99 = took.back();
+  return judge_answers(*server.p50, *server.p99, terms.lease.ttl());
+}
+
 Finding judge_trial(const Trial& trial) {
   std::string took;
   for (const TrialStep& step : trial.steps)

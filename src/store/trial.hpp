@@ -55,6 +55,9 @@ LockName trial_name();
 // `holder` and `rival` are two stores at one place.
 Trial try_lock(LockStore& holder, LockStore& rival, const LockName& name, Time until);
 
+// How long a store takes for a question that changes nothing; `server` gets it as well.
+Finding measure_answers(LockStore& store, const ExamineTerms& terms, ExaminedServer& server);
+
 Finding judge_trial(const Trial& trial);
 Finding judge_turns(const Trial& trial);
 // `renewed_every`: how late a loss is noticed without messages.

@@ -72,7 +72,8 @@ my_url() { echo "mysql://${1:-root}@/locks?socket=$FOLDER/my.sock"; }
   sql "drop table if exists dlock, dlock_line"
   run -0 "$DLOCK" doctor --strict -v
   found i tables 'were missing, and were made for the trial'
-  found '\+' version 'PostgreSQL 1'
+  found i version 'PostgreSQL 1'
+  found i latency 'an answer takes'
   found i trial 'acquire .*, renew .*, inspect .*, release '
   run -0 "$DLOCK" doctor --strict
   found i tables 'dlock and dlock_line are there'
@@ -129,7 +130,8 @@ sleeping() { [ "$(sql "select count(*) from pg_stat_activity where query like 's
   DLOCK_URL=$(my_url)
   run -0 "$DLOCK" doctor --strict -v
   found i tables 'were missing, and were made for the trial'
-  found '\+' version 'MariaDB 1'
+  found i version 'MariaDB 1'
+  found i latency 'an answer takes'
   [ "$(my 'select (select count(*) from locks.dlock) + (select count(*) from locks.dlock_line)')" = 0 ]
   valid_json 0
 }

@@ -119,3 +119,26 @@ signal_store() { signal_database "$1"; }
   assert_not_started
 }
 
+@test "the URL alone says where the locks are; postgres:// is the same, and PGPASSWORD the last password" {
+  local url="ann@/postgres?host=$DB&port=$DB_PORT"
+  export PGHOST=none.invalid PGPORT=1 PGUSER=reader PGDATABASE=none PGPASSWORD=s3cret
+  run -5 "$DLOCK" --url "postgres://$url" run -n a -- env -u DLOCK_HOLDS "$DLOCK" --url "postgresql://$url" run -n -E 5 a -- true
+  run -77 env DLOCK_PASSWORD=wr0ng "$DLOCK" --url "postgres://$url" run a -- touch "$MARKER"
+  run -78 --separate-stderr env PGHOSTADDR=127.0.0.1 "$DLOCK" --url "postgres://$url" run -n a -- touch "$MARKER"
+  assert_stderr_has "env -u PGHOSTADDR"
+  unset PGHOST PGPORT PGUSER PGDATABASE PGPASSWORD
+  assert_not_started
+  db 'DROP TABLE dlock, dlock_line'
+}
+
+@test "a right that is missing is named with those that are needed" {
+  "$DLOCK" run a -- true
+  run -77 --separate-stderr env DLOCK_PASSWORD=s3cret "$DLOCK" --url "postgresql://ann@/postgres?host=$DB&port=$DB_PORT" run a -- \
+    touch "$MARKER"
+  assert_stderr_has "permission denied for table dlock"
+  assert_stderr_has "dlock needs select, insert, update and delete on its tables: dlock doctor --ddl"
+  run -0 "$DLOCK" doctor --ddl --url "postgresql://ann@/postgres?host=$DB&port=$DB_PORT"
+  db "$(sed -n 's/^-- //p' <<<"$output")"
+  run -0 env DLOCK_PASSWORD=s3cret "$DLOCK" --url "postgresql://ann@/postgres?host=$DB&port=$DB_PORT" run a -- true
+  assert_not_started
+}

@@ -319,6 +319,8 @@ runs_on() {
   unset DLOCK_URL
   DLOCK_URL=bogus refused_config run x -- true
   assert_stderr_has 'dlock: DLOCK_URL: cannot use the URL "bogus": it has no scheme; write redis://'
+  run -64 --separate-stderr "$DLOCK" --url redis:/db1 run a -- true
+  assert_stderr_has 'behind redis: there are two slashes; write redis://host:6379'
   REDIS_URL=redis://:secret@h:port refused_config list
   assert_stderr_has 'dlock: REDIS_URL: cannot use the URL "redis://***@h:port": the port must be'
   config 'url = "rediss://h/x"'

@@ -41,6 +41,20 @@ TEST_CASE("url settings: files and the server's name are taken from the URL, and
   CHECK(taken("redis://h?sni=x") == "redis://h|sni=x");
 }
 
+TEST_CASE("url settings: the URL of every store with TLS may say them, and no other") {
+  for (const std::string scheme : {"rediss",
+                                   "rediss+sentinel",
+                                   "postgresql",
+                                   "postgres",
+                                   "mysql",
+                                   "mariadb",
+                                   "etcds",
+                                   "zookeepers"})
+    CHECK(taken(scheme + "://h/x?cacert=/ca&sni=db") == scheme + "://h/x|cacert=/ca|sni=db");
+  for (const std::string scheme : {"redis+unix", "local", "sqlite", "etcd", "zookeeper"})
+    CHECK(taken(scheme + ":///x?cacert=/ca") == scheme + ":///x?cacert=/ca");
+}
+
 TEST_CASE("url settings: what else the URL says stays where it is") {
   CHECK(taken("rediss+sentinel://a/m?cacert=/a&sentinel_user=bob&sni=x") ==
         "rediss+sentinel://a/m?sentinel_user=bob|cacert=/a|sni=x");

@@ -394,7 +394,7 @@ TEST_CASE("zookeeper: doctor judges version, mode and number of servers") {
   CHECK(words->version == "3.8.0");
   CHECK(words->mode == "leader");
   CHECK_FALSE(parse_srvr("This ZooKeeper instance is not currently serving requests\n"));
-  CHECK(judge_zk_version("3.8.0").level == Level::good);
+  CHECK(judge_zk_version("3.8.0").level == Level::info);
   CHECK(judge_zk_version("3.4.14").level == Level::error);
   CHECK(judge_zk_version("").level == Level::not_seen);
   CHECK(judge_zk_mode("follower").level == Level::good);

@@ -25,7 +25,7 @@ struct Meaning {
 };
 
 // The rest is known by its code. https://github.com/etcd-io/etcd/blob/main/api/v3rpc/rpctypes
-constexpr std::array<Meaning, 12> k_messages{{
+constexpr std::array<Meaning, 13> k_messages{{
     {"etcdserver: too many requests", Errc::unavailable, true},
     {"etcdserver: no leader", Errc::unavailable, true},
     {"etcdserver: not leader", Errc::unavailable},
@@ -37,6 +37,11 @@ constexpr std::array<Meaning, 12> k_messages{{
      false,
      true,
      "it needs a user in the URL, and the password: set DLOCK_PASSWORD"},
+    {"etcdserver: permission denied",
+     Errc::denied,
+     false,
+     false,
+     "the role needs readwrite on the keys NAME/ of the lock, as a prefix"},
     {"etcdserver: authentication failed", Errc::denied},
     {"etcdserver: invalid auth management", Errc::denied},
     {"etcdserver: too many operations in txn request",

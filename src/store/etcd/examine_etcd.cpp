@@ -63,7 +63,7 @@ Finding judge_etcd_version(const std::string& version) {
     return broken(seen, "dlock needs etcd 3.4 or newer", "upgrade the members");
   const bool old = number < std::array{3, 4, 31} ||
                    (number >= std::array{3, 5, 0} && number < std::array{3, 5, 13});
-  if (!old) return good(seen);
+  if (!old) return info(seen);
   return warning(seen,
                  "a leader that was stalled may end leases that were renewed: their holders stop",
                  "upgrade to 3.4.31, 3.5.13 or newer");
@@ -91,8 +91,9 @@ Result<Examination> examine_etcd(const StoreOptions& options, const ExamineTerms
     trial = try_lock(**store, **rival, trial_name(), terms.until);
   }
   Findings findings(all.url);
-  findings.add("trial", judge_trial(trial));
   findings.add("members", judge_members(address->servers.size()));
+  findings.add("trial", judge_trial(trial));
+  findings.add("latency", measure_answers(**store, terms, all.servers.front()));
   for (Finding& finding : findings.take())
     all.findings.push_back(std::move(finding));
   return all;

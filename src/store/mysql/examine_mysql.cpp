@@ -45,7 +45,7 @@ std::pair<long, long> numbers_of(const std::string& version) {
 Finding judge_version(const Facts& facts, bool mariadb) {
   const std::string version = text_of(facts, "version");
   const std::string seen = std::string(mariadb ? "MariaDB " : "MySQL ") + version;
-  if (numbers_of(version) >= (mariadb ? std::pair(10L, 6L) : std::pair(8L, 0L))) return good(seen);
+  if (numbers_of(version) >= (mariadb ? std::pair(10L, 6L) : std::pair(8L, 0L))) return info(seen);
   return broken(seen, "dlock needs MariaDB 10.6, MySQL 8.0 or newer", "upgrade the server");
 }
 
@@ -207,7 +207,6 @@ Result<Examination> examine_mysql(const StoreOptions& options, const ExamineTerm
                              .line = is_there(*facts, "has_line"),
                              .has_state = is_there(*facts, "has_state")};
   findings.add("tables", sql::judge_tables(table, seen, trial, MysqlStore::tables(table)));
-  findings.add("trial", judge_trial(trial));
   findings.add("durable", judge_durable(*facts));
   findings.add("replication", judge_replication(*facts));
   findings.add("connections",
@@ -218,6 +217,8 @@ Result<Examination> examine_mysql(const StoreOptions& options, const ExamineTerm
     findings.add("collation", judge_collation(*facts, table));
     findings.add("timezone", judge_time_zone(*facts));
   }
+  findings.add("trial", judge_trial(trial));
+  findings.add("latency", measure_answers(**store, terms, all.servers.front()));
   all.findings = findings.take();
   return all;
 }

@@ -10,6 +10,11 @@ struct Rule {
 };
 
 constexpr MyMeaning k_denied{Errc::denied, MyFault::other};
+constexpr MyMeaning k_no_right{
+    Errc::denied,
+    MyFault::other,
+    "dlock needs select, insert, update and delete on its tables: dlock doctor --ddl prints them, "
+    "and the grant"};
 constexpr MyMeaning k_repeat{Errc::unavailable, MyFault::repeat};
 constexpr MyMeaning k_read_only{
     Errc::refused, MyFault::read_only, "is it a replica? dlock needs the one server that writes"};
@@ -23,25 +28,25 @@ constexpr std::string_view k_charset = "a name has to fit the character set of t
 
 // What is not in it is refused.
 constexpr Rule k_rules[] = {
-    {1044, k_denied},  // to this database
-    {1045, k_denied},  // password
-    {1129, k_denied},  // too many failed attempts from this host
-    {1130, k_denied},  // this host may not connect
-    {1142, k_denied},  // to this table
-    {1143, k_denied},  // to a column
-    {1227, k_denied},  // a privilege
-    {1251, k_denied},  // old password format
-    {1370, k_denied},  // a routine
-    {1524, k_denied},  // the server lacks the account's plug-in
-    {1698, k_denied},  // no password was sent
-    {1820, k_denied},  // the password has to be changed first
-    {1862, k_denied},  // it has expired
-    {3118, k_denied},  // the account is locked (MySQL)
-    {4151, k_denied},  // the same (MariaDB)
-    {1020, k_repeat},  // a row has changed since the snapshot
-    {1205, k_repeat},  // a wait for a row took too long
-    {1213, k_repeat},  // deadlock
-    {3572, k_repeat},  // NOWAIT, and the row is locked
+    {1044, k_denied},    // to this database
+    {1045, k_denied},    // password
+    {1129, k_denied},    // too many failed attempts from this host
+    {1130, k_denied},    // this host may not connect
+    {1142, k_no_right},  // to this table
+    {1143, k_no_right},  // to a column
+    {1227, k_denied},    // a privilege
+    {1251, k_denied},    // old password format
+    {1370, k_denied},    // a routine
+    {1524, k_denied},    // the server lacks the account's plug-in
+    {1698, k_denied},    // no password was sent
+    {1820, k_denied},    // the password has to be changed first
+    {1862, k_denied},    // it has expired
+    {3118, k_denied},    // the account is locked (MySQL)
+    {4151, k_denied},    // the same (MariaDB)
+    {1020, k_repeat},    // a row has changed since the snapshot
+    {1205, k_repeat},    // a wait for a row took too long
+    {1213, k_repeat},    // deadlock
+    {3572, k_repeat},    // NOWAIT, and the row is locked
     {1290, k_read_only},
     {1792, k_read_only},  // a transaction
     {1836, k_read_only},

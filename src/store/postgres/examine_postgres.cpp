@@ -56,7 +56,7 @@ long long number_at(const Row& row, Column column) {
 
 Finding judge_version(const Row& row) {
   const std::string seen = "PostgreSQL " + text_at(row, version);
-  if (number_at(row, version_number) >= k_oldest) return good(seen);
+  if (number_at(row, version_number) >= k_oldest) return info(seen);
   return broken(seen, "dlock needs PostgreSQL 12 or newer", "upgrade the server");
 }
 
@@ -98,7 +98,10 @@ Finding judge_replication(const Row& row) {
 
 Finding judge_pooler(const Row& row, int backend) {
   if (number_at(row, process) == backend) return good("no pooler");
-  return info("there is a pooler", "no LISTEN through it: waiters look for their turn instead");
+  return info(
+      "there is a pooler",
+      "no LISTEN through it: waiters look for their turn instead; one that gives whole sessions "
+      "needs a connection for each holder and each waiter");
 }
 
 void remove_trial(PgSession& session, const std::string& table, const LockName& name, Time until) {
@@ -148,13 +151,14 @@ Result<Examination> examine_postgres(const StoreOptions& options, const ExamineT
                              .line = text_at(row, has_line) == "t",
                              .has_state = text_at(row, has_state) == "t"};
   findings.add("tables", sql::judge_tables(table, seen, trial, PostgresStore::tables(table)));
-  findings.add("trial", judge_trial(trial));
   findings.add("durable", judge_durable(row));
   findings.add("replication", judge_replication(row));
   findings.add("pooler", judge_pooler(row, backend));
   findings.add(
       "connections",
       sql::judge_connections(number_at(row, used_connections), number_at(row, max_connections)));
+  findings.add("trial", judge_trial(trial));
+  findings.add("latency", measure_answers(**store, terms, all.servers.front()));
   all.findings = findings.take();
   return all;
 }

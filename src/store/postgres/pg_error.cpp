@@ -20,6 +20,9 @@ constexpr std::string_view k_needs_password =
     "it needs a password: set DLOCK_PASSWORD or give --password-file";
 constexpr std::string_view k_not_postgres = "it does not speak as PostgreSQL does";
 constexpr std::string_view k_encoding = "a name has to fit the encoding of the database";
+constexpr std::string_view k_rights =
+    "dlock needs select, insert, update and delete on its tables: dlock doctor --ddl prints them, "
+    "and the grant";
 constexpr std::string_view k_replica = "this is a replica, or writing is switched off";
 
 struct StateRule {
@@ -31,7 +34,7 @@ struct StateRule {
 // https://www.postgresql.org/docs/15/errcodes-appendix.html
 constexpr StateRule k_states[] = {
     {"28", {.code = Errc::denied}},
-    {"42501", {.code = Errc::denied}},
+    {"42501", {.code = Errc::denied, .hint = k_rights}},
     {"42P01", {.code = Errc::refused, .cause = PgCause::no_table}},
     {"22001", {.code = Errc::bad_usage}},  // a name that is longer than the column
     {"22P05", {.code = Errc::bad_usage, .hint = k_encoding}},  // a name that it cannot keep

@@ -122,7 +122,7 @@ Finding judge_zk_version(const std::string& version) {
   const std::string seen = "ZooKeeper " + version;
   if (number < std::array{3, 5})
     return broken(seen, "dlock needs ZooKeeper 3.5 or newer", "upgrade the servers");
-  return good(seen);
+  return info(seen);
 }
 
 Finding judge_zk_mode(const std::string& mode) {
@@ -164,8 +164,9 @@ Result<Examination> examine_zookeeper(const StoreOptions& options, const Examine
     const Undisturbed undisturbed;
     trial = try_lock(**store, **rival, trial_name(), terms.until);
   }
-  findings.add("trial", judge_trial(trial));
   findings.add("servers", judge_zk_servers(address->servers.size()));
+  findings.add("trial", judge_trial(trial));
+  findings.add("latency", measure_answers(**store, terms, all.servers.front()));
   for (Finding& finding : findings.take())
     all.findings.push_back(std::move(finding));
   return all;

@@ -82,17 +82,10 @@ Finding judge_latency(const ServerFacts& server, const Terms& terms) {
   std::vector<Duration> all = server.latency->pings;
   all.insert(all.end(), server.latency->scripts.begin(), server.latency->scripts.end());
   if (all.empty()) return not_seen("there was no time to measure");
-  const Duration p99 = percentile(all, 99);
-  const std::string seen = "an answer takes " + fine_duration(percentile(all, 50)) + " (p50), " +
-                           fine_duration(p99) + " (p99); a connection " +
-                           fine_duration(percentile(server.latency->connects, 50));
-  const std::string remedy = "use a server that is nearer or less busy, or a longer --ttl";
-  if (p99 > terms.lease.ttl() / 10) {
-    return broken(seen, "renewals will time out: each may take a tenth of the lease", remedy);
-  }
-  if (p99 > terms.lease.ttl() / 50)
-    return warning(seen, "close to what a renewal may take", remedy);
-  return info(seen);
+  return judge_answers(percentile(all, 50),
+                       percentile(all, 99),
+                       terms.lease.ttl(),
+                       "; a connection " + fine_duration(percentile(server.latency->connects, 50)));
 }
 
 Finding judge_slow(const ServerFacts& server, const Terms& terms) {
