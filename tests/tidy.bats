@@ -95,7 +95,7 @@ rule_libraries() {
   who_includes "$1" '^["<]CLI/' 'cmd/cli\.cpp'
   who_includes "$1" '^["<](spdlog|fmt)/' 'src/base/log\.cpp'
   who_includes "$1" '^["<]openssl/' 'src/sys/tls_(certificate|context|crypto|session)\.cpp'
-  who_includes "$1" '^["<]ares' 'src/sys/resolver\.cpp'
+  who_includes "$1" '^["<]ares' 'src/sys/name_lookup\.cpp'
   who_includes "$1" '^["<]nlohmann/' 'src/base/log\.cpp|src/store/record_json\.cpp|src/store/etcd/etcd_(answers|requests)\.cpp|cmd/json_output\.cpp'
   who_includes "$1" '^["<]toml' 'cmd/toml\.cpp'
   who_includes "$1" '^["<]doctest' 'none'

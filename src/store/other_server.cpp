@@ -23,7 +23,7 @@ struct Kind {
 constexpr Kind k_http{"etcd", "speaks HTTP, as etcd does"};
 constexpr Kind k_mysql{"mysql", "is MariaDB or MySQL"};
 constexpr Kind k_postgres{"postgresql", "is PostgreSQL"};
-constexpr Kind k_redis{"redis", "speaks as Redis does"};
+constexpr Kind k_resp{"redis", "speaks as Redis does"};
 constexpr Kind k_ssh{"", "is an SSH server"};
 constexpr Kind k_zookeeper{"zookeeper", "is ZooKeeper"};
 
@@ -33,10 +33,10 @@ constexpr std::pair<std::string_view, Kind> k_words[] = {
     {"SSH-", k_ssh},
     {"Zookeeper version", k_zookeeper},
     {"srvr is not executed", k_zookeeper},
-    {"-ERR", k_redis},
-    {"-NOAUTH", k_redis},
-    {"-DENIED", k_redis},
-    {"+PONG", k_redis},
+    {"-ERR", k_resp},
+    {"-NOAUTH", k_resp},
+    {"-DENIED", k_resp},
+    {"+PONG", k_resp},
     {"E\0\0\0"sv, k_postgres},
 };
 
