@@ -109,6 +109,12 @@ class RevokeVoice final : public Listener {
   std::string holders_;
 };
 
+// As it was; its lease has ended.
+Holding without_lease(Holding before) {
+  before.lease_left = {};
+  return before;
+}
+
 ExitStatus status_of_wait(const Result<WatchOutcome>& ended,
                           const std::string& shown,
                           const Holding& before,
@@ -118,7 +124,7 @@ ExitStatus status_of_wait(const Result<WatchOutcome>& ended,
     case WatchOutcome::Kind::free:
       log(LogLevel::warn,
           "released " + shown + " after " + format_duration(ended->waited) + "; the lock was " +
-              holder_text(before));
+              holder_text(without_lease(before)));
       return ExitStatus::ok;
     case WatchOutcome::Kind::busy:
       log(LogLevel::error, shown + " is still " + holder_text(before));

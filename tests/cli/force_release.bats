@@ -22,6 +22,7 @@ holder_ended() { # STATUS
   assert_output ""
   # A line before it, if the holder took longer than a second.
   [[ ${stderr##*$'\n'} == "dlock: released \"$(fresh)\" after "*"pid $pid "*'stuck import' ]] || fail "$stderr"
+  [[ ${stderr##*$'\n'} != *', lease '* ]] || fail "$stderr" # it has ended
   gone "$child"
   key_gone "$(fresh)"
   holder_ended 79
