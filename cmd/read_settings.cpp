@@ -207,6 +207,16 @@ Result<void> apply_url(Settings& settings) {
   return apply(settings, source);
 }
 
+// With a socket libpq would go where that says, and cannot be told not to: the locks would be in
+// another database than the URL's.
+Result<void> check_surroundings(const Settings& settings) {
+  const char* const other = std::getenv("PGHOSTADDR");
+  if (other == nullptr || *other == '\0' || !settings.url.starts_with("postgres")) return {};
+  return Error{Errc::bad_config,
+               "PGHOSTADDR is set, but the URL alone says where the locks are; "
+               "call env -u PGHOSTADDR dlock"};
+}
+
 Result<void> find_passwords(Settings& settings) {
   if (!settings.password_file.empty()) {
     auto password = read_password_file(settings.password_file);
@@ -245,6 +255,8 @@ Result<Settings> read_settings(const std::vector<Given>& given,
     if (!done) return done.error();
   }
   done = apply_url(settings);
+  if (!done) return done.error();
+  done = check_surroundings(settings);
   if (!done) return done.error();
   done = find_passwords(settings);
   if (!done) return done.error();

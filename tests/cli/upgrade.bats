@@ -35,6 +35,7 @@ teardown() {
   end_line
   clean_up
   stop_database
+  rm -rf "$BATS_FILE_TMPDIR/db" # that of the next one belongs to another account
   stop_etcd
   stop_zookeeper
 }

@@ -13,7 +13,8 @@ setup() { set_up_docs; }
   page=$(sed 's/\\-/-/g' "$PROJECT/man/dlock-stores.7" | xargs -d '\n' | tr -s ' ')
   for url in postgresql://h/d mysql://h/d; do
     run -0 "$DLOCK" doctor --ddl --url "$url"
-    [ "${#lines[@]}" = 2 ]
-    for line in "${lines[@]}"; do [[ $page == *"$line"* ]] || fail "not in the page: $line"; done
+    mapfile -t tables < <(printf '%s\n' "${lines[@]}" | grep -v '^-- grant select, insert, update, delete on ')
+    [ "${#tables[@]}" = 2 ]
+    for line in "${tables[@]}"; do [[ $page == *"$line"* ]] || fail "not in the page: $line"; done
   done
 }

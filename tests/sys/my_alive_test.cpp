@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Whether a connection still answers, asked without ending or replacing it.
+// Whether a connection still answers, asked without ending or replacing it; and what becomes of a
+// session when its connection is kept after an error, or is another one.
 #include "store/mysql/my_session.hpp"
 #include "sys/wake_up.hpp"
 
 #include <doctest/doctest.h>
 
+#include <poll.h>
 #include <sys/wait.h>
 
 #include <csignal>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "support/fake_peer.hpp"
 #include "support/has.hpp"
@@ -33,6 +36,13 @@ MySession session(const Interrupt* interrupt = nullptr) {
   auto address = parse_my_url(maria().url());
   REQUIRE(address.has_value());
   return {std::move(*address), interrupt};
+}
+
+MyRows::Value value_of(MySession& my, const std::string& statement) {
+  const auto rows = my.run({statement}, ample());
+  if (!rows) FAIL(rows.error().text);
+  REQUIRE(rows->front().rows.size() == 1);
+  return rows->front().rows.front().front();
 }
 
 void must(MySession& my, const std::string& statement) {
@@ -86,6 +96,42 @@ TEST_CASE("mysql alive: a connection that the server has ended is gone, and is n
   CHECK_FALSE(one.connected());
   CHECK(one.ask_alive(ample()).error().code == Errc::unavailable);
   CHECK_FALSE(one.connected());
+}
+
+TEST_CASE("mysql: a collision costs no connection, and leaves no row locked") {
+  MySession one = session();
+  MySession two = session();
+  must(one, "CREATE OR REPLACE TABLE locked (id INT PRIMARY KEY)");
+  must(one, "INSERT INTO locked VALUES (1)");
+  must(one, "START TRANSACTION");
+  must(one, "SELECT id FROM locked WHERE id = 1 FOR UPDATE");
+  must(two, "INSERT INTO locked VALUES (2)");
+  const auto id = two.connection_id();
+  const std::vector<std::string> both{"START TRANSACTION",
+                                      "SELECT id FROM locked WHERE id = 2 FOR UPDATE",
+                                      "SELECT id FROM locked WHERE id = 1 FOR UPDATE NOWAIT"};
+  REQUIRE_FALSE(two.run(both, ample()).has_value());
+  CHECK(two.fault() == MyFault::repeat);
+  CHECK(two.connected());
+  must(one, "SELECT id FROM locked WHERE id = 2 FOR UPDATE NOWAIT");
+  must(one, "COMMIT");
+  must(two, "SELECT id FROM locked WHERE id = 1 FOR UPDATE NOWAIT");
+  CHECK(two.connection_id() == id);
+}
+
+TEST_CASE("mysql: a session is as it promises on each of its connections") {
+  MySession root = session();
+  must(root, "SET GLOBAL autocommit = 0, GLOBAL sql_mode = 'NO_BACKSLASH_ESCAPES'");
+  MySession my = session();
+  must(my, "SELECT 1");
+  my.disconnect();
+  CHECK(value_of(my, "SELECT @@autocommit") == "1");
+  CHECK(value_of(my, "SELECT @@sql_mode") == "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION");
+  CHECK(value_of(my, "SELECT @@tx_isolation") == "READ-COMMITTED");
+  must(root, "KILL " + std::to_string(my.connection_id()));
+  ::poll(nullptr, 0, 100);
+  CHECK(value_of(my, "SELECT @@tx_isolation") == "READ-COMMITTED");
+  must(root, "SET GLOBAL autocommit = DEFAULT, GLOBAL sql_mode = DEFAULT");
 }
 
 }  // namespace

@@ -220,40 +220,6 @@ TEST_CASE("mysql: a deadlock and a wait for a row may be repeated") {
   CHECK(victim.server_errno() == 1213);
 }
 
-TEST_CASE("mysql: a collision costs nobody the connection, and leaves no row locked") {
-  MySession one = session(maria().url());
-  MySession two = session(maria().url());
-  must(one,
-       {"CREATE OR REPLACE TABLE locked (id INT PRIMARY KEY)", "INSERT INTO locked VALUES (1)"});
-  must(one, {"START TRANSACTION", "SELECT id FROM locked WHERE id = 1 FOR UPDATE"});
-  must(two, {"INSERT INTO locked VALUES (2)"});
-  const auto id = two.connection_id();
-  const std::vector<std::string> both{"START TRANSACTION",
-                                      "SELECT id FROM locked WHERE id = 2 FOR UPDATE",
-                                      "SELECT id FROM locked WHERE id = 1 FOR UPDATE NOWAIT"};
-  REQUIRE_FALSE(two.run(both, ample()).has_value());
-  CHECK(two.fault() == MyFault::repeat);
-  CHECK(two.connected());
-  must(one, {"SELECT id FROM locked WHERE id = 2 FOR UPDATE NOWAIT", "COMMIT"});
-  must(two, {"SELECT id FROM locked WHERE id = 1 FOR UPDATE NOWAIT"});
-  CHECK(two.connection_id() == id);
-}
-
-TEST_CASE("mysql: a session is as it promises on each of its connections") {
-  MySession root = session(maria().url());
-  must(root, {"SET GLOBAL autocommit = 0, GLOBAL sql_mode = 'NO_BACKSLASH_ESCAPES'"});
-  MySession my = session(maria().url());
-  must(my, {"SELECT 1"});
-  my.disconnect();
-  CHECK(value_of(my, "SELECT @@autocommit") == "1");
-  CHECK(value_of(my, "SELECT @@sql_mode") == "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION");
-  CHECK(value_of(my, "SELECT @@tx_isolation") == "READ-COMMITTED");
-  must(root, {"KILL " + std::to_string(my.connection_id())});
-  ::poll(nullptr, 0, 100);
-  CHECK(value_of(my, "SELECT @@tx_isolation") == "READ-COMMITTED");
-  must(root, {"SET GLOBAL autocommit = DEFAULT, GLOBAL sql_mode = DEFAULT"});
-}
-
 TEST_CASE("mysql: too many connections are no reason to give up") {
   MySession root = session(maria().url());
   must(root, {"SET GLOBAL max_connections = 10"});

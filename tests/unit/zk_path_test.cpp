@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "store/zookeeper/zk_path.hpp"
 
+#include "store/zookeeper/zk_row.hpp"
+
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,6 +70,19 @@ TEST_CASE("zk path: which paths ZooKeeper takes") {
     CAPTURE(path);
     CHECK_FALSE(is_zk_path(path));
   }
+}
+
+TEST_CASE("zookeeper: a node that a newer dlock wrote is known as such") {
+  using namespace std::chrono_literals;
+  const std::string path = "/a/_c_x-lock-0000000000";
+  ZkRow row{.lock = "a", .folder = "/a", .note_path = "/dlock-done/a", .has_folder = true};
+  row.nodes.push_back({.path = path,
+                       .data = R"({"layout":2,"leases":[]})",
+                       .stat = {.czxid = 1, .mzxid = 1, .owner = 7},
+                       .place = *zk_place_of(ZkLayout::curator, path)});
+  read_zk_row(row, lease_table::StoreTime(1s));
+  CHECK(row.state.layout == 2);
+  CHECK(lease_table::is_live(row.state, lease_table::StoreTime(60s)));
 }
 
 }  // namespace

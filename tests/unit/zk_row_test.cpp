@@ -316,13 +316,6 @@ TEST_CASE("zookeeper: a foreign node holds as the first, waits behind others, an
   CHECK(change.removed == std::vector{first});
 }
 
-TEST_CASE("zookeeper: a node that a newer dlock wrote is known as such") {
-  Folder folder;
-  folder.add("_c_x-lock-", "{\"layout\":2,\"leases\":[]}");
-  CHECK(folder.row(at(1s).now).state.layout == 2);
-  CHECK(is_live(folder.row(at(60s).now).state, at(60s).now));
-}
-
 TEST_CASE("zookeeper: foreign readers and ours hold beside each other, and no writer") {
   Folder folder;
   folder.add("_c_x-__READ__");

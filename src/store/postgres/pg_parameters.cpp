@@ -4,7 +4,6 @@
 #include "base/user_name.hpp"
 #include "sys/tls_trust.hpp"
 
-#include <cstdlib>
 #include <utility>
 
 namespace dlock {
@@ -69,10 +68,6 @@ Result<std::vector<PgParameter>> pg_parameters(const PgAddress& address,
                                                const TlsSettings& settings) {
   const auto tls = tls_of(address, server, settings);
   if (!tls) return tls.error();
-  // The URL says where the locks are, and libpq cannot be told to leave this out.
-  if (const char* const other = std::getenv("PGHOSTADDR"); numeric.empty() && other && *other != 0)
-    return Error{Errc::bad_config,
-                 "PGHOSTADDR would lead it elsewhere; call env -u PGHOSTADDR dlock"};
   const auto cas = ca_file(*tls, settings);
   if (!cas) return cas.error();
   const std::string user = address.user.empty() ? user_name() : address.user;
