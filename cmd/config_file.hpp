@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Config and password files: reading them, and refusing those that others can read or write.
+// Configuration files: which there are, and refusing those that others could have written.
 #pragma once
 
 #include "base/result.hpp"
@@ -11,16 +11,20 @@
 
 namespace dlock {
 
-// The `key = value` lines of a TOML file, by name. A file that is not there is empty, unless it
-// must exist. Errc::bad_config if it is no such file, if others than root and we own or can write
-// it, or if it holds a password and group or others can read it.
-Result<ConfigEntries> read_config_file(const std::string& path, bool must_exist);
+struct ConfigFile {
+  ConfigEntries entries;             // the `key = value` lines, by name
+  bool password_is_exposed = false;  // it has a password, and sys/trusted_file.hpp warns of it
+};
 
-// The first line, which must not be empty. The same rights as for a config file with a password;
-// /dev/fd/N works. The secret reads a file anew at each login; while that fails, also by the
-// rights, it stays what it was.
-Result<Secret> read_password_file(const std::string& path);
-// The same of `password` in a config file, which is `value` now.
+// A file that the caller named. Errc::bad_config if it is not there, is not trusted, or is no TOML.
+Result<ConfigFile> read_named_config(const std::string& path);
+
+// The file of a usual place; nothing is in it if it is not there. Errc::denied as in
+// read_usual_file().
+Result<ConfigFile> read_usual_config(const std::string& path);
+
+// `password` in a configuration file, which is `value` now, and is read anew at each login as that
+// of a password file.
 Secret password_of_config(const std::string& path, std::string_view value);
 
 }  // namespace dlock

@@ -145,6 +145,8 @@ int run_main(int argc, char** argv) {
   if (!settings) return refuse(settings.error(), *line);
   settings->command = line->command;
   set_up_log(log_settings(*settings));
+  for (const Note& note : settings->notes)
+    log(note.level, note.text);
   if (password_shown) {
     log(LogLevel::warn,
         "a password on the command line can be seen by others; use DLOCK_PASSWORD or "

@@ -5,6 +5,7 @@
 #include "cmd/did_you_mean.hpp"
 #include "cmd/settings.hpp"
 #include "cmd/url_settings.hpp"
+#include "sys/trusted_file.hpp"
 
 #include <unistd.h>
 
@@ -94,15 +95,25 @@ std::string unknown_setting(const std::string& name) {
   return "there is no setting " + in_quotes(shortened(name, 80)) + did_you_mean(name, known);
 }
 
+std::string exposed(const std::string& path, const std::string& remedy) {
+  return printable(path) + ": holds a password, and others can read it; " + remedy;
+}
+
+struct Sources {
+  std::vector<Source> all;  // the one that counts most at the end
+  std::vector<Note> notes;
+};
+
 // Takes what it knows, also where it does not know all.
-Result<void> read_file(std::vector<Source>& sources, const std::string& path, bool must_exist) {
-  auto entries = read_config_file(path, must_exist);
-  if (!entries) return entries.error();
-  if (entries->empty()) return {};
+Result<void> take_file(Sources& sources, const std::string& path, const Result<ConfigFile>& file) {
+  if (!file) return file.error();
+  if (file->password_is_exposed)
+    sources.notes.push_back({LogLevel::warn, exposed(path, "chmod 600 it")});
+  if (file->entries.empty()) return {};
   const std::string place = printable(path) + ": ";
   Result<void> known;
   Source source{.code = Errc::bad_config, .place = place, .all = {}, .file = path};
-  for (const auto& [name, value] : *entries) {
+  for (const auto& [name, value] : file->entries) {
     const Setting* const setting = find_setting(name);
     if (setting != nullptr) {
       source.all.push_back({setting, name, value});
@@ -111,30 +122,45 @@ Result<void> read_file(std::vector<Source>& sources, const std::string& path, bo
     }
   }
   sort_by_table(source);
-  sources.push_back(std::move(source));
+  sources.all.push_back(std::move(source));
   return known;
 }
 
-Result<void> read_files(std::vector<Source>& sources, const std::optional<std::string>& config) {
-  if (config) return read_file(sources, *config, true);
-  auto read = read_file(sources, "/etc/dlock/config.toml", false);
+// A file that cannot be looked for may be there: to run without it could mean another store or
+// another prefix than all others have.
+Result<void> take_usual_file(Sources& sources, const std::string& path, const std::string& remedy) {
+  const auto file = read_usual_config(path);
+  if (file || file.error().code != Errc::denied) return take_file(sources, path, file);
+  return Error{Errc::bad_config, file.error().text + "; " + remedy};
+}
+
+Result<void> read_files(Sources& sources, const std::optional<std::string>& config) {
+  if (config) return take_file(sources, *config, read_named_config(*config));
+  auto read = take_usual_file(
+      sources, "/etc/dlock/config.toml", "all users need it; or name another with --config");
   if (!read) return read;
   const char* const xdg = std::getenv("XDG_CONFIG_HOME");
   const char* const home = std::getenv("HOME");
-  if (xdg != nullptr && *xdg == '/')
-    return read_file(sources, std::string(xdg) + "/dlock/config.toml", false);
-  if (home != nullptr && *home == '/')
-    return read_file(sources, std::string(home) + "/.config/dlock/config.toml", false);
+  if (xdg != nullptr && *xdg == '/') {
+    return take_usual_file(
+        sources, std::string(xdg) + "/dlock/config.toml", "is XDG_CONFIG_HOME that of this user?");
+  }
+  if (home != nullptr && *home == '/') {
+    return take_usual_file(
+        sources, std::string(home) + "/.config/dlock/config.toml", "is HOME that of this user?");
+  }
+  sources.notes.push_back(
+      {LogLevel::info, "HOME is not set: no configuration file of the user is read"});
   return {};
 }
 
-// All of them, the one that counts most at the end. An error is that of the files.
-Result<void> read_sources(std::vector<Source>& sources,
+// An error is that of the files.
+Result<void> read_sources(Sources& sources,
                           const std::vector<Given>& given,
                           const std::optional<std::string>& config) {
   auto read = read_files(sources, config);
-  sources.push_back(read_environment());
-  sources.push_back(read_options(given));
+  sources.all.push_back(read_environment());
+  sources.all.push_back(read_options(given));
   return read;
 }
 
@@ -218,20 +244,17 @@ Result<void> check_surroundings(const Settings& settings) {
 }
 
 Result<void> find_passwords(Settings& settings) {
-  if (!settings.password_file.empty()) {
-    auto password = read_password_file(settings.password_file);
-    if (!password) return password.error();
-    settings.password = *password;
-  }
-  if (!settings.key_password_file.empty()) {
-    auto password = read_password_file(settings.key_password_file);
-    if (!password) return password.error();
-    settings.tls.key_password = *password;
-  }
-  if (!settings.sentinel_password_file.empty()) {
-    auto password = read_password_file(settings.sentinel_password_file);
-    if (!password) return password.error();
-    settings.sentinel_password = *password;
+  const std::array<std::pair<const std::string*, Secret*>, 3> files{
+      {{&settings.password_file, &settings.password},
+       {&settings.key_password_file, &settings.tls.key_password},
+       {&settings.sentinel_password_file, &settings.sentinel_password}}};
+  for (const auto& [path, password] : files) {
+    if (path->empty()) continue;
+    auto file = read_password_file(*path);
+    if (!file) return file.error();
+    *password = std::move(file->password);
+    if (file->is_exposed)
+      settings.notes.push_back({LogLevel::warn, exposed(*path, "chmod 600 it")});
   }
   const char* const last = std::getenv("REDISCLI_AUTH");
   if (settings.password.empty() && last != nullptr) settings.password = Secret(last);
@@ -246,11 +269,12 @@ Result<void> apply_options(Settings& settings, const std::vector<Given>& given) 
 
 Result<Settings> read_settings(const std::vector<Given>& given,
                                const std::optional<std::string>& config) {
-  std::vector<Source> sources;
+  Sources sources;
   auto done = read_sources(sources, given, config);
   if (!done) return done.error();
   Settings settings;
-  for (const Source& source : sources) {
+  settings.notes = std::move(sources.notes);
+  for (const Source& source : sources.all) {
     done = apply(settings, source);
     if (!done) return done.error();
   }
@@ -264,10 +288,10 @@ Result<Settings> read_settings(const std::vector<Given>& given,
 }
 
 bool wants_json_log(const std::vector<Given>& given, const std::optional<std::string>& config) {
-  std::vector<Source> sources;
+  Sources sources;
   const auto wrong_elsewhere = read_sources(sources, given, config);
   bool json = false;
-  for (const Source& source : sources) {
+  for (const Source& source : sources.all) {
     for (const Said& said : source.all) {
       if (said.setting->name == "log-format") json = said.value == "json";
     }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/boot_clock.hpp"
+#include "base/log.hpp"
 #include "base/result.hpp"
 #include "base/secret.hpp"
 #include "core/stop_plan.hpp"
@@ -19,6 +20,12 @@
 namespace dlock {
 
 enum class ColorMode { automatic, always, never };
+
+// What reading the settings has to say. It waits for them: they set up the log.
+struct Note {
+  LogLevel level;
+  std::string text;
+};
 
 struct Settings {
   std::string command;  // whose help a usage error points to; empty: that of dlock
@@ -62,6 +69,7 @@ struct Settings {
   Duration max_hold{};      // zero: none
   bool renew = true;
   Duration once_per{};  // zero: it runs whatever ran before
+  std::vector<Note> notes;
 };
 
 struct Setting {

@@ -12,28 +12,112 @@ setup() {
   own_config
 }
 
-must_be_private() { # the file as it stands
+# In a folder that others can write, no file is root's alone to arrange.
+exposed_to_all() { chmod 1777 "$(dirname "$CONFIG")"; }
+warns_of_password() { # the file as it stands
+  local mode
   chmod 600 "$CONFIG"
-  "$DLOCK" run x -- true
-  for mode in 644 640 604; do
+  run -0 --separate-stderr "$DLOCK" run x -- true
+  assert_no_stderr
+  for mode in 644 640 604 444; do
     chmod "$mode" "$CONFIG"
-    refused_config run x -- touch "$MARKER"
-    assert_stderr_has "$CONFIG"
+    run -0 --separate-stderr "$DLOCK" run x -- true
+    assert_one_line
+    assert_stderr_has "$CONFIG: holds a password, and others can read it; chmod 600 it"
     refute_stderr_has sesame
   done
+  chmod 600 "$CONFIG"
 }
 
-@test "a file with a password must be private" {
+@test "a password in a file that others can read is warned about, once" {
   second_redis --requirepass sesame
   unset DLOCK_URL
+  exposed_to_all
   config "url = '$SECOND_URL'" 'password = "sesame"'
-  must_be_private
+  warns_of_password
   config "url = 'redis+unix://:sesame@$SECOND_SOCKET'"
-  must_be_private
+  warns_of_password
   config 'ttl = "9s"'
   chmod 644 "$CONFIG"
   DLOCK_URL=redis+unix://$REDIS_SOCKET ttl_now
   assert_output 9000
+  assert_no_stderr
+}
+
+# mounted COMMAND…: in a mount namespace of its own, where $MOUNTED is a secret as Kubernetes mounts it.
+mounted() {
+  unshare -m bash -c 'set -e
+    dir=${MOUNTED%/*}
+    mount -t tmpfs -o mode=1777 tmpfs "$dir"
+    mkdir "$dir/..2026"
+    echo sesame >"$dir/..2026/password"
+    chmod "$SECRET_MODE" "$dir/..2026/password"
+    ln -s ..2026 "$dir/..data" && ln -s ..data/password "$dir/password"
+    mount -o remount,ro "$dir"
+    exec "$@"' bash "$@"
+}
+@test "a secret that Docker or Kubernetes has mounted is used without a word (needs root)" {
+  [ "$(id -u)" = 0 ] || skip "only root can mount"
+  second_redis --requirepass sesame
+  export DLOCK_URL=$SECOND_URL MOUNTED=$BATS_TEST_TMPDIR/secrets/password SECRET_MODE
+  mkdir "${MOUNTED%/*}"
+  for SECRET_MODE in 644 444 440 400; do
+    run -0 --separate-stderr mounted "$DLOCK" --password-file "$MOUNTED" run x -- true
+    assert_no_stderr
+  done
+}
+
+@test "K27: a user's file in a folder that is closed to him is not taken for none (needs root)" {
+  [ "$(id -u)" = 0 ] || skip "only root can become another user"
+  export HOME=$BATS_TEST_TMPDIR/home
+  mkdir -m 700 "$HOME"
+  run -78 --separate-stderr as_other "$(for_all)" run x -- touch "$MARKER"
+  assert_one_line
+  assert_stderr_has "$HOME/.config/dlock/config.toml: cannot open: permission denied; is HOME that of this user?"
+  assert_not_started
+}
+
+@test "K27: the system's file in a folder that is closed to a user is not taken for none (needs root)" {
+  [ "$(id -u)" = 0 ] || skip "only root can mount"
+  cp -a /etc "$BATS_TEST_TMPDIR/etc"
+  mkdir -p "$BATS_TEST_TMPDIR/etc/dlock"
+  echo 'prefix = "prod:"' >"$BATS_TEST_TMPDIR/etc/dlock/config.toml"
+  chmod 750 "$BATS_TEST_TMPDIR/etc/dlock"
+  export -f as_other
+  export HOME=/nowhere
+  run -78 --separate-stderr unshare -m bash -c 'mount --bind "$BATS_TEST_TMPDIR/etc" /etc && as_other "$@"' \
+    bash "$(for_all)" run x -- touch "$MARKER"
+  assert_one_line
+  assert_stderr_has "/etc/dlock/config.toml: cannot open: permission denied; all users need it; or name another with --config"
+  assert_not_started
+  # Root's own run has the prefix.
+  run -0 unshare -m bash -c 'mount --bind "$BATS_TEST_TMPDIR/etc" /etc && exec "$DLOCK" run "$0" -- "$DLOCK" list' "$(fresh)"
+  r exists "dlock:$(fresh)" | grep -qx 0
+}
+
+@test "a FIFO in place of a configuration file is refused at once, and a named one is read" {
+  mkfifo "$CONFIG"
+  local owner
+  for owner in "$(id -u)" 12345; do
+    [ "$(id -u)" = 0 ] || [ "$owner" = "$(id -u)" ] || continue
+    chown "$owner" "$CONFIG"
+    run -78 --separate-stderr timeout 10 "$DLOCK" run x -- touch "$MARKER"
+    assert_one_line
+    assert_stderr_has "$CONFIG: is not a regular file"
+  done
+  [ "$(id -u)" != 0 ] || refused_config --config "$CONFIG" run x -- touch "$MARKER"
+  chown "$(id -u)" "$CONFIG"
+  echo 'ttl = "9s"' >"$CONFIG" 3>&- &
+  XDG_CONFIG_HOME='' ttl_now --config "$CONFIG"
+  assert_output 9000
+}
+
+@test "a user without a home is told so with -v" {
+  unset XDG_CONFIG_HOME HOME
+  run -0 --separate-stderr "$DLOCK" -v list
+  assert_stderr_has 'HOME is not set: no configuration file of the user is read'
+  run -0 --separate-stderr "$DLOCK" list
+  assert_no_stderr
 }
 
 @test "a file that others can write is refused" {

@@ -268,25 +268,42 @@ runs_on() {
 @test "a password file may be a descriptor, and is asked for its rights" {
   second_redis --requirepass sesame
   export DLOCK_URL=$SECOND_URL
-  local file=$BATS_TEST_TMPDIR/password
+  local file=$BATS_TEST_TMPDIR/shared/password
+  mkdir -m 1777 "$BATS_TEST_TMPDIR/shared"
   run -0 "$DLOCK" --password-file /dev/fd/9 run x -- true 9< <(echo sesame)
   run -0 bash -c 'echo sesame | "$DLOCK" --password-file /dev/fd/0 run x -- true'
   echo sesame >"$file"
-  for mode in 644 640 604 620 602 666; do
+  for mode in 620 602 666; do
     chmod "$mode" "$file"
     refused_config --password-file "$file" run x -- touch "$MARKER"
     assert_stderr_has "$file"
     refute_stderr_has sesame
   done
+  for mode in 644 640 604; do
+    chmod "$mode" "$file"
+    run -0 --separate-stderr "$DLOCK" --password-file "$file" run x -- true
+    assert_one_line
+    assert_stderr_has "$file: holds a password, and others can read it; chmod 600 it"
+    run -0 "$DLOCK" --password-file /dev/fd/3 run x -- true 3<"$file"
+  done
   for mode in 600 400; do
     chmod "$mode" "$file"
-    run -0 "$DLOCK" --password-file "$file" run x -- true
+    run -0 --separate-stderr "$DLOCK" --password-file "$file" run x -- true
+    assert_no_stderr
   done
   refused_config --password-file "$BATS_TEST_TMPDIR/missing" run x -- touch "$MARKER"
   refused_config --password-file "$BATS_TEST_TMPDIR" run x -- touch "$MARKER"
   : >"$file"
   DLOCK_PASSWORD_FILE=$file refused_config run x -- touch "$MARKER"
   assert_stderr_has "$file: the first line, which must be the password, is empty"
+}
+
+@test "a password file that was opened for us is read without a right to open it (needs root)" {
+  [ "$(id -u)" = 0 ] || skip "only root can become another user"
+  echo sesame >"$BATS_TEST_TMPDIR/password"
+  chmod 600 "$BATS_TEST_TMPDIR/password"
+  XDG_CONFIG_HOME='' HOME=/nowhere run -69 --separate-stderr as_other "$(for_all)" --connect-timeout 10ms \
+    --url "redis://127.0.0.1:$(free_port)" --password-file /dev/fd/3 list 3<"$BATS_TEST_TMPDIR/password"
 }
 
 @test "what contradicts itself in one file or one environment is refused" {

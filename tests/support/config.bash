@@ -26,3 +26,13 @@ refused_config() {
 holds_json() { # EXPRESSION WANT
   [ "$("$DLOCK" run "$(fresh)" -- "$DLOCK" inspect --json "$(fresh)" | json "d['locks'][0]['holds'][0]$1")" = "$2" ]
 }
+
+# for_all: a copy of dlock that every user can run.
+for_all() {
+  local folder=$BATS_RUN_TMPDIR
+  chmod go+x "$folder"
+  install -m 755 "$DLOCK" "$folder/dlock-for-all"
+  echo "$folder/dlock-for-all"
+}
+# as_other DLOCK WORD…: as a user who is neither root nor us.
+as_other() { setpriv --reuid=12345 --regid=12345 --clear-groups env -u XDG_CONFIG_HOME "$@"; }

@@ -52,6 +52,8 @@ class Surroundings {
     ::chmod(path.c_str(), mode);
     return path;
   }
+  // Every user may write there from now on.
+  void open_home() { ::chmod(home_.path().c_str(), 01777); }
   void user_config(const std::string& text) {
     ::mkdir((home_.path() + "/xdg").c_str(), 0700);
     ::mkdir((home_.path() + "/xdg/dlock").c_str(), 0700);

@@ -72,7 +72,7 @@ Finding judge_file_system(const std::string& path) {
 
 Result<Examination> examine_local(const StoreOptions& options, const ExamineTerms& terms) {
   const std::string path = path_of(options.url);
-  const bool was_there = ::access(path.c_str(), F_OK) == 0;
+  const bool was_there = ::access(path.c_str(), F_OK) == 0 || errno != ENOENT;
   auto store = LocalStore::open(options.url, options.interrupt);
   auto rival = LocalStore::open(options.url, options.interrupt);
   if (!store || !rival) return store ? rival.error() : store.error();

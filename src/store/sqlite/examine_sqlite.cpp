@@ -78,7 +78,7 @@ Result<Examination> examine_sqlite(const StoreOptions& options, const ExamineTer
     finding.server = all.url;
     all.findings.push_back(std::move(finding));
   };
-  const bool was_there = ::access(path.c_str(), F_OK) == 0;
+  const bool was_there = ::access(path.c_str(), F_OK) == 0 || errno != ENOENT;
   add("directory", judge_directory(directory));
   add("filesystem", judge_file_system(directory));
   add("file", judge_file(path));
