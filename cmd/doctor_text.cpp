@@ -62,6 +62,12 @@ std::string reasons(const std::vector<Finding>& findings) {
   return text + (all.size() > k_most_reasons ? "; …" : "");
 }
 
+std::string identity_line(const Identity& identity) {
+  const std::string digest = digest_of(identity);
+  if (digest.empty()) return "identity: not seen: " + identity.unseen + "\n";
+  return "identity: " + digest + ": must be the same on every host that shares these locks\n";
+}
+
 std::string last_line(const Examination& examination) {
   const Tally tally = tally_of(examination);
   std::string text;
@@ -100,7 +106,8 @@ std::string examination_text(const Examination& examination, bool verbose) {
       if (one.level == level) text += lines_of(one, letter);
     }
   }
-  return text + unseen_lines(examination.findings) + last_line(examination);
+  return text + unseen_lines(examination.findings) + identity_line(examination.identity) +
+         last_line(examination);
 }
 
 }  // namespace dlock

@@ -290,10 +290,25 @@ std::string acquired_json(const Holds& holds,
   return one_line(json);
 }
 
+namespace {
+
+Json identity_json(const Identity& identity) {
+  const std::string digest = digest_of(identity);
+  Json json = {{"digest", digest.empty() ? Json() : Json(digest)},
+               {"parts", Json::array()},
+               {"not_seen", identity.unseen.empty() ? Json() : Json(identity.unseen)}};
+  for (const Identity::Part& part : identity.parts)
+    json["parts"].push_back({{"name", part.name}, {"value", part.value}});
+  return json;
+}
+
+}  // namespace
+
 std::string examination_json(const Examination& examination, bool ok) {
   Json json = {{"version", 1}, {"url", examination.url}, {"servers", Json::array()}};
   for (const ExaminedServer& one : examination.servers)
     json["servers"].push_back(server_json(one));
+  json["identity"] = identity_json(examination.identity);
   json["findings"] = Json::array();
   json["not_seen"] = Json::array();
   for (const Finding& one : examination.findings) {

@@ -7,6 +7,7 @@
 #include "base/boot_clock.hpp"
 #include "core/lease.hpp"
 #include "core/names.hpp"
+#include "store/identity.hpp"
 
 #include <optional>
 #include <string>
@@ -80,6 +81,7 @@ struct ExaminedServer {
 
 struct Examination {
   std::string url;  // LockStore::where()
+  Identity identity = {};
   std::vector<ExaminedServer> servers = {};
   // In an order in which they can be mended: of two, the first may hide or cause the second.
   std::vector<Finding> findings = {};

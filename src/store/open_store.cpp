@@ -183,6 +183,9 @@ Result<const Store*> store_of(std::string_view url) {
 void finish(Examination& all) {
   for (Finding& finding : judge_machine(look_at_machine()))
     all.findings.push_back(std::move(finding));
+  all.identity.unseen = printable(all.identity.unseen);
+  for (Identity::Part& part : all.identity.parts)
+    part.value = printable(part.value);
   for (Finding& finding : all.findings)
     for (std::string* const text : {&finding.server, &finding.seen, &finding.text, &finding.remedy})
       *text = printable(*text);
@@ -247,6 +250,7 @@ Result<Examination> examine_quorum(const std::vector<StoreOptions>& servers,
                                    Duration delay,
                                    const ExamineTerms& terms) {
   Examination all{.url = where};
+  std::string unseen;
   std::size_t good = 0;
   std::vector<std::optional<Result<Examination>>> each(servers.size());
   std::vector<std::thread> threads;
@@ -257,6 +261,7 @@ Result<Examination> examine_quorum(const std::vector<StoreOptions>& servers,
   for (auto& answer : each) {
     Result<Examination>& one = *answer;
     if (!one) {
+      unseen = one.error().text;
       Findings silent("the quorum");
       silent.add("connect", judge_silent_member(one.error().text));
       for (Finding& finding : silent.take())
@@ -264,11 +269,14 @@ Result<Examination> examine_quorum(const std::vector<StoreOptions>& servers,
       continue;
     }
     ++good;
+    if (!one->identity.unseen.empty()) unseen = one->identity.unseen;
+    all.identity.add("server", digest_of(one->identity), unseen);
     for (ExaminedServer& server : one->servers)
       all.servers.push_back(std::move(server));
     for (Finding& finding : one->findings)
       all.findings.push_back(std::move(finding));
   }
+  all.identity.unseen = unseen;
   for (Finding& finding : judge_quorum(all.servers, good, servers.size(), delay))
     all.findings.push_back(std::move(finding));
   finish(all);

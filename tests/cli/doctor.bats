@@ -164,3 +164,28 @@ failed_to_save() { r2 info persistence | grep -q 'rdb_last_bgsave_status:err'; }
   run -0 cat "$T/hangs"
   assert_output --partial "dlock: no answer from $SECOND_URL?db=0 within "
 }
+
+@test "the identity is the same by every way to a store, and of no other store" {
+  local port word
+  port=$(free_port)
+  r config set port "$port" >/dev/null
+  word=$(identity)
+  [[ $word =~ ^[0-9a-f]{12}$ ]]
+  assert_equal "$(identity --url "redis://127.0.0.1:$port")" "$word"
+  assert_equal "$(identity --url "redis://localhost:$port/0")" "$word"
+  [ "$(identity --url "redis://localhost:$port/1")" != "$word" ]
+  [ "$(identity --prefix other:)" != "$word" ]
+  second_redis
+  [[ $(identity --url "$SECOND_URL") =~ ^[0-9a-f]{12}$ ]]
+  [ "$(identity --url "$SECOND_URL")" != "$word" ]
+  run -0 "$DLOCK" doctor
+  assert_line "identity: $word: must be the same on every host that shares these locks"
+  r config set port 0 >/dev/null
+}
+
+@test "the identity of a server that does not tell it is not seen, and why" {
+  second_redis --rename-command INFO ''
+  run "$DLOCK" doctor --url "$SECOND_URL"
+  assert_line --partial 'identity: not seen: INFO'
+  [ -z "$(identity --url "$SECOND_URL")" ]
+}

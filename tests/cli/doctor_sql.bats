@@ -79,6 +79,19 @@ my_url() { echo "mysql://${1:-root}@/locks?socket=$FOLDER/my.sock"; }
   found i tables 'dlock and dlock_line are there'
   [ "$(sql 'select (select count(*) from dlock) + (select count(*) from dlock_line)')" = 0 ]
   valid_json 0
+  one_identity
+  assert_other_identity "$(pg_url)&table=other"
+}
+# one_identity: there is one, and it stays.
+one_identity() {
+  local word
+  word=$(identity)
+  [[ $word =~ ^[0-9a-f]{12}$ ]] || fail "$output"
+  assert_equal "$(identity)" "$word"
+}
+assert_other_identity() { # URL
+  [[ $(identity --url "$1") =~ ^[0-9a-f]{12}$ ]]
+  [ "$(identity --url "$1")" != "$(identity)" ]
 }
 
 @test "PostgreSQL: what a crash would forget is a warning, and a full server" {
@@ -134,6 +147,8 @@ sleeping() { [ "$(sql "select count(*) from pg_stat_activity where query like 's
   found i latency 'an answer takes'
   [ "$(my 'select (select count(*) from locks.dlock) + (select count(*) from locks.dlock_line)')" = 0 ]
   valid_json 0
+  one_identity
+  assert_other_identity "$(my_url)&table=other"
 }
 
 @test "MariaDB: a table that another program made: its engine, its collation and its times" {

@@ -164,3 +164,10 @@ o() { ETCDCTL_ENDPOINTS=127.0.0.1:$OTHER e "$@"; }
   newer_dlock_is_refused
   [ "$(e get --prefix a/ --keys-only | grep -c .)" = 1 ]
 }
+
+@test "doctor has the identity of the store, the same each time" {
+  "$DLOCK" run "$(fresh)" -- true
+  run "$DLOCK" doctor
+  assert_line --regexp '^identity: [0-9a-f]{12}: must be the same'
+  assert_line "$("$DLOCK" doctor | grep ^identity:)"
+}

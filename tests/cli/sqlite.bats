@@ -142,6 +142,9 @@ as_member() {
   run -0 "$DLOCK" run a -- true
   run -0 "$DLOCK" doctor -v
   assert_line --partial "passes quick_check"
+  ln -s "$T" "$T/link"
+  run -0 "$DLOCK" --url "sqlite://$T/link/locks.db" doctor
+  assert_line "$("$DLOCK" doctor | grep '^identity: [0-9a-f]*: must be the same')"
   [ "$(sqlite3 "$T/locks.db" 'SELECT group_concat(name) FROM dlock')" = a ]
   dd if=/dev/zero of="$T/locks.db" bs=1 count=100 conv=notrunc status=none
   rm -f "$T"/locks.db-*

@@ -252,3 +252,13 @@ NAMES
   run -0 --separate-stderr "$DLOCK" --url "zookeeper://ann:s3cret@127.0.0.1:$(port_of 0)/own" run a -- true
   refute_stderr_has s3cret
 }
+
+@test "doctor has the identity of a folder, the same each time; a root alone has none" {
+  run "$DLOCK" doctor
+  assert_line --partial 'identity: not seen: without a folder in the URL'
+  export DLOCK_URL=${DLOCK_URL%/}/team
+  "$DLOCK" run "$(fresh)" -- true
+  run "$DLOCK" doctor
+  assert_line --regexp '^identity: [0-9a-f]{12}: must be the same'
+  assert_line "$("$DLOCK" doctor | grep ^identity:)"
+}

@@ -74,3 +74,9 @@ for one in d["not_seen"]:
     assert set(one) == {"id", "server", "reason"} and one["id"] in known, one
 ' "$PROJECT/man/dlock.1" "$status" <<<"$json"
 }
+
+# identity WORD…: the word by which hosts compare their stores.
+identity() {
+  run "$DLOCK" doctor --json "$@"
+  json "d['identity']['digest'] or ''" <<<"$output"
+}

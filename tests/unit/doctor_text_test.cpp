@@ -25,6 +25,7 @@ Finding of(const char* id, Finding finding) {
 
 Examination sample() {
   return {.url = "redis://db1:6379/0",
+          .identity = {.parts = {{"database", "0"}}, .unseen = ""},
           .servers = {{.url = "redis://db1:6379/0", .product = "valkey", .version = "8.0.1"}},
           .findings = {of("version", info("Valkey 8.0.1")),
                        of("idle", not_seen("CONFIG GET is refused")),
@@ -42,7 +43,11 @@ TEST_CASE("doctor: the worst comes first, the remedy below it, and a line that c
         "    AOF\n"
         "i version    redis://db1:6379/0  Valkey 8.0.1\n"
         "? idle, buffers redis://db1:6379/0  not seen: CONFIG GET is refused\n"
+        "identity: bbad2ed32ca9: must be the same on every host that shares these locks\n"
         "1 error, 1 warning, 2 good, 2 not seen (CONFIG GET is refused)\n");
+  Examination silent = sample();
+  silent.identity = {};
+  CHECK(has(examination_text(silent, false), "identity: not seen: the store did not answer\n"));
   CHECK(has(examination_text(sample(), true), "+ clients    redis://db1:6379/0  few\n"));
 }
 

@@ -151,6 +151,8 @@ bool take(const Json& json, const EtcdRevoke& /*revoke*/, EtcdAnswer& /*answer*/
 }
 bool take(const Json& json, const EtcdStatus& /*status*/, EtcdAnswer& answer) {
   answer.version = text_at(json, "version");
+  if (const Json* const header = at(json, "header"); header != nullptr)
+    answer.cluster = text_at(*header, "cluster_id");
   const std::string leader = text_at(json, "leader");
   answer.has_leader = !leader.empty() && leader != "0";
   return !answer.version.empty();

@@ -40,6 +40,7 @@ struct EtcdAnswer {
   bool existed = false;      // of a grant: the lease was there and stays as it is; no ttl is said
   std::string version = {};  // of a status: "3.4.23"
   bool has_leader = false;   // likewise
+  std::string cluster = {};  // likewise: its number
 };
 
 using EtcdRead = std::variant<EtcdAnswer, EtcdRefusal>;

@@ -28,26 +28,34 @@ Finding judge_members(std::size_t named) {
   return info("the URL names one member", "when it is down, dlock asks no other");
 }
 
-// One member's findings; its version is empty if it did not answer.
-std::string examine_member(const EtcdAddress& address,
-                           const StoreOptions& options,
-                           const ExamineTerms& terms,
-                           std::vector<Finding>& all) {
+// One member's findings; the version in its status is empty if it did not answer.
+EtcdAnswer examine_member(const EtcdAddress& address,
+                          const StoreOptions& options,
+                          const ExamineTerms& terms,
+                          std::vector<Finding>& all) {
   EtcdClient client(address, options.interrupt);
   Findings findings(client.where());
   const Time soon = std::min(terms.until, BootClock::now() + terms.connect_timeout);
   const auto answers = client.run({EtcdStatus{}}, soon);
-  std::string version;
+  EtcdAnswer status;
   if (!answers) {
     findings.add("connect", judge_connect(answers.error().text));
   } else {
-    version = answers->front().version;
-    findings.add("version", judge_etcd_version(version));
-    findings.add("leader", judge_leader(answers->front()));
+    status = answers->front();
+    findings.add("version", judge_etcd_version(status.version));
+    findings.add("leader", judge_leader(status));
   }
   for (Finding& finding : findings.take())
     all.push_back(std::move(finding));
-  return version;
+  return status;
+}
+
+// A URL that names members of two clusters has both.
+void add_cluster(Identity& identity, const std::string& cluster) {
+  const auto is_it = [&](const Identity::Part& part) { return part.value == cluster; };
+  if (std::any_of(identity.parts.begin(), identity.parts.end(), is_it)) return;
+  identity.unseen.clear();
+  identity.add("cluster", cluster, "the members do not tell their cluster_id");
 }
 
 }  // namespace
@@ -80,9 +88,11 @@ Result<Examination> examine_etcd(const StoreOptions& options, const ExamineTerms
   for (const Endpoint& server : address->servers) {
     EtcdAddress member = *address;
     member.servers = {server};
-    const std::string version = examine_member(member, options, terms, all.findings);
-    all.servers.push_back({.url = url_of(server), .product = "etcd", .version = version});
-    any = any || !version.empty();
+    const EtcdAnswer status = examine_member(member, options, terms, all.findings);
+    all.servers.push_back({.url = url_of(server), .product = "etcd", .version = status.version});
+    if (status.version.empty()) continue;
+    any = true;
+    add_cluster(all.identity, status.cluster);
   }
   if (!any) return all;
   Trial trial;

@@ -87,6 +87,8 @@ Result<Examination> examine_local(const StoreOptions& options, const ExamineTerm
   const LockName name = trial_name();
   const Undisturbed undisturbed;
   add("trial", judge_trial(try_lock(**store, **rival, name, terms.until)));
+  all.identity = was_there ? identity_of_file(path)
+                           : Identity{.unseen = "the directory is made by the first run"};
   tidy_up(path, name, was_there);
   return all;
 }

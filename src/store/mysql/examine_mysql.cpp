@@ -122,10 +122,11 @@ Finding judge_time_zone(const Facts& facts) {
 constexpr const char* k_variables =
     "show variables where variable_name in ('version', 'innodb_read_only', 'super_read_only', "
     "'read_only', 'transaction_read_only', 'tx_read_only', 'innodb_flush_log_at_trx_commit', "
-    "'wsrep_on', 'max_connections', 'time_zone', 'system_time_zone')";
+    "'wsrep_on', 'max_connections', 'time_zone', 'system_time_zone', 'server_uuid', 'server_uid', "
+    "'hostname', 'port')";
 constexpr const char* k_status =
     "show global status where variable_name in ('Threads_connected', 'Slaves_connected', "
-    "'Rpl_semi_sync_master_status')";
+    "'Rpl_semi_sync_master_status', 'wsrep_cluster_state_uuid')";
 
 Result<Facts> look(MySession& session, const std::string& table, Time limit) {
   const std::string of_ours = "table_schema = database() and table_name = ";
@@ -138,6 +139,7 @@ Result<Facts> look(MySession& session, const std::string& table, Time limit) {
        "select 'has_locks', count(*) from information_schema.tables where " + is_table,
        "select 'has_line', count(*) from information_schema.tables where " + is_line,
        "select 'has_state', count(*) from information_schema.columns where " + has_state,
+       "select 'schema', database()",
        "select 'engine', engine from information_schema.tables where " + is_table,
        "select 'name_collation', collation_name from information_schema.columns where column_name "
        "= 'name' and " +
@@ -158,6 +160,22 @@ Result<Facts> look(MySession& session, const std::string& table, Time limit) {
     }
   }
   return facts;
+}
+
+// Galera's nodes are one; MySQL's servers have a number of their own, those of MariaDB only lately.
+std::string server_of(const Facts& facts) {
+  if (text_of(facts, "wsrep_on") == "ON") return text_of(facts, "wsrep_cluster_state_uuid");
+  for (const char* const name : {"server_uuid", "server_uid"})
+    if (std::string number = text_of(facts, name); !number.empty()) return number;
+  return text_of(facts, "hostname") + ":" + text_of(facts, "port");
+}
+
+Identity identity_of(const Facts& facts, const std::string& table) {
+  Identity identity{.unseen = ""};
+  identity.add("server", server_of(facts), "the servers do not tell wsrep_cluster_state_uuid");
+  identity.add("schema", text_of(facts, "schema"), "the schema has no name");
+  identity.add("table", table, "");
+  return identity;
 }
 
 void remove_trial(MySession& session, const std::string& table, const LockName& name, Time until) {
@@ -194,6 +212,7 @@ Result<Examination> examine_mysql(const StoreOptions& options, const ExamineTerm
                   .product = session.is_mariadb() ? "mariadb" : "mysql",
                   .version = text_of(*facts, "version"),
                   .role = writable.level == Level::good ? "primary" : "read-only"}};
+  all.identity = identity_of(*facts, table);
   const LockName name = trial_name();
   Trial trial;
   {

@@ -104,6 +104,26 @@ Finding judge_pooler(const Row& row, int backend) {
       "needs a connection for each holder and each waiter");
 }
 
+// Asked when the trial has made the table. Not everyone may see what names the cluster of
+// databases.
+constexpr const char* k_identity =
+    "select (select system_identifier::text from pg_control_system()), (select oid::text from "
+    "pg_database where datname = current_database()), (select oid::text from pg_class where oid = "
+    "to_regclass($1))";
+
+Identity identity_of(PgSession& session, const std::string& table, Time until) {
+  const auto answers = session.run({{k_identity, {table}}}, until);
+  if (!answers) return {.unseen = answers.error().text};
+  if (answers->front().rows.empty() || answers->front().rows.front().size() < 3)
+    return {.unseen = "no answer"};
+  const Row& row = answers->front().rows.front();
+  Identity identity{.unseen = ""};
+  identity.add("system", row[0].value_or(""), "the server does not tell its system_identifier");
+  identity.add("database", row[1].value_or(""), "the database has no number");
+  identity.add("table", row[2].value_or(""), "the table " + table + " is not there");
+  return identity;
+}
+
 void remove_trial(PgSession& session, const std::string& table, const LockName& name, Time until) {
   // Without the tables it did nothing.
   for (const std::string& one : {table, table + "_line"})
@@ -144,6 +164,7 @@ Result<Examination> examine_postgres(const StoreOptions& options, const ExamineT
     const Undisturbed undisturbed;
     trial = try_lock(**store, **rival, name, terms.until);
     remove_trial(session, table, name, terms.until);
+    all.identity = identity_of(session, table, soon);
   }
   findings.add("version", judge_version(row));
   findings.add("writable", judge_writable(row));

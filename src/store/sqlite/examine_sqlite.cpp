@@ -87,6 +87,8 @@ Result<Examination> examine_sqlite(const StoreOptions& options, const ExamineTer
   {
     const Undisturbed undisturbed;
     add("trial", judge_trial(try_lock(**store, **rival, name, terms.until)));
+    all.identity = was_there ? identity_of_file(path)
+                             : Identity{.unseen = "the file is made by the first run"};
     if (was_there) {
       remove_trial(path, name, terms.until);
     } else {

@@ -68,11 +68,39 @@ std::optional<ZkServerWords> examine_server(const Endpoint& server,
   return words;
 }
 
+// The folder of the URL, by when it was made. Without one the list of the servers: the root has no
+// name of its own.
+Identity identity_of(ZkSession& session, const ZkAddress& address, Time until) {
+  Identity identity{.unseen = ""};
+  const bool has_folder = !address.chroot.empty();
+  const auto said = session.run({{.op = has_folder ? ZkOp::exists : ZkOp::get_data,
+                                  .path = has_folder ? address.chroot : "/zookeeper/config"}},
+                                until);
+  if (!said) return {.unseen = said.error().text};
+  if (said->answers.empty()) return {.unseen = "the session has ended"};
+  const ZkAnswer& answer = said->answers.front();
+  if (has_folder) {
+    const ZkStat& stat = answer.stat;
+    identity.add("folder",
+                 stat.czxid == 0 ? ""
+                                 : address.chroot + " of " + std::to_string(stat.czxid) + " " +
+                                       std::to_string(stat.ctime_ms),
+                 "the folder is made by the first run");
+  } else {
+    identity.add("servers",
+                 answer.data,
+                 "without a folder in the URL, servers that do not tell their list have no name");
+  }
+  identity.add("layout", address.layout == ZkLayout::kazoo ? "kazoo" : "curator", "");
+  return identity;
+}
+
 // A session as long as a lease, which is ended at once.
 void examine_session(const ZkAddress& address,
                      const StoreOptions& options,
                      const ExamineTerms& terms,
-                     Findings& findings) {
+                     Findings& findings,
+                     Identity& identity) {
   const Duration ttl = terms.lease.ttl();
   ZkSession session(address, ttl, options.interrupt);
   const Time soon = std::min(terms.until, BootClock::now() + terms.connect_timeout);
@@ -102,6 +130,7 @@ void examine_session(const ZkAddress& address,
                                "a nested run cannot renew the lease of the run above it, nor dlock "
                                "renew that of dlock acquire: they end with 79",
                                "use the servers of Apache ZooKeeper"));
+  identity = identity_of(session, address, soon);
   session.quit(soon);
 }
 
@@ -158,7 +187,7 @@ Result<Examination> examine_zookeeper(const StoreOptions& options, const Examine
   }
   if (!any) return all;
   Findings findings(all.url);
-  examine_session(*address, options, terms, findings);
+  examine_session(*address, options, terms, findings, all.identity);
   Trial trial;
   {
     const Undisturbed undisturbed;

@@ -37,6 +37,24 @@ ExaminedServer summary_of(const ServerFacts& server) {
   return summary;
 }
 
+// The history of writes that the master has, which its replicas share; it is another after a
+// restart or a failover. In a cluster the masters that share the slots.
+Identity identity_of(const SetFacts& set, const StoreOptions& options, int database) {
+  Identity identity{.unseen = ""};
+  if (set.servers.empty()) return {};
+  const ServerFacts& server = set.servers.front();
+  if (set.cluster) {
+    identity.add("masters", server.masters ? *server.masters : "", server.masters.why());
+  } else {
+    auto id = doctor::field_of(server.info, "master_replid");
+    if (!id) id = doctor::field_of(server.info, "run_id");
+    identity.add("server", id ? *id : "", id.why());
+  }
+  identity.add("database", std::to_string(database), "");
+  identity.parts.push_back({"prefix", options.prefix});
+  return identity;
+}
+
 // The token of a lock outlives it by a day: that of the trial goes at once.
 void forget_token(RedisClient& client, const std::string& key, Time limit) {
   // As a script, since only these are sent to the owner of a key.
@@ -135,7 +153,9 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
   look.until = terms.until;
   if (look.is_cluster) doctor::add_masters(set, client, look);
   doctor::add_replicas(set, client, look.until);
-  return examined(set, terms);
+  Examination all = examined(set, terms);
+  all.identity = identity_of(set, options, client.address().db);
+  return all;
 }
 
 }  // namespace dlock

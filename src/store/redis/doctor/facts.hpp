@@ -124,6 +124,7 @@ struct ServerFacts {
   Seen<bool> one_connection;                  // it is one session from question to question
   Seen<std::vector<std::string>> open_slots;  // CLUSTER NODES: those that are being moved
   Seen<bool> has_replica;                     // the same: connected or not
+  Seen<std::string> masters;                  // the same: the ids of all with slots, sorted
   Seen<Clock> clock;
   Seen<Latency> latency;
   Seen<std::vector<Slow>> slow_log;

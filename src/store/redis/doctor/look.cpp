@@ -40,6 +40,22 @@ constexpr auto k_config = std::to_array<std::string_view>({"appendfsync",
                                                            "maxmemory-clients",
                                                            "min-replicas-to-write"});
 
+// Of CLUSTER NODES: id address flags master ping pong epoch state slot…
+std::string masters_of(std::string_view nodes) {
+  constexpr std::size_t k_flags = 2, k_first_slot = 8;
+  std::vector<std::string> ids;
+  for (const std::string_view line : split(nodes, '\n')) {
+    const auto words = split(line, ' ');
+    if (words.size() > k_first_slot && words[k_flags].find("master") != std::string_view::npos)
+      ids.emplace_back(words.front());
+  }
+  std::sort(ids.begin(), ids.end());
+  std::string all;
+  for (const std::string& id : ids)
+    all += (all.empty() ? "" : " ") + id;
+  return all;
+}
+
 // The questions, each with its limit.
 class Look {
  public:
@@ -158,8 +174,10 @@ class Look {
     if (!answer) {
       facts.open_slots = Slots::unseen("CLUSTER NODES", answer.error());
       facts.has_replica = Seen<bool>::unseen("CLUSTER NODES", answer.error());
+      facts.masters = Seen<std::string>::unseen("CLUSTER NODES", answer.error());
       return;
     }
+    facts.masters = masters_of(answer->reply.string());
     facts.has_replica = has_replica_here(answer->reply.string());
     std::vector<std::string> all;
     for (const std::string_view line : split(answer->reply.string(), '\n')) {
