@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "core/quorum.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <string>
 #include <utility>
 
 namespace dlock::quorum {
@@ -62,6 +65,50 @@ Answer answer_with(Ask::What what, const Error& error) {
   DLOCK_ASSERT(false);
 }
 
+namespace {
+
+// What several servers say in the same words, but for their names and for numbers, is said once.
+struct Saying {
+  std::vector<std::string> servers;  // empty: the words do not begin with the name of one
+  std::string words;
+};
+
+Saying saying_of(const std::string& text) {
+  const std::size_t blank = text.find(' ');
+  const bool has_server = blank != std::string::npos && text.find("://") < blank;
+  if (!has_server) return {{}, text};
+  return {{text.substr(0, blank)}, text.substr(blank)};
+}
+
+bool says_the_same(const Saying& one, const Saying& other) {
+  if (one.servers.empty() || other.servers.empty()) return false;
+  const auto without_digits = [](std::string text) {
+    std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+    return text;
+  };
+  return without_digits(one.words) == without_digits(other.words);
+}
+
+std::string texts_of(const std::vector<Error>& errors) {
+  std::vector<Saying> all;
+  for (const Error& error : errors) {
+    Saying now = saying_of(error.text);
+    const auto before = std::find_if(
+        all.begin(), all.end(), [&](const Saying& one) { return says_the_same(one, now); });
+    if (before == all.end()) {
+      all.push_back(std::move(now));
+    } else {
+      before->servers.push_back(now.servers.front());
+    }
+  }
+  std::string text;
+  for (const Saying& one : all)
+    text += (text.empty() ? "" : "; ") + listed(one.servers) + one.words;
+  return text;
+}
+
+}  // namespace
+
 Error failed_servers(const std::vector<Error>& errors,
                      std::size_t servers,
                      std::size_t spare,
@@ -71,10 +118,9 @@ Error failed_servers(const std::vector<Error>& errors,
     const auto same = static_cast<std::size_t>(std::count_if(
         errors.begin(), errors.end(), [&](const Error& one) { return one.code == error.code; }));
     if (same > spare && 2 * same > errors.size()) all.code = error.code;
-    all.text += (all.text.empty() ? "" : "; ") + error.text;
   }
   all.text = std::to_string(errors.size()) + " of " + std::to_string(servers) + " servers " + what +
-             ": " + all.text;
+             ": " + texts_of(errors);
   return all;
 }
 

@@ -52,8 +52,8 @@ Answer answer_with(Ask::What what, const Error& error);
 // nullptr: it was answered.
 const Error* error_of(const Answer& answer);
 
-// "2 of 3 servers gave no vote: …; …". The code is the one that most of these errors have, and more
-// than `spare` of them; else unavailable.
+// "2 of 3 servers gave no vote: …; …"; what several say in the same words stands there once. The
+// code is the one that most of these errors have, and more than `spare` of them; else unavailable.
 Error failed_servers(const std::vector<Error>& errors,
                      std::size_t servers,
                      std::size_t spare,

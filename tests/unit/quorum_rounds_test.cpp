@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "core/quorum_rounds.hpp"
 
+#include "core/quorum.hpp"
+
 #include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
 
 #include "unit/quorum_words.hpp"
 
@@ -37,6 +42,16 @@ TEST_CASE("quorum rounds: those of an acquire have owners that tell their serial
   CHECK(round.owner.ends_with(":812"));
   CHECK(round.serial == serial_of(round.owner));
   CHECK(round.stands_as == hold_id(claim.owner, claim.serial));
+}
+
+TEST_CASE("quorum: what several servers say in the same words is said once") {
+  const std::string young = " started less than 1m ago; it votes again in ";
+  const std::vector<Error> errors{{Errc::unavailable, "redis://a:1/0" + young + "54s"},
+                                  {Errc::unavailable, "redis://b:1/0" + young + "55s"},
+                                  {Errc::denied, "wrong password"}};
+  const Error error = failed_servers(errors, 5, 2, "gave no vote");
+  CHECK(error.text == "3 of 5 servers gave no vote: redis://a:1/0 and redis://b:1/0" + young +
+                          "54s; wrong password");
 }
 
 }  // namespace dlock::quorum
