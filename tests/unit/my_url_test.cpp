@@ -38,7 +38,7 @@ TEST_CASE("mysql: host and database alone get port 3306, our login name and the 
   CHECK(address.password.empty());
   CHECK(address.database == "locks");
   CHECK(address.table == "dlock");
-  CHECK(address.text == "mysql://db1:3306/locks?table=dlock");
+  CHECK(address.text == "mysql://db1:3306/locks");
 }
 
 TEST_CASE("mysql: user, password, host, port, database and table are separated and decoded") {
@@ -50,7 +50,7 @@ TEST_CASE("mysql: user, password, host, port, database and table are separated a
   CHECK(address.database == "my locks");
   CHECK(address.table == "leases_2");
   CHECK(address.text == "mysql://db1:3307/my%20locks?table=leases_2");
-  CHECK(my("mysql://[FE80::1]:1/d").text == "mysql://[fe80::1]:1/d?table=dlock");
+  CHECK(my("mysql://[FE80::1]:1/d").text == "mysql://[fe80::1]:1/d");
 }
 
 TEST_CASE("mysql: a unix socket stands in the options, and its URL has no host") {
@@ -59,7 +59,7 @@ TEST_CASE("mysql: a unix socket stands in the options, and its URL has no host")
   CHECK(address.endpoint.host.empty());
   CHECK(address.endpoint.tls == nullptr);
   CHECK(address.user == "ann");
-  CHECK(address.text == "mysql:///locks?table=dlock&socket=/run/my%20sql/s%401.sock");
+  CHECK(address.text == "mysql:///locks?socket=/run/my%20sql/s%401.sock");
   CHECK(has(my_refusal("mysql://ann@/locks"), "either a host or ?socket="));
   CHECK(has(my_refusal("mysql://db1/locks?socket=/s"), "either a host or ?socket="));
   CHECK(has(my_refusal("mysql:///locks?socket=s"), "begins with '/'"));
@@ -105,11 +105,11 @@ TEST_CASE("mysql: the lock of another program beside the row") {
   using Kind = WithOption::Kind;
   CHECK_FALSE(my("mysql://db1/d").with.has_value());
   CHECK(my("mysql://db1/d?with=get_lock").with->kind == Kind::get_lock);
-  CHECK(my("mysql://db1/d?with=get_lock").text == "mysql://db1:3306/d?table=dlock&with=get_lock");
+  CHECK(my("mysql://db1/d?with=get_lock").text == "mysql://db1:3306/d?with=get_lock");
   const auto row = my("mysql://db1/d?with=row:Locks.lock_name");
   CHECK(row.with->table == "Locks");
   CHECK(row.with->column == "lock_name");
-  CHECK(row.text == "mysql://db1:3306/d?table=dlock&with=row:Locks.lock_name");
+  CHECK(row.text == "mysql://db1:3306/d?with=row:Locks.lock_name");
   for (const char* const with :
        {"", "x", "advisory", "get_lock:a", "row:", "row:a", "row:a.", "row:a.b.c", "row:a.b`"})
     CHECK(has(my_refusal("mysql://db1/d?with=" + std::string(with)),
@@ -117,7 +117,7 @@ TEST_CASE("mysql: the lock of another program beside the row") {
 }
 
 TEST_CASE("mysql: what is missing or malformed is named") {
-  CHECK(my("mysql://[fe80::1%25eth0]/d").text == "mysql://[fe80::1%25eth0]:3306/d?table=dlock");
+  CHECK(my("mysql://[fe80::1%25eth0]/d").text == "mysql://[fe80::1%25eth0]:3306/d");
   CHECK(has(my_refusal("postgres://db1/d"), "neither mysql:// nor mariadb://"));
   CHECK(has(my_refusal("mysql://db1"), "the database is missing"));
   CHECK(has(my_refusal("mysql://db1/"), "the database is missing"));

@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint16_t k_port = 3306;
 constexpr std::size_t k_longest_path = 107;  // what sockaddr_un holds, less the NUL
 constexpr std::size_t k_longest_name = 64;   // of a database or a table
+constexpr std::string_view k_default_table = "dlock";
 constexpr std::string_view k_beside_letters = "-._~";
 constexpr std::string_view k_beside_path = "-._~/";
 
@@ -75,7 +76,7 @@ Result<void> parse_database(std::string_view text, MyAddress& address) {
 
 struct MyOptions {
   std::optional<std::string> socket;
-  std::string table = "dlock";
+  std::string table = std::string(k_default_table);
   std::optional<WithOption> with;
   std::optional<std::string> ssl_mode;
 };
@@ -172,9 +173,15 @@ std::string text_of(const MyAddress& address) {
   const Endpoint& to = address.endpoint;
   std::string text = "mysql://";
   if (to.socket_path.empty()) text += text_of(HostPort{to.host, to.port});
-  text += "/" + percent_encode(address.database, k_beside_letters) + "?table=" + address.table;
-  if (!to.socket_path.empty()) text += "&socket=" + percent_encode(to.socket_path, k_beside_path);
-  if (address.with) text += "&with=" + address.with->text();
+  text += "/" + percent_encode(address.database, k_beside_letters);
+  char before = '?';
+  const auto add = [&](const std::string& option) {
+    text += before + option;
+    before = '&';
+  };
+  if (address.table != k_default_table) add("table=" + address.table);
+  if (!to.socket_path.empty()) add("socket=" + percent_encode(to.socket_path, k_beside_path));
+  if (address.with) add("with=" + address.with->text());
   return text;
 }
 
