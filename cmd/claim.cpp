@@ -77,6 +77,37 @@ void say_insecure(const Settings& settings) {
       "and answer for it; name its CA with --cacert FILE");
 }
 
+// Nothing but the built-in default says where the locks are. That may well be meant; but sudo(8)
+// drops variables, and a run below a hold in another store was hardly meant to be alone here.
+void say_store(const Settings& settings, const std::string& where) {
+  if (!settings.url_place.empty()) {
+    log(LogLevel::info, "the locks are in " + where + " (" + settings.url_place + ")");
+    return;
+  }
+  const std::string here = "no setting names a store, so " + where + " is used";
+  const std::vector<AncestorHold> above = inherited_holds();
+  const auto is_here = [&](const AncestorHold& hold) { return hold.store == where; };
+  if (!above.empty() && std::none_of(above.begin(), above.end(), is_here)) {
+    log(LogLevel::warn,
+        here + ", but the run above has its lock in " + printable(above.back().store) +
+            "; set DLOCK_URL, or url in /etc/dlock/config.toml");
+  } else if (!text_of_environment("SUDO_USER").empty()) {
+    log(LogLevel::warn,
+        here +
+            "; sudo drops DLOCK_URL: keep it with --preserve-env=DLOCK_URL, or set url in "
+            "/etc/dlock/config.toml");
+  } else {
+    log(LogLevel::info, here);
+  }
+}
+
+Result<void> check_named(const Settings& settings) {
+  if (!settings.require_url || !settings.url_place.empty()) return {};
+  return Error{Errc::bad_config,
+               "no setting names a store, and require-url refuses the default; set DLOCK_URL, or "
+               "url in /etc/dlock/config.toml"};
+}
+
 // A URL that cannot be used is named with the place where it was said.
 Error about_url(const Settings& settings, const std::string& url, const Error& error) {
   if (error.code != Errc::bad_usage) return error;
@@ -117,14 +148,17 @@ Result<std::vector<LockName>> parse_names(const std::vector<std::string>& words)
 
 Result<std::unique_ptr<LockStore>> open_store(const Settings& settings,
                                               const Interrupt* interrupt) {
+  if (auto named = check_named(settings); !named) return named.error();
   auto store = settings.quorum.empty() ? open_store(store_options(settings, interrupt))
                                        : open_quorum(settings, interrupt);
   if (store && logs_json()) log_store((*store)->where());
   if (store) say_insecure(settings);
+  if (store) say_store(settings, (*store)->where());
   return store ? std::move(store) : about_url(settings, settings.url, store.error());
 }
 
 Result<Examination> examine_store(const Settings& settings, const ExamineTerms& terms) {
+  if (auto named = check_named(settings); !named) return named.error();
   if (settings.quorum.empty()) {
     auto examination = examine_store(store_options(settings, nullptr), terms);
     return examination ? std::move(examination)

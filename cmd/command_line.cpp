@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <utility>
 
 namespace dlock {
@@ -45,19 +46,46 @@ Error usage(std::string text) {
   return {Errc::bad_usage, std::move(text)};
 }
 
-// The options of flock(1) that dlock does not have.
+// Words of other programs, and what they are here.
+struct Foreign {
+  std::string_view words, text;
+};
+
 std::string_view instead_of(std::string_view flag) {
-  struct Foreign {
-    std::string_view flags, text;
-  };
   constexpr std::array k_foreign{
       Foreign{"-e", "flock's -e is the default of dlock; the option for it is -x"},
       Foreign{"-u,--unlock", "flock's -u is dlock release NAME"},
       Foreign{"-o,--close", "flock's -o is the default: the command inherits no file of the lock"},
       Foreign{"-F,--no-fork", "flock's -F is not possible: dlock stays to renew the lease"},
+      Foreign{"--try,--try-lock,--no-wait", "to give up at once is -n, to give up in time -w DUR"},
+      Foreign{"-try", "consul's -try is -w DUR; to give up at once is -n"},
+      Foreign{"-child-exit-code", "consul's -child-exit-code is the default of dlock run"},
+      Foreign{"-monitor-retry", "consul's -monitor-retry is the default: dlock retries renewals"},
+      Foreign{"-pass-stdin", "consul's -pass-stdin is the default: the command has dlock's stdin"},
+      Foreign{"-shell", "consul's -shell is -c STRING; by default no shell is used"},
+      Foreign{"-name", "consul's -name is --reason TEXT"},
+      Foreign{"-http-addr,--endpoints", "where the locks are is --url URL"},
   };
   for (const Foreign& one : k_foreign) {
-    if (has_piece(one.flags, ',', flag)) return one.text;
+    if (has_piece(one.words, ',', flag)) return one.text;
+  }
+  return "";
+}
+
+std::string_view command_instead_of(std::string_view word) {
+  constexpr std::array k_foreign{
+      Foreign{"lock,exec,with",
+              "run a command under a lock with dlock run NAME -- CMD, take one for "
+              "a script with dlock acquire NAME"},
+      Foreign{"unlock", "release a lock of acquire with dlock release NAME; run releases its own"},
+      Foreign{"status,show,info", "look at a lock with dlock inspect NAME, at all with dlock list"},
+      Foreign{"ls,ps", "look at all locks with dlock list"},
+      Foreign{"steal,break,kill,force-unlock", "take a lock away with dlock force-release NAME"},
+      Foreign{"extend,refresh,keepalive", "renew a lock of acquire with dlock renew NAME"},
+      Foreign{"check,ping,ready", "look whether a store works with dlock doctor"},
+  };
+  for (const Foreign& one : k_foreign) {
+    if (has_piece(one.words, ',', word)) return one.text;
   }
   return "";
 }
@@ -94,6 +122,10 @@ Result<bool> wants_next(const std::string& command,
     if (!spec->takes_value && flag != word) return usage(in_quotes(flag) + " takes no value");
     return spec->takes_value && flag == word;
   }
+  // Not -c with a value: consul's options are words behind one "-".
+  if (const std::string whole = word.substr(0, word.find('='));
+      !instead_of(whole).empty() && whole.size() > 2)
+    return unknown_option(whole, command);
   for (std::size_t i = 1; i < word.size(); ++i) {  // -nw 5 is -n -w 5; -w5 has its value with it
     const std::string flag{'-', word[i]};
     const OptionSpec* const spec = find_option(specs, flag);
@@ -228,6 +260,9 @@ Result<void> check(const CommandLine& line) {
     case Operands::name_or_none:
       if (line.names.size() <= 1) return {};
       return usage(line.command + " takes at most one lock name");
+    case Operands::none:
+      if (line.names.empty()) return {};
+      return usage(line.command + " takes no operand; options of every command may follow it");
     case Operands::one_name:
       if (line.names.size() == 1) return {};
       return usage(line.command + " takes one lock name");
@@ -264,6 +299,8 @@ Result<void> take_command(CommandLine& line,
   for (const CommandSpec& one : all_commands())
     known.push_back(one.name);
   const std::string text = "there is no command " + in_quotes(shortened(line.command, 40));
+  if (const std::string_view instead = command_instead_of(line.command); !instead.empty())
+    return usage(text + "; " + std::string(instead));
   const std::string like = did_you_mean(line.command, known);
   if (!like.empty()) return usage(text + like);
   return usage(text + "; there are " + listed({known.begin(), known.end()}) +
@@ -276,6 +313,12 @@ bool is_given(const CommandLine& line, std::string_view setting) {
   return std::any_of(line.settings.begin(), line.settings.end(), [&](const Given& one) {
     return one.name == setting;
   });
+}
+
+std::optional<std::string> config_file(const CommandLine& line) {
+  const char* const named = std::getenv("DLOCK_CONFIG");
+  if (line.config || named == nullptr || *named == '\0') return line.config;
+  return named;
 }
 
 Result<CommandLine> parse_command_line(const std::vector<std::string>& argv) {

@@ -39,6 +39,9 @@ struct CommandLine {
 // Was that setting said on the command line?
 bool is_given(const CommandLine& line, std::string_view setting);
 
+// The one file that --config or else DLOCK_CONFIG names, in place of the usual ones.
+std::optional<std::string> config_file(const CommandLine& line);
+
 // Errc::bad_usage with a sentence that says what to write instead.
 Result<CommandLine> parse_command_line(const std::vector<std::string>& argv);
 

@@ -39,7 +39,7 @@ constexpr std::array k_local{
                 "renew once per DUR (default with --while: ttl/3)", &CommandLine::every},
     LocalOption{"renew", {"while", "--while", true}, "PID",
                 "keep renewing until this process has ended", &CommandLine::while_pid},
-    LocalOption{"inspect list doctor", {"json", "--json", false}, "", "write JSON",
+    LocalOption{"inspect list doctor config", {"json", "--json", false}, "", "write JSON",
                 &CommandLine::json},
     LocalOption{"doctor", {"strict", "--strict", false}, "",
                 "exit with 1 for a warning, too", &CommandLine::strict},
@@ -212,6 +212,12 @@ constexpr auto k_commands = std::to_array<CommandSpec>({
      "doctor [OPTION...] [NAME]",
      "look for what could break the promise, and name the remedy",
      "dlock doctor --ttl 1m"},
+    {"config",
+     Operands::none,
+     config_command,
+     "config [OPTION...]",
+     "show each setting, its value, and where it comes from",
+     "dlock config"},
 });
 
 }  // namespace

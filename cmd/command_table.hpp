@@ -23,6 +23,7 @@ enum class Operands {
   one_name,
   name_or_none,
   pattern,  // at most one
+  none,
 };
 
 struct CommandSpec {

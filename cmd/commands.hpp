@@ -25,6 +25,7 @@ ExitStatus list_command(const CommandLine& line, const Settings& settings);
 ExitStatus forget_command(const CommandLine& line, const Settings& settings);
 ExitStatus force_release_command(const CommandLine& line, const Settings& settings);
 ExitStatus doctor_command(const CommandLine& line, const Settings& settings);
+ExitStatus config_command(const CommandLine& line, const Settings& settings);
 
 ExitStatus status_of(Errc code);
 // Of a run or an acquire. Where a signal ends us, what a shell shows.

@@ -327,4 +327,14 @@ std::string examination_json(const Examination& examination, bool ok) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::string settings_json(const std::vector<InForce>& settings) {
+  Json json = {{"version", 1}, {"settings", Json::array()}};
+  for (const InForce& one : settings) {
+    json["settings"].push_back({{"name", one.setting->name},
+                                {"value", one.value.empty() ? Json() : Json(one.value)},
+                                {"source", one.place.empty() ? "default" : one.place}});
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace dlock

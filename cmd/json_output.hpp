@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What is written as JSON but for the log, all described in dlock(1): what --json prints, one
-// schema for inspect and list, version 1, others for acquire and doctor, version 1, and what a run
-// puts into its --result-file, version 1.
+// schema for inspect and list, version 1, others for acquire, doctor and config, version 1, and
+// what a run puts into its --result-file, version 1.
 #pragma once
 
+#include "cmd/settings.hpp"
 #include "core/lock_store.hpp"
 #include "core/run_words.hpp"
 #include "store/open_store.hpp"
@@ -32,6 +33,9 @@ std::string result_json(const std::vector<LockName>& names,
 std::string acquired_json(const Holds& holds,
                           std::chrono::milliseconds expires,
                           const std::string& entries);
+
+// What dlock config shows.
+std::string settings_json(const std::vector<InForce>& settings);
 
 // What doctor found; `ok`: its exit status is 0.
 std::string examination_json(const Examination& examination, bool ok);

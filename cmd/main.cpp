@@ -88,12 +88,6 @@ LogSettings log_settings(const Settings& settings) {
           .ascii = !locale_has_utf8()};
 }
 
-std::optional<std::string> config_file(const CommandLine& line) {
-  const char* const named = std::getenv("DLOCK_CONFIG");
-  if (line.config || named == nullptr || *named == '\0') return line.config;
-  return named;
-}
-
 // What is known of a refused command line: its command, for a pointer to the help, and its
 // --log-format.
 CommandLine outline(const std::vector<std::string>& words) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The places that settings come from, in their order.
+#include "app/hold_variables.hpp"
 #include "base/text.hpp"
 #include "cmd/config_file.hpp"
 #include "cmd/did_you_mean.hpp"
 #include "cmd/settings.hpp"
+#include "cmd/url_password.hpp"
 #include "cmd/url_settings.hpp"
 #include "sys/trusted_file.hpp"
 
@@ -42,15 +44,31 @@ void sort_by_table(Source& source) {
 
 constexpr std::string_view k_variable = "DLOCK_";  // begins the name of each of ours
 
-// The setting of "CONNECT_TIMEOUT=5s"; null: there is none.
-const Setting* setting_of_variable(std::string_view entry) {
+// The setting of "DLOCK_CONNECT_TIMEOUT"; null: there is none.
+const Setting* setting_of_variable(std::string_view variable) {
   std::string name;
-  for (const char c : entry.substr(0, entry.find('=')))
+  for (const char c : variable.substr(k_variable.size()))
     name += c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return find_setting(name);
 }
 
-Source read_environment() {
+// A variable that begins as ours do, and is another's all the same: dlock gives it to its command,
+// Kubernetes to all pods beside a service of this name.
+bool is_no_setting(std::string_view variable) {
+  const std::string_view rest = variable.substr(k_variable.size());
+  return variable == "DLOCK_CONFIG" || is_hold_variable(variable) || rest.starts_with("SERVICE_") ||
+         rest == "PORT" || rest.starts_with("PORT_");
+}
+
+std::string unknown_variable(std::string_view variable) {
+  std::vector<std::string> known;
+  for (const Setting& setting : all_settings())
+    known.push_back(environment_name(setting));
+  return in_quotes(shortened(variable, 80)) + " is no variable of dlock: it has no effect" +
+         did_you_mean(variable, {known.begin(), known.end()});
+}
+
+Source read_environment(std::vector<Note>& notes) {
   Source source{.code = Errc::bad_config, .place = "", .all = {}};
   const auto take = [&source](const Setting& setting, const std::string& name) {
     const char* const value = std::getenv(name.c_str());
@@ -63,8 +81,13 @@ Source read_environment() {
   // are none of ours, or few.
   for (char** entry = environ; *entry != nullptr; ++entry) {
     if (std::strncmp(*entry, k_variable.data(), k_variable.size()) != 0) continue;
-    const Setting* const setting = setting_of_variable(*entry + k_variable.size());
-    if (setting != nullptr) take(*setting, environment_name(*setting));
+    const std::string_view variable(*entry, std::strcspn(*entry, "="));
+    const Setting* const setting = setting_of_variable(variable);
+    if (setting != nullptr && variable == environment_name(*setting)) {
+      take(*setting, std::string(variable));
+    } else if (!is_no_setting(variable)) {
+      notes.push_back({LogLevel::warn, unknown_variable(variable)});
+    }
   }
   sort_by_table(source);
   return source;
@@ -159,7 +182,7 @@ Result<void> read_sources(Sources& sources,
                           const std::vector<Given>& given,
                           const std::optional<std::string>& config) {
   auto read = read_files(sources, config);
-  sources.all.push_back(read_environment());
+  sources.all.push_back(read_environment(sources.notes));
   sources.all.push_back(read_options(given));
   return read;
 }
@@ -261,6 +284,16 @@ Result<void> find_passwords(Settings& settings) {
   return {};
 }
 
+// As it may be shown: one that is a password, or has one, without it.
+std::string shown_value(const Said& said) {
+  if (said.setting->name == "password") return "***";
+  if (said.setting->name != "url") return said.value;
+  std::string urls;
+  for (const std::string& url : split_urls(said.value))
+    urls += (urls.empty() ? "" : " ") + shown_url(url);
+  return urls;
+}
+
 }  // namespace
 
 Result<void> apply_options(Settings& settings, const std::vector<Given>& given) {
@@ -285,6 +318,26 @@ Result<Settings> read_settings(const std::vector<Given>& given,
   done = find_passwords(settings);
   if (!done) return done.error();
   return settings;
+}
+
+Result<std::vector<InForce>> settings_in_force(const std::vector<Given>& given,
+                                               const std::optional<std::string>& config) {
+  Sources sources;
+  if (auto read = read_sources(sources, given, config); !read) return read.error();
+  std::vector<InForce> all;
+  for (const Setting& setting : all_settings()) {
+    const bool is_flag = setting.value.empty();
+    InForce& now =
+        all.emplace_back(InForce{&setting, std::string(is_flag ? "false" : setting.initial), ""});
+    for (const Source& source : sources.all) {
+      for (const Said& said : source.all) {
+        if (said.setting != &setting) continue;
+        now.value = shown_value(said);
+        now.place = source.file.empty() ? said.name : printable(source.file);
+      }
+    }
+  }
+  return all;
 }
 
 bool wants_json_log(const std::vector<Given>& given, const std::optional<std::string>& config) {

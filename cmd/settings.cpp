@@ -114,6 +114,10 @@ Result<void> set_insecure(Settings& settings, std::string_view value) {
   return set_bool(settings.tls.insecure, value);
 }
 
+Result<void> set_require_url(Settings& settings, std::string_view value) {
+  return set_bool(settings.require_url, value);
+}
+
 Result<void> set_result_file(Settings& settings, std::string_view value) {
   return set_file(settings.result_file.emplace(), value);
 }
@@ -251,16 +255,18 @@ constexpr auto k_settings = std::to_array<Setting>({
     // The store.
     {"url", "--url", "URL",
      "where the locks are kept: ", "",
-     &set_text<&S::url>},
+     &set_text<&S::url>, "redis://127.0.0.1:6379"},
+    {"require-url", "--require-url", "",
+     "refuse to run where no setting names the store", "", &set_require_url},
     {"prefix", "--prefix", "TEXT",
      "put before each name to form the key in Redis (default dlock:)", "",
-     &set_text<&S::prefix>},
+     &set_text<&S::prefix>, "dlock:"},
     {"connect-timeout", "--connect-timeout", "DUR",
      "how long to retry an unreachable store (default 5s)", "",
-     &set_connect_timeout},
+     &set_connect_timeout, "5s"},
     {"quorum-delay", "--quorum-delay", "DUR",
      "how long a restarted server of several has no vote (default 60s)", "",
-     &set_quorum_delay},
+     &set_quorum_delay, "60s"},
     {"replicas", "--replicas", "N",
      "a grant or renewal counts when N replicas have it (default 0, sets 1)",
      "run acquire renew doctor", &set_replicas},
@@ -290,8 +296,8 @@ constexpr auto k_settings = std::to_array<Setting>({
      "log lock events; twice: also every call to the store", "", &set_verbose},
     {"quiet", "-q,--quiet", "", "log errors only", "", &set_quiet},
     {"log-format", "--log-format", "text|json",
-     "the format of messages (default text)", "", &set_log_format},
-    {"color", "--color", "WHEN", "auto, always or never (default auto)", "", &set_color},
+     "the format of messages (default text)", "", &set_log_format, "text"},
+    {"color", "--color", "WHEN", "auto, always or never (default auto)", "", &set_color, "auto"},
     // The claim.
     {"shared", "-s,--shared", "",
      "share the lock with other shared holders", k_take, &set_mode<Mode::shared>},
@@ -310,15 +316,15 @@ constexpr auto k_settings = std::to_array<Setting>({
      "give up at once if N waiters are in line already", k_take, &set_max_waiters},
     {"ttl", "--ttl", "DUR",
      "the lease (default 30s, at least 1s)", "run acquire renew doctor",
-     &set_ttl},
+     &set_ttl, "30s"},
     {"kill-after", "-k,--kill-after", "DUR",
      "from TERM to KILL (default a third of ttl, at most 10s)", k_run,
      &set_duration<&S::kill_after>},
     {"signal", "--signal", "SIG",
-     "the first signal when CMD must stop (default TERM)", k_run, &set_signal},
+     "the first signal when CMD must stop (default TERM)", k_run, &set_signal, "TERM"},
     {"on-lost", "--on-lost", "stop|warn",
      "what happens to CMD when the lease cannot be renewed (default stop)", k_run,
-     &set_on_lost},
+     &set_on_lost, "stop"},
     {"contain", "--contain", "",
      "hold the lock until every descendant of CMD has ended", k_run, &set_contain},
     {"min-hold", "--min-hold", "DUR",

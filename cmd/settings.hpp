@@ -32,6 +32,7 @@ struct Settings {
   std::string url = "redis://127.0.0.1:6379";  // of a quorum: all of them, blanks between
   std::string url_place;       // where it was said: "--url", "DLOCK_URL"; empty: it is the default
   bool url_is_option = false;  // it was said on the command line
+  bool require_url = false;    // the default is refused
   std::string prefix = "dlock:";
   Duration connect_timeout = std::chrono::seconds(5);
   std::optional<int> replicas;  // nothing: as the store likes it
@@ -80,6 +81,8 @@ struct Setting {
   std::string_view commands;  // that have it as an option, blanks between; empty: every one
   // Errc::bad_usage with what is wrong with `value`.
   Result<void> (*set)(Settings& settings, std::string_view value) = nullptr;
+  // What counts where no place says another; empty: nothing. Of a flag it is false.
+  std::string_view initial = {};
 };
 
 // All of them, in the order of the help.
@@ -105,6 +108,16 @@ Result<void> apply_options(Settings& settings, const std::vector<Given>& given);
 // file rights are checked as in dlock(1), FILES.
 Result<Settings> read_settings(const std::vector<Given>& given,
                                const std::optional<std::string>& config);
+
+// A setting as it counts now.
+struct InForce {
+  const Setting* setting;
+  std::string value;  // as it was written there; passwords are "***"
+  std::string place;  // "--url", "DLOCK_URL", "/etc/dlock/config.toml"; empty: it is the default
+};
+// All of them, in the order of the table. Errors as of read_settings().
+Result<std::vector<InForce>> settings_in_force(const std::vector<Given>& given,
+                                               const std::optional<std::string>& config);
 
 // Is --log-format json wanted, as far as the settings can be read? For a refused command line or
 // refused settings; their errors are ignored here.

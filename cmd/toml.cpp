@@ -26,6 +26,9 @@ Result<std::string> as_text(const toml::value& value) {
   if (value.is_boolean()) return std::string(value.as_boolean() ? "true" : "false");
   if (value.is_integer()) return std::to_string(value.as_integer());
   if (value.is_floating()) return std::to_string(value.as_floating());
+  if (value.is_table())
+    return Error{Errc::bad_config,
+                 "is a section: write the settings without one, at the beginning of the file"};
   return Error{Errc::bad_config, "is neither a text, a number, true nor false"};
 }
 

@@ -9,7 +9,7 @@ namespace dlock {
 
 namespace {
 
-constexpr std::size_t k_longest = 120;
+constexpr std::size_t k_most_shown = 120;
 
 // "redis://" of "redis://host"; nothing where there is no scheme.
 std::string_view scheme_of(std::string_view url) {
@@ -48,7 +48,7 @@ std::string shown_url(std::string_view url) {
       at == std::string_view::npos
           ? without_at(rest)
           : "***@" + std::string(rest.substr(at + 1, rest.find_first_of("?#", at) - at - 1));
-  return shortened(std::string(scheme) + shown, k_longest);
+  return shortened(std::string(scheme) + shown, k_most_shown);
 }
 
 }  // namespace dlock

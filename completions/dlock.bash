@@ -43,8 +43,8 @@ _dlock_value() {
 # Names of locks are left to the user: only the store knows them.
 _dlock() {
   local cur=${COMP_WORDS[COMP_CWORD]} command='' string='' dashes='' word i
-  local commands='run acquire renew release wait inspect list forget force-release doctor help version'
-  local options='--url --prefix --connect-timeout --quorum-delay --config --password-file --sentinel-password-file --cacert
+  local commands='run acquire renew release wait inspect list forget force-release doctor config help version'
+  local options='--url --require-url --prefix --connect-timeout --quorum-delay --config --password-file --sentinel-password-file --cacert
     --cacertdir --cert --key --key-password-file --sni --insecure -v --verbose -q --quiet
     --log-format --color -V --version -h --help'
   COMPREPLY=()
@@ -93,7 +93,7 @@ _dlock() {
     renew) options+=' --owner --ttl --every --while --replicas' ;;
     release) options+=' --owner' ;;
     wait) options+=' -n --nonblock --nb -w --wait --timeout -E --conflict-exit-code' ;;
-    inspect | list) options+=' --json' ;;
+    inspect | list | config) options+=' --json' ;;
     forget) ;;
     help)
       mapfile -t COMPREPLY < <(compgen -W "${commands% help version}" -- "$cur")

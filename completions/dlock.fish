@@ -76,13 +76,15 @@ complete -c dlock -n '__dlock_in none' -a list -d 'List the locks'
 complete -c dlock -n '__dlock_in none' -a forget -d 'Forget the success that --once-per remembers'
 complete -c dlock -n '__dlock_in none' -a force-release -d 'Revoke a lock'
 complete -c dlock -n '__dlock_in none' -a doctor -d 'Look for what could break the promise'
+complete -c dlock -n '__dlock_in none' -a config -d 'Show each setting and where it comes from'
 complete -c dlock -n '__dlock_in none' -a help -d 'Print the help of dlock or of a command'
 complete -c dlock -n '__dlock_in none' -a version -d 'Print the version'
 complete -c dlock -n '__dlock_in help' \
-    -a 'run acquire renew release wait inspect list forget force-release doctor'
+    -a 'run acquire renew release wait inspect list forget force-release doctor config'
 
 complete -c dlock -n __dlock_own_words -l url -x -a 'redis:// rediss:// redis+unix:// postgresql:// mysql:// etcd:// zookeeper:// sqlite:/// local:///' \
     -d 'The store'
+complete -c dlock -n __dlock_own_words -l require-url -d 'Refuse the default store'
 complete -c dlock -n __dlock_own_words -l prefix -x -d 'Prefix of the name in the key'
 complete -c dlock -n __dlock_own_words -l connect-timeout -x -d 'How long to retry an unreachable store'
 complete -c dlock -n __dlock_own_words -l quorum-delay -x -d 'How long a restarted server of several has no vote'
@@ -136,7 +138,7 @@ complete -c dlock -n '__dlock_in renew' -l every -x -d 'Interval between renewal
 complete -c dlock -n '__dlock_in renew' -l while -x -a '(__fish_complete_pids)' \
     -d 'Renew while this process lives'
 
-complete -c dlock -n '__dlock_in acquire inspect list doctor' -l json -d 'Print JSON'
+complete -c dlock -n '__dlock_in acquire inspect list doctor config' -l json -d 'Print JSON'
 
 complete -c dlock -n '__dlock_in force-release' -l now -d 'Delete at once: two may run'
 complete -c dlock -n '__dlock_in force-release' -l if-owner -x -d 'Only if this owner holds the lock'

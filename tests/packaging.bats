@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Promise: what is installed and packaged is complete and runs. Needs a build in $DLOCK_BUILD_DIR.
+# Promise: what is installed and packaged is complete and runs. Needs a build in $BUILD_OF_DLOCK.
 bats_require_minimum_version 1.5.0
 
 setup_file() {
   cd "$BATS_TEST_DIRNAME/.." || return 1
-  export build=${DLOCK_BUILD_DIR:-$PWD/build/release}
+  export build=${BUILD_OF_DLOCK:-$PWD/build/release}
   build=$(realpath -m "$build")
   version=$(sed -nE 's/^project\(dlock VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
   export version packages=$BATS_FILE_TMPDIR/packages
@@ -18,7 +18,7 @@ setup() {
   bats_load_library bats-support
   bats_load_library bats-assert
   load support/suite
-  [ -x "$build/dlock" ] || fail "no program in $build: ./dev build release, or set DLOCK_BUILD_DIR"
+  [ -x "$build/dlock" ] || fail "no program in $build: ./dev build release, or set BUILD_OF_DLOCK"
   root=$BATS_TEST_TMPDIR/root
   export HOME=$BATS_TEST_TMPDIR XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
   unset DLOCK_CONFIG DLOCK_URL DLOCK_TTL DLOCK_KILL_AFTER DLOCK_VERBOSE

@@ -6,7 +6,7 @@ set_up_docs() {
   bats_load_library bats-support
   bats_load_library bats-assert
   cd "$PROJECT" || return 1
-  commands=(run acquire renew release wait inspect list forget force-release doctor)
+  commands=(run acquire renew release wait inspect list forget force-release doctor config)
 }
 
 # Option words of stdin: -w and --wait of "  -w, --wait DUR   text".

@@ -23,6 +23,8 @@ PROJECT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export PROJECT
 DLOCK=${DLOCK:-$PROJECT/build/dev/dlock}
 export DLOCK
+# What is said to ./dev in this way would be a warning of each dlock.
+unset DLOCK_PRESET DLOCK_LANES DLOCK_FILE_TIMEOUT DLOCK_CONTRACT DLOCK_DIFFERENTIAL DLOCK_MUTANTS_DIR
 SUPPORT=$PROJECT/tests/support
 PROGRAMS=$SUPPORT/programs
 export SUPPORT PROGRAMS

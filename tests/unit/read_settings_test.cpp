@@ -6,8 +6,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "support/has.hpp"
 #include "support/surroundings.hpp"
@@ -207,6 +210,73 @@ TEST_CASE("settings: a password in a file is the one that the file has at each l
     REQUIRE(::unlink(path.c_str()) == 0);
   for (const Secret* one : all)
     CHECK(one->reveal() == "new");
+}
+
+namespace {
+
+InForce in_force(std::string_view name, const std::vector<Given>& given = {}) {
+  const auto all = settings_in_force(given, {});
+  REQUIRE(all.has_value());
+  const auto it = std::find_if(
+      all->begin(), all->end(), [&](const InForce& one) { return one.setting->name == name; });
+  REQUIRE(it != all->end());
+  return *it;
+}
+
+std::vector<std::string> warnings() {
+  std::vector<std::string> texts;
+  for (const Note& note : good_settings().notes)
+    if (note.level == LogLevel::warn) texts.push_back(note.text);
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE("settings: each in force has the place that said it last, and shows no password") {
+  Surroundings clean;
+  clean.user_config("ttl = \"11s\"\npassword = \"sesame\"\n");
+  Surroundings::set("DLOCK_WAIT", "5s");
+  Surroundings::set("DLOCK_URL", "redis://:sesame@a redis://u:sesame@b redis://c?x=sesame");
+  CHECK(has(in_force("ttl").place, "/xdg/dlock/config.toml"));
+  CHECK(in_force("ttl").value == "11s");
+  CHECK(in_force("ttl", {{"ttl", "3s"}}).place == "--ttl");
+  CHECK(in_force("wait").place == "DLOCK_WAIT");
+  CHECK(in_force("prefix").value == "dlock:");
+  CHECK(in_force("prefix").place.empty());
+  CHECK(in_force("reason").value.empty());
+  CHECK(in_force("password").value == "***");
+  CHECK(in_force("url").value == "redis://***@a redis://***@b redis://c?***");
+}
+
+TEST_CASE("settings: a variable that means nothing is named, with the one it is like") {
+  Surroundings clean;
+  for (const char* known : {"DLOCK_HOLDS", "DLOCK_TTL_MS", "DLOCK_EXPIRES", "DLOCK_CONFIG"})
+    Surroundings::set(known, "");
+  Surroundings::set("DLOCK_SERVICE_HOST", "10.0.0.1");
+  Surroundings::set("DLOCK_PORT_6379_TCP", "tcp://10.0.0.1:6379");
+  CHECK(warnings().empty());
+  Surroundings::set("DLOCK_TTTL", "5m");
+  REQUIRE(warnings().size() == 1);
+  CHECK(has(warnings().front(), "\"DLOCK_TTTL\" is no variable of dlock: it has no effect"));
+  CHECK(has(warnings().front(), "did you mean DLOCK_TTL?"));
+  Surroundings::set("DLOCK_wait", "5m");
+  CHECK(warnings().size() == 2);
+}
+
+TEST_CASE("settings: a section in a file is explained") {
+  Surroundings clean;
+  clean.user_config("[defaults]\nttl = \"11s\"\n");
+  CHECK(has(wrong_settings({}).text, "\"defaults\" is a section: write the settings without one"));
+}
+
+TEST_CASE("settings: a user without a home is told so with -v") {
+  const Surroundings clean;
+  ::unsetenv("HOME");
+  Surroundings::set("XDG_CONFIG_HOME", "");
+  const Settings settings = good_settings();
+  REQUIRE(settings.notes.size() == 1);
+  CHECK(settings.notes.front().level == LogLevel::info);
+  CHECK(has(settings.notes.front().text, "HOME is not set"));
 }
 
 }  // namespace dlock

@@ -51,6 +51,7 @@ TEST_CASE("settings: --sni takes no end of a name, which would fit many certific
 
 TEST_CASE("settings: every setting has an environment variable, and it is read") {
   const std::vector<Given> values{{"url", "redis://h"},
+                                  {"require-url", "true"},
                                   {"prefix", "p:"},
                                   {"connect-timeout", "1s"},
                                   {"password", "x"},
@@ -261,6 +262,24 @@ TEST_CASE("settings: -n is a wait of nothing, a later --wait overrides it from a
   clean.user_config("nonblock = true\n");
   CHECK(good_settings().wait == Duration(0));
   CHECK(good_settings({{"wait", "5"}}).wait == Duration(5s));
+}
+
+TEST_CASE("settings: the initial value in the table is the default, or nothing") {
+  for (const Setting& setting : all_settings()) {
+    if (setting.initial.empty()) continue;
+    Settings settings;
+    const Settings before;
+    REQUIRE(setting.set(settings, setting.initial).has_value());
+    CHECK(settings.url == before.url);
+    CHECK(settings.prefix == before.prefix);
+    CHECK(settings.connect_timeout == before.connect_timeout);
+    CHECK(settings.quorum_delay == before.quorum_delay);
+    CHECK(settings.log_json == before.log_json);
+    CHECK(settings.color == before.color);
+    CHECK(settings.ttl == before.ttl);
+    CHECK(settings.stop_signal == before.stop_signal);
+    CHECK(settings.on_lost == before.on_lost);
+  }
 }
 
 }  // namespace dlock

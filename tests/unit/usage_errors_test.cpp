@@ -117,13 +117,25 @@ TEST_CASE("unknown options and commands are refused by name") {
   CHECK(has(wrong({"order-42", "--", "job"}), "dlock run NAME -- CMD"));
   CHECK(has(wrong({"order-42", "--", "job"}),
             "there are run, acquire, renew, release, wait, inspect, list, forget, "
-            "force-release and doctor;"));
+            "force-release, doctor and config;"));
   CHECK(has(wrong({"acqiure", "n"}), "; did you mean acquire?"));
   CHECK(has(wrong({"run", "--max-hlod", "5s", "n", "c"}), "; did you mean --max-hold?"));
   wrong({"run", "--json", "n", "c"});     // belongs to others
   wrong({"inspect", "--ttl", "5", "n"});  // belongs to run
   wrong({"list", "--yes"});
   CHECK(has(wrong({"run", "--wai", "5", "n", "c"}), "--wai"));  // no guessing
+}
+
+TEST_CASE("words of other programs are explained") {
+  CHECK(has(wrong({"lock", "n", "c"}), "dlock run NAME -- CMD"));
+  CHECK(has(wrong({"unlock", "n"}), "dlock release NAME"));
+  CHECK(has(wrong({"status", "n"}), "dlock inspect NAME"));
+  CHECK(has(wrong({"ls"}), "dlock list"));
+  CHECK(has(wrong({"run", "--try", "n", "c"}), "to give up at once is -n"));
+  CHECK(has(wrong({"run", "-child-exit-code", "n", "c"}), "is the default of dlock run"));
+  CHECK(has(wrong({"run", "-try=5s", "n", "c"}), "consul's -try is -w DUR"));
+  CHECK(has(wrong({"run", "-try=5s", "n", "c"}), "there is no option \"-try\""));
+  CHECK(has(wrong({"config", "n"}), "config takes no operand"));
 }
 
 TEST_CASE("a flag takes no value") {
