@@ -135,6 +135,24 @@ ExitStatus status_of_wait(const Result<WatchOutcome>& ended,
   return report(ended->error, settings);
 }
 
+// A hold of acquire has no process that hears of the revocation and releases it.
+void say_who_is_deaf(const std::string& shown,
+                     const Holding& before,
+                     const std::vector<Holding::Owner>& revoked) {
+  for (const HoldRecord& hold : before.holds) {
+    const auto at = hold.id.rfind('#');
+    if (at == std::string::npos || !is_of_acquire(hold.id.substr(at + 1))) continue;
+    const auto holds_it = [&](const Holding::Owner& one) { return is_hold_of(hold.id, one.id); };
+    if (std::none_of(revoked.begin(), revoked.end(), holds_it)) continue;
+    log(LogLevel::warn,
+        shown +
+            " was taken by dlock acquire: no process releases it for this, so it ends with its "
+            "lease; at once by dlock release --owner " +
+            printable(hold.id.substr(0, at)) + ' ' + shown +
+            " or with --now, but then its steps may still run when the next holder starts");
+  }
+}
+
 // The store has revoked these holders of `name`, as it was `before`. Ends the process:
 // where there is a store thread, its call may hang.
 [[noreturn]] void wait_for_holders(StoreWorker& worker,
@@ -144,6 +162,7 @@ ExitStatus status_of_wait(const Result<WatchOutcome>& ended,
                                    const Settings& settings) {
   const std::string shown = in_quotes(name.text());
   log(LogLevel::info, "revoked " + shown + "; waiting for its holder to stop");
+  say_who_is_deaf(shown, before, revoked.owners);
   Voice voice({name}, settings.mode);
   RevokeVoice listener(voice, holders_text(revoked.owners, before));
   const WatchTerms terms = revoked_terms(revoked, settings.connect_timeout);

@@ -212,6 +212,16 @@ ExitStatus Renewer::take_released(const LockName& name) const {
   return ExitStatus::lost;
 }
 
+// What RenewLoop asks.
+StoreAnswer carry_out(LockStore& store, const action::Ask& ask, const Holds& holds) {
+  using What = action::Ask::What;
+  if (ask.what == What::await_hand_off) return event::HandedOff{store.await_hand_off(ask.limit)};
+  if (ask.what == What::watch_hold) return event::Watched{store.watch_hold(holds, ask.limit)};
+  const Holds one{holds.at(ask.which)};
+  if (ask.what == What::check) return event::Renewed{store.check(one, ask.limit)};
+  return event::Renewed{store.renew(one, ask.limit)};
+}
+
 // Again and again, until the loop says that it is over.
 Result<ExitStatus> keep(Asker& asker,
                         const Renewer& renewer,
@@ -253,8 +263,8 @@ ExitStatus renew_command(const CommandLine& line, const Settings& settings) {
               interrupt,
               voice,
               Voice::rewrite_every(),
-              [&renewed](LockStore& at, const action::Ask& ask) -> StoreAnswer {
-                return event::Renewed{at.renew({renewed->holds().at(ask.which)}, ask.limit)};
+              [&renewed](LockStore& at, const action::Ask& ask) {
+                return carry_out(at, ask, renewed->holds());
               });
   Renewer renewer(asker, *lease, step->has_value(), BootClock::now() + settings.connect_timeout);
   renewed = &renewer;

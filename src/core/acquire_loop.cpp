@@ -25,6 +25,11 @@ constexpr Duration k_untracked_poll_least = 50ms;
 constexpr Duration k_untracked_poll_most = 500ms;
 // How long the first waiter has to take its turn; line.lua has the same.
 constexpr Duration k_turn = 1s;
+// A claim that does not wait lets a waiter have its turn, which may be dead: two turns, so that one
+// more may be. It asks again so often.
+constexpr Duration k_offer = 2 * k_turn;
+constexpr Duration k_offer_poll_least = 100ms;
+constexpr Duration k_offer_poll_most = 200ms;
 // After the lease or a turn ran out: a little later, and not all together.
 constexpr Duration k_slack = 20ms;
 // So many waiters track the key: the first, and the next one if the first does not come.
@@ -93,14 +98,26 @@ bool AcquireLoop::at_front() const {
 
 AcquireStep AcquireLoop::on_busy(Refusal refusal, Time now) {
   refusal_ = std::move(refusal);
-  const bool full = terms_.max_waiters && refusal_->holding.waiting >= *terms_.max_waiters;
-  const bool no_use = refusal_->by_ancestor || (full && refusal_->place == 0);
-  if (out_of_time(now) || no_use) return step::Busy{*refusal_};
+  const bool full = terms_.max_waiters && refusal_->holding.waiting >= *terms_.max_waiters &&
+                    refusal_->place == 0;
+  if (refusal_->by_ancestor) return step::Busy{*refusal_};
+  if (full || out_of_time(now)) return look_at_offer(full, now);
   if (polling_because_.empty() && (!watching_ || (at_front() && !front_))) {
     front_ = at_front();
     return step::Watch{patience_.ask(now), front_};
   }
   return wait_for_change(now);
+}
+
+// The lock may be free, and the one waiter that keeps us from it dead: one that lives takes it now.
+AcquireStep AcquireLoop::look_at_offer(bool full, Time now) {
+  const bool once = terms_.wait == Duration::zero();
+  if (!refusal_->turn_left || terms_.bystander || !(once || full)) return step::Busy{*refusal_};
+  if (!offer_ends_at_) offer_ends_at_ = now + k_offer;
+  if (!once && deadline_) offer_ends_at_ = std::min(*offer_ends_at_, *deadline_);
+  if (now >= *offer_ends_at_) return step::Busy{*refusal_};
+  const Time next = now + jitter_.between(k_offer_poll_least, k_offer_poll_most);
+  return step::Sleep{std::min(next, *offer_ends_at_)};
 }
 
 AcquireStep AcquireLoop::on_watch(const Result<Watching>& answer, Time now) {

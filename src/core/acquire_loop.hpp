@@ -4,8 +4,10 @@
 // message or our own deadline. Trying again every few seconds tells the line that we live. Only the
 // first two in line look at the lock itself: the first goes by every change and by the end of the
 // holder's lease, the second comes a second later, in case the first does not take its turn.
-// Outages are ridden out within a budget. A bystander (dlock wait, dlock force-release) goes the
-// same way, but its tries are looks: a Grant then means that the wait is over.
+// A claim that does not wait is refused by a holder, and by a waiter only if that takes the lock
+// within two turns: it may be dead. Outages are ridden out within a budget. A bystander (dlock
+// wait, dlock force-release) goes the same way, but its tries are looks: a Grant then means that
+// the wait is over.
 //
 // A pure machine: each call passes an event and its time, and returns the next step. It promises
 // that a claim whose answer was lost is repeated under the same serial or reported as maybe_held(),
@@ -23,7 +25,7 @@
 namespace dlock {
 
 struct AcquireTerms {
-  std::optional<Duration> wait;                   // nothing: for ever; zero: one try
+  std::optional<Duration> wait;                   // nothing: for ever; zero: until it is held
   Duration connect_timeout{};                     // how long a store may stay out of reach at start
   Duration outage_limit{};                        // and after it was in reach once
   std::optional<std::uint64_t> max_waiters = {};  // busy at once where as many wait already
@@ -106,6 +108,7 @@ class AcquireLoop {
   AcquireStep await(Time until) const;
   AcquireStep on_trouble(const Error& error, Backoff& backoff, Time now);
   AcquireStep wait_for_change(Time now);
+  AcquireStep look_at_offer(bool full, Time now);
 
   AcquireTerms terms_;
   Time started_at_;
@@ -115,9 +118,10 @@ class AcquireLoop {
   bool watching_ = false;
   bool front_ = false;  // watching, or about to, as one of the first
   Queueing queueing_ = Queueing::no;
-  Time beat_at_;         // the time of the next heartbeat at the latest
-  Time turn_over_at_;    // of the waiter before this one, whose turn comes then
-  Time change_seen_at_;  // and acted on
+  Time beat_at_;                       // the time of the next heartbeat at the latest
+  Time turn_over_at_;                  // of the waiter before this one, whose turn comes then
+  Time change_seen_at_;                // and acted on
+  std::optional<Time> offer_ends_at_;  // the lock is free, and another's turn: no longer waited for
   bool maybe_held_ = false;
   std::string polling_because_;
   std::string untracked_because_;

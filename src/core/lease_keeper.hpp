@@ -56,6 +56,9 @@ class LeaseKeeper {
   KeepStep on_renewed(const Result<RenewReply>& answer, Time now);  // of renew and check
   KeepStep on_watched(const Result<Watching>& answer, Time now);    // of watch_hold
   KeepStep on_change(const Result<HandOff>& answer, Time now);      // of await_hand_off
+  // To await a change of the hold, if it is watched; with each renewal and check, and when that was
+  // interrupted.
+  KeepStep listen() const;
 
   // The server that granted the hold, if that can change (Grant::at).
   void granted_at(std::string server) { server_ = std::move(server); }
@@ -80,7 +83,6 @@ class LeaseKeeper {
   Time watch_until() const;
   KeepStep ask(action::Ask::What what, Time limit);
   KeepStep look(Time now);
-  KeepStep listen() const;
   std::optional<Notice> moved(const std::string& server);
 
   KeepTerms terms_;

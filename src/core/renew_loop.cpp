@@ -7,7 +7,7 @@
 namespace dlock {
 
 RenewLoop::RenewLoop(const RenewTerms& terms, const std::vector<Time>& sent_at) : terms_(terms) {
-  const KeepTerms keep{.lease = terms.lease, .watch = false, .every = terms.every};
+  const KeepTerms keep{.lease = terms.lease, .every = terms.every};
   for (std::size_t i = 0; i < sent_at.size(); ++i)
     all_.push_back({.which = i, .keeper = LeaseKeeper(keep, sent_at[i], sent_at[i])});
 }
@@ -17,10 +17,20 @@ std::vector<RenewLoop::Action> RenewLoop::start(Time now) {
 }
 
 std::vector<RenewLoop::Action> RenewLoop::on(const event::Renewed& event, Time now) {
-  const std::size_t which = *std::exchange(asked_, {});
-  const auto one = std::find_if(
-      all_.begin(), all_.end(), [which](const Kept& each) { return each.which == which; });
-  take(event.answer, *one, now);
+  if (Kept* const one = answered()) take(event.answer, *one, now);
+  return go_on(now);
+}
+
+std::vector<RenewLoop::Action> RenewLoop::on(const event::Watched& event, Time now) {
+  if (Kept* const one = answered()) note(one->keeper.on_watched(event.answer, now), one->which);
+  return go_on(now);
+}
+
+// It may be about any of the holds.
+std::vector<RenewLoop::Action> RenewLoop::on(const event::HandedOff& event, Time now) {
+  listening_ = false;
+  for (Kept& one : all_)
+    note(one.keeper.on_change(event.answer, now), one.which);
   return go_on(now);
 }
 
@@ -42,6 +52,13 @@ std::optional<Time> RenewLoop::next_deadline() const {
   return next;
 }
 
+RenewLoop::Kept* RenewLoop::answered() {
+  const std::size_t which = *std::exchange(asked_, {});
+  const auto one = std::find_if(
+      all_.begin(), all_.end(), [which](const Kept& each) { return each.which == which; });
+  return one == all_.end() ? nullptr : &*one;
+}
+
 void RenewLoop::take(const Result<RenewReply>& answer, Kept& one, Time now) {
   if (answer && answer->verdict == RenewVerdict::lost && answer->released) return drop(one.which);
   // A confirmation after the end of the lease is too late: go_on() finds the lease ended.
@@ -49,15 +66,23 @@ void RenewLoop::take(const Result<RenewReply>& answer, Kept& one, Time now) {
   if (confirmed && now >= one.keeper.clock().safe_until()) return;
   const KeepStep step = one.keeper.on_renewed(answer, now);
   if (step.notice) say(*step.notice, one);
+  note(step, one.which);
   if (one.keeper.standing() != LeaseKeeper::Standing::ours) end(/*lost=*/true);
+}
+
+// One question at a time; listening comes after all others.
+void RenewLoop::note(const KeepStep& step, std::size_t which) {
+  if (!step.ask || step.ask->what == action::Ask::What::await_hand_off) return;
+  to_ask_.push_back(*step.ask);
+  to_ask_.back().which = which;
 }
 
 void RenewLoop::drop(std::size_t which) {
   std::erase_if(all_, [which](const Kept& each) { return each.which == which; });
+  std::erase_if(to_ask_, [which](const action::Ask& each) { return each.which == which; });
 }
 
-// The clock first: what has ended is renewed no more. Then the hold whose renewal is due for
-// longest.
+// The clock first: what has ended is renewed no more.
 std::vector<RenewLoop::Action> RenewLoop::go_on(Time now) {
   for (Kept& one : all_) {
     one.keeper.check_end(now, /*regardless=*/false);
@@ -66,16 +91,43 @@ std::vector<RenewLoop::Action> RenewLoop::go_on(Time now) {
     end(/*lost=*/true);
   }
   if (all_.empty()) end(/*lost=*/false);
-  if (ended_ || asked_) return std::exchange(actions_, {});
+  if (!ended_ && !asked_) ask_what_is_due(now);
+  if (!ended_ && !asked_ && !listening_) listen();
+  return std::exchange(actions_, {});
+}
+
+// What a change has led to; else about the hold whose question is due for longest.
+void RenewLoop::ask_what_is_due(Time now) {
+  if (!to_ask_.empty()) {
+    ask(to_ask_.front(), Time::max());
+    to_ask_.pop_front();
+    return;
+  }
   const auto due = [](const Kept& one) { return one.keeper.next_deadline().value_or(Time::max()); };
   const auto next = std::min_element(
       all_.begin(), all_.end(), [&](const Kept& a, const Kept& b) { return due(a) < due(b); });
-  if (auto ask = next->keeper.on_time(now).ask) {
-    asked_ = ask->which = next->which;
-    ask->limit = std::min(ask->limit, next->keeper.clock().safe_until());
-    actions_.emplace_back(*ask);
+  auto step = next->keeper.on_time(now);
+  if (!step.ask) return;
+  step.ask->which = next->which;
+  ask(*step.ask, next->keeper.clock().safe_until());
+}
+
+void RenewLoop::ask(action::Ask ask, Time limit) {
+  asked_ = ask.which;
+  ask.limit = std::min(ask.limit, limit);
+  actions_.emplace_back(ask);
+}
+
+// Once one of the holds is watched, all are.
+void RenewLoop::listen() {
+  std::optional<action::Ask> all;
+  for (const Kept& one : all_) {
+    const auto ask = one.keeper.listen().ask;
+    if (ask && (!all || ask->limit < all->limit)) all = ask;
   }
-  return std::exchange(actions_, {});
+  if (!all) return;
+  listening_ = true;
+  actions_.emplace_back(*all);
 }
 
 void RenewLoop::say(Notice notice, const Kept& one) {

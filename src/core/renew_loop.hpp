@@ -5,15 +5,17 @@
 //     against it;
 //   - it ends with the first lease that is lost, was revoked or ended without a renewal; with the
 //     process it goes by; or without a word when all its holds were released in good order;
+//   - after a second it watches its holds, so it learns of all that at once, not by a renewal;
 //   - an error of the store is no verdict: the renewal is repeated until the lease has ended.
 // It releases nothing, so it can be ended at any time. Holds are known by their index alone:
-// Ask::which and Notice::which.
+// Ask::which and Notice::which; a watch is of all holds.
 #pragma once
 
 #include "core/lease_keeper.hpp"
 #include "core/machine.hpp"
 
 #include <cstddef>
+#include <deque>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -45,6 +47,8 @@ class RenewLoop {
 
   std::vector<Action> start(Time now);
   std::vector<Action> on(const event::Renewed& event, Time now);
+  std::vector<Action> on(const event::Watched& event, Time now);
+  std::vector<Action> on(const event::HandedOff& event, Time now);
   std::vector<Action> on(event::ProcessEnded event, Time now);
   std::vector<Action> on(event::Tick event, Time now);
   std::optional<Time> next_deadline() const;
@@ -55,15 +59,22 @@ class RenewLoop {
     LeaseKeeper keeper;
   };
 
+  Kept* answered();
   void take(const Result<RenewReply>& answer, Kept& one, Time now);
+  void note(const KeepStep& step, std::size_t which);
   void drop(std::size_t which);
   std::vector<Action> go_on(Time now);
+  void ask(action::Ask ask, Time limit);
+  void ask_what_is_due(Time now);
+  void listen();
   void say(Notice notice, const Kept& one);
   void end(bool lost);
 
   RenewTerms terms_;
   std::vector<Kept> all_;
-  std::optional<std::size_t> asked_;  // the hold whose renewal is out
+  std::optional<std::size_t> asked_;  // the hold about which a question is out
+  std::deque<action::Ask> to_ask_;    // because of a change, before what is due
+  bool listening_ = false;            // await_hand_off is out
   std::vector<Action> actions_;
   bool ended_ = false;
 };

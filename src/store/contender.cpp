@@ -3,6 +3,8 @@
 
 #include "store/record_json.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace dlock::contender {
@@ -20,8 +22,35 @@ std::string json_of(const StoredLock& state) {
 
 }  // namespace
 
-std::string lease_json(const OwnerId& owner, Lease lease, Duration ttl, std::uint32_t slots) {
+// What is no epoch of dlock's making counts as none.
+Epoch Epoch::read(std::string_view text, std::int64_t version) {
+  Epoch epoch{.version = version};
+  const auto read = std::from_chars(text.begin(), text.end(), epoch.value);
+  const bool sound = read.ec == std::errc{} && read.ptr == text.end();
+  if (!sound || epoch.value < 0 || epoch.value >= k_most - k_numbers) epoch.value = 0;
+  return epoch;
+}
+
+std::int64_t Epoch::for_grant(std::int64_t number, std::int64_t wall_us, FencingToken known) const {
+  std::int64_t least = static_cast<std::int64_t>(known) - number;
+  if (wall_us < k_most - k_numbers && value + number < wall_us - k_late.count())
+    least = std::max(least, wall_us - number);
+  return std::max(value, least);
+}
+
+FencingToken largest_token(const std::vector<StoredLock>& states) {
+  FencingToken largest = 0;
+  for (const StoredLock& state : states)
+    for (const auto& [owner, lease] : state.leases)
+      for (const auto& [serial, record] : lease.holds)
+        if (record.token < Epoch::k_most) largest = std::max(largest, record.token);
+  return largest;
+}
+
+std::string lease_json(
+    const OwnerId& owner, Lease lease, Duration ttl, std::uint32_t slots, std::int64_t epoch) {
   StoredLock one;
+  one.token = static_cast<FencingToken>(epoch);
   lease.expires = StoreTime(ttl);
   if (lease_table::mode_of(lease) == Mode::slots) one.slots = slots;
   one.leases.emplace(owner, std::move(lease));
@@ -37,7 +66,7 @@ std::optional<Holder> parse_lease(std::string_view json, FencingToken written, S
   lease.expires = now + asked;
   lease.at_most = true;
   for (auto& [serial, record] : lease.holds)
-    if (record.token == 0) record.token = written;
+    if (record.token == 0) record.token = file->state.token + written;
   return Holder{owner, std::move(lease), file->state.slots};
 }
 

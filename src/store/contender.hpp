@@ -9,6 +9,7 @@
 #include "store/stored_lock.hpp"
 #include "store/waiting_line.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,12 +21,39 @@
 
 namespace dlock::contender {
 
+// Tokens of other stores are the time of a clock in microseconds. So that these are comparable, one
+// is the number of the write that granted it (a revision, a zxid) plus the epoch, which the store
+// keeps: what has to be added to its numbers to come to that time.
+//
+// A claim that finds the epoch late by the clock of its host raises it, and a grant is made on the
+// condition that the epoch is still the one that was read. So tokens of a store grow whatever the
+// clocks say; these matter only when it has lost its data, or takes over from another store.
+struct Epoch {
+  std::int64_t value = 0;    // 0: there is none
+  std::int64_t version = 0;  // as the store compares it
+
+  static Epoch read(std::string_view text, std::int64_t version);
+  std::string text() const { return std::to_string(value); }
+  // For a grant at `number` or later: raised, if that would be a token more than k_late behind the
+  // clock, or not above `known`. Tokens stay below 2^53 for numbers up to k_numbers.
+  std::int64_t for_grant(std::int64_t number, std::int64_t wall_us, FencingToken known) const;
+
+  static constexpr std::chrono::microseconds k_late = std::chrono::seconds(1);
+  static constexpr std::int64_t k_most = std::int64_t{1} << 53;
+  static constexpr std::int64_t k_numbers =
+      k_most / 4;  // a clock past the year 2184 is not believed
+};
+// The largest that is known of these locks.
+FencingToken largest_token(const std::vector<lease_table::StoredLock>& states);
+
 // The value of a holder: that of a state file (record_json.hpp) with this lease alone, whose time
-// is how long it was asked for. A token that is 0 is the number of the write that made the value.
+// is how long it was asked for. A token that is 0 is the number of the write that made the value,
+// and the epoch, which stands as the token of the file.
 std::string lease_json(const OwnerId& owner,
                        lease_table::Lease lease,
                        Duration ttl,
-                       std::uint32_t slots);
+                       std::uint32_t slots,
+                       std::int64_t epoch = 0);
 
 struct Holder {
   OwnerId owner;

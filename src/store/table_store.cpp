@@ -143,7 +143,11 @@ Result<ReleaseVerdict> TableStore::release(const Holds& holds,
     verdict = lease_table::release(states, holds, options, moment);
     // Others of several names may be ours.
     const bool any = verdict != ReleaseVerdict::not_held || states.size() > 1;
-    return Step{.writes = any, .tells = any};
+    Step step{.writes = any, .tells = any};
+    // Another process may keep it: renew --while.
+    for (const Hold& hold : holds)
+      if (any && is_of_acquire(hold.serial)) step.wakes.push_back(hold_id(hold.owner, hold.serial));
+    return step;
   });
   if (!done) return done.error();
   return verdict;

@@ -147,8 +147,10 @@ class Tryout {
 
 }  // namespace
 
-LockName trial_name() {
-  return *LockName::parse("doctor:" + random_hex(8));
+LockName trial_name(const std::optional<LockName>& name) {
+  constexpr std::size_t k_longest_beside = 480;  // of the 512 of a name
+  const std::string beside = name ? name->text().substr(0, k_longest_beside) + ':' : "";
+  return *LockName::parse(beside + "doctor:" + random_hex(8));
 }
 
 Trial try_lock(LockStore& holder, LockStore& rival, const LockName& name, Time until) {
@@ -157,7 +159,7 @@ Trial try_lock(LockStore& holder, LockStore& rival, const LockName& name, Time u
 
 Finding measure_answers(LockStore& store, const ExamineTerms& terms, ExaminedServer& server) {
   constexpr std::size_t k_questions = 10;
-  const LockName name = trial_name();
+  const LockName name = trial_name(terms.name);
   std::vector<Duration> took;
   while (took.size() <= k_questions && BootClock::now() < terms.until) {
     const Time since = BootClock::now();
@@ -178,6 +180,9 @@ Finding judge_trial(const Trial& trial) {
   for (const TrialStep& step : trial.steps)
     took += (took.empty() ? "" : ", ") + step.what + " " + fine_duration(step.took);
   if (!trial.failure) return took.empty() ? not_seen("there was no server to try") : info(took);
+  if (trial.of_any_name && trial.failure->code == Errc::denied)
+    return not_seen(trial.failure->text +
+                    "; this user may lock some names only: give one, as \"dlock doctor NAME\"");
   return broken("a lock of its own: " + trial.failure->text,
                 "dlock cannot work like this",
                 "mend what is listed before this; if nothing is, ask the server's operator");

@@ -26,6 +26,9 @@ struct Trial {
   // What became of the messages of one kind.
   enum class Messages { not_tried, refused, lost, heard };
 
+  // No NAME was given, and the rights of a user may depend on names: that this one is not permitted
+  // then says nothing.
+  bool of_any_name = false;
   std::vector<TrialStep> steps;
   std::optional<Error> failure = {};       // of the step after those
   Messages turns = Messages::not_tried;    // to a waiter: the lock is free
@@ -49,8 +52,9 @@ class Undisturbed {
   Result<Signals> signals_;
 };
 
-// A name that no other program uses.
-LockName trial_name();
+// A name that no other program uses. Beside `name` it begins like that, so that who may lock names
+// that begin so may lock it.
+LockName trial_name(const std::optional<LockName>& name);
 
 // `holder` and `rival` are two stores at one place.
 Trial try_lock(LockStore& holder, LockStore& rival, const LockName& name, Time until);

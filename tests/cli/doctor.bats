@@ -74,6 +74,19 @@ failed_to_save() { r2 info persistence | grep -q 'rdb_last_bgsave_status:err'; }
   run -1 "$DLOCK" doctor --strict
 }
 
+@test "a user that may lock some names only: doctor NAME sees all, and without a NAME no right is an error" {
+  # shellcheck disable=SC2046
+  r acl setuser worker on '>sesame' resetkeys resetchannels '~dlock:app-*' '~{dlock:app-*' '~dlock:*:{dlock:app-*' \
+    '~redisson_lock_token:{dlock:app-*' '&*' -@all $(sed -n 's/^ACL SETUSER dlock +/+/p' "$PROJECT/man/dlock-protocol.7") >/dev/null
+  as_worker() { DLOCK_URL="redis+unix://worker:sesame@$REDIS_SOCKET" "$DLOCK" "$@"; }
+  run -0 as_worker doctor app-job
+  assert_output --partial "acquire"
+  refute_line --regexp '^\? (rights|trial)'
+  run -0 as_worker doctor
+  assert_line --regexp '^\? trial .*dlock doctor NAME'
+  assert_line --regexp '^\? rights .*dlock doctor NAME'
+}
+
 @test "a server without EVALSHA: dlock cannot work there" {
   second_redis --rename-command EVALSHA ''
   run -1 "$DLOCK" doctor --url "$SECOND_URL"

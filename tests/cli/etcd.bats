@@ -19,17 +19,20 @@ teardown_file() { stop_etcd; }
 kill_store() { kill_member 0; }
 run_store() { run_member 0 && eventually 20s etcd_answers; }
 signal_store() { signal_member 0 "$1"; }
+wipe_store() { rm -r "$ETCD/0"; }
 
 @test "forty at once increment one by one, and neither a lock nor a key is left" {
   count_in_parallel 40 1
   run -0 "$DLOCK" list
   assert_output ""
   run -0 e get --prefix --keys-only ''
-  assert_output ""
+  assert_output "dlock-epoch"
 }
 
 @test "waiters enter in the order of their arrival, and inspect lists them" { waiters_enter_in_order; }
 @test "a first waiter that is frozen is passed over, one that was killed as well (X27)" { first_waiter_is_passed_over 6s; }
+
+@test "a waiter that was killed does not keep run -n from a free lock" { dead_waiter_keeps_no_free_lock; }
 
 @test "renewals keep the lock for longer than its lease" {
   dlock_run a --ttl 2s -k 200ms a -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
@@ -52,7 +55,24 @@ signal_store() { signal_member 0 "$1"; }
 two_in_line() { [ "$(keys_of a | wc -l)" = 2 ]; }
 
 @test "O01: a server that is killed and comes back in time stops no command; tokens grow (X28)" { server_comes_back_in_time; }
+@test "O11: etcd: all data is lost, and tokens grow" { store_is_replaced; }
 @test "a server that stands still for two leases: TERM, 79, and the lock is free when it goes on (X29)" { server_stands_still; }
+@test "renew --while ends with the release of its hold, and waits for no renewal" { keeper_ends_with_the_release; }
+leases() { e lease list | sed 1d | sort; }
+no_new_lease() { [ -z "$(leases | comm -13 "$T/before" -)" ]; }
+@test "no lease stays at the server behind runs, refusals, waiters and nested runs" {
+  leases >"$T/before"
+  run -0 "$DLOCK" run --ttl 30s a -- sh -c '"$DLOCK" run --ttl 1m a -- true && "$DLOCK" run b -- true'
+  hold a --ttl 30s
+  run -75 "$DLOCK" run -n a -- true
+  run -75 "$DLOCK" run -w 500ms a -- true
+  stand a 1
+  let_go
+  eventually 10s entered 1
+  eventually 10s no_keys a
+  eventually 5s no_new_lease
+}
+
 @test "force-release stops the holder at once; the waiter runs after it" { force_release_stops; }
 
 @test "O01: whose lease is revoked, or whose key is deleted, stops its command: 79 (X24)" {
@@ -147,6 +167,7 @@ o() { ETCDCTL_ENDPOINTS=127.0.0.1:$OTHER e "$@"; }
   o role add jobs
   o role grant-permission jobs readwrite --prefix=true job-
   o role grant-permission jobs readwrite --prefix=true dlock-done/job-
+  o role grant-permission jobs readwrite dlock-epoch
   o user add root:s3cret && o user add ann:s3cret && o user grant-role ann jobs
   o user grant-role root root || { o role add root && o user grant-role root root; }
   o auth enable
@@ -157,6 +178,17 @@ o() { ETCDCTL_ENDPOINTS=127.0.0.1:$OTHER e "$@"; }
   assert_not_started
   run -0 env DLOCK_PASSWORD=s3cret "$DLOCK" --url "$ann:$OTHER" run --once-per 1h job-a -- touch "$T/ran"
   [ -e "$T/ran" ]
+  run -0 --separate-stderr env DLOCK_PASSWORD=s3cret "$DLOCK" --url "$ann:$OTHER" doctor job-a
+  assert_output --partial "acquire"
+  run -0 --separate-stderr env DLOCK_PASSWORD=s3cret "$DLOCK" --url "$ann:$OTHER" doctor
+  assert_output --partial "dlock doctor NAME"
+  # To read the epoch is enough once it is there, though it is late.
+  o --user root:s3cret put dlock-epoch 7
+  o --user root:s3cret role revoke-permission jobs dlock-epoch
+  o --user root:s3cret role grant-permission jobs read dlock-epoch
+  run -0 env DLOCK_PASSWORD=s3cret "$DLOCK" --url "$ann:$OTHER" run job-a -- sh -c '[ "$DLOCK_TOKEN" -lt 10000 ]'
+  run -77 --separate-stderr env DLOCK_PASSWORD=s3cret "$DLOCK" --url "$ann:$OTHER" run other -- true
+  assert_stderr_has dlock-epoch
 }
 
 @test "a lock that a newer dlock wrote is refused before anything is changed" {

@@ -46,7 +46,8 @@ there() { [ "$(keys_of "$1" | wc -l)" -ge "$2" ]; }
 }
 
 @test "dlock, etcdctl, dlock, etcdctl: in this order, and their tokens grow (X03)" {
-  note='echo "$0 ${DLOCK_TOKEN:-$ETCD_LOCK_REV}" >>"$1"'
+  note='epoch=$(etcdctl get --print-value-only dlock-epoch)
+    echo "$0 ${DLOCK_TOKEN:-$((ETCD_LOCK_REV + epoch))}" >>"$1"'
   dlock_run hold k -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done' "$T"
   eventually 10s there k 1
   dlock_run a k -- sh -c "$note" a "$T/order"

@@ -97,7 +97,7 @@ revoked_by_us() { [ "$("$DLOCK" inspect --json "$(fresh)" | json 'd["locks"][0].
   more -s --ttl 4s >/dev/null # looks for nothing: its lease has to end
   run -0 --separate-stderr timeout 20 "$DLOCK" force-release --yes "$(fresh)"
   # shellcheck disable=SC2154  # set by run
-  assert_regex "$stderr" "^(dlock: waiting for $(us) [0-9]+ and 2 others to stop: at most [0-9.]+s"$'\n'")+dlock: released [^"$'\n'"]+and 2 others[^"$'\n'"]+\$"
+  assert_regex "$stderr" "^dlock: [^"$'\n'"]+ was taken by dlock acquire: [^"$'\n'"]+"$'\n'"(dlock: waiting for $(us) [0-9]+ and 2 others to stop: at most [0-9.]+s"$'\n'")+dlock: released [^"$'\n'"]+and 2 others[^"$'\n'"]+\$"
   key_gone "$(fresh)"
   gone "$(cat "$BATS_TEST_TMPDIR/first")"
   gone "$(cat "$BATS_TEST_TMPDIR/held")"
@@ -179,3 +179,16 @@ waiter_there() { [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$(fresh)}" 
   run -1 "$DLOCK" force-release --yes --now "$(fresh)"
   [ "$(r dbsize)" = 0 ]
 }
+
+@test "a hold of acquire: force-release says that no process releases it, and what does" {
+  local owner revoker
+  owner=$("$DLOCK" acquire --ttl 60s "$(fresh)" | sed -n 's/^export DLOCK_OWNER=//p' | tr -d "'")
+  [ -n "$owner" ]
+  "$DLOCK" force-release --yes "$(fresh)" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+  revoker=$!
+  eventually 5s grep -qF "dlock release --owner $owner \"$(fresh)\"" "$BATS_TEST_TMPDIR/err"
+  grep -q 'may still run when the next holder starts' "$BATS_TEST_TMPDIR/err"
+  run -0 "$DLOCK" release --owner "$owner" "$(fresh)"
+  run -0 wait_for "$revoker"
+}
+wait_for() { timeout 5 tail --pid "$1" -f /dev/null; }

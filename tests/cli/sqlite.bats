@@ -32,6 +32,7 @@ as_user() { setpriv --reuid="$1" --regid=nogroup --clear-groups env HOME=/ "$OUT
   [ "$(sqlite3 "$T/locks.db" 'SELECT count(*) FROM dlock_line')" = 0 ]
 }
 
+@test "a waiter that was killed does not keep run -n from a free lock" { dead_waiter_keeps_no_free_lock; }
 @test "waiters enter in the order of their arrival, and inspect lists them" { waiters_enter_in_order; }
 @test "a first waiter that is frozen is passed over, one that was killed as well" { first_waiter_is_passed_over; }
 @test "killed with its guard, a holder loses the lock when its lease ends" { killed_with_its_guard; }
@@ -44,6 +45,7 @@ as_user() { setpriv --reuid="$1" --regid=nogroup --clear-groups env HOME=/ "$OUT
   file_has "$T/a.err" lost
 }
 
+@test "renew --while ends with the release of its hold, and waits for no renewal" { keeper_ends_with_the_release; }
 @test "force-release stops the holder at once; the waiter runs after it" { force_release_stops; }
 @test "across steps, nested, several names, slots and readers" { all_that_a_lock_can; }
 

@@ -19,6 +19,7 @@ teardown_file() { stop_zookeeper; }
 kill_store() { kill_server 0; }
 run_store() { run_server 0 && eventually 30s zookeeper_answers; }
 signal_store() { signal_server 0 "$1"; }
+wipe_store() { rm -r "$ZOOKEEPER/0/data/version-2"; }
 
 @test "forty at once increment one by one, and neither a lock nor a node is left" {
   count_in_parallel 40 1
@@ -30,6 +31,8 @@ signal_store() { signal_server 0 "$1"; }
 
 @test "waiters enter in the order of their arrival, and inspect lists them" { waiters_enter_in_order; }
 @test "a first waiter that is frozen is passed over, one that was killed as well (X27)" { first_waiter_is_passed_over 6s; }
+
+@test "a waiter that was killed does not keep run -n from a free lock" { dead_waiter_keeps_no_free_lock; }
 
 @test "renewals keep the lock, and its session, for longer than its lease" {
   local first
@@ -46,7 +49,9 @@ signal_store() { signal_server 0 "$1"; }
 
 @test "killed with its guard, a holder loses the lock when its session ends" { killed_with_its_guard; }
 @test "O02: a server that is killed and comes back in time stops no command; tokens grow (X28)" { server_comes_back_in_time; }
+@test "O11: ZooKeeper: all data is lost, and tokens grow" { store_is_replaced; }
 @test "O02: a server that stands still for two leases: TERM, 79, and the lock is free when it goes on (X29)" { server_stands_still; }
+@test "renew --while ends with the release of its hold, and waits for no renewal" { keeper_ends_with_the_release; }
 @test "force-release stops the holder at once; the waiter runs after it" { force_release_stops; }
 
 @test "O02: whose session is ended, or whose node is deleted, stops its command: 79" {
@@ -240,6 +245,39 @@ NAMES
   look "^[0-9a-f]{32}__rlock__[0-9]{10}$" --url "$DLOCK_URL?layout=kazoo" run -s
 }
 
+@test "O12: the last number of a waiter ends no hold, and hides no lock from list" {
+  dlock_run a --ttl 2s -k 200ms a -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  eventually 10s test -n "$(nodes_of a)"
+  zk create /a/_c_00-lock-2000000001 other
+  sleep 2.5
+  run -0 "$DLOCK" list
+  assert_output --partial a
+  run -0 "$DLOCK" inspect -q a
+  touch "$T/go"
+  ends 10s a "exit 7"
+  zk delete /a/_c_00-lock-2000000001
+}
+
+# bats test_tags=nightly
+@test "O12: a folder that has used up its numbers begins anew when it is empty, and not before" {
+  zk create /used ""
+  kill_store
+  run_store
+  kill_store # the snapshot of that start has the folder
+  python3 "$PROGRAMS/zk_numbers.py" "$ZOOKEEPER/0/data/version-2" /used 1999999999
+  run_store
+  dlock_run a used -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  eventually 10s has_number used 1999999999
+  run -69 --separate-stderr "$DLOCK" run -w 3 used -- touch "$MARKER"
+  assert_stderr_has "used up"
+  run -75 "$DLOCK" run -n used -- touch "$MARKER"
+  touch "$T/go"
+  ends 10s a "exit 7"
+  run -0 "$DLOCK" run -n used -- sh -c 'python3 "$0" "$1" children /used' "$PROGRAMS/zk.py" "$(port_of 0)"
+  assert_output --regexp '-lock-0000000000$'
+}
+has_number() { [[ $(nodes_of "$1") = *-lock-"$2" ]]; }
+
 @test "a folder of another user: 77 without its password, and with a wrong one; it works with the right one" {
   local ann=zookeeper://ann@127.0.0.1
   zk create /own "" ann:s3cret
@@ -261,4 +299,18 @@ NAMES
   run "$DLOCK" doctor
   assert_line --regexp '^identity: [0-9a-f]{12}: must be the same'
   assert_line "$("$DLOCK" doctor | grep ^identity:)"
+}
+
+sessions_left() { [ "$(zk sessions)" -le "$1" ]; } # those of others end meanwhile
+@test "no session stays at the server behind runs, refusals, waiters and nested runs" {
+  local before
+  before=$(zk sessions)
+  run -0 "$DLOCK" run --ttl 30s a -- sh -c '"$DLOCK" run --ttl 30s a -- true && "$DLOCK" run --ttl 30s b -- true'
+  hold a --ttl 30s
+  run -75 "$DLOCK" run --ttl 30s -n a -- true
+  run -75 "$DLOCK" run --ttl 30s -w 500ms a -- true
+  run -75 "$DLOCK" run --ttl 30s b -- "$DLOCK" run --ttl 30s -n a -- true
+  run -0 "$DLOCK" inspect -q a
+  let_go
+  eventually 5s sessions_left "$before"
 }

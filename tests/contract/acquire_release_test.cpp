@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "base/wall_clock.hpp"
+
+#include <cstdlib>
 #include <variant>
 
 #include "contract/lock_store_contract.hpp"
@@ -180,6 +183,22 @@ TEST_CASE("fencing tokens only grow") {
       REQUIRE(client.release(grant.hold) == ReleaseVerdict::released);
     }
     CHECK(last < (FencingToken{1} << 53U));
+  });
+}
+
+TEST_CASE(
+    "a token of one store is comparable with one of another: it is the time in microseconds") {
+  each_store([](const Backing& backing) {
+    constexpr std::int64_t k_about_us = 2'000'000;
+    Client client(backing);
+    const Taken first = client.take(fresh_name());
+    CHECK(std::abs(static_cast<std::int64_t>(first.hold.token) - wall_us()) < k_about_us);
+    const Holding holding = client.inspect(first.hold.name);
+    REQUIRE(holding.holds.size() == 1);
+    CHECK(holding.holds[0].token == first.hold.token);
+    const Taken nested = client.take(claim_below(first.hold));
+    CHECK(nested.hold.token == first.hold.token);
+    CHECK(client.inspect(first.hold.name).holds[0].token == first.hold.token);
   });
 }
 

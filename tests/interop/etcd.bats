@@ -39,6 +39,10 @@ go_stands() { # ACTOR
   eventually 10s there $((before + 1))
 }
 
+token_of() { # ACTOR, while it holds: its revision, and the epoch of all tokens
+  echo $(($(answers "$1" lock "$K" acquired | awk '{ print $NF }') + $(e get --print-value-only dlock-epoch)))
+}
+
 @test "they hold: dlock waits, and runs when they have released" {
   ask a lock "$K" 0
   dlock_is_refused
@@ -69,11 +73,11 @@ go_stands() { # ACTOR
   ends 10s b "exit 0"
   eventually 10s said c lock "$K" acquired
   [ "$(wc -l <"$T/order")" = 1 ]
-  first=$(answers c lock "$K" acquired | awk '{ print $NF }')
+  first=$(token_of c)
   asked released c unlock "$K"
   ends 10s d "exit 0"
   eventually 10s said e lock "$K" acquired
-  second=$(answers e lock "$K" acquired | awk '{ print $NF }')
+  second=$(token_of e)
   asked released e unlock "$K"
   printf '%s\n' "$(sed -n 's/^b //p' "$T/order")" "$first" "$(sed -n 's/^d //p' "$T/order")" "$second" >"$T/tokens"
   sort -nuc "$T/tokens" || fail "$(cat "$T/tokens")"

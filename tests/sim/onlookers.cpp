@@ -220,7 +220,10 @@ void Onlookers::keep(HoldId hold, const Judge::Newcomer& who, Time sent_at) {
 
 void Onlookers::keeper_asks(Keep& one, const action::Ask& ask, Time now) {
   const HoldId hold = one.actor->hold();
-  if (ask.what != action::Ask::What::renew) scene_.judge.blame("X2", hold, "does more than renew");
+  using What = action::Ask::What;
+  const bool looks =
+      ask.what == What::check || ask.what == What::watch_hold || ask.what == What::await_hand_off;
+  if (!looks && ask.what != What::renew) scene_.judge.blame("X2", hold, "does more than renew");
   if (one.verdict) scene_.judge.blame("X5", hold, "renews after a verdict against it");
   if (now >= one.safe_until) scene_.judge.blame("X5", hold, "renews after the end of its lease");
 }
@@ -233,6 +236,7 @@ void Onlookers::keeper_hears(Keep& one, const StoreAnswer& answer) {
     one.verdict = reply.verdict;
     return;
   }
+  if (reply.verdict == RenewVerdict::held) return;
   if (one.actor->shown() < one.safe_until) one.confirm(reply.sent_at);
   ++scene_.judge.statistics().renewals;
   one.actor->at_local(one.safe_until + k_late_most, [this, &one] {

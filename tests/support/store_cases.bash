@@ -61,6 +61,16 @@ first_waiter_is_passed_over() {
   assert_order 3 1
 }
 
+# A waiter that is dead keeps its place for as long as the store does not know.
+dead_waiter_keeps_no_free_lock() {
+  hold a
+  stand a 1
+  kill -KILL "${WAITERS[1]}"
+  let_go
+  run -0 timeout 5 "$DLOCK" run -n a -- touch "$T/ran"
+  [ -e "$T/ran" ]
+}
+
 names_in_either_order() {
   local i
   both_names() { for ((i = 0; i < 15; i++)); do "$DLOCK" run -q -w 60 --and "$2" "$1" -- true || return; done; }
@@ -101,6 +111,15 @@ all_that_a_lock_can() {
   refute_output ran
 }
 
+# A third of the lease is ten seconds.
+keeper_ends_with_the_release() {
+  eval "$("$DLOCK" acquire a --ttl 30s)"
+  spawn keeper "$DLOCK" renew --while $$ a
+  sleep 2 # then it watches
+  run -0 "$DLOCK" release a
+  ends 4s keeper "exit 0"
+}
+
 force_release_stops() {
   dlock_run a a -- "$TICKER" "$TICKS"
   eventually 10s ticking
@@ -128,6 +147,18 @@ server_comes_back_in_time() {
   sleep 1
   touch "$T/go"
   ends 10s a "exit 7"
+  run -0 --separate-stderr "$DLOCK" run -w 10 a -- sh -c 'echo "$DLOCK_TOKEN"'
+  [ "$output" -gt "$before" ] || fail "token $output after $before"
+}
+
+# wipe_store: it has lost all its data, and is empty.
+store_is_replaced() {
+  local before
+  for _ in 1 2 3; do run -0 --separate-stderr "$DLOCK" run a -- sh -c 'echo "$DLOCK_TOKEN"'; done
+  before=$output
+  kill_store
+  wipe_store
+  run_store
   run -0 --separate-stderr "$DLOCK" run -w 10 a -- sh -c 'echo "$DLOCK_TOKEN"'
   [ "$output" -gt "$before" ] || fail "token $output after $before"
 }

@@ -52,6 +52,51 @@ TEST_CASE("-n tries once") {
   CHECK(world.outcome()->refusal->holding.type == "hash");
 }
 
+TEST_CASE("-n gets a free lock whose first waiter is dead, when its turn is over") {
+  Script script = waiting(1s);
+  script.wait = 0s;
+  script.refusal.turn_left = 1s;
+  World world(script);
+  const std::string all = world.run();
+  CHECK(all.find("watch") == std::string::npos);
+  CHECK(all.find("start") != std::string::npos);
+  CHECK(all.find("s exit 0") != std::string::npos);
+  CHECK_KEPT(world);
+}
+
+TEST_CASE(
+    "-n is refused when a living waiter has taken its turn, and after two turns in any case") {
+  const AcquireTerms terms{.wait = 0s, .connect_timeout = 5s, .outage_limit = 5s};
+  const Refusal free{.holding = {}, .turn_left = 1s};
+  AcquireLoop loop(terms, 1, Time(0s));
+  (void)loop.start(Time(0s));
+  Time now(0s);
+  auto step = loop.on_acquire(AcquireReply(free), now);
+  REQUIRE(std::holds_alternative<step::Sleep>(step));
+  CHECK(std::holds_alternative<step::Busy>(
+      AcquireLoop(loop).on_acquire(AcquireReply(Refusal{}), now)));
+  int tries = 0;
+  for (; std::holds_alternative<step::Sleep>(step); ++tries) {
+    now = std::get<step::Sleep>(step).until;
+    REQUIRE(std::holds_alternative<step::Try>(loop.on_time(now)));
+    step = loop.on_acquire(AcquireReply(free), now);
+  }
+  CHECK(std::holds_alternative<step::Busy>(step));
+  CHECK(now == Time(2s));
+  CHECK(tries <= 20);
+}
+
+TEST_CASE("dead waiters fill no line of a free lock, and -w ends in time all the same") {
+  AcquireTerms terms{.wait = 500ms, .connect_timeout = 5s, .outage_limit = 5s, .max_waiters = 1};
+  Refusal full{.holding = {}, .turn_left = 1s};
+  full.holding.waiting = 1;
+  AcquireLoop loop(terms, 1, Time(0s));
+  (void)loop.start(Time(0s));
+  auto step = loop.on_acquire(AcquireReply(full), Time(0s));
+  REQUIRE(std::holds_alternative<step::Sleep>(step));
+  CHECK(std::holds_alternative<step::Busy>(loop.on_acquire(AcquireReply(full), Time(500ms))));
+}
+
 TEST_CASE("a lock that is held by an ancestor is not waited for, with or without -n") {
   Script script = waiting(std::nullopt);
   script.refusal.by_ancestor = true;

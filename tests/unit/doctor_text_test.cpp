@@ -126,6 +126,11 @@ TEST_CASE("doctor: the trial's failure is an error; messages that are lost are a
   trial.failure = Error{Errc::refused, "renew: MISCONF"};
   CHECK(judge_trial(trial).level == Level::error);
   CHECK(has(judge_trial(trial).seen, "renew: MISCONF"));
+  trial.failure = Error{Errc::denied, "acquire: NOPERM"};
+  CHECK(judge_trial(trial).level == Level::error);
+  trial.of_any_name = true;  // and the rights may be those to others
+  CHECK(judge_trial(trial).level == Level::not_seen);
+  CHECK(has(judge_trial(trial).seen, "dlock doctor NAME"));
 }
 
 }  // namespace

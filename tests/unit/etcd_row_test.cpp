@@ -193,4 +193,21 @@ TEST_CASE("etcd: a kept hold moves to a lease of its own") {
   CHECK(is_kept(keys.row(at(2s).now).state.leases.at("p")));
 }
 
+TEST_CASE("a change that grants says so, and fails if another has raised the epoch since") {
+  Keys keys;
+  bool granted = false;
+  EtcdChange change = claim(keys, claim_of("o1", "s1"), at(0s), granted);
+  REQUIRE(granted);
+  CHECK(change.grants);
+  add_etcd_epoch({.value = 1000, .version = 42}, 1000, change);
+  const EtcdCompare& compare = change.txn.compares.back();
+  CHECK(compare.range.first == k_etcd_epoch);
+  CHECK(compare.than == 42);
+  const std::size_t writes = change.txn.then.size();
+  add_etcd_epoch({.value = 1000, .version = 42}, 2000, change);
+  REQUIRE(change.txn.then.size() == writes + 1);
+  CHECK(std::get<EtcdPut>(change.txn.then.back()).value == "2000");
+  CHECK_FALSE(claim(keys, claim_of("o2", "s2"), at(1s), granted).grants);
+}
+
 }  // namespace dlock::lease_table

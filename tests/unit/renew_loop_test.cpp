@@ -31,16 +31,23 @@ struct Keeper {
   std::vector<Verdict> verdicts{{}};  // one for each hold
   Duration every = 5s;
   std::vector<Trouble> troubles = {};
+  std::vector<Duration> changes = {};  // of the lock, when it is watched
 };
 
 RenewWorld world_of(const Keeper& how) {
   const RenewTerms terms{.lease = *LeaseTerms::check(30s, 0s), .every = how.every};
   const std::vector<Time> sent_at(how.verdicts.size(), RenewWorld::k_start);
-  RenewWorld world(RenewLoop(terms, sent_at),
-                   {.latency = {}, .troubles = how.troubles, .hand_offs = {}, .refused = {}});
+  PlayedStoreTerms store{.latency = {}, .troubles = how.troubles, .hand_offs = {}, .refused = {}};
+  if (how.changes.empty()) store.refused = What::watch_hold;
+  for (const Duration when : how.changes)
+    store.hand_offs.push_back({when});
+  RenewWorld world(RenewLoop(terms, sent_at), store);
   world.store.carry_out = [how](const action::Ask& ask, Time now) -> StoreAnswer {
+    if (ask.what == What::watch_hold) return event::Watched{Watching{}};
     const Verdict& said = how.verdicts.at(ask.which);
-    RenewReply reply{.sent_at = now};
+    RenewReply reply{
+        .verdict = ask.what == What::check ? RenewVerdict::held : RenewVerdict::renewed,
+        .sent_at = now};
     if (now - RenewWorld::k_start < said.from) return event::Renewed{reply};
     reply.verdict = said.verdict;
     reply.revoked_by = "ann@host";
@@ -60,9 +67,10 @@ void check_silent_after(const RenewWorld& world, Duration end) {
 
 TEST_CASE("a keeper renews each hold by itself at its interval, until its process ends") {
   auto world = world_of({.verdicts = {{}, {}}});
-  CHECK(world.run(11s) == "5s renew, 5s renew, 10s renew, 10s renew");
-  CHECK(world.asks()[0].first.which == 0);
-  CHECK(world.asks()[1].first.which == 1);
+  CHECK(world.run(11s) ==
+        "1s watch_hold ?, 1s watch_hold ?, 5s renew, 5s renew, 10s renew, 10s renew");
+  CHECK(world.asks()[2].first.which == 0);
+  CHECK(world.asks()[3].first.which == 1);
   world.feed(event::ProcessEnded{});
   REQUIRE(world.outcome());
   CHECK_FALSE(world.outcome()->lost);
@@ -88,7 +96,8 @@ TEST_CASE("a keeper continues with its other holds when one was released, and en
   const Verdict last{.from = 18s, .verdict = RenewVerdict::lost, .released = true};
   auto world = world_of({.verdicts = {first, last}});
   CHECK(world.run() ==
-        "5s renew, 5s renew, 10s renew lost, 10s renew, 15s renew, 20s renew lost, 20s end");
+        "1s watch_hold ?, 1s watch_hold ?, 5s renew, 5s renew, 10s renew lost, 10s renew, 15s "
+        "renew, 20s renew lost, 20s end");
   CHECK_FALSE(world.outcome()->lost);
   CHECK_FALSE(has(world.said(), "lost"));
 }
@@ -97,8 +106,10 @@ TEST_CASE("a keeper continues after errors of any kind: they are no verdict") {
   for (const Errc code : {Errc::unavailable, Errc::timed_out, Errc::denied, Errc::refused}) {
     auto world = world_of(
         {.troubles = {{.from = 5s, .until = 6s, .kind = Trouble::Kind::error, .code = code}}});
-    CHECK(world.run(12s) ==
-          "5s renew ?, 5.1s renew ?, 5.3s renew ?, 5.7s renew ?, 6.5s renew, 11.5s renew");
+    CHECK(
+        world.run(12s) ==
+        "1s watch_hold ?, 5s renew ?, 5.1s renew ?, 5.3s renew ?, 5.7s renew ?, 6.5s renew, 11.5s "
+        "renew");
     CHECK_FALSE(world.outcome());
     CHECK(has(world.said(), "5s unreachable"));
   }
@@ -139,6 +150,41 @@ TEST_CASE("a renewal that is confirmed after the end of the lease comes too late
   const auto actions = loop.on(event::Renewed{reply}, RenewWorld::k_start + 30s);
   REQUIRE_FALSE(actions.empty());
   CHECK(std::holds_alternative<action::EndRenewals>(actions.back()));
+}
+
+TEST_CASE("a keeper whose hold is released ends at once: it is told") {
+  const Verdict released{.from = 7s, .verdict = RenewVerdict::lost, .released = true};
+  auto world = world_of({.verdicts = {released}, .every = 9s, .changes = {7s}});
+  world.run();
+  REQUIRE(world.outcome());
+  CHECK_FALSE(world.outcome()->lost);
+  CHECK(world.now() == 7s);
+}
+
+TEST_CASE("a keeper of several holds looks at each when it is told of a change") {
+  const Verdict first{.from = 7s, .verdict = RenewVerdict::lost, .released = true};
+  const Verdict last{.from = 8s, .verdict = RenewVerdict::lost, .released = true};
+  auto world = world_of({.verdicts = {first, last}, .every = 9s, .changes = {7s, 8s}});
+  world.run();
+  REQUIRE(world.outcome());
+  CHECK_FALSE(world.outcome()->lost);
+  CHECK(world.now() == 8s);
+}
+
+TEST_CASE("a keeper renews in time though its lock changes all the time") {
+  Keeper how{.verdicts = {{}, {}}};
+  for (int i = 10; i < 1000; ++i)
+    how.changes.push_back(i * 100ms);
+  auto world = world_of(how);
+  world.run(90s);
+  CHECK_FALSE(world.outcome());
+  Duration renewed{};
+  for (const auto& [ask, when] : world.asks()) {
+    if (ask.what != What::renew || ask.which != 1) continue;
+    CHECK(when - renewed <= 6s);
+    renewed = when;
+  }
+  CHECK(renewed >= 85s);
 }
 
 }  // namespace dlock

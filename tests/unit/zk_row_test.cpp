@@ -361,6 +361,27 @@ TEST_CASE("zookeeper: a grant that depends on the note proves it, or that there 
   CHECK_FALSE(is_part(plain, ZkOp::check, "/dlock-done/a"));
 }
 
+TEST_CASE(
+    "zookeeper: a change that grants says so, and fails if another has raised the epoch since") {
+  Folder folder;
+  bool granted = false;
+  const Claim claim = claim_of("p", "t");
+  ZkChange change = Folder::plan(folder.row(at(1s).now), at(1s), claiming(claim, granted));
+  CHECK(change.grants);
+  add_zk_epoch("/dlock-done", {.value = 1000, .version = 3}, 1000, change);
+  CHECK(is_part(change, ZkOp::check, "/dlock-done"));
+  CHECK(change.parts.back().version == 3);
+  CHECK_FALSE(change.makes_note);
+  add_zk_epoch("/dlock-done", {}, 2000, change);
+  CHECK(is_part(change, ZkOp::set_data, "/dlock-done"));
+  CHECK(change.parts.back().version == 0);
+  CHECK(change.parts.back().data == "2000");
+  CHECK(change.makes_note);
+  take(folder, claim);
+  const Claim other = claim_of("q", "u");
+  CHECK_FALSE(Folder::plan(folder.row(at(1s).now), at(1s), claiming(other, granted)).grants);
+}
+
 TEST_CASE("zookeeper: what is read and not changed is proved by comparing who holds") {
   Folder folder;
   take(folder, claim_of("p", "t"));

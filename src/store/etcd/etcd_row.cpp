@@ -99,6 +99,7 @@ class Writer {
       if (lease_table::number_of(after_.line, id) == 0 && !taken_.contains(index)) drop(index);
     if (step_.writes) write_note();
     if (grants_) compare_note();
+    change_.grants = change_.grants || grants_;
     if (makes_) {
       change_.txn.compares.push_back({.range = keys_of_lock(before_.lock),
                                       .number = Number::modified,
@@ -125,7 +126,7 @@ class Writer {
         change_.left.push_back(before_.keys[*place].lease);
         touch(*place);
       }
-      put(std::move(key), contender::lease_json(owner, lease, ttl, after_.slots), own);
+      put(std::move(key), contender::lease_json(owner, lease, ttl, after_.slots, step_.epoch), own);
       return;
     }
     const EtcdKey& key = before_.keys[at->second];
@@ -259,6 +260,16 @@ void add_change(const EtcdRow& before,
                 const EtcdStep& step,
                 EtcdChange& change) {
   Writer(before, after, step, change).write();
+}
+
+void add_etcd_epoch(const contender::Epoch& read, std::int64_t wanted, EtcdChange& change) {
+  const std::string key(k_etcd_epoch);
+  change.txn.compares.push_back({.range = {key},
+                                 .number = Number::modified,
+                                 .relation = Relation::equal,
+                                 .than = read.version});
+  if (wanted != read.value)
+    change.txn.then.emplace_back(EtcdPut{key, contender::Epoch{.value = wanted}.text()});
 }
 
 }  // namespace dlock

@@ -9,15 +9,18 @@
 //                  file (record_json.hpp), whose time is how long its lease was asked for; of a
 //                  waiter that of its place. Any other value is a foreign program's.
 //   dlock-done/T   the last success, and the released holds of acquire
+// Of all locks:
+//   dlock-epoch    contender::Epoch
 // A foreign key holds the lock if it is the first; one behind others waits, and is never passed
 // over.
 //
-// A token that is 0 in a value is the revision of that value.
+// A token that is 0 in a value is the epoch, which is in the value too, and its revision.
 //
 // A lease of etcd ends by the clock of its leader, so a holder that is there is live, and a waiter
 // as well. For how long is not known here: `until` is as long as its lease was asked for.
 #pragma once
 
+#include "store/contender.hpp"
 #include "store/etcd/etcd_answers.hpp"
 #include "store/etcd/etcd_requests.hpp"
 #include "store/lease_table.hpp"
@@ -33,6 +36,7 @@ namespace dlock {
 
 EtcdRange keys_of_lock(const std::string& lock);
 std::string note_of_lock(const std::string& lock);
+constexpr std::string_view k_etcd_epoch = "dlock-epoch";
 // The lock that a key is of; nullopt: it is no key of a lock.
 std::optional<std::string> lock_of_key(std::string_view key);
 
@@ -55,6 +59,7 @@ struct EtcdChange {
   std::vector<EtcdRequest> leases;  // grants and keep-alives
   EtcdTxn txn;
   std::vector<EtcdLease> left;  // by the transaction: their only key is gone
+  bool grants = false;          // a lock: by the epoch of the step
 };
 
 struct EtcdStep {
@@ -62,6 +67,7 @@ struct EtcdStep {
   EtcdRevision revision;                // of the read
   bool writes;                          // also what is no line
   const std::vector<OwnerId>& renewed;  // as TableStore::Step::renews
+  std::int64_t epoch = 0;               // of what is granted
 };
 // It compares each key that it touches; if it makes a key or a holder, that none has come or
 // changed; and if it makes a holder, the note. A key that has gone makes no decision wrong that was
@@ -70,5 +76,8 @@ void add_change(const EtcdRow& before,
                 const lease_table::StoredLock& after,
                 const EtcdStep& step,
                 EtcdChange& change);
+
+// For a change that grants: it fails if the epoch is not the one that was read, and raises it.
+void add_etcd_epoch(const contender::Epoch& read, std::int64_t wanted, EtcdChange& change);
 
 }  // namespace dlock

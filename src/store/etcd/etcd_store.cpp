@@ -53,6 +53,17 @@ Result<std::string> EtcdStore::key_of(const LockName& name) const {
                    ": names there do not begin with " + note_of_lock("")};
 }
 
+Result<AcquireReply> EtcdStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
+  claims_ = true;
+  auto reply = TableStore::acquire(claim, queueing, limit);
+  claims_ = false;
+  if (reply || reply.error().code != Errc::denied) return reply;
+  const std::string& lock = claim.names.front().text();
+  return Error{Errc::denied,
+               reply.error().text + "; a claim reads and writes " + lock + "/*, " +
+                   note_of_lock(lock) + " and " + std::string(k_etcd_epoch)};
+}
+
 bool EtcdStore::is_ours(const std::string& id) const {
   return std::find(ids_.begin(), ids_.end(), id) != ids_.end();
 }
@@ -66,11 +77,14 @@ Result<EtcdStore::Rows> EtcdStore::load(const std::vector<LockName>& names, Time
     txn.then.emplace_back(EtcdGet{.range = keys_of_lock(lock), .by_creation = true});
     txn.then.emplace_back(EtcdGet{.range = {note_of_lock(lock)}});
   }
+  if (claims_) txn.then.emplace_back(EtcdGet{.range = {std::string(k_etcd_epoch)}});
   auto answers = client_.run({std::move(txn)}, limit);
   if (!answers) return answers.error();
   EtcdAnswer& answer = answers->front();
   Rows rows{.rows = {}, .revision = answer.revision, .moment = local_moment(client_.sent_at())};
   rows.moment.numbers_writes = true;
+  if (const auto& keys = answer.parts.back().keys; claims_ && !keys.empty())
+    rows.epoch = contender::Epoch::read(keys.front().value, keys.front().modified);
   for (std::size_t i = 0; i < names.size(); ++i) {
     rows.rows.push_back(row_of(std::move(locks[i]),
                                std::move(answer.parts[2 * i].keys),
@@ -85,6 +99,12 @@ Result<EtcdStore::Rows> EtcdStore::load(const std::vector<LockName>& names, Time
     seen_ = rows.revision;
   }
   return rows;
+}
+
+std::int64_t EtcdStore::epoch_for_grant(const Rows& rows,
+                                        const std::vector<StoredLock>& locks) const {
+  if (!may_raise_) return rows.epoch.value;
+  return rows.epoch.for_grant(rows.revision, rows.moment.wall_us, contender::largest_token(locks));
 }
 
 // False: something has come in between, and nothing was written.
@@ -114,17 +134,29 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
     auto rows = load(names, limit);
     if (!rows) return rows.error();
     std::vector<StoredLock> after = contender::states_of(rows->rows);
+    const std::int64_t epoch = epoch_for_grant(*rows, after);
     const Step step = change(lease_table::pointers_to(after), rows->moment);
     EtcdChange all;
     for (std::size_t i = 0; i < names.size(); ++i)
-      add_change(
-          rows->rows[i], after[i], {rows->moment, rows->revision, step.writes, step.renews}, all);
+      add_change(rows->rows[i],
+                 after[i],
+                 {rows->moment, rows->revision, step.writes, step.renews, epoch},
+                 all);
+    if (all.grants) add_etcd_epoch(rows->epoch, epoch, all);
     if (all.leases.empty() && all.txn.then.empty()) return {};
     // Without an operation etcd answers for itself, without asking the others.
     all.txn.then.emplace_back(EtcdGet{.range = {note_of_lock(rows->rows.front().lock)}});
     const auto written = write(all, limit);
+    const bool raises = all.grants && epoch != rows->epoch.value && rows->epoch.value > 0;
+    if (!written && written.error().code == Errc::denied && raises) {
+      may_raise_ = false;  // its old value serves, too
+      continue;
+    }
     if (!written) return written.error();
-    if (*written) return {};
+    if (*written) {
+      token_ = static_cast<FencingToken>(epoch + written_);
+      return {};
+    }
     if (BootClock::now() >= limit)
       return Error{Errc::timed_out, "locks at " + where() + " change faster than they can be read"};
   }

@@ -6,7 +6,7 @@
 // A step reads the keys of its names (linearizable), and writes what has changed in one transaction
 // that fails if anything that matters came in between; then it is repeated. A lease is renewed by a
 // keep-alive and a linearizable transaction behind it: a leader that has lost the others says yes
-// to the first alone. Tokens are the revisions of the grants.
+// to the first alone. Tokens are the revisions of the grants, and an epoch (contender::Epoch).
 //
 // Waiters are told by watches: the first two in line of all that happens, the others of the two
 // before them.
@@ -40,12 +40,14 @@ class EtcdStore final : public TableStore {
   // Errc::bad_usage: a name that begins as the keys of notes do.
   Result<std::string> key_of(const LockName& name) const override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
+  Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
 
  private:
   struct Rows {
     std::vector<EtcdRow> rows;  // of the names, in their order
     EtcdRevision revision = 0;  // at which all was so
     Moment moment;
+    contender::Epoch epoch;  // only a claim asks for it
   };
 
   EtcdStore(const EtcdAddress& address, const StoreOptions& options);
@@ -58,10 +60,12 @@ class EtcdStore final : public TableStore {
                           const std::vector<std::string>& ids,
                           Time limit) override;
   Result<bool> await_change(Time until) override;
-  FencingToken number_of_write() const override { return static_cast<FencingToken>(written_); }
+  FencingToken number_of_write() const override { return token_; }
 
   Result<Rows> load(const std::vector<LockName>& names, Time limit);
   Result<bool> write(const EtcdChange& change, Time limit);
+  std::int64_t epoch_for_grant(const Rows& rows,
+                               const std::vector<lease_table::StoredLock>& locks) const;
   Result<void> see_ends(Rows& rows, Time limit);
   std::vector<EtcdRange> ranges_of(const Rows& rows) const;
   bool is_ours(const std::string& id) const;
@@ -70,6 +74,9 @@ class EtcdStore final : public TableStore {
   EtcdClient client_;
   EtcdWatch watch_;
   EtcdRevision written_ = 0;  // of the newest transaction that wrote
+  FencingToken token_ = 0;    // of the newest grant
+  bool claims_ = false;       // a lock: then the epoch is read
+  bool may_raise_ = true;     // it: the user has the right to, as far as we know
   contender::Turns turns_;
   std::vector<LockName> watched_;
   std::vector<std::string> ids_;   // of the watched claim or holds

@@ -98,9 +98,10 @@ Result<Examination> examine_etcd(const StoreOptions& options, const ExamineTerms
   Trial trial;
   {
     const Undisturbed undisturbed;
-    trial = try_lock(**store, **rival, trial_name(), terms.until);
+    trial = try_lock(**store, **rival, trial_name(terms.name), terms.until);
   }
   Findings findings(all.url);
+  trial.of_any_name = !terms.name;
   findings.add("members", judge_members(address->servers.size()));
   findings.add("trial", judge_trial(trial));
   findings.add("latency", measure_answers(**store, terms, all.servers.front()));

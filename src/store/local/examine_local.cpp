@@ -84,7 +84,7 @@ Result<Examination> examine_local(const StoreOptions& options, const ExamineTerm
   };
   add("directory", judge_directory(path));
   add("filesystem", judge_file_system(path));
-  const LockName name = trial_name();
+  const LockName name = trial_name(terms.name);
   const Undisturbed undisturbed;
   add("trial", judge_trial(try_lock(**store, **rival, name, terms.until)));
   all.identity = was_there ? identity_of_file(path)

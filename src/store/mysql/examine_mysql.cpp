@@ -213,7 +213,7 @@ Result<Examination> examine_mysql(const StoreOptions& options, const ExamineTerm
                   .version = text_of(*facts, "version"),
                   .role = writable.level == Level::good ? "primary" : "read-only"}};
   all.identity = identity_of(*facts, table);
-  const LockName name = trial_name();
+  const LockName name = trial_name(terms.name);
   Trial trial;
   {
     const Undisturbed undisturbed;

@@ -158,7 +158,7 @@ Result<Examination> examine_postgres(const StoreOptions& options, const ExamineT
                   .version = text_at(row, version),
                   .role = text_at(row, in_recovery) == "t" ? "replica" : "primary"}};
   const int backend = session.backend_pid();
-  const LockName name = trial_name();
+  const LockName name = trial_name(terms.name);
   Trial trial;
   {
     const Undisturbed undisturbed;

@@ -83,7 +83,7 @@ Result<Examination> examine_sqlite(const StoreOptions& options, const ExamineTer
   add("filesystem", judge_file_system(directory));
   add("file", judge_file(path));
   if (was_there) add("content", judge_content(path, terms));
-  const LockName name = trial_name();
+  const LockName name = trial_name(terms.name);
   {
     const Undisturbed undisturbed;
     add("trial", judge_trial(try_lock(**store, **rival, name, terms.until)));

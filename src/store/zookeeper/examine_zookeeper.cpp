@@ -191,7 +191,7 @@ Result<Examination> examine_zookeeper(const StoreOptions& options, const Examine
   Trial trial;
   {
     const Undisturbed undisturbed;
-    trial = try_lock(**store, **rival, trial_name(), terms.until);
+    trial = try_lock(**store, **rival, trial_name(terms.name), terms.until);
   }
   findings.add("servers", judge_zk_servers(address->servers.size()));
   findings.add("trial", judge_trial(trial));

@@ -148,6 +148,7 @@ class Writer {
       if (lease_table::number_of(after_.line, id) == 0 && !taken_.contains(index)) drop(index);
     if (step_.writes) write_note();
     if (grants_ && step_.proves_note) prove_note();
+    change_.grants = change_.grants || grants_;
   }
 
  private:
@@ -160,7 +161,7 @@ class Writer {
     const Duration ttl = lease.expires - step_.moment.now;
     if (at == before_.holders.end()) {
       grants_ = true;
-      std::string json = contender::lease_json(owner, lease, ttl, after_.slots);
+      std::string json = contender::lease_json(owner, lease, ttl, after_.slots, step_.epoch);
       if (const auto place = contender::waiter_of(lease, before_.waiters)) {
         set(*place, std::move(json));
         renew(*place, Duration::zero());
@@ -318,6 +319,21 @@ void add_zk_change(const ZkRow& before,
                    const ZkStep& step,
                    ZkChange& change) {
   Writer(before, which, after, step, change).write();
+}
+
+// A folder that is made for it begins, as one that was made for notes, with version 0 and no data.
+void add_zk_epoch(const std::string& folder,
+                  const contender::Epoch& read,
+                  std::int64_t wanted,
+                  ZkChange& change) {
+  ZkRequest part{
+      .op = ZkOp::check, .path = folder, .version = static_cast<std::int32_t>(read.version)};
+  if (wanted != read.value) {
+    part.op = ZkOp::set_data;
+    part.data = contender::Epoch{.value = wanted}.text();
+  }
+  if (read.value == 0) change.makes_note = true;
+  change.parts.push_back(std::move(part));
 }
 
 void add_zk_proof(const std::vector<ZkRow>& rows, ZkChange& change) {

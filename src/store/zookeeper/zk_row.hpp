@@ -15,7 +15,13 @@
 // word too early is a waiter. Once true it stays true: later nodes have larger numbers, and holders
 // only grow weaker.
 //
-// What outlives them is the note: a node in a folder of its own beside the locks.
+// What outlives them is the note: a node in a folder of its own beside the locks. The data of that
+// folder is contender::Epoch.
+//
+// The upper half of a zxid is the number of the leader, so each new leader takes tokens 2^32 us =
+// 72 minutes forward, and this is not pressed: a leader may write 2^32 times. An epoch is made so
+// that the leaders before it do not count. Below 2^53 there is room for 500,000 leaders
+// (Epoch::k_numbers).
 #pragma once
 
 #include "store/contender.hpp"
@@ -38,7 +44,8 @@ namespace dlock {
 // What Curator's Revoker writes into the node of a holder that has to give way.
 constexpr std::string_view k_zk_revoke = "__REVOKE__";
 
-// Numbers end at 2147483647, which then all new nodes have: a folder near that is used up.
+// Numbers end at 2147483647. Before that a claim whose own node gets such a number is refused, and
+// takes an empty folder away, so that they begin anew; the numbers of others harm nobody.
 constexpr std::int64_t k_zk_last_number = 2'000'000'000;
 
 struct ZkPlace {
@@ -97,7 +104,8 @@ struct ZkChange {
   // Sessions that have to be renewed with it, and the times for which they were made; zero: of a
   // waiter, which is ours.
   std::map<std::int64_t, Duration> renewed;
-  bool makes_note = false;
+  bool makes_note = false;          // or needs the folder of notes
+  bool grants = false;              // a lock: by the epoch of the step
   std::optional<Duration> longest;  // a lease was to be longer than its session: at most this
 };
 
@@ -107,6 +115,7 @@ struct ZkStep {
   bool writes;                          // also what is no line
   bool proves_note;                     // a grant fails if the note has changed since
   const std::vector<OwnerId>& renewed;  // as TableStore::Step::renews
+  std::int64_t epoch = 0;               // of what is granted
 };
 // `which`: the number of the row, for ZkChange::made. Each node that it touches is compared with
 // its version. Nodes that come in between do no harm to a waiter that becomes a holder; a new node
@@ -116,6 +125,13 @@ void add_zk_change(const ZkRow& before,
                    const lease_table::StoredLock& after,
                    const ZkStep& step,
                    ZkChange& change);
+
+// For a change that grants: it fails if the epoch, the data of the folder of notes, is not the one
+// that was read, and raises it.
+void add_zk_epoch(const std::string& folder,
+                  const contender::Epoch& read,
+                  std::int64_t wanted,
+                  ZkChange& change);
 
 // What proves by a quorum that the holders in the rows are still there; where there are none, that
 // the folders are; where there are no folders it fails, as it should.

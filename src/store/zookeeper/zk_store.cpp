@@ -152,6 +152,8 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
     const Moment moment = moment_of(*rows);
     std::vector<StoredLock> after = contender::states_of(rows->rows);
     const bool drops = claim_ != nullptr && drop_part(after);
+    const std::int64_t epoch =
+        table_.epoch_for_grant(*rows, moment.wall_us, contender::largest_token(after));
     Step step = change(lease_table::pointers_to(after), moment);
     step.writes = step.writes || drops;
     if (claim_ != nullptr && queueing_ == Queueing::no)
@@ -159,18 +161,28 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
         lease_table::drop_place(state.line, waiter_id(*claim_));
     ZkChange all;
     for (std::size_t i = 0; i < names.size(); ++i)
-      add_zk_change(rows->rows[i],
-                    i,
-                    after[i],
-                    {moment, table_.address().layout, step.writes, proves_note_, step.renews},
-                    all);
+      add_zk_change(
+          rows->rows[i],
+          i,
+          after[i],
+          {moment, table_.address().layout, step.writes, proves_note_, step.renews, epoch},
+          all);
+    if (all.grants) add_zk_epoch(table_.note_folder(), rows->epoch, epoch, all);
     if (all.longest) return too_long(names.front(), *all.longest);
     if (all.parts.empty()) add_zk_proof(rows->rows, all);
     const auto written = table_.write(*rows, all, limit);
     if (!watched_.empty()) table_.disconnect();  // the next step attaches anew in any case
+    const bool raises = all.grants && epoch != rows->epoch.value && rows->epoch.value > 0;
+    if (!written && written.error().code == Errc::denied && raises) {
+      table_.stop_raising();
+      continue;
+    }
     if (!written) return written.error();
     if (!all.made.empty()) armed_for_.reset();  // a new waiter watches what is before it
-    if (*written) return {};
+    if (*written) {
+      token_ = static_cast<FencingToken>(epoch + table_.written());
+      return {};
+    }
     if (BootClock::now() >= limit) return table_.changes_too_fast();
   }
 }

@@ -7,7 +7,8 @@
 // each node it touches; if something came in between it is repeated. Where nothing changes, a multi
 // of comparisons proves by a quorum that those who hold still do. A new holder looks again at what
 // came before it. A lease is a session (zk_owners.hpp): it is renewed by attaching to it anew, and
-// counts once a multi behind that was confirmed on the same connection. Tokens are zxids of grants.
+// counts once a multi behind that was confirmed on the same connection. Tokens are zxids of grants,
+// and an epoch (zk_row.hpp).
 //
 // A session that owns no nodes looks and watches: the first waiters in line watch what is before
 // them, a holder its node. Waiters farther behind keep no connection (maxClientCnxns).
@@ -70,9 +71,7 @@ class ZkStore final : public TableStore {
                           const std::vector<std::string>& ids,
                           Time limit) override;
   Result<bool> await_change(Time until) override;
-  FencingToken number_of_write() const override {
-    return static_cast<FencingToken>(table_.written());
-  }
+  FencingToken number_of_write() const override { return token_; }
   std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
 
   Result<ZkTable::Rows> seen(Result<ZkTable::Rows> rows, const std::vector<LockName>& names);
@@ -93,6 +92,7 @@ class ZkStore final : public TableStore {
   OwnerId owner_;             // of the newest claim
   bool proves_note_ = false;  // its --once-per depends on the note
   bool concerns_us_ = false;  // the step is of its nodes alone
+  FencingToken token_ = 0;    // of its newest grant
   contender::Turns turns_;
 
   std::vector<LockName> watched_;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <utility>
 
 namespace dlock {
@@ -15,14 +14,6 @@ namespace {
 constexpr std::string_view k_notes = "dlock-done";
 constexpr Duration k_to_quit = std::chrono::milliseconds(100);
 constexpr std::string_view k_own_folder = "zookeeper";  // of ZooKeeper itself, below "/"
-
-// Each folder on the way to `path` and `path` itself; those that are there stay as they are.
-void add_folders(const std::string& path, std::vector<ZkRequest>& requests) {
-  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-    requests.push_back({.op = ZkOp::create, .path = path.substr(0, end)});
-    if (end == std::string::npos) return;
-  }
-}
 
 }  // namespace
 
@@ -162,10 +153,14 @@ Result<std::optional<ZkTable::Rows>> ZkTable::try_load(ZkSession& session,
     questions.push_back({.op = ZkOp::get_children, .path = row.folder});
     questions.push_back({.op = ZkOp::get_data, .path = row.note_path});
   }
+  questions.push_back({.op = ZkOp::get_data, .path = note_folder()});
   auto listed = zk_answers_of(session, questions, limit);
   if (!listed) return listed.error();
   if (listed->empty()) return std::optional<Rows>();
   rows.sent_at = session.sent_at();
+  rows.zxid = listed->back().zxid;
+  if (listed->back().code == ZkCode::ok)
+    rows.epoch = contender::Epoch::read(listed->back().data, listed->back().stat.version);
 
   Requests reads;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -175,10 +170,6 @@ Result<std::optional<ZkTable::Rows>> ZkTable::try_load(ZkSession& session,
     row.has_folder = folder.code == ZkCode::ok;
     if (note.code == ZkCode::ok) row.note = {std::move(note.data), note.stat.version};
     list_nodes(row, folder.children, extent);
-    if (!row.nodes.empty() && row.nodes.back().place.number >= k_zk_last_number)
-      return Error{Errc::refused,
-                   "the folder " + row.folder + " at " + address_.text +
-                       " is used up: its nodes have the last numbers that there are; remove it"};
     for (const ZkContender& node : row.nodes)
       if (!node.unread) reads.push_back({.op = ZkOp::get_data, .path = node.path});
   }
@@ -233,140 +224,6 @@ void ZkTable::take_node(ZkContender& node) {
     node.data = known->second;
   else if (owners_.has(node.stat.owner))
     values_[node.path] = node.data;
-}
-
-// --- writing ------------------------------------------------------------------------------------
-
-// New nodes are of the claim's session; else one that has to be renewed spares one request.
-ZkSession& ZkTable::writer(const ZkChange& change) {
-  if (!change.made.empty()) return owners_.of_claim(owner_, ttl_).session;
-  if (change.renewed.empty()) return reader();
-  const auto& [number, made_for] = *change.renewed.begin();
-  return session_of(number, made_for);
-}
-
-ZkSession& ZkTable::session_of(std::int64_t number, Duration made_for) {
-  return owners_.by_number(number, made_for > Duration::zero() ? made_for : ttl_);
-}
-
-ZkTable::Requests ZkTable::folders_for(const Rows& rows, const ZkChange& change) const {
-  Requests requests;
-  const auto add = [&](const std::string& path, ZkNode kind) {
-    if (makes_parents_ && !address_.chroot.empty()) add_folders(address_.chroot, requests);
-    requests.push_back({.op = ZkOp::create, .path = path, .node = kind});
-  };
-  // kazoo makes a folder once, and fails if it goes.
-  const bool stays = address_.layout == ZkLayout::kazoo;
-  const ZkNode kind = stays ? ZkNode::persistent : ZkNode::container;
-  for (const ZkChange::Made& made : change.made)
-    if (const ZkRow& row = rows.rows[made.row]; !row.has_folder) add(row.folder, kind);
-  if (change.makes_note) add(note_folder(), ZkNode::persistent);
-  return requests;
-}
-
-// False: something has come in between, and nothing was written that stays.
-Result<bool> ZkTable::write(const Rows& rows, const ZkChange& change, Time limit) {
-  ZkSession& session = writer(change);
-  Requests requests = folders_for(rows, change);
-  const std::size_t folders = requests.size();
-  requests.push_back({.op = ZkOp::multi, .parts = change.parts});
-  for (const ZkChange::Made& made : change.made)
-    requests.push_back({.op = ZkOp::get_children, .path = rows.rows[made.row].folder});
-
-  const bool renews = !change.made.empty() || !change.renewed.empty();
-  const bool is_fresh = session.connected() && session.attached_at() >= rows.sent_at;
-  auto done =
-      renews && !is_fresh ? session.reattach(requests, limit) : session.run(requests, limit);
-  if (!done) return done.error();
-  if (done->expired) {
-    end(session);
-    return false;
-  }
-  const std::vector<ZkAnswer>& answers = done->answers;
-  const ZkAnswer& multi = answers[folders];
-  if (multi.code != ZkCode::ok) {
-    if (auto error = session.error_in(answers)) return *error;
-    makes_parents_ = std::any_of(answers.begin(),
-                                 answers.begin() + static_cast<std::ptrdiff_t>(folders),
-                                 [](const ZkAnswer& one) { return one.code == ZkCode::no_node; });
-    // What was read says the same: no lock has a folder.
-    return multi.code == ZkCode::no_node && !renews && change.removed.empty() &&
-           std::none_of(
-               rows.rows.begin(), rows.rows.end(), [](const auto& row) { return row.has_folder; });
-  }
-  written_ = std::max(written_, multi.parts.front().zxid);
-  const std::vector<ZkAnswer> children(answers.begin() + static_cast<std::ptrdiff_t>(folders) + 1,
-                                       answers.end());
-  if (is_early(rows, change, multi, children)) return undo(session, change, multi, limit);
-  auto renewed = renew_others(rows, change, session.identity().number, limit);
-  if (!renewed || !*renewed) return renewed;
-  for (const ZkChange::Made& made : change.made) {
-    const std::string& path = multi.parts[made.part].path;
-    owners_.note_node(session.identity().number, path);
-    values_[path] = change.parts[made.part].data;
-  }
-  for (const ZkRequest& part : change.parts)
-    if (part.op == ZkOp::set_data && values_.contains(part.path)) values_[part.path] = part.data;
-  for (const std::string& path : change.removed) {
-    values_.erase(path);
-    owners_.forget_node(path, limit);
-  }
-  return true;
-}
-
-Result<bool> ZkTable::undo(ZkSession& session,
-                           const ZkChange& change,
-                           const ZkAnswer& multi,
-                           Time limit) {
-  ZkRequest all{.op = ZkOp::multi};
-  for (const ZkChange::Made& made : change.made)
-    all.parts.push_back({.op = ZkOp::remove, .path = multi.parts[made.part].path});
-  const auto undone = zk_answers_of(session, {std::move(all)}, limit);
-  if (!undone) return undone.error();
-  return false;
-}
-
-// Whether a new holder stands behind what its claim has not seen.
-bool ZkTable::is_early(const Rows& rows,
-                       const ZkChange& change,
-                       const ZkAnswer& multi,
-                       const std::vector<ZkAnswer>& children) const {
-  for (std::size_t i = 0; i < change.made.size(); ++i) {
-    const ZkChange::Made& made = change.made[i];
-    if (!made.holds) continue;
-    if (children[i].code != ZkCode::ok) return true;
-    if (is_behind_others(rows.rows[made.row],
-                         address_.layout,
-                         multi.parts[made.part].path,
-                         children[i].children))
-      return true;
-  }
-  return false;
-}
-
-// Sessions besides the one that wrote: each by itself, with a multi about one of its nodes.
-Result<bool> ZkTable::renew_others(const Rows& rows,
-                                   const ZkChange& change,
-                                   std::int64_t done,
-                                   Time limit) {
-  for (const auto& [number, made_for] : change.renewed) {
-    if (number == done) continue;
-    ZkRequest multi{.op = ZkOp::multi};
-    for (const ZkRow& row : rows.rows)
-      for (const ZkContender& node : row.nodes)
-        if (node.stat.owner == number)
-          multi.parts.push_back({.op = ZkOp::check, .path = node.path});
-    ZkSession& session = session_of(number, made_for);
-    const auto answers = session.reattach({std::move(multi)}, limit);
-    if (!answers) return answers.error();
-    if (answers->expired) {
-      end(session);
-      return false;
-    }
-    if (auto error = session.error_in(answers->answers)) return *error;
-    if (answers->answers.front().code != ZkCode::ok) return false;
-  }
-  return true;
 }
 
 }  // namespace dlock

@@ -36,6 +36,8 @@ class ZkTable {
     std::vector<ZkRow> rows;  // of the names, in their order
     Time sent_at;             // read before the first question was sent
     lease_table::StoreTime now;
+    std::int64_t zxid = 0;  // of a write that the server had seen
+    contender::Epoch epoch;
   };
 
   // `interrupt` may be null and must outlive us.
@@ -75,6 +77,12 @@ class ZkTable {
   // By that session, and by a new one if it has ended. All answers are verdicts.
   Result<std::vector<ZkAnswer>> ask(const std::vector<ZkRequest>& requests, Time limit);
 
+  // The epoch for a grant by these rows.
+  std::int64_t epoch_for_grant(const Rows& rows, std::int64_t wall_us, FencingToken known) const;
+  std::string note_folder() const;  // whose data the epoch is
+  // Its old value has to serve: another user made it.
+  void stop_raising() { may_raise_ = false; }
+
   // False: something has come in between, and nothing was written that stays.
   Result<bool> write(const Rows& rows, const ZkChange& change, Time limit);
   // The zxid of the newest write() that did so.
@@ -101,7 +109,6 @@ class ZkTable {
   void take_node(ZkContender& node);
   void end(const ZkSession& session);
   std::string folder_of(std::string_view lock) const;
-  std::string note_folder() const;
 
   ZkSession& writer(const ZkChange& change);
   ZkSession& session_of(std::int64_t number, Duration made_for);
@@ -110,6 +117,12 @@ class ZkTable {
                 const ZkChange& change,
                 const ZkAnswer& multi,
                 const std::vector<ZkAnswer>& children) const;
+  const ZkRow* used_up(const Rows& rows, const ZkChange& change, const ZkAnswer& multi) const;
+  Result<bool> begin_anew(ZkSession& session,
+                          const ZkChange& change,
+                          const ZkAnswer& multi,
+                          const ZkRow& row,
+                          Time limit);
   Result<bool> undo(ZkSession& session, const ZkChange& change, const ZkAnswer& multi, Time limit);
   Result<bool> renew_others(const Rows& rows,
                             const ZkChange& change,
@@ -124,6 +137,7 @@ class ZkTable {
   Duration ttl_{};
   std::int64_t written_ = 0;
   std::map<std::string, std::string> values_;  // the data of nodes of our sessions, by path
+  bool may_raise_ = true;                      // the epoch, as far as we know
   bool makes_parents_ = false;                 // the folders above the locks are not there
 };
 

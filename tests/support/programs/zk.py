@@ -15,6 +15,7 @@
     clean                deletes all nodes that may be deleted
     gone PATH SECONDS    when it has gone: the CLOCK_BOOTTIME in ms of the first look without it
     expire SESSION       closes another client's session
+    sessions             how many there are
     move SESSION         takes another client's session over, and leaves it alive
     connections SECONDS  how many there were to PORT for most of that time: the median
 
@@ -146,16 +147,29 @@ class Session:
                 pass  # of another user, or gone by itself
 
 
-def mode(port):
+def told(port, word, start):
+    """The rest of a line of the server's answer to a four-letter word."""
     with socket.create_connection(("127.0.0.1", port), 1) as connection:
-        connection.sendall(b"srvr")
+        connection.sendall(word)
         said = b""
         while more := connection.recv(4096):
             said += more
     for line in said.decode().splitlines():
-        if line.startswith("Mode: "):
-            return line[6:]
+        if line.startswith(start):
+            return line[len(start):].strip()
     raise SystemExit("it does not serve")
+
+
+def expire(port, number):
+    """Again, if its client has taken the session back before it was closed."""
+    session, end = Session(port, number), time.monotonic() + 5
+    while True:
+        try:
+            return session.close()
+        except (OSError, Refused, SystemExit):
+            if time.monotonic() > end:
+                raise
+        session = Session(port, number)
 
 
 def gone(session, path, seconds):
@@ -183,12 +197,15 @@ def connections(port, seconds):
 def main(port, word, *rest):
     port = int(port)
     if word == "mode":
-        return print(mode(port))
+        return print(told(port, b"srvr", "Mode: "))
+    if word == "sessions":
+        return print(told(port, b"mntr", "zk_global_sessions"))
     if word == "connections":
         return print(connections(port, float(rest[0])))
-    if word in ("expire", "move"):
-        session = Session(port, int(rest[0], 16))
-        return session.close() if word == "expire" else None
+    if word == "expire":
+        return expire(port, int(rest[0], 16))
+    if word == "move":
+        return Session(port, int(rest[0], 16)) and None
     session = Session(port, user=rest[2] if word == "create" and len(rest) == 3 else None)
     path = rest[0].encode() if rest else b""
     try:

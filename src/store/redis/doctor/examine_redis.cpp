@@ -116,7 +116,7 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
   auto opened = RedisStore::open(options);
   if (!opened) return opened.error();
   auto& store = static_cast<RedisStore&>(**opened);
-  const LockName own = trial_name();
+  const LockName own = trial_name(terms.name);
   const auto key = store.key_of(terms.name.value_or(own));
   if (!key) return key.error();
 
@@ -132,6 +132,7 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
     return examined(set, terms);
   }
   doctor::LookTerms look{.keys = Keys(*key),
+                         .of_any_name = !terms.name,
                          .prefix = options.prefix,
                          .is_cluster = is_cluster,
                          .has_sentinels = !set.sentinels.empty(),
@@ -148,6 +149,8 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
     const Undisturbed undisturbed;
     const Time limit = std::min(terms.until, BootClock::now() + k_trial_takes);
     set.trial = try_lock(store, **rival, own, limit);
+    const auto* const rights = set.servers.empty() ? nullptr : &set.servers.front().rights;
+    set.trial.of_any_name = rights != nullptr && !*rights && rights->why() == doctor::k_some_names;
     forget_token(client, options.prefix + own.text(), limit);
   }
   look.until = terms.until;

@@ -7,6 +7,9 @@
 #include "store/redis/redis_client.hpp"
 #include "store/redis/redis_keys.hpp"
 
+#include <string>
+#include <string_view>
+
 namespace dlock::doctor {
 
 // Does nothing, and shows that scripts work.
@@ -18,8 +21,13 @@ Fields fields_in(ReplyView reply);
 
 // Of the server that `client` is connected to, or connects to now. `keys` are those whose rights
 // are looked up, `prefix` what they begin with.
+// Why rights are not seen: without a NAME the trial has one of which this user may lock none.
+inline constexpr std::string_view k_some_names =
+    "this user may lock some names only: give one, as \"dlock doctor NAME\"";
+
 struct LookTerms {
   Keys keys;
+  bool of_any_name = false;  // of the trial: no NAME was given
   std::string prefix;
   int replicas = 0;  // wanted
   bool is_cluster = false;

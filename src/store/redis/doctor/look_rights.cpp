@@ -107,6 +107,10 @@ std::string pattern_of(char kind, std::string_view start) {
   return kind + std::string(start) + '*';
 }
 
+std::string pattern_of_lock(const LookTerms& terms) {
+  return terms.prefix.empty() ? '~' + terms.keys.lock : pattern_of('~', terms.prefix);
+}
+
 Questions questions(const LookTerms& terms) {
   using namespace redis_name;
   Questions all;
@@ -118,7 +122,7 @@ Questions questions(const LookTerms& terms) {
     std::string key;
     bool optional;
   };
-  const std::string own = terms.prefix.empty() ? '~' + keys.lock : pattern_of('~', terms.prefix);
+  const std::string own = pattern_of_lock(terms);
   const std::array<Place, 4> places{{
       {own, keys.lock, false},
       {pattern_of('~', ours), keys.holds, false},
@@ -157,7 +161,14 @@ Seen<std::vector<Right>> look_at_rights(RedisClient& client, const LookTerms& te
   Questions all = questions(terms);
   const Words args(all.args().begin(), all.args().end());
   const auto answer = client.call(eval_words(k_check, "0", {}, args), limit);
-  if (answer && answer->reply.is_array()) return all.answered(answer->reply.view());
+  if (answer && answer->reply.is_array()) {
+    auto rights = all.answered(answer->reply.view());
+    const bool any = std::any_of(rights.begin(), rights.end(), [&](const Right& one) {
+      return one.granted && one.pattern == pattern_of_lock(terms);
+    });
+    if (any || !terms.of_any_name) return rights;
+    return Seen<std::vector<Right>>::unseen(std::string(k_some_names));
+  }
   if (answer) {
     return Seen<std::vector<Right>>::unseen(
         "the server cannot be asked for rights (before Redis 7)");

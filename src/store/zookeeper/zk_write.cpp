@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// The part of ZkTable that writes.
+#include "store/zookeeper/zk_table.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlock {
+
+namespace {
+
+// Each folder on the way to `path` and `path` itself; those that are there stay as they are.
+void add_folders(const std::string& path, std::vector<ZkRequest>& requests) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    requests.push_back({.op = ZkOp::create, .path = path.substr(0, end)});
+    if (end == std::string::npos) return;
+  }
+}
+
+}  // namespace
+
+std::int64_t ZkTable::epoch_for_grant(const Rows& rows,
+                                      std::int64_t wall_us,
+                                      FencingToken known) const {
+  return may_raise_ ? rows.epoch.for_grant(rows.zxid, wall_us, known) : rows.epoch.value;
+}
+
+// New nodes are of the claim's session; else one that has to be renewed spares one request.
+ZkSession& ZkTable::writer(const ZkChange& change) {
+  if (!change.made.empty()) return owners_.of_claim(owner_, ttl_).session;
+  if (change.renewed.empty()) return reader();
+  const auto& [number, made_for] = *change.renewed.begin();
+  return session_of(number, made_for);
+}
+
+ZkSession& ZkTable::session_of(std::int64_t number, Duration made_for) {
+  return owners_.by_number(number, made_for > Duration::zero() ? made_for : ttl_);
+}
+
+ZkTable::Requests ZkTable::folders_for(const Rows& rows, const ZkChange& change) const {
+  Requests requests;
+  const auto add = [&](const std::string& path, ZkNode kind) {
+    if (makes_parents_ && !address_.chroot.empty()) add_folders(address_.chroot, requests);
+    requests.push_back({.op = ZkOp::create, .path = path, .node = kind});
+  };
+  // kazoo makes a folder once, and fails if it goes.
+  const bool stays = address_.layout == ZkLayout::kazoo;
+  const ZkNode kind = stays ? ZkNode::persistent : ZkNode::container;
+  for (const ZkChange::Made& made : change.made)
+    if (const ZkRow& row = rows.rows[made.row]; !row.has_folder) add(row.folder, kind);
+  if (change.makes_note) add(note_folder(), ZkNode::persistent);
+  return requests;
+}
+
+// False: something has come in between, and nothing was written that stays.
+Result<bool> ZkTable::write(const Rows& rows, const ZkChange& change, Time limit) {
+  ZkSession& session = writer(change);
+  Requests requests = folders_for(rows, change);
+  const std::size_t folders = requests.size();
+  requests.push_back({.op = ZkOp::multi, .parts = change.parts});
+  for (const ZkChange::Made& made : change.made)
+    requests.push_back({.op = ZkOp::get_children, .path = rows.rows[made.row].folder});
+
+  const bool renews = !change.made.empty() || !change.renewed.empty();
+  const bool is_fresh = session.connected() && session.attached_at() >= rows.sent_at;
+  auto done =
+      renews && !is_fresh ? session.reattach(requests, limit) : session.run(requests, limit);
+  if (!done) return done.error();
+  if (done->expired) {
+    end(session);
+    return false;
+  }
+  const std::vector<ZkAnswer>& answers = done->answers;
+  const ZkAnswer& multi = answers[folders];
+  if (multi.code != ZkCode::ok) {
+    if (auto error = session.error_in(answers)) return *error;
+    makes_parents_ = std::any_of(answers.begin(),
+                                 answers.begin() + static_cast<std::ptrdiff_t>(folders),
+                                 [](const ZkAnswer& one) { return one.code == ZkCode::no_node; });
+    // What was read says the same: no lock has a folder.
+    return multi.code == ZkCode::no_node && !renews && change.removed.empty() &&
+           std::none_of(
+               rows.rows.begin(), rows.rows.end(), [](const auto& row) { return row.has_folder; });
+  }
+  written_ = std::max(written_, multi.parts.front().zxid);
+  const std::vector<ZkAnswer> children(answers.begin() + static_cast<std::ptrdiff_t>(folders) + 1,
+                                       answers.end());
+  if (const ZkRow* row = used_up(rows, change, multi))
+    return begin_anew(session, change, multi, *row, limit);
+  if (is_early(rows, change, multi, children)) return undo(session, change, multi, limit);
+  auto renewed = renew_others(rows, change, session.identity().number, limit);
+  if (!renewed || !*renewed) return renewed;
+  for (const ZkChange::Made& made : change.made) {
+    const std::string& path = multi.parts[made.part].path;
+    owners_.note_node(session.identity().number, path);
+    values_[path] = change.parts[made.part].data;
+  }
+  for (const ZkRequest& part : change.parts)
+    if (part.op == ZkOp::set_data && values_.contains(part.path)) values_[part.path] = part.data;
+  for (const std::string& path : change.removed) {
+    values_.erase(path);
+    owners_.forget_node(path, limit);
+  }
+  return true;
+}
+
+Result<bool> ZkTable::undo(ZkSession& session,
+                           const ZkChange& change,
+                           const ZkAnswer& multi,
+                           Time limit) {
+  ZkRequest all{.op = ZkOp::multi};
+  for (const ZkChange::Made& made : change.made)
+    all.parts.push_back({.op = ZkOp::remove, .path = multi.parts[made.part].path});
+  const auto undone = zk_answers_of(session, {std::move(all)}, limit);
+  if (!undone) return undone.error();
+  return false;
+}
+
+// Whose folder has given one of the last numbers to a new node; nullptr: none has.
+const ZkRow* ZkTable::used_up(const Rows& rows,
+                              const ZkChange& change,
+                              const ZkAnswer& multi) const {
+  for (const ZkChange::Made& made : change.made) {
+    const auto place = zk_place_of(address_.layout, multi.parts[made.part].path);
+    if (!place || place->number >= k_zk_last_number) return &rows.rows[made.row];
+  }
+  return nullptr;
+}
+
+// Without a node the folder can go, and with the next one numbers begin anew. A server removes none
+// that has a node, so no node of another claim is lost.
+Result<bool> ZkTable::begin_anew(ZkSession& session,
+                                 const ZkChange& change,
+                                 const ZkAnswer& multi,
+                                 const ZkRow& row,
+                                 Time limit) {
+  auto undone = undo(session, change, multi, limit);
+  if (!undone) return undone;
+  const auto removed = zk_answers_of(session, {{.op = ZkOp::remove, .path = row.folder}}, limit);
+  if (!removed) return removed.error();
+  if (removed->empty() || removed->front().code != ZkCode::not_empty) return false;
+  return Error{Errc::refused,
+               "the folder " + row.folder + " at " + address_.text +
+                   " is used up: its nodes have the last numbers that there are; it begins anew "
+                   "once its holders and waiters are gone"};
+}
+
+// Whether a new holder stands behind what its claim has not seen.
+bool ZkTable::is_early(const Rows& rows,
+                       const ZkChange& change,
+                       const ZkAnswer& multi,
+                       const std::vector<ZkAnswer>& children) const {
+  for (std::size_t i = 0; i < change.made.size(); ++i) {
+    const ZkChange::Made& made = change.made[i];
+    if (!made.holds) continue;
+    if (children[i].code != ZkCode::ok) return true;
+    if (is_behind_others(rows.rows[made.row],
+                         address_.layout,
+                         multi.parts[made.part].path,
+                         children[i].children))
+      return true;
+  }
+  return false;
+}
+
+// Sessions besides the one that wrote: each by itself, with a multi about one of its nodes.
+Result<bool> ZkTable::renew_others(const Rows& rows,
+                                   const ZkChange& change,
+                                   std::int64_t done,
+                                   Time limit) {
+  for (const auto& [number, made_for] : change.renewed) {
+    if (number == done) continue;
+    ZkRequest multi{.op = ZkOp::multi};
+    for (const ZkRow& row : rows.rows)
+      for (const ZkContender& node : row.nodes)
+        if (node.stat.owner == number)
+          multi.parts.push_back({.op = ZkOp::check, .path = node.path});
+    ZkSession& session = session_of(number, made_for);
+    const auto answers = session.reattach({std::move(multi)}, limit);
+    if (!answers) return answers.error();
+    if (answers->expired) {
+      end(session);
+      return false;
+    }
+    if (auto error = session.error_in(answers->answers)) return *error;
+    if (answers->answers.front().code != ZkCode::ok) return false;
+  }
+  return true;
+}
+
+}  // namespace dlock
