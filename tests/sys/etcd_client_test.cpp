@@ -274,7 +274,11 @@ TEST_CASE("etcd: a login by password, a right that is missing, and a token that 
   CHECK(value_of(ann, "ann/k") == "1");
   const Error denied = failed(ann, {put("ann/k", "2"), put("bob/k", "2")});
   CHECK(denied.code == Errc::denied);
-  CHECK(denied.text == ann.where() + " says: etcdserver: permission denied");
+  CHECK(
+      denied.text ==
+      ann.where() +
+          " says: etcdserver: permission denied (the role needs readwrite on the keys NAME/ of the "
+          "lock, as a prefix)");
   CHECK(ann.failure().request == 1);
   CHECK(value_of(ann, "ann/k") == "2");
 

@@ -129,7 +129,11 @@ TEST_CASE("etcd watch: what the server cannot tell any more, and what it may not
   const auto forbidden = watch.open({{"bob/k"}}, 0, ample());
   REQUIRE_FALSE(forbidden.has_value());
   CHECK(forbidden.error().code == Errc::denied);
-  CHECK(forbidden.error().text == one.where() + " says: etcdserver: permission denied");
+  CHECK(
+      forbidden.error().text ==
+      one.where() +
+          " says: etcdserver: permission denied (the role needs readwrite on the keys NAME/ of the "
+          "lock, as a prefix)");
   EtcdClient nameless = etcd_client(server->url());
   CHECK(nameless.watch().open({{"ann/k"}}, 0, ample()).error().code == Errc::denied);
 

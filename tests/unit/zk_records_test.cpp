@@ -263,5 +263,11 @@ TEST_CASE("zk records: no bytes break the reader") {
   }
 }
 
+TEST_CASE("zookeeper: the password of a session is that which every server computes") {
+  // The bytes of java.util.Random; tests/sys/zk_session_test.cpp compares with a server.
+  CHECK(hex_of(zk_identity_of(0x1000000deadbeef).password.reveal()) ==
+        "e61eb63f1c1802e5d90d40c2c98c7598");
+}
+
 }  // namespace
 }  // namespace dlock

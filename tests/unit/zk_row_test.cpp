@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "store/zookeeper/zk_row.hpp"
 
-#include "base/random.hpp"
-#include "store/zookeeper/examine_zookeeper.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -391,31 +388,6 @@ TEST_CASE("zookeeper: what is read and not changed is proved by comparing who ho
   ZkChange free;
   add_zk_proof({Folder().row(at(1s).now)}, free);
   CHECK(is_part(free, ZkOp::check, "/a"));
-}
-
-TEST_CASE("zookeeper: the password of a session is that which every server computes") {
-  // The bytes of java.util.Random; tests/sys/zk_session_test.cpp compares with a server.
-  const std::string password = zk_identity_of(0x1000000deadbeef).password.reveal();
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(password.data());
-  CHECK(hex({bytes, password.size()}) == "e61eb63f1c1802e5d90d40c2c98c7598");
-}
-
-TEST_CASE("zookeeper: doctor judges version, mode and number of servers") {
-  const auto words = parse_srvr(
-      "Zookeeper version: 3.8.0-${mvngit.commit.id}, built on 2023\nLatency min/avg/max: 0/0/0\n"
-      "Mode: leader\nNode count: 5\n");
-  REQUIRE(words);
-  CHECK(words->version == "3.8.0");
-  CHECK(words->mode == "leader");
-  CHECK_FALSE(parse_srvr("This ZooKeeper instance is not currently serving requests\n"));
-  CHECK(judge_zk_version("3.8.0").level == Level::info);
-  CHECK(judge_zk_version("3.4.14").level == Level::error);
-  CHECK(judge_zk_version("").level == Level::not_seen);
-  CHECK(judge_zk_mode("follower").level == Level::good);
-  CHECK(judge_zk_mode("standalone").level == Level::info);
-  CHECK(judge_zk_mode("").level == Level::error);
-  CHECK(judge_zk_servers(1).level == Level::info);
-  CHECK(judge_zk_servers(3).level == Level::good);
 }
 
 }  // namespace dlock::lease_table
