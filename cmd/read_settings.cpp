@@ -149,28 +149,36 @@ Result<void> take_file(Sources& sources, const std::string& path, const Result<C
   return known;
 }
 
-// A file that cannot be looked for may be there: to run without it could mean another store or
+// It may be there although it cannot be looked for: to run without it could mean another store or
 // another prefix than all others have.
-Result<void> take_usual_file(Sources& sources, const std::string& path, const std::string& remedy) {
+Result<void> take_system_file(Sources& sources, const std::string& path) {
   const auto file = read_usual_config(path);
   if (file || file.error().code != Errc::denied) return take_file(sources, path, file);
-  return Error{Errc::bad_config, file.error().text + "; " + remedy};
+  return Error{Errc::bad_config,
+               file.error().text + "; all users need it; or name another with --config"};
+}
+
+// The home may be another user's, as after setpriv or in a container: then its file is not for us.
+Result<void> take_users_file(Sources& sources, const std::string& path, const char* variable) {
+  const auto file = read_usual_config(path);
+  if (file || file.error().code != Errc::denied) return take_file(sources, path, file);
+  sources.notes.push_back(
+      {LogLevel::warn,
+       file.error().text + "; the run goes on without it: is " + variable + " that of this user?"});
+  return {};
 }
 
 Result<void> read_files(Sources& sources, const std::optional<std::string>& config) {
   if (config) return take_file(sources, *config, read_named_config(*config));
-  auto read = take_usual_file(
-      sources, "/etc/dlock/config.toml", "all users need it; or name another with --config");
+  auto read = take_system_file(sources, "/etc/dlock/config.toml");
   if (!read) return read;
   const char* const xdg = std::getenv("XDG_CONFIG_HOME");
   const char* const home = std::getenv("HOME");
   if (xdg != nullptr && *xdg == '/') {
-    return take_usual_file(
-        sources, std::string(xdg) + "/dlock/config.toml", "is XDG_CONFIG_HOME that of this user?");
+    return take_users_file(sources, std::string(xdg) + "/dlock/config.toml", "XDG_CONFIG_HOME");
   }
   if (home != nullptr && *home == '/') {
-    return take_usual_file(
-        sources, std::string(home) + "/.config/dlock/config.toml", "is HOME that of this user?");
+    return take_users_file(sources, std::string(home) + "/.config/dlock/config.toml", "HOME");
   }
   sources.notes.push_back(
       {LogLevel::info, "HOME is not set: no configuration file of the user is read"});

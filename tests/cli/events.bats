@@ -16,11 +16,13 @@ told() {
 names() { python3 "$PROGRAMS/events.py" "$T/$1.err" names; }
 get() { python3 "$PROGRAMS/events.py" "$T/$1.err" get "$2" "$3"; }
 
-# says NAME EVENT…: exactly these, in this order, without the renewals and outages between them.
+# says NAME EVENT…: exactly these, in this order, behind the message that names the store, and
+# without the renewals and outages between them.
 says() {
   local name=$1 seen
   shift
   seen=" $(names "$name") "
+  seen=${seen/# message / }
   while [[ $seen =~ \ (renewed|unknown)\  ]]; do seen=${seen/ ${BASH_REMATCH[1]} / }; done
   [ "$seen" = " $* " ] || { echo "seen:$seen"; echo "not: $*"; cat "$T/$name.err"; return 1; }
 }
@@ -73,7 +75,8 @@ let_go() { touch "$T/go"; }
   is "$(cat "$T/a.err")" ""
   dlock_run b -v text -- sh -c 'kill -TERM $$'
   ends 5s b "signal 15"
-  is "$(grep -c . "$T/b.err")" 2
+  is "$(grep -c . "$T/b.err")" 3
+  grep -q '^dlock: the locks are in .* (DLOCK_URL)$' "$T/b.err"
   grep -q '^dlock: acquired "text" after .*, token [0-9]*$' "$T/b.err"
   grep -q '^dlock: released "text"$' "$T/b.err"
 }
@@ -291,7 +294,7 @@ P
   run -0 timeout 60 python3 "$T/full.py" "$DLOCK" 3>&-
   # granted is among the dropped; whether started is depends on who was faster.
   is "${lines[0]}" "dropped before it: True then: False"
-  is "${lines[1]}" "of all: 4"
+  is "${lines[1]}" "of all: 5"
 }
 
 @test "the longest and strangest name leaves every line an object" {

@@ -159,9 +159,10 @@ no_leaks() {
 
 @test "a run that is granted the lock and ended by a signal at once forks no guard" {
   mkdir "$T/locks"
-  # Its thread for the store is there before it waits for the first time, which takes two seconds here.
+  # Its thread for the store is there before it waits for the first time, which takes two seconds here;
+  # the call before that only tries whether a filter refuses it.
   strace -f -o "$T/late" -e trace=clone,clone3,prctl,epoll_wait -e signal=none \
-    -e inject=epoll_wait:delay_enter=2000000:when=1 "$DLOCK" --url "local://$T/locks" run x -- true 3>&- &
+    -e inject=epoll_wait:delay_enter=2000000:when=2 "$DLOCK" --url "local://$T/locks" run x -- true 3>&- &
   OTHER_PIDS+=" $!"
   local strace=$! rc=0
   eventually 10s grep -q CLONE_THREAD "$T/late"

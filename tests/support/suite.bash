@@ -94,7 +94,7 @@ clean_environment() {
   local name
   for name in $(compgen -e | grep -E '^(DLOCK_|REDIS)' | grep -vx DLOCK); do unset "$name"; done
   unset CI_JOB_URL BUILDKITE_BUILD_URL CIRCLE_BUILD_URL BUILD_URL GITHUB_RUN_ID
-  export HOME=$BATS_FILE_TMPDIR XDG_CONFIG_HOME=$BATS_FILE_TMPDIR/no-config
+  export HOME=$BATS_FILE_TMPDIR XDG_CONFIG_HOME=/nowhere
 }
 
 # start_redis [OPTION…]: a fresh server; sets REDIS_SOCKET, REDIS_PID and DLOCK_URL.

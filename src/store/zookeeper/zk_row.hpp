@@ -15,13 +15,8 @@
 // word too early is a waiter. Once true it stays true: later nodes have larger numbers, and holders
 // only grow weaker.
 //
-// What outlives them is the note: a node in a folder of its own beside the locks. The data of that
-// folder is contender::Epoch.
-//
-// The upper half of a zxid is the number of the leader, so each new leader takes tokens 2^32 us =
-// 72 minutes forward, and this is not pressed: a leader may write 2^32 times. An epoch is made so
-// that the leaders before it do not count. Below 2^53 there is room for 500,000 leaders
-// (Epoch::k_numbers).
+// What outlives them is the note: a node in a folder of its own beside the locks, whose data is
+// contender::Epoch.
 #pragma once
 
 #include "store/contender.hpp"
@@ -126,6 +121,10 @@ void add_zk_change(const ZkRow& before,
                    const ZkStep& step,
                    ZkChange& change);
 
+// The upper half of a zxid is the number of the leader, so each new leader takes tokens 2^32 us =
+// 72 minutes forward. An epoch is made so that the leaders before it do not count; below 2^53 there
+// is room for 500,000 leaders (Epoch::k_numbers).
+//
 // For a change that grants: it fails if the epoch, the data of the folder of notes, is not the one
 // that was read, and raises it.
 void add_zk_epoch(const std::string& folder,
