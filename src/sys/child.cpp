@@ -34,12 +34,13 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 std::array<char*, 2> places_for_pid(std::vector<std::string>& environment) {
   constexpr std::array<std::string_view, 2> k_names{"LISTEN_PID=", "WATCHDOG_PID="};
   std::array<char*, 2> places{};
-  for (std::size_t i = 0; i < k_names.size(); ++i) {
-    const std::string name(k_names.at(i));
-    for (std::string& entry : environment) {
-      if (entry != name + std::to_string(::getpid())) continue;
-      entry.resize(name.size() + k_pid_room);
-      places.at(i) = entry.data() + name.size();
+  for (std::string& entry : environment) {
+    for (std::size_t i = 0; i < k_names.size(); ++i) {
+      const std::size_t size = k_names.at(i).size();
+      if (!entry.starts_with(k_names.at(i)) || entry.substr(size) != std::to_string(::getpid()))
+        continue;
+      entry.resize(size + k_pid_room);
+      places.at(i) = entry.data() + size;
     }
   }
   // Of newer ones: LISTEN_PID once more, as a number that the kernel gives to the pidfd.

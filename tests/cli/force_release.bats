@@ -97,7 +97,7 @@ revoked_by_us() { [ "$("$DLOCK" inspect --json "$(fresh)" | json 'd["locks"][0].
   more -s --ttl 4s >/dev/null # looks for nothing: its lease has to end
   run -0 --separate-stderr timeout 20 "$DLOCK" force-release --yes "$(fresh)"
   # shellcheck disable=SC2154  # set by run
-  assert_regex "$stderr" "^dlock: [^"$'\n'"]+ was taken by dlock acquire: [^"$'\n'"]+"$'\n'"(dlock: waiting for $(us) [0-9]+ and 2 others to stop: at most [0-9.]+s"$'\n'")+dlock: released [^"$'\n'"]+and 2 others[^"$'\n'"]+\$"
+  assert_regex "$stderr" "^dlock: [^"$'\n'"]+ was taken by dlock acquire: [^"$'\n'"]+"$'\n'"(dlock: waiting for $(us) [0-9]+ and 2 others to stop: at most [0-9.]+s"$'\n'")+dlock: released [^"$'\n'"]+and 2 others[^"$'\n'"]*\$"
   key_gone "$(fresh)"
   gone "$(cat "$BATS_TEST_TMPDIR/first")"
   gone "$(cat "$BATS_TEST_TMPDIR/held")"

@@ -94,7 +94,7 @@ held_for() {
   for ((round = 0; round < 5; round++)); do
     "$DLOCK" -v --log-format json run --ttl 60s lines -- true 2>"$T/log"
     run -0 sed -E 's/.*"event":"([a-z]*)".*/\1/' "$T/log"
-    [ "${lines[*]}" = "granted started reaped released" ] || { cat "$T/log"; false; }
+    [ "${lines[*]}" = "message granted started reaped released" ] || { cat "$T/log"; false; }
   done
 }
 
