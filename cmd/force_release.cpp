@@ -144,12 +144,14 @@ void say_who_is_deaf(const std::string& shown,
     if (at == std::string::npos || !is_of_acquire(hold.id.substr(at + 1))) continue;
     const auto holds_it = [&](const Holding::Owner& one) { return is_hold_of(hold.id, one.id); };
     if (std::none_of(revoked.begin(), revoked.end(), holds_it)) continue;
-    log(LogLevel::warn,
-        shown +
-            " was taken by dlock acquire: no process releases it for this, so it ends with its "
-            "lease; at once by dlock release --owner " +
-            printable(hold.id.substr(0, at)) + ' ' + shown +
-            " or with --now, but then its steps may still run when the next holder starts");
+    std::string text = shown;
+    text +=
+        " was taken by dlock acquire: no process releases it for this, so it ends with its "
+        "lease; at once by dlock release --owner ";
+    text += printable(hold.id.substr(0, at)) + ' ';
+    text += shown;
+    text += " or with --now, but then its steps may still run when the next holder starts";
+    log(LogLevel::warn, text);
   }
 }
 

@@ -37,8 +37,8 @@ std::string own_lease(const Holding::Owner& owner) {
 
 // Of a holder that is not dlock, or that has several holds.
 std::string owner_line(const Holding::Owner& owner) {
-  return "  owner " + printable(owner.id) + ", holds " + printable(owner.count) +
-         own_lease(owner) + "\n";
+  return "  owner " + printable(owner.id) + ", holds " + printable(owner.count) + own_lease(owner) +
+         "\n";
 }
 
 std::string hold_text(const HoldRecord& hold, const Holding& holding) {

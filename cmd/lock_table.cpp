@@ -69,9 +69,8 @@ void shorten(std::vector<Row>& rows, std::size_t columns, const char* dots) {
 
 bool is_needed(const std::vector<Row>& rows, std::size_t column) {
   const std::string_view usual = column == c_held ? "alone" : "";
-  return std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
-    return row[column] != usual;
-  });
+  return std::any_of(
+      rows.begin(), rows.end(), [&](const Row& row) { return row[column] != usual; });
 }
 
 }  // namespace

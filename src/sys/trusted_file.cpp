@@ -163,6 +163,6 @@ Result<PasswordFile> read_password_file(const std::string& path) {
   };
   return PasswordFile{.password = Secret(std::move(password), newest),
                       .is_exposed = file->is_exposed};
-}
+}  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): std::function frees it
 
 }  // namespace dlock

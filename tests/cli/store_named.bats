@@ -12,6 +12,7 @@ setup() {
   elsewhere=sqlite://$BATS_TEST_TMPDIR/locks.db
   unset DLOCK_URL
   # The default is at the port of another program, perhaps: nothing answers in time.
+  # shellcheck disable=SC2317  # run calls it
   default() { run --separate-stderr "$@" "$DLOCK" --connect-timeout 10ms list; }
 }
 

@@ -86,4 +86,4 @@ zk_at() { python3 "$PROGRAMS/zk.py" "$(port_of "$1")" "${@:2}"; }
 nodes_of() { zk children "/$1"; }
 node_of() { printf '/%s/%s' "$1" "$(nodes_of "$1")"; }
 no_nodes() { [ -z "$(nodes_of "$1")" ]; }
-empty_tree() { [ -z "$(zk tree / | grep -vx /dlock-done)" ]; } # where the epoch of tokens is
+empty_tree() { ! zk tree / | grep -qvx /dlock-done; } # where the epoch of tokens is

@@ -240,7 +240,7 @@ TEST_CASE("a server that answers a plain request with a TLS alert is said to exp
 
 TEST_CASE("a server that drops a plain request and knows TLS is said to expect TLS, once") {
   FakeRedis server([](const FakePeer& peer) {
-    {
+    for (int i = 0; i < 2; ++i) {  // the first may be an answer that was lost
       const UniqueFd plain = peer.accept();
       read_until(plain, "PING\r\n");
     }
@@ -255,9 +255,10 @@ TEST_CASE("a server that drops a plain request and knows TLS is said to expect T
     read_until(again, "PING\r\n");
   });
   RedisClient client = client_of(server.url());
-  const auto first = client.call({"PING"}, ample());
-  CHECK(first.error().code == Errc::protocol);
-  CHECK(first.error().text == client.where() + " expects TLS; is it rediss:// ?");
+  CHECK(client.call({"PING"}, ample()).error().code == Errc::unavailable);
+  const auto second = client.call({"PING"}, ample());
+  CHECK(second.error().code == Errc::protocol);
+  CHECK(second.error().text == client.where() + " expects TLS; is it rediss:// ?");
   CHECK(client.call({"PING"}, ample()).error().code == Errc::unavailable);
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The values in the events of --log-format json: which one stands under which key.
-#include "cmd/voice.hpp"
-
 #include "base/log.hpp"
+#include "cmd/voice.hpp"
 #include "sys/forked.hpp"
 
 #include <doctest/doctest.h>
@@ -53,11 +52,8 @@ TEST_CASE("event: an outage has the length of the wait, of the outage, and of th
 }
 
 TEST_CASE("event: a wait says its own length, the place, and how many wait") {
-  Notice wait{.kind = Notice::Kind::waiting,
-              .holding = held(),
-              .place = 3,
-              .span = 5s,
-              .seen_ago = 500ms};
+  Notice wait{
+      .kind = Notice::Kind::waiting, .holding = held(), .place = 3, .span = 5s, .seen_ago = 500ms};
   wait.holding->waiting = 7;
   const std::string said = events_said({lock_called("n")}, {wait});
   CHECK(has(said, R"("waited_ms":5000,"holder":{"host":"ci-4","pid":812,)"));
@@ -73,12 +69,10 @@ TEST_CASE("event: a grant says the wait, hold, tokens, mode, slot and the end of
                      .mode = Mode::slots,
                      .slot = 2},
                     {.name = lock_called("c"), .owner = "v:1", .serial = "s", .token = 9}};
-  const std::string said = events_said({lock_called("a b"), lock_called("c")},
-                                     {{.kind = Notice::Kind::granted,
-                                       .span = 1500ms,
-                                       .holds = holds,
-                                       .safe_until = Time(29690ms)},
-                                      {.kind = Notice::Kind::released}});
+  const std::string said = events_said(
+      {lock_called("a b"), lock_called("c")},
+      {{.kind = Notice::Kind::granted, .span = 1500ms, .holds = holds, .safe_until = Time(29690ms)},
+       {.kind = Notice::Kind::released}});
   const std::string who = R"("lock":"a%20b c","hold":"u:1#s","token":7,"tokens":"7 9")";
   CHECK(has(said,
             who + R"(,"safe_until_ns":29690000000,"waited_ms":1500,)"
@@ -90,11 +84,11 @@ TEST_CASE("event: a grant says the wait, hold, tokens, mode, slot and the end of
 TEST_CASE("event: what dlock wait says, and the signals and endings of a command") {
   const std::string said =
       events_said({lock_called("n")},
-                {{.kind = Notice::Kind::free, .span = 2500ms},
-                 {.kind = Notice::Kind::release_unknown, .span = 3s},
-                 {.kind = Notice::Kind::ended, .child = {ChildStatus::Kind::signalled, 15}},
-                 {.kind = Notice::Kind::ended, .child = {ChildStatus::Kind::exited, 3}},
-                 {.kind = Notice::Kind::ended, .child = {ChildStatus::Kind::not_started, 2}}});
+                  {{.kind = Notice::Kind::free, .span = 2500ms},
+                   {.kind = Notice::Kind::release_unknown, .span = 3s},
+                   {.kind = Notice::Kind::ended, .child = {ChildStatus::Kind::signalled, 15}},
+                   {.kind = Notice::Kind::ended, .child = {ChildStatus::Kind::exited, 3}},
+                   {.kind = Notice::Kind::ended, .child = {ChildStatus::Kind::not_started, 2}}});
   for (const char* const value : {R"("waited_ms":2500)",
                                   R"("left_ns":3000000000)",
                                   R"("signal":15)",

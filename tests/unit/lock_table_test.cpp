@@ -2,10 +2,11 @@
 // dlock list on a terminal: rows that fit, the holder before all that says less.
 #include "cmd/lock_table.hpp"
 
-#include <doctest/doctest.h>
-
 #include "base/text.hpp"
 #include "cmd/display.hpp"
+
+#include <doctest/doctest.h>
+
 #include "unit/held.hpp"
 
 namespace dlock {
@@ -59,11 +60,11 @@ TEST_CASE("how a lock is held has a column where that is not the same for all") 
   locks[0].holding.slots = 3;
   locks[0].holding.owner_count = 2;
   locks[1].holding.holds.front().kept = true;
-  locks.push_back({.name = "f",
-                   .key = "f",
-                   .holding = {.kind = Holding::Kind::foreign,
-                               .type = "string",
-                               .lease_left = LeaseLeft::never()}});
+  locks.push_back(
+      {.name = "f",
+       .key = "f",
+       .holding = {
+           .kind = Holding::Kind::foreign, .type = "string", .lease_left = LeaseLeft::never()}});
   locks.push_back({.name = "j", .key = "j", .holding = held()});
   locks[3].holding.holds.clear();
   locks[3].holding.lease_left = {};

@@ -346,9 +346,10 @@ Error RedisClient::unanswered(const Error& reason, Time started, Time limit) {
 }
 
 // A server that speaks another language, or expects TLS, drops the connection at its first bytes.
+// The first time it may be an answer that was lost, and a try costs less than to ask what listens.
 std::string RedisClient::what_listens(const Error& error, Time limit) {
   if (has_answered_ || error.code != Errc::unavailable) return {};
-  if (std::exchange(asked_what_it_is_, true)) return {};
+  if (++hang_ups_ != 2) return {};
   return other_server(address_.endpoint, "redis", limit, interrupt_);
 }
 

@@ -168,7 +168,7 @@ class RedisClient {
   long long listener_ = 0;         // 0: no key is tracked
   bool greeting_refused_ = false;  // the last AUTH or SELECT was
   bool has_answered_ = false;      // at least once
-  bool asked_what_it_is_ = false;  // of a server that has not answered yet
+  int hang_ups_ = 0;               // before that
 };
 
 }  // namespace dlock

@@ -100,11 +100,10 @@ class Reader {
     if (!waited_ && lease_table::has_room(row_.state, node.place.mode, 0)) {
       row_.foreign.push_back(index);
       if (!row_.state.foreign)
-        row_.state.foreign = {
-            .type = "ZooKeeper node",
-            .who = who,
-            .endless = node.stat.owner == 0,  // it goes with no session
-            .shared = node.place.mode == Mode::shared};
+        row_.state.foreign = {.type = "ZooKeeper node",
+                              .who = who,
+                              .endless = node.stat.owner == 0,  // it goes with no session
+                              .shared = node.place.mode == Mode::shared};
       return;
     }
     wait(index,
