@@ -18,7 +18,7 @@ bash_completions() { # of the words given, the last one being completed
 
 # shellcheck disable=SC2016  # for fish to expand
 fish_completions() { # of a command line
-  HOME=$BATS_TEST_TMPDIR fish --no-config -c '
+  HOME=$BATS_TEST_TMPDIR XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config fish --no-config -c '
     source completions/dlock.fish
     complete -C $argv[1]' "$1" | cut -f 1 | sort -u
 }
