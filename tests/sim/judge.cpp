@@ -323,7 +323,7 @@ Duration Judge::bound(const Facts& facts) const {
 
 void Judge::finished(HoldId hold, const Outcome& outcome, bool child_lives, bool well) {
   Facts& facts = holds_[hold];
-  std::erase(askers_, hold);
+  no_longer_asks(hold);
   facts.ended_properly = well && !facts.overtaken && !facts.told_twice;
   if (facts.ended_properly && stands(hold)) blame("L4", hold, "ends, and stands in line");
   if (child_lives) blame("I8", hold, "dlock ended, its child did not");

@@ -130,7 +130,7 @@ class Judge {
   void line_forgotten();
   // A question that was given up came after all; what it brought stays until it is found dead.
   void overtaken(HoldId hold) { holds_[hold].overtaken = true; }
-  void asked_for(HoldId by);
+  void asked_for(HoldId by, bool place);
   // Since when there was no fault that concerns this waiter; nothing: there is one.
   std::function<std::optional<Duration>(HoldId)> calm_since;
   // The run.
@@ -214,6 +214,7 @@ class Judge {
   void check_keeps(HoldId hold, NameId name);
   void check_success(HoldId hold);
   void check_passed(HoldId hold);
+  void no_longer_asks(HoldId hold);
   void check_beside(HoldId hold, NameId name, const Hold& granted);
   void check_outcome(HoldId hold, const Outcome& outcome);
   bool has_room(HoldId hold) const;
@@ -229,7 +230,7 @@ class Judge {
   FaultClass faults_;
   std::deque<Facts> holds_;
   std::array<Name, k_names> names_;
-  std::vector<HoldId> askers_;  // that have not been granted, nor have ended
+  std::vector<Waiting> askers_;  // that have asked for a place, and are neither granted nor ended
   Duration last_movement_{};
   std::optional<Duration> healed_at_;
   std::string verdict_;

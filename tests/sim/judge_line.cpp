@@ -46,7 +46,7 @@ void Judge::step_out(HoldId hold) {
 // A turn that it had goes to the next.
 void Judge::left_line(HoldId hold) {
   step_out(hold);
-  std::erase(askers_, hold);
+  no_longer_asks(hold);
   for (const NameId name : holds_[hold].wants.names)
     moved(name, agenda_.now(), true);
 }
@@ -78,6 +78,10 @@ void Judge::expect_nobody_in_line() {
     for (const Waiting& one : name.line)
       if (holds_[one.who].ended_properly && !holds_[one.who].overtaken)
         blame("L4", one.who, "has ended, and stands in line");
+}
+
+void Judge::no_longer_asks(HoldId hold) {
+  std::erase_if(askers_, [hold](const Waiting& one) { return one.who == hold; });
 }
 
 // In all its names, if it were the first. A hold of its own that was revoked before it knew of it
@@ -115,10 +119,12 @@ std::optional<Duration> Judge::due(const Waiting& one) const {
   return from + allowed;
 }
 
-void Judge::asked_for(HoldId by) {
-  if (!holds_[by].asked) {
-    holds_[by].asked = agenda_.now();
-    askers_.push_back(by);
+// Who asks for no place in line, as a claim that does not wait, may be passed.
+void Judge::asked_for(HoldId by, bool place) {
+  if (!holds_[by].asked) holds_[by].asked = agenda_.now();
+  const auto same = [by](const Waiting& one) { return one.who == by; };
+  if (place && std::none_of(askers_.begin(), askers_.end(), same)) {
+    askers_.push_back({by, agenda_.now()});
   }
   for (const Name& name : names_) {
     for (const Waiting& one : name.line) {
@@ -130,13 +136,13 @@ void Judge::asked_for(HoldId by) {
 
 // It has asked before somebody else did, and wants the same: not a moment, but clearly.
 void Judge::check_passed(HoldId hold) {
-  std::erase(askers_, hold);
+  no_longer_asks(hold);
   const Facts& facts = holds_[hold];
-  for (const HoldId other : askers_) {
+  for (const auto& [other, since] : askers_) {
     const Facts& before = holds_[other];
     if (!share_a_name(before.wants, facts.wants) || !before.may_start) continue;
-    if (*before.asked + 2 * k_at_once >= facts.asked.value_or(Duration{})) continue;
-    if (was_well(other, *before.asked)) blame("L5", other, "is passed by " + facts.who);
+    if (since + 2 * k_at_once >= facts.asked.value_or(Duration{})) continue;
+    if (was_well(other, since)) blame("L5", other, "is passed by " + facts.who);
   }
 }
 

@@ -123,7 +123,7 @@ Taken ModelStore::take(HoldId hold, const Wants& wants, Duration ttl) {
 
 ModelStore::Reply ModelStore::acquire(HoldId hold, const Wants& wants, Duration ttl, Queueing how) {
   look();
-  judge_.asked_for(hold);
+  judge_.asked_for(hold, how != Queueing::no);
   if (const auto ago = success_ago(wants)) {
     leave(hold);
     return Done{*ago};
