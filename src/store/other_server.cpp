@@ -103,4 +103,11 @@ std::string other_server(const Endpoint& endpoint,
   return {};
 }
 
+std::string HangUps::one_more(const Endpoint& endpoint,
+                              std::string_view ours,
+                              Time limit,
+                              const Interrupt* interrupt) {
+  return ++count_ == 2 ? other_server(endpoint, ours, limit, interrupt) : "";
+}
+
 }  // namespace dlock

@@ -22,4 +22,19 @@ std::string other_server(const Endpoint& endpoint,
                          Time limit,
                          const Interrupt* interrupt);
 
+// When a server that has not answered yet hangs up. The first time it may be an answer that was
+// lost, and another try costs less than the question what listens: only the second time is it
+// asked.
+class HangUps {
+ public:
+  // The words of other_server(), or nothing.
+  std::string one_more(const Endpoint& endpoint,
+                       std::string_view ours,
+                       Time limit,
+                       const Interrupt* interrupt);
+
+ private:
+  int count_ = 0;
+};
+
 }  // namespace dlock

@@ -34,19 +34,23 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 std::array<char*, 2> places_for_pid(std::vector<std::string>& environment) {
   constexpr std::array<std::string_view, 2> k_names{"LISTEN_PID=", "WATCHDOG_PID="};
   std::array<char*, 2> places{};
+  const auto own = [](std::string_view entry, std::string_view name) {
+    return entry.starts_with(name) && entry.substr(name.size()) == std::to_string(::getpid());
+  };
+  // Of newer ones: LISTEN_PID once more, as a number that the kernel gives to the pidfd.
+  if (std::any_of(environment.begin(), environment.end(), [&](const std::string& entry) {
+        return own(entry, k_names.front());
+      })) {
+    std::erase_if(environment,
+                  [](const std::string& entry) { return entry.starts_with("LISTEN_PIDFDID="); });
+  }
   for (std::string& entry : environment) {
     for (std::size_t i = 0; i < k_names.size(); ++i) {
       const std::size_t size = k_names.at(i).size();
-      if (!entry.starts_with(k_names.at(i)) || entry.substr(size) != std::to_string(::getpid()))
-        continue;
+      if (!own(entry, k_names.at(i))) continue;
       entry.resize(size + k_pid_room);
       places.at(i) = entry.data() + size;
     }
-  }
-  // Of newer ones: LISTEN_PID once more, as a number that the kernel gives to the pidfd.
-  if (places.front() != nullptr) {
-    std::erase_if(environment,
-                  [](const std::string& entry) { return entry.rfind("LISTEN_PIDFDID=", 0) == 0; });
   }
   return places;
 }

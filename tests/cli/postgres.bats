@@ -86,28 +86,11 @@ signal_store() { signal_database "$1"; }
 }
 
 @test "a lock that a newer dlock wrote is refused before anything is changed" {
-  hold a
-  db "UPDATE dlock SET state = replace(state, '{\"name\"', '{\"layout\":2,\"name\"')"
-  newer_dlock_is_refused
-  [ "$(db "SELECT count(*) FROM dlock_line")" = 0 ]
-  [ "$(db "SELECT count(*) FROM dlock WHERE state LIKE '{\"layout\":2,%'")" = 1 ]
+  newer_row_is_refused
 }
 
 @test "a table with a column more or less is used, or refused with the way to mend it" {
-  "$DLOCK" run a -- true
-  db "ALTER TABLE dlock ADD COLUMN note varchar(9); ALTER TABLE dlock_line ADD COLUMN note varchar(9)"
-  hold a
-  stand a 1
-  let_go
-  eventually 10s entered 1
-  db "ALTER TABLE dlock DROP COLUMN version"
-  run -78 --separate-stderr "$DLOCK" run a -- touch "$MARKER"
-  assert_stderr_has "the table dlock lacks one of the columns token, version and state"
-  assert_stderr_has "dlock doctor --ddl"
-  db "ALTER TABLE dlock ADD COLUMN version bigint NOT NULL DEFAULT 0; ALTER TABLE dlock_line DROP COLUMN who"
-  run -78 --separate-stderr "$DLOCK" run a -- touch "$MARKER"
-  assert_stderr_has "or dlock_line one of its own"
-  assert_not_started
+  columns_more_or_less
 }
 
 @test "on a database of another encoding any reason is kept in ASCII, and a name that does not fit is 64" {

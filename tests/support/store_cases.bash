@@ -12,6 +12,33 @@ newer_dlock_is_refused() {
   assert_not_started
 }
 
+# newer_row_is_refused: the same in the tables of `db`, and nothing of them is changed.
+newer_row_is_refused() {
+  hold a
+  db "UPDATE dlock SET state = replace(state, '{\"name\"', '{\"layout\":2,\"name\"')"
+  newer_dlock_is_refused
+  [ "$(db "SELECT count(*) FROM dlock_line")" = 0 ]
+  [ "$(db "SELECT count(*) FROM dlock WHERE state LIKE '{\"layout\":2,%'")" = 1 ]
+}
+
+# columns_more_or_less: the tables of `db` get a column, and lose one each.
+columns_more_or_less() {
+  "$DLOCK" run a -- true
+  db "ALTER TABLE dlock ADD COLUMN note varchar(9); ALTER TABLE dlock_line ADD COLUMN note varchar(9)"
+  hold a
+  stand a 1
+  let_go
+  eventually 10s entered 1
+  db "ALTER TABLE dlock DROP COLUMN version"
+  run -78 --separate-stderr "$DLOCK" run a -- touch "$MARKER"
+  assert_stderr_has "the table dlock lacks one of the columns token, version and state"
+  assert_stderr_has "dlock doctor --ddl"
+  db "ALTER TABLE dlock ADD COLUMN version bigint NOT NULL DEFAULT 0; ALTER TABLE dlock_line DROP COLUMN who"
+  run -78 --separate-stderr "$DLOCK" run a -- touch "$MARKER"
+  assert_stderr_has "or dlock_line one of its own"
+  assert_not_started
+}
+
 # In place of the words of line.bash that ask Redis.
 in_line() {
   "$DLOCK" inspect --json "$1" |

@@ -311,6 +311,7 @@ TEST_CASE("etcd: TLS is verified, and a server that expects it is recognised") {
   EtcdClient distrusting = etcd_client(server->url());
   CHECK(failed(distrusting, {EtcdGet{{"k"}}}).code == Errc::protocol);
   EtcdClient plain = etcd_client("etcd" + server->url().substr(5));
+  CHECK(failed(plain, {EtcdGet{{"k"}}}).code == Errc::unavailable);
   const Error error = failed(plain, {EtcdGet{{"k"}}});
   CHECK(error.code == Errc::protocol);
   CHECK(error.text == plain.where() + " expects TLS; is it etcds:// ?");

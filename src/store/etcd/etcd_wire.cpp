@@ -3,7 +3,6 @@
 
 #include "base/errno_text.hpp"
 #include "store/host_port.hpp"
-#include "store/other_server.hpp"
 #include "sys/poll_limit.hpp"
 
 #include <array>
@@ -183,8 +182,7 @@ Error EtcdWire::lost(const Error& reason, Time started, Time limit) {
 // A server that speaks another language, or expects TLS, drops the connection at its first bytes.
 std::string EtcdWire::what_listens(const Error& error, Time limit) {
   if (has_answered_ || error.code != Errc::unavailable) return {};
-  if (std::exchange(asked_what_it_is_, true)) return {};
-  return other_server(address_.servers[server_], "etcd", limit, interrupt_);
+  return hang_ups_.one_more(address_.servers[server_], "etcd", limit, interrupt_);
 }
 
 Error EtcdWire::refusal(const EtcdRefusal& refusal) {

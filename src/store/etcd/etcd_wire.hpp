@@ -18,6 +18,7 @@
 #include "store/etcd/etcd_requests.hpp"
 #include "store/etcd/etcd_url.hpp"
 #include "store/etcd/http_reader.hpp"
+#include "store/other_server.hpp"
 #include "sys/transport.hpp"
 
 #include <optional>
@@ -66,10 +67,10 @@ class EtcdWire {
   const Interrupt* interrupt_;
   std::optional<Transport> transport_;
   HttpReader reader_;
-  std::size_t server_ = 0;         // of the connection, or to begin with
-  bool heard_ = false;             // the member of this connection has said something
-  bool has_answered_ = false;      // etcd did, at least once
-  bool asked_what_it_is_ = false;  // of a server that has not answered yet
+  std::size_t server_ = 0;     // of the connection, or to begin with
+  bool heard_ = false;         // the member of this connection has said something
+  bool has_answered_ = false;  // etcd did, at least once
+  HangUps hang_ups_;           // before that
 };
 
 }  // namespace dlock

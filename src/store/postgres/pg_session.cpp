@@ -3,7 +3,6 @@
 
 #include "base/text.hpp"
 #include "store/host_port.hpp"
-#include "store/other_server.hpp"
 #include "sys/poll_limit.hpp"
 #include "sys/resolver.hpp"
 
@@ -289,9 +288,10 @@ PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
 void PgSession::explain(PgNoConnection& why, const PgServer& server, Time limit) {
   const bool strange = why.code == Errc::protocol || why.code == Errc::unavailable;
   if (has_answered_ || why.by_server || !strange || server.is_socket()) return;
-  if (std::exchange(asked_what_it_is_, true)) return;
   const Endpoint endpoint{.host = server.host, .port = server.port, .socket_path = {}, .tls = {}};
-  const std::string other = other_server(endpoint, "postgresql", limit, interrupt_);
+  const std::string other = why.code == Errc::protocol
+                                ? other_server(endpoint, "postgresql", limit, interrupt_)
+                                : hang_ups_.one_more(endpoint, "postgresql", limit, interrupt_);
   if (!other.empty()) why = {.code = Errc::protocol, .reason = "it " + other};
 }
 

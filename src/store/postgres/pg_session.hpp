@@ -16,6 +16,7 @@
 
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
+#include "store/other_server.hpp"
 #include "store/postgres/pg_connect.hpp"
 #include "store/postgres/pg_error.hpp"
 #include "store/postgres/pg_url.hpp"
@@ -108,7 +109,7 @@ class PgSession {
   bool in_transaction_ = false;  // the newest run left one open
   bool owes_sign_ = false;       // ask_alive() has asked
   bool has_answered_ = false;    // a connection was made once
-  bool asked_what_it_is_ = false;
+  HangUps hang_ups_;             // before that
 };
 
 // What is left until the limit, for "set local statement_timeout = …": at least 1, as 0 is no

@@ -2,7 +2,6 @@
 #include "store/redis/redis_client.hpp"
 
 #include "base/text.hpp"
-#include "store/other_server.hpp"
 #include "store/redis/cluster_route.hpp"
 #include "store/redis/command_bytes.hpp"
 #include "store/redis/error_reply.hpp"
@@ -346,11 +345,9 @@ Error RedisClient::unanswered(const Error& reason, Time started, Time limit) {
 }
 
 // A server that speaks another language, or expects TLS, drops the connection at its first bytes.
-// The first time it may be an answer that was lost, and a try costs less than to ask what listens.
 std::string RedisClient::what_listens(const Error& error, Time limit) {
   if (has_answered_ || error.code != Errc::unavailable) return {};
-  if (++hang_ups_ != 2) return {};
-  return other_server(address_.endpoint, "redis", limit, interrupt_);
+  return hang_ups_.one_more(address_.endpoint, "redis", limit, interrupt_);
 }
 
 // A server that is full says so and hangs up without listening: what it said is still there.

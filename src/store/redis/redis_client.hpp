@@ -20,6 +20,7 @@
 
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
+#include "store/other_server.hpp"
 #include "store/redis/command_bytes.hpp"
 #include "store/redis/redis_url.hpp"
 #include "store/redis/reply_reader.hpp"
@@ -168,7 +169,7 @@ class RedisClient {
   long long listener_ = 0;         // 0: no key is tracked
   bool greeting_refused_ = false;  // the last AUTH or SELECT was
   bool has_answered_ = false;      // at least once
-  int hang_ups_ = 0;               // before that
+  HangUps hang_ups_;               // before that
 };
 
 }  // namespace dlock
