@@ -5,7 +5,7 @@
 
 # newer_dlock_is_refused: the record of lock a, which is held, says layout 2.
 newer_dlock_is_refused() {
-  run -78 --separate-stderr "$DLOCK" run a -- touch "$MARKER"
+  run -78 --separate-stderr "$DLOCK" run -w 5s a -- touch "$MARKER"
   assert_stderr_has "it was written by a newer dlock, layout 2; this dlock knows 1: upgrade dlock on this host"
   run -78 "$DLOCK" run -n a -- touch "$MARKER"
   run -78 "$DLOCK" inspect a
