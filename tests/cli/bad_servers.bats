@@ -337,7 +337,7 @@ full() { redis-cli -s "$SECOND_SOCKET" ping 2>&1 | grep -qE 'max number|reset'; 
   local folder limit statuses=''
   folder=$(mktemp -d)
   OTHER_FOLDERS=$folder
-  chmod 777 "$folder"
+  chmod 1777 "$folder"
   install -m 755 "$DLOCK" "$folder/dlock"
   export DLOCK_URL=local://$folder/locks MARKER=$folder/started
   mkdir -m 700 "$folder/locks"

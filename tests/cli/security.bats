@@ -248,18 +248,18 @@ root_sleeps() {
   install -d -o nobody "$OUTSIDE/locks"
   root_sleeps "$OUTSIDE/root"
   cd "$OUTSIDE"
-  setpriv --reuid=nobody --regid=nogroup --clear-groups env DLOCK_URL="local://$OUTSIDE/locks" \
-    "$OUTSIDE/dlock" run --ttl 3s --kill-after 200ms x -- "$OUTSIDE/root" 2>"$T/err" 3>&- &
+  local as_nobody=(setpriv --reuid=nobody --regid=nogroup --clear-groups env "DLOCK_URL=local://$OUTSIDE/locks" "$OUTSIDE/dlock")
+  "${as_nobody[@]}" run --ttl 3s --kill-after 200ms x -- "$OUTSIDE/root" 2>"$T/err" 3>&- &
   HOLDER=$!
   eventually 10s pgrep -P "$HOLDER" -x sleep
   kill -TERM "$HOLDER"
   eventually 10s file_has "$T/err" "has not ended after SIGKILL; the lock is not released before it has"
-  run -0 "$DLOCK" --url "local://$OUTSIDE/locks" inspect -q x
+  run -0 "${as_nobody[@]}" inspect -q x
   # Somebody who may ends it. It is not said that dlock did, and there was no storm of lines or signals.
   local rc=0
   kill "$(pgrep -P "$HOLDER" -x sleep)"
   wait "$HOLDER" || rc=$?
   assert_equal "$rc" 143
   [ "$(grep -c 'has not ended after SIGKILL' "$T/err")" -le 20 ]
-  run -1 "$DLOCK" --url "local://$OUTSIDE/locks" inspect -q x
+  run -1 "${as_nobody[@]}" inspect -q x
 }

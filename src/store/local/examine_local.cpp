@@ -4,8 +4,11 @@
 #include "base/errno_text.hpp"
 #include "base/text.hpp"
 #include "store/local/file_system.hpp"
+#include "store/local/local_file.hpp"
 #include "store/local/local_store.hpp"
+#include "store/local/local_url.hpp"
 #include "store/local/sharing.hpp"
+#include "store/local/trusted_place.hpp"
 #include "store/trial.hpp"
 
 #include <sys/stat.h>
@@ -18,9 +21,38 @@ namespace dlock {
 
 namespace {
 
-std::string path_of(const std::string& url) {
-  const auto begin = url.find("://") + 3;
-  return percent_decode(url.substr(begin, url.find('?') - begin));
+std::vector<std::string> files_in(const std::string& directory) {
+  const std::string in_it = directory + '/';
+  std::vector<std::string> files;
+  for (const std::string suffix : {".lock", ".json"})
+    if (const auto stems = local::entries(directory, suffix))
+      for (const std::string& stem : *stems)
+        files.push_back(std::string(in_it).append(stem).append(suffix));
+  return files;
+}
+
+Finding judge_directory(const local::Step& step) {
+  const struct stat& status = step.status;
+  const std::string seen = printable(step.path) + " has " + local::rights_of(status);
+  if (const auto fault = local::fault_of(step, true))
+    return broken(seen, "it " + *fault + ": no lock is kept there (77)", local::place_for_locks());
+  if (local::is_shared(status)) {
+    return good(seen + "; the members of group " + std::to_string(status.st_gid) +
+                " share the locks");
+  }
+  if ((status.st_mode & S_IWGRP) != 0) {
+    return warning(seen,
+                   "without the setgid bit a lock is for the group of its first user",
+                   "chmod g+s " + printable(step.path));
+  }
+  return info(seen, "that user and root can take locks there");
+}
+
+Finding judge_parent(const local::Step& step) {
+  return broken(printable(step.path) + " has " + local::rights_of(step.status),
+                "it " + local::fault_of(step, false).value_or("") +
+                    ", and another directory could be put in the place of the locks (77)",
+                local::place_for_locks());
 }
 
 // The files of the trial, which a release leaves for the next holder; and a directory that opening
@@ -34,30 +66,19 @@ void tidy_up(const std::string& path, const LockName& name, bool was_there) {
 
 }  // namespace
 
-Finding judge_directory(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return not_seen("stat: " + errno_text(errno));
-  const std::string seen = printable(path) + " has " + local::rights_of(status);
-  const std::string remedy =
-      "keep the locks in a directory of a group: " + std::string(local::k_shared_place) +
-      " of the packages, or one by "
-      "install -d -m 2770 -g GROUP DIRECTORY";
-  if ((status.st_mode & S_IWOTH) != 0) {
-    return warning(seen,
-                   "every user can make files there, and the first user of a lock keeps out the "
-                   "others (77)",
-                   remedy);
-  }
-  if (local::is_shared(status)) {
-    return good(seen + "; the members of group " + std::to_string(status.st_gid) +
-                " share the locks");
-  }
-  if ((status.st_mode & S_IWGRP) != 0) {
-    return warning(seen,
-                   "without the setgid bit a lock is for the group of its first user",
-                   "chmod g+s " + printable(path));
-  }
-  return info(seen, "that user and root can take locks there");
+std::vector<Finding> judge_place(const std::string& path, bool is_file) {
+  const local::Way way = local::way_to(path);
+  const bool is_there = way.to_directory != is_file;
+  const std::size_t end = is_there ? way.end : way.steps.size();
+  std::vector<Finding> all;
+  if (is_there) all.push_back(judge_directory(way.steps[end]));
+  for (std::size_t i = 0; i < way.steps.size(); ++i)
+    if (i != end && local::fault_of(way.steps[i], false)) all.push_back(judge_parent(way.steps[i]));
+  const bool sound = all.size() == (is_there ? 1U : 0U);
+  if (sound) all.push_back(good("what is above the directory belongs to root or to this user"));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i].id = i == 0 && is_there ? "directory" : "parents";
+  return all;
 }
 
 Finding judge_file_system(const std::string& path) {
@@ -70,19 +91,47 @@ Finding judge_file_system(const std::string& path) {
                  "keep the locks on a disk or tmpfs of this machine");
 }
 
+Finding judge_readers(const std::string& directory, const std::vector<std::string>& files) {
+  struct stat status {};
+  const bool closed = ::stat(directory.c_str(), &status) == 0 && (status.st_mode & S_IXOTH) == 0;
+  std::string seen;
+  for (const std::string& file : files) {
+    if (closed || ::stat(file.c_str(), &status) != 0) continue;
+    if ((status.st_mode & S_IROTH) == 0 || !seen.empty()) continue;
+    seen = printable(file) + " has " + local::rights_of(status);
+  }
+  if (seen.empty()) return good("no other user can read the files of a lock");
+  return warning(seen,
+                 "every user can read it, and who can read a file of a lock can block the lock",
+                 "chmod o-rwx on the files there");
+}
+
 Result<Examination> examine_local(const StoreOptions& options, const ExamineTerms& terms) {
-  const std::string path = path_of(options.url);
+  const auto place =
+      local::parse_url(options.url, "local://", "directory", "local:///var/lib/dlock");
+  if (!place) return place.error();
+  const std::string& path = place->path;
   const bool was_there = ::access(path.c_str(), F_OK) == 0 || errno != ENOENT;
-  auto store = LocalStore::open(options.url, options.interrupt);
-  auto rival = LocalStore::open(options.url, options.interrupt);
-  if (!store || !rival) return store ? rival.error() : store.error();
-  Examination all{.url = (*store)->where()};
-  const auto add = [&](const char* id, Finding finding) {
-    finding.id = id;
+  Examination all{.url = local::url_of("local://", path)};
+  const auto add = [&](std::string id, Finding finding) {
+    finding.id = std::move(id);
     finding.server = all.url;
     all.findings.push_back(std::move(finding));
   };
-  add("directory", judge_directory(path));
+  const auto add_place = [&] {
+    for (const Finding& one : judge_place(path, /*is_file=*/false))
+      add(one.id, one);
+  };
+  if (!local::check_place(path, /*is_file=*/false)) {
+    add_place();
+    all.identity = {.unseen = "no lock is kept there"};
+    return all;
+  }
+  auto store = LocalStore::open(options.url, options.interrupt);
+  auto rival = LocalStore::open(options.url, options.interrupt);
+  if (!store || !rival) return store ? rival.error() : store.error();
+  add_place();
+  add("file", judge_readers(path, files_in(path)));
   add("filesystem", judge_file_system(path));
   const LockName name = trial_name(terms.name);
   const Undisturbed undisturbed;

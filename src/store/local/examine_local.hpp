@@ -7,14 +7,19 @@
 #include "store/store_options.hpp"
 
 #include <string>
+#include <vector>
 
 namespace dlock {
 
-// Who may change what is in the directory; whether other machines may use its file system.
-Finding judge_directory(const std::string& path);
+// "directory" and "parents": who may change the directory that keeps the locks, and what is above
+// it. As of local::check_place(), whose refusals are errors here.
+std::vector<Finding> judge_place(const std::string& path, bool is_file);
+// "file": whether every user can read one of the files; those that are missing do not count.
+Finding judge_readers(const std::string& directory, const std::vector<std::string>& files);
+// Whether other machines may use its file system.
 Finding judge_file_system(const std::string& path);
 
-// What LocalStore::open() refuses is an error here, too.
+// What else LocalStore::open() refuses is an error here, too.
 Result<Examination> examine_local(const StoreOptions& options, const ExamineTerms& terms);
 
 }  // namespace dlock

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "store/local/file_system.hpp"
 #include "store/local/sharing.hpp"
+#include "store/local/trusted_place.hpp"
 #include "sys/file_bytes.hpp"
 
 #include <dirent.h>
@@ -36,17 +37,13 @@ constexpr std::size_t k_longest_stem = 200;  // with suffixes well below NAME_MA
 constexpr std::size_t k_kept_of_long = 160;
 constexpr char k_cut_mark = '~';  // never in an encoded name
 constexpr std::size_t k_largest_file = std::size_t{4} * 1024 * 1024;
-constexpr ::mode_t k_file_mode = 0666;  // the umask says who shares locks
+constexpr ::mode_t k_file_mode = 0660;  // who can read a file can keep its flock(2)
 constexpr int k_safe_flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
 // "cannot <act> /var/lib/dlock/x.json: permission denied"
 Error failed(std::string_view act, const std::string& path, int number = errno) {
   return {meaning_of(number),
           "cannot " + std::string(act) + ' ' + printable(path) + ": " + errno_text(number)};
-}
-
-Error untrusted(const std::string& path, std::string_view reason) {
-  return {Errc::denied, "cannot keep locks in " + printable(path) + ": " + std::string(reason)};
 }
 
 std::string full_path(const FileAt& file) {
@@ -96,6 +93,14 @@ void share(const UniqueFd& made, const FileAt& file) {
   if (::fstat(file.directory, &directory) == 0) share_new_file(made.get(), directory);
 }
 
+Result<void> check_file(const UniqueFd& fd, const FileAt& file) {
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return failed("look at", full_path(file));
+  const auto fault = fault_of_file(status, file.path);
+  if (!fault) return {};
+  return untrusted_file(full_path(file), *fault);
+}
+
 Result<UniqueFd> open_or_make(const FileAt& file, int flags) {
   // First without O_CREAT: with it, fs.protected_regular refuses files of others in sticky
   // directories. And read-only is enough for flock(2) where the file cannot be written.
@@ -111,6 +116,7 @@ Result<UniqueFd> open_or_make(const FileAt& file, int flags) {
       if (fd) share(fd, file);
     }
     if (!fd) return with_advice(failed("open", full_path(file)), file.path);
+    if (auto checked = check_file(fd, file); !checked) return checked.error();
     return fd;
   }
   return failed("open", full_path(file), ESTALE);
@@ -178,31 +184,23 @@ std::optional<std::string> name_from_stem(std::string_view stem) {
   return percent_decode(stem);
 }
 
-Result<void> check_link(const std::string& path) {
-  struct stat link {};
-  if (::lstat(path.c_str(), &link) != 0) return {};  // opening it will say why
-  if (!S_ISLNK(link.st_mode) || link.st_uid == ::geteuid() || link.st_uid == 0) return {};
-  return untrusted(path, "it is a symbolic link that belongs to another user");
-}
-
 Result<UniqueFd> open_directory(const Place& directory, bool made_if_missing) {
   const std::string& path = directory.path;
+  if (auto checked = check_place(path, /*is_file=*/false); !checked) return checked.error();
   // Linux says EROFS also of a directory that is there.
   if (made_if_missing && ::mkdir(path.c_str(), 0700) != 0) {
     const int number = errno;
     if (number != EEXIST && (number != EROFS || ::access(path.c_str(), F_OK) != 0))
       return failed("make the lock directory", path, number);
   }
-  if (auto checked = check_link(path); !checked) return checked.error();
+  // Another user may have made it since.
+  if (made_if_missing) {
+    if (auto checked = check_place(path, /*is_file=*/false); !checked) return checked.error();
+  }
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return cannot_open(path);
   if (!directory.unshared) {
     if (auto checked = check_file_system(fd, path); !checked) return checked.error();
-  }
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) return failed("look at", path);
-  if ((status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0) {
-    return untrusted(path, "every user can remove files of others there (chmod o-w or chmod +t)");
   }
   return fd;
 }
@@ -244,6 +242,8 @@ Result<std::optional<std::string>> read_file(const FileAt& file) {
   if (!S_ISREG(status.st_mode) || static_cast<std::uintmax_t>(status.st_size) > k_largest_file) {
     return Error{Errc::refused, "cannot read " + printable(full_path(file)) + ": not a lock file"};
   }
+  if (const auto fault = fault_of_file(status, file.path))
+    return untrusted_file(full_path(file), *fault);
   std::string content;
   errno = read_bytes(fd.get(), k_largest_file, content);
   if (errno != 0) return failed("read", full_path(file));

@@ -35,9 +35,6 @@ std::optional<std::string> name_from_stem(std::string_view stem);
 // anew, so that it notices a replaced directory.
 Result<UniqueFd> open_directory(const Place& directory, bool made_if_missing);
 
-// A link in a place like /tmp may be a trap; one of this user or root is deliberate. Errc::denied.
-Result<void> check_link(const std::string& path);
-
 // A file of the directory, with the path for messages.
 struct FileAt {
   int directory = -1;

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "store/local/local_file.hpp"
 #include "store/local/sharing.hpp"
+#include "store/local/trusted_place.hpp"
 #include "sys/unique_fd.hpp"
 
 #include <fcntl.h>
@@ -13,27 +14,20 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace dlock {
 
 namespace {
 
-constexpr ::mode_t k_file_mode = 0666;  // the umask says who shares locks
+constexpr ::mode_t k_file_mode = 0660;  // who can read a file can lock it; its log has the same
+
+// Of the newest file that was refused; SQLite passes on no more than a number.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+thread_local std::optional<Error> refused;
 
 Error cannot_keep(Errc code, const std::string& path, const std::string& reason) {
   return {code, "cannot keep locks in " + printable(path) + ": " + reason};
-}
-
-// Where every user may make files, one of another user may be a trap.
-Result<void> check_owner(const std::string& path, const struct statx& file) {
-  if (file.stx_uid == ::geteuid() || file.stx_uid == 0) return {};
-  struct stat directory {};
-  if (::stat(directory_of(path).c_str(), &directory) != 0) return {};
-  if ((directory.st_mode & S_IWOTH) == 0) return {};
-  return local::with_advice(
-      cannot_keep(
-          Errc::denied, path, "it belongs to another user, and every user can make files there"),
-      directory_of(path));
 }
 
 // SQLite finds the log and its index by the path, not by the file.
@@ -54,12 +48,30 @@ Result<void> check_single_path(const std::string& path, const struct statx& file
 
 }  // namespace
 
+int open_judged(const char* path, int flags, int mode) {
+  // Somebody may have left a FIFO there.
+  const int fd = ::open(path, flags | O_CLOEXEC | O_NONBLOCK, mode);
+  struct stat file {};
+  if (fd < 0 || ::fstat(fd, &file) != 0) return fd;
+  if (S_ISDIR(file.st_mode) || S_ISCHR(file.st_mode)) return fd;  // as /dev/urandom
+  const auto fault = local::fault_of_file(file, directory_of(path));
+  if (!fault) return fd;
+  ::close(fd);
+  refused = local::untrusted_file(path, *fault);
+  errno = EACCES;
+  return -1;
+}
+
+std::optional<Error> take_refusal() {
+  return std::exchange(refused, std::nullopt);
+}
+
 std::string directory_of(const std::string& path) {
   return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
 }
 
 Result<void> check_database_file(const std::string& path) {
-  if (auto checked = local::check_link(path); !checked) return checked;
+  if (auto checked = local::check_place(path, /*is_file=*/true); !checked) return checked;
   struct statx file {};
   if (::statx(AT_FDCWD, path.c_str(), 0, STATX_BASIC_STATS, &file) != 0)
     return {};  // it will be ours; or opening it says why
@@ -69,7 +81,6 @@ Result<void> check_database_file(const std::string& path) {
         path,
         "it is a directory; name a file in it, such as " + printable(path) + "/dlock.db");
   if (!S_ISREG(file.stx_mode)) return cannot_keep(Errc::bad_config, path, "it is no regular file");
-  if (auto checked = check_owner(path, file); !checked) return checked;
   return check_single_path(path, file);
 }
 

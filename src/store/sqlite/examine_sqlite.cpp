@@ -6,6 +6,7 @@
 #include "store/local/examine_local.hpp"
 #include "store/local/local_url.hpp"
 #include "store/local/sharing.hpp"
+#include "store/local/trusted_place.hpp"
 #include "store/sqlite/database_file.hpp"
 #include "store/sqlite/sqlite_database.hpp"
 #include "store/sqlite/sqlite_store.hpp"
@@ -27,6 +28,8 @@ Finding judge_file(const std::string& path) {
                            : not_seen("stat: " + errno_text(errno));
   }
   const std::string seen = printable(path) + " has " + local::rights_of(status);
+  Finding readers = judge_readers(directory_of(path), {path, path + "-wal", path + "-shm"});
+  if (readers.level == Level::warning) return readers;
   if (::access(path.c_str(), W_OK) == 0) return info(seen);
   return broken(seen,
                 "this user cannot take locks there",
@@ -65,21 +68,31 @@ void remove_trial(const std::string& path, const LockName& name, Time until) {
 }  // namespace
 
 Result<Examination> examine_sqlite(const StoreOptions& options, const ExamineTerms& terms) {
-  auto store = SqliteStore::open(options.url, options.interrupt);
-  auto rival = SqliteStore::open(options.url, options.interrupt);
-  if (!store || !rival) return store ? rival.error() : store.error();
-  Examination all{.url = (*store)->where()};
-  const auto place = local::parse_url(all.url, "sqlite://", "file", all.url);
+  const auto place =
+      local::parse_url(options.url, "sqlite://", "file", "sqlite:///var/lib/dlock/dlock.db");
   if (!place) return place.error();
   const std::string& path = place->path;
+  Examination all{.url = local::url_of("sqlite://", path)};
   const std::string directory = directory_of(path);
-  const auto add = [&](const char* id, Finding finding) {
-    finding.id = id;
+  const auto add = [&](std::string id, Finding finding) {
+    finding.id = std::move(id);
     finding.server = all.url;
     all.findings.push_back(std::move(finding));
   };
+  const auto add_place = [&] {
+    for (const Finding& one : judge_place(path, /*is_file=*/true))
+      add(one.id, one);
+  };
+  if (!local::check_place(path, /*is_file=*/true)) {
+    add_place();
+    all.identity = {.unseen = "no lock is kept there"};
+    return all;
+  }
+  auto store = SqliteStore::open(options.url, options.interrupt);
+  auto rival = SqliteStore::open(options.url, options.interrupt);
+  if (!store || !rival) return store ? rival.error() : store.error();
   const bool was_there = ::access(path.c_str(), F_OK) == 0 || errno != ENOENT;
-  add("directory", judge_directory(directory));
+  add_place();
   add("filesystem", judge_file_system(directory));
   add("file", judge_file(path));
   if (was_there) add("content", judge_content(path, terms));

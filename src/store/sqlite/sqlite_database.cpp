@@ -41,6 +41,13 @@ Errc meaning_of(int code, int number) {
   }
 }
 
+bool judge_what_is_opened() {
+  sqlite3_vfs* const files = ::sqlite3_vfs_find(nullptr);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as SQLite declares it
+  const auto ours = reinterpret_cast<sqlite3_syscall_ptr>(&open_judged);
+  return files != nullptr && files->xSetSystemCall(files, "open", ours) == SQLITE_OK;
+}
+
 bool is_same_file(const std::string& a, const std::string& b) {
   struct stat one {};
   struct stat other {};
@@ -64,6 +71,9 @@ Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::string& 
                                                              const Interrupt* interrupt) {
   std::unique_ptr<SqliteDatabase> one(new SqliteDatabase(path, interrupt));
   one->limit_ = BootClock::now() + 1s;
+  static const bool judges = judge_what_is_opened();
+  if (!judges) return Error{Errc::system, "cannot use SQLite: dlock cannot see what it opens"};
+  (void)take_refusal();  // of an earlier one
   if (auto made = make_database_file(path); !made) return made.error();
   constexpr int k_flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   int code = ::sqlite3_open_v2(path.c_str(), &one->db_, SQLITE_OPEN_READWRITE | k_flags, nullptr);
@@ -104,6 +114,7 @@ Result<void> SqliteDatabase::set_up() {
 Error SqliteDatabase::failed(std::string_view act) const {
   const std::string what = "cannot " + std::string(act) + ' ' + printable(path_) + ": ";
   if (interrupted_) return {Errc::cancelled, what + "interrupted"};
+  if (auto refused = take_refusal()) return std::move(*refused);
   const int code = db_ != nullptr ? ::sqlite3_extended_errcode(db_) : SQLITE_NOMEM;
   const int number = db_ != nullptr ? ::sqlite3_system_errno(db_) : 0;
   if ((code & 0xff) == SQLITE_BUSY) {
