@@ -342,11 +342,11 @@ full() { redis-cli -s "$SECOND_SOCKET" ping 2>&1 | grep -qE 'max number|reset'; 
   export DLOCK_URL=local://$folder/locks MARKER=$folder/started
   mkdir -m 700 "$folder/locks"
   chown 54321:54321 "$folder/locks"
+  local as_user=(setpriv --reuid 54321 --regid 54321 --clear-groups)
   for limit in 1 2 3 4 5; do
-    run --separate-stderr setpriv --reuid 54321 --regid 54321 --clear-groups prlimit --nproc="$limit" \
-      "$folder/dlock" run --ttl 60s x -- touch "$MARKER"
+    run --separate-stderr "${as_user[@]}" prlimit --nproc="$limit" "$folder/dlock" run --ttl 60s x -- touch "$MARKER"
     statuses+="$status "
-    run -1 "$DLOCK" inspect -q x
+    run -1 "${as_user[@]}" "$folder/dlock" inspect -q x
     [ ! -e "$MARKER" ] || break
     assert_one_line
   done
