@@ -4,6 +4,7 @@
 #include "sys/guard_process.hpp"
 
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -32,6 +33,10 @@ void become_child(const AfterFork& order) {
   // even if dlock dies now. If the guard is gone, dlock gets SIGCHLD and starts another.
   send_order(order.guard_line, {.group = ::getpid(), .kill_at = order.kill_at});
   ::close(order.guard_line);  // an exec that hangs must not look like a living dlock
+  if (rlimit limit{}; order.limit != 0 && ::getrlimit(RLIMIT_RTTIME, &limit) == 0) {
+    limit.rlim_cur = order.limit;
+    ::setrlimit(RLIMIT_RTTIME, &limit);
+  }
   for (char* const place : order.pid_places) {
     if (place != nullptr) *std::to_chars(place, place + k_pid_room - 1, ::getpid()).ptr = '\0';
   }

@@ -70,12 +70,15 @@ Result<Child> Child::prepare(bool contain) {
   child.error_in_.reset(ends[0]);
   child.error_out_.reset(ends[1]);
   siginfo_t older{};
+  bool any = false;
   do {  // the dead ones count for nothing
     older.si_pid = 0;
-    child.older_ = ::waitid(P_ALL, 0, &older, WEXITED | WNOHANG) == 0;
+    any = ::waitid(P_ALL, 0, &older, WEXITED | WNOHANG) == 0;
   } while (older.si_pid != 0);
-  if (!child.older_ && errno != ECHILD)  // refused: the end of the command would not be seen
+  if (!any && errno != ECHILD)  // refused: the end of the command would not be seen
     return Error{Errc::system, "cannot wait for processes: " + errno_text(errno)};
+  // The init of a container gets the orphans of all that enters it.
+  child.strangers_ = any || ::getpid() == 1;
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 && contain)
     return Error{Errc::system, "cannot adopt what the command leaves: " + errno_text(errno)};
   return child;
@@ -104,12 +107,15 @@ Result<void> Child::start(ChildSpec spec, const Signals& signals) {
   const auto words = pointers(spec.words);
   const auto pid_places = places_for_pid(spec.environment);
   const auto environment = pointers(spec.environment);
+  const bool needs_mark = strangers_ && contain_ && !containment_.has_cgroup();
+  limit_ = needs_mark ? unlike_limit().value_or(0) : 0;
   const AfterFork order{.words = words.data(),
                         .environment = environment.data(),
                         .signals = &signals,
                         .parent = ::getpid(),
                         .terminal = spec.terminal,
                         .cgroup_entry = containment_.entry(),
+                        .limit = limit_,
                         .guard_line = guard_.line(),
                         .kill_at = spec.kill_at,
                         .error_pipe = error_out_.get(),
@@ -145,12 +151,12 @@ std::optional<std::vector<pid_t>> Child::adopted() const {
   }
 }
 
-// Orphans become our children: those of the command, and of children that are older than we are.
+// Orphans become our children: those of the command, and of strangers.
 bool Child::is_of_command(const ProcessEntry& entry) const {
   const std::vector<pid_t> line = lineage(entry, ::getpid());
-  if (!older_) return !line.empty();
+  if (!strangers_) return !line.empty();
   return std::any_of(line.begin(), line.end(), [&](pid_t pid) {
-    return pid == pid_ || containment_.has(pid) ||
+    return pid == pid_ || containment_.has(pid) || (limit_ != 0 && has_limit(pid, limit_)) ||
            (!mark_.empty() && environment_has(pid, mark_).value_or(false));
   });
 }
@@ -223,7 +229,7 @@ int Child::exec_error() const {
 }
 
 // For where /proc does not show our processes. wait(2) without WEXITED passes over the dead, so it
-// fails when no child of ours lives, or beside older ones none in the group. The guard is one, and
+// fails when no child of ours lives, or beside strangers none in the group. The guard is one, and
 // must be away for that: a new one for each look, so not more than one in a second.
 bool Child::child_lives() {
   const Time now = BootClock::now();
@@ -231,7 +237,7 @@ bool Child::child_lives() {
   next_wait_ = now + k_between_waits;
   guard_.end();
   siginfo_t info{};
-  const idtype_t whom = older_ ? P_PGID : P_ALL;
+  const idtype_t whom = strangers_ ? P_PGID : P_ALL;
   const auto group = static_cast<id_t>(pid_);
   const bool lives = ::waitid(whom, group, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0;
   if (lives) guard_.resume();

@@ -97,7 +97,8 @@ class Child {
 
   Containment containment_ = Containment::make(false);
   bool contain_ = false;
-  bool older_ = false;  // there were children before us
+  bool strangers_ = false;        // children may come that are none of the command
+  unsigned long long limit_ = 0;  // marks the command, see unlike_limit(); 0: no need
   Guard guard_;
   mutable ChildList children_;
   UniqueFd error_in_;

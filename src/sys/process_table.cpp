@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "sys/process_table.hpp"
 
+#include "base/boot_clock.hpp"
 #include "sys/file_bytes.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +19,8 @@
 namespace dlock {
 
 namespace {
+
+constexpr unsigned long long k_least_unlike = 1ULL << 62;
 
 UniqueFd open_process_file(const std::string& path) {
   return UniqueFd(::open(("/proc/" + path).c_str(), O_RDONLY | O_CLOEXEC));
@@ -123,6 +127,25 @@ std::optional<bool> environment_has(pid_t pid, std::string_view text) {
   if (!environment && (errno == ESRCH || errno == ENOENT)) return false;
   if (!environment) return {};
   return environment->find(text) != std::string::npos;
+}
+
+std::optional<unsigned long long> unlike_limit() {
+  rlimit limit{};
+  const bool none = ::getrlimit(RLIMIT_RTTIME, &limit) == 0 && limit.rlim_cur >= k_least_unlike &&
+                    limit.rlim_max == RLIM_INFINITY;
+  if (!none) return {};
+  const auto now = static_cast<unsigned long long>(BootClock::now().time_since_epoch().count());
+  return k_least_unlike + now % k_least_unlike;
+}
+
+bool has_limit(pid_t pid, unsigned long long limit) {
+  constexpr std::string_view k_line = "Max realtime timeout";
+  const auto limits = read_process_file(std::to_string(pid) + "/limits");
+  const auto line = limits ? limits->find(k_line) : std::string::npos;
+  if (line == std::string::npos) return false;
+  const auto soft = limits->find_first_not_of(' ', line + k_line.size());
+  const std::string wanted = std::to_string(limit) + ' ';
+  return soft != std::string::npos && limits->compare(soft, wanted.size(), wanted) == 0;
 }
 
 }  // namespace dlock

@@ -53,4 +53,11 @@ inline bool descends(const ProcessEntry& entry, pid_t ancestor) {
 // it is dead or dying.
 std::optional<bool> environment_has(pid_t pid, std::string_view text);
 
+// A soft RLIMIT_RTTIME that is as good as none, 2^62 us or more, and another one each time. Who
+// sets it marks what descends from it, also through env -i. Nothing: there is a limit, or there may
+// be.
+std::optional<unsigned long long> unlike_limit();
+// Is this the limit of the process?
+bool has_limit(pid_t pid, unsigned long long limit);
+
 }  // namespace dlock

@@ -87,6 +87,32 @@ all_older_live() {
   all_older_live
 }
 
+@test "beside older children a contained daemon that never had an environment is waited for" {
+  need_no_cgroup
+  BEFORE=("${NO_CGROUP[@]}")
+  EMPTY=yes after_others a --contain older -- sh -c "env -i setsid -f $TICKER $TICKS for 700
+    until grep -qs tick $TICKS; do sleep 0.02; done"
+  ends 15s a "exit 0"
+  ticker_gone
+  grep -q ' end$' "$TICKS"
+  all_older_live
+}
+
+@test "the init of a container does not take who enters it for the command's" {
+  unshare -pf --mount-proc true 2>/dev/null || skip "no right to make a pid namespace"
+  need_no_cgroup
+  spawn a "${NO_CGROUP[@]}" unshare -pf --kill-child --mount-proc \
+    "$DLOCK" run --contain --max-hold 20s init -- sh -c 'touch "$0/in"; until [ -e "$0/go" ]; do sleep 0.02; done' "$T"
+  eventually 10s test -e "$T/in"
+  local shell
+  shell=$(pgrep -f "sh -c touch.*$T\$" | head -1)
+  nsenter -t "$shell" -p -m setsid -f env -i sleep 62
+  touch "$T/go"
+  ends 10s a "exit 0"
+  [ ! -s "$T/a.err" ]
+  assert_free init
+}
+
 @test "beside older children a contained daemon without an environment is waited for, by its cgroup" {
   need_cgroup
   after_others a --contain older -- sh -c "env -i setsid -f $TICKER $TICKS for 700
