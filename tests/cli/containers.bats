@@ -103,6 +103,26 @@ not_kept() {
   assert_not_started
 }
 
+@test "O09: where statx is refused or unknown, a file that has two paths is found all the same" {
+  export DLOCK_URL=sqlite://$T/locks.db
+  mkdir "$T/other"
+  hold a
+  touch "$T/other/locks.db"
+  local error strace=(strace -f -qq -o /dev/null -e trace=statx)
+  for error in EPERM ENOSYS; do
+    run -78 --separate-stderr unshare -m sh -c 'mount --bind "$0/locks.db" "$0/other/locks.db"
+      url=$1; shift; exec "$@" --url "sqlite://$url" run -n a -- true' "$T" "$T/other/locks.db" \
+      "${strace[@]}" -e inject="statx:error=$error" "$DLOCK"
+    assert_stderr_has "the file alone is mounted there"
+    run -75 "${strace[@]}" -e inject="statx:error=$error" "$DLOCK" run -n a -- touch "$MARKER"
+  done
+  let_go
+  ln "$T/locks.db" "$T/other/second.db"
+  run -78 --separate-stderr "${strace[@]}" -e inject=statx:error=EPERM "$DLOCK" run a -- touch "$MARKER"
+  assert_stderr_has "the file has a second name (hard link)"
+  assert_not_started
+}
+
 @test "O07: a link that leads to another file frees no lock: its holder is stopped, and ends with 79" {
   ln -s "$T/one.db" "$T/link.db"
   touch "$T/one.db"

@@ -6,6 +6,7 @@
 #include "store/local/local_file.hpp"
 #include "store/local/sharing.hpp"
 #include "store/local/trusted_place.hpp"
+#include "sys/process_table.hpp"
 #include "sys/unique_fd.hpp"
 
 #include <fcntl.h>
@@ -14,6 +15,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace dlock {
@@ -30,16 +33,44 @@ Error cannot_keep(Errc code, const std::string& path, const std::string& reason)
   return {code, "cannot keep locks in " + printable(path) + ": " + reason};
 }
 
+// The mount that a path is on, as fdinfo has it (proc(5)); empty: it cannot be known.
+std::string mount_of(const std::string& path) {
+  const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  const auto info = read_process_file("self/fdinfo/" + std::to_string(place.get()));
+  const auto at = info ? info->find("mnt_id:") : std::string::npos;
+  return at == std::string::npos ? "" : info->substr(at, info->find('\n', at) - at);
+}
+
+// Nothing: it cannot be known.
+std::optional<bool> is_mounted_alone(const std::string& path) {
+  struct statx file {};
+  const bool told = ::statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &file) == 0 &&
+                    (file.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
+  if (told) return (file.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  // Before Linux 5.8, or a filter that does not know statx(2).
+  const std::string own = mount_of(path);
+  if (own.empty()) return {};
+  std::error_code error;
+  const auto real = std::filesystem::canonical(path, error);
+  return error ? std::nullopt : std::optional(own != mount_of(real.parent_path()));
+}
+
 // SQLite finds the log and its index by the path, not by the file.
-Result<void> check_single_path(const std::string& path, const struct statx& file) {
+Result<void> check_single_path(const std::string& path, const struct stat& file) {
   const std::string why =
       ": SQLite keeps its log beside each path, so two jobs could hold one lock; ";
-  if (file.stx_nlink > 1)
+  if (file.st_nlink > 1)
     return cannot_keep(
         Errc::bad_config,
         path,
         "the file has a second name (hard link)" + why + "remove the other name, and use one path");
-  if ((file.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
+  const auto alone = is_mounted_alone(path);
+  if (!alone)
+    return cannot_keep(Errc::bad_config,
+                       path,
+                       "neither statx(2) nor /proc tells whether the file alone is mounted there" +
+                           why + "allow statx, or mount /proc");
+  if (*alone)
     return cannot_keep(Errc::bad_config,
                        path,
                        "the file alone is mounted there" + why + "mount its directory instead");
@@ -72,15 +103,14 @@ std::string directory_of(const std::string& path) {
 
 Result<void> check_database_file(const std::string& path) {
   if (auto checked = local::check_place(path, /*is_file=*/true); !checked) return checked;
-  struct statx file {};
-  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_BASIC_STATS, &file) != 0)
-    return {};  // it will be ours; or opening it says why
-  if (S_ISDIR(file.stx_mode))
+  struct stat file {};
+  if (::stat(path.c_str(), &file) != 0) return {};  // it will be ours; or opening it says why
+  if (S_ISDIR(file.st_mode))
     return cannot_keep(
         Errc::bad_config,
         path,
         "it is a directory; name a file in it, such as " + printable(path) + "/dlock.db");
-  if (!S_ISREG(file.stx_mode)) return cannot_keep(Errc::bad_config, path, "it is no regular file");
+  if (!S_ISREG(file.st_mode)) return cannot_keep(Errc::bad_config, path, "it is no regular file");
   return check_single_path(path, file);
 }
 
