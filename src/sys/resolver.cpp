@@ -142,8 +142,9 @@ Found resolve(const std::string& host, std::uint16_t port, Time limit, const Int
   } else {
     const Errc code = found.error().code;
     auto before = memory().recall(host, port);
-    const bool silent = code == Errc::timed_out || code == Errc::unavailable;
-    if (!silent || before.empty()) return cannot_find(host, found.error());
+    const bool passes =
+        code == Errc::timed_out || code == Errc::unavailable || code == Errc::no_such_host;
+    if (!passes || before.empty()) return cannot_find(host, found.error());
     found = std::move(before);
   }
   memory().put_silent_last(*found);
