@@ -122,14 +122,32 @@ std::string in_full(const std::string& name, const Holding& holding) {
   return text;
 }
 
+// One lock of many that cannot be read: damaged, of a newer dlock, or without the right to. The
+// others are to be seen all the same.
+std::optional<Holding> unreadable(const Error& error) {
+  const bool of_this_lock =
+      error.code == Errc::refused || error.code == Errc::bad_config || error.code == Errc::denied;
+  if (!of_this_lock) return std::nullopt;
+  Holding holding{.kind = Holding::Kind::foreign};
+  holding.type = "unreadable";
+  holding.doubt = error.text;
+  return holding;
+}
+
+enum class Unreadable { fails, is_shown };
+
 Result<Holdings> look_at(LockStore& store,
                          const std::vector<std::string>& names,
+                         Unreadable how,
                          const Settings& settings) {
   Holdings holdings;
   for (const std::string& text : names) {
     auto name = LockName::parse(text);
     if (!name) return name.error();
     auto holding = store.inspect(*name, BootClock::now() + settings.connect_timeout);
+    if (!holding && how == Unreadable::is_shown) {
+      if (auto shown = unreadable(holding.error())) holding = std::move(*shown);
+    }
     if (!holding)
       return Error{holding.error().code,
                    "cannot inspect " + in_quotes(text) + ": " + holding.error().text};
@@ -149,7 +167,7 @@ ExitStatus print(const Settings& settings, const std::string& text) {
 ExitStatus inspect_command(const CommandLine& line, const Settings& settings) {
   auto store = open_store(settings);
   if (!store) return report(store.error(), settings);
-  auto holdings = look_at(**store, line.names, settings);
+  auto holdings = look_at(**store, line.names, Unreadable::fails, settings);
   if (!holdings) return report(holdings.error(), settings);
   if (settings.quiet) {
     const bool any_free = std::any_of(holdings->begin(), holdings->end(), [](const auto& one) {
@@ -177,7 +195,7 @@ ExitStatus list_command(const CommandLine& line, const Settings& settings) {
     const auto name = LockName::parse(text);
     return !name || !(*store)->key_of(*name);
   });
-  auto holdings = look_at(**store, *names, settings);
+  auto holdings = look_at(**store, *names, Unreadable::is_shown, settings);
   if (!holdings) return report(holdings.error(), settings);
   std::erase_if(*holdings, [](const auto& one) { return one.holding.kind == Holding::Kind::none; });
   if (line.json) return print(settings, holdings_json(*holdings));

@@ -21,7 +21,6 @@ struct Unit {
 };
 constexpr std::array k_units{
     Unit{"ms", 1ms}, Unit{"s", 1s}, Unit{"m", 1min}, Unit{"h", 1h}, Unit{"d", 24h}};
-constexpr Duration k_longest = 24h * 36525;
 
 Error bad(std::string_view text) {
   return {Errc::bad_usage,
@@ -67,7 +66,7 @@ Result<Duration> parse_duration(std::string_view text) {
     total += seconds;
     first = false;
   }
-  if (total > std::chrono::duration<double>(k_longest).count()) {
+  if (total > std::chrono::duration<double>(k_longest_duration).count()) {
     return Error{Errc::bad_usage,
                  in_quotes(shortened(text, 40)) + " is too long: at most 36525d (100 years)"};
   }

@@ -6,10 +6,22 @@
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace dlock {
+
+inline constexpr Duration k_longest_duration = std::chrono::hours(24 * 36525);  // 100 years
+
+// A number that others have sent, which may be more than a Duration can say: within 100 years.
+template <class Unit>
+constexpr Duration bounded(Unit number) {
+  constexpr auto k_most = std::chrono::duration_cast<Unit>(k_longest_duration);
+  return std::clamp(number, -k_most, k_most);
+}
 
 // 0 .. 100 years; anything else, an unknown unit or trailing text is Errc::bad_usage.
 Result<Duration> parse_duration(std::string_view text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/contender.hpp"
 
+#include "base/duration.hpp"
 #include "store/record_json.hpp"
 
 #include <algorithm>
@@ -32,6 +33,7 @@ Epoch Epoch::read(std::string_view text, std::int64_t version) {
 }
 
 std::int64_t Epoch::for_grant(std::int64_t number, std::int64_t wall_us, FencingToken known) const {
+  number = std::min(number, k_most);  // it is a server's
   std::int64_t least = static_cast<std::int64_t>(known) - number;
   if (wall_us < k_most - k_numbers && value + number < wall_us - k_late.count())
     least = std::max(least, wall_us - number);
@@ -62,7 +64,7 @@ std::optional<Holder> parse_lease(std::string_view json, FencingToken written, S
   if (!file || file->state.leases.size() != 1) return std::nullopt;
   auto& [owner, lease] = *file->state.leases.begin();
   const Duration asked = lease.expires.time_since_epoch();
-  if (asked <= Duration::zero()) return std::nullopt;
+  if (asked <= Duration::zero() || asked > k_longest_duration) return std::nullopt;
   lease.expires = now + asked;
   lease.at_most = true;
   for (auto& [serial, record] : lease.holds)

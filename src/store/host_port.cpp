@@ -93,6 +93,15 @@ Result<HostPort> parse_host_port(std::string_view text, std::uint16_t default_po
   return at;
 }
 
+std::optional<std::string> parse_announced_host(std::string_view host) {
+  const bool in_brackets = host.starts_with('[') && host.ends_with(']');
+  if (in_brackets) host = host.substr(1, host.size() - 2);
+  if (auto v6 = parse_v6(host)) return v6;
+  std::string name = lower(host);
+  if (in_brackets || !is_host_name(name)) return {};
+  return name;
+}
+
 std::string text_of(const HostPort& at) {
   const bool v6 = at.host.find(':') != std::string::npos;
   std::string host = at.host;

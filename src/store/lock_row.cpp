@@ -5,6 +5,7 @@
 #include "store/record_json.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <utility>
@@ -113,10 +114,37 @@ std::int64_t number_at(const Values& row, std::size_t column) {
   return std::strtoll(text_at(row, column).c_str(), nullptr, 10);
 }
 
-Line line_of(const std::vector<Values>& rows) {
+std::int64_t time_at(const Values& row, std::size_t column) {
+  constexpr std::int64_t k_latest = lease_table::k_latest_ms * k_us_per_ms;
+  return std::clamp<std::int64_t>(number_at(row, column), 0, k_latest);
+}
+
+bool has_shape(const Table& table, std::size_t most_rows, std::size_t columns) {
+  return table.size() <= most_rows &&
+         std::all_of(table.begin(), table.end(), [columns](const Values& row) {
+           return row.size() == columns;
+         });
+}
+
+std::optional<std::int64_t> only_number(const Table& table) {
+  if (table.size() != 1 || table.front().empty()) return std::nullopt;
+  const std::string text = text_at(table.front(), 0);
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<std::int64_t> clock_in(const Table& table) {
+  constexpr std::int64_t k_latest = lease_table::k_latest_clock_ms * k_us_per_ms;
+  const auto us = only_number(table);
+  return us && *us >= 0 && *us <= k_latest ? us : std::nullopt;
+}
+
+Line line_of(const Table& rows) {
   Line line;
   for (const Values& row : rows) {
-    const StoreTime alive_until{std::chrono::microseconds(number_at(row, 2))};
+    const StoreTime alive_until{std::chrono::microseconds(time_at(row, 2))};
     line.push_back(place_of(number_at(row, 0), text_at(row, 1), alive_until, text_at(row, 3)));
   }
   return line;

@@ -52,13 +52,23 @@ lease_table::Place place_of(std::int64_t arrival_us,
                             lease_table::StoreTime alive_until,
                             std::string_view who);
 
-// A row of an answer.
+// A row of an answer, and what a statement answered. A server may send anything.
 using Values = std::vector<std::optional<std::string>>;
+using Table = std::vector<Values>;
 std::string text_at(const Values& row, std::size_t column);     // empty: null, or no such column
 std::int64_t number_at(const Values& row, std::size_t column);  // 0: none
+// µs since 1970 that a Duration can say: of "infinity" the latest of them.
+std::int64_t time_at(const Values& row, std::size_t column);
+
+// Are these at most so many rows, each of so many columns?
+bool has_shape(const Table& table, std::size_t most_rows, std::size_t columns);
+// The answer to a question for one number. Nothing: it is none.
+std::optional<std::int64_t> only_number(const Table& table);
+// The clock of a server, µs since 1970, likewise: up to the year 2150.
+std::optional<std::int64_t> clock_in(const Table& table);
 
 // The line in rows of arrival, waiter, alive_until (µs) and who.
-lease_table::Line line_of(const std::vector<Values>& rows);
+lease_table::Line line_of(const Table& rows);
 
 // How the line of a name differs from the one that was read.
 struct LineChange {

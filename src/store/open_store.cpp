@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/open_store.hpp"
 
+#include "base/duration.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "base/user_name.hpp"
@@ -276,6 +277,7 @@ Result<Examination> examine_quorum(const std::vector<StoreOptions>& servers,
     for (Finding& finding : one->findings)
       all.findings.push_back(std::move(finding));
   }
+  all.identity.add("quorum-delay", format_duration(delay), "");
   all.identity.unseen = unseen;
   for (Finding& finding : judge_quorum(all.servers, good, servers.size(), delay))
     all.findings.push_back(std::move(finding));

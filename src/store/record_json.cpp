@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/record_json.hpp"
 
+#include "base/duration.hpp"
 #include "base/text.hpp"
 
 #include <nlohmann/json.hpp>
@@ -18,7 +19,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t k_largest_record = std::size_t{64} * 1024;
-constexpr std::int64_t k_longest_ttl_ms = std::int64_t{36525} * 24 * 3600 * 1000;  // 100 years
 
 // In ASCII, which every character set of a database can keep.
 std::string dump(const Json& json) {
@@ -58,6 +58,13 @@ std::string short_text_at(const Json& object,
 }
 
 constexpr auto k_most_signed = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+constexpr std::uint64_t k_latest_ms = lease_table::k_latest_ms;
+constexpr std::uint64_t k_latest_ns = k_latest_ms * 1'000'000;
+
+// 0: there is none, or it cannot be one.
+std::int64_t wall_ms_at(const Json& object, const char* key) {
+  return static_cast<std::int64_t>(whole_number(object, key, k_latest_ms).value_or(0));
+}
 
 // A record without a mode is plain; nullopt: a word that dlock does not know.
 std::optional<Mode> mode_at(const Json& object) {
@@ -87,9 +94,8 @@ HoldRecord record_from(std::string id, const Json& object) {
   record.who.reason = short_text_at(object, "reason");
   record.who.machine = short_text_at(object, "machine");
   record.token = whole_number(object, "token", k_most_signed).value_or(0);
-  record.since_ms =
-      static_cast<std::int64_t>(whole_number(object, "since_ms", k_most_signed).value_or(0));
-  const auto ttl_ms = whole_number(object, "ttl_ms", k_longest_ttl_ms).value_or(0);
+  record.since_ms = wall_ms_at(object, "since_ms");
+  const auto ttl_ms = whole_number(object, "ttl_ms", to_ms(k_longest_duration)).value_or(0);
   record.ttl = std::chrono::milliseconds(static_cast<std::int64_t>(ttl_ms));
   record.mode = mode_at(object).value_or(Mode::plain);
   if (record.mode == Mode::slots) record.slot = slot_number(object, "slot");
@@ -138,7 +144,7 @@ std::optional<lease_table::Lease> lease_from(const OwnerId& owner,
                                              std::uint32_t slots) {
   if (!object.is_object()) return {};
   lease_table::Lease lease;
-  const auto expires = whole_number(object, "expires_ns", k_most_signed);
+  const auto expires = whole_number(object, "expires_ns", k_latest_ns);
   const auto holds = object.find("holds");
   if (!expires || holds == object.end() || !holds->is_object() || holds->empty()) return {};
   lease.expires = lease_table::StoreTime(Duration(static_cast<std::int64_t>(*expires)));
@@ -168,7 +174,7 @@ std::vector<lease_table::ReleasedHold> released_from(const Json& object) {
   const auto at = object.find("released");
   if (at == object.end() || !at->is_object()) return all;
   for (const auto& [id, time] : at->items()) {
-    const auto at_ms = whole_number(*at, id.c_str(), k_most_signed);
+    const auto at_ms = whole_number(*at, id.c_str(), k_latest_ms);
     if (at_ms) all.push_back({id, static_cast<std::int64_t>(*at_ms)});
   }
   return all;
@@ -187,8 +193,8 @@ std::optional<lease_table::StoredLock> state_from(const Json& object) {
     if (!lease) return {};
     state.leases.emplace(owner, std::move(*lease));
   }
-  const auto since = whole_number(object, "done_ms", k_most_signed);
-  const auto until = whole_number(object, "done_until_ms", k_most_signed);
+  const auto since = whole_number(object, "done_ms", k_latest_ms);
+  const auto until = whole_number(object, "done_until_ms", k_latest_ms);
   if (since && until) {
     state.success = {static_cast<std::int64_t>(*since), static_cast<std::int64_t>(*until)};
   }
@@ -198,7 +204,7 @@ std::optional<lease_table::StoredLock> state_from(const Json& object) {
 
 std::optional<BootStamp> stamp_from(const Json& object) {
   const auto boot_id = text_at(object, "boot_id");
-  const auto written = whole_number(object, "written_ns", k_most_signed);
+  const auto written = whole_number(object, "written_ns", k_latest_ns);
   if (!written && (!boot_id || object.contains("written_ns"))) return {};
   BootStamp stamp{.boot_id = boot_id.value_or("")};
   if (written) stamp.at = lease_table::StoreTime(Duration(static_cast<std::int64_t>(*written)));
@@ -286,8 +292,7 @@ std::optional<lease_table::Place> parse_place(std::string_view json) {
   const auto id = text_at(object, "waiter");
   auto waiter = parse_waiter(json);
   if (!id || !waiter || !mode_at(object)) return std::nullopt;
-  waiter->since_ms =
-      static_cast<std::int64_t>(whole_number(object, "since_ms", k_most_signed).value_or(0));
+  waiter->since_ms = wall_ms_at(object, "since_ms");
   return lease_table::Place{.id = *id, .waiter = std::move(*waiter)};
 }
 

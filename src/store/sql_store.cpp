@@ -121,12 +121,61 @@ SqlStore::Write SqlStore::write_of(const std::string& name,
 }
 
 SqlStore::Row SqlStore::row_of(const sql::Values& values) {
-  return {.name = sql::text_at(values, 0),
+  Row row{.name = sql::text_at(values, 0),
           .state = sql::text_at(values, 1),
-          .columns = {.lock_until_us = sql::number_at(values, 2),
-                      .locked_at_us = sql::number_at(values, 3),
+          .columns = {.lock_until_us = sql::time_at(values, 2),
+                      .locked_at_us = sql::time_at(values, 3),
                       .locked_by = sql::text_at(values, 4)},
           .version = sql::number_at(values, 5)};
+  if (const std::string type = sql::text_at(values, 6); !type.empty())
+    row.unfit = "lock_until is a " + type + ", and has to be a timestamp without time zone";
+  return row;
+}
+
+Error SqlStore::strange_answer() const {
+  return {Errc::protocol, where() + " gave an answer of an unknown kind"};
+}
+
+constexpr std::size_t k_lock_columns = 7;
+constexpr std::size_t k_line_columns = 4;
+
+Result<SqlStore::Rows> SqlStore::rows_of(const std::vector<std::string>& names,
+                                         Purpose purpose,
+                                         const std::vector<const sql::Table*>& answers,
+                                         Time sent_at) const {
+  const auto count = static_cast<std::ptrdiff_t>(names.size());
+  const auto lines = answers.begin() + count + 1;
+  const auto now_us = sql::clock_in(*answers[names.size()]);
+  if (!now_us) return strange_answer();
+  Rows rows{.rows = {}, .now_us = *now_us, .sent_at = sent_at};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const sql::Table& found = *answers[i];
+    if (!sql::has_shape(found, 1, k_lock_columns)) return strange_answer();
+    Row row = found.empty() ? Row{.name = names[i], .state = {}} : row_of(found.front());
+    if (has_line(purpose)) {
+      const sql::Table& line = *lines[static_cast<std::ptrdiff_t>(i)];
+      if (!sql::has_shape(line, line.size(), k_line_columns)) return strange_answer();
+      row.line = sql::line_of(line);
+    }
+    rows.rows.push_back(std::move(row));
+  }
+  if (has_four_columns()) {
+    const auto own = sql::only_number(*answers.back());
+    if (!own) return strange_answer();
+    rows.own_columns = *own;
+  }
+  return rows;
+}
+
+Result<SqlStore::Rows> SqlStore::all_rows_of(const sql::Table& clock,
+                                             const sql::Table& locks,
+                                             Time sent_at) const {
+  const auto now_us = sql::clock_in(clock);
+  if (!now_us || !sql::has_shape(locks, locks.size(), k_lock_columns)) return strange_answer();
+  Rows rows{.rows = {}, .now_us = *now_us, .sent_at = sent_at};
+  for (const sql::Values& values : locks)
+    rows.rows.push_back(row_of(values));
+  return rows;
 }
 
 // What another program does there is over after so many tries; what stays is of the table.

@@ -89,8 +89,16 @@ class SqlStore : public TableStore {
   bool has_line(Purpose purpose) const {
     return purpose != Purpose::reading_locks && !has_four_columns_;
   }
-  // Of name, state, lock_until, locked_at (µs), locked_by and version.
-  static Row row_of(const sql::Values& values);
+  // What load() has asked: a lock of each name, the clock, then lines (if there are), and of four
+  // columns how many of dlock's own there are. A lock is a row of name, state, lock_until,
+  // locked_at (µs), locked_by, version and the type of lock_until where that does not fit.
+  // Errc::protocol: the server has answered with something else.
+  Result<Rows> rows_of(const std::vector<std::string>& names,
+                       Purpose purpose,
+                       const std::vector<const sql::Table*>& answers,
+                       Time sent_at) const;
+  // Likewise, of load_all().
+  Result<Rows> all_rows_of(const sql::Table& clock, const sql::Table& locks, Time sent_at) const;
 
  private:
   Result<void> transact(const std::vector<LockName>& names, Time limit, const Change& change) final;
@@ -100,6 +108,8 @@ class SqlStore : public TableStore {
                                    Time limit,
                                    const Change& change);
   Error row_stays(const std::string& why) const;
+  Error strange_answer() const;
+  static Row row_of(const sql::Values& values);
   std::optional<Error> refuses(const Claim& claim) const final;
   bool learns_columns();
   Result<Rows> load_to_write(const std::vector<std::string>& names, Time limit);

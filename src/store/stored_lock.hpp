@@ -29,6 +29,11 @@ constexpr StoreTime store_time(Time time) {
   return StoreTime(time.time_since_epoch());
 }
 
+// The latest times that are taken from a store, in the years 2150 and 2259: a clock and a lease of
+// a hundred years, and what was written of them, fit a Duration since 1970.
+inline constexpr std::int64_t k_latest_clock_ms = std::int64_t{5'680'281'600} * 1000;
+inline constexpr std::int64_t k_latest_ms = std::int64_t{9'150'000'000} * 1000;
+
 // What one owner has of a name.
 struct Lease {
   std::map<HoldSerial, HoldRecord> holds;  // at least one; or the record of a kept lease, alone

@@ -2,6 +2,7 @@
 #include "store/waiting_line.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 namespace dlock::lease_table {
@@ -17,11 +18,14 @@ bool waits(const Plan& plan) {
   return plan.kind == Plan::Kind::fresh || (plan.kind == Plan::Kind::refused && !plan.by_ancestor);
 }
 
+constexpr std::int64_t k_last_arrival = std::numeric_limits<std::int64_t>::max() - 1;
+
 // A place after all others in each line, at the time of arrival or later.
 std::int64_t next_arrival(const States& states, const Moment& moment) {
   std::int64_t arrival = moment.wall_us;
   for (const StoredLock* state : states) {
-    if (!state->line.empty()) arrival = std::max(arrival, state->line.back().arrival_us + 1);
+    if (!state->line.empty())
+      arrival = std::max(arrival, std::min(state->line.back().arrival_us, k_last_arrival) + 1);
   }
   return arrival;
 }

@@ -192,7 +192,7 @@ o() { ETCDCTL_ENDPOINTS=127.0.0.1:$OTHER e "$@"; }
 }
 
 @test "a lock that a newer dlock wrote is refused before anything is changed" {
-  e put a/694d7 '{"layout":2}' >/dev/null
+  e put --lease="$(e lease grant 60 | cut -d' ' -f2)" a/694d7 '{"layout":2}' >/dev/null
   newer_dlock_is_refused
   [ "$(e get --prefix a/ --keys-only | grep -c .)" = 1 ]
 }

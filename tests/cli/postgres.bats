@@ -89,6 +89,16 @@ signal_store() { signal_database "$1"; }
   newer_row_is_refused
 }
 
+@test "a row of another program without an end is listed beside the others, and is held" {
+  "$DLOCK" run a -- true
+  db "INSERT INTO dlock (name, lock_until, locked_at, locked_by) VALUES ('endless', 'infinity', '-infinity', 'app1')"
+  run -0 "$DLOCK" run a -- "$DLOCK" list
+  assert_line --regexp '^endless: held by a foreign lock \(ShedLock, app1'
+  assert_line --regexp '^a: held by '
+  run -75 "$DLOCK" run -n endless -- touch "$MARKER"
+  assert_not_started
+}
+
 @test "a table with a column more or less is used, or refused with the way to mend it" {
   columns_more_or_less
 }

@@ -299,6 +299,7 @@ kept_at() {
   assert_output --partial 'each URL leads to a server of its own'
   # The same in whatever order the servers are named.
   assert_line "$(DLOCK_URL=$(xargs -n 1 <<<"$DLOCK_URL" | tac | xargs) "$DLOCK" doctor | grep '^identity: [0-9a-f]*: must')"
+  refute_line "$("$DLOCK" --quorum-delay 5s doctor | grep '^identity: [0-9a-f]*: must')"
   DLOCK_URL="redis+unix://$T/0.sock redis://127.0.0.1:${SET_PORTS[0]} redis+unix://$T/1.sock" run -1 "$DLOCK" doctor
   assert_output --partial " are one server: it has one vote"
   kill_member 0

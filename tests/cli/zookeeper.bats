@@ -291,6 +291,24 @@ has_number() { [[ $(nodes_of "$1") = *-lock-"$2" ]]; }
   refute_stderr_has s3cret
 }
 
+@test "with acl=private each user has locks of its own in one folder, and all read one epoch" {
+  local ann=zookeeper://ann@127.0.0.1 bob=zookeeper://bob@127.0.0.1 at
+  at=$(port_of 0)/shared-by-two
+  "$DLOCK" --url "$DLOCK_URL/shared-by-two" run z -- true # makes the folder open
+  local -x DLOCK_PASSWORD=s3cret
+  run -0 "$DLOCK" --url "$ann:$at?acl=private" run a -- true
+  run -0 --separate-stderr "$DLOCK" --url "$bob:$at?acl=private" run b -- sh -c 'echo "$DLOCK_TOKEN"'
+  [ "$output" -gt $(($(date +%s) * 1000000 - 60000000)) ]
+  run -0 "$DLOCK" --url "$bob:$at" run c -- true
+  dlock_run a --url "$ann:$at?acl=private" mine -- sh -c 'until [ -e "$0" ]; do sleep 0.05; done' "$T/go"
+  eventually 10s sh -c '"$0" --url "$1" list | grep -q "^mine: held by "' "$DLOCK" "$ann:$at?acl=private"
+  run -0 "$DLOCK" --url "$bob:$at" run d -- "$DLOCK" --url "$bob:$at" list
+  assert_line --regexp '^mine: held by a foreign lock \(unreadable; .*NoAuth'
+  assert_line --regexp '^d: held by '
+  touch "$T/go"
+  ends 10s a "exit 0"
+}
+
 @test "doctor has the identity of a folder, the same each time; a root alone has none" {
   run "$DLOCK" doctor
   assert_line --partial 'identity: not seen: without a folder in the URL'

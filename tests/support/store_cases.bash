@@ -9,6 +9,9 @@ newer_dlock_is_refused() {
   assert_stderr_has "it was written by a newer dlock, layout 2; this dlock knows 1: upgrade dlock on this host"
   run -78 "$DLOCK" run -n a -- touch "$MARKER"
   run -78 "$DLOCK" inspect a
+  "$DLOCK" run beside -- "$DLOCK" list >"$T/listed"
+  grep -q '^a: held by a foreign lock (unreadable; .*a newer dlock' "$T/listed"
+  grep -q '^beside: held by ' "$T/listed"
   assert_not_started
 }
 

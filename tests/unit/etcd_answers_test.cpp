@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using test::has;
 
 const EtcdGrant k_grant{77, 5s};
-const EtcdTxn k_txn{.compares = {},
+const EtcdTxn k_txn{.compares = {EtcdCompare{.range = {"a"}}},
                     .then = {EtcdPut{"a"}, EtcdDelete{{"b"}}},
                     .otherwise = {EtcdTxn{.compares = {}, .then = {EtcdGet{{"a"}}}}}};
 
@@ -130,6 +130,9 @@ TEST_CASE("etcd answers: what does not answer the request is no answer") {
   none(get, with_header(R"(,"kvs":[{"value":"YQ=="}],"count":"1")"));
   none(get, with_header(R"(,"kvs":[7],"count":"1")"));
   none(k_txn, with_header(""));
+  const EtcdTxn unconditional{.then = {EtcdGet{{"a"}}}};
+  none(unconditional, with_header(""));
+  none(unconditional, with_header(R"(,"succeeded":false,"responses":[])"));
   none(k_txn, with_header(R"(,"succeeded":true)"));
   none(k_txn, with_header(R"(,"succeeded":"true","responses":[])"));
   none(k_txn, with_header(R"(,"succeeded":true,"responses":[{"response_put":{}}])"));

@@ -68,6 +68,39 @@ TEST_CASE("a row: the holder's column is ASCII and no longer than the column") {
   CHECK(text.size() <= 120);
 }
 
+TEST_CASE("a row: times that no clock shows are taken for the first or the last one") {
+  const std::int64_t latest = lease_table::k_latest_ms * 1000;
+  CHECK(sql::time_at({"1700000000000000"}, 0) == 1700000000000000);
+  CHECK(sql::time_at({"9223372036854775807"}, 0) == latest);
+  CHECK(sql::time_at({"-9223372036854775808"}, 0) == 0);
+  CHECK(sql::time_at({std::nullopt}, 0) == 0);
+  CHECK(sql::time_at({}, 5) == 0);
+  const auto line = sql::line_of({{"7", "a#b", "9223372036854775807", "{}"}});
+  CHECK(line.at(0).alive_until.time_since_epoch() == std::chrono::microseconds(latest));
+  const auto foreign = sql::foreign_hold({.lock_until_us = latest, .locked_by = "app1"});
+  CHECK(*foreign.until > lease_table::StoreTime());
+}
+
+TEST_CASE("a row: an answer of another shape than was asked for is none") {
+  CHECK(sql::has_shape({}, 1, 2));
+  CHECK(sql::has_shape({{"a", "b"}}, 1, 2));
+  CHECK_FALSE(sql::has_shape({{"a"}}, 1, 2));
+  CHECK_FALSE(sql::has_shape({{"a", "b"}, {"a", "b"}}, 1, 2));
+  CHECK_FALSE(sql::has_shape({{"a", "b"}, {"a"}}, 2, 2));
+  CHECK(sql::only_number({{"42", "7"}}) == 42);
+  for (const sql::Table& table : std::vector<sql::Table>{{},
+                                                         {{}},
+                                                         {{std::nullopt}},
+                                                         {{"4x"}},
+                                                         {{""}},
+                                                         {{"4"}, {"5"}},
+                                                         {{"99999999999999999999"}}})
+    CHECK_FALSE(sql::only_number(table).has_value());
+  CHECK(sql::clock_in({{"1700000000000000", "9"}}) == 1700000000000000);
+  CHECK_FALSE(sql::clock_in({{"-1"}}).has_value());
+  CHECK_FALSE(sql::clock_in({{"9150000000000000"}}).has_value());
+}
+
 TEST_CASE("a row: a damaged state, or that of another name, is no lock") {
   const StoredLock state = taken(claim_of("p", "t"), k_wall_us);
   const auto columns = sql::columns_of(state, at_server(k_wall_us));

@@ -303,6 +303,16 @@ TEST_CASE("a stored lease without one of its fields is damaged, not free") {
   }
 }
 
+TEST_CASE("a stored lease with a time that no clock shows is damaged") {
+  const std::string ends = R"("expires_ns":)";
+  const std::string text = state_file_json(some_lease());
+  const auto at = text.find(ends) + ends.size();
+  const std::string was = text.substr(at, text.find_first_of(",}", at) - at);
+  CHECK(read_with(ends + was, ends + "9150000000000000000").has_value());
+  CHECK_FALSE(read_with(ends + was, ends + "9150000000000000001").has_value());
+  CHECK_FALSE(read_with(ends + was, ends + "-1").has_value());
+}
+
 TEST_CASE("a stored lease with an unknown mode, slot or holder is damaged") {
   CHECK(read_with(R"("mode":"slots")", R"("mode":"slots")").has_value());
   CHECK_FALSE(read_with(R"("mode":"slots")", R"("mode":"of tomorrow")").has_value());

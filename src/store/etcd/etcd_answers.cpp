@@ -112,6 +112,7 @@ bool take(const Json& json, const EtcdTxn& txn, EtcdAnswer& answer) {
   constexpr std::array<const char*, 4> k_names{
       "response_range", "response_put", "response_delete_range", "response_txn"};
   if (!json.is_object() || !take_flag(json, "succeeded", answer.succeeded)) return false;
+  if (txn.compares.empty() && !answer.succeeded) return false;
   const auto& branch = answer.succeeded ? txn.then : txn.otherwise;
   const Json* const parts = at(json, "responses");
   const std::size_t count = parts != nullptr && parts->is_array() ? parts->size() : 0;

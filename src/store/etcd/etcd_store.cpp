@@ -270,7 +270,8 @@ Result<std::vector<std::string>> EtcdStore::list(std::string_view glob, Time lim
       if (lock->starts_with(note_of_lock(""))) continue;
       if (lease_table::glob_matches(glob, *lock)) found.insert(*lock);
     }
-    if (answer.count <= static_cast<std::int64_t>(answer.keys.size())) break;
+    const auto given = static_cast<std::int64_t>(answer.keys.size());
+    if (given == 0 || answer.count <= given) break;
     range.first = answer.keys.back().key + '\0';
   }
   return std::vector<std::string>(found.begin(), found.end());

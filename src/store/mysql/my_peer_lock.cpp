@@ -100,11 +100,15 @@ Result<PeerLock::Taken> MyPeerLock::take_words(const std::vector<LockName>& name
     return answers.error();
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto& row = (*answers)[1 + i].rows.at(0);
-    if (row.at(0) == "1") continue;
+    const auto& word = (*answers)[1 + i].rows;
+    const bool strange = word.size() != 1 || word.front().size() != 2;
+    if (!strange && word.front()[0] == "1") continue;
     give_up(limit);
+    if (strange)
+      return Error{Errc::protocol, session_.where() + " gave an answer of an unknown kind"};
+    const auto& row = word.front();
     if (!row[0]) return Error{Errc::refused, session_.where() + " does not carry out GET_LOCK"};
-    return Taken(Blocked{.which = i, .by = row.at(1).value_or("")});
+    return Taken(Blocked{.which = i, .by = row[1].value_or("")});
   }
   return Taken();
 }

@@ -50,7 +50,7 @@ std::string us_of_column(const std::string& column) {
 std::string MysqlStore::select_lock() const {
   return std::string("select name, ") + (has_four_columns() ? "''" : "state") + ", " +
          us_of_column("lock_until") + ", " + us_of_column("locked_at") + ", locked_by, " +
-         (has_four_columns() ? "0" : "version") + " from " + table_;
+         (has_four_columns() ? "0" : "version") + ", '' from " + table_;
 }
 
 MysqlStore::MysqlStore(MyAddress address, const Interrupt* interrupt)
@@ -130,17 +130,10 @@ Result<SqlStore::Rows> MysqlStore::load(const std::vector<std::string>& names,
     }
     knows_engine_ = true;
   }
-  const std::size_t clock = first + names.size();
-  Rows rows{.now_us = sql::number_at((*answers)[clock].rows.at(0), 0),
-            .sent_at = session_.sent_at()};
-  if (has_four_columns()) rows.own_columns = sql::number_at((*answers)[clock + 1].rows.at(0), 0);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto& found = (*answers)[first + i].rows;
-    Row row = found.empty() ? Row{.name = names[i], .state = {}} : row_of(found.front());
-    if (has_line(purpose)) row.line = sql::line_of((*answers)[clock + 1 + i].rows);
-    rows.rows.push_back(std::move(row));
-  }
-  return rows;
+  std::vector<const sql::Table*> tables;
+  for (std::size_t i = first; i < answers->size() - (to_write ? 0 : 1); ++i)
+    tables.push_back(&(*answers)[i].rows);
+  return rows_of(names, purpose, tables, session_.sent_at());
 }
 
 // Each by itself: an insert that meets a row shares its lock, and two that share one lock and then
@@ -212,16 +205,13 @@ Result<void> MysqlStore::make_tables(Time limit) {
 Result<SqlStore::Rows> MysqlStore::load_all(Time limit) {
   const auto answers = session_.run({k_clock, select_lock()}, limit);
   if (!answers) return answers.error();
-  Rows rows{.now_us = sql::number_at((*answers)[0].rows.at(0), 0), .sent_at = session_.sent_at()};
-  for (const auto& row : (*answers)[1].rows)
-    rows.rows.push_back(row_of(row));
-  return rows;
+  return all_rows_of(answers->front().rows, answers->back().rows, session_.sent_at());
 }
 
 Result<SqlStore::Rows> MysqlStore::load_clock(Time limit) {
   const auto answers = session_.run({k_clock}, limit);
   if (!answers) return answers.error();
-  return Rows{.now_us = sql::number_at((*answers)[0].rows.at(0), 0), .sent_at = session_.sent_at()};
+  return all_rows_of(answers->front().rows, {}, session_.sent_at());
 }
 
 Result<void> MysqlStore::watch_rows(const std::vector<LockName>& /*names*/,

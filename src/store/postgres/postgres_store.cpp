@@ -48,8 +48,10 @@ PgStatement bounded_by(Time limit) {
 }
 
 // As a time without a zone, however the column is declared: that is how ShedLock reads and writes.
+// ShedLock's users may have written "infinity", which is no number.
 std::string us_of_column(const std::string& column) {
-  return "(extract(epoch from " + column + "::timestamp) * 1000000)::bigint";
+  return "(extract(epoch from least(greatest(" + column +
+         "::timestamp, '1970-01-01'), '2259-01-01')) * 1000000)::bigint";
 }
 
 std::string timestamp_of(const std::string& us) {
@@ -58,19 +60,15 @@ std::string timestamp_of(const std::string& us) {
 
 }  // namespace
 
+// Drivers of Java set the session's time zone to their own, and so what another type of column
+// means.
 std::string PostgresStore::select_lock() const {
   return std::string("select name, ") + (has_four_columns() ? "''" : "state") + ", " +
          us_of_column("lock_until") + ", " + us_of_column("locked_at") + ", locked_by, " +
-         (has_four_columns() ? "0" : "version") + ", pg_typeof(lock_until) from " + table_;
-}
-
-// Drivers of Java set the session's time zone to their own, and so what such a column means.
-SqlStore::Row PostgresStore::row_with_type(const sql::Values& values) {
-  Row row = row_of(values);
-  const std::string type = sql::text_at(values, 6);
-  if (type.find("without") == std::string::npos)
-    row.unfit = "lock_until is a " + type + ", and has to be a timestamp without time zone";
-  return row;
+         (has_four_columns() ? "0" : "version") +
+         ", case pg_typeof(lock_until)::text when 'timestamp without time zone' then '' else "
+         "pg_typeof(lock_until)::text end from " +
+         table_;
 }
 
 PostgresStore::PostgresStore(PgAddress address, const StoreOptions& options)
@@ -142,16 +140,11 @@ Result<SqlStore::Rows> PostgresStore::load(const std::vector<std::string>& names
   if (!to_write) all.push_back({"commit"});
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
-  const std::size_t clock = first + names.size();
-  Rows rows = at_clock((*answers)[clock]);
-  if (has_four_columns()) rows.own_columns = sql::number_at((*answers)[clock + 1].rows.at(0), 0);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto& found = (*answers)[first + i].rows;
-    Row row = found.empty() ? Row{.name = names[i], .state = {}} : row_with_type(found.front());
-    if (has_line(purpose)) row.line = sql::line_of((*answers)[clock + 1 + i].rows);
-    rows.rows.push_back(std::move(row));
-  }
-  return rows;
+  note_pooler((*answers)[first + names.size()]);
+  std::vector<const sql::Table*> tables;
+  for (std::size_t i = first; i < answers->size() - (to_write ? 0 : 1); ++i)
+    tables.push_back(&(*answers)[i].rows);
+  return rows_of(names, purpose, tables, session_.sent_at());
 }
 
 Result<void> PostgresStore::make_rows(const std::vector<std::string>& names, Time limit) {
@@ -243,22 +236,21 @@ Result<void> PostgresStore::make_tables(Time limit) {
 Result<SqlStore::Rows> PostgresStore::load_all(Time limit) {
   const auto answers = session_.run({{k_clock}, {select_lock()}}, limit);
   if (!answers) return answers.error();
-  Rows rows = at_clock((*answers)[0]);
-  for (const auto& row : (*answers)[1].rows)
-    rows.rows.push_back(row_with_type(row));
-  return rows;
+  note_pooler(answers->front());
+  return all_rows_of(answers->front().rows, answers->back().rows, session_.sent_at());
 }
 
 Result<SqlStore::Rows> PostgresStore::load_clock(Time limit) {
   const auto answers = session_.run({{k_clock}}, limit);
   if (!answers) return answers.error();
-  return at_clock((*answers)[0]);
+  note_pooler(answers->front());
+  return all_rows_of(answers->front().rows, {}, session_.sent_at());
 }
 
 // Behind a pooler the process that serves us has another number than the login said.
-SqlStore::Rows PostgresStore::at_clock(const PgRows& answer) {
-  is_pooled_ = sql::number_at(answer.rows.at(0), 1) != session_.backend_pid();
-  return {.now_us = sql::number_at(answer.rows.at(0), 0), .sent_at = session_.sent_at()};
+void PostgresStore::note_pooler(const PgRows& clock) {
+  is_pooled_ =
+      clock.rows.empty() || sql::number_at(clock.rows.front(), 1) != session_.backend_pid();
 }
 
 // Its process may serve others next: what it listens to would stay with them, and the pooler drops
@@ -275,7 +267,7 @@ Result<void> PostgresStore::listen(Time limit) {
   all.push_back({k_clock});
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
-  (void)at_clock(answers->back());  // of a connection that is new
+  note_pooler(answers->back());  // of a connection that is new
   if (is_pooled_) return refusal();
   listener_ = session_.backend_pid();
   return {};

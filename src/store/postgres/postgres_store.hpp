@@ -52,10 +52,9 @@ class PostgresStore final : public SqlStore {
   Result<bool> await_change(Time until) override;
   std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
 
-  Rows at_clock(const PgRows& answer);  // without rows; of k_clock
+  void note_pooler(const PgRows& clock);  // of k_clock
   Result<void> listen(Time limit);
   std::string select_lock() const;
-  static Row row_with_type(const sql::Values& values);  // of select_lock()
   void add_write(std::vector<PgStatement>& all, const Write& one) const;
 
   std::string table_;

@@ -3,6 +3,7 @@
 
 #include "base/assert.hpp"
 #include "base/text.hpp"
+#include "store/host_port.hpp"
 #include "store/redis/host_list.hpp"
 #include "store/redis/slot.hpp"
 
@@ -46,9 +47,12 @@ std::optional<Moved> read_moved(std::string_view reply) {
   const auto slot = short_number(reply.substr(0, gap));
   const auto port = short_number(where.substr(colon + 1));
   if (!slot || !port || *port == 0) return {};
-  std::string_view host = where.substr(0, colon);
-  if (host == "?") host = {};  // the node does not know its own address
-  return Moved{.slot = *slot, .host = host, .port = *port};
+  const std::string_view host = where.substr(0, colon);
+  if (host.empty() || host == "?")  // the node does not know its own address
+    return Moved{.slot = *slot, .host = {}, .port = *port};
+  auto announced = parse_announced_host(host);
+  if (!announced) return {};
+  return Moved{.slot = *slot, .host = std::move(*announced), .port = *port};
 }
 
 // Each range is: first, last, master, replicas …; a server is: host or nil, port, id.
@@ -56,10 +60,12 @@ std::vector<RedisAddress> masters_in(ReplyView slots, const RedisAddress& asked)
   std::vector<RedisAddress> masters;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const ReplyView master = slots[i][2];
-    std::string_view host = master[0].string();
-    if (host.empty() || host == "?") host = asked.endpoint.host;
+    const std::string_view said = master[0].string();
+    const bool itself = said.empty() || said == "?";
+    const auto host = itself ? asked.endpoint.host : parse_announced_host(said);
     const auto port = static_cast<std::uint16_t>(master[1].integer());
-    RedisAddress server = server_at(asked, host, port);
+    if (!host || port != master[1].integer()) continue;
+    RedisAddress server = server_at(asked, *host, port);
     const auto same = [&](const RedisAddress& one) { return one.text == server.text; };
     if (std::none_of(masters.begin(), masters.end(), same)) masters.push_back(std::move(server));
   }

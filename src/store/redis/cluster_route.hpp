@@ -20,7 +20,7 @@ namespace dlock {
 // "MOVED 3999 10.0.0.1:6381": the slot has another owner.
 struct Moved {
   std::uint16_t slot = 0;
-  std::string_view host;  // a name, or an address without brackets; empty: the one that answered
+  std::string host;  // a name, or an address without brackets; empty: the one that answered
   std::uint16_t port = 0;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/redis/redis_answers.hpp"
 
+#include "base/duration.hpp"
 #include "base/text.hpp"
 #include "store/record_json.hpp"
 
@@ -9,6 +10,8 @@
 #include <utility>
 
 namespace dlock {
+
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -21,25 +24,30 @@ std::string_view info_field(std::string_view info, std::string_view name) {
 
 // A key may last for longer than a Duration can say.
 Duration ms(long long number) {
-  constexpr std::chrono::milliseconds k_longest = std::chrono::hours(100 * 366 * 24);
-  return std::min(std::chrono::milliseconds(number), k_longest);
+  return bounded(std::chrono::milliseconds(number));
 }
 
 std::uint64_t count(long long number) {
   return static_cast<std::uint64_t>(std::max(number, 0LL));
 }
 
+// 0: it is no number.
 std::int64_t number_in(std::string_view text) {
   std::int64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
 }
 
+std::int64_t wall_ms(std::int64_t number) {
+  return std::clamp<std::int64_t>(number, 0, lease_table::k_latest_ms);
+}
+
 LastSuccess success_of(ReplyView since, std::int64_t now_ms, ReplyView left) {
-  const std::int64_t since_ms = number_in(since.string());
+  const std::int64_t since_ms = wall_ms(number_in(since.string()));
+  const auto most = std::chrono::duration_cast<std::chrono::milliseconds>(k_longest_duration);
   return {.since_ms = since_ms,
           .ago = std::chrono::milliseconds(std::max<std::int64_t>(now_ms - since_ms, 0)),
-          .left = std::chrono::milliseconds(std::max(left.integer(), 0LL))};
+          .left = std::clamp(std::chrono::milliseconds(left.integer()), 0ms, most)};
 }
 
 void read_owners(Holding& holding, ReplyView owners) {
@@ -88,7 +96,7 @@ Duration uptime_in(std::string_view info) {
   long long seconds = 0;
   std::from_chars(text.data(), text.data() + text.size(), seconds);
   // Both ends of the time are cut to seconds: it may be a second shorter.
-  return std::chrono::seconds(std::max(seconds - 1, 0LL));
+  return bounded(std::chrono::seconds(std::max(seconds, 1LL) - 1));
 }
 
 Error unexpected_answer(const std::string& where) {
@@ -106,7 +114,7 @@ Result<Holding> read_holding(ReplyView reply, const std::string& where) {
   const long long left = reply[1].integer();
   if (left >= 0) holding.lease_left = ms(left);
   if (left == -1) holding.lease_left = LeaseLeft::never();
-  holding.now_ms = reply[2].integer();
+  holding.now_ms = wall_ms(reply[2].integer());
   holding.owner_count = count(reply[3].integer());
   read_owners(holding, reply[4]);
   for (std::size_t i = 0; i + 1 < reply[5].size(); i += 2) {
@@ -137,7 +145,7 @@ Result<Holding> read_inspected(const Answer& answer, const std::string& where) {
   for (std::size_t i = 0; i + 1 < line.size(); i += 2) {
     auto waiter = parse_waiter(line[i].string());
     if (!waiter) continue;
-    waiter->since_ms = number_in(line[i + 1].string()) / 1000;
+    waiter->since_ms = wall_ms(number_in(line[i + 1].string()) / 1000);
     holding->line.push_back(std::move(*waiter));
   }
   const ReplyView success = answer.reply[2];

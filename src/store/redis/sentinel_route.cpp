@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "store/redis/sentinel_route.hpp"
 
+#include "base/duration.hpp"
 #include "base/text.hpp"
+#include "store/host_port.hpp"
 #include "store/redis/host_list.hpp"
 
 #include <algorithm>
@@ -59,13 +61,18 @@ SentinelAnswer ask_sentinel(const RedisAddress& where, const std::string& name, 
   const auto more = sentinel.call({"SENTINEL", "master", name}, limit);
   if (!more) return {.word = more.error(), .known = {}};
   const ReplyView fields = more->reply.view();
+  const auto host = parse_announced_host(named->reply[0].string());
+  const auto port = parse_digits(named->reply[1].string(), 65535);
+  if (!host || !port)
+    return {.word = Error{Errc::protocol, where.text + " names a master without an address"},
+            .known = {}};
   return {
-      .word = MasterWord{.host = std::string(named->reply[0].string()),
-                         .port = static_cast<std::uint16_t>(number_of(named->reply[1].string())),
+      .word = MasterWord{.host = *host,
+                         .port = static_cast<std::uint16_t>(*port),
                          .epoch = number_of(field_of(fields, "config-epoch")),
                          .replicas = static_cast<int>(number_of(field_of(fields, "num-slaves"))),
-                         .down_after = std::chrono::milliseconds(
-                             number_of(field_of(fields, "down-after-milliseconds")))},
+                         .down_after = bounded(std::chrono::milliseconds(
+                             number_of(field_of(fields, "down-after-milliseconds"))))},
       .known = {}};
 }
 

@@ -139,7 +139,7 @@ void write_body(Writer& out, const ZkRequest& request, ZkAcl acl) {
     case ZkOp::create:
       out.text(request.path);
       out.text(request.data);
-      write_acl(out, acl);
+      write_acl(out, request.for_all && acl == ZkAcl::secret ? ZkAcl::readable : acl);
       out.number(wire_flags(request.node));
       return;
     case ZkOp::remove:

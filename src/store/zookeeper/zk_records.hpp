@@ -48,6 +48,7 @@ struct ZkRequest {
   std::string path = {};
   std::string data = {};
   ZkNode node = ZkNode::persistent;
+  bool for_all = false;  // a node that is made may be read by all, also with ZkAcl::secret
   std::int32_t version = k_any_version;
   bool watch = false;  // one event, if the answer's state is not that any more; of this connection
   std::vector<ZkRequest> parts = {};

@@ -167,12 +167,13 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
           after[i],
           {moment, table_.address().layout, step.writes, proves_note_, step.renews, epoch},
           all);
-    if (all.grants) add_zk_epoch(table_.note_folder(), rows->epoch, epoch, all);
+    if (all.grants && rows->epoch) add_zk_epoch(table_.note_folder(), *rows->epoch, epoch, all);
     if (all.longest) return too_long(names.front(), *all.longest);
     if (all.parts.empty()) add_zk_proof(rows->rows, all);
     const auto written = table_.write(*rows, all, limit);
     if (!watched_.empty()) table_.disconnect();  // the next step attaches anew in any case
-    const bool raises = all.grants && epoch != rows->epoch.value && rows->epoch.value > 0;
+    const bool raises =
+        all.grants && rows->epoch && epoch != rows->epoch->value && rows->epoch->value > 0;
     if (!written && written.error().code == Errc::denied && raises) {
       table_.stop_raising();
       continue;
@@ -223,15 +224,21 @@ Result<std::vector<std::string>> ZkStore::list(std::string_view glob, Time limit
                  where() + " has " + std::to_string(locks.size()) + " names: more than " +
                      std::to_string(k_most) + " are not looked at; use a narrower pattern"};
   if (questions.empty()) return locks;
-  const auto folders = table_.ask(questions, limit);
-  if (!folders) return folders.error();
-  std::vector<std::string> found;
-  for (std::size_t i = 0; i < folders->size(); ++i) {
-    const auto& children = (*folders)[i].children;
-    if (std::any_of(children.begin(), children.end(), [&](const std::string& child) {
+  const auto is_lock = [&](const ZkAnswer& folder) {
+    return std::any_of(
+        folder.children.begin(), folder.children.end(), [&](const std::string& child) {
           return zk_place_of(table_.address().layout, child).has_value();
-        }))
-      found.push_back(locks[i]);
+        });
+  };
+  std::vector<std::string> found;
+  const auto folders = table_.ask(questions, limit);
+  if (!folders && folders.error().code != Errc::denied) return folders.error();
+  for (std::size_t i = 0; i < locks.size(); ++i) {
+    // Of all one may not be read: which is found by asking one by one. It may be that of a lock.
+    const auto one = folders ? Result<std::vector<ZkAnswer>>(std::vector{(*folders)[i]})
+                             : table_.ask({questions[i]}, limit);
+    if (!one && one.error().code != Errc::denied) return one.error();
+    if (!one || is_lock(one->front())) found.push_back(locks[i]);
   }
   std::sort(found.begin(), found.end());
   return found;

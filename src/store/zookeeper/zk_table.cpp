@@ -143,7 +143,7 @@ Result<std::optional<ZkTable::Rows>> ZkTable::try_load(ZkSession& session,
                                                        const std::vector<LockName>& names,
                                                        const Extent& extent,
                                                        Time limit) {
-  Rows rows;
+  Rows rows{.epoch = contender::Epoch{}};
   Requests questions;
   for (const LockName& name : names) {
     ZkRow& row = rows.rows.emplace_back();
@@ -154,13 +154,20 @@ Result<std::optional<ZkTable::Rows>> ZkTable::try_load(ZkSession& session,
     questions.push_back({.op = ZkOp::get_data, .path = row.note_path});
   }
   questions.push_back({.op = ZkOp::get_data, .path = note_folder()});
-  auto listed = zk_answers_of(session, questions, limit);
-  if (!listed) return listed.error();
-  if (listed->empty()) return std::optional<Rows>();
+  auto run = session.run(questions, limit);
+  if (!run) return run.error();
+  if (run->expired) return std::optional<Rows>();
+  std::vector<ZkAnswer>* const listed = &run->answers;
+  ZkAnswer& epoch = listed->back();
   rows.sent_at = session.sent_at();
-  rows.zxid = listed->back().zxid;
-  if (listed->back().code == ZkCode::ok)
-    rows.epoch = contender::Epoch::read(listed->back().data, listed->back().stat.version);
+  rows.zxid = epoch.zxid;
+  if (epoch.code == ZkCode::ok) {
+    rows.epoch = contender::Epoch::read(epoch.data, epoch.stat.version);
+  } else if (zk_meaning(epoch.error).errc == Errc::denied) {
+    rows.epoch.reset();  // of an older dlock, which made the folder private
+    epoch.code = ZkCode::no_node;
+  }
+  if (auto error = session.error_in(*listed)) return *error;
 
   Requests reads;
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -36,8 +36,8 @@ class ZkTable {
     std::vector<ZkRow> rows;  // of the names, in their order
     Time sent_at;             // read before the first question was sent
     lease_table::StoreTime now;
-    std::int64_t zxid = 0;  // of a write that the server had seen
-    contender::Epoch epoch;
+    std::int64_t zxid = 0;                  // of a write that the server had seen
+    std::optional<contender::Epoch> epoch;  // nothing: we may not read it
   };
 
   // `interrupt` may be null and must outlive us.

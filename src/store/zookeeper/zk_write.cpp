@@ -22,7 +22,8 @@ void add_folders(const std::string& path, std::vector<ZkRequest>& requests) {
 std::int64_t ZkTable::epoch_for_grant(const Rows& rows,
                                       std::int64_t wall_us,
                                       FencingToken known) const {
-  return may_raise_ ? rows.epoch.for_grant(rows.zxid, wall_us, known) : rows.epoch.value;
+  if (!rows.epoch) return 0;
+  return may_raise_ ? rows.epoch->for_grant(rows.zxid, wall_us, known) : rows.epoch->value;
 }
 
 // New nodes are of the claim's session; else one that has to be renewed spares one request.
@@ -39,16 +40,18 @@ ZkSession& ZkTable::session_of(std::int64_t number, Duration made_for) {
 
 ZkTable::Requests ZkTable::folders_for(const Rows& rows, const ZkChange& change) const {
   Requests requests;
-  const auto add = [&](const std::string& path, ZkNode kind) {
+  const auto add = [&](ZkRequest folder) {
     if (makes_parents_ && !address_.chroot.empty()) add_folders(address_.chroot, requests);
-    requests.push_back({.op = ZkOp::create, .path = path, .node = kind});
+    requests.push_back(std::move(folder));
   };
   // kazoo makes a folder once, and fails if it goes.
   const bool stays = address_.layout == ZkLayout::kazoo;
   const ZkNode kind = stays ? ZkNode::persistent : ZkNode::container;
   for (const ZkChange::Made& made : change.made)
-    if (const ZkRow& row = rows.rows[made.row]; !row.has_folder) add(row.folder, kind);
-  if (change.makes_note) add(note_folder(), ZkNode::persistent);
+    if (const ZkRow& row = rows.rows[made.row]; !row.has_folder)
+      add({.op = ZkOp::create, .path = row.folder, .node = kind});
+  // Its data is the epoch of all who have locks here.
+  if (change.makes_note) add({.op = ZkOp::create, .path = note_folder(), .for_all = true});
   return requests;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/redis/doctor/look.hpp"
 
+#include "base/duration.hpp"
 #include "base/text.hpp"
 #include "store/redis/cluster_route.hpp"
 
@@ -195,8 +196,8 @@ class Look {
     std::vector<Slow> all;
     for (std::size_t i = 0; i < answer->reply.size(); ++i) {
       const ReplyView entry = answer->reply[i];
-      all.push_back(
-          {std::string(entry[3][0].string()), std::chrono::microseconds(entry[2].integer())});
+      all.push_back({std::string(entry[3][0].string()),
+                     bounded(std::chrono::microseconds(entry[2].integer()))});
     }
     return all;
   }
@@ -208,7 +209,7 @@ class Look {
     for (std::size_t i = 0; i < answer->reply.size(); ++i) {
       const ReplyView event = answer->reply[i];
       all.push_back(
-          {std::string(event[0].string()), std::chrono::milliseconds(event[3].integer())});
+          {std::string(event[0].string()), bounded(std::chrono::milliseconds(event[3].integer()))});
     }
     return all;
   }
