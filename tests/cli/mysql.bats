@@ -74,6 +74,23 @@ signal_store() { signal_database "$1"; }
   assert_not_started
 }
 
+@test "a table with a trigger is refused, before the trigger runs" {
+  db 'CREATE TABLE ran (who text)'
+  "$DLOCK" run a -- true
+  db "CREATE TRIGGER tells BEFORE UPDATE ON dlock FOR EACH ROW INSERT INTO ran VALUES (current_user())"
+  run -78 --separate-stderr "$DLOCK" run a -- touch "$MARKER"
+  assert_stderr_has "the table dlock has the trigger tells, which could change a lock: drop trigger tells"
+  run -1 "$DLOCK" doctor
+  assert_output --partial "the table dlock has the trigger tells"
+  [ -z "$(db 'SELECT * FROM ran')" ]
+  db 'DROP TRIGGER tells; CREATE TRIGGER tells AFTER INSERT ON dlock_line FOR EACH ROW INSERT INTO ran VALUES (1)'
+  run -78 --separate-stderr "$DLOCK" run b -- touch "$MARKER"
+  assert_stderr_has "the table dlock_line has the trigger tells"
+  db 'DROP TRIGGER tells; DROP TABLE ran'
+  run -0 "$DLOCK" run a -- true
+  assert_not_started
+}
+
 @test "what is refused, and with which status" {
   local at="socket=$DB/socket"
   run -77 --separate-stderr env DLOCK_PASSWORD=wr0ng "$DLOCK" --url "mysql://ann@/locks?$at" run a -- touch "$MARKER"

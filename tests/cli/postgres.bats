@@ -136,3 +136,107 @@ signal_store() { signal_database "$1"; }
   run -0 env DLOCK_PASSWORD=s3cret "$DLOCK" --url "postgresql://ann@/postgres?host=$DB&port=$DB_PORT" run a -- true
   assert_not_started
 }
+
+# mallory may make tables in the schema, as everybody up to version 14.
+mallory() {
+  db "DROP OWNED BY mallory; DROP ROLE mallory" >/dev/null 2>&1 || true
+  db "CREATE ROLE mallory; GRANT CREATE ON SCHEMA public TO mallory; DROP TABLE IF EXISTS ran; CREATE TABLE ran (who text);
+    GRANT INSERT ON ran TO PUBLIC" >/dev/null
+  db "SET ROLE mallory; $1" >/dev/null
+}
+MAKES_TABLE="CREATE TABLE dlock (name varchar(512) PRIMARY KEY, lock_until timestamp(6) not null, locked_at timestamp(6) not null,
+  locked_by varchar(255) not null, token bigint not null default 0, version bigint not null default 0, state text not null default '');
+  GRANT ALL ON dlock TO PUBLIC"
+TELLS="CREATE FUNCTION public.tells() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.ran VALUES (current_user); RETURN NEW; END'"
+
+# not_used TEXT: by a superuser and by ann: 78, one line, and nothing of another role has run.
+not_used() {
+  local url
+  export DLOCK_PASSWORD=s3cret
+  for url in "$DLOCK_URL" "${DLOCK_URL/postgres@/ann@}"; do
+    run -78 --separate-stderr "$DLOCK" --url "$url" run a -- touch "$MARKER"
+    assert_stderr_has "$1"
+    assert_one_line
+    run -78 "$DLOCK" --url "$url" inspect a
+    run -78 "$DLOCK" --url "$url" list
+    run -1 "$DLOCK" --url "$url" doctor
+    assert_output --partial "$1"
+  done
+  assert_not_started
+  [ -z "$(db 'SELECT * FROM ran')" ]
+}
+
+@test "a table that another role made first is refused, also by a superuser, and its triggers do not run" {
+  mallory "$MAKES_TABLE; $TELLS; CREATE TRIGGER tells BEFORE INSERT OR UPDATE ON dlock FOR EACH ROW EXECUTE FUNCTION tells()"
+  not_used "the table dlock belongs to mallory, who is neither this user, nor the owner of its schema or of the database, nor a superuser"
+  db "DROP TABLE dlock" >/dev/null
+  mallory "CREATE FUNCTION public.tells(text) RETURNS text LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.ran VALUES (current_user); RETURN \$1; END';
+    CREATE VIEW dlock AS SELECT tells('a') AS name, now()::timestamp AS lock_until, now()::timestamp AS locked_at, ''::text AS locked_by,
+    0::bigint AS token, 0::bigint AS version, ''::text AS state; GRANT ALL ON dlock TO PUBLIC"
+  not_used "the table dlock belongs to mallory"
+  db "DROP VIEW dlock" >/dev/null
+  "$DLOCK" run a -- true
+  db "DROP TABLE dlock_line" >/dev/null
+  mallory "CREATE TABLE dlock_line (name varchar(512), arrival bigint, waiter text, alive_until bigint, who text); GRANT ALL ON dlock_line TO PUBLIC"
+  db "GRANT ALL ON dlock TO PUBLIC" >/dev/null
+  run -78 --separate-stderr "$DLOCK" run a -- touch "$MARKER"
+  assert_stderr_has "the table dlock_line belongs to mallory"
+  run -78 "$DLOCK" inspect a
+  assert_not_started
+}
+
+@test "a table with a trigger or a rule is refused, whoever made it" {
+  mallory "$TELLS; GRANT EXECUTE ON FUNCTION tells TO PUBLIC"
+  "$DLOCK" run a -- true
+  db "GRANT ALL ON dlock, dlock_line TO PUBLIC; CREATE TRIGGER tells BEFORE UPDATE ON dlock FOR EACH ROW EXECUTE FUNCTION tells()" >/dev/null
+  not_used "the table dlock has the trigger tells, which could change a lock, with the rights of each user of dlock: drop trigger tells on dlock"
+  db "DROP TRIGGER tells ON dlock; CREATE RULE tells AS ON UPDATE TO dlock DO ALSO INSERT INTO ran VALUES ('rule')" >/dev/null
+  not_used "the table dlock has the rule tells"
+  db "DROP RULE tells ON dlock" >/dev/null
+  run -0 "$DLOCK" run a -- true
+}
+
+@test "tables of the owner of the schema or of the database, of a superuser and of one's own role are used" {
+  local owner url=${DLOCK_URL/postgres@/ann@}
+  export DLOCK_PASSWORD=s3cret
+  mallory "SELECT 1"
+  db "CREATE ROLE own; CREATE ROLE team; GRANT team TO ann; CREATE SCHEMA other AUTHORIZATION own; GRANT USAGE ON SCHEMA other TO ann" >/dev/null
+  "$DLOCK" --url "$DLOCK_URL&table=other.dlock" run a -- true
+  db "GRANT ALL ON other.dlock, other.dlock_line TO ann" >/dev/null
+  for owner in own team postgres ann; do
+    db "ALTER TABLE other.dlock OWNER TO $owner; ALTER TABLE other.dlock_line OWNER TO $owner" >/dev/null
+    run -0 "$DLOCK" --url "$url&table=other.dlock" run a -- true
+  done
+  db "ALTER TABLE other.dlock OWNER TO mallory; GRANT ALL ON other.dlock TO ann" >/dev/null
+  run -78 "$DLOCK" --url "$url&table=other.dlock" run a -- touch "$MARKER"
+  db "GRANT own TO mallory" >/dev/null
+  run -0 "$DLOCK" --url "$url&table=other.dlock" run a -- true
+  db "DROP SCHEMA other CASCADE; DROP ROLE own, team" >/dev/null
+  assert_not_started
+}
+
+@test "no operator or function that another role made is called, however well it would fit" {
+  mallory "CREATE FUNCTION public.tells_of(varchar, varchar) RETURNS bool LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.ran VALUES (current_user); RETURN true; END';
+    CREATE OPERATOR public.= (LEFTARG = varchar, RIGHTARG = varchar, FUNCTION = public.tells_of);
+    CREATE FUNCTION public.tells_of(numeric, int) RETURNS numeric LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.ran VALUES (current_user); RETURN 0; END';
+    CREATE OPERATOR public.* (LEFTARG = numeric, RIGHTARG = int, FUNCTION = public.tells_of);
+    CREATE FUNCTION public.tells_of(bigint, numeric) RETURNS numeric LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.ran VALUES (current_user); RETURN 0; END';
+    CREATE OPERATOR public./ (LEFTARG = bigint, RIGHTARG = numeric, FUNCTION = public.tells_of);
+    CREATE FUNCTION public.to_timestamp(numeric) RETURNS timestamptz LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.ran VALUES (current_user); RETURN now(); END';
+    CREATE FUNCTION public.pg_typeof(timestamp) RETURNS text LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.ran VALUES (current_user); RETURN 0; END';
+    CREATE FUNCTION public.hashtextextended(text, int) RETURNS bigint LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.ran VALUES (current_user); RETURN 0; END'"
+  run -0 "$DLOCK" run a -- true
+  run -0 "$DLOCK" run --once-per 1h a -- true
+  run -0 "$DLOCK" inspect a
+  run -0 "$DLOCK" list
+  run -0 "$DLOCK" doctor
+  run -0 "$DLOCK" --url "$DLOCK_URL&with=advisory" run a -- true
+  db "CREATE TABLE IF NOT EXISTS jobs (job varchar(20)); INSERT INTO jobs VALUES ('a')" >/dev/null
+  run -0 "$DLOCK" --url "$DLOCK_URL&with=row:jobs.job" run a -- true
+  hold a
+  run -75 "$DLOCK" --url "$DLOCK_URL&with=row:jobs.job" run -n a -- touch "$MARKER"
+  let_go
+  [ -z "$(db 'SELECT * FROM ran')" ]
+  db "DROP TABLE jobs" >/dev/null
+  mallory "SELECT 1"
+}

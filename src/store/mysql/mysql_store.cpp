@@ -99,8 +99,11 @@ Result<SqlStore::Rows> MysqlStore::load(const std::vector<std::string>& names,
                                         Time limit) {
   const bool to_write = purpose == Purpose::writing;
   std::vector<std::string> all{bounded_by(limit)};
-  const bool asks_engine = to_write && !knows_engine_;
-  if (asks_engine) all.push_back(ask_engines({table_, line_table_}));
+  const bool asks_tables = to_write && !knows_tables_;
+  if (asks_tables) {
+    all.push_back(ask_engines({table_, line_table_}));
+    all.push_back(ask_triggers({table_, line_table_}));
+  }
   if (!to_write) all.emplace_back("set transaction isolation level repeatable read");
   all.emplace_back(to_write ? "start transaction read write" : "start transaction read only");
   const std::size_t first = all.size();
@@ -123,12 +126,14 @@ Result<SqlStore::Rows> MysqlStore::load(const std::vector<std::string>& names,
   if (!to_write) all.emplace_back("commit");
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
-  if (asks_engine) {
-    if (const auto fault = engine_fault((*answers)[1])) {
+  if (asks_tables) {
+    auto fault = engine_fault((*answers)[1]);
+    if (!fault) fault = trigger_fault((*answers)[2]);
+    if (fault) {
       session_.disconnect();
       return Error{Errc::bad_config, "cannot keep locks in " + where() + ": " + *fault};
     }
-    knows_engine_ = true;
+    knows_tables_ = true;
   }
   std::vector<const sql::Table*> tables;
   for (std::size_t i = first; i < answers->size() - (to_write ? 0 : 1); ++i)

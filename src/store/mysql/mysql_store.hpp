@@ -54,7 +54,7 @@ class MysqlStore final : public SqlStore {
   std::string select_lock() const;
   void add_write(std::vector<std::string>& all, const Write& one) const;
 
-  bool knows_engine_ = false;  // it is InnoDB
+  bool knows_tables_ = false;  // they are of InnoDB, and without triggers
   std::string table_;
   std::string line_table_;
   const Interrupt* interrupt_;

@@ -29,7 +29,7 @@ constexpr const char* k_facts =
     "current_setting('synchronous_standby_names'), pg_backend_pid(), "
     "(select sum(numbackends) from pg_stat_database), current_setting('max_connections'), "
     "to_regclass($1) is not null, to_regclass($2) is not null, exists (select from pg_attribute "
-    "where attrelid = to_regclass($1) and attname = 'state' and not attisdropped)";
+    "where attrelid = to_regclass($1)::oid and attname = 'state' and not attisdropped)";
 enum Column {  // of k_facts
   version,
   version_number,
@@ -109,7 +109,7 @@ Finding judge_pooler(const Row& row, int backend) {
 constexpr const char* k_identity =
     "select (select system_identifier::text from pg_control_system()), (select oid::text from "
     "pg_database where datname = current_database()), (select oid::text from pg_class where oid = "
-    "to_regclass($1))";
+    "to_regclass($1)::oid)";
 
 Identity identity_of(PgSession& session, const std::string& table, Time until) {
   const auto answers = session.run({{k_identity, {table}}}, until);
@@ -127,7 +127,9 @@ Identity identity_of(PgSession& session, const std::string& table, Time until) {
 void remove_trial(PgSession& session, const std::string& table, const LockName& name, Time until) {
   // Without the tables it did nothing.
   for (const std::string& one : {table, table + "_line"})
-    (void)session.run({{"delete from " + one + " where name = $1", {name.text()}}}, until)
+    (void)session
+        .run({{"delete from " + one + " where name operator(pg_catalog.=) $1", {name.text()}}},
+             until)
         .has_value();
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 // Nothing but us ends the transaction. Not every version has both.
 constexpr const char* k_unbounded =
-    "select set_config(name, '0', true) from pg_settings where name in "
+    "select pg_catalog.set_config(name, '0', true) from pg_catalog.pg_settings where name in "
     "('idle_in_transaction_session_timeout', 'transaction_timeout')";
 // The last statement, and no query: the snapshot of that would stay with the transaction, and keep
 // VACUUM from its work.
@@ -40,32 +40,36 @@ std::string PgPeerLock::kind() const {
 // locks of other rows where the column has no index.
 PgStatement PgPeerLock::take_one(const LockName& name) const {
   if (is_row()) {
-    return {
-        "select 1 from " + with_.table + " where " + with_.column + " = $1 for update skip locked",
-        {name.text()}};
+    return {"select 1 from " + with_.table + " where " + with_.column +
+                " operator(pg_catalog.=) $1 for update skip locked",
+            {name.text()}};
   }
   if (with_.key)
-    return {"select pg_try_advisory_xact_lock($1::bigint)", {std::to_string(*with_.key)}};
-  return {"select pg_try_advisory_xact_lock(hashtextextended($1, 0))", {name.text()}};
+    return {"select pg_catalog.pg_try_advisory_xact_lock($1::bigint)",
+            {std::to_string(*with_.key)}};
+  return {"select pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended($1, 0))",
+          {name.text()}};
 }
 
 PgStatement PgPeerLock::count_of(const LockName& name) const {
   if (!is_row()) return {"select 1"};
-  return {"select 1 from " + with_.table + " where " + with_.column + " = $1", {name.text()}};
+  return {"select 1 from " + with_.table + " where " + with_.column + " operator(pg_catalog.=) $1",
+          {name.text()}};
 }
 
 PgStatement PgPeerLock::holder_of(const LockName& name) const {
   if (is_row()) {
-    return {"select min(l.pid) from " + with_.table +
-                " t join pg_locks l on l.locktype = 'transactionid' and l.granted and "
+    return {"select pg_catalog.min(l.pid) from " + with_.table +
+                " t join pg_catalog.pg_locks l on l.locktype = 'transactionid' and l.granted and "
                 "l.transactionid = t.xmax where t." +
-                with_.column + " = $1",
+                with_.column + " operator(pg_catalog.=) $1",
             {name.text()}};
   }
-  const std::string key = with_.key ? "$1::bigint" : "hashtextextended($1, 0)";
+  const std::string key = with_.key ? "$1::bigint" : "pg_catalog.hashtextextended($1, 0)";
   return {
-      "select min(pid) from pg_locks where locktype = 'advisory' and objsubid = 1 and granted "
-      "and database = (select oid from pg_database where datname = current_database()) "
+      "select pg_catalog.min(pid) from pg_catalog.pg_locks where locktype = 'advisory' and "
+      "objsubid = 1 and granted "
+      "and database = (select oid from pg_catalog.pg_database where datname = current_database()) "
       "and (classid::bigint << 32) | objid::bigint = " +
           key + " and pid <> pg_backend_pid()",
       {with_.key ? std::to_string(*with_.key) : name.text()}};
@@ -75,7 +79,7 @@ Result<PeerLock::Taken> PgPeerLock::take(const std::vector<LockName>& names, Tim
   const long long left = statement_timeout_ms(limit, BootClock::now());
   std::vector<PgStatement> all{
       {"begin isolation level read committed read write"},
-      {"select set_config('statement_timeout', $1, true)", {std::to_string(left)}}};
+      {"select pg_catalog.set_config('statement_timeout', $1, true)", {std::to_string(left)}}};
   const std::size_t first = all.size();
   for (const LockName& name : names) {
     all.push_back(take_one(name));

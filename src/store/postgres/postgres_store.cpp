@@ -16,11 +16,17 @@ namespace {
 
 // And the process that answers, for is_pooled_.
 constexpr const char* k_clock =
-    "select (extract(epoch from clock_timestamp()) * 1000000)::bigint, pg_backend_pid()";
+    "select (extract(epoch from pg_catalog.clock_timestamp()) operator(pg_catalog.*) "
+    "1000000)::bigint, pg_catalog.pg_backend_pid()";
 
 constexpr const char* k_own_columns =
-    "select count(*) from pg_attribute where attrelid = to_regclass($1) and attname in ('token', "
-    "'version', 'state') and not attisdropped";
+    "select count(*) from pg_catalog.pg_attribute where attrelid = "
+    "pg_catalog.to_regclass($1)::oid and attname in ('token', 'version', 'state') "
+    "and not attisdropped";
+
+// With operators and functions of the catalogue: others may have made such of a better fit in a
+// schema of the search path, which would run as this user.
+constexpr const char* k_of_name = " where name operator(pg_catalog.=) $1";
 
 // A channel has at most 63 bytes; an id has more. Two ids of one channel only wake each other.
 std::string channel_of(const std::string& id) {
@@ -42,8 +48,8 @@ std::int64_t to_us(StoreTime time) {
 PgStatement bounded_by(Time limit) {
   const std::string ms = std::to_string(statement_timeout_ms(limit, BootClock::now()));
   return {
-      "select set_config('statement_timeout', $1, true), "
-      "set_config('idle_in_transaction_session_timeout', $1, true)",
+      "select pg_catalog.set_config('statement_timeout', $1, true), "
+      "pg_catalog.set_config('idle_in_transaction_session_timeout', $1, true)",
       {ms}};
 }
 
@@ -51,11 +57,12 @@ PgStatement bounded_by(Time limit) {
 // ShedLock's users may have written "infinity", which is no number.
 std::string us_of_column(const std::string& column) {
   return "(extract(epoch from least(greatest(" + column +
-         "::timestamp, '1970-01-01'), '2259-01-01')) * 1000000)::bigint";
+         "::timestamp, '1970-01-01'), '2259-01-01')) operator(pg_catalog.*) 1000000)::bigint";
 }
 
 std::string timestamp_of(const std::string& us) {
-  return "timezone('utc', to_timestamp(" + us + "::bigint / 1000000.0))";
+  return "pg_catalog.timezone('utc', pg_catalog.to_timestamp(" + us +
+         "::bigint operator(pg_catalog./) 1000000.0))";
 }
 
 }  // namespace
@@ -66,14 +73,14 @@ std::string PostgresStore::select_lock() const {
   return std::string("select name, ") + (has_four_columns() ? "''" : "state") + ", " +
          us_of_column("lock_until") + ", " + us_of_column("locked_at") + ", locked_by, " +
          (has_four_columns() ? "0" : "version") +
-         ", case pg_typeof(lock_until)::text when 'timestamp without time zone' then '' else "
-         "pg_typeof(lock_until)::text end from " +
-         table_;
+         ", case pg_catalog.pg_typeof(lock_until)::text when 'timestamp without time zone' then '' "
+         "else pg_catalog.pg_typeof(lock_until)::text end from " +
+         tables_.locks();
 }
 
 PostgresStore::PostgresStore(PgAddress address, const StoreOptions& options)
     : table_(address.table),
-      line_table_(address.table + "_line"),
+      tables_(address.table),
       session_(std::move(address), options.tls, options.interrupt) {}
 
 Result<std::unique_ptr<LockStore>> PostgresStore::open(const StoreOptions& options) {
@@ -128,17 +135,17 @@ Result<SqlStore::Rows> PostgresStore::load(const std::vector<std::string>& names
   all.push_back(bounded_by(limit));
   const std::size_t first = all.size();
   for (const std::string& name : names)
-    all.push_back({select_lock() + " where name = $1" + (to_write ? " for update" : ""), {name}});
+    all.push_back({select_lock() + k_of_name + (to_write ? " for update" : ""), {name}});
   all.push_back({k_clock});
   for (const std::string& name : names) {
     if (!has_line(purpose)) break;
-    all.push_back({"select arrival, waiter, alive_until, who from " + line_table_ +
-                       " where name = $1 order by arrival",
+    all.push_back({"select arrival, waiter, alive_until, who from " + tables_.line() + k_of_name +
+                       " order by arrival",
                    {name}});
   }
-  if (has_four_columns()) all.push_back({k_own_columns, {table_}});
+  if (has_four_columns()) all.push_back({k_own_columns, {tables_.locks()}});
   if (!to_write) all.push_back({"commit"});
-  const auto answers = session_.run(all, limit);
+  const auto answers = run_on_tables(std::move(all), first - 1, has_line(purpose), limit);
   if (!answers) return answers.error();
   note_pooler((*answers)[first + names.size()]);
   std::vector<const sql::Table*> tables;
@@ -147,13 +154,34 @@ Result<SqlStore::Rows> PostgresStore::load(const std::vector<std::string>& names
   return rows_of(names, purpose, tables, session_.sent_at());
 }
 
+// `bound`: which of these statements bounds the transaction, before any that uses a table. The
+// first time it is also the guard of the tables.
+Result<std::vector<PgRows>> PostgresStore::run_on_tables(std::vector<PgStatement> all,
+                                                         std::size_t bound,
+                                                         bool has_line,
+                                                         Time limit) {
+  if (tables_.are_known(has_line)) return session_.run(all, limit);
+  const std::string ms = *all[bound].parameters.front();
+  for (const bool in_full : {false, true}) {
+    all[bound] = tables_.guard(ms, has_line, in_full);
+    auto answers = session_.run(all, limit);
+    if (answers) tables_.learn((*answers)[bound]);
+    if (answers || !PgTables::is_refusal(session_.failure().sqlstate)) return answers;
+  }
+  const auto why = session_.run({tables_.ask_why()}, limit);
+  if (!why) return why.error();
+  const std::string fault = PgTables::fault_in(why->front()).value_or("its tables are changing");
+  return Error{Errc::bad_config, "cannot keep locks in " + where() + ": " + fault};
+}
+
 Result<void> PostgresStore::make_rows(const std::vector<std::string>& names, Time limit) {
   if (const auto undone = session_.run({{"rollback"}}, limit); !undone) return undone.error();
   std::vector<PgStatement> all{{"begin"}, bounded_by(limit)};
   for (const std::string& name : names) {
-    all.push_back({"insert into " + table_ +
+    all.push_back({"insert into " + tables_.locks() +
                        " (name, lock_until, locked_at, locked_by) values ($1, "
-                       "timezone('utc', now()), timezone('utc', now()), '') "
+                       "pg_catalog.timezone('utc', pg_catalog.now()), "
+                       "pg_catalog.timezone('utc', pg_catalog.now()), '') "
                        "on conflict (name) do nothing",
                    {name}});
   }
@@ -165,7 +193,7 @@ Result<void> PostgresStore::make_rows(const std::vector<std::string>& names, Tim
 
 void PostgresStore::add_write(std::vector<PgStatement>& all, const Write& one) const {
   if (one.lock) {
-    PgStatement update{"update " + table_ + " set lock_until = " + timestamp_of("$2") +
+    PgStatement update{"update " + tables_.locks() + " set lock_until = " + timestamp_of("$2") +
                            ", locked_at = case $3 when '0' then locked_at else " +
                            timestamp_of("$3") + " end, locked_by = $4",
                        {one.name,
@@ -177,18 +205,19 @@ void PostgresStore::add_write(std::vector<PgStatement>& all, const Write& one) c
       update.parameters.emplace_back(std::to_string(one.token));
       update.parameters.emplace_back(one.state);
     }
-    update.text += has_four_columns() ? " where name = $1 and locked_by = $5"
-                                      : " where name = $1 and version = $7";
+    update.text +=
+        std::string(k_of_name) +
+        (has_four_columns() ? " and locked_by operator(pg_catalog.=) $5" : " and version = $7");
     update.parameters.push_back(has_four_columns() ? one.before->columns.locked_by
                                                    : std::to_string(one.before->version));
     all.push_back(std::move(update));
   }
   for (const lease_table::Place* place : one.line.gone) {
-    all.push_back({"delete from " + line_table_ + " where name = $1 and arrival = $2",
+    all.push_back({"delete from " + tables_.line() + k_of_name + " and arrival = $2",
                    {one.name, std::to_string(place->arrival_us)}});
   }
   for (const lease_table::Place* place : one.line.written) {
-    all.push_back({"insert into " + line_table_ +
+    all.push_back({"insert into " + tables_.line() +
                        " (name, arrival, waiter, alive_until, who) values ($1, $2, $3, $4, $5) on "
                        "conflict (name, arrival) do update set "
                        "waiter = excluded.waiter, alive_until = excluded.alive_until, "
@@ -211,7 +240,7 @@ Result<bool> PostgresStore::write(const std::vector<Write>& writes,
     add_write(all, one);
   }
   for (const std::string& id : wakes)
-    all.push_back({"select pg_notify($1, '')", {channel_of(id)}});
+    all.push_back({"select pg_catalog.pg_notify($1, '')", {channel_of(id)}});
   all.push_back({all.empty() ? "rollback" : "commit"});
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
@@ -234,10 +263,11 @@ Result<void> PostgresStore::make_tables(Time limit) {
 }
 
 Result<SqlStore::Rows> PostgresStore::load_all(Time limit) {
-  const auto answers = session_.run({{k_clock}, {select_lock()}}, limit);
+  const auto answers =
+      run_on_tables({bounded_by(limit), {k_clock}, {select_lock()}}, 0, false, limit);
   if (!answers) return answers.error();
-  note_pooler(answers->front());
-  return all_rows_of(answers->front().rows, answers->back().rows, session_.sent_at());
+  note_pooler((*answers)[1]);
+  return all_rows_of((*answers)[1].rows, (*answers)[2].rows, session_.sent_at());
 }
 
 Result<SqlStore::Rows> PostgresStore::load_clock(Time limit) {

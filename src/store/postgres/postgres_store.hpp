@@ -14,6 +14,7 @@
 #pragma once
 
 #include "store/postgres/pg_session.hpp"
+#include "store/postgres/pg_tables.hpp"
 #include "store/sql_store.hpp"
 #include "store/store_options.hpp"
 
@@ -35,6 +36,10 @@ class PostgresStore final : public SqlStore {
  private:
   PostgresStore(PgAddress address, const StoreOptions& options);
 
+  Result<std::vector<PgRows>> run_on_tables(std::vector<PgStatement> all,
+                                            std::size_t bound,
+                                            bool has_line,
+                                            Time limit);
   Result<Rows> load(const std::vector<std::string>& names, Purpose purpose, Time limit) override;
   Result<void> make_rows(const std::vector<std::string>& names, Time limit) override;
   Result<bool> write(const std::vector<Write>& writes,
@@ -58,7 +63,7 @@ class PostgresStore final : public SqlStore {
   void add_write(std::vector<PgStatement>& all, const Write& one) const;
 
   std::string table_;
-  std::string line_table_;
+  PgTables tables_;
   PgSession session_;
   std::vector<std::string> channels_;
   int listener_ = 0;        // the server process that listens for us

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "store/postgres/pg_tables.hpp"
+
+#include "base/text.hpp"
+#include "store/lock_row.hpp"
+
+#include <utility>
+
+namespace dlock {
+
+namespace {
+
+// Nothing here costs a look at another table of the catalogue. A trigger that was dropped may still
+// be told of.
+constexpr const char* k_is_plain =
+    "not c.relhastriggers and not c.relhasrules and "
+    "(pg_catalog.pg_get_userbyid(c.relowner) = current_user or "
+    "pg_catalog.pg_has_role(c.relowner, 'pg_database_owner', 'member'))";
+
+// Who may become the owner of the schema or of the database, as each superuser may, could do
+// anything to a table there; and a role of which we are a member has made it for us. Of a superuser
+// that is no sign: it counts as a member of each.
+constexpr const char* k_owner_is_trusted =
+    "(pg_catalog.pg_get_userbyid(c.relowner) = current_user "
+    "or pg_catalog.pg_has_role(c.relowner, n.nspowner, 'member') "
+    "or pg_catalog.pg_has_role(c.relowner, d.datdba, 'member') "
+    "or (pg_catalog.current_setting('is_superuser') = 'off' "
+    "and pg_catalog.pg_has_role(c.relowner, 'member')))";
+constexpr const char* k_trigger =
+    "from pg_catalog.pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal";
+// A view is one, too; it is as good as its owner.
+constexpr const char* k_rule =
+    "from pg_catalog.pg_rewrite r where r.ev_class = c.oid and r.rulename <> '_RETURN'";
+constexpr const char* k_joined =
+    " join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
+    "join pg_catalog.pg_database d on d.datname = pg_catalog.current_database()";
+
+std::string is_trusted() {
+  return std::string(k_owner_is_trusted) + " and not exists (select " + k_trigger +
+         ") and not exists (select " + k_rule + ")";
+}
+
+std::string of_another(const std::string& table, const std::string& owner) {
+  std::string text = "the table " + table + " belongs to " + owner;
+  text +=
+      ", who is neither this user, nor the owner of its schema or of the database, nor a "
+      "superuser: drop it, or let a superuser run alter table ";
+  return text.append(table).append(" owner to ROLE");
+}
+
+std::string has_more(const std::string& table, const char* kind, const std::string& name) {
+  const std::string one = kind + (' ' + name);
+  std::string text = "the table " + table + " has the " + one;
+  text += ", which could change a lock, with the rights of each user of dlock: drop ";
+  return text.append(one).append(" on ").append(table);
+}
+
+}  // namespace
+
+PgTables::PgTables(std::string table)
+    : table_(std::move(table)), locks_(table_), line_(table_ + "_line") {}
+
+// No number is an error, and the server skips all that came with it.
+PgStatement PgTables::guard(const std::string& ms, bool has_line, bool in_full) const {
+  const std::string condition = in_full ? is_trusted() : k_is_plain;
+  const std::string line = has_line ? ", pg_catalog.to_regclass('" + line_ + "')::oid" : "";
+  return {
+      "select pg_catalog.set_config('statement_timeout', case when " + condition +
+          " then $1 else 'the tables may not be safe' end, true), "
+          "pg_catalog.set_config('idle_in_transaction_session_timeout', $1, true), "
+          "c.relname, c.relnamespace::pg_catalog.regnamespace::text from pg_catalog.pg_class c" +
+          (in_full ? k_joined : "") + " where c.oid in ('" + locks_ +
+          "'::pg_catalog.regclass::oid" + line + ")",
+      {ms}};
+}
+
+// Before version 14 there is no role pg_database_owner.
+bool PgTables::is_refusal(const std::string& sqlstate) {
+  return sqlstate == "22023" || sqlstate == "42704";
+}
+
+void PgTables::learn(const PgRows& answer) {
+  const std::string name = table_.substr(table_.find('.') + 1);
+  for (const auto& row : answer.rows) {
+    const bool is_locks = sql::text_at(row, 2) == name;
+    const std::string at = sql::text_at(row, 3) + '.' + name;
+    (is_locks ? locks_ : line_) = is_locks ? at : at + "_line";
+    (is_locks ? knows_locks_ : knows_line_) = true;
+  }
+}
+
+PgStatement PgTables::ask_why() const {
+  return {std::string("select c.relname, pg_catalog.pg_get_userbyid(c.relowner), ") +
+              k_owner_is_trusted + ", (select pg_catalog.min(t.tgname::text) " + k_trigger +
+              "), (select pg_catalog.min(r.rulename::text) " + k_rule +
+              ") from pg_catalog.pg_class c" + k_joined +
+              " where c.oid in (pg_catalog.to_regclass($1)::oid, pg_catalog.to_regclass($2)::oid)",
+          {locks_, line_}};
+}
+
+std::optional<std::string> PgTables::fault_in(const PgRows& answer) {
+  for (const auto& row : answer.rows) {
+    const std::string table = printable(sql::text_at(row, 0));
+    if (sql::text_at(row, 2) == "f") return of_another(table, printable(sql::text_at(row, 1)));
+    if (row.size() > 3 && row[3]) return has_more(table, "trigger", printable(*row[3]));
+    if (row.size() > 4 && row[4]) return has_more(table, "rule", printable(*row[4]));
+  }
+  return std::nullopt;
+}
+
+}  // namespace dlock
