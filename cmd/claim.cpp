@@ -30,7 +30,8 @@ std::string text_of_environment(const char* name) {
 std::string ci_job_url() {
   for (const char* const name :
        {"CI_JOB_URL", "BUILDKITE_BUILD_URL", "CIRCLE_BUILD_URL", "BUILD_URL"}) {
-    if (auto url = text_of_environment(name); !url.empty()) return url;
+    // It is shown to all who can look at the lock.
+    if (auto url = text_of_environment(name); !url.empty()) return public_part(url);
   }
   const std::string run = text_of_environment("GITHUB_RUN_ID");
   if (run.empty()) return "";

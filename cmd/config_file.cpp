@@ -15,7 +15,7 @@ namespace {
 bool has_password(const ConfigEntries& entries) {
   return std::any_of(entries.begin(), entries.end(), [](const auto& entry) {
     return entry.first == "password" ||
-           (entry.first == "url" && !password_in_url(entry.second).empty());
+           (entry.first == "url" && !passwords_in(entry.second).empty());
   });
 }
 

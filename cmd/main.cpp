@@ -6,6 +6,7 @@
 #include "cmd/commands.hpp"
 #include "cmd/display.hpp"
 #include "cmd/output.hpp"
+#include "cmd/own_environment.hpp"
 #include "cmd/url_password.hpp"
 #include "sys/tls_session.hpp"
 
@@ -40,11 +41,12 @@ void occupy_standard_descriptors() {
 bool hide_passwords(int argc, char** argv) {
   bool given_to_us = false;
   for (int i = 1; i < argc; ++i) {
-    const std::string_view password = password_in_url(argv[i]);
-    if (password.empty()) continue;
+    const std::vector<std::string_view> passwords = passwords_in(argv[i]);
+    if (passwords.empty()) continue;
     given_to_us = given_to_us || std::strcmp(argv[i - 1], "--url") == 0 ||
                   std::strncmp(argv[i], "--url=", 6) == 0;
-    std::memset(argv[i] + (password.data() - argv[i]), '*', password.size());
+    for (const std::string_view password : passwords)
+      std::memset(argv[i] + (password.data() - argv[i]), '*', password.size());
   }
   return given_to_us;
 }
@@ -52,9 +54,10 @@ bool hide_passwords(int argc, char** argv) {
 // An error about a word may repeat it.
 Error without_passwords(Error error, const std::vector<std::string>& words) {
   for (const std::string& word : words) {
-    const std::string password(password_in_url(word));
-    const std::size_t at = password.empty() ? std::string::npos : error.text.find(password);
-    if (at != std::string::npos) error.text.replace(at, password.size(), "***");
+    for (const std::string_view password : passwords_in(word)) {
+      const std::size_t at = error.text.find(password);
+      if (at != std::string::npos) error.text.replace(at, password.size(), "***");
+    }
   }
   return error;
 }
@@ -117,6 +120,15 @@ int refuse(const Error& error, const CommandLine& line) {
   return static_cast<int>(report(error, {.command = line.command}));
 }
 
+bool has_secret(const Settings& settings) {
+  const auto in_server = [](const Settings::Server& server) {
+    return !server.tls.key.empty() || !passwords_in(server.url).empty();
+  };
+  return !settings.password.empty() || !settings.sentinel_password.empty() ||
+         !settings.tls.key.empty() || !passwords_in(settings.url).empty() ||
+         std::any_of(settings.quorum.begin(), settings.quorum.end(), in_server);
+}
+
 int run_main(int argc, char** argv) {
   occupy_standard_descriptors();
   ::mallopt(M_ARENA_MAX,
@@ -147,9 +159,8 @@ int run_main(int argc, char** argv) {
         "--password-file");
   }
   // No core file with a password in it; exec makes the child dumpable again (prctl(2)).
-  const bool has_secret = !settings->password.empty() || !settings->tls.key.empty() ||
-                          !password_in_url(settings->url).empty();
-  if (has_secret) ::prctl(PR_SET_DUMPABLE, 0);
+  if (settings->url.starts_with("postgres")) hide_from_libpq();
+  if (has_secret(*settings)) ::prctl(PR_SET_DUMPABLE, 0);
   return static_cast<int>(find_command(line->command)->carry_out(*line, *settings));
 }
 

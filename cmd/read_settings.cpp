@@ -118,8 +118,10 @@ std::string unknown_setting(const std::string& name) {
   return "there is no setting " + in_quotes(shortened(name, 80)) + did_you_mean(name, known);
 }
 
-std::string exposed(const std::string& path, const std::string& remedy) {
-  return printable(path) + ": holds a password, and others can read it; " + remedy;
+std::string exposed(const std::string& path,
+                    const std::string& remedy,
+                    const char* what = "holds a password") {
+  return printable(path) + ": " + what + ", and others can read it; " + remedy;
 }
 
 struct Sources {
@@ -264,16 +266,6 @@ Result<void> apply_url(Settings& settings) {
   return apply(settings, source);
 }
 
-// With a socket libpq would go where that says, and cannot be told not to: the locks would be in
-// another database than the URL's.
-Result<void> check_surroundings(const Settings& settings) {
-  const char* const other = std::getenv("PGHOSTADDR");
-  if (other == nullptr || *other == '\0' || !settings.url.starts_with("postgres")) return {};
-  return Error{Errc::bad_config,
-               "PGHOSTADDR is set, but the URL alone says where the locks are; "
-               "call env -u PGHOSTADDR dlock"};
-}
-
 Result<void> find_passwords(Settings& settings) {
   const std::array<std::pair<const std::string*, Secret*>, 3> files{
       {{&settings.password_file, &settings.password},
@@ -287,7 +279,18 @@ Result<void> find_passwords(Settings& settings) {
     if (file->is_exposed)
       settings.notes.push_back({LogLevel::warn, exposed(*path, "chmod 600 it")});
   }
-  const char* const last = std::getenv("REDISCLI_AUTH");
+  std::vector<const std::string*> keys{&settings.tls.key};
+  for (const Settings::Server& server : settings.quorum)
+    keys.push_back(&server.tls.key);
+  for (const std::string* const key : keys) {
+    if (key->empty()) continue;
+    const auto is_exposed = check_named_file(*key);
+    if (!is_exposed) return is_exposed.error();
+    if (*is_exposed)
+      settings.notes.push_back({LogLevel::warn, exposed(*key, "chmod 600 it", "is a private key")});
+  }
+  const bool of_postgres = settings.url.starts_with("postgres");
+  const char* const last = std::getenv(of_postgres ? "PGPASSWORD" : "REDISCLI_AUTH");
   if (settings.password.empty() && last != nullptr) settings.password = Secret(last);
   return {};
 }
@@ -320,8 +323,6 @@ Result<Settings> read_settings(const std::vector<Given>& given,
     if (!done) return done.error();
   }
   done = apply_url(settings);
-  if (!done) return done.error();
-  done = check_surroundings(settings);
   if (!done) return done.error();
   done = find_passwords(settings);
   if (!done) return done.error();

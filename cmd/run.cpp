@@ -9,6 +9,7 @@
 #include "cmd/commands.hpp"
 #include "cmd/exec_failure.hpp"
 #include "cmd/json_output.hpp"
+#include "cmd/own_environment.hpp"
 #include "cmd/result_file.hpp"
 #include "cmd/voice.hpp"
 #include "sys/boot.hpp"
@@ -26,13 +27,6 @@ namespace {
 }
 [[noreturn]] void end_with(int status) {
   ::_exit(status);
-}
-
-std::vector<std::string> own_environment() {
-  std::vector<std::string> entries;
-  for (char** entry = environ; *entry != nullptr; ++entry)
-    entries.emplace_back(*entry);
-  return entries;
 }
 
 // Accounts of services have a login shell that runs nothing, and sudo -u and systemd pass it on.

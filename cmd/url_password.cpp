@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace dlock {
@@ -38,9 +39,7 @@ std::string without_at(std::string_view rest) {
   return std::string(rest.substr(0, port)) + ":***";
 }
 
-}  // namespace
-
-std::string shown_url(std::string_view url) {
+std::string shown_one(std::string_view url) {
   const std::string_view scheme = scheme_of(url);
   const std::string_view rest = url.substr(scheme.size());
   const std::size_t at = rest.rfind('@');
@@ -49,6 +48,43 @@ std::string shown_url(std::string_view url) {
           ? without_at(rest)
           : "***@" + std::string(rest.substr(at + 1, rest.find_first_of("?#", at) - at - 1));
   return shortened(std::string(scheme) + shown, k_most_shown);
+}
+
+// What has blanks between.
+std::vector<std::string_view> words_of(std::string_view text) {
+  constexpr std::string_view k_blanks = " \t\r\n";
+  std::vector<std::string_view> words;
+  for (std::size_t at = text.find_first_not_of(k_blanks); at < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(k_blanks, at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = text.find_first_not_of(k_blanks, end);
+  }
+  return words;
+}
+
+}  // namespace
+
+std::vector<std::string_view> passwords_in(std::string_view text) {
+  std::vector<std::string_view> passwords;
+  for (const std::string_view word : words_of(text))
+    if (const auto one = password_in_url(word); !one.empty()) passwords.push_back(one);
+  return passwords;
+}
+
+std::string public_part(std::string_view url) {
+  const std::string_view scheme = scheme_of(url);
+  std::string_view rest = url.substr(scheme.size());
+  rest = rest.substr(0, rest.find_first_of("?#"));
+  const auto at = rest.substr(0, rest.find('/')).rfind('@');
+  if (at != std::string_view::npos) rest.remove_prefix(at + 1);
+  return std::string(scheme) + std::string(rest);
+}
+
+std::string shown_url(std::string_view url) {
+  std::string shown;
+  for (const std::string_view one : words_of(url))
+    shown += (shown.empty() ? "" : " ") + shown_one(one);
+  return shown;
 }
 
 }  // namespace dlock

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Where a URL keeps a password, so that it can be found and blotted out.
+// Where a URL, or a list of URLs with blanks between, keeps passwords, so that they can be found
+// and blotted out.
 #pragma once
 
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dlock {
 
-// The password part of "scheme://user:password@host…" inside `text`; empty if there is none.
+// The password part of "scheme://user:password@host…" inside `text`, which is one URL; empty if
+// there is none.
 inline std::string_view password_in_url(std::string_view text) {
   const std::size_t scheme = text.find("://");
   if (scheme == std::string_view::npos) return {};
@@ -22,8 +25,14 @@ inline std::string_view password_in_url(std::string_view text) {
   return colon == std::string_view::npos ? std::string_view() : authority.substr(colon + 1);
 }
 
-// A URL that may be malformed, for an error text, with "***" in place of a possible password: the
-// text before the last @; without an @, the text after a colon unless that is a port.
+// Of each URL in the list that has one; they are parts of `text`.
+std::vector<std::string_view> passwords_in(std::string_view text);
+
+// "https://host/path" of a URL that may have a user, a password or a token: without these.
+std::string public_part(std::string_view url);
+
+// A list of URLs that may be malformed, for an error text, with "***" in place of a possible
+// password: the text before the last @; without an @, the text after a colon unless that is a port.
 std::string shown_url(std::string_view url);
 
 }  // namespace dlock

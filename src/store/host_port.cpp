@@ -102,6 +102,11 @@ std::optional<std::string> parse_announced_host(std::string_view host) {
   return name;
 }
 
+bool is_this_machine(std::string_view host) {
+  return host == "localhost" || host == "::1" ||
+         (host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos);
+}
+
 std::string text_of(const HostPort& at) {
   const bool v6 = at.host.find(':') != std::string::npos;
   std::string host = at.host;

@@ -27,6 +27,9 @@ std::optional<std::string> parse_announced_host(std::string_view host);
 // The same text for the same host: "host:port", "[v6]:port" or "[v6%25interface]:port".
 std::string text_of(const HostPort& at);
 
+// localhost and the loopback addresses: what is sent there crosses no network.
+bool is_this_machine(std::string_view host);
+
 // Digits only: no sign, no space, no 0x.
 std::optional<int> parse_digits(std::string_view text, int most);
 

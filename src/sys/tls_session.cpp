@@ -37,7 +37,9 @@ bool tell_name(SSL* ssl, std::string name) {
 // The name that the certificate must have, and that the server is told (SNI). False: no memory.
 bool expect_name(SSL* ssl, const std::string& host) {
   if (is_address(ssl, host)) return true;  // an address is no server name (RFC 6066, 3)
-  SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  // The subject is no name since RFC 6125, and no certificate authority checks it as one.
+  SSL_set_hostflags(ssl,
+                    X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
   return SSL_set1_host(ssl, host.c_str()) == 1 && tell_name(ssl, host);
 }
 

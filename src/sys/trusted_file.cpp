@@ -129,6 +129,14 @@ Result<TrustedFile> read_named_file(const std::string& path) {
   return read_all(path, fd.get(), status);
 }
 
+Result<bool> check_named_file(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), k_look_first));
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0) return false;
+  if (auto good = check_named(path, status); !good) return good.error();
+  return is_exposed(fd.get(), status);
+}
+
 Result<std::optional<TrustedFile>> read_usual_file(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), k_look_first));
   if (!fd && (errno == ENOENT || errno == ENOTDIR)) return std::optional<TrustedFile>();

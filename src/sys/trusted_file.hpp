@@ -28,6 +28,10 @@ Result<TrustedFile> read_named_file(const std::string& path);
 // (Errc::denied). Else Errc::bad_config.
 Result<std::optional<TrustedFile>> read_usual_file(const std::string& path);
 
+// Of a named file that others will read, as a private key: the same, without reading it. True: it
+// is exposed. One that cannot be opened is not judged.
+Result<bool> check_named_file(const std::string& path);
+
 // What is at `path` now of a file that was named before, for a secret that may change while we run.
 // Nothing: it cannot be read or is not trusted at the moment, or was no file to be read twice (a
 // pipe; a descriptor, whose number may be another file's by then). Never blocks on a FIFO.

@@ -118,8 +118,15 @@ signal_store() { signal_database "$1"; }
   export PGHOST=none.invalid PGPORT=1 PGUSER=reader PGDATABASE=none PGPASSWORD=s3cret
   run -5 "$DLOCK" --url "postgres://$url" run -n a -- env -u DLOCK_HOLDS "$DLOCK" --url "postgresql://$url" run -n -E 5 a -- true
   run -77 env DLOCK_PASSWORD=wr0ng "$DLOCK" --url "postgres://$url" run a -- touch "$MARKER"
-  run -78 --separate-stderr env PGHOSTADDR=127.0.0.1 "$DLOCK" --url "postgres://$url" run -n a -- touch "$MARKER"
-  assert_stderr_has "env -u PGHOSTADDR"
+  db 'CREATE SCHEMA other AUTHORIZATION ann'
+  local odd=(PGHOSTADDR=127.0.0.1 PGSERVICE=none PGOPTIONS='-c search_path=other' PGTZ=Mars/North PGCHANNELBINDING=require)
+  hold a
+  run -75 env "${odd[@]}" "$DLOCK" --url "postgres://$url" run -n a -- touch "$MARKER"
+  let_go
+  run -0 env "${odd[@]}" "$DLOCK" --url "postgres://$url" run a -- printenv PGOPTIONS PGSERVICE
+  assert_line "-c search_path=other"
+  assert_line none
+  db 'DROP SCHEMA other'
   unset PGHOST PGPORT PGUSER PGDATABASE PGPASSWORD
   assert_not_started
   db 'DROP TABLE dlock, dlock_line'

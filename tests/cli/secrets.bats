@@ -115,6 +115,24 @@ $secret = 1" "url = [\"redis://:$secret@h\", \"x\"]"; do
   assert_no_stderr
 }
 
+@test "each password in a list of URLs is hidden, also behind a URL without one" {
+  local list="redis://127.0.0.1:1 redis://u:$secret@127.0.0.1:3 redis://:$secret@127.0.0.1:2"
+  "$DLOCK" --url "$list" run -w 20 --connect-timeout 20s "$(fresh)" -- touch "$MARKER" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+  local waiter=$!
+  eventually 10s grep -qs . "$BATS_TEST_TMPDIR/err"
+  refute_secret "$(command_lines "$waiter")" "the command line"
+  end_ours "$waiter"
+  refute_secret "$(cat "$BATS_TEST_TMPDIR/err")" "what is printed"
+  run -78 --separate-stderr env DLOCK_URL="redis://h1 redis://:$secret redis://h3" "$DLOCK" run a -- touch "$MARKER"
+  refute_secret "$stderr" "what is printed of a URL without its host"
+  install -d -m 777 "$BATS_TEST_TMPDIR/open" # a folder of root alone exposes nothing
+  printf 'url = "%s"\n' "$list" >"$BATS_TEST_TMPDIR/open/config.toml"
+  chmod 644 "$BATS_TEST_TMPDIR/open/config.toml"
+  run --separate-stderr "$DLOCK" --config "$BATS_TEST_TMPDIR/open/config.toml" --connect-timeout 100ms inspect a
+  assert_stderr_has "holds a password, and others can read it"
+  assert_not_started
+}
+
 # command_lines PID: of PID and of every process below it that is a dlock.
 command_lines() {
   local pid

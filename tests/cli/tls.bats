@@ -146,6 +146,25 @@ refused_by() {
   done
 }
 
+@test "a private key of another user is refused, and one that others can read is told of" {
+  tls_redis server --tls-auth-clients yes
+  export DLOCK_CERT=$TLS/client.crt DLOCK_KEY=$BATS_TEST_TMPDIR/open/client.key
+  install -d -m 777 "$BATS_TEST_TMPDIR/open"
+  install -m 644 "$TLS/client.key" "$DLOCK_KEY"
+  run -0 --separate-stderr "$DLOCK" run x -- true
+  assert_stderr_has "$DLOCK_KEY: is a private key, and others can read it; chmod 600 it"
+  chmod 666 "$DLOCK_KEY"
+  refused 78 run x -- touch "$MARKER"
+  assert_stderr_has "$DLOCK_KEY: can be written by others"
+  chmod 600 "$DLOCK_KEY"
+  run -0 --separate-stderr "$DLOCK" run x -- true
+  assert_no_stderr
+  [ "$(id -u)" = 0 ] || return 0
+  chown 12345 "$DLOCK_KEY"
+  refused 78 run x -- touch "$MARKER"
+  assert_stderr_has "$DLOCK_KEY: is owned by user 12345"
+}
+
 @test "a key with a password needs --key-password-file, with the right one: 78" {
   local secret=$BATS_TEST_TMPDIR/secret
   openssl pkey -in "$TLS/client.key" -aes256 -passout pass:sesame -out "$TLS/locked.key"

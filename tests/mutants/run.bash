@@ -22,8 +22,8 @@
 # mutant may have "pending: " and what it waits for. C: a cluster; M: what others got wrong; D: Redis and the table
 # stores differ; E: databases; G: the guard; H: the ways to hold; L: the local store; N: names and several
 # servers; P: the command and its processes; Q: a quorum; R: the scripts of the Redis store; S: steps and waits
-# without a command; W: the waiting line and the news of a hold; X: rules besides; Y: etcd; Z: ZooKeeper. M03a and
-# M03b break the same in two places.
+# without a command; V: hostile servers and other users; W: the waiting line and the news of a
+# hold; X: rules besides; Y: etcd; Z: ZooKeeper. M03a and M03b break the same in two places.
 #
 # All this is done on copies in build/mutants: two lanes (with --lua, more) with a copy each share the
 # mutants, as most oracles mostly wait. First the oracles of a lane have to pass there on the code as it is. An

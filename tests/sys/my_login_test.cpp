@@ -88,13 +88,25 @@ TEST_CASE("mysql 8: an empty password is sent as such") {
   CHECK(server.proof == std::string(1, '\0'));
 }
 
-TEST_CASE("mysql 8: over TCP the password is shown by the server's key alone") {
+TEST_CASE("mysql 8: over TCP the password is shown by the server's key alone, if that is wished") {
   const RsaKey key;
   FakeMysql8 server;
   server.knows_digest = false;
   server.key = &key;
-  CHECK(login(server).has_value());
+  CHECK(login(server, "ann:s3cret@", "?ssl-mode=disabled").has_value());
   CHECK(server.shown == std::string("s3cret\0", 7));
+}
+
+TEST_CASE("mysql 8: an unproven key gets no password that was not meant for it") {
+  const RsaKey key;
+  FakeMysql8 server;
+  server.knows_digest = false;
+  server.key = &key;
+  const auto rows = login(server);
+  REQUIRE_FALSE(rows.has_value());
+  CHECK(rows.error().code == Errc::denied);
+  CHECK(has(rows.error().text, "an unproven key"));
+  CHECK(server.shown.empty());
 }
 
 TEST_CASE("mysql 8: a password longer than the nonce is shown whole") {
@@ -103,7 +115,8 @@ TEST_CASE("mysql 8: a password longer than the nonce is shown whole") {
   server.knows_digest = false;
   server.key = &key;
   server.password = "a password of more than twenty bytes";
-  CHECK(login(server, "ann:a%20password%20of%20more%20than%20twenty%20bytes@").has_value());
+  CHECK(login(server, "ann:a%20password%20of%20more%20than%20twenty%20bytes@", "?ssl-mode=disabled")
+            .has_value());
 }
 
 TEST_CASE("mysql 8: over a unix socket the password is shown as it is") {
@@ -118,7 +131,7 @@ TEST_CASE("mysql 8: over a unix socket the password is shown as it is") {
 TEST_CASE("mysql 8: without TLS and without a key the password is not shown, and that is said") {
   FakeMysql8 server;
   server.knows_digest = false;
-  const auto rows = login(server);
+  const auto rows = login(server, "ann:s3cret@", "?ssl-mode=disabled");
   REQUIRE_FALSE(rows.has_value());
   CHECK(rows.error().code == Errc::denied);
   CHECK(has(rows.error().text, "needs TLS or a unix socket"));

@@ -173,7 +173,10 @@ TEST_CASE("pg parameters: how much TLS, from the URL and the settings") {
   ca.cacert = "/ca";
   TlsSettings careless;
   careless.insecure = true;
-  CHECK(mode_of("postgresql://h", {}) == "prefer" + none);
+  for (const char* const here : {"localhost", "127.0.0.1", "127.8.9.1", "[::1]"})
+    CHECK(mode_of(std::string("postgresql://") + here, {}) == "prefer" + none);
+  for (const char* const beyond : {"h", "127.evil.example", "10.0.0.1", "localhost.example"})
+    CHECK(mode_of(std::string("postgresql://") + beyond, {}).starts_with("verify-full "));
   CHECK(mode_of("postgresql://h?sslmode=require", {}) == "require" + none);
   CHECK(mode_of("postgresql://h?sslmode=disable", {}) == "disable" + none);
   CHECK(mode_of("postgresql://h", ca) == "verify-full /ca");

@@ -73,6 +73,23 @@ TEST_CASE("a URL in an error text shows nothing that may be a password") {
     CHECK(shown_url(url) == shown);
   }
   CHECK(shown_url("redis://" + std::string(1000, 'x')).size() < 130);
+  CHECK(shown_url("redis://:one@h1  redis://:two") == "redis://***@h1 redis://:***");
+}
+
+TEST_CASE("each password in a list of URLs is found, also behind a URL without one") {
+  const std::string urls = "redis://h1 redis://u:one@h2\tredis://:t@wo@h3/0";
+  const auto found = passwords_in(urls);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0] == "one");
+  CHECK(found[1] == "t@wo");
+  CHECK(found[0].data() > urls.data());
+  CHECK(passwords_in("redis://h1 mailto:a@b").empty());
+}
+
+TEST_CASE("the public part of a URL has no user, password or token") {
+  CHECK(public_part("https://ci.example/job/1") == "https://ci.example/job/1");
+  CHECK(public_part("https://bot:t0ken@ci.example/job/1?token=x#y") == "https://ci.example/job/1");
+  CHECK(public_part("https://ci.example/a@b") == "https://ci.example/a@b");
 }
 
 }  // namespace dlock

@@ -54,6 +54,13 @@ class Dialog {
   }
 
   int seal() {
+    if (!wire_.trusts_key()) {
+      wire_.fail(
+          {Errc::denied,
+           "its login (caching_sha2_password) needs TLS (?ssl-mode=required) or a unix socket; "
+           "?ssl-mode=disabled seals the password with an unproven key"});
+      return CR_ERROR;
+    }
     if (write(std::string_view(&k_ask_for_key, 1)) != CR_OK) return CR_ERROR;
     const auto key = read();
     if (!key || key->empty()) {

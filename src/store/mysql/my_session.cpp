@@ -53,7 +53,8 @@ void MySession::Close::operator()(st_mysql* mysql) const {
 }
 
 MySession::MySession(MyAddress address, const Interrupt* interrupt)
-    : address_(std::move(address)), wire_(std::make_unique<MyWire>(address_.endpoint, interrupt)) {}
+    : address_(std::move(address)),
+      wire_(std::make_unique<MyWire>(address_.endpoint, address_.trusts_key, interrupt)) {}
 
 MySession::~MySession() {
   disconnect();

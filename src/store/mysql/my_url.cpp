@@ -140,15 +140,11 @@ Result<MyOptions> parse_options(std::string_view query) {
   return options;
 }
 
-bool is_here(const std::string& host) {
-  return host == "localhost" || host == "127.0.0.1" || host == "::1";
-}
-
 // TLS as the mode wants it; null: none.
 Result<std::shared_ptr<const TlsSettings>> tls_of(const MyOptions& options,
                                                   const Endpoint& endpoint,
                                                   TlsSettings tls) {
-  const bool local = options.socket || is_here(endpoint.host);
+  const bool local = options.socket || is_this_machine(endpoint.host);
   const bool none = !options.ssl_mode && local && !tls.said();
   const std::string mode = none ? "disabled" : options.ssl_mode.value_or("verify_identity");
   if (options.socket && (options.ssl_mode.value_or("disabled") != "disabled" || tls.said())) {
@@ -215,6 +211,7 @@ Result<MyAddress> parse_rest(std::string_view rest, const TlsSettings& tls) {
   if (!with_tls) return with_tls.error();
   address.endpoint.tls = *with_tls;
   address.endpoint.socket_path = options->socket.value_or("");
+  address.trusts_key = options->ssl_mode == "disabled";
   address.table = options->table;
   address.with = options->with;
   address.text = text_of(address);

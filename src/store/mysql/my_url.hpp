@@ -33,7 +33,8 @@ struct MyAddress {
   std::string database;
   std::string table;
   std::optional<WithOption> with;
-  std::string text;  // canonical, for messages and comparing; neither user nor password
+  bool trusts_key = false;  // ssl-mode=disabled was said: also an unproven key
+  std::string text;         // canonical, for messages and comparing; neither user nor password
 };
 
 // Errc::bad_usage, with what is wrong. `tls`: what else is said about TLS.

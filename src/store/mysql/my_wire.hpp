@@ -26,8 +26,9 @@ namespace dlock {
 class MyWire {
  public:
   // `interrupt` may be null and must outlive us.
-  MyWire(Endpoint endpoint, const Interrupt* interrupt)
-      : endpoint_(std::move(endpoint)), interrupt_(interrupt) {}
+  // `trusts_key`: a password may be sealed with whatever key the server shows.
+  MyWire(Endpoint endpoint, bool trusts_key, const Interrupt* interrupt)
+      : endpoint_(std::move(endpoint)), trusts_key_(trusts_key), interrupt_(interrupt) {}
   MyWire(const MyWire&) = delete;
   MyWire& operator=(const MyWire&) = delete;
   ~MyWire() = default;
@@ -45,6 +46,7 @@ class MyWire {
 
   // Only its two ends can read it: TLS or a unix socket.
   bool is_private() const { return endpoint_.tls != nullptr || !endpoint_.socket_path.empty(); }
+  bool trusts_key() const { return trusts_key_; }
   // Connected, and nothing has come that was not read, not even an end.
   bool idle() { return transport_ && transport_->idle(); }
   // Until something has come. An error of it is none of the connection: that stays.
@@ -60,6 +62,7 @@ class MyWire {
 
  private:
   Endpoint endpoint_;
+  bool trusts_key_;
   const Interrupt* interrupt_;
   Time limit_{};
   std::optional<Error> error_;

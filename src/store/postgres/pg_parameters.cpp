@@ -2,6 +2,7 @@
 #include "store/postgres/pg_parameters.hpp"
 
 #include "base/user_name.hpp"
+#include "store/host_port.hpp"
 #include "sys/tls_trust.hpp"
 
 #include <utility>
@@ -54,7 +55,9 @@ Result<PgTls> tls_of(const PgAddress& address,
   }
   if (!address.tls) {
     if (settings.insecure) return PgTls::require;
-    return settings.said() ? PgTls::verify_full : PgTls::prefer;
+    // libpq's own default would give the password to whoever answers.
+    const bool nearby = is_this_machine(server.host) && !settings.said();
+    return nearby ? PgTls::prefer : PgTls::verify_full;
   }
   if (settings.insecure && *address.tls != PgTls::require) return contradicts("--insecure");
   if (settings.said() && *address.tls < PgTls::require)

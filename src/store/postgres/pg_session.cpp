@@ -259,6 +259,14 @@ Result<void> PgSession::connect(Time limit) {
   }
 }
 
+constexpr std::string_view k_ways_out =
+    "beyond this machine the certificate is verified: ?cacert=FILE names its CA, ?sslmode=require "
+    "takes any, ?sslmode=disable goes without TLS";
+
+bool is_about_tls(const std::string& reason) {
+  return reason.find("SSL") != std::string::npos || reason.find("certificate") != std::string::npos;
+}
+
 PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
   std::vector<SocketAddress> addresses(1);  // of a socket
   if (!server.is_socket()) {
@@ -266,11 +274,15 @@ PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
     if (!found) return {.code = found.error().code, .reason = found.error().text};
     addresses = std::move(*found);
   }
+  const bool verifies_by_default =
+      !server.is_socket() && !address_.tls && !tls_.said() && !is_this_machine(server.host);
+  const std::string_view ways_out = verifies_by_default ? k_ways_out : "";
   std::optional<PgNoConnection> why;
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     const std::string at = server.is_socket() ? "" : numeric_text(addresses[i]);
     const auto parameters = pg_parameters(address_, server, at, tls_);
-    if (!parameters) return {.code = parameters.error().code, .reason = parameters.error().text};
+    if (!parameters)
+      return {.code = parameters.error().code, .reason = parameters.error().text, .hint = ways_out};
     auto made = connect_pg(*parameters, share_of(limit, addresses.size() - i), interrupt_);
     connection_ = std::move(made.connection);
     has_answered_ = has_answered_ || connected();
@@ -279,6 +291,7 @@ PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
     const bool silent = made.why.code == Errc::timed_out;
     if (addresses.size() > 1) note_silence(addresses[i], silent);
     if (!why || !silent) why = std::move(made.why);
+    if (why->hint.empty() && is_about_tls(why->reason)) why->hint = ways_out;
     if (ends_search(why->code)) break;
   }
   return *why;
