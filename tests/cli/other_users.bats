@@ -154,6 +154,13 @@ member() { setpriv --reuid="$1" --regid=nogroup --groups=60 env HOME=/ "$OUTSIDE
   run -0 "$OUTSIDE/dlock" --url "local://$place" doctor
   assert_output --partial "$place/a.lock has mode 0644"
   assert_output --partial "who can read a file of a lock can block the lock"
+  chown $MALLORY "$place/a.lock"
+  run -1 "$OUTSIDE/dlock" --url "local://$place" doctor
+  assert_output --partial "$place/a.lock has mode 0644 and belongs to user $MALLORY: it belongs to user $MALLORY, neither root"
+  "$OUTSIDE/dlock" --url "sqlite://$place/locks.db" run a -- true
+  chown $MALLORY "$place/locks.db-shm"
+  run -1 "$OUTSIDE/dlock" --url "sqlite://$place/locks.db" doctor
+  assert_output --partial "it belongs to user $MALLORY, neither root nor you nor of the group of its directory (chown root): it is not used (77)"
   chown $MALLORY "$place"
   local url
   for url in "local://$place" "sqlite://$place/locks.db"; do

@@ -132,6 +132,8 @@ as_member() {
   run -0 "$DLOCK" doctor -v
   assert_line --partial "passes quick_check"
   ln -s "$T" "$T/link"
+  ln -s "$T/locks.db" "$T/link.db"
+  run -0 "$DLOCK" --url "sqlite://$T/link.db" doctor
   run -0 "$DLOCK" --url "sqlite://$T/link/locks.db" doctor
   assert_line "$("$DLOCK" doctor | grep '^identity: [0-9a-f]*: must be the same')"
   [ "$(sqlite3 "$T/locks.db" 'SELECT group_concat(name) FROM dlock')" = a ]

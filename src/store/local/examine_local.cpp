@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 
 namespace dlock {
 
@@ -91,19 +92,22 @@ Finding judge_file_system(const std::string& path) {
                  "keep the locks on a disk or tmpfs of this machine");
 }
 
-Finding judge_readers(const std::string& directory, const std::vector<std::string>& files) {
+Finding judge_files(const std::string& directory, const std::vector<std::string>& files) {
   struct stat status {};
-  const bool closed = ::stat(directory.c_str(), &status) == 0 && (status.st_mode & S_IXOTH) == 0;
-  std::string seen;
+  const bool open = ::stat(directory.c_str(), &status) != 0 || (status.st_mode & S_IXOTH) != 0;
+  std::optional<Finding> readable;
   for (const std::string& file : files) {
-    if (closed || ::stat(file.c_str(), &status) != 0) continue;
-    if ((status.st_mode & S_IROTH) == 0 || !seen.empty()) continue;
-    seen = printable(file) + " has " + local::rights_of(status);
+    if (::lstat(file.c_str(), &status) != 0) continue;
+    const std::string seen = printable(file) + " has " + local::rights_of(status);
+    if (const auto fault = local::fault_of_file(status, directory))
+      return broken(seen, "it " + *fault + ": it is not used (77)", "remove it if no job uses it");
+    if (readable || !open || (status.st_mode & S_IROTH) == 0) continue;
+    readable =
+        warning(seen,
+                "every user can read it, and who can read a file of a lock can block the lock",
+                "chmod o-rwx on the files there");
   }
-  if (seen.empty()) return good("no other user can read the files of a lock");
-  return warning(seen,
-                 "every user can read it, and who can read a file of a lock can block the lock",
-                 "chmod o-rwx on the files there");
+  return readable.value_or(good("no other user can read or write the files of a lock"));
 }
 
 Result<Examination> examine_local(const StoreOptions& options, const ExamineTerms& terms) {
@@ -131,7 +135,7 @@ Result<Examination> examine_local(const StoreOptions& options, const ExamineTerm
   auto rival = LocalStore::open(options.url, options.interrupt);
   if (!store || !rival) return store ? rival.error() : store.error();
   add_place();
-  add("file", judge_readers(path, files_in(path)));
+  add("file", judge_files(path, files_in(path)));
   add("filesystem", judge_file_system(path));
   const LockName name = trial_name(terms.name);
   const Undisturbed undisturbed;

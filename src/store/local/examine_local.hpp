@@ -14,8 +14,9 @@ namespace dlock {
 // "directory" and "parents": who may change the directory that keeps the locks, and what is above
 // it. As of local::check_place(), whose refusals are errors here.
 std::vector<Finding> judge_place(const std::string& path, bool is_file);
-// "file": whether every user can read one of the files; those that are missing do not count.
-Finding judge_readers(const std::string& directory, const std::vector<std::string>& files);
+// "file": whether one of them is another user's, or every user can read one; those that are missing
+// do not count.
+Finding judge_files(const std::string& directory, const std::vector<std::string>& files);
 // Whether other machines may use its file system.
 Finding judge_file_system(const std::string& path);
 

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 
 namespace dlock {
 
@@ -28,8 +30,11 @@ Finding judge_file(const std::string& path) {
                            : not_seen("stat: " + errno_text(errno));
   }
   const std::string seen = printable(path) + " has " + local::rights_of(status);
-  Finding readers = judge_readers(directory_of(path), {path, path + "-wal", path + "-shm"});
-  if (readers.level == Level::warning) return readers;
+  std::error_code ignored;
+  const std::string real = std::filesystem::canonical(path, ignored).string();
+  Finding all =
+      judge_files(directory_of(real), {real, real + "-wal", real + "-shm", real + "-journal"});
+  if (all.level != Level::good) return all;
   if (::access(path.c_str(), W_OK) == 0) return info(seen);
   return broken(seen,
                 "this user cannot take locks there",
