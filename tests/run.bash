@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Sourced by ./dev: runs the suites and counts. A suite is a doctest binary (unit, sys, contract), a
-# folder of bats files (cli, lua, faults, docs), or one bats file (tidy …). Every run leaves in
+# folder of bats files (cli, lua, faults, docs, hostile), or one bats file (tidy …). Every run leaves in
 # $out: NAME.tap (what was said), NAME.count (passed failed skipped), NAME.failed, NAME.skipped, and
 # NAME.again if it ran twice.
 # A test that did not run, a crash and a sanitizer's report are failures; a skip is neither.
@@ -9,7 +9,7 @@
 # suite_files SUITE: its bats files, one a line.
 suite_files() {
   case $1 in
-    cli | lua | faults | docs) find "tests/$1" -name '*.bats' 2>/dev/null | sort ;;
+    cli | lua | faults | docs | hostile) find "tests/$1" -name '*.bats' 2>/dev/null | sort ;;
     *) find "tests/$1.bats" 2>/dev/null || true ;;
   esac
 }

@@ -4,7 +4,8 @@
 // Writing always succeeds: bytes that are not UTF-8 become U+FFFD (names are percent-encoded
 // first, so that they come back exactly). Reading takes hostile text: what is no record is nullopt,
 // a field that is missing or of a wrong type gets its default, numbers and texts are cut to sane
-// sizes. Nothing is thrown out of here.
+// sizes. Nothing is thrown out of here. What is not within bounds (json_bounds.hpp) is none: a
+// record of more than 64 KiB, a state file of more than 4 MiB.
 #pragma once
 
 #include "base/boot_clock.hpp"

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "store/four_columns.hpp"
 #include "store/record_json.hpp"
+#include "sys/limits.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -276,16 +277,25 @@ Result<void> SqlStore::read(const std::vector<LockName>& names, Time limit, cons
 
 Result<std::vector<std::string>> SqlStore::list(std::string_view glob, Time limit) {
   std::vector<std::string> names;
-  auto rows = load_all(limit);
-  if (!rows && learns_columns()) rows = load_all(limit);
-  if (!rows && cause() == Cause::no_table) return names;
-  if (!rows) return rows.error();
-  const Moment moment = moment_of(rows->now_us, rows->sent_at);
-  for (const Row& row : rows->rows) {
-    const auto lock = lock_of(row.name, row, rows->now_us);
-    // A damaged row may be that of a lock: inspect says what is wrong with it.
-    const bool is_free = lock && !lease_table::is_live(*lock, moment.now);
-    if (!is_free && lease_table::glob_matches(glob, row.name)) names.push_back(row.name);
+  std::string last;
+  for (bool more = true; more;) {
+    auto rows = load_behind(last, limit);
+    if (!rows && learns_columns()) rows = load_behind(last, limit);
+    if (!rows && cause() == Cause::no_table) return names;
+    if (!rows) return rows.error();
+    const Moment moment = moment_of(rows->now_us, rows->sent_at);
+    for (const Row& row : rows->rows) {
+      const auto lock = lock_of(row.name, row, rows->now_us);
+      // A damaged row may be that of a lock: inspect says what is wrong with it.
+      const bool is_free = lock && !lease_table::is_live(*lock, moment.now);
+      if (!is_free && lease_table::glob_matches(glob, row.name)) names.push_back(row.name);
+    }
+    if (names.size() > limits::k_names)
+      return Error{Errc::refused,
+                   where() + " has more than " + std::to_string(limits::k_names) +
+                       " locks that match; give a narrower pattern"};
+    more = rows->rows.size() >= k_page;
+    if (more) last = rows->rows.back().name;
   }
   std::sort(names.begin(), names.end());
   return names;

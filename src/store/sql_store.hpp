@@ -76,7 +76,9 @@ class SqlStore : public TableStore {
                              const std::vector<std::string>& wakes,
                              Time limit) = 0;
   virtual Result<void> make_tables(Time limit) = 0;
-  virtual Result<Rows> load_all(Time limit) = 0;    // all names, without their lines
+  // The next k_page names behind this one, or all that are left, without their lines.
+  static constexpr std::size_t k_page = 1000;
+  virtual Result<Rows> load_behind(const std::string& name, Time limit) = 0;
   virtual Result<Rows> load_clock(Time limit) = 0;  // no names
   // Of the newest of these that failed; it did nothing, unless it is `other`.
   virtual Cause cause() const = 0;
@@ -97,7 +99,7 @@ class SqlStore : public TableStore {
                        Purpose purpose,
                        const std::vector<const sql::Table*>& answers,
                        Time sent_at) const;
-  // Likewise, of load_all().
+  // Likewise, of load_behind().
   Result<Rows> all_rows_of(const sql::Table& clock, const sql::Table& locks, Time sent_at) const;
 
  private:

@@ -26,6 +26,7 @@ Result<std::size_t> SocketStream::send(std::string_view bytes) {
 
 Result<std::size_t> SocketStream::receive(char* buffer, std::size_t size) {
   const ssize_t n = ::recv(fd_.get(), buffer, size, MSG_DONTWAIT);
+  if (n > 0) taken_ += static_cast<std::size_t>(n);
   if (n > 0) return static_cast<std::size_t>(n);
   if (n == 0) return Error{Errc::unavailable, "closed the connection"};
   if (errno == EINTR || errno == EAGAIN) return std::size_t{0};

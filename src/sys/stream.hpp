@@ -33,6 +33,9 @@ class Stream {
   // How many plain bytes came; 0: none now, poll until the socket is readable. size > 0.
   virtual Result<std::size_t> receive(char* buffer, std::size_t size) = 0;
 
+  // How many bytes have come from the socket, ever, plain or not.
+  virtual std::size_t taken() const = 0;
+
   // Plain bytes were read from the socket already, and poll() knows nothing of them.
   virtual bool pending() const = 0;
 
@@ -48,12 +51,14 @@ class SocketStream final : public Stream {
   int fd() const override { return fd_.get(); }
   Result<std::size_t> send(std::string_view bytes) override;
   Result<std::size_t> receive(char* buffer, std::size_t size) override;
+  std::size_t taken() const override { return taken_; }
   bool pending() const override { return false; }
   bool idle() override;
   UniqueFd take() { return std::move(fd_); }  // the end of this stream, not of the connection
 
  private:
   UniqueFd fd_;
+  std::size_t taken_ = 0;
 };
 
 // What an errno of a socket means.

@@ -8,7 +8,7 @@ namespace dlock {
 namespace {
 
 constexpr std::size_t k_most_sealed = std::size_t{16} << 10;  // plain bytes at a time
-constexpr int k_most_fills = 64;  // a flood of records without data must not keep us
+constexpr int k_most_fills = 8;  // a flood of records without data must not keep us
 
 }  // namespace
 
@@ -33,9 +33,11 @@ bool TlsStream::fill() {
 }
 
 Result<bool> TlsStream::shake_hands() {
-  while (!end_ && !session_.established()) {
+  if (auto sent = flush(); !sent) return sent.error();
+  if (has_unsent() || !fill()) return false;
+  if (!end_ && !session_.established()) {
     if (auto sent = flush(); !sent) return sent.error();
-    if (has_unsent() || !fill()) return false;
+    return false;
   }
   if (!end_) return true;     // our last message travels with the first request
   const auto told = flush();  // why we refuse the server

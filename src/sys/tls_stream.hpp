@@ -26,6 +26,7 @@ class TlsStream final : public Stream {
   // again.
   Result<std::size_t> send(std::string_view bytes) override;
   Result<std::size_t> receive(char* buffer, std::size_t size) override;
+  std::size_t taken() const override { return socket_.taken(); }
   bool pending() const override { return !session_.plain().empty() || end_.has_value(); }
   bool idle() override;
 

@@ -2,7 +2,6 @@
 #include "sys/transport.hpp"
 
 #include "base/errno_text.hpp"
-#include "sys/fiber.hpp"
 #include "sys/poll_limit.hpp"
 #include "sys/resolver.hpp"
 #include "sys/tls_stream.hpp"
@@ -27,49 +26,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-enum class Wake { ready, interrupted, limit, broken };
-
-using Beside = std::array<Stream*, std::tuple_size_v<Transport::Others>>;  // null: none
-
-// Until `fd` (or nothing, for -1) is ready. Being ready wins over an interrupt and over the limit.
-// That one of `beside` is not idle any more is a limit, too.
-Wake wait_for(
-    int fd, short events, const Interrupt* interrupt, Time limit, const Beside& beside = {}) {
-  const auto is_pending = [](const Stream* one) { return one != nullptr && one->pending(); };
-  if (std::any_of(beside.begin(), beside.end(), is_pending))
-    limit = std::min(limit, BootClock::now());
-  for (;;) {
-    const Time now = BootClock::now();
-    const bool last = now >= limit;  // a look after the limit: an answer wins over it
-    std::array<pollfd, 4> fds{
-        {{fd, events, 0}, polled(interrupt), {-1, POLLIN, 0}, {-1, POLLIN, 0}}};
-    for (std::size_t i = 0; i < beside.size(); ++i)
-      if (beside[i] != nullptr) fds[2 + i].fd = beside[i]->fd();
-    const int n = wait_ready(fds.data(), fds.size(), poll_ms(limit, now));
-    if (n < 0 && errno != EINTR) return Wake::broken;
-    if (n > 0 && fds[0].revents != 0) return Wake::ready;
-    if (n > 0 && ends_call(interrupt, fds[1])) return Wake::interrupted;
-    for (std::size_t i = 0; n > 0 && i < beside.size(); ++i)
-      if (fds[2 + i].revents != 0 && !beside[i]->idle()) return Wake::limit;
-    if (last) return Wake::limit;
-  }
-}
-
-Error not_ready(Wake wake, Time started, Time limit) {
-  switch (wake) {
-    case Wake::ready:
-      break;
-    case Wake::interrupted:
-      return {Errc::cancelled, "interrupted"};
-    case Wake::limit:
-      return over_limit("no answer", started, limit);
-    case Wake::broken:
-      return {Errc::system, "cannot wait for a socket: " + errno_text(errno)};
-  }
-  DLOCK_ASSERT(wake != Wake::ready);
-  return {};
-}
-
 Result<UniqueFd> open_socket(int family) {
   UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return socket_error(errno);
@@ -92,7 +48,7 @@ Result<UniqueFd> connect_tcp(const SocketAddress& address,
   if (::connect(fd->get(), address.get(), address.length) == 0) return fd;
   if (errno != EINPROGRESS && errno != EINTR) return socket_error(errno);
   if (auto done = meanwhile(); !done) return done.error();
-  const Wake wake = wait_for(fd->get(), POLLOUT, interrupt, limit);
+  const Wake wake = Intake().wait_for(fd->get(), POLLOUT, interrupt, limit);
   if (wake != Wake::ready) return not_ready(wake, started, limit);
   int error = 0;
   socklen_t size = sizeof error;
@@ -119,7 +75,7 @@ Result<UniqueFd> connect_unix(const std::string& path, const Interrupt* interrup
     if (errno == EACCES || errno == EPERM) return Error{Errc::denied, errno_text(errno)};
     if (errno != EAGAIN) return socket_error(errno);
     // The server's queue is full, and a unix socket cannot be polled for room in it.
-    const Wake wake = wait_for(-1, 0, interrupt, std::min(limit, BootClock::now() + 5ms));
+    const Wake wake = Intake().wait_for(-1, 0, interrupt, std::min(limit, BootClock::now() + 5ms));
     if (wake == Wake::limit && BootClock::now() < limit) continue;
     return not_ready(wake, started, limit);
   }
@@ -180,12 +136,13 @@ Result<Reached> connect_host(const Endpoint& to,
 
 Result<void> shake_hands(TlsStream& stream, const Interrupt* interrupt, Time limit) {
   const Time started = BootClock::now();
+  Intake intake;
   for (;;) {
     const auto complete = stream.shake_hands();
     if (!complete) return complete.error();
     if (*complete) return {};
     const short events = stream.has_unsent() ? POLLOUT : POLLIN;
-    const Wake wake = wait_for(stream.fd(), events, interrupt, limit);
+    const Wake wake = intake.wait_for(stream.fd(), events, interrupt, limit);
     if (wake == Wake::ready) continue;
     Error error = not_ready(wake, started, limit);
     if (wake != Wake::limit) return error;
@@ -271,21 +228,24 @@ Result<void> Transport::start_tls(const Endpoint& endpoint, Time limit) {
 
 Result<void> Transport::send(std::string_view bytes, Time limit) {
   const Time started = BootClock::now();
+  intake_.begin(limit);
   while (!bytes.empty()) {
     const auto n = stream_->send(bytes);
     if (!n) return n.error();
     bytes.remove_prefix(*n);
     if (*n > 0) continue;
-    const Wake wake = wait_for(stream_->fd(), POLLOUT, interrupt_, limit);
+    const Wake wake = intake_.wait_for(stream_->fd(), POLLOUT, interrupt_, limit);
     if (wake != Wake::ready) return not_ready(wake, started, limit);
   }
+  intake_.asked();
   return {};
 }
 
 Result<void> Transport::await_bytes(Time limit) {
   const Time started = BootClock::now();
+  intake_.begin(limit);
   if (stream_->pending()) return {};
-  const Wake wake = wait_for(stream_->fd(), POLLIN, interrupt_, limit);
+  const Wake wake = intake_.wait_for(stream_->fd(), POLLIN, interrupt_, limit);
   if (wake == Wake::ready) return {};
   return not_ready(wake, started, limit);
 }
@@ -296,7 +256,8 @@ Result<std::size_t> Transport::receive(char* buffer,
                                        const Others& beside) {
   DLOCK_ASSERT(size > 0);
   const Time started = BootClock::now();
-  Beside others{};
+  intake_.begin(limit);
+  Intake::Beside others{};
   for (std::size_t i = 0; i < beside.size(); ++i)
     if (beside[i] != nullptr) others[i] = beside[i]->stream_.get();
   const bool may_be_dead = unheard_ && limit > started;
@@ -304,11 +265,14 @@ Result<std::size_t> Transport::receive(char* buffer,
   for (;;) {
     // Polled first: nearly always the answer is still on its way.
     if (!stream_->pending()) {
-      const Wake wake = wait_for(stream_->fd(), POLLIN, interrupt_, limit, others);
+      const Wake wake = intake_.wait_for(stream_->fd(), POLLIN, interrupt_, limit, others);
       if (wake == Wake::limit && may_be_dead) note_silence(*unheard_, true);
       if (wake != Wake::ready) return not_ready(wake, started, limit);
     }
+    const std::size_t before = stream_->taken();
     auto n = stream_->receive(buffer, size);
+    intake_.took(stream_->taken() - before);
+    if (intake_.is_flood()) return Intake::flood();
     if (n && *n == 0) continue;
     if (unheard_) note_silence(*unheard_, !n);
     if (n) unheard_.reset();

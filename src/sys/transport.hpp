@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Transport: one connected stream over a socket (TCP or unix). Every call has a limit on the
-// BootClock and ends early with Errc::cancelled if its Interrupt says so.
-// Bytes that are already there are taken even then: an answer is worth more than a quick end. The
-// waiting is here, the bytes are moved by a Stream.
+// BootClock and ends early with Errc::cancelled if its Interrupt says so. What is there already is
+// taken even then, in bounds (Intake): an answer is worth more than a quick end. The bytes are
+// moved by a Stream.
 //
 // Errors carry only the reason ("connection refused", "no answer within 300ms"); the caller says
 // what could not be reached. After an error the connection is of no use: drop it. The limit is read
@@ -11,6 +11,7 @@
 
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
+#include "sys/intake.hpp"
 #include "sys/interrupt.hpp"
 #include "sys/socket_address.hpp"
 #include "sys/stream.hpp"
@@ -61,7 +62,8 @@ class Transport {
   // All of `bytes`.
   Result<void> send(std::string_view bytes, Time limit);
 
-  // At least one byte. The end of the stream is Errc::unavailable "closed the connection". With a
+  // At least one byte. The end of the stream is Errc::unavailable "closed the connection"; a stream
+  // that is none, Errc::protocol: more than k_answer_bytes since the newest send() or limit. With a
   // limit that has passed it only takes what is there. Errc::timed_out comes sooner when there is
   // something to read, or an end, at one of `beside`, and at half of the limit where the server has
   // not said anything yet and its host has other addresses: the next connect() begins with those.
@@ -84,6 +86,7 @@ class Transport {
  private:
   std::unique_ptr<Stream> stream_;
   const Interrupt* interrupt_ = nullptr;
+  Intake intake_;
   std::optional<SocketAddress> unheard_;  // one of several of its host, which has not spoken yet
 };
 

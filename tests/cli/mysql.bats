@@ -138,3 +138,13 @@ signal_store() { signal_database "$1"; }
   db 'DROP TABLE shedlock, shedlock_line'
   assert_not_started
 }
+
+@test "list shows a thousand locks and more: it reads them in pages" {
+  hold a --ttl 60s
+  db "INSERT INTO dlock (name, lock_until, locked_at, locked_by, token, version, state) SELECT CONCAT('n', seq),
+    lock_until, locked_at, locked_by, token, version,
+    REPLACE(state, '\"name\":\"a\"', CONCAT('\"name\":\"n', seq, '\"')) FROM dlock, seq_1_to_1100 WHERE name = 'a'"
+  run -0 "$DLOCK" list 'n*'
+  [ "$(grep -cE '^n[0-9]+: held' <<<"$output")" = 1100 ] || fail "$output"
+  let_go
+}

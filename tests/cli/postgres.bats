@@ -247,3 +247,13 @@ not_used() {
   db "DROP TABLE jobs" >/dev/null
   mallory "SELECT 1"
 }
+
+@test "list shows a thousand locks and more: it reads them in pages" {
+  hold a --ttl 60s
+  db "INSERT INTO dlock (name, lock_until, locked_at, locked_by, token, version, state) SELECT 'n' || i,
+    lock_until, locked_at, locked_by, token, version, replace(state, '\"name\":\"a\"', '\"name\":\"n' || i || '\"')
+    FROM dlock, generate_series(1, 1100) i WHERE name = 'a'"
+  run -0 "$DLOCK" list 'n*'
+  [ "$(grep -cE '^n[0-9]+: held' <<<"$output")" = 1100 ] || fail "$output"
+  let_go
+}

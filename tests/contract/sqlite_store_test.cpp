@@ -102,7 +102,7 @@ TEST_CASE("sqlite: the leases and waiters of another boot are over; the token gr
   const LockName name = fresh_name();
   const Hold hold = client.take(name).hold;
   InLine waiter(file.backing(), name);
-  file.change("UPDATE dlock SET state = replace(state, '\"boot_id\":\"', '\"boot_id\":\"x')");
+  file.change("UPDATE dlock SET state = json_set(state, '$.boot_id', 'another')");
   file.change("UPDATE dlock_line SET alive_until = alive_until + 5000000000");
   CHECK(is_free(client, name));
   CHECK(client.inspect(name).waiting == 0);

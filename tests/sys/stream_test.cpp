@@ -38,6 +38,7 @@ class RecordStream final : public Stream {
  public:
   explicit RecordStream(UniqueFd fd) : socket_(std::move(fd)) {}
   int fd() const override { return socket_.fd(); }
+  std::size_t taken() const override { return socket_.taken(); }
   bool pending() const override { return !plain_.empty(); }
   bool idle() override { return read_records() && plain_.empty(); }
 

@@ -126,7 +126,7 @@ TEST_CASE("http: a head or a body without measure is refused") {
   for (int i = 0; i < 70 && result; ++i)
     result = large.feed(part);
   REQUIRE_FALSE(result.has_value());
-  CHECK(test::has(result.error().text, "more than 64 MiB"));
+  CHECK(test::has(result.error().text, "more than 4 MiB"));
 }
 
 }  // namespace

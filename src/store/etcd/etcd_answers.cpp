@@ -2,6 +2,7 @@
 #include "store/etcd/etcd_answers.hpp"
 
 #include "base/base64.hpp"
+#include "store/json_bounds.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -20,6 +21,7 @@ using Json = nlohmann::json;
 constexpr int k_ok = 200;
 
 Json parse(std::string_view text) {
+  if (!is_within_bounds(text)) return Json::value_t::discarded;
   return Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
 }
 

@@ -2,6 +2,7 @@
 #include "store/etcd/etcd_store.hpp"
 
 #include "base/text.hpp"
+#include "sys/limits.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -247,8 +248,8 @@ Result<bool> EtcdStore::await_change(Time until) {
   if (!event) return event.error();
   if (!*event) return false;
   // What else is there is seen by the same look.
-  for (;;) {
-    const auto more = watch_.await_event(BootClock::now());
+  for (const Time now = BootClock::now();;) {
+    const auto more = watch_.await_event(now);
     if (!more || !*more) return true;
   }
 }
@@ -272,6 +273,10 @@ Result<std::vector<std::string>> EtcdStore::list(std::string_view glob, Time lim
     }
     const auto given = static_cast<std::int64_t>(answer.keys.size());
     if (given == 0 || answer.count <= given) break;
+    if (found.size() > limits::k_names)
+      return Error{Errc::refused,
+                   client_.where() + " has more than " + std::to_string(limits::k_names) +
+                       " locks that match; give a narrower pattern"};
     range.first = answer.keys.back().key + '\0';
   }
   return std::vector<std::string>(found.begin(), found.end());

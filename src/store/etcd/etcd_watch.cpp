@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/etcd/etcd_watch.hpp"
 
+#include "sys/limits.hpp"
 #include "sys/poll_limit.hpp"
 
 namespace dlock {
@@ -81,7 +82,7 @@ void EtcdWatch::take(std::variant<EtcdNews, EtcdRefusal> said) {
   auto& news = std::get<EtcdNews>(said);
   created_ += news.created;
   for (EtcdEvent& event : news.events)
-    events_.push_back(std::move(event));
+    if (events_.size() < limits::k_unasked) events_.push_back(std::move(event));
 }
 
 Error EtcdWatch::ended() {

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "store/etcd/http_reader.hpp"
 
+#include "sys/limits.hpp"
+
 #include <http_parser.h>
 
 #include <utility>
 
 namespace dlock {
-namespace {
-
-constexpr std::size_t k_largest_body = std::size_t{64} << 20;
-
-}  // namespace
 
 struct HttpReader::Parser {
   http_parser state{};
@@ -36,7 +33,7 @@ struct HttpReader::Parser {
   }
   static int add(http_parser* state, const char* bytes, std::size_t size) {
     std::string& body = of(state).current.body;
-    if (body.size() + size > k_largest_body) return 1;
+    if (body.size() + size > limits::k_answer_bytes) return 1;
     body.append(bytes, size);
     return 0;
   }
@@ -76,7 +73,7 @@ Result<void> HttpReader::feed(std::string_view bytes) {
       ::http_parser_execute(&state, &Parser::callbacks(), bytes.data(), bytes.size());
   if (taken == bytes.size() && state.upgrade == 0) return {};
   if (HTTP_PARSER_ERRNO(&state) == HPE_CB_body)
-    return Error{Errc::protocol, "gave an answer of more than 64 MiB"};
+    return Error{Errc::protocol, "gave an answer of more than 4 MiB"};
   return Error{Errc::protocol, "gave an answer that is not HTTP/1.1; is it the port for clients?"};
 }
 

@@ -4,7 +4,7 @@
 //
 // An answer may be a stream, which ends only when its server says so: take_lines() has what has
 // come of it. After an error the connection is of no use. Bounds: a head of 80 KiB, a body or a
-// line of 64 MiB.
+// line of 4 MiB.
 #pragma once
 
 #include "base/result.hpp"

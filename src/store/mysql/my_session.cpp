@@ -11,7 +11,6 @@
 namespace dlock {
 namespace {
 
-constexpr std::size_t k_longest_answer = std::size_t{16} << 20;
 constexpr std::size_t k_most_said = 200;
 
 // As MySession says it is; these answer nothing. MySQL reads the part for MariaDB as a comment. A
@@ -92,7 +91,7 @@ Result<void> MySession::connect() {
   const unsigned int tcp = MYSQL_PROTOCOL_TCP;  // whatever MyWire makes of it
   mysql_optionsv(mysql, MYSQL_OPT_PROTOCOL, &tcp);
   mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &none);  // no server may ask for our files
-  mysql_optionsv(mysql, MYSQL_OPT_MAX_ALLOWED_PACKET, &k_longest_answer);
+  mysql_optionsv(mysql, MYSQL_OPT_MAX_ALLOWED_PACKET, &limits::k_answer_bytes);
   mysql_optionsv(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
   mysql_optionsv(mysql, MARIADB_OPT_RESTRICTED_AUTH, k_logins);
   const unsigned long flags = CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS |
@@ -191,6 +190,7 @@ Result<std::vector<MyRows>> MySession::ask(const std::string& text, std::size_t 
     auto rows = take_rows();
     if (!rows) return rows.error();
     results.push_back(std::move(*rows));
+    if (results.size() > count) break;
     const int next = mysql_next_result(mysql);
     if (next > 0) return failure(false);
     if (next < 0) break;
@@ -202,7 +202,7 @@ Result<std::vector<MyRows>> MySession::ask(const std::string& text, std::size_t 
 Result<MyRows> MySession::take_rows() {
   MYSQL* const mysql = mysql_.get();
   MyRows answer;
-  const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result(mysql_store_result(mysql),
+  const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result(mysql_use_result(mysql),
                                                                         &mysql_free_result);
   if (result == nullptr) {
     if (mysql_errno(mysql) != 0 || mysql_field_count(mysql) != 0) return failure(false);
@@ -217,11 +217,16 @@ Result<MyRows> MySession::take_rows() {
   }
   while (MYSQL_ROW row = mysql_fetch_row(result.get())) {
     const unsigned long* const lengths = mysql_fetch_lengths(result.get());
+    if ((answer.rows.size() + 1) * width > limits::k_elements) {
+      wire_->fail(Intake::flood());  // what is left is not read
+      return failure(false);
+    }
     auto& values = answer.rows.emplace_back(width);
     for (unsigned int i = 0; i < width; ++i) {
       if (row[i] != nullptr) values[i].emplace(row[i], lengths[i]);
     }
   }
+  if (mysql_errno(mysql) != 0) return failure(false);
   return answer;
 }
 

@@ -207,8 +207,10 @@ Result<void> MysqlStore::make_tables(Time limit) {
                "cannot make the table " + table_ + ": " + answers.error().text};
 }
 
-Result<SqlStore::Rows> MysqlStore::load_all(Time limit) {
-  const auto answers = session_.run({k_clock, select_lock()}, limit);
+Result<SqlStore::Rows> MysqlStore::load_behind(const std::string& name, Time limit) {
+  const std::string page = select_lock() + " where name > " + quoted(name) +
+                           " order by name limit " + std::to_string(k_page);
+  const auto answers = session_.run({k_clock, page}, limit);
   if (!answers) return answers.error();
   return all_rows_of(answers->front().rows, answers->back().rows, session_.sent_at());
 }

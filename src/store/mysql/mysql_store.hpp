@@ -40,7 +40,7 @@ class MysqlStore final : public SqlStore {
                      const std::vector<std::string>& wakes,
                      Time limit) override;
   Result<void> make_tables(Time limit) override;
-  Result<Rows> load_all(Time limit) override;
+  Result<Rows> load_behind(const std::string& name, Time limit) override;
   Result<Rows> load_clock(Time limit) override;
   Cause cause() const override;
   const std::string& table() const override { return table_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/postgres/pg_connect.hpp"
 
-#include "base/errno_text.hpp"
+#include "store/postgres/pg_call.hpp"
 #include "sys/poll_limit.hpp"
 #include "sys/tls_cpu.hpp"
 
@@ -9,8 +9,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <array>
-#include <cerrno>
 #include <utility>
 
 namespace dlock {
@@ -29,15 +27,15 @@ PgConnection start(const std::vector<PgParameter>& parameters) {
 }
 
 // Calls PQconnectPoll as it wants to be called.
-Result<bool> shake_hands(const PgConnection& connection, Time limit, const Interrupt* interrupt) {
+Result<bool> shake_hands(const PgConnection& connection, PgCall& call) {
   if (::PQstatus(connection.get()) == CONNECTION_BAD) return false;
   PostgresPollingStatusType wanted = PGRES_POLLING_WRITING;
   while (wanted == PGRES_POLLING_READING || wanted == PGRES_POLLING_WRITING) {
     const short events = wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-    if (auto ready = wait_for_pg(connection, events, limit, interrupt); !ready)
-      return ready.error();
+    if (auto ready = call.wait(::PQsocket(connection.get()), events); !ready) return ready.error();
     wanted = ::PQconnectPoll(connection.get());
   }
+  if (call.ended()) return *call.ended();
   return wanted == PGRES_POLLING_OK;
 }
 
@@ -50,36 +48,21 @@ void ClosePg::operator()(pg_conn* connection) const {
   ::PQfinish(connection);
 }
 
-Result<void> wait_for_pg(const PgConnection& connection,
-                         short events,
-                         Time limit,
-                         const Interrupt* interrupt) {
-  const Time started = BootClock::now();
-  for (;;) {
-    const Time now = BootClock::now();
-    const bool last = now >= limit;  // a look after the limit: an answer wins over it
-    std::array<pollfd, 2> fds{{{::PQsocket(connection.get()), events, 0}, polled(interrupt)}};
-    const int n = ::poll(fds.data(), fds.size(), poll_ms(limit, now));
-    if (n < 0 && errno != EINTR)
-      return Error{Errc::system, "cannot wait for a socket: " + errno_text(errno)};
-    if (n > 0 && fds[0].revents != 0) return {};
-    if (n > 0 && ends_call(interrupt, fds[1])) return Error{Errc::cancelled, "interrupted"};
-    if (last) return over_limit("no answer", started, limit);
-  }
-}
-
 PgConnected connect_pg(const std::vector<PgParameter>& parameters,
+                       Intake& intake,
                        Time limit,
                        const Interrupt* interrupt) {
   const Time started = BootClock::now();
   set_up_cpu_for_tls();  // logins need the library as well
   PgConnection connection = start(parameters);
+  intake = {};
+  PgCall call(intake, limit, interrupt, limits::k_login_bytes);
   if (!connection) return {{}, {.code = Errc::system, .reason = "out of memory"}};
   // So that an error of the server has its SQLSTATE, which libpq tells of statements only.
   ::PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
   ::PQsetNoticeReceiver(
       connection.get(), [](void*, const PGresult*) {}, nullptr);
-  const auto done = shake_hands(connection, limit, interrupt);
+  const auto done = shake_hands(connection, call);
   if (!done) {
     const bool silent = done.error().code == Errc::timed_out;
     const Error error = silent ? over_limit("no answer", started, limit) : done.error();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// One connection of libpq: made and waited for without blocking, each wait bounded by a limit on
-// the BootClock and ended by the Interrupt.
+// One connection of libpq: made without blocking, by a limit on the BootClock, and ended by the
+// Interrupt.
 #pragma once
 
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
 #include "store/postgres/pg_error.hpp"
 #include "store/postgres/pg_parameters.hpp"
+#include "sys/intake.hpp"
 #include "sys/interrupt.hpp"
 
 #include <memory>
@@ -31,16 +32,10 @@ struct PgConnected {
 };
 
 // To one address, until statements may be sent: non-blocking and in pipeline mode. Notices of the
-// server are dropped. `interrupt` may be null.
+// server are dropped. `intake` is then that of the connection. `interrupt` may be null.
 PgConnected connect_pg(const std::vector<PgParameter>& parameters,
+                       Intake& intake,
                        Time limit,
                        const Interrupt* interrupt);
-
-// Until the socket of the connection is ready for `events` of poll(2), which wins over limit and
-// interrupt. Errors: timed_out ("no answer within …"), cancelled, system.
-Result<void> wait_for_pg(const PgConnection& connection,
-                         short events,
-                         Time limit,
-                         const Interrupt* interrupt);
 
 }  // namespace dlock

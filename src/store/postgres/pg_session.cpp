@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "store/host_port.hpp"
+#include "store/postgres/pg_call.hpp"
 #include "sys/poll_limit.hpp"
 #include "sys/resolver.hpp"
 
@@ -57,6 +58,11 @@ bool send_one(pg_conn* connection, const PgStatement& statement) {
                              nullptr,
                              nullptr,
                              0) == 1;
+}
+
+bool is_flood(const PGresult* result) {
+  const auto rows = static_cast<std::size_t>(::PQntuples(result));
+  return rows * static_cast<std::size_t>(::PQnfields(result) + 1) > limits::k_elements;
 }
 
 PgRows rows_of(const PGresult* result) {
@@ -118,6 +124,8 @@ PgSession::Answers PgSession::run(const std::vector<PgStatement>& statements, Ti
   // Of a run that failed: the server has undone its part and waits to hear that we know.
   const bool undone = ::PQtransactionStatus(connection_.get()) == PQTRANS_INERROR;
   sent_at_ = BootClock::now();
+  PgCall call(intake_, limit, interrupt_);
+  intake_.asked();
   bool sent = !undone || (send_one(connection_.get(), {.text = "rollback"}) &&
                           ::PQpipelineSync(connection_.get()) == 1);
   for (const PgStatement& one : statements)
@@ -128,7 +136,7 @@ PgSession::Answers PgSession::run(const std::vector<PgStatement>& statements, Ti
     const std::string reason = reason_of(::PQerrorMessage(connection_.get()));
     return lost({Errc::unavailable, reason}, started, limit);
   }
-  auto answers = receive(statements.size(), undone ? 2 : 1, started, limit);
+  auto answers = receive(call, statements.size(), undone ? 2 : 1, started, limit);
   if (connected()) {
     collect_notifications();
     in_transaction_ = ::PQtransactionStatus(connection_.get()) == PQTRANS_INTRANS;
@@ -137,12 +145,14 @@ PgSession::Answers PgSession::run(const std::vector<PgStatement>& statements, Ti
 }
 
 // `ends`: how many times PQpipelineSync was called.
-PgSession::Answers PgSession::receive(std::size_t statements, int ends, Time started, Time limit) {
+PgSession::Answers PgSession::receive(
+    PgCall& call, std::size_t statements, int ends, Time started, Time limit) {
   std::vector<PgRows> answers;
   std::optional<Error> error;
   bool between = false;  // two statements
   while (ends > 0) {
-    if (auto ready = await_answer(started, limit); !ready) return error ? *error : ready.error();
+    if (auto ready = await_answer(call, started, limit); !ready)
+      return error ? *error : ready.error();
     const PgResult result(::PQgetResult(connection_.get()));
     if (!result && between) break;
     between = !result;
@@ -150,6 +160,8 @@ PgSession::Answers PgSession::receive(std::size_t statements, int ends, Time sta
     const ExecStatusType status = ::PQresultStatus(result.get());
     if (status == PGRES_PIPELINE_SYNC) {
       if (--ends == 1) answers.clear();  // of the rollback
+    } else if (is_flood(result.get()) || answers.size() == statements + 1) {
+      return lost(Intake::flood(), started, limit);
     } else if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
       answers.push_back(rows_of(result.get()));
     } else if (status == PGRES_FATAL_ERROR) {
@@ -172,7 +184,7 @@ PgSession::Answers PgSession::receive(std::size_t statements, int ends, Time sta
 }
 
 // Until PQgetResult can be called, which then does not wait.
-Result<void> PgSession::await_answer(Time started, Time limit) {
+Result<void> PgSession::await_answer(PgCall& call, Time started, Time limit) {
   pg_conn* const connection = connection_.get();
   for (;;) {
     const int unsent = ::PQflush(connection);
@@ -180,7 +192,7 @@ Result<void> PgSession::await_answer(Time started, Time limit) {
     if (::PQisBusy(connection) == 0 || ::PQstatus(connection) == CONNECTION_BAD) return {};
     if (unsent < 0) break;
     const short events = static_cast<short>(unsent > 0 ? POLLIN | POLLOUT : POLLIN);
-    if (auto ready = wait_for_pg(connection_, events, limit, interrupt_); !ready)
+    if (auto ready = call.wait(::PQsocket(connection), events); !ready)
       return lost(ready.error(), started, limit);
     if (::PQconsumeInput(connection) == 0 && ::PQstatus(connection) != CONNECTION_BAD) break;
   }
@@ -195,13 +207,16 @@ Result<void> PgSession::ask_alive(Time limit) {
   const auto broken = [&](const char* said) {
     return lost({Errc::unavailable, reason_of(said)}, started, limit);
   };
+  PgCall call(intake_, limit, interrupt_);
+  if (!owes_sign_) intake_.asked();
   // One message, which the server answers with one: no answer comes in parts.
   if (!owes_sign_ && ::PQpipelineSync(connection) != 1) return broken(::PQerrorMessage(connection));
   owes_sign_ = true;
   while (::PQflush(connection) >= 0 && ::PQisBusy(connection) != 0) {
-    const auto ready = wait_for_pg(connection_, POLLIN, limit, interrupt_);
+    const auto ready = call.wait(::PQsocket(connection), POLLIN);
     if (!ready && ready.error().code == Errc::cancelled)
       return Error{Errc::cancelled, "stopped waiting for " + where()};
+    if (!ready && ready.error().code == Errc::protocol) return lost(ready.error(), started, limit);
     if (!ready) return over_limit("no answer from " + where(), started, limit);
     if (::PQconsumeInput(connection) == 0) break;
   }
@@ -232,10 +247,11 @@ Result<void> PgSession::reach(Time limit) {
 
 // Nothing has come but notifications and notices.
 bool PgSession::alive() {
+  PgCall look(intake_, BootClock::now(), nullptr);
   for (;;) {
-    pollfd fd{::PQsocket(connection_.get()), POLLIN, 0};
     if (::PQstatus(connection_.get()) == CONNECTION_BAD) return false;
-    if (::poll(&fd, 1, 0) <= 0) return true;
+    const auto more = look.wait(::PQsocket(connection_.get()), POLLIN);
+    if (!more) return more.error().code == Errc::timed_out;
     if (::PQconsumeInput(connection_.get()) == 0) return false;
     collect_notifications();
   }
@@ -283,7 +299,7 @@ PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
     const auto parameters = pg_parameters(address_, server, at, tls_);
     if (!parameters)
       return {.code = parameters.error().code, .reason = parameters.error().text, .hint = ways_out};
-    auto made = connect_pg(*parameters, share_of(limit, addresses.size() - i), interrupt_);
+    auto made = connect_pg(*parameters, intake_, share_of(limit, addresses.size() - i), interrupt_);
     connection_ = std::move(made.connection);
     has_answered_ = has_answered_ || connected();
     if (connected()) return {};
@@ -345,12 +361,14 @@ Result<bool> PgSession::await_notification(Time until) {
   const auto gone = [&](const std::string& reason) {
     return Error{Errc::unavailable, "lost the connection to " + where() + ": " + reason};
   };
+  PgCall call(intake_, until, interrupt_);
   for (;;) {
     if (!connected()) return gone("it is closed");
     collect_notifications();
     if (!notifications_.empty()) return true;
-    if (auto ready = wait_for_pg(connection_, POLLIN, until, interrupt_); !ready) {
+    if (auto ready = call.wait(::PQsocket(connection_.get()), POLLIN); !ready) {
       if (ready.error().code == Errc::timed_out) return false;
+      if (ready.error().code == Errc::protocol) connection_.reset();
       return ready.error();
     }
     if (::PQconsumeInput(connection_.get()) == 1) continue;
@@ -362,7 +380,7 @@ Result<bool> PgSession::await_notification(Time until) {
 
 void PgSession::collect_notifications() {
   while (PGnotify* const one = ::PQnotifies(connection_.get())) {
-    notifications_.emplace_back(one->relname);
+    if (notifications_.size() < limits::k_unasked) notifications_.emplace_back(one->relname);
     ::PQfreemem(one);
   }
 }

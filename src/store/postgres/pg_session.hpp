@@ -48,6 +48,8 @@ struct PgFailure {
   PgCause cause = PgCause::other;
 };
 
+class PgCall;
+
 class PgSession {
  public:
   // `interrupt` may be null and must outlive us.
@@ -91,8 +93,8 @@ class PgSession {
   Result<void> connect(Time limit);
   PgNoConnection connect_to(const PgServer& server, Time limit);
   Result<void> send(const std::vector<PgStatement>& statements);
-  Answers receive(std::size_t statements, int ends, Time started, Time limit);
-  Result<void> await_answer(Time started, Time limit);
+  Answers receive(PgCall& call, std::size_t statements, int ends, Time started, Time limit);
+  Result<void> await_answer(PgCall& call, Time started, Time limit);
   Error lost(const Error& reason, Time started, Time limit);
   void explain(PgNoConnection& why, const PgServer& server, Time limit);
   Error unreachable(const PgNoConnection& why, const std::string& others);
@@ -103,6 +105,7 @@ class PgSession {
   TlsSettings tls_;
   const Interrupt* interrupt_;
   PgConnection connection_;
+  Intake intake_;  // of it
   PgFailure failure_;
   Time sent_at_{};
   std::vector<std::string> notifications_;

@@ -262,9 +262,11 @@ Result<void> PostgresStore::make_tables(Time limit) {
                "cannot make the table " + table_ + ": " + answers.error().text};
 }
 
-Result<SqlStore::Rows> PostgresStore::load_all(Time limit) {
+Result<SqlStore::Rows> PostgresStore::load_behind(const std::string& name, Time limit) {
+  const std::string page =
+      select_lock() + " where name > $1 order by name limit " + std::to_string(k_page);
   const auto answers =
-      run_on_tables({bounded_by(limit), {k_clock}, {select_lock()}}, 0, false, limit);
+      run_on_tables({bounded_by(limit), {k_clock}, {page, {name}}}, 0, false, limit);
   if (!answers) return answers.error();
   note_pooler((*answers)[1]);
   return all_rows_of((*answers)[1].rows, (*answers)[2].rows, session_.sent_at());

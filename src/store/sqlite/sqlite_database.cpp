@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "store/local/sharing.hpp"
 #include "store/sqlite/database_file.hpp"
+#include "sys/limits.hpp"
 
 #include <poll.h>
 #include <sqlite3.h>
@@ -20,6 +21,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
+// Of SQLite's machine, whose step may take as long as it takes to build a text of k_answer_bytes.
+// The clock is looked at in loops only: a statement of ours has 100 steps, and what the file's
+// schema adds to it (constraints, indexes) must not make many more.
+constexpr int k_most_steps = 512;
+constexpr int k_steps_of_a_turn = 32;
 constexpr int k_long_log = 1000;  // pages, as SQLite's own default
 
 Errc meaning_of(int code, int number) {
@@ -31,12 +37,11 @@ Errc meaning_of(int code, int number) {
     case SQLITE_CANTOPEN:
       return number == EACCES || number == EPERM ? Errc::denied : Errc::unavailable;
     case SQLITE_BUSY:
+    case SQLITE_INTERRUPT:
       return Errc::timed_out;
     case SQLITE_IOERR:
       return Errc::unavailable;
-    case SQLITE_NOMEM:
-      return Errc::system;
-    default:  // FULL, CORRUPT, NOTADB, a table of another shape, …: the user has to repair this
+    default:  // FULL, CORRUPT, NOTADB, NOMEM, a table of another shape, …: the user repairs it
       return Errc::refused;
   }
 }
@@ -46,6 +51,24 @@ bool judge_what_is_opened() {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as SQLite declares it
   const auto ours = reinterpret_cast<sqlite3_syscall_ptr>(&open_judged);
   return files != nullptr && files->xSetSystemCall(files, "open", ours) == SQLITE_OK;
+}
+
+// A step of these takes hours with texts that are long: their time is that of all pairs of bytes. A
+// statement of ours needs none, and a constraint that does is refused.
+void leave_out_slow_functions(sqlite3* db) {
+  constexpr std::pair<const char*, int> k_slow[] = {{"glob", 2},
+                                                    {"instr", 2},
+                                                    {"like", 2},
+                                                    {"like", 3},
+                                                    {"ltrim", 2},
+                                                    {"replace", 3},
+                                                    {"rtrim", 2},
+                                                    {"trim", 2}};
+  const auto refuse = [](sqlite3_context* call, int, sqlite3_value**) {
+    ::sqlite3_result_error(call, "what stands in the file takes too long", -1);
+  };
+  for (const auto& [name, arguments] : k_slow)
+    ::sqlite3_create_function(db, name, arguments, SQLITE_UTF8, nullptr, refuse, nullptr, nullptr);
 }
 
 bool is_same_file(const std::string& a, const std::string& b) {
@@ -70,11 +93,12 @@ std::int64_t SqliteRow::number(int column) const {
 Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::string& path,
                                                              const Interrupt* interrupt) {
   std::unique_ptr<SqliteDatabase> one(new SqliteDatabase(path, interrupt));
-  one->limit_ = BootClock::now() + 1s;
+  one->begin(BootClock::now() + 1s);
   static const bool judges = judge_what_is_opened();
   if (!judges) return Error{Errc::system, "cannot use SQLite: dlock cannot see what it opens"};
   (void)take_refusal();  // of an earlier one
   if (auto made = make_database_file(path); !made) return made.error();
+  ::sqlite3_hard_heap_limit64(limits::k_sqlite_bytes);
   constexpr int k_flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   int code = ::sqlite3_open_v2(path.c_str(), &one->db_, SQLITE_OPEN_READWRITE | k_flags, nullptr);
   if ((code & 0xff) == SQLITE_CANTOPEN) {
@@ -93,6 +117,11 @@ SqliteDatabase::~SqliteDatabase() {
 
 Result<void> SqliteDatabase::set_up() {
   ::sqlite3_busy_handler(db_, &on_busy, this);
+  ::sqlite3_progress_handler(db_, k_steps_of_a_turn, &on_turn, this);
+  ::sqlite3_limit(db_, SQLITE_LIMIT_LENGTH, static_cast<int>(limits::k_answer_bytes));
+  ::sqlite3_limit(db_, SQLITE_LIMIT_VDBE_OP, k_most_steps);
+  ::sqlite3_limit(db_, SQLITE_LIMIT_ATTACHED, 0);
+  leave_out_slow_functions(db_);
   // What stands in a file of others is data: it runs no code of its own.
   ::sqlite3_db_config(db_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   ::sqlite3_db_config(db_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
@@ -120,6 +149,8 @@ Error SqliteDatabase::failed(std::string_view act) const {
   if ((code & 0xff) == SQLITE_BUSY) {
     return {Errc::timed_out, what + "another process has locked the file"};
   }
+  if ((code & 0xff) == SQLITE_INTERRUPT)
+    return {Errc::timed_out, what + "what stands in the file takes too long"};
   const bool system = (code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_IOERR;
   std::string reason = system && number != 0 ? errno_text(number) : ::sqlite3_errmsg(db_);
   const Errc meaning = meaning_of(code, number);
@@ -144,20 +175,35 @@ int SqliteDatabase::on_busy(void* self, int tries) {
   return db->interrupted_ ? 0 : 1;
 }
 
+int SqliteDatabase::on_turn(void* self) {
+  auto* const db = static_cast<SqliteDatabase*>(self);
+  const Time now = BootClock::now();
+  if (now >= db->limit_) return 1;
+  if (now < db->looks_again_) return 0;
+  db->looks_again_ = now + 10ms;
+  pollfd wait = polled(db->interrupt_);
+  db->interrupted_ = ::poll(&wait, 1, 0) > 0 && ends_call(db->interrupt_, wait);
+  return db->interrupted_ ? 1 : 0;
+}
+
 int SqliteDatabase::on_commit(void* self, sqlite3* /*db*/, const char* /*name*/, int pages) {
   static_cast<SqliteDatabase*>(self)->log_pages_ = pages;
   return SQLITE_OK;
 }
 
-Result<void> SqliteDatabase::begin_write(Time limit) {
+void SqliteDatabase::begin(Time limit) {
   limit_ = limit;
+  looks_again_ = BootClock::now() + 10ms;
   interrupted_ = false;
+}
+
+Result<void> SqliteDatabase::begin_write(Time limit) {
+  begin(limit);
   return run("BEGIN IMMEDIATE");
 }
 
 Result<void> SqliteDatabase::begin_read(Time limit) {
-  limit_ = limit;
-  interrupted_ = false;
+  begin(limit);
   return run("BEGIN");
 }
 

@@ -2,10 +2,11 @@
 // SqliteDatabase: one connection to a file of SQLite, and all that dlock asks of it: statements
 // inside a transaction, in write-ahead mode. The only place that knows the library.
 //
-// Promises: a call that waits for another writer ends at its limit, or when it is interrupted; a
-// commit is there for the next reader, though perhaps not after a power failure (synchronous is
-// NORMAL; leases end with the boot anyway). Not promised: an end of a call that hangs in the
-// kernel, on a disk (StoreTraits::may_hang). One thread at a time.
+// Promises: a call that waits for another writer, or computes what the file's schema says, ends at
+// its limit, or when it is interrupted; no value is longer than k_answer_bytes; a commit is there
+// for the next reader, though perhaps not after a power failure (synchronous is NORMAL; leases end
+// with the boot anyway). Not promised: an end of a call that hangs in the kernel, on a disk
+// (StoreTraits::may_hang). One thread at a time.
 //
 // The log is carried over into the file by us only, under the write lock: up to SQLite 3.51.2 a
 // checkpoint beside a writer may lose what that one writes (sqlite.org/wal.html, "The WAL-Reset
@@ -77,15 +78,18 @@ class SqliteDatabase {
  private:
   SqliteDatabase(std::string path, const Interrupt* interrupt)
       : path_(std::move(path)), interrupt_(interrupt) {}
+  void begin(Time limit);
   Result<void> set_up();
   Error failed(std::string_view act) const;
   static int on_busy(void* self, int tries);
+  static int on_turn(void* self);
   static int on_commit(void* self, sqlite3* db, const char* name, int pages);
 
   std::string path_;
   const Interrupt* interrupt_;
   sqlite3* db_ = nullptr;
   Time limit_{};              // of the call that runs
+  Time looks_again_{};        // for an interrupt
   bool interrupted_ = false;  // it was ended
   int log_pages_ = 0;
   std::array<std::pair<const char*, ino_t>, 2> beside_{{{"-wal", 0}, {"-shm", 0}}};

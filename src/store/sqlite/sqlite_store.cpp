@@ -6,6 +6,7 @@
 #include "store/lock_row.hpp"
 #include "store/record_json.hpp"
 #include "store/sqlite/database_file.hpp"
+#include "sys/limits.hpp"
 
 #include <fcntl.h>
 #include <sys/inotify.h>
@@ -104,13 +105,16 @@ Result<StoredLock> SqliteStore::load(const std::string& name) {
     if (local::is_of_another_boot(*parsed, machine_.stamp())) lease_table::make_free(parsed->state);
     lock = std::move(parsed->state);
   }
+  std::size_t bytes = 0;  // of what others may have written
   done = db_->run(
       "SELECT arrival, waiter, alive_until, who FROM dlock_line WHERE name = ? "
       "ORDER BY arrival",
       {name},
       [&](const SqliteRow& row) {
         const lease_table::StoreTime alive_until(Duration(row.number(2)));
-        lock.line.push_back(sql::place_of(row.number(0), row.text(1), alive_until, row.text(3)));
+        auto place = sql::place_of(row.number(0), row.text(1), alive_until, row.text(3));
+        bytes += place.id.size() + sizeof place;
+        if (bytes <= limits::k_answer_bytes) lock.line.push_back(std::move(place));
       });
   if (!done) return done.error();
   return lock;

@@ -2,6 +2,7 @@
 #include "store/zookeeper/zk_records.hpp"
 
 #include "base/assert.hpp"
+#include "sys/limits.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +11,7 @@ namespace dlock {
 namespace {
 
 // Of a list of children; the server's own limit for a request is 1 MiB.
-constexpr std::int32_t k_longest_frame = 64 << 20;
+constexpr std::int32_t k_longest_frame = limits::k_answer_bytes;
 constexpr std::size_t k_length_bytes = 4;
 
 constexpr std::int32_t k_error_type = -1;  // in place of a part's own
@@ -230,8 +231,10 @@ void read_body(Reader& in, const ZkRequest& request, ZkAnswer& answer) {
       answer.stat = read_stat(in);
       return;
     case ZkOp::get_children:
-      for (std::int32_t left = in.number(); left > 0 && in.ok(); --left)
+      for (std::int32_t left = in.number(); left > 0 && in.ok(); --left) {
+        if (answer.children.size() == limits::k_elements) in.fail();
         answer.children.push_back(in.text());
+      }
       answer.stat = read_stat(in);
       return;
     case ZkOp::multi:

@@ -244,14 +244,15 @@ Result<void> ZkSession::receive_bytes(Time limit) {
 Result<void> ZkSession::take_event(const std::string& frame) {
   auto event = zk_event(frame);
   if (!event) return no_zookeeper();
-  events_.push_back(std::move(*event));
+  if (events_.size() < limits::k_unasked) events_.push_back(std::move(*event));
   return {};
 }
 
 // Nothing has come but events.
 bool ZkSession::alive() {
+  const Time now = BootClock::now();
   while (!transport_->idle()) {
-    if (auto received = receive_bytes(BootClock::now()); !received)
+    if (auto received = receive_bytes(now); !received)
       return received.error().code == Errc::timed_out;
     for (;;) {
       const auto frame = frames_.next();

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "sys/intake.hpp"
+
+#include "base/errno_text.hpp"
+#include "sys/fiber.hpp"
+#include "sys/poll_limit.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace dlock {
+
+void Intake::begin(Time limit) {
+  if (limit == limit_) return;
+  limit_ = limit;
+  late_turns_ = 0;
+  bytes_ = 0;
+}
+
+Error Intake::flood() {
+  return {Errc::protocol, "sends more than 4 MiB without an end"};
+}
+
+Wake Intake::wait_for(
+    int fd, short events, const Interrupt* interrupt, Time limit, const Beside& beside) {
+  const auto is_pending = [](const Stream* one) { return one != nullptr && one->pending(); };
+  if (std::any_of(beside.begin(), beside.end(), is_pending))
+    limit = std::min(limit, BootClock::now());
+  for (;;) {
+    const Time now = BootClock::now();
+    const bool last = now >= limit;  // a look after the limit: an answer wins over it
+    std::array<pollfd, 4> fds{
+        {{fd, events, 0}, polled(interrupt), {-1, POLLIN, 0}, {-1, POLLIN, 0}}};
+    for (std::size_t i = 0; i < beside.size(); ++i)
+      if (beside[i] != nullptr) fds[2 + i].fd = beside[i]->fd();
+    const int n = wait_ready(fds.data(), fds.size(), poll_ms(limit, now));
+    if (n < 0 && errno != EINTR) return Wake::broken;
+    const bool interrupted = n > 0 && ends_call(interrupt, fds[1]);
+    const bool ready = n > 0 && fds[0].revents != 0;
+    if (ready && ((!last && !interrupted) || may_be_late())) return Wake::ready;
+    if (interrupted) return Wake::interrupted;
+    for (std::size_t i = 0; n > 0 && i < beside.size(); ++i)
+      if (fds[2 + i].revents != 0 && !beside[i]->idle()) return Wake::limit;
+    if (last) return Wake::limit;
+  }
+}
+
+Error not_ready(Wake wake, Time started, Time limit) {
+  switch (wake) {
+    case Wake::ready:
+      break;
+    case Wake::interrupted:
+      return {Errc::cancelled, "interrupted"};
+    case Wake::limit:
+      return over_limit("no answer", started, limit);
+    case Wake::broken:
+      return {Errc::system, "cannot wait for a socket: " + errno_text(errno)};
+  }
+  DLOCK_ASSERT(wake != Wake::ready);
+  return {};
+}
+
+}  // namespace dlock

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// What a server, or a file that others may write, can cost dlock at most. With these a conversation
+// stays below 64 MiB of memory, whatever comes (tests/hostile).
+//
+// | limit          | why this number                                                           |
+// |----------------|---------------------------------------------------------------------------|
+// | k_answer_bytes | a thousand locks or ten thousand waiters; of small parts a library makes  |
+// |                | eleven times as much                                                      |
+// | k_login_bytes  | a certificate chain has at most 100 KiB, a login without one 5 KiB        |
+// | k_turn_bytes   | one look at the clock for each: a millisecond of the slowest parser       |
+// | k_late_turns   | an answer that is there at the limit is worth more than a quick end       |
+// | k_elements     | ten thousand rows of ten values, at 80 bytes of memory each               |
+// | k_depth        | the deepest answer of any store is in eight                               |
+// | k_unasked      | messages say "look", and one look serves for all of them                  |
+// | k_names        | what `dlock list` can show to somebody                                    |
+// | k_sqlite_bytes | its cache takes 2 MiB, and a state of k_answer_bytes is there four times  |
+// | k_record_bytes | the longest record that dlock writes has 8 KiB                            |
+#pragma once
+
+#include <cstddef>
+
+namespace dlock::limits {
+
+// Of what comes between two writes of ours, or, unasked, in one wait.
+constexpr std::size_t k_answer_bytes = std::size_t{4} << 20;
+// Until libpq has logged in: it looks through all parameters of the server for each new one.
+constexpr std::size_t k_login_bytes = std::size_t{256} << 10;
+// Of what libpq takes before the clock and the interrupt are looked at.
+constexpr std::size_t k_turn_bytes = std::size_t{16} << 10;
+// Reads of a call after its limit, or after its interrupt.
+constexpr int k_late_turns = 8;
+// Rows, values, names, members: of one answer, and of one array in it.
+constexpr std::size_t k_elements = 100'000;
+// Arrays and objects in each other.
+constexpr std::size_t k_depth = 32;
+// Messages, events and notifications that are kept for a look.
+constexpr std::size_t k_unasked = 1000;
+// Of all answers to one `list`.
+constexpr std::size_t k_names = 100'000;
+// Of SQLite, whatever a file makes it compute.
+constexpr long long k_sqlite_bytes = 32LL << 20;
+// Of one hold or waiter.
+constexpr std::size_t k_record_bytes = std::size_t{64} << 10;
+
+}  // namespace dlock::limits
