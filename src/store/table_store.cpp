@@ -154,6 +154,7 @@ Result<ReleaseVerdict> TableStore::release(const Holds& holds,
 }
 
 Result<RevokeReply> TableStore::revoke(const LockName& name, const RevokeOrder& order, Time limit) {
+  if (auto key = key_of(name); !key) return key.error();
   RevokeReply reply;
   auto done = change({name}, limit, [&](const States& states, const Moment& moment) {
     reply = lease_table::revoke(*states.front(), order, moment);
@@ -169,6 +170,7 @@ Result<RevokeReply> TableStore::revoke(const LockName& name, const RevokeOrder& 
 }
 
 Result<std::optional<LastSuccess>> TableStore::forget(const LockName& name, Time limit) {
+  if (auto key = key_of(name); !key) return key.error();
   std::optional<LastSuccess> known;
   auto done = change({name}, limit, [&](const States& states, const Moment& moment) {
     known = lease_table::forget(*states.front(), moment);
@@ -179,6 +181,7 @@ Result<std::optional<LastSuccess>> TableStore::forget(const LockName& name, Time
 }
 
 Result<Holding> TableStore::inspect(const LockName& name, Time limit) {
+  if (auto key = key_of(name); !key) return key.error();
   Holding holding;
   std::optional<Error> newer;
   auto done = read({name}, limit, [&](const States& states, const Moment& moment) {

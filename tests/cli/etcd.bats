@@ -182,6 +182,11 @@ o() { ETCDCTL_ENDPOINTS=127.0.0.1:$OTHER e "$@"; }
   assert_output --partial "acquire"
   run -0 --separate-stderr env DLOCK_PASSWORD=s3cret "$DLOCK" --url "$ann:$OTHER" doctor
   assert_output --partial "dlock doctor NAME"
+  run -77 --separate-stderr env DLOCK_PASSWORD=s3cret "$DLOCK" --url "$ann:$OTHER" list
+  assert_stderr_has "dlock list 'PREFIX*'"
+  run -0 env DLOCK_PASSWORD=s3cret "$DLOCK" --url "$ann:$OTHER" run job-b -- \
+    env DLOCK_PASSWORD=s3cret "$DLOCK" --url "$ann:$OTHER" list 'job-*'
+  assert_line --regexp '^job-b: held by '
   # To read the epoch is enough once it is there, though it is late.
   o --user root:s3cret put dlock-epoch 7
   o --user root:s3cret role revoke-permission jobs dlock-epoch
@@ -195,6 +200,16 @@ o() { ETCDCTL_ENDPOINTS=127.0.0.1:$OTHER e "$@"; }
   e put --lease="$(e lease grant 60 | cut -d' ' -f2)" a/694d7 '{"layout":2}' >/dev/null
   newer_dlock_is_refused
   [ "$(e get --prefix a/ --keys-only | grep -c .)" = 1 ]
+}
+
+@test "the notes of successes are no holders: a lock of their name is refused" {
+  run -0 "$DLOCK" run --once-per 1h 694d -- true
+  run -64 --separate-stderr "$DLOCK" run -n dlock-done -- touch "$MARKER"
+  assert_stderr_has 'cannot keep lock "dlock-done"'
+  run -64 "$DLOCK" inspect dlock-done
+  run -0 "$DLOCK" list
+  refute_line --partial dlock-done
+  assert_not_started
 }
 
 @test "doctor has the identity of the store, the same each time" {

@@ -48,10 +48,11 @@ EtcdStore::EtcdStore(const EtcdAddress& address, const StoreOptions& options)
     : where_(address.text), client_(address, options.interrupt), watch_(client_.watch()) {}
 
 Result<std::string> EtcdStore::key_of(const LockName& name) const {
-  if (!name.text().starts_with(note_of_lock(""))) return name.text();
+  const std::string notes = note_of_lock("");  // "dlock-done/": of that lock notes would be holders
+  if (!(name.text() + '/').starts_with(notes)) return name.text();
   return Error{Errc::bad_usage,
                "cannot keep lock " + in_quotes(name.text()) + " in " + where() +
-                   ": names there do not begin with " + note_of_lock("")};
+                   ": names there are not, and do not begin with, " + notes};
 }
 
 Result<AcquireReply> EtcdStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
@@ -263,6 +264,11 @@ Result<std::vector<std::string>> EtcdStore::list(std::string_view glob, Time lim
   for (;;) {
     const auto answers =
         client_.run({EtcdGet{.range = range, .keys_only = true, .most = k_at_once}}, limit);
+    if (!answers && answers.error().code == Errc::denied)
+      return Error{Errc::denied,
+                   answers.error().text +
+                       "; it reads all keys that begin as the pattern does: dlock "
+                       "list 'PREFIX*'"};
     if (!answers) return answers.error();
     const EtcdAnswer& answer = answers->front();
     for (const EtcdKey& key : answer.keys) {
