@@ -280,8 +280,15 @@ Result<void> find_passwords(Settings& settings) {
       settings.notes.push_back({LogLevel::warn, exposed(*path, "chmod 600 it")});
   }
   std::vector<const std::string*> keys{&settings.tls.key};
-  for (const Settings::Server& server : settings.quorum)
+  std::vector<const std::string*> public_files{&settings.tls.cacert, &settings.tls.cert};
+  for (const Settings::Server& server : settings.quorum) {
     keys.push_back(&server.tls.key);
+    public_files.insert(public_files.end(), {&server.tls.cacert, &server.tls.cert});
+  }
+  for (const std::string* const file : public_files) {
+    if (file->empty()) continue;
+    if (auto good = check_named_pipe(*file); !good) return good;
+  }
   for (const std::string* const key : keys) {
     if (key->empty()) continue;
     const auto is_exposed = check_named_file(*key);

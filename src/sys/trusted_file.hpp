@@ -32,6 +32,9 @@ Result<std::optional<TrustedFile>> read_usual_file(const std::string& path);
 // is exposed. One that cannot be opened is not judged.
 Result<bool> check_named_file(const std::string& path);
 
+// The same of a file without a secret, as a certificate, which may be anybody's, but not his FIFO.
+Result<void> check_named_pipe(const std::string& path);
+
 // What is at `path` now of a file that was named before, for a secret that may change while we run.
 // Nothing: it cannot be read or is not trusted at the moment, or was no file to be read twice (a
 // pipe; a descriptor, whose number may be another file's by then). Never blocks on a FIFO.

@@ -33,6 +33,18 @@ refused() {
   assert_not_started
 }
 
+@test "a pipe of another user in the place of a password, a key or a certificate is refused, and not waited for" {
+  local option pipe=$OUTSIDE/tmp/pipe
+  mkfifo -m 644 "$pipe"
+  for option in --password-file --key-password-file --cacert --cert --key; do
+    chown $MALLORY "$pipe"
+    run -78 --separate-stderr timeout 5 "$DLOCK" "$option" "$pipe" --url rediss://127.0.0.1:1 run -n a -- touch "$MARKER"
+    assert_stderr_has "$pipe: is owned by user $MALLORY, neither root nor you"
+    assert_one_line
+  done
+  assert_not_started
+}
+
 @test "a directory that another user made is refused, also by root, and one below it" {
   local place=$OUTSIDE/tmp/locks user
   as $MALLORY mkdir "$place" "$place/inner"
