@@ -225,6 +225,7 @@ not_used() {
 @test "no operator or function that another role made is called, however well it would fit" {
   mallory "CREATE FUNCTION public.tells_of(varchar, varchar) RETURNS bool LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.ran VALUES (current_user); RETURN true; END';
     CREATE OPERATOR public.= (LEFTARG = varchar, RIGHTARG = varchar, FUNCTION = public.tells_of);
+    CREATE OPERATOR public.> (LEFTARG = varchar, RIGHTARG = varchar, FUNCTION = public.tells_of);
     CREATE FUNCTION public.tells_of(numeric, int) RETURNS numeric LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.ran VALUES (current_user); RETURN 0; END';
     CREATE OPERATOR public.* (LEFTARG = numeric, RIGHTARG = int, FUNCTION = public.tells_of);
     CREATE FUNCTION public.tells_of(bigint, numeric) RETURNS numeric LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.ran VALUES (current_user); RETURN 0; END';

@@ -263,8 +263,9 @@ Result<void> PostgresStore::make_tables(Time limit) {
 }
 
 Result<SqlStore::Rows> PostgresStore::load_behind(const std::string& name, Time limit) {
-  const std::string page =
-      select_lock() + " where name > $1 order by name limit " + std::to_string(k_page);
+  const std::string page = select_lock() +
+                           " where name operator(pg_catalog.>) $1 order by name limit " +
+                           std::to_string(k_page);
   const auto answers =
       run_on_tables({bounded_by(limit), {k_clock}, {page, {name}}}, 0, false, limit);
   if (!answers) return answers.error();
