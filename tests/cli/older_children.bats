@@ -105,8 +105,8 @@ all_older_live() {
     "$DLOCK" run --contain --max-hold 20s init -- sh -c 'touch "$0/in"; until [ -e "$0/go" ]; do sleep 0.02; done' "$T"
   eventually 10s test -e "$T/in"
   local shell
-  shell=$(pgrep -f "sh -c touch.*$T\$" | head -1)
-  nsenter -t "$shell" -p -m setsid -f env -i sleep 62
+  shell=$(pgrep -f "^sh -c touch.*$T\$")
+  nsenter -t "$shell" -p -m setsid -f env -i sleep 62 >/dev/null 2>&1 3>&-
   touch "$T/go"
   ends 10s a "exit 0"
   [ ! -s "$T/a.err" ]

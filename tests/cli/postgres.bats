@@ -120,7 +120,7 @@ signal_store() { signal_database "$1"; }
   run -77 env DLOCK_PASSWORD=wr0ng "$DLOCK" --url "postgres://$url" run a -- touch "$MARKER"
   db 'CREATE SCHEMA other AUTHORIZATION ann'
   local odd=(PGHOSTADDR=127.0.0.1 PGSERVICE=none PGOPTIONS='-c search_path=other' PGTZ=Mars/North PGCHANNELBINDING=require)
-  hold a
+  hold a --url "postgres://$url"
   run -75 env "${odd[@]}" "$DLOCK" --url "postgres://$url" run -n a -- touch "$MARKER"
   let_go
   run -0 env "${odd[@]}" "$DLOCK" --url "postgres://$url" run a -- printenv PGOPTIONS PGSERVICE

@@ -294,7 +294,7 @@ has_number() { [[ $(nodes_of "$1") = *-lock-"$2" ]]; }
 @test "with acl=private each user has locks of its own in one folder, and all read one epoch" {
   local ann=zookeeper://ann@127.0.0.1 bob=zookeeper://bob@127.0.0.1 at
   at=$(port_of 0)/shared-by-two
-  "$DLOCK" --url "$DLOCK_URL/shared-by-two" run z -- true # makes the folder open
+  zk create /shared-by-two "" # open to all
   local -x DLOCK_PASSWORD=s3cret
   run -0 "$DLOCK" --url "$ann:$at?acl=private" run a -- true
   run -0 --separate-stderr "$DLOCK" --url "$bob:$at?acl=private" run b -- sh -c 'echo "$DLOCK_TOKEN"'
