@@ -334,6 +334,14 @@ std::string state_file_json(const StateFile& lease) {
   return dump(object) + '\n';
 }
 
+Result<std::string> state_to_write(const StateFile& lease) {
+  std::string json = state_file_json(lease);
+  if (is_within_bounds(json)) return json;
+  return Error{Errc::refused,
+               "cannot write lock " + in_quotes(lease.name) +
+                   ": it would have more holders than one lock can keep (4 MiB, 100,000 values)"};
+}
+
 std::optional<StateFile> parse_state_file(std::string_view json) {
   const Json object = parse(json, limits::k_answer_bytes);
   if (!object.is_object()) return std::nullopt;

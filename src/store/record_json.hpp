@@ -67,6 +67,9 @@ struct StateFile {
 };
 
 std::string state_file_json(const StateFile& lease);
+// The same for a store that reads it again: Errc::refused, if it would be too large for that
+// (limits::k_answer_bytes and k_elements).
+Result<std::string> state_to_write(const StateFile& lease);
 
 // Stricter than a record: a missing or wrong field is nullopt, because a guess about who holds a
 // lock could let two in. Of a later layout the name, the boot id and the layout are read.

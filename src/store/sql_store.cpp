@@ -107,9 +107,9 @@ Result<std::vector<StoredLock>> SqlStore::locks_of(const std::vector<LockName>& 
   return locks;
 }
 
-SqlStore::Write SqlStore::write_of(const std::string& name,
-                                   const StoredLock& lock,
-                                   const Moment& moment) const {
+Result<SqlStore::Write> SqlStore::write_of(const std::string& name,
+                                           const StoredLock& lock,
+                                           const Moment& moment) const {
   Write write{.name = name, .lock = true};
   if (has_four_columns_) {
     write.columns = sql::four_columns_of(lock, moment);
@@ -117,7 +117,9 @@ SqlStore::Write SqlStore::write_of(const std::string& name,
   }
   write.columns = sql::columns_of(lock, moment);
   write.token = lock.token;
-  write.state = state_file_json({name, {}, lock});
+  auto json = state_to_write({name, {}, lock});
+  if (!json) return json.error();
+  write.state = std::move(*json);
   return write;
 }
 
@@ -220,7 +222,14 @@ Result<std::optional<TableStore::Step>> SqlStore::step(const std::vector<LockNam
   std::vector<Write> writes;
   for (std::size_t i = 0; i < names.size(); ++i) {
     Write one{.name = names[i].text()};
-    if (step.writes) one = write_of(one.name, after[i], moment);
+    if (step.writes) {
+      auto lock = write_of(one.name, after[i], moment);
+      if (!lock) {
+        (void)write({}, {}, limit).has_value();
+        return lock.error();
+      }
+      one = std::move(*lock);
+    }
     if (step.writes && has_four_columns_ && !sql::fits_four_columns(after[i])) {
       (void)write({}, {}, limit).has_value();
       return too_few_columns();

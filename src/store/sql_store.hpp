@@ -121,9 +121,9 @@ class SqlStore : public TableStore {
                                           std::int64_t now_us) const;
   Result<std::vector<lease_table::StoredLock>> locks_of(const std::vector<LockName>& names,
                                                         const Rows& rows) const;
-  Write write_of(const std::string& name,
-                 const lease_table::StoredLock& lock,
-                 const Moment& moment) const;
+  Result<Write> write_of(const std::string& name,
+                         const lease_table::StoredLock& lock,
+                         const Moment& moment) const;
   Error too_few_columns() const;
   Error unknown_columns() const;
 

@@ -293,6 +293,21 @@ TEST_CASE("records keep the words of every dlock before: an exclusive hold is st
   CHECK_FALSE(has(state_file_json(lease), R"("mode")"));
 }
 
+TEST_CASE("a lock with more holders than can be read again is not written") {
+  StateFile lease = some_lease();
+  const lease_table::Lease one = lease.state.leases.begin()->second;
+  for (int i = 0; i < 4000; ++i)
+    lease.state.leases.emplace("owner" + std::to_string(i), one);
+  const auto some = state_to_write(lease);
+  REQUIRE(some.has_value());
+  CHECK(parse_state_file(*some).has_value());
+  for (int i = 4000; i < 9000; ++i)
+    lease.state.leases.emplace("owner" + std::to_string(i), one);
+  const auto too_many = state_to_write(lease);
+  REQUIRE_FALSE(too_many.has_value());
+  CHECK(too_many.error().code == Errc::refused);
+}
+
 TEST_CASE("a stored lease without one of its fields is damaged, not free") {
   for (const char* field : {"name", "expires_ns", "token", "holds", "leases", "slots"}) {
     CAPTURE(field);

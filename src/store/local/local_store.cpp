@@ -109,7 +109,9 @@ Result<std::vector<LocalStore::Locked>> LocalStore::lock_all(int directory,
 
 Result<void> LocalStore::write(int directory, const std::string& name, const StoredLock& state) {
   const local::FileAt file{directory, directory_.path, state_file_name(name)};
-  auto old = local::replace_file(file, state_file_json({name, machine_.stamp(), state}));
+  const auto json = state_to_write({name, machine_.stamp(), state});
+  if (!json) return json.error();
+  auto old = local::replace_file(file, *json);
   if (!old) return old.error();
   replaced_.push_back(std::move(*old));
   return {};

@@ -134,13 +134,15 @@ Result<void> SqliteStore::write_lock(const std::string& name,
                                      const StoredLock& state,
                                      const Moment& moment) {
   const auto columns = sql::columns_of(state, moment);
+  auto json = state_to_write({name, machine_.stamp(), state});
+  if (!json) return json.error();
   return db_->run(k_write_lock,
                   {name,
                    columns.lock_until_us,
                    columns.locked_at_us,
                    columns.locked_by,
                    static_cast<std::int64_t>(state.token),
-                   state_file_json({name, machine_.stamp(), state})});
+                   std::move(*json)});
 }
 
 Result<void> SqliteStore::write_line(const std::string& name,
