@@ -96,18 +96,13 @@ Names names_in(X509* certificate) {
     result.all.push_back(text_of(value));
     if (result.server_name.empty()) result.server_name = plain_name(result.all.back());
   }
-  if (count > 0) return result;
-  X509_NAME* const subject = X509_get_subject_name(certificate);
-  const int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
-  if (at < 0) return result;
-  result.all.push_back(text_of(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at))));
-  result.server_name = plain_name(result.all.back());
   return result;
 }
 
 std::string other_name(X509* certificate, const std::string& host, std::string_view rename) {
   const Names names = names_in(certificate);
-  if (names.all.empty()) return "its certificate has no name, so it is not for " + in_quotes(host);
+  if (names.all.empty())
+    return "its certificate has no subjectAltName, so it is not for " + in_quotes(host);
   std::string list;
   for (const std::string& name : names.all)
     list += (list.empty() ? "" : ", ") + name;
@@ -146,15 +141,6 @@ std::string certificate_problem(X509_STORE_CTX* context,
     default:
       return what + " is not accepted: " + reason;
   }
-}
-
-bool lacks_dns_name(X509_STORE_CTX* context) {
-  const GeneralNames names = alternative_names(X509_STORE_CTX_get_current_cert(context));
-  const int count = names != nullptr ? sk_GENERAL_NAME_num(names.get()) : 0;
-  for (int i = 0; i < count; ++i) {
-    if (sk_GENERAL_NAME_value(names.get(), i)->type == GEN_DNS) return false;
-  }
-  return count > 0;
 }
 
 TlsFacts tls_facts(const SSL* ssl) {

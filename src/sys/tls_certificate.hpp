@@ -18,11 +18,6 @@ std::string certificate_problem(x509_store_ctx_st* context,
                                 const std::string& host,
                                 std::string_view rename);
 
-// `context`: a check that has come to a certificate that it finds good. The certificate has other
-// names than its subject's, but no DNS name: the common name of its subject, which OpenSSL falls
-// back to, then counts for nothing (RFC 6125, 6.4.4).
-bool lacks_dns_name(x509_store_ctx_st* context);
-
 // Of a connection whose handshake is complete.
 TlsFacts tls_facts(const ssl_st* ssl);
 

@@ -56,7 +56,6 @@ struct TlsSession::Verdict {
   std::string_view rename;
   std::string own_certificate;  // its file
   std::string problem;          // of the server's certificate
-  bool is_name = false;         // and no address
   bool asked_for_ours = false;
 };
 
@@ -74,11 +73,7 @@ int TlsSession::note_chain(int good, void* context) {
   const auto* const ssl = static_cast<const SSL*>(
       X509_STORE_CTX_get_ex_data(check, SSL_get_ex_data_X509_STORE_CTX_idx()));
   auto* const verdict = static_cast<Verdict*>(SSL_get_app_data(ssl));
-  if (good == 1) {
-    const bool is_server = X509_STORE_CTX_get_error_depth(check) == 0;
-    if (!is_server || !verdict->is_name || !lacks_dns_name(check)) return 1;
-    X509_STORE_CTX_set_error(check, X509_V_ERR_HOSTNAME_MISMATCH);
-  }
+  if (good == 1) return 1;
   verdict->problem = certificate_problem(check, verdict->host, verdict->rename);
   return 0;
 }
@@ -105,8 +100,6 @@ Result<TlsSession> TlsSession::open(const TlsSettings& settings,
       !name_server(ssl, settings, session.verdict_->host)) {
     return Error{Errc::system, "cannot start TLS: " + tls_reason()};
   }
-  session.verdict_->is_name =
-      !settings.any_name && SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name) != nullptr;
   SSL_set_bio(ssl, from_peer, to_peer);
   SSL_set_app_data(ssl, session.verdict_.get());
   SSL_set_cert_cb(ssl, &note_request, session.verdict_.get());

@@ -97,10 +97,10 @@ assert_other_identity() { # URL
 @test "PostgreSQL: what a crash would forget is a warning, and a full server" {
   local i
   DLOCK_URL=$(pg_url)
-  export PGOPTIONS="-c synchronous_commit=off"
+  sql "alter database postgres set synchronous_commit = off"
   run -1 "$DLOCK" doctor --strict
   found W durable 'synchronous_commit is off'
-  unset PGOPTIONS
+  sql "alter database postgres reset synchronous_commit"
   for ((i = 0; i < 16; i++)); do
     sql "select pg_sleep(20)" &>/dev/null 3>&- &
   done

@@ -298,14 +298,10 @@ TEST_CASE("a lock with more holders than can be read again is not written") {
   const lease_table::Lease one = lease.state.leases.begin()->second;
   for (int i = 0; i < 4000; ++i)
     lease.state.leases.emplace("owner" + std::to_string(i), one);
-  const auto some = state_to_write(lease);
-  REQUIRE(some.has_value());
-  CHECK(parse_state_file(*some).has_value());
+  CHECK(parse_state_file(*state_to_write(lease)).has_value());
   for (int i = 4000; i < 9000; ++i)
     lease.state.leases.emplace("owner" + std::to_string(i), one);
-  const auto too_many = state_to_write(lease);
-  REQUIRE_FALSE(too_many.has_value());
-  CHECK(too_many.error().code == Errc::refused);
+  CHECK(state_to_write(lease).error().code == Errc::refused);
 }
 
 TEST_CASE("a stored lease without one of its fields is damaged, not free") {

@@ -17,7 +17,7 @@ import threading
 
 GETATTR, STATFS, INIT, OPENDIR, DESTROY = 3, 17, 26, 27, 38
 # A directory for everybody, with the sticky bit.
-ATTRIBUTES = struct.pack("<6Q10I", 1, 0, 0, 0, 0, 0, 0, 0, 0, 0o41777, 2, 0, 0, 0, 4096, 0)
+ATTRIBUTES = struct.pack("<6Q10I", 1, 0, 0, 0, 0, 0, 0, 0, 0, 0o40755, 2, 0, 0, 0, 4096, 0)
 ANSWERS = {
     INIT: struct.pack("<4I2H3I", 7, 31, 0, 0, 16, 12, 4096, 1, 0) + bytes(32),
     GETATTR: struct.pack("<Q2I", 60, 0, 0) + ATTRIBUTES,
