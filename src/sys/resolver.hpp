@@ -4,8 +4,9 @@
 // cannot carry its plug-ins (so mDNS, LDAP and other NSS sources are not asked).
 //
 // A name may take half of the time, so that something is left for its addresses. What it was found
-// to be is remembered, and used when no name server answers in that half: a lock that is held must
-// not be lost because a name cannot be looked up again. Any thread.
+// to be is remembered, and used when no name server answers in that half, or none knows the name
+// any more: a lock that is held must not be lost because a name cannot be looked up again. Any
+// thread.
 #pragma once
 
 #include "base/boot_clock.hpp"

@@ -37,3 +37,14 @@ def drip(conn, text, pause=0.05):
         for byte in text:
             conn.sendall(bytes([byte]))
             time.sleep(pause)
+
+
+def asked(piece, first=b""):
+    """Waits for the question; then `first`, and `piece` without an end."""
+
+    def act(conn):
+        conn.recv(65536)
+        conn.sendall(first)
+        pour(conn, piece)
+
+    return act

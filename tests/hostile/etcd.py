@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """False servers of etcd: HTTP/1.1 with JSON."""
 
-from acts import drip, pour
+from acts import asked, drip, pour
 
 
 def url(port):
@@ -21,15 +21,6 @@ def body(json):
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 CHUNKED = head(None, more=b"Transfer-Encoding: chunked\r\n")
-
-
-def asked(piece, first=b""):
-    def act(conn):
-        conn.recv(65536)
-        conn.sendall(first)
-        pour(conn, piece)
-
-    return act
 
 
 def each(answer):

@@ -1,20 +1,11 @@
 # SPDX-License-Identifier: MIT
 """False servers of Redis: https://redis.io/docs/latest/develop/reference/protocol-spec/"""
 
-from acts import drip, pour
+from acts import asked, drip, pour
 
 
 def url(port):
     return f"redis://127.0.0.1:{port}"
-
-
-def asked(piece, first=b""):
-    def act(conn):
-        conn.recv(65536)
-        conn.sendall(first)
-        pour(conn, piece)
-
-    return act
 
 
 ROWS = [

@@ -55,7 +55,7 @@ Result<PgTls> tls_of(const PgAddress& address,
   }
   if (!address.tls) {
     if (settings.insecure) return PgTls::require;
-    // libpq's own default would give the password to whoever answers.
+    // libpq's own default would give the password to any server that answers.
     const bool nearby = is_this_machine(server.host) && !settings.said();
     return nearby ? PgTls::prefer : PgTls::verify_full;
   }
