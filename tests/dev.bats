@@ -230,6 +230,15 @@ gate() {
   refute_line --partial touch
   assert_equal "${lines[-1]}" "4 passed, 1 failed, 1 skipped"
 }
+@test "a gate names what failed in a step that has words of its own for it" {
+  printf 'echo %s\n' 'ok tidy' 'FAILED  x' '1 passed, 1 failed' 'exit 1' | sed '$s/echo //' \
+    >"$BATS_TEST_TMPDIR/lint"
+  printf 'echo %s\n' 'seed 7: two held' '0 passed, 1 failed' >"$BATS_TEST_TMPDIR/sim"
+  run -1 gate "push 9 bash $BATS_TEST_TMPDIR/lint"$'\n'"push 9 bash $BATS_TEST_TMPDIR/sim"
+  assert_line "failed: [bash $BATS_TEST_TMPDIR/lint] FAILED x"
+  assert_line "failed: [bash $BATS_TEST_TMPDIR/sim] seed 7: two held"
+  assert_equal "${lines[-1]}" "1 passed, 2 failed"
+}
 @test "a gate goes on from a step, with the results of the steps before it, and an unknown one is refused" {
   local steps=$'nightly 9 false\nnightly 9 echo SEED one\nnightly 9 echo two'
   SEED=6 run -1 gate "$steps" nightly
