@@ -67,6 +67,12 @@ TEST_CASE("pg url: a unix socket, by its directory") {
   CHECK(servers_of(parsed("postgresql://u:p@/d?host=%2Frun%2Fpg&port=7")) == "/run/pg|7");
   CHECK(servers_of(parsed("postgresql://%2Frun%2Fpg/d")) == "/run/pg|5432");
   CHECK(parsed("postgresql://%2Frun%2Fpg/d").text == "postgresql:///d?host=/run/pg");
+  CHECK(servers_of(parsed("postgresql://u@%2Frun%2Fpg:7/d")) == "/run/pg|7");
+  const std::string two = parsed("postgresql://u@/d?host=/run/pg,/run/pg2&port=7").text;
+  CHECK(servers_of(parsed(two)) ==
+        servers_of(parsed("postgresql:///d?host=/run/pg,/run/pg2&port=7")));
+  CHECK(parsed(two).text == two);
+  CHECK(servers_of(parsed("postgresql://%2Frun%2Fpg:8,h:9/d?port=7")) == "/run/pg|8 h|9");
   const std::string text = parsed("postgresql:///d?host=/run/p%20g&port=7&table=a.b").text;
   CHECK(text == "postgresql:///d?host=/run/p%20g&port=7&table=a.b");
   CHECK(parsed(text).text == text);

@@ -102,6 +102,12 @@ Result<void> parse_user(std::string_view text, PgAddress& address) {
   return {};
 }
 
+Result<std::uint16_t> parse_port(std::string_view text) {
+  const auto number = parse_digits(text, 65535);
+  if (!number || *number == 0) return bad("the port must be a number from 1 to 65535");
+  return static_cast<std::uint16_t>(*number);
+}
+
 Result<PgServer> parse_server(std::string_view text, std::uint16_t port) {
   if (!text.starts_with('/')) {
     auto at = parse_host_port(text, port);
@@ -114,22 +120,31 @@ Result<PgServer> parse_server(std::string_view text, std::uint16_t port) {
   return PgServer{std::string(text), port};
 }
 
+// In the place of a host: also %2Frun%2Fpostgresql:5433, as libpq reads and canonical() writes it.
+Result<PgServer> parse_written(std::string_view text, std::uint16_t port) {
+  const std::string decoded = percent_decode(text);
+  const auto colon = text.find(':');
+  if (!decoded.starts_with('/') || colon == std::string_view::npos)
+    return parse_server(decoded, port);
+  const auto number = parse_port(text.substr(colon + 1));
+  if (!number) return number.error();
+  return parse_server(percent_decode(text.substr(0, colon)), *number);
+}
+
 Result<void> parse_servers(std::string_view hosts, const Options& said, PgAddress& address) {
   if (said.host && !hosts.empty()) return bad("it says the host twice");
   std::uint16_t port = k_default_port;
   if (said.port) {
-    const auto number = parse_digits(*said.port, 65535);
-    if (!number || *number == 0) return bad("the port must be a number from 1 to 65535");
-    port = static_cast<std::uint16_t>(*number);
+    const auto number = parse_port(*said.port);
+    if (!number) return number.error();
+    port = *number;
   }
-  // %2Frun%2Fpostgresql in the place of a host.
-  const std::string decoded = said.host ? *said.host : percent_decode(hosts);
-  auto all = split(decoded, ',');
+  auto all = split(said.host ? std::string_view(*said.host) : hosts, ',');
   if (all.empty()) all.push_back(k_default_directory);
   if (all.size() > k_most_servers)
     return bad("a URL has at most " + std::to_string(k_most_servers) + " hosts");
   for (const std::string_view one : all) {
-    auto server = parse_server(one, port);
+    auto server = said.host ? parse_server(one, port) : parse_written(one, port);
     if (!server) return server.error();
     address.servers.push_back(std::move(*server));
   }
