@@ -78,7 +78,7 @@ constexpr std::array<Errc, 17> k_codes{
     Errc::denied,       // 16 unauthenticated
 };
 
-constexpr std::array<std::pair<std::string_view, int>, 4> k_names{{
+constexpr std::array<std::pair<std::string_view, int>, 4> k_code_names{{
     {"InvalidArgument", grpc_code::k_invalid_argument},
     {"PermissionDenied", grpc_code::k_denied},
     {"Unavailable", grpc_code::k_unavailable},
@@ -109,7 +109,7 @@ EtcdRefusal refusal_of(std::string_view rpc_error) {
   if (!rpc_error.starts_with(k_before_code) || space == std::string_view::npos)
     return refusal_of(grpc, rpc_error);
   const auto name = rpc_error.substr(k_before_code.size(), space - k_before_code.size());
-  for (const auto& [its_name, code] : k_names)
+  for (const auto& [its_name, code] : k_code_names)
     if (name == its_name) grpc = code;
   return refusal_of(grpc, rpc_error.substr(space + k_before_message.size()));
 }

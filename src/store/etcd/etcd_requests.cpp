@@ -17,10 +17,10 @@ namespace dlock {
 namespace {
 
 // In the order of the fields: the same request is the same bytes.
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string dump(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 // 64 bits, which a JSON number does not hold everywhere.
@@ -28,13 +28,13 @@ std::string whole(std::int64_t number) {
   return std::to_string(number);
 }
 
-void add_range(Json& json, const EtcdRange& range) {
+void add_range(OrderedJson& json, const EtcdRange& range) {
   json["key"] = base64_encode(range.first);
   if (!range.end.empty()) json["range_end"] = base64_encode(range.end);
 }
 
-Json json_of(const EtcdGet& get) {
-  Json json = Json::object();
+OrderedJson json_of(const EtcdGet& get) {
+  OrderedJson json = OrderedJson::object();
   add_range(json, get.range);
   if (get.most > 0) json["limit"] = whole(get.most);
   if (get.by_creation) json["sort_order"] = "ASCEND";
@@ -43,25 +43,25 @@ Json json_of(const EtcdGet& get) {
   return json;
 }
 
-Json json_of(const EtcdPut& put) {
-  Json json{{"key", base64_encode(put.key)}, {"value", base64_encode(put.value)}};
+OrderedJson json_of(const EtcdPut& put) {
+  OrderedJson json{{"key", base64_encode(put.key)}, {"value", base64_encode(put.value)}};
   if (put.lease != 0) json["lease"] = whole(put.lease);
   return json;
 }
 
-Json json_of(const EtcdDelete& some) {
-  Json json = Json::object();
+OrderedJson json_of(const EtcdDelete& some) {
+  OrderedJson json = OrderedJson::object();
   add_range(json, some.range);
   return json;
 }
 
-Json json_of(const EtcdCompare& compare) {
+OrderedJson json_of(const EtcdCompare& compare) {
   constexpr std::array<std::string_view, 4> k_targets{"CREATE", "MOD", "VERSION", "LEASE"};
   constexpr std::array<std::string_view, 4> k_fields{
       "create_revision", "mod_revision", "version", "lease"};
   constexpr std::array<std::string_view, 4> k_relations{"EQUAL", "NOT_EQUAL", "GREATER", "LESS"};
   const auto number = static_cast<std::size_t>(compare.number);
-  Json json = Json::object();
+  OrderedJson json = OrderedJson::object();
   add_range(json, compare.range);
   json["target"] = k_targets[number];
   json["result"] = k_relations[static_cast<std::size_t>(compare.relation)];
@@ -69,21 +69,21 @@ Json json_of(const EtcdCompare& compare) {
   return json;
 }
 
-Json json_of(const EtcdTxn& txn);
+OrderedJson json_of(const EtcdTxn& txn);
 
-Json json_of(const std::vector<EtcdOperation>& branch) {
+OrderedJson json_of(const std::vector<EtcdOperation>& branch) {
   constexpr std::array<const char*, 4> k_names{
       "request_range", "request_put", "request_delete_range", "request_txn"};
-  Json all = Json::array();
+  OrderedJson all = OrderedJson::array();
   for (const EtcdOperation& one : branch) {
-    Json json = std::visit([](const auto& which) { return json_of(which); }, one);
-    all.push_back(Json{{k_names[one.index()], std::move(json)}});
+    OrderedJson json = std::visit([](const auto& which) { return json_of(which); }, one);
+    all.push_back(OrderedJson{{k_names[one.index()], std::move(json)}});
   }
   return all;
 }
 
-Json json_of(const EtcdTxn& txn) {
-  Json compares = Json::array();
+OrderedJson json_of(const EtcdTxn& txn) {
+  OrderedJson compares = OrderedJson::array();
   for (const EtcdCompare& one : txn.compares)
     compares.push_back(json_of(one));
   return {{"compare", std::move(compares)},
@@ -107,21 +107,21 @@ struct Path {
   }
 };
 
-Json json_of(const EtcdGrant& grant) {
+OrderedJson json_of(const EtcdGrant& grant) {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(grant.ttl).count();
   return {{"TTL", whole(seconds)}, {"ID", whole(grant.lease)}};
 }
-Json json_of(const EtcdRevoke& revoke) {
+OrderedJson json_of(const EtcdRevoke& revoke) {
   return {{"ID", whole(revoke.lease)}};
 }
-Json json_of(const EtcdKeepAlive& keep) {
+OrderedJson json_of(const EtcdKeepAlive& keep) {
   return {{"ID", whole(keep.lease)}};
 }
-Json json_of(const EtcdTimeToLive& which) {
+OrderedJson json_of(const EtcdTimeToLive& which) {
   return {{"ID", whole(which.lease)}};
 }
-Json json_of(const EtcdStatus& /*unused*/) {
-  return Json::object();
+OrderedJson json_of(const EtcdStatus& /*unused*/) {
+  return OrderedJson::object();
 }
 
 }  // namespace
@@ -169,7 +169,7 @@ EtcdWords login_words(const std::string& user, const std::string& password) {
 EtcdWords watch_words(const std::vector<EtcdRange>& ranges, EtcdRevision from) {
   std::string all;
   for (const EtcdRange& range : ranges) {
-    Json json = Json::object();
+    OrderedJson json = OrderedJson::object();
     add_range(json, range);
     if (from > 0) json["start_revision"] = whole(from);
     all += dump({{"create_request", std::move(json)}});

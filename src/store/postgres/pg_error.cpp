@@ -90,8 +90,7 @@ constexpr std::array k_errnos{ECONNREFUSED,
                               EAGAIN};
 
 std::string one_line(std::string_view text) {
-  text = text.substr(0, text.find('\n'));
-  return shortened(printable(text), k_most_said);
+  return said(text.substr(0, text.find('\n')));
 }
 
 // "…:  28P01: password authentication failed…": where the state begins.
@@ -120,6 +119,10 @@ std::optional<Error> find_errno(std::string_view line) {
 }
 
 }  // namespace
+
+std::string said(std::string_view text) {
+  return shortened(printable(text), k_most_said);
+}
 
 PgMeaning classify_sqlstate(std::string_view state) {
   for (const auto& rule : k_states)

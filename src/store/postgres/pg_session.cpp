@@ -19,8 +19,6 @@
 namespace dlock {
 namespace {
 
-constexpr std::size_t k_most_said = 200;
-
 struct ClearResult {
   void operator()(PGresult* result) const { ::PQclear(result); }
 };
@@ -353,8 +351,7 @@ Error PgSession::refusal(const std::string& state, const std::string& text) {
   if (meaning.replica) disconnect();
   const bool elsewhere = meaning.replica && address_.servers.size() > 1;
   const std::string hint = meaning.hint.empty() ? "" : " (" + std::string(meaning.hint) + ")";
-  return {elsewhere ? Errc::unavailable : meaning.code,
-          where() + " says: " + shortened(printable(text), k_most_said) + hint};
+  return {elsewhere ? Errc::unavailable : meaning.code, where() + " says: " + said(text) + hint};
 }
 
 Result<bool> PgSession::await_notification(Time until) {

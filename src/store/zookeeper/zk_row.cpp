@@ -56,9 +56,9 @@ Place place_of(const contender::Holder& holder, Mode mode, StoreTime now) {
 }
 
 // Reads one node after the other.
-class Reader {
+class RowReader {
  public:
-  Reader(ZkRow& row, StoreTime now) : row_(row), now_(now) {}
+  RowReader(ZkRow& row, StoreTime now) : row_(row), now_(now) {}
 
   void take(std::size_t index) {
     const ZkContender& node = row_.nodes[index];
@@ -125,13 +125,13 @@ class Reader {
 };
 
 // The changes of one lock.
-class Writer {
+class RowWriter {
  public:
-  Writer(const ZkRow& before,
-         std::size_t which,
-         const StoredLock& after,
-         const ZkStep& step,
-         ZkChange& change)
+  RowWriter(const ZkRow& before,
+            std::size_t which,
+            const StoredLock& after,
+            const ZkStep& step,
+            ZkChange& change)
       : before_(before), which_(which), after_(after), step_(step), change_(change) {}
 
   void write() {
@@ -299,7 +299,7 @@ void read_zk_row(ZkRow& row, StoreTime now) {
   std::sort(row.nodes.begin(), row.nodes.end(), [&](const auto& a, const auto& b) {
     return by_arrival(a) < by_arrival(b);
   });
-  Reader reader(row, now);
+  RowReader reader(row, now);
   for (std::size_t i = 0; i < row.nodes.size(); ++i)
     reader.take(i);
   if (row.note) contender::take_note(row.note->data, row.state);
@@ -317,7 +317,7 @@ void add_zk_change(const ZkRow& before,
                    const StoredLock& after,
                    const ZkStep& step,
                    ZkChange& change) {
-  Writer(before, which, after, step, change).write();
+  RowWriter(before, which, after, step, change).write();
 }
 
 // A folder that is made for it begins, as one that was made for notes, with version 0 and no data.
