@@ -7,6 +7,13 @@ namespace dlock {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+// Of a try that begins just before a store that has never answered is given up.
+constexpr Duration k_last_try = 50ms;
+
+}  // namespace
+
 bool worth_another_try(Errc code, bool had_contact, bool once) {
   switch (code) {
     case Errc::bad_usage:
@@ -34,6 +41,8 @@ bool worth_another_try(Errc code, bool had_contact, bool once) {
 Time Patience::ask(Time now) {
   asked_at_ = now;
   const Time limit = now + terms_.longest_try;
+  if (outage_ && !had_contact())
+    return std::min(limit, std::max(outage_->give_up, now + k_last_try));
   if (!terms_.until) return limit;
   return std::min(limit, std::max(*terms_.until, now + std::min<Duration>(terms_.longest_try, 1s)));
 }

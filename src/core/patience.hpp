@@ -36,7 +36,8 @@ class Patience {
  public:
   Patience(const PatienceTerms& terms, Time now) : terms_(terms), started_at_(now) {}
 
-  // A try begins. The answer is its limit: shortly before the end it still has up to a second.
+  // A try begins. The answer is its limit: shortly before the end it still has up to a second, but
+  // not at a store that has failed and never answered.
   Time ask(Time now);
   void answered();  // by the store
   // It failed. The answer is the time of the next try, after `pause`; nullopt: give up.

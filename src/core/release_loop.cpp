@@ -18,7 +18,8 @@ using Standing = LeaseKeeper::Standing;
 constexpr Duration k_release_limit = 1s;  // of one try: the child is gone, nobody needs the lease
 constexpr Duration k_release_pause = 100ms;
 constexpr Duration k_release_when_signalled = 1s;
-constexpr Duration k_undo_limit = 300ms;
+// Of a claim that is over, at its limit or by a signal: dlock promises to end within 200 ms then.
+constexpr Duration k_undo_limit = 150ms;
 // A call that hangs in the kernel on the store thread (a file system is gone) is left alone then.
 constexpr Duration k_overdue = 1500ms;  // twice: we may have been frozen for the first
 

@@ -134,7 +134,7 @@ TEST_CASE("an undo has little time, so that a signal ends dlock soon also withou
   script.signals = {{1s, SIGTERM}};
   script.troubles = {{.from = 0s, .until = 24h, .kind = Trouble::Kind::silent}};
   World world(script);
-  CHECK(world.run() == "0s acquire cancelled, 1s <TERM>, 1s undo ?, 1.3s exit by own TERM");
+  CHECK(world.run() == "0s acquire cancelled, 1s <TERM>, 1s undo ?, 1.15s exit by own TERM");
 }
 
 TEST_CASE("a second signal while giving up changes nothing: a grant is still released") {
@@ -143,7 +143,7 @@ TEST_CASE("a second signal while giving up changes nothing: a grant is still rel
   script.troubles = {{.from = 0s, .until = 24h, .kind = Trouble::Kind::silent}};
   World world(script);
   CHECK(world.run() ==
-        "0s acquire cancelled, 1s <INT>, 1s <TERM>, 1s undo ?, 1.1s <INT>, 1.3s exit by own INT");
+        "0s acquire cancelled, 1s <INT>, 1s <TERM>, 1s undo ?, 1.1s <INT>, 1.15s exit by own INT");
   script.troubles.clear();
   script.grant_despite_cancel = true;
   World granted(script);

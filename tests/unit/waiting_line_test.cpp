@@ -279,9 +279,9 @@ TEST_CASE("line: a waiter that cannot leave the line ends all the same, and soon
     script.troubles.front().only = What::leave;
     CHECK(has(transcript(script), ", 2s leave ?, 2s " + end));
     script.troubles.front().kind = Trouble::Kind::silent;
-    CHECK(has(transcript(script), ", 2s leave ?, 2.3s " + end));
+    CHECK(has(transcript(script), ", 2s leave ?, 2.15s " + end));
     script.troubles.front().kind = Trouble::Kind::hung;
-    CHECK(has(transcript(script), ", 2s leave, 5.3s " + end));
+    CHECK(has(transcript(script), ", 2s leave, 5.15s " + end));
   }
 }
 
@@ -303,7 +303,7 @@ TEST_CASE(
   CHECK(has(transcript(script), "2s <TERM>, 2s <TERM>, 2s leave not_held, 2s exit by own TERM"));
   script.signals = {{2s, SIGTERM}, {2100ms, SIGTERM}};
   script.troubles = {{.from = 2s, .until = k_ever, .kind = Trouble::Kind::silent}};
-  CHECK(has(transcript(script), "2s leave ?, 2.1s <TERM>, 2.3s exit by own TERM"));
+  CHECK(has(transcript(script), "2s leave ?, 2.1s <TERM>, 2.15s exit by own TERM"));
 }
 
 TEST_CASE(
