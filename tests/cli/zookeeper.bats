@@ -291,6 +291,54 @@ has_number() { [[ $(nodes_of "$1") = *-lock-"$2" ]]; }
   refute_stderr_has s3cret
 }
 
+@test "the rights of the page to a folder suffice, and each is needed by a command" {
+  local missing url at
+  at=$(port_of 0)
+  for missing in "" c r; do
+    url=zookeeper://ann:s3cret@127.0.0.1:$at/rights$missing
+    zk create "/rights$missing" "" ann:s3cret "$(tr -d "$missing" <<<cdr)"
+    export DLOCK_URL=$url
+    case $missing in
+      c) run -77 "$DLOCK" run a -- touch "$MARKER" ;;
+      r) run -0 "$DLOCK" run a -- true && run -77 "$DLOCK" list ;;
+      *)
+        run -0 "$DLOCK" run --once-per 1h a -- "$DLOCK" list
+        assert_line --regexp '^a: held by '
+        run -0 "$DLOCK" run -x --and b c -- true
+        run -0 "$DLOCK" doctor
+        ;;
+    esac
+  done
+  # To delete is for a folder whose numbers are used up.
+  assert_not_started
+}
+
+@test "with acl=private the node of a lock that another user made first is refused, and told by doctor" {
+  local ann
+  local -x DLOCK_PASSWORD=s3cret
+  ann=zookeeper://ann@127.0.0.1:$(port_of 0)
+  zk create /first ""
+  zk create /first/a ""
+  run -77 --separate-stderr "$DLOCK" --url "$ann/first?acl=private" run a -- touch "$MARKER"
+  assert_stderr_has 'no other user may have rights to the node /first/a (world:anyone:cdrwa)'
+  run -77 "$DLOCK" --url "$ann/first?acl=private" run --and b a -- touch "$MARKER"
+  assert_not_started
+  # A note of another would be a success that never was.
+  zk create /first/dlock-done ""
+  zk create /first/dlock-done/b "" mallory:s3cret
+  run -77 --separate-stderr "$DLOCK" --url "$ann/first?acl=private" run b -- touch "$MARKER"
+  zk create /first/dlock-done/c ""
+  run -77 --separate-stderr "$DLOCK" --url "$ann/first?acl=private" run c -- touch "$MARKER"
+  assert_stderr_has 'the node /first/dlock-done/c (world:anyone:cdrwa)'
+  assert_not_started
+  run -0 "$DLOCK" --url "$ann/first?acl=private" run d -- true
+  run -0 "$DLOCK" --url "$ann/first" run a -- true
+  run "$DLOCK" --url "$ann/first" doctor
+  assert_line --regexp '^W folder .*other users have rights to /first: world:anyone:cdrwa'
+  run "$DLOCK" --url "$ann/first?acl=private" doctor
+  assert_line --regexp '^i folder '
+}
+
 @test "with acl=private each user has locks of its own in one folder, and all read one epoch" {
   local ann=zookeeper://ann@127.0.0.1 bob=zookeeper://bob@127.0.0.1 at
   at=$(port_of 0)/shared-by-two

@@ -83,6 +83,7 @@ TEST_CASE("zk records: the bytes of requests") {
                                                                         "64"
                                                                         "ffffffff");
   CHECK(bytes({.op = ZkOp::sync, .path = "/a"}) == "00000009" + path);
+  CHECK(bytes({.op = ZkOp::get_acl, .path = "/a"}) == "00000006" + path);
   CHECK(bytes({.op = ZkOp::multi,
                .parts = {{.op = ZkOp::check, .path = "/a", .version = 1},
                          {.op = ZkOp::remove, .path = "/a", .version = 2}}}) ==

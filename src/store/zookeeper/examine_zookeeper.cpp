@@ -4,8 +4,10 @@
 #include "base/duration.hpp"
 #include "store/host_port.hpp"
 #include "store/trial.hpp"
+#include "store/zookeeper/zk_rights.hpp"
 #include "store/zookeeper/zk_session.hpp"
 #include "store/zookeeper/zk_store.hpp"
+#include "store/zookeeper/zk_table.hpp"
 #include "sys/transport.hpp"
 
 #include <algorithm>
@@ -95,6 +97,15 @@ Identity identity_of(ZkSession& session, const ZkAddress& address, Time until) {
   return identity;
 }
 
+Finding examine_folder(ZkSession& session, const ZkAddress& address, Time soon) {
+  const std::string folder = address.chroot.empty() ? "/" : address.chroot;
+  const auto answers = zk_answers_of(session, {{.op = ZkOp::get_acl, .path = folder}}, soon);
+  if (!answers) return not_seen(answers.error().text);
+  if (answers->empty() || answers->front().code != ZkCode::ok)
+    return not_seen("the folder is made by the first run");
+  return judge_zk_folder(folder, zk_others(answers->front().acl, address.user), address.is_private);
+}
+
 // A session as long as a lease, which is ended at once.
 void examine_session(const ZkAddress& address,
                      const StoreOptions& options,
@@ -131,6 +142,7 @@ void examine_session(const ZkAddress& address,
                                "renew that of dlock acquire: they end with 79",
                                "use the servers of Apache ZooKeeper"));
   identity = identity_of(session, address, soon);
+  if (!address.user.empty()) findings.add("folder", examine_folder(session, address, soon));
   session.quit(soon);
 }
 
@@ -166,6 +178,16 @@ Finding judge_zk_mode(const std::string& mode) {
 Finding judge_zk_servers(std::size_t named) {
   if (named > 1) return good("the URL names " + std::to_string(named) + " servers");
   return info("the URL names one server", "when it is down, dlock asks no other");
+}
+
+Finding judge_zk_folder(const std::string& folder, const std::string& others, bool is_private) {
+  if (others.empty()) return good("no other user may make nodes in " + folder);
+  const std::string seen = "other users have rights to " + folder + ": " + others;
+  if (is_private) return info(seen, "a lock whose node another user made first is refused");
+  return warning(seen,
+                 "who makes the node of a lock first may delete its holders: two commands could "
+                 "then run",
+                 "let setAcl give them no rights there, or use ?acl=private");
 }
 
 Result<Examination> examine_zookeeper(const StoreOptions& options, const ExamineTerms& terms) {

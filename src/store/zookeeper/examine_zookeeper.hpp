@@ -27,5 +27,7 @@ std::optional<ZkServerWords> parse_srvr(std::string_view answer);
 Finding judge_zk_version(const std::string& version);
 Finding judge_zk_mode(const std::string& mode);
 Finding judge_zk_servers(std::size_t named);
+// `others`: who else has rights to `folder`, that of the locks (zk_rights.hpp).
+Finding judge_zk_folder(const std::string& folder, const std::string& others, bool is_private);
 
 }  // namespace dlock

@@ -33,6 +33,8 @@ std::int32_t wire_type(const ZkRequest& request) {
       return 12;
     case ZkOp::set_data:
       return 5;
+    case ZkOp::get_acl:
+      return 6;
     case ZkOp::check:
       return 13;
     case ZkOp::multi:
@@ -166,6 +168,7 @@ void write_body(Writer& out, const ZkRequest& request, ZkAcl acl) {
       }
       write_multi_header(out, k_error_type, true);
       return;
+    case ZkOp::get_acl:
     case ZkOp::sync:
       out.text(request.path);
       return;
@@ -234,6 +237,16 @@ void read_body(Reader& in, const ZkRequest& request, ZkAnswer& answer) {
       for (std::int32_t left = in.number(); left > 0 && in.ok(); --left) {
         if (answer.children.size() == limits::k_elements) in.fail();
         answer.children.push_back(in.text());
+      }
+      answer.stat = read_stat(in);
+      return;
+    case ZkOp::get_acl:
+      for (std::int32_t left = in.number(); left > 0 && in.ok(); --left) {
+        if (answer.acl.size() == limits::k_elements) in.fail();
+        ZkRight& one = answer.acl.emplace_back();
+        one.rights = in.number();
+        one.scheme = in.text();
+        one.who = in.text();
       }
       answer.stat = read_stat(in);
       return;

@@ -27,6 +27,7 @@ enum class ZkOp {
   exists,         // path, watch: stat
   get_data,       // path, watch: data, stat
   get_children,   // path, watch: children, stat
+  get_acl,        // path: acl, stat
   set_data,       // path, data, version: stat
   check,          // path, version; only in a multi
   multi,          // parts, of create, remove, set_data and check: all of them or none
@@ -65,6 +66,12 @@ struct ZkStat {
   std::int32_t children = 0;
 };
 
+struct ZkRight {
+  std::int32_t rights = 0;  // bits, as ZooDefs.Perms
+  std::string scheme;
+  std::string who;
+};
+
 struct ZkAnswer {
   ZkCode code = ZkCode::ok;
   std::int32_t error = 0;  // ZooKeeper's number
@@ -73,6 +80,7 @@ struct ZkAnswer {
   std::string data = {};
   ZkStat stat = {};
   std::vector<std::string> children = {};  // names, in no order
+  std::vector<ZkRight> acl = {};
   std::vector<ZkAnswer> parts = {};  // of a multi; `code` is then that of the first that failed
 };
 

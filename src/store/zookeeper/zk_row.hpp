@@ -71,8 +71,9 @@ struct ZkRow {
   std::string folder;
   std::string note_path;
   bool has_folder = false;
-  lease_table::StoredLock state = {};           // as it was read
-  std::vector<ZkContender> nodes = {};          // in the order of arrival
+  std::string others = {};              // who else may change it or the note, with acl=private
+  lease_table::StoredLock state = {};   // as it was read
+  std::vector<ZkContender> nodes = {};  // in the order of arrival
   std::map<OwnerId, std::size_t> holders = {};  // of these nodes
   std::map<std::string, std::size_t> waiters = {};
   std::set<std::size_t> early = {};       // waiters whose data says that they hold

@@ -21,6 +21,13 @@ Error too_long(const LockName& name, Duration most) {
               format_duration(most)};
 }
 
+Error open_to_others(const ZkRow& row, const std::string& where) {
+  return {Errc::denied,
+          "cannot keep lock " + in_quotes(row.lock) + " in " + where +
+              ": with acl=private no other user may have rights to the node " + row.others +
+              ": another user made it first; delete it, or use another name"};
+}
+
 }  // namespace
 
 Result<ZkAddress> ZkStore::address_of(const StoreOptions& options) {
@@ -149,6 +156,8 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
         concerns_us_ ? ZkTable::k_what_is_before_us : ZkTable::k_everything;
     auto rows = seen(table_.load(names, extent, limit), names);
     if (!rows) return rows.error();
+    for (const ZkRow& row : rows->rows)
+      if (claim_ != nullptr && !row.others.empty()) return open_to_others(row, where());
     const Moment moment = moment_of(*rows);
     std::vector<StoredLock> after = contender::states_of(rows->rows);
     const bool drops = claim_ != nullptr && drop_part(after);

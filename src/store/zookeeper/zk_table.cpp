@@ -2,6 +2,7 @@
 #include "store/zookeeper/zk_table.hpp"
 
 #include "store/zookeeper/zk_path.hpp"
+#include "store/zookeeper/zk_rights.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -153,12 +154,15 @@ Result<std::optional<ZkTable::Rows>> ZkTable::try_load(ZkSession& session,
     questions.push_back({.op = ZkOp::get_children, .path = row.folder});
     questions.push_back({.op = ZkOp::get_data, .path = row.note_path});
   }
+  const std::size_t at_epoch = questions.size();
   questions.push_back({.op = ZkOp::get_data, .path = note_folder()});
+  for (std::size_t i = 0; address_.is_private && i < at_epoch; ++i)
+    questions.push_back({.op = ZkOp::get_acl, .path = questions[i].path});
   auto run = session.run(questions, limit);
   if (!run) return run.error();
   if (run->expired) return std::optional<Rows>();
   std::vector<ZkAnswer>* const listed = &run->answers;
-  ZkAnswer& epoch = listed->back();
+  ZkAnswer& epoch = (*listed)[at_epoch];
   rows.sent_at = session.sent_at();
   rows.zxid = epoch.zxid;
   if (epoch.code == ZkCode::ok) {
@@ -176,6 +180,8 @@ Result<std::optional<ZkTable::Rows>> ZkTable::try_load(ZkSession& session,
     ZkAnswer& note = (*listed)[2 * i + 1];
     row.has_folder = folder.code == ZkCode::ok;
     if (note.code == ZkCode::ok) row.note = {std::move(note.data), note.stat.version};
+    for (std::size_t k = at_epoch + 1 + 2 * i; address_.is_private && k < at_epoch + 3 + 2 * i; ++k)
+      note_others(row, questions[k].path, (*listed)[k]);
     list_nodes(row, folder.children, extent);
     for (const ZkContender& node : row.nodes)
       if (!node.unread) reads.push_back({.op = ZkOp::get_data, .path = node.path});
@@ -198,6 +204,11 @@ Result<std::optional<ZkTable::Rows>> ZkTable::try_load(ZkSession& session,
     read_zk_row(row, rows.now);
   }
   return std::optional(std::move(rows));
+}
+
+void ZkTable::note_others(ZkRow& row, const std::string& path, const ZkAnswer& answer) const {
+  const std::string others = zk_others(answer.acl, address_.user);
+  if (!others.empty() && row.others.empty()) row.others = path + " (" + others + ")";
 }
 
 // What is in the folder, and which of it has to be read.

@@ -105,6 +105,7 @@ class ZkTable {
                                        const std::vector<LockName>& names,
                                        const Extent& extent,
                                        Time limit);
+  void note_others(ZkRow& row, const std::string& path, const ZkAnswer& answer) const;
   void list_nodes(ZkRow& row, const std::vector<std::string>& children, const Extent& extent) const;
   void take_node(ZkContender& node);
   void end(const ZkSession& session);
@@ -117,6 +118,9 @@ class ZkTable {
                 const ZkChange& change,
                 const ZkAnswer& multi,
                 const std::vector<ZkAnswer>& children) const;
+  bool is_beaten(const Rows& rows,
+                 const Requests& requests,
+                 const std::vector<ZkAnswer>& answers) const;
   const ZkRow* used_up(const Rows& rows, const ZkChange& change, const ZkAnswer& multi) const;
   Result<bool> begin_anew(ZkSession& session,
                           const ZkChange& change,

@@ -90,6 +90,7 @@ Result<bool> ZkTable::write(const Rows& rows, const ZkChange& change, Time limit
                                        answers.end());
   if (const ZkRow* row = used_up(rows, change, multi))
     return begin_anew(session, change, multi, *row, limit);
+  if (is_beaten(rows, requests, answers)) return undo(session, change, multi, limit);
   if (is_early(rows, change, multi, children)) return undo(session, change, multi, limit);
   auto renewed = renew_others(rows, change, session.identity().number, limit);
   if (!renewed || !*renewed) return renewed;
@@ -146,6 +147,19 @@ Result<bool> ZkTable::begin_anew(ZkSession& session,
                "the folder " + row.folder + " at " + address_.text +
                    " is used up: its nodes have the last numbers that there are; it begins anew "
                    "once its holders and waiters are gone"};
+}
+
+// Another one has made the folder of a lock meanwhile: who has rights to it is not yet known.
+bool ZkTable::is_beaten(const Rows& rows,
+                        const Requests& requests,
+                        const std::vector<ZkAnswer>& answers) const {
+  if (!address_.is_private) return false;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (requests[i].op != ZkOp::create || answers[i].code != ZkCode::node_exists) continue;
+    const auto is_its = [&](const ZkRow& row) { return row.folder == requests[i].path; };
+    if (std::any_of(rows.rows.begin(), rows.rows.end(), is_its)) return true;
+  }
+  return false;
 }
 
 // Whether a new holder stands behind what its claim has not seen.

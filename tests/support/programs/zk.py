@@ -9,7 +9,8 @@
     tree PATH            the paths of all nodes below it, but those of ZooKeeper itself
     get PATH             its data
     owner PATH           the session of an ephemeral node, as 0x…
-    create PATH DATA [USER:PASSWORD]   a node that stays; with a user nobody else has a right to it
+    create PATH DATA [USER:PASSWORD [RIGHTS]]   a node that stays; with a user nobody else has a right
+                         to it, and he has these of cdrwa
     set PATH DATA
     delete PATH
     clean                deletes all nodes that may be deleted
@@ -34,8 +35,9 @@ def text(value):
     return struct.pack(">i", len(value)) + value
 
 
-def acl(who):
-    return struct.pack(">ii", 1, 31) + b"".join(text(word.encode()) for word in who)
+def acl(who, rights="cdrwa"):
+    bits = sum(1 << "rwcda".index(right) for right in rights)
+    return struct.pack(">ii", 1, bits) + b"".join(text(word.encode()) for word in who)
 
 
 def password_of(session):
@@ -206,7 +208,7 @@ def main(port, word, *rest):
         return expire(port, int(rest[0], 16))
     if word == "move":
         return Session(port, int(rest[0], 16)) and None
-    session = Session(port, user=rest[2] if word == "create" and len(rest) == 3 else None)
+    session = Session(port, user=rest[2] if word == "create" and len(rest) > 2 else None)
     path = rest[0].encode() if rest else b""
     try:
         if word in ("children", "tree"):
@@ -217,7 +219,7 @@ def main(port, word, *rest):
         elif word == "owner":
             print(hex(session.owner(rest[0])))
         elif word == "create":
-            who = acl(ITS_MAKER if len(rest) == 3 else ANYONE)
+            who = acl(ITS_MAKER, *rest[3:]) if len(rest) > 2 else acl(ANYONE)
             session.ask(CREATE, text(path) + text(rest[1].encode()) + who + struct.pack(">i", 0))
         elif word == "set":
             session.ask(SET, text(path) + text(rest[1].encode()) + struct.pack(">i", -1))
