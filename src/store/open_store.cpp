@@ -21,6 +21,7 @@
 #include "store/quorum/quorum_store.hpp"
 #include "store/redis/doctor/examine_redis.hpp"
 #include "store/redis/redis_store.hpp"
+#include "store/sql_findings.hpp"
 #include "store/sqlite/examine_sqlite.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 #include "store/zookeeper/examine_zookeeper.hpp"
@@ -72,8 +73,9 @@ Result<std::vector<std::string>> postgres_tables(const StoreOptions& options) {
   if (!address) return address.error();
   auto all = PostgresStore::tables(address->table);
   const std::string user = address->user.empty() ? user_name() : address->user;
-  all.push_back("-- grant select, insert, update, delete on " + address->table + ", " +
-                address->table + "_line to \"" + printable(user) + "\"");
+  for (const std::string& grant :
+       sql::grants(address->table, "select, insert, update, delete", '"' + printable(user) + '"'))
+    all.push_back("-- " + grant);
   return all;
 }
 #endif
@@ -87,9 +89,10 @@ Result<std::vector<std::string>> mysql_tables(const StoreOptions& options) {
   const auto address = parse_my_url(options.url, options.tls);
   if (!address) return address.error();
   auto all = MysqlStore::tables(address->table);
-  for (const char* const table : {"", "_line"})
-    all.push_back("-- grant select, insert, update, delete on " + address->table + table + " to '" +
-                  printable(address->user) + "'@'HOST'");
+  // A place in the line is replaced, which takes no update.
+  for (const std::string& grant : sql::grants(
+           address->table, "select, insert, delete", '\'' + printable(address->user) + "'@'HOST'"))
+    all.push_back("-- " + grant);
   return all;
 }
 #endif

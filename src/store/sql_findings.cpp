@@ -30,7 +30,7 @@ Finding judge_tables(const std::string& table,
   if (there && denied) {
     return broken(table + " and " + table + "_line are there: " + trial.failure->text,
                   "this user may not use them",
-                  "grant this user select, insert, update and delete on both");
+                  "let their owner run the grants that dlock doctor --ddl prints");
   }
   if (there) return info(table + " and " + table + "_line are there");
   if (!trial.failure) return info(names + were + "missing, and" + were + "made for the trial");
@@ -42,6 +42,18 @@ Finding judge_tables(const std::string& table,
   return broken(names + are + "missing: " + trial.failure->text,
                 "this user may not make them",
                 "let their owner run what dlock doctor --ddl prints:" + statements);
+}
+
+Finding judge_left(const std::string& table, const LockName& name) {
+  return info("the row " + name.text() + " stays in " + table + ", as that of a free lock",
+              "doctor may not delete it; other commands need no right to delete there");
+}
+
+std::vector<std::string> grants(const std::string& table,
+                                const std::string& of_line,
+                                const std::string& user) {
+  return {"grant select, insert, update on " + table + " to " + user,
+          "grant " + of_line + " on " + table + "_line to " + user};
 }
 
 }  // namespace dlock::sql

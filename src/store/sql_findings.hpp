@@ -25,5 +25,13 @@ Finding judge_tables(const std::string& table,
                      const TablesSeen& seen,
                      const Trial& trial,
                      const std::vector<std::string>& ddl);
+// Of the row of a trial that this user may not delete.
+Finding judge_left(const std::string& table, const LockName& name);
+
+// The rights that all commands need, `of_line` to the table of the line; `user` as it is written
+// there.
+std::vector<std::string> grants(const std::string& table,
+                                const std::string& of_line,
+                                const std::string& user);
 
 }  // namespace dlock::sql

@@ -7,9 +7,10 @@
 load ../support/suite
 suite server cli refused
 
-# The rights that suffice, as documented.
-rights='resetkeys resetchannels ~dlock:* ~redisson_lock_token:* &redisson_lock__channel:* &dlock:turn:* &__redis__:invalidate -@all'
-commands='auth select evalsha eval subscribe client|id client|tracking scan type exists hexists hget hgetall hlen hkeys hset hdel hincrby pexpire pttl get set del time publish info zadd zrem zcard zcount zrank zscore zrange zrangebyscore'
+# The rights that suffice, word for word: those of keys and channels, and the commands.
+page=$(sed -n 's/\\(ti/~/g; s/\\-/-/g; s/^ACL SETUSER dlock //p' "$PROJECT/man/dlock-protocol.7" | tr ' ' '\n')
+rights=$(grep -vE '^([+]|on$|>)' <<<"$page" | tr '\n' ' ')
+commands=$(sed -n 's/^+//p' <<<"$page" | tr '\n' ' ')
 
 acl_user() { # COMMANDS [KEYS AND CHANNELS]: a user worker with these rights
   r acl deluser worker >/dev/null
@@ -35,6 +36,10 @@ without() { tr ' ' '\n' <<<"$1" | grep -vxF "$2" | tr '\n' ' '; }
   r set "dlock:$(fresh)" x >/dev/null
   run -0 "$DLOCK" force-release --yes --now "$(fresh)"
   run -0 "$DLOCK" --url "$DLOCK_URL?db=0" list
+  run -77 "$DLOCK" --url "$DLOCK_URL?db=1" run "$(fresh)" -- touch "$MARKER"
+  assert_not_started
+  acl_user "$commands select"
+  run -0 "$DLOCK" --url "$DLOCK_URL?db=1" run "$(fresh)" -- true
 }
 
 @test "R28: an ACL that lacks a command needed to run: 77, naming it" {
@@ -78,6 +83,7 @@ without() { tr ' ' '\n' <<<"$1" | grep -vxF "$2" | tr '\n' ' '; }
 @test "R28: an ACL that lacks a right on keys: 77, naming a key" {
   local lacking
   for lacking in dlock redisson_lock_token; do
+    [[ $rights == *"~$lacking:*"* ]]
     acl_user "$commands" "$(without "$rights" "~$lacking:*")"
     refused 77 run "$(fresh)" -- touch "$MARKER"
     assert_stderr_has key

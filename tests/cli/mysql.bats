@@ -106,6 +106,13 @@ signal_store() { signal_database "$1"; }
   assert_not_started
 }
 
+# bats test_tags=nightly
+@test "the rights of the page suffice, and each is needed by a command" {
+  "$DLOCK" run a -- true
+  db "CREATE USER IF NOT EXISTS bob@localhost"
+  USER_URL="mysql://bob@/locks?socket=$DB/socket" no_row_right_too_many bob@localhost
+}
+
 @test "R38: a password that is changed during a hold is read again from its file: the command goes on" {
   (umask 077; printf 's3cret\n' >"$T/password")
   dlock_run a --url "mysql://ann@/locks?socket=$DB/socket" --ttl 2s --password-file "$T/password" a -- \

@@ -137,11 +137,17 @@ signal_store() { signal_database "$1"; }
   run -77 --separate-stderr env DLOCK_PASSWORD=s3cret "$DLOCK" --url "postgresql://ann@/postgres?host=$DB&port=$DB_PORT" run a -- \
     touch "$MARKER"
   assert_stderr_has "permission denied for table dlock"
-  assert_stderr_has "dlock needs select, insert, update and delete on its tables: dlock doctor --ddl"
+  assert_stderr_has "dlock doctor --ddl prints its tables, and the grants"
   run -0 "$DLOCK" doctor --ddl --url "postgresql://ann@/postgres?host=$DB&port=$DB_PORT"
   db "$(sed -n 's/^-- //p' <<<"$output")"
   run -0 env DLOCK_PASSWORD=s3cret "$DLOCK" --url "postgresql://ann@/postgres?host=$DB&port=$DB_PORT" run a -- true
   assert_not_started
+}
+
+@test "the rights of the page suffice, and each is needed by a command" {
+  "$DLOCK" run a -- true
+  export DLOCK_PASSWORD=s3cret
+  USER_URL="postgresql://ann@/postgres?host=$DB&port=$DB_PORT" no_row_right_too_many ann
 }
 
 # mallory may make tables in the schema, as everybody up to version 14.

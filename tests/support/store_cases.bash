@@ -42,6 +42,45 @@ columns_more_or_less() {
   assert_not_started
 }
 
+# no_right_too_many RIGHT…: with all of them all_calls end as they should, and without one of them not.
+# grant_all_but RIGHT gives the user the others; all_calls WORD has another WORD each time.
+no_right_too_many() {
+  local right
+  grant_all_but ""
+  all_calls all || fail "the rights of the page do not suffice"
+  for right; do
+    grant_all_but "$right"
+    ! all_calls "${right//[^a-z]/}" || fail "no command needs $right"
+  done
+}
+
+# no_row_right_too_many USER: the grants of doctor --ddl in the database of `db`, of $USER_URL.
+no_row_right_too_many() {
+  local who=$1 grants rights
+  grants=$("$DLOCK" doctor --ddl --url "$USER_URL" | sed -n "s/^-- //; s/HOST/localhost/; s/^grant/grant/p")
+  grep -qx "grant select, insert, update on dlock to .*" <<<"$grants"
+  mapfile -t rights < <(sed 's/^grant //; s/ to .*//' <<<"$grants" |
+    awk -F' on ' '{ n = split($1, verbs, ", "); for (i = 1; i <= n; i++) print verbs[i] " on " $2 }')
+  grant_all_but() {
+    db "${grants//$'\n'/;}"
+    [ -z "$1" ] || db "revoke $1 from $who"
+  }
+  all_calls() { # a right that is missing is also seen by the place that stays in the line
+    DLOCK_URL=$USER_URL "$DLOCK" run "free$1" -- true 2>/dev/null || return
+    [ "$(DLOCK_URL=$USER_URL "$DLOCK" run -w 150ms held -- true 2>/dev/null || echo $?)" = 75 ] &&
+      [ "$(db "select count(*) from dlock_line")" = 0 ]
+  }
+  hold held
+  [ "${#rights[@]}" -ge 6 ]
+  no_right_too_many "${rights[@]}"
+  db "delete from dlock_line"
+  grant_all_but ""
+  # Only doctor would delete a lock, that of its trial.
+  DLOCK_URL=$USER_URL run -0 "$DLOCK" doctor
+  assert_output --regexp "i row .*the row doctor:[0-9a-f]{16} stays in dlock"
+  let_go
+}
+
 # In place of the words of line.bash that ask Redis.
 in_line() {
   "$DLOCK" inspect --json "$1" |

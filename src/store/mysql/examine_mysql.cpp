@@ -178,12 +178,12 @@ Identity identity_of(const Facts& facts, const std::string& table) {
   return identity;
 }
 
-void remove_trial(MySession& session, const std::string& table, const LockName& name, Time until) {
+// False: this user may not. Without the tables the trial did nothing.
+bool remove_trial(MySession& session, const std::string& table, const LockName& name, Time until) {
   const std::string where = " where name = " + MySession::quoted(name.text());
-  // Without the tables it did nothing.
-  (void)session
-      .run({"delete from " + table + where, "delete from " + table + "_line" + where}, until)
-      .has_value();
+  const auto removed = session.run(
+      {"delete from " + table + "_line" + where, "delete from " + table + where}, until);
+  return removed || removed.error().code != Errc::denied;
 }
 
 }  // namespace
@@ -215,10 +215,11 @@ Result<Examination> examine_mysql(const StoreOptions& options, const ExamineTerm
   all.identity = identity_of(*facts, table);
   const LockName name = trial_name(terms.name);
   Trial trial;
+  bool removed = true;
   {
     const Undisturbed undisturbed;
     trial = try_lock(**store, **rival, name, terms.until);
-    remove_trial(session, table, name, terms.until);
+    removed = remove_trial(session, table, name, terms.until);
   }
   findings.add("version", judge_version(*facts, session.is_mariadb()));
   findings.add("writable", writable);
@@ -237,6 +238,7 @@ Result<Examination> examine_mysql(const StoreOptions& options, const ExamineTerm
     findings.add("timezone", judge_time_zone(*facts));
   }
   findings.add("trial", judge_trial(trial));
+  if (!removed && !trial.failure) findings.add("row", sql::judge_left(table, name));
   findings.add("latency", measure_answers(**store, terms, all.servers.front()));
   all.findings = findings.take();
   return all;

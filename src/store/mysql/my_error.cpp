@@ -13,8 +13,7 @@ constexpr MyMeaning k_denied{Errc::denied, MyFault::other};
 constexpr MyMeaning k_no_right{
     Errc::denied,
     MyFault::other,
-    "dlock needs select, insert, update and delete on its tables: dlock doctor --ddl prints them, "
-    "and the grant"};
+    "dlock doctor --ddl prints its tables, and the grants that it needs"};
 constexpr MyMeaning k_repeat{Errc::unavailable, MyFault::repeat};
 constexpr MyMeaning k_read_only{
     Errc::refused, MyFault::read_only, "is it a replica? dlock needs the one server that writes"};

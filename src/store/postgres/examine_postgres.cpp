@@ -124,13 +124,13 @@ Identity identity_of(PgSession& session, const std::string& table, Time until) {
   return identity;
 }
 
-void remove_trial(PgSession& session, const std::string& table, const LockName& name, Time until) {
-  // Without the tables it did nothing.
-  for (const std::string& one : {table, table + "_line"})
-    (void)session
-        .run({{"delete from " + one + " where name operator(pg_catalog.=) $1", {name.text()}}},
-             until)
-        .has_value();
+// False: this user may not. Without the tables the trial did nothing.
+bool remove_trial(PgSession& session, const std::string& table, const LockName& name, Time until) {
+  Result<std::vector<PgRows>> removed = std::vector<PgRows>();
+  for (const std::string& one : {table + "_line", table})
+    removed = session.run(
+        {{"delete from " + one + " where name operator(pg_catalog.=) $1", {name.text()}}}, until);
+  return removed || removed.error().code != Errc::denied;
 }
 
 }  // namespace
@@ -162,10 +162,11 @@ Result<Examination> examine_postgres(const StoreOptions& options, const ExamineT
   const int backend = session.backend_pid();
   const LockName name = trial_name(terms.name);
   Trial trial;
+  bool removed = true;
   {
     const Undisturbed undisturbed;
     trial = try_lock(**store, **rival, name, terms.until);
-    remove_trial(session, table, name, terms.until);
+    removed = remove_trial(session, table, name, terms.until);
     all.identity = identity_of(session, table, soon);
   }
   findings.add("version", judge_version(row));
@@ -181,6 +182,7 @@ Result<Examination> examine_postgres(const StoreOptions& options, const ExamineT
       "connections",
       sql::judge_connections(number_at(row, used_connections), number_at(row, max_connections)));
   findings.add("trial", judge_trial(trial));
+  if (!removed && !trial.failure) findings.add("row", sql::judge_left(table, name));
   findings.add("latency", measure_answers(**store, terms, all.servers.front()));
   all.findings = findings.take();
   return all;

@@ -21,8 +21,7 @@ constexpr std::string_view k_needs_password =
 constexpr std::string_view k_not_postgres = "it does not speak as PostgreSQL does";
 constexpr std::string_view k_encoding = "a name has to fit the encoding of the database";
 constexpr std::string_view k_rights =
-    "dlock needs select, insert, update and delete on its tables: dlock doctor --ddl prints them, "
-    "and the grant";
+    "dlock doctor --ddl prints its tables, and the grants that it needs";
 constexpr std::string_view k_replica = "this is a replica, or writing is switched off";
 
 struct StateRule {
