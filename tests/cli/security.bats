@@ -199,6 +199,13 @@ held_by_another() {
     assert_stderr_has set-uid
   done
   chmod u-s "$OUTSIDE/dlock"
+  # Or with a capability of its file (CAP_CHOWN), where the file system has any.
+  if python3 -c 'import os, struct, sys
+os.setxattr(sys.argv[1], "security.capability", struct.pack("<5I", 0x02000001, 1, 0, 0, 0))' "$OUTSIDE/dlock"; then
+    run -125 --separate-stderr setpriv --reuid=nobody --regid=nogroup --clear-groups "$OUTSIDE/dlock" list
+    assert_one_line
+    install -m 755 "$DLOCK" "$OUTSIDE/dlock"
+  fi
   run -0 setpriv --reuid=nobody --regid=nogroup --clear-groups "$OUTSIDE/dlock" --version
 }
 

@@ -198,3 +198,50 @@ EOF
   DLOCK_URL=sqlite://$T/long.db refused 69 run -n first -- touch "$MARKER"
   assert_stderr_has 'out of memory'
 }
+
+# The schema is made to run more than it is asked for: what is there when dlock uses it is text of others.
+@test "no trigger, view, default or index of a file runs code, and no other file is made by it" {
+  local way
+  for way in trigger view default index generated; do
+    DLOCK_URL=sqlite://$T/$way.db run -0 "$DLOCK" run first -- true
+  done
+  python3 - "$T" <<'EOF'
+import sqlite3, sys
+def change(file, *texts):
+    base = sqlite3.connect(sys.argv[1] + "/" + file + ".db")
+    base.execute("PRAGMA writable_schema = on")
+    for text in texts:
+        base.execute(text)
+    base.commit()
+change("trigger", "CREATE TABLE seen (x)", "CREATE TRIGGER t AFTER UPDATE ON dlock BEGIN INSERT INTO seen VALUES (load_extension('%s/x')); END" % sys.argv[1])
+change("view", "ALTER TABLE dlock RENAME TO real", "CREATE VIEW dlock AS SELECT *, load_extension('%s/x') AS e FROM real" % sys.argv[1])
+change("default", "ALTER TABLE dlock ADD COLUMN note DEFAULT (1)", "UPDATE sqlite_master SET sql = replace(sql, 'DEFAULT (1)', 'DEFAULT (writefile(''%s/made'', ''x''))')" % sys.argv[1])
+change("index", "CREATE INDEX i ON dlock (abs(token))", "UPDATE sqlite_master SET sql = replace(sql, 'abs(token)', 'load_extension(''%s/x'')') WHERE name = 'i'" % sys.argv[1])
+change("generated", "ALTER TABLE dlock ADD COLUMN g AS (abs(token))", "UPDATE sqlite_master SET sql = replace(sql, 'abs(token)', 'load_extension(''%s/x'')') WHERE name = 'dlock'" % sys.argv[1])
+EOF
+  for way in trigger view default index generated; do
+    DLOCK_URL=sqlite://$T/$way.db run "$DLOCK" run -n first -- true
+    [[ $status = 0 || $status = 69 || $status = 78 || $status = 77 ]] || fail "$way: $status $output"
+  done
+  [ ! -e "$T/made" ]
+}
+
+@test "a file with damaged bytes is refused or used, and ends no run by a signal" {
+  DLOCK_URL=sqlite://$T/whole.db run -0 "$DLOCK" run --slots 2 first -- true
+  local seed
+  python3 - "$T" <<'EOF'
+import random, sys
+whole = open(sys.argv[1] + "/whole.db", "rb").read()
+for seed in range(40):
+    random.seed(seed)
+    data = bytearray(whole)
+    for _ in range(random.choice((1, 8, 100))):
+        data[random.randrange(len(data))] = random.randrange(256)
+    with open("%s/%d.db" % (sys.argv[1], seed), "wb") as file:
+        file.write(data[:random.choice((len(data), len(data), len(data) // 2))])
+EOF
+  for seed in {0..39}; do
+    DLOCK_URL=sqlite://$T/$seed.db run "$DLOCK" run -n first -- true
+    [[ $status = 0 || $status = 69 ]] || fail "seed $seed: $status $output"
+  done
+}

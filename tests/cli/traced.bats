@@ -195,6 +195,26 @@ no_leaks() {
   eventually 10s gone "$pid"
 }
 
+# The server is none of these stores: a library has read its files when it asks for a connection.
+@test "no file of a library, of the home or of the current directory is read, whatever the environment names" {
+  local url file opened
+  mkdir "$T/home" "$T/here"
+  export HOME=$T/home OPENSSL_CONF=$T/here/openssl.cnf SSLKEYLOGFILE=$T/home/keys PGPASSFILE=$T/home/.pgpass \
+    PGSERVICEFILE=$T/home/.pg_service.conf PGSSLROOTCERT=$T/home/root.crt MYSQL_HOME=$T/here
+  unset DLOCK_CONFIG XDG_CONFIG_HOME
+  for file in .pgpass .pg_service.conf .my.cnf .netrc .postgresql .redisclirc; do echo x >"$HOME/$file"; done
+  for file in openssl.cnf my.cnf config.toml dlock.toml .env; do echo x >"$T/here/$file"; done
+  cd "$T/here"
+  for url in "rediss://127.0.0.1:$(free_port)" "postgresql://ann@127.0.0.1:$(free_port)/db" \
+    "postgresql://ann@127.0.0.1:$(free_port)/db?sslmode=require" "mysql://ann@127.0.0.1:$(free_port)/db?ssl-mode=required" \
+    "etcds://127.0.0.1:$(free_port)" "zookeepers://127.0.0.1:$(free_port)"; do
+    DLOCK_URL=$url traced open,openat,stat,newfstatat,access run -n a -- true && fail "a lock at $url" || [ $? = 69 ]
+    opened=$(own_calls | text | grep -oE '"[^"]*"' | tr -d '"' | grep -E "^($T|[^/])" || true)
+    [[ $opened == *"$HOME/.config/dlock"* ]] # so this would see others
+    assert_equal "$(grep -vE "^$HOME/.config/dlock" <<<"$opened")" ""
+  done
+}
+
 @test "every descriptor is closed to children from the moment it is made" {
   local port
   every_command no_leaks

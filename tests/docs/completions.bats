@@ -128,3 +128,17 @@ ZSH
   run -0 fish --no-config --no-execute completions/dlock.fish
   run -0 shellcheck -s bash completions/dlock.bash
 }
+
+@test "what is typed is completed, never executed" {
+  local word
+  for word in "\$(touch $BATS_TEST_TMPDIR/ran)" "\`touch $BATS_TEST_TMPDIR/ran\`" ";touch $BATS_TEST_TMPDIR/ran;" \
+    "a[\$(touch $BATS_TEST_TMPDIR/ran)]" "--url=\$(touch $BATS_TEST_TMPDIR/ran)" "'\"\\"; do
+    bash_completions run "$word" >/dev/null
+    bash_completions run --mode "$word" >/dev/null
+    bash_completions "$word" '' >/dev/null
+    fish_completions "dlock run '$word" >/dev/null
+    fish_completions "dlock $(printf %q "$word") " >/dev/null
+    [[ $word != "\$("* ]] || zsh_completions "dlock run '$word' " >/dev/null
+  done
+  [ ! -e "$BATS_TEST_TMPDIR/ran" ]
+}

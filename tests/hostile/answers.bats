@@ -12,8 +12,8 @@ answers() {
   [ "$(grep -c '^ok ' <<<"$output")" -ge "$2" ] || fail "$output"
 }
 
-@test "redis: 25 answers that are none" { answers redis 25; }
-@test "postgresql: 31 answers that are none" { answers postgres 31; }
+@test "redis, also in a cluster and as a sentinel: 33 answers that are none" { answers redis 33; }
+@test "postgresql: 44 answers that are none" { answers postgres 44; }
 @test "mysql: 26 answers that are none" { answers mysql 26; }
 @test "etcd: 26 answers that are none" { answers etcd 26; }
 @test "zookeeper: 25 answers that are none" { answers zookeeper 25; }

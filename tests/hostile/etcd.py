@@ -4,7 +4,7 @@
 from acts import asked, drip, pour
 
 
-def url(port):
+def url(port, _act):
     return f"etcd://127.0.0.1:{port}"
 
 

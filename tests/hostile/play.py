@@ -5,10 +5,11 @@
 usage: play.py [-j N] PROTOCOL [PATTERN]
        play.py --hold HOST:PORT URL PROTOCOL [PATTERN]
 
-A table is a module of this folder: url(PORT), and ROWS of (what the server does, a function of the
-connection). Each row is played twice: dlock must end by itself within its limit and with status 69,
-and it must end soon after a SIGTERM; both times it may use 64 MiB and start nothing. One line a row:
-"ok NAME: seconds over the limit, seconds after SIGTERM, MiB".
+A table is a module of this folder: url(PORT, ACT), ROWS of (what the server does, ACT, a function of
+the connection), and perhaps LEAKS, where an ACT puts what it should not have heard. Each row is played
+twice: dlock must end by itself within its limit and with status 69 (or ACT.status), and it must end soon
+after a SIGTERM; both times it may use 64 MiB and start nothing. One line a row: "ok NAME: seconds over
+the limit, seconds after SIGTERM, MiB".
 
 With --hold dlock holds a lock of the real server at HOST:PORT (PORT in URL is ours), which then turns:
 an open connection gets the bytes of a row of HELD, a new one what the row of this name in ROWS does.
@@ -149,7 +150,7 @@ def judge(table, name, act):
     with tempfile.TemporaryDirectory() as folder:
         marker = folder + "/started"
         server = Server(act)
-        url = table.url(server.port, act) if hasattr(act, "url") else table.url(server.port)
+        url = table.url(server.port, act)
         took, peak, status, said = run(dlock, url, ["-n"], marker, None)
         # It waits for as long as the server is away.
         late, peak2, _, more = run(dlock, url, ["-w", "30"], marker, ALARM)
@@ -158,12 +159,13 @@ def judge(table, name, act):
             wrong.append(f"took {took:.1f} s")
         if late > ALARM + SLACK:
             wrong.append(f"ended {late - ALARM:.1f} s after SIGTERM")
-        if status != 69:
+        if status != getattr(act, "status", 69):
             wrong.append(f"status {status}: {said.strip()[-300:]}")
         if "internal error" in said + more:
             wrong.append(f"said {said.strip()[-300:]}")
         if os.path.exists(marker):
             wrong.append("started the command")
+        wrong += getattr(table, "LEAKS", [])
         mib = max(peak, peak2) / 1024
         if mib > MOST_MIB:
             wrong.append(f"used {mib:.0f} MiB")

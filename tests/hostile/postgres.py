@@ -8,8 +8,11 @@ import base64
 from acts import drip, exactly, many, pour
 
 
-def url(port):
-    return f"postgresql://ann:secret@127.0.0.1:{port}/db?sslmode=disable"
+def url(port, act=None):
+    return f"postgresql://ann:secret@127.0.0.1:{port}/db?sslmode={getattr(act, 'sslmode', 'disable')}"
+
+
+LEAKS = []  # what a client said that should have hung up
 
 
 def message(kind, body=b""):
@@ -81,7 +84,64 @@ def scram(iterations, salt=b"salt"):
     return act
 
 
+def signed(nonce=b"", signature=b""):
+    """SCRAM to its end, as a server that does not know the password does it."""
+
+    def act(conn):
+        first = sasl(conn)
+        text = b"r=%s,s=%s,i=4096" % (nonce or first + b"x", base64.b64encode(b"salt"))
+        conn.sendall(message(b"R", struct.pack("!I", 11) + text))
+        _, size = struct.unpack("!cI", exactly(conn, 5))
+        exactly(conn, size - 4)
+        if nonce:
+            LEAKS.append("a proof for a foreign nonce")
+        conn.sendall(message(b"R", struct.pack("!I", 12) + signature) + AUTH_OK + PARAMETERS + READY)
+        if conn.recv(65536)[:1] not in (b"", b"X"):
+            LEAKS.append("a question behind a signature that is none")
+
+    return act
+
+
+def wants(kind, more=b""):
+    """A way to log in that dlock does not have."""
+
+    def act(conn):
+        startup(conn)
+        conn.sendall(message(b"R", struct.pack("!I", kind) + more))
+        if b"secret" in conn.recv(65536):
+            LEAKS.append("the password")
+
+    act.status = 77 if kind != 2 and kind != 10 else 69
+    return act
+
+
+def before_tls(answer):
+    """The answer to the request for TLS, behind which the user is not named in clear."""
+
+    def act(conn):
+        exactly(conn, 8)
+        conn.sendall(answer)
+        if b"ann" in conn.recv(65536):
+            LEAKS.append("a login without TLS")
+
+    act.sslmode = "require"
+    return act
+
+
 ROWS = [
+    ("before TLS: there is none", before_tls(b"N")),
+    ("before TLS: an error", before_tls(message(b"E", b"SFATAL\0C08P01\0Mno\0\0"))),
+    ("before TLS: an OK in clear behind the yes", before_tls(b"S" + AUTH_OK + PARAMETERS + READY)),
+    ("before TLS: an OK in clear in its place", before_tls(AUTH_OK + PARAMETERS + READY)),
+    ("in the login: Kerberos 5", wants(2)),
+    ("in the login: GSSAPI", wants(7)),
+    ("in the login: GSSAPI continued", wants(8, b"x")),
+    ("in the login: SSPI", wants(9)),
+    ("in the login: a way that there is not", wants(77)),
+    ("in the login: SASL of another kind", wants(10, b"PLAIN\0\0")),
+    ("in the login: SCRAM with a foreign nonce", signed(nonce=b"foreign")),
+    ("in the login: SCRAM with a wrong signature", signed(signature=b"v=" + base64.b64encode(bytes(32)))),
+    ("in the login: SCRAM without a signature", signed(signature=b"x=y")),
     ("after the login's OK: parameters without an end", started(AUTH_OK + PARAMETERS)),
     ("after the login's OK: parameters of other names", lambda c: (startup(c), c.sendall(AUTH_OK), pour(c, fresh_parameters))),
     ("before the login: notices without an end", started(NOTICE)),

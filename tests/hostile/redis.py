@@ -4,8 +4,18 @@
 from acts import asked, drip, pour
 
 
-def url(port):
-    return f"redis://127.0.0.1:{port}"
+def url(port, act):
+    return getattr(act, "url", "redis://127.0.0.1:%d") % port
+
+
+def member(of, act):
+    """The same of the member of a set."""
+
+    def played(conn):
+        act(conn)
+
+    played.url = {"cluster": "redis+cluster://127.0.0.1:%d", "sentinel": "redis+sentinel://127.0.0.1:%d/main"}[of]
+    return played
 
 
 ROWS = [
@@ -35,6 +45,9 @@ ROWS = [
     ("zero bytes without an end", asked(b"\0")),
     ("an answer byte by byte", lambda c: (c.recv(65536), drip(c, b"*100000\r\n" + b":1\r\n" * 1000))),
 ]
+
+SETS = ("a text of 512 MiB", "arrays in each other without an end", "a line without an end", "MOVED without an end")
+ROWS += [(f"{of}: {name}", member(of, act)) for of in ("cluster", "sentinel") for name, act in ROWS if name in SETS]
 
 # What an open connection gets in a hold, and by name what a new one does.
 HELD = [

@@ -6,7 +6,7 @@ import struct
 from acts import drip, exactly, many, pour
 
 
-def url(port):
+def url(port, _act):
     return f"zookeeper://127.0.0.1:{port}"
 
 

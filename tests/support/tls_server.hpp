@@ -18,13 +18,22 @@
 
 namespace dlock::test {
 
+struct TlsCertificate {
+  std::string names = "IP:127.0.0.1";  // as OpenSSL writes them: "IP:127.0.0.1,DNS:*.example.com"
+  std::string usage = {};              // "clientAuth"; empty: any
+  unsigned rsa_bits = 0;               // 0: the key is of an elliptic curve
+  std::string raw_name = {};           // in place of `names`: of a host, with whatever bytes
+};
+
 class TlsServer {
  public:
-  // As OpenSSL writes names: "IP:127.0.0.1,DNS:*.example.com".
   explicit TlsServer(const std::string& names = "IP:127.0.0.1")
+      : TlsServer(TlsCertificate{.names = names}) {}
+  explicit TlsServer(const TlsCertificate& wanted)
       : context_(SSL_CTX_new(TLS_server_method()), &SSL_CTX_free), ssl_(nullptr, &SSL_free) {
-    EVP_PKEY* const key = EVP_EC_gen("P-256");
-    X509* const certificate = signed_by_itself(key, names);
+    SSL_CTX_set_security_level(context_.get(), 0);
+    EVP_PKEY* const key = wanted.rsa_bits > 0 ? EVP_RSA_gen(wanted.rsa_bits) : EVP_EC_gen("P-256");
+    X509* const certificate = signed_by_itself(key, wanted);
     DLOCK_ASSERT(SSL_CTX_use_certificate(context_.get(), certificate) == 1);
     DLOCK_ASSERT(SSL_CTX_use_PrivateKey(context_.get(), key) == 1);
     X509_free(certificate);
@@ -72,7 +81,7 @@ class TlsServer {
   }
 
  private:
-  static X509* signed_by_itself(EVP_PKEY* key, const std::string& for_names) {
+  static X509* signed_by_itself(EVP_PKEY* key, const TlsCertificate& wanted) {
     constexpr long k_day = 86400;
     X509* const certificate = X509_new();
     X509_set_version(certificate, X509_VERSION_3);
@@ -80,12 +89,26 @@ class TlsServer {
     X509_gmtime_adj(X509_getm_notBefore(certificate), -k_day);
     X509_gmtime_adj(X509_getm_notAfter(certificate), k_day);
     X509_set_pubkey(certificate, key);
-    X509_EXTENSION* const names =
-        X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, for_names.c_str());
-    X509_add_ext(certificate, names, -1);
-    X509_EXTENSION_free(names);
+    if (wanted.raw_name.empty()) add(certificate, NID_subject_alt_name, wanted.names);
+    if (!wanted.raw_name.empty()) add_raw_name(certificate, wanted.raw_name);
+    if (!wanted.usage.empty()) add(certificate, NID_ext_key_usage, wanted.usage);
     DLOCK_ASSERT(X509_sign(certificate, key, EVP_sha256()) > 0);
     return certificate;
+  }
+  static void add(X509* certificate, int what, const std::string& text) {
+    X509_EXTENSION* const one = X509V3_EXT_conf_nid(nullptr, nullptr, what, text.c_str());
+    X509_add_ext(certificate, one, -1);
+    X509_EXTENSION_free(one);
+  }
+  static void add_raw_name(X509* certificate, const std::string& bytes) {
+    ASN1_IA5STRING* const text = ASN1_IA5STRING_new();
+    ASN1_STRING_set(text, bytes.data(), static_cast<int>(bytes.size()));
+    GENERAL_NAME* const name = GENERAL_NAME_new();
+    GENERAL_NAME_set0_value(name, GEN_DNS, text);
+    GENERAL_NAMES* const all = GENERAL_NAMES_new();
+    sk_GENERAL_NAME_push(all, name);
+    X509_add1_ext_i2d(certificate, NID_subject_alt_name, all, 0, 0);
+    GENERAL_NAMES_free(all);
   }
 
   std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context_;

@@ -89,6 +89,25 @@ TEST_CASE("etcd: the request is as HTTP wants it") {
             fake.url().substr(7) + "\r\nContent-Length: 14\r\n\r\n{\"key\":\"YQ==\"}");
 }
 
+TEST_CASE("etcd: an answer that leads elsewhere is not followed") {
+  for (const char* const status :
+       {"301 Moved Permanently", "302 Found", "307 Temporary Redirect"}) {
+    std::string more;
+    FakeEtcd fake([&](const FakePeer& peer) {
+      const UniqueFd client = peer.accept();
+      read_until(client, "}");
+      const std::string to = "http://127.0.0.1:" + std::to_string(peer.port()) + "/v3/kv/range";
+      write_all(client, http("", status + ("\r\nLocation: " + to + "\r\n")));
+      more = read_until(client, "");
+    });
+    EtcdClient one = etcd_client(fake.url());
+    CHECK_FALSE(failed(one, {k_get}).text.empty());
+    one.disconnect();
+    fake.join();
+    CHECK(more.empty());
+  }
+}
+
 TEST_CASE("etcd: garbage is no answer, and the connection is dropped") {
   for (const std::string& answer :
        std::vector<std::string>{"-ERR unknown command\r\n",

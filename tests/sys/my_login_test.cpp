@@ -139,7 +139,8 @@ TEST_CASE("mysql 8: without TLS and without a key the password is not shown, and
 }
 
 TEST_CASE("mysql: no server makes us show the password in clear") {
-  for (const char* const plugin : {"mysql_clear_password", "dialog", "mysql_old_password"}) {
+  for (const char* const plugin :
+       {"mysql_clear_password", "dialog", "mysql_old_password", "../../../tmp/evil"}) {
     FakeMysql8 server;
     server.switches_to = plugin;
     const auto rows = login(server);

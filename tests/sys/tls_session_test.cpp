@@ -23,6 +23,7 @@
 namespace dlock {
 namespace {
 
+using test::TlsCertificate;
 using test::TlsServer;
 
 TlsSession new_session() {
@@ -116,12 +117,29 @@ TEST_CASE("tls: a trusted server with another name is refused before the session
   CHECK_FALSE(client.established());
 }
 
-// Empty: the server's certificate, for these names, is accepted for the host.
-std::string refused_for(const std::string& names, const std::string& host) {
-  TlsServer server(names);
+// Empty: the server's certificate is accepted for the host.
+std::string refused(const TlsCertificate& certificate, const std::string& host) {
+  TlsServer server(certificate);
   TlsSession client = careful_session(server, host);
   const auto done = exchange(client, server);
   return done ? "" : done.error().text;
+}
+std::string refused_for(const std::string& names, const std::string& host) {
+  return refused({.names = names}, host);
+}
+
+TEST_CASE("tls: a weak key, one for clients only and a name that is cut by a NUL are refused") {
+  const std::string host = "db.example.com";
+  const std::string names = "DNS:" + host;
+  CHECK(refused({.names = names, .rsa_bits = 2048}, host).empty());
+  CHECK_FALSE(refused({.names = names, .rsa_bits = 1024}, host).empty());
+  CHECK(refused({.names = names, .usage = "serverAuth"}, host).empty());
+  CHECK_FALSE(refused({.names = names, .usage = "clientAuth"}, host).empty());
+  CHECK(refused({.raw_name = host}, host).empty());
+  CHECK_FALSE(refused({.raw_name = host + std::string("\0.evil.org", 10)}, host).empty());
+  CHECK_FALSE(refused_for("DNS:*", "localhost").empty());
+  CHECK_FALSE(refused_for("DNS:*", host).empty());
+  CHECK_FALSE(refused_for("DNS:127.0.0.1", "127.0.0.1").empty());
 }
 
 TEST_CASE("tls: a pattern stands for a whole first part of a name, and is no name to ask for") {
