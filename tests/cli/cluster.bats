@@ -165,3 +165,30 @@ sees_changes() { node "$(owner_of "$1")" client list | grep -q 'flags=[A-Zt]*t';
   assert_stderr_has "is it redis+cluster:// ?"
   assert_not_started
 }
+
+# What is refused is in the server's log, and what was asked for in its statistics.
+# bats test_tags=nightly
+@test "the rights of the page for a cluster suffice, and each is asked for" {
+  local i page more right asked=""
+  page=$(sed 's/\\(ti/~/g; s/\\-/-/g' "$PROJECT/man/dlock-protocol.7")
+  more=$(sed -n '/^A cluster needs/,/dlock list/p' <<<"$page" | grep -oE '[+][a-z|]+')
+  for i in 0 1 2; do
+    grep '^ACL SETUSER' <<<"$page" | redis-cli -s "$NODE_DIR/$i.sock"
+    # shellcheck disable=SC2086  # words
+    node "$i" acl setuser dlock $more +wait
+    node "$i" config resetstat
+  done
+  export DLOCK_URL=${DLOCK_URL/\/\//\/\/dlock:PASSWORD@}
+  for i in a b c d; do
+    hold "$i" --ttl 3s
+    run -75 "$DLOCK" run -w 1500ms "$i" -- true
+    let_go
+    run -0 "$DLOCK" run -x "$i" -- true
+  done
+  run -0 "$DLOCK" list
+  for i in 0 1 2; do
+    assert_equal "$(node "$i" acl log)" ""
+    asked+=$(node "$i" info commandstats)
+  done
+  for right in $more; do [[ $asked == *"cmdstat_${right#+}:"* ]] || fail "no command needs $right"; done
+}

@@ -144,3 +144,45 @@ asked_for_copies() { on 0 info commandstats | grep -q '^cmdstat_wait:'; }
   ends 10s a "exit 6"
   ! grep -E 'lost "|READONLY' "$T/a.err" || fail "$(cat "$T/a.err")"
 }
+
+# bats test_tags=nightly
+@test "the rights of the page suffice for a set and its sentinels, and each of a sentinel is asked for" {
+  local i page words right
+  page=$(sed 's/\\(ti/~/g; s/\\-/-/g' "$PROJECT/man/dlock-protocol.7")
+  words=$(sed -n '/user of the sentinels themselves needs/,/dlock doctor/p' <<<"$page" | grep -oE '[+&][+]?[a-z|-]+')
+  start_set 1
+  start_sentinels 30000
+  for i in 0 1; do
+    grep '^ACL SETUSER' <<<"$page" | redis-cli -s "$T/$i.sock"
+    on "$i" acl setuser dlock +role +wait
+  done
+  echo sesame >"$T/password"
+  chmod 600 "$T/password"
+  export DLOCK_SENTINEL_PASSWORD_FILE=$T/password
+  DLOCK_URL="${DLOCK_URL/\/\//\/\/dlock:PASSWORD@}?sentinel_user=watcher"
+  sentinel_words "$words"
+  run -0 --separate-stderr calls_of_a_set
+  assert_equal "$(refusals)" ""
+  assert_equal "$(on 0 acl log)" ""
+  for right in $words; do
+    sentinel_words "$(grep -vxF -- "$right" <<<"$words")"
+    calls_of_a_set || true
+    [ -n "$(refusals)" ] || fail "no command needs $right"
+  done
+}
+sentinel_words() { # WORDS
+  local port
+  for port in "${SENTINEL_PORTS[@]}"; do
+    redis-cli -p "$port" acl deluser watcher
+    # shellcheck disable=SC2086  # words
+    redis-cli -p "$port" acl setuser watcher on '>sesame' resetchannels -@all $1
+    redis-cli -p "$port" acl log reset
+  done
+}
+refusals() {
+  local port
+  for port in "${SENTINEL_PORTS[@]}"; do redis-cli -p "$port" acl log; done
+}
+calls_of_a_set() {
+  "$DLOCK" run --ttl 10s -n a -- sleep 1.5 && { "$DLOCK" --url "${DLOCK_URL/mymaster/other}" run -n a -- true || [ $? = 78 ]; }
+}
