@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # redis+sentinel://: the sentinels are asked before each connection, and a hold survives a failover.
-# shellcheck disable=SC2154,SC2016  # *_pid come from spawn; '…' is for inner shells
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031  # *_pid come from spawn; '…' is for inner shells; every test is a shell of its own
 
 load ../support/suite
 suite ticker cli leases replicas sentinels
