@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
+#include <ctime>
 #include <utility>
 
 namespace dlock {
@@ -14,10 +16,12 @@ using lease_table::StoreTime;
 
 namespace {
 
+// Times are asked for as their eight bytes: a function for each, where a number would take seven
+// functions and operators, each of which a new process of the server looks up in its catalogue.
 // And the process that answers, for is_pooled_.
 constexpr const char* k_clock =
-    "select (extract(epoch from pg_catalog.clock_timestamp()) operator(pg_catalog.*) "
-    "1000000)::bigint, pg_catalog.pg_backend_pid()";
+    "select pg_catalog.encode(pg_catalog.timestamptz_send(pg_catalog.clock_timestamp()), 'hex'), "
+    "pg_catalog.pg_backend_pid()";
 
 constexpr const char* k_own_columns =
     "select count(*) from pg_catalog.pg_attribute where attrelid = "
@@ -54,24 +58,53 @@ PgStatement bounded_by(Time limit) {
 }
 
 // As a time without a zone, however the column is declared: that is how ShedLock reads and writes.
-// ShedLock's users may have written "infinity", which is no number.
-std::string us_of_column(const std::string& column) {
-  return "(extract(epoch from least(greatest(" + column +
-         "::timestamp, '1970-01-01'), '2259-01-01')) operator(pg_catalog.*) 1000000)::bigint";
+std::string bytes_of(const std::string& column) {
+  return "pg_catalog.encode(pg_catalog.timestamp_send(" + column + "::timestamp), 'hex')";
 }
 
-std::string timestamp_of(const std::string& us) {
-  return "pg_catalog.timezone('utc', pg_catalog.to_timestamp(" + us +
-         "::bigint operator(pg_catalog./) 1000000.0))";
+// What k_clock or bytes_of() gave becomes microseconds since 1970, at most those of 2259:
+// ShedLock's users may have written "infinity". Anything else becomes no number.
+void to_us(PgValue& value) {
+  constexpr std::int64_t us_until_2000 = 946'684'800'000'000;  // where PostgreSQL's times begin
+  constexpr std::int64_t us_until_2259 = 9'120'211'200'000'000;
+  std::uint64_t bits = 0;
+  const char* const end = value ? value->data() + value->size() : nullptr;
+  if (!value || value->size() != 16 || std::from_chars(value->data(), end, bits, 16).ptr != end) {
+    value = "";
+    return;
+  }
+  const auto since_2000 = static_cast<std::int64_t>(bits);
+  value = std::to_string(std::clamp(since_2000, -us_until_2000, us_until_2259 - us_until_2000) +
+                         us_until_2000);
+}
+void to_us(PgRows& answer, std::size_t first, std::size_t end) {
+  for (auto& row : answer.rows)
+    for (std::size_t i = first; i < std::min(end, row.size()); ++i)
+      to_us(row[i]);
+}
+
+std::string timestamp_of(std::int64_t us) {
+  const std::time_t seconds = us / 1'000'000;
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
+  std::string fraction = std::to_string(1'000'000 + us % 1'000'000);
+  fraction.front() = '.';
+  return std::string("'").append(text.data()).append(fraction).append("'::timestamp");
 }
 
 }  // namespace
+
+// Where the times stand in select_lock().
+constexpr std::size_t k_first_time = 2;
+constexpr std::size_t k_end_of_times = 4;
 
 // Drivers of Java set the session's time zone to their own, and so what another type of column
 // means.
 std::string PostgresStore::select_lock() const {
   return std::string("select name, ") + (has_four_columns() ? "''" : "state") + ", " +
-         us_of_column("lock_until") + ", " + us_of_column("locked_at") + ", locked_by, " +
+         bytes_of("lock_until") + ", " + bytes_of("locked_at") + ", locked_by, " +
          (has_four_columns() ? "0" : "version") +
          ", case pg_catalog.pg_typeof(lock_until)::text when 'timestamp without time zone' then '' "
          "else pg_catalog.pg_typeof(lock_until)::text end from " +
@@ -145,9 +178,11 @@ Result<SqlStore::Rows> PostgresStore::load(const std::vector<std::string>& names
   }
   if (has_four_columns()) all.push_back({k_own_columns, {tables_.locks()}});
   if (!to_write) all.push_back({"commit"});
-  const auto answers = run_on_tables(std::move(all), first - 1, has_line(purpose), limit);
+  auto answers = run_on_tables(std::move(all), first - 1, has_line(purpose), limit);
   if (!answers) return answers.error();
-  note_pooler((*answers)[first + names.size()]);
+  for (std::size_t i = first; i < first + names.size(); ++i)
+    to_us((*answers)[i], k_first_time, k_end_of_times);
+  note_clock((*answers)[first + names.size()]);
   std::vector<const sql::Table*> tables;
   for (std::size_t i = first; i < answers->size() - (to_write ? 0 : 1); ++i)
     tables.push_back(&(*answers)[i].rows);
@@ -193,21 +228,21 @@ Result<void> PostgresStore::make_rows(const std::vector<std::string>& names, Tim
 
 void PostgresStore::add_write(std::vector<PgStatement>& all, const Write& one) const {
   if (one.lock) {
-    PgStatement update{"update " + tables_.locks() + " set lock_until = " + timestamp_of("$2") +
-                           ", locked_at = case $3 when '0' then locked_at else " +
-                           timestamp_of("$3") + " end, locked_by = $4",
-                       {one.name,
-                        std::to_string(one.columns.lock_until_us),
-                        std::to_string(one.columns.locked_at_us),
-                        one.columns.locked_by}};
+    const auto& columns = one.columns;
+    PgStatement update{
+        "update " + tables_.locks() + " set lock_until = " + timestamp_of(columns.lock_until_us),
+        {one.name, columns.locked_by}};
+    if (columns.locked_at_us != 0)
+      update.text += ", locked_at = " + timestamp_of(columns.locked_at_us);
+    update.text += ", locked_by = $2";
     if (!has_four_columns()) {
-      update.text += ", token = $5, version = version + 1, state = $6";
+      update.text += ", token = $3, version = version + 1, state = $4";
       update.parameters.emplace_back(std::to_string(one.token));
       update.parameters.emplace_back(one.state);
     }
     update.text +=
         std::string(k_of_name) +
-        (has_four_columns() ? " and locked_by operator(pg_catalog.=) $5" : " and version = $7");
+        (has_four_columns() ? " and locked_by operator(pg_catalog.=) $3" : " and version = $5");
     update.parameters.push_back(has_four_columns() ? one.before->columns.locked_by
                                                    : std::to_string(one.before->version));
     all.push_back(std::move(update));
@@ -266,22 +301,23 @@ Result<SqlStore::Rows> PostgresStore::load_behind(const std::string& name, Time 
   const std::string page = select_lock() +
                            " where name operator(pg_catalog.>) $1 order by name limit " +
                            std::to_string(k_page);
-  const auto answers =
-      run_on_tables({bounded_by(limit), {k_clock}, {page, {name}}}, 0, false, limit);
+  auto answers = run_on_tables({bounded_by(limit), {k_clock}, {page, {name}}}, 0, false, limit);
   if (!answers) return answers.error();
-  note_pooler((*answers)[1]);
+  note_clock((*answers)[1]);
+  to_us((*answers)[2], k_first_time, k_end_of_times);
   return all_rows_of((*answers)[1].rows, (*answers)[2].rows, session_.sent_at());
 }
 
 Result<SqlStore::Rows> PostgresStore::load_clock(Time limit) {
-  const auto answers = session_.run({{k_clock}}, limit);
+  auto answers = session_.run({{k_clock}}, limit);
   if (!answers) return answers.error();
-  note_pooler(answers->front());
+  note_clock(answers->front());
   return all_rows_of(answers->front().rows, {}, session_.sent_at());
 }
 
 // Behind a pooler the process that serves us has another number than the login said.
-void PostgresStore::note_pooler(const PgRows& clock) {
+void PostgresStore::note_clock(PgRows& clock) {
+  to_us(clock, 0, 1);
   is_pooled_ =
       clock.rows.empty() || sql::number_at(clock.rows.front(), 1) != session_.backend_pid();
 }
@@ -298,9 +334,9 @@ Result<void> PostgresStore::listen(Time limit) {
   for (const std::string& channel : channels_)
     all.push_back({"listen " + channel});
   all.push_back({k_clock});
-  const auto answers = session_.run(all, limit);
+  auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
-  note_pooler(answers->back());  // of a connection that is new
+  note_clock(answers->back());  // of a connection that is new
   if (is_pooled_) return refusal();
   listener_ = session_.backend_pid();
   return {};

@@ -57,7 +57,7 @@ class PostgresStore final : public SqlStore {
   Result<bool> await_change(Time until) override;
   std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
 
-  void note_pooler(const PgRows& clock);  // of k_clock
+  void note_clock(PgRows& clock);  // of k_clock, whose time becomes microseconds
   Result<void> listen(Time limit);
   std::string select_lock() const;
   void add_write(std::vector<PgStatement>& all, const Write& one) const;
