@@ -199,6 +199,26 @@ TEST_CASE("store: a server without WAIT refuses a claim with --replicas and says
   }
 }
 
+// It becomes a line for the shell and the command's environment.
+TEST_CASE("store: a grant to an owner that the claim cannot be is no grant") {
+  const std::string other = "o\033[2J:1";
+  std::string answer = k_granted;
+  answer.replace(answer.find(bulk("o:1")), bulk("o:1").size(), bulk(other));
+  for (const bool above : {false, true}) {
+    FakeRedis server([&](const FakePeer& peer) {
+      const UniqueFd connection = peer.accept();
+      for (std::string verb; !(verb = next_verb(connection)).empty();)
+        write_all(connection, verb == "EVALSHA" ? answer : ":1\r\n");
+    });
+    Claim asked = claim();
+    if (above) asked.ancestors = {{.store = "s", .key = "dlock:n", .owner = other, .serial = "t"}};
+    const auto store = store_at(server);
+    const auto granted = store->acquire(asked, Queueing::no, ample());
+    CHECK(granted.has_value() == above);
+    if (!granted) CHECK(granted.error().code == Errc::protocol);
+  }
+}
+
 // A turn that reaches nobody is taken for the word of a dead one.
 TEST_CASE("store: a new subscription begins before the old one ends") {
   bool old_one_open = false;

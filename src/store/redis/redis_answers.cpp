@@ -69,6 +69,14 @@ Result<AcquireReply> read_busy(ReplyView reply, const std::string& where) {
   return AcquireReply(std::move(refusal));
 }
 
+// A grant is its own, or joins the hold of an ancestor.
+bool may_own(const OwnerId& owner, const Claim& claim) {
+  const auto& above = claim.ancestors;
+  return owner == claim.owner || std::any_of(above.begin(), above.end(), [&](const auto& hold) {
+           return hold.owner == owner;
+         });
+}
+
 Result<AcquireReply> read_grant(const Claim& claim,
                                 const Answer& answer,
                                 const std::string& where) {
@@ -79,7 +87,7 @@ Result<AcquireReply> read_grant(const Claim& claim,
     const OwnerId owner(reply[1 + 2 * i].string());
     const auto record =
         parse_granted_record(hold_id(owner, claim.serial), reply[2 + 2 * i].string());
-    if (!record) return unexpected_answer(where);
+    if (!record || !may_own(owner, claim)) return unexpected_answer(where);
     grant.holds.push_back(hold_of(claim, i, owner, *record));
   }
   return AcquireReply(std::move(grant));
