@@ -91,6 +91,7 @@ ROWS = [
     ("before the greeting: a packet of 16 MiB", lambda c: (c.sendall(b"\xff\xff\xff\0\x0a"), pour(c, b"x"))),
     ("before the greeting: byte by byte", lambda c: drip(c, GREETING)),
     ("before the greeting: packets that continue each other", lambda c: pour(c, b"\xff\xff\xff\0" + b"\x0a" * 0xFFFFFF)),
+    ("before the greeting: a report of progress", lambda c: c.sendall(packet(b"\xff\xff\xff\1\1\1\0\0\0\1x", 0))),
     ("in the login: another way to log in, without an end", greeted(b"\xfemysql_native_password\0" + b"1" * 20 + b"\0")),
     ("in the login: more to say, without an end", greeted(b"\x01\x04")),
     ("in the login: OK without an end", greeted(OK)),

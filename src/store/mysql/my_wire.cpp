@@ -18,6 +18,9 @@ namespace {
 constexpr std::size_t k_header = 4;        // of a packet: its length in three bytes, its number
 constexpr std::size_t k_tls_request = 32;  // of the login: flags and sizes
 constexpr unsigned int k_port = 3306;
+// A report of progress. For each the library looks into the version that the greeting has told it,
+// and does so in place of the greeting, too: at a null pointer.
+constexpr std::string_view k_progress = "\xff\xff\xff";
 
 thread_local MyWire* t_used = nullptr;
 
@@ -126,7 +129,7 @@ bool MyWire::open() {
   auto transport = Transport::connect(plain, limit_, interrupt_);
   if (transport) {
     transport_ = std::move(*transport);
-    heard_ = false;
+    heard_.clear();
   } else {
     fail(transport.error());
   }
@@ -149,16 +152,17 @@ Result<void> MyWire::await_bytes(Time limit) {
 std::size_t MyWire::read(char* buffer, std::size_t size) {
   if (!transport_ || error_) return 0;
   const auto n = transport_->receive(buffer, size, limit_);
-  const std::string other =
-      n && !heard_ ? other_server(std::string_view(buffer, *n), "mysql") : std::string();
-  heard_ = heard_ || n.has_value();
-  if (!other.empty()) {
-    fail({Errc::protocol, other});
+  if (!n) {
+    fail(n.error());
     return 0;
   }
-  if (n) return *n;
-  fail(n.error());
-  return 0;
+  const std::string_view bytes(buffer, *n);
+  const std::string other = heard_.empty() ? other_server(bytes, "mysql") : std::string();
+  if (!other.empty()) fail({Errc::protocol, other});
+  heard_ += bytes.substr(0, k_header + k_progress.size() - heard_.size());
+  if (heard_.size() > k_header && heard_.substr(k_header) == k_progress)
+    fail({Errc::protocol, "does not greet as MariaDB or MySQL does"});
+  return error_ ? 0 : *n;
 }
 
 bool MyWire::write(std::string_view bytes) {

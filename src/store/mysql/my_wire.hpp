@@ -68,7 +68,7 @@ class MyWire {
   std::optional<Error> error_;
   std::optional<Transport> transport_;
   bool awaits_tls_ = false;
-  bool heard_ = false;  // the server of this connection has said something
+  std::string heard_;  // what the server of this connection said first
 };
 
 }  // namespace dlock
