@@ -215,7 +215,7 @@ class Conversation:
             text = "\n".join(lines)
             if "ERROR" in text or "runtime error" in text:
                 self.wrong.append("a sanitizer's report")
-                self.said += "\n" + text[:6000]
+                self.said += "\n" + text[:5000]
         for word in ("internal error", "terminate called", "Assertion"):
             if word in self.said:
                 self.wrong.append(f'said "{word}"')

@@ -5,7 +5,7 @@ import binascii
 import copy
 import json
 
-from tree import Fixed, Frame, Group, Lie, as_bytes
+from tree import Fixed, Frame, Group, Lie, as_bytes, honest
 
 BOUNDS = (0, 1, 2, -1, -2, 127, 255, 2**15, 2**16 - 1, 2**31 - 1, 2**31, -2**31, 2**32 - 1, 2**53 + 1,
           2**63 - 1, -2**63, 2**63, 2**64 - 1, 2**64, -2**64, 10**30)
@@ -13,16 +13,6 @@ KINDS = (0, -1, 7, b"", b"x", b"12", b"-1", b"9223372036854775807", None, [], [b
 TEXTS = (b"", b"\0", b"a\0b", b"\xff\xfe\x80", b"x", b" ", b"-", b"1e999", b"nan", b"0x10", b"1.5",
          b"\n", b"%s%n", b"{}", b"[]", b"null", b'{"a":', b"../../x", b"\xed\xa0\x80", b"'\"\\", b"\x1b[2J")
 HUGE = (200, 5000, 70000, 1 << 20)
-
-
-def places(holder):
-    """(holder, key) of all values below it."""
-    keys = holder if isinstance(holder, dict) else range(len(holder))
-    for key in list(keys):
-        yield holder, key
-        value = holder[key].value if isinstance(holder[key], Lie) else holder[key]
-        if isinstance(value, (list, dict)):
-            yield from places(value)
 
 
 def alike(value, text):
@@ -52,11 +42,21 @@ class Mutator:
             self.shape_of(top)
         return write(top), False
 
+    def place(self, holder):
+        """(holder, key) of a value: one of many in a deep list is as likely as one of few above it."""
+        key = None
+        while holder:
+            key = self.random.choice(list(holder) if isinstance(holder, dict) else range(len(holder)))
+            value = honest(holder[key])[0]
+            if not value or not isinstance(value, (list, dict)) or self.random.random() < 0.25:
+                break
+            holder = value
+        return holder, key
+
     def shape_of(self, top):
-        found = list(places(top))
-        if not found:
+        holder, key = self.place(top)
+        if key is None:
             return
-        holder, key = self.random.choice(found)
         value = holder[key]
         ways = [self.drop, self.double, self.swap, self.thin]
         if isinstance(value, Lie):
