@@ -231,9 +231,10 @@ Error RedisClient::unconnected(const Error& error) {
 std::string RedisClient::greetings() const {
   std::string bytes;
   if (wants_auth()) {
+    const std::string password = address_.password.reveal();
     Words words{"AUTH"};
     if (!address_.user.empty()) words.emplace_back(address_.user);
-    words.emplace_back(address_.password.reveal());
+    words.emplace_back(password);
     append_command(bytes, words);
   }
   if (wants_select()) append_command(bytes, {"SELECT", std::to_string(address_.db)});
