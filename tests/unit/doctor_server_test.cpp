@@ -83,6 +83,19 @@ TEST_CASE("doctor evict: every policy but noeviction throws locks away, if there
                {{{"maxmemory", "100"}}, {}, Level::not_seen, "tells no maxmemory_policy"}});
 }
 
+TEST_CASE("doctor: numbers of a server may be as large as a number can be") {
+  const char* const most = "9223372036854775807";
+  check_cases(judge_evict,
+              {{{{"maxmemory", most}, {"maxmemory_policy", "noeviction"}, {"used_memory", most}},
+                {},
+                Level::warning,
+                "100 %"}});
+  check_cases(judge_fork,
+              {{{{"latest_fork_usec", most}}, {}, Level::warning, "its last fork took"}});
+  check_cases(judge_clients,
+              {{{{"connected_clients", most}, {"maxclients", "10"}}, {}, Level::warning}});
+}
+
 TEST_CASE("doctor evicted: keys that were thrown away may have been locks") {
   check_cases(
       judge_evicted,

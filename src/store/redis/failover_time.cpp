@@ -15,7 +15,7 @@ Duration failover_that_fits(const LeaseTerms& lease) {
 }
 
 Duration down_after_in_cluster(Duration node_timeout) {
-  return node_timeout * 3 / 2 + 1500ms - k_promotion;
+  return node_timeout / 2 * 3 + 1500ms - k_promotion;
 }
 
 Duration ttl_that_outlives(Duration down_after) {

@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace dlock::doctor {
@@ -38,7 +39,8 @@ Seen<long long> number_of(const Seen<Fields>& fields, std::string_view name) {
   if (!text) return Seen<long long>::unseen(text.why());
   long long number = 0;
   const auto [end, status] = std::from_chars(text->data(), text->data() + text->size(), number);
-  if (status == std::errc() && end == text->data() + text->size()) return number;
+  if (status == std::errc() && end == text->data() + text->size())
+    return std::clamp(number, -k_largest_number, k_largest_number);
   return Seen<long long>::unseen(std::string(name) + " is no number");
 }
 

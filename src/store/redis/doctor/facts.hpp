@@ -55,7 +55,9 @@ using Fields = std::map<std::string, std::string, std::less<>>;
 
 Fields parse_info(std::string_view text);  // "key:value" lines
 
-// A field of INFO or CONFIG GET, and as a number.
+// A field of INFO or CONFIG GET, and as a number: one that is within ±k_largest_number, so that a
+// rule may take a hundred times as much.
+inline constexpr long long k_largest_number = 1LL << 53U;
 Seen<std::string> field_of(const Seen<Fields>& fields, std::string_view name);
 Seen<long long> number_of(const Seen<Fields>& fields, std::string_view name);
 

@@ -246,7 +246,7 @@ class Look {
 
 // The clocks are compared over what else is asked between two of these.
 struct Moment {
-  std::chrono::microseconds there{};
+  Duration there{};
   Time before;
   Time after;
 };
@@ -259,11 +259,11 @@ Result<Moment> ask_time(Look& look) {
     const std::string_view text = answer->reply[i].string();
     long long value = 0;
     std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
+    return std::max(value, 0LL);
   };
-  return Moment{std::chrono::seconds(number(0)) + std::chrono::microseconds(number(1)),
-                before,
-                BootClock::now()};
+  const Duration there =
+      bounded(std::chrono::seconds(number(0))) + bounded(std::chrono::microseconds(number(1)));
+  return Moment{bounded(there), before, BootClock::now()};
 }
 
 // The quickest of three: how long an answer takes is doubt about the clock, and this host may pause

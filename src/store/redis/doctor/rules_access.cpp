@@ -100,7 +100,7 @@ int version_number(std::string_view text) {
   for (const std::string_view part : split(text, '.')) {
     int value = 0;
     std::from_chars(part.data(), part.data() + part.size(), value);
-    number = number * 100 + value;
+    number = number * 100 + std::clamp(value, 0, 99);
     if (++parts == 3) return number;
   }
   return 0;

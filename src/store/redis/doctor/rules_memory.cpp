@@ -98,7 +98,7 @@ Finding judge_bgsave(const ServerFacts& server, const Terms& /*terms*/) {
 Finding judge_fork(const ServerFacts& server, const Terms& terms) {
   const auto fork_us = number_of(server.info, "latest_fork_usec");
   if (!fork_us) return not_seen(fork_us.why());
-  const Duration fork = std::chrono::microseconds(*fork_us);
+  const Duration fork = bounded(std::chrono::microseconds(*fork_us));
   const std::string stops = "the server stands still for so long, and renewals with it";
   if (fork > terms.lease.ttl() / 20) {
     return warning("its last fork took " + format_duration(fork),

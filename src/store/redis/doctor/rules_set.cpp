@@ -43,12 +43,12 @@ Seen<Duration> time_to_down(const SetFacts& set) {
   if (set.cluster) {
     const auto timeout = number_of(set.cluster->timeout, "cluster-node-timeout");
     if (!timeout) return Seen<Duration>::unseen(timeout.why());
-    return down_after_in_cluster(std::chrono::milliseconds(*timeout));
+    return down_after_in_cluster(bounded(std::chrono::milliseconds(*timeout)));
   }
   long long most = 0;
   for (const SentinelFacts& sentinel : set.sentinels)
     most = std::max(most, number_at(sentinel, "down-after-milliseconds"));
-  if (most > 0) return Duration(std::chrono::milliseconds(most));
+  if (most > 0) return bounded(std::chrono::milliseconds(most));
   return Seen<Duration>::unseen("no sentinel told its down-after-milliseconds");
 }
 
