@@ -189,7 +189,10 @@ class Conversation:
             process.wait()
         self.took = time.monotonic() - start
         fine = FINE | ({124} if self.kind in LIMITED else set()) | ({-15, 143} if told else set())
-        if self.status is not None and self.status not in fine:
+        if self.status == -9:
+            # That of a command which the guard has killed: dlock was not scheduled for so long.
+            self.late.append("ended by SIGKILL, as its command")
+        elif self.status is not None and self.status not in fine:
             self.wrong.append(f"status {self.status}")
         if self.status is not None and self.is_running():
             self.wrong.append("the command ran when dlock had ended")

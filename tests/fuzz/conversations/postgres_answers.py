@@ -1,16 +1,28 @@
 # SPDX-License-Identifier: MIT
 """Answers of PostgreSQL: all messages up to ReadyForQuery, or of which no more comes."""
+import subprocess
+
 from sql_servers import Postgres
 from tree import Frame, Group, Raw, Reader, Writer, Zero, parts
+
+PASSWORD = "a-password-of-more-than-fifteen-bytes"
 
 
 class Store(Postgres):
     options = (*Postgres.options, "-c", "fsync=off", "-c", "full_page_writes=off",
                "-c", "autovacuum=off", "-c", "deadlock_timeout=100ms")
 
+    def make(self, number):
+        super().make(number)
+        subprocess.run([*self.change, f"{self.programs}/postgres", "--single", "-D", "data", "postgres"],
+                       input=f"ALTER ROLE postgres PASSWORD '{PASSWORD}'\n".encode(), check=True,
+                       cwd=self.place(number), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(f"{self.place(number)}/data/pg_hba.conf", "w", encoding="ascii") as rights:
+            rights.write("host all all 127.0.0.1/32 scram-sha-256\n")
+
 
 def url(port):
-    return f"postgresql://postgres@127.0.0.1:{port}/postgres?sslmode=disable"
+    return f"postgresql://postgres:{PASSWORD}@127.0.0.1:{port}/postgres?sslmode=disable"
 
 
 class Out(Writer):

@@ -6,6 +6,9 @@ from members import Alone
 from tree import Group, Raw, Short, as_bytes, honest
 
 
+PASSWORD = "a-password-of-more-than-fifteen-bytes"
+
+
 class Line(Raw):
     mark = b"+"
 
@@ -24,7 +27,8 @@ class NoList:
 
 class Store(Alone):
     def words(self, number):
-        return ["redis-server", "--port", str(self.port), "--save", "", "--bind", "127.0.0.1"]
+        return ["redis-server", "--port", str(self.port), "--save", "", "--bind", "127.0.0.1",
+                "--requirepass", PASSWORD]
 
     def answers(self, number):
         return subprocess.run(["redis-cli", "-p", str(self.port), "ping"], check=False,
@@ -32,7 +36,7 @@ class Store(Alone):
 
 
 def url(port):
-    return f"redis://127.0.0.1:{port}"
+    return f"redis://:{PASSWORD}@127.0.0.1:{port}"
 
 
 KINDS = (Line(b"OK"), Refusal(b"ERR no"), Push([b"invalidate", [b"x"]]), NoList(), 1.5)
