@@ -325,6 +325,9 @@ mutant() {
   assert_equal "${lines[-1]}" "3 passed, 7 failed"
   run -0 test_mutants A01 A07
   assert_equal "${lines[-1]}" "3 passed, 0 failed"
+  run -0 test_mutants A01 A02 --half=6
+  refute_line --partial "A02 a mutant"
+  assert_equal "${lines[-1]}" "3 passed, 0 failed"
   run -2 test_mutants A99
 }
 

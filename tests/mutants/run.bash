@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The mutant suite, by ./dev test mutants [--nightly | --lua | --sim] [M01 'G*' …]: would the tests
-# notice? Each mutant beside this file breaks one rule of dlock, and all of its oracles, which are
+# The mutant suite, by ./dev test mutants [--nightly] [--half=N] [--lua | --sim] [M01 'G*' …]: would
+# the tests notice? Each mutant beside this file breaks one rule of dlock, and all of its oracles, which are
 # tests of the other suites, must fail because of it; with --lua those of suite lua, for which nothing
 # is compiled. --sim: the mutants of tests/sim/mutants, mistakes in the core for the simulation to find.
+#
+# With --half=N every second one only: of an even N the others than of an odd one.
 #
 # A mutant is old text -> new text, in whole lines. The old text occurs exactly once in all files
 # below src/ and cmd/, and nothing says in which: code can move. --fits only checks that, in seconds.
@@ -231,11 +233,12 @@ lane() {
   echo "$passed $failed" >"$place/count"
 }
 
-kinds=oracle only=""
+kinds=oracle only="" half=""
 chosen=()
 for word; do
   if [ "$word" = --nightly ]; then kinds="oracle|nightly" && continue; fi
   if [ "$word" = --lua ]; then only=lua/ lanes=$((2 * $(nproc))) && continue; fi
+  if [[ $word =~ ^--half=([0-9]+)$ ]]; then half=$((10#${BASH_REMATCH[1]} % 2)) && continue; fi
   if [ "$word" = --sim ]; then mutants=$PWD/tests/sim/mutants && continue; fi
   if [ "$word" = --fits ]; then
     exec python3 -B "$mutation" fits "$mutants"/*.mutant tests/sim/mutants/*.mutant
@@ -254,6 +257,10 @@ for mutant in "${chosen[@]}"; do
     todo+=("$mutant")
   fi
 done
+if [ -n "$half" ]; then
+  all=("${todo[@]}") todo=()
+  for ((i = half; i < ${#all[@]}; i += 2)); do todo+=("${all[i]}"); done
+fi
 
 mkdir -p "$work"
 exec 9>"$work/lock"
