@@ -190,7 +190,9 @@ class Conversation:
         self.took = time.monotonic() - start
         fine = FINE | ({124} if self.kind in LIMITED else set()) | ({-15, 143} if told else set())
         if self.status == -9:
-            # That of a command which the guard has killed: dlock was not scheduled for so long.
+            # The guard has killed the command, and dlock dies as its command did. That is 79 unless
+            # dlock was not scheduled for -k (100 ms): it read the clock, the guard killed, and an
+            # answer to the renewal still counted as in time. Or the command got no time for its TERM.
             self.late.append("ended by SIGKILL, as its command")
         elif self.status is not None and self.status not in fine:
             self.wrong.append(f"status {self.status}")

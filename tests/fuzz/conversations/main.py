@@ -3,7 +3,7 @@
 """A fuzz of whole conversations: dlock with sanitizers, a real server, and a relay between them that
 changes the shape of an answer, its place or its bytes, at any moment of a call.
 
-    main.py [SECONDS] [PROTOCOL…] [--seed N [--at K] [--kind K]] [-j N] [--until-found]
+    main.py [SECONDS] [PROTOCOL…] [--seed N [--at K] [--kind K]] [-j N] [--until REGEX]
 
 Each protocol has a process with a server of its own, and plays N (3) conversations at a time. First
 each kind of conversation is played as it is: its answers must be written as they were read, and their
@@ -11,12 +11,14 @@ number is that of which one is drawn. What the store refuses as usage (64) is le
 that conversation alone; without K its place is drawn, and may be another one. A finding: dlock ended
 by a signal or with a status that dlock(1) does not name for it, said "internal error", wrote what a
 terminal obeys, or did not end in time (three times, as the machine may be busy); a sanitizer had a
-report; or the command outlived dlock. The last line is "N passed, N failed"."""
+report; or the command outlived dlock. --until ends with the first finding of which REGEX matches
+what is wrong, and says when that was. The last line is "N passed, N failed"."""
 import argparse
 import concurrent.futures
 import importlib
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -39,7 +41,7 @@ class Fuzz:
     def __init__(self, given, folder):
         self.given, self.folder = given, folder
         self.protocol = importlib.import_module(given.one + "_answers")
-        self.lengths, self.found, self.seconds = {}, 0, 0
+        self.lengths, self.found, self.seconds, self.wanted = {}, 0, 0, False
         self.count = self.answers = self.changes = self.late = 0
 
     def conversation(self, seed, lengths, kind=None, at=None):
@@ -92,10 +94,17 @@ class Fuzz:
                 self.answers += play.plan.answers
                 self.changes += play.plan.changes
                 if play.wrong or play.late:
-                    self.found += 1
-                    say(play.finding() + f"\n  the {self.count}th, after {time.monotonic() - start:.0f} s")
+                    self.note(play, time.monotonic() - start)
         self.seconds = time.monotonic() - start
         return self.found == 0
+
+    def note(self, play, seconds):
+        self.found += 1
+        when = f"found after {self.count} conversations, {seconds:.0f} s"
+        say(f"{play.finding()}\n  {when}")
+        if not self.wanted and self.given.until and re.search(self.given.until, "; ".join(play.wrong)):
+            self.wanted = True
+            say(f"{self.given.one}: {when}: {'; '.join(play.wrong)}")
 
     def judged(self, seed):
         for _ in range(3):
@@ -106,7 +115,7 @@ class Fuzz:
         return play
 
     def is_on(self, start):
-        enough = self.found >= (1 if self.given.until_found else 20)
+        enough = self.wanted or self.found >= 20
         return not enough and time.monotonic() < start + self.given.seconds
 
 
@@ -132,9 +141,8 @@ def main(words):
     parser.add_argument("words", nargs="*")
     for name in ("--seed", "--at", "--base", "-j"):
         parser.add_argument(name, type=int)
-    for name in ("--one", "--kind"):
+    for name in ("--one", "--kind", "--until"):
         parser.add_argument(name)
-    parser.add_argument("--until-found", action="store_true")
     parser.add_argument("-v", "--verbose", action="store_true")
     parser.add_argument("--dlock", default=os.path.abspath(os.environ.get("DLOCK", "build/asan/dlock")))
     given = parser.parse_args(words)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Changes an answer: its shape, its place in the conversation, or its bytes."""
+"""Changes an answer: its shape, how many rows it has, its place in the conversation, or its bytes."""
 import base64
 import binascii
 import copy
 import json
 
-from tree import Fixed, Frame, Group, Lie, as_bytes, honest
+from tree import Fixed, Frame, Group, Lie, Rows, as_bytes, honest
 
 BOUNDS = (0, 1, 2, -1, -2, 127, 255, 2**15, 2**16 - 1, 2**31 - 1, 2**31, -2**31, 2**32 - 1, 2**53 + 1,
           2**63 - 1, -2**63, 2**63, 2**64 - 1, 2**64, -2**64, 10**30)
@@ -31,7 +31,8 @@ class Mutator:
 
     def change(self, raw, tree, write, earlier):
         """(what to send, whether to hang up then); `earlier` are the answers so far."""
-        way = self.random.choices((self.shape, self.whole, self.bytes), (60, 22, 18))[0]
+        ways = (self.shape, self.fewer, self.whole, self.bytes)
+        way = self.random.choices(ways, (42, 25, 18, 15))[0]
         return way(raw, tree, write, earlier)
 
     # --- the shape -----------------------------------------------------------------------------
@@ -70,6 +71,22 @@ class Mutator:
         if not isinstance(value, (Frame, Group)):
             ways += [self.kind, self.kind, self.nest]
         self.random.choice(ways)(holder, key)
+
+    def fewer(self, raw, tree, write, earlier):
+        """A result has no row, or not each; where an answer has no rows, a list has not each member.
+        Each result is as likely, however much stands beside it."""
+        top = Group([copy.deepcopy(tree)])
+        lists = [(holder, key) for holder, key in places(top) if is_list(holder[key])]
+        rows = [(holder, key) for holder, key in lists if isinstance(holder[key], Rows)]
+        if not lists:
+            return self.shape(raw, tree, write, earlier)
+        holder, key = self.random.choice(rows or lists)
+        self.random.choice((self.empty, self.empty, self.member, self.thin))(holder, key)
+        return write(top), False
+
+    def member(self, holder, key):
+        value = holder[key]
+        self.drop(value, self.random.choice(list(value) if isinstance(value, dict) else range(len(value))))
 
     def drop(self, holder, key):
         self.tell("drops", key, repr(holder[key]))
@@ -203,6 +220,20 @@ class Mutator:
                 other = new[at] ^ 1 << self.random.randrange(8)
                 new[at] = self.random.choice((0, 0xFF, 0x7F, 0x80, other))
         return bytes(new)
+
+
+def places(holder):
+    """(holder, key) of each value."""
+    for key in holder if isinstance(holder, dict) else range(len(holder)):
+        yield holder, key
+        if isinstance(holder[key], (list, dict)):
+            yield from places(holder[key])
+
+
+def is_list(value):
+    """Whether it has members that may be more or fewer."""
+    return bool(value) and isinstance(value, (list, dict)) and (
+        isinstance(value, Rows) or not isinstance(value, Group))
 
 
 def plain(value):

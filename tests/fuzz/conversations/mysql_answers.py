@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Answers of MariaDB: a greeting, the packets of a login, and to a question all results."""
 from sql_servers import Mysql
-from tree import Fixed, Frame, Group, Raw, Reader, Short, Writer, honest, parts
+from tree import Fixed, Frame, Group, Raw, Reader, Rows, Short, Writer, honest, parts
 
 MORE = 8  # results
 OK, EOF, ERROR = 0, 0xFE, 0xFF
@@ -145,10 +145,23 @@ class Stream:
             self.raw, self.data = self.raw + self.data[:end], self.data[end:]
             if not self.tree:
                 self.tree.first = number
+            begins = not self.tree or self.columns is None
             read, last = self.packet(body)
-            self.tree.append(Frame(parts(body, In(body), read)))
+            self.put(Frame(parts(body, In(body), read)), begins, read is row)
             if last:
                 yield self.all()
+
+    def put(self, packet, begins, is_row):
+        """Those of a result are one part, and its rows are one of them."""
+        if begins:
+            self.tree.append(Group())
+        result = self.tree[-1]
+        if not is_row:
+            result.append(packet)
+        elif result and isinstance(result[-1], Rows):
+            result[-1].append(packet)
+        else:
+            result.append(Rows([packet]))
 
     def packet(self, body):
         """How it is read, and whether an answer ends with it."""

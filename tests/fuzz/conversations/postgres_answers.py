@@ -3,7 +3,7 @@
 import subprocess
 
 from sql_servers import Postgres
-from tree import Frame, Group, Raw, Reader, Writer, Zero, parts
+from tree import Frame, Group, Raw, Reader, Rows, Writer, Zero, parts
 
 PASSWORD = "a-password-of-more-than-fifteen-bytes"
 
@@ -88,19 +88,37 @@ READ = {b"T": columns, b"D": row, b"C": texts, b"S": texts, b"E": texts, b"N": t
         b"K": numbers(4, 4), b"A": notification, b"t": lambda reader: iter(())}
 
 
+def results(messages):
+    """Those of a statement are one part, and its rows are one of them."""
+    found, one = Group(), Group()
+    for message in messages:
+        if message.kind != b"D":
+            one.append(message)
+        elif one and isinstance(one[-1], Rows):
+            one[-1].append(message)
+        else:
+            one.append(Rows([message]))
+        if message.kind in (b"C", b"I", b"E", b"Z"):
+            found.append(one)
+            one = Group()
+    if one:
+        found.append(one)
+    return found
+
+
 class Stream:
     def __init__(self):
-        self.data, self.raw, self.tree = b"", b"", Group()
+        self.data, self.raw, self.messages = b"", b"", []
 
     def asked(self, data):
         pass
 
     def pending(self):
-        return bool(self.tree)
+        return bool(self.messages)
 
     def all(self):
-        found = self.raw, self.tree
-        self.raw, self.tree = b"", Group()
+        found = self.raw, results(self.messages)
+        self.raw, self.messages = b"", []
         return found
 
     def answers(self, data):
@@ -112,6 +130,6 @@ class Stream:
             body = self.data[5:end]
             self.raw, self.data = self.raw + self.data[:end], self.data[end:]
             read = READ.get(kind, lambda reader: iter(()))
-            self.tree.append(Frame(parts(body, Reader(body), read), kind))
+            self.messages.append(Frame(parts(body, Reader(body), read), kind))
             if kind == b"Z" or (kind == b"R" and body[:4] != bytes(4)):
                 yield self.all()

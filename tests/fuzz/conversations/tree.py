@@ -8,6 +8,10 @@ class Group(list):
     """Its parts, one behind the other, without a count before them. A list has one."""
 
 
+class Rows(Group):
+    """Those of one result."""
+
+
 class Frame(Group):
     """A message with a length of its own."""
 
