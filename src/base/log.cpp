@@ -2,6 +2,7 @@
 #include "base/log.hpp"
 
 #include "base/boot_clock.hpp"
+#include "base/calendar.hpp"
 #include "base/host_name.hpp"
 #include "base/log_thread.hpp"
 #include "base/text.hpp"
@@ -63,21 +64,13 @@ std::string dump(const Json& json) {
 std::string wall_clock() {
   using namespace std::chrono;
   const auto now = floor<milliseconds>(system_clock::now());
-  const auto midnight = floor<days>(now);
-  const year_month_day date(midnight);
-  const hh_mm_ss day_time(now - midnight);
+  const auto second = floor<seconds>(now);
+  const std::tm parts = utc_date(second);
   std::array<char, 40> out{};
-  const int size = std::snprintf(out.data(),
-                                 out.size(),
-                                 "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
-                                 static_cast<int>(date.year()),
-                                 static_cast<unsigned>(date.month()),
-                                 static_cast<unsigned>(date.day()),
-                                 static_cast<int>(day_time.hours().count()),
-                                 static_cast<int>(day_time.minutes().count()),
-                                 static_cast<int>(day_time.seconds().count()),
-                                 static_cast<int>(day_time.subseconds().count()));
-  return {out.data(), static_cast<std::size_t>(size)};
+  const std::size_t size = std::strftime(out.data(), out.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+  std::string fraction = std::to_string(1000 + (now - second).count());
+  fraction.front() = '.';
+  return std::string(out.data(), size) + fraction + 'Z';
 }
 
 void put(Json& object, const LogEvent::Field& field) {

@@ -2,6 +2,7 @@
 #include "sys/tls_certificate.hpp"
 
 #include "base/assert.hpp"
+#include "base/calendar.hpp"
 #include "base/text.hpp"
 
 #include <arpa/inet.h>
@@ -35,10 +36,8 @@ std::string utc(const ASN1_TIME* time) {
 }
 
 std::string this_clock() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  tm parts{};
-  ::gmtime_r(&now, &parts);
-  return " (this machine's clock: " + utc(parts) + ")";
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  return " (this machine's clock: " + utc(utc_date(now)) + ")";
 }
 
 std::string text_of(const ASN1_STRING* string) {

@@ -134,6 +134,13 @@ each_way() {
   run -75 "$DLOCK" wait -w 0.2 a
 }
 
+@test "the time zone of this machine changes no time, also one with leap seconds" {
+  [ -e /usr/share/zoneinfo/right/UTC ] || fail "tzdata has no zone with leap seconds"
+  TZ=right/UTC holds_long a --ttl 20s
+  refused 75 run -n a -- touch "$MARKER"
+  assert_equal "$(shedlock_takes a 60)" ""
+}
+
 @test "doctor names the four columns, and leaves no row" {
   run -0 "$DLOCK" doctor -v
   assert_output --partial 'shedlock is there with the four columns of ShedLock'

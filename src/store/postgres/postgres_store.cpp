@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "store/postgres/postgres_store.hpp"
 
+#include "base/calendar.hpp"
 #include "store/record_json.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <utility>
@@ -66,7 +68,7 @@ std::string bytes_of(const std::string& column) {
 // ShedLock's users may have written "infinity". Anything else becomes no number.
 void to_us(PgValue& value) {
   constexpr std::int64_t us_until_2000 = 946'684'800'000'000;  // where PostgreSQL's times begin
-  constexpr std::int64_t us_until_2259 = 9'120'211'200'000'000;
+  constexpr std::int64_t us_until_2259 = 9'119'952'000'000'000;
   std::uint64_t bits = 0;
   const char* const end = value ? value->data() + value->size() : nullptr;
   if (!value || value->size() != 16 || std::from_chars(value->data(), end, bits, 16).ptr != end) {
@@ -84,9 +86,7 @@ void to_us(PgRows& answer, std::size_t first, std::size_t end) {
 }
 
 std::string timestamp_of(std::int64_t us) {
-  const std::time_t seconds = us / 1'000'000;
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
+  const std::tm parts = utc_date(std::chrono::sys_seconds(std::chrono::seconds(us / 1'000'000)));
   std::array<char, 32> text{};
   std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
   std::string fraction = std::to_string(1'000'000 + us % 1'000'000);
