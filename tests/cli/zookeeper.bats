@@ -339,6 +339,20 @@ has_number() { [[ $(nodes_of "$1") = *-lock-"$2" ]]; }
   assert_line --regexp '^i folder '
 }
 
+@test "with acl=private a folder that another user puts there between look and claim is not used" {
+  local -x DLOCK_PASSWORD=s3cret
+  local url
+  zk create /between ""
+  run -0 "$DLOCK" --url "zookeeper://ann@127.0.0.1:$(port_of 0)/between?acl=private" run a -- true
+  before create first sh -c 'python3 "$0" "$1" delete /between/a && python3 "$0" "$1" create /between/a "" && echo lost >"$2"' \
+    "$PROGRAMS/zk.py" "$(port_of 0)" "$T/proxy.log"
+  url="${PROXY/127/ann@127}/between?acl=private"
+  run -77 --separate-stderr "$DLOCK" --url "$url" run a -- touch "$MARKER"
+  assert_stderr_has 'no other user may have rights to the node /between/a (world:anyone:cdrwa)'
+  lost_one
+  assert_not_started
+}
+
 @test "with acl=private each user has locks of its own in one folder, and all read one epoch" {
   local ann=zookeeper://ann@127.0.0.1 bob=zookeeper://bob@127.0.0.1 at
   at=$(port_of 0)/shared-by-two

@@ -118,9 +118,7 @@ class ZkTable {
                 const ZkChange& change,
                 const ZkAnswer& multi,
                 const std::vector<ZkAnswer>& children) const;
-  bool is_beaten(const Rows& rows,
-                 const Requests& requests,
-                 const std::vector<ZkAnswer>& answers) const;
+  bool is_open(const ZkAnswer& acl) const;
   const ZkRow* used_up(const Rows& rows, const ZkChange& change, const ZkAnswer& multi) const;
   Result<bool> begin_anew(ZkSession& session,
                           const ZkChange& change,

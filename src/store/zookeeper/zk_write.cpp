@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The part of ZkTable that writes.
+#include "store/zookeeper/zk_rights.hpp"
 #include "store/zookeeper/zk_table.hpp"
 
 #include <algorithm>
@@ -63,6 +64,9 @@ Result<bool> ZkTable::write(const Rows& rows, const ZkChange& change, Time limit
   requests.push_back({.op = ZkOp::multi, .parts = change.parts});
   for (const ZkChange::Made& made : change.made)
     requests.push_back({.op = ZkOp::get_children, .path = rows.rows[made.row].folder});
+  for (const ZkChange::Made& made : change.made)
+    if (address_.is_private)
+      requests.push_back({.op = ZkOp::get_acl, .path = rows.rows[made.row].folder});
 
   const bool renews = !change.made.empty() || !change.renewed.empty();
   const bool is_fresh = session.connected() && session.attached_at() >= rows.sent_at;
@@ -86,11 +90,13 @@ Result<bool> ZkTable::write(const Rows& rows, const ZkChange& change, Time limit
                rows.rows.begin(), rows.rows.end(), [](const auto& row) { return row.has_folder; });
   }
   written_ = std::max(written_, multi.parts.front().zxid);
-  const std::vector<ZkAnswer> children(answers.begin() + static_cast<std::ptrdiff_t>(folders) + 1,
-                                       answers.end());
+  const auto behind = answers.begin() + static_cast<std::ptrdiff_t>(folders) + 1;
+  const auto acls = behind + static_cast<std::ptrdiff_t>(change.made.size());
+  const std::vector<ZkAnswer> children(behind, acls);
   if (const ZkRow* row = used_up(rows, change, multi))
     return begin_anew(session, change, multi, *row, limit);
-  if (is_beaten(rows, requests, answers)) return undo(session, change, multi, limit);
+  if (std::any_of(acls, answers.end(), [&](const ZkAnswer& one) { return is_open(one); }))
+    return undo(session, change, multi, limit);
   if (is_early(rows, change, multi, children)) return undo(session, change, multi, limit);
   auto renewed = renew_others(rows, change, session.identity().number, limit);
   if (!renewed || !*renewed) return renewed;
@@ -149,17 +155,10 @@ Result<bool> ZkTable::begin_anew(ZkSession& session,
                    "once its holders and waiters are gone"};
 }
 
-// Another one has made the folder of a lock meanwhile: who has rights to it is not yet known.
-bool ZkTable::is_beaten(const Rows& rows,
-                        const Requests& requests,
-                        const std::vector<ZkAnswer>& answers) const {
-  if (!address_.is_private) return false;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (requests[i].op != ZkOp::create || answers[i].code != ZkCode::node_exists) continue;
-    const auto is_its = [&](const ZkRow& row) { return row.folder == requests[i].path; };
-    if (std::any_of(rows.rows.begin(), rows.rows.end(), is_its)) return true;
-  }
-  return false;
+// With acl=private: another one has made the folder of a lock since it was read. Who looks again
+// sees that.
+bool ZkTable::is_open(const ZkAnswer& acl) const {
+  return acl.code != ZkCode::ok || !zk_others(acl.acl, address_.user).empty();
 }
 
 // Whether a new holder stands behind what its claim has not seen.

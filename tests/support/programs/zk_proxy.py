@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: MIT
 """A proxy before a ZooKeeper, which loses an answer.
 
-    zk_proxy.py UPSTREAM_PORT REQUEST LOG_FILE [all|end]
+    zk_proxy.py UPSTREAM_PORT REQUEST LOG_FILE [all | end | first COMMAND…]
 
 Listens on a free loopback port, prints it, and ends by itself after 120 s. REQUEST is create, check,
 delete or set: the first request of that kind, alone or in a multi, reaches the server. When its answer
 comes, both connections are closed instead, and LOG_FILE has a line. With "all" the answers to what the
 client sent with it, such as the connect, are lost as well; with "end" no client is let in any more. All
-else goes through."""
+else goes through. With "first" nothing is lost: COMMAND runs before that request goes on."""
 import select
 import socket
 import struct
+import subprocess
 import sys
 import time
 
@@ -56,6 +57,9 @@ class Pair:
     def from_client(self, data):
         for frame in self.said.take(data):
             if self.connected and self.doomed is None and self.proxy.is_meant(frame):
+                if self.proxy.first:
+                    subprocess.run(self.proxy.first, check=True)
+                    continue
                 self.doomed = frame[4:8]
                 self.silent = self.proxy.loses_all
             self.connected = True
@@ -74,7 +78,8 @@ class Pair:
 class Proxy:
     def __init__(self, upstream, request, log, *more):
         self.upstream, self.kind, self.log = int(upstream), KINDS[request], log
-        self.loses_all, self.ends, self.waits = "all" in more, "end" in more, True
+        self.loses_all, self.ends, self.waits = more[:1] == ("all",), more[:1] == ("end",), True
+        self.first = more[1:] if more[:1] == ("first",) else None
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.pairs = {}
 
