@@ -181,7 +181,7 @@ not_used() {
 
 @test "a table that another role made first is refused, also by a superuser, and its triggers do not run" {
   mallory "$MAKES_TABLE; $TELLS; CREATE TRIGGER tells BEFORE INSERT OR UPDATE ON dlock FOR EACH ROW EXECUTE FUNCTION tells()"
-  not_used "the table dlock belongs to mallory, who is neither this user, nor the owner of its schema or of the database, nor a superuser"
+  not_used "the table dlock belongs to mallory, who is neither this user, nor the owner of the database, nor a superuser, nor the owner of a schema that the URL names"
   db "DROP TABLE dlock" >/dev/null
   mallory "CREATE FUNCTION public.tells(text) RETURNS text LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.ran VALUES (current_user); RETURN \$1; END';
     CREATE VIEW dlock AS SELECT tells('a') AS name, now()::timestamp AS lock_until, now()::timestamp AS locked_at, ''::text AS locked_by,
@@ -225,6 +225,39 @@ not_used() {
   db "GRANT own TO mallory" >/dev/null
   run -0 "$DLOCK" --url "$url&table=other.dlock" run a -- true
   db "DROP SCHEMA other CASCADE; DROP ROLE own, team" >/dev/null
+  assert_not_started
+}
+
+@test "beyond this machine a server without TLS gets no password, and the three ways out are named" {
+  cat >"$T/no_tls.py" <<'END'
+import socket, subprocess, sys, threading
+server = socket.create_server(("192.0.2.2", 5432))
+def refuse():
+    while True:
+        client = server.accept()[0]
+        client.recv(8)
+        client.sendall(b"N")
+threading.Thread(target=refuse, daemon=True).start()
+sys.exit(subprocess.run(sys.argv[1:]).returncode)
+END
+  DLOCK_PASSWORD=s3cret run -69 unshare -n sh -c 'ip link set lo up && ip addr add 192.0.2.2/32 dev lo && exec python3 "$@"' - \
+    "$T/no_tls.py" "$DLOCK" --url postgresql://ann@192.0.2.2/x --connect-timeout 2s run -n a -- touch "$MARKER"
+  assert_output --partial "it has no TLS, which it is asked for"
+  assert_output --partial "?cacert=FILE names its CA, ?sslmode=require takes any, ?sslmode=disable goes without TLS"
+}
+
+@test "a schema that another role made does not come before one's own" {
+  local url=${DLOCK_URL/postgres@/ann@}
+  export DLOCK_PASSWORD=s3cret
+  run -0 "$DLOCK" run a -- true
+  mallory "SELECT 1"
+  db "GRANT ALL ON dlock, dlock_line TO ann; CREATE SCHEMA ann AUTHORIZATION mallory" >/dev/null
+  db "SET ROLE mallory; SET search_path = ann; $MAKES_TABLE; GRANT USAGE ON SCHEMA ann TO ann" >/dev/null
+  run -78 --separate-stderr "$DLOCK" --url "$url" run a -- touch "$MARKER"
+  assert_stderr_has "the table dlock belongs to mallory"
+  run -1 "$DLOCK" --url "$url" doctor
+  run -0 "$DLOCK" --url "$url&table=public.dlock" run a -- true
+  db "DROP SCHEMA ann CASCADE" >/dev/null
   assert_not_started
 }
 

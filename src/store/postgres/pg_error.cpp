@@ -66,7 +66,7 @@ constexpr PhraseRule k_phrases[] = {
     {"GSSAPI", "it wants a login by Kerberos, which dlock does not have", Errc::denied},
     {"authentication method", {}, Errc::denied},
     {"incorrect server signature", {}},
-    {"server does not support SSL", "it has no TLS, and sslmode asks for TLS"},
+    {"server does not support SSL", "it has no TLS, which it is asked for"},
     {"invalid response to SSL negotiation", k_not_postgres},
     {"expected authentication request", k_not_postgres},
     {"certificate verify failed", "its certificate is not signed by a trusted CA"},

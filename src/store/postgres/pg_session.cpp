@@ -278,7 +278,8 @@ constexpr std::string_view k_ways_out =
     "takes any, ?sslmode=disable goes without TLS";
 
 bool is_about_tls(const std::string& reason) {
-  return reason.find("SSL") != std::string::npos || reason.find("certificate") != std::string::npos;
+  const auto has = [&](std::string_view word) { return reason.find(word) != std::string::npos; };
+  return has("SSL") || has("TLS") || has("certificate");
 }
 
 PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {

@@ -17,12 +17,11 @@ constexpr const char* k_is_plain =
     "(pg_catalog.pg_get_userbyid(c.relowner) = current_user or "
     "pg_catalog.pg_has_role(c.relowner, 'pg_database_owner', 'member'))";
 
-// Who may become the owner of the schema or of the database, as each superuser may, could do
-// anything to a table there; and a role of which we are a member has made it for us. Of a superuser
-// that is no sign: it counts as a member of each.
+// Who may become the owner of the database, as each superuser may, could do anything to a table
+// there; and a role of which we are a member has made it for us. Of a superuser that is no sign: it
+// counts as a member of each.
 constexpr const char* k_owner_is_trusted =
     "(pg_catalog.pg_get_userbyid(c.relowner) = current_user "
-    "or pg_catalog.pg_has_role(c.relowner, n.nspowner, 'member') "
     "or pg_catalog.pg_has_role(c.relowner, d.datdba, 'member') "
     "or (pg_catalog.current_setting('is_superuser') = 'off' "
     "and pg_catalog.pg_has_role(c.relowner, 'member')))";
@@ -35,16 +34,27 @@ constexpr const char* k_joined =
     " join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
     "join pg_catalog.pg_database d on d.datname = pg_catalog.current_database()";
 
-std::string is_trusted() {
-  return std::string(k_owner_is_trusted) + " and not exists (select " + k_trigger +
+// So could the owner of the schema; but only of one that the URL names: another role may have made
+// one that comes first in our search path.
+constexpr const char* k_schema_is_trusted =
+    " or pg_catalog.pg_has_role(c.relowner, n.nspowner, 'member')";
+
+std::string owner_is_trusted(bool names_schema) {
+  std::string text = std::string("(") + k_owner_is_trusted;
+  return text.append(names_schema ? k_schema_is_trusted : "").append(")");
+}
+
+std::string is_trusted(bool names_schema) {
+  return owner_is_trusted(names_schema) + " and not exists (select " + k_trigger +
          ") and not exists (select " + k_rule + ")";
 }
 
 std::string of_another(const std::string& table, const std::string& owner) {
   std::string text = "the table " + table + " belongs to " + owner;
   text +=
-      ", who is neither this user, nor the owner of its schema or of the database, nor a "
-      "superuser: drop it, or let a superuser run alter table ";
+      ", who is neither this user, nor the owner of the database, nor a superuser, nor the owner "
+      "of a schema that the URL names: drop it, or name its schema (?table=SCHEMA.TABLE), or let a "
+      "superuser run alter table ";
   return text.append(table).append(" owner to ROLE");
 }
 
@@ -58,11 +68,14 @@ std::string has_more(const std::string& table, const char* kind, const std::stri
 }  // namespace
 
 PgTables::PgTables(std::string table)
-    : table_(std::move(table)), locks_(table_), line_(table_ + "_line") {}
+    : table_(std::move(table)),
+      locks_(table_),
+      line_(table_ + "_line"),
+      names_schema_(table_.find('.') != std::string::npos) {}
 
 // No number is an error, and the server skips all that came with it.
 PgStatement PgTables::guard(const std::string& ms, bool has_line, bool in_full) const {
-  const std::string condition = in_full ? is_trusted() : k_is_plain;
+  const std::string condition = in_full ? is_trusted(names_schema_) : k_is_plain;
   const std::string line = has_line ? ", pg_catalog.to_regclass('" + line_ + "')::oid" : "";
   return {
       "select pg_catalog.set_config('statement_timeout', case when " + condition +
@@ -90,9 +103,9 @@ void PgTables::learn(const PgRows& answer) {
 }
 
 PgStatement PgTables::ask_why() const {
-  return {std::string("select c.relname, pg_catalog.pg_get_userbyid(c.relowner), ") +
-              k_owner_is_trusted + ", (select pg_catalog.min(t.tgname::text) " + k_trigger +
-              "), (select pg_catalog.min(r.rulename::text) " + k_rule +
+  return {"select c.relname, pg_catalog.pg_get_userbyid(c.relowner), " +
+              owner_is_trusted(names_schema_) + ", (select pg_catalog.min(t.tgname::text) " +
+              k_trigger + "), (select pg_catalog.min(r.rulename::text) " + k_rule +
               ") from pg_catalog.pg_class c" + k_joined +
               " where c.oid in (pg_catalog.to_regclass($1)::oid, pg_catalog.to_regclass($2)::oid)",
           {locks_, line_}};

@@ -37,6 +37,7 @@ class PgTables {
   std::string table_;
   std::string locks_;
   std::string line_;
+  bool names_schema_;
   bool knows_locks_ = false;
   bool knows_line_ = false;
 };
