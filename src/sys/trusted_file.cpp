@@ -154,6 +154,10 @@ Result<std::optional<TrustedFile>> read_usual_file(const std::string& path) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return bad(path, errno_text(errno));
   if (!S_ISREG(status.st_mode)) return bad(path, "is not a regular file");
+  // Whose link it is chooses the file.
+  struct stat link {};
+  if (::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode))
+    if (auto good = check_owner(path, link); !good) return good.error();
   if (auto good = check_writers(path, status); !good) return good.error();
   auto file = read_all(path, fd.get(), status);
   if (!file) return file.error();

@@ -45,6 +45,17 @@ refused() {
   assert_not_started
 }
 
+@test "a link of another user in the place of the settings is not followed" {
+  mkdir -p "$T/home/.config/dlock"
+  printf 'prefix = "x:"\n' >"$T/own.toml"
+  ln -s "$T/own.toml" "$T/home/.config/dlock/config.toml"
+  run -0 env -u XDG_CONFIG_HOME -u DLOCK_CONFIG HOME="$T/home" "$DLOCK" config
+  assert_output --partial "x:"
+  chown -h 65534 "$T/home/.config/dlock/config.toml"
+  run -78 env -u XDG_CONFIG_HOME -u DLOCK_CONFIG HOME="$T/home" "$DLOCK" config
+  assert_output --partial "config.toml: is owned by user 65534, neither root nor you"
+}
+
 @test "a directory that another user made is refused, also by root, and one below it" {
   local place=$OUTSIDE/tmp/locks user
   as $MALLORY mkdir "$place" "$place/inner"
