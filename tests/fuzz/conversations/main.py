@@ -55,9 +55,11 @@ class Fuzz:
         plays = [self.conversation(number, dict.fromkeys(kinds, 0), kind, 0)
                  for number, kind in enumerate(kinds)]
         for play in pool.map(lambda one: one.play(), plays):
-            if play.wrong:
+            # Unchanged it works, or its change would show nothing.
+            is_blind = play.status != 64 and (play.plan.answers == 0 or play.status in (69, 77))
+            if play.wrong or is_blind:
                 fine = False
-                say(play.finding())
+                say(f"{play.finding()}\n  {play.plan.answers} answers, not changed")
             if play.status != 64:
                 self.lengths[play.kind] = play.plan.answers
             if self.given.verbose:
