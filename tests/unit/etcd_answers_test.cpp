@@ -117,6 +117,8 @@ TEST_CASE("etcd answers: what does not answer the request is no answer") {
                                  R"({"header":{"revision":"-1"}})",
                                  R"({"header":{"revision":"1x"}})",
                                  R"({"header":{"revision":[]}})",
+                                 R"({"header":{"revision":"9007199254740992"}})",
+                                 R"({"header":{"revision":"9223372036854775807"}})",
                                  R"({"header":{"revision":"99999999999999999999"}})"}) {
     none(get, body);
     none(k_txn, body);

@@ -2,6 +2,7 @@
 #include "store/etcd/etcd_answers.hpp"
 
 #include "base/base64.hpp"
+#include "store/contender.hpp"
 #include "store/json_bounds.hpp"
 
 #include <nlohmann/json.hpp>
@@ -51,6 +52,11 @@ bool take_number(const Json& object, const char* field, std::int64_t& number) {
   return error == std::errc() && stopped == end && number >= 0;
 }
 
+// Of the whole store, counted from 1: below 2^53, so that tokens and the next one are numbers, too.
+bool take_revision(const Json& object, const char* field, std::int64_t& number) {
+  return take_number(object, field, number) && number < contender::Epoch::k_most;
+}
+
 bool take_bytes(const Json& object, const char* field, std::string& bytes) {
   const Json* const value = at(object, field);
   if (value == nullptr) return true;
@@ -74,8 +80,8 @@ std::string text_at(const Json& object, const char* field) {
 bool take_key(const Json& json, EtcdKey& key) {
   return json.is_object() && take_bytes(json, "key", key.key) && !key.key.empty() &&
          take_bytes(json, "value", key.value) &&
-         take_number(json, "create_revision", key.created) &&
-         take_number(json, "mod_revision", key.modified) && take_number(json, "lease", key.lease);
+         take_revision(json, "create_revision", key.created) &&
+         take_revision(json, "mod_revision", key.modified) && take_number(json, "lease", key.lease);
 }
 
 // The refusal in a body that is not the answer: {"message":…,"code":…}, or of a stream
@@ -191,7 +197,7 @@ EtcdRead read_answer(const EtcdRequest& request, const HttpAnswer& http) {
   }
   EtcdAnswer answer;
   const auto take_all = [&](const auto& which) { return take(*json, which, answer); };
-  if (!take_number(*header, "revision", answer.revision) || !std::visit(take_all, request))
+  if (!take_revision(*header, "revision", answer.revision) || !std::visit(take_all, request))
     return unreadable();
   return answer;
 }
@@ -216,7 +222,7 @@ std::variant<EtcdNews, EtcdRefusal> read_news(std::string_view line) {
   bool created = false;
   std::int64_t compacted = 0;
   if (!take_flag(*result, "canceled", cancelled) || !take_flag(*result, "created", created) ||
-      !take_number(*result, "compact_revision", compacted))
+      !take_revision(*result, "compact_revision", compacted))
     return unreadable();
   if (compacted > 0)
     return EtcdRefusal{.code = Errc::unavailable,
