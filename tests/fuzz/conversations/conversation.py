@@ -102,7 +102,7 @@ class Conversation:
         options = f"exitcode=99:log_path={self.folder}/report:disable_coredump=0"
         known = {"PATH": os.environ["PATH"], "HOME": self.folder,
                  "DLOCK_URL": self.protocol.url(port),
-                 "ASAN_OPTIONS": options + ":detect_leaks=0",
+                 "ASAN_OPTIONS": options + ":detect_leaks=0:allocator_may_return_null=1",
                  "UBSAN_OPTIONS": options + ":print_stacktrace=1"}
         return known | ({"DLOCK_HOLDS": self.holds} if self.holds else {})
 
