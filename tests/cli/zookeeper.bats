@@ -344,7 +344,7 @@ has_number() { [[ $(nodes_of "$1") = *-lock-"$2" ]]; }
   local url
   zk create /between ""
   run -0 "$DLOCK" --url "zookeeper://ann@127.0.0.1:$(port_of 0)/between?acl=private" run a -- true
-  before create first sh -c 'python3 "$0" "$1" delete /between/a && python3 "$0" "$1" create /between/a "" && echo lost >"$2"' \
+  before create first sh -c 'python3 "$0" "$1" delete /between/a; python3 "$0" "$1" create /between/a "" && echo lost >"$2"' \
     "$PROGRAMS/zk.py" "$(port_of 0)" "$T/proxy.log"
   url="${PROXY/127/ann@127}/between?acl=private"
   run -77 --separate-stderr "$DLOCK" --url "$url" run a -- touch "$MARKER"
