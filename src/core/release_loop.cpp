@@ -19,7 +19,10 @@ constexpr Duration k_release_limit = 1s;  // of one try: the child is gone, nobo
 constexpr Duration k_release_pause = 100ms;
 constexpr Duration k_release_when_signalled = 1s;
 // Of a claim that is over, at its limit or by a signal: dlock promises to end within 200 ms then.
-constexpr Duration k_undo_limit = 150ms;
+// At a store that is known to be slow, one lease left behind would be the greater evil.
+constexpr Duration k_undo_least = 150ms;
+constexpr Duration k_undo_most = 1s;
+constexpr int k_undo_answers = 3;  // times the slowest answer: it connects anew, and commits
 // A call that hangs in the kernel on the store thread (a file system is gone) is left alone then.
 constexpr Duration k_overdue = 1500ms;  // twice: we may have been frozen for the first
 
@@ -30,15 +33,16 @@ ReleaseStep ReleaseLoop::cancel(Time now) {
   return {.cancel = true};
 }
 
-ReleaseStep ReleaseLoop::drop_claim(bool maybe_held, Queueing queueing, Time now) {
+ReleaseStep ReleaseLoop::drop_claim(const DroppedClaim& claim, Time now) {
   answer_due_.reset();
-  leaving_ = !maybe_held;
-  if (leaving_ && queueing == Queueing::no) return {.over = true};
+  leaving_ = !claim.maybe_held;
+  if (leaving_ && claim.queueing == Queueing::no) return {.over = true};
   until_ = now;  // one try
   repeated_ = true;
-  return ask({.what = leaving_ ? What::leave : What::undo,
-              .limit = now + k_undo_limit,
-              .queueing = queueing});
+  return ask(
+      {.what = leaving_ ? What::leave : What::undo,
+       .limit = now + std::clamp(claim.slowest_answer * k_undo_answers, k_undo_least, k_undo_most),
+       .queueing = claim.queueing});
 }
 
 ReleaseStep ReleaseLoop::release(const ReleaseOrder& order, Time now) {

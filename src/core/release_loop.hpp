@@ -38,6 +38,13 @@ struct ReleaseOrder {
   Duration tell_for{};                  // for ReleaseOptions::tell_for
 };
 
+// A claim that is given up.
+struct DroppedClaim {
+  bool maybe_held = false;           // an answer was lost
+  Queueing queueing = Queueing::no;  // as of its last acquire
+  Duration slowest_answer{};         // WaitLoop::slowest_answer
+};
+
 // What follows: say, then cancel the ask that is out, or ask; over: nothing follows.
 struct ReleaseStep {
   std::optional<Notice> notice = {};
@@ -52,9 +59,8 @@ class ReleaseLoop {
 
   // An ask of before is out: its answer is awaited, but not for long. Then one of the next two.
   ReleaseStep cancel(Time now);
-  // Of a claim that was not granted as far as we know. `maybe_held`: its answer was lost;
-  // `queueing`: as of its last acquire.
-  ReleaseStep drop_claim(bool maybe_held, Queueing queueing, Time now);
+  // Of a claim that was not granted as far as we know.
+  ReleaseStep drop_claim(const DroppedClaim& claim, Time now);
   ReleaseStep release(const ReleaseOrder& order, Time now);
 
   std::optional<Time> next_deadline() const;

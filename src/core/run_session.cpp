@@ -171,8 +171,11 @@ void RunSession::give_up(Outcome outcome, bool asking, Time now) {
 void RunSession::answered_while_giving_up(bool granted, bool unknown, Time now) {
   if (granted) return begin_release(now);
   phase_ = Phase::releasing;
-  const bool maybe_held = unknown || wait_.acquire().maybe_held();
-  take(release_.drop_claim(maybe_held, wait_.acquire().queueing(), now), now);
+  take(release_.drop_claim({.maybe_held = unknown || wait_.acquire().maybe_held(),
+                            .queueing = wait_.acquire().queueing(),
+                            .slowest_answer = wait_.slowest_answer()},
+                           now),
+       now);
 }
 
 // --- running ---------------------------------------------------------------------------------

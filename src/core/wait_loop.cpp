@@ -20,13 +20,14 @@ WaitLoop::WaitLoop(const AcquireTerms& terms, Duration notice_every, std::uint64
 
 WaitLoop::Turn WaitLoop::start(Time now) {
   Turn turn;
-  take(acquire_.start(now), turn);
+  take(acquire_.start(now), turn, now);
   return turn;
 }
 
-void WaitLoop::take(AcquireStep step, Turn& turn) {
+void WaitLoop::take(AcquireStep step, Turn& turn, Time now) {
   using What = action::Ask::What;
   sleep_until_.reset();
+  asked_at_ = now;
   std::visit(
       [&](auto& what) {
         using Step = std::decay_t<decltype(what)>;
@@ -53,11 +54,12 @@ WaitLoop::Turn WaitLoop::on(event::Acquired event, Time now) {
   Turn turn;
   const bool answered = event.answer.has_value();
   const std::string trouble = answered ? "" : event.answer.error().text;
+  if (answered) slowest_answer_ = std::max(slowest_answer_, now - asked_at_);
   AcquireStep step = acquire_.on_acquire(std::move(event.answer), now);
   if (!trouble.empty() && !std::holds_alternative<step::Failed>(step)) {
     tell(turn, Notice{.kind = Notice::Kind::unreachable, .text = trouble});
   }
-  take(std::move(step), turn);
+  take(std::move(step), turn, now);
   if (answered && !turn.end) tell(turn, notices_.answered(view(), now));
   return turn;
 }
@@ -66,7 +68,7 @@ WaitLoop::Turn WaitLoop::on(const event::Watched& event, Time now) {
   Turn turn;
   const bool polled = !acquire_.polling_because().empty();
   const bool untracked = !acquire_.untracked_because().empty();
-  take(acquire_.on_watch(event.answer, now), turn);
+  take(acquire_.on_watch(event.answer, now), turn, now);
   if (!polled && !acquire_.polling_because().empty()) {
     tell(turn, Notice{.kind = Notice::Kind::polling, .text = acquire_.polling_because()});
   }
@@ -81,14 +83,14 @@ WaitLoop::Turn WaitLoop::on(const event::HandedOff& event, Time now) {
   if (!event.answer) {
     tell(turn, Notice{.kind = Notice::Kind::unreachable, .text = event.answer.error().text});
   }
-  take(acquire_.on_hand_off(event.answer, now), turn);
+  take(acquire_.on_hand_off(event.answer, now), turn, now);
   return turn;
 }
 
 WaitLoop::Turn WaitLoop::on(event::Tick /*event*/, Time now) {
   Turn turn;
   tell(turn, notices_.due(view(), now));
-  if (sleep_until_ && now >= *sleep_until_) take(acquire_.on_time(now), turn);
+  if (sleep_until_ && now >= *sleep_until_) take(acquire_.on_time(now), turn, now);
   return turn;
 }
 

@@ -35,16 +35,20 @@ class WaitLoop {
   // An ask is out, while the wait lasts.
   bool asking() const { return !sleep_until_; }
   const AcquireLoop& acquire() const { return acquire_; }
+  // Of the claims that were answered, the longest took so long, with connecting; 0: none was.
+  Duration slowest_answer() const { return slowest_answer_; }
   void move_deadline(Time deadline) { acquire_.move_deadline(deadline); }
 
  private:
-  void take(AcquireStep step, Turn& turn);
+  void take(AcquireStep step, Turn& turn, Time now);
   WaitView view() const;
 
   AcquireTerms terms_;
   AcquireLoop acquire_;
   WaitNotices notices_;
   std::optional<Time> sleep_until_;
+  Time asked_at_;
+  Duration slowest_answer_{};
 };
 
 }  // namespace dlock

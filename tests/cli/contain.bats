@@ -13,7 +13,8 @@ safe_until() { grep -o '"safe_until_ns":[0-9]*' "$T/$1.err" | tail -1 | cut -d: 
 in_time() {
   local late
   late=$(late_by $(($(safe_until "$1") / 1000000)))
-  [ "$late" = 0 ] || { echo "the last tick came $late ms after the lease of $1"; return 1; }
+  [ "$late" = 0 ] || fail "the last tick came $late ms after the lease of $1:
+$(tail -12 "$TICKS" "$T/$1.err")"
 }
 told() { grep -c "$2" "$T/$1.err" || true; }
 

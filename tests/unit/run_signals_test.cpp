@@ -137,6 +137,20 @@ TEST_CASE("an undo has little time, so that a signal ends dlock soon also withou
   CHECK(world.run() == "0s acquire cancelled, 1s <TERM>, 1s undo ?, 1.15s exit by own TERM");
 }
 
+TEST_CASE("at a store known to be slow an undo has three times its slowest answer, or a second") {
+  Script script;
+  script.free_from.reset();
+  script.signals = {{5s, SIGTERM}};
+  script.troubles = {{.from = 2s, .until = 24h, .kind = Trouble::Kind::silent}};
+  script.latency = 200ms;
+  World slow(script);
+  CHECK_MESSAGE(slow.run().find("5s <TERM>, 5s undo ?, 5.6s exit by own TERM") != std::string::npos,
+                slow.run());
+  script.latency = 400ms;
+  World slower(script);
+  CHECK(slower.run().find("5s undo ?, 6s exit by own TERM") != std::string::npos);
+}
+
 TEST_CASE("a second signal while giving up changes nothing: a grant is still released") {
   Script script;
   script.signals = {{1s, SIGINT}, {1s, SIGTERM}, {1100ms, SIGINT}};
