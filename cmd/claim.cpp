@@ -161,7 +161,10 @@ Result<std::unique_ptr<LockStore>> open_store(const Settings& settings,
 Result<Examination> examine_store(const Settings& settings, const ExamineTerms& terms) {
   if (auto named = check_named(settings); !named) return named.error();
   if (settings.quorum.empty()) {
-    auto examination = examine_store(store_options(settings, nullptr), terms);
+    InterruptSlot calls;
+    ExamineTerms interruptible = terms;
+    interruptible.calls = &calls;
+    auto examination = examine_store(store_options(settings, &calls), interruptible);
     return examination ? std::move(examination)
                        : about_url(settings, settings.url, examination.error());
   }

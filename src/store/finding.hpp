@@ -8,6 +8,7 @@
 #include "core/lease.hpp"
 #include "core/names.hpp"
 #include "store/identity.hpp"
+#include "sys/interrupt.hpp"
 
 #include <optional>
 #include <string>
@@ -91,7 +92,8 @@ struct ExamineTerms {
   LeaseTerms lease;              // of the runs that are to be safe
   std::optional<LockName> name;  // whose rights are looked up
   Duration connect_timeout;
-  Time until;  // all has ended by then
+  Time until;                      // all has ended by then
+  InterruptSlot* calls = nullptr;  // StoreOptions::interrupt, if that is a slot
 };
 
 }  // namespace dlock

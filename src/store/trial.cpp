@@ -5,11 +5,13 @@
 #include "base/host_name.hpp"
 #include "base/random.hpp"
 #include "base/user_name.hpp"
+#include "core/signal_policy.hpp"
 #include "store/undo.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 
 namespace dlock {
 
@@ -28,9 +30,14 @@ Claim trial_claim(const LockName& name) {
 // One trial; each step gives whether the next one makes sense.
 class Tryout {
  public:
-  Tryout(LockStore& holder, LockStore& rival, const LockName& name, Time until)
+  Tryout(LockStore& holder,
+         LockStore& rival,
+         const LockName& name,
+         const Undisturbed& signals,
+         Time until)
       : holder_(holder),
         rival_(rival),
+        signals_(signals),
         until_(until),
         claim_(trial_claim(name)),
         second_(trial_claim(name)) {}
@@ -46,6 +53,8 @@ class Tryout {
   }
 
  private:
+  Time until() const { return signals_.until(until_); }
+
   template <class T>
   bool step(const char* what, Time since, const Result<T>& done) {
     if (trial_.failure) return false;
@@ -56,7 +65,7 @@ class Tryout {
 
   bool acquire() {
     const Time since = BootClock::now();
-    auto reply = holder_.acquire(claim_, Queueing::no, until_);
+    auto reply = holder_.acquire(claim_, Queueing::no, until());
     if (reply && std::holds_alternative<Grant>(*reply)) {
       holds_ = std::get<Grant>(*reply).holds;
     } else if (reply) {
@@ -64,13 +73,13 @@ class Tryout {
     }
     if (step("acquire", since, reply)) return true;
     // It may have happened.
-    if (auto undone = undo(holder_, claim_, Queueing::no, until_); !undone) return false;
+    if (auto undone = undo(holder_, claim_, Queueing::no, until()); !undone) return false;
     return false;
   }
 
   bool renew() {
     const Time since = BootClock::now();
-    Result<RenewReply> reply = holder_.renew(holds_, until_);
+    Result<RenewReply> reply = holder_.renew(holds_, until());
     if (reply && reply->verdict != RenewVerdict::renewed) {
       reply = Error{Errc::lost, "the lock was lost at once: the server forgot it"};
     }
@@ -79,7 +88,7 @@ class Tryout {
 
   bool inspect() {
     const Time since = BootClock::now();
-    Result<Holding> holding = holder_.inspect(claim_.names.front(), until_);
+    Result<Holding> holding = holder_.inspect(claim_.names.front(), until());
     if (holding && holding->kind != Holding::Kind::lock) {
       holding = Error{Errc::lost, "the lock is not there, though it was granted"};
     }
@@ -87,46 +96,46 @@ class Tryout {
   }
 
   void stand_in_line() {
-    const auto watching = rival_.watch(second_, /*front=*/true, until_);
+    const auto watching = rival_.watch(second_, /*front=*/true, until());
     if (!watching) {
       trial_.turns = Trial::Messages::refused;
       trial_.turns_because = watching.error().text;
       return;
     }
-    const auto reply = rival_.acquire(second_, Queueing::listening, until_);
+    const auto reply = rival_.acquire(second_, Queueing::listening, until());
     waits_ = reply && std::holds_alternative<Refusal>(*reply);
   }
 
   // The rival revokes the lock; the holder, which tracks it, should hear of that.
   void lose_and_hear() {
-    const auto watching = holder_.watch_hold(holds_, until_);
+    const auto watching = holder_.watch_hold(holds_, until());
     if (!watching || !watching->untracked_because.empty()) {
       trial_.changes = Trial::Messages::refused;
       trial_.changes_because = watching ? watching->untracked_because : watching.error().text;
       return;
     }
-    if (!holder_.renew(holds_, until_)) return;  // from now on it is tracked
-    const auto revoked = rival_.revoke(claim_.names.front(), {.by = "dlock doctor"}, until_);
+    if (!holder_.renew(holds_, until())) return;  // from now on it is tracked
+    const auto revoked = rival_.revoke(claim_.names.front(), {.by = "dlock doctor"}, until());
     if (!revoked || revoked->verdict != RevokeVerdict::revoked) return;
     trial_.changes = heard(holder_, HandOff::changed);
   }
 
   void release() {
     const Time since = BootClock::now();
-    Result<ReleaseVerdict> verdict = holder_.release(holds_, {}, until_);
+    Result<ReleaseVerdict> verdict = holder_.release(holds_, {}, until());
     if (verdict && *verdict != ReleaseVerdict::released) {
       verdict = Error{Errc::lost, "the lock was lost: the server forgot it"};
     }
     step("release", since, verdict);
     if (waits_) trial_.turns = heard(rival_, HandOff::turn);
     if (rival_.traits().line && trial_.turns != Trial::Messages::refused) {
-      const auto left = undo(rival_, second_, Queueing::listening, until_);
+      const auto left = undo(rival_, second_, Queueing::listening, until());
       if (!left && !trial_.failure) trial_.failure = left.error();
     }
   }
 
   Trial::Messages heard(LockStore& store, HandOff wanted) const {
-    const Time most = std::min(until_, BootClock::now() + Trial::k_message_takes);
+    const Time most = std::min(until(), BootClock::now() + Trial::k_message_takes);
     while (BootClock::now() < most) {
       const auto came = store.await_hand_off(most);
       if (!came) break;
@@ -137,6 +146,7 @@ class Tryout {
 
   LockStore& holder_;
   LockStore& rival_;
+  const Undisturbed& signals_;
   Time until_;
   Claim claim_;
   Claim second_;  // of the rival
@@ -147,14 +157,44 @@ class Tryout {
 
 }  // namespace
 
+Undisturbed::Undisturbed(InterruptSlot* calls) : calls_(calls), signals_(Signals::take_over()) {
+  if (calls_ != nullptr) calls_->set(this);
+}
+
+Undisturbed::~Undisturbed() {
+  if (calls_ != nullptr) calls_->set(nullptr);
+  for (const int number : came_)
+    ::raise(number);
+  if (signals_) signals_->give_back();
+}
+
+bool Undisturbed::ends_call() const {
+  while (const auto number = signals_->next()) {
+    came_.push_back(*number);
+    if (use_of(*number, false) != SignalUse::deliver || ended_at_) continue;
+    ended_at_ = BootClock::now();
+    return true;
+  }
+  return false;
+}
+
+Time Undisturbed::until(Time limit) const {
+  constexpr Duration k_tidying_takes = std::chrono::milliseconds(150);
+  return ended_at_ ? std::min(limit, *ended_at_ + k_tidying_takes) : limit;
+}
+
 LockName trial_name(const std::optional<LockName>& name) {
   constexpr std::size_t k_longest_beside = 480;  // of the 512 of a name
   const std::string beside = name ? name->text().substr(0, k_longest_beside) + ':' : "";
   return *LockName::parse(beside + "doctor:" + random_hex(8));
 }
 
-Trial try_lock(LockStore& holder, LockStore& rival, const LockName& name, Time until) {
-  return Tryout(holder, rival, name, until).run();
+Trial try_lock(LockStore& holder,
+               LockStore& rival,
+               const LockName& name,
+               const Undisturbed& signals,
+               Time until) {
+  return Tryout(holder, rival, name, signals, until).run();
 }
 
 Finding measure_answers(LockStore& store, const ExamineTerms& terms, ExaminedServer& server) {

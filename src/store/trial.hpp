@@ -7,8 +7,10 @@
 
 #include "core/lock_store.hpp"
 #include "store/finding.hpp"
+#include "sys/interrupt.hpp"
 #include "sys/signals.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,19 +39,26 @@ struct Trial {
   std::string changes_because = {};        // of refused
 };
 
-// As long as this lives, no signal that can be blocked ends dlock: for a trial and its tidying up,
-// which take seconds at most. In the main thread.
-class Undisturbed {
+// For a trial and its tidying up, in the main thread: as long as this lives, a signal that can be
+// blocked does not end dlock. It comes when this goes. One that would end dlock ends the call of
+// the store that is out (Errc::cancelled), and little time is left from then on.
+class Undisturbed : public Interrupt {
  public:
-  Undisturbed() : signals_(Signals::take_over()) {}
-  Undisturbed(const Undisturbed&) = delete;
-  Undisturbed& operator=(const Undisturbed&) = delete;
-  ~Undisturbed() {
-    if (signals_) signals_->give_back();
-  }
+  // `calls`: what ends the calls of the stores; null: nothing does.
+  explicit Undisturbed(InterruptSlot* calls);
+  ~Undisturbed() override;
+
+  // `limit`, or 150 ms after the first signal that would end dlock.
+  Time until(Time limit) const;
+
+  int fd() const override { return signals_ ? signals_->fd() : -1; }
+  bool ends_call() const override;
 
  private:
+  InterruptSlot* calls_;
   Result<Signals> signals_;
+  mutable std::vector<int> came_;
+  mutable std::optional<Time> ended_at_;
 };
 
 // A name that no other program uses. Beside `name` it begins like that, so that who may lock names
@@ -57,7 +66,11 @@ class Undisturbed {
 LockName trial_name(const std::optional<LockName>& name);
 
 // `holder` and `rival` are two stores at one place.
-Trial try_lock(LockStore& holder, LockStore& rival, const LockName& name, Time until);
+Trial try_lock(LockStore& holder,
+               LockStore& rival,
+               const LockName& name,
+               const Undisturbed& signals,
+               Time until);
 
 // How long a store takes for a question that changes nothing; `server` gets it as well.
 Finding measure_answers(LockStore& store, const ExamineTerms& terms, ExaminedServer& server);

@@ -97,8 +97,8 @@ Result<Examination> examine_etcd(const StoreOptions& options, const ExamineTerms
   if (!any) return all;
   Trial trial;
   {
-    const Undisturbed undisturbed;
-    trial = try_lock(**store, **rival, trial_name(terms.name), terms.until);
+    const Undisturbed signals(terms.calls);
+    trial = try_lock(**store, **rival, trial_name(terms.name), signals, terms.until);
   }
   Findings findings(all.url);
   trial.of_any_name = !terms.name;

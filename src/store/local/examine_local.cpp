@@ -138,8 +138,8 @@ Result<Examination> examine_local(const StoreOptions& options, const ExamineTerm
   add("file", judge_files(path, files_in(path)));
   add("filesystem", judge_file_system(path));
   const LockName name = trial_name(terms.name);
-  const Undisturbed undisturbed;
-  add("trial", judge_trial(try_lock(**store, **rival, name, terms.until)));
+  const Undisturbed signals(terms.calls);
+  add("trial", judge_trial(try_lock(**store, **rival, name, signals, terms.until)));
   all.identity = was_there ? identity_of_file(path)
                            : Identity{.unseen = "the directory is made by the first run"};
   tidy_up(path, name, was_there);

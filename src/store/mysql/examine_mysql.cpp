@@ -217,9 +217,9 @@ Result<Examination> examine_mysql(const StoreOptions& options, const ExamineTerm
   Trial trial;
   bool removed = true;
   {
-    const Undisturbed undisturbed;
-    trial = try_lock(**store, **rival, name, terms.until);
-    removed = remove_trial(session, table, name, terms.until);
+    const Undisturbed signals(terms.calls);
+    trial = try_lock(**store, **rival, name, signals, terms.until);
+    removed = remove_trial(session, table, name, signals.until(terms.until));
   }
   findings.add("version", judge_version(*facts, session.is_mariadb()));
   findings.add("writable", writable);

@@ -164,9 +164,9 @@ Result<Examination> examine_postgres(const StoreOptions& options, const ExamineT
   Trial trial;
   bool removed = true;
   {
-    const Undisturbed undisturbed;
-    trial = try_lock(**store, **rival, name, terms.until);
-    removed = remove_trial(session, table, name, terms.until);
+    const Undisturbed signals(terms.calls);
+    trial = try_lock(**store, **rival, name, signals, terms.until);
+    removed = remove_trial(session, table, name, signals.until(terms.until));
     all.identity = identity_of(session, table, soon);
   }
   findings.add("version", judge_version(row));

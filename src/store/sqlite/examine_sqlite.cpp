@@ -103,12 +103,12 @@ Result<Examination> examine_sqlite(const StoreOptions& options, const ExamineTer
   if (was_there) add("content", judge_content(path, terms));
   const LockName name = trial_name(terms.name);
   {
-    const Undisturbed undisturbed;
-    add("trial", judge_trial(try_lock(**store, **rival, name, terms.until)));
+    const Undisturbed signals(terms.calls);
+    add("trial", judge_trial(try_lock(**store, **rival, name, signals, terms.until)));
     all.identity = was_there ? identity_of_file(path)
                              : Identity{.unseen = "the file is made by the first run"};
     if (was_there) {
-      remove_trial(path, name, terms.until);
+      remove_trial(path, name, signals.until(terms.until));
     } else {
       remove_file(path);
     }

@@ -212,8 +212,8 @@ Result<Examination> examine_zookeeper(const StoreOptions& options, const Examine
   examine_session(*address, options, terms, findings, all.identity);
   Trial trial;
   {
-    const Undisturbed undisturbed;
-    trial = try_lock(**store, **rival, trial_name(terms.name), terms.until);
+    const Undisturbed signals(terms.calls);
+    trial = try_lock(**store, **rival, trial_name(terms.name), signals, terms.until);
   }
   findings.add("servers", judge_zk_servers(address->servers.size()));
   findings.add("trial", judge_trial(trial));

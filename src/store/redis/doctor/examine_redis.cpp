@@ -146,12 +146,12 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
     set.servers.push_back(doctor::look_at_server(client, doctor::way_of(client), look));
   // Before the other servers: what there is no time for is then not seen, and no failure.
   if (auto rival = RedisStore::open(options); rival) {
-    const Undisturbed undisturbed;
+    const Undisturbed signals(terms.calls);
     const Time limit = std::min(terms.until, BootClock::now() + k_trial_takes);
-    set.trial = try_lock(store, **rival, own, limit);
+    set.trial = try_lock(store, **rival, own, signals, limit);
     const auto* const rights = set.servers.empty() ? nullptr : &set.servers.front().rights;
     set.trial.of_any_name = rights != nullptr && !*rights && rights->why() == doctor::k_some_names;
-    forget_token(client, options.prefix + own.text(), limit);
+    forget_token(client, options.prefix + own.text(), signals.until(limit));
   }
   look.until = terms.until;
   if (look.is_cluster) doctor::add_masters(set, client, look);
