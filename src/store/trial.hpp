@@ -46,6 +46,8 @@ class Undisturbed : public Interrupt {
  public:
   // `calls`: what ends the calls of the stores; null: nothing does.
   explicit Undisturbed(InterruptSlot* calls);
+  Undisturbed(const Undisturbed&) = delete;
+  Undisturbed& operator=(const Undisturbed&) = delete;
   ~Undisturbed() override;
 
   // `limit`, or 150 ms after the first signal that would end dlock.
