@@ -94,50 +94,6 @@ assert_other_identity() { # URL
   [ "$(identity --url "$1")" != "$(identity)" ]
 }
 
-# ends_in_trial: where the trial of doctor has to wait, TERM ends doctor.
-ends_in_trial() {
-  spawn doctor "$DLOCK" doctor
-  wait_until in_trial
-  kill "$doctor_pid"
-  ends 4s doctor "signal 15" # without it the trial has nine seconds
-}
-in_trial() { grep -q '^SigBlk:.*[1-9a-f]' "/proc/$doctor_pid/status"; }
-
-@test "PostgreSQL: TERM ends doctor while its trial waits" {
-  DLOCK_URL=$(pg_url)
-  run -0 "$DLOCK" doctor # makes the tables
-  sql "begin; lock table dlock in exclusive mode; select pg_sleep(20)" &>/dev/null 3>&- &
-  wait_until table_locked
-  ends_in_trial
-  sql "select pg_terminate_backend(pid) from pg_locks where relation = 'dlock'::regclass" >/dev/null
-}
-table_locked() {
-  [ "$(sql "select count(*) from pg_locks where relation = 'dlock'::regclass and mode = 'ExclusiveLock'")" = 1 ]
-}
-
-@test "MariaDB: TERM ends doctor while its trial waits" {
-  DLOCK_URL=$(my_url)
-  run -0 "$DLOCK" doctor
-  my "lock tables locks.dlock read; select sleep(20)" &>/dev/null 3>&- &
-  wait_until my_sleeps
-  ends_in_trial
-  my "$(my "select concat('kill ', id) from information_schema.processlist where info like 'select sleep(20)%'")"
-}
-my_sleeps() { my "show processlist" | grep -q 'select sleep(20)'; }
-
-@test "SQLite: TERM ends doctor while its trial waits" {
-  DLOCK_URL=sqlite://$T/locks.db
-  run -0 "$DLOCK" run a true
-  python3 -c 'import sqlite3, sys, time
-db = sqlite3.connect(sys.argv[1], isolation_level=None)
-db.execute("begin immediate")
-open(sys.argv[2], "w").close()
-time.sleep(20)' "$T/locks.db" "$T/begun" 3>&- &
-  STARTED+=($!)
-  wait_until test -e "$T/begun"
-  ends_in_trial
-}
-
 @test "PostgreSQL: what a crash would forget is a warning, and a full server" {
   local i
   DLOCK_URL=$(pg_url)
@@ -242,4 +198,48 @@ sleeping() { [ "$(sql "select count(*) from pg_stat_activity where query like 's
     DLOCK_URL=$url run -64 "$DLOCK" doctor --ddl
     assert_output --partial "--ddl: only"
   done
+}
+
+# ends_in_trial: where the trial of doctor has to wait, TERM ends doctor.
+ends_in_trial() {
+  spawn doctor "$DLOCK" doctor
+  wait_until in_trial
+  kill "$doctor_pid"
+  ends 4s doctor "signal 15" # without it the trial has nine seconds
+}
+in_trial() { grep -q '^SigBlk:.*[1-9a-f]' "/proc/$doctor_pid/status"; }
+
+@test "PostgreSQL: TERM ends doctor while its trial waits" {
+  DLOCK_URL=$(pg_url)
+  run -0 "$DLOCK" doctor # makes the tables
+  sql "begin; lock table dlock in exclusive mode; select pg_sleep(20)" &>/dev/null 3>&- &
+  wait_until table_locked
+  ends_in_trial
+  sql "select pg_terminate_backend(pid) from pg_locks where relation = 'dlock'::regclass" >/dev/null
+}
+table_locked() {
+  [ "$(sql "select count(*) from pg_locks where relation = 'dlock'::regclass and mode = 'ExclusiveLock'")" = 1 ]
+}
+
+@test "MariaDB: TERM ends doctor while its trial waits" {
+  DLOCK_URL=$(my_url)
+  run -0 "$DLOCK" doctor
+  my "lock tables locks.dlock read; select sleep(20)" &>/dev/null 3>&- &
+  wait_until my_sleeps
+  ends_in_trial
+  my "$(my "select concat('kill ', id) from information_schema.processlist where info like 'select sleep(20)%'")"
+}
+my_sleeps() { my "show processlist" | grep -q 'select sleep(20)'; }
+
+@test "SQLite: TERM ends doctor while its trial waits" {
+  DLOCK_URL=sqlite://$T/locks.db
+  run -0 "$DLOCK" run a true
+  python3 -c 'import sqlite3, sys, time
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("begin immediate")
+open(sys.argv[2], "w").close()
+time.sleep(20)' "$T/locks.db" "$T/begun" 3>&- &
+  STARTED+=($!)
+  wait_until test -e "$T/begun"
+  ends_in_trial
 }
