@@ -98,12 +98,13 @@ held_for() {
   done
 }
 
-# stuck_on_disk NAME: a holder `a` whose command is in uninterruptible sleep.
+# stuck_on_disk NAME: a holder `a` whose command is in uninterruptible sleep. The shell opens the file
+# itself: a program that is still being loaded can be in such a sleep too, and be killed then.
 stuck_on_disk() {
   mount_disk
   fsfreeze -f "$DISK"
   dlock_run a --ttl 4s -k 200ms "$1" -- \
-    sh -c "echo \$\$ >$T/command.pid; exec dd if=/dev/zero of=$DISK/file count=1 2>/dev/null"
+    sh -c "echo \$\$ >$T/command.pid; : >$DISK/file"
   eventually 10s file_has "$T/command.pid"
   eventually 10s grep -q '^State:.*D (disk' "/proc/$(cat "$T/command.pid")/status"
 }
