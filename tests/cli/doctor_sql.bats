@@ -200,10 +200,11 @@ sleeping() { [ "$(sql "select count(*) from pg_stat_activity where query like 's
   done
 }
 
-# ends_in_trial: where the trial of doctor has to wait, TERM ends doctor.
+# ends_in_trial [COMMAND…]: TERM ends doctor where its trial has to wait, also after COMMAND.
 ends_in_trial() {
-  spawn doctor "$DLOCK" doctor
+  spawn doctor "$DLOCK" doctor --connect-timeout 9s
   wait_until in_trial
+  "${@:-true}"
   kill "$doctor_pid"
   ends 4s doctor "signal 15" # without it the trial has nine seconds
 }
@@ -215,7 +216,15 @@ in_trial() { grep -q '^SigBlk:.*[1-9a-f]' "/proc/$doctor_pid/status"; }
   sql "begin; lock table dlock in exclusive mode; select pg_sleep(20)" &>/dev/null 3>&- &
   wait_until table_locked
   ends_in_trial
+  ends_in_trial signal_postgres STOP || { signal_postgres CONT; return 1; }
+  signal_postgres CONT
   sql "select pg_terminate_backend(pid) from pg_locks where relation = 'dlock'::regclass" >/dev/null
+}
+signal_postgres() {
+  local server
+  server=$(head -n 1 "$FOLDER/pg/postmaster.pid")
+  # shellcheck disable=SC2046  # words
+  kill "-$1" "$server" $(cat "/proc/$server/task"/*/children)
 }
 table_locked() {
   [ "$(sql "select count(*) from pg_locks where relation = 'dlock'::regclass and mode = 'ExclusiveLock'")" = 1 ]

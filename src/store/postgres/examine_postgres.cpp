@@ -167,7 +167,7 @@ Result<Examination> examine_postgres(const StoreOptions& options, const ExamineT
     const Undisturbed signals(terms.calls);
     trial = try_lock(**store, **rival, name, signals, terms.until);
     removed = remove_trial(session, table, name, signals.until(terms.until));
-    all.identity = identity_of(session, table, soon);
+    all.identity = identity_of(session, table, signals.until(soon));
   }
   findings.add("version", judge_version(row));
   findings.add("writable", judge_writable(row));
