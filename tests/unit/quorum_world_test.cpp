@@ -13,7 +13,7 @@ namespace dlock::test {
 
 TEST_CASE("quorum: in random worlds at most one client believes that it holds the lock") {
   unsigned seed = 1;
-  unsigned worlds = 300;
+  unsigned worlds = 100;
   if (const char* given = std::getenv("DLOCK_QUORUM")) std::istringstream(given) >> seed >> worlds;
   unsigned grants = 0;
   unsigned completed = 0;
