@@ -123,7 +123,7 @@ def play(given, folder):
         while time.monotonic() < end:
             nemesis.one()
         end_runs(workers)
-        done = subprocess.run([given.dlock, "run", *store.options_of_dlock, "--ttl", f"{TTL}s",
+        done = subprocess.run([given.dlock, "run", *store.options_of_dlock, "--ttl", "30s",
                                "-w", "20s", "chaos", "--", "true"], check=False, timeout=60,
                               env=os.environ | {"DLOCK_URL": store.url()}).returncode
         return sections(workers), nemesis.told, done
