@@ -263,7 +263,7 @@ unsigned play(unsigned seed, const std::vector<Mode>& modes, int foreign) {
 }  // namespace
 
 TEST_CASE("zookeeper: in any order of looks and writes, none holds beside one who excludes it") {
-  unsigned first = 1;
+  unsigned first = 101;  // so that 60 show what one world in a hundred does (mutant Z15)
   unsigned worlds = 60;
   if (const char* given = std::getenv("DLOCK_ZOOKEEPER"))
     std::istringstream(given) >> first >> worlds;
