@@ -158,13 +158,12 @@ Result<std::unique_ptr<LockStore>> open_store(const Settings& settings,
   return store ? std::move(store) : about_url(settings, settings.url, store.error());
 }
 
-Result<Examination> examine_store(const Settings& settings, const ExamineTerms& terms) {
+Result<Examination> examine_store(const Settings& settings, ExamineTerms terms) {
   if (auto named = check_named(settings); !named) return named.error();
   if (settings.quorum.empty()) {
     InterruptSlot calls;
-    ExamineTerms interruptible = terms;
-    interruptible.calls = &calls;
-    auto examination = examine_store(store_options(settings, &calls), interruptible);
+    terms.calls = &calls;
+    auto examination = examine_store(store_options(settings, &calls), terms);
     return examination ? std::move(examination)
                        : about_url(settings, settings.url, examination.error());
   }

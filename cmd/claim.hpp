@@ -18,7 +18,7 @@ Result<std::vector<LockName>> parse_names(const std::vector<std::string>& words)
 // `interrupt` as in StoreOptions.
 Result<std::unique_ptr<LockStore>> open_store(const Settings& settings,
                                               const Interrupt* interrupt = nullptr);
-Result<Examination> examine_store(const Settings& settings, const ExamineTerms& terms);
+Result<Examination> examine_store(const Settings& settings, ExamineTerms terms);
 Result<std::vector<std::string>> store_tables(const Settings& settings);
 Result<std::vector<std::string>> keys_of(const LockStore& store,
                                          const std::vector<LockName>& names);

@@ -52,7 +52,7 @@ ROWS = [
     ("a million numbers", each(body(b"[" + b"0," * MILLION + b"0]"))),
     ("a million keys in one object", each(body(b"{" + b",".join(b'"%x":0' % i for i in range(400000)) + b"}"))),
     ("a million keys in kvs", each(body(b'{"header":{},"kvs":[' + b'{},' * MILLION + b'{}]}'))),
-    ("a text of 1 MB", each(body(b'{"header":{"revision":"' + b"1" * MILLION + b'"}}'))),
+    ("a text of 4 MB", each(body(b'{"header":{"revision":"' + b"1" * 4000000 + b'"}}'))),
     ("chunks of one byte without an end", asked(b"1\r\nx\r\n", CHUNKED)),
     ("a chunk of 2^64-1 bytes", asked(b"x", CHUNKED + b"ffffffffffffffff\r\n")),
     ("empty lines without an end", asked(b"\r\n")),
