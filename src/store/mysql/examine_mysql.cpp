@@ -100,6 +100,16 @@ Finding judge_engine(const Facts& facts, const std::string& table) {
       seen, "it locks no rows, so claims are refused", "alter table " + table + " engine = InnoDB");
 }
 
+// The server shows the triggers that the user may make and drop.
+Finding judge_triggers(const Facts& facts) {
+  const std::string trigger = text_of(facts, "trigger");
+  if (trigger.empty()) return good("this user sees no trigger");
+  const std::string seen = "the table " + text_of(facts, "trigger_of") + " has the trigger ";
+  return broken(seen + trigger,
+                "a claim is refused if it changes what was written",
+                "drop trigger " + trigger);
+}
+
 Finding judge_collation(const Facts& facts, const std::string& table) {
   const std::string collation = text_of(facts, "name_collation");
   if (collation.empty() || collation.ends_with("_bin")) return good("names are compared as bytes");
@@ -133,6 +143,11 @@ Result<Facts> look(MySession& session, const std::string& table, Time limit) {
   const std::string is_table = of_ours + MySession::quoted(table);
   const std::string is_line = of_ours + MySession::quoted(table + "_line");
   const std::string has_state = "column_name = 'state' and " + is_table;
+  const std::string of_trigger =
+      " from information_schema.triggers where event_object_schema = database() and "
+      "event_object_table in (" +
+      MySession::quoted(table) + ", " + MySession::quoted(table + "_line") +
+      ") order by trigger_name limit 1";
   const auto answers = session.run(
       {k_variables,
        k_status,
@@ -146,7 +161,9 @@ Result<Facts> look(MySession& session, const std::string& table, Time limit) {
            is_table,
        "select 'lock_until_type', data_type from information_schema.columns where column_name = "
        "'lock_until' and " +
-           is_table},
+           is_table,
+       "select 'trigger_of', event_object_table" + of_trigger,
+       "select 'trigger', trigger_name" + of_trigger},
       limit);
   if (!answers) return answers.error();
   Facts facts;
@@ -234,6 +251,7 @@ Result<Examination> examine_mysql(const StoreOptions& options, const ExamineTerm
                                       number_of(*facts, "max_connections")));
   if (seen.locks) {
     findings.add("engine", judge_engine(*facts, table));
+    findings.add("triggers", judge_triggers(*facts));
     findings.add("collation", judge_collation(*facts, table));
     findings.add("timezone", judge_time_zone(*facts));
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Whether tables of MariaDB or MySQL can keep locks: only InnoDB locks a row until its transaction
-// ends. In a table of MyISAM or Aria each of two transactions finds it free. And a trigger could
-// change what a claim writes. Pure.
+// ends. In a table of MyISAM or Aria each of two transactions finds it free. Pure.
 #pragma once
 
 #include "store/mysql/my_session.hpp"
@@ -18,9 +17,5 @@ std::string ask_engines(const std::vector<std::string>& tables);
 // What is wrong with one of them, and how to mend it. Views are taken for good, and so is a table
 // that is not there.
 std::optional<std::string> engine_fault(const MyRows& answer);
-
-// The same of triggers, of which the server shows those that the user may make and drop.
-std::string ask_triggers(const std::vector<std::string>& tables);
-std::optional<std::string> trigger_fault(const MyRows& answer);
 
 }  // namespace dlock

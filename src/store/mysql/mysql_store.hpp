@@ -52,9 +52,11 @@ class MysqlStore final : public SqlStore {
   std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
 
   std::string select_lock() const;
-  void add_write(std::vector<std::string>& all, const Write& one) const;
+  std::string update_of(const Write& one) const;
+  void add_line(std::vector<std::string>& all, const Write& one) const;
+  std::string ask_unchanged(const Write& one) const;
 
-  bool knows_tables_ = false;  // they are of InnoDB, and without triggers
+  bool knows_engines_ = false;  // the tables are of InnoDB
   std::string table_;
   std::string line_table_;
   const Interrupt* interrupt_;
