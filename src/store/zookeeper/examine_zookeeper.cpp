@@ -25,7 +25,7 @@ std::string url_of(const Endpoint& server) {
          text_of(HostPort{server.host, server.port});
 }
 
-// From behind `word` to the end of its line.
+// Returns the rest of the line after `word`.
 std::string line_behind(std::string_view text, std::string_view word) {
   const auto at = text.find(word);
   if (at == std::string_view::npos) return {};
@@ -70,8 +70,8 @@ std::optional<ZkServerWords> examine_server(const Endpoint& server,
   return words;
 }
 
-// The folder of the URL, by when it was made. Without one the list of the servers: the root has no
-// name of its own.
+// The URL's folder, identified by when it was made. Without a folder: the list of servers, since
+// the root has no identity of its own.
 Identity identity_of(ZkSession& session, const ZkAddress& address, Time until) {
   Identity identity{.unseen = ""};
   const bool has_folder = !address.chroot.empty();
@@ -106,7 +106,7 @@ Finding examine_folder(ZkSession& session, const ZkAddress& address, Time soon) 
   return judge_zk_folder(folder, zk_others(answers->front().acl, address.user), address.is_private);
 }
 
-// A session as long as a lease, which is ended at once.
+// Opens a session as long as a lease and ends it at once.
 void examine_session(const ZkAddress& address,
                      const StoreOptions& options,
                      const ExamineTerms& terms,

@@ -13,21 +13,21 @@
 
 namespace dlock {
 
-// What ZkStore::open() refuses is an error here, too.
+// An error where ZkStore::open() would refuse the URL.
 Result<Examination> examine_zookeeper(const StoreOptions& options, const ExamineTerms& terms);
 
-// What a server answers to "srvr".
+// A server's answer to "srvr".
 struct ZkServerWords {
   std::string version;  // "3.8.0"
   std::string mode;     // "leader", "follower", "observer", "standalone"
 };
-// nullopt: it does not serve, or not answer this word (4lw.commands.whitelist).
+// nullopt: the server does not serve, or does not allow this word (4lw.commands.whitelist).
 std::optional<ZkServerWords> parse_srvr(std::string_view answer);
 
 Finding judge_zk_version(const std::string& version);
 Finding judge_zk_mode(const std::string& mode);
 Finding judge_zk_servers(std::size_t named);
-// `others`: who else has rights to `folder`, that of the locks (zk_rights.hpp).
+// `others`: which other users have rights to `folder`, the folder of the locks (zk_rights.hpp).
 Finding judge_zk_folder(const std::string& folder, const std::string& others, bool is_private);
 
 }  // namespace dlock

@@ -10,11 +10,11 @@
 namespace dlock {
 namespace {
 
-// Of a list of children; the server's own limit for a request is 1 MiB.
+// A list of children can be this long; the server's own limit for a request is 1 MiB.
 constexpr std::int32_t k_longest_frame = limits::k_answer_bytes;
 constexpr std::size_t k_length_bytes = 4;
 
-constexpr std::int32_t k_error_type = -1;  // in place of a part's own
+constexpr std::int32_t k_error_type = -1;  // replaces the type of a part that failed
 constexpr std::int32_t k_create_type = 1;
 constexpr std::int32_t k_undone = -2;
 constexpr std::int32_t k_login_type = 100;
@@ -84,7 +84,7 @@ class Writer {
   std::string out_;
 };
 
-// After the first thing that is not there all others are zero or empty, and it is not ok().
+// After the first missing field every other field reads as zero or empty, and ok() is false.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : left_(bytes) {}
@@ -127,7 +127,7 @@ void write_acl(Writer& out, ZkAcl acl) {
     out.text(who);
   };
   out.number(acl == ZkAcl::readable ? 2 : 1);
-  if (acl != ZkAcl::open) entry(k_all, "auth", "");  // as this connection has logged in
+  if (acl != ZkAcl::open) entry(k_all, "auth", "");  // the user that this connection logged in
   if (acl != ZkAcl::secret) entry(acl == ZkAcl::open ? k_all : k_read, "world", "anyone");
 }
 
@@ -185,11 +185,11 @@ ZkStat read_stat(Reader& in) {
   stat.mtime_ms = in.long_number();
   stat.version = in.number();
   stat.cversion = in.number();
-  in.number();  // of the ACL
+  in.number();  // version of the ACL
   stat.owner = in.long_number();
   in.number();  // the size of the data
   stat.children = in.number();
-  in.long_number();  // of the newest change of the children
+  in.long_number();  // zxid of the newest change of the children
   return stat;
 }
 
@@ -200,8 +200,8 @@ void set_code(ZkAnswer& answer, std::int32_t error) {
 
 void read_body(Reader& in, const ZkRequest& request, ZkAnswer& answer);
 
-// A multi that fails has an error for each part: 0 before the one that failed, -2 behind it. What
-// was created has its stat only where the server does not take it for the older request.
+// A multi that fails has an error for each part: 0 before the part that failed, -2 after it. A
+// created node's stat is there only if the server does not take the request for the older kind.
 void read_part(Reader& in, const ZkRequest& request, ZkAnswer& answer) {
   const std::int32_t type = in.number();
   const bool end = in.flag();
@@ -279,7 +279,7 @@ ZkHeader read_header(Reader& in) {
 
 }  // namespace
 
-// The bytes of java.util.Random, whose first word of 48 bits is the number with two constants.
+// The bytes of java.util.Random, seeded by the number combined with two constants.
 ZkIdentity zk_identity_of(std::int64_t number) {
   constexpr std::uint64_t k_of_server = 0xB3415C00;
   constexpr std::uint64_t k_factor = 0x5DEECE66D;
@@ -299,12 +299,12 @@ std::string zk_connect_frame(const ZkIdentity& identity,
                              std::int32_t timeout_ms,
                              std::int64_t last_zxid) {
   Writer out;
-  out.number(0);  // the version of the protocol
+  out.number(0);  // version of the protocol
   out.long_number(last_zxid);
   out.number(timeout_ms);
   out.long_number(identity.number);
   out.text(identity.password.reveal());
-  out.flag(false);  // a server that may only be read is of no use
+  out.flag(false);  // refuse a read-only server
   return out.frame();
 }
 
@@ -345,7 +345,7 @@ std::optional<ZkConnected> zk_connected(std::string_view frame) {
   connected.timeout_ms = in.number();
   connected.identity.number = in.long_number();
   connected.identity.password = Secret(in.text());
-  // Servers before 3.4 say nothing of being read-only.
+  // Servers before 3.4 omit the read-only flag.
   if (!in.ok() || version != 0 || connected.timeout_ms < 0) return {};
   return connected;
 }
@@ -361,7 +361,7 @@ std::optional<ZkEvent> zk_event(std::string_view frame) {
   Reader in(frame);
   const ZkHeader header = read_header(in);
   const std::int32_t kind = in.number();
-  in.number();  // the state of the session
+  in.number();  // state of the session
   ZkEvent event{ZkEvent::Kind::other, in.text()};
   if (!in.ok() || header.xid != ZkHeader::k_event) return {};
   if (kind >= 1 && kind <= 4) event.kind = static_cast<ZkEvent::Kind>(kind - 1);

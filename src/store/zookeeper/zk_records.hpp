@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What dlock and ZooKeeper say to each other, and its bytes: frames of jute records, big-endian.
-// Pure functions. They are our own, as the reader in ZooKeeper's C library takes the size of a list
-// from the wire before it looks whether the list is there, and leaks what it read of a broken one.
+// ZooKeeper's requests and answers, and their bytes: frames of jute records, big-endian. Pure
+// functions. They are our own because ZooKeeper's C library takes the size of a list from the wire
+// before it checks that the list is there, and leaks what it read of a broken list.
 //
-// Paths are absolute. No byte of a server is believed: what does not fit is no answer. A text of
-// the wire that is null is empty here.
+// Paths are absolute. No byte of a server is trusted: a record that does not fit is no answer. A
+// null text on the wire is read as empty.
 #pragma once
 
 #include "base/result.hpp"
@@ -30,15 +30,15 @@ enum class ZkOp {
   get_acl,        // path: acl, stat
   set_data,       // path, data, version: stat
   check,          // path, version; only in a multi
-  multi,          // parts, of create, remove, set_data and check: all of them or none
-  sync,           // path: this server has seen all that was done before
+  multi,          // parts: create, remove, set_data, check; all are carried out, or none
+  sync,           // path: this server has seen all earlier writes
   close_session,  // ends the session and its nodes; nothing may follow it
 };
 
 enum class ZkNode {
   persistent,
   ephemeral,             // goes with the session
-  ephemeral_sequential,  // the same; its name is `path` and ten digits
+  ephemeral_sequential,  // ephemeral; its name is `path` and ten digits
   container,             // goes when its last child has gone, within a minute
 };
 
@@ -49,20 +49,20 @@ struct ZkRequest {
   std::string path = {};
   std::string data = {};
   ZkNode node = ZkNode::persistent;
-  bool for_all = false;  // a node that is made may be read by all, also with ZkAcl::secret
+  bool for_all = false;  // all may read the new node, also with ZkAcl::secret
   std::int32_t version = k_any_version;
-  bool watch = false;  // one event, if the answer's state is not that any more; of this connection
+  bool watch = false;  // one event on this connection when the answer is no longer true
   std::vector<ZkRequest> parts = {};
 };
 
 struct ZkStat {
-  std::int64_t czxid = 0;     // of the write that made the node
-  std::int64_t mzxid = 0;     // of the newest set_data, or czxid
+  std::int64_t czxid = 0;     // zxid of the node's creation
+  std::int64_t mzxid = 0;     // zxid of the newest set_data, or czxid
   std::int64_t ctime_ms = 0;  // the leader's wall clock
   std::int64_t mtime_ms = 0;
-  std::int32_t version = 0;  // how many times set_data was
+  std::int32_t version = 0;  // number of set_data calls
   std::int32_t cversion = 0;
-  std::int64_t owner = 0;  // the session of an ephemeral node; 0: it is none
+  std::int64_t owner = 0;  // session of an ephemeral node; 0: the node is not ephemeral
   std::int32_t children = 0;
 };
 
@@ -75,13 +75,13 @@ struct ZkRight {
 struct ZkAnswer {
   ZkCode code = ZkCode::ok;
   std::int32_t error = 0;  // ZooKeeper's number
-  std::int64_t zxid = 0;  // the newest write that the server had seen; of a write: at least its own
+  std::int64_t zxid = 0;   // newest write that the server had seen
   std::string path = {};
   std::string data = {};
   ZkStat stat = {};
   std::vector<std::string> children = {};  // names, in no order
   std::vector<ZkRight> acl = {};
-  std::vector<ZkAnswer> parts = {};  // of a multi; `code` is then that of the first that failed
+  std::vector<ZkAnswer> parts = {};  // of a multi; its `code` is that of the first failed part
 };
 
 struct ZkEvent {
@@ -90,15 +90,15 @@ struct ZkEvent {
   std::string path;
 };
 
-// The name of a session, by which another connection or process takes it over.
+// A session's number and password, with which another connection or process takes it over.
 struct ZkIdentity {
   std::int64_t number = 0;                          // 0: a new session
-  Secret password = Secret(std::string(16, '\0'));  // with both one can release its locks
+  Secret password = Secret(std::string(16, '\0'));  // who has both can release its locks
 };
 
-// Of a session of another process, whose number its nodes have: no server keeps a password, each
-// computes it from the number, so that a session can go on at any server of any version
-// (ZooKeeperServer.generatePasswd, 3.0 to 3.9).
+// The identity of another process's session, whose number stands in its nodes. No server keeps a
+// password: each computes it from the number, so that a session can go on at any server of any
+// version (ZooKeeperServer.generatePasswd, 3.0 to 3.9).
 ZkIdentity zk_identity_of(std::int64_t number);
 
 struct ZkConnected {
@@ -114,13 +114,13 @@ std::string zk_connect_frame(const ZkIdentity& identity,
 std::string zk_login_frame(std::string_view user, std::string_view password);
 std::string zk_request_frame(std::int32_t xid, const ZkRequest& request, ZkAcl acl);
 
-// --- frames that came ---------------------------------------------------------------------------
+// --- received frames ----------------------------------------------------------------------------
 
-// Takes bytes in any pieces.
+// Splits received bytes, in pieces of any size, into frames.
 class ZkFrames {
  public:
   void add(std::string_view bytes) { bytes_ += bytes; }
-  // What is in the next whole one; nothing: more has to come. Errc::protocol, and then for ever.
+  // Removes and returns the next whole frame; nothing: incomplete. Errc::protocol is permanent.
   Result<std::optional<std::string>> next();
   bool empty() const { return bytes_.empty(); }
 
@@ -137,7 +137,7 @@ struct ZkHeader {
   std::int32_t error = 0;
 };
 
-// nullopt: it is no such record.
+// nullopt: not such a record.
 std::optional<ZkConnected> zk_connected(std::string_view frame);
 std::optional<ZkHeader> zk_header(std::string_view frame);
 std::optional<ZkEvent> zk_event(std::string_view frame);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who has rights to a node of ZooKeeper, by its ACL. Pure.
+// Which users have rights to a node of ZooKeeper, by its ACL. Pure.
 #pragma once
 
 #include "store/zookeeper/zk_records.hpp"
@@ -10,9 +10,9 @@
 
 namespace dlock {
 
-// The entries that give another one than `user` more than to read, as zkCli writes them; empty:
-// none. One entry may be of any user of this name: what it gives to others is not given to us, so
-// we could write nothing there.
+// The entries that give a user other than `user` more than the right to read, as zkCli writes them;
+// empty: there are none. One digest entry with this user's name is taken for ours: with another
+// password than ours we could write nothing there.
 std::string zk_others(const std::vector<ZkRight>& acl, std::string_view user);
 
 }  // namespace dlock

@@ -22,10 +22,10 @@ namespace {
 
 struct NodeName {
   ZkLayout layout;
-  std::string_view end;  // before the number
+  std::string_view end;  // the text before the number
   Mode mode;
 };
-// A new node is called by the last one of its layout and mode.
+// A new node is named by the last entry of its layout and mode.
 constexpr std::array<NodeName, 8> k_names{{
     {ZkLayout::curator, "lock-", Mode::plain},
     {ZkLayout::curator, "__WRIT__", Mode::exclusive},
@@ -211,8 +211,8 @@ class RowWriter {
       change_.makes_note = true;
   }
 
-  // A run that came and succeeded since the row was read has changed the note, or made it: where
-  // none is, one can be made and removed.
+  // If a run succeeded since the row was read, the note has changed or was created. An absent note
+  // is proved by creating and removing it.
   void prove_note() {
     if (proved_) return;
     if (before_.note) {
@@ -259,9 +259,9 @@ class RowWriter {
   const StoredLock& after_;
   const ZkStep& step_;
   ZkChange& change_;
-  std::set<std::size_t> taken_;  // nodes that are compared
+  std::set<std::size_t> taken_;  // nodes that the change already compares
   bool grants_ = false;
-  bool proved_ = false;  // the note is as it was read
+  bool proved_ = false;  // the note is proved to be as it was read
 };
 
 }  // namespace
@@ -309,7 +309,7 @@ bool may_be_passed_over(const ZkRow& row) {
   if (row.state.line.empty()) return false;
   const std::string& id = row.state.line.front().id;
   const std::size_t index = row.waiters.at(id);
-  return !row.early.contains(index) && id != row.nodes[index].path;  // a foreign one has no other
+  return !row.early.contains(index) && id != row.nodes[index].path;  // that is a foreign node's id
 }
 
 void add_zk_change(const ZkRow& before,
@@ -320,7 +320,7 @@ void add_zk_change(const ZkRow& before,
   RowWriter(before, which, after, step, change).write();
 }
 
-// A folder that is made for it begins, as one that was made for notes, with version 0 and no data.
+// A folder of notes that is created with it begins with version 0 and no data.
 void add_zk_epoch(const std::string& folder,
                   const contender::Epoch& read,
                   std::int64_t wanted,

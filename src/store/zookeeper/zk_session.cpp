@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t k_buffer_bytes = std::size_t{16} << 10;
 
-// Another server would say the same, or may not be asked any more.
+// Any other server would give this error too, or no other server may be asked any more.
 bool ends_search(Errc code) {
   return code != Errc::not_listening && code != Errc::no_such_host && code != Errc::unavailable &&
          code != Errc::timed_out && code != Errc::refused;
@@ -31,7 +31,7 @@ Time share_of(Time limit, std::size_t parts) {
   return now + (limit - now) / static_cast<Duration::rep>(parts);
 }
 
-// Of a session that only looks: it has ended when nothing has been asked for so long.
+// A session that only looks ends after this time without a request.
 constexpr Duration k_looker = std::chrono::seconds(30);
 
 std::int32_t wire_ms(Duration timeout) {
@@ -102,7 +102,7 @@ Result<ZkAnswers> ZkSession::attach(const Requests& requests, Time limit) {
   for (std::size_t i = 0; i < servers; ++i) {
     const std::size_t at = (begin + i) % servers;
     const Time share = share_of(limit, servers - i);
-    // Then it may have carried them out, and no other server gets them.
+    // This server may carry out the requests, so no other server gets them.
     const bool whole = i + 1 == servers || (i == 0 && first_has_served_);
     const auto reached = reach(address_.servers[at], share);
     const bool asked = reached.has_value();
@@ -155,7 +155,7 @@ Result<void> ZkSession::take_session(const ZkConnected& connected, Time limit) {
   granted_ = milliseconds(connected.timeout_ms);
   if (wanted_ == k_any_timeout || connected.timeout_ms >= wire_ms(wanted_)) return {};
   const std::string allowed = "allows sessions of at most " + format_duration(granted_);
-  // The servers are not set alike, and the lease may end sooner than the renewal before promised.
+  // The servers' settings differ: the lease may end sooner than the renewal before promised.
   if (!made) return Error{Errc::lost, allowed + ", less than the servers before it"};
   close_at_once(limit);
   return Error{Errc::bad_usage, allowed + ", not " + format_duration(wanted_)};
@@ -167,7 +167,7 @@ void ZkSession::quit(Time limit) {
   end();
 }
 
-// So that what was sent with it does not stay for a whole session.
+// Closes the session: else the nodes made by it would stay for its whole timeout.
 void ZkSession::close_at_once(Time limit) {
   const std::string bytes = frames_of({{.op = ZkOp::close_session}});
   if (!transport_->send(bytes, limit)) return;
@@ -210,7 +210,7 @@ Result<ZkAnswers> ZkSession::ask(const Requests& requests,
   return all;
 }
 
-// Events that come before it are taken in.
+// Stores the events that come before the answer.
 Result<std::string> ZkSession::next_answer(Time limit) {
   for (;;) {
     auto frame = next_frame(limit);
@@ -248,7 +248,7 @@ Result<void> ZkSession::take_event(const std::string& frame) {
   return {};
 }
 
-// Nothing has come but events.
+// Whether the connection is open and has received nothing but events.
 bool ZkSession::alive() {
   const Time now = BootClock::now();
   while (!transport_->idle()) {
@@ -281,7 +281,7 @@ std::vector<ZkEvent> ZkSession::take_events() {
   return std::exchange(events_, {});
 }
 
-// Before it has said a word; it may have hung up before we knew that we were connected.
+// The server has not said a word; it may have hung up before we knew that we were connected.
 Error ZkSession::cut_off(const Error& reason) const {
   const bool hung_up =
       reason.text == socket_error(EPIPE).text || reason.text == socket_error(ECONNRESET).text;
@@ -300,7 +300,7 @@ Error ZkSession::unreachable(const Error& reason, const std::string& others) con
           "cannot reach " + where() + ": " + before + reason.text};
 }
 
-// Drops the connection and says what happened to a question that may be on its way.
+// Drops the connection and says what happened to a request that may have been sent.
 Error ZkSession::lost(const Error& reason, Time started, Time limit) {
   disconnect();
   const Errc code = reason.code;

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
-// ZkSession: one session of ZooKeeper, which owns ephemeral nodes, and requests in it. It connects
-// when it has to: to the server that served it last, then to the others in the order of the URL.
+// ZkSession: one session of ZooKeeper, which owns ephemeral nodes, and the requests in it. It
+// connects when necessary: to the server that served it last, then to the others in the URL's
+// order.
 //
 // It promises: a call ends at its limit, name lookup and connect included. Connect, login and
-// requests travel in one write; only while there is another server to try, one that has not served
-// us before is first asked to take the session. After any failure on the way (also by a limit or an
-// interrupt) the connection is dropped, so a late answer never meets the next question; the session
-// stays, and the next call takes it up again. It does not resend: another server gets a request
-// only if none was sent before. There are no pings.
+// requests travel in one write; but while another server is left to try, a server that has not
+// served us before is first asked to accept the session. After any failure of a call (also by a
+// limit or an interrupt) the connection is dropped, so a late answer never meets the next request;
+// the session goes on, and the next call attaches to it again. Requests that were sent are not sent
+// to another server. There are no pings.
 //
 // Only reattach() renews the session: a request over an open connection to a follower, answered or
 // not, keeps the leader's clock running (LearnerHandler; so does a ping for half a tick or more).
 //
-// Errors: as of Transport where there is no connection; unavailable, timed_out, cancelled: it may
-// have happened; denied (login, SASL), protocol; bad_usage: the server allows no session as long as
-// ours. Every text names the servers and never a password. One thread at a time.
+// Errors: as of Transport if there is no connection; unavailable, timed_out, cancelled: the request
+// may have been carried out; denied (login, SASL), protocol; bad_usage: the server allows no
+// session as long as ours. Every text names the servers and never a password. One thread at a time.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -33,53 +34,54 @@
 namespace dlock {
 
 struct ZkAnswers {
-  // The session is over, and its nodes are gone or go: the word of the leader. Nothing of the run
-  // was carried out, unless the session ended in the middle of it. It stays so.
+  // The leader says that the session is over: its nodes are gone or go. Nothing of the run was
+  // carried out, unless the session ended in the middle of it. The value stays true.
   bool expired = false;
-  std::vector<ZkAnswer> answers;  // one for each request, unless it has expired
+  std::vector<ZkAnswer> answers;  // one for each request; empty if the session has expired
 };
 
 class ZkSession {
  public:
-  // `timeout`: the session ends so long after its newest renewal, or a little later; k_any_timeout:
-  // as the server likes it. `identity`: of a session that lives already; a longer timeout than it
-  // was made with is forgotten by the next leader, and must not be relied on. `interrupt` may be
-  // null and must outlive us.
+  // `timeout`: the session ends this long after its newest renewal, or a little later;
+  // k_any_timeout: the server's default. `identity`: an existing session; do not rely on a timeout
+  // longer than it was made with, as the next leader forgets it. `interrupt` may be null and must
+  // outlive us.
   static constexpr Duration k_any_timeout{0};
   ZkSession(ZkAddress address,
             Duration timeout,
             const Interrupt* interrupt,
             ZkIdentity identity = {});
 
-  // Requests, all of them sent before the first answer is awaited; each is carried out by itself,
-  // whatever becomes of the others. On the open connection, or like reattach().
+  // Sends all requests before it awaits the first answer; the server carries out each by itself,
+  // whatever becomes of the others. Uses the open connection, or acts like reattach().
   Result<ZkAnswers> run(const std::vector<ZkRequest>& requests, Time limit);
 
-  // The same on a new connection: the session is renewed, or made. Watches are gone. A renewal
-  // counts once a write that came with it was confirmed: a leader that lost its followers renews
-  // too. Then the session ends at sent_at() + timeout or later.
+  // Runs the requests on a new connection: the session is renewed, or made. Watches are gone. A
+  // renewal counts only if a write sent with it was confirmed, since a leader that lost its
+  // followers renews too. The session then ends at sent_at() + timeout or later.
   Result<ZkAnswers> reattach(const std::vector<ZkRequest>& requests, Time limit);
 
   // Read before the first byte of the newest run() or reattach(), connect included.
   Time sent_at() const { return sent_at_; }
 
-  // The same of the newest connect.
+  // As sent_at(), of the newest connect.
   Time attached_at() const { return attached_at_; }
 
-  // Ends the session and its nodes without waiting for an answer, if it is connected. A session
-  // that has not heard it ends by itself.
+  // Ends the session and its nodes without waiting for an answer, if it is connected. Otherwise the
+  // session ends by its timeout.
   void quit(Time limit);
 
-  // An event is there; false: `until` has passed, and none is. Errc::unavailable: the connection
-  // with its watches is gone, or there was none. It stays after Errc::cancelled. An event says that
-  // it is time to look, no more.
+  // True: there is an event; it only means that it is time to look. False: `until` has passed.
+  // Errc::unavailable: the connection and its watches are gone, or there was no connection. After
+  // Errc::cancelled the connection stays.
   Result<bool> await_event(Time until);
-  // All that have come since the last call, oldest first; run() takes them in, too.
+  // Removes and returns the events received so far, oldest first, also those that run() received.
   std::vector<ZkEvent> take_events();
 
-  // number 0: no server has made one yet, that we know of.
+  // Number 0: no server is known to have made one yet.
   const ZkIdentity& identity() const { return identity_; }
-  // As the server has it: the one asked for, or its shortest; zero before the first answer.
+  // The timeout that the server granted: the requested one, or its shortest; zero before the first
+  // answer.
   Duration timeout() const { return granted_; }
   bool connected() const { return transport_.has_value(); }
   bool is_over() const { return ended_; }  // it has expired, or was closed
@@ -87,7 +89,7 @@ class ZkSession {
   const ZkAddress& address() const { return address_; }
   const std::string& where() const { return address_.text; }
 
-  // Of the first answer that is no verdict.
+  // The error of the first answer that is not a verdict.
   std::optional<Error> error_in(const std::vector<ZkAnswer>& answers) const;
 
  private:
@@ -124,7 +126,7 @@ class ZkSession {
   std::vector<ZkEvent> events_;
   Time sent_at_{};
   Time attached_at_{};
-  std::int64_t last_zxid_ = 0;  // a server that has not seen it would show us the past
+  std::int64_t last_zxid_ = 0;  // a server that has not seen it would show us old data
   std::int32_t last_xid_ = 0;   // of this connection
   std::size_t first_ = 0;       // the server to be tried first
   bool first_has_served_ = false;

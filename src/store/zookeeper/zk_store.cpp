@@ -43,8 +43,8 @@ Result<std::unique_ptr<LockStore>> ZkStore::open(const StoreOptions& options) {
   return std::unique_ptr<LockStore>(new ZkStore(std::move(*address), options.interrupt));
 }
 
-// A node goes with its session, so nothing can be kept. A session can be given a longer time, but
-// the next leader knows only the time for which it was made.
+// A node goes with its session, so it cannot be kept. A session can be given a longer timeout, but
+// the next leader knows only the timeout with which it was made.
 StoreTraits ZkStore::traits() const {
   return {.keep = false, .longer = false};
 }
@@ -56,7 +56,7 @@ Result<std::string> ZkStore::key_of(const LockName& name) const {
                    ": the folder of this name has another use there"};
 }
 
-// What every reading of rows is followed by.
+// Called after every reading of rows.
 Result<ZkTable::Rows> ZkStore::seen(Result<ZkTable::Rows> rows,
                                     const std::vector<LockName>& names) {
   if (!rows) return rows;
@@ -102,9 +102,8 @@ Result<void> ZkStore::leave(const Claim& claim, Queueing /*queueing*/, Time limi
   return left;
 }
 
-// Of several names a claim holds all or none: what it was granted goes, if another one came
-// between. A waiter that became a holder in the same multi as a node that was undone, or one whose
-// multi had no answer.
+// A claim of several names holds all or none: part of it is undone. A part is left if a waiter
+// became a holder in the same multi as a node that was undone, or if that multi had no answer.
 bool ZkStore::drop_part(std::vector<StoredLock>& after) const {
   std::vector<std::pair<StoredLock*, OwnerId>> held;
   for (StoredLock& state : after)
@@ -180,7 +179,7 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
     if (all.longest) return too_long(names.front(), *all.longest);
     if (all.parts.empty()) add_zk_proof(rows->rows, all);
     const auto written = table_.write(*rows, all, limit);
-    if (!watched_.empty()) table_.disconnect();  // the next step attaches anew in any case
+    if (!watched_.empty()) table_.disconnect();  // the next step attaches again in any case
     const bool raises =
         all.grants && rows->epoch && epoch != rows->epoch->value && rows->epoch->value > 0;
     if (!written && written.error().code == Errc::denied && raises) {
@@ -243,7 +242,8 @@ Result<std::vector<std::string>> ZkStore::list(std::string_view glob, Time limit
   const auto folders = table_.ask(questions, limit);
   if (!folders && folders.error().code != Errc::denied) return folders.error();
   for (std::size_t i = 0; i < locks.size(); ++i) {
-    // Of all one may not be read: which is found by asking one by one. It may be that of a lock.
+    // One of the folders may not be read: ask one by one. A folder that may not be read counts as a
+    // lock.
     const auto one = folders ? Result<std::vector<ZkAnswer>>(std::vector{(*folders)[i]})
                              : table_.ask({questions[i]}, limit);
     if (!one && one.error().code != Errc::denied) return one.error();

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // ZkStore: locks in a ZooKeeper 3.5 or newer: "zookeeper://h1,h2,h3/folder", over TLS
-// "zookeepers://…". They have the nodes of Curator's recipes and of go-zookeeper's Lock, or with
-// ?layout=kazoo those of kazoo, which wait for them and are waited for (zk_row.hpp).
+// "zookeepers://…". They use the nodes of Curator's recipes and go-zookeeper's Lock, or with
+// ?layout=kazoo of kazoo; locks of those programs and of dlock exclude each other (zk_row.hpp).
 //
 // A step reads the nodes of its names, and changes them in one multi that compares the version of
-// each node it touches; if something came in between it is repeated. Where nothing changes, a multi
-// of comparisons proves by a quorum that those who hold still do. A new holder looks again at what
-// came before it. A lease is a session (zk_owners.hpp): it is renewed by attaching to it anew, and
-// counts once a multi behind that was confirmed on the same connection. Tokens are zxids of grants,
-// and an epoch (zk_row.hpp).
+// each node it touches; if something changed in between, the step is repeated. If nothing changes,
+// a multi of comparisons proves by a quorum that the holders still hold. A new holder looks again
+// for earlier nodes. A lease is a session (zk_owners.hpp): it is renewed by attaching to it again,
+// and the renewal counts once a multi after that was confirmed on the same connection. A token is
+// the zxid of its grant plus an epoch (zk_row.hpp).
 //
-// A session that owns no nodes looks and watches: the first waiters in line watch what is before
-// them, a holder its node. Waiters farther behind keep no connection (maxClientCnxns).
+// A session that owns no nodes looks and watches: the first waiters in line watch the nodes before
+// them, a holder its node. Waiters farther back keep no connection (maxClientCnxns).
 //
 // Promises beside those of TableStore: a grant or a release that was answered outlives the death of
 // any minority of the servers. Not promised: that a lease ends on time after a change of leader,
@@ -38,14 +38,14 @@ namespace dlock {
 class ZkStore final : public TableStore {
  public:
   static Result<std::unique_ptr<LockStore>> open(const StoreOptions& options);
-  // With the password and the settings of TLS that the URL does not carry.
+  // Adds the password and the TLS settings, which the URL does not carry.
   static Result<ZkAddress> address_of(const StoreOptions& options);
 
   StoreTraits traits() const override;
   std::string where() const override { return table_.address().text; }
-  // Errc::bad_usage: a name whose folder is another's.
+  // Errc::bad_usage: the name's folder has another use.
   Result<std::string> key_of(const LockName& name) const override;
-  // Asks for each name below the folder. Errc::bad_usage: there are more than 10,000.
+  // Sends one request for each name below the folder. Errc::bad_usage: more than 10,000 names.
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
 
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
@@ -54,9 +54,9 @@ class ZkStore final : public TableStore {
   Result<ReleaseVerdict> release(const Holds& holds,
                                  const ReleaseOptions& options,
                                  Time limit) override;
-  // Also of a claim that does not wait: a grant that was undone may have left a place.
+  // Also for a claim that does not wait: an undone grant may have left its node as a waiter.
   Result<void> leave(const Claim& claim, Queueing queueing, Time limit) override;
-  // Tells foreign holders as Curator's Revoker does; the verdict does not count on it.
+  // Tells foreign holders as Curator's Revoker does; the verdict does not depend on them.
   Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override;
 
  private:
@@ -87,24 +87,24 @@ class ZkStore final : public TableStore {
 
   const Interrupt* interrupt_;
   ZkTable table_;
-  const Claim* claim_ = nullptr;  // of this acquire
+  const Claim* claim_ = nullptr;  // the current acquire's claim
   Queueing queueing_ = Queueing::no;
-  OwnerId owner_;             // of the newest claim
-  bool proves_note_ = false;  // its --once-per depends on the note
-  bool concerns_us_ = false;  // the step is of its nodes alone
-  FencingToken token_ = 0;    // of its newest grant
+  OwnerId owner_;             // the newest claim's owner
+  bool proves_note_ = false;  // the claim's --once-per depends on the note
+  bool concerns_us_ = false;  // the step concerns only holds of owner_
+  FencingToken token_ = 0;    // the newest claim's token
   contender::Turns turns_;
 
   std::vector<LockName> watched_;
-  std::vector<std::string> ids_;          // of the watched claim or holds
-  std::string seen_;                      // what matters of the newest look at them
-  std::optional<std::string> armed_for_;  // seen_ when watches were set for all of that
+  std::vector<std::string> ids_;          // ids of the watched claim or holds
+  std::string seen_;                      // what the newest look saw of the watched nodes
+  std::optional<std::string> armed_for_;  // seen_ when all watches were set
   Time armed_at_{};
-  Time armed_on_{};          // the connection, by when it was made
-  std::uint64_t place_ = 0;  // then, in the line where it is nearest to the first
-  bool far_ = false;         // so far behind that it keeps no connection
-  Duration next_look_{};     // of one that is far
-  int holding_ = 0;          // that many nodes hold, as the newest whole look has it
+  Time armed_on_{};          // when that connection was made
+  std::uint64_t place_ = 0;  // best place in any line, by the newest look
+  bool far_ = false;         // too far back in line to keep a connection
+  Duration next_look_{};     // for a far waiter
+  int holding_ = 0;          // number of holders by the newest complete look
 };
 
 }  // namespace dlock

@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::string_view k_notes = "dlock-done";
 constexpr Duration k_to_quit = std::chrono::milliseconds(100);
-constexpr std::string_view k_own_folder = "zookeeper";  // of ZooKeeper itself, below "/"
+constexpr std::string_view k_own_folder = "zookeeper";  // ZooKeeper's own folder, below "/"
 
 }  // namespace
 
-// All are verdicts; none: the session is over.
+// Empty: the session is over. Otherwise all answers are verdicts.
 Result<std::vector<ZkAnswer>> zk_answers_of(ZkSession& session,
                                             const std::vector<ZkRequest>& requests,
                                             Time limit) {
@@ -62,7 +62,7 @@ Error ZkTable::changes_too_fast() const {
 void ZkTable::begin(const Claim& claim) {
   owner_ = claim.owner;
   ttl_ = claim.ttl;
-  // Below other runs there may be nothing that needs a session of its own.
+  // A nested run may need no session of its own.
   if (claim.ancestors.empty()) owners_.of_claim(owner_, ttl_);
 }
 
@@ -89,7 +89,8 @@ void ZkTable::end_idle(Time limit) {
 
 // --- reading ------------------------------------------------------------------------------------
 
-// The session of the newest claim, which has to be renewed anyway; else the one that only looks.
+// The session of the newest claim, which has to be renewed anyway; else the session that only
+// looks.
 ZkSession& ZkTable::reader() {
   ZkOwners::Own* const own = owners_.find(owner_);
   return own != nullptr ? own->session : looker_;
@@ -138,8 +139,8 @@ Result<ZkTable::Rows> ZkTable::load_by(ZkSession& session,
   }
 }
 
-// Nothing: the session is over, or nodes went while they were read. Only a list whose nodes are all
-// there can be trusted: Curator makes the node of a reader before it removes that of its writer.
+// Nothing: the session is over, or nodes were removed while they were read. A list is trusted only
+// if all its nodes still exist: Curator creates the reader's node before it removes the writer's.
 Result<std::optional<ZkTable::Rows>> ZkTable::try_load(ZkSession& session,
                                                        const std::vector<LockName>& names,
                                                        const Extent& extent,
@@ -168,7 +169,7 @@ Result<std::optional<ZkTable::Rows>> ZkTable::try_load(ZkSession& session,
   if (epoch.code == ZkCode::ok) {
     rows.epoch = contender::Epoch::read(epoch.data, epoch.stat.version);
   } else if (zk_meaning(epoch.error).errc == Errc::denied) {
-    rows.epoch.reset();  // of an older dlock, which made the folder private
+    rows.epoch.reset();  // an older dlock made the folder private
     epoch.code = ZkCode::no_node;
   }
   if (auto error = session.error_in(*listed)) return *error;
@@ -211,7 +212,7 @@ void ZkTable::note_others(ZkRow& row, const std::string& path, const ZkAnswer& a
   if (!others.empty() && row.others.empty()) row.others = path + " (" + others + ")";
 }
 
-// What is in the folder, and which of it has to be read.
+// Lists the nodes of the folder and marks those that need not be read.
 void ZkTable::list_nodes(ZkRow& row,
                          const std::vector<std::string>& children,
                          const Extent& extent) const {

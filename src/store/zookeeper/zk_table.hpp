@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// ZkTable: the rows of locks (zk_row.hpp) as a ZooKeeper has them: read, and changed in one multi.
+// ZkTable: the rows of locks (zk_row.hpp) in a ZooKeeper: read, and changed in one multi.
 //
-// It promises: rows are read while nothing of them goes; what write() says was written was
-// confirmed by a quorum, as were the renewals with it; a new holder that write() leaves stands
-// behind nothing that its row does not have. A session that has ended is followed by a new one, and
-// its nodes, which may be there for a moment, are no part of a row.
+// It promises: no node of a row was deleted while the row was read. A write that write() reports
+// was confirmed by a quorum, and so were its renewals. write() keeps a new holder only if every
+// node before it was in the row. An ended session is replaced by a new one; its nodes may stay for
+// a moment, but are not part of a row.
 //
 // Calls, limits, interrupts and errors as of ZkSession. One thread at a time.
 #pragma once
@@ -25,7 +25,7 @@
 
 namespace dlock {
 
-// Verdicts, one for each request; none: the session is over.
+// A verdict for each request; empty: the session is over.
 Result<std::vector<ZkAnswer>> zk_answers_of(ZkSession& session,
                                             const std::vector<ZkRequest>& requests,
                                             Time limit);
@@ -34,9 +34,9 @@ class ZkTable {
  public:
   struct Rows {
     std::vector<ZkRow> rows;  // of the names, in their order
-    Time sent_at;             // read before the first question was sent
+    Time sent_at;             // read before the first request was sent
     lease_table::StoreTime now;
-    std::int64_t zxid = 0;                  // of a write that the server had seen
+    std::int64_t zxid = 0;                  // a write that the server had seen
     std::optional<contender::Epoch> epoch;  // nothing: we may not read it
   };
 
@@ -47,48 +47,48 @@ class ZkTable {
   ZkTable& operator=(const ZkTable&) = delete;
 
   const ZkAddress& address() const { return address_; }
-  // The folder of this name has another use.
+  // Whether the folder of this name has another use.
   bool is_taken(const LockName& name) const;
 
-  // What follows is of this claim: new nodes are of its session, which load() renews.
+  // The calls that follow are for this claim: its session owns new nodes, and load() renews it.
   void begin(const Claim& claim);
-  // Ends its session, if that has no nodes.
+  // Ends the claim's session if it has no nodes.
   void end_idle(Time limit);
 
-  // Which nodes are read. The others are listed as waiters of which nothing is known, which is as
-  // much as a claim needs to know of those behind it.
+  // Which nodes are read. Nodes that are not read are listed as waiters of which nothing is known:
+  // a claim needs to know no more about those behind it.
   struct Extent {
-    bool only_before_us;  // none behind the node of the claim's session
-    std::ptrdiff_t most;  // none at all if more than that are before it
+    bool only_before_us;  // no node behind the claim's own
+    std::ptrdiff_t most;  // if more than this are before it, no node is read
   };
   static constexpr Extent k_everything{false, 0};
   static constexpr Extent k_what_is_before_us{true, PTRDIFF_MAX};
 
   Result<Rows> load(const std::vector<LockName>& names, const Extent& extent, Time limit);
-  // When the session of the claim has to be attached to anew, so that it does not end while the
-  // claim waits; Time::max(): it has none. keep() does so.
+  // When the claim's session has to be attached to again, so that it does not end while the claim
+  // waits; Time::max(): the claim has no session. keep() attaches.
   Time keep_at() const;
   Result<void> keep(Time limit);
-  // By the session that only looks, and whose connection the watches are of.
+  // Loads rows by the looker, the session that only looks and that owns the watches.
   Result<Rows> look(const std::vector<LockName>& names, const Extent& extent, Time limit);
   ZkSession& looker() { return looker_; }
-  // Ends that session, which would stay for half a minute; the next look makes another.
+  // Ends the looker, which would stay for half a minute; the next look makes another.
   void quit_looker();
-  // By that session, and by a new one if it has ended. All answers are verdicts.
+  // Asks by the looker, and by a new one if it has ended. All answers are verdicts.
   Result<std::vector<ZkAnswer>> ask(const std::vector<ZkRequest>& requests, Time limit);
 
   // The epoch for a grant by these rows.
   std::int64_t epoch_for_grant(const Rows& rows, std::int64_t wall_us, FencingToken known) const;
-  std::string note_folder() const;  // whose data the epoch is
-  // Its old value has to serve: another user made it.
+  std::string note_folder() const;  // the epoch is this folder's data
+  // From now on uses the epoch as it is: another user's folder cannot be written.
   void stop_raising() { may_raise_ = false; }
 
-  // False: something has come in between, and nothing was written that stays.
+  // False: another change came in between, and nothing was written that stays.
   Result<bool> write(const Rows& rows, const ZkChange& change, Time limit);
-  // The zxid of the newest write() that did so.
+  // The zxid of the newest successful write().
   std::int64_t written() const { return written_; }
 
-  // All but the looker; the sessions go on.
+  // Disconnects all sessions but the looker; the sessions go on.
   void disconnect() { owners_.disconnect(); }
 
   Error changes_too_fast() const;
@@ -135,12 +135,12 @@ class ZkTable {
   const Interrupt* interrupt_;
   ZkOwners owners_;
   ZkSession looker_;
-  OwnerId owner_;  // of the claim
+  OwnerId owner_;  // the claim's owner
   Duration ttl_{};
   std::int64_t written_ = 0;
   std::map<std::string, std::string> values_;  // the data of nodes of our sessions, by path
-  bool may_raise_ = true;                      // the epoch, as far as we know
-  bool makes_parents_ = false;                 // the folders above the locks are not there
+  bool may_raise_ = true;                      // whether we may raise the epoch, as far as we know
+  bool makes_parents_ = false;                 // the folders above the locks have to be created
 };
 
 }  // namespace dlock

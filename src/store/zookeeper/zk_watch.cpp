@@ -18,8 +18,8 @@ using std::chrono::seconds;
 
 // A server lets 60 connections of one machine in, and cuts all others off (maxClientCnxns).
 constexpr int k_connected_waiters = 12;
-// A waiter behind these looks again after so long for each place, twice as late if the line stands,
-// and sooner than a turn ends that may have become its own.
+// A waiter farther back looks again after this time for each place; twice as late if the line did
+// not move, and before a turn that may have become its own would end.
 constexpr Duration k_look_for_each_place = milliseconds(20);
 constexpr Duration k_longest_look = lease_table::k_turn / 2;
 
@@ -29,8 +29,8 @@ bool ZkStore::is_ours(const std::string& id) const {
   return std::find(ids_.begin(), ids_.end(), id) != ids_.end();
 }
 
-// In line: our node, and the two before it; as one of the first two, all before it. Of a holder its
-// node; else all that hold, and the first that waits.
+// A waiter watches its node and the two before it; one of the first two waiters, all nodes before
+// it. A holder watches its node. Others watch all holders and the first waiter.
 std::vector<std::size_t> ZkStore::watched_of(const ZkRow& row) const {
   std::vector<std::size_t> all;
   const auto waits = std::find_if(
@@ -68,7 +68,7 @@ void ZkStore::note_look(const ZkTable::Rows& rows) {
   for (const ZkRow& row : rows.rows) {
     for (const std::size_t index : watched_of(row))
       seen_ += row.nodes[index].path + ' ' + std::to_string(row.nodes[index].stat.version) + '\n';
-    // Where nothing was read, those that hold count as waiters.
+    // If nothing was read, holders are counted as waiters.
     const bool was_read = row.nodes.empty() || !row.nodes.front().unread;
     is_whole = is_whole && was_read;
     holding = std::max(holding, row.holders.size() + row.foreign.size());
@@ -89,7 +89,7 @@ void ZkStore::note_look(const ZkTable::Rows& rows) {
   place_ = nearest;
 }
 
-// Looks, and sets watches for what was seen: again, if it has changed in between.
+// Looks, and sets watches on the nodes that it saw; looks again if they changed in between.
 Result<void> ZkStore::arm(Time limit) {
   for (;;) {
     armed_for_.reset();
@@ -137,7 +137,7 @@ std::optional<Duration> ZkStore::looks_every(Watcher who, std::uint64_t /*place*
 Result<bool> ZkStore::await_change(Time until) {
   for (;;) {
     const Time now = BootClock::now();
-    // A waiter's tries alone come too late for a session of few seconds.
+    // A waiter's tries alone come too late for a session of a few seconds.
     const Time keep_at = place_ > 0 ? table_.keep_at() : Time::max();
     if (now >= keep_at) {
       if (auto kept = table_.keep(now + seconds(1)); !kept) return kept.error();
@@ -150,7 +150,7 @@ Result<bool> ZkStore::await_change(Time until) {
       continue;
     }
     ZkSession& looker = table_.looker();
-    // A session that is not used ends, and its watches with it.
+    // An unused session ends, and its watches with it.
     const Time stale = armed_at_ + looker.timeout() / 3;
     if (armed_for_ != seen_ || armed_on_ != looker.attached_at() || now >= stale) {
       const std::string before = seen_;
