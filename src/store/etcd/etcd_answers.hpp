@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What etcd's JSON gateway answers, as it comes from versions 3.4 to 3.6. Takes hostile text: what
-// does not answer the request (another shape, too few parts, a key that is not base64) is
-// Errc::protocol. Nothing is thrown out of here. Pure.
+// Reads the answers of etcd's JSON gateway, versions 3.4 to 3.6. The text may be hostile: an answer
+// that does not fit the request (another shape, too few parts, a key that is not base64) is
+// Errc::protocol. Throws nothing. Pure.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -19,45 +19,45 @@ namespace dlock {
 
 struct EtcdKey {
   std::string key;
-  std::string value;          // empty, if only keys were asked for
-  EtcdRevision created = 0;   // of the put that made it
-  EtcdRevision modified = 0;  // of the newest put
-  EtcdLease lease = 0;        // 0: none
+  std::string value;          // empty if only keys were asked for
+  EtcdRevision created = 0;   // revision of the put that created the key
+  EtcdRevision modified = 0;  // revision of the newest put
+  EtcdLease lease = 0;        // 0: the key has no lease
 };
 
 struct EtcdAnswer {
-  // When it was answered; of a transaction that has written: its own.
+  // The store's revision at the answer; after a transaction that wrote: the transaction's own.
   EtcdRevision revision = 0;
-  // Of a transaction: which branch was carried out, and one answer for each operation of it. They
-  // have no revision of their own.
+  // For a transaction: which branch was carried out, and one answer for each of its operations.
+  // These answers have no revision of their own.
   bool succeeded = false;
   std::vector<EtcdAnswer> parts = {};
-  std::vector<EtcdKey> keys = {};  // of a get
-  std::int64_t count = 0;  // in the range of a get, whatever `most` is; of a delete: deleted
-  // Of a keep-alive or of what is left; zero: there is no such lease. Of a grant; it may be longer
-  // than was asked.
+  std::vector<EtcdKey> keys = {};  // for a get
+  std::int64_t count = 0;  // of a get: keys in the range, whatever `most` is; of a delete: deleted
+  // For a keep-alive or a time to live: the time left; zero: there is no such lease. For a grant:
+  // the granted time, which may be longer than was asked for.
   Duration ttl{};
-  bool existed = false;      // of a grant: the lease was there and stays as it is; no ttl is said
-  std::string version = {};  // of a status: "3.4.23"
-  bool has_leader = false;   // likewise
-  std::string cluster = {};  // likewise: its number
+  bool existed = false;      // for a grant: the lease was there and stays as it is; no ttl is known
+  std::string version = {};  // for a status: "3.4.23"
+  bool has_leader = false;   // for a status
+  std::string cluster = {};  // for a status: the cluster's number
 };
 
 using EtcdRead = std::variant<EtcdAnswer, EtcdRefusal>;
 
 EtcdRead read_answer(const EtcdRequest& request, const HttpAnswer& answer);
 
-// The token, and that there is none because the server asks for none (empty).
+// The token; empty: the server asks for no login.
 std::variant<std::string, EtcdRefusal> read_login(const HttpAnswer& answer);
 
 struct EtcdEvent {
-  bool deleted = false;  // by whatever means: a delete, the end of its lease
-  EtcdKey key;           // of a deleted one: only its name and the revision of the delete
+  bool deleted = false;  // by a delete, or by the end of its lease
+  EtcdKey key;           // begun watches that begin() has not counted yet
 };
 
 // One line of a watch.
 struct EtcdNews {
-  int created = 0;  // watches that have begun
+  int created = 0;  // number of watches that have begun
   std::vector<EtcdEvent> events = {};
 };
 std::variant<EtcdNews, EtcdRefusal> read_news(std::string_view line);

@@ -3,14 +3,14 @@
 //
 // It promises: a call ends at its limit, name lookup, connect and login included, or by the
 // Interrupt. All requests of a run() travel in one write and are carried out in their order, each
-// for itself: one that is refused does not keep the next from being carried out. After a call that
-// failed on the way (also by a limit or an interrupt) the connection is dropped, so a late answer
-// never meets the next question. Nothing is resent that may have been carried out: only a
-// connection that ended while it was idle is replaced first, and what was refused because our login
-// has ended is sent once more behind a new login.
+// for itself: the requests after a refused one are carried out, too. After a call that failed on
+// the way (also by a limit or an interrupt) the connection is dropped, so a late answer never meets
+// the next request. Nothing is resent that may have been carried out: an idle connection that has
+// ended is replaced before the write, and requests that were refused because our login had ended
+// are sent once more after a new login.
 //
-// Errors: as of EtcdWire on the way; those of a refusal are in etcd_error.hpp. Every text names the
-// server, and neither user nor password. One thread at a time.
+// Errors: as of EtcdWire on the way; for refusals see etcd_error.hpp. Every text names the server,
+// and neither user nor password. One thread at a time.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -34,30 +34,31 @@ class EtcdClient {
   // `interrupt` may be null and must outlive us.
   EtcdClient(const EtcdAddress& address, const Interrupt* interrupt);
 
-  // The answers, one for each request; or the first refusal, whose request is in failure(): those
-  // before it were carried out, those behind it perhaps. All are sent before the first answer is
-  // read: several are to be small (100 KB together), or both sides may wait until the limit.
+  // The answers, one for each request; or the first refusal, whose request is in failure(): the
+  // requests before it were carried out, those after it perhaps. All are sent before the first
+  // answer is read: several requests have to be small (100 KB together), or both sides may wait
+  // until the limit.
   using Answers = Result<std::vector<EtcdAnswer>>;
   Answers run(const std::vector<EtcdRequest>& requests, Time limit);
 
-  // Of the newest run() that failed.
+  // Describes the newest run() that failed.
   struct Failure {
-    bool refused = false;     // a request was; otherwise the rest says nothing (also of a login)
-    std::size_t request = 0;  // which one, from 0
+    bool refused = false;     // a request, not the login; false: the rest says nothing
+    std::size_t request = 0;  // its index
     int grpc = -1;            // see EtcdRefusal
-    bool repeat = false;      // it was not carried out, and the same again may be
+    bool repeat = false;      // it was not carried out, and may be sent again
   };
   const Failure& failure() const { return failure_; }
 
-  // Read before the first byte of the newest run()'s requests was sent; a login comes before.
+  // Read before the first byte of the newest run()'s requests was sent, after a login.
   Time sent_at() const { return sent_at_; }
 
-  // Of the same etcd with the same login and interrupt, on a connection of its own.
+  // A watch of the same etcd with the same login and interrupt, on a connection of its own.
   EtcdWatch watch() const { return {wire_.address(), login_, interrupt_}; }
 
   bool connected() const { return wire_.connected(); }
   void disconnect() { wire_.disconnect(); }
-  // The member that is asked, or will be: "etcd://host:port".
+  // The member that is asked, or will be asked next: "etcd://host:port".
   std::string where() const { return wire_.where(); }
 
  private:

@@ -17,14 +17,15 @@ constexpr std::string_view k_no_gateway =
     "enable-grpc-gateway: true), or name the port of --listen-client-http-urls";
 
 struct Meaning {
-  std::string_view message;  // what it begins with
+  std::string_view message;  // the start of etcd's message
   Errc code = Errc::refused;
   bool repeat = false;
   bool login = false;
   std::string_view hint = {};
 };
 
-// The rest is known by its code. https://github.com/etcd-io/etcd/blob/main/api/v3rpc/rpctypes
+// Other messages are judged by their code.
+// https://github.com/etcd-io/etcd/blob/main/api/v3rpc/rpctypes
 constexpr std::array<Meaning, 13> k_messages{{
     {"etcdserver: too many requests", Errc::unavailable, true},
     {"etcdserver: no leader", Errc::unavailable, true},
@@ -57,9 +58,9 @@ constexpr std::array<Meaning, 13> k_messages{{
     {"etcdserver: corrupt", Errc::refused},
 }};
 
-// By number: 0 ok … 16 unauthenticated.
+// Indexed by gRPC code: 0 ok … 16 unauthenticated.
 constexpr std::array<Errc, 17> k_codes{
-    Errc::protocol,     // 0 of an error
+    Errc::protocol,     // 0 is no error's code
     Errc::unavailable,  // 1 cancelled
     Errc::unavailable,  // 2 unknown
     Errc::refused,      // 3 invalid argument

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What it means for us that etcd refuses a request: by its message where that says more than the
-// code of gRPC, which is the same for many. Pure.
+// What etcd's refusals mean to dlock: judged by the message if it says more than the gRPC code,
+// which is the same for many. Pure.
 //
-// What is Errc::denied or refused was not carried out. Unavailable and timed_out say nothing of the
-// outcome, unless `repeat` is set: then it was not carried out, either, and the same again may be.
+// A request refused with Errc::denied or refused was not carried out. Unavailable and timed_out say
+// nothing about the outcome, unless `repeat` is set: then the request was not carried out, either,
+// and may be sent again.
 #pragma once
 
 #include "base/result.hpp"
@@ -15,11 +16,11 @@ namespace dlock {
 
 struct EtcdRefusal {
   Errc code = Errc::refused;
-  int grpc = -1;  // its code there; -1: what refused was no etcd
+  int grpc = -1;  // the gRPC code; -1: the refusal came from no etcd
   bool repeat = false;
-  bool login = false;          // our token is not valid (any more)
+  bool login = false;          // our token is no longer valid
   std::string text = {};       // what the server said: one line, printable
-  std::string_view hint = {};  // for people, behind it
+  std::string_view hint = {};  // advice that follows the text
 };
 
 // https://grpc.github.io/grpc/core/md_doc_statuscodes.html
@@ -33,9 +34,9 @@ inline constexpr int k_unauthenticated = 16;
 }  // namespace grpc_code
 
 EtcdRefusal refusal_of(int grpc, std::string_view message);
-// Of a stream, as Go writes it: "rpc error: code = PermissionDenied desc = …".
+// Reads a stream's error, as Go writes it: "rpc error: code = PermissionDenied desc = …".
 EtcdRefusal refusal_of(std::string_view rpc_error);
-// An answer without a message of etcd: of another server, or of an etcd without its gateway.
+// Judges an answer without a message of etcd: another server, or an etcd without its gateway.
 EtcdRefusal refusal_of_status(int http);
 
 namespace etcd_says {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is asked of etcd (v3), and the same as its JSON gateway wants it. Pure.
+// Requests to etcd (v3), and their form for its JSON gateway. Pure.
 //
 // Keys and values are any bytes. The same request is the same bytes each time. A transaction is all
 // or nothing: it is carried out at one revision, which no other write has.
@@ -24,47 +24,47 @@ struct EtcdRange {
   std::string first;
   std::string end = {};
 };
-// Every key that begins so. `prefix` is not empty.
+// The range of every key that begins with `prefix`, which is not empty.
 EtcdRange keys_below(std::string prefix);
 
-// The ttl is rounded up to whole seconds, and etcd may grant more (EtcdAnswer::ttl). A lease that
-// is there already stays as it is: so the same grant may be sent again.
+// The ttl is rounded up to whole seconds, and etcd may grant more (EtcdAnswer::ttl). An existing
+// lease stays as it is, so the same grant may be sent again.
 struct EtcdGrant {
   EtcdLease lease = 0;
   Duration ttl{};
 };
-// With it go the lease's keys. One that is not there is none any more.
+// Revoking a lease deletes its keys. A lease that does not exist counts as revoked.
 struct EtcdRevoke {
   EtcdLease lease = 0;
 };
-// "Yes" is no proof: a leader that has lost the others says so, too. See EtcdAnswer::ttl.
+// A "yes" proves nothing: a leader that has lost the others says yes, too. See EtcdAnswer::ttl.
 struct EtcdKeepAlive {
   EtcdLease lease = 0;
 };
 
-// How long a lease has left, by the leader.
+// Asks the leader how long a lease has left.
 struct EtcdTimeToLive {
   EtcdLease lease = 0;
 };
 
-// Linearizable: it knows all that was written before it was asked.
+// Linearizable: sees every write that was answered before the request.
 struct EtcdGet {
   EtcdRange range;
   bool keys_only = false;
-  bool by_creation = false;  // in the order of creation, oldest first; otherwise of the keys
+  bool by_creation = false;  // oldest creation first; else in the order of keys
   std::int64_t most = 0;     // 0: all
 };
 struct EtcdPut {
   std::string key;
   std::string value = {};
-  EtcdLease lease = 0;  // 0: none. A lease that is not there is Errc::refused.
+  EtcdLease lease = 0;  // 0: none. A lease that does not exist is Errc::refused.
 };
 struct EtcdDelete {
   EtcdRange range;
 };
 
-// True if every key of the range has such a number; a key that is not there has 0 for each, and a
-// range without keys is true.
+// True if every key of the range compares so; a missing key has 0 for each number, and a range
+// without keys is true.
 struct EtcdCompare {
   enum class Number { created, modified, version, lease };
   enum class Relation { equal, not_equal, greater, less };
@@ -76,35 +76,35 @@ struct EtcdCompare {
 
 struct EtcdOperation;
 struct EtcdTxn {
-  std::vector<EtcdCompare> compares;  // all; none is true
+  std::vector<EtcdCompare> compares;  // all must be true; an empty list is true
   std::vector<EtcdOperation> then;
   std::vector<EtcdOperation> otherwise;
 };
-// No two of one branch may put the same key, also not with those of a nested branch.
+// No two operations of a branch may put the same key, nor may those of a nested branch.
 struct EtcdOperation : std::variant<EtcdGet, EtcdPut, EtcdDelete, EtcdTxn> {
   using variant::variant;
 };
 
-// What the server is: for a diagnosis.
+// Asks for the server's status, for a diagnosis.
 struct EtcdStatus {};
 
 using EtcdRequest = std::
     variant<EtcdGrant, EtcdRevoke, EtcdKeepAlive, EtcdTimeToLive, EtcdGet, EtcdTxn, EtcdStatus>;
 
-// A random one: it is known before the server has answered, so what is not answered can be undone.
+// A random lease: it is known before the server has answered, so an unanswered grant can be undone.
 EtcdLease new_etcd_lease();
-// As etcdctl and Go's concurrency package name a key of a lease: lower-case digits, none at the
-// front that is 0.
+// Part of the name of a lease's key, as etcdctl and Go's concurrency package write it: lower-case
+// hexadecimal digits without leading zeros.
 std::string lease_digits(EtcdLease lease);
 
-// The gateway's words.
+// A request for the gateway.
 struct EtcdWords {
   std::string_view path;
   std::string json;
 };
 EtcdWords words_of(const EtcdRequest& request);
 EtcdWords login_words(const std::string& user, const std::string& password);
-// What happens in the ranges from `from` on; 0: from now on.
+// Watches the ranges from revision `from` on; 0: from now on.
 EtcdWords watch_words(const std::vector<EtcdRange>& ranges, EtcdRevision from);
 
 }  // namespace dlock

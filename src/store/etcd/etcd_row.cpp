@@ -40,7 +40,7 @@ Duration note_life(const StoredLock& state, const Moment& moment) {
   return life;
 }
 
-// A key of a program that only its own code can read; or of a newer dlock.
+// Reads a key of a foreign program, whose value only that program understands; or of a newer dlock.
 void take_foreign(EtcdRow& row, std::size_t index, StoreTime now) {
   const EtcdKey& key = row.keys[index];
   row.state.layout = std::max(row.state.layout, layout_of(key.value));
@@ -177,7 +177,7 @@ class Writer {
     if (before_.note && before_.note->lease != 0) change_.left.push_back(before_.note->lease);
   }
 
-  // A run that came and succeeded since the read has left it.
+  // The note changes when another run has succeeded since the row was read.
   void compare_note() {
     change_.txn.compares.push_back({.range = {note_of_lock(before_.lock)},
                                     .number = Number::modified,
@@ -192,7 +192,7 @@ class Writer {
     if (key.lease != 0) change_.left.push_back(key.lease);
   }
 
-  // Its lease may have other keys.
+  // The lease is not revoked: it may have other keys.
   void drop_foreign(std::size_t index) {
     touch(index);
     change_.txn.then.emplace_back(EtcdDelete{{before_.keys[index].key}});
@@ -217,14 +217,14 @@ class Writer {
   const StoredLock& after_;
   const EtcdStep& step_;
   EtcdChange& change_;
-  std::set<std::size_t> taken_;  // keys that are compared
-  bool makes_ = false;           // a key, or a holder of a waiter
-  bool grants_ = false;          // a holder
+  std::set<std::size_t> taken_;  // indices of keys that are already compared
+  bool makes_ = false;           // creates a key, or makes a waiter a holder
+  bool grants_ = false;          // creates a holder
 };
 
 }  // namespace
 
-// From the first digit to behind the last one: fewer of the locks whose names begin so.
+// From the first hexadecimal digit to past the last: excludes most locks whose names begin alike.
 EtcdRange keys_of_lock(const std::string& lock) {
   return {.first = lock + "/0", .end = lock + "/g"};
 }
@@ -245,7 +245,7 @@ EtcdRow row_of(std::string lock,
                const std::vector<EtcdKey>& note,
                StoreTime now) {
   std::erase_if(keys, [&](const EtcdKey& one) { return lock_of_key(one.key) != lock; });
-  // Those of one transaction have one revision, and come in the order of their names.
+  // Keys of one transaction have one revision, and come in the order of their names.
   EtcdRow row{.lock = std::move(lock), .keys = std::move(keys)};
   for (std::size_t i = 0; i < row.keys.size(); ++i)
     if (!take_holder(row, i, now) && !take_waiter(row, i, now)) take_foreign(row, i, now);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// EtcdStore: locks in an etcd 3.4 or newer: "etcd://h1,h2,h3", over TLS "etcds://…". They have the
-// keys of etcdctl's lock and of Go's concurrency package, which wait for them and are waited for
-// (etcd_row.hpp).
+// EtcdStore: locks in an etcd 3.4 or newer: "etcd://h1,h2,h3", over TLS "etcds://…". They use the
+// keys of etcdctl's lock and of Go's concurrency package; their locks and dlock's exclude each
+// other (etcd_row.hpp).
 //
-// A step reads the keys of its names (linearizable), and writes what has changed in one transaction
-// that fails if anything that matters came in between; then it is repeated. A lease is renewed by a
-// keep-alive and a linearizable transaction behind it: a leader that has lost the others says yes
-// to the first alone. Tokens are the revisions of the grants, and an epoch (contender::Epoch).
+// A step reads the keys of its names (linearizable), and writes its changes in one transaction that
+// fails if anything relevant changed in between; then the step is repeated. A lease is renewed by a
+// keep-alive and a linearizable transaction after it: a leader that has lost the others confirms
+// the keep-alive alone. A token is the revision of its grant plus an epoch (contender::Epoch).
 //
-// Waiters are told by watches: the first two in line of all that happens, the others of the two
-// before them.
+// Waiters are woken by watches: the first two in line watch the whole lock, the others the two
+// waiters before them.
 //
 // Promises beside those of TableStore: a grant or a release that was answered outlives the death of
 // any minority of the members. Not promised: that a lease ends on time after a change of leader,
@@ -33,11 +33,11 @@ namespace dlock {
 class EtcdStore final : public TableStore {
  public:
   static Result<std::unique_ptr<LockStore>> open(const StoreOptions& options);
-  // With the password and the settings of TLS that the URL does not carry.
+  // Adds the password and the TLS settings, which the URL does not carry.
   static Result<EtcdAddress> address_of(const StoreOptions& options);
 
   std::string where() const override { return where_; }
-  // Errc::bad_usage: a name that begins as the keys of notes do.
+  // Errc::bad_usage: the name begins like the keys of notes.
   Result<std::string> key_of(const LockName& name) const override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
@@ -45,9 +45,9 @@ class EtcdStore final : public TableStore {
  private:
   struct Rows {
     std::vector<EtcdRow> rows;  // of the names, in their order
-    EtcdRevision revision = 0;  // at which all was so
+    EtcdRevision revision = 0;  // at which all rows were read
     Moment moment;
-    contender::Epoch epoch;  // only a claim asks for it
+    contender::Epoch epoch;  // read only for a claim
   };
 
   EtcdStore(const EtcdAddress& address, const StoreOptions& options);
@@ -73,16 +73,16 @@ class EtcdStore final : public TableStore {
   std::string where_;
   EtcdClient client_;
   EtcdWatch watch_;
-  EtcdRevision written_ = 0;  // of the newest transaction that wrote
+  EtcdRevision written_ = 0;  // revision of the newest transaction that wrote
   FencingToken token_ = 0;    // of the newest grant
-  bool claims_ = false;       // a lock: then the epoch is read
-  bool may_raise_ = true;     // it: the user has the right to, as far as we know
+  bool claims_ = false;       // the step claims a lock, so it reads the epoch
+  bool may_raise_ = true;     // whether the user may raise the epoch, as far as we know
   contender::Turns turns_;
   std::vector<LockName> watched_;
-  std::vector<std::string> ids_;   // of the watched claim or holds
-  std::vector<EtcdRange> wanted_;  // what has to be watched, as the newest look has it
-  std::vector<EtcdRange> open_;    // what is
-  EtcdRevision seen_ = 0;          // of the newest look at what is watched
+  std::vector<std::string> ids_;   // ids of the watched claim or holds
+  std::vector<EtcdRange> wanted_;  // to be watched, by the newest look
+  std::vector<EtcdRange> open_;    // watched now
+  EtcdRevision seen_ = 0;          // revision of the newest look
 };
 
 }  // namespace dlock

@@ -18,8 +18,8 @@
 namespace dlock {
 
 struct EtcdAddress {
-  // At least one, in the order in which they should be tried. Those of etcds:// have the same
-  // settings of TLS, which say nothing yet.
+  // At least one, in the order in which they should be tried. The servers of etcds:// share one TLS
+  // setting, which is still empty.
   std::vector<Endpoint> servers;
   std::string user;  // empty: no login
   Secret password;

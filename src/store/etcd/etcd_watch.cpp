@@ -27,7 +27,7 @@ Result<void> EtcdWatch::open(const std::vector<EtcdRange>& ranges, EtcdRevision 
   return begun;
 }
 
-// Until each range is watched, or the server has refused it.
+// Waits until each range is watched, or the server has refused one.
 Result<void> EtcdWatch::begin(const std::vector<EtcdRange>& ranges, EtcdRevision from, Time limit) {
   const Time started = BootClock::now();
   if (auto reached = login_->reach(wire_, limit); !reached) return reached;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// EtcdWatch: what happens to some keys, as etcd tells it on a connection of its own.
+// EtcdWatch: watches some keys of an etcd on a connection of its own.
 //
-// From the revision that it begins with no event is missed and none comes twice, until an error. A
-// server that cannot know any more what happens ends the watch: it has lost its leader, or the
-// revisions are compacted. After an error the watch is closed, except after Errc::cancelled.
-// Limits, interrupts and errors as of EtcdWire; Errc::denied: no right to read a range. A server
-// that is frozen, or a network that swallows all, is silent: a watch proves nothing. One thread at
-// a time.
+// From its first revision on no event is missed and none comes twice, until an error. A server that
+// can no longer know the events ends the watch: it has lost its leader, or the revisions are
+// compacted. After an error the watch is closed, except after Errc::cancelled. Limits, interrupts
+// and errors as of EtcdWire; Errc::denied: no right to read a range. A frozen server, or a network
+// that drops everything, is silent: a watch proves nothing. One thread at a time.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -32,11 +31,11 @@ class EtcdWatch {
   EtcdWatch(EtcdAddress address, std::shared_ptr<EtcdLogin> login, const Interrupt* interrupt)
       : wire_(std::move(address), interrupt), login_(std::move(login)) {}
 
-  // In place of the watch before. `from`: the first revision whose event is told; 0: what happens
-  // from now on. An event of two ranges is told twice.
+  // Replaces the watch before. `from`: the first revision whose events are reported; 0: from now
+  // on. An event in two ranges is reported twice.
   Result<void> open(const std::vector<EtcdRange>& ranges, EtcdRevision from, Time limit);
 
-  // The next event; nothing: `until` has passed, and there is none.
+  // The next event; nothing: `until` has passed without an event.
   Result<std::optional<EtcdEvent>> await_event(Time until);
 
   bool is_open() const { return open_; }
@@ -52,7 +51,7 @@ class EtcdWatch {
   std::shared_ptr<EtcdLogin> login_;
   std::deque<EtcdEvent> events_;
   std::optional<EtcdRefusal> refusal_;  // the last word of the server
-  int created_ = 0;                     // watches that have begun, and were not counted yet
+  int created_ = 0;                     // begun watches that begin() has not counted yet
   bool open_ = false;
 };
 

@@ -20,7 +20,7 @@ Time share_of(Time limit, std::size_t parts) {
   return now + (limit - now) / static_cast<Duration::rep>(parts);
 }
 
-// Another member would say the same, or may not be asked any more.
+// Any other member would give this error too, or no other member may be asked any more.
 bool ends_search(Errc code) {
   return code != Errc::not_listening && code != Errc::no_such_host && code != Errc::unavailable &&
          code != Errc::timed_out;
@@ -55,7 +55,7 @@ void EtcdWire::leave() {
 }
 
 Result<void> EtcdWire::reach(Time limit) {
-  // What was closed meanwhile is replaced; what sends unasked is out of step.
+  // A closed connection is replaced; a server that sends unasked is out of step.
   if (transport_ && !(reader_.empty() && transport_->idle())) disconnect();
   return transport_ ? Result<void>() : connect(limit);
 }
@@ -90,7 +90,7 @@ Error EtcdWire::unreachable(const Error& error) const {
   if (error.code == Errc::bad_config && !passes) return error;
   std::string text = "cannot reach " + where() + ": " + error.text;
   const bool tls = address_.servers[server_].tls != nullptr;
-  // Of a handshake: nothing else is read while we connect.
+  // The reason comes from the handshake: nothing else is read while we connect.
   const bool dropped =
       error.text == "closed the connection" || error.text == errno_text(ECONNRESET);
   if (tls && !has_answered_ && dropped) text += "; a server without TLS does so: is it etcd:// ?";
@@ -141,8 +141,8 @@ std::vector<std::string> EtcdWire::take_lines() {
   return lines;
 }
 
-// Some bytes more, or the end, to the reader. Its answers outlive the connection. A member that
-// says nothing leaves time for another one.
+// Feeds the reader more bytes, or the end of the stream. Its answers outlive the connection. The
+// limit leaves time for another member if this one is silent.
 Result<std::size_t> EtcdWire::feed(Time limit) {
   if (!heard_ && address_.servers.size() > 1) limit = share_of(limit, 2);
   std::array<char, k_buffer_bytes> buffer;
@@ -162,7 +162,7 @@ Result<std::size_t> EtcdWire::feed(Time limit) {
   return n;
 }
 
-// Drops the connection and says what happened to a request that may be on its way.
+// Drops the connection and says what happened to a request that may have been sent.
 Error EtcdWire::lost(const Error& reason, Time started, Time limit) {
   const std::string server = where();
   const Errc code = reason.code;
@@ -186,7 +186,7 @@ std::string EtcdWire::what_listens(const Error& error, Time limit) {
 }
 
 Error EtcdWire::refusal(const EtcdRefusal& refusal) {
-  // Of a server that was etcd before: something stands in its place for a while.
+  // The server was etcd before: another program stands in its place for a while.
   const bool passes = refusal.code == Errc::bad_config && has_answered_;
   std::string text = where() + " says: " + refusal.text;
   if (!refusal.hint.empty()) text += " (" + std::string(refusal.hint) + ")";

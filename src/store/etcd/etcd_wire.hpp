@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// EtcdWire: one connection to one member of an etcd, over which requests of HTTP/1.1 go and their
-// answers come back in the same order. It connects when it has to: to the first member that can be
-// reached, from the one of the newest connection on, or from the one after it if that failed. The
-// first answer of a member that is not the only one must come in half of a call's limit.
+// EtcdWire: one connection to one member of an etcd: requests of HTTP/1.1 and their answers, in the
+// same order. It connects when necessary: to the first member that can be reached, beginning with
+// the member of the newest connection, or with the one after it if that connection failed. If the
+// cluster has several members, a member's first answer must come within half of a call's limit.
 //
 // A call ends at its limit, name lookup included, or by the Interrupt. After an error the
-// connection is gone, so a late answer never meets the next request. Nothing is resent; only a
-// connection that has ended while it was idle is replaced, by reach().
+// connection is gone, so a late answer never meets the next request. Nothing is resent; reach()
+// only replaces an idle connection that has ended.
 //
-// Errors: as of Transport where there is no connection; unavailable, timed_out, cancelled,
-// protocol. Every text names the server, and neither user nor password. One thread at a time.
+// Errors: as of Transport if there is no connection; unavailable, timed_out, cancelled, protocol.
+// Every text names the server, and neither user nor password. One thread at a time.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -35,19 +35,19 @@ class EtcdWire {
 
   Result<void> reach(Time limit);
 
-  // All in one write. reach() comes before it. `token`: of the login, or empty.
+  // Sends all requests in one write, after reach(). `token`: the login's, or empty.
   Result<void> send(const std::vector<EtcdWords>& requests, const std::string& token, Time limit);
-  // The next answer. `started` is when the caller's call began: for the text of an error.
+  // The next answer. `started`: when the caller's call began, for the text of an error.
   Result<HttpAnswer> receive(Time started, Time limit);
-  // The same of an answer that is a stream: its next lines, or its end. False: the limit has
-  // passed. After Errc::cancelled the connection stays.
+  // Receives more lines of an answer that is a stream, or its end. False: the limit has passed.
+  // After Errc::cancelled the connection stays.
   Result<bool> receive_lines(Time limit);
   std::vector<std::string> take_lines();
   std::optional<HttpAnswer> take_end() { return reader_.next(); }
 
   bool connected() const { return transport_.has_value(); }
   void disconnect();
-  // The member that is asked is of no use just now: the next reach() begins with the one after it.
+  // This member is of no use now: the next reach() begins with the member after it.
   void leave();
 
   // The error for what a member refuses; leaves it if another may do better.

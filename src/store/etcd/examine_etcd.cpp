@@ -50,7 +50,7 @@ EtcdAnswer examine_member(const EtcdAddress& address,
   return status;
 }
 
-// A URL that names members of two clusters has both.
+// If the URL names members of two clusters, the identity has both.
 void add_cluster(Identity& identity, const std::string& cluster) {
   const auto is_it = [&](const Identity::Part& part) { return part.value == cluster; };
   if (std::any_of(identity.parts.begin(), identity.parts.end(), is_it)) return;
@@ -60,8 +60,8 @@ void add_cluster(Identity& identity, const std::string& cluster) {
 
 }  // namespace
 
-// Of 3.4.31 and 3.5.13 the changelog says: the leader asks the others before it renews a lease, and
-// one that was stalled does not end leases that were renewed meanwhile (issue 15247).
+// The changelog of 3.4.31 and 3.5.13 says: the leader asks the others before it renews a lease, and
+// a leader that was stalled does not end leases that were renewed meanwhile (issue 15247).
 Finding judge_etcd_version(const std::string& version) {
   std::array<int, 3> number{};
   const int read = std::sscanf(version.c_str(), "%d.%d.%d", &number[0], &number[1], &number[2]);

@@ -9,7 +9,7 @@
 
 namespace dlock {
 
-// What EtcdStore::open() refuses is an error here, too.
+// An error where EtcdStore::open() would refuse the URL.
 Result<Examination> examine_etcd(const StoreOptions& options, const ExamineTerms& terms);
 
 Finding judge_etcd_version(const std::string& version);
