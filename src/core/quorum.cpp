@@ -67,9 +67,9 @@ Answer answer_with(Ask::What what, const Error& error) {
 
 namespace {
 
-// What several servers say in the same words, but for their names and for numbers, is said once.
+// Servers that say the same, but for their names and numbers, are merged into one saying.
 struct Saying {
-  std::vector<std::string> servers;  // empty: the words do not begin with the name of one
+  std::vector<std::string> servers;  // empty: the words do not begin with a server's name
   std::string words;
 };
 
@@ -189,7 +189,7 @@ Asks Members::heard(const Ask& ask, const Answer& answer) {
   const Error* const error = error_of(answer);
   if (ask.what == Ask::What::release) heard_release(member, ask, error == nullptr);
   if (error != nullptr) {
-    // Without its record a hold has no vote there; the server itself is well.
+    // A server without the hold's record cannot vote for it, but the server itself is well.
     member.trouble = error->code == Errc::lost ? std::string() : error->text;
     return {};
   }

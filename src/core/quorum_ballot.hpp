@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ballot: how the servers of a quorum voted in one round of a claim, and what that means together.
-// It decides nothing by time.
+// Ballot: how the servers of a quorum voted in one round of a claim, and what the votes mean
+// together. It decides nothing by time.
 #pragma once
 
 #include "core/quorum.hpp"
@@ -16,15 +16,15 @@ enum class Voted {
   asked,
   granted,
   refused,
-  failed,  // no answer, or one that is no verdict
+  failed,  // no answer, or an answer that is no verdict
 };
 
 struct Seat {
   Voted vote = Voted::unasked;
-  bool doubtful = false;  // it did not answer the newest question before this round
+  bool doubtful = false;  // it did not answer the last request before this round
   bool possible = false;  // it may have granted
   bool silent = false;    // it has not answered within the limit
-  bool raised = false;    // it has the tokens of all
+  bool raised = false;    // it has the chosen tokens
   Grant grant = {};
   Refusal refusal = {};
   Error error = {};
@@ -39,38 +39,39 @@ class Ballot {
   const Seat& operator[](std::size_t server) const { return seats_[server]; }
   std::size_t count(Voted vote) const;
 
-  // What a server was asked and answers.
+  // Records that a server was asked, and its answer.
   void asked(std::size_t server);
   void take(std::size_t server, const Result<AcquireReply>& answer);
   void fail(std::size_t server, Error error);
 
   // Grants count together if they are for the same owners: a nested claim may join a hold at some
-  // servers and be a stranger at others. The largest number of such votes; and whether that of the
-  // server is one of them.
+  // servers and be a stranger at others. votes(): the largest number of such grants; agrees():
+  // whether the server's grant is one of them.
   std::size_t votes() const;
   bool agrees(std::size_t server) const;
-  // No vote, and none to come.
+  // Servers that gave no vote and will give none.
   std::size_t failures() const;
 
-  // The first server that has answered; none is waited for that is doubtful, or if `impatient`.
+  // The first server that answered. A server before it that has not answered yet is waited for,
+  // unless it is doubtful or we are `impatient`.
   std::optional<std::size_t> leader(bool impatient) const;
 
-  // What makes no sense anywhere; and a hold above the claim that a majority does not know any
-  // more.
+  // An error that makes the claim pointless at all servers; also: a majority no longer knows the
+  // hold above the claim.
   std::optional<Error> mistake() const;
-  // The run of which a server says that it has succeeded.
+  // The successful run that a server reports.
   const std::optional<Done>& done() const { return done_; }
 
-  // A name whose hold is joined has the token of that hold: the one that a majority has recorded.
-  // There is a vote.
+  // Whether the token of each joined hold is known: a majority has recorded it. Needs a vote.
   bool knows_tokens() const;
-  // What most votes grant, with the tokens that all are to have: for each name the one that a
-  // majority has recorded, else the largest, or of a joined hold the commonest. There is a vote.
+  // The grant of most votes, with the tokens that all servers are to have: for each name the one
+  // that a majority has recorded, else the largest, or for a joined hold the commonest. Needs a
+  // vote.
   Holds choose() const;
 
-  // The word of each server that was asked.
+  // What each asked server said.
   std::vector<Vote> words() const;
-  // failed_servers(), of those that failed.
+  // failed_servers() of the servers that failed.
   Error too_few(const std::string& what) const;
 
  private:
@@ -79,7 +80,7 @@ class Ballot {
     FencingToken token = 0;
     std::size_t votes = 0;
   };
-  // The token that most votes have for one name of the claim, the first of several such.
+  // The commonest token for one name of the claim, the first if there are several.
   Count commonest(std::size_t name) const;
 
   const Members& members_;

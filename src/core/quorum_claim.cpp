@@ -12,29 +12,29 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A server has a tenth of the lease to answer, or at least so long: that of the shortest lease that
-// dlock takes.
+// A server has a tenth of the lease to answer, but at least this: the shortest lease that dlock
+// takes.
 constexpr Duration k_least_limit = 100ms;
-constexpr int k_tries = 5;  // to win over those that the leader's vote has not
-// A silent leader has as long again as all others took, and at least so long.
+constexpr int k_tries = 5;  // to win the servers that refused, with the leader's vote
+// A silent leader has as long again as all others took, and at least this.
 constexpr Duration k_least_patience = 50ms;
-// The same for a part of a hold that no process stays to complete.
+// Likewise for a part of a hold that no process stays to complete.
 constexpr Duration k_part_patience = 20ms;
-// The same for servers that have to give back what they granted.
+// Likewise for servers that have to release what they granted.
 constexpr Duration k_give_back = 100ms;
 constexpr Duration k_give_back_limit = 1s;
 constexpr Duration k_least_round_trip = 200us;
-// A claim that others keep from a majority, though the leader would have it, looks again.
+// A claim with the leader's vote that others keep from a majority looks again after this.
 constexpr Duration k_look_least = 20ms;
 constexpr Duration k_look_most = 100ms;
-// A waiter keeps the leader's vote for so long: all others are behind it. What it waits for may be
-// a holder that has no part at the leader.
+// A waiter keeps the leader's vote this long: all others are behind it. The holder that it waits
+// for may have no part at the leader.
 constexpr Duration k_keep_vote = 1s;
-// So many of the line ask all servers about a holder: the first may have died.
+// The first waiters, this many, ask all servers about a holder: the first waiter may have died.
 constexpr std::uint64_t k_near = 2;
-// A hold that a server has for longer is not of a rival that is asking the other servers now.
+// A hold older than this at a server is not that of a rival that is asking the other servers now.
 constexpr Duration k_rival_takes = 250ms;
-// Clocks run at the same rate, but for a hundredth.
+// Clocks run at the same rate within a hundredth.
 constexpr int k_drift = 100;
 
 // While the lease of the earlier grant of this round lasts, no other claim holds the lock.
@@ -44,8 +44,8 @@ Time end_of_kept(const Members& members, const Claim& round) {
   return *sent_at + round.ttl - round.ttl / k_drift;
 }
 
-// Whether the refusal is for a rival, for the line or for a lease that ends now, and not for
-// holders that are settled.
+// Whether the refusal is for a rival, for the line or for a lease that ends now, rather than for
+// settled holders.
 bool is_contest(const Refusal& refusal) {
   const Holding& holding = refusal.holding;
   if (refusal.turn_left || holding.kind == Holding::Kind::none) return true;
@@ -97,7 +97,7 @@ Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
   Asks asks;
   if (ask.what == Ask::What::acquire) {
     ballot_.take(ask.server, std::get<Result<AcquireReply>>(answer));
-    if (phase_ == Phase::giving_back) {  // it is owed back; what it says is worth knowing
+    if (phase_ == Phase::giving_back) {  // its grant is owed back already
       end_if_given_back();
       return {};
     }
@@ -107,7 +107,7 @@ Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
     seat.raised = raised.has_value();
     if (!raised) ballot_.fail(ask.server, raised.error());
   } else if (ask.what == Ask::What::release && phase_ == Phase::giving_back) {
-    // Also one of an earlier round; all of a server are sent in one go.
+    // Releases of earlier rounds count, too; all releases owed by a server are sent together.
     if (members_[ask.server].owed.empty()) seat.possible = false;
     end_if_given_back();
     return {};
@@ -166,7 +166,7 @@ Asks QuorumClaim::decide(Time now) {
     const Voted vote = ballot_[line_].vote;
     if (vote == Voted::asked) return {};
     const Refusal& refusal = ballot_[line_].refusal;
-    // The first of the line look whether the others know the holder.
+    // The first waiters ask all: the others may not know the holder.
     if (vote == Voted::refused && (refusal.place > k_near || is_contest(refusal)))
       return give_back(AcquireReply(refusal), now);
     alone_ = false;
@@ -289,7 +289,7 @@ Asks QuorumClaim::give_back(Result<AcquireReply> outcome, Time now) {
   return all;
 }
 
-// Those that have granted or may grant are waited for, so that no questions pile up at them.
+// Waits for the servers that have granted or may grant, so that no requests pile up at them.
 void QuorumClaim::end_if_given_back() {
   bool waits = false;
   for (std::size_t i = 0; i < ballot_.size(); ++i)
@@ -305,7 +305,7 @@ void QuorumClaim::end() {
 }
 
 void QuorumClaim::abandon() {
-  if (kept_) return;  // it stays what it is
+  if (kept_) return;  // its hold stays as it is
   for (std::size_t i = 0; i < ballot_.size(); ++i) {
     if (!ballot_[i].possible) continue;
     given_back_ = true;

@@ -10,11 +10,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Servers that have not released yet when a majority has: as long again, and at least so long.
+// When a majority has released, the others have as long again, and at least this.
 constexpr Duration k_release_patience = 20ms;
 constexpr Duration k_look_patience = 50ms;
 
-// What the holds were claimed with, as far as a server needs it to grant its part.
+// The claim of these holds, as far as a server needs it to grant its part.
 Claim claim_for(const Holds& holds) {
   const Hold& one = holds.front();
   return {.names = names_of(holds),
@@ -37,8 +37,8 @@ Error silence(const Members& members, std::size_t answered) {
 
 QuorumRenewal::QuorumRenewal(Members& members, Ask::What what, Holds holds, Time limit)
     : members_(members), what_(what), holds_(std::move(holds)), limit_(limit) {
-  // Any server may have a part of what another process was granted; and what was lost is looked at
-  // again everywhere.
+  // Any server may have a part of another process's grant; and after a loss all servers are asked
+  // again.
   const bool known = members_.keeps(holds_) && members_.sent_at();
   if (!known) members_.keep(claim_for(holds_), holds_);
   for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -108,12 +108,12 @@ std::size_t QuorumRenewal::count(Seat seat) const {
 
 Asks QuorumRenewal::decide(Time now) {
   if (outcome_) return {};
-  // A part that was granted late has come meanwhile; its server was not asked about it.
+  // A part that was granted late has arrived in between; its server was not asked about it.
   for (std::size_t i = 0; i < seats_.size(); ++i)
     if (seats_[i] == Seat::absent && !members_[i].holds.empty()) seats_[i] = Seat::failed;
   const std::size_t lost = count(Seat::lost) + count(Seat::absent);
   if (count(Seat::ours) >= members_.needed()) {
-    // A server tells of changes of what was looked at there, and only from the look on.
+    // A server announces changes only of locks that were looked at there, and only after the look.
     if (what_ == Ask::What::check && count(Seat::asked) != 0 && !impatient_) {
       if (!patience_) patience_ = now + k_look_patience;
       return {};
@@ -140,7 +140,7 @@ Asks QuorumRenewal::decide(Time now) {
   return {};
 }
 
-// A majority is ours: no rival can have one, so it is no matter what these servers have forgotten.
+// A majority is ours, so no rival can have one: it does not matter what these servers have lost.
 Asks QuorumRenewal::complete() {
   Asks all;
   const Claim& kept = *members_.kept();
@@ -174,7 +174,7 @@ bool QuorumRelease::is_ours(const Ask& ask) const {
 Asks QuorumRelease::start() {
   Asks all;
   for (std::size_t i = seats_.size(); i-- > 0;) {
-    members_.owe(i, holds_, options_);  // until it says that it has it no more
+    members_.owe(i, holds_, options_);  // until the server says that it no longer has it
     for (Ask& one : members_.asks_owed(i, limit_))
       if (!is_ours(one)) all.push_back(std::move(one));
     all.push_back({.server = i,
@@ -219,8 +219,7 @@ void QuorumRelease::decide(Time now, bool last) {
   if (enough && !patience_) patience_ = now + std::max(now - started_at_, k_release_patience);
 }
 
-// A majority that has nothing of ours means that it was lost; some of it may be held by nested
-// runs.
+// If a majority has nothing of ours, the lock was lost, though nested runs may hold parts of it.
 ReleaseVerdict QuorumRelease::verdict() const {
   const auto count = [&](ReleaseVerdict wanted) {
     return static_cast<std::size_t>(

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// QuorumRenewal and QuorumRelease: what the servers of a quorum say of holds that a majority has
+// QuorumRenewal and QuorumRelease: what the servers of a quorum say about holds that a majority has
 // granted. A renewal goes to all servers, and is confirmed by a majority of them; then the servers
-// that have no part of the hold are asked to grant theirs, so that the loss of one more costs
+// without a part of the hold are asked to grant theirs, so that the loss of one more server costs
 // nothing. The holds are lost as soon as fewer than a majority can be ours. A release goes to all
-// servers, also to those that have answered nothing.
+// servers, also to silent ones.
 //
-// Pure machines; they are used as QuorumClaim is.
+// Pure machines, used as QuorumClaim is.
 #pragma once
 
 #include "core/quorum.hpp"
@@ -23,7 +23,7 @@ class QuorumRenewal {
   Asks on_answer(const Ask& ask, const Answer& answer, Time now);
   Asks on_time(Time now);
   Time next_deadline() const;
-  // RenewReply::sent_at is that of the majority: Members::sent_at().
+  // RenewReply::sent_at is the majority's: Members::sent_at().
   const std::optional<Result<RenewReply>>& outcome() const { return outcome_; }
 
  private:
@@ -37,10 +37,10 @@ class QuorumRenewal {
   Ask::What what_;
   Holds holds_;
   Time limit_;
-  std::optional<Time> patience_;  // of a look, for the minority: one of it may watch the lock
+  std::optional<Time> patience_;  // of a check: the watched server may be in the minority
   bool impatient_ = false;
   std::vector<Seat> seats_;
-  std::vector<Time> heard_at_;  // when what was answered well was sent
+  std::vector<Time> heard_at_;  // send times of the requests that were answered well
   std::optional<RenewReply> revoked_;
   std::optional<RenewReply> lost_;
   std::optional<Error> error_;
@@ -55,7 +55,7 @@ class QuorumRelease {
   Asks on_answer(const Ask& ask, const Answer& answer, Time now);
   Asks on_time(Time now);
   Time next_deadline() const;
-  // Released, once a majority has nothing of it left; the others have had time to answer.
+  // Released when a majority has no part of the hold left, and the others had time to answer.
   const std::optional<Result<ReleaseVerdict>>& outcome() const { return outcome_; }
 
  private:

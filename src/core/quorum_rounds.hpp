@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Rounds: the names under which a claim asks the servers of a quorum. A round that was not granted
-// releases its holds, and the next one has another serial: a late copy of a request or a release of
-// the old round must match no hold of the new one. The owner of an acquire tells its serial, so it
-// has a new owner as well. The place in line stays that of the claim.
+// releases its holds, and the next round has another serial: a late copy of a request or a release
+// of the old round must match no hold of the new one. An owner made by `acquire` contains the
+// serial, so its owner changes with the round as well. The place in line stays the claim's.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -11,7 +11,7 @@ namespace dlock::quorum {
 
 class Rounds {
  public:
-  // The claim as its present round asks for it; the first one under the names of the claim.
+  // The claim as its present round sends it; the first round uses the claim's own names.
   Claim round_of(const Claim& claim);
   // The round is used up.
   void next();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What dlock doctor says of the servers of a quorum together. Pure.
+// What dlock doctor says about the servers of a quorum as a whole. Pure.
 #pragma once
 
 #include "store/finding.hpp"
@@ -10,10 +10,10 @@
 
 namespace dlock {
 
-// `text`: why there is no connection to one of them.
+// `text`: why there is no connection to a server.
 Finding judge_silent_member(const std::string& text);
 
-// `servers`: what was seen of those `reached` of `all` that could be examined.
+// `servers`: the facts of those servers that could be examined; `reached` of `all` answered.
 std::vector<Finding> judge_quorum(const std::vector<ExaminedServer>& servers,
                                   std::size_t reached,
                                   std::size_t all,

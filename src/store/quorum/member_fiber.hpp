@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // MemberFiber: one server of a quorum, and the fiber that carries out calls of its store in their
-// order, one at a time. All is for the thread of the quorum.
+// order, one at a time. Used by the quorum's thread alone.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -22,22 +22,22 @@ class MemberFiber {
   static Result<std::unique_ptr<MemberFiber>> open(const Opener& opener);
   MemberFiber(const MemberFiber&) = delete;
   MemberFiber& operator=(const MemberFiber&) = delete;
-  ~MemberFiber();  // interrupts what runs
+  ~MemberFiber();  // interrupts the running job
 
-  // Behind all that was posted before. It begins at once if there is nothing else to do.
+  // Queues the job behind those posted before. An idle fiber begins it at once.
   void post(Job job, bool may_be_cut);
-  // How many are not done.
+  // The number of jobs that are not done.
   std::size_t backlog() const { return jobs_.size(); }
-  // The job that runs ends soon, if it may_be_cut and has heard nothing for so long.
+  // Ends the running job soon, if it may_be_cut and its server has been silent for `age`.
   void cut(Duration age = {});
 
-  // What the job that runs waits for: its descriptors are added to those that are polled for all.
+  // Adds the descriptors that the running job waits for to `all`; returns until when it waits.
   Time add_waits(std::vector<pollfd>& all) const;
-  // Goes on, if what it waits for has come by then. `polled`: its own part of `all`.
-  // Returns the end of that part.
+  // Goes on with the job if what it waits for is there, or its time has come. `polled`: the part of
+  // `all` that add_waits() added. Returns the end of that part.
   const pollfd* go_on(const pollfd* polled, Time now);
 
-  // For what needs no connection: its name, its keys.
+  // For calls that need no connection: name and keys.
   const LockStore& store() const { return *store_; }
 
  private:
@@ -50,7 +50,7 @@ class MemberFiber {
 
   WakeUp cancel_;
   std::unique_ptr<LockStore> store_;
-  std::deque<Posted> jobs_;  // the one that runs stays in front
+  std::deque<Posted> jobs_;  // the running job is the first
   bool running_ = false;
   Time running_since_;
   bool stopping_ = false;

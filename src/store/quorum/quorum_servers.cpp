@@ -55,7 +55,7 @@ bool QuorumServers::wait(Time until, bool may_be_interrupted) {
     next = member->go_on(next, now);
   for (const Letter& letter : std::exchange(letters_, {}))
     letter();
-  // Last: what is done beside a call, as the fork of the guard, takes the time of the servers.
+  // Checked last: work beside a call, as the fork of the guard, runs while the servers answer.
   return ready <= 0 || !ends_call(interrupt, fds[0]);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// QuorumServers: calls of all servers of a quorum at the same time, by one thread. Each call is
-// carried out by the fiber of its server, which goes on while somebody is in wait(); what it
-// answers is run there as well.
+// QuorumServers: calls to all servers of a quorum at the same time, by one thread. The fiber of
+// each server carries out its calls, and goes on only during wait(); wait() also runs the letters
+// that the calls return.
 #pragma once
 
 #include "store/quorum/member_fiber.hpp"
@@ -24,46 +24,46 @@ class QuorumServers {
   template <class T>
   using Answers = std::vector<std::optional<Result<T>>>;
 
-  // In the order of their names, which is the same for all clients. Errc::bad_config if one is
-  // named twice. `interrupt`, which may be null, ends what waits here.
+  // Sorted by name, which is the same order for all clients. Errc::bad_config if a server is named
+  // twice. `interrupt`, which may be null, ends waiting calls.
   static Result<std::unique_ptr<QuorumServers>> open(
       const std::vector<MemberFiber::Opener>& servers, const Interrupt* interrupt);
 
   std::size_t size() const { return members_.size(); }
   std::vector<std::string> names() const;
-  // For what needs no connection.
+  // For calls that need no connection.
   const LockStore& store(std::size_t server) const { return members_[server]->store(); }
 
-  // Runs the letters that have come, or come until then. False: interrupted, after them.
+  // Runs the letters that are there or arrive before `until`. False: interrupted, after the
+  // letters.
   bool wait(Time until, bool may_be_interrupted = true);
   using Letter = std::function<void()>;
   void tell(Letter letter) { letters_.push_back(std::move(letter)); }
 
-  // The job is run by the server's fiber, and the letter that it returns by wait(). False: the
-  // server has so much to do that it must be frozen.
+  // The server's fiber runs the job, and wait() runs the letter that it returns. False: the
+  // server's queue is so long that the server must be frozen.
   using Job = std::function<Letter(LockStore&)>;
   bool post(std::size_t server, Job job, bool may_be_cut);
-  // All that was posted was carried out, everywhere.
+  // Whether all posted jobs are done, at every server.
   bool have_answered() const;
-  // Between two calls: hears what has come since the last one.
+  // Called between two calls: runs the letters that arrived since the last one.
   void catch_up() { wait(BootClock::now(), /*may_be_interrupted=*/false); }
-  // Before all are asked: what still runs for so long that its server must be frozen, and is waited
-  // for no more, ends soon.
+  // Called before all are asked: cuts calls that run for so long that their server must be frozen.
   void cut_frozen();
 
-  // Errc::cancelled: interrupted; the call has ended. `to_the_end`: the call ends at its limit by
-  // itself, and not before it has something to say.
+  // Errc::cancelled: interrupted; the call has ended. `to_the_end`: the call is not cut; it ends at
+  // its limit, with an answer or an error.
   template <class T>
   Result<T> ask_one(std::size_t server, const Call<T>& call, Time limit, bool to_the_end = false);
 
-  // What each server answers; once `needed` of them have, the others have as long again.
+  // Asks each server; once `needed` servers have answered, the others have as long again.
   template <class T>
   Answers<T> ask_each(const Call<T>& call, std::size_t needed, Time limit);
 
  private:
   explicit QuorumServers(const Interrupt* interrupt) : interrupt_(interrupt) {}
   static constexpr Duration k_least_patience = std::chrono::milliseconds(250);
-  // A server that has been asked and has said nothing for so long is taken for frozen.
+  // A server that was asked and has been silent for this time is taken for frozen.
   static constexpr Duration k_frozen = std::chrono::milliseconds(100);
   // A call that was cut ends at once.
   static constexpr Duration k_cut_takes = std::chrono::seconds(1);

@@ -34,7 +34,7 @@ quorum::Answer answer_of(LockStore& store, const Ask& ask) {
   DLOCK_ASSERT(false);
 }
 
-// What one server answered, and what its answer says of the lock.
+// One server's answer, and what it says about the lock.
 template <class T>
 Vote vote_of(const std::string& server, const Result<T>& answer, const Holding& (*seen)(const T&)) {
   Vote vote{.server = server, .trouble = {}, .holding = {}};
@@ -54,7 +54,7 @@ const Holding& seen_before(const RevokeReply& reply) {
   return reply.before;
 }
 
-// A server that is slower does not lead.
+// A server whose watch takes longer does not lead.
 constexpr Duration k_watch_takes = 1s;
 
 bool may_be_cut(Ask::What what) {
@@ -160,7 +160,7 @@ Result<AcquireReply> QuorumStore::acquire(const Claim& claim, Queueing queueing,
                  "a majority of servers cannot count slots; use one URL, or one lock name for "
                  "each slot"};
   auto reply = try_round(claim, queueing, limit);
-  // Another server leads: the line there takes a waiter without a subscription for dead.
+  // Another server leads now: its line takes a waiter without a subscription for dead.
   if (queueing != Queueing::listening || watched_ == members_.leader()) return reply;
   if (!reply || !std::holds_alternative<Refusal>(*reply)) return reply;
   if (auto watching = watch(claim, front_, limit); !watching) return watching.error();
@@ -170,7 +170,7 @@ Result<AcquireReply> QuorumStore::acquire(const Claim& claim, Queueing queueing,
 Result<AcquireReply> QuorumStore::try_round(const Claim& claim, Queueing queueing, Time limit) {
   Claim round = rounds_.round_of(claim);
   round.least_uptime = delay_;
-  // Servers whose clocks are elsewhere cost one more round trip, and no more.
+  // A server whose clock is ahead costs one more round trip, and no more.
   round.proposes = static_cast<FencingToken>(wall_us());
   const bool leader_first = queueing != Queueing::no && !std::exchange(called_, false);
   servers_->catch_up();
@@ -194,7 +194,7 @@ Result<AcquireReply> QuorumStore::try_round(const Claim& claim, Queueing queuein
   return reply;
 }
 
-// Where it was granted it has left the line.
+// Where the claim was granted it has left the line.
 void QuorumStore::leave_other_lines(const Claim& claim, Queueing queueing, Time limit) {
   for (std::size_t i = 0; i < servers_->size(); ++i) {
     if (!stands_[i] || !members_[i].holds.empty()) continue;
@@ -219,7 +219,8 @@ Result<RenewReply> QuorumStore::check(const Holds& holds, Time limit) {
 
 Result<RenewReply> QuorumStore::ask_about(Ask::What what, const Holds& holds, Time limit) {
   servers_->catch_up();
-  // A look asks only servers that have a part; the others may be about to grant theirs.
+  // A check asks only servers that have a part of the hold; others may be about to grant their
+  // part.
   if (what == Ask::What::renew) servers_->cut_frozen();
   quorum::QuorumRenewal machine(members_, what, holds, limit);
   return drive(machine);
@@ -322,7 +323,7 @@ Result<RevokeReply> QuorumStore::revoke(const LockName& name,
 
 Result<std::optional<LastSuccess>> QuorumStore::forget(const LockName& name, Time limit) {
   using Known = std::optional<LastSuccess>;
-  // The word of one server is enough to skip a run.
+  // One server that knows of the success is enough to skip a run.
   const auto answers = ask_each<Known>(
       [=](LockStore& store) { return store.forget(name, limit); }, members_.size(), limit);
   if (auto good = enough(answers, members_.size()); !good)

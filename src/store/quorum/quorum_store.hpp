@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// QuorumStore: locks in several independent servers. A lock is held by whom a majority of them has
-// granted it (core/quorum.hpp). All servers are asked at the same time, each by a fiber of its
-// own, and none waits for another.
+// QuorumStore: locks in several independent servers. A client holds a lock if a majority of them
+// has granted it to that client (core/quorum.hpp). All servers are asked at the same time, each by
+// a fiber of its own.
 //
-// It keeps the promises of the seam as long as a majority of the servers keeps what it acknowledged
-// or stays away, after a restart, for the quorum delay; and as long as clocks run at the same speed
-// within one per cent. Their values never matter for exclusion.
+// It keeps the promises of the seam if a majority of the servers either keeps what it acknowledged
+// or, after a restart, stays away for the quorum delay; and if clocks run at the same speed within
+// one per cent. The clocks' values never matter for exclusion.
 //
 // Not promised: first come, first served, when the leader changes; slots, which a majority cannot
 // count.
@@ -25,12 +25,12 @@ namespace dlock {
 class QuorumStore final : public LockStore {
  public:
   struct Terms {
-    // A server does not vote for so long after its start.
+    // A server does not vote for this time after its start.
     Duration delay{};
     std::uint64_t seed = 0;
     const Interrupt* interrupt = nullptr;  // null: no call is interrupted
   };
-  // quorum::k_least to k_most servers; Errc::bad_config if one is named twice.
+  // quorum::k_least to k_most servers; Errc::bad_config if a server is named twice.
   static Result<std::unique_ptr<LockStore>> open(const std::vector<MemberFiber::Opener>& servers,
                                                  const Terms& terms);
 
@@ -63,7 +63,7 @@ class QuorumStore final : public LockStore {
   std::vector<Result<T>> ask_each(const QuorumServers::Call<T>& call,
                                   std::size_t needed,
                                   Time limit);
-  // Whether so many have answered.
+  // Fails unless `needed` servers have answered.
   template <class T>
   Result<void> enough(const std::vector<Result<T>>& answers, std::size_t needed) const;
   Result<RenewReply> ask_about(quorum::Ask::What what, const Holds& holds, Time limit);
@@ -75,13 +75,13 @@ class QuorumStore final : public LockStore {
   Jitter jitter_;
   quorum::Members members_;
   quorum::Rounds rounds_;
-  std::vector<bool> stands_;  // of each server: the claim may have a place in its line
+  std::vector<bool> stands_;  // by server: the claim may have a place in its line
   std::size_t watched_ = 0;   // the server that is watched
-  bool front_ = false;        // as one of the first two waiters
-  bool called_ = false;       // by it, since the last acquire
+  bool front_ = false;        // it watches as one of the first two waiters
+  bool called_ = false;       // that server has called the waiter since the last acquire
   std::uint64_t drives_ = 0;  // the number of the present drive()
   std::function<quorum::Asks(const quorum::Ask&, const quorum::Answer&)> machine_;
-  std::unique_ptr<QuorumServers> servers_;  // last: their letters are about the rest
+  std::unique_ptr<QuorumServers> servers_;  // last: its letters refer to the members above
 };
 
 }  // namespace dlock

@@ -15,7 +15,7 @@ namespace {
 
 using Counts = std::map<OwnerId, std::size_t>;
 
-// How many servers know each owner.
+// Counts for each owner the servers that know it.
 Counts owners_in(const std::vector<Vote>& votes) {
   Counts known;
   for (const Vote& vote : votes) {
@@ -37,8 +37,8 @@ std::size_t foreign_in(const std::vector<Vote>& votes) {
   }));
 }
 
-// Of a hold that was granted late at a server the record there may have another token: the vote
-// that most others are like. nullptr: there is none.
+// The vote whose token most votes share (a server that granted late may have recorded another);
+// nullptr: no vote counts.
 const Vote* most_alike(const std::vector<Vote>& votes,
                        const std::function<bool(const Vote&)>& counts) {
   const auto alike = [&](const Vote& vote) {
@@ -54,7 +54,8 @@ const Vote* most_alike(const std::vector<Vote>& votes,
   return best;
 }
 
-// The owners in one vote that may hold. With silent servers votes may name different ones.
+// Adds the owners of one vote that may hold. While servers are silent, votes may name different
+// owners.
 void add_owners(Holding& seen,
                 const Holding& word,
                 const std::function<bool(const Holding::Owner&)>& holds) {
@@ -70,7 +71,7 @@ void add_owners(Holding& seen,
   seen.owner_count = seen.owners.size();
 }
 
-// What one server knows counts: its line, a success, a revocation.
+// Adds what a single server's word proves: its line, a success, a revocation.
 void add_word(Holding& seen, const Holding& word) {
   seen.now_ms = std::max(seen.now_ms, word.now_ms);
   if (word.waiting > seen.waiting) {

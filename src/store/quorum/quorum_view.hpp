@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the answers of a quorum's servers say together, for people. Pure.
+// Combines the answers of a quorum's servers, for display. Pure.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -9,11 +9,11 @@
 
 namespace dlock {
 
-// What a majority of the servers says of a name; votes has the word of each. An owner holds nothing
-// if fewer than a majority know it, even with all servers that did not answer.
+// What a majority of the servers says about a name; `votes` of the result has each server's word.
+// An owner holds nothing if fewer than a majority would know it even if all silent servers did.
 Holding seen_by_majority(std::vector<Vote> votes);
 
-// What an order to revoke did. Errc::unavailable if no majority agrees.
+// The result of an order to revoke. Errc::unavailable if no majority agrees.
 Result<RevokeReply> revoked_by_majority(const std::vector<Result<RevokeReply>>& all,
                                         std::vector<Vote> before);
 
