@@ -4,7 +4,7 @@
 
 #include "base/result.hpp"
 #include "core/lock_store.hpp"
-#include "store/finding.hpp"
+#include "store/doctor/finding.hpp"
 #include "store/store_options.hpp"
 
 #include <memory>

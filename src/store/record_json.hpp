@@ -11,7 +11,7 @@
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
 #include "core/lock_store.hpp"
-#include "store/lease_table.hpp"
+#include "store/table/stored_lock.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -6,7 +6,7 @@
 // for microseconds, and so do not look at their limit.
 #pragma once
 
-#include "store/table_store.hpp"
+#include "store/table/table_store.hpp"
 #include "sys/interrupt.hpp"
 
 #include <condition_variable>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "core/quorum.hpp"
-#include "store/lease_table.hpp"
+#include "store/table/lease_table.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The lock of another program beside the row: taken after it, given up with it, lost like it.
-#include "store/beside_store.hpp"
+#include "store/sql/beside_store.hpp"
 
 #include "store/undo.hpp"
 

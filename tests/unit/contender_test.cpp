@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "store/contender.hpp"
+#include "store/table/contender.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The rules of doctor about access and about sets of servers, with facts made by hand.
-#include "store/examine_machine.hpp"
+#include "store/doctor/examine_machine.hpp"
 #include "store/redis/doctor/rules.hpp"
 #include "store/redis/failover_time.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/etcd/etcd_row.hpp"
 
-#include "store/waiting_line.hpp"
+#include "store/table/waiting_line.hpp"
 
 #include <doctest/doctest.h>
 

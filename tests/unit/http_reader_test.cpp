@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "store/etcd/http_reader.hpp"
+#include "store/http/http_reader.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // By which word two hosts see whether they share a store.
-#include "store/identity.hpp"
+#include "store/doctor/identity.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What outlives a run in the lease table, a lease that is kept and a success, and several names.
-#include "store/lease_table.hpp"
+#include "store/table/lease_table.hpp"
 
 #include <doctest/doctest.h>
 

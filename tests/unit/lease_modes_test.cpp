@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Who may stand beside whom: the lease table in every mode.
-#include "store/lease_table.hpp"
+#include "store/table/lease_table.hpp"
 
 #include <doctest/doctest.h>
 

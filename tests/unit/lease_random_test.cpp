@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Whatever is called in whatever order on two names: who stands beside whom, and what is left
 // alone.
-#include "store/lease_table.hpp"
+#include "store/table/lease_table.hpp"
 
 #include <doctest/doctest.h>
 

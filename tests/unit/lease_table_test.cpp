@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "store/lease_table.hpp"
+#include "store/table/lease_table.hpp"
 
 #include <doctest/doctest.h>
 

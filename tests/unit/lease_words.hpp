@@ -2,7 +2,7 @@
 // The words of the lease table's tests: claims, moments, and calls for a single name.
 #pragma once
 
-#include "store/lease_table.hpp"
+#include "store/table/lease_table.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The line of table stores where time matters; the contract suite has the rest, on real stores.
-#include "store/waiting_line.hpp"
+#include "store/table/waiting_line.hpp"
 
 #include <doctest/doctest.h>
 

@@ -2,8 +2,8 @@
 #include "store/etcd/etcd_answers.hpp"
 
 #include "base/base64.hpp"
-#include "store/contender.hpp"
 #include "store/json_bounds.hpp"
+#include "store/table/contender.hpp"
 
 #include <nlohmann/json.hpp>
 

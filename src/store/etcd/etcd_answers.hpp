@@ -7,7 +7,7 @@
 #include "base/boot_clock.hpp"
 #include "store/etcd/etcd_error.hpp"
 #include "store/etcd/etcd_requests.hpp"
-#include "store/etcd/http_reader.hpp"
+#include "store/http/http_reader.hpp"
 
 #include <cstdint>
 #include <string>

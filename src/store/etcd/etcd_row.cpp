@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "store/etcd/etcd_row.hpp"
 
-#include "store/contender.hpp"
 #include "store/record_json.hpp"
+#include "store/table/contender.hpp"
 
 #include <algorithm>
 #include <chrono>

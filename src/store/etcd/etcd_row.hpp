@@ -20,11 +20,11 @@
 // is live. How long it has left is not known here: `until` is the requested length of its lease.
 #pragma once
 
-#include "store/contender.hpp"
 #include "store/etcd/etcd_answers.hpp"
 #include "store/etcd/etcd_requests.hpp"
-#include "store/lease_table.hpp"
-#include "store/stored_lock.hpp"
+#include "store/table/contender.hpp"
+#include "store/table/lease_table.hpp"
+#include "store/table/stored_lock.hpp"
 
 #include <map>
 #include <optional>

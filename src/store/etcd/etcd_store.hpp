@@ -16,12 +16,12 @@
 // which gives all leases their full time again.
 #pragma once
 
-#include "store/contender.hpp"
 #include "store/etcd/etcd_client.hpp"
 #include "store/etcd/etcd_row.hpp"
 #include "store/etcd/etcd_watch.hpp"
 #include "store/store_options.hpp"
-#include "store/table_store.hpp"
+#include "store/table/contender.hpp"
+#include "store/table/table_store.hpp"
 
 #include <memory>
 #include <string>

@@ -2,7 +2,7 @@
 #include "store/etcd/etcd_wire.hpp"
 
 #include "base/errno_text.hpp"
-#include "store/host_port.hpp"
+#include "store/url/host_port.hpp"
 #include "sys/poll_limit.hpp"
 
 #include <array>

@@ -17,7 +17,7 @@
 #include "store/etcd/etcd_error.hpp"
 #include "store/etcd/etcd_requests.hpp"
 #include "store/etcd/etcd_url.hpp"
-#include "store/etcd/http_reader.hpp"
+#include "store/http/http_reader.hpp"
 #include "store/other_server.hpp"
 #include "sys/transport.hpp"
 

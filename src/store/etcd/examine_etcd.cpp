@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "store/etcd/examine_etcd.hpp"
 
+#include "store/doctor/trial.hpp"
 #include "store/etcd/etcd_client.hpp"
 #include "store/etcd/etcd_store.hpp"
-#include "store/trial.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,13 +3,13 @@
 
 #include "base/errno_text.hpp"
 #include "base/text.hpp"
+#include "store/doctor/trial.hpp"
 #include "store/local/file_system.hpp"
 #include "store/local/local_file.hpp"
 #include "store/local/local_store.hpp"
 #include "store/local/local_url.hpp"
 #include "store/local/sharing.hpp"
 #include "store/local/trusted_place.hpp"
-#include "store/trial.hpp"
 
 #include <sys/stat.h>
 #include <sys/vfs.h>

@@ -21,7 +21,7 @@
 #include "base/result.hpp"
 #include "store/local/local_file.hpp"
 #include "store/local/machine.hpp"
-#include "store/table_store.hpp"
+#include "store/table/table_store.hpp"
 #include "sys/file_events.hpp"
 #include "sys/interrupt.hpp"
 #include "sys/unique_fd.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "store/mysql/examine_mysql.hpp"
 
+#include "store/doctor/trial.hpp"
 #include "store/mysql/my_session.hpp"
 #include "store/mysql/mysql_store.hpp"
-#include "store/sql_findings.hpp"
-#include "store/trial.hpp"
+#include "store/sql/sql_findings.hpp"
 
 #include <algorithm>
 #include <cstdlib>

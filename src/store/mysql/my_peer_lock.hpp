@@ -6,7 +6,7 @@
 #pragma once
 
 #include "store/mysql/my_session.hpp"
-#include "store/peer_lock.hpp"
+#include "store/sql/peer_lock.hpp"
 #include "store/store_options.hpp"
 
 #include <memory>

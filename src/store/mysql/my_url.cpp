@@ -3,7 +3,7 @@
 
 #include "base/text.hpp"
 #include "base/user_name.hpp"
-#include "store/host_port.hpp"
+#include "store/url/host_port.hpp"
 
 #include <algorithm>
 #include <memory>

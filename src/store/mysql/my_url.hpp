@@ -16,7 +16,7 @@
 
 #include "base/result.hpp"
 #include "base/secret.hpp"
-#include "store/with_option.hpp"
+#include "store/url/with_option.hpp"
 #include "sys/tls_settings.hpp"
 #include "sys/transport.hpp"
 

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "store/mysql/my_session.hpp"
-#include "store/sql_store.hpp"
+#include "store/sql/sql_store.hpp"
 #include "store/store_options.hpp"
 #include "sys/file_events.hpp"
 

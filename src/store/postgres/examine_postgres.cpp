@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "store/postgres/examine_postgres.hpp"
 
+#include "store/doctor/trial.hpp"
 #include "store/postgres/pg_session.hpp"
 #include "store/postgres/postgres_store.hpp"
-#include "store/sql_findings.hpp"
-#include "store/trial.hpp"
+#include "store/sql/sql_findings.hpp"
 
 #include <algorithm>
 #include <cstdlib>

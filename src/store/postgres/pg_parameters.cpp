@@ -2,7 +2,7 @@
 #include "store/postgres/pg_parameters.hpp"
 
 #include "base/user_name.hpp"
-#include "store/host_port.hpp"
+#include "store/url/host_port.hpp"
 #include "sys/tls_trust.hpp"
 
 #include <utility>

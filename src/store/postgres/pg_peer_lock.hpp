@@ -7,8 +7,8 @@
 // from removing what died since it began.
 #pragma once
 
-#include "store/peer_lock.hpp"
 #include "store/postgres/pg_session.hpp"
+#include "store/sql/peer_lock.hpp"
 #include "store/store_options.hpp"
 
 #include <memory>

@@ -2,8 +2,8 @@
 #include "store/postgres/pg_session.hpp"
 
 #include "base/text.hpp"
-#include "store/host_port.hpp"
 #include "store/postgres/pg_call.hpp"
+#include "store/url/host_port.hpp"
 #include "sys/poll_limit.hpp"
 #include "sys/resolver.hpp"
 

@@ -2,7 +2,7 @@
 #include "store/postgres/pg_tables.hpp"
 
 #include "base/text.hpp"
-#include "store/lock_row.hpp"
+#include "store/sql/lock_row.hpp"
 
 #include <utility>
 

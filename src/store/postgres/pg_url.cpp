@@ -2,7 +2,7 @@
 #include "store/postgres/pg_url.hpp"
 
 #include "base/text.hpp"
-#include "store/host_port.hpp"
+#include "store/url/host_port.hpp"
 
 #include <algorithm>
 #include <array>

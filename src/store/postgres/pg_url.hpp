@@ -11,7 +11,7 @@
 
 #include "base/result.hpp"
 #include "base/secret.hpp"
-#include "store/with_option.hpp"
+#include "store/url/with_option.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -15,7 +15,7 @@
 
 #include "store/postgres/pg_session.hpp"
 #include "store/postgres/pg_tables.hpp"
-#include "store/sql_store.hpp"
+#include "store/sql/sql_store.hpp"
 #include "store/store_options.hpp"
 
 #include <memory>

@@ -2,7 +2,7 @@
 // What dlock doctor says about the servers of a quorum as a whole. Pure.
 #pragma once
 
-#include "store/finding.hpp"
+#include "store/doctor/finding.hpp"
 
 #include <cstddef>
 #include <string>

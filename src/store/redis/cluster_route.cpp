@@ -3,9 +3,9 @@
 
 #include "base/assert.hpp"
 #include "base/text.hpp"
-#include "store/host_port.hpp"
 #include "store/redis/host_list.hpp"
 #include "store/redis/slot.hpp"
+#include "store/url/host_port.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -2,7 +2,7 @@
 #include "store/redis/host_list.hpp"
 
 #include "base/text.hpp"
-#include "store/host_port.hpp"
+#include "store/url/host_port.hpp"
 
 #include <utility>
 

@@ -3,8 +3,8 @@
 
 #include "base/duration.hpp"
 #include "base/text.hpp"
-#include "store/host_port.hpp"
 #include "store/redis/host_list.hpp"
+#include "store/url/host_port.hpp"
 
 #include <algorithm>
 #include <charconv>

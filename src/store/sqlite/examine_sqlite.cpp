@@ -3,6 +3,7 @@
 
 #include "base/errno_text.hpp"
 #include "base/text.hpp"
+#include "store/doctor/trial.hpp"
 #include "store/local/examine_local.hpp"
 #include "store/local/local_url.hpp"
 #include "store/local/sharing.hpp"
@@ -10,7 +11,6 @@
 #include "store/sqlite/database_file.hpp"
 #include "store/sqlite/sqlite_database.hpp"
 #include "store/sqlite/sqlite_store.hpp"
-#include "store/trial.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

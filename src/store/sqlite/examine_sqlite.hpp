@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "store/finding.hpp"
+#include "store/doctor/finding.hpp"
 #include "store/store_options.hpp"
 
 namespace dlock {

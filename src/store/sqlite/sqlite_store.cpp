@@ -3,8 +3,8 @@
 
 #include "base/text.hpp"
 #include "store/local/local_file.hpp"
-#include "store/lock_row.hpp"
 #include "store/record_json.hpp"
+#include "store/sql/lock_row.hpp"
 #include "store/sqlite/database_file.hpp"
 #include "sys/limits.hpp"
 

@@ -18,7 +18,7 @@
 #include "store/local/local_url.hpp"
 #include "store/local/machine.hpp"
 #include "store/sqlite/sqlite_database.hpp"
-#include "store/table_store.hpp"
+#include "store/table/table_store.hpp"
 #include "sys/file_events.hpp"
 #include "sys/interrupt.hpp"
 

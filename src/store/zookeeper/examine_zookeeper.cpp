@@ -2,8 +2,8 @@
 #include "store/zookeeper/examine_zookeeper.hpp"
 
 #include "base/duration.hpp"
-#include "store/host_port.hpp"
-#include "store/trial.hpp"
+#include "store/doctor/trial.hpp"
+#include "store/url/host_port.hpp"
 #include "store/zookeeper/zk_rights.hpp"
 #include "store/zookeeper/zk_session.hpp"
 #include "store/zookeeper/zk_store.hpp"

@@ -19,9 +19,9 @@
 // contender::Epoch.
 #pragma once
 
-#include "store/contender.hpp"
-#include "store/lease_table.hpp"
-#include "store/stored_lock.hpp"
+#include "store/table/contender.hpp"
+#include "store/table/lease_table.hpp"
+#include "store/table/stored_lock.hpp"
 #include "store/zookeeper/zk_records.hpp"
 #include "store/zookeeper/zk_url.hpp"
 

@@ -2,8 +2,8 @@
 #include "store/zookeeper/zk_session.hpp"
 
 #include "base/duration.hpp"
-#include "store/host_port.hpp"
 #include "store/other_server.hpp"
+#include "store/url/host_port.hpp"
 #include "sys/poll_limit.hpp"
 
 #include <algorithm>

@@ -18,9 +18,9 @@
 // which gives all sessions their full time again.
 #pragma once
 
-#include "store/contender.hpp"
 #include "store/store_options.hpp"
-#include "store/table_store.hpp"
+#include "store/table/contender.hpp"
+#include "store/table/table_store.hpp"
 #include "store/zookeeper/zk_row.hpp"
 #include "store/zookeeper/zk_table.hpp"
 #include "store/zookeeper/zk_url.hpp"

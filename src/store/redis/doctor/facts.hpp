@@ -6,7 +6,7 @@
 
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
-#include "store/trial.hpp"
+#include "store/doctor/trial.hpp"
 #include "sys/tls_facts.hpp"
 
 #include <cstdint>

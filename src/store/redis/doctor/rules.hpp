@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/lease.hpp"
-#include "store/finding.hpp"
+#include "store/doctor/finding.hpp"
 #include "store/redis/doctor/facts.hpp"
 
 #include <string>

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// What `dlock doctor` finds on this machine, whatever the store is.
+#pragma once
+
+#include "store/doctor/finding.hpp"
+
+#include <string>
+#include <vector>
+
+namespace dlock {
+
+struct MachineFacts {
+  std::string clock_source;      // as the kernel names it; empty: not readable
+  bool can_make_cgroup = false;  // for --contain
+};
+MachineFacts look_at_machine();
+
+std::vector<Finding> judge_machine(const MachineFacts& machine);
+
+}  // namespace dlock

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// What `dlock doctor` finds out about a store: one Finding for each check of each server. A check
+// that could not be made is not_seen, with the reason: it says neither that all is well nor that
+// something is wrong.
+#pragma once
+
+#include "base/boot_clock.hpp"
+#include "core/lease.hpp"
+#include "core/names.hpp"
+#include "store/doctor/identity.hpp"
+#include "sys/interrupt.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dlock {
+
+enum class Level {
+  error,    // breaks the promise
+  warning,  // the promise depends on luck
+  info,     // all is well, and this is worth knowing
+  good,
+  not_seen,  // Finding::seen says why
+};
+
+struct Finding {
+  std::string id;  // "evict": programs know it, so it never changes
+  Level level = Level::good;
+  std::string server = {};  // which one, as a URL without a password; "this machine"
+  std::string seen = {};    // the fact: "maxmemory-policy is volatile-lru"
+  std::string text = {};    // what it means; may be empty
+  std::string remedy = {};  // what to do; of errors and warnings
+};
+
+// Those of a check; its id and its server are filled in by whom it was made for.
+inline Finding good(std::string seen = {}) {
+  return {.id = {}, .level = Level::good, .seen = std::move(seen)};
+}
+inline Finding info(std::string seen, std::string text = {}) {
+  return {.id = {}, .level = Level::info, .seen = std::move(seen), .text = std::move(text)};
+}
+inline Finding warning(std::string seen, std::string text, std::string remedy) {
+  return {{}, Level::warning, {}, std::move(seen), std::move(text), std::move(remedy)};
+}
+inline Finding broken(std::string seen, std::string text, std::string remedy) {
+  return {{}, Level::error, {}, std::move(seen), std::move(text), std::move(remedy)};
+}
+inline Finding not_seen(std::string why) {
+  return {.id = {}, .level = Level::not_seen, .seen = std::move(why)};
+}
+
+// The findings about one server, in the order in which they are added.
+class Findings {
+ public:
+  explicit Findings(std::string server) : server_(std::move(server)) {}
+  void add(const char* id, Finding finding);
+  std::vector<Finding> take() { return std::move(all_); }
+
+ private:
+  std::string server_;
+  std::vector<Finding> all_;
+};
+
+// `text`: why there is no connection.
+Finding judge_connect(const std::string& text);
+// Of questions and their answers; `more` is said behind them. A renewal has a tenth of `ttl`.
+Finding judge_answers(Duration p50, Duration p99, Duration ttl, const std::string& more = {});
+// "0.24ms": finer than format_duration, for what takes less than a second.
+std::string fine_duration(Duration d);
+
+struct ExaminedServer {
+  std::string url;
+  std::string product = {};  // "redis", "valkey"; empty: not seen, as below
+  std::string version = {};
+  std::string role = {};             // "master", "slave", "sentinel"
+  std::string process = {};          // its name, which two URLs of one server have in common
+  std::optional<Duration> p50 = {};  // of a question and its answer
+  std::optional<Duration> p99 = {};
+};
+
+struct Examination {
+  std::string url;  // LockStore::where()
+  Identity identity = {};
+  std::vector<ExaminedServer> servers = {};
+  // In an order in which they can be mended: of two, the first may hide or cause the second.
+  std::vector<Finding> findings = {};
+};
+
+struct ExamineTerms {
+  LeaseTerms lease;              // of the runs that are to be safe
+  std::optional<LockName> name;  // whose rights are looked up
+  Duration connect_timeout;
+  Time until;                      // all has ended by then
+  InterruptSlot* calls = nullptr;  // StoreOptions::interrupt, if that is a slot
+};
+
+}  // namespace dlock

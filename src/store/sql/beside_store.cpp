@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "store/sql/beside_store.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration k_look = 1s;           // of a holder at its peer lock
+constexpr Duration k_look_limit = 500ms;  // of one such look
+constexpr Duration k_try = 100ms;         // of a waiter: no program tells that it has released
+constexpr Duration k_release_limit = 1s;  // of a row that was granted in vain
+
+}  // namespace
+
+// There is one peer lock of a name, which has no readers and no slots. It ends with this process,
+// so acquire could keep only a half of its hold.
+StoreTraits BesideStore::traits() const {
+  StoreTraits traits = rows_->traits();
+  traits.shared = false;
+  traits.slots = false;
+  traits.detached = false;
+  traits.several_names = traits.several_names && !peer_->is_one_for_all_names();
+  return traits;
+}
+
+Result<std::string> BesideStore::key_of(const LockName& name) const {
+  if (auto fits = peer_->fits(name); !fits) return fits.error();
+  return rows_->key_of(name);
+}
+
+// A run above us in this very store has it. One that is in the same rows without `with=` has not.
+bool BesideStore::needs_peer(const Claim& claim, const Hold& hold) const {
+  const std::string where = rows_->where();
+  const auto has_it = [&](const AncestorHold& above) {
+    return above.store == where && above.key == hold.name.text();
+  };
+  return !hold.nested || std::none_of(claim.ancestors.begin(), claim.ancestors.end(), has_it);
+}
+
+Result<AcquireReply> BesideStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
+  blocked_ = false;
+  const bool alone = claim.mode == Mode::plain || claim.mode == Mode::exclusive;
+  if (!alone || (claim.names.size() > 1 && !traits().several_names))
+    return Error{Errc::bad_usage, where() + " has one " + peer_->kind() + " for each claim"};
+  auto reply = rows_->acquire(claim, queueing, limit);
+  if (!reply || !std::holds_alternative<Grant>(*reply)) return reply;
+  if (taken_for_ == claim.serial) return reply;  // a repetition
+  return take_peer(claim, std::get<Grant>(std::move(*reply)), limit);
+}
+
+// The row comes first: so dlocks stand in their line, and only one of them at a time asks for the
+// peer lock.
+Result<AcquireReply> BesideStore::take_peer(const Claim& claim, Grant grant, Time limit) {
+  std::vector<LockName> names;
+  for (const Hold& hold : grant.holds)
+    if (needs_peer(claim, hold)) names.push_back(hold.name);
+  if (names.empty()) return AcquireReply(std::move(grant));
+  const auto taken = peer_->take(names, limit);
+  if (taken && !*taken) {
+    taken_for_ = claim.serial;
+    gone_.reset();
+    return AcquireReply(std::move(grant));
+  }
+  // Also when there is no time left: nothing else would release it before its lease ends.
+  const Time release_limit = std::max(limit, BootClock::now() + k_release_limit);
+  const auto released = rows_->release(grant.holds, {}, release_limit);
+  if (!released) return Error{Errc::unavailable, released.error().text};
+  if (!taken) return taken.error();
+  blocked_ = true;
+  const PeerLock::Blocked& blocked = **taken;
+  const auto at = std::find(claim.names.begin(), claim.names.end(), names[blocked.which]);
+  Refusal refusal{.which = static_cast<std::size_t>(at - claim.names.begin())};
+  refusal.holding.kind = Holding::Kind::foreign;
+  refusal.holding.type = peer_->kind() + (blocked.by.empty() ? "" : " of connection " + blocked.by);
+  refusal.holding.lease_left = LeaseLeft::never();  // it ends with its connection
+  return AcquireReply(std::move(refusal));
+}
+
+// Once it is gone, the first reason stays.
+Result<void> BesideStore::ask_peer(Time limit) {
+  if (gone_) return *gone_;
+  auto kept = peer_->check(limit);
+  if (!kept && kept.error().code == Errc::lost) gone_ = kept.error();
+  return kept;
+}
+
+// What is to be answered in place of the row's answer; nothing: the peer lock is ours.
+std::optional<Result<RenewReply>> BesideStore::trouble_of_peer(Time limit) {
+  if (!taken_for_) return {};
+  const auto kept = ask_peer(limit);
+  if (kept) return {};
+  if (kept.error().code != Errc::lost) return kept.error();
+  return RenewReply{.verdict = RenewVerdict::lost,
+                    .sent_at = BootClock::now(),
+                    .some_left = true,  // the row
+                    .because = "whose " + peer_->kind() + " is gone: " + kept.error().text};
+}
+
+Result<RenewReply> BesideStore::renew(const Holds& holds, Time limit) {
+  if (auto trouble = trouble_of_peer(limit)) return std::move(*trouble);
+  return rows_->renew(holds, limit);
+}
+
+Result<RenewReply> BesideStore::check(const Holds& holds, Time limit) {
+  if (auto trouble = trouble_of_peer(limit)) return std::move(*trouble);
+  return rows_->check(holds, limit);
+}
+
+// The command has ended, so either could go first. The peer lock does: the next dlock, which the
+// row's release wakes, would else find it still held. Half of the time is the row's.
+Result<ReleaseVerdict> BesideStore::release(const Holds& holds,
+                                            const ReleaseOptions& options,
+                                            Time limit) {
+  const Time now = BootClock::now();
+  if (std::exchange(taken_for_, std::nullopt)) peer_->give_up(now + (limit - now) / 2);
+  return rows_->release(holds, options, limit);
+}
+
+Result<HandOff> BesideStore::await_hand_off(Time until) {
+  if (blocked_) {
+    const Time next_try = BootClock::now() + k_try;
+    const Time end = std::min(until, next_try);
+    // A change of the row may have been written by our own last try: it does not end the pause.
+    do {
+      if (auto told = rows_->await_hand_off(end); !told) return told;
+    } while (BootClock::now() < end);
+    return until <= next_try ? HandOff::timed_out : HandOff::changed;
+  }
+  for (;;) {
+    const Time look_at = taken_for_ ? BootClock::now() + k_look : until;
+    auto told = rows_->await_hand_off(std::min(until, look_at));
+    if (!told || *told != HandOff::timed_out || until <= look_at) return told;
+    const auto kept = ask_peer(BootClock::now() + k_look_limit);
+    if (kept) continue;
+    if (kept.error().code == Errc::lost) return HandOff::changed;
+    if (kept.error().code == Errc::cancelled) return kept.error();
+  }
+}
+
+}  // namespace dlock

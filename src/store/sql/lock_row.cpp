@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include "store/sql/lock_row.hpp"
+
+#include "base/text.hpp"
+#include "store/record_json.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <utility>
+
+namespace dlock::sql {
+
+using lease_table::Line;
+using lease_table::Place;
+using lease_table::StoredLock;
+using lease_table::StoreTime;
+
+namespace {
+
+constexpr std::int64_t k_us_per_s = 1'000'000;
+
+std::int64_t us_of(StoreTime time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
+
+const HoldRecord* newest_of(const StoredLock& lock) {
+  const HoldRecord* newest = nullptr;
+  for (const auto& [owner, lease] : lock.leases)
+    for (const auto& [serial, record] : lease.holds)
+      if (newest == nullptr || record.since_ms > newest->since_ms) newest = &record;
+  return newest;
+}
+
+// Rows of a line are known by their arrival.
+const Place* find(const Line& line, std::int64_t arrival_us) {
+  const auto at =
+      std::lower_bound(line.begin(), line.end(), arrival_us, [](const Place& one, std::int64_t us) {
+        return one.arrival_us < us;
+      });
+  return at != line.end() && at->arrival_us == arrival_us ? &*at : nullptr;
+}
+
+}  // namespace
+
+std::string holder_column(const HoldRecord& hold) {
+  constexpr std::size_t k_widest = 120;  // the column has 255
+  std::string text = who_text(hold.who);
+  const auto is_foreign = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+  std::replace_if(text.begin(), text.end(), is_foreign, '?');
+  return text.substr(0, k_widest);
+}
+
+lease_table::ForeignHold foreign_hold(const LockColumns& columns) {
+  return {.type = "ShedLock",
+          .who = columns.locked_by,
+          .until = StoreTime(std::chrono::microseconds(columns.lock_until_us)),
+          .since = StoreTime(std::chrono::microseconds(columns.locked_at_us))};
+}
+
+LockColumns columns_of(const lease_table::StoredLock& lock, const lease_table::Moment& moment) {
+  LockColumns columns{.lock_until_us = moment.wall_us / k_us_per_s * k_us_per_s, .locked_by = {}};
+  if (lock.foreign) {
+    return {.lock_until_us = us_of(lock.foreign->until.value_or(StoreTime())),
+            .locked_at_us = us_of(lock.foreign->since.value_or(StoreTime())),
+            .locked_by = lock.foreign->who};
+  }
+  for (const auto& [owner, lease] : lock.leases) {
+    const std::int64_t end = moment.wall_us + us_of(lease.expires) - us_of(moment.now);
+    columns.lock_until_us =
+        std::max(columns.lock_until_us, (end + k_us_per_s - 1) / k_us_per_s * k_us_per_s);
+  }
+  if (const HoldRecord* const newest = newest_of(lock)) {
+    columns.locked_at_us = newest->since_ms * k_us_per_ms;
+    columns.locked_by = holder_column(*newest);
+  }
+  return columns;
+}
+
+std::optional<StoredLock> lock_of(const std::string& name,
+                                  const std::string& state,
+                                  const LockColumns& columns) {
+  StoredLock lock;
+  if (!state.empty()) {
+    auto parsed = parse_state_file(state);
+    if (!parsed || parsed->name != name) return std::nullopt;
+    lock = std::move(parsed->state);
+  }
+  const HoldRecord* const newest = newest_of(lock);
+  if (columns.locked_by == (newest == nullptr ? "" : holder_column(*newest))) return lock;
+  lock.leases.clear();
+  lock.foreign = foreign_hold(columns);
+  return lock;
+}
+
+Place place_of(std::int64_t arrival_us,
+               std::string waiter,
+               lease_table::StoreTime alive_until,
+               std::string_view who) {
+  Place place{.id = std::move(waiter),
+              .arrival_us = arrival_us,
+              .alive_until = alive_until,
+              .waiter = parse_waiter(who).value_or(Waiter{})};
+  place.waiter.since_ms = arrival_us / k_us_per_ms;
+  return place;
+}
+
+std::string text_at(const Values& row, std::size_t column) {
+  return column < row.size() ? row[column].value_or("") : std::string();
+}
+
+std::int64_t number_at(const Values& row, std::size_t column) {
+  return std::strtoll(text_at(row, column).c_str(), nullptr, 10);
+}
+
+std::int64_t time_at(const Values& row, std::size_t column) {
+  constexpr std::int64_t k_latest = lease_table::k_latest_ms * k_us_per_ms;
+  return std::clamp<std::int64_t>(number_at(row, column), 0, k_latest);
+}
+
+bool has_shape(const Table& table, std::size_t most_rows, std::size_t columns) {
+  return table.size() <= most_rows &&
+         std::all_of(table.begin(), table.end(), [columns](const Values& row) {
+           return row.size() == columns;
+         });
+}
+
+std::optional<std::int64_t> only_number(const Table& table) {
+  if (table.size() != 1 || table.front().empty()) return std::nullopt;
+  const std::string text = text_at(table.front(), 0);
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<std::int64_t> clock_in(const Table& table) {
+  constexpr std::int64_t k_latest = lease_table::k_latest_clock_ms * k_us_per_ms;
+  const auto us = only_number(table);
+  return us && *us >= 0 && *us <= k_latest ? us : std::nullopt;
+}
+
+Line line_of(const Table& rows) {
+  Line line;
+  for (const Values& row : rows) {
+    const StoreTime alive_until{std::chrono::microseconds(time_at(row, 2))};
+    line.push_back(place_of(number_at(row, 0), text_at(row, 1), alive_until, text_at(row, 3)));
+  }
+  return line;
+}
+
+LineChange change_of(const Line& before, const Line& after) {
+  LineChange change;
+  for (const Place& place : after) {
+    const Place* const old = find(before, place.arrival_us);
+    if (old == nullptr || !(*old == place)) change.written.push_back(&place);
+  }
+  for (const Place& place : before) {
+    if (find(after, place.arrival_us) == nullptr) change.gone.push_back(&place);
+  }
+  return change;
+}
+
+}  // namespace dlock::sql

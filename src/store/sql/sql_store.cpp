@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+#include "store/sql/sql_store.hpp"
+
+#include "base/text.hpp"
+#include "store/record_json.hpp"
+#include "store/sql/four_columns.hpp"
+#include "sys/limits.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlock {
+
+using lease_table::StoredLock;
+
+namespace {
+
+std::vector<std::string> ordered(const std::vector<LockName>& names) {
+  std::vector<std::string> texts;
+  texts.reserve(names.size());
+  for (const LockName& name : names)
+    texts.push_back(name.text());
+  std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
+lease_table::Moment moment_of(std::int64_t now_us, Time sent_at) {
+  return {.sent_at = sent_at,
+          .now = lease_table::StoreTime(std::chrono::microseconds(now_us)),
+          .wall_us = now_us};
+}
+
+}  // namespace
+
+Result<std::string> SqlStore::key_of(const LockName& name) const {
+  if (is_utf8(name.text())) return name.text();
+  return Error{
+      Errc::bad_usage,
+      "cannot keep lock " + in_quotes(name.text()) + " in " + where() + ": names there are UTF-8"};
+}
+
+StoreTraits SqlStore::traits() const {
+  return {.line = !has_four_columns_};
+}
+
+Error SqlStore::too_few_columns() const {
+  return {Errc::bad_config,
+          "cannot keep this in " + where() + ": the table " + table() +
+              " has four columns, which is enough for one plain lock at a time: without --shared, "
+              "--exclusive, --slots and --once-per, not nested, and revoked only by --now; or let "
+              "its owner run: " +
+              missing_columns()};
+}
+
+// Neither those of dlock nor those of ShedLock.
+Error SqlStore::unknown_columns() const {
+  return {Errc::bad_config,
+          "cannot keep locks in " + where() + ": the table " + table() +
+              " lacks one of the columns token, version and state, or " + table() +
+              "_line one of its own: let their owner add what dlock doctor --ddl prints"};
+}
+
+std::optional<Error> SqlStore::refuses(const Claim& claim) const {
+  if (!has_four_columns_) return std::nullopt;
+  if (claim.mode == Mode::plain && claim.once_per == Duration::zero()) return std::nullopt;
+  return too_few_columns();
+}
+
+// Whether the same may go through now.
+bool SqlStore::learns_columns() {
+  return cause() == Cause::no_column && !std::exchange(has_four_columns_, true);
+}
+
+Result<StoredLock> SqlStore::lock_of(const std::string& name,
+                                     const Row& row,
+                                     std::int64_t now_us) const {
+  if (!row.state) return StoredLock();
+  if (row.name != name) {
+    return Error{Errc::bad_config,
+                 "cannot keep lock " + in_quotes(name) + " in " + where() + ": the collation of " +
+                     table() + ".name makes it one with " + in_quotes(row.name)};
+  }
+  if (!row.unfit.empty())
+    return Error{Errc::bad_config,
+                 "cannot keep locks in " + table() + " in " + where() + ": " + row.unfit};
+  if (has_four_columns_) return sql::lock_of_four(row.columns, now_us);
+  if (auto lock = sql::lock_of(name, *row.state, row.columns)) return std::move(*lock);
+  return Error{Errc::refused,
+               "cannot read lock " + in_quotes(name) + ": its row in " + where() +
+                   " is damaged: delete the row if no job runs under this lock"};
+}
+
+Result<std::vector<StoredLock>> SqlStore::locks_of(const std::vector<LockName>& names,
+                                                   const Rows& rows) const {
+  std::vector<StoredLock> locks;
+  if (rows.own_columns > 0) return unknown_columns();
+  if (rows.rows.empty()) return std::vector<StoredLock>(names.size());
+  const std::vector<std::string> order = ordered(names);
+  for (const LockName& name : names) {
+    const auto at = std::lower_bound(order.begin(), order.end(), name.text()) - order.begin();
+    const Row& row = rows.rows[static_cast<std::size_t>(at)];
+    auto lock = lock_of(name.text(), row, rows.now_us);
+    if (!lock) return lock.error();
+    lock->line = row.line;
+    locks.push_back(std::move(*lock));
+  }
+  return locks;
+}
+
+Result<SqlStore::Write> SqlStore::write_of(const std::string& name,
+                                           const StoredLock& lock,
+                                           const Moment& moment) const {
+  Write write{.name = name, .lock = true};
+  if (has_four_columns_) {
+    write.columns = sql::four_columns_of(lock, moment);
+    return write;
+  }
+  write.columns = sql::columns_of(lock, moment);
+  write.token = lock.token;
+  auto json = state_to_write({name, {}, lock});
+  if (!json) return json.error();
+  write.state = std::move(*json);
+  return write;
+}
+
+SqlStore::Row SqlStore::row_of(const sql::Values& values) {
+  Row row{.name = sql::text_at(values, 0),
+          .state = sql::text_at(values, 1),
+          .columns = {.lock_until_us = sql::time_at(values, 2),
+                      .locked_at_us = sql::time_at(values, 3),
+                      .locked_by = sql::text_at(values, 4)},
+          .version = sql::number_at(values, 5)};
+  if (const std::string type = sql::text_at(values, 6); !type.empty())
+    row.unfit = "lock_until is a " + type + ", and has to be a timestamp without time zone";
+  return row;
+}
+
+Error SqlStore::strange_answer() const {
+  return {Errc::protocol, where() + " gave an answer of an unknown kind"};
+}
+
+constexpr std::size_t k_lock_columns = 7;
+constexpr std::size_t k_line_columns = 4;
+
+Result<SqlStore::Rows> SqlStore::rows_of(const std::vector<std::string>& names,
+                                         Purpose purpose,
+                                         const std::vector<const sql::Table*>& answers,
+                                         Time sent_at) const {
+  const auto count = static_cast<std::ptrdiff_t>(names.size());
+  const auto lines = answers.begin() + count + 1;
+  const auto now_us = sql::clock_in(*answers[names.size()]);
+  if (!now_us) return strange_answer();
+  Rows rows{.rows = {}, .now_us = *now_us, .sent_at = sent_at};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const sql::Table& found = *answers[i];
+    if (!sql::has_shape(found, 1, k_lock_columns)) return strange_answer();
+    Row row = found.empty() ? Row{.name = names[i], .state = {}} : row_of(found.front());
+    if (has_line(purpose)) {
+      const sql::Table& line = *lines[static_cast<std::ptrdiff_t>(i)];
+      if (!sql::has_shape(line, line.size(), k_line_columns)) return strange_answer();
+      row.line = sql::line_of(line);
+    }
+    rows.rows.push_back(std::move(row));
+  }
+  if (has_four_columns()) {
+    const auto own = sql::only_number(*answers.back());
+    if (!own) return strange_answer();
+    rows.own_columns = *own;
+  }
+  return rows;
+}
+
+Result<SqlStore::Rows> SqlStore::all_rows_of(const sql::Table& clock,
+                                             const sql::Table& locks,
+                                             Time sent_at) const {
+  const auto now_us = sql::clock_in(clock);
+  if (!now_us || !sql::has_shape(locks, locks.size(), k_lock_columns)) return strange_answer();
+  Rows rows{.rows = {}, .now_us = *now_us, .sent_at = sent_at};
+  for (const sql::Values& values : locks)
+    rows.rows.push_back(row_of(values));
+  return rows;
+}
+
+// What another program does there is over after so many tries; what stays is of the table.
+constexpr int k_tries = 10;
+
+Error SqlStore::row_stays(const std::string& why) const {
+  return {Errc::refused, "cannot keep locks in " + table() + " in " + where() + ": " + why};
+}
+
+// A row may also be missing because it was deleted while we waited for it: what is written to it
+// would be written nowhere.
+Result<SqlStore::Rows> SqlStore::load_to_write(const std::vector<std::string>& names, Time limit) {
+  for (int tries = 0; tries < k_tries; ++tries) {
+    auto rows = load(names, Purpose::writing, limit);
+    if (!rows) return rows;
+    std::vector<std::string> missing;
+    for (const Row& row : rows->rows)
+      if (!row.state) missing.push_back(row.name);
+    if (missing.empty()) return rows;
+    if (auto made = make_rows(missing, limit); !made) return made.error();
+  }
+  (void)write({}, {}, limit).has_value();
+  return row_stays(
+      "a row that is made is not found: is the column name too narrow, or is there a "
+      "policy that hides the row?");
+}
+
+Result<std::optional<TableStore::Step>> SqlStore::step(const std::vector<LockName>& names,
+                                                       Time limit,
+                                                       const Change& change) {
+  const auto rows = load_to_write(ordered(names), limit);
+  if (!rows) return rows.error();
+  const auto before = locks_of(names, *rows);
+  if (!before) {
+    (void)write({}, {}, limit).has_value();
+    return before.error();
+  }
+  std::vector<StoredLock> after = *before;
+  const Moment moment = moment_of(rows->now_us, rows->sent_at);
+  Step step = change(lease_table::pointers_to(after), moment);
+  std::vector<Write> writes;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Write one{.name = names[i].text()};
+    if (step.writes) {
+      auto lock = write_of(one.name, after[i], moment);
+      if (!lock) {
+        (void)write({}, {}, limit).has_value();
+        return lock.error();
+      }
+      one = std::move(*lock);
+    }
+    if (step.writes && has_four_columns_ && !sql::fits_four_columns(after[i])) {
+      (void)write({}, {}, limit).has_value();
+      return too_few_columns();
+    }
+    one.line = sql::change_of((*before)[i].line, after[i].line);
+    const bool any = one.lock || !one.line.written.empty() || !one.line.gone.empty();
+    if (any) writes.push_back(std::move(one));
+  }
+  for (Write& one : writes)
+    one.before = &*std::find_if(
+        rows->rows.begin(), rows->rows.end(), [&](const Row& row) { return row.name == one.name; });
+  const auto written = write(writes, step.wakes, limit);
+  if (!written) return written.error();
+  return *written ? std::optional(std::move(step)) : std::nullopt;
+}
+
+Result<void> SqlStore::transact(const std::vector<LockName>& names,
+                                Time limit,
+                                const Change& change) {
+  for (int tries = 0; tries < k_tries;) {
+    const auto done = step(names, limit, change);
+    if (done && *done) return {};
+    if (done) {
+      ++tries;
+      continue;
+    }
+    const Cause why = cause();
+    if (learns_columns()) continue;
+    if (why == Cause::other || BootClock::now() >= limit) return done.error();
+    if (why == Cause::repeat) continue;
+    if (why == Cause::no_column) return done.error();
+    if (auto made = make_tables(limit); !made && cause() != Cause::repeat) return made;
+  }
+  return row_stays("a row that is written stays as it was: is there a trigger or a policy?");
+}
+
+// A missing table of lines is an empty line; a missing table of locks means that all are free.
+Result<SqlStore::Rows> SqlStore::load_to_read(const std::vector<std::string>& names, Time limit) {
+  auto rows = load(names, Purpose::reading, limit);
+  if (!rows && learns_columns()) rows = load(names, Purpose::reading, limit);
+  if (!rows && cause() == Cause::no_table) rows = load(names, Purpose::reading_locks, limit);
+  if (!rows && cause() == Cause::no_table) rows = load_clock(limit);
+  return rows;
+}
+
+Result<void> SqlStore::read(const std::vector<LockName>& names, Time limit, const Look& look) {
+  const auto rows = load_to_read(ordered(names), limit);
+  if (!rows) return rows.error();
+  auto locks = locks_of(names, *rows);
+  if (!locks) return locks.error();
+  look(lease_table::pointers_to(*locks), moment_of(rows->now_us, rows->sent_at));
+  return {};
+}
+
+Result<std::vector<std::string>> SqlStore::list(std::string_view glob, Time limit) {
+  std::vector<std::string> names;
+  std::string last;
+  for (bool more = true; more;) {
+    auto rows = load_behind(last, limit);
+    if (!rows && learns_columns()) rows = load_behind(last, limit);
+    if (!rows && cause() == Cause::no_table) return names;
+    if (!rows) return rows.error();
+    const Moment moment = moment_of(rows->now_us, rows->sent_at);
+    for (const Row& row : rows->rows) {
+      const auto lock = lock_of(row.name, row, rows->now_us);
+      // A damaged row may be that of a lock: inspect says what is wrong with it.
+      const bool is_free = lock && !lease_table::is_live(*lock, moment.now);
+      if (!is_free && lease_table::glob_matches(glob, row.name)) names.push_back(row.name);
+    }
+    if (names.size() > limits::k_names)
+      return Error{Errc::refused,
+                   where() + " has more than " + std::to_string(limits::k_names) +
+                       " locks that match; give a narrower pattern"};
+    more = rows->rows.size() >= k_page;
+    if (more) last = rows->rows.back().name;
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace dlock

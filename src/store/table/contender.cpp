@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "store/table/contender.hpp"
+
+#include "base/duration.hpp"
+#include "store/record_json.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace dlock::contender {
+
+using lease_table::Lease;
+using lease_table::Place;
+using lease_table::StoredLock;
+using lease_table::StoreTime;
+
+namespace {
+
+std::string json_of(const StoredLock& state) {
+  return state_file_json({.name = {}, .stamp = {}, .state = state});
+}
+
+}  // namespace
+
+// What is no epoch of dlock's making counts as none.
+Epoch Epoch::read(std::string_view text, std::int64_t version) {
+  Epoch epoch{.version = version};
+  const auto read = std::from_chars(text.begin(), text.end(), epoch.value);
+  const bool sound = read.ec == std::errc{} && read.ptr == text.end();
+  if (!sound || epoch.value < 0 || epoch.value >= k_most - k_numbers) epoch.value = 0;
+  return epoch;
+}
+
+std::int64_t Epoch::for_grant(std::int64_t number, std::int64_t wall_us, FencingToken known) const {
+  number = std::min(number, k_most);  // it is a server's
+  std::int64_t least = static_cast<std::int64_t>(known) - number;
+  if (wall_us < k_most - k_numbers && value + number < wall_us - k_late.count())
+    least = std::max(least, wall_us - number);
+  return std::max(value, least);
+}
+
+FencingToken largest_token(const std::vector<StoredLock>& states) {
+  FencingToken largest = 0;
+  for (const StoredLock& state : states)
+    for (const auto& [owner, lease] : state.leases)
+      for (const auto& [serial, record] : lease.holds)
+        if (record.token < Epoch::k_most) largest = std::max(largest, record.token);
+  return largest;
+}
+
+std::string lease_json(
+    const OwnerId& owner, Lease lease, Duration ttl, std::uint32_t slots, std::int64_t epoch) {
+  StoredLock one;
+  one.token = static_cast<FencingToken>(epoch);
+  lease.expires = StoreTime(ttl);
+  if (lease_table::mode_of(lease) == Mode::slots) one.slots = slots;
+  one.leases.emplace(owner, std::move(lease));
+  return json_of(one);
+}
+
+std::optional<Holder> parse_lease(std::string_view json, FencingToken written, StoreTime now) {
+  auto file = parse_state_file(json);
+  if (!file || file->state.leases.size() != 1) return std::nullopt;
+  auto& [owner, lease] = *file->state.leases.begin();
+  const Duration asked = lease.expires.time_since_epoch();
+  if (asked <= Duration::zero() || asked > k_longest_duration) return std::nullopt;
+  lease.expires = now + asked;
+  lease.at_most = true;
+  for (auto& [serial, record] : lease.holds)
+    if (record.token == 0) record.token = file->state.token + written;
+  return Holder{owner, std::move(lease), file->state.slots};
+}
+
+std::optional<Place> parse_waiter(std::string_view json, std::int64_t arrival, StoreTime now) {
+  auto place = parse_place(json);
+  if (!place) return std::nullopt;
+  place->arrival_us = arrival;
+  place->alive_until = now + k_seen_alive;
+  return place;
+}
+
+std::optional<std::size_t> waiter_of(const Lease& lease,
+                                     const std::map<std::string, std::size_t>& waiters) {
+  for (const auto& [serial, record] : lease.holds) {
+    const auto at = waiters.find(record.id);
+    if (at != waiters.end()) return at->second;
+  }
+  return std::nullopt;
+}
+
+bool has_note(const StoredLock& state) {
+  return state.success || !state.released.empty();
+}
+
+std::string note_json(const StoredLock& state) {
+  StoredLock note;
+  note.success = state.success;
+  note.released = state.released;
+  return json_of(note);
+}
+
+void take_note(std::string_view json, StoredLock& state) {
+  auto file = parse_state_file(json);
+  if (!file) return;
+  state.success = file->state.success;
+  state.released = std::move(file->state.released);
+}
+
+void Turns::note(const std::string& lock,
+                 StoredLock& state,
+                 StoreTime now,
+                 const std::function<bool(const std::string&)>& is_ours) {
+  if (state.line.empty() || !lease_table::has_room_for_first(state)) {
+    turns_.erase(lock);
+    return;
+  }
+  Place& first = state.line.front();
+  Turn& turn = turns_[lock];
+  if (turn.id != first.id) turn = {first.id, now};
+  first.alive_until = (is_ours(first.id) ? now : turn.since) + lease_table::k_turn;
+}
+
+}  // namespace dlock::contender

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "store/table/lease_claim.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlock::lease_table {
+
+namespace {
+
+struct Found {
+  const Lease* lease = nullptr;
+  const HoldRecord* record = nullptr;
+  bool is_usable() const { return record != nullptr && !lease->revoked_by; }
+};
+
+Found find_hold(const StoredLock& state, const OwnerId& owner, const HoldSerial& serial) {
+  const auto lease = state.leases.find(owner);
+  if (lease == state.leases.end()) return {};
+  const auto hold = lease->second.holds.find(serial);
+  if (hold == lease->second.holds.end() || hold->second.kept) return {};
+  return {&lease->second, &hold->second};
+}
+
+// An earlier attempt of this very claim may have been granted to us or, nested, to an ancestor.
+std::optional<Plan> again(const StoredLock& state, const Claim& claim, const OwnerId& owner) {
+  const Found mine = find_hold(state, owner, claim.serial);
+  if (mine.record == nullptr) return std::nullopt;
+  if (!mine.is_usable()) return Plan{};
+  return Plan{Plan::Kind::again, owner, mine.record->token, mine.record->mode, mine.record->slot};
+}
+
+// How a claim joins what its ancestor holds; nothing: it would wait for that.
+std::optional<Mode> joined_mode(Mode above, std::uint32_t slots, const Claim& claim) {
+  const bool wants_slot = claim.mode == Mode::slots;
+  if (above == Mode::slots && wants_slot && claim.slots == slots) return Mode::slots;
+  if (above == Mode::slots || wants_slot) return std::nullopt;
+  if (above == Mode::plain) return Mode::plain;
+  if (claim.mode == Mode::shared) return Mode::shared;
+  if (above == Mode::exclusive) return Mode::exclusive;
+  return std::nullopt;
+}
+
+// Below the nearest ancestor whose own hold still lives. That its owner is still there is not
+// enough: an ancestor that has released no longer protects what its late descendants do.
+std::optional<Plan> join(const StoredLock& state, const Claim& claim) {
+  for (auto hold = claim.ancestors.rbegin(); hold != claim.ancestors.rend(); ++hold) {
+    const Found above = find_hold(state, hold->owner, hold->serial);
+    if (!above.is_usable()) continue;
+    const auto mode = joined_mode(mode_of(*above.lease), state.slots, claim);
+    if (!mode) return Plan{.by_ancestor = true};
+    return Plan{Plan::Kind::join, hold->owner, above.record->token, *mode, above.record->slot};
+  }
+  return std::nullopt;
+}
+
+// Of a name that is not ours by a hold above us. The ancestors of a claim are of all its names.
+bool lost_above(const StoredLock& state, const Claim& claim, const LockName& name) {
+  return std::any_of(claim.ancestors.begin(), claim.ancestors.end(), [&](const auto& hold) {
+    if (hold.key != name.text()) return false;
+    const std::string id = hold_id(hold.owner, hold.serial);
+    const bool relies =
+        std::find(claim.relies_on.begin(), claim.relies_on.end(), id) != claim.relies_on.end();
+    return relies && !was_released(state, id);
+  });
+}
+
+std::uint32_t lowest_free_slot(const StoredLock& state) {
+  std::uint32_t slot = 0;
+  const auto is_taken = [&](const auto& entry) {
+    return entry.second.holds.begin()->second.slot == slot;
+  };
+  while (std::any_of(state.leases.begin(), state.leases.end(), is_taken))
+    ++slot;
+  return slot;
+}
+
+// The clock keeps tokens growing when the stored one was lost, the stored one when the clock goes
+// back.
+FencingToken least_token(const Claim& claim, const Moment& moment) {
+  const std::chrono::microseconds clock(std::max<std::int64_t>(moment.wall_us, 1));
+  const std::chrono::microseconds proposed(claim.proposes);
+  const bool close = claim.proposes != 0 && abs(proposed - clock) <= Claim::k_token_window;
+  return static_cast<FencingToken>((close ? proposed : clock).count());
+}
+
+// The first hold of a lease of its own.
+Plan begin(StoredLock& state, const Claim& claim, const Moment& moment) {
+  state.token = moment.numbers_writes ? 0 : std::max(state.token + 1, least_token(claim, moment));
+  Plan plan{Plan::Kind::fresh, claim.owner, state.token, claim.mode};
+  if (claim.mode == Mode::slots) {
+    state.slots = claim.slots;
+    plan.slot = lowest_free_slot(state);
+  }
+  return plan;
+}
+
+}  // namespace
+
+Plan plan_for(const StoredLock& state, const Claim& claim, const LockName& name) {
+  if (auto plan = again(state, claim, claim.owner)) return std::move(*plan);
+  for (const AncestorHold& hold : claim.ancestors) {
+    if (auto plan = again(state, claim, hold.owner)) return std::move(*plan);
+  }
+  if (auto plan = join(state, claim)) return std::move(*plan);
+  if (lost_above(state, claim, name)) return {.kind = Plan::Kind::lost};
+  const bool both_slots =
+      !state.leases.empty() && mode_of(state) == Mode::slots && claim.mode == Mode::slots;
+  if (both_slots && state.slots != claim.slots) return {.kind = Plan::Kind::other_slots};
+  const bool stranger = !state.leases.contains(claim.owner);
+  if (!stranger || !has_room(state, claim.mode, claim.slots)) return {};
+  if (is_first(state.line, waiter_id(claim)))
+    return {.kind = Plan::Kind::fresh, .owner = claim.owner};
+  return {.turn = has_room_for_first(state)};
+}
+
+const HoldRecord& carry_out(const Plan& plan,
+                            StoredLock& state,
+                            const Claim& claim,
+                            const Moment& moment) {
+  const Plan hold = plan.kind == Plan::Kind::fresh ? begin(state, claim, moment) : plan;
+  Lease& lease = state.leases[hold.owner];
+  extend(lease, claim.ttl, moment.now);
+  return lease.holds
+      .try_emplace(claim.serial,  // unless it is there again
+                   HoldRecord{.id = hold_id(hold.owner, claim.serial),
+                              .who = claim.who,
+                              .token = hold.token,
+                              .since_ms = wall_ms(moment),
+                              .ttl = claim.ttl,
+                              .mode = hold.mode,
+                              .slot = hold.slot})
+      .first->second;
+}
+
+}  // namespace dlock::lease_table

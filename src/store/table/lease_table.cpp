@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+#include "store/table/lease_table.hpp"
+
+#include "base/duration.hpp"
+#include "base/text.hpp"
+#include "store/table/lease_claim.hpp"
+#include "store/table/waiting_line.hpp"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <utility>
+
+namespace dlock::lease_table {
+
+namespace {
+
+constexpr std::size_t k_most_listed = 64;  // of owners, and of waiters
+
+// How long ago the last success was granted, if the claim does not want to run after it.
+std::optional<Duration> done_ago(const StoredLock& state,
+                                 const Claim& claim,
+                                 const Moment& moment) {
+  if (!state.success || wall_ms(moment) >= state.success->until_ms) return std::nullopt;
+  const std::chrono::milliseconds ago(wall_ms(moment) - state.success->since_ms);
+  // A clock that was set back by more says nothing about what was when.
+  if (std::chrono::abs(ago) >= claim.once_per) return std::nullopt;
+  return std::max(ago, std::chrono::milliseconds(0));
+}
+
+std::optional<LastSuccess> last_success(const StoredLock& state, const Moment& moment) {
+  const std::int64_t now = wall_ms(moment);
+  if (!state.success || now >= state.success->until_ms) return std::nullopt;
+  const auto& [since, until] = *state.success;
+  return LastSuccess{.since_ms = since,
+                     .ago = std::chrono::milliseconds(std::max<std::int64_t>(now - since, 0)),
+                     .left = std::chrono::milliseconds(until - now)};
+}
+
+// Only if no name is left to be done, and none is held already by us or above us.
+std::optional<Done> done_before(const States& states,
+                                const std::vector<Plan>& plans,
+                                const Claim& claim,
+                                const Moment& moment) {
+  Done done;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const Plan& plan = plans[i];
+    const bool ours = plan.kind == Plan::Kind::again || plan.kind == Plan::Kind::join;
+    const auto ago = done_ago(*states[i], claim, moment);
+    if (!ago || ours || plan.by_ancestor) return std::nullopt;
+    done.ago = std::max(done.ago, *ago);
+  }
+  return done;
+}
+
+LeaseLeft left_of(const Lease& lease, StoreTime now) {
+  const Duration left = lease.expires - now;
+  return lease.at_most ? LeaseLeft::at_most(left) : LeaseLeft(left);
+}
+
+// Room is made by the end of one lease, or only of all.
+LeaseLeft lease_left(const StoredLock& state, StoreTime now, bool one_is_enough) {
+  const Lease* counts = nullptr;
+  for (const auto& [owner, lease] : state.leases) {
+    if (!is_live(lease, now)) continue;
+    const bool sooner = counts != nullptr && lease.expires < counts->expires;
+    if (counts == nullptr || sooner == one_is_enough) counts = &lease;
+  }
+  return counts != nullptr ? left_of(*counts, now) : LeaseLeft(Duration::zero());
+}
+
+// What is wrong with the clock of a foreign holder, if it cannot be that of the table.
+std::string doubt_of(const ForeignHold& foreign, StoreTime now) {
+  using namespace std::chrono;
+  const auto ahead = foreign.since.value_or(now) - now;
+  if (ahead <= seconds(5)) return {};
+  const Duration about =
+      ahead < minutes(1) ? Duration(round<seconds>(ahead)) : round<minutes>(ahead);
+  return "its clock is " + format_duration(about) +
+         " ahead of the server's: does it use usingDbTime()?";
+}
+
+void show_foreign(const ForeignHold& foreign, StoreTime now, Holding& holding) {
+  holding.kind = Holding::Kind::foreign;
+  holding.type = foreign.type;
+  holding.owners = {{.id = foreign.who, .count = "1"}};
+  holding.owner_count = 1;
+  if (foreign.endless) holding.lease_left = LeaseLeft::never();
+  if (foreign.until) holding.lease_left = *foreign.until - now;
+  holding.doubt = doubt_of(foreign, now);
+}
+
+// All but the waiters; only inspect lists them.
+Holding holding_of(const StoredLock& state, const Moment& moment) {
+  Holding holding;
+  holding.now_ms = wall_ms(moment);
+  holding.success = last_success(state, moment);
+  holding.waiting = living(state.line, moment.now);
+  if (!is_live(state, moment.now)) return holding;
+  if (state.foreign) show_foreign(*state.foreign, moment.now, holding);
+  if (state.leases.empty()) return holding;
+  holding.kind = Holding::Kind::lock;
+  holding.type = "lease";
+  for (const auto& [owner, lease] : state.leases) {
+    if (!is_live(lease, moment.now)) continue;
+    holding.mode = mode_of(lease);
+    if (holding.revoked_by.empty()) holding.revoked_by = lease.revoked_by.value_or("");
+    if (++holding.owner_count > k_most_listed) continue;
+    Holding::Owner& one =
+        holding.owners.emplace_back(Holding::Owner{owner, std::to_string(lease.holds.size())});
+    if (holding.mode >= Mode::shared) one.lease_left = left_of(lease, moment.now);
+    for (const auto& [serial, record] : lease.holds)
+      holding.holds.push_back(record);
+  }
+  if (holding.mode == Mode::slots) holding.slots = state.slots;
+  holding.lease_left = lease_left(state, moment.now, holding.mode == Mode::slots);
+  return holding;
+}
+
+Holding in_the_way(const StoredLock& state, const Claim& claim, const Moment& moment) {
+  Holding holding = holding_of(state, moment);
+  if (state.leases.empty()) return holding;
+  const bool one_is_enough = holding.mode == Mode::slots && claim.mode == Mode::slots;
+  holding.lease_left = lease_left(state, moment.now, one_is_enough);
+  return holding;
+}
+
+// Of several names the first that is in the way; one that an ancestor holds before all others, as
+// waiting for these would be in vain.
+std::optional<std::size_t> first_refused(const std::vector<Plan>& plans) {
+  std::optional<std::size_t> refused;
+  for (std::size_t i = plans.size(); i-- > 0;) {
+    const bool harder = !refused || plans[i].by_ancestor || !plans[*refused].by_ancestor;
+    if (plans[i].kind == Plan::Kind::refused && harder) refused = i;
+  }
+  return refused;
+}
+
+// --- what is ours -------------------------------------------------------------------------------
+
+RenewReply check_one(const StoredLock& state, const Hold& hold, const Moment& moment) {
+  RenewReply reply{.verdict = RenewVerdict::held, .sent_at = moment.sent_at};
+  const auto found = state.leases.find(hold.owner);
+  const bool ours =
+      found != state.leases.end() && !is_kept(found->second) && is_live(found->second, moment.now);
+  if (!ours) {
+    reply.verdict = RenewVerdict::lost;
+    reply.holding = inspect(state, moment);
+    reply.released = was_released(state, hold_id(hold.owner, hold.serial));
+  } else if (found->second.revoked_by) {
+    reply.verdict = RenewVerdict::revoked;
+    reply.revoked_by = *found->second.revoked_by;
+  }
+  return reply;
+}
+
+void remember(StoredLock& state, std::int64_t since_ms, Duration tell_for) {
+  if (!state.success) state.success.emplace();
+  auto& [since, until] = *state.success;
+  since = std::max(since, since_ms);
+  until = std::max<std::int64_t>(until, since_ms + to_ms(tell_for));
+}
+
+ReleaseVerdict release_one(StoredLock& state,
+                           const Hold& hold,
+                           const ReleaseOptions& options,
+                           const Moment& moment) {
+  const auto found = state.leases.find(hold.owner);
+  if (found == state.leases.end()) return ReleaseVerdict::not_held;
+  Lease& lease = found->second;
+  if (!is_live(lease, moment.now) || is_kept(lease)) return ReleaseVerdict::not_held;
+  auto node = lease.holds.extract(hold.serial);
+  if (node.empty()) return ReleaseVerdict::not_held;
+  HoldRecord& record = node.mapped();
+  if (options.tell_for > Duration::zero()) remember(state, record.since_ms, options.tell_for);
+  if (is_of_acquire(hold.serial)) note_release(state, record.id, moment);
+  if (!lease.holds.empty()) return ReleaseVerdict::still_held;
+  if (options.keep > Duration::zero() && !hold.nested) {
+    record.id = hold_id(hold.owner, k_kept);
+    record.kept = true;
+    lease = {.holds = {{k_kept, std::move(record)}},
+             .expires = moment.now + options.keep,
+             .revoked_by = {}};
+  } else {
+    state.leases.erase(found);
+  }
+  return ReleaseVerdict::released;
+}
+
+bool is_meant(const RevokeOrder& order, const OwnerId& owner, const Lease& lease) {
+  if (order.if_owner && *order.if_owner != owner) return false;
+  return !order.if_token ||
+         std::any_of(lease.holds.begin(), lease.holds.end(), [&](const auto& hold) {
+           return hold.second.token == *order.if_token;
+         });
+}
+
+}  // namespace
+
+Result<AcquireReply> acquire(const States& states,
+                             const Claim& claim,
+                             const Moment& moment,
+                             Queueing queueing) {
+  const std::string me = waiter_id(claim);
+  std::vector<Plan> plans;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    tidy(*states[i], moment.now);
+    plans.push_back(plan_for(*states[i], claim, claim.names[i]));
+  }
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (plans[i].kind == Plan::Kind::lost) return lost_above(claim.names[i]);
+  }
+  if (const auto done = done_before(states, plans, claim, moment)) {
+    leave(states, claim, moment);
+    return AcquireReply(*done);
+  }
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (plans[i].kind == Plan::Kind::other_slots)
+      return other_slots(claim.names[i], states[i]->slots, claim);
+  }
+  if (const auto refused = first_refused(plans)) {
+    const Queued queued = queue_up(states, {claim, plans, *refused, queueing}, moment);
+    StoredLock& state = *states[queued.which];
+    Refusal refusal{.holding = in_the_way(state, claim, moment),
+                    .which = queued.which,
+                    .place = queued.place,
+                    .by_ancestor = plans[*refused].by_ancestor};
+    if (plans[queued.which].turn) refusal.turn_left = state.line.front().alive_until - moment.now;
+    return AcquireReply(std::move(refusal));
+  }
+  Grant grant{.holds = {}, .sent_at = moment.sent_at};
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const HoldRecord& record = carry_out(plans[i], *states[i], claim, moment);
+    grant.holds.push_back(hold_of(claim, i, plans[i].owner, record));
+    drop_place(states[i]->line, me);
+    offer(*states[i], moment.now);  // there may be room for the next waiter as well
+  }
+  return AcquireReply(std::move(grant));
+}
+
+void leave(const States& states, const Claim& claim, const Moment& moment) {
+  for (StoredLock* state : states) {
+    tidy(*state, moment.now);
+    drop_place(state->line, waiter_id(claim));
+    offer(*state, moment.now);
+  }
+}
+
+RenewReply check(const States& states, const Holds& holds, const Moment& moment) {
+  RenewReply reply{.verdict = RenewVerdict::held, .sent_at = moment.sent_at};
+  std::size_t lost = 0;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    RenewReply one = check_one(*states[i], holds[i], moment);
+    one.which = i;
+    // A loss is reported before a revocation, and of each the first.
+    if (one.verdict == RenewVerdict::lost && ++lost > 1) continue;
+    if (one.verdict == RenewVerdict::revoked && reply.verdict != RenewVerdict::held) continue;
+    if (one.verdict != RenewVerdict::held) reply = std::move(one);
+  }
+  reply.some_left = lost > 0 && lost < states.size();
+  return reply;
+}
+
+RenewReply renew(const States& states, const Holds& holds, const Moment& moment) {
+  RenewReply reply = check(states, holds, moment);
+  if (reply.verdict != RenewVerdict::held) return reply;
+  for (std::size_t i = 0; i < states.size(); ++i)
+    extend(states[i]->leases.at(holds[i].owner), holds[i].ttl, moment.now);
+  reply.verdict = RenewVerdict::renewed;
+  return reply;
+}
+
+bool raise(const States& states, const Holds& holds, const Moment& moment) {
+  std::vector<HoldRecord*> records;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const auto lease = states[i]->leases.find(holds[i].owner);
+    if (lease == states[i]->leases.end() || !is_live(lease->second, moment.now)) return false;
+    const auto record = lease->second.holds.find(holds[i].serial);
+    if (record == lease->second.holds.end()) return false;
+    records.push_back(&record->second);
+  }
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    records[i]->token = holds[i].token;
+    records[i]->since_ms = holds[i].since_ms;
+    states[i]->token = std::max(states[i]->token, holds[i].token);
+  }
+  return true;
+}
+
+ReleaseVerdict release(const States& states,
+                       const Holds& holds,
+                       const ReleaseOptions& options,
+                       const Moment& moment) {
+  static_assert(ReleaseVerdict::released < ReleaseVerdict::still_held &&
+                ReleaseVerdict::still_held < ReleaseVerdict::not_held);
+  auto verdict = ReleaseVerdict::released;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    verdict = std::max(verdict, release_one(*states[i], holds[i], options, moment));
+    tidy(*states[i], moment.now);
+    offer(*states[i], moment.now);
+  }
+  return verdict;
+}
+
+RevokeReply revoke(StoredLock& state, const RevokeOrder& order, const Moment& moment) {
+  RevokeReply reply{.verdict = RevokeVerdict::nothing, .before = inspect(state, moment)};
+  if (!is_live(state, moment.now)) return reply;
+  reply.verdict = RevokeVerdict::other_holder;
+  if (state.foreign && !order.if_owner && !order.if_token) {
+    reply.verdict = order.now ? RevokeVerdict::deleted : RevokeVerdict::not_dlock;
+    if (order.now) state.foreign.reset();
+  }
+  for (auto at = state.leases.begin(); at != state.leases.end();) {
+    const auto here = at++;
+    Lease& lease = here->second;
+    if (!is_live(lease, moment.now) || !is_meant(order, here->first, lease)) continue;
+    if (order.now || is_kept(lease)) {  // a kept lease has no holder
+      state.leases.erase(here);
+      if (reply.verdict != RevokeVerdict::revoked) reply.verdict = RevokeVerdict::deleted;
+    } else {
+      lease.revoked_by = order.by;
+      reply.verdict = RevokeVerdict::revoked;
+    }
+  }
+  tidy(state, moment.now);
+  offer(state, moment.now);
+  return reply;
+}
+
+std::optional<LastSuccess> forget(StoredLock& state, const Moment& moment) {
+  auto known = last_success(state, moment);
+  state.success.reset();
+  return known;
+}
+
+Holding inspect(const StoredLock& state, const Moment& moment) {
+  Holding holding = holding_of(state, moment);
+  for (const Place& place : state.line) {
+    if (is_living(place, moment.now) && holding.line.size() < k_most_listed)
+      holding.line.push_back(place.waiter);
+  }
+  return holding;
+}
+
+std::vector<LockName> names_of(const Watched& watched) {
+  if (const auto* claim = std::get_if<Claim>(&watched)) return claim->names;
+  const auto* holds = std::get_if<Holds>(&watched);
+  return holds != nullptr ? names_of(*holds) : std::vector<LockName>();
+}
+
+Sight look(const Watched& watched, const States& states, const Moment& moment) {
+  if (const auto* claim = std::get_if<Claim>(&watched)) {
+    for (StoredLock* state : states)
+      tidy(*state, moment.now);
+    const Sight line = look_from_line(states, *claim, moment);
+    if (line.place > 0) return line;
+    for (StoredLock* state : states)
+      state->line.clear();  // a bystander looks for room, also if there are waiters
+    const auto reply = acquire(states, *claim, moment);
+    const bool refused = reply && std::holds_alternative<Refusal>(*reply);
+    return {.what = refused ? HandOff::timed_out : HandOff::changed, .again = line.again};
+  }
+  const auto* holds = std::get_if<Holds>(&watched);
+  const bool held = holds == nullptr || check(states, *holds, moment).verdict == RenewVerdict::held;
+  return {.what = held ? HandOff::timed_out : HandOff::changed};
+}
+
+bool glob_matches(std::string_view glob, std::string_view name) {
+  return ::fnmatch(std::string(glob).c_str(), std::string(name).c_str(), 0) == 0;
+}
+
+}  // namespace dlock::lease_table

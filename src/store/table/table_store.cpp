@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+#include "store/table/table_store.hpp"
+
+#include "base/text.hpp"
+#include "base/wall_clock.hpp"
+#include "store/record_json.hpp"
+#include "store/table/waiting_line.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace dlock {
+
+using lease_table::names_of;
+
+namespace {
+
+constexpr Duration k_least_look = std::chrono::seconds(1);
+
+std::vector<OwnerId> owners_of(const Holds& holds) {
+  std::vector<OwnerId> owners;
+  for (const Hold& hold : holds)
+    owners.push_back(hold.owner);
+  return owners;
+}
+
+}  // namespace
+
+std::optional<Error> TableStore::too_new(const std::vector<LockName>& names,
+                                         const States& states) const {
+  for (std::size_t i = 0; i < states.size(); ++i)
+    if (states[i]->layout > lease_table::k_layout)
+      return of_newer_dlock("lock " + in_quotes(names[i].text()) + " in " + where(),
+                            states[i]->layout);
+  return std::nullopt;
+}
+
+// A step that begins the turn of a waiter tells it, whatever else it does.
+Result<void> TableStore::change(const std::vector<LockName>& names,
+                                Time limit,
+                                const Change& what) {
+  std::optional<Error> newer;
+  auto done = transact(names, limit, [&](const States& states, const Moment& moment) {
+    newer = too_new(names, states);
+    if (newer) return Step{};
+    std::vector<lease_table::Line> before;
+    for (const lease_table::StoredLock* state : states)
+      before.push_back(state->line);
+    Step step = what(states, moment);
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const lease_table::Line& line = states[i]->line;
+      if (!lease_table::turn_began(before[i], line)) continue;
+      step.tells = true;
+      for (std::size_t place = 0; place < line.size() && place < 2; ++place)
+        step.wakes.push_back(line[place].id);
+    }
+    return step;
+  });
+  if (done && newer) return std::move(*newer);
+  return done;
+}
+
+Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
+  Result<AcquireReply> reply = Error{};
+  auto done = change(claim.names, limit, [&](const States& states, const Moment& moment) {
+    if (auto refused = refuses(claim)) {
+      reply = std::move(*refused);
+      return Step{};
+    }
+    reply = lease_table::acquire(states, claim, moment, traits().line ? queueing : Queueing::no);
+    seen_ = lease_table::signature_of(states, claim);
+    Step step;
+    if (const auto* grant = reply ? std::get_if<Grant>(&*reply) : nullptr)
+      step = {.writes = true, .renews = owners_of(grant->holds)};
+    return step;
+  });
+  if (!done) return done.error();
+  if (auto* grant = reply ? std::get_if<Grant>(&*reply) : nullptr) {
+    for (Hold& hold : grant->holds)
+      if (hold.token == 0) hold.token = number_of_write();
+  }
+  if (const auto* refusal = reply ? std::get_if<Refusal>(&*reply) : nullptr) {
+    place_ = refusal->place;
+    auto lease_left = refusal->holding.lease_left.within();
+    if (lease_left && refusal->holding.kind == Holding::Kind::foreign)
+      lease_left = std::min<Duration>(*lease_left, lease_table::k_foreign_look);
+    if (lease_left || refusal->turn_left)
+      look_at_ = BootClock::now() + std::min(lease_left.value_or(Duration::max() / 2),
+                                             refusal->turn_left.value_or(Duration::max() / 2));
+  }
+  return reply;
+}
+
+Result<void> TableStore::leave(const Claim& claim, Queueing queueing, Time limit) {
+  if (queueing == Queueing::no || !traits().line) return {};
+  return change(claim.names, limit, [&](const States& states, const Moment& moment) {
+    lease_table::leave(states, claim, moment);
+    return Step{};
+  });
+}
+
+Result<RenewReply> TableStore::renew(const Holds& holds, Time limit) {
+  RenewReply reply;
+  auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
+    reply = lease_table::renew(states, holds, moment);
+    Step step;
+    if (reply.verdict == RenewVerdict::renewed) step = {.writes = true, .renews = owners_of(holds)};
+    return step;
+  });
+  if (!done) return done.error();
+  return reply;
+}
+
+Result<void> TableStore::raise(const Holds& holds, Time limit) {
+  bool raised = false;
+  auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
+    raised = lease_table::raise(states, holds, moment);
+    return Step{.writes = raised};
+  });
+  if (!done) return done.error();
+  if (!raised) return Error{Errc::lost, where() + " has no record of the hold"};
+  return {};
+}
+
+Result<RenewReply> TableStore::check(const Holds& holds, Time limit) {
+  RenewReply reply;
+  auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
+    reply = lease_table::check(states, holds, moment);
+    return Step{};
+  });
+  if (!done) return done.error();
+  return reply;
+}
+
+Result<ReleaseVerdict> TableStore::release(const Holds& holds,
+                                           const ReleaseOptions& options,
+                                           Time limit) {
+  if (options.keep > Duration::zero() && !traits().keep)
+    return Error{Errc::bad_usage, where() + " cannot keep a lock after its release"};
+  auto verdict = ReleaseVerdict::not_held;
+  auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
+    verdict = lease_table::release(states, holds, options, moment);
+    // Others of several names may be ours.
+    const bool any = verdict != ReleaseVerdict::not_held || states.size() > 1;
+    Step step{.writes = any, .tells = any};
+    // Another process may keep it: renew --while.
+    for (const Hold& hold : holds)
+      if (any && is_of_acquire(hold.serial)) step.wakes.push_back(hold_id(hold.owner, hold.serial));
+    return step;
+  });
+  if (!done) return done.error();
+  return verdict;
+}
+
+Result<RevokeReply> TableStore::revoke(const LockName& name, const RevokeOrder& order, Time limit) {
+  if (auto key = key_of(name); !key) return key.error();
+  RevokeReply reply;
+  auto done = change({name}, limit, [&](const States& states, const Moment& moment) {
+    reply = lease_table::revoke(*states.front(), order, moment);
+    const bool done_so =
+        reply.verdict == RevokeVerdict::revoked || reply.verdict == RevokeVerdict::deleted;
+    Step step{.writes = done_so, .tells = done_so};
+    for (const HoldRecord& hold : reply.before.holds)
+      if (done_so) step.wakes.push_back(hold.id);
+    return step;
+  });
+  if (!done) return done.error();
+  return reply;
+}
+
+Result<std::optional<LastSuccess>> TableStore::forget(const LockName& name, Time limit) {
+  if (auto key = key_of(name); !key) return key.error();
+  std::optional<LastSuccess> known;
+  auto done = change({name}, limit, [&](const States& states, const Moment& moment) {
+    known = lease_table::forget(*states.front(), moment);
+    return Step{.writes = known.has_value()};
+  });
+  if (!done) return done.error();
+  return known;
+}
+
+Result<Holding> TableStore::inspect(const LockName& name, Time limit) {
+  if (auto key = key_of(name); !key) return key.error();
+  Holding holding;
+  std::optional<Error> newer;
+  auto done = read({name}, limit, [&](const States& states, const Moment& moment) {
+    newer = too_new({name}, states);
+    holding = lease_table::inspect(*states.front(), moment);
+  });
+  if (!done) return done.error();
+  if (newer) return std::move(*newer);
+  return holding;
+}
+
+Result<Watching> TableStore::watch(const Claim& claim, bool /*front*/, Time limit) {
+  return watch_for(claim, {waiter_id(claim)}, limit);
+}
+
+Result<Watching> TableStore::watch_hold(const Holds& holds, Time limit) {
+  std::vector<std::string> ids;
+  for (const Hold& hold : holds)
+    ids.push_back(hold_id(hold.owner, hold.serial));
+  return watch_for(holds, ids, limit);
+}
+
+Result<Watching> TableStore::watch_for(Watched what,
+                                       const std::vector<std::string>& ids,
+                                       Time limit) {
+  auto watching = watch_rows(names_of(what), ids, limit);
+  if (!watching) return watching.error();
+  watched_ = std::move(what);
+  seen_.clear();
+  place_ = 0;
+  look_at_.reset();
+  return Watching{};
+}
+
+// What tells of one name may be about another, or about another waiter. A row that cannot be read
+// may have changed: wake.
+HandOff TableStore::look(Time limit) {
+  lease_table::Sight sight{.what = HandOff::changed};
+  look_at_.reset();
+  (void)read(names_of(watched_), limit, [&](const States& states, const Moment& moment) {
+    std::string now_seen;
+    if (const auto* claim = std::get_if<Claim>(&watched_)) {
+      for (lease_table::StoredLock* state : states)
+        lease_table::tidy(*state, moment.now);
+      now_seen = lease_table::signature_of(states, *claim);
+    }
+    sight = lease_table::look(watched_, states, moment);
+    if (!now_seen.empty() && now_seen == seen_) sight.what = HandOff::timed_out;
+    seen_ = std::move(now_seen);
+    place_ = sight.place;
+    if (sight.again) look_at_ = BootClock::now() + (*sight.again - moment.now);
+  }).has_value();
+  return sight.what;
+}
+
+void TableStore::look_soon() {
+  const Watcher who = std::holds_alternative<Holds>(watched_) ? Watcher::holder
+                      : place_ > 0                            ? Watcher::waiter
+                                                              : Watcher::bystander;
+  const auto every = looks_every(who, place_);
+  if (!every) return;
+  const Time soon = BootClock::now() + *every;
+  look_at_ = std::min(look_at_.value_or(soon), soon);
+}
+
+Result<HandOff> TableStore::await_hand_off(Time until) {
+  for (;;) {
+    look_soon();
+    auto told = await_change(std::min(until, look_at_.value_or(until)));
+    if (!told) return told.error();
+    const Time now = BootClock::now();
+    const bool due = look_at_ && now >= *look_at_ && now < until;
+    // With less time than that the answer would come too late, and cost the connection.
+    const HandOff seen =
+        *told || due ? look(std::max(until, now + k_least_look)) : HandOff::timed_out;
+    if (seen != HandOff::timed_out || BootClock::now() >= until) return seen;
+  }
+}
+
+TableStore::Moment TableStore::local_moment(Time sent_at) {
+  return {
+      .sent_at = sent_at, .now = lease_table::store_time(BootClock::now()), .wall_us = wall_us()};
+}
+
+}  // namespace dlock

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "store/table/waiting_line.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace dlock::lease_table {
+
+namespace {
+
+Line::iterator place_of(Line& line, const std::string& id) {
+  return std::find_if(line.begin(), line.end(), [&](const Place& one) { return one.id == id; });
+}
+
+// A name where the claim waits: not one that it has already, or that an ancestor keeps from it.
+bool waits(const Plan& plan) {
+  return plan.kind == Plan::Kind::fresh || (plan.kind == Plan::Kind::refused && !plan.by_ancestor);
+}
+
+constexpr std::int64_t k_last_arrival = std::numeric_limits<std::int64_t>::max() - 1;
+
+// A place after all others in each line, at the time of arrival or later.
+std::int64_t next_arrival(const States& states, const Moment& moment) {
+  std::int64_t arrival = moment.wall_us;
+  for (const StoredLock* state : states) {
+    if (!state->line.empty())
+      arrival = std::max(arrival, std::min(state->line.back().arrival_us, k_last_arrival) + 1);
+  }
+  return arrival;
+}
+
+Waiter waiter_of(const Claim& claim, std::int64_t arrival_us) {
+  constexpr std::int64_t k_us_per_ms = 1000;
+  return {.who = claim.who,
+          .since_ms = arrival_us / k_us_per_ms,
+          .mode = claim.mode,
+          .slots = claim.slots};
+}
+
+}  // namespace
+
+bool is_living(const Place& place, StoreTime now) {
+  // One that seems to live longer than a try lets it is of another clock: it was set back.
+  return now <= place.alive_until && place.alive_until <= now + k_line_life;
+}
+
+void tidy(StoredLock& state, StoreTime now) {
+  drop_dead(state, now);
+  std::erase_if(state.line, [&](const Place& one) { return !is_living(one, now); });
+}
+
+std::uint64_t living(const Line& line, StoreTime now) {
+  return static_cast<std::uint64_t>(std::count_if(
+      line.begin(), line.end(), [&](const Place& one) { return is_living(one, now); }));
+}
+
+void offer(StoredLock& state, StoreTime now, const std::string& me) {
+  if (state.line.empty() || state.line.front().id == me || !has_room_for_first(state)) return;
+  StoreTime& alive_until = state.line.front().alive_until;
+  alive_until = std::min(alive_until, now + k_turn);
+}
+
+bool turn_began(const Line& before, const Line& after) {
+  if (after.empty()) return false;
+  const Place& first = after.front();
+  const auto old = std::find_if(
+      before.begin(), before.end(), [&](const Place& one) { return one.id == first.id; });
+  return old != before.end() && first.alive_until < old->alive_until;
+}
+
+Queued queue_up(const States& states, const RefusedClaim& refused, const Moment& moment) {
+  const auto& [claim, plans, in_the_way, queueing] = refused;
+  const std::string me = waiter_id(claim);
+  const bool own = plans[in_the_way].by_ancestor;
+  bool may = queueing != Queueing::no;
+  std::optional<std::size_t> full_at;
+  bool has_all_places = true;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (!waits(plans[i])) continue;
+    Line& line = states[i]->line;
+    const bool stands = number_of(line, me) > 0;
+    has_all_places = has_all_places && stands;
+    if (stands || own || !claim.max_waiters || line.size() < *claim.max_waiters) continue;
+    may = false;
+    if (!full_at && plans[i].kind != Plan::Kind::fresh) full_at = i;
+  }
+  // A claim that lost its place in one line, because it was silent, loses it in all: two claims
+  // that stood in another order in each line would wait for each other for ever.
+  for (StoredLock* state : states) {
+    if (!has_all_places && queueing != Queueing::no) drop_place(state->line, me);
+    offer(*state, moment.now, me);
+  }
+  const std::int64_t arrival = next_arrival(states, moment);
+  for (std::size_t i = 0; may && !own && i < states.size(); ++i) {
+    if (!waits(plans[i])) continue;
+    Line& line = states[i]->line;
+    if (place_of(line, me) == line.end())
+      line.push_back({.id = me, .arrival_us = arrival, .waiter = waiter_of(claim, arrival)});
+    place_of(line, me)->alive_until = moment.now + k_line_life;
+  }
+  const std::size_t which = full_at.value_or(in_the_way);
+  return {.which = which, .place = may ? number_of(states[which]->line, me) : 0};
+}
+
+std::string signature_of(const States& states, const Claim& claim) {
+  const std::string me = waiter_id(claim);
+  std::string all;
+  for (StoredLock* state : states) {
+    all += std::to_string(number_of(state->line, me)) + ' ';
+    all += has_room(*state, claim.mode, claim.slots) ? "room " : "- ";
+    if (!state->line.empty())
+      all += state->line.front().id + (has_room_for_first(*state) ? '+' : '-');
+    all += '\n';
+  }
+  return all;
+}
+
+Sight look_from_line(const States& states, const Claim& claim, const Moment& moment) {
+  const std::string me = waiter_id(claim);
+  Sight sight;
+  const auto note = [&](StoreTime end) { sight.again = std::min(sight.again.value_or(end), end); };
+  for (StoredLock* state : states) {
+    for (const auto& [owner, lease] : state->leases)
+      note(lease.expires);
+    if (state->foreign)
+      note(std::min(state->foreign->until.value_or(StoreTime::max()), moment.now + k_foreign_look));
+    const std::uint64_t place = number_of(state->line, me);
+    if (place == 0) continue;
+    if (sight.place == 0) sight.place = place;
+    if (place > 2 || !has_room_for_first(*state)) continue;
+    const StoreTime turn_ends = state->line.front().alive_until;
+    if (place == 2) {
+      note(turn_ends + Duration(1));
+      if (sight.what == HandOff::timed_out) sight.what = HandOff::next;
+    } else if (turn_ends <= moment.now + k_turn) {
+      sight.what = HandOff::turn;
+    } else if (sight.what != HandOff::turn) {
+      sight.what = HandOff::changed;
+    }
+  }
+  return sight;
+}
+
+}  // namespace dlock::lease_table
