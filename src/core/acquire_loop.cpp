@@ -12,29 +12,29 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Other locks (SET NX) have no channel: ask as often as their own clients do (redisson.md 10.5).
+// Foreign locks (SET NX) have no channel: ask as often as their own clients do, every 50 to 250 ms.
 constexpr Duration k_foreign_poll_least = 50ms;
 constexpr Duration k_foreign_poll_most = 250ms;
-// The line drops a waiter without a heartbeat for 10 s. Besides, not every holder of a hash
-// publishes (RSpinLock), and messages can be lost.
+// The line drops a waiter without a heartbeat for 10 s. Besides, some holders of a hash do not
+// publish their release (RSpinLock), and messages can be lost.
 constexpr Duration k_beat_least = 2500ms;
 constexpr Duration k_beat_most = 3s;
-// A bystander looks more often: nothing tells it that a waiter in line has died.
+// A bystander looks more often: no message tells it that a waiter in line has died.
 constexpr Duration k_bystander_beat = 1s;
 constexpr Duration k_untracked_poll_least = 50ms;
 constexpr Duration k_untracked_poll_most = 500ms;
 // How long the first waiter has to take its turn; line.lua has the same.
 constexpr Duration k_turn = 1s;
-// A claim that does not wait lets a waiter have its turn, which may be dead: two turns, so that one
-// more may be. It asks again so often.
+// A claim that does not wait lets a waiter, which may be dead, have its turn. It asks again for two
+// turns, so that a second dead waiter does not matter.
 constexpr Duration k_offer = 2 * k_turn;
 constexpr Duration k_offer_poll_least = 100ms;
 constexpr Duration k_offer_poll_most = 200ms;
-// After the lease or a turn ran out: a little later, and not all together.
+// How long to wait after the end of a lease or a turn; random, so that not all come together.
 constexpr Duration k_slack = 20ms;
-// So many waiters track the key: the first, and the next one if the first does not come.
+// This many waiters track the key: the first, and the next in case the first does not come.
 constexpr std::uint64_t k_front = 2;
-// And so many come when a turn ends that was not taken: more than one may be frozen.
+// This many try when a turn ends that was not taken: more than one waiter may be frozen.
 constexpr std::uint64_t k_near = 4;
 
 PatienceTerms patience_terms(const AcquireTerms& terms, Time now) {
@@ -71,12 +71,12 @@ void AcquireLoop::move_deadline(Time deadline) {
 
 AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
   if (!answer) {
-    // Whatever went wrong on the way, the request may have arrived.
+    // Whatever the error, the request may have arrived.
     if (!surely_not_sent(answer.error().code)) maybe_held_ = true;
     return on_trouble(answer.error(), backoff_, now);
   }
-  // "Done" and "busy" say nothing of an earlier try whose answer was lost: a hold that was revoked
-  // since keeps the lock busy until its lease ends.
+  // "Done" and "busy" say nothing about an earlier try whose answer was lost: a hold that was
+  // revoked in between keeps the lock busy until its lease ends.
   if (const auto* done = std::get_if<Done>(&*answer)) return step::Done{done->ago};
   last_contact_ = now;
   patience_.answered();
@@ -89,7 +89,7 @@ AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
   return on_busy(std::get<Refusal>(std::move(*answer)), now);
 }
 
-// Where the store keeps no line every waiter is first.
+// In a store without a line every waiter is first.
 bool AcquireLoop::at_front() const {
   if (terms_.bystander) return true;
   return queueing_ == Queueing::no ? refusal_->holding.waiting < k_front
@@ -109,7 +109,7 @@ AcquireStep AcquireLoop::on_busy(Refusal refusal, Time now) {
   return wait_for_change(now);
 }
 
-// The lock may be free, and the one waiter that keeps us from it dead: one that lives takes it now.
+// The lock may be free, and the one waiter before us dead: a live waiter takes it now.
 AcquireStep AcquireLoop::look_at_offer(bool full, Time now) {
   const bool once = terms_.wait == Duration::zero();
   if (!refusal_->turn_left || terms_.bystander || !(once || full)) return step::Busy{*refusal_};
@@ -125,7 +125,7 @@ AcquireStep AcquireLoop::on_watch(const Result<Watching>& answer, Time now) {
     watching_ = true;
     if (!terms_.bystander) queueing_ = Queueing::listening;
     untracked_because_ = answer->untracked_because;
-    return try_again(now);  // it may have been released before the watch was up
+    return try_again(now);  // the lock may have been released before the watch was up
   }
   if (answer.error().code == Errc::denied || answer.error().code == Errc::refused) {
     watching_ = false;
@@ -138,7 +138,8 @@ AcquireStep AcquireLoop::on_watch(const Result<Watching>& answer, Time now) {
 
 AcquireStep AcquireLoop::on_hand_off(const Result<HandOff>& answer, Time now) {
   if (!answer) {
-    // The link broke; the next busy answer watches again. Not at once: it may break each time.
+    // The connection broke; the next busy answer watches again, after a pause, as it may break each
+    // time.
     watching_ = false;
     const Time until = now + watch_backoff_.next(jitter_);
     return step::Sleep{deadline_ ? std::min(until, *deadline_) : until};
@@ -147,7 +148,7 @@ AcquireStep AcquireLoop::on_hand_off(const Result<HandOff>& answer, Time now) {
   const bool ours = *answer == HandOff::turn || refusal_->place <= 1;
   // Not first in line: ignore this wake-up unless the first waiter lets its turn expire.
   if (*answer != HandOff::timed_out && !ours) {
-    if (turn_over_at_ <= now) turn_over_at_ = now + k_turn + k_slack;  // told again: the same turn
+    if (turn_over_at_ <= now) turn_over_at_ = now + k_turn + k_slack;  // else: the same turn
     return await(turn_over_at_);
   }
   if (out_of_time(now) && *answer == HandOff::timed_out) return step::Busy{*refusal_};
@@ -175,7 +176,7 @@ AcquireStep AcquireLoop::wait_for_change(Time now) {
   if (refusal_->holding.kind == Holding::Kind::foreign && first && !sees) {
     pause = std::min(pause, jitter_.between(k_foreign_poll_least, k_foreign_poll_most));
   }
-  // Where there is room some waiter has its turn, and a turn ends like a lease.
+  // A free lock is some waiter's turn, and a turn ends like a lease.
   const bool room = refusal_->turn_left.has_value();
   const Duration turn = first || room ? Duration::zero() : k_turn;
   const bool near = at_front() || (room && refusal_->place <= k_near);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// AcquireLoop: the policy of getting a lock. Try; if busy, watch for our turn, try again, this time
-// as a waiter in line (what happened before the watch was up is seen by that), then sleep until a
-// message or our own deadline. Trying again every few seconds tells the line that we live. Only the
-// first two in line look at the lock itself: the first goes by every change and by the end of the
-// holder's lease, the second comes a second later, in case the first does not take its turn.
-// A claim that does not wait is refused by a holder, and by a waiter only if that takes the lock
-// within two turns: it may be dead. Outages are ridden out within a budget. A bystander (dlock
-// wait, dlock force-release) goes the same way, but its tries are looks: a Grant then means that
+// AcquireLoop: the policy of getting a lock. Try; if busy, watch for our turn and try again, now as
+// a waiter in line (this second try sees what happened before the watch was up); then sleep until a
+// message or our own deadline. A try every few seconds shows the line that we live. Only the first
+// two in line look at the lock itself: the first goes by every change and by the end of the
+// holder's lease, the second comes a second later, in case the first does not take its turn. A
+// claim that does not wait is refused if a holder is there, or if a waiter takes the lock within
+// two turns: that waiter may be dead. Outages are ridden out within a budget. A bystander (dlock
+// wait, dlock force-release) goes the same way, but its tries only look: a Grant then means that
 // the wait is over.
 //
 // A pure machine: each call passes an event and its time, and returns the next step. It promises
 // that a claim whose answer was lost is repeated under the same serial or reported as maybe_held(),
-// and that it stands() in line from the first time it asked to.
+// and that stands() is true once the claim has asked for a place in line.
 #pragma once
 
 #include "core/backoff.hpp"
@@ -25,10 +25,10 @@
 namespace dlock {
 
 struct AcquireTerms {
-  std::optional<Duration> wait;                   // nothing: for ever; zero: until it is held
-  Duration connect_timeout{};                     // how long a store may stay out of reach at start
-  Duration outage_limit{};                        // and after it was in reach once
-  std::optional<std::uint64_t> max_waiters = {};  // busy at once where as many wait already
+  std::optional<Duration> wait;                   // nothing: for ever; zero: a single try
+  Duration connect_timeout{};                     // how long the store may be unreachable at first
+  Duration outage_limit{};                        // how long it may be unreachable later
+  std::optional<std::uint64_t> max_waiters = {};  // busy at once if this many wait already
   bool bystander = false;    // looks at the lock: does not wait in line and takes nothing
   bool had_contact = false;  // the store has answered this command before
 };
@@ -51,13 +51,13 @@ struct Sleep {  // then call on_time()
 struct Granted {
   Grant grant;
 };
-struct Busy {  // gave up: another has it
+struct Busy {  // gave up: the lock is taken
   Refusal refusal;
 };
-struct Done {  // not wanted any more: Claim::once_per
+struct Done {  // no longer wanted: Claim::once_per
   Duration ago;
 };
-struct Failed {  // gave up: no use
+struct Failed {  // gave up: an error
   Error error;
 };
 }  // namespace step
@@ -79,16 +79,17 @@ class AcquireLoop {
   AcquireStep on_watch(const Result<Watching>& answer, Time now);
   AcquireStep on_hand_off(const Result<HandOff>& answer, Time now);
   AcquireStep on_time(Time now) { return try_again(now); }
-  // The wait ends at another time than `wait` said. Not for a single try.
+  // Sets another deadline than `wait` gave. Not for a single try.
   void move_deadline(Time deadline);
 
-  // A try got no answer, and none was granted since: the lock may be ours without our knowing.
+  // A try had no answer, and no later one was granted: the lock may be ours without our knowing.
   bool maybe_held() const { return maybe_held_; }
-  // We may have a place in line.
+  // Whether we may have a place in line.
   bool stands() const { return queueing_ != Queueing::no; }
-  // The newest: whom the claim waits for. nullopt: none so far.
+  // The newest refusal, which names the holder or waiter in the way. nullopt: there was none so
+  // far.
   const std::optional<Refusal>& refusal() const { return refusal_; }
-  // As what the claim was last tried.
+  // How the claim was last tried.
   Queueing queueing() const { return queueing_; }
   Time last_contact() const { return last_contact_; }
   Time started_at() const { return started_at_; }
@@ -118,17 +119,17 @@ class AcquireLoop {
   bool watching_ = false;
   bool front_ = false;  // watching, or about to, as one of the first
   Queueing queueing_ = Queueing::no;
-  Time beat_at_;                       // the time of the next heartbeat at the latest
-  Time turn_over_at_;                  // of the waiter before this one, whose turn comes then
-  Time change_seen_at_;                // and acted on
-  std::optional<Time> offer_ends_at_;  // the lock is free, and another's turn: no longer waited for
+  Time beat_at_;                       // when the next heartbeat is due at the latest
+  Time turn_over_at_;                  // when the turn of the waiter before us ends and ours begins
+  Time change_seen_at_;                // the newest change that we acted on
+  std::optional<Time> offer_ends_at_;  // the free lock is left to its waiter until then
   bool maybe_held_ = false;
   std::string polling_because_;
   std::string untracked_because_;
   std::optional<Refusal> refusal_;
   Jitter jitter_;
   Backoff backoff_;        // between tries that failed
-  Backoff watch_backoff_;  // after watches that failed or broke: tries may go well meanwhile
+  Backoff watch_backoff_;  // after watches that failed or broke, while tries may go well
 };
 
 }  // namespace dlock

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a command asks of its store, as values: one Ask, one StoreAnswer, in the same order.
+// The requests of a command to its store, as values: one Ask, one StoreAnswer, in the same order.
 // Machines of core make the asks, StoreWorker carries them out, and the simulation plays them.
 #pragma once
 
@@ -23,16 +23,16 @@ struct Ask {
     undo,
     leave,
     inspect,
-    call,  // the one question that the command has now (RetryLoop)
+    call,  // the command's own request (RetryLoop)
   };
   What what = What::acquire;
   Time limit;                           // of this one call
-  Queueing queueing = Queueing::no;     // of acquire; of undo and leave: as of the last acquire
-  bool front = false;                   // of watch
-  ReleaseOptions release_options = {};  // of release
-  std::size_t which = 0;  // of inspect: the index of the name; of RenewLoop: that of the hold
+  Queueing queueing = Queueing::no;     // for acquire; for undo and leave: as in the last acquire
+  bool front = false;                   // for watch
+  ReleaseOptions release_options = {};  // for release
+  std::size_t which = 0;  // for inspect: index of the name; for RenewLoop: of the hold
 };
-struct CancelAsk {};  // interrupts the ask that runs, which still gets its answer
+struct CancelAsk {};  // interrupts the running ask, which still gets its answer
 }  // namespace action
 
 namespace event {
@@ -54,7 +54,7 @@ struct Released {  // also the answer to undo and leave
 struct Inspected {
   Result<Holding> answer;
 };
-struct Called {  // the command keeps what it was answered
+struct Called {  // the command itself keeps the answer
   Result<void> answer;
 };
 }  // namespace event
@@ -66,9 +66,9 @@ using StoreAnswer = std::variant<event::Acquired,
                                  event::Inspected,
                                  event::Called>;
 
-// Is the ask that runs interrupted when `asked` comes behind it? A sleep until a hand-off and
-// whatever watches a hold are worth less than any other ask. Once the hold is to be released,
-// a renewal is worth nothing: a mute connection must not keep a lock that its command has left.
+// Whether `asked` interrupts the running ask. A sleep until a hand-off and the watching of a hold
+// are worth less than any other ask. Once the hold is to be released, a renewal is worth nothing: a
+// mute connection must not keep a lock that its command has left.
 constexpr bool gives_way(action::Ask::What running, action::Ask::What asked) {
   using What = action::Ask::What;
   switch (running) {

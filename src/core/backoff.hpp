@@ -27,7 +27,7 @@ class Jitter {
   std::uint64_t state_;
 };
 
-// Doubling from a first to a longest pause.
+// Pauses that double from a first to a longest.
 class Doubling {
  public:
   Doubling(Duration first, Duration longest) : first_(first), longest_(longest), next_(first) {}
@@ -44,8 +44,8 @@ class Doubling {
   Duration next_;
 };
 
-// The same, each pause shortened at random by up to a half, so that many waiters do not come back
-// together.
+// As Doubling, but each pause is shortened at random by up to a half, so that many waiters do not
+// come back together.
 class Backoff {
  public:
   Backoff(Duration first, Duration longest) : pauses_(first, longest) {}

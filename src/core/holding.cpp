@@ -38,8 +38,8 @@ FencingToken token_of(const Holding& holding) {
   return token;
 }
 
-// A third of a lease after its last renewal the next one is due, which takes at most a tenth of it
-// (lease.hpp). So one that had less left when it was seen has a holder that renews no more.
+// A renewal is due a third of a lease after the last one, and takes at most a tenth of a lease
+// (lease.hpp). So a lease that had less left when it was seen is renewed no more.
 LeaseLeft lease_left_after(const Holding& holding, Duration seen_ago) {
   const auto seen = holding.lease_left.within();
   if (!seen || seen_ago <= 0ns || holding.lease_left.kind() == LeaseLeft::Kind::at_most)
@@ -47,7 +47,7 @@ LeaseLeft lease_left_after(const Holding& holding, Duration seen_ago) {
   const Duration left = *seen - seen_ago;
   const auto may_be_renewed = [&](const HoldRecord& hold) {
     const Duration due = hold.ttl - hold.ttl / 3;
-    const bool known = hold.ttl > 0ns;  // four columns of a table have none
+    const bool known = hold.ttl > 0ns;  // four columns of a table have no ttl
     return !hold.kept && (!known || (left <= due && *seen >= due - hold.ttl / 10));
   };
   if (left <= 0ns || std::any_of(holding.holds.begin(), holding.holds.end(), may_be_renewed))

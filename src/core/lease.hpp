@@ -16,10 +16,10 @@ namespace dlock {
 // Durations that were checked against each other once, at start.
 class LeaseTerms {
  public:
-  // Without `kill_after`: a third of ttl, at most 10 s, and for a nested run three quarters of that
-  // per level, so that it is through with its command before the run above kills it.
-  // Errc::bad_usage, with the sum in the text, where the set cannot work: after `kill_after` and
-  // the margins, a renewal and one repetition of it must still fit into the lease.
+  // Without `kill_after`: a third of ttl, at most 10 s; for a nested run three quarters of that per
+  // level, so that its command has ended before the run above kills it. Errc::bad_usage, with the
+  // sum in the text, if the values do not fit: after `kill_after` and the margins, a renewal and
+  // one repetition of it must still fit into the lease.
   static Result<LeaseTerms> check(Duration ttl,
                                   std::optional<Duration> kill_after,
                                   std::size_t nesting = 0);
@@ -32,7 +32,7 @@ class LeaseTerms {
   Duration drift() const;                              // for rates, rounding and timers
   Duration kill_time() const;                          // for a KILL to take effect
   Duration renew_step() const { return ttl_ / 3; }     // between renewals
-  Duration call_limit() const;                         // of one renewal, connecting included
+  Duration call_limit() const;                         // for one renewal, with connecting
   Duration first_retry() const;                        // after an unknown renewal, then doubling
 
  private:
@@ -50,11 +50,11 @@ class LeaseClock {
 
   Time sent_at() const { return sent_at_; }
   Time renew_at() const { return sent_at_ + terms_.renew_step(); }
-  // Up to here the store would refuse anybody else.
+  // Until then the store refuses all others.
   Time safe_until() const { return sent_at_ + terms_.ttl() - terms_.drift(); }
   Time kill_at() const { return safe_until() - terms_.kill_time(); }
   Time term_at() const { return kill_at() - terms_.kill_after(); }
-  // The start rule: a grant that came later than this is released.
+  // The start rule: a grant that comes later than this is released.
   bool may_start(Time now) const { return now + terms_.renew_step() <= term_at(); }
 
  private:

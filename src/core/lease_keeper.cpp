@@ -12,13 +12,13 @@ namespace {
 
 using What = action::Ask::What;
 
-// A run that ends sooner is not worth the messages that watching its hold takes.
+// A run that ends sooner is not worth the messages of watching its hold.
 constexpr Duration k_watch_after = 1s;
-// Until then a quorum without all parts of the hold may lose it with one server.
+// By then all parts of a quorum's hold are granted. Until then one server's failure may lose it.
 constexpr Duration k_complete_after = 100ms;
 constexpr Duration k_watch_again_after = 1s;
-// A lock with many holders changes with each of them: it is looked at once in this time, and after
-// a calm a few times in a row, so that a nested run that comes and goes hides no loss.
+// A lock with many holders changes with each of them: it is looked at once in this time; after a
+// calm a few times in a row, so that a nested run that comes and goes hides no loss.
 constexpr Duration k_calm = 1s;
 constexpr Duration k_ahead = 3 * k_calm;
 
@@ -50,12 +50,12 @@ std::optional<Time> LeaseKeeper::look_at() const {
   return may_ask() && !retry_at_ ? look_at_ : std::nullopt;
 }
 
-// Then another question is more important than a change message.
+// At this time another request becomes more important than a change message.
 Time LeaseKeeper::watch_until() const {
   return terms_.renew ? renew_at() : clock_.kill_at();
 }
 
-// Not so late that it could delay the renewal.
+// Early enough not to delay the renewal.
 std::optional<Time> LeaseKeeper::watch_at() const {
   if (watch_state_ != WatchState::later || !may_ask() || retry_at_) return {};
   if (watch_from_ + terms_.lease.call_limit() > watch_until()) return {};
@@ -68,7 +68,7 @@ std::optional<Time> LeaseKeeper::next_deadline() const {
 
 KeepStep LeaseKeeper::on_time(Time now) {
   if (now >= question_at().value_or(Time::max())) {
-    look_at_.reset();  // this is one
+    look_at_.reset();  // this question is also the look
     return ask(terms_.renew ? What::renew : What::check, now + terms_.lease.call_limit());
   }
   if (now >= look_at().value_or(Time::max())) return look(now);
@@ -81,7 +81,7 @@ KeepStep LeaseKeeper::on_time(Time now) {
 KeepStep LeaseKeeper::on_renewed(const Result<RenewReply>& answer, Time now) {
   asking_ = false;
   if (!answer) {
-    // Unknown is neither held nor lost: the clock decides (faults.md 2.3-4).
+    // An error means neither held nor lost: the clock decides (rule 4).
     trouble_ = answer.error().text;
     if (!retry_at_) retry_.reset();
     retry_at_ = now + retry_.next();
@@ -122,7 +122,7 @@ KeepStep LeaseKeeper::on_renewed(const Result<RenewReply>& answer, Time now) {
   return step;
 }
 
-// If another server than before has answered.
+// Notices that another server than before has answered.
 std::optional<Notice> LeaseKeeper::moved(const std::string& server) {
   const std::string before = std::exchange(server_, server);
   if (before.empty() || before == server) return {};
@@ -133,7 +133,7 @@ KeepStep LeaseKeeper::on_watched(const Result<Watching>& answer, Time now) {
   asking_ = false;
   if (answer && answer->untracked_because.empty()) {
     watch_state_ = WatchState::on;
-    // What happened before is seen by this; and the watching counts from it.
+    // This look sees earlier changes; watching counts from it.
     return look(now);
   }
   if (!answer && answer.error().code != Errc::denied && answer.error().code != Errc::refused) {
@@ -158,13 +158,13 @@ KeepStep LeaseKeeper::on_change(const Result<HandOff>& answer, Time now) {
   return {};
 }
 
-// After a renewal or a check that found the hold well.
+// Called after a renewal or a check that found the hold well.
 KeepStep LeaseKeeper::listen() const {
   if (watch_state_ != WatchState::on || !may_ask()) return {};
   return {.ask = action::Ask{.what = What::await_hand_off, .limit = watch_until()}};
 }
 
-// Near the time of the renewal that is the better question.
+// Near its time the renewal replaces the look.
 KeepStep LeaseKeeper::look(Time now) {
   if (!may_ask()) return {};
   look_at_.reset();

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// LeaseKeeper: the policy of keeping a hold that was granted. It says when the store has to be
-// asked about the lease, repeats a renewal that got no answer, and watches the hold between two
-// renewals, so that a lock that was deleted, overwritten or revoked is noticed at once. A
-// change message saves time and decides nothing: it leads to a check, and only the answer of the
-// store counts.
+// LeaseKeeper: the policy of keeping a granted hold. It says when the store has to be asked about
+// the lease, repeats a renewal that got no answer, and watches the hold between two renewals, so
+// that a deleted, overwritten or revoked lock is noticed at once. A change message saves time and
+// decides nothing: it leads to a check, and only the answer of the store counts.
 //
 // A pure machine, like AcquireLoop: each call passes an event and its time, and returns the next
 // step. It promises that
@@ -32,7 +31,7 @@ struct KeepTerms {
   std::optional<Duration> every = {};  // between two renewals; nothing: a third of ttl
 };
 
-// What follows: first say, then ask. A notice of kind revoked or lost is the verdict.
+// The next step: first the notice, then the ask. A notice of kind revoked or lost is the verdict.
 struct KeepStep {
   std::optional<Notice> notice = {};
   std::optional<action::Ask> ask = {};
@@ -43,11 +42,11 @@ class LeaseKeeper {
   enum class Standing {
     ours,
     revoked,      // ours until the lease ends, and renewals are refused
-    partly_lost,  // a master said that it is not ours; of several names some still are
+    partly_lost,  // a master says that it is not ours; some names may still be
     lost,
   };
 
-  // `sent_at`: of the request that was granted or renewed last, as Grant and RenewReply have it.
+  // `sent_at`: when the newest confirmed request was sent, as in Grant and RenewReply.
   LeaseKeeper(const KeepTerms& terms, Time sent_at, Time now);
 
   // When on_time() has to be called; nothing: an answer is due, or there is nothing to ask.
@@ -56,22 +55,22 @@ class LeaseKeeper {
   KeepStep on_renewed(const Result<RenewReply>& answer, Time now);  // of renew and check
   KeepStep on_watched(const Result<Watching>& answer, Time now);    // of watch_hold
   KeepStep on_change(const Result<HandOff>& answer, Time now);      // of await_hand_off
-  // To await a change of the hold, if it is watched; with each renewal and check, and when that was
-  // interrupted.
+  // The ask that awaits a change of the hold, if it is watched: after each renewal and check, and
+  // after an interrupted wait.
   KeepStep listen() const;
 
   // The server that granted the hold, if that can change (Grant::at).
   void granted_at(std::string server) { server_ = std::move(server); }
 
-  // Before each event. Once the lease has ended by our clock, nothing is asked any more, as a
-  // renewal must not revive a lock that others may have had. `regardless`: where the command runs
-  // on without it, a late renewal is better than none.
+  // Called before each event. Once the lease has ended by our clock, no more is asked: a renewal
+  // must not revive a lock that others may have had. `regardless`: the command runs on without the
+  // lease, so a late renewal is better than none.
   void check_end(Time now, bool regardless) { ended_ = now >= clock_.safe_until() && !regardless; }
 
   const LeaseClock& clock() const { return clock_; }
   Standing standing() const { return standing_; }
   bool ours() const { return standing_ == Standing::ours || standing_ == Standing::revoked; }
-  // Why the newest question got no answer; empty: it got one.
+  // Why the newest question got no answer; empty: it was answered.
   const std::string& trouble() const { return trouble_; }
 
  private:
@@ -88,21 +87,21 @@ class LeaseKeeper {
   KeepTerms terms_;
   LeaseClock clock_;
   Standing standing_ = Standing::ours;
-  bool ended_ = false;   // the lease, by our clock
-  bool asking_ = false;  // a question is out; await_hand_off is none
+  bool ended_ = false;   // the lease has ended by our clock
+  bool asking_ = false;  // a question is out, other than await_hand_off
   std::string trouble_;
-  std::string server_;  // that confirmed the hold last; empty: unknown
+  std::string server_;  // confirmed the hold last; empty: unknown
   std::optional<Time> retry_at_;
   Doubling retry_;
   enum class WatchState {
-    later,  // from watch_from_ on
+    later,  // watched from watch_from_ on
     on,     // the hold is watched
-    off,    // not here
+    off,    // the store cannot watch here
   };
   WatchState watch_state_ = WatchState::later;
   Time watch_from_;
-  Time look_from_;               // before it, a change message leads to a look only then
-  std::optional<Time> look_at_;  // because of a change message
+  Time look_from_;               // a change message before this leads to a look only then
+  std::optional<Time> look_at_;  // due because of a change message
 };
 
 }  // namespace dlock

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The words that every machine of core shares. A machine decides what a command does and when: it
-// reads no clock and touches nothing; app/driver.hpp feeds it with events and carries out its
-// actions. It has
+// What every machine of core shares. A machine decides what a command does and when: it reads no
+// clock and touches nothing; app/driver.hpp feeds it with events and carries out its actions. It
+// has
 //   using Outcome = …;                         how the command ended
 //   std::vector<an action variant> start(Time now);
-//   the same on(E event, Time now);            for event::Tick and each event that it can get
-//   std::optional<Time> next_deadline() const; when it wants event::Tick; none: not by the clock
-// Its actions are action::Ask (one answer each) and action::CancelAsk, action::Say, one action that
-// has an `outcome`, which comes once and last, and others that only its own command can carry out.
+//   … on(E event, Time now);                   for event::Tick and each event that it can get
+//   std::optional<Time> next_deadline() const; when it wants event::Tick; nothing: never
+// Its actions are action::Ask (one answer each), action::CancelAsk and action::Say, one action with
+// an `outcome`, which comes once and last, and others that only its own command can carry out.
 #pragma once
 
 #include "core/ask.hpp"
@@ -21,7 +21,7 @@ struct Signal {  // came to this process
   int number = 0;
 };
 struct Resumed {};       // this process was stopped, perhaps for hours, and continues
-struct ProcessEnded {};  // the one that the command goes by
+struct ProcessEnded {};  // the process that the command goes by
 }  // namespace event
 
 namespace action {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What people and programs are told while a lock is waited for, held and lost, as values: cmd/voice
-// makes sentences and log events of them.
+// The events of waiting for, holding and losing a lock, as values: cmd/voice makes sentences and
+// log events of them.
 #pragma once
 
 #include "core/child_status.hpp"
@@ -11,8 +11,8 @@
 
 namespace dlock {
 
-// An event for people and programs, said just before its action is carried out. `text` is a reason
-// from a lower floor; cmd/voice.cpp makes the sentences.
+// An event to report, just before its action is carried out. `text` is a reason from a lower floor;
+// cmd/voice.cpp makes the sentences.
 struct Notice {
   enum class Kind {
     polling,          // no subscription: the waiter polls
@@ -40,24 +40,24 @@ struct Notice {
     lost_at_release,  // the lease had been lost before the release
     done_before,      // a run that succeeded was granted `span` ago, within once_per (`text`)
     signalled,        // `signal` goes to the child's group, which must end
-    passed_on,        // `signal` does as well, and that is all
-    ended,            // the command did, as `child` says
+    passed_on,        // `signal` goes there as well, and nothing follows
+    ended,            // the command ended, as `child` says
     released,         // the store says so
-    free,             // what was waited for, without a claim, for `span`
+    free,             // the wait of a bystander is over, after `span`
   };
   Kind kind = Kind::waiting;
   std::string text;
-  std::string before = {};           // of moved
-  std::optional<std::size_t> which;  // of several names; none: all of them
+  std::string before = {};           // of Kind::moved
+  std::optional<std::size_t> which;  // of several names; nothing: all of them
   std::optional<Holding> holding;    // of that name
-  std::uint64_t place = 0;           // in its line: Refusal::place
+  std::uint64_t place = 0;           // in the line of that name: Refusal::place
   Duration span{};
-  Duration seen_ago{};  // how old the holding is
+  Duration seen_ago{};  // age of `holding`
   Duration left{};
   std::size_t count = 0;
   Holds holds;
   int signal = 0;
-  KillReason kill = KillReason::grace_over;  // lapsing, time_up: `lapsed` if it gets no TERM
+  KillReason kill = KillReason::grace_over;  // lapsing, time_up: `lapsed` if there is no TERM
   bool runs_on = false;  // lost, revoked, lapsing: the child is not stopped (on_lost=warn)
   ChildStatus child;
   std::optional<Time> safe_until;  // of the lease, by the newest confirmed request

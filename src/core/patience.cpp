@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Of a try that begins just before a store that has never answered is given up.
+// The limit of a try that begins just before a store that never answered is given up.
 constexpr Duration k_last_try = 50ms;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Patience with a store that cannot be reached or does not answer: may another try help, how long
-// may one try take, and when is it time to give up. Every command that asks a store follows this.
-// Pure: each call passes an event and its time.
+// may a try take, and when to give up. Every command that asks a store follows these rules. Pure:
+// each call passes an event and its time.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -12,15 +12,15 @@
 
 namespace dlock {
 
-// Can another try help after this error? Until the store has answered once, a wrong setting is
-// likely: a host that does not exist, a server of another kind. `once`: the user wants one try.
+// Whether another try can help after this error. Until the store has answered once, a wrong setting
+// is likely: a host that does not exist, a server of another kind. `once`: the user wants one try.
 bool worth_another_try(Errc code, bool had_contact, bool once);
 
 // A store that does not answer.
 struct Outage {
   Time since;
   Time give_up;
-  std::string text;  // the newest error; empty: none so far, only a question without an answer
+  std::string text;  // the newest error; empty: no error yet, only an unanswered request
 };
 
 struct PatienceTerms {
@@ -36,16 +36,16 @@ class Patience {
  public:
   Patience(const PatienceTerms& terms, Time now) : terms_(terms), started_at_(now) {}
 
-  // A try begins. The answer is its limit: shortly before the end it still has up to a second, but
-  // not at a store that has failed and never answered.
+  // A try begins. Returns its limit: close to the end it still has up to a second, but not if the
+  // store has failed and never answered.
   Time ask(Time now);
   void answered();  // by the store
-  // It failed. The answer is the time of the next try, after `pause`; nullopt: give up.
+  // The try failed. Returns the time of the next try, after `pause`; nullopt: give up.
   std::optional<Time> failed(const Error& error, Duration pause, Time now);
 
   void move_end(Time until) { terms_.until = until; }
   bool had_contact() const { return terms_.had_contact; }
-  // nullopt: the newest question was answered.
+  // nullopt: the newest request was answered.
   std::optional<Outage> outage() const;
 
  private:

@@ -15,15 +15,16 @@ namespace {
 using What = action::Ask::What;
 using Standing = LeaseKeeper::Standing;
 
-constexpr Duration k_release_limit = 1s;  // of one try: the child is gone, nobody needs the lease
+constexpr Duration k_release_limit = 1s;  // of one try: the child is gone, no one needs the lease
 constexpr Duration k_release_pause = 100ms;
 constexpr Duration k_release_when_signalled = 1s;
-// Of a claim that is over, at its limit or by a signal: dlock promises to end within 200 ms then.
-// At a store that is known to be slow, one lease left behind would be the greater evil.
+// The limit of an undo after a timeout or a signal: dlock promises to end within 200 ms then. If
+// the store is known to be slow the limit is longer, as a lease left behind would be the greater
+// evil.
 constexpr Duration k_undo_least = 150ms;
 constexpr Duration k_undo_most = 1s;
 constexpr int k_undo_answers = 3;  // times the slowest answer: it connects anew, and commits
-// A call that hangs in the kernel on the store thread (a file system is gone) is left alone then.
+// A call that hangs in the kernel on the store thread (a file system is gone) is abandoned then.
 constexpr Duration k_overdue = 1500ms;  // twice: we may have been frozen for the first
 
 }  // namespace
@@ -112,7 +113,8 @@ ReleaseStep ReleaseLoop::unknown(const std::string& why, Time now) {
 ReleaseStep ReleaseLoop::take(ReleaseVerdict verdict) {
   ReleaseStep step{.over = true};
   const bool known_lost = order_ && order_->standing == Standing::partly_lost;
-  // "Nothing of ours" is what an undo hopes for, and what a repetition finds after its first try.
+  // "Nothing of ours" is what an undo wants, and what a repetition finds after a first try that
+  // worked.
   if (verdict == ReleaseVerdict::not_held && (!repeated_ || known_lost)) {
     released_ = Released::no;
     if (!order_->told_lost) step.notice = Notice{.kind = Notice::Kind::lost_at_release};

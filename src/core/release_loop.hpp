@@ -25,7 +25,7 @@ enum class Released {
 };
 
 struct ReleaseTerms {
-  Duration call_limit{};       // of the lease
+  Duration call_limit{};       // the lease's
   Duration connect_timeout{};  // how long a release is repeated, at most
 };
 
@@ -38,14 +38,14 @@ struct ReleaseOrder {
   Duration tell_for{};                  // for ReleaseOptions::tell_for
 };
 
-// A claim that is given up.
+// A claim that was given up.
 struct DroppedClaim {
   bool maybe_held = false;           // an answer was lost
-  Queueing queueing = Queueing::no;  // as of its last acquire
+  Queueing queueing = Queueing::no;  // as in its last acquire
   Duration slowest_answer{};         // WaitLoop::slowest_answer
 };
 
-// What follows: say, then cancel the ask that is out, or ask; over: nothing follows.
+// The next step: first the notice; then cancel the ask that is out, or ask. `over`: the end.
 struct ReleaseStep {
   std::optional<Notice> notice = {};
   bool cancel = false;
@@ -57,16 +57,16 @@ class ReleaseLoop {
  public:
   explicit ReleaseLoop(const ReleaseTerms& terms) : terms_(terms) {}
 
-  // An ask of before is out: its answer is awaited, but not for long. Then one of the next two.
+  // An ask is still out: its answer is awaited, but not for long. Then drop_claim() or release().
   ReleaseStep cancel(Time now);
-  // Of a claim that was not granted as far as we know.
+  // For a claim that was not granted as far as we know.
   ReleaseStep drop_claim(const DroppedClaim& claim, Time now);
   ReleaseStep release(const ReleaseOrder& order, Time now);
 
   std::optional<Time> next_deadline() const;
   ReleaseStep on_time(Time now);
   ReleaseStep on_released(const Result<ReleaseVerdict>& answer, Time now);
-  // A signal came: there is a second left.
+  // A signal came: a second is left.
   void hurry(Time now);
 
   Released released() const { return released_; }
@@ -80,8 +80,8 @@ class ReleaseLoop {
   ReleaseStep take(ReleaseVerdict verdict);
 
   ReleaseTerms terms_;
-  std::optional<ReleaseOrder> order_;  // nothing: of a claim
-  bool leaving_ = false;               // only the line: nothing can be held
+  std::optional<ReleaseOrder> order_;  // nothing: a claim is dropped
+  bool leaving_ = false;               // only the line is left: nothing can be held
   std::optional<Time> answer_due_;     // an ask is out
   bool overdue_ = false;  // its answer was not there when due, and is waited for once more
   Time until_;

@@ -26,7 +26,7 @@ std::vector<RenewLoop::Action> RenewLoop::on(const event::Watched& event, Time n
   return go_on(now);
 }
 
-// It may be about any of the holds.
+// The change may concern any of the holds.
 std::vector<RenewLoop::Action> RenewLoop::on(const event::HandedOff& event, Time now) {
   listening_ = false;
   for (Kept& one : all_)
@@ -70,7 +70,7 @@ void RenewLoop::take(const Result<RenewReply>& answer, Kept& one, Time now) {
   if (one.keeper.standing() != LeaseKeeper::Standing::ours) end(/*lost=*/true);
 }
 
-// One question at a time; listening comes after all others.
+// Queues the question; listening comes after all others.
 void RenewLoop::note(const KeepStep& step, std::size_t which) {
   if (!step.ask || step.ask->what == action::Ask::What::await_hand_off) return;
   to_ask_.push_back(*step.ask);
@@ -82,7 +82,7 @@ void RenewLoop::drop(std::size_t which) {
   std::erase_if(to_ask_, [which](const action::Ask& each) { return each.which == which; });
 }
 
-// The clock first: what has ended is renewed no more.
+// The clock comes first: a lease that has ended is not renewed.
 std::vector<RenewLoop::Action> RenewLoop::go_on(Time now) {
   for (Kept& one : all_) {
     one.keeper.check_end(now, /*regardless=*/false);
@@ -96,7 +96,7 @@ std::vector<RenewLoop::Action> RenewLoop::go_on(Time now) {
   return std::exchange(actions_, {});
 }
 
-// What a change has led to; else about the hold whose question is due for longest.
+// Asks what a change led to; else about the hold whose question has been due for longest.
 void RenewLoop::ask_what_is_due(Time now) {
   if (!to_ask_.empty()) {
     ask(to_ask_.front(), Time::max());
@@ -118,7 +118,7 @@ void RenewLoop::ask(action::Ask ask, Time limit) {
   actions_.emplace_back(ask);
 }
 
-// Once one of the holds is watched, all are.
+// One watched hold is enough: await_hand_off then sees changes of all.
 void RenewLoop::listen() {
   std::optional<action::Ask> all;
   for (const Kept& one : all_) {

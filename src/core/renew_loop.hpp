@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // RenewLoop: `dlock renew --every` and `--while`, after a first renewal of all its holds: renews
 // each of them again and again. A pure machine (core/machine.hpp). It promises:
-//   - a hold is renewed no more after its lease has ended as far as we know, nor after a verdict
+//   - a hold is not renewed after its lease has ended as far as we know, nor after a verdict
 //     against it;
 //   - it ends with the first lease that is lost, was revoked or ended without a renewal; with the
-//     process it goes by; or without a word when all its holds were released in good order;
+//     process it goes by; or silently when all its holds were properly released;
 //   - after a second it watches its holds, so it learns of all that at once, not by a renewal;
 //   - an error of the store is no verdict: the renewal is repeated until the lease has ended.
 // It releases nothing, so it can be ended at any time. Holds are known by their index alone:
@@ -28,7 +28,7 @@ struct RenewTerms {
 };
 
 struct RenewOutcome {
-  bool lost = false;  // a hold is not ours any more, or will not be soon
+  bool lost = false;  // a hold is no longer ours, or will not be soon
 };
 
 namespace action {
@@ -42,7 +42,7 @@ class RenewLoop {
   using Outcome = RenewOutcome;
   using Action = std::variant<action::Ask, action::Say, action::EndRenewals>;
 
-  // `sent_at`: of each hold, when its first confirmed renewal was sent. At least one.
+  // `sent_at`: when each hold's first confirmed renewal was sent. At least one.
   RenewLoop(const RenewTerms& terms, const std::vector<Time>& sent_at);
 
   std::vector<Action> start(Time now);
@@ -72,8 +72,8 @@ class RenewLoop {
 
   RenewTerms terms_;
   std::vector<Kept> all_;
-  std::optional<std::size_t> asked_;  // the hold about which a question is out
-  std::deque<action::Ask> to_ask_;    // because of a change, before what is due
+  std::optional<std::size_t> asked_;  // the hold whose question is out
+  std::deque<action::Ask> to_ask_;    // because of a change; asked before the regular questions
   bool listening_ = false;            // await_hand_off is out
   std::vector<Action> actions_;
   bool ended_ = false;

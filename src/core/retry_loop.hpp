@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// RetryLoop: one question to a store, repeated while that may help: `dlock release`, and the first
-// renewal of `dlock renew`. A pure machine (core/machine.hpp). It does not know the question: it
+// RetryLoop: one request to a store, repeated while that may help: `dlock release`, and the first
+// renewal of `dlock renew`. A pure machine (core/machine.hpp). It does not know the request: it
 // asks for What::call, and the command has given the call to its StoreWorker.
 #pragma once
 
@@ -15,9 +15,9 @@
 namespace dlock {
 
 struct RetryTerms {
-  Duration within{};         // no new try after this; the last one has up to a second more
+  Duration within{};         // no new try after this; the last try has up to a second more
   bool had_contact = false;  // the store has answered this command before
-  Duration notice_every{};   // as WaitNotices has it
+  Duration notice_every{};   // as in WaitNotices
 };
 
 struct RetryOutcome {

@@ -37,11 +37,11 @@ struct RunTerms {
   OnLost on_lost = OnLost::stop;
   bool contain = false;  // what the command leaves behind is waited for, not stopped
   bool renew = true;     // false: the lease ends when it ends, and the child before it
-  Duration min_hold{};   // from the grant; zero: none. Only what ran is kept
+  Duration min_hold{};   // from the grant; zero: none. Only for a command that ran
   Duration max_hold{};   // from the grant to the first signal; zero: none
-  Duration once_per{};   // a command that exits with 0 is told of for so long; zero: not at all
+  Duration once_per{};   // how long a success (exit 0) is remembered; zero: not at all
   int stop_signal = 15;
-  Duration notice_every{};  // as WaitNotices has it
+  Duration notice_every{};  // as in WaitNotices
 };
 
 class RunSession {
@@ -97,7 +97,7 @@ class RunSession {
 
   WaitLoop wait_;
 
-  // From the grant on.
+  // Set from the grant on.
   Holds holds_;
   std::optional<Time> granted_at_;
   std::optional<LeaseKeeper> keeper_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The words between a RunSession and what surrounds it: what happened (events), what to do
-// (actions), and how a run ended. The questions to the store and their answers are in ask.hpp.
+// The interface between a RunSession and its surroundings: what happened (events), what to do
+// (actions), and how a run ended. The requests to the store and their answers are in ask.hpp.
 #pragma once
 
 #include "core/child_status.hpp"
@@ -21,10 +21,10 @@ struct StartFailed {  // no child: fork or a resource that it needs failed
 struct TakenOver {};  // acquire: the caller has the grant, and there will be no child
 struct ChildEnded {   // reaped
   ChildStatus status;
-  bool group_alive = false;  // others that belong to it still run
-  std::size_t strays = 0;    // descendants that run on and do not belong to it
+  bool group_alive = false;  // processes of its group still run
+  std::size_t strays = 0;    // descendants outside its group that still run
 };
-struct GroupGone {};  // the last of them ended
+struct GroupGone {};  // its last process ended
 }  // namespace event
 using Event = std::variant<event::Acquired,
                            event::Watched,
@@ -43,7 +43,7 @@ using Event = std::variant<event::Acquired,
 struct RunSummary {
   using Released = dlock::Released;
   Holds holds;        // empty: never granted
-  Duration waited{};  // for the grant, or until there was none
+  Duration waited{};  // until the grant or the end of the wait
   Duration held{};    // from the grant to the end of the release
   bool lost = false;  // the lease could not be kept to the end, or was not ours at the release
   Released released = Released::nothing;

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// What a command leaves behind does not get as much time as the command itself.
+// What a command leaves behind gets less time than the command itself.
 constexpr Duration k_grace_for_leftovers = 500ms;
 constexpr Duration k_kill_again_after = 1s;
 
@@ -77,7 +77,7 @@ std::optional<Time> StopPlan::time_up_at(const LeaseClock& clock) const {
   return at;
 }
 
-// Also under on_lost=warn: this is no fault, but what the user asked for.
+// Applies under on_lost=warn, too: this is no fault, but what the user asked for.
 StopStep StopPlan::check_time(const LeaseClock& clock, Time now) {
   if (!is_due(time_up_at(clock), now)) return {};
   time_over_ = true;
@@ -127,8 +127,8 @@ Notice StopPlan::kill(Time now) {
   return {.kind = kind, .kill = why_};
 }
 
-// The second executioner holds the deadline of the first (faults.md 2.3-7): the end of the lease,
-// or sooner once a verdict was against us or the time is up.
+// The guard has the deadline of our own KILL (rule 7): the end of the lease, or sooner once a
+// verdict was against us or the time is up.
 Time StopPlan::guard_due(const LeaseClock& clock) const {
   const bool warns = terms_.on_lost == OnLost::warn && terms_.renew;
   const Time at = warns ? Time::max() : clock.kill_at();

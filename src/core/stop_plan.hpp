@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// StopPlan: the policy of stopping the command of a run. There is one stop, for whichever reason:
+// StopPlan: the policy of stopping the command of a run. There is one stop, whatever the reason:
 // the first signal, and KILL at a deadline. A second reason can only bring the KILL forward.
 //
 // A pure machine: each call passes an event and its time, and returns the next step. It promises
@@ -37,7 +37,7 @@ struct StopTerms {
   Duration max_hold{};  // from the grant to the first signal; zero: none
 };
 
-// What follows: say, then send the first signal.
+// The next step: first the notice, then the first signal.
 struct StopStep {
   std::optional<Notice> notice = {};
   bool signal = false;
@@ -58,13 +58,13 @@ class StopPlan {
   StopStep check_time(const LeaseClock& clock, Time now);
   // A verdict, as `notice` says; KILL after `grace` at the latest.
   StopStep lose_lease(Notice notice, Duration grace, const LeaseClock& clock, Time now);
-  // True: the signal goes to the command. A second one kills at once instead.
+  // True: the signal goes to the command. A second signal kills at once instead.
   bool end_by_user(int signal, Time now);
   void end_leftovers(Time now);
 
   bool kill_due(Time now) const;
-  // What to say about the KILL that is sent now. It may find no process that it can kill (faults.md
-  // 3.5, P18, P27): it is repeated.
+  // The notice for the KILL that is sent now. If it finds no process that it can kill (the command
+  // is in an uninterruptible sleep, or runs as another user), it is repeated.
   Notice kill(Time now);
 
   StopReason reason() const { return reason_; }
@@ -72,12 +72,12 @@ class StopPlan {
   bool by_lock() const { return reason_ == StopReason::lease || reason_ == StopReason::time; }
   bool lease_over() const { return lease_over_; }  // the lease could not be kept
   bool warned() const { return lease_over_ && terms_.on_lost == OnLost::warn; }
-  int user_signal() const { return user_signal_; }  // the one that was passed on; 0: none
+  int user_signal() const { return user_signal_; }  // the signal that was passed on; 0: none
   bool kill_sent() const { return kills_ > 0; }
-  // It lived a second after the KILL: it cannot be killed, for now.
+  // The command lived a second after the KILL: it cannot be killed, for now.
   bool survived_kill() const { return kills_ > 1; }
 
-  // The guard's first deadline, then each that differs from the one before. Time::max(): none.
+  // The guard's first deadline; then each new deadline. Time::max(): none.
   Time start_guard(const LeaseClock& clock);
   std::optional<Time> move_guard(const LeaseClock& clock);
 
@@ -91,10 +91,10 @@ class StopPlan {
   StopTerms terms_;
   Time granted_at_;
   StopReason reason_ = StopReason::none;
-  bool lease_over_ = false;  // and the user was told
-  bool time_over_ = false;   // likewise, or the command was being stopped already
+  bool lease_over_ = false;  // the lease is over, and the user was told
+  bool time_over_ = false;   // the time is over, and the user was told or a stop had begun
   int user_signal_ = 0;
-  std::optional<Time> kill_at_;  // the next KILL, while there is a stop
+  std::optional<Time> kill_at_;  // the next KILL, during a stop
   KillReason why_ = KillReason::grace_over;
   int kills_ = 0;
   Time guard_at_ = Time::max();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// WaitLoop: a wait for a lock as the machines of several commands share it. It carries an
-// AcquireLoop: makes asks of its steps, sleeps where it says so, and tells of the wait
-// (WaitNotices). What follows from the end of the wait is up to the machine around it.
+// WaitLoop: a wait for a lock, shared by the machines of several commands. It carries an
+// AcquireLoop: turns its steps into asks, sleeps when it says so, and reports the wait
+// (WaitNotices). The machine around it decides what follows the wait.
 #pragma once
 
 #include "core/acquire_loop.hpp"
@@ -22,7 +22,7 @@ class WaitLoop {
     std::optional<End> end;  // it comes once, and last
   };
 
-  // `notice_every` as WaitNotices has it.
+  // `notice_every` as in WaitNotices.
   WaitLoop(const AcquireTerms& terms, Duration notice_every, std::uint64_t seed, Time now);
 
   Turn start(Time now);
@@ -32,10 +32,10 @@ class WaitLoop {
   Turn on(event::Tick event, Time now);
   std::optional<Time> next_deadline() const;
 
-  // An ask is out, while the wait lasts.
+  // Whether an ask is out, while the wait lasts.
   bool asking() const { return !sleep_until_; }
   const AcquireLoop& acquire() const { return acquire_; }
-  // Of the claims that were answered, the longest took so long, with connecting; 0: none was.
+  // The slowest answer to a claim, with connecting; 0: no claim was answered.
   Duration slowest_answer() const { return slowest_answer_; }
   void move_deadline(Time deadline) { acquire_.move_deadline(deadline); }
 

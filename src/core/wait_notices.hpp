@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // When a wait is reported, and with what: the holder after a second, then at doubling intervals of
-// at most a minute (CI systems end jobs that are silent for ten), or, where a line can be rewritten
-// in place, every `every`. An outage is reported after a second: once, or in the line that is
-// rewritten; and the holder again when the store is back.
+// at most a minute (CI systems end jobs that are silent for ten), or every `every` if a line can be
+// rewritten in place. An outage is reported after a second, once or in the rewritten line, and the
+// holder again when the store is back.
 #pragma once
 
 #include "core/notice.hpp"
@@ -12,13 +12,13 @@
 
 namespace dlock {
 
-// A wait as it is known now.
+// A wait as far as it is known.
 struct WaitView {
   Time started_at;
   std::optional<Refusal> refusal = {};  // nullopt: the lock has not been seen yet
   Time seen_at = {};                    // the time of `refusal`
   std::optional<Outage> outage = {};
-  std::optional<Time> until = {};  // it is given up then
+  std::optional<Time> until = {};  // when it is given up
 };
 
 class WaitNotices {
@@ -40,7 +40,7 @@ class WaitNotices {
   Duration every_;
   Duration step_;
   Time next_;
-  bool away_told_ = false;  // and the store has not answered since
+  bool away_told_ = false;  // told, and the store has not answered since
 };
 
 }  // namespace dlock

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// After the end of the lease the lock must be free: how long to look for that.
+// How long to look for a free lock after the lease should have ended.
 constexpr Duration k_expiry_slack = 2s;
 
 AcquireTerms bystander_terms(AcquireTerms terms) {
@@ -32,7 +32,8 @@ bool has_token(const Holding::Owner& owner, FencingToken token, const Holding& h
   });
 }
 
-// Owners that the store does not list may be among them as long as renewals are refused.
+// The store lists only some owners: while renewals are refused, an unlisted owner may be a revoked
+// one.
 bool any_holds(const RevokedHolders& revoked, const Holding& now) {
   if (now.kind != Holding::Kind::lock) return false;
   if (revoked.some && (!now.revoked_by.empty() || !now.lists_all_owners())) return true;
@@ -83,7 +84,7 @@ std::vector<WatchLoop::Action> WatchLoop::on(event::Inspected event, Time now) {
   if (!event.answer) return follow(wait_.on(event::Acquired{event.answer.error()}, now), now);
   Holding& seen = *event.answer;
   if (is_over(seen)) return follow(wait_.on(event::Acquired{AcquireReply(Grant{})}, now), now);
-  // Among owners that were not listed one may have a longer lease.
+  // An unlisted owner may have a longer lease.
   if (revoked_ && revoked_->some) {
     deadline_ = std::max(deadline_, now + longest_lease(seen.owners, seen) + k_expiry_slack);
     wait_.move_deadline(deadline_);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // WatchLoop: `dlock wait`, and `dlock force-release` after it has revoked a lock: waits until a
-// name is free, or until the revoked holders do not hold it any more. A pure machine
-// (core/machine.hpp). It promises:
-//   - Kind::free comes only after an answer of the store that says so, which it asked for itself;
+// name is free, or until the revoked holders are gone. A pure machine (core/machine.hpp). It
+// promises:
+//   - Kind::free comes only after an answer to its own question says so;
 //   - it only looks: it takes nothing, waits in no line and changes nothing, so it can be ended at
 //     any time;
-//   - it ends at its deadline, or as soon after as a try that has begun takes (at most a second).
+//   - it ends at its deadline, or when a try that has begun then is over (at most a second later).
 #pragma once
 
 #include "core/wait_loop.hpp"
@@ -20,27 +20,27 @@ namespace dlock {
 struct RevokedHolders {
   std::vector<Holding::Owner> owners;
   bool some = false;      // the order was about more owners than the store listed
-  Duration lease_left{};  // until the last lease of `owners` has ended
+  Duration lease_left{};  // time until the last lease of `owners` ends
 };
 // `before`: the lock as it was when the order was carried out.
 RevokedHolders revoked_holders(const Holding& before, const RevokeOrder& order);
 
 struct WatchTerms {
   AcquireTerms wait;
-  Duration notice_every{};                // as WaitNotices has it
+  Duration notice_every{};                // as in WaitNotices
   std::optional<RevokedHolders> revoked;  // nullopt: wait until the lock is free and has no waiter
 };
-// Of a wait for the end of these leases, in a store that has just answered.
+// Terms of waiting for the end of these leases, in a store that has just answered.
 WatchTerms revoked_terms(RevokedHolders revoked, Duration connect_timeout);
 
 struct WatchOutcome {
   enum class Kind {
-    free,    // it is free, or the revoked holders are gone
+    free,    // the lock is free, or the revoked holders are gone
     busy,    // not in time: `holding`
     failed,  // the store did not answer: `error`
   };
   Kind kind = Kind::failed;
-  std::optional<Holding> holding;  // as it was seen last
+  std::optional<Holding> holding;  // as last seen
   Duration seen_ago{};             // the age of `holding`
   Duration waited{};
   Error error;
@@ -72,7 +72,7 @@ class WatchLoop {
   WatchOutcome outcome_of(WaitLoop::End end, Time now) const;
 
   std::optional<RevokedHolders> revoked_;
-  Time deadline_;  // of a wait for revoked holders
+  Time deadline_;  // of the wait for revoked holders
   WaitLoop wait_;
 };
 
