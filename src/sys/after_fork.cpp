@@ -26,7 +26,7 @@ void become_child(const AfterFork& order) {
   if (order.terminal >= 0) ::tcsetpgrp(order.terminal, ::getpid());
   // A second safeguard only: a set-uid exec clears it, and the child's children do not inherit it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != order.parent) ::_exit(127);  // it died before the line above
+  if (::getppid() != order.parent) ::_exit(127);  // the parent died before the line above
   if (order.cgroup_entry >= 0) [[maybe_unused]]
     const auto n = ::write(order.cgroup_entry, "0", 1);
   // No answer is awaited: the order is in the guard's queue before the command's first instruction,

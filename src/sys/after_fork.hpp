@@ -12,7 +12,7 @@
 
 namespace dlock {
 
-constexpr std::size_t k_pid_room = 12;  // its digits, and a zero byte behind them
+constexpr std::size_t k_pid_room = 12;  // digits of a pid, and a zero byte after them
 
 struct AfterFork {
   char* const* words = nullptr;        // null-terminated
@@ -20,9 +20,9 @@ struct AfterFork {
   const Signals* signals = nullptr;
   pid_t parent = 0;
   int terminal = -1;             // hand this terminal to the new group; -1: do not
-  int cgroup_entry = -1;         // the new process enters its cgroup here; -1: it has none
+  int cgroup_entry = -1;         // the new process enters its cgroup here; -1: there is no cgroup
   unsigned long long limit = 0;  // a soft RLIMIT_RTTIME to mark it by; 0: none
-  int guard_line = -1;           // the first order of the guard goes here, with our group in it
+  int guard_line = -1;           // the guard's first order goes here, with our group in it
   Time kill_at;
   int error_pipe = -1;  // an int errno is written here if exec fails
   // Our pid is written here in decimal, into the environment; nullptr: nowhere.

@@ -22,7 +22,7 @@ namespace dlock {
 namespace {
 
 constexpr const char* k_boot_id = "/proc/sys/kernel/random/boot_id";
-// Of the namespace that the kernel starts with: TIME_NS_INIT_INO in linux/nsfs.h.
+// The kernel's first time namespace: TIME_NS_INIT_INO in linux/nsfs.h.
 constexpr std::string_view k_first_time_namespace = "time:[4026531834]";
 
 std::string namespace_of(const char* link) {
@@ -31,7 +31,7 @@ std::string namespace_of(const char* link) {
   return {name.data(), static_cast<std::size_t>(n > 0 ? n : 0)};
 }
 
-// A file of proc(5), and not another one of them (Linux 5.8 and newer say so).
+// Whether the open file is one of proc(5), and not one mounted over it (Linux 5.8 and newer tell).
 bool is_kernels_own(int fd) {
   struct statfs place {};
   struct statx file {};
@@ -46,7 +46,7 @@ Result<Duration> clock_offset() {
   if (own == k_first_time_namespace) return Duration{};
   const auto offsets = read_process_file("self/timens_offsets");
   if (!offsets && errno == ENOENT) return Duration{};  // a kernel without time namespaces
-  // The file tells of the namespace of our children, which may be another one.
+  // The file describes the namespace of our children, which may be another one.
   const bool is_ours = !own.empty() && own == namespace_of("/proc/self/ns/time_for_children");
   const auto offset = offsets && is_ours ? boot_offset_in(*offsets) : std::nullopt;
   if (offset) return *offset;
@@ -58,7 +58,7 @@ Result<Duration> clock_offset() {
 }  // namespace
 
 std::optional<Duration> boot_offset_in(std::string_view timens_offsets) {
-  for (const std::string_view clock : {"boottime ", "7 "}) {  // the second: Linux 5.6
+  for (const std::string_view clock : {"boottime ", "7 "}) {  // "7 ": Linux 5.6
     const std::size_t at = ("\n" + std::string(timens_offsets)).find("\n" + std::string(clock));
     long long seconds = 0;
     long nanoseconds = 0;

@@ -28,16 +28,17 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
-// systemd gives sockets and a watchdog to one process, by its number (sd_listen_fds(3),
-// sd_watchdog_enabled(3)). What it gave to us is the command's, whose number is known only behind
-// the fork: the places for it.
+// systemd gives sockets and a watchdog to one process, by its pid (sd_listen_fds(3),
+// sd_watchdog_enabled(3)). What it gave to us is meant for the command, whose pid is known only
+// after the fork: returns the places to write it to.
 std::array<char*, 2> places_for_pid(std::vector<std::string>& environment) {
   constexpr std::array<std::string_view, 2> k_names{"LISTEN_PID=", "WATCHDOG_PID="};
   std::array<char*, 2> places{};
   const auto own = [](std::string_view entry, std::string_view name) {
     return entry.starts_with(name) && entry.substr(name.size()) == std::to_string(::getpid());
   };
-  // Of newer ones: LISTEN_PID once more, as a number that the kernel gives to the pidfd.
+  // Newer systemd repeats LISTEN_PID as the inode of a pidfd, which cannot be known before the
+  // fork.
   if (std::any_of(environment.begin(), environment.end(), [&](const std::string& entry) {
         return own(entry, k_names.front());
       })) {
@@ -55,7 +56,7 @@ std::array<char*, 2> places_for_pid(std::vector<std::string>& environment) {
   return places;
 }
 
-constexpr int k_most_looks = 10;  // in a row; then we look again later
+constexpr int k_most_looks = 10;  // looks in a row; then we look again later
 constexpr Duration k_between_waits = std::chrono::seconds(1);
 
 }  // namespace
@@ -71,13 +72,13 @@ Result<Child> Child::prepare(bool contain) {
   child.error_out_.reset(ends[1]);
   siginfo_t older{};
   bool any = false;
-  do {  // the dead ones count for nothing
+  do {  // dead children do not count
     older.si_pid = 0;
     any = ::waitid(P_ALL, 0, &older, WEXITED | WNOHANG) == 0;
   } while (older.si_pid != 0);
   if (!any && errno != ECHILD)  // refused: the end of the command would not be seen
     return Error{Errc::system, "cannot wait for processes: " + errno_text(errno)};
-  // The init of a container gets the orphans of all that enters it.
+  // In a container init gets the orphans of every process that enters it.
   child.strangers_ = any || ::getpid() == 1;
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 && contain)
     return Error{Errc::system, "cannot adopt what the command leaves: " + errno_text(errno)};
@@ -85,10 +86,10 @@ Result<Child> Child::prepare(bool contain) {
 }
 
 Result<void> Child::start_guard() {
-  // Not sooner: a run that ends before it has a guard must leave no cgroup behind.
+  // Not made sooner: a run that ends before it has a guard must leave no cgroup behind.
   if (!containment_.has_cgroup()) containment_ = Containment::make(contain_);
   auto started = guard_.start(containment_.kill_switch());
-  children_.open();  // here it costs no time: the store thinks
+  children_.open();  // costs no time here: the store is working
   return started;
 }
 
@@ -151,7 +152,7 @@ std::optional<std::vector<pid_t>> Child::adopted() const {
   }
 }
 
-// Orphans become our children: those of the command, and of strangers.
+// Orphans become our children: the command's, and those of strangers.
 bool Child::is_of_command(const ProcessEntry& entry) const {
   const std::vector<pid_t> line = lineage(entry, ::getpid());
   if (!strangers_) return !line.empty();
@@ -183,7 +184,7 @@ std::size_t Child::strays() const {
   if (const auto others = adopted(); others && others->empty()) return 0;
   const auto all = living_processes().value_or(std::vector<ProcessEntry>{});
   const std::string own_name = living_process(::getpid()).value_or(ProcessEntry{}).name;
-  // A nested dlock and its guard are no work of the command's: what that dlock runs is.
+  // A nested dlock and its guard do not count as the command's work; the command that it runs does.
   const auto is_nested = [&](const ProcessEntry& entry) {
     const auto is_parent = [&](const ProcessEntry& other) {
       return other.parent == entry.pid && other.name != k_guard_name;
@@ -228,9 +229,9 @@ int Child::exec_error() const {
   return n == static_cast<ssize_t>(sizeof error) ? error : 0;
 }
 
-// For where /proc does not show our processes. wait(2) without WEXITED passes over the dead, so it
-// fails when no child of ours lives, or beside strangers none in the group. The guard is one, and
-// must be away for that: a new one for each look, so not more than one in a second.
+// Used if /proc does not show our processes. wait(2) without WEXITED ignores dead children, so it
+// fails if no child of ours lives; beside strangers, if none of the group lives. The guard is a
+// child too and must be ended for that: each look needs a new guard, so at most one look a second.
 bool Child::child_lives() {
   const Time now = BootClock::now();
   if (!guard_.dismissed() && now < next_wait_) return true;
@@ -244,7 +245,7 @@ bool Child::child_lives() {
   return lives;
 }
 
-// One look at /proc may miss who is born while its parent dies; it is our child then, and new.
+// A look at /proc may miss a process that is born while its parent dies; it becomes our new child.
 bool Child::group_alive() {
   for (int looks = 0; looks < k_most_looks; ++looks) {
     const auto before = adopted();
@@ -277,8 +278,8 @@ void Child::signal_group(int number, bool wake) {
   }
 }
 
-// One that is not in the group: that has its signal already. Its number may be another's by now, so
-// it is held by a pidfd before it is looked at once more.
+// Signals a process outside the group, which has had its signal. The pid may be reused by now, so a
+// pidfd holds it before it is looked at again.
 void Child::signal_member(pid_t pid, int number) const {
   const UniqueFd held(::pidfd_open(pid, 0));
   int error = held ? 0 : errno;
@@ -289,7 +290,7 @@ void Child::signal_member(pid_t pid, int number) const {
 }
 
 void Child::end_group() {
-  // The group's number is valid until reap(): this reaches members that /proc did not show, too.
+  // The group's id is valid until reap(): this also reaches members that /proc did not show.
   if (started()) ::kill(-pid_, SIGKILL);
   guard_.dismiss();
 }

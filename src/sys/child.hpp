@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Child: the command, its process group, their guard, and what they leave to us. Must be started
+// Child: the command, its process group, their guard, and orphans that we adopt. Must be started
 // from the main thread: the parent-death signal follows the thread that forked (prctl(2)).
 //
 // Its end is noticed without reaping it (waitid(2), WNOWAIT): while the leader is a zombie, the
@@ -7,8 +7,8 @@
 // reap() comes last. Orphaned descendants become our children (PR_SET_CHILD_SUBREAPER): if we have
 // no other children, the group is empty.
 //
-// Children that are older than we are, of a shell that ended in `exec dlock`, are none of the
-// command's, and their orphans become our children too. Beside such, a process belongs to the
+// Children older than dlock, of a shell that ended in `exec dlock`, do not belong to the command,
+// and their orphans become our children too. If there are such children, a process belongs to the
 // command only by a proof: a parent, the group, the mark or the cgroup.
 #pragma once
 
@@ -32,7 +32,7 @@ struct ChildSpec {
   std::vector<std::string> words;        // argv, at least one; found by PATH
   std::vector<std::string> environment;  // "NAME=value", complete
   std::string mark;                      // a text in the environment that only this run has
-  int terminal = -1;                     // to hand to its group before exec; -1: none
+  int terminal = -1;                     // to give to its group before exec; -1: none
   Time kill_at = Time::max();            // the guard's first deadline
 };
 
@@ -46,8 +46,8 @@ struct ChildChange {
 
 class Child {
  public:
-  // Takes what starting will need, so that a lack of it shows before there is a lock to lose. With
-  // `contain` every descendant belongs to the command, also outside of its group.
+  // Takes what the start will need, so that a shortage shows before there is a lock to lose. With
+  // `contain` every descendant belongs to the command, also outside its group.
   static Result<Child> prepare(bool contain = false);
 
   // Makes the cgroup and forks the guard; start() does the same if this was not called. The result
@@ -55,34 +55,34 @@ class Child {
   Result<void> start_guard();
   // The command will not start for a while: a waiter does not need a second process.
   void drop_guard();
-  // Errc::system if there can be no process, neither the guard nor the command. An exec that fails
-  // shows as exec_error() at the end. LISTEN_PID and WATCHDOG_PID of the environment name the
-  // command where they named us.
+  // Errc::system: no process can be made for the guard or the command. A failed exec shows as
+  // exec_error() at the end. LISTEN_PID and WATCHDOG_PID in the environment name the command if
+  // they named us.
   Result<void> start(ChildSpec spec, const Signals& signals);
 
   bool started() const { return pid_ > 0; }
   pid_t group() const { return pid_; }
 
-  // After SIGCHLD. Reaps what was adopted. Once `ended` was said, it is said no more.
+  // Called after SIGCHLD. Reaps adopted children. Reports `ended` once.
   ChildChange next_change();
-  // The errno of a failed exec, else 0. After the end.
+  // The errno of a failed exec, else 0. Valid after the end.
   int exec_error() const;
-  // Does any process that belongs to the command still run? After the end. To it belong: its group;
-  // in our session, what has the mark (the group of a nested run that was killed); and with
-  // `contain` every descendant.
+  // Whether a process that belongs to the command still runs; called after the end. To the command
+  // belong: its group; in our session, processes with the mark (the group of a killed nested run);
+  // and with `contain` every descendant.
   bool group_alive();
-  // How many descendants run on that do not belong to it, without a nested dlock that runs a
-  // command and without its guard. After the end.
+  // The number of living descendants that do not belong to the command, not counting a nested dlock
+  // that runs a command and its guard. Called after the end.
   std::size_t strays() const;
 
-  // To every process of the group, until reap(), and to the others that belong to it: with
-  // `contain` always, else after the end. With CONT behind it if it is to wake stopped ones.
+  // Signals every process of the group, until reap(), and the other processes that belong to the
+  // command: with `contain` always, else after the end. `wake`: CONT follows, to wake stopped ones.
   void signal_group(int number, bool wake = false);
   // See Guard: each gives the reason if the guard had to be replaced.
   std::string set_guard(Time kill_at) { return guard_.set_deadline(kill_at); }
   std::string look_at_guard() { return guard_.look(); }
-  // The group is gone as far as we see: the rest of it and the guard are ended, before the release,
-  // and reap() will not have to wait for them.
+  // The group is gone as far as we see: ends the rest of it and the guard before the release, so
+  // that reap() will not have to wait for them.
   void end_group();
   void reap();
 
@@ -97,8 +97,8 @@ class Child {
 
   Containment containment_ = Containment::make(false);
   bool contain_ = false;
-  bool strangers_ = false;        // children may come that are none of the command
-  unsigned long long limit_ = 0;  // marks the command, see unlike_limit(); 0: no need
+  bool strangers_ = false;        // children may come that do not belong to the command
+  unsigned long long limit_ = 0;  // marks the command, see unlike_limit(); 0: not needed
   Guard guard_;
   mutable ChildList children_;
   UniqueFd error_in_;

@@ -19,7 +19,7 @@ std::optional<std::string_view> after(std::string_view line, std::string_view st
   return line.substr(start.size());
 }
 
-// The lines of a file, one after the other.
+// Removes and returns the first line of the text.
 std::string_view next_line(std::string_view& text) {
   const std::string_view line = text.substr(0, text.find('\n'));
   text.remove_prefix(std::min(text.size(), line.size() + 1));
@@ -43,7 +43,7 @@ std::string tree() {
   return mount;
 }
 
-// The place of a process in that tree, without a slash at its end.
+// The path of a process in that tree, without a slash at its end.
 std::optional<std::string> place_of(const std::string& process) {
   const std::string places = read_process_file(process + "/cgroup").value_or("");
   for (std::string_view rest = places; !rest.empty();) {
@@ -62,7 +62,7 @@ Containment Containment::make(bool wanted) {
   if (!ours) return containment;
   containment.place_ = *ours + "/dlock-" + std::to_string(::getpid());
   containment.path_ = mount + containment.place_;
-  ::rmdir(containment.path_.c_str());  // what a killed one left that had our number
+  ::rmdir(containment.path_.c_str());  // left by a killed process that had our pid
   if (::mkdir(containment.path_.c_str(), 0755) != 0) return Containment();
   const auto open = [&](const char* file) {
     return UniqueFd(::open((containment.path_ + file).c_str(), O_WRONLY | O_CLOEXEC));

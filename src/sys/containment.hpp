@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Containment: a cgroup (v2) of its own for the command, where this machine lets us make one beside
-// ours. All of it can be killed by one write, by us or by the guard, whatever groups and sessions
-// its processes have made for themselves (cgroups(7), cgroup.kill, Linux >= 5.14). Without one
-// nothing here does anything, and Child still finds descendants by their parents.
+// Containment: a cgroup (v2) for the command alone, if this machine lets us make one beside ours.
+// One write by us or the guard kills all its processes, whatever groups and sessions they have made
+// for themselves (cgroups(7), cgroup.kill, Linux >= 5.14). Without a cgroup these calls do nothing,
+// and Child still finds descendants by their parents.
 #pragma once
 
 #include "sys/unique_fd.hpp"
@@ -19,14 +19,14 @@ class Containment {
   static Containment make(bool wanted);
 
   bool has_cgroup() const { return static_cast<bool>(kill_); }
-  // The command enters between fork and exec by writing "0" here (cgroups(7)); -1: none.
+  // The command enters between fork and exec by writing "0" here (cgroups(7)); -1: no cgroup.
   int entry() const { return entry_.get(); }
-  // "1" written here kills all that are in it; -1: none.
+  // Writing "1" here kills all processes in the cgroup; -1: no cgroup.
   int kill_switch() const { return kill_.get(); }
-  bool has(pid_t pid) const;  // it runs in our cgroup, or in one below that
+  bool has(pid_t pid) const;  // it runs in our cgroup, or below it
 
   void kill_all() const;
-  void remove();  // when it is empty; else it stays
+  void remove();  // if it is empty; otherwise it stays
 
  private:
   Containment() = default;

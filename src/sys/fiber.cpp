@@ -22,7 +22,7 @@ namespace dlock {
 
 namespace {
 
-// A TLS handshake takes 30 KiB; what is not touched takes no memory.
+// A TLS handshake takes 30 KiB; untouched pages take no memory.
 constexpr std::size_t k_stack_bytes = 512UL * 1024;
 
 thread_local Fiber* t_running = nullptr;

@@ -17,29 +17,29 @@
 
 namespace dlock {
 
-// poll(2), without a signal mask. In a fiber it leaves the fiber until one of `fds` is ready or the
-// time is over; with 0 ms it never does.
+// poll(2), without a signal mask. In a fiber it returns to the caller until one of `fds` is ready
+// or the time is over; with 0 ms it does not.
 int wait_ready(pollfd* fds, std::size_t count, int ms);
 
 class Fiber {
  public:
   using Body = std::function<void()>;
   struct Wait {
-    pollfd* fds = nullptr;  // on the stack of the fiber; `revents` are for the user to fill in
+    pollfd* fds = nullptr;  // on the fiber's stack; the user fills in `revents`
     std::size_t count = 0;
     Time until = Time::max();
   };
 
-  // nullptr: no memory for its stack. It begins with the first resume().
+  // nullptr: no memory for its stack. The first resume() begins the body.
   static std::unique_ptr<Fiber> create(Body body);
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
-  ~Fiber();  // it has ended, or has never begun
+  ~Fiber();  // the fiber must have ended, or never begun
 
   // Goes on until it waits again, or has ended. Not from a fiber, and from one thread at a time.
   void resume();
   bool has_ended() const;
-  // What it waits for since then.
+  // What the fiber waits for since then.
   const Wait& waits_for() const;
 
   // In a fiber: goes back to the caller, and waits only for the next resume().

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// All the bytes of an open file, for those who check and name it themselves. EINTR is repeated.
+// Reads and writes bytes of an open file; callers check and name the file. EINTR is repeated.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace dlock {
 
-// Appends to `text` from where the file is read next to its end, or a little more than `most` bytes
-// of it. 0, or the errno of read(2).
+// Appends the file's bytes from its position on to `text`, but little more than `most`. Returns 0,
+// or the errno of read(2).
 int read_bytes(int fd, std::size_t most, std::string& text);
 
-// 0, or the errno of write(2); then some of it may have been written.
+// Returns 0, or the errno of write(2); some of the bytes may then be written.
 int write_bytes(int fd, std::string_view bytes);
 
 }  // namespace dlock

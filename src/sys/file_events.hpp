@@ -18,17 +18,17 @@ namespace dlock {
 
 class FileEvents {
  public:
-  // None: wait() sleeps until its end.
+  // Watches nothing: wait() sleeps until its end.
   FileEvents() = default;
   // `what` are flags of inotify_add_watch(2). Errc::refused: there can be no watch.
   static Result<FileEvents> of(const std::string& path, std::uint32_t what);
 
-  // Of an event: the name of the file in a watched directory; empty: of the path itself.
+  // Judges an event by the name of the file in a watched directory; empty: the path itself.
   using Concerns = std::function<bool(std::string_view name)>;
-  // Takes all events that have come; true if one of them concerns us.
+  // Takes all events so far; true if one of them concerns us.
   bool take(const Concerns& concerns) const;
 
-  // True: an event that concerns us has come. False: it is `until`. Errc::cancelled: interrupted.
+  // True: an event that concerns us. False: `until` has passed. Errc::cancelled: interrupted.
   Result<bool> wait(const Concerns& concerns, Time until, const Interrupt* interrupt) const;
 
  private:

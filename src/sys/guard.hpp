@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Guard: a second process that kills the command's process group when dlock cannot: at once when
-// dlock has died, whatever it died of, and at the deadline when dlock is frozen, starved or held in
-// a debugger. It is forked before the command and is a member of the command's group, so that what
-// it kills is its own group (kill(2), pid 0) and can never be a stranger's.
+// dlock has died, for whatever reason, and at the deadline when dlock is frozen, starved or held in
+// a debugger. It is forked before the command and is a member of the command's group, so that it
+// kills its own group (kill(2), pid 0) and can never reach a stranger.
 //
 // Not covered: both processes killed or stopped together, and processes that left the group.
 //
@@ -25,23 +25,23 @@ class Guard {
   bool started() const { return pid_ > 0; }
   pid_t pid() const { return pid_; }
 
-  // The command gives the first order itself, between fork and exec, with its own pid as the
-  // group: no instruction of it runs before the guard has its deadline. We only note it here.
+  // The command itself sends the first order, between fork and exec, with its own pid as the group:
+  // the guard has its deadline before the command's first instruction. We only note the order here.
   int line() const { return line_.get(); }
   void note_order(const GuardOrder& order) { last_ = order; }
 
-  // Moves the deadline. A guard that is not there, or did not answer to the order before (frozen),
-  // is replaced; then a sentence says so and why, else it is empty.
+  // Moves the deadline. A guard that is gone or did not answer the order before (frozen) is
+  // replaced; then the result is a sentence that says so and why, else it is empty.
   std::string set_deadline(Time kill_at);
-  // After SIGCHLD: one that died or was stopped is replaced; the sentence as above.
+  // Called after SIGCHLD: replaces a guard that died or was stopped; result as above.
   std::string look();
 
-  // No process is left to be guarded: ends the guard; reap() reaps it.
+  // No process is left to guard: ends the guard; reap() reaps it.
   void dismiss();
   bool dismissed() const { return dismissed_; }
   void reap();
-  // For a moment without it: end() ends and reaps it, resume() starts another with the newest
-  // order, unless it was dismissed.
+  // For a moment without a guard: end() ends and reaps it; resume() starts another with the newest
+  // order, unless the guard was dismissed.
   void end();
   void resume() {
     if (!dismissed_) replace("it was ended");

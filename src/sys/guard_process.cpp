@@ -19,7 +19,7 @@ namespace dlock {
 
 namespace {
 
-// Where its descriptors are, so that all others can be closed by one call.
+// The guard's descriptors move here, so that one call can close all others.
 constexpr int k_line = 0;
 constexpr int k_timer = 1;
 constexpr int k_cgroup_kill = 2;
@@ -35,7 +35,7 @@ void set_timer(Time at) {
   ::timerfd_settime(k_timer, TFD_TIMER_ABSTIME, &spec, nullptr);
 }
 
-// Ourselves included: being in the group is what keeps its number from ever meaning another one.
+// Kills ourselves, too: our membership keeps the group's id from being reused.
 [[noreturn]] void kill_group(bool joined) {
   if (joined) {
     [[maybe_unused]] const auto n = ::write(k_cgroup_kill, "1", 1);
@@ -44,9 +44,9 @@ void set_timer(Time at) {
   ::_exit(0);
 }
 
-// Overwrites what ps(1) shows and pkill(1) -f reads: the arguments and the environment of dlock, in
-// this process' copy of them, up to the file name that the kernel puts behind them. No word of the
-// user's goes in: a pattern that matches a run must not match its guard.
+// Overwrites what ps(1) shows and pkill(1) -f reads: dlock's arguments and environment, in this
+// process's copy of them, up to the file name that the kernel puts after them. The user's words are
+// left out: a pattern that matches a run must not match its guard.
 void show_as(std::string_view text) {
   char* const begin = program_invocation_name;
   char* const end = reinterpret_cast<char*>(::getauxval(AT_EXECFN));  // NOLINT
@@ -63,7 +63,7 @@ void show_group(pid_t group) {
 }
 
 void take_places(const GuardStart& start) {
-  // All of them were opened while 0, 1 and 2 were taken (main): no place is overwritten too early.
+  // Opened while 0, 1 and 2 were taken (main), so neither is overwritten before it is moved.
   ::dup2(start.line, k_line);
   ::dup2(start.timer, k_timer);
   if (start.cgroup_kill >= 0) {
@@ -72,7 +72,8 @@ void take_places(const GuardStart& start) {
     ::close(k_cgroup_kill);
   }
   ::close(start.dlocks_end);
-  // What our caller gave to dlock: a pipe would not end before us. Linux >= 5.9, else they stay.
+  // Closes descriptors inherited from dlock's caller: a pipe would not end before us. Needs
+  // Linux 5.9.
   ::close_range(3, ~0U, 0);
 }
 
@@ -95,7 +96,7 @@ void become_guard(const GuardStart& start) {
   for (;;) {
     std::array<pollfd, 2> fds{pollfd{k_line, POLLIN, 0}, pollfd{k_timer, POLLIN, 0}};
     ::poll(fds.data(), fds.size(), -1);
-    // Orders before the clock: a deadline that was moved in time counts.
+    // Orders are read before the clock: a deadline that was moved in time counts.
     GuardOrder next;
     ssize_t n = 0;
     while ((n = ::recv(k_line, &next, sizeof next, MSG_DONTWAIT)) ==

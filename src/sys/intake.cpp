@@ -30,7 +30,7 @@ Wake Intake::wait_for(
     limit = std::min(limit, BootClock::now());
   for (;;) {
     const Time now = BootClock::now();
-    const bool last = now >= limit;  // a look after the limit: an answer wins over it
+    const bool last = now >= limit;  // one look after the limit: an answer wins over the limit
     std::array<pollfd, 4> fds{
         {{fd, events, 0}, polled(interrupt), {-1, POLLIN, 0}, {-1, POLLIN, 0}}};
     for (std::size_t i = 0; i < beside.size(); ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Interrupt: what can end a call that waits in poll(2), and what may be done beside such a call.
+// Interrupt: what can end a call that waits in poll(2), and what may be done during such a call.
 #pragma once
 
 #include <poll.h>
@@ -20,19 +20,19 @@ class Interrupt {
   virtual bool ends_call() const = 0;
 };
 
-// For the poll(2) of a call; `interrupt` may be null.
+// The entry for a call's poll(2); `interrupt` may be null.
 inline pollfd polled(const Interrupt* interrupt) {
   return {interrupt != nullptr ? interrupt->fd() : -1, POLLIN, 0};
 }
-// After it, with what polled() was then.
+// Called after poll(2), with the entry that polled() gave.
 inline bool ends_call(const Interrupt* interrupt, const pollfd& polled) {
   return interrupt != nullptr && polled.revents != 0 && interrupt->ends_call();
 }
 
-// Stands for another one, which changes between two calls.
+// Stands for another interrupt, which changes between calls.
 class InterruptSlot : public Interrupt {
  public:
-  void set(const Interrupt* now) { now_ = now; }  // null: none
+  void set(const Interrupt* now) { now_ = now; }  // null: no interrupt
   int fd() const override { return now_ != nullptr ? now_->fd() : -1; }
   bool ends_call() const override { return now_ != nullptr && now_->ends_call(); }
 

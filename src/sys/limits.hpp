@@ -21,25 +21,25 @@
 
 namespace dlock::limits {
 
-// Of what comes between two writes of ours, or, unasked, in one wait.
+// Received between two writes of ours, or unasked during one wait.
 constexpr std::size_t k_answer_bytes = std::size_t{4} << 20;
 // Until libpq has logged in: it looks through all parameters of the server for each new one.
 constexpr std::size_t k_login_bytes = std::size_t{256} << 10;
-// Of what libpq takes before the clock and the interrupt are looked at.
+// Taken by libpq between two looks at the clock and the interrupt.
 constexpr std::size_t k_turn_bytes = std::size_t{16} << 10;
 // Reads of a call after its limit, or after its interrupt.
 constexpr int k_late_turns = 8;
-// Rows, values, names, members: of one answer, and of one array in it.
+// Rows, values, names, members: in one answer, and in one array of it.
 constexpr std::size_t k_elements = 100'000;
-// Arrays and objects in each other.
+// Nesting of arrays and objects.
 constexpr std::size_t k_depth = 32;
 // Messages, events and notifications that are kept for a look.
 constexpr std::size_t k_unasked = 1000;
-// Of all answers to one `list`.
+// In all answers to one `list`.
 constexpr std::size_t k_names = 100'000;
-// Of SQLite, whatever a file makes it compute.
+// SQLite's memory, whatever a file makes it compute.
 constexpr long long k_sqlite_bytes = 32LL << 20;
-// Of one hold or waiter.
+// The record of one hold or waiter.
 constexpr std::size_t k_record_bytes = std::size_t{64} << 10;
 
 }  // namespace dlock::limits

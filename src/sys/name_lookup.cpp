@@ -29,8 +29,8 @@ using Addresses = std::vector<SocketAddress>;
 constexpr Duration k_late = 250ms;
 constexpr std::size_t k_most_resolv_conf = std::size_t{64} << 10;
 
-// What the callback of one query leaves behind. It must outlive the channel, which calls back once
-// more while it is destroyed.
+// The result of a query's callback. It must outlive the channel, which calls back once more while
+// it is destroyed.
 struct Query {
   bool done = false;
   int status = ARES_SUCCESS;
@@ -83,7 +83,7 @@ ResolvConf system_resolv_conf() {
   return read_resolv_conf(text);
 }
 
-// Only "there is no such name" is an answer; all else is trouble of the name service, and may pass.
+// Only "there is no such name" is an answer; other errors are the name service's, and may pass.
 Error failed(int status) {
   return {status == ARES_ENOTFOUND ? Errc::no_such_host : Errc::unavailable,
           in_mid_sentence(ares_strerror(status))};
@@ -188,7 +188,7 @@ class Search {
       const bool out = (one.revents & POLLOUT) != 0;
       ares_process_fd(channel, in ? one.fd : ARES_SOCKET_BAD, out ? one.fd : ARES_SOCKET_BAD);
     }
-    if (!any) ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);  // its own time limits
+    if (!any) ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);  // its own limits
   }
 
   Query both_;  // IPv4 and IPv6
@@ -196,7 +196,7 @@ class Search {
   Query v6_;
   Sockets sockets_;
   Duration late_{};
-  Channel channel_;  // calls back into the ones above while it is destroyed
+  Channel channel_;  // calls back into the members above while it is destroyed
 };
 
 Result<Addresses> search(Where where,

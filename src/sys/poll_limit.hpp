@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A BootClock limit as poll(2) wants it, and as an error text tells it. poll counts on a clock that
-// stops while the machine sleeps: callers poll for a minute at most, and read BootClock again.
+// A BootClock limit for poll(2), and for an error text. poll counts on a clock that stops while the
+// machine sleeps: callers poll for a minute at most, and read BootClock again.
 #pragma once
 
 #include "base/boot_clock.hpp"

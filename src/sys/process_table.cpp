@@ -26,7 +26,7 @@ UniqueFd open_process_file(const std::string& path) {
   return UniqueFd(::open(("/proc/" + path).c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-// From its beginning, whatever was read of it before; to where it cannot be read.
+// Reads from the file's beginning, whatever was read before, until an error or its end.
 std::string read_whole(const UniqueFd& file) {
   std::string text;
   ::lseek(file.get(), 0, SEEK_SET);
@@ -45,8 +45,8 @@ std::optional<std::string> read_process_file(const std::string& path) {
 namespace {
 
 // proc(5), stat: pid (comm) state ppid pgrp session …; comm may hold anything, so look from its
-// last ")". Nothing: the process is gone or dead. One whose main thread has ended looks dead (Z),
-// but has others; a dead one has one thread.
+// last ")". Nothing: the process is gone or dead. A process whose main thread has ended looks dead
+// (Z), but has other threads; a dead process has a single thread.
 std::optional<ProcessEntry> entry_of(const std::string& process) {
   const auto text = read_process_file(process + "/stat");
   const std::size_t comm_end = text ? text->rfind(')') : std::string::npos;
@@ -77,7 +77,7 @@ std::optional<ProcessEntry> living_process(pid_t pid) {
 std::optional<std::vector<ProcessEntry>> living_processes() {
   const auto close = [](DIR* directory) { ::closedir(directory); };
   const std::unique_ptr<DIR, decltype(close)> proc(::opendir("/proc"), close);
-  // Of another pid namespace (unshare(1) without --mount-proc), it has other numbers than ours.
+  // A /proc of another pid namespace (unshare(1) without --mount-proc) has other pids than ours.
   const auto self = entry_of("self");
   if (!proc || !self || self->pid != ::getpid()) return {};
   std::vector<ProcessEntry> entries;
@@ -123,7 +123,7 @@ std::vector<pid_t> lineage(const ProcessEntry& entry, pid_t ancestor) {
 std::optional<bool> environment_has(pid_t pid, std::string_view text) {
   errno = 0;
   const auto environment = read_process_file(std::to_string(pid) + "/environ");
-  // Linux 6.18 says so of a process that is dying and has no memory any more: it runs nothing.
+  // The error of Linux 6.18 for a dying process that has lost its memory: it runs nothing.
   if (!environment && (errno == ESRCH || errno == ENOENT)) return false;
   if (!environment) return {};
   return environment->find(text) != std::string::npos;

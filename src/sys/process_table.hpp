@@ -25,14 +25,14 @@ struct ProcessEntry {
 // A file under /proc, whole; nothing if it cannot be read.
 std::optional<std::string> read_process_file(const std::string& path);
 
-// One that is not dead.
+// The process, unless it is dead.
 std::optional<ProcessEntry> living_process(pid_t pid);
-// All that are not dead; nothing if we may not look at them (no /proc, or one of another
-// pid namespace; hidepid).
+// All living processes; nothing if we may not look at them (no /proc, a /proc of another pid
+// namespace; hidepid).
 std::optional<std::vector<ProcessEntry>> living_processes();
 
-// Those whose parent our main thread is, dead ones included, by the list the kernel keeps
-// (task/[tid]/children). It stays open: to find it again costs more than to read it.
+// The children of our main thread, dead ones included, from the kernel's list
+// (task/[tid]/children). The list stays open: opening it again costs more than reading it.
 class ChildList {
  public:
   void open();
@@ -43,21 +43,21 @@ class ChildList {
   UniqueFd file_;
 };
 
-// From it up to the child of `ancestor` among its parents; empty if `ancestor` is none of them.
+// The process and its parents up to the child of `ancestor`; empty if `ancestor` is not a parent.
 std::vector<pid_t> lineage(const ProcessEntry& entry, pid_t ancestor);
 inline bool descends(const ProcessEntry& entry, pid_t ancestor) {
   return !lineage(entry, ancestor).empty();
 }
 
-// Was `text` in the environment the process was started with? Nothing, if we may not look; no, if
-// it is dead or dying.
+// Whether `text` was in the environment with which the process was started. Nothing: we may not
+// look; false also if the process is dead or dying.
 std::optional<bool> environment_has(pid_t pid, std::string_view text);
 
-// A soft RLIMIT_RTTIME that is as good as none, 2^62 us or more, and another one each time. Who
-// sets it marks what descends from it, also through env -i. Nothing: there is a limit, or there may
-// be.
+// A soft RLIMIT_RTTIME that limits nothing, 2^62 us or more, different each time. It marks the
+// descendants of a process that sets it, also through env -i. Nothing: there is, or may be, a
+// limit.
 std::optional<unsigned long long> unlike_limit();
-// Is this the limit of the process?
+// Whether the process has this limit.
 bool has_limit(pid_t pid, unsigned long long limit);
 
 }  // namespace dlock

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The end of a process that need not be our child.
+// Watches the end of a process, which need not be our child.
 #pragma once
 
 #include "base/result.hpp"
@@ -9,8 +9,8 @@
 
 namespace dlock {
 
-// Readable once that process, ours or not, has ended; -1 if it is gone already. Errc::system if it
-// cannot be watched.
+// Readable once the process has ended; -1 if it is gone already. Errc::system if it cannot be
+// watched.
 Result<UniqueFd> watch_process(pid_t pid);
 
 }  // namespace dlock

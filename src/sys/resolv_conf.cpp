@@ -24,7 +24,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
-// Of "attempts:3" for "attempts:".
+// "attempts:" of "attempts:3" gives 3.
 std::optional<int> value_of(std::string_view word, std::string_view name) {
   if (!word.starts_with(name)) return {};
   int value = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What resolv.conf(5) says about time, and how long one name server may take.
+// The times in resolv.conf(5), and how long one name server may take.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -10,12 +10,12 @@
 namespace dlock {
 
 struct ResolvConf {
-  int servers = 1;                   // at least one, as the local one is asked if none is named
+  int servers = 1;                   // at least one: without a name server the local one is asked
   int attempts = 2;                  // how often each is asked: 1 to 5
-  std::chrono::seconds timeout{30};  // of the first attempt, at most: 1 s to 30 s
+  std::chrono::seconds timeout{30};  // limit of the first attempt: 1 s to 30 s
 };
 
-// What cannot be read is left out.
+// Unreadable parts are left out.
 ResolvConf read_resolv_conf(std::string_view text);
 
 // How long a name server is waited for before the next one is asked: each is asked twice in all of

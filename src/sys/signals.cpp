@@ -14,7 +14,7 @@ namespace dlock {
 
 namespace {
 
-// Raised by our own faults: blocking them would hide or hang a crash.
+// Raised by our own faults: blocking these signals would hide or hang a crash.
 constexpr std::array k_crash_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
 
 bool is_ignored(int number) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Signals: all of them blocked and read as data from a signalfd(2), except the ones that mean that
-// we crashed. The ones that our caller ignores (nohup) are dropped when they come. The child gets
-// mask and dispositions back as the caller had them. Nothing runs in a signal handler.
+// Signals: all are blocked and read as data from a signalfd(2), except those that mean that we
+// crashed. Signals that our caller ignores (nohup) are dropped when they come. The child gets the
+// caller's mask and dispositions. Nothing runs in a signal handler.
 #pragma once
 
 #include "base/result.hpp"
@@ -18,10 +18,10 @@ class Signals {
   static Result<Signals> take_over();
 
   int fd() const { return fd_.get(); }
-  // The next one that came and that the caller does not ignore; nothing if none did.
+  // The next signal that came and that the caller does not ignore; nothing: there is none.
   std::optional<int> next() const;
 
-  // Between fork and exec: as the caller had it. Async-signal-safe.
+  // Between fork and exec: restores the caller's signals. Async-signal-safe.
   void give_back() const;
   // Stops this process as Ctrl-Z does, with `group_too` all of its group, and returns when it was
   // continued. False: it was not stopped, because no shell could continue it (an orphaned process

@@ -26,20 +26,20 @@ class Stream {
 
   virtual int fd() const = 0;  // to be polled
 
-  // How many of the bytes were taken, from the first; 0: not now, poll until the socket is
+  // Returns how many of the bytes were taken, from the first on; 0: poll until the socket is
   // writable.
   virtual Result<std::size_t> send(std::string_view bytes) = 0;
 
-  // How many plain bytes came; 0: none now, poll until the socket is readable. size > 0.
+  // Returns how many plain bytes came; 0: poll until the socket is readable. size > 0.
   virtual Result<std::size_t> receive(char* buffer, std::size_t size) = 0;
 
-  // How many bytes have come from the socket, ever, plain or not.
+  // How many bytes the socket has received so far, plain or not.
   virtual std::size_t taken() const = 0;
 
   // Plain bytes were read from the socket already, and poll() knows nothing of them.
   virtual bool pending() const = 0;
 
-  // Neither a plain byte nor an end has come. May read from the socket what carries neither.
+  // Neither a plain byte nor the end has come. May read bytes from the socket that carry neither.
   virtual bool idle() = 0;
 };
 

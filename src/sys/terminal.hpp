@@ -25,7 +25,7 @@ class Terminal {
   static std::optional<Terminal> of_session();
 
   int fd() const { return own_ ? own_.get() : 0; }
-  // Our own group is in the foreground now.
+  // Whether our own group is in the foreground now.
   bool is_ours() const;
   // Is stdout the terminal too? Then the command is interactive and gets the terminal at once;
   // otherwise (`dlock run … | less`) only when it tries to use it.
@@ -34,13 +34,13 @@ class Terminal {
 
   void note_given() { given_ = true; }  // the child took it itself, before exec
   void give(pid_t group);
-  // Back to our group; with `repair`, also the modes as they were at start.
+  // Gives the terminal back to our group; with `repair`, also resets its modes.
   void take_back(bool repair);
 
  private:
   static std::optional<Terminal> on(UniqueFd own);
   Terminal() = default;
-  UniqueFd own_;  // /dev/tty; none: stdin
+  UniqueFd own_;  // /dev/tty; empty: stdin
   termios modes_{};
   bool stdout_too_ = false;
   bool given_ = false;

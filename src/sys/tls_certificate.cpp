@@ -60,7 +60,7 @@ struct FreeNames {
 
 using GeneralNames = std::unique_ptr<GENERAL_NAMES, FreeNames>;
 
-// Null: the certificate has none.
+// Null: the certificate has no alternative names.
 GeneralNames alternative_names(X509* certificate) {
   return GeneralNames(static_cast<GENERAL_NAMES*>(
       X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
@@ -79,7 +79,7 @@ std::string plain_name(const std::string& name) {
 
 struct Names {
   std::vector<std::string> all;  // at most k_most_names
-  std::string server_name;       // the first that a server can be asked for: no pattern
+  std::string server_name;       // the first name that is no pattern
 };
 
 Names names_in(X509* certificate) {

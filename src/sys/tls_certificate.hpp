@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a server's certificate says, and why it is not accepted, in words that say what to do.
+// The facts of a server's certificate, and why it is not accepted, with advice.
 #pragma once
 
 #include "sys/tls_facts.hpp"
@@ -18,7 +18,7 @@ std::string certificate_problem(x509_store_ctx_st* context,
                                 const std::string& host,
                                 std::string_view rename);
 
-// Of a connection whose handshake is complete.
+// The facts of a connection whose handshake is complete.
 TlsFacts tls_facts(const ssl_st* ssl);
 
 }  // namespace dlock

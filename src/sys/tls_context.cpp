@@ -22,7 +22,7 @@ Error cannot_use(const char* option, const std::string& path, const std::string&
           std::string("cannot use ") + option + " " + printable(path) + ": " + why};
 }
 
-// The library says less than errno about a file that is not there.
+// The library says less than errno about a missing file.
 Result<void> check_file(const char* option, const std::string& path) {
   if (::access(path.c_str(), R_OK) == 0) return {};
   return cannot_use(option, path, errno_text(errno));

@@ -21,7 +21,7 @@ using TlsContext = std::unique_ptr<ssl_ctx_st, FreeTlsContext>;
 // Errc::bad_config names the option whose file cannot be used, and why.
 Result<TlsContext> make_tls_context(const TlsSettings& settings);
 
-// Once, before anything else of the library is used. False: it cannot be.
+// Called once, before the library is used. False: it cannot be used.
 bool start_tls_library();
 
 // The reason of the newest error of the library on this thread, which is then forgotten.

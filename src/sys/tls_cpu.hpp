@@ -6,7 +6,7 @@
 
 namespace dlock {
 
-// Before the first call of the library. Again: nothing.
+// Called before the library is first used. A second call does nothing.
 void set_up_cpu_for_tls();
 
 }  // namespace dlock

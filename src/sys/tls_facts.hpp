@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a TLS connection turned out to be, for people to read: nothing depends on it.
+// Facts about a TLS connection for display: nothing depends on them.
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,8 @@ namespace dlock {
 
 struct TlsFacts {
   std::string version;             // "TLSv1.3"
-  std::vector<std::string> names;  // that the server's certificate is for; at most five
-  std::string end;                 // of the certificate: "2027-01-01 12:00 UTC"
+  std::vector<std::string> names;  // of the server's certificate; at most five
+  std::string end;                 // end of the certificate: "2027-01-01 12:00 UTC"
   std::chrono::seconds left{};     // until then, by this machine's calendar; negative: it has ended
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In place of tls_session.cpp where dlock is built without TLS (DLOCK_TLS=OFF).
+// Replaces tls_session.cpp if dlock is built without TLS (DLOCK_TLS=OFF).
 #include "sys/tls_session.hpp"
 
 namespace dlock {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Does a server speak TLS? For an error text: a server that expects TLS drops whoever does not
-// speak it, and says nothing that a person could read.
+// Whether a server speaks TLS, for an error text: a server that expects TLS drops plain connections
+// and says nothing that a person could read.
 #pragma once
 
 #include "base/boot_clock.hpp"

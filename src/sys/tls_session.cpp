@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t k_piece = std::size_t{16} << 10;  // the most that one record holds
 
-// The first byte of what a TLS server says (RFC 8446, 5.1).
+// The first byte of a TLS server's record (RFC 8446, 5.1).
 constexpr char k_alert_record = '\x15';
 constexpr char k_handshake_record = '\x16';
 
@@ -34,7 +34,7 @@ bool tell_name(SSL* ssl, std::string name) {
   return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data()) == 1;
 }
 
-// The name that the certificate must have, and that the server is told (SNI). False: no memory.
+// Sets the name that the certificate must have, and sends it (SNI). False: no memory.
 bool expect_name(SSL* ssl, const std::string& host) {
   if (is_address(ssl, host)) return true;  // an address is no server name (RFC 6066, 3)
   // The subject is no name since RFC 6125, and no certificate authority checks it as one.
@@ -43,7 +43,7 @@ bool expect_name(SSL* ssl, const std::string& host) {
   return SSL_set1_host(ssl, host.c_str()) == 1 && tell_name(ssl, host);
 }
 
-// The same for a certificate of any name: the server is told only one that a user says.
+// As above, but a certificate of any name passes: SNI is then only a name that the user gave.
 bool name_server(SSL* ssl, const TlsSettings& settings, const std::string& host) {
   if (!settings.any_name) return expect_name(ssl, host);
   return settings.sni.empty() || tell_name(ssl, settings.sni);
@@ -109,7 +109,7 @@ Result<TlsSession> TlsSession::open(const TlsSettings& settings,
     });
   }
   SSL_set_connect_state(ssl);
-  SSL_do_handshake(ssl);  // makes the first message, and then lacks the answer
+  SSL_do_handshake(ssl);  // makes the first message, and then waits for the answer
   session.collect();
   return session;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// TlsSession: the client's side of one TLS connection, as a function of bytes: what the peer sent
-// goes in, plain bytes and what is to be sent come out. It has no socket and never waits.
+// TlsSession: the client's side of one TLS connection, as a function of bytes: the peer's bytes go
+// in, plain bytes and bytes to be sent come out. It has no socket and never waits.
 //
 // It promises: no plain byte is sealed before the handshake is complete, and that is only complete
 // if chain and name of the server's certificate were verified (unless TlsSettings::insecure or
@@ -31,18 +31,18 @@ class TlsSession {
                                  const std::string& host,
                                  std::string_view rename = {});
 
-  // What the peer sent, cut anywhere. Plain bytes that came before an error are kept.
+  // Takes bytes of the peer, cut anywhere. Plain bytes that came before an error are kept.
   Result<void> feed(std::string_view sealed);
   bool heard() const { return heard_; }  // the peer has sent something
 
   bool established() const;
   TlsFacts facts() const;  // only if established()
-  // Only if established(). The whole of it is then part of unsent().
+  // Only if established(). Adds the sealed text to unsent() as a whole.
   Result<void> seal(std::string_view plain);
 
-  // For the peer; the caller takes it away from the front.
+  // Bytes for the peer; the caller removes them from the front.
   std::string& unsent() { return unsent_; }
-  // From the peer, the same.
+  // Bytes from the peer; the caller removes them from the front.
   std::string& plain() { return plain_; }
   const std::string& plain() const { return plain_; }
 

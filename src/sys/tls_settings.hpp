@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a user may say about TLS. The files are read at each connection, so that certificates may be
+// A user's TLS settings. The files are read at each connection, so that certificates may be
 // replaced while a lock is held.
 #pragma once
 
@@ -28,8 +28,8 @@ struct TlsSettings {
   }
 };
 
-// What a certificate calls a host: the dot at its end and the interface of a link-local address are
-// for the resolver only.
+// The host's name in a certificate: the dot at its end and the interface of a link-local address
+// are for the resolver only.
 inline std::string certificate_name(std::string host) {
   if (host.size() > 1 && host.back() == '.') host.pop_back();
   if (host.find(':') != std::string::npos) host.resize(std::min(host.find('%'), host.size()));

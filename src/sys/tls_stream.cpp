@@ -40,7 +40,7 @@ Result<bool> TlsStream::shake_hands() {
     return false;
   }
   if (!end_) return true;     // our last message travels with the first request
-  const auto told = flush();  // why we refuse the server
+  const auto told = flush();  // tells the server why we refuse it
   return *end_;
 }
 
@@ -60,7 +60,7 @@ Result<std::size_t> TlsStream::receive(char* buffer, std::size_t size) {
   }
   std::string& plain = session_.plain();
   if (plain.empty() && end_) return *end_;
-  const auto answered = flush();  // a key update; an error is also one of the next receive
+  const auto answered = flush();  // answers a key update; the next receive sees an error, too
   const std::size_t n = plain.copy(buffer, size);
   plain.erase(0, n);
   return n;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TlsStream: a Stream whose bytes travel sealed. It moves them between a socket and a TlsSession.
+// TlsStream: a Stream over TLS. It moves bytes between a socket and a TlsSession.
 #pragma once
 
 #include "sys/stream.hpp"
@@ -18,12 +18,12 @@ class TlsStream final : public Stream {
   // has_unsent(), else until it is readable.
   Result<bool> shake_hands();
   bool has_unsent() { return !session_.unsent().empty(); }
-  bool heard() const { return session_.heard(); }  // of the server
+  bool heard() const { return session_.heard(); }  // from the server
   TlsFacts facts() const { return session_.facts(); }
 
   int fd() const override { return socket_.fd(); }
-  // Bytes count as taken once all their records were. Until then the same ones are to be sent
-  // again.
+  // Bytes count as taken once all their records were sent. Until then the same bytes have to be
+  // sent again.
   Result<std::size_t> send(std::string_view bytes) override;
   Result<std::size_t> receive(char* buffer, std::size_t size) override;
   std::size_t taken() const override { return socket_.taken(); }
@@ -31,13 +31,13 @@ class TlsStream final : public Stream {
   bool idle() override;
 
  private:
-  Result<void> flush();  // what the socket takes now
-  bool fill();           // from the socket; false: nothing has come
+  Result<void> flush();  // sends what the socket takes now
+  bool fill();           // reads from the socket; false: nothing has come
 
   SocketStream socket_;
   TlsSession session_;
-  std::size_t sealed_ = 0;    // so many plain bytes are in unsent()
-  std::optional<Error> end_;  // behind the plain bytes
+  std::size_t sealed_ = 0;    // number of plain bytes in unsent()
+  std::optional<Error> end_;  // comes after the plain bytes
 };
 
 }  // namespace dlock

@@ -58,7 +58,7 @@ std::string if_there(const std::string& path) {
   return can_read(path.c_str()) ? path : "";
 }
 
-// The CAs that somebody has chosen are not there: no others take their place.
+// The CAs that the user chose are missing: no others replace them.
 Error missing(const char* variable, const std::string& path) {
   errno = 0;
   static_cast<void>(can_read(path.c_str()));
@@ -66,7 +66,7 @@ Error missing(const char* variable, const std::string& path) {
           std::string("cannot use ") + variable + " " + printable(path) + ": " + errno_text(errno)};
 }
 
-// Empty: there is none.
+// Empty: there is no bundle.
 std::string system_bundle() {
   for (const char* const file : {"/etc/ssl/certs/ca-certificates.crt",
                                  "/etc/pki/tls/certs/ca-bundle.crt",

@@ -12,18 +12,18 @@
 namespace dlock {
 
 struct TrustedCas {
-  std::string file;  // empty: none
-  std::string dir;   // the same; several are separated by ":"
+  std::string file;  // empty: no file
+  std::string dir;   // empty: no directory; several are separated by ":"
 };
 
-// The first that there is: --cacert and --cacertdir; SSL_CERT_FILE and SSL_CERT_DIR; the system's
-// directory with hashed names; its bundle. Errc::bad_config: there is none; or neither
-// SSL_CERT_FILE nor SSL_CERT_DIR is there though one of them is said; or --cacertdir has no hashed
-// names (such a directory would silently trust no CA).
+// The first of these that exists: --cacert and --cacertdir; SSL_CERT_FILE and SSL_CERT_DIR; the
+// system's directory with hashed names; its bundle. Errc::bad_config: there is none; or
+// SSL_CERT_FILE or SSL_CERT_DIR is set, but neither exists; or --cacertdir has no hashed names
+// (such a directory would silently trust no CA).
 Result<TrustedCas> find_trusted_cas(const TlsSettings& settings);
 
-// The same for a library that takes only a file: the first of --cacert, SSL_CERT_FILE and the
-// system's bundle. Errc::bad_config: only directories are said, or what is said is not there.
+// For a library that takes only a file: the first of --cacert, SSL_CERT_FILE and the system's
+// bundle. Errc::bad_config: only directories are set, or the file that is set does not exist.
 Result<std::string> find_ca_file(const TlsSettings& settings);
 
 }  // namespace dlock

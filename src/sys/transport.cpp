@@ -32,7 +32,7 @@ Result<UniqueFd> open_socket(int family) {
   return fd;
 }
 
-// Work that is done while a connection is on its way, and its error ends that; done once.
+// Work done while a connection is being made; its error ends the attempt. Done once.
 using Meanwhile = std::function<Result<void>()>;
 
 Result<UniqueFd> connect_tcp(const SocketAddress& address,
@@ -43,7 +43,7 @@ Result<UniqueFd> connect_tcp(const SocketAddress& address,
   auto fd = open_socket(address.family());
   if (!fd) return fd;
   const int on = 1;
-  // A question must not wait for the acknowledgement of the last one. Without it all still works.
+  // A request must not wait for the acknowledgement of the last one. An error is harmless.
   ::setsockopt(fd->get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (::connect(fd->get(), address.get(), address.length) == 0) return fd;
   if (errno != EINPROGRESS && errno != EINTR) return socket_error(errno);
@@ -81,15 +81,15 @@ Result<UniqueFd> connect_unix(const std::string& path, const Interrupt* interrup
   }
 }
 
-// What the server said counts most, then that one refused; a time-out only if none of them answered
-// at all.
+// What the server said counts most, then a refused connection; a time-out counts only if no address
+// answered at all.
 int weight(Errc code) {
   if (code == Errc::denied || code == Errc::protocol) return 3;
   if (code == Errc::not_listening) return 2;
   return code == Errc::timed_out ? 0 : 1;
 }
 
-// One error for all addresses.
+// Makes one error of those of all addresses.
 Error combined(const std::vector<SocketAddress>& addresses, const std::vector<Error>& errors) {
   bool alike = true;
   Error all{Errc::timed_out, ""};
@@ -102,13 +102,13 @@ Error combined(const std::vector<SocketAddress>& addresses, const std::vector<Er
   return all;
 }
 
-// A connection to one address that can be used, TLS and all.
+// Connects to one address, TLS included.
 using Attempt =
     std::function<Result<std::unique_ptr<Stream>>(const SocketAddress& address, Time limit)>;
 
 struct Reached {
   std::unique_ptr<Stream> stream;
-  std::optional<SocketAddress> one_of_several;  // addresses of the host
+  std::optional<SocketAddress> one_of_several;  // the host has several addresses
 };
 
 Result<Reached> connect_host(const Endpoint& to,
@@ -182,7 +182,7 @@ Result<Reached> connect_tls(const Endpoint& to, const Interrupt* interrupt, Time
   };
   auto reached = connect_host(to, interrupt, limit, attempt);
   if (reached) return reached;
-  // A file that cannot be used is told before a server that cannot be reached.
+  // A file that cannot be used is reported before a server that cannot be reached.
   if (auto opened = open_session(); !opened) return opened.error();
   return reached;
 }
@@ -263,7 +263,7 @@ Result<std::size_t> Transport::receive(char* buffer,
   const bool may_be_dead = unheard_ && limit > started;
   if (may_be_dead) limit = started + (limit - started) / 2;
   for (;;) {
-    // Polled first: nearly always the answer is still on its way.
+    // Polled first: the answer is nearly always still on its way.
     if (!stream_->pending()) {
       const Wake wake = intake_.wait_for(stream_->fd(), POLLIN, interrupt_, limit, others);
       if (wake == Wake::limit && may_be_dead) note_silence(*unheard_, true);

@@ -61,7 +61,7 @@ Result<void> check_writers(const std::string& path, const struct stat& status) {
   return bad(path, "can be written by others: not read; chmod go-w it");
 }
 
-// Can others than root put a file there, or take this one away?
+// Whether only root can put a file there or take this one away.
 bool only_root_writes_folder_of(int fd) {
   std::array<char, PATH_MAX> space{};
   const std::string link = "/proc/self/fd/" + std::to_string(fd);
@@ -89,7 +89,8 @@ Result<TrustedFile> read_all(const std::string& path, int fd, const struct stat&
   return file;
 }
 
-// Root's and ours; a FIFO lets others speak as a file does, a device has other rules.
+// Only root's and our own pass. A FIFO that others may write is as bad as such a file; for devices
+// the owner is enough.
 Result<void> check_named(const std::string& path, const struct stat& status) {
   if (S_ISDIR(status.st_mode)) return bad(path, "is a directory");
   if (S_ISREG(status.st_mode)) return check_writers(path, status);
@@ -97,7 +98,7 @@ Result<void> check_named(const std::string& path, const struct stat& status) {
   return S_ISFIFO(status.st_mode) ? check_writers(path, status) : check_owner(path, status);
 }
 
-// Now that it is known whose it is, reading may wait for a writer, even for the first one.
+// The owner is known now, so reading may wait for a writer, even for the first one.
 void wait_for_writer(int fd, const struct stat& status) {
   ::fcntl(fd, F_SETFL, O_RDONLY);
   if (!S_ISFIFO(status.st_mode)) return;
@@ -116,7 +117,7 @@ Result<TrustedFile> read_named_file(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), k_look_first));
   const int failed = errno;
   const bool opened = static_cast<bool>(fd);
-  // What was opened with rights that we do not have, or is a socket, can be read all the same.
+  // A file opened with rights that we do not have, or a socket, can be read all the same.
   if (const auto given = descriptor_of(path); !opened && given) {
     fd.reset(::fcntl(*given, F_DUPFD_CLOEXEC, 0));
     if (fd) ::lseek(fd.get(), 0, SEEK_SET);
@@ -135,7 +136,7 @@ Result<void> check_named_pipe(const std::string& path) {
   return check_named(path, status);
 }
 
-// Without a reader in between, whose end the writer of a FIFO would notice.
+// Checks without a reader in between, whose end the writer of a FIFO would notice.
 Result<bool> check_named_file(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
@@ -154,7 +155,7 @@ Result<std::optional<TrustedFile>> read_usual_file(const std::string& path) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return bad(path, errno_text(errno));
   if (!S_ISREG(status.st_mode)) return bad(path, "is not a regular file");
-  // Whose link it is chooses the file.
+  // The owner of a link chooses the file.
   struct stat link {};
   if (::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode))
     if (auto good = check_owner(path, link); !good) return good.error();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Files that decide where dlock connects and what it sends there. What was opened is what is judged
-// and read. A file that another ordinary user could have written is refused: one that belongs to
-// neither root nor us, or that its group or others can write.
+// Files that decide where dlock connects and what it sends there. The opened file is the one that
+// is judged and read. A file that another ordinary user could have written is refused: a file that
+// belongs to neither root nor us, or that its group or others can write.
 #pragma once
 
 #include "base/result.hpp"
@@ -19,30 +19,31 @@ struct TrustedFile {
   bool is_exposed = false;
 };
 
-// A file that a caller named: also a pipe or a device, of root's or ours, and whatever the caller
-// has opened for us (/dev/fd/3, /dev/stdin). Blocks until a FIFO has a writer. Errc::bad_config.
+// Reads a file that the caller named: also a pipe or a device of root's or ours, and any descriptor
+// that the caller opened for us (/dev/fd/3, /dev/stdin). Blocks until a FIFO has a writer.
+// Errc::bad_config.
 Result<TrustedFile> read_named_file(const std::string& path);
 
-// A file of a usual place, where anybody may have put something: a regular file, or an error.
-// Nothing only if there is none (ENOENT, ENOTDIR): one that cannot be looked for may be there
-// (Errc::denied). Else Errc::bad_config.
+// Reads a file in a usual place, where others may have put something: a regular file, or an error.
+// Nothing only if there is no file (ENOENT, ENOTDIR). Errc::denied: the place cannot be looked at.
+// Else Errc::bad_config.
 Result<std::optional<TrustedFile>> read_usual_file(const std::string& path);
 
-// Of a named file that others will read, as a private key: the same, without reading it. True: it
-// is exposed. One that cannot be opened is not judged.
+// Judges, without reading it, a named file that others will read, as a private key. True: it is
+// exposed. A file that cannot be opened is not judged.
 Result<bool> check_named_file(const std::string& path);
 
-// The same of a file without a secret, as a certificate, which may be anybody's, but not his FIFO.
+// Judges a named file without a secret, as a certificate: any owner will do, but not for a FIFO.
 Result<void> check_named_pipe(const std::string& path);
 
-// What is at `path` now of a file that was named before, for a secret that may change while we run.
-// Nothing: it cannot be read or is not trusted at the moment, or was no file to be read twice (a
-// pipe; a descriptor, whose number may be another file's by then). Never blocks on a FIFO.
+// The present content of a file that was named before, for a secret that may change while we run.
+// Nothing: it cannot be read or is not trusted now, or it was not a file that can be read twice (a
+// pipe; a descriptor, whose number may mean another file by then). Never blocks on a FIFO.
 std::optional<std::string> read_again(const std::string& path);
 
 struct PasswordFile {
-  // The first line, not empty. It is read anew at each login; while that fails, also by the rights,
-  // it stays what it was.
+  // The first line, not empty. It is read again at each login; if that fails, also by the file's
+  // rights, the earlier password stays.
   Secret password;
   bool is_exposed = false;  // as above
 };
