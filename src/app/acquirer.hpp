@@ -13,7 +13,7 @@ namespace dlock {
 
 class Acquirer : private DriverHooks {
  public:
-  // Gets the holds, and until when they are good. An error: they were not taken over.
+  // Takes over the holds, which are good until `safe_until`. An error: they were not taken over.
   using TakeOver = std::function<Result<void>(const Holds&, Time safe_until)>;
 
   Acquirer(RunSession session,
@@ -24,8 +24,8 @@ class Acquirer : private DriverHooks {
       : take_over_(std::move(take_over)),
         driver_(std::move(session), worker, &signals, listener, *this) {}
 
-  // Outcome::Kind::taken, or nothing is held. Errc::system only if this machine fails us before
-  // anything was asked.
+  // Outcome::Kind::taken, or nothing is held. Errc::system only if this machine fails before the
+  // store was asked.
   Result<Outcome> run() { return driver_.run(); }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Asker: asks a store one question after the other, and each again while that may help
+// Asker: asks a store one question after the other, and repeats each while that may help
 // (core/retry_loop.hpp), for commands that hold nothing in between: `dlock release`, and `dlock
 // renew` up to its first renewal. A signal ends the command as by default.
 #pragma once
@@ -17,16 +17,16 @@ namespace dlock {
 
 class Asker {
  public:
-  // `interrupt` is the one the store was opened with; `calls` is what an Ask other than What::call
-  // means, for a machine that uses worker() afterwards.
+  // `interrupt`: the one with which the store was opened. `calls` carry out the asks other than
+  // What::call, for a machine that uses worker() afterwards.
   Asker(std::unique_ptr<LockStore> store,
         InterruptSlot& interrupt,
         Listener& listener,
         Duration notice_every,
         StoreCalls calls = {});
 
-  // `question(store, limit)` gives a Result. It is called until it has an answer or another try
-  // cannot help, but not after `until`; the newest error then.
+  // Calls `question(store, limit)`, which gives a Result, until it has an answer or another try
+  // cannot help, but not after `until`; then returns the newest error.
   template <class Question>
   std::invoke_result_t<Question&, LockStore&, Time> ask(Time until, Question question) {
     std::invoke_result_t<Question&, LockStore&, Time> answer = Error{Errc::system, "not asked"};
@@ -48,7 +48,7 @@ class Asker {
   Listener& listener_;
   Duration notice_every_;
   bool had_contact_ = false;
-  Call call_;  // of what is asked now; called where StoreWorker calls the store
+  Call call_;  // the current question; called where StoreWorker calls the store
   StoreWorker worker_;
 };
 

@@ -4,9 +4,9 @@
 // once; feeds the machine with event::Tick first, if that is due, then with the rest; and carries
 // out the actions that come back. It decides nothing.
 //
-// Until a command runs, the store is called on this thread, and what comes during the call is taken
-// beside it. The first call from then on starts the store thread, so a short job never has one. A
-// store that can hang in the kernel (StoreTraits::may_hang) has it from its first call.
+// Until a command runs, this thread calls the store, and takes other events during the call. The
+// first call after that starts the store thread, so a short job never has one. A store that can
+// hang in the kernel (StoreTraits::may_hang) has it from its first call.
 //
 // A command without actions of its own needs three lines:
 //
@@ -35,7 +35,7 @@
 
 namespace dlock {
 
-// What a command does in the loop besides the actions of its machine. All are optional.
+// A command's own part of the loop, besides the actions of its machine. All are optional.
 struct DriverHooks {
   bool has_command() const { return false; }          // see use_of()
   void asked(action::Ask::What /*what*/) {}           // the store is asked next
@@ -47,16 +47,16 @@ struct DriverHooks {
   bool stop() { return false; }                       // SIGTSTP came; false: the driver stops us
 };
 
-// What one turn waits for, as one descriptor, so that a call of the store can wait for it too.
+// The events that one turn waits for, as one descriptor, so that a store call can wait for it too.
 class EventSources {
  public:
   // Without signals they keep their default actions.
   EventSources(const Signals* signals, int answers_fd);
 
   int error() const { return error_; }  // errno if it cannot work, else 0
-  void watch_process(int pidfd);        // -1: it has ended
-  void process_ended(int pidfd);        // it is watched no more
-  // The time to wake up at, besides. Nothing: never.
+  void watch_process(int pidfd);        // -1: the process has ended
+  void process_ended(int pidfd);        // stop watching it
+  // Another time to wake up at. Nothing: never.
   void set_deadline(std::optional<Time> deadline) { timer_.set(deadline); }
 
   struct Ready {
@@ -64,8 +64,8 @@ class EventSources {
     bool answers = false;
     bool process = false;
   };
-  Ready wait() { return look(-1); }      // until one of them is ready
-  Ready look_now() { return look(0); }   // which of them are ready, without waiting
+  Ready wait() { return look(-1); }      // until a source is ready
+  Ready look_now() { return look(0); }   // which sources are ready, without waiting
   int fd() const { return all_.get(); }  // readable once wait() would return
 
  private:
@@ -94,7 +94,7 @@ class Driver {
         listener_(listener),
         arms_(arms),
         sources_(signals, worker.fd()) {}
-  // Arms refer to it, and it to them.
+  // Arms and the driver refer to each other.
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
   ~Driver() = default;
@@ -102,7 +102,7 @@ class Driver {
   // The end of this process is event::ProcessEnded. `pidfd` stays the caller's.
   void watch_process(int pidfd) { sources_.watch_process(process_ = pidfd); }
 
-  // Runs to the end. Errc::system only if this machine fails us before anything was asked.
+  // Runs to the end. Errc::system only if this machine fails before the store was asked.
   Result<Outcome> run() {
     if (const int error = worker_.error() != 0 ? worker_.error() : sources_.error(); error != 0)
       return Error{Errc::system, "cannot wait for events: " + errno_text(error)};
@@ -119,12 +119,12 @@ class Driver {
     return std::move(*outcome_);
   }
 
-  // For Arms: what happened beside the loop.
+  // For Arms: an event from outside the loop.
   template <class Event>
   void feed(Event event) {
     if (!outcome_) carry_out(machine_.on(std::move(event), now_));
   }
-  // After something that may have taken long.
+  // Called after something that may have taken long.
   void read_clock() { now_ = BootClock::now(); }
   Time now() const { return now_; }
   const Machine& machine() const { return machine_; }
@@ -151,12 +151,12 @@ class Driver {
     if (!outcome_) arms_.look();
   }
 
-  // Time first: whatever came in, a deadline that has passed is acted on before.
+  // The clock comes first: a deadline that has passed is acted on before any other event.
   void tick() {
     if (machine_.next_deadline().value_or(Time::max()) <= now_) feed(event::Tick{});
   }
 
-  // A call of the store on this thread; what comes meanwhile is taken beside it.
+  // Calls the store on this thread; events during the call are taken meanwhile.
   void call_store() {
     const Beside beside(*this);
     beside.set_deadline();
@@ -174,7 +174,7 @@ class Driver {
       set_deadline();
       return driver_.worker_.cancelled() || driver_.ended();
     }
-    // At once if the call is cancelled before it has begun.
+    // Due at once if the call was cancelled before it began.
     void set_deadline() const {
       const bool at_once = driver_.worker_.cancelled();
       driver_.sources_.set_deadline(at_once ? driver_.now() : driver_.next_deadline());
@@ -220,7 +220,7 @@ class Driver {
   void take_answer(StoreAnswer& answer) {
     std::visit(
         [this](auto& what) {
-          // A machine gets no answer that it never asks for.
+          // A machine gets only answers that it can ask for.
           if constexpr (takes<std::decay_t<decltype(what)>>) feed(std::move(what));
         },
         answer);
@@ -233,8 +233,8 @@ class Driver {
     }
   }
 
-  // While a command runs, the store may keep a thread waiting, but not this one; nor ever where
-  // nothing could end its call. If there can be no thread, the store is called here all the same.
+  // While a command runs, or if the store can hang in the kernel, calls go to the store thread:
+  // this thread must not block. If there can be no thread, the store is called here all the same.
   void carry_out_one(action::Ask& ask) {
     if (arms_.has_command() || worker_.may_hang()) worker_.start();
     worker_.ask(ask);

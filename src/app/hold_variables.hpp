@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a hold is called in an environment: the variables that a command under a lock finds, and the
-// entries of DLOCK_HOLDS. Of several names DLOCK_NAME, DLOCK_OWNER, DLOCK_TOKEN and DLOCK_SLOT are
-// lists in their order, one space between two; the others are those of the first.
+// A hold in an environment: the variables that a command under a lock finds, and the entries of
+// DLOCK_HOLDS. For several names DLOCK_NAME, DLOCK_OWNER, DLOCK_TOKEN and DLOCK_SLOT are lists in
+// the order of the names, separated by a space; the other variables are the first name's.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -17,13 +17,13 @@ struct Variable {
   std::string value;
 };
 
-// All but DLOCK_HOLDS.
+// All variables but DLOCK_HOLDS.
 std::vector<Variable> hold_variables(const Holds& holds);
 
-// Does that variable tell of a hold? What an outer one says must not be taken for ours.
+// Whether the variable describes a hold: an outer run's value must not be taken for ours.
 bool is_hold_variable(std::string_view name);
 
-// `keys` are those of the names in the store.
+// `keys`: the names' keys in the store.
 std::vector<AncestorHold> hold_entries(const std::string& store,
                                        const std::vector<std::string>& keys,
                                        const Holds& holds);

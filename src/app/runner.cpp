@@ -12,12 +12,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// How often to look whether the last of the group is gone. Adopted ones tell by SIGCHLD; this is
-// for those whose parent lives outside the group.
+// How often to look whether the group is gone. Adopted processes tell by SIGCHLD; this is for those
+// whose parent lives outside the group.
 constexpr Duration k_look_for_leftovers = 20ms;
 constexpr Duration k_look_for_contained = 1s;  // they may live for days
 
-// The kernel sends it to a background group that uses the terminal.
+// The kernel sends these signals to a background group that uses the terminal.
 bool is_for_terminal(int signal) {
   return signal == SIGTTIN || signal == SIGTTOU;
 }
@@ -52,8 +52,8 @@ std::optional<Time> Runner::look_at() const {
 }
 
 void Runner::look() {
-  // The store has its first request and thinks, so this costs no time. If it fails, StartChild
-  // tries again and tells.
+  // The store is working on its first request, so this costs no time. If it fails, StartChild tries
+  // again and reports the error.
   if (std::exchange(guard_due_, false)) static_cast<void>(child_.start_guard());
   if (!leftovers_ || child_.group_alive()) return;
   leftovers_ = false;
@@ -79,7 +79,7 @@ void Runner::carry_out(action::StartChild& start) {
 }
 
 void Runner::carry_out(action::SignalGroup& order) {
-  // One of these that came to us was sent by a process, as SIGTSTP (see stop()).
+  // If this signal came to us, a process sent it, as with SIGTSTP (see stop()).
   if (is_for_terminal(order.signal)) told_to_stop_ = true;
   child_.signal_group(order.signal, order.wake);
 }
@@ -89,8 +89,8 @@ void Runner::child_changed() {
   look_at_child();
 }
 
-// SIGTSTP was meant for us alone, or the terminal has sent it to all of our group. The child's stop
-// is what stops us.
+// SIGTSTP was meant for us alone, or the terminal has sent it to all of our group. We stop when the
+// child stops.
 bool Runner::stop() {
   if (!has_command()) return false;
   told_to_stop_ = true;
@@ -132,12 +132,12 @@ void Runner::child_ended(const ChildChange& change) {
   driver_.feed(event::ChildEnded{status, leftovers_, child_.strays()});
 }
 
-// A stop from outside (SIGSTOP) is left alone and the lease renewed as usual; one from the terminal
-// stops us too, so that the shell above sees a stopped job.
+// A stop from outside (SIGSTOP) is left alone and the lease renewed as usual; a stop by the
+// terminal stops us too, so that the shell above sees a stopped job.
 void Runner::child_stopped(int number) {
   if (number != SIGTSTP && !is_for_terminal(number)) return;
   if (is_for_terminal(number) && !terminal_) terminal_ = Terminal::of_session();
-  // Where there is no terminal, a process has sent it.
+  // Without a terminal, another process sent the signal.
   const bool for_terminal = is_for_terminal(number) && terminal_;
   if (for_terminal && terminal_->is_ours()) {
     terminal_->give(child_.group());
@@ -152,10 +152,10 @@ void Runner::stop_with_child(bool for_terminal) {
   if (const auto until = driver_.machine().safe_until()) {
     listener_.on_stopped(*until, *until - BootClock::now());
   }
-  // Meanwhile fg may have brought us to the foreground: a stop now would be one too many.
+  // Meanwhile fg may have brought us to the foreground: then we must not stop.
   const bool wanted = !for_terminal || !terminal_->is_ours();
-  // Ctrl-Z on a terminal that the child has reaches the child's group only. Here that is made up
-  // for: the rest of a pipeline stops with us.
+  // Ctrl-Z on a terminal that the child has reaches the child's group only. To make up for that,
+  // the rest of our pipeline stops with us.
   const bool group_too = !std::exchange(told_to_stop_, false) && had_terminal;
   const bool stopped = wanted && signals_.stop_here(group_too);
   // No parent could continue dlock: the command stays stopped, and dlock renews the lease.

@@ -16,7 +16,7 @@
 
 namespace dlock {
 
-// What only a run has to tell.
+// The events that only a run reports.
 class RunListener : public Listener {
  public:
   virtual void on_started(pid_t child) = 0;
@@ -24,15 +24,15 @@ class RunListener : public Listener {
   virtual void on_stopped(Time safe_until, Duration left) = 0;
   // The command wants a terminal that dlock cannot give to it, and stays stopped.
   virtual void on_left_stopped() = 0;
-  // The guard of the command had to be replaced: a sentence about what came of it.
+  // The command's guard had to be replaced; `what` is a sentence about the result.
   virtual void on_guard(const std::string& what) = 0;
 };
 
 struct RunPlan {
   std::vector<std::string> words;        // the command
-  std::vector<std::string> environment;  // what it gets besides ours
+  std::vector<std::string> environment;  // added to our environment
   std::string store;                     // as in DLOCK_HOLDS
-  std::vector<std::string> keys;         // likewise, of each name
+  std::vector<std::string> keys;         // for each name, as in DLOCK_HOLDS
   bool contain = false;
 };
 
@@ -45,7 +45,7 @@ class Runner : private DriverHooks {
          Child child,
          RunListener& listener);
 
-  // Runs to the end. Errc::system only if this machine fails us before anything was asked.
+  // Runs to the end. Errc::system only if this machine fails before the store was asked.
   Result<Outcome> run() { return driver_.run(); }
 
  private:
@@ -77,7 +77,7 @@ class Runner : private DriverHooks {
   RunListener& listener_;
   std::optional<Terminal> terminal_;
   bool guard_due_ = true;      // it can be forked while the store thinks
-  bool leftovers_ = false;     // the child is dead, others of its group are not
+  bool leftovers_ = false;     // the child is dead, but its group is not
   bool told_to_stop_ = false;  // a stop signal came to us, not to the child
   Driver<RunSession, Runner> driver_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // DLOCK_ASSERT: a broken rule of our own stops the program, in every build. A wrong answer about a
-// lock is worse than none; the lease then ends by itself.
+// lock is worse than no answer; the lease then ends by itself.
 #pragma once
 
 #include <cstdio>

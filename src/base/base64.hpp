@@ -10,8 +10,8 @@ namespace dlock {
 
 std::string base64_encode(std::string_view bytes);
 
-// nullopt: it is not what base64_encode() makes of any bytes. There is one text for some bytes, so
-// two texts that differ are never taken for the same.
+// nullopt: base64_encode() never makes this text. Each byte string has one text only, so two
+// different texts never decode alike.
 std::optional<std::string> base64_decode(std::string_view text);
 
 }  // namespace dlock

@@ -23,7 +23,7 @@ struct BootClock {
 
 using Time = BootClock::time_point;
 
-// Whole milliseconds, rounded towards an earlier deadline, as protocols want them.
+// Whole milliseconds for protocols, rounded towards an earlier deadline.
 constexpr long long to_ms(Duration d) {
   return std::chrono::floor<std::chrono::milliseconds>(d).count();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The UTC date of a point in time, by the calendar alone. gmtime(3) is not used: where TZ or
-// /etc/localtime names a zone with leap seconds (those in zoneinfo/right), it takes these off.
+// The UTC date of a point in time, by the calendar alone. gmtime(3) is not used: if TZ or
+// /etc/localtime names a zone with leap seconds (zoneinfo/right), it subtracts them.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace dlock {
 
-// To the second; the day of the week and of the year stay 0.
+// Exact to the second; the day of the week and of the year stay 0.
 inline std::tm utc_date(std::chrono::sys_seconds time) {
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date{day};

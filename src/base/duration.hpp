@@ -16,7 +16,7 @@ namespace dlock {
 
 inline constexpr Duration k_longest_duration = std::chrono::hours(24 * 36525);  // 100 years
 
-// A number that others have sent, which may be more than a Duration can say: within 100 years.
+// A number from outside, which may not fit into a Duration: limited to 100 years.
 template <class Unit>
 constexpr Duration bounded(Unit number) {
   constexpr auto k_most = std::chrono::duration_cast<Unit>(k_longest_duration);
@@ -26,7 +26,7 @@ constexpr Duration bounded(Unit number) {
 // 0 .. 100 years; anything else, an unknown unit or trailing text is Errc::bad_usage.
 Result<Duration> parse_duration(std::string_view text);
 
-// The shortest exact-enough form for people: "250ms", "29.4s", "2m10s", "1h30m", "3d4h".
+// A short form, exact enough for people: "250ms", "29.4s", "2m10s", "1h30m", "3d4h".
 std::string format_duration(Duration d);
 
 }  // namespace dlock

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The name of this host, for people: in the records of holders and waiters, and in log lines. No
+// The name of this host, for display: in the records of holders and waiters, and in log lines. No
 // decision depends on it, and no name service is asked.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace dlock {
 
-// As the kernel has it; "?" if it has none.
+// The kernel's host name; "?" if it has no name.
 std::string host_name();
 
 }  // namespace dlock

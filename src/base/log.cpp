@@ -33,7 +33,8 @@ namespace {
 // A pipe that polls writable takes PIPE_BUF bytes without blocking (pipe(7)).
 constexpr std::size_t k_longest_line = 4096;
 constexpr std::size_t k_shortened_text = 256;
-// For lines that wait for their file. A healthy one needs less, unless the machine is very busy.
+// The limit for lines that wait for their file. A healthy file needs less, unless the machine is
+// very busy.
 constexpr Duration k_file_limit = std::chrono::seconds(1);
 
 std::atomic<bool> g_in_background = false;  // NOLINT(*-avoid-non-const-global-variables)
@@ -43,11 +44,11 @@ bool stderr_is_file() {
   return ::fstat(STDERR_FILENO, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// A reader that does not read must not stop the renewals behind us: what does not go at once is
-// dropped. True: it is written.
+// A reader that does not read must not stop our renewals: a line that cannot be written at once is
+// dropped. True: it was written.
 bool write_or_drop(std::string_view line) {
   pollfd out{STDERR_FILENO, POLLOUT, 0};
-  // Where a filter refuses the question, the line tells of that.
+  // If a filter refuses poll(2), the line is written all the same: it may be about that.
   if (::poll(&out, 1, 0) >= 0 && (out.revents & POLLOUT) == 0) return false;
   const std::size_t size = std::min(line.size(), k_longest_line);
   return ::write(STDERR_FILENO, line.data(), size) == static_cast<ssize_t>(size);
@@ -105,7 +106,7 @@ std::string as_json(LogLevel level, const LogEvent& event) {
   line["text"] = event.text;
   std::string text = dump(line);
   if (text.size() < k_longest_line) return text;
-  // Cut elsewhere it were no JSON.
+  // Cut elsewhere, the line would not be JSON.
   line["text"] = shortened(event.text, k_shortened_text);
   text = dump(line);
   if (text.size() < k_longest_line) return text;
@@ -144,7 +145,7 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
     if (settings_.json) return write_json(std::string(payload));
     std::string line = in_place_ ? "\r\x1b[K" : "";
     in_place_ = false;
-    // Cut elsewhere it would lose the end of its line; there is room for colours and the name.
+    // Cut elsewhere, the line would lose its end; there is room for colours and the name.
     write(line + as_text(message.level, shortened(payload, k_longest_line - 64)) + '\n');
   }
   void flush_() override {}
@@ -158,7 +159,7 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
     try {
       thread_ = std::make_unique<LogThread>();
     } catch (const std::system_error&) {
-      g_in_background = false;  // there can be no thread: as without it
+      g_in_background = false;  // without a thread, lines are written here
     }
   }
 
@@ -184,7 +185,7 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
   LogSettings settings_;
   bool in_place_ = false;
   std::uint64_t dropped_ = 0;
-  std::unique_ptr<LogThread> thread_;  // for lines to a file, while there is one
+  std::unique_ptr<LogThread> thread_;  // writes lines to a file, while it exists
 };
 
 // Made when the first line is written: most runs write none.

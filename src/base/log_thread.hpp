@@ -19,12 +19,12 @@ class LogThread {
   LogThread() : thread_([this] { work(); }) {}  // std::system_error if there can be no thread
   LogThread(const LogThread&) = delete;
   LogThread& operator=(const LogThread&) = delete;
-  ~LogThread();  // waits until all is written
+  ~LogThread();  // waits until all lines are written
 
-  bool push(std::string line);  // false: too many wait, it is dropped
-  // Is all written? Waits for that, but no longer than `limit`.
+  bool push(std::string line);  // false: too many lines wait, it is dropped
+  // Whether all lines are written. Waits for that, but not longer than `limit`.
   bool drained(Duration limit);
-  // How many lines could not be written since this was asked.
+  // The number of lines that could not be written since the last call.
   std::uint64_t take_failed();
 
  private:
@@ -33,10 +33,10 @@ class LogThread {
   std::mutex mutex_;
   std::condition_variable pushed_;
   std::condition_variable written_;
-  std::deque<std::string> lines_;  // the first one stays until it is written
+  std::deque<std::string> lines_;  // the first line stays until it is written
   std::uint64_t failed_ = 0;
   bool stopping_ = false;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last: it uses the members above
 };
 
 }  // namespace dlock

@@ -17,11 +17,11 @@
 namespace dlock {
 
 namespace {
-constexpr int k_failed = 125;  // the exit status of what this machine refuses
+constexpr int k_failed = 125;  // exit status for failures of this machine
 }
 
 void fill_randomly(std::span<unsigned char> bytes) {
-  // Up to 256 bytes come whole once the pool is ready, and the call cannot be interrupted.
+  // Up to 256 bytes come at once when the pool is ready, and the call cannot be interrupted.
   const ssize_t n = ::getrandom(bytes.data(), bytes.size(), 0);
   if (n < 0) {  // a filter of system calls
     log(LogLevel::error, "cannot get random numbers from the kernel: " + errno_text(errno));

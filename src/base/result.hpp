@@ -12,20 +12,20 @@
 
 namespace dlock {
 
-// Only what a caller treats differently.
+// Only kinds that a caller treats differently.
 enum class Errc {
   bad_usage,      // the caller's words make no sense
   bad_config,     // a file, variable or URL makes no sense
   no_such_host,   // the name service knows no host of this name: nothing was sent
   not_listening,  // no server listens at that port or socket: nothing was sent
-  unavailable,    // could not be reached, or not now: asking again may help
-  timed_out,      // no answer in time: we do NOT know whether it happened
+  unavailable,    // could not be reached for now: asking again may help
+  timed_out,      // no answer in time: it may or may NOT have happened
   unconfirmed,    // it happened, but too few replicas have it: it counts for nothing yet
   refused,        // reached and refused: asking again will not help soon
   lost,           // the hold that this claim relies on was lost
   denied,         // password, user or ACL right
   protocol,       // the answer is not in the language we speak
-  cancelled,      // we were asked to stop waiting: not known whether it happened
+  cancelled,      // we were asked to stop waiting: it may have happened
   system,         // this machine failed us (memory, descriptors, processes)
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Secret: a string that cannot be printed by accident. Only reveal() gives it away, and only the
-// line that sends AUTH calls it. One that is kept in a file may change there while a lock is held:
-// each reveal() reads it anew, so every login has the newest one, on every store.
+// Secret: a string that cannot be printed by accident. Only reveal() returns it, and only the line
+// that sends AUTH calls reveal(). A secret in a file may change there while a lock is held: each
+// reveal() reads the file again, so every login has the newest secret, on every store.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace dlock {
 
 class Secret {
  public:
-  // What is kept outside now; nothing: it cannot be read at the moment.
+  // Reads the secret from outside; nothing: it cannot be read at the moment.
   using Read = std::function<std::optional<std::string>()>;
 
   Secret() = default;
@@ -21,7 +21,7 @@ class Secret {
   Secret(std::string text, Read newest) : text_(std::move(text)), newest_(std::move(newest)) {}
 
   bool empty() const { return text_.empty(); }
-  // The last one that could be read. One thread at a time, as long as it is of no copy.
+  // The newest secret that could be read. One thread at a time; each copy may have its own.
   std::string reveal() const {
     if (!newest_) return text_;
     if (auto text = newest_(); text && !text->empty()) text_ = std::move(*text);

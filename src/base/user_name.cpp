@@ -9,7 +9,7 @@
 
 namespace dlock {
 
-// The other sources of getpwuid(3) would be loaded at run time, which a static binary cannot do.
+// getpwuid(3) loads its other sources at run time, which a static binary cannot do.
 std::string user_name() {
   const auto close = [](std::FILE* file) { std::fclose(file); };
   const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen("/etc/passwd", "re"), close);

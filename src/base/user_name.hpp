@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The name of our effective user, for people: in the records of holders and in revocations.
+// The name of our effective user, for display: in the records of holders and in revocations.
 #pragma once
 
 #include <string>
 
 namespace dlock {
 
-// From /etc/passwd alone; the number where the name is not in it.
+// From /etc/passwd alone; the number if the file does not have the user.
 std::string user_name();
 
 }  // namespace dlock

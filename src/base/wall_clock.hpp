@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The wall clock of this host. It can jump, so it decides nothing: it is for people, and the least
-// value of a fencing token.
+// The wall clock of this host. It can jump, so it decides nothing: it is for display, and gives the
+// least value of a fencing token.
 #pragma once
 
 #include <chrono>

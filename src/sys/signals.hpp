@@ -18,7 +18,7 @@ class Signals {
   static Result<Signals> take_over();
 
   int fd() const { return fd_.get(); }
-  // The next signal that came and that the caller does not ignore; nothing: there is none.
+  // The next signal that came and that the caller does not ignore; nothing: no such signal.
   std::optional<int> next() const;
 
   // Between fork and exec: restores the caller's signals. Async-signal-safe.
