@@ -294,23 +294,25 @@ gate() {
 }
 
 test_mutants() { DLOCK_MUTANTS_DIR=$BATS_TEST_TMPDIR/mutants bash tests/mutants/run.bash "$@"; }
-# mutant ID OLD NEW [HEAD…]: a mutant that replaces a text, in the folder of this test.
+# mutant ID LINE…: adds a mutant with these keys and changes.
 mutant() {
-  mkdir -p "$BATS_TEST_TMPDIR/mutants"
-  printf '%s\n' "$1 a mutant" "${@:4}" "--- old" "$2" "--- new" ${3:+"$3"} \
-    >"$BATS_TEST_TMPDIR/mutants/$1.mutant"
+  local file=$BATS_TEST_TMPDIR/mutants/samples.mutants
+  mkdir -p "${file%/*}"
+  [ -e "$file" ] || echo "# A*: samples" >"$file"
+  printf '%s\n' "" "$1 a mutant" "${@:2}" >>"$file"
 }
 @test "a mutant has to be caught by all its oracles, and these must not accuse the correct code" {
   local line="return {ttl > 0 and 'renewed' or 'held'}" lost="oracle: lua/scripts renew 'lost'"
-  local renewed="oracle: lua/scripts renew 'renewed': both"
-  mutant A01 "$line" "return {'lost'}" "$renewed"
-  mutant A02 "$line" "$line -- as before" "$renewed"
-  mutant A03 "$line" "return {'lost'}" "$renewed" "$lost"
-  mutant A04 "$line" "return {'lost'}" "oracle: lua/scripts no such test"
-  mutant A05 "$line" "return {'lost'}"
-  mutant A06 "return {'another line'}" "return {'lost'}" "$renewed"
-  mutant A07 "$line" "return {'lost'}" "pending: M9"
-  mutant A08 "$line" "while true do end" "limit: 2" "$renewed" # nobody is ever answered
+  local renewed="oracle: lua/scripts renew 'renewed': both" change
+  change=("-$line" "+return {'lost'}")
+  mutant A01 "$renewed" "${change[@]}"
+  mutant A02 "$renewed" "-$line" "+$line -- as before"
+  mutant A03 "$renewed" "$lost" "${change[@]}"
+  mutant A04 "oracle: lua/scripts no such test" "${change[@]}"
+  mutant A05 "${change[@]}"
+  mutant A06 "$renewed" "-return {'another line'}" "+return {'lost'}"
+  mutant A07 "pending: M9" "${change[@]}"
+  mutant A08 "limit: 2" "$renewed" "-$line" "+while true do end" # nobody is ever answered
   run -1 test_mutants
   assert_line --regexp '^FAILED the correct build: lua/scripts "no such test": no test of that name'
   assert_line --regexp '^A01 a mutant .*caught by lua/scripts "renew .renewed.: both"'
@@ -332,15 +334,17 @@ mutant() {
 }
 
 @test "the old text of a mutant that is not there, or not only once, is an error" {
-  local line="return {ttl > 0 and 'renewed' or 'held'}"
-  mutant A01 "$line" "return {'lost'}"
-  mutant A02 "return {'another line'}" "return {'lost'}"
-  mutant A03 "}" ""
-  mutant A04 "${line% or*}" "" # a part of a line
-  mutant A05 "$line" "$line"$'\n--- old\n'"$line"$'\n--- new' # two pairs
-  mutant A06 "$line"$'\n--- new\nreturn 1\n--- old\n'"$line" "" # what the first has taken away
-  printf 'A07 a mutant\n--- old\n%s\n' "$line" >"$BATS_TEST_TMPDIR/mutants/A07.mutant"
-  mutant A08 "return {'another line'}" "" "pending: M9"
+  local line="return {ttl > 0 and 'renewed' or 'held'}" change
+  change=("-$line" "+return {'lost'}")
+  mutant A01 "${change[@]}"
+  mutant A02 "-return {'another line'}" "+return {'lost'}"
+  mutant A03 "-}"
+  mutant A04 "-${line% or*}" # a part of a line
+  mutant A05 "${change[@]}" "@@ a second change" "-return {'lost'}" "+$line -- as before"
+  mutant A06 "-$line" "@@ what the first has taken away" "-$line"
+  mutant A07 " $line"
+  mutant A08 "pending: M9" "-return {'another line'}"
+  mutant A09
   run -1 test_mutants --fits
   refute_line --regexp 'A01|A05|A08'
   assert_line "FAILED A02 a mutant: old text 1 occurs 0 times below src/ and cmd/, not once"
@@ -348,8 +352,34 @@ mutant() {
   assert_line --regexp "^FAILED A03 a mutant: old text 1 occurs [1-9][0-9]+ times below src/ and cmd/, not once"
   assert_line --partial "FAILED A04 a mutant: old text 1 occurs 0 times"
   assert_line --partial "FAILED A06 a mutant: old text 2 occurs 0 times"
-  assert_line --partial "FAILED A07 a mutant: not '--- old' and '--- new' in turn"
-  assert_regex "${lines[-1]}" "^[0-9]+ passed, 5 failed$"
+  assert_line "FAILED A07 a mutant: changes nothing"
+  assert_line "FAILED A09 a mutant: changes nothing"
+  assert_regex "${lines[-1]}" "^[0-9]+ passed, 6 failed$"
+}
+
+# refused_mutants REASON LINE…: a file of these lines is refused with this reason.
+refused_mutants() {
+  printf '%s\n' "${@:2}" >"$BATS_TEST_TMPDIR/mutants/samples.mutants"
+  run -2 test_mutants --fits
+  assert_output --regexp "^mutants: .*/samples.mutants:$1"
+}
+@test "a mutant that stands twice, in a wrong file or in another form is an error" {
+  local header="# A* B1*: samples" first="A01 a mutant"
+  mkdir "$BATS_TEST_TMPDIR/mutants"
+  refused_mutants "1: is not '# PATTERN" "$first"
+  refused_mutants "2: B01 belongs in another file" "$header" "B01 a mutant"
+  refused_mutants "4: A01 does not belong after A02" "$header" "A02 a mutant" "" "$first"
+  refused_mutants "4: A01 does not belong after A01" "$header" "$first" "" "$first"
+  refused_mutants "3: is out of place: oracel: x" "$header" "$first" "oracel: x"
+  refused_mutants "4: is out of place: oracle: x" "$header" "$first" "-x" "oracle: x"
+  refused_mutants "4: is out of place: A02" "$header" "$first" "-x" "A02 a mutant" # no empty line
+  refused_mutants "5: is out of place: -y" "$header" "$first" "-x" "" "-y"
+  refused_mutants "3: is out of place: $" "$header" "$first" " " "-y"
+  printf '%s\n' "$header" "$first" >"$BATS_TEST_TMPDIR/mutants/others.mutants"
+  refused_mutants " A01 stands in another file as well" "$header" "$first"
+  echo "$first" >"$BATS_TEST_TMPDIR/mutants/A02.mutant"
+  run -2 test_mutants --fits
+  assert_output --partial "/A02.mutant: a mutant belongs in the file of its area"
 }
 
 @test "every mutant fits the code" {

@@ -185,7 +185,7 @@ files() {
 }
 rule_lengths() {
   local file most
-  for file in $(sources "$1" src cmd tests) $(files "$1" '*.lua' '*.bats' '*.bash' '*.py'); do
+  for file in $(sources "$1" src cmd tests) $(files "$1" '*.lua' '*.bats' '*.bash' '*.py' '*.mutants'); do
     most=400
     [[ $file != *.lua ]] || most=100
     [ "$(wc -l <"$1/$file")" -le $most ] || echo "$file: more than $most lines"
@@ -199,7 +199,7 @@ rule_lengths() {
     bad $file "$(printf 'x%.0s' $(seq 101))"
     fails rule_lengths
   done
-  for file in src/a.cpp tests/a/b.bats tests/a.py tests/support/a.bash; do
+  for file in src/a.cpp tests/a/b.bats tests/a.py tests/support/a.bash tests/mutants/a.mutants; do
     bad $file "$(seq 401)"
     fails rule_lengths
     bad $file "$(seq 400)"

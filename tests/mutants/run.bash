@@ -1,31 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The mutant suite, by ./dev test mutants [--nightly] [--half=N] [--lua | --sim] [M01 'G*' …]: would
-# the tests notice? Each mutant beside this file breaks one rule of dlock, and all of its oracles, which are
-# tests of the other suites, must fail because of it; with --lua those of suite lua, for which nothing
-# is compiled. --sim: the mutants of tests/sim/mutants, mistakes in the core for the simulation to find.
+# the tests notice? Each mutant in *.mutants beside this file breaks one rule of dlock, and all of its
+# oracles, which are tests of the other suites, must fail because of it; with --lua those of suite lua,
+# for which nothing is compiled. --sim: the mutants of tests/sim/core.mutants, for the simulation.
 #
 # With --half=N every second one only: of an even N the others than of an odd one.
 #
-# A mutant is old text -> new text, in whole lines. The old text occurs exactly once in all files
-# below src/ and cmd/, and nothing says in which: code can move. --fits only checks that, in seconds.
-# A head stands before:
-#   M01 release without owner check      the id and what it breaks; below it any remarks
+# Each file is an area and says in its first line which ids belong to it. mutation.py reads the files
+# and explains their form. --fits, in a second, only checks that form and that each old text is there once.
+# The keys of a mutant:
 #   oracle: lua/scripts release 'not_    suite and part of the names of its tests (bats: a regular
 #                                        expression; a comma would end it for doctest; chaos and
 #                                        sim: the words of ./dev chaos and ./dev sim)
 #   nightly: cli/contention two hundred  an oracle from end to end, with --nightly only
 #   limit: 20                            seconds for one oracle; 120 if there is none
-#   --- old
-#     if owner ~= me then return {'not_held'} end
-#   --- new
-#     if false then return {'not_held'} end
-# The last two may stand several times, and no line below "--- new" is a deletion. Instead of them a
-# mutant may have "pending: " and what it waits for. C: a cluster; M: what others got wrong; D: Redis and the table
-# stores differ; E: databases; G: the guard; H: the ways to hold; L: the local store; N: names and several
-# servers; P: the command and its processes; Q: a quorum; R: the scripts of the Redis store; S: steps and waits
-# without a command; V: hostile servers and other users; W: the waiting line and the news of a
-# hold; X: rules besides; Y: etcd; Z: ZooKeeper. M03a and M03b break the same in two places.
+#   pending: several masters             there is no test yet, and perhaps no text; what it waits for
+# M03a and M03b break the same in two places.
 #
 # All this is done on copies in build/mutants: two lanes (with --lua, more) with a copy each share the
 # mutants, as most oracles mostly wait. First the oracles of a lane have to pass there on the code as it is. An
@@ -163,12 +154,11 @@ ask_for() {
   ask "${@:2}"
 }
 
-# oracles MUTANT: its oracles, one a line.
-oracles() { sed -nE "/^--- /q; s#^($kinds): *($only)#\2#p" "$1"; }
-suites_of() { for mutant; do oracles "$mutant"; done | sed 's/ .*//' | sort -u; }
-limit_of() { sed -nE '/^--- /q; s/^limit: *//p' "$1" | grep . || echo 120; }
+# oracles ID…: those of these mutants, one a line.
+oracles() { local id && for id; do printf '%s' "${oracles[$id]:-}"; done; }
+suites_of() { oracles "$@" | sed 's/ .*//' | sort -u; }
 
-# clear_the_correct_build MUTANT…: it must not be accused.
+# clear_the_correct_build ID…: it must not be accused.
 clear_the_correct_build() {
   local oracle count=0 since=$SECONDS
   : >"$accusers"
@@ -178,22 +168,21 @@ clear_the_correct_build() {
     [ "$verdict" != passed ] || continue
     say "$oracle" >>"$accusers"
     bad "the correct build: ${oracle%% *} \"${oracle#* }\": $verdict" && evidence
-  done < <(for mutant; do oracles "$mutant"; done | sort -u)
+  done < <(oracles "$@" | sort -u)
   [ -s "$accusers" ] || ok "the correct build is cleared by $count oracles in $((SECONDS - since)) s"
 }
 
 # --- mutants -----------------------------------------------------------------------------------
 
-# try_mutant MUTANT
+# try_mutant ID
 try_mutant() {
-  local mutant=$1 title oracle suites by=""
-  title=$(head -n 1 "$mutant")
+  local title=${titles[$1]} oracle suites by=""
   begin_change
-  if ! (cd "$tree" && python3 -B "$mutation" apply "$mutant") >"$log" 2>&1; then
+  if ! (cd "$tree" && python3 -B "$mutation" apply "$mutants" "$1") >"$log" 2>&1; then
     bad "$title: does not fit" && evidence
     return
   fi
-  mapfile -t suites < <(suites_of "$mutant")
+  mapfile -t suites < <(suites_of "$1")
   if ! build "${suites[@]}"; then
     bad "$title: does not build" && evidence 40
     return
@@ -203,14 +192,14 @@ try_mutant() {
       bad "$title: its oracle accuses the correct build: $oracle"
       return
     fi
-    ask_for failed "${oracle%% *}" "${oracle#* }" "$(limit_of "$mutant")"
+    ask_for failed "${oracle%% *}" "${oracle#* }" "${limits[$1]:-120}"
     if [ "$verdict" != failed ]; then
       [ "$verdict" = passed ] && verdict="survived"
       bad "$title: $verdict: ${oracle%% *} \"${oracle#* }\", $took s" && evidence
       return
     fi
     by+="${by:+, }${oracle%% *} \"${oracle#* }\" in $took s"
-  done < <(oracles "$mutant")
+  done < <(oracles "$1")
   if [ -z "$by" ]; then
     bad "$title: names no oracle"
   else
@@ -218,43 +207,48 @@ try_mutant() {
   fi
 }
 
-# lane N: its patches, in its copy.
+# lane N: its mutants, in its copy.
 lane() {
-  local i mutant mine=()
+  local i id mine=()
   passed=0 failed=0
   enter "$1"
   for ((i = $1 - 1; i < ${#todo[@]}; i += lanes)); do mine+=("${todo[i]}"); done
   keep
   clear_the_correct_build "${mine[@]}"
-  for mutant in "${mine[@]}"; do
-    try_mutant "$mutant"
+  for id in "${mine[@]}"; do
+    try_mutant "$id"
     restore
   done
   echo "$passed $failed" >"$place/count"
 }
 
-kinds=oracle only="" half=""
-chosen=()
+nightly=oracle only="" half="" patterns=()
 for word; do
-  if [ "$word" = --nightly ]; then kinds="oracle|nightly" && continue; fi
-  if [ "$word" = --lua ]; then only=lua/ lanes=$((2 * $(nproc))) && continue; fi
-  if [[ $word =~ ^--half=([0-9]+)$ ]]; then half=$((10#${BASH_REMATCH[1]} % 2)) && continue; fi
-  if [ "$word" = --sim ]; then mutants=$PWD/tests/sim/mutants && continue; fi
-  if [ "$word" = --fits ]; then
-    exec python3 -B "$mutation" fits "$mutants"/*.mutant tests/sim/mutants/*.mutant
-  fi
-  mapfile -t found < <(find "$mutants" -maxdepth 1 -name "$word.mutant" -o \
-    -name "${word}[a-z].mutant" | sort)
-  [ ${#found[@]} != 0 ] || die "no mutant is called $word"
-  chosen+=("${found[@]}")
+  case $word in
+    --nightly) nightly=nightly ;;
+    --lua) only=lua/ lanes=$((2 * $(nproc))) ;;
+    --half=*) half=$((10#${word#*=} % 2)) ;;
+    --sim) mutants=$PWD/tests/sim ;;
+    --fits) exec python3 -B "$mutation" fits "$mutants" tests/sim ;;
+    *) patterns+=("$word") ;;
+  esac
 done
-[ ${#chosen[@]} != 0 ] || mapfile -t chosen < <(find "$mutants" -maxdepth 1 -name '*.mutant' | sort)
+listed=$(python3 -B "$mutation" list "$mutants" "${patterns[@]}") || exit 2
+declare -A titles oracles limits waits_for
+while read -r id key value; do
+  case $key in
+    title) titles[$id]=$value ids+=("$id") ;;
+    limit) limits[$id]=$value ;;
+    pending) waits_for[$id]=$value ;;
+    oracle | "$nightly") [[ $value != "$only"* ]] || oracles[$id]+=$value$'\n' ;;
+  esac
+done <<<"$listed"
 todo=()
-for mutant in "${chosen[@]}"; do
-  if waits_for=$(grep '^pending: ' "$mutant"); then
-    say "$(printf '%-58s %s' "$(head -n 1 "$mutant")" "$waits_for")"
-  elif [ -z "$only" ] || [ -n "$(oracles "$mutant")" ]; then
-    todo+=("$mutant")
+for id in "${ids[@]}"; do
+  if [ -n "${waits_for[$id]:-}" ]; then
+    say "$(printf '%-58s pending: %s' "${titles[$id]}" "${waits_for[$id]}")"
+  elif [ -z "$only" ] || [ -n "${oracles[$id]:-}" ]; then
+    todo+=("$id")
   fi
 done
 if [ -n "$half" ]; then

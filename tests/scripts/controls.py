@@ -24,13 +24,13 @@ CONTROLS = {"W03a": 1, "W04": 1, "W05": 1, "R05": 2, "R08": 2, "R09": 27, "R10":
 MOST = 200  # seeds
 
 
-def broken(folder, name):
-    """A copy of the scripts with this mutation, and what it breaks."""
-    mutant = os.path.join(MUTANTS, name + ".mutant")
-    copy = os.path.join(folder, name, "src", "store", "redis", "scripts")
+def broken(folder, mutant):
+    """A copy of the scripts with this mutant."""
+    root = os.path.join(folder, mutant.name)
+    copy = os.path.join(root, "src", "store", "redis", "scripts")
     shutil.copytree(SCRIPTS, copy)
-    mutation.apply(os.path.join(folder, name), mutant)
-    return copy, mutation.read(mutant).splitlines()[0]
+    mutation.apply(root, mutant)
+    return copy
 
 
 def complaint_of(scripts, seeds):
@@ -44,14 +44,15 @@ def complaint_of(scripts, seeds):
 
 def run(path, folder, names):
     connection, failed, red = connect(path), 0, set()
+    mutants = mutation.load(MUTANTS)
     for name in names:
-        copy, title = broken(folder, name)
+        scripts = Scripts(connection, broken(folder, mutants[name]))
         first = CONTROLS.get(name, 1)
-        complaint, seed = complaint_of(Scripts(connection, copy), range(first, first + MOST))
+        complaint, seed = complaint_of(scripts, range(first, first + MOST))
         failed += not complaint
         red |= {seed} if complaint else set()
         kind = f"{complaint.kind} in seed {seed}" if complaint else f"nothing in {MOST} seeds"
-        print(f"{'red' if complaint else 'NOT RED'}: {title}: {kind}", flush=True)
+        print(f"{'red' if complaint else 'NOT RED'}: {mutants[name].title}: {kind}", flush=True)
     complaint, seed = complaint_of(Scripts(connection, SCRIPTS), sorted(red))
     failed += complaint is not None
     print(f"ACCUSED: the scripts as they are: seed {seed}: {complaint}" if complaint else

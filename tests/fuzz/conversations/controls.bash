@@ -10,9 +10,7 @@ root=$PWD tree=$PWD/build/fuzz-controls passed=0 failed=0
 mkdir -p "$tree"
 git ls-files -zco --exclude-standard | rsync -a --from0 --files-from=- . "$tree"
 cd "$tree"
-for mutant in V10 V17; do
-  python3 -B "$root/tests/mutants/mutation.py" apply "$root/tests/mutants/$mutant.mutant"
-done
+python3 -B "$root/tests/mutants/mutation.py" apply "$root/tests/mutants" V10 V17
 ./dev build asan dlock
 for protocol in etcd postgres mysql; do
   # What a value that is not there brings. A finding of another kind, as of a slow machine, is none.
