@@ -21,13 +21,13 @@ namespace dlock {
 
 namespace {
 
-// When a lease ends, on the clock of this host, for scripts and people.
+// The end of a lease on this host's clock, for scripts and people.
 std::chrono::milliseconds on_the_wall(Time time) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::floor<std::chrono::milliseconds>(now + (time - BootClock::now()));
 }
 
-// In single quotes where a shell would see more than a word.
+// Puts the text in single quotes if a shell would see more than one word.
 std::string shell_word(const std::string& text) {
   constexpr std::string_view k_plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+:,./-";
@@ -43,7 +43,7 @@ std::string shell_word(const std::string& text) {
   return out + "'";
 }
 
-// A stranger's grant shows that no hold of that name above us lives: it does not go on in the list.
+// If the grant is a stranger's, no hold of that name above us lives: the list omits it.
 std::string entries_with(const Holds& holds, const Prepared& ready) {
   std::vector<AncestorHold> entries = inherited_holds();
   const std::vector<AncestorHold> own = hold_entries(ready.where, ready.keys, holds);
@@ -65,7 +65,7 @@ std::string shell_lines(const Holds& holds,
   variables.push_back({"DLOCK_EXPIRES", std::to_string(seconds.count())});
   variables.push_back({"DLOCK_HOLDS", entries});
   std::string out;
-  // That of an earlier one must not be taken for ours.
+  // An earlier acquire's slot must not be taken for ours.
   if (std::getenv("DLOCK_SLOT") != nullptr) out += "unset DLOCK_SLOT\n";
   for (const auto& [name, value] : variables)
     out += "export " + name + "=" + shell_word(value) + "\n";
@@ -92,7 +92,7 @@ ExitStatus acquire_command(const CommandLine& line, const Settings& settings) {
   const Signals& signals = *taken;
   auto names = parse_names(line.names);
   if (!names) return report(names.error(), settings);
-  // There is no child that would need time to end.
+  // No child needs time to end.
   auto lease = LeaseTerms::check(settings.ttl, Duration::zero());
   if (!lease) return report(lease.error(), settings);
   auto ready = prepare(*names, settings);
@@ -126,7 +126,7 @@ ExitStatus acquire_command(const CommandLine& line, const Settings& settings) {
   voice.end_of_wait();
   if (!ended) ::_exit(static_cast<int>(report(ended.error(), settings)));
   end_of(*ended, voice, settings, signals);
-  // Where there is a store thread, its call may hang: do not wait for it.
+  // If there is a store thread, its call may hang: do not wait for it.
   ::_exit(status_of(*ended, settings));
 }
 

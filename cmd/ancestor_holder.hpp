@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A waiter whose holder is one of the processes above it, while DLOCK_HOLDS does not say so:
+// Finds a waiter whose holder is a process above it, although DLOCK_HOLDS does not say so:
 // something between the two has emptied the environment (env -i, sudo, ssh to this host).
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace dlock {
 
-// "process 812, which this one descends from, is the holder: …" with what to do; empty if none is.
-// For people: it goes by host name and number of a process.
+// "process 812, which this one descends from, is the holder: …" with advice; empty if no ancestor
+// holds the lock. For display only: it compares host names and pids.
 std::string ancestor_holder_text(const Holding& holding);
 
 }  // namespace dlock

@@ -26,11 +26,11 @@ std::string text_of_environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// Where the CI job that we run in can be looked at, if there is one.
+// The page of the CI job that we run in, if there is one.
 std::string ci_job_url() {
   for (const char* const name :
        {"CI_JOB_URL", "BUILDKITE_BUILD_URL", "CIRCLE_BUILD_URL", "BUILD_URL"}) {
-    // It is shown to all who can look at the lock.
+    // Shown to all who can look at the lock.
     if (auto url = text_of_environment(name); !url.empty()) return public_part(url);
   }
   const std::string run = text_of_environment("GITHUB_RUN_ID");
@@ -39,7 +39,7 @@ std::string ci_job_url() {
          "/actions/runs/" + run;
 }
 
-// Of one server of a quorum, or of the only one.
+// The options for one server of a quorum, or for the only server.
 StoreOptions store_options(const Settings& settings,
                            const std::string& url,
                            TlsSettings tls,
@@ -59,7 +59,7 @@ StoreOptions store_options(const Settings& settings, const Interrupt* interrupt)
   return store_options(settings, settings.url, settings.tls, interrupt);
 }
 
-// A server that was down for the delay has no lock any more that it has forgotten.
+// After the delay a restarted server can have forgotten no lock that is still valid.
 Result<void> check_quorum_delay(const Settings& settings) {
   if (settings.quorum_delay == Duration::zero() || settings.ttl <= settings.quorum_delay) return {};
   return Error{
@@ -70,7 +70,7 @@ Result<void> check_quorum_delay(const Settings& settings) {
           "long; lower --ttl, or raise --quorum-delay for all users of these servers"};
 }
 
-// Also with -q: whoever is on the way can be the server.
+// Said with -q, too: anyone on the way can pose as the server.
 void say_insecure(const Settings& settings) {
   if (!settings.tls.insecure) return;
   log(LogLevel::error,
@@ -78,8 +78,8 @@ void say_insecure(const Settings& settings) {
       "and answer for it; name its CA with --cacert FILE");
 }
 
-// Nothing but the built-in default says where the locks are. That may well be meant; but sudo(8)
-// drops variables, and a run below a hold in another store was hardly meant to be alone here.
+// Warns if only the built-in default says where the locks are. That may be intended; but sudo(8)
+// drops variables, and a run below a hold in another store was hardly meant to use this one.
 void say_store(const Settings& settings, const std::string& where) {
   if (!settings.url_place.empty()) {
     log(LogLevel::info, "the locks are in " + where + " (" + settings.url_place + ")");
@@ -109,7 +109,7 @@ Result<void> check_named(const Settings& settings) {
                "url in /etc/dlock/config.toml"};
 }
 
-// A URL that cannot be used is named with the place where it was said.
+// Names the place of a URL that cannot be used.
 Error about_url(const Settings& settings, const std::string& url, const Error& error) {
   if (error.code != Errc::bad_usage) return error;
   return {
@@ -128,7 +128,7 @@ Result<std::unique_ptr<LockStore>> open_quorum(const Settings& settings,
                                                const Interrupt* interrupt) {
   const std::vector<StoreOptions> servers = quorum_options(settings);
   for (const StoreOptions& server : servers) {
-    // Connects to nothing.
+    // Only checks the URL: connects to nothing.
     if (auto alone = open_store(server); !alone)
       return about_url(settings, server.url, alone.error());
   }
@@ -253,7 +253,7 @@ std::vector<AncestorHold> inherited_holds() {
 }
 
 std::size_t nesting() {
-  std::set<HoldSerial> runs;  // one of several names has as many entries, under one serial
+  std::set<HoldSerial> runs;  // the holds of several names share one serial
   for (const AncestorHold& hold : inherited_holds()) {
     if (!is_of_acquire(hold.serial)) runs.insert(hold.serial);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From words and settings to a claim: what run, acquire and the commands after it have in common.
+// From words and settings to a claim: shared by run, acquire and the commands after it.
 #pragma once
 
 #include "cmd/settings.hpp"
@@ -22,44 +22,44 @@ Result<Examination> examine_store(const Settings& settings, ExamineTerms terms);
 Result<std::vector<std::string>> store_tables(const Settings& settings);
 Result<std::vector<std::string>> keys_of(const LockStore& store,
                                          const std::vector<LockName>& names);
-// What run and acquire take before the lock is: all that can fail for another reason than the lock.
+// What run and acquire prepare before they take the lock: all that can fail for other reasons.
 struct Prepared {
-  std::unique_ptr<InterruptSlot> interrupt;  // of the calls of `store`
+  std::unique_ptr<InterruptSlot> interrupt;  // for the calls of `store`
   std::unique_ptr<LockStore> store;
   std::string where;              // LockStore::where()
-  std::vector<std::string> keys;  // of each name
+  std::vector<std::string> keys;  // one for each name
 };
 Result<Prepared> prepare(const std::vector<LockName>& names, const Settings& settings);
 
-// Errc::bad_usage, before anything is asked of the store, if it lacks what the claim or a release
-// with `min_hold` needs (StoreTraits).
+// Errc::bad_usage, before the store is asked, if it lacks what the claim or a release with
+// `min_hold` needs (StoreTraits).
 Result<void> check_store(const LockStore& store, const Claim& claim, Duration min_hold);
-// The same of --replicas.
+// As check_store(), for --replicas.
 Result<void> check_replicas(const LockStore& store, const Settings& settings);
-// The same of acquire, renew and release.
+// As check_store(), for acquire, renew and release.
 Result<void> check_detached(const LockStore& store);
 // The refusal of a store without `what`.
 Error lacks(const LockStore& store, const std::string& what);
 
-// What DLOCK_HOLDS says.
+// The holds in DLOCK_HOLDS.
 std::vector<AncestorHold> inherited_holds();
-// The number of runs in DLOCK_HOLDS: each of these ancestors may stop this run. Holds of acquire do
-// not count, as they stop no command.
+// The number of runs in DLOCK_HOLDS: each of these ancestors may stop this run. Holds of `acquire`
+// do not count, as they stop no command.
 std::size_t nesting();
 
 // The record of this holder: `pid`, with this host and user.
 HolderInfo who_we_are(long pid, const std::string& command, const Settings& settings);
 
-// Of a stranger, or, where one of `keys` is among the inherited holds, of a nested one.
+// A stranger's claim; if one of `keys` is among the inherited holds, a nested claim.
 Claim make_claim(std::vector<LockName> names,
                  const std::vector<std::string>& keys,
                  HolderInfo who,
                  const Settings& settings);
 
-// Of a command that looks at a lock and waits for changes of it, but takes nothing.
+// The claim of a command that looks at a lock and waits for its changes, but takes nothing.
 Claim bystander(const LockName& name);
 
-// A run must not start where a hold of acquire above it, in this store, was lost. An acquire may:
+// A run must not start if a hold of `acquire` above it, in this store, was lost. An `acquire` may:
 // it begins anew.
 void rely_on_acquired(Claim& claim, const std::string& store);
 

@@ -3,7 +3,7 @@
 
 #include "base/text.hpp"
 
-// CLI11 includes <iostream>, which makes the standard streams and all locales at the start of the
+// CLI11 includes <iostream>, which creates the standard streams and all locales at the start of the
 // program: an eighth of what a run executes, for streams that dlock never uses. With the include
 // guard of libstdc++ set, they are only declared, as CLI11 names them.
 #include <istream>
@@ -24,8 +24,8 @@ namespace dlock {
 
 namespace {
 
-// May any of the words mean this option? Registering an option with CLI11 takes about 5 us, and
-// start-up is the cost of a run: only options that may occur are registered.
+// Whether any of the words may mean this option. Registering an option with CLI11 takes about 5 us,
+// and start-up is the cost of a run: only options that may occur are registered.
 bool may_occur(const OptionSpec& spec, const std::vector<std::string>& words) {
   for (const std::string_view flag : split(spec.flags, ',')) {
     const bool is_long = flag.starts_with("--");
@@ -67,7 +67,7 @@ Result<Pairs> parse_options(const std::vector<OptionSpec>& specs,
   std::vector<std::string> reversed(words.rbegin(), words.rend());
   try {
     app.parse(std::move(reversed));
-  } catch (const std::exception& error) {  // CLI11 lets some of std's through
+  } catch (const std::exception& error) {  // CLI11 lets some exceptions of std through
     return Error{Errc::bad_usage, "the options make no sense: " + printable(error.what())};
   }
   return pairs;

@@ -13,7 +13,7 @@
 namespace dlock {
 
 struct OptionSpec {
-  std::string_view name;   // how the caller wants it back
+  std::string_view name;   // the caller's name for the option
   std::string_view flags;  // "-w,--wait,--timeout"
   bool takes_value = false;
 };

@@ -37,7 +37,7 @@ std::string shown(const std::string& word) {
   return printable(shortened(word, 40));
 }
 
-// A name as the user has to write it: a name that begins with "-" goes after a "--".
+// The name as the user has to write it: "-- " comes before a name that begins with "-".
 std::string as_name(const std::string& name) {
   return (is_option(name) ? "-- " : "") + shown(name);
 }
@@ -46,7 +46,7 @@ Error usage(std::string text) {
   return {Errc::bad_usage, std::move(text)};
 }
 
-// Words of other programs, and what they are here.
+// Words of other programs, and their counterparts here.
 struct Foreign {
   std::string_view words, text;
 };
@@ -111,7 +111,7 @@ Error unknown_option(const std::string& flag, const std::string& command) {
   return usage("there is no option " + quoted + (flag.size() > 2 ? did_you_mean(flag, known) : ""));
 }
 
-// Is the value of the option `word` the next word?
+// Whether the next word is the value of the option `word`.
 Result<bool> wants_next(const std::string& command,
                         const std::vector<OptionSpec>& specs,
                         const std::string& word) {
@@ -122,11 +122,11 @@ Result<bool> wants_next(const std::string& command,
     if (!spec->takes_value && flag != word) return usage(in_quotes(flag) + " takes no value");
     return spec->takes_value && flag == word;
   }
-  // Not -c with a value: consul's options are words behind one "-".
+  // Not for -c with a value: consul's options are words after a single "-".
   if (const std::string whole = word.substr(0, word.find('='));
       !instead_of(whole).empty() && whole.size() > 2)
     return unknown_option(whole, command);
-  for (std::size_t i = 1; i < word.size(); ++i) {  // -nw 5 is -n -w 5; -w5 has its value with it
+  for (std::size_t i = 1; i < word.size(); ++i) {  // -nw 5 is -n -w 5; -w5 contains its value
     const std::string flag{'-', word[i]};
     const OptionSpec* const spec = find_option(specs, flag);
     if (spec == nullptr) return unknown_option(flag, command);
@@ -135,8 +135,8 @@ Result<bool> wants_next(const std::string& command,
   return false;
 }
 
-// Appends the options from argv[at] on, with their values. Gives the place of the first word that
-// is none.
+// Appends the options from argv[at] on, with their values. Returns the index of the first word that
+// is not an option.
 Result<std::size_t> take_options(std::vector<std::string>& options,
                                  const std::string& command,
                                  const std::vector<std::string>& argv,
@@ -160,13 +160,13 @@ Result<std::size_t> take_options(std::vector<std::string>& options,
   return at;
 }
 
-// Without a command there are no operands either.
+// Without a command there are no operands, either.
 Operands operands_of(const CommandLine& line) {
   const CommandSpec* const spec = find_command(line.command);
   return spec != nullptr ? spec->operands : Operands::names;
 }
 
-// argv[at] is the first word that is no option: NAME, or a -- before it.
+// argv[at] is the first word that is not an option: NAME, or a -- before it.
 Result<void> take_run(CommandLine& line, const std::vector<std::string>& argv, std::size_t at) {
   if (at < argv.size() && argv[at] == "--") ++at;
   if (at == argv.size()) return {};
@@ -183,7 +183,7 @@ Result<void> take_run(CommandLine& line, const std::vector<std::string>& argv, s
   return {};
 }
 
-// Of every command but run: names and options in any order; a -- before the first name ends the
+// For every command but run: names and options in any order; a -- before the first name ends the
 // options.
 Result<void> take_operands(CommandLine& line,
                            std::vector<std::string>& options,
@@ -274,7 +274,7 @@ Result<void> check(const CommandLine& line) {
   return {};
 }
 
-// A lock that is named twice is meant once.
+// A name that is given twice counts once.
 void drop_doubles(std::vector<std::string>& names) {
   std::vector<std::string> once;
   for (std::string& name : names) {

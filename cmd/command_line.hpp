@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The command line, cut into what is ours and what is the child's. The first operand of `run` is
-// NAME; the words after NAME, and after a "--" directly after it, go to the child byte for byte and
-// are not parsed, even if "--" is among them.
+// The command line, divided into our part and the child's. The first operand of `run` is NAME; the
+// words after NAME, and after a "--" directly after it, go to the child byte for byte and are not
+// parsed, even if "--" is among them.
 #pragma once
 
 #include "base/result.hpp"
@@ -15,9 +15,9 @@ namespace dlock {
 
 struct CommandLine {
   std::string command;  // "run", "inspect", …; empty: none was given
-  // The operands; of run NAME and those of --and. Of every command but inspect without doubles.
+  // Lock names. For run: NAME and every --and. Duplicates removed, except for inspect.
   std::vector<std::string> names;
-  std::vector<std::string> and_names;  // those of --and alone
+  std::vector<std::string> and_names;  // only those of --and
   std::vector<std::string> words;      // the child's
   std::vector<Given> settings;
   std::optional<std::string> config;
@@ -31,12 +31,12 @@ struct CommandLine {
   std::optional<std::string> if_owner;
   std::optional<std::string> if_token;
   std::optional<std::string> shell_command;  // -c
-  std::optional<std::string> owner;          // of renew and release
-  std::optional<std::string> every;          // of renew
-  std::optional<std::string> while_pid;      // of renew
+  std::optional<std::string> owner;          // for renew and release
+  std::optional<std::string> every;          // for renew
+  std::optional<std::string> while_pid;      // for renew
 };
 
-// Was that setting said on the command line?
+// Whether the setting was given on the command line.
 bool is_given(const CommandLine& line, std::string_view setting);
 
 // The one file that --config or else DLOCK_CONFIG names, in place of the usual ones.

@@ -13,9 +13,9 @@ namespace dlock {
 
 namespace {
 
-// An option that belongs to one call.
+// An option of some commands that is no setting.
 struct LocalOption {
-  std::string_view commands;  // that have it, blanks between; empty: every one
+  std::string_view commands;  // separated by blanks; empty: every command
   OptionSpec spec;
   std::string_view value;
   std::string_view help;
@@ -68,7 +68,7 @@ bool has_option(const LocalOption& option, std::string_view command) {
 constexpr std::size_t k_text_column = 30;
 constexpr std::size_t k_width = 80;
 
-// `left`, and `text` beside it, broken into lines of at most k_width columns.
+// Adds `left` and, beside it, `text`, broken into lines of at most k_width columns.
 void add_help(std::string& out, std::string left, std::string_view text) {
   if (left.size() + 2 > k_text_column) {
     out += left + "\n";

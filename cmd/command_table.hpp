@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The subcommands and those of their options that are no settings, in tables that the parser and
-// the help read.
+// The subcommands, and their options that are no settings, in tables that the parser and the help
+// read.
 #pragma once
 
 #include "base/result.hpp"
@@ -15,11 +15,11 @@
 
 namespace dlock {
 
-// What stands behind a command and its options.
+// The operands after a command and its options.
 enum class Operands {
   name_and_command,  // NAME, the child's words
-  names,             // of one call: none twice, at most k_most_names
-  shown_names,       // each is shown
+  names,             // of one call: no duplicates, at most k_most_names
+  shown_names,       // duplicates are shown, too
   one_name,
   name_or_none,
   pattern,  // at most one
@@ -29,19 +29,19 @@ enum class Operands {
 struct CommandSpec {
   std::string_view name;
   Operands operands;
-  // Gets a command line that was checked and the settings it was read with.
+  // Gets the checked command line and the settings that it was read with.
   ExitStatus (*carry_out)(const CommandLine& line, const Settings& settings);
   std::string_view usage;
   std::string_view summary;
   std::string_view example;
 };
 std::span<const CommandSpec> all_commands();
-const CommandSpec* find_command(std::string_view name);  // null: there is none
+const CommandSpec* find_command(std::string_view name);  // null: no such command
 
-// Every option of a command, and those of every command.
+// Every option of a command, including the options of all commands.
 std::vector<OptionSpec> options_of(std::string_view command);
 
-// Takes down an option that is no setting. False: it is one.
+// Records an option that is no setting. False: it is a setting.
 bool take_local_option(CommandLine& line, std::string_view name, const std::string& value);
 
 }  // namespace dlock

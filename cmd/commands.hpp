@@ -13,8 +13,7 @@
 namespace dlock {
 
 // These two take over the signals, so there must be no other thread yet (threads inherit the mask),
-// and end the process themselves: by the child's own signal if that is how it died, by a signal
-// that ended the wait.
+// and end the process themselves: by the signal that ended the child, or the wait.
 ExitStatus run_command(const CommandLine& line, const Settings& settings);
 ExitStatus acquire_command(const CommandLine& line, const Settings& settings);
 ExitStatus renew_command(const CommandLine& line, const Settings& settings);
@@ -28,7 +27,7 @@ ExitStatus doctor_command(const CommandLine& line, const Settings& settings);
 ExitStatus config_command(const CommandLine& line, const Settings& settings);
 
 ExitStatus status_of(Errc code);
-// Of a run or an acquire. Where a signal ends us, what a shell shows.
+// For a run or an acquire. If a signal ends us: the status that a shell shows.
 int status_of(const Outcome& outcome, const Settings& settings);
 ExitStatus busy_status(const Settings& settings);  // 75, or as -E has it
 

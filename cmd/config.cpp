@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// dlock config: each setting as it counts for a command that is started now, and where it was said.
-// No store is asked.
+// dlock config: each setting as it would apply to a command started now, and its source. No store
+// is asked.
 #include "base/text.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/json_output.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A proposal for a word that is unknown, in an error text.
+// Proposes a known word for an unknown one, in an error text.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a terminal and the locale can show.
+// The abilities of the terminal and the locale.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ bool understands_escapes();
 // LC_ALL, LC_CTYPE or LANG, the first that is set, names UTF-8.
 bool locale_has_utf8();
 
-// Each line in rows of at most `columns`, broken at its spaces; what follows a break is indented by
-// four more than the line. A word that is longer stays whole.
+// Breaks each line into rows of at most `columns`, at its spaces; the rows after the first are
+// indented by four more than the line. A longer word stays whole.
 std::string wrapped(std::string_view lines, std::size_t columns);
 
 }  // namespace dlock

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// dlock doctor: what in this store, its network, its rights or its configuration could break the
-// promise, and the remedy of each.
+// dlock doctor: finds what in this store, its network, its rights or its configuration could break
+// the promise, and names the remedies.
 #include "cmd/claim.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/doctor_text.hpp"
@@ -27,7 +27,7 @@ Result<ExamineTerms> examine_terms(const CommandLine& line, const Settings& sett
   return terms;
 }
 
-// For those who make the tables themselves: a server need not run, and is not asked.
+// For users who create the tables themselves: no server is asked, or has to run.
 ExitStatus print_tables(const Settings& settings) {
   const auto tables = store_tables(settings);
   if (!tables) return report(tables.error(), settings);

@@ -22,7 +22,7 @@ std::string lines_of(const Finding& finding, char letter) {
   return finding.remedy.empty() ? text : text + "    " + finding.remedy + "\n";
 }
 
-// What was not seen for one reason at one server is one line.
+// One line for all checks that could not be made at a server for the same reason.
 std::string unseen_lines(const std::vector<Finding>& findings) {
   struct Group {
     std::string ids;

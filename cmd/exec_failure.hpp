@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The sentence for a command that exec(2) refused, with what to write where the words look as if
-// something else was meant: a second lock, or a line for the shell.
+// The sentence for a command that exec(2) refused, with advice if the words look as if something
+// else was meant: a second lock, or a line for the shell.
 #pragma once
 
 #include <string>

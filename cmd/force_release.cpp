@@ -45,7 +45,7 @@ Result<RevokeOrder> make_order(const CommandLine& line) {
   return order;
 }
 
-// Errc::bad_usage where there is nobody to ask.
+// Errc::bad_usage if no user can be asked.
 Result<bool> confirmed(const CommandLine& line, const std::string& question) {
   if (line.yes) return true;
   if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1) {
@@ -57,7 +57,7 @@ Result<bool> confirmed(const CommandLine& line, const std::string& question) {
   return answer == 'y' || answer == 'Y';
 }
 
-// "root@web1 pid 812 and 2 others", of whom dlock knows who they are.
+// "root@web1 pid 812 and 2 others": a known holder and the number of the others.
 std::string holders_text(const std::vector<Holding::Owner>& owners, const Holding& before) {
   for (const HoldRecord& hold : before.holds) {
     const auto holds_it = [&](const Holding::Owner& one) { return is_hold_of(hold.id, one.id); };
@@ -93,7 +93,7 @@ std::string mismatch_text(const RevokeOrder& order, const Holding& holding) {
   return text;
 }
 
-// Says for whom it waits, and leaves the rest to the voice.
+// Says whom it waits for, and leaves the rest to the voice.
 class RevokeVoice final : public Listener {
  public:
   RevokeVoice(Voice& voice, std::string holders) : voice_(voice), holders_(std::move(holders)) {}
@@ -109,7 +109,7 @@ class RevokeVoice final : public Listener {
   std::string holders_;
 };
 
-// As it was; its lease has ended.
+// The earlier state without its lease, which has ended.
 Holding without_lease(Holding before) {
   before.lease_left = {};
   return before;
@@ -135,7 +135,7 @@ ExitStatus status_of_wait(const Result<WatchOutcome>& ended,
   return report(ended->error, settings);
 }
 
-// A hold of acquire has no process that hears of the revocation and releases it.
+// A hold of `acquire` has no process that would see the revocation and release it.
 void say_who_is_deaf(const std::string& shown,
                      const Holding& before,
                      const std::vector<Holding::Owner>& revoked) {
@@ -155,8 +155,8 @@ void say_who_is_deaf(const std::string& shown,
   }
 }
 
-// The store has revoked these holders of `name`, as it was `before`. Ends the process:
-// where there is a store thread, its call may hang.
+// The store has revoked these holders of `name`; `before` is its earlier state. Ends the process:
+// if there is a store thread, its call may hang.
 [[noreturn]] void wait_for_holders(StoreWorker& worker,
                                    const LockName& name,
                                    const Holding& before,
@@ -220,7 +220,7 @@ ExitStatus force_release_command(const CommandLine& line, const Settings& settin
               "; this holder is not dlock and ignores revocation; --now deletes the lock");
       return ExitStatus::busy;
     case RevokeVerdict::deleted:
-      // What is only kept has nobody who runs under it.
+      // Under a kept lock no command runs.
       log(LogLevel::warn,
           "deleted " + shown + "; the lock was " + holder_text(reply->before) +
               (line.now ? "; the command may still run when the next holder starts" : ""));

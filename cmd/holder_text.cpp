@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// The last part of a sentence about a holder; with what is not known it is left out.
+// The last part of a sentence about a holder; unknown facts are left out.
 std::string and_lease(const Holding& holding, Duration seen_ago) {
   const std::string lease = lease_text(lease_left_after(holding, seen_ago));
   return lease.empty() ? "" : ", " + lease;
@@ -61,7 +61,7 @@ std::string short_who(const HolderInfo& who) {
   return printable(who.user) + "@" + printable(who.host.substr(0, who.host.find('.')));
 }
 
-// Folders say little, and containers whose hosts look alike run other commands.
+// The folder says little, and containers with similar host names run different commands.
 std::string short_command(const HolderInfo& who) {
   return printable(who.command.substr(who.command.rfind('/') + 1));
 }

@@ -59,7 +59,7 @@ Row row_of(const NamedHolding& lock) {
   return row;
 }
 
-// A name or an owner as long as it may be must not push all else out of sight.
+// A very long name or owner must not push everything else out of sight.
 void shorten(std::vector<Row>& rows, std::size_t columns, const char* dots) {
   for (Row& row : rows) {
     row[c_name] = fit(row[c_name], columns / 2, dots);

@@ -10,7 +10,7 @@
 
 namespace dlock {
 
-// Name, holder, how it is held unless all locks are held alone, age, lease left, number of waiters,
+// Name, holder, mode unless all locks are held exclusively, age, lease left, number of waiters,
 // command and reason, under their titles. No row is longer than `columns`. Empty without locks.
 std::string lock_table(const std::vector<NamedHolding>& locks, std::size_t columns, bool utf8);
 

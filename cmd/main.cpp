@@ -27,17 +27,17 @@
 namespace dlock {
 namespace {
 
-// A caller who closed 0, 1 or 2 must not find a socket there; the child sees them closed as before.
-// Nothing can be written there: an answer that is lost must not look as if it had been given.
+// If the caller closed 0, 1 or 2, no socket may get that number; the child sees them closed as
+// before. Nothing can be written there: a lost answer must not look as if it had been written.
 void occupy_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) == 0) continue;
-    const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);  // the lowest free number: fd
+    const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);  // gets the lowest free number: fd
     if (null > 2) ::close(null);
   }
 }
 
-// What is in argv is in ps(1): blot out every password of a URL. True: one was given to --url.
+// ps(1) shows argv: blot out every password of a URL. True: a password was given to --url.
 bool hide_passwords(int argc, char** argv) {
   bool given_to_us = false;
   for (int i = 1; i < argc; ++i) {
@@ -51,7 +51,7 @@ bool hide_passwords(int argc, char** argv) {
   return given_to_us;
 }
 
-// An error about a word may repeat it.
+// An error about a word may repeat the word.
 Error without_passwords(Error error, const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     for (const std::string_view password : passwords_in(word)) {
@@ -91,7 +91,7 @@ LogSettings log_settings(const Settings& settings) {
           .ascii = !locale_has_utf8()};
 }
 
-// What is known of a refused command line: its command, for a pointer to the help, and its
+// The known parts of a refused command line: its command, for a pointer to the help, and its
 // --log-format.
 CommandLine outline(const std::vector<std::string>& words) {
   CommandLine line;
@@ -113,7 +113,7 @@ std::string version_text(const CommandLine& line) {
   return text;
 }
 
-// The log is not set up yet: that is what was refused.
+// The log is not set up yet, as its settings were refused.
 int refuse(const Error& error, const CommandLine& line) {
   set_up_log(
       {.json = wants_json_log(line.settings, config_file(line)), .ascii = !locale_has_utf8()});

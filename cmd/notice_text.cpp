@@ -38,7 +38,7 @@ std::string time_up_text(const Notice& notice) {
          "; stopping the command";
 }
 
-// How the lock is held now, where the store said so; else why the lease could not be kept.
+// The present holding, if the store said it; else why the lease could not be kept.
 std::string lost_text(const Notice& notice) {
   if (notice.holding && !notice.text.empty())
     return " in a failover: " + notice.text + " became master without it";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The lines of a run in the text format, without those of a wait.
+// The lines of a run in the text format, except those of a wait.
 #pragma once
 
 #include "core/notice.hpp"

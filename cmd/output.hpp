@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a command answers on stdout.
+// Writes a command's answer to stdout.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -10,11 +10,11 @@
 
 namespace dlock {
 
-// All of it, or an error: what was cut short by a full disk must not look whole.
+// Writes all of it, or fails: an answer cut short by a full disk must not look whole.
 Result<void> write_out(std::string_view text);
 
-// The same, for an answer that is worth something until `until` only: a reader that does not read,
-// or a signal that ends us, is an error.
+// As write_out(), for an answer that is useless after `until`: fails if the reader does not read,
+// or if a signal ends us.
 Result<void> write_out_until(std::string_view text, Time until, const Signals& signals);
 
 }  // namespace dlock

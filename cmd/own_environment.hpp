@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The variables that dlock was called with. Before there are other threads.
+// dlock's own environment variables. Called before there are other threads.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace dlock {
 
-// All of them, "NAME=value": the command gets these.
+// All variables, as "NAME=value": the command gets these.
 std::vector<std::string> own_environment();
 
-// Takes PG* out of this process: libpq would read settings there that the URL does not say, as
-// PGOPTIONS with the search_path of other tables (PostgreSQL manual, "Environment Variables").
+// Removes PG* from this process: libpq would read settings there that the URL does not have, such
+// as PGOPTIONS with the search_path of other tables (PostgreSQL manual, "Environment Variables").
 void hide_from_libpq();
 
 }  // namespace dlock

@@ -10,13 +10,13 @@ namespace dlock {
 
 namespace {
 
-constexpr std::size_t k_most_told = 64;  // holds, by inspect
+constexpr std::size_t k_most_told = 64;  // holds that inspect lists
 
 Error usage(const std::string& text) {
   return {Errc::bad_usage, text};
 }
 
-// "OWNER" or "OWNER#SERIAL".
+// Reads "OWNER" or "OWNER#SERIAL".
 Result<WantedHold> by_owner(const LockName& name, std::string_view id) {
   const std::size_t mark = id.rfind('#');
   WantedHold wanted{name, OwnerId(id.substr(0, mark)), ""};
@@ -27,7 +27,7 @@ Result<WantedHold> by_owner(const LockName& name, std::string_view id) {
                " is not an owner: give the DLOCK_OWNER of dlock acquire, or OWNER#SERIAL");
 }
 
-// One for all names, or as many as there are names, as in DLOCK_OWNER.
+// One owner for all names, or one for each name, as in DLOCK_OWNER.
 Result<std::vector<WantedHold>> by_owners(const std::vector<LockName>& names,
                                           std::string_view list) {
   std::vector<std::string_view> owners = split(list, ' ');
@@ -102,7 +102,7 @@ Result<FoundHold> find_hold(LockStore& store, const WantedHold& wanted, Time lim
     found.hold = hold;
     return found;
   }
-  // "Gone" counts only from a server that may write: check() makes it write first.
+  // A hold is gone only if a server that may write says so: check() makes it write first.
   auto sure = store.check({hold}, limit);
   if (!sure) return sure.error();
   found.released = sure->released;

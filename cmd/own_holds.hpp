@@ -22,17 +22,17 @@ struct WantedHold {
 
 std::vector<LockName> names_of(const std::vector<WantedHold>& holds);
 
-// One for each name of the line. Errc::bad_usage where it is not known which is meant.
+// One for each name on the command line. Errc::bad_usage if it is unclear which hold is meant.
 Result<std::vector<WantedHold>> wanted_holds(const CommandLine& line, const LockStore& store);
 
 struct FoundHold {
   Holding holding;
-  std::optional<Hold> hold;  // as renewing and releasing need it; nothing: it is not there
-  bool released = false;     // it is not there because it was released in good order
+  std::optional<Hold> hold;  // as renew and release need it; nothing: the hold is gone
+  bool released = false;     // the hold is gone because it was properly released
 };
 Result<FoundHold> find_hold(LockStore& store, const WantedHold& wanted, Time limit);
 
-// What happened to the hold of a name, as an event with the name in it.
+// Logs an event about the hold of a name, with the name in the text.
 void log_of(LogLevel level, const LockName& name, std::string_view event, std::string_view text);
 
 }  // namespace dlock

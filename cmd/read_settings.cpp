@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The places that settings come from, in their order.
+// The sources of settings, in their order.
 #include "app/hold_variables.hpp"
 #include "base/text.hpp"
 #include "cmd/config_file.hpp"
@@ -23,16 +23,16 @@ namespace {
 
 struct Said {
   const Setting* setting;
-  std::string name;  // as it is written there: "--ttl", "DLOCK_TTL", "ttl"
+  std::string name;  // as written there: "--ttl", "DLOCK_TTL", "ttl"
   std::string value;
 };
 
-// One place, and all that is said there.
+// A source, and all settings in it.
 struct Source {
-  Errc code;          // of what is wrong with it
-  std::string place;  // before each error: "/etc/dlock/config.toml: ", or nothing
+  Errc code;          // of an error in this source
+  std::string place;  // starts each error: "/etc/dlock/config.toml: ", or empty
   std::vector<Said> all;
-  std::string file = {};  // its path, if it is one
+  std::string file = {};  // its path, if it is a file
 };
 
 // In the order of the table: the last setting wins.
@@ -42,9 +42,9 @@ void sort_by_table(Source& source) {
   });
 }
 
-constexpr std::string_view k_variable = "DLOCK_";  // begins the name of each of ours
+constexpr std::string_view k_variable = "DLOCK_";  // starts the name of each of our variables
 
-// The setting of "DLOCK_CONNECT_TIMEOUT"; null: there is none.
+// The setting of "DLOCK_CONNECT_TIMEOUT"; null: no such setting.
 const Setting* setting_of_variable(std::string_view variable) {
   std::string name;
   for (const char c : variable.substr(k_variable.size()))
@@ -52,8 +52,8 @@ const Setting* setting_of_variable(std::string_view variable) {
   return find_setting(name);
 }
 
-// A variable that begins as ours do, and is another's all the same: dlock gives it to its command,
-// Kubernetes to all pods beside a service of this name.
+// Variables that begin as ours do, but are no settings: dlock sets some for its command, Kubernetes
+// sets others in all pods beside a service of this name.
 bool is_no_setting(std::string_view variable) {
   const std::string_view rest = variable.substr(k_variable.size());
   return variable == "DLOCK_CONFIG" || is_hold_variable(variable) || rest.starts_with("SERVICE_") ||
@@ -72,13 +72,14 @@ Source read_environment(std::vector<Note>& notes) {
   Source source{.code = Errc::bad_config, .place = "", .all = {}};
   const auto take = [&source](const Setting& setting, const std::string& name) {
     const char* const value = std::getenv(name.c_str());
-    // Empty is not set; but an empty prefix means something, and cannot be said otherwise.
+    // An empty variable is not set; but an empty prefix means something, and cannot be said
+    // otherwise.
     if (value == nullptr || (*value == '\0' && setting.name != "prefix")) return;
     source.all.push_back({&setting, name, value});
   };
   take(*find_setting("url"), "REDIS_URL");
-  // Each variable is looked up in the table, and not each setting among the variables: mostly there
-  // are none of ours, or few.
+  // Looks up each variable in the table, rather than each setting among the variables: there are
+  // rarely any of ours.
   for (char** entry = environ; *entry != nullptr; ++entry) {
     if (std::strncmp(*entry, k_variable.data(), k_variable.size()) != 0) continue;
     const std::string_view variable(*entry, std::strcspn(*entry, "="));
@@ -102,7 +103,7 @@ Source read_options(const std::vector<Given>& given) {
         std::find_if(source.all.begin(), source.all.end(), [&, what = setting](const Said& said) {
           return said.setting == what && what->name == "url";
         });
-    if (before != source.all.end()) {  // a quorum
+    if (before != source.all.end()) {  // several URLs: a quorum
       before->value += ' ' + value;
     } else {
       source.all.push_back({setting, "--" + name, value});
@@ -125,11 +126,11 @@ std::string exposed(const std::string& path,
 }
 
 struct Sources {
-  std::vector<Source> all;  // the one that counts most at the end
+  std::vector<Source> all;  // the source that overrides all others comes last
   std::vector<Note> notes;
 };
 
-// Takes what it knows, also where it does not know all.
+// Takes the known settings, also if others are unknown.
 Result<void> take_file(Sources& sources, const std::string& path, const Result<ConfigFile>& file) {
   if (!file) return file.error();
   if (file->password_is_exposed)
@@ -151,8 +152,8 @@ Result<void> take_file(Sources& sources, const std::string& path, const Result<C
   return known;
 }
 
-// It may be there although it cannot be looked for: to run without it could mean another store or
-// another prefix than all others have.
+// A file that cannot be looked for may exist: to run without it could mean another store or another
+// prefix than everyone else's.
 Result<void> take_system_file(Sources& sources, const std::string& path) {
   const auto file = read_usual_config(path);
   if (file || file.error().code != Errc::denied) return take_file(sources, path, file);
@@ -187,7 +188,7 @@ Result<void> read_files(Sources& sources, const std::optional<std::string>& conf
   return {};
 }
 
-// An error is that of the files.
+// Errors come from the files.
 Result<void> read_sources(Sources& sources,
                           const std::vector<Given>& given,
                           const std::optional<std::string>& config) {
@@ -210,8 +211,8 @@ const Said* find_said(const Source& source, std::string_view name) {
   return nullptr;
 }
 
-// One source must not have both of a pair. Two modes are an error on the command line only:
-// elsewhere the last one of the table wins, as dlock(1) documents.
+// A source must not have both settings of a pair. Two modes are an error on the command line only:
+// elsewhere the last one in the table wins, as dlock(1) documents.
 Result<void> check_contradictions(const Source& source) {
   constexpr std::array<std::array<std::string_view, 2>, 5> k_pairs{{{"nonblock", "wait"},
                                                                     {"quiet", "verbose"},
@@ -245,7 +246,7 @@ Result<void> apply(Settings& settings, const Source& source) {
   return {};
 }
 
-// What the URL says goes before all else, as its password does. Of several each says it for itself.
+// The URL's settings override all others, as its password does. In a quorum each URL has its own.
 Result<void> apply_url(Settings& settings) {
   const std::vector<std::string> urls = split_urls(settings.url);
   for (std::size_t i = 0; urls.size() > 1 && i < urls.size(); ++i) {
@@ -302,7 +303,7 @@ Result<void> find_passwords(Settings& settings) {
   return {};
 }
 
-// As it may be shown: one that is a password, or has one, without it.
+// The value as it may be shown: without a password.
 std::string shown_value(const Said& said) {
   if (said.setting->name == "password") return "***";
   if (said.setting->name != "url") return said.value;

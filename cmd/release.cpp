@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dlock release: releases what acquire took, and nothing else.
+// dlock release: releases what `acquire` took, and nothing else.
 #include "app/asker.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -28,7 +28,7 @@ ExitStatus not_ours(const std::string& shown, const FoundHold& found, bool by_ru
   return ExitStatus::busy;
 }
 
-// What `acquire` joined keeps it too, but of that nobody has to be told.
+// Reports a hold that is gone. A hold that `acquire` joined keeps the lock, too, but silently.
 void tell_of(const WantedHold& gone, ReleaseVerdict verdict) {
   const std::string shown = in_quotes(gone.name.text());
   if (verdict == ReleaseVerdict::still_held && serial_of(gone.owner) == gone.serial) {
@@ -57,12 +57,12 @@ ExitStatus release_one(Asker& asker, const WantedHold& wanted, const Settings& s
   int tries = 0;
   const auto release = [&](LockStore& store, Time limit) {
     ++tries;
-    // With what a step has left that was killed.
+    // Also releases the holds that a killed step left behind.
     return release_with_abandoned(store, {*found->hold}, {}, limit);
   };
   const auto verdict = asker.ask(until, release);
   if (!verdict) return trouble(verdict.error());
-  // What a try without an answer has released is not there for the next one.
+  // A hold that an unanswered try released is missing at the next try.
   if (*verdict == ReleaseVerdict::not_held && tries == 1) {
     found = asker.ask(until, find);
     return found ? not_ours(shown, *found, false) : trouble(found.error());
@@ -86,7 +86,7 @@ ExitStatus release_command(const CommandLine& line, const Settings& settings) {
   for (const WantedHold& one : *wanted)
     worst = std::max(worst, release_one(asker, one, settings));
   voice.end_of_wait();
-  // Where there is a store thread, its call may hang: do not wait for it.
+  // If there is a store thread, its call may hang: do not wait for it.
   ::_exit(static_cast<int>(worst));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dlock renew: makes what acquire took last longer, once or for as long as a process lives.
+// dlock renew: prolongs what `acquire` took, once or for as long as a process lives.
 #include "app/asker.hpp"
 #include "base/duration.hpp"
 #include "base/log.hpp"
@@ -34,7 +34,7 @@ std::optional<Number> number_of(std::string_view text) {
   return number;
 }
 
-// --ttl, or what acquire took it for, or the setting.
+// --ttl, or the ttl with which `acquire` took the lock, or the setting.
 Result<LeaseTerms> lease_terms(const CommandLine& line, const Settings& settings) {
   Duration ttl = settings.ttl;
   const char* const told = std::getenv("DLOCK_TTL_MS");
@@ -45,7 +45,7 @@ Result<LeaseTerms> lease_terms(const CommandLine& line, const Settings& settings
   return LeaseTerms::check(ttl, Duration::zero());
 }
 
-// Between two renewals; nothing: there is to be only one.
+// The time between two renewals; nothing: renew once.
 Result<std::optional<Duration>> renew_step(const CommandLine& line, const LeaseTerms& lease) {
   if (!line.every) {
     return line.while_pid ? std::optional(lease.renew_step()) : std::nullopt;
@@ -60,7 +60,7 @@ Result<std::optional<Duration>> renew_step(const CommandLine& line, const LeaseT
                    ": a lease of " + format_duration(lease.ttl()) + " needs time for a retry"};
 }
 
-// --while: as watch_process().
+// The process of --while, as watch_process() returns it.
 Result<UniqueFd> worker_of(const std::string& text) {
   const auto pid = number_of<pid_t>(text);
   if (!pid || *pid <= 0) {
@@ -95,7 +95,7 @@ void say_revoked(const LockName& name, const std::string& by) {
              "; the lease is not renewed; run dlock release");
 }
 
-// What is told while the holds are renewed again and again.
+// Reports what happens during repeated renewals.
 class RenewVoice final : public Listener {
  public:
   explicit RenewVoice(const Holds& holds) : holds_(holds) {}
@@ -125,18 +125,18 @@ class RenewVoice final : public Listener {
   const Holds& holds_;
 };
 
-// The first renewal of all holds of a call, each asked for until it is answered.
+// The first renewal of all holds of a call; each is repeated until it is answered.
 class Renewer {
  public:
   Renewer(Asker& asker, const LeaseTerms& lease, bool keeper, Time until)
       : asker_(asker), lease_(lease), keeper_(keeper), until_(until) {}
 
-  // Looks for them, and says which are not there.
+  // Looks for the holds, and says which are gone.
   Result<ExitStatus> find(const std::vector<WantedHold>& wanted);
-  // Renews each, also after a verdict against another.
+  // Renews each hold, also after a verdict against another.
   Result<ExitStatus> renew();
 
-  // Those that were renewed, and when the renewal of each was sent.
+  // The renewed holds, and when each renewal was sent.
   const Holds& holds() const { return renewed_; }
   const std::vector<Time>& sent_at() const { return sent_at_; }
 
@@ -205,14 +205,14 @@ ExitStatus Renewer::take(const Hold& hold, const RenewReply& reply) {
   return ExitStatus::ok;
 }
 
-// For a keeper a hold that was released in good order is done, and not worth a word.
+// For --every and --while a properly released hold is done, and not worth a word.
 ExitStatus Renewer::take_released(const LockName& name) const {
   if (keeper_) return ExitStatus::ok;
   log_of(LogLevel::error, name, "lost", "cannot renew " + shown(name) + ": the hold was released");
   return ExitStatus::lost;
 }
 
-// What RenewLoop asks.
+// Carries out an ask of RenewLoop.
 StoreAnswer carry_out(LockStore& store, const action::Ask& ask, const Holds& holds) {
   using What = action::Ask::What;
   if (ask.what == What::await_hand_off) return event::HandedOff{store.await_hand_off(ask.limit)};
@@ -222,7 +222,7 @@ StoreAnswer carry_out(LockStore& store, const action::Ask& ask, const Holds& hol
   return event::Renewed{store.renew(one, ask.limit)};
 }
 
-// Again and again, until the loop says that it is over.
+// Renews until the loop says that it is over.
 Result<ExitStatus> keep(Asker& asker,
                         const Renewer& renewer,
                         const RenewTerms& terms,
@@ -274,7 +274,7 @@ ExitStatus renew_command(const CommandLine& line, const Settings& settings) {
   if (status && *status == ExitStatus::ok && *step && !renewer.holds().empty()) {
     status = keep(asker, renewer, {.lease = *lease, .every = **step}, process);
   }
-  // Where there is a store thread, its call may hang: do not wait for it.
+  // If there is a store thread, its call may hang: do not wait for it.
   ::_exit(static_cast<int>(status ? *status : report(status.error(), settings)));
 }
 

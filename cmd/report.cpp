@@ -77,7 +77,7 @@ int status_of(const Outcome& outcome, const Settings& settings) {
 
 namespace {
 
-// Of an answer of the store that more can be found out about than it says.
+// Whether doctor can find out more about this error than the store said.
 bool helps_doctor(const Error& error, const Settings& settings) {
   const bool said = error.code == Errc::denied || error.code == Errc::refused ||
                     error.code == Errc::protocol || error.code == Errc::unconfirmed;

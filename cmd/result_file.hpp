@@ -14,8 +14,8 @@ namespace dlock {
 
 class ResultFile {
  public:
-  // Makes sure that the file can be made, and takes away the one of an earlier run.
-  // Errc::bad_config if it cannot, or if what is there is not a regular file.
+  // Makes sure that the file can be made, and removes the file of an earlier run. Errc::bad_config
+  // if that fails, or if something other than a regular file is there.
   static Result<ResultFile> prepare(const std::string& path);
 
   Result<void> write(std::string_view text) const;
@@ -23,9 +23,9 @@ class ResultFile {
  private:
   ResultFile() = default;
 
-  UniqueFd directory_;  // as it was at the start, wherever it is moved to
-  std::string name_;    // in it
-  std::string path_;    // as it was given, escaped
+  UniqueFd directory_;  // opened at the start, wherever it is moved to
+  std::string name_;    // in that directory
+  std::string path_;    // as given, escaped
 };
 
 }  // namespace dlock

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// dlock run: wires session, store, child and voice together, and turns the outcome into the
-// end of this process.
+// dlock run: wires session, store, child and voice together, and turns the outcome into the end of
+// this process.
 #include "app/runner.hpp"
 #include "base/duration.hpp"
 #include "base/log.hpp"
@@ -29,7 +29,7 @@ namespace {
   ::_exit(status);
 }
 
-// Accounts of services have a login shell that runs nothing, and sudo -u and systemd pass it on.
+// Service accounts have a login shell that runs nothing, and sudo -u and systemd pass it on.
 std::string shell() {
   const char* const given = std::getenv("SHELL");
   const std::string path = given == nullptr ? "" : given;
@@ -91,7 +91,7 @@ Error failure(const Outcome& outcome, const std::string& names) {
   return {outcome.error.code, what + names + ": " + outcome.error.text};
 }
 
-// After Finish: nothing of ours is left anywhere but in this process, which is not tidied up.
+// After Finish: all that is left of us is in this process, which is not tidied up.
 [[noreturn]] void end_like(const Outcome& outcome,
                            Voice& voice,
                            const std::vector<std::string>& words,
@@ -120,7 +120,7 @@ Error failure(const Outcome& outcome, const std::string& names) {
     case Outcome::Kind::time_up:
       break;
   }
-  end_with(status_of(outcome, settings));  // as pid 1 also after a signal
+  end_with(status_of(outcome, settings));  // pid 1 gets here after a signal, too
 }
 
 }  // namespace
@@ -134,14 +134,14 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
   auto lease = check_terms(settings);
   if (!lease) return report(lease.error(), settings);
 
-  // All that starting will need is taken before the lock is.
+  // Takes what the start will need before it takes the lock.
   auto child = Child::prepare(settings.contain);
   if (!child) return report(child.error(), settings);
   auto ready = prepare(*names, settings);
   if (!ready) return report(ready.error(), settings);
 
   const std::vector<std::string> words = child_words(line);
-  // Arguments may hold secrets: everybody who may inspect sees this, so only the first word.
+  // All who may inspect the lock see this, and arguments may hold secrets: only the first word.
   Claim claim =
       make_claim(*names, ready->keys, who_we_are(::getpid(), words.front(), settings), settings);
   rely_on_acquired(claim, ready->where);

@@ -95,7 +95,7 @@ Result<void> set_tls_file(Settings& settings, std::string_view value) {
   return set_file(settings.tls.*Member, value);
 }
 
-// To OpenSSL ".example.org" is every name that ends so: X509_check_host(3).
+// OpenSSL takes ".example.org" for every name that ends with it: X509_check_host(3).
 Result<void> set_sni(Settings& settings, std::string_view value) {
   if (value.starts_with('.')) return wrong(value, "a whole name, without a dot in front");
   settings.tls.sni = value;
@@ -167,8 +167,8 @@ Result<void> set_log_format(Settings& settings, std::string_view value) {
   return {};
 }
 
-// The last setting wins; within one source that is the last in the order of all_settings().
-// "false" clears only the mode that is set now.
+// The last setting wins; within a source that is the last in the order of all_settings(). "false"
+// clears only the mode that is set now.
 template <Mode Which>
 Result<void> set_mode(Settings& settings, std::string_view value) {
   bool on = false;

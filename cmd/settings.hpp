@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Settings: everything that option, environment and config file can say, in one table, so that the
-// three cannot differ. A later source overrides an earlier one: default, system file, user file,
+// Settings: all options, environment variables and config entries, in one table, so that the three
+// cannot differ. A later source overrides an earlier one: default, system file, user file,
 // environment, option (read_settings.cpp).
 #pragma once
 
@@ -21,27 +21,27 @@ namespace dlock {
 
 enum class ColorMode { automatic, always, never };
 
-// What reading the settings has to say. It waits for them: they set up the log.
+// A message from reading the settings. It waits for them, because they set up the log.
 struct Note {
   LogLevel level;
   std::string text;
 };
 
 struct Settings {
-  std::string command;  // whose help a usage error points to; empty: that of dlock
-  std::string url = "redis://127.0.0.1:6379";  // of a quorum: all of them, blanks between
-  std::string url_place;       // where it was said: "--url", "DLOCK_URL"; empty: it is the default
-  bool url_is_option = false;  // it was said on the command line
+  std::string command;  // a usage error points to its help; empty: dlock's help
+  std::string url = "redis://127.0.0.1:6379";  // a quorum's URLs are separated by blanks
+  std::string url_place;       // its source: "--url", "DLOCK_URL"; empty: the default
+  bool url_is_option = false;  // it comes from the command line
   bool require_url = false;    // the default is refused
   std::string prefix = "dlock:";
   Duration connect_timeout = std::chrono::seconds(5);
-  std::optional<int> replicas;  // nothing: as the store likes it
+  std::optional<int> replicas;  // nothing: the store's default
   Secret password;
   std::string password_file;
   std::string sentinel_password_file;
   Secret sentinel_password;
   TlsSettings tls;
-  // The servers of a quorum, each with what its URL says; empty: there is one URL.
+  // The servers of a quorum, each with its URL's settings; empty: a single URL.
   struct Server {
     std::string url;
     TlsSettings tls;
@@ -55,7 +55,7 @@ struct Settings {
   ColorMode color = ColorMode::automatic;
 
   std::optional<Duration> wait;
-  std::optional<int> conflict_exit_code;  // nothing: 75 if busy, 0 if it was done before
+  std::optional<int> conflict_exit_code;  // nothing: 75 if busy, 0 if done before
   std::optional<std::uint64_t> max_waiters;
   Duration ttl = std::chrono::seconds(30);
   std::optional<Duration> kill_after;
@@ -69,32 +69,33 @@ struct Settings {
   Duration min_hold{};      // zero: none
   Duration max_hold{};      // zero: none
   bool renew = true;
-  Duration once_per{};  // zero: it runs whatever ran before
+  Duration once_per{};  // zero: runs whatever ran before
   std::vector<Note> notes;
 };
 
 struct Setting {
-  std::string_view name;      // the key in a file, and DLOCK_<NAME> in the environment
-  std::string_view flags;     // on the command line, as CLI11 takes them; empty: not there
-  std::string_view value;     // what it takes, for the help; empty: a flag
-  std::string_view help;      // of url: the forms of a URL follow
-  std::string_view commands;  // that have it as an option, blanks between; empty: every one
+  std::string_view name;   // the key in a file, and DLOCK_<NAME> in the environment
+  std::string_view flags;  // on the command line, as CLI11 takes them; empty: not there
+  std::string_view value;  // its value in the help; empty: a flag
+  std::string_view help;   // the help of url goes on with the forms of a URL
+  std::string_view
+      commands;  // commands with this option, separated by blanks; empty: every command
   // Errc::bad_usage with what is wrong with `value`.
   Result<void> (*set)(Settings& settings, std::string_view value) = nullptr;
-  // What counts where no place says another; empty: nothing. Of a flag it is false.
+  // The default value; empty: no value, or false for a flag.
   std::string_view initial = {};
 };
 
 // All of them, in the order of the help.
 std::span<const Setting> all_settings();
 const Setting* find_setting(std::string_view name);
-// Is it an option of that command, and not of every one?
+// Whether it is an option of that command, but not of every command.
 bool is_option_of(const Setting& setting, std::string_view command);
 
 // "DLOCK_CONNECT_TIMEOUT" for "connect-timeout".
 std::string environment_name(const Setting& setting);
 
-// What was said on the command line, by name of the setting, in order.
+// A setting from the command line, by its name, in order.
 struct Given {
   std::string name;
   std::string value;
@@ -109,18 +110,18 @@ Result<void> apply_options(Settings& settings, const std::vector<Given>& given);
 Result<Settings> read_settings(const std::vector<Given>& given,
                                const std::optional<std::string>& config);
 
-// A setting as it counts now.
+// A setting in force.
 struct InForce {
   const Setting* setting;
-  std::string value;  // as it was written there; passwords are "***"
-  std::string place;  // "--url", "DLOCK_URL", "/etc/dlock/config.toml"; empty: it is the default
+  std::string value;  // as written at its source; passwords are "***"
+  std::string place;  // "--url", "DLOCK_URL", "/etc/dlock/config.toml"; empty: the default
 };
-// All of them, in the order of the table. Errors as of read_settings().
+// All settings, in the order of the table. Errors as in read_settings().
 Result<std::vector<InForce>> settings_in_force(const std::vector<Given>& given,
                                                const std::optional<std::string>& config);
 
-// Is --log-format json wanted, as far as the settings can be read? For a refused command line or
-// refused settings; their errors are ignored here.
+// Whether --log-format json is wanted, as far as the settings can be read. For a refused command
+// line or refused settings; their errors are ignored here.
 bool wants_json_log(const std::vector<Given>& given, const std::optional<std::string>& config);
 
 }  // namespace dlock

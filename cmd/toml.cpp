@@ -11,7 +11,7 @@ namespace dlock {
 
 namespace {
 
-// "redis://a redis://b" of ["redis://a", "redis://b"].
+// ["redis://a", "redis://b"] becomes "redis://a redis://b".
 Result<std::string> as_urls(const toml::value& value) {
   std::string all;
   for (const toml::value& one : value.as_array()) {
@@ -32,7 +32,7 @@ Result<std::string> as_text(const toml::value& value) {
   return Error{Errc::bad_config, "is neither a text, a number, true nor false"};
 }
 
-// toml11 puts the reason into the first line, behind its own name, and a drawing below it.
+// toml11 puts the reason into the first line, after its own name, and a drawing below it.
 std::string reason_of(std::string_view what) {
   const std::size_t end = std::min(what.find('\n'), what.size());
   std::string_view reason = what.substr(0, end);
@@ -44,7 +44,7 @@ std::string reason_of(std::string_view what) {
   return printable(shortened(reason, 160));
 }
 
-// Is that line of `text`, which is no TOML, one with a bare word for a value: ttl = 30s?
+// Whether that line of `text`, which is not TOML, has a bare word for a value: ttl = 30s.
 bool lacks_quotes(std::string_view text, std::size_t line) {
   for (; line > 1; --line)
     text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);

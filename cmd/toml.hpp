@@ -13,8 +13,8 @@ namespace dlock {
 
 using ConfigEntries = std::vector<std::pair<std::string, std::string>>;
 
-// `path` is for the error text, which has the line in it. Errc::bad_config for what is no TOML, for
-// sections, lists and dates.
+// `path` is for the error text, which names the line. Errc::bad_config for text that is not TOML,
+// for sections, lists and dates.
 Result<ConfigEntries> parse_toml(const std::string& path, const std::string& text);
 
 }  // namespace dlock

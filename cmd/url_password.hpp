@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where a URL, or a list of URLs with blanks between, keeps passwords, so that they can be found
-// and blotted out.
+// Finds the passwords in a URL, or in a list of URLs separated by blanks, so that they can be
+// blotted out.
 #pragma once
 
 #include <algorithm>
@@ -25,10 +25,10 @@ inline std::string_view password_in_url(std::string_view text) {
   return colon == std::string_view::npos ? std::string_view() : authority.substr(colon + 1);
 }
 
-// Of each URL in the list that has one; they are parts of `text`.
+// The passwords of all URLs in the list; they are parts of `text`.
 std::vector<std::string_view> passwords_in(std::string_view text);
 
-// "https://host/path" of a URL that may have a user, a password or a token: without these.
+// "https://host/path" of a URL, without its user, password or token.
 std::string public_part(std::string_view url);
 
 // A list of URLs that may be malformed, for an error text, with "***" in place of a possible

@@ -207,7 +207,7 @@ Duration Voice::rewrite_every() {
   return !logs_json() && understands_escapes() ? 1s : 0s;
 }
 
-// What the waiter asks for: "to read "db"", "for a slot of "db"".
+// What the waiter waits for: "to read "db"", "for a slot of "db"".
 std::string Voice::wanted(const std::string& name) const {
   switch (mode_) {
     case Mode::plain:

@@ -17,7 +17,7 @@ struct TrustedCas {
 };
 
 // The first of these that exists: --cacert and --cacertdir; SSL_CERT_FILE and SSL_CERT_DIR; the
-// system's directory with hashed names; its bundle. Errc::bad_config: there is none; or
+// system's directory with hashed names; its bundle. Errc::bad_config: no CAs at all; or
 // SSL_CERT_FILE or SSL_CERT_DIR is set, but neither exists; or --cacertdir has no hashed names
 // (such a directory would silently trust no CA).
 Result<TrustedCas> find_trusted_cas(const TlsSettings& settings);
