@@ -12,9 +12,8 @@
 namespace dlock {
 
 struct ConfigFile {
-  ConfigEntries entries;  // the `key = value` lines, by name
-  bool password_is_exposed =
-      false;  // it has a password, and sys/trusted_file.hpp warns about the file
+  ConfigEntries entries;             // the `key = value` lines, by name
+  bool password_is_exposed = false;  // has a password; sys/trusted_file.hpp warns of it
 };
 
 // A file that the caller named. Errc::bad_config if it is missing, not trusted, or not TOML.

@@ -74,12 +74,11 @@ struct Settings {
 };
 
 struct Setting {
-  std::string_view name;   // the key in a file, and DLOCK_<NAME> in the environment
-  std::string_view flags;  // on the command line, as CLI11 takes them; empty: not there
-  std::string_view value;  // its value in the help; empty: a flag
-  std::string_view help;   // the help of url goes on with the forms of a URL
-  std::string_view
-      commands;  // commands with this option, separated by blanks; empty: every command
+  std::string_view name;      // the key in a file, and DLOCK_<NAME> in the environment
+  std::string_view flags;     // on the command line, as CLI11 takes them; empty: not there
+  std::string_view value;     // its value in the help; empty: a flag
+  std::string_view help;      // the help of url goes on with the forms of a URL
+  std::string_view commands;  // with this option, separated by blanks; empty: all
   // Errc::bad_usage with what is wrong with `value`.
   Result<void> (*set)(Settings& settings, std::string_view value) = nullptr;
   // The default value; empty: no value, or false for a flag.

@@ -28,13 +28,13 @@ enum class Level {
 struct Finding {
   std::string id;  // "evict": programs know it, so it never changes
   Level level = Level::good;
-  std::string server = {};  // which one, as a URL without a password; "this machine"
+  std::string server = {};  // a URL without a password, or "this machine"
   std::string seen = {};    // the fact: "maxmemory-policy is volatile-lru"
   std::string text = {};    // what it means; may be empty
-  std::string remedy = {};  // what to do; of errors and warnings
+  std::string remedy = {};  // for errors and warnings
 };
 
-// Those of a check; its id and its server are filled in by whom it was made for.
+// Makes a finding; the caller adds the check's id and server.
 inline Finding good(std::string seen = {}) {
   return {.id = {}, .level = Level::good, .seen = std::move(seen)};
 }
@@ -51,7 +51,7 @@ inline Finding not_seen(std::string why) {
   return {.id = {}, .level = Level::not_seen, .seen = std::move(why)};
 }
 
-// The findings about one server, in the order in which they are added.
+// Collects the findings about one server, in the order in which they are added.
 class Findings {
  public:
   explicit Findings(std::string server) : server_(std::move(server)) {}
@@ -65,18 +65,18 @@ class Findings {
 
 // `text`: why there is no connection.
 Finding judge_connect(const std::string& text);
-// Of questions and their answers; `more` is said behind them. A renewal has a tenth of `ttl`.
+// Judges the times of answers; `more` is added to the text. A renewal has a tenth of `ttl`.
 Finding judge_answers(Duration p50, Duration p99, Duration ttl, const std::string& more = {});
-// "0.24ms": finer than format_duration, for what takes less than a second.
+// "0.24ms": finer than format_duration, for times below a second.
 std::string fine_duration(Duration d);
 
 struct ExaminedServer {
   std::string url;
-  std::string product = {};  // "redis", "valkey"; empty: not seen, as below
+  std::string product = {};  // "redis", "valkey"; empty: not seen, also for the next fields
   std::string version = {};
-  std::string role = {};             // "master", "slave", "sentinel"
-  std::string process = {};          // its name, which two URLs of one server have in common
-  std::optional<Duration> p50 = {};  // of a question and its answer
+  std::string role = {};     // "master", "slave", "sentinel"
+  std::string process = {};  // name of the process: two URLs of one server have it in common
+  std::optional<Duration> p50 = {};  // time of an answer
   std::optional<Duration> p99 = {};
 };
 
@@ -84,13 +84,13 @@ struct Examination {
   std::string url;  // LockStore::where()
   Identity identity = {};
   std::vector<ExaminedServer> servers = {};
-  // In an order in which they can be mended: of two, the first may hide or cause the second.
+  // In the order of repair: an earlier finding may hide or cause a later one.
   std::vector<Finding> findings = {};
 };
 
 struct ExamineTerms {
-  LeaseTerms lease;              // of the runs that are to be safe
-  std::optional<LockName> name;  // whose rights are looked up
+  LeaseTerms lease;              // of the runs that should be safe
+  std::optional<LockName> name;  // the name whose rights are looked up
   Duration connect_timeout;
   Time until;                      // all has ended by then
   InterruptSlot* calls = nullptr;  // StoreOptions::interrupt, if that is a slot

@@ -11,16 +11,15 @@
 
 namespace dlock {
 
-// "directory" and "parents": who may change the directory that keeps the locks, and what is above
-// it. As of local::check_place(), whose refusals are errors here.
+// "directory" and "parents": who may change the directory of the locks, and the directories above
+// it. What local::check_place() refuses is an error here.
 std::vector<Finding> judge_place(const std::string& path, bool is_file);
-// "file": whether one of them is another user's, or every user can read one; those that are missing
-// do not count.
+// "file": whether a file is another user's, or every user can read it; missing files do not count.
 Finding judge_files(const std::string& directory, const std::vector<std::string>& files);
 // Whether other machines may use its file system.
 Finding judge_file_system(const std::string& path);
 
-// What else LocalStore::open() refuses is an error here, too.
+// An error where LocalStore::open() would refuse the URL.
 Result<Examination> examine_local(const StoreOptions& options, const ExamineTerms& terms);
 
 }  // namespace dlock

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which file systems two kernels may share. There local locks do not exclude the other machine:
-// it takes a lease of another boot for expired, its flock(2) may not reach this one, and inotify
+// File systems that two kernels may share. There local locks do not exclude the other machine: it
+// takes a lease of another boot for expired, its flock(2) may not reach this machine, and inotify
 // reports changes of this machine only.
 #pragma once
 

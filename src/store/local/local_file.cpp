@@ -50,7 +50,7 @@ std::string full_path(const FileAt& file) {
   return file.path + '/' + file.name;
 }
 
-// FNV-1a. A collision cannot let two names share a lock: each file says whose it is, and the store
+// FNV-1a. A collision cannot let two names share a lock: each file names its lock, and the store
 // compares. So it need only be rare.
 std::string hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325U;
@@ -63,7 +63,7 @@ std::string hash_of(std::string_view text) {
   return digits.data();
 }
 
-// The owner of the directory does not share it, or it is not there.
+// The directory's owner does not share it, or the directory is missing.
 Error cannot_open(const std::string& path) {
   Error error = failed("open the lock directory", path);
   struct stat status {};
@@ -187,13 +187,13 @@ std::optional<std::string> name_from_stem(std::string_view stem) {
 Result<UniqueFd> open_directory(const Place& directory, bool made_if_missing) {
   const std::string& path = directory.path;
   if (auto checked = check_place(path, /*is_file=*/false); !checked) return checked.error();
-  // Linux says EROFS also of a directory that is there.
+  // Linux answers EROFS also for a directory that exists.
   if (made_if_missing && ::mkdir(path.c_str(), 0700) != 0) {
     const int number = errno;
     if (number != EEXIST && (number != EROFS || ::access(path.c_str(), F_OK) != 0))
       return failed("make the lock directory", path, number);
   }
-  // Another user may have made it since.
+  // Another user may have made it in between.
   if (made_if_missing) {
     if (auto checked = check_place(path, /*is_file=*/false); !checked) return checked.error();
   }

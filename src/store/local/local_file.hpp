@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The files of the local store: what a lock name is called in the directory, which directories can
-// be trusted, and how a file is locked, read and replaced there.
+// The files of the local store: the file name of a lock, which directories can be trusted, and how
+// a file is locked, read and replaced there.
 //
 // A file name never leaves the directory and never names two locks; symbolic links are not
 // followed, nor are devices or pipes opened. A file is replaced as a whole or not at all. Nothing
-// here survives a crash of the machine for sure, nor needs to. It does not know what is in a file.
+// here survives a crash of the machine for sure, nor needs to. The content of a file is not
+// interpreted here.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -21,13 +22,13 @@
 
 namespace dlock::local {
 
-// What the errno of a call on such a file means.
+// The meaning of an errno from such a file.
 Errc meaning_of(int number);
 
-// The file name, without its ".lock" or ".json", of a lock name.
+// A lock's file name, without its ".lock" or ".json".
 std::string file_stem(std::string_view name);
 
-// Back to the lock name; nullopt for a stem that was cut: then only the file's content tells.
+// The lock's name; nullopt: the stem was cut, so only the file's content tells.
 std::optional<std::string> name_from_stem(std::string_view stem);
 
 // Opens the directory, after a check of which users may change it, and whether another kernel may
@@ -42,8 +43,8 @@ struct FileAt {
   std::string name;
 };
 
-// A flock(2) that its destructor releases, and not only the closing: a process forked
-// meanwhile has the descriptor too and would keep the lock.
+// A flock(2) that its destructor releases explicitly: closing is not enough, as a process forked
+// in between has the descriptor too and would keep the lock.
 class FileLock {
  public:
   explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
@@ -53,7 +54,7 @@ class FileLock {
   FileLock& operator=(const FileLock&) = delete;
   ~FileLock();
 
-  // Is this still the file of that name? Another process may have removed it.
+  // Whether the file still has that name. Another process may have removed it.
   bool is_current(const FileAt& file) const;
 
  private:
@@ -66,9 +67,8 @@ Result<FileLock> lock_file(const FileAt& file, Time limit, const Interrupt* inte
 // nullopt: there is no such file.
 Result<std::optional<std::string>> read_file(const FileAt& file);
 
-// Written aside and renamed over the old one. The caller holds the lock of this file, and closes
-// what is returned, the old one, after it has given the lock back: to free a file may take the disk
-// as long as it has other things to do.
+// Writes a new file aside and renames it over the old one. The caller holds the lock of this file,
+// and closes the returned old file after releasing it: freeing its blocks may wait for the disk.
 Result<UniqueFd> replace_file(const FileAt& file, std::string_view content);
 
 // Names of the entries that end with `suffix`, without it, in no order.

@@ -93,7 +93,7 @@ struct LocalStore::Locked {
 Result<std::vector<LocalStore::Locked>> LocalStore::lock_all(int directory,
                                                              const std::vector<LockName>& names,
                                                              Time limit) const {
-  // In one order for everybody, or two could wait for each other.
+  // In one order for all processes, or two could wait for each other.
   std::set<std::string> files;
   for (const LockName& name : names)
     files.insert(lock_file_name(name.text()));
@@ -124,7 +124,7 @@ Result<void> LocalStore::write_all(int directory,
   for (std::size_t i = 0; i < names.size(); ++i) {
     auto written = write(directory, names[i].text(), after[i]);
     if (written) continue;
-    while (i-- > 0)  // all or none, if the disk lets us
+    while (i-- > 0)  // all or none, if the disk allows it
       (void)write(directory, names[i].text(), before[i]).has_value();
     return written;
   }
@@ -134,8 +134,8 @@ Result<void> LocalStore::write_all(int directory,
 Result<void> LocalStore::transact(const std::vector<LockName>& names,
                                   Time limit,
                                   const Change& change) {
-  // To close a replaced file frees it, which may wait for the disk: not with the locks held, nor
-  // before a grant is answered. By the next change it has long been written, and that wait is over.
+  // Closing a replaced file frees it, which may wait for the disk: so not with the locks held, nor
+  // before a grant is answered. By the next change the new file has long been written.
   const std::vector<UniqueFd> past = std::exchange(replaced_, {});
   const Time sent_at = BootClock::now();
   for (;;) {
@@ -148,7 +148,7 @@ Result<void> LocalStore::transact(const std::vector<LockName>& names,
     std::vector<StoredLock> after = *before;
     // A refused attempt writes nothing: it would wake the other waiters, and they this one.
     if (!change(pointers_to(after), machine_.moment(sent_at)).writes) return {};
-    // A removed lock file admits others to the data at the same time: read it again.
+    // A removed lock file admits others to the data at the same time: read the data again.
     const bool alone = std::all_of(held->begin(), held->end(), [](const Locked& locked) {
       return locked.lock.is_current(locked.file);
     });
@@ -179,9 +179,9 @@ Result<std::optional<std::string>> LocalStore::listed_name(int directory,
   const local::FileAt file{directory, directory_.path, stem + std::string(k_state_suffix)};
   const auto text = local::read_file(file);
   if (!text) return text.error();
-  if (!text->has_value()) return std::optional<std::string>();  // removed since
+  if (!text->has_value()) return std::optional<std::string>();  // removed in between
   const auto lease = parse_state_file(**text);
-  // A damaged file may be that of a lock: inspect says what is wrong with it.
+  // A damaged file may hold a lock: inspect says what is wrong with it.
   if (!lease) return local::name_from_stem(stem);
   if (local::is_of_another_boot(*lease, machine_.stamp()) ||
       !lease_table::is_live(lease->state, machine_.now())) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // LocalStore: locks of one machine in a directory, without a server: "local:///var/lib/dlock".
-// "?shared=no" after it is the user's word that no other machine uses the directory.
+// "?shared=no" is the user's word that no other machine uses the directory.
 // A name has two files there: <name>.lock, by whose flock(2) each operation excludes the others for
 // some microseconds, and <name>.json, the leases, replaced by rename(2). A lease ends at its time
 // on CLOCK_BOOTTIME and with the reboot, not with its process, as in every other store; the last
 // token and the last success outlive both.
 //
 // Several names: an operation locks all their files, in the order of the file names, then looks,
-// then writes. So no other process can take one of them in between. A crash between two writes may
-// leave some of the names taken, or not yet released, until their lease ends; that admits no other
+// then writes. So no other process can take a name in between. A crash between two writes may leave
+// some of the names taken, or not yet released, until their lease ends; that admits no other
 // holder.
 //
 // A file that cannot be understood is an error, never a free lock. Inspecting and listing need no
@@ -75,8 +75,8 @@ class LocalStore final : public TableStore {
   local::Place directory_;
   local::Machine machine_;
   const Interrupt* interrupt_;
-  std::vector<UniqueFd> replaced_;  // the files that the last change replaced
-  FileEvents events_;               // of the directory
+  std::vector<UniqueFd> replaced_;  // by the last change
+  FileEvents events_;               // in the directory
   std::set<std::string, std::less<>> watched_files_;
 };
 

@@ -11,17 +11,17 @@ namespace dlock::local {
 
 struct Place {
   std::string path;       // absolute and normal
-  bool unshared = false;  // ?shared=no: no other machine uses this file system, says the user
+  bool unshared = false;  // ?shared=no: the user says that no other machine uses this file system
 };
 
 // `scheme` with "://"; `noun` ("directory") and `example` (a URL) are for errors, which are
-// Errc::bad_usage and do not quote the URL: somebody may have put a password into it.
+// Errc::bad_usage and do not quote the URL: it may contain a password.
 Result<Place> parse_url(std::string_view url,
                         std::string_view scheme,
                         std::string_view noun,
                         std::string_view example);
 
-// The reverse, without ?shared=no.
+// Makes the URL of a path, without ?shared=no.
 std::string url_of(std::string_view scheme, std::string_view path);
 
 }  // namespace dlock::local

@@ -11,7 +11,7 @@ using lease_table::StoreTime;
 
 namespace {
 
-// Was a lease taken after `now`, so under a clock that has started anew since?
+// Whether a lease was taken after `now`: then the clock has started anew since.
 bool begins_later(const lease_table::StoredLock& state, StoreTime now) {
   return std::any_of(state.leases.begin(), state.leases.end(), [&](const auto& one) {
     Duration longest{};

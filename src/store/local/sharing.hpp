@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How several users of a machine share locks in files: in a directory that a group may write, with
-// the setgid bit, as the packages make /var/lib/dlock. What is made there is for the whole group,
+// the setgid bit, as the packages make /var/lib/dlock. New files belong to the whole group,
 // whatever the umask.
 #pragma once
 
@@ -12,16 +12,16 @@
 
 namespace dlock::local {
 
-// The place that the packages make.
+// The shared directory that the packages make.
 inline constexpr const char* k_shared_place = "/var/lib/dlock";
 
 bool is_shared(const struct stat& directory);
 
-// Gives a file that was just made in a shared directory the rights of the directory. Without an
-// error: who may not use the file is told so then.
+// Gives a new file in a shared directory the rights of the directory. Reports no error: a user who
+// may not use the file learns it then.
 void share_new_file(int file, const struct stat& directory);
 
-// The error, and if a right was missing what lets several users have the locks of `directory`.
+// Adds advice to the error if a right was missing: how several users can share `directory`.
 Error with_advice(Error error, const std::string& directory);
 
 // "mode 0700 and belongs to user 0"

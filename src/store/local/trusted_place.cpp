@@ -21,7 +21,7 @@ namespace {
 
 constexpr int k_most_links = 40;  // as the kernel
 
-// In a namespace of users all those of the host that are not mapped look like one.
+// In a user namespace all unmapped users of the host look like one user.
 bool is_unmapped(::uid_t user) {
   std::istringstream map(read_process_file("self/uid_map").value_or("0 0 4294967295"));
   unsigned long long inside = 0;
@@ -36,7 +36,7 @@ bool is_root_or_us(::uid_t user) {
   return user == 0 || user == ::geteuid();
 }
 
-// The root of the host may be one that is not mapped; in /tmp it may be anybody.
+// The host's root may be unmapped; in /tmp an unmapped owner may be any user.
 bool has_trusted_owner(const Step& step) {
   const ::uid_t user = step.status.st_uid;
   return is_root_or_us(user) || (!step.after_open_one && is_unmapped(user));
@@ -50,7 +50,7 @@ bool is_open(const struct stat& directory) {
   return (directory.st_mode & S_IWOTH) != 0;
 }
 
-// The components of a path before those that are left.
+// Puts the components of a path before those that are left.
 void put_before(std::deque<std::string>& left, const std::string& path) {
   std::deque<std::string> names;
   for (const auto& name : std::filesystem::path(path).relative_path())
@@ -76,13 +76,13 @@ class Walk {
   }
 
  private:
-  // False: something is missing, closed to us, or no directory.
+  // False: a component is missing, closed to us, or not a directory.
   bool go() {
     for (int links = 0; !left_.empty();) {
       const std::string name = left_.front();
       left_.pop_front();
       if (name.empty() || name == ".") continue;
-      if (name == "..") {  // of a link: what is above was looked at
+      if (name == "..") {  // from a link: the directory above was looked at
         turn_to(std::filesystem::path(at_).parent_path().string());
         continue;
       }

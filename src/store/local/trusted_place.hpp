@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Who may change a place of locks. A lock holds only as long as nobody else can put another file or
+// Who may change a place of locks. A lock holds only if no other user can put another file or
 // directory in its place: so each directory on the way there, and each link, has to belong to root
-// or to us, and none may be for every user to write. A group that may write was given that right by
-// root or by us, and is trusted. What a check like this has passed can be looked up again by path.
+// or to us, and none may be writable by every user. A group that may write was given that right by
+// root or by us, and is trusted. A path that passed this check can be looked up again.
 #pragma once
 
 #include "base/result.hpp"
@@ -20,34 +20,34 @@ namespace dlock::local {
 struct Step {
   std::string path;  // without links before its last component
   struct stat status;
-  bool after_open_one = false;  // in a directory where every user may make files
+  bool after_open_one = false;  // in a directory where every user may create files
 };
 
-// From "/" on, as the kernel goes; it ends early where something is missing or closed to us, which
-// opening the path will say.
+// The way from "/", as the kernel goes; it ends early if a component is missing or closed to us:
+// opening the path will then fail.
 struct Way {
   std::vector<Step> steps;
-  std::size_t end = 0;        // the directory that it leads to: the path, or what the path is in
+  std::size_t end = 0;  // index of the directory it leads to: the path, or the path's directory
   bool to_directory = false;  // the path is a directory
 };
 Way way_to(const std::string& path);
 
 // "belongs to user 1002, neither root nor you": why others than root, we and our group may change
-// it. `keeps_locks`: the place itself, where a sticky bit is not enough, as the first to come would
-// own the files of a lock.
+// it. `keeps_locks`: the place itself, where a sticky bit is not enough, since the first user to
+// come would own a lock's files.
 std::optional<std::string> fault_of(const Step& step, bool keeps_locks);
 
-// The directory that keeps the locks, and all above it. Of a path that is no directory, as that of
-// a database or of a directory that is still to be made, the one that it is in keeps them if
-// `is_file`, and is only above it if not. Errc::denied, with what to do.
+// Checks the directory that keeps the locks, and all above it. If the path is not a directory (a
+// database, or a directory to be made), its parent keeps the locks if `is_file`; otherwise the
+// parent is only above them. Errc::denied, with advice.
 Result<void> check_place(const std::string& path, bool is_file);
 std::string place_for_locks();  // "use …", for errors
 
-// The same of a file that was opened in such a place: a regular one of root's, ours, or of the
-// group that may write `directory`, and none that every user can write.
+// Why others may change a file that was opened in such a place: it must be a regular file of
+// root's, ours, or of the group that may write `directory`, and not writable by every user.
 std::optional<std::string> fault_of_file(const struct stat& file, const std::string& directory);
 
-// Errc::denied, with what to do.
+// Errc::denied, with advice.
 Error untrusted_file(const std::string& path, const std::string& fault);
 
 }  // namespace dlock::local

@@ -25,7 +25,7 @@ namespace {
 
 constexpr ::mode_t k_file_mode = 0660;  // who can read a file can lock it; its log has the same
 
-// Of the newest file that was refused; SQLite passes on no more than a number.
+// The newest refusal; SQLite passes on only a number.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local std::optional<Error> refused;
 
@@ -33,7 +33,7 @@ Error cannot_keep(Errc code, const std::string& path, const std::string& reason)
   return {code, "cannot keep locks in " + printable(path) + ": " + reason};
 }
 
-// The mount that a path is on, as fdinfo has it (proc(5)); empty: it cannot be known.
+// The mount of a path, as in fdinfo (proc(5)); empty: unknown.
 std::string mount_of(const std::string& path) {
   const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
   const auto info = read_process_file("self/fdinfo/" + std::to_string(place.get()));
@@ -41,7 +41,7 @@ std::string mount_of(const std::string& path) {
   return at == std::string::npos ? "" : info->substr(at, info->find('\n', at) - at);
 }
 
-// Nothing: it cannot be known.
+// Nothing: unknown.
 std::optional<bool> is_mounted_alone(const std::string& path) {
   struct statx file {};
   const bool told = ::statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &file) == 0 &&
@@ -80,7 +80,7 @@ Result<void> check_single_path(const std::string& path, const struct stat& file)
 }  // namespace
 
 int open_judged(const char* path, int flags, int mode) {
-  // Somebody may have left a FIFO there.
+  // A FIFO may stand there.
   const int fd = ::open(path, flags | O_CLOEXEC | O_NONBLOCK, mode);
   struct stat file {};
   if (fd < 0 || ::fstat(fd, &file) != 0) return fd;
@@ -104,7 +104,7 @@ std::string directory_of(const std::string& path) {
 Result<void> check_database_file(const std::string& path) {
   if (auto checked = local::check_place(path, /*is_file=*/true); !checked) return checked;
   struct stat file {};
-  if (::stat(path.c_str(), &file) != 0) return {};  // it will be ours; or opening it says why
+  if (::stat(path.c_str(), &file) != 0) return {};  // it will be ours, or opening it tells why not
   if (S_ISDIR(file.st_mode))
     return cannot_keep(
         Errc::bad_config,
@@ -122,7 +122,7 @@ Result<void> make_database_file(const std::string& path) {
   if (made && ::stat(directory_of(path).c_str(), &directory) == 0)
     local::share_new_file(made.get(), directory);
   if (made || number == EEXIST) return {};
-  if (::access(path.c_str(), F_OK) == 0) return {};  // it may be read all the same
+  if (::access(path.c_str(), F_OK) == 0) return {};  // it may still be readable
   return local::with_advice(
       {local::meaning_of(number), "cannot make " + printable(path) + ": " + errno_text(number)},
       directory_of(path));

@@ -9,7 +9,7 @@
 
 namespace dlock {
 
-// What SqliteStore::open() refuses is an error here, too. A file that this makes is removed again.
+// An error where SqliteStore::open() would refuse the URL. A file that this makes is removed again.
 Result<Examination> examine_sqlite(const StoreOptions& options, const ExamineTerms& terms);
 
 }  // namespace dlock

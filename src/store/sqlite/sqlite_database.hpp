@@ -8,9 +8,9 @@
 // with the boot anyway). Not promised: an end of a call that hangs in the kernel, on a disk
 // (StoreTraits::may_hang). One thread at a time.
 //
-// The log is carried over into the file by us only, under the write lock: up to SQLite 3.51.2 a
-// checkpoint beside a writer may lose what that one writes (sqlite.org/wal.html, "The WAL-Reset
-// Bug"). The log is not removed by the last process: making it anew costs each run two syncs.
+// Only dlock carries the log over into the file, under the write lock: up to SQLite 3.51.2 a
+// checkpoint beside a writer may lose what is being written (sqlite.org/wal.html, "The WAL-Reset
+// Bug"). The last process keeps the log: making it anew would cost each run two syncs.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -49,8 +49,7 @@ class SqliteDatabase {
   using Value = std::variant<std::int64_t, std::string>;
   using Each = std::function<void(const SqliteRow&)>;
 
-  // Opens the file, or makes it; one that may only be read is opened for reading. Waits for
-  // nothing but the disk.
+  // Opens the file, or makes it; a read-only file is opened for reading. Waits only for the disk.
   static Result<std::unique_ptr<SqliteDatabase>> open(const std::string& path,
                                                       const Interrupt* interrupt);
   SqliteDatabase(const SqliteDatabase&) = delete;
@@ -63,13 +62,13 @@ class SqliteDatabase {
   Result<void> commit();
   void roll_back();  // nothing has been written
 
-  // One statement, with what stands for its ?.
+  // Runs one statement, with the values of its "?".
   Result<void> run(std::string_view sql,
                    const std::vector<Value>& values = {},
                    const Each& each = {});
 
-  // Another file stands at the path or at that of the log or its index, or none: other processes do
-  // not see what is written here.
+  // Whether the path, the log's or its index's now names another file, or no file: other processes
+  // then do not see what is written here.
   bool has_moved();
 
   // Carries the log over if it is long and no other process is writing.
@@ -88,9 +87,9 @@ class SqliteDatabase {
   std::string path_;
   const Interrupt* interrupt_;
   sqlite3* db_ = nullptr;
-  Time limit_{};              // of the call that runs
-  Time looks_again_{};        // for an interrupt
-  bool interrupted_ = false;  // it was ended
+  Time limit_{};              // of the running call
+  Time looks_again_{};        // when to check for an interrupt
+  bool interrupted_ = false;  // the call was ended by it
   int log_pages_ = 0;
   std::array<std::pair<const char*, ino_t>, 2> beside_{{{"-wal", 0}, {"-shm", 0}}};
 };

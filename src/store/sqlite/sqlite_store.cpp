@@ -31,7 +31,7 @@ constexpr std::string_view k_tables[] = {
     "CREATE TABLE IF NOT EXISTS dlock_line (name TEXT NOT NULL, arrival INTEGER NOT NULL, waiter "
     "TEXT NOT NULL, alive_until INTEGER NOT NULL, who TEXT NOT NULL, PRIMARY KEY (name, arrival)) "
     "WITHOUT ROWID"};
-// Of a free lock, the holder and its start stay those of the last one.
+// The row of a free lock keeps the last holder and its start.
 constexpr std::string_view k_write_lock =
     "INSERT INTO dlock (name, lock_until, locked_at, locked_by, token, version, state) VALUES (?1, "
     "strftime('%Y-%m-%d %H:%M:%f', ?2 / 1e6, 'unixepoch'), "
@@ -64,7 +64,7 @@ std::string SqliteStore::where() const {
   return local::url_of(k_scheme, place_.path);
 }
 
-// Anew after the file was removed or replaced.
+// Connects, and again after the file was removed or replaced.
 Result<void> SqliteStore::connect() {
   if (db_ && !db_->has_moved()) return {};
   if (db_) {
@@ -105,7 +105,7 @@ Result<StoredLock> SqliteStore::load(const std::string& name) {
     if (local::is_of_another_boot(*parsed, machine_.stamp())) lease_table::make_free(parsed->state);
     lock = std::move(parsed->state);
   }
-  std::size_t bytes = 0;  // of what others may have written
+  std::size_t bytes = 0;  // of values that others may have written
   done = db_->run(
       "SELECT arrival, waiter, alive_until, who FROM dlock_line WHERE name = ? "
       "ORDER BY arrival",
@@ -202,7 +202,7 @@ Result<void> SqliteStore::transact(const std::vector<LockName>& names,
   const Step step = change(lease_table::pointers_to(after), moment);
   auto written = write_all(names, *before, after, step.writes, moment);
   if (!written) return failed(written.error());
-  // A file that was replaced meanwhile holds these locks no longer, for anybody else.
+  // If the file was replaced meanwhile, no other process sees these locks any more.
   if (db_->has_moved()) {
     return failed(
         {Errc::unavailable, "cannot use " + printable(place_.path) + ": it was replaced"});
@@ -247,7 +247,7 @@ Result<std::vector<std::string>> SqliteStore::list(std::string_view glob, Time l
       db_->run("SELECT name, state FROM dlock ORDER BY name", {}, [&](const SqliteRow& row) {
         const std::string name = row.text(0);
         const auto lock = parse_state_file(row.text(1));
-        // A damaged row may be that of a lock: inspect says what is wrong with it.
+        // A damaged row may hold a lock: inspect says what is wrong with it.
         const bool is_free = lock && (local::is_of_another_boot(*lock, machine_.stamp()) ||
                                       !lease_table::is_live(lock->state, machine_.now()));
         if (!is_free && lease_table::glob_matches(glob, name)) names.push_back(name);
@@ -269,7 +269,7 @@ Result<void> SqliteStore::watch_rows(const std::vector<LockName>& /*names*/,
 Result<bool> SqliteStore::await_change(Time until) {
   const auto any = [](std::string_view) { return true; };
   auto told = events_.wait(any, until, interrupt_);
-  // Of a file that was replaced nothing more is told; the next one at the path is watched.
+  // A replaced file reports no more changes; the next file at the path is watched.
   if (told && *told && db_ && db_->has_moved()) (void)watch_rows({}, {}, until).has_value();
   return told;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SqliteStore: locks of one machine in a file, without a server:
 // "sqlite:///var/lib/dlock/dlock.db".
-// "?shared=no" after it is the user's word that no other machine uses the file system.
+// "?shared=no" is the user's word that no other machine uses the file system.
 //
 // First come, first served: the lines are rows, and waiters are woken by the time of the file,
 // which a release sets after its commit (inotify(7) reports the write itself too early:
@@ -9,9 +9,9 @@
 // reboot, not with its process; the last token and the last success outlive both.
 //
 // Several names change in one transaction. A row that cannot be understood is an error, never a
-// free lock. Where the file was removed or replaced, the locks in it are gone, as after DEL in
-// Redis. Not promised: two kernels on one disk. SQLite's own rule: the file and its -wal and -shm
-// are removed together, while no job runs.
+// free lock. If the file was removed or replaced, its locks are gone, as after DEL in Redis. Not
+// promised: two kernels on one disk. SQLite's own rule: the file and its -wal and -shm are removed
+// together, while no job runs.
 #pragma once
 
 #include "base/result.hpp"
@@ -53,7 +53,7 @@ class SqliteStore final : public TableStore {
   Result<bool> await_change(Time until) override;
 
   Result<void> connect();
-  // With a transaction that has begun.
+  // Within a transaction that has begun.
   Result<void> prepare_tables();
   Result<std::vector<State>> load_all(const std::vector<LockName>& names);
   Result<State> load(const std::string& name);

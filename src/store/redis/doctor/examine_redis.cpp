@@ -37,8 +37,8 @@ ExaminedServer summary_of(const ServerFacts& server) {
   return summary;
 }
 
-// The history of writes that the master has, which its replicas share; it is another after a
-// restart or a failover. In a cluster the masters that share the slots.
+// The master's replication history, which its replicas share; a restart or a failover begins a new
+// history. In a cluster: the masters that share the slots.
 Identity identity_of(const SetFacts& set, const StoreOptions& options, int database) {
   Identity identity{.unseen = ""};
   if (set.servers.empty()) return {};
@@ -55,17 +55,17 @@ Identity identity_of(const SetFacts& set, const StoreOptions& options, int datab
   return identity;
 }
 
-// The token of a lock outlives it by a day: that of the trial goes at once.
+// A lock's token outlives it by a day; the trial's token is removed at once.
 void forget_token(RedisClient& client, const std::string& key, Time limit) {
-  // As a script, since only these are sent to the owner of a key.
+  // As a script, since only scripts are sent to the owner of a key.
   constexpr ScriptText k_text{"b0d697da25b13e49157b2c214a4033546aba2104",
                               "return redis.call('DEL', KEYS[1])"};
   constexpr Script k_delete{k_text, k_text};
   [[maybe_unused]] const auto gone = client.run(k_delete, {Keys(key).token}, {}, limit);
 }
 
-// It lets us in, even if it refuses this question: by rights, or as a sentinel, which knows few
-// commands.
+// Whether the server lets us in, even if it refuses this question: for lack of rights, or because
+// sentinels know few commands.
 bool lets_in(const Result<Answer>& hello) {
   if (hello) return true;
   const Error& error = hello.error();
@@ -73,7 +73,8 @@ bool lets_in(const Result<Answer>& hello) {
                                     : error.text.find("unknown command") != std::string::npos;
 }
 
-// Nothing can be looked at. Sentinels that answer can, unless the URL names no master of theirs.
+// Whether nothing can be looked at. Sentinels that answer can, unless they do not know the master
+// that the URL names.
 bool is_hopeless(const SetFacts& set) {
   return std::none_of(set.sentinels.begin(), set.sentinels.end(), [](const auto& one) {
     return !one.unreachable && !one.master.empty();
@@ -105,7 +106,7 @@ int wanted_replicas(RedisClient& client,
   if (options.replicas) return *options.replicas;
   if (!look.is_cluster && !look.has_sentinels) return 0;
   const RedisAddress& asked = client.address();
-  if (!asked.must_be_master && !asked.counts_replicas) return 1;  // not known
+  if (!asked.must_be_master && !asked.counts_replicas) return 1;  // unknown
   const auto replicas = client.replicas(look.until);
   return replicas ? *replicas : client.likely_replicas();
 }
@@ -137,14 +138,14 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
                          .is_cluster = is_cluster,
                          .has_sentinels = !set.sentinels.empty(),
                          .until = terms.until - k_trial_takes};
-  // A user without ROLE is let in nowhere else, and what is missing has to be seen.
+  // A user without ROLE is let in nowhere else, but the missing right has to be seen.
   if (!hello && !client.connected()) client = client_without_role(client);
   if (look.is_cluster) set.cluster = doctor::look_at_cluster(client, look);
   look.replicas = set.wanted_replicas = wanted_replicas(client, options, look);
   set.replicas_by_default = !options.replicas;
   if (client.connected())
     set.servers.push_back(doctor::look_at_server(client, doctor::way_of(client), look));
-  // Before the other servers: what there is no time for is then not seen, and no failure.
+  // Before the other servers are looked at: if they take all the time, they are unseen, not failed.
   if (auto rival = RedisStore::open(options); rival) {
     const Undisturbed signals(terms.calls);
     const Time limit = std::min(terms.until, BootClock::now() + k_trial_takes);

@@ -9,7 +9,7 @@
 
 namespace dlock {
 
-// The first error where nothing could be looked at.
+// An error if nothing could be looked at: the first error.
 Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerms& terms);
 
 }  // namespace dlock

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What `dlock doctor` has seen of the servers behind a URL: facts without a verdict, so that the
-// rules (rules.hpp) are pure. Each fact is Seen or it has the reason why it is not: nothing here
-// has a default that a rule could take for an answer.
+// The facts that `dlock doctor` has seen of the servers behind a URL, without a verdict, so that
+// the rules (rules.hpp) are pure. Each fact is Seen or has the reason why it was not seen: no
+// default could be taken for an answer.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -30,7 +30,7 @@ class Seen {
     seen.why_ = why;
     return seen;
   }
-  // Of a command: "CONFIG GET is refused".
+  // The reason of a failed command: "CONFIG GET is refused".
   static Seen unseen(std::string_view command, const Error& error);
 
   explicit operator bool() const { return value_.has_value(); }
@@ -43,7 +43,7 @@ class Seen {
   std::string why_ = "it was not asked";
 };
 
-// Why a command that failed was not seen.
+// Why the fact of a failed command was not seen.
 std::string reason_of(std::string_view command, const Error& error);
 
 template <class T>
@@ -55,8 +55,8 @@ using Fields = std::map<std::string, std::string, std::less<>>;
 
 Fields parse_info(std::string_view text);  // "key:value" lines
 
-// A field of INFO or CONFIG GET, and as a number: one that is within ±k_largest_number, so that a
-// rule may take a hundred times as much.
+// A field of INFO or CONFIG GET; as a number it is within ±k_largest_number, so that a rule may
+// multiply it by a hundred.
 inline constexpr long long k_largest_number = 1LL << 53U;
 Seen<std::string> field_of(const Seen<Fields>& fields, std::string_view name);
 Seen<long long> number_of(const Seen<Fields>& fields, std::string_view name);
@@ -68,22 +68,22 @@ struct Replica {
 
 struct Role {
   std::string word;               // "master", "slave", "sentinel"
-  std::vector<Replica> replicas;  // of a master
-  std::string master;             // of a replica: "10.0.0.1:6379"
+  std::vector<Replica> replicas;  // if it is a master
+  std::string master;             // if it is a replica: "10.0.0.1:6379"
 };
 
-// A right that dlock needs: a command on a key of a kind, or on a channel.
+// A right that dlock needs: a command on a kind of key, or on a channel.
 struct Right {
   std::string command;  // as ACL SETUSER takes it: "hset", "client|id"
-  std::string pattern;  // the same: "~dlock:*", "&dlock:turn:*"; empty: of no key
+  std::string pattern;  // as ACL SETUSER takes it: "~dlock:*", "&dlock:turn:*"; empty: no key
   bool granted = false;
   bool optional = false;  // without it dlock works, but less well
 };
 
 struct Clock {
-  double rate = 1;         // seconds there in one of ours
-  double uncertainty = 0;  // of it
-  Duration ahead{};        // of CLOCK_BOOTTIME here; only differences between servers mean anything
+  double rate = 1;         // seconds there per second here
+  double uncertainty = 0;  // of the rate
+  Duration ahead{};        // of CLOCK_BOOTTIME here; only differences between servers count
 };
 
 struct Latency {
@@ -97,36 +97,36 @@ struct Slow {
   Duration took{};
 };
 
-// How a server is met.
+// How a server was reached.
 struct Way {
   std::string url;          // without a password
-  bool is_replica = false;  // found by its master, and not by the URL
-  bool is_other = false;    // another master of a cluster than the one that has the name
+  bool is_replica = false;  // found by its master, not by the URL
+  bool is_other = false;    // another master of the cluster than the name's
   bool is_near = false;     // over the loopback or a unix socket
   bool tls = false;
   bool insecure = false;
   bool has_password = false;
-  std::string user = "default";  // as the URL has it
+  std::string user = "default";  // as in the URL
 };
 
 struct ServerFacts {
   Way way;
-  std::optional<Error> unreachable = {};  // then nothing else was seen
-  Seen<TlsFacts> tls;                     // of a connection of its own
+  std::optional<Error> unreachable = {};  // if set, nothing else was seen
+  Seen<TlsFacts> tls;                     // on a connection of its own
   Seen<Fields> info;                      // INFO
   Seen<Fields> config;                    // CONFIG GET
   Seen<Role> role;                        // ROLE
   bool role_is_unknown = false;           // the server has no such command
   Seen<std::string> user;                 // ACL WHOAMI
   Seen<bool> open_to_all;                 // it answers without a password
-  Seen<std::string> scripts;              // what it says against EVALSHA and EVAL; empty: nothing
-  Seen<std::string> undeclared;           // the same, of keys that are not declared
+  Seen<std::string> scripts;              // its refusal of EVALSHA or EVAL; empty: it allows them
+  Seen<std::string> undeclared;           // its refusal of undeclared keys; empty: it allows them
   Seen<std::vector<Right>> rights;
-  Seen<long long> sentinels;                  // that listen for its hello
-  Seen<bool> one_connection;                  // it is one session from question to question
-  Seen<std::vector<std::string>> open_slots;  // CLUSTER NODES: those that are being moved
-  Seen<bool> has_replica;                     // the same: connected or not
-  Seen<std::string> masters;                  // the same: the ids of all with slots, sorted
+  Seen<long long> sentinels;                  // that listen to the server's hello
+  Seen<bool> one_connection;                  // all questions belong to one session
+  Seen<std::vector<std::string>> open_slots;  // CLUSTER NODES: slots that are being moved
+  Seen<bool> has_replica;                     // CLUSTER NODES: a replica, connected or not
+  Seen<std::string> masters;                  // CLUSTER NODES: sorted ids of all masters with slots
   Seen<Clock> clock;
   Seen<Latency> latency;
   Seen<std::vector<Slow>> slow_log;
@@ -139,25 +139,25 @@ struct SentinelFacts {
   bool insecure = false;
   std::optional<Error> unreachable = {};
   Seen<TlsFacts> certificate = {};
-  std::string master;       // the address that it names; empty: it knows no such name
+  std::string master;       // the address that it names; empty: it does not know the name
   Fields fields = {};       // SENTINEL master
-  Seen<int> others_alive;   // that it knows and does not count as down
-  Seen<std::string> check;  // SENTINEL ckquorum: what is wrong; empty: nothing
+  Seen<int> others_alive;   // the sentinels that it knows and does not count as down
+  Seen<std::string> check;  // SENTINEL ckquorum: the complaint; empty: all is well
 };
 
 struct ClusterFacts {
   Seen<Fields> info;     // CLUSTER INFO
   Seen<Fields> timeout;  // CONFIG GET cluster-node-timeout
-  Seen<int> masters;     // CLUSTER SLOTS: how many
-  int slot = 0;          // of the name
-  std::string owner;     // of that slot; empty: not known
+  Seen<int> masters;     // CLUSTER SLOTS: number of masters
+  int slot = 0;          // slot of the name
+  std::string owner;     // owner of that slot; empty: unknown
 };
 
 struct SetFacts {
   std::string url;  // as given, without a password
   std::optional<ClusterFacts> cluster = {};
   std::vector<SentinelFacts> sentinels = {};
-  std::vector<ServerFacts> servers = {};  // first the master, or that of the name if it answers
+  std::vector<ServerFacts> servers = {};  // the master comes first
   std::vector<std::string> unasked = {};  // servers for which there was no time
   int wanted_replicas = 0;
   bool replicas_by_default = false;  // --replicas was not given

@@ -17,12 +17,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration k_question_takes = 2s;   // or it is not seen
-constexpr Duration k_measuring_takes = 1s;  // in all, however far the server is
+constexpr Duration k_question_takes = 2s;   // longer: the fact stays unseen
+constexpr Duration k_measuring_takes = 1s;  // in all, however far away the server is
 constexpr int k_pings = 50;
 constexpr int k_scripts = 20;
 constexpr int k_connects = 5;
-constexpr std::string_view k_most_commands = "128";  // of the slow log
+constexpr std::string_view k_most_commands = "128";  // entries of the slow log
 
 constexpr std::string_view k_undeclared = "return redis.call('EXISTS', KEYS[1] .. ':probe')";
 
@@ -41,7 +41,7 @@ constexpr auto k_config = std::to_array<std::string_view>({"appendfsync",
                                                            "maxmemory-clients",
                                                            "min-replicas-to-write"});
 
-// Of CLUSTER NODES: id address flags master ping pong epoch state slot…
+// Reads CLUSTER NODES: id address flags master ping pong epoch state slot…
 std::string masters_of(std::string_view nodes) {
   constexpr std::size_t k_flags = 2, k_first_slot = 8;
   std::vector<std::string> ids;
@@ -57,7 +57,7 @@ std::string masters_of(std::string_view nodes) {
   return all;
 }
 
-// The questions, each with its limit.
+// Asks the questions, each with its limit.
 class Look {
  public:
   Look(RedisClient& client, Time until) : client_(client), until_(until) {}
@@ -87,7 +87,7 @@ class Look {
     if (answer) return fields_in(answer->reply.view());
     if (answer.error().code == Errc::denied)
       return Seen<Fields>::unseen("CONFIG GET", answer.error());
-    // Before Redis 7 one at a time.
+    // Before Redis 7, CONFIG GET takes a single name.
     Fields all;
     for (const std::string_view name : k_config) {
       answer = ask({"CONFIG", "GET", name});
@@ -122,7 +122,7 @@ class Look {
     return std::string(answer->reply.string());
   }
 
-  // What the server says against its scripts.
+  // What the server says against dlock's scripts.
   Seen<std::string> scripts() {
     auto answer = ask(evalsha_words(k_probe.server.sha1, "0", {}, {}));
     const bool unknown = !answer && answer.error().text.find("NOSCRIPT") != std::string::npos;
@@ -154,7 +154,7 @@ class Look {
     return first->reply.integer() == second->reply.integer();
   }
 
-  // Does it answer a connection without a password?
+  // Whether the server answers a connection without a password.
   Seen<bool> open_to_all() {
     RedisAddress address = client_.address();
     address.user.clear();
@@ -168,7 +168,7 @@ class Look {
     return Seen<bool>::unseen("a connection without a password", answer.error());
   }
 
-  // Of our node: "[93->-id]" and "[93-<-id]" at the end of its line.
+  // Reads our node's line of CLUSTER NODES: "[93->-id]" and "[93-<-id]" at its end.
   void nodes(ServerFacts& facts) {
     using Slots = Seen<std::vector<std::string>>;
     const auto answer = ask({"CLUSTER", "NODES"});
@@ -244,7 +244,7 @@ class Look {
   Time until_;
 };
 
-// The clocks are compared over what else is asked between two of these.
+// The clocks are compared between two of these, over the time of the other questions.
 struct Moment {
   Duration there{};
   Time before;
@@ -266,8 +266,8 @@ Result<Moment> ask_time(Look& look) {
   return Moment{bounded(there), before, BootClock::now()};
 }
 
-// The quickest of three: how long an answer takes is doubt about the clock, and this host may pause
-// for more than a hundredth of the second that the clocks are compared for.
+// The quickest of three tries: the time of an answer is uncertainty about the clock, and this host
+// may pause for more than a hundredth of the second over which the clocks are compared.
 Result<Moment> moment(Look& look) {
   constexpr auto k_quick = 1ms;
   auto best = ask_time(look);
@@ -288,8 +288,8 @@ Clock compare(const Moment& first, const Moment& last) {
           .ahead = last.there - middle.time_since_epoch()};
 }
 
-// Until the two moments are so far apart that the time of an answer does not matter, or for a
-// second.
+// Waits until the two moments are so far apart that the time of an answer does not matter, but at
+// most a second.
 Seen<Clock> clock_since(Look& look, const Result<Moment>& first) {
   if (!first) return Seen<Clock>::unseen("TIME", first.error());
   constexpr double k_sure = 0.003;
@@ -324,7 +324,7 @@ ServerFacts look_at_replica(RedisClient& client, Way way, Time until) {
   const auto hello = look.ask({"TIME"});
   if (!hello && hello.error().code != Errc::denied) facts.unreachable = hello.error();
   if (facts.unreachable) return facts;
-  const auto first = moment(look);  // now that it is connected
+  const auto first = moment(look);  // it is connected now
   facts.tls = look.tls();
   facts.info = look.info();
   facts.config = look.config();

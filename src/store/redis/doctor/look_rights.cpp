@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which rights the user has, of those that dlock-protocol(7) lists. A script can ask for each of
-// them without using it (redis.acl_check_cmd, Redis 7).
+// Looks up which of the rights in dlock-protocol(7) the user has. A script can check a right
+// without using it (redis.acl_check_cmd, Redis 7).
 #include "base/text.hpp"
 #include "store/redis/doctor/look.hpp"
 
@@ -11,7 +11,7 @@ namespace dlock::doctor {
 
 namespace {
 
-// ARGV: for each right the number of its words, and these. Returns 1 or 0 for each; nil where the
+// ARGV: for each right the number of its words, and the words. Returns 1 or 0 for each; nil if the
 // server cannot be asked.
 constexpr std::string_view k_check = R"lua(
 local check, answers, i = redis.acl_check_cmd, {}, 1
@@ -26,7 +26,7 @@ return check and answers or false
 )lua";
 
 struct Command {
-  std::string_view words;  // blanks between; a key or channel goes behind the first
+  std::string_view words;  // separated by blanks; a key or channel follows the first
   bool optional = false;
 };
 
@@ -54,7 +54,7 @@ constexpr auto k_of_keys = std::to_array<Command>({{"type"},
                                                    {"zrangebyscore 0 0"},
                                                    {"zcount 0 1", true}});
 
-// Their words are all; "client|id" is one command for ACL SETUSER.
+// Commands without arguments; ACL SETUSER takes "client|id" as one command.
 struct Plain {
   std::string_view name;
   std::string_view words;
@@ -74,7 +74,7 @@ class Questions {
     args_.push_back(std::to_string(words.size()));
     args_.insert(args_.end(), words.begin(), words.end());
   }
-  // The first of `command.words`, `at`, and the rest of them.
+  // Adds the first of `command.words`, `at`, and the rest of the words.
   void add_at(const Command& command,
               const std::string& pattern,
               const std::string& at,

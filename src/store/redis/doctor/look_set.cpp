@@ -15,8 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration k_sentinels_take = 2s;  // all of them
-constexpr Duration k_member_takes = 1s;    // one that does not answer
+constexpr Duration k_sentinels_take = 2s;  // for all of them
+constexpr Duration k_member_takes = 1s;    // for a server that does not answer
 constexpr std::size_t k_most_replicas = 16;
 
 Time member_limit(Time until) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Looks at what is around one Redis server, for `dlock doctor`: the sentinels of the URL, the
-// masters of its cluster, the replicas that they name.
+// Looks at the surroundings of a Redis server, for `dlock doctor`: the sentinels of the URL, the
+// masters of its cluster, and their replicas.
 #pragma once
 
 #include "store/redis/doctor/look.hpp"
@@ -11,13 +11,13 @@
 
 namespace dlock::doctor {
 
-// Of a URL without sentinels: none.
+// Empty for a URL without sentinels.
 std::vector<SentinelFacts> look_at_sentinels(const StoreOptions& options, Time until);
 
-// How the server is met that `client` has asked last.
+// How the server that `client` asked last was reached.
 Way way_of(const RedisClient& client);
 
-// Of any server behind the URL. A node of a cluster that hangs does not keep us from the others.
+// Asks any server behind the URL. A node of a cluster that hangs does not keep us from the others.
 Result<Answer> first_answer(RedisClient& client,
                             const Words& question,
                             bool is_cluster,
@@ -28,7 +28,7 @@ Result<Answer> first_answer(RedisClient& client,
 ClusterFacts look_at_cluster(RedisClient& client, const LookTerms& terms);
 // The other masters of the cluster.
 void add_masters(SetFacts& set, RedisClient& client, const LookTerms& terms);
-// Behind the masters, each of their replicas.
+// Adds the replicas of each master, after the masters.
 void add_replicas(SetFacts& set, const RedisClient& client, Time until);
 
 }  // namespace dlock::doctor

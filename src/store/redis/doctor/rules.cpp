@@ -8,7 +8,7 @@ namespace dlock::doctor {
 
 namespace {
 
-// Whom a rule is about: every server (a replica may become the master), every master, or the one
+// The scope of a rule: every server (a replica may become the master), every master, or the master
 // that has the name.
 struct Rule {
   std::string_view id;
@@ -16,9 +16,9 @@ struct Rule {
   enum class Scope { every, masters, home } scope = Scope::masters;
 };
 
-// Two runs of rules about one server, in the order in which they can be mended: first what keeps
-// the rest from being seen, then what is broken now, then what a failure would break. Rules about
-// the whole set are between them.
+// The rules about one server run in two parts, in the order of repair: first what hides other
+// faults, then what is broken now, then what a failure would break. Rules about the whole set run
+// in between.
 constexpr auto k_first = std::to_array<Rule>({
     {"connect", judge_connect, Rule::Scope::every},
     {"auth", judge_auth},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The rules of `dlock doctor` for Redis: one small pure function for each check. They know nothing
-// of connections. dlock(1), "The checks of doctor", lists the ids.
+// about connections. dlock(1), "The checks of doctor", lists the ids.
 #pragma once
 
 #include "core/lease.hpp"
@@ -17,7 +17,7 @@ struct Terms {
   LeaseTerms lease;
   int replicas = 0;       // wanted
   bool of_a_set = false;  // the URL names sentinels or a cluster
-  // `replicas` is what the shard of the name needs: a shard without a replica needs none.
+  // `replicas` is the need of the name's shard; a shard without a replica needs no more.
   bool of_one_shard = false;
 };
 
@@ -26,7 +26,7 @@ std::vector<Finding> judge(const SetFacts& set, const LeaseTerms& lease);
 
 using Judge = Finding (*)(const ServerFacts& server, const Terms& terms);
 
-// By topic, in rules_*.cpp. Of one server each.
+// By topic, in rules_*.cpp. Each judges one server.
 Finding judge_connect(const ServerFacts& server, const Terms& terms);
 Finding judge_auth(const ServerFacts& server, const Terms& terms);
 Finding judge_protect(const ServerFacts& server, const Terms& terms);
@@ -55,27 +55,27 @@ Finding judge_clients(const ServerFacts& server, const Terms& terms);
 Finding judge_idle(const ServerFacts& server, const Terms& terms);
 Finding judge_buffers(const ServerFacts& server, const Terms& terms);
 
-// Of one server or sentinel that is met by TLS.
+// Judges a server or sentinel that is reached by TLS.
 Finding judge_certificate(const Seen<TlsFacts>& tls, bool insecure);
 
-// How many replicas fewer than it needs the master has after a failover to one of them: then no
-// renewal counts until another is connected. 0 also where it has none.
+// How many replicas the master lacks after a failover to one of them: then no renewal counts until
+// another replica is connected. 0 also if the master has no replica.
 int replicas_too_few(const ServerFacts& server, const Terms& terms);
 
-// Of the set.
+// These judge the whole set.
 Finding judge_sentinels(const SetFacts& set);
 Finding judge_failover(const SetFacts& set, const Terms& terms);
 Finding judge_clocks(const SetFacts& set);
 Finding judge_cluster(const SetFacts& set);
 Finding judge_masters(const SetFacts& set);
-// Of one master of a cluster.
+// These judge one master of a cluster.
 Finding judge_open_slots(const ServerFacts& server, const Terms& terms);
 Finding judge_shard(const ServerFacts& server, const Terms& terms);
 
 // The words that ACL SETUSER still needs: "+hset ~dlock:*".
 struct Missing {
-  std::string needed;    // without them dlock does not work
-  std::string optional;  // without them it works less well
+  std::string needed;    // dlock does not work without them
+  std::string optional;  // dlock works less well without them
 };
 Missing missing_rights(const std::vector<Right>& rights);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who may come in, by which way, and what is there: the rules about access.
+// The rules about access: who may connect, how, and what is there.
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "store/redis/doctor/rules.hpp"
@@ -12,7 +12,7 @@ namespace dlock::doctor {
 
 namespace {
 
-constexpr std::chrono::hours k_certificate_lasts(14 * 24);  // or it is time to replace it
+constexpr std::chrono::hours k_certificate_lasts(14 * 24);  // less: it is time to replace it
 constexpr std::string_view k_rights_page = "dlock-protocol(7) lists all that dlock needs";
 
 bool is_granted(const Right& right) {
@@ -26,7 +26,7 @@ bool grants_eval(const std::vector<Right>& rights) {
   });
 }
 
-// Of one kind: keys (~) or channels (&), each command on each pattern.
+// The rights of one kind: keys (~) or channels (&), each command on each pattern.
 class Table {
  public:
   Table(const std::vector<Right>& rights, char kind) {
@@ -39,8 +39,8 @@ class Table {
     }
   }
 
-  // A pattern on which nothing is granted is missing, and a command that is granted on none of the
-  // others. What is refused besides (a pattern for reading only) is the pattern's.
+  // Missing: a pattern with no granted command, and a command granted on no pattern at all. Any
+  // other refusal (a pattern for reading only) counts against the pattern.
   void add_missing(std::set<std::string>& needed, std::set<std::string>& optional) const {
     for (const Right& cell : cells_) {
       if (cell.granted) continue;
@@ -68,7 +68,7 @@ class Table {
   }
 
   std::vector<Right> cells_;
-  std::set<std::string> closed_;  // patterns on which nothing is granted
+  std::set<std::string> closed_;  // patterns with no granted command
   bool none_ = false;             // nothing is granted at all
 };
 
@@ -83,8 +83,8 @@ std::string user_of(const ServerFacts& server) {
   return printable(server.user ? *server.user : server.way.user);
 }
 
-// "127.0.0.1 -::1"; an address behind "-" may be missing. Without an address the server listens on
-// all of them.
+// "127.0.0.1 -::1"; an address after "-" may be missing. Without an address the server listens on
+// all its addresses.
 bool is_loopback_only(std::string_view bind) {
   const auto addresses = split(bind, ' ');
   return !bind.empty() && std::all_of(addresses.begin(), addresses.end(), [](std::string_view one) {
@@ -93,7 +93,7 @@ bool is_loopback_only(std::string_view bind) {
   });
 }
 
-// "6.2.14" as 60214; 0: it is no version.
+// "6.2.14" as 60214; 0: not a version.
 int version_number(std::string_view text) {
   int number = 0;
   int parts = 0;

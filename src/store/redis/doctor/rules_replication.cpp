@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is left of a lock when its server fails: roles and replicas.
+// What becomes of a lock when its server fails: roles and replicas.
 #include "base/text.hpp"
 #include "store/redis/doctor/rules.hpp"
 
@@ -10,8 +10,8 @@ namespace dlock::doctor {
 
 namespace {
 
-// A replica speaks once a second, and the server subtracts whole seconds: a healthy one shows up to
-// two.
+// A replica reports once a second, and the server subtracts whole seconds: a healthy replica shows
+// up to two.
 constexpr long long k_most_lag_s = 2;
 
 struct ReplicaState {
@@ -103,7 +103,7 @@ Finding judge_replicas(const ServerFacts& server, const Terms& terms) {
       std::count_if(states.begin(), states.end(), [](const auto& one) { return one.online; }));
   if (terms.of_one_shard && states.empty()) {
     if (!server.has_replica) return not_seen(server.has_replica.why());
-    if (!*server.has_replica) return good();  // judge_shard has a word on it
+    if (!*server.has_replica) return good();  // judge_shard reports it
     return broken("its replica is not connected, and --replicas is 1",
                   "no lock of its slots is granted or renewed",
                   "start the replica, or CLUSTER FORGET it; or say --replicas 0");
@@ -142,7 +142,7 @@ int replicas_too_few(const ServerFacts& server, const Terms& terms) {
 Finding judge_minrepl(const ServerFacts& server, const Terms& terms) {
   if (!server.info) return not_seen(server.info.why());
   if (!is_master(server) || replica_count(server) == 0) return good("no replica");
-  // INFO has this field only where min-replicas-to-write and min-replicas-max-lag are set.
+  // INFO has this field only if min-replicas-to-write and min-replicas-max-lag are set.
   if (field_of(server.info, "min_slaves_good_slaves")) return good("min-replicas-to-write is set");
   if (terms.replicas >= static_cast<int>(replica_count(server))) {
     return good("--replicas " + std::to_string(terms.replicas) + " waits for all of them");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What holds for a set of servers: sentinels, clusters, failover.
+// The rules about a set of servers: sentinels, clusters, failover.
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "store/redis/doctor/rules.hpp"
@@ -23,7 +23,7 @@ long long number_at(const SentinelFacts& sentinel, std::string_view name) {
   return number ? *number : 0;
 }
 
-// How many sentinels there are, by the one that knows of most.
+// The number of sentinels, as the sentinel that knows the most says.
 Seen<std::size_t> known_sentinels(const SetFacts& set) {
   Seen<std::size_t> known;
   for (const SentinelFacts& one : set.sentinels) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether the server answers in time, and lets connections be: clocks, latency, limits.
+// Whether the server answers in time, and keeps connections: clocks, latency, limits.
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "store/redis/doctor/rules.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr double k_most_drift = 0.01;  // that the lease allows for
+constexpr double k_most_drift = 0.01;  // the drift that the lease allows for
 constexpr long long k_mebibyte = 1 << 20;
 
 std::string share_text(double share) {
@@ -26,7 +26,7 @@ std::string share_text(double share) {
 }
 
 // The limits of a class in client-output-buffer-limit: "normal 0 0 0 slave … pubsub 33554432
-// 8388608 60". Zero is none.
+// 8388608 60". Zero: no limit.
 bool has_small_limit(std::string_view limits, std::string_view of_class) {
   const auto words = split(limits, ' ');
   for (std::size_t i = 0; i + 2 < words.size(); ++i) {
