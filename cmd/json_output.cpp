@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/json_output.hpp"
 
+#include "base/text.hpp"
 #include "cmd/holder_text.hpp"
 
 #include <nlohmann/json.hpp>
@@ -10,6 +11,11 @@ namespace dlock {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// One line, or with an indent several.
+std::string text_of(const Json& json, int indent = -1) {
+  return printable_json(json.dump(indent, ' ', false, Json::error_handler_t::replace)) + "\n";
+}
 
 template <class T>
 Json or_null(const std::optional<T>& value) {
@@ -203,9 +209,6 @@ Json held_json(const Hold& hold) {
           {"slot", or_null(hold.slot)}};
 }
 
-std::string one_line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
 
 const char* level_word(Level level) {
   switch (level) {
@@ -245,7 +248,7 @@ std::string holdings_json(const std::vector<NamedHolding>& holdings) {
   Json json = {{"schema", 1}, {"locks", Json::array()}};
   for (const NamedHolding& one : holdings)
     json["locks"].push_back(holding_json(one));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of(json, 2);
 }
 
 std::string result_json(const std::vector<LockName>& names,
@@ -272,7 +275,7 @@ std::string result_json(const std::vector<LockName>& names,
   }
   json["lost"] = summary.lost;
   json["released"] = released_json(summary.released);
-  return one_line(json);
+  return text_of(json);
 }
 
 std::string acquired_json(const Holds& holds,
@@ -287,7 +290,7 @@ std::string acquired_json(const Holds& holds,
   json["ttl_ms"] = to_ms(holds.front().ttl);
   json["expires"] = static_cast<double>(expires.count()) / 1000;
   json["holds"] = entries;
-  return one_line(json);
+  return text_of(json);
 }
 
 namespace {
@@ -324,7 +327,7 @@ std::string examination_json(const Examination& examination, bool ok) {
     }
   }
   json["ok"] = ok;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of(json, 2);
 }
 
 std::string settings_json(const std::vector<InForce>& settings) {
@@ -334,7 +337,7 @@ std::string settings_json(const std::vector<InForce>& settings) {
                                 {"value", one.value.empty() ? Json() : Json(one.value)},
                                 {"source", one.place.empty() ? "default" : one.place}});
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of(json, 2);
 }
 
 }  // namespace dlock

@@ -57,7 +57,7 @@ bool write_or_drop(std::string_view line) {
 using Json = nlohmann::ordered_json;
 
 std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return printable_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 // RFC 3339, in UTC, for people and for programs that collect the lines of many hosts. No decision

@@ -110,6 +110,23 @@ std::string in_quotes(std::string_view text) {
   return '"' + escape(text, true) + '"';
 }
 
+std::string printable_json(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  while (!json.empty()) {
+    const CodePoint c = decode(json);
+    const std::size_t length = std::max<std::size_t>(c.length, 1);
+    // What is below a blank stands between the values: in strings JSON escapes it.
+    if (c.value >= ' ' && is_unsafe(c.value)) {
+      append_hex(out, "\\u", 4, c.value);
+    } else {
+      out += json.substr(0, length);
+    }
+    json.remove_prefix(length);
+  }
+  return out;
+}
+
 std::string listed(const std::vector<std::string>& words) {
   std::string out;
   for (std::size_t i = 0; i < words.size(); ++i)

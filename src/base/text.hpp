@@ -16,6 +16,10 @@ std::string printable(std::string_view text);
 // printable(), in double quotes, with " and \ escaped: for names inside sentences.
 std::string in_quotes(std::string_view text);
 
+// JSON text for a terminal: in its strings, the characters that printable() escapes and JSON allows
+// (DEL, C1, bidirectional controls, line separators) become \u escapes. The value stays the same.
+std::string printable_json(std::string_view json);
+
 // "a", "a and b", "a, b and c".
 std::string listed(const std::vector<std::string>& words);
 

@@ -196,6 +196,17 @@ TEST_CASE("json: bytes that are not UTF-8 are replaced, and control characters a
   CHECK(text.find('\xff') == std::string::npos);
 }
 
+TEST_CASE("json: a terminal obeys nothing of it, and a program reads the same text") {
+  NamedHolding named{.name = "größe", .key = "k", .holding = {}};
+  named.holding.kind = Holding::Kind::lock;
+  named.holding.holds = {{.id = "u:1#\x7f", .who = {.command = "a\u009bb", .reason = "\u202ec"}}};
+  const std::string json = holdings_json({named});
+  CHECK(has(json, R"("u:1#\u007f")"));
+  CHECK(has(json, R"("a\u009bb")"));
+  CHECK(has(json, R"("\u202ec")"));
+  CHECK(has(json, "größe"));
+}
+
 TEST_CASE("json: the largest token that is kept stays exact") {
   NamedHolding named{.name = "n", .key = "k", .holding = {}};
   named.holding.kind = Holding::Kind::lock;
