@@ -27,7 +27,7 @@ std::optional<std::uint16_t> short_number(std::string_view text) {
   return number;
 }
 
-// The node cannot serve the slot now, or has lost its way; another one may know more.
+// Whether the node cannot serve the slot now, or is out of date; another node may know more.
 bool says_not_here(std::string_view reply) {
   return reply.starts_with("CLUSTERDOWN") || reply.starts_with("MASTERDOWN") ||
          reply.starts_with("LOADING") || reply.starts_with("READONLY");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// ClusterRoute: the owner of a key's slot in a cluster. Which server that is, is not looked up: the
-// first node that answers is asked the question itself, and another owner is named by its answer
-// (MOVED). That owner is remembered for later connections until it fails; then the other nodes of
-// the URL are asked, and the owners met so far.
+// ClusterRoute: the owner of a key's slot in a cluster. The owner is not looked up: the first node
+// that answers gets the question itself, and its answer (MOVED) names another owner. That owner is
+// remembered for later connections until it fails; then the other nodes of the URL are asked, and
+// the owners met so far.
 // https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/
 #pragma once
 
@@ -20,18 +20,18 @@ namespace dlock {
 // "MOVED 3999 10.0.0.1:6381": the slot has another owner.
 struct Moved {
   std::uint16_t slot = 0;
-  std::string host;  // a name, or an address without brackets; empty: the one that answered
+  std::string host;  // a name, or an address without brackets; empty: the answering server's
   std::uint16_t port = 0;
 };
 
-// Nothing, if the reply is another one.
+// Nothing: the reply is not MOVED.
 std::optional<Moved> read_moved(std::string_view reply);
 
-// The masters in the answer to CLUSTER SLOTS; all but host and port is as of `asked`, which gave
-// it.
+// The masters in the answer to CLUSTER SLOTS; they share all but host and port with `asked`, which
+// gave the answer.
 std::vector<RedisAddress> masters_in(ReplyView slots, const RedisAddress& asked);
 
-// Has the server that answered CLUSTER NODES so a replica, whatever its state?
+// Whether the server that gave this answer to CLUSTER NODES has a replica, in any state.
 bool has_replica_here(std::string_view nodes);
 
 class ClusterRoute final : public Route {
@@ -42,7 +42,7 @@ class ClusterRoute final : public Route {
   Result<RedisAddress> address_of(std::string_view key, Time limit) override;
   std::size_t others() const override { return known_.size() - 1; }
   bool guesses() const override { return guesses_ && others() > 0; }
-  // Also a replica, which may not write, sends us to another node.
+  // A replica, which may not write, sends us to another node, too.
   bool redirected(const RedisAddress& server, std::string_view reply) override;
   void failed(const RedisAddress& server, const Error& error, std::string_view reply) override;
   bool is_cluster() const override { return true; }
@@ -52,8 +52,8 @@ class ClusterRoute final : public Route {
   void forget(const RedisAddress& server);
 
   std::vector<RedisAddress> known_;  // the seeds, then owners met
-  std::size_t next_ = 0;             // of known_: who is asked for a slot without a known owner
-  bool guesses_ = false;             // the newest address is not that of an owner
+  std::size_t next_ = 0;             // index in known_: asked if a slot's owner is unknown
+  bool guesses_ = false;             // the newest address may not be the owner's
   std::map<std::uint16_t, RedisAddress> owners_;
 };
 

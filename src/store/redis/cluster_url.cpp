@@ -30,7 +30,7 @@ Result<ClusterSet> parse_cluster_url(std::string_view url) {
   const std::string_view db = slash == std::string_view::npos ? "" : rest.substr(slash + 1);
   auto seeds = parse_hosts(rest.substr(0, slash), tls, k_cluster_port, "nodes of the cluster");
   if (!seeds) return seeds.error();
-  // Who asks, in which database.
+  // The user and the database.
   const auto like = parse_redis_url(std::string(tls ? "rediss://" : "redis://") +
                                     std::string(user) + "any/" + std::string(db));
   if (!like) return like.error();

@@ -12,7 +12,7 @@ namespace dlock {
 
 using Words = std::vector<std::string_view>;
 
-// Behind what `out` has. The words may have any bytes.
+// Appends the command to `out`. The words may have any bytes.
 void append_command(std::string& out, const Words& words);
 
 // EVAL of a script's text, EVALSHA of its SHA1; `key_count` is the number of `keys`, in digits.
@@ -25,12 +25,12 @@ Words evalsha_words(std::string_view sha1,
                     const Words& keys,
                     const Words& args);
 
-// Messages about changed keys go to the connection `listener`; own changes cause none.
+// Messages about changed keys go to the connection `listener`; our own changes cause no message.
 Words tracking_words(std::string_view listener);
 
-// WAIT: how many replicas have what this connection wrote last? It is answered once `replicas` of
-// them have it, and within 200 ms in any case: it waits for 100 ms, and the server looks at the
-// time every 100 ms. https://redis.io/docs/latest/commands/wait/
+// WAIT: how many replicas have what this connection wrote last. Answered once `replicas` of them
+// have it, and within 200 ms in any case: it waits for 100 ms, and the server looks at the time
+// every 100 ms. https://redis.io/docs/latest/commands/wait/
 void append_wait(std::string& out, int replicas);
 constexpr Duration k_wait_takes = std::chrono::milliseconds(200);
 

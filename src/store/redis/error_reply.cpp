@@ -25,7 +25,7 @@ constexpr std::string_view k_rights = "the rights needed: ACCESS RULES in dlock-
 constexpr std::string_view k_needs_password =
     "needs a password: set DLOCK_PASSWORD or give --password-file";
 
-// The first rule that fits counts; what fits none is refused.
+// The first rule that fits counts; other errors are refusals.
 constexpr Rule k_rules[] = {
     {"WRONGPASS", {Errc::denied, false, {}}},
     {"NOAUTH", {Errc::denied, true, {}, k_needs_password}},
@@ -34,7 +34,7 @@ constexpr Rule k_rules[] = {
     {"ERR invalid password", {Errc::denied, false, {}}},
     {"ERR Client sent AUTH, but no password is set", {Errc::denied, false, {}}},
     {"ERR AUTH <password> called without any password", {Errc::denied, false, {}}},
-    // Of a script, in Redis 6.2; unwrapped() leaves no "ERR".
+    // From a script in Redis 6.2; unwrapped() removes "ERR".
     {"The user executing the script", {Errc::denied, false, k_rights}},
     // Redis >= 7 does not read long questions before AUTH.
     {"ERR Protocol error: unauthenticated", {Errc::denied, true, {}, k_needs_password}},
@@ -52,11 +52,11 @@ constexpr Rule k_rules[] = {
     {"ASK ", {Errc::refused, true, k_moving}},
     {"ERR This instance has cluster support disabled", {Errc::refused, false, k_no_cluster}},
     {"CROSSSLOT", {Errc::bad_usage, false, k_cluster}},
-    {"MULTIMASTER", {Errc::bad_config, false, {}, k_several_masters}},  // of acquire.lua
+    {"MULTIMASTER", {Errc::bad_config, false, {}, k_several_masters}},  // from acquire.lua
 };
 
 // Redis 6.2 answers "ERR Error running script (call to f_<sha>): @user_script:1: -OOM command …",
-// at times with the place twice; this is what follows the last one.
+// sometimes with the place twice; returns the text after the last place.
 std::string_view unwrapped(std::string_view text) {
   constexpr std::string_view place = "user_script:";
   const auto at = text.rfind(place);
@@ -92,7 +92,7 @@ ErrorReply classify_error(std::string_view text) {
   return {};
 }
 
-// A secret stands in an answer as it was sent: alone. Within other words a short one is chance.
+// An answer repeats a secret as it was sent: alone. A short secret within other words is chance.
 std::string without_word(std::string_view text, std::string_view secret) {
   std::string clean(text);
   std::size_t from = 0;

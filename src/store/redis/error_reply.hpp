@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What an error answer of Redis means for us. Redis says it in the first word ("READONLY …"); a
-// script that failed inside wraps that word, and each version wraps it differently.
+// What an error answer of Redis means to dlock. The first word says it ("READONLY …"); a script
+// that failed inside wraps that word, and each version wraps it differently.
 #pragma once
 
 #include "base/result.hpp"
@@ -15,13 +15,13 @@ struct ErrorReply {
   // bad_config: this server cannot exclude at all
   Errc code = Errc::refused;
   bool drop = false;              // the next try should look anew who serves this name
-  std::string_view hint = {};     // for people, behind the server's words
-  std::string_view instead = {};  // of the server's words, behind its name
+  std::string_view hint = {};     // advice after the server's words
+  std::string_view instead = {};  // replaces the server's words, after its name
 };
 
 ErrorReply classify_error(std::string_view text);
 
-// What a server says to people: without the place in a script, and what its version wraps around.
+// A server's words for display: without the place in a script and its version's wrapping.
 std::string_view words_of(std::string_view text);
 
 // The text with "***" in place of a secret that a server repeats.

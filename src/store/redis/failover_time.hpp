@@ -14,12 +14,12 @@ namespace dlock {
 constexpr Duration k_promotion =
     std::chrono::milliseconds(2500);  // and the pause between two attempts
 
-// What stands for down-after in a cluster. Measured: an owner is replaced 1.5 x node-timeout and
-// up to 1.3 s after it fails.
+// The value of down-after in a cluster. Measured: an owner is replaced 1.5 x node-timeout and up to
+// 1.3 s after it fails.
 Duration down_after_in_cluster(Duration node_timeout);
 
-// The longest down-after that a hold outlives that was last renewed just before the crash: what is
-// left of it then is W = 2/3 ttl - D - K - kill-after (ARCHITECTURE.md, "Lease").
+// The longest down-after that a hold outlives if it was last renewed just before the crash: then
+// W = 2/3 ttl - D - K - kill-after is left (ARCHITECTURE.md, "Lease").
 Duration failover_that_fits(const LeaseTerms& lease);
 
 // The shortest lease, in steps of five seconds, that outlives this down-after.

@@ -13,18 +13,18 @@
 
 namespace dlock {
 
-// `many` is the word for them in errors, such as "sentinels". They have neither a user nor a
+// `many`: the word for the servers in errors, such as "sentinels". The result has neither user nor
 // password.
 Result<std::vector<RedisAddress>> parse_hosts(std::string_view hosts,
                                               bool tls,
                                               std::uint16_t default_port,
                                               std::string_view many);
 
-// The same list with all ports, for messages and comparing.
+// The list with all ports, for messages and comparing.
 std::string text_of(const std::vector<RedisAddress>& hosts);
 
-// The server that another one names: all but host and port is as of `like`. The host may be an IPv6
-// address.
+// The server that another server names: all but host and port is as in `like`. The host may be an
+// IPv6 address.
 RedisAddress server_at(const RedisAddress& like, std::string_view host, std::uint16_t port);
 
 }  // namespace dlock

@@ -31,7 +31,7 @@ std::uint64_t count(long long number) {
   return static_cast<std::uint64_t>(std::max(number, 0LL));
 }
 
-// 0: it is no number.
+// 0: not a number.
 std::int64_t number_in(std::string_view text) {
   std::int64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -69,7 +69,7 @@ Result<AcquireReply> read_busy(ReplyView reply, const std::string& where) {
   return AcquireReply(std::move(refusal));
 }
 
-// A grant is its own, or joins the hold of an ancestor.
+// Whether the owner may have the grant: the claim's own, or an ancestor's whose hold it joins.
 bool may_own(const OwnerId& owner, const Claim& claim) {
   const auto& above = claim.ancestors;
   return owner == claim.owner || std::any_of(above.begin(), above.end(), [&](const auto& hold) {
@@ -126,7 +126,7 @@ Result<Holding> read_holding(ReplyView reply, const std::string& where) {
   holding.owner_count = count(reply[3].integer());
   read_owners(holding, reply[4]);
   for (std::size_t i = 0; i + 1 < reply[5].size(); i += 2) {
-    // Records outlive a lock that was deleted or overwritten: only those of its owners count.
+    // Records outlive a lock that was deleted or overwritten: only the owners' records count.
     const std::string id(reply[5][i].string());
     const auto is_owner = [&](const Holding::Owner& one) { return is_hold_of(id, one.id); };
     if (std::none_of(holding.owners.begin(), holding.owners.end(), is_owner)) continue;
@@ -140,7 +140,7 @@ Result<Holding> read_holding(ReplyView reply, const std::string& where) {
   }
   holding.revoked_by = reply[6].string();
   holding.waiting = count(reply[7].integer());
-  // What we do not know is held by others, alone.
+  // An unknown mode counts as one that excludes all others.
   holding.mode = parse_stored_mode(reply[8].string()).value_or(Mode::plain);
   holding.slots = static_cast<std::uint32_t>(count(reply[9].integer()));
   return holding;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the scripts of scripts/ answer, as words of the seam. An answer that is none of them is
-// Errc::protocol and names the server (`where`).
+// Reads the answers of scripts/ as types of the seam. Any other answer is Errc::protocol and names
+// the server (`where`).
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -14,19 +14,19 @@ namespace dlock {
 
 Error unexpected_answer(const std::string& where);
 
-// Of INFO server: for how long the server has been running, at least. Zero: it does not say.
+// How long the server has been running at least, by INFO server. Zero: unknown.
 Duration uptime_in(std::string_view info);
-// The name of its process; empty: it does not say.
+// The id of the server's process; empty: unknown.
 std::string run_id_in(std::string_view info);
 
-// Of holding.lua.
+// Reads the answer of holding.lua.
 Result<Holding> read_holding(ReplyView reply, const std::string& where);
 
-// Of inspect.lua and forget.lua.
+// Read the answers of inspect.lua and forget.lua.
 Result<Holding> read_inspected(const Answer& answer, const std::string& where);
 Result<std::optional<LastSuccess>> read_forgotten(const Answer& answer, const std::string& where);
 
-// Of acquire.lua, renew.lua and release.lua.
+// Read the answers of acquire.lua, renew.lua and release.lua.
 Result<AcquireReply> read_claimed(const Claim& claim,
                                   const Answer& answer,
                                   const std::string& where);

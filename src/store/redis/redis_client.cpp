@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t k_buffer_bytes = std::size_t{16} << 10;
 constexpr std::size_t k_most_said = 200;
 
-// A server that does not answer must not keep us from asking the others.
+// A silent server must not keep us from asking the others.
 Time first_answer_by(Time limit) {
   const Time now = BootClock::now();
   return now + (limit - now) / 4;
@@ -80,9 +80,9 @@ Result<Answer> RedisClient::run(
 Result<Answer> RedisClient::run_text(
     const ScriptText& script, const Words& keys, const Words& args, Time limit, int replicas) {
   const std::string count = std::to_string(keys.size());
-  // What stands behind a refused AUTH or SELECT in one write is carried out all the same, as
-  // another user or in database 0, and its answer is not read. So that taking it back works there
-  // too, whether or not the script is known: with its text.
+  // Commands in one write with a refused AUTH or SELECT are carried out all the same, as another
+  // user or in database 0, and their answers are not read. The undo has to work there too, whether
+  // or not the script is known: so it is sent with its text.
   const std::string_view key = keys.empty() ? std::string_view() : keys.front();
   const auto with_text = [&] {
     return checked(ask(eval_words(script.text, count, keys, args), key, limit, replicas));
@@ -153,7 +153,7 @@ Result<int> RedisClient::replicas(Time limit) {
   return has_replica_here(nodes->string()) ? 1 : 0;
 }
 
-// On the connection of the newest answer only.
+// Sends only on the connection of the newest answer.
 Result<void> RedisClient::send_more(const std::string& bytes, Time started, Time limit) {
   if (!idle()) {
     disconnect();
@@ -182,7 +182,7 @@ Result<int> RedisClient::count_copies(int replicas, Time limit) {
   return read_copies(started, limit);
 }
 
-// The answer to WAIT. What comes too late counts as none, and the connection is gone.
+// Reads the answer to WAIT. A late answer counts as none, and the connection is dropped.
 Result<int> RedisClient::read_copies(Time started, Time limit) {
   const auto reply = read_reply(started, limit);
   if (!reply && reply.error().code == Errc::timed_out) return 0;
@@ -194,17 +194,17 @@ Result<int> RedisClient::read_copies(Time started, Time limit) {
 }
 
 Result<void> RedisClient::reach(std::string_view key, Time limit) {
-  // What was closed meanwhile is replaced; what sends unasked is out of step.
+  // A closed connection is replaced; a server that sends unasked is out of step.
   if (transport_ && !idle()) disconnect();
   return transport_ ? Result<void>() : connect(key, limit);
 }
 
 Result<void> RedisClient::connect(std::string_view key, Time limit) {
-  std::string told;  // of servers that cannot be reached
+  std::string told;  // servers that cannot be reached
   for (std::size_t others = route_->others();; --others) {
     auto address = route_->address_of(key, limit);
     if (!address) return address.error();
-    if (address->text != address_.text) listener_ = 0;  // a connection of the other server
+    if (address->text != address_.text) listener_ = 0;  // it was a connection of the other server
     address_ = std::move(*address);
     auto connected = Transport::connect(address_.endpoint, share_of(limit, others), interrupt_);
     if (connected) {
@@ -246,7 +246,7 @@ std::string RedisClient::greetings() const {
   return bytes;
 }
 
-// A connection without its greetings is of no use: after a refusal it is dropped.
+// Reads the answers to the greetings. After a refusal the connection is dropped.
 Result<void> RedisClient::read_greetings(Time started, Time limit) {
   if (wants_auth()) {
     const auto reply = read_reply(started, limit);
@@ -280,12 +280,12 @@ Result<void> RedisClient::read_greetings(Time started, Time limit) {
   if (listener_ != 0) {
     const auto reply = read_reply(started, limit);
     if (!reply) return reply.error();
-    if (reply->is_error()) listener_ = 0;  // it is gone; its user subscribes again
+    if (reply->is_error()) listener_ = 0;  // the listener is gone; its user subscribes again
   }
   return {};
 }
 
-// A greeting that is refused leaves no connection.
+// A refused greeting leaves no connection.
 Result<Reply> RedisClient::read_good(Time started, Time limit) {
   auto reply = read_reply(started, limit);
   if (!reply || !reply->is_error()) return reply;
@@ -330,7 +330,7 @@ Error RedisClient::unreachable(const Error& error) const {
   return {error.code, "cannot reach " + where() + ": " + error.text};
 }
 
-// Drops the connection and says what happened to a question that may be on its way.
+// Drops the connection and says what happened to a request that may have been sent.
 Error RedisClient::unanswered(const Error& reason, Time started, Time limit) {
   const bool silent = reader_.empty();
   disconnect();
@@ -351,7 +351,7 @@ std::string RedisClient::what_listens(const Error& error, Time limit) {
   return hang_ups_.one_more(address_.endpoint, "redis", limit, interrupt_);
 }
 
-// A server that is full says so and hangs up without listening: what it said is still there.
+// A full server says so and hangs up without listening: its text may still be read.
 Error RedisClient::unsent(const Error& error, Time started, Time limit) {
   if (error.code == Errc::unavailable) {
     const auto reply = read_reply(started, started);
@@ -376,7 +376,7 @@ Error RedisClient::refusal(std::string_view text) {
     said += " says: " + shortened(printable(words_of(text)), k_most_said);
     if (!meaning.hint.empty() && !leads_back) said += " (" + std::string(meaning.hint) + ")";
   }
-  // Of a cluster that is changing: another node is asked next time.
+  // The cluster is changing: another node is asked next time.
   const bool elsewhere = meaning.code == Errc::refused && meaning.drop && route_->is_cluster();
   Error error{elsewhere ? Errc::unavailable : meaning.code, std::move(said)};
   route_->failed(address_, error, text);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
-// RedisClient: questions to one Redis server and their answers, one at a time. It connects when it
-// has to, to the server that its Route names; AUTH, SELECT and the first question then travel in
+// RedisClient: questions to one Redis server and their answers, one at a time. It connects when
+// necessary, to the server that its Route names; AUTH, SELECT and the first question then travel in
 // one write.
 //
 // A second RedisClient may be its subscriber: subscribed to channels, among them the one on which
-// the server tells which keys have changed that the first has read (track()).
+// the server reports changes of keys that the first client has read (track()).
 //
 // It promises: a call ends at its limit, name lookup and connect included. After any error on the
 // way (also a limit or an interrupt) the connection is dropped, so a late answer never meets the
-// next question. It does not resend: whether a call that failed took place is for the caller to
-// find out; only a connection that the server closed while it was idle is replaced first, and a
-// question that the server refused because the key is elsewhere (MOVED) goes there, with a new
-// sent_at.
+// next question. It does not resend: the caller has to find out whether a failed call took place.
+// Only an idle connection that the server closed is replaced before the write, and a question that
+// was refused because the key is elsewhere (MOVED) goes there, with a new sent_at.
 //
 // Error answers become Errc::denied (password, ACL), unavailable (not now), bad_usage (keys in
 // several slots of a cluster) or refused (the rest).
@@ -37,7 +36,7 @@
 
 namespace dlock {
 
-// A Lua script, and the one with one key more that does the same in a cluster; see EmbedLua.cmake.
+// A Lua script, and its variant for clusters, which has one key more; see EmbedLua.cmake.
 struct ScriptText {
   std::string_view sha1;
   std::string_view text;
@@ -50,7 +49,8 @@ struct Script {
 struct Answer {
   Reply reply;   // never an error itself; an array may contain some
   Time sent_at;  // read before the first byte of the write that carried the question
-  // Of run(): how many replicas had by then what the script wrote; nothing: they were not counted.
+  // Set by run(): how many replicas had the script's writes by then; nothing: they were not
+  // counted.
   std::optional<int> copies = {};
 };
 
@@ -61,23 +61,22 @@ class RedisClient {
   // `first` is the server that texts name until the route is asked.
   RedisClient(std::shared_ptr<Route> route, RedisAddress first, const Interrupt* interrupt);
 
-  // One with the same route, not connected yet.
+  // A client with the same route, not connected yet.
   RedisClient another() const;
 
-  // Connects, if it is not connected: to a server for this key. The greetings go with the next
-  // question.
+  // Connects, if necessary, to a server for this key. The greetings go with the next question.
   Result<void> reach(std::string_view key, Time limit);
 
   Result<Answer> call(const Words& words, Time limit);
 
-  // At the server of the first key. By its SHA1; where the server does not know it, once more with
-  // its text and a new sent_at. `replicas`, if not 0: WAIT for so many goes behind it, in the same
-  // write; see Answer::copies.
+  // Runs the script at the server of the first key: by its SHA1; if the server does not know it,
+  // once more with its text and a new sent_at. If `replicas` is not 0, WAIT for that many follows
+  // in the same write; see Answer::copies.
   Result<Answer> run(
       const Script& script, const Words& keys, const Words& args, Time limit, int replicas = 0);
 
-  // WAIT once more. Errc::unavailable if the connection of the newest run() is gone: on another one
-  // WAIT answers for nothing.
+  // Sends WAIT again. Errc::unavailable if the connection of the newest run() is gone: on another
+  // connection WAIT says nothing about it.
   Result<int> count_copies(int replicas, Time limit);
 
   // At the server of `key`. From its return on no message is missed. The connection is then for
@@ -86,24 +85,25 @@ class RedisClient {
   Result<long long> subscribe(std::string_view key, const Words& channels, bool tracks, Time limit);
   bool subscribed() const { return subscribed_; }
 
-  // What was published, all that had come at once; nothing: `until` has passed, or one of `beside`
-  // is not idle() any more. After an error the subscription is gone, except after Errc::cancelled.
+  // The messages published so far; waits for the first. Nothing: `until` has passed, or one of
+  // `beside` is no longer idle(). After an error the subscription is gone, except after
+  // Errc::cancelled.
   using Others = std::array<RedisClient*, 2>;  // null: none
   Result<std::vector<Reply>> await_messages(Time until, const Others& beside = {});
 
   // Key tracking: from now on connection `listener` gets a message on k_changes when another client
   // changes a key that was read here; one message for each read. A reconnect tracks again. If there
-  // is no connection, one is made to the server of `key`, where the listener has to be, too.
+  // is no connection, it connects to the server of `key`, where the listener has to be, too.
   // https://redis.io/docs/latest/develop/reference/client-side-caching/
   Result<void> track(std::string_view key, long long listener, Time limit);
   static constexpr std::string_view k_changes = "__redis__:invalidate";
 
-  // How many replicas must have a grant or a renewal, if the user does not say so: 1 if the server
-  // has a replica, connected or not. Where none was connected, the server is asked each time (ROLE,
-  // in a cluster CLUSTER NODES): one may have come, and an owner that was frozen has lost its own,
-  // and must not grant alone. Errc::unavailable if the connection of the newest answer is gone.
+  // How many replicas must have a grant or a renewal by default: 1 if the server has a replica,
+  // connected or not. While no replica is connected, the server is asked each time (ROLE, in a
+  // cluster CLUSTER NODES): a replica may have come, and a frozen owner has lost its replicas and
+  // must not grant alone. Errc::unavailable if the connection of the newest answer is gone.
   Result<int> replicas(Time limit);
-  // The same without a question: 0 if it is not known.
+  // As replicas(), but without a question: 0 if unknown.
   int likely_replicas() const { return replicas_online_ > 0 ? 1 : route_->replicas(); }
 
   bool connected() const { return transport_.has_value(); }
@@ -111,21 +111,21 @@ class RedisClient {
   bool idle() { return transport_ && reader_.empty() && transport_->idle(); }
   void disconnect();
   const std::string& where() const { return address_.text; }
-  // For how long at least the server of the newest connection has been running, if its address
+  // How long the server of the newest connection has been running at least, if its address
   // asks_uptime, else 0. The server counts whole seconds (INFO server).
-  const std::string& run_id() const { return run_id_; }  // of that process; empty: not known
+  const std::string& run_id() const { return run_id_; }  // the process's id; empty: unknown
   Duration uptime() const { return started_ ? BootClock::now() - *started_ : Duration::zero(); }
-  // One of another server, with the same interrupt.
+  // A client of another server, with the same interrupt.
   RedisClient client_of(const RedisAddress& server) const;
   const RedisAddress& address() const { return address_; }  // of the newest connection
 
  private:
-  static constexpr int k_most_moves = 5;  // of one question
+  static constexpr int k_most_moves = 5;  // for one question
   Result<Answer> run_text(
       const ScriptText& script, const Words& keys, const Words& args, Time limit, int replicas);
-  // The reply may be an error. `key`: what the words are about, or empty. `replicas` as in run().
+  // Asks the server of `key`; empty: any server. The reply may be an error. `replicas` as in run().
   Result<Answer> ask(const Words& words, std::string_view key, Time limit, int replicas = 0);
-  // The same at one server: it may be the wrong one.
+  // Asks the connected server, which may be the wrong one.
   Result<Answer> ask_here(const Words& words, std::string_view key, Time limit, int replicas);
   Result<std::optional<long long>> subscribe_here(std::string_view key,
                                                   const Words& channels,
@@ -155,19 +155,19 @@ class RedisClient {
   bool asks_role() const { return address_.must_be_master || address_.counts_replicas; }
 
   std::shared_ptr<Route> route_;
-  RedisAddress address_;  // of the connection, or of the newest one
+  RedisAddress address_;  // of this connection, or the newest one
   const Interrupt* interrupt_;
   std::optional<Transport> transport_;
   std::string passed_over_;  // servers that could not be reached before this one, and why
   ReplyReader reader_;
   bool greeted_ = false;  // the connection has had its greetings
   bool subscribed_ = false;
-  int replicas_online_ = 0;        // of a server that was asked for its role
-  bool role_is_fresh_ = false;     // it was asked together with the newest question
+  int replicas_online_ = 0;        // of the server that was asked for its role
+  bool role_is_fresh_ = false;     // the role was asked together with the newest question
   std::string run_id_;             // as below
-  std::optional<Time> started_;    // the server, at the latest
+  std::optional<Time> started_;    // when the server started, at the latest
   long long listener_ = 0;         // 0: no key is tracked
-  bool greeting_refused_ = false;  // the last AUTH or SELECT was
+  bool greeting_refused_ = false;  // the last AUTH or SELECT was refused
   bool has_answered_ = false;      // at least once
   HangUps hang_ups_;               // before that
 };

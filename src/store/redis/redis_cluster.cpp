@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a RedisStore does about the several servers of a cluster: it opens it, refuses names that
-// have no common slot, and lists the locks of all masters.
+// The part of RedisStore for clusters: opens one, refuses names without a common slot, and lists
+// the locks of all masters.
 #include "base/text.hpp"
 #include "store/redis/cluster_route.hpp"
 #include "store/redis/cluster_url.hpp"
@@ -85,7 +85,7 @@ Result<std::vector<std::string>> RedisStore::list(std::string_view glob, Time li
     }
   }
   std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());  // SCAN may tell one twice
+  names.erase(std::unique(names.begin(), names.end()), names.end());  // SCAN may repeat a name
   return names;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The keys and channels of a lock in Redis: dlock-protocol(7). Their names are only here, and once
-// more in scripts/parts/names.lua those that scripts build themselves.
+// The keys and channels of a lock in Redis: dlock-protocol(7). Their names stand here, and once
+// more in scripts/parts/names.lua for the names that scripts build themselves.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace dlock {
 
-// What a name begins with; the tag of the lock follows.
+// The start of a name; the tag of the lock follows.
 namespace redis_name {
 using Start = std::string_view;
 inline constexpr Start k_token = "redisson_lock_token:";
@@ -19,16 +19,16 @@ inline constexpr Start k_line = "dlock:line:";
 inline constexpr Start k_waiters = "dlock:waiters:";
 inline constexpr Start k_done = "dlock:done:";
 inline constexpr Start k_released = "dlock:released:";
-inline constexpr Start k_never = "dlock:never:";  // no such key is ever made: parts/cluster.lua
+inline constexpr Start k_never = "dlock:never:";  // no such key ever exists: parts/cluster.lua
 inline constexpr Start k_latch = "redisson_unlock_latch:";       // Redisson's own
-inline constexpr Start k_channel = "redisson_lock__channel:";    // of releases
-inline constexpr Start k_pair_channel = "redisson_rwlock:";      // of a pair of reader and writer
+inline constexpr Start k_channel = "redisson_lock__channel:";    // for releases
+inline constexpr Start k_pair_channel = "redisson_rwlock:";      // for releases of a pair
 inline constexpr Start k_turn = "dlock:turn:";                   // a channel for each waiter
 inline constexpr std::string_view k_lease = ":rwlock_timeout:";  // in a key, before a number
 }  // namespace redis_name
 
-// The names of one lock. `tagged` is its key in braces, unless the key has a brace already
-// (redisson.md 1.2): all keys of a lock then share a cluster slot.
+// The names of one lock. `tagged` is its key in braces, unless the key has a brace already, as
+// Redisson does it: all keys of a lock then share a cluster slot.
 struct Keys {
   explicit Keys(std::string key)
       : lock(std::move(key)),
@@ -43,19 +43,19 @@ struct Keys {
   std::string done = with(redis_name::k_done);
   std::string channel = with(redis_name::k_channel);
   std::string pair_channel = with(redis_name::k_pair_channel);
-  std::string turn = with(redis_name::k_turn) + ':';  // and the id of the waiter
+  std::string turn = with(redis_name::k_turn) + ':';  // the id of the waiter follows
 
  private:
   std::string with(redis_name::Start start) const { return std::string(start) + tagged; }
 };
 
-// Are all keys of the lock in one slot of a cluster? Not with braces that are no hash tag.
+// Whether all keys of the lock are in one slot of a cluster; not if its braces are no hash tag.
 bool in_one_slot(const Keys& keys);
 
-// Could a lock have this key as one of its metadata keys?
+// Whether a lock could have this key as a metadata key.
 bool is_metadata_key(std::string_view key);
 
-// Is the key nothing but a hash tag? "{x}" and "x" would have the same metadata keys.
+// Whether the key is only a hash tag: "{x}" and "x" would have the same metadata keys.
 bool is_only_a_tag(std::string_view key);
 
 }  // namespace dlock

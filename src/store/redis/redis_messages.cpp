@@ -20,7 +20,7 @@ bool is_message(const Reply& reply) {
   return reply.size() >= 3 && (reply[0].string() == "message" || reply[0].string() == "smessage");
 }
 
-// Unasked: the slot of its channels has moved.
+// Whether the server has ended the subscription: the slot of its channels has moved.
 bool is_end(const Reply& reply) {
   return reply.size() >= 1 && reply[0].string() == "sunsubscribe";
 }
@@ -41,8 +41,8 @@ Result<long long> RedisClient::subscribe(std::string_view key,
   return Error{Errc::unavailable, where() + " says that the lock has moved again and again"};
 }
 
-// Nothing: the slot has moved. Of one server the channels go with one command; of a cluster those
-// of its locks are sharded, and come last, as messages may follow at once.
+// Nothing: the slot has moved. On a single server one command subscribes to all channels; in a
+// cluster the locks' channels are sharded, and come last, as messages may follow at once.
 Result<std::optional<long long>> RedisClient::subscribe_here(std::string_view key,
                                                              const Words& channels,
                                                              bool tracks,
@@ -107,10 +107,10 @@ Result<std::vector<Reply>> RedisClient::await_messages(Time until, const Others&
   if (auto taken = take_messages(messages, started, until); !taken) return taken.error();
   for (int drains = 0; drains < k_most_drains; ++drains) {
     std::array<char, k_message_bytes> buffer;
-    // Once there is a message, only what has come already is taken.
+    // After the first message, only those that are there are taken.
     const Time most = messages.empty() ? until : started;
     const auto n = transport_->receive(buffer.data(), buffer.size(), most, others);
-    // A connection that ends behind a message says so again next time.
+    // A connection that ended after a message reports that next time.
     if (!n && (!messages.empty() || n.error().code == Errc::timed_out)) break;
     if (!n && n.error().code == Errc::cancelled) return n.error();
     if (!n) return unanswered(n.error(), started, until);

@@ -23,7 +23,7 @@ namespace dlock {
 
 namespace {
 
-// The claim as a waiter in line: see line.lua. The same for as long as it waits.
+// The claim's id in line while it waits: see line.lua.
 std::string waiter_of(const Claim& claim, Queueing queueing) {
   if (queueing == Queueing::no) return "";
   std::string text = R"({"id":")" + waiter_id(claim) + R"(",)";
@@ -144,7 +144,7 @@ Result<Answer> RedisStore::explained(Result<Answer> answer, const std::vector<Ke
   return Error{Errc::refused, answer.error().text};
 }
 
-// What only this server has is lost with it. So long it may take as a renewal may.
+// A grant that only this server has is lost with it. This may take as long as a renewal.
 Result<void> RedisStore::confirm(const Answer& answer, Duration ttl, Time limit) {
   const Time until = std::min(limit, answer.sent_at + ttl / 10);
   if (!wanted_replicas_) {
@@ -214,7 +214,8 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, 
   return reply;
 }
 
-// A server that has just started. Who joins a hold there has seen that it remembers.
+// The error of a server that has just started. A claim that joins a hold there has seen that the
+// server remembers.
 std::optional<Error> RedisStore::may_have_forgotten(const Claim& claim, const Grant* grant) const {
   const Duration up = client_.uptime();
   if (up >= claim.least_uptime) return std::nullopt;

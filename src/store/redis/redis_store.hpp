@@ -46,12 +46,12 @@ class RedisStore final : public LockStore {
  private:
   // What the subscriber waits for.
   struct Watched {
-    std::string claim;       // the id of the waiter in line; of a holder empty
+    std::string claim;       // id of the waiter in line; empty for a holder
     std::vector<Keys> keys;  // of each name
     bool holder() const { return claim.empty(); }
   };
 
-  // `address` is that of the set, if there are several servers.
+  // `address` is the set's, if there are several servers.
   RedisStore(std::shared_ptr<Route> route, const RedisAddress& address, const StoreOptions& options)
       : prefix_(options.prefix),
         place_(address.text),
@@ -65,13 +65,13 @@ class RedisStore final : public LockStore {
 
   Result<std::vector<Keys>> keys_of(const std::vector<LockName>& names) const;
   Result<std::vector<Keys>> keys_of(const Holds& holds) const;
-  // A script about the names `all`.
+  // Runs a script about the names `all`.
   Result<Answer> run(const Script& script,
                      const std::vector<Keys>& all,
                      const Words& keys,
                      const Words& args,
                      Time limit);
-  // The same, and how many replicas have what it wrote, if some must; see confirm().
+  // As run(); also counts the replicas that have the writes, if some must; see confirm().
   Result<Answer> run_for_replicas(const Script& script,
                                   const std::vector<Keys>& all,
                                   const Words& keys,
@@ -80,7 +80,7 @@ class RedisStore final : public LockStore {
   Result<Answer> explained(Result<Answer> answer, const std::vector<Keys>& all) const;
   // Waits for the replicas; Errc::unconfirmed if too few answer.
   Result<void> confirm(const Answer& answer, Duration ttl, Time limit);
-  // Why a cluster cannot have all this in one slot.
+  // Why the keys cannot share a slot of a cluster.
   std::optional<Error> slot_trouble(const std::vector<Keys>& all) const;
   Result<void> list_of(RedisClient& client,
                        const std::string& pattern,
@@ -98,13 +98,13 @@ class RedisStore final : public LockStore {
   std::string prefix_;
   std::string place_;
   std::shared_ptr<Route> route_;
-  std::optional<int> wanted_replicas_;  // nothing: as the route says
-  int replicas_ = 0;                    // that must have a grant or a renewal
+  std::optional<int> wanted_replicas_;  // nothing: the route decides
+  int replicas_ = 0;                    // how many replicas must have a grant or a renewal
   RedisClient client_;
   RedisClient subscriber_;  // subscribed; connected only while there is a wait for changes
   Watched watched_;
   bool sees_changes_ = false;  // key tracking is on
-  bool warned_ = false;        // of a failover
+  bool warned_ = false;        // warned about a failover
 };
 
 }  // namespace dlock

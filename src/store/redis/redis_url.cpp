@@ -52,7 +52,7 @@ Result<void> parse_host(std::string_view text, RedisAddress& address) {
   return {};
 }
 
-// Of the settings that a URL may carry there is none left here (StoreOptions::tls).
+// TLS settings were already taken out of the URL (StoreOptions::tls).
 Error no_query(std::string_view scheme) {
   if (scheme == k_tls)
     return bad("only ?cacert=, cacertdir=, cert=, key= and sni= may follow the database");

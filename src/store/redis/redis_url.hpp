@@ -21,10 +21,10 @@ struct RedisAddress {
   std::string user;
   Secret password;
   int db = 0;
-  // The server is asked for its role before anything counts: it has to be a master …
+  // The server is asked for its role first: it must be a master …
   bool must_be_master = false;
-  bool counts_replicas = false;  // … and how many replicas it has is of interest
-  bool asks_uptime = false;      // … and since when it runs
+  bool counts_replicas = false;  // … and the number of its replicas matters
+  bool asks_uptime = false;      // … and how long it has been running
   std::string text;              // canonical, for messages and comparing; neither user nor password
 };
 

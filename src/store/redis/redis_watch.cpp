@@ -10,7 +10,7 @@ namespace dlock {
 
 namespace {
 
-// Messages about the lock come only from the server that has it.
+// Only the server that has the lock sends messages about it.
 Error apart() {
   return {Errc::unavailable, "the lock has moved to another server"};
 }
@@ -64,7 +64,7 @@ Result<Watching> RedisStore::watch(const Claim& claim, bool front, Time limit) {
   }
   auto heard = listen(channels, limit);
   const bool denied = !heard && heard.error().code == Errc::denied;
-  // The turns are worth more than the releases of others.
+  // Turns are worth more than the releases of other programs.
   if (denied && front) heard = listen(Words(turns.begin(), turns.end()), limit);
   if (!heard) return heard.error();
   return watching;
@@ -90,12 +90,12 @@ bool RedisStore::matters(std::string_view key) const {
   });
 }
 
-// What a message means; timed_out: nothing to us.
+// The meaning of a message; timed_out: it does not concern us.
 HandOff RedisStore::meaning_of(const Reply& message) const {
   const std::string_view channel = message[1].string();
   if (channel == RedisClient::k_changes) {
     const ReplyView changed = message[2];
-    if (changed.is_nil()) return HandOff::changed;  // FLUSHALL: all of them
+    if (changed.is_nil()) return HandOff::changed;  // FLUSHALL changed all keys
     for (std::size_t i = 0; i < changed.size(); ++i) {
       if (matters(changed[i].string())) return HandOff::changed;
     }
@@ -115,7 +115,7 @@ HandOff RedisStore::meaning_of(const Reply& message) const {
 
 Result<HandOff> RedisStore::await_hand_off(Time until) {
   for (;;) {
-    // What it has read is tracked for as long as that connection lasts.
+    // The keys that client_ read are tracked as long as its connection lasts.
     if (sees_changes_ && !client_.idle()) {
       sees_changes_ = false;
       return Error{Errc::unavailable, "lost the connection to " + where()};
@@ -132,7 +132,7 @@ Result<HandOff> RedisStore::await_hand_off(Time until) {
       subscriber_.disconnect();
       return HandOff::changed;
     }
-    HandOff best = HandOff::timed_out;  // of all that has come
+    HandOff best = HandOff::timed_out;  // of all messages so far
     for (const Reply& message : *messages)
       best = std::min(best, meaning_of(message));
     if (best != HandOff::timed_out) return best;

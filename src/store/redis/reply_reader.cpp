@@ -17,8 +17,8 @@ std::size_t depth_of(const redisReadTask* task) {
 redisReader* new_reader() {
   redisReader* reader = redisReaderCreate();
   DLOCK_ASSERT(reader != nullptr);
-  // hiredis' own constructors, but for the one that reserves room for as many elements as the
-  // server claims to send, in as many arrays within arrays: to free them recurses on our stack.
+  // hiredis' own constructors, except the one for arrays: it reserves room for as many elements as
+  // the server claims to send, in arrays within arrays, and freeing them recurses on our stack.
   static const redisReplyObjectFunctions k_hiredis = *reader->fn;
   static redisReplyObjectFunctions capped = [] {
     redisReplyObjectFunctions functions = k_hiredis;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What Redis answers, as values: Reply owns an answer, ReplyView looks into one, ReplyReader makes
-// them from bytes. hiredis does the parsing; we add the caps that keep a hostile or broken server
-// from costing us memory or stack: one answer is at most 4 MiB, one array at most 100000 elements,
-// and arrays are in at most six others (hiredis 1 has no limit, 0.14 takes seven).
+// Redis's answers as values: Reply owns an answer, ReplyView looks into one, ReplyReader makes them
+// from bytes. hiredis parses; we add the caps that keep a hostile or broken server from costing us
+// memory or stack: an answer has at most 4 MiB, an array at most 100000 elements, and an array is
+// in at most six others (hiredis 1 has no limit, 0.14 takes seven).
 //
-// All accessors may be called on any answer: what is not there behaves like nil, what is of another
-// kind gives 0 or an empty text.
+// All accessors may be called on any answer: a missing element behaves like nil, an element of
+// another kind gives 0 or an empty text.
 #pragma once
 
 #include "base/result.hpp"
@@ -33,8 +33,8 @@ class ReplyView {
   bool is_error() const;
 
   long long integer() const;        // 0 if it is not an integer
-  std::string_view string() const;  // of strings, status and errors; else empty
-  std::size_t size() const;         // elements of an array; else 0
+  std::string_view string() const;  // for strings, status and errors; else empty
+  std::size_t size() const;         // number of elements of an array; else 0
   ReplyView operator[](std::size_t i) const;
 
  private:
@@ -73,10 +73,10 @@ class ReplyReader {
 
   ReplyReader();
 
-  // Errors are Errc::protocol and read as the end of a sentence: "sent an answer that …".
+  // Errors are Errc::protocol, with the end of a sentence: "sent an answer that …".
   Result<void> feed(std::string_view bytes);
   Result<std::optional<Reply>> next();  // nothing: the answer is not complete yet
-  bool empty() const;                   // no byte is left over from what was fed
+  bool empty() const;                   // every fed byte belongs to a complete answer
 
  private:
   struct Free {

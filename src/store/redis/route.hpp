@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Route: which server serves a key. RedisClient asks before it connects, and tells the route of
-// each server that failed; so only a route knows whether there are several servers. Used by one
-// thread.
+// Route: which server serves a key. RedisClient asks the route before it connects, and tells it
+// about each server that failed; so only a route knows whether there are several servers. Used by
+// one thread.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -28,39 +28,38 @@ class Route {
   // has to ask others for it does so within the limit.
   virtual Result<RedisAddress> address_of(std::string_view key, Time limit) = 0;
 
-  // How many replicas must have a grant or a renewal, if the user does not say so; as of the newest
-  // address_of().
+  // How many replicas must have a grant or a renewal by default; valid after address_of().
   virtual int replicas() const { return 0; }
 
-  // How many other servers may be asked if the one of the newest address_of() cannot be reached.
+  // How many other servers may be asked if the newest address_of() cannot be reached.
   virtual std::size_t others() const { return 0; }
 
   // The newest address_of() may have named a server that is frozen or gone, and another one may
   // serve the key as well: its first answer must not take the whole limit.
   virtual bool guesses() const { return false; }
 
-  // Does this error reply ("MOVED 3999 10.0.0.1:6381") send us to another server? Then
-  // address_of() names it from now on.
+  // Whether this error reply ("MOVED 3999 10.0.0.1:6381") sends us to another server; address_of()
+  // names that server from now on.
   virtual bool redirected(const RedisAddress& /*server*/, std::string_view /*reply*/) {
     return false;
   }
 
-  // A cluster: each key has one of several masters.
+  // Whether it is a cluster: each key has one of several masters.
   virtual bool is_cluster() const { return false; }
 
-  // How long a master is missed before another takes its place; nullopt: unknown, or never.
+  // How long a master is missing before another replaces it; nullopt: unknown, or never.
   virtual std::optional<Duration> down_after() const { return {}; }
 
-  // Where servers are told of a change of roles: subscribes to that within the limit, if it is not
-  // subscribed. Changes save time and decide nothing: a failure is not an error.
+  // Subscribes within the limit, if necessary, to messages about changes of roles. Changes save
+  // time and decide nothing: a failure is not an error.
   virtual void watch(Time /*limit*/) {}
-  // That subscription, to be waited for; null: there is none.
+  // That subscription, to be waited for; null: there is no subscription.
   virtual RedisClient* subscriber() { return nullptr; }
-  // Another server than before may serve the keys: a message has come that says so.
+  // Whether a message has said that another server may serve the keys now.
   virtual bool has_switched() { return false; }
 
-  // The server could not be reached, was lost, or refused a question. `reply` is its error reply,
-  // such as "READONLY …", valid during the call; empty: there is none.
+  // Reports that the server could not be reached, was lost, or refused a question. `reply`: its
+  // error reply, such as "READONLY …", valid during the call; empty: no reply.
   virtual void failed(const RedisAddress& server, const Error& error, std::string_view reply) = 0;
 };
 

@@ -21,13 +21,13 @@ using namespace std::chrono_literals;
 // What one sentinel may take, connecting included; less if the whole call has less.
 constexpr Duration k_sentinel_takes = 500ms;
 
-// They tell addresses unless they are told otherwise.
+// Sentinels name masters by address unless they are configured otherwise.
 constexpr std::string_view k_rename_master =
     "let the sentinels name it so (resolve-hostnames yes, announce-hostnames yes)";
 
 struct SentinelAnswer {
   Result<MasterWord> word = Error{};
-  std::vector<std::string> known;  // the names that it knows, if not the one asked for
+  std::vector<std::string> known;  // the names that it knows, if it does not know ours
 };
 
 long long number_of(std::string_view text) {
@@ -36,7 +36,7 @@ long long number_of(std::string_view text) {
   return number;
 }
 
-// Of "SENTINEL master": field and value in turn.
+// A field of the answer to "SENTINEL master", in which names and values alternate.
 std::string_view field_of(ReplyView fields, std::string_view name) {
   for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
     if (fields[i].string() == name) return fields[i + 1].string();
@@ -84,7 +84,7 @@ std::vector<SentinelAnswer> ask_all(const SentinelSet& set, Time limit) {
     try {
       threads.emplace_back(ask);
     } catch (const std::system_error&) {
-      ask();  // there can be no thread
+      ask();  // without a thread: asks here
     }
   }
   for (std::thread& thread : threads)
@@ -92,7 +92,7 @@ std::vector<SentinelAnswer> ask_all(const SentinelSet& set, Time limit) {
   return answers;
 }
 
-// What is wrong with all of them in the same way may be a mistake and no outage.
+// An error that all sentinels share may be a mistake rather than an outage.
 Errc common_code(const std::vector<SentinelAnswer>& answers) {
   const Errc code = answers.front().word.error().code;
   for (const SentinelAnswer& one : answers) {

@@ -8,7 +8,7 @@
 
 namespace dlock {
 
-// What is hashed: the text between the first { and the next }, unless that is empty or missing.
+// The hashed part: the text between the first { and the next }, unless it is empty or missing.
 std::string_view hashed_part(std::string_view key);
 
 std::uint16_t slot_of(std::string_view key);

@@ -23,7 +23,7 @@ std::string json_of(const StoredLock& state) {
 
 }  // namespace
 
-// What is no epoch of dlock's making counts as none.
+// A text that dlock did not write counts as no epoch.
 Epoch Epoch::read(std::string_view text, std::int64_t version) {
   Epoch epoch{.version = version};
   const auto read = std::from_chars(text.begin(), text.end(), epoch.value);
@@ -33,7 +33,7 @@ Epoch Epoch::read(std::string_view text, std::int64_t version) {
 }
 
 std::int64_t Epoch::for_grant(std::int64_t number, std::int64_t wall_us, FencingToken known) const {
-  number = std::min(number, k_most);  // it is a server's
+  number = std::min(number, k_most);  // from a server
   std::int64_t least = static_cast<std::int64_t>(known) - number;
   if (wall_us < k_most - k_numbers && value + number < wall_us - k_late.count())
     least = std::max(least, wall_us - number);

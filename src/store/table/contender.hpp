@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What the stores have in common that keep one entry for each holder and each waiter of a lock, in
-// the order of arrival: keys of etcd, nodes of ZooKeeper. The server ends an entry with its lease
-// or session, so one that is there is live. For how long is not known: a lease counts as being as
-// long as it was asked for. Pure.
+// Shared by the stores that keep one entry for each holder and each waiter of a lock, in the order
+// of arrival: keys of etcd, nodes of ZooKeeper. The server ends an entry with its lease or session,
+// so an existing entry is live. How long it has left is unknown: a lease counts with the length
+// that was asked for. Pure.
 #pragma once
 
 #include "store/table/lease_table.hpp"
@@ -21,21 +21,21 @@
 
 namespace dlock::contender {
 
-// Tokens of other stores are the time of a clock in microseconds. So that these are comparable, one
-// is the number of the write that granted it (a revision, a zxid) plus the epoch, which the store
-// keeps: what has to be added to its numbers to come to that time.
+// Tokens of other stores are microseconds of a clock. To be comparable, a token here is the number
+// of the write that granted it (a revision, a zxid) plus the epoch: a number that the store keeps,
+// and that makes the sum about that time.
 //
-// A claim that finds the epoch late by the clock of its host raises it, and a grant is made on the
-// condition that the epoch is still the one that was read. So tokens of a store grow whatever the
-// clocks say; these matter only when it has lost its data, or takes over from another store.
+// A claim that finds the epoch late by its host's clock raises it, and a grant requires that the
+// epoch is still as it was read. So a store's tokens grow whatever the clocks say; these matter
+// only when the store has lost its data, or takes over from another store.
 struct Epoch {
-  std::int64_t value = 0;    // 0: there is none
-  std::int64_t version = 0;  // as the store compares it
+  std::int64_t value = 0;    // 0: no epoch
+  std::int64_t version = 0;  // the store's version of it
 
   static Epoch read(std::string_view text, std::int64_t version);
   std::string text() const { return std::to_string(value); }
-  // For a grant at `number` or later: raised, if that would be a token more than k_late behind the
-  // clock, or not above `known`. Tokens stay below 2^53 for numbers up to k_numbers.
+  // The epoch for a grant at `number` or later: raised, if the token would be more than k_late
+  // behind the clock, or not above `known`. Tokens stay below 2^53 for numbers up to k_numbers.
   std::int64_t for_grant(std::int64_t number, std::int64_t wall_us, FencingToken known) const;
 
   static constexpr std::chrono::microseconds k_late = std::chrono::seconds(1);
@@ -43,12 +43,12 @@ struct Epoch {
   static constexpr std::int64_t k_numbers =
       k_most / 4;  // a clock past the year 2184 is not believed
 };
-// The largest that is known of these locks.
+// The largest known token of these locks.
 FencingToken largest_token(const std::vector<lease_table::StoredLock>& states);
 
-// The value of a holder: that of a state file (record_json.hpp) with this lease alone, whose time
-// is how long it was asked for. A token that is 0 is the number of the write that made the value,
-// and the epoch, which stands as the token of the file.
+// A holder's value: a state file (record_json.hpp) with this lease alone, whose time is the length
+// that was asked for. If the token is 0, it is the number of the write that made the value plus the
+// epoch, which stands as the file's token.
 std::string lease_json(const OwnerId& owner,
                        lease_table::Lease lease,
                        Duration ttl,
@@ -60,24 +60,24 @@ struct Holder {
   lease_table::Lease lease;
   std::uint32_t slots = 0;
 };
-// nullopt: it is no such value. `written`: the number of its write.
+// nullopt: not a holder's value. `written`: the number of its write.
 std::optional<Holder> parse_lease(std::string_view json,
                                   FencingToken written,
                                   lease_table::StoreTime now);
 
-// The value of a waiter is place_json(). `arrival` grows along the line. nullopt: it is none.
+// A waiter's value is place_json(). `arrival` grows along the line. nullopt: not a waiter's value.
 std::optional<lease_table::Place> parse_waiter(std::string_view json,
                                                std::int64_t arrival,
                                                lease_table::StoreTime now);
-// How long a waiter that is there counts as alive: a little less than its own try makes it, by
-// which a try is known.
+// How long an existing waiter counts as alive: a little less than a try of its own gives it, so
+// that a try is recognised.
 constexpr Duration k_seen_alive = lease_table::k_line_life - Duration(1);
 
-// Of these waiters, by their ids, the one that becomes the holder of this lease.
+// The waiter, by its id, that becomes the holder of this lease.
 std::optional<std::size_t> waiter_of(const lease_table::Lease& lease,
                                      const std::map<std::string, std::size_t>& waiters);
 
-// The states of rows, which a step changes.
+// The states of the rows, for a step to change.
 template <class Row>
 std::vector<lease_table::StoredLock> states_of(const std::vector<Row>& rows) {
   std::vector<lease_table::StoredLock> states;
@@ -87,7 +87,7 @@ std::vector<lease_table::StoredLock> states_of(const std::vector<Row>& rows) {
   return states;
 }
 
-// The last success and the released holds of acquire, which outlive all entries.
+// The last success and the released holds of `acquire` outlive all entries.
 bool has_note(const lease_table::StoredLock& state);
 std::string note_json(const lease_table::StoredLock& state);
 void take_note(std::string_view json, lease_table::StoredLock& state);
@@ -97,7 +97,7 @@ void take_note(std::string_view json, lease_table::StoredLock& state);
 // ended it.
 class Turns {
  public:
-  // Sets until when the first in the line of `state`, as it was read, counts as alive.
+  // Sets until when the first waiter in the line of `state`, just read, counts as alive.
   void note(const std::string& lock,
             lease_table::StoredLock& state,
             lease_table::StoreTime now,

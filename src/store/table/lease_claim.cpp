@@ -22,7 +22,7 @@ Found find_hold(const StoredLock& state, const OwnerId& owner, const HoldSerial&
   return {&lease->second, &hold->second};
 }
 
-// An earlier attempt of this very claim may have been granted to us or, nested, to an ancestor.
+// An earlier attempt of this claim may have been granted to us or, if nested, to an ancestor.
 std::optional<Plan> again(const StoredLock& state, const Claim& claim, const OwnerId& owner) {
   const Found mine = find_hold(state, owner, claim.serial);
   if (mine.record == nullptr) return std::nullopt;
@@ -30,7 +30,7 @@ std::optional<Plan> again(const StoredLock& state, const Claim& claim, const Own
   return Plan{Plan::Kind::again, owner, mine.record->token, mine.record->mode, mine.record->slot};
 }
 
-// How a claim joins what its ancestor holds; nothing: it would wait for that.
+// The mode in which a claim joins its ancestor's hold; nothing: it would wait for that hold.
 std::optional<Mode> joined_mode(Mode above, std::uint32_t slots, const Claim& claim) {
   const bool wants_slot = claim.mode == Mode::slots;
   if (above == Mode::slots && wants_slot && claim.slots == slots) return Mode::slots;
@@ -41,8 +41,8 @@ std::optional<Mode> joined_mode(Mode above, std::uint32_t slots, const Claim& cl
   return std::nullopt;
 }
 
-// Below the nearest ancestor whose own hold still lives. That its owner is still there is not
-// enough: an ancestor that has released no longer protects what its late descendants do.
+// Joins the nearest ancestor whose own hold still lives. An existing owner is not enough: an
+// ancestor that has released no longer protects its late descendants.
 std::optional<Plan> join(const StoredLock& state, const Claim& claim) {
   for (auto hold = claim.ancestors.rbegin(); hold != claim.ancestors.rend(); ++hold) {
     const Found above = find_hold(state, hold->owner, hold->serial);
@@ -54,7 +54,8 @@ std::optional<Plan> join(const StoredLock& state, const Claim& claim) {
   return std::nullopt;
 }
 
-// Of a name that is not ours by a hold above us. The ancestors of a claim are of all its names.
+// Whether the claim relies on a lost hold of this name. The ancestors of a claim cover all its
+// names.
 bool lost_above(const StoredLock& state, const Claim& claim, const LockName& name) {
   return std::any_of(claim.ancestors.begin(), claim.ancestors.end(), [&](const auto& hold) {
     if (hold.key != name.text()) return false;
@@ -75,7 +76,7 @@ std::uint32_t lowest_free_slot(const StoredLock& state) {
   return slot;
 }
 
-// The clock keeps tokens growing when the stored one was lost, the stored one when the clock goes
+// Tokens grow by the clock if the stored token was lost, and by the stored token if the clock goes
 // back.
 FencingToken least_token(const Claim& claim, const Moment& moment) {
   const std::chrono::microseconds clock(std::max<std::int64_t>(moment.wall_us, 1));
@@ -84,7 +85,7 @@ FencingToken least_token(const Claim& claim, const Moment& moment) {
   return static_cast<FencingToken>((close ? proposed : clock).count());
 }
 
-// The first hold of a lease of its own.
+// Adds the first hold of a new lease.
 Plan begin(StoredLock& state, const Claim& claim, const Moment& moment) {
   state.token = moment.numbers_writes ? 0 : std::max(state.token + 1, least_token(claim, moment));
   Plan plan{Plan::Kind::fresh, claim.owner, state.token, claim.mode};
@@ -122,7 +123,7 @@ const HoldRecord& carry_out(const Plan& plan,
   Lease& lease = state.leases[hold.owner];
   extend(lease, claim.ttl, moment.now);
   return lease.holds
-      .try_emplace(claim.serial,  // unless it is there again
+      .try_emplace(claim.serial,  // a repeated claim keeps its hold
                    HoldRecord{.id = hold_id(hold.owner, claim.serial),
                               .who = claim.who,
                               .token = hold.token,

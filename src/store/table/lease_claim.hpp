@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a claim gets of one name: looked at first, so that of several names all can be granted or
-// none, and then carried out.
+// What a claim gets of one name: planned first, so that several names are granted all or none, and
+// then carried out.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -13,7 +13,7 @@ namespace dlock::lease_table {
 
 struct Plan {
   enum class Kind {
-    again,  // an earlier attempt of this very claim was granted
+    again,  // an earlier attempt of this claim was granted
     join,   // a hold beside the ancestor's
     fresh,  // a lease of its own
     refused,
@@ -21,18 +21,18 @@ struct Plan {
     lost,         // refused: a hold that the claim relies on was lost
   };
   Kind kind = Kind::refused;
-  OwnerId owner = {};      // whose lease it is, unless it is refused
-  FencingToken token = 0;  // of again and join: what the hold is, or is to be
+  OwnerId owner = {};      // the lease's owner, unless refused
+  FencingToken token = 0;  // for again and join: the hold's token
   Mode mode = Mode::plain;
   std::optional<std::uint32_t> slot = {};
   bool by_ancestor = false;  // refused: Refusal::by_ancestor
   bool turn = false;         // refused: there is room, for the first in line
 };
 
-// Of a state without dead leases and silent waiters: that of `name`, one of the claim's.
+// For the state of `name`, one of the claim's names, without dead leases and silent waiters.
 Plan plan_for(const StoredLock& state, const Claim& claim, const LockName& name);
 
-// In the state as it was when the plan was made. Returns the hold as recorded there.
+// Needs the state for which the plan was made. Returns the hold as recorded there.
 const HoldRecord& carry_out(const Plan& plan,
                             StoredLock& state,
                             const Claim& claim,

@@ -25,7 +25,7 @@ std::optional<Duration> done_ago(const StoredLock& state,
                                  const Moment& moment) {
   if (!state.success || wall_ms(moment) >= state.success->until_ms) return std::nullopt;
   const std::chrono::milliseconds ago(wall_ms(moment) - state.success->since_ms);
-  // A clock that was set back by more says nothing about what was when.
+  // A clock that was set back further says nothing about the order of events.
   if (std::chrono::abs(ago) >= claim.once_per) return std::nullopt;
   return std::max(ago, std::chrono::milliseconds(0));
 }
@@ -39,7 +39,7 @@ std::optional<LastSuccess> last_success(const StoredLock& state, const Moment& m
                      .left = std::chrono::milliseconds(until - now)};
 }
 
-// Only if no name is left to be done, and none is held already by us or above us.
+// Set only if every name is done, and no name is held already by us or above us.
 std::optional<Done> done_before(const States& states,
                                 const std::vector<Plan>& plans,
                                 const Claim& claim,
@@ -60,7 +60,7 @@ LeaseLeft left_of(const Lease& lease, StoreTime now) {
   return lease.at_most ? LeaseLeft::at_most(left) : LeaseLeft(left);
 }
 
-// Room is made by the end of one lease, or only of all.
+// Slots: one expired lease makes room. Otherwise all leases must expire.
 LeaseLeft lease_left(const StoredLock& state, StoreTime now, bool one_is_enough) {
   const Lease* counts = nullptr;
   for (const auto& [owner, lease] : state.leases) {
@@ -71,7 +71,7 @@ LeaseLeft lease_left(const StoredLock& state, StoreTime now, bool one_is_enough)
   return counts != nullptr ? left_of(*counts, now) : LeaseLeft(Duration::zero());
 }
 
-// What is wrong with the clock of a foreign holder, if it cannot be that of the table.
+// What is wrong with a foreign holder's clock, if it cannot be the table's clock.
 std::string doubt_of(const ForeignHold& foreign, StoreTime now) {
   using namespace std::chrono;
   const auto ahead = foreign.since.value_or(now) - now;
@@ -92,7 +92,7 @@ void show_foreign(const ForeignHold& foreign, StoreTime now, Holding& holding) {
   holding.doubt = doubt_of(foreign, now);
 }
 
-// All but the waiters; only inspect lists them.
+// Everything but the waiters, which only inspect lists.
 Holding holding_of(const StoredLock& state, const Moment& moment) {
   Holding holding;
   holding.now_ms = wall_ms(moment);
@@ -127,8 +127,7 @@ Holding in_the_way(const StoredLock& state, const Claim& claim, const Moment& mo
   return holding;
 }
 
-// Of several names the first that is in the way; one that an ancestor holds before all others, as
-// waiting for these would be in vain.
+// The first conflicting name; a name held by an ancestor comes first, because waiting cannot help.
 std::optional<std::size_t> first_refused(const std::vector<Plan>& plans) {
   std::optional<std::size_t> refused;
   for (std::size_t i = plans.size(); i-- > 0;) {
@@ -138,7 +137,7 @@ std::optional<std::size_t> first_refused(const std::vector<Plan>& plans) {
   return refused;
 }
 
-// --- what is ours -------------------------------------------------------------------------------
+// --- holds of ours ------------------------------------------------------------------------------
 
 RenewReply check_one(const StoredLock& state, const Hold& hold, const Moment& moment) {
   RenewReply reply{.verdict = RenewVerdict::held, .sent_at = moment.sent_at};
@@ -235,7 +234,7 @@ Result<AcquireReply> acquire(const States& states,
     const HoldRecord& record = carry_out(plans[i], *states[i], claim, moment);
     grant.holds.push_back(hold_of(claim, i, plans[i].owner, record));
     drop_place(states[i]->line, me);
-    offer(*states[i], moment.now);  // there may be room for the next waiter as well
+    offer(*states[i], moment.now);  // the next waiter may find room, too
   }
   return AcquireReply(std::move(grant));
 }
@@ -254,7 +253,7 @@ RenewReply check(const States& states, const Holds& holds, const Moment& moment)
   for (std::size_t i = 0; i < states.size(); ++i) {
     RenewReply one = check_one(*states[i], holds[i], moment);
     one.which = i;
-    // A loss is reported before a revocation, and of each the first.
+    // A loss comes before a revocation, and the first of each counts.
     if (one.verdict == RenewVerdict::lost && ++lost > 1) continue;
     if (one.verdict == RenewVerdict::revoked && reply.verdict != RenewVerdict::held) continue;
     if (one.verdict != RenewVerdict::held) reply = std::move(one);
@@ -357,7 +356,7 @@ Sight look(const Watched& watched, const States& states, const Moment& moment) {
     const Sight line = look_from_line(states, *claim, moment);
     if (line.place > 0) return line;
     for (StoredLock* state : states)
-      state->line.clear();  // a bystander looks for room, also if there are waiters
+      state->line.clear();  // a bystander looks for room even if there are waiters
     const auto reply = acquire(states, *claim, moment);
     const bool refused = reply && std::holds_alternative<Refusal>(*reply);
     return {.what = refused ? HandOff::timed_out : HandOff::changed, .again = line.again};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What a lock is, in one place: the rules by which leases are granted, joined, renewed, released,
-// kept, revoked and seen, in every mode and over several names. Table stores (table_store.hpp) keep
-// a StoredLock a name and ask here; the scripts of the Redis store follow the same rules. Pure: no
-// clock is read and nothing waits.
+// The rules of locks, in one place: how leases are granted, joined, renewed, released, kept,
+// revoked and seen, in every mode and for several names. Table stores (table_store.hpp) keep a
+// StoredLock for each name and ask here; the scripts of the Redis store follow the same rules.
+// Pure: it reads no clock and waits for nothing.
 //
 // Promises: repeating a call with the same hold serial counts nothing twice; renewing extends and
-// never shortens; tokens only grow; nothing of another owner is changed; of several names all are
+// never shortens; tokens only grow; another owner's lease is never changed; several names are all
 // granted or none; a call that did not say granted, renewed, revoked or deleted, and released
-// nothing, has left what lives as it was.
+// nothing, has left live leases as they were.
 // Not promised: that two calls exclude each other. TableStore::transact does that.
 #pragma once
 
@@ -22,14 +22,14 @@
 
 namespace dlock::lease_table {
 
-// With a queueing, a claim that is refused enters the lines of its names (waiting_line.hpp).
+// If it queues, a refused claim enters the lines of its names (waiting_line.hpp).
 Result<AcquireReply> acquire(const States& states,
                              const Claim& claim,
                              const Moment& moment,
                              Queueing queueing = Queueing::no);
 void leave(const States& states, const Claim& claim, const Moment& moment);
 RenewReply renew(const States& states, const Holds& holds, const Moment& moment);
-// False, and nothing is changed: a hold is not recorded.
+// False: a hold is not recorded; then nothing is changed.
 bool raise(const States& states, const Holds& holds, const Moment& moment);
 RenewReply check(const States& states, const Holds& holds, const Moment& moment);
 ReleaseVerdict release(const States& states,
@@ -44,11 +44,10 @@ std::optional<LastSuccess> forget(StoredLock& state, const Moment& moment);
 using Watched = std::variant<std::monostate, Claim, Holds>;
 std::vector<LockName> names_of(const Watched& watched);
 
-// Takes scratch copies of the states: they may be modified.
+// The states are scratch copies: they may be modified.
 Sight look(const Watched& watched, const States& states, const Moment& moment);
 
-// How list() matches names: * ? [..] and backslash, as fnmatch(3) does; "/" and "." are not
-// special.
+// The globs of list(): * ? [..] and backslash, as in fnmatch(3); "/" and "." are not special.
 bool glob_matches(std::string_view glob, std::string_view name);
 
 }  // namespace dlock::lease_table

@@ -36,7 +36,7 @@ std::optional<Error> TableStore::too_new(const std::vector<LockName>& names,
   return std::nullopt;
 }
 
-// A step that begins the turn of a waiter tells it, whatever else it does.
+// A step that begins a waiter's turn wakes the waiter, whatever else it does.
 Result<void> TableStore::change(const std::vector<LockName>& names,
                                 Time limit,
                                 const Change& what) {
@@ -141,10 +141,10 @@ Result<ReleaseVerdict> TableStore::release(const Holds& holds,
   auto verdict = ReleaseVerdict::not_held;
   auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
     verdict = lease_table::release(states, holds, options, moment);
-    // Others of several names may be ours.
+    // With several names, some may be ours.
     const bool any = verdict != ReleaseVerdict::not_held || states.size() > 1;
     Step step{.writes = any, .tells = any};
-    // Another process may keep it: renew --while.
+    // Another process may keep the hold: renew --while.
     for (const Hold& hold : holds)
       if (any && is_of_acquire(hold.serial)) step.wakes.push_back(hold_id(hold.owner, hold.serial));
     return step;
@@ -216,8 +216,8 @@ Result<Watching> TableStore::watch_for(Watched what,
   return Watching{};
 }
 
-// What tells of one name may be about another, or about another waiter. A row that cannot be read
-// may have changed: wake.
+// A message about a name may concern another name or waiter: look. A row that cannot be read may
+// have changed: wake.
 HandOff TableStore::look(Time limit) {
   lease_table::Sight sight{.what = HandOff::changed};
   look_at_.reset();
@@ -254,7 +254,7 @@ Result<HandOff> TableStore::await_hand_off(Time until) {
     if (!told) return told.error();
     const Time now = BootClock::now();
     const bool due = look_at_ && now >= *look_at_ && now < until;
-    // With less time than that the answer would come too late, and cost the connection.
+    // With less time than k_least_look the answer would come too late, and cost the connection.
     const HandOff seen =
         *told || due ? look(std::max(until, now + k_least_look)) : HandOff::timed_out;
     if (seen != HandOff::timed_out || BootClock::now() >= until) return seen;

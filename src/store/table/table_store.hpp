@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// TableStore: the whole LockStore over a table that has one StoredLock a name. A store of this kind
+// TableStore: a LockStore over a table that has a StoredLock for each name. A store of this kind
 // says how it changes rows in one step (transact), reads them, and learns of changes (watch_rows,
-// await_change); the rules of locks are those of lease_table.hpp and waiting_line.hpp.
+// await_change); lease_table.hpp and waiting_line.hpp have the rules of locks.
 //
 // A store may decline the line (StoreTraits::line); then no row ever has one, and readers that come
 // all the time may keep a writer out.
@@ -41,29 +41,30 @@ class TableStore : public LockStore {
  protected:
   using States = lease_table::States;
   using Moment = lease_table::Moment;
-  // What a change did. A line that differs has to be written in any case.
+  // The effect of a change. A changed line is written in any case.
   struct Step {
-    bool writes = false;  // the locks, without their lines, have to be written
-    bool tells = false;   // and then those that watch the names have to look
-    // Those of them that have to, as watch_rows() has their ids; a store may wake others as well.
+    bool writes = false;  // the locks have to be written, without their lines
+    bool tells = false;   // and then the watchers of the names have to look
+    // Ids of the watchers that have to look, as in watch_rows(); a store may wake others as well.
     std::vector<std::string> wakes = {};
-    // Whose leases were granted, joined or renewed, also where they end no later than before.
+    // Owners whose leases were granted, joined or renewed, even if they end no later than before.
     std::vector<OwnerId> renews = {};
   };
-  // Works on the rows of some names, in their order.
+  // Changes the rows of some names, in their order.
   using Change = std::function<Step(const States&, const Moment&)>;
   // Looks at copies, which it may change.
   using Look = std::function<void(const States&, const Moment&)>;
 
   // One atomic step: reads the rows of `names`, which nothing else changes until it ends, calls
-  // `change` (again, if the step has to be repeated), and writes all of them or none. A row that is
-  // missing is a StoredLock{}. The moment is read after the rows are secured; its `sent_at` before
-  // the first byte of the request is sent. Errors as of LockStore.
+  // `change` (again, if the step has to be repeated), and writes all of them or none. A missing row
+  // is a StoredLock{}. The moment is read after the rows are secured; its `sent_at` before the
+  // first byte of the request is sent. Errors as of LockStore.
   virtual Result<void> transact(const std::vector<LockName>& names,
                                 Time limit,
                                 const Change& change) = 0;
 
-  // Each row as it was at one moment; not several in one step. Needs no right to write.
+  // Reads each row as it was at one moment; several rows may differ in theirs. Needs no right to
+  // write.
   virtual Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) = 0;
 
   // From its return on, await_change misses no step that tells of these rows, or wakes one of these
@@ -76,7 +77,7 @@ class TableStore : public LockStore {
   // interrupted, and watching goes on.
   virtual Result<bool> await_change(Time until) = 0;
 
-  // The number of the newest write, where the store numbers them (Moment::numbers_writes).
+  // The number of the newest write, if the store numbers writes (Moment::numbers_writes).
   virtual FencingToken number_of_write() const { return 0; }
 
   // Why the table cannot keep what this claim will leave in it; asked within a step.
@@ -88,7 +89,7 @@ class TableStore : public LockStore {
     return std::nullopt;
   }
 
-  // The moment of a table whose clock is CLOCK_BOOTTIME of this machine.
+  // The moment of a table whose clock is this machine's CLOCK_BOOTTIME.
   static Moment local_moment(Time sent_at);
 
  private:
@@ -101,8 +102,8 @@ class TableStore : public LockStore {
 
   Watched watched_;
   std::string seen_;             // what the watched claim knows: signature_of()
-  std::uint64_t place_ = 0;      // of the watched claim in its line; 0: in none
-  std::optional<Time> look_at_;  // a lease or a turn ends then, which tells no watcher
+  std::uint64_t place_ = 0;      // the watched claim's place in its line; 0: not in line
+  std::optional<Time> look_at_;  // a lease or a turn ends then, without waking a watcher
 };
 
 }  // namespace dlock

@@ -13,7 +13,7 @@ Line::iterator place_of(Line& line, const std::string& id) {
   return std::find_if(line.begin(), line.end(), [&](const Place& one) { return one.id == id; });
 }
 
-// A name where the claim waits: not one that it has already, or that an ancestor keeps from it.
+// Whether the claim waits for the name: it does not have it yet, and no ancestor keeps it out.
 bool waits(const Plan& plan) {
   return plan.kind == Plan::Kind::fresh || (plan.kind == Plan::Kind::refused && !plan.by_ancestor);
 }
@@ -41,7 +41,7 @@ Waiter waiter_of(const Claim& claim, std::int64_t arrival_us) {
 }  // namespace
 
 bool is_living(const Place& place, StoreTime now) {
-  // One that seems to live longer than a try lets it is of another clock: it was set back.
+  // A place that seems to live longer than a try allows has another clock: the clock was set back.
   return now <= place.alive_until && place.alive_until <= now + k_line_life;
 }
 
@@ -85,8 +85,8 @@ Queued queue_up(const States& states, const RefusedClaim& refused, const Moment&
     may = false;
     if (!full_at && plans[i].kind != Plan::Kind::fresh) full_at = i;
   }
-  // A claim that lost its place in one line, because it was silent, loses it in all: two claims
-  // that stood in another order in each line would wait for each other for ever.
+  // A claim that lost its place in one line, because it was silent, loses it in all: two claims in
+  // a different order in each line would wait for each other for ever.
   for (StoredLock* state : states) {
     if (!has_all_places && queueing != Queueing::no) drop_place(state->line, me);
     offer(*state, moment.now, me);

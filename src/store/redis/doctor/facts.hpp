@@ -157,7 +157,7 @@ struct SetFacts {
   std::string url;  // as given, without a password
   std::optional<ClusterFacts> cluster = {};
   std::vector<SentinelFacts> sentinels = {};
-  std::vector<ServerFacts> servers = {};  // the master comes first
+  std::vector<ServerFacts> servers = {};  // the name's master first, if it answers
   std::vector<std::string> unasked = {};  // servers for which there was no time
   int wanted_replicas = 0;
   bool replicas_by_default = false;  // --replicas was not given
