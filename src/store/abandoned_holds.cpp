@@ -12,22 +12,22 @@ namespace dlock {
 
 namespace {
 
-// Are the run that took the hold and all of its processes dead? Its record was read before this
-// look, so a living one is found: dlock by its number, its command by the environment.
+// Whether the run that took the hold and all its processes are dead. Its record was read before
+// this look, so a living run is found: dlock by its pid, its command by the environment.
 bool is_abandoned(const HoldRecord& record, const HoldSerial& serial) {
   const std::string here = pid_space();
   if (here.empty() || record.who.machine != here) return false;
-  // The command itself is dead by now, but not reaped.
+  // The command itself may be dead by now, but not reaped.
   if (record.who.pid <= 1 || living_process(static_cast<pid_t>(record.who.pid))) return false;
   const auto all = living_processes();
-  if (!all || !living_process(1)) return false;  // others may be hidden from us
+  if (!all || !living_process(1)) return false;  // other processes may be hidden from us
   return std::none_of(all->begin(), all->end(), [&](const ProcessEntry& entry) {
     return entry.pid == record.who.pid ||
            environment_has(entry.pid, serial).value_or(descends(entry, ::getpid()));
   });
 }
 
-// Whether nothing of the owner is left of this name in the end, but what is kept.
+// Returns whether the owner has nothing left of this name, except kept holds.
 bool release_abandoned(LockStore& store,
                        const Hold& hold,
                        const ReleaseOptions& options,
@@ -55,7 +55,7 @@ Result<ReleaseVerdict> release_with_abandoned(LockStore& store,
                                               const Holds& holds,
                                               const ReleaseOptions& options,
                                               Time limit) {
-  // Dead readers below a writer go first: the lock is to be kept for a writer alone.
+  // Dead readers below a writer are released first: only the writer's lock is to be kept.
   for (const Hold& hold : holds) {
     if (hold.mode == Mode::exclusive && !hold.nested && options.keep > Duration{})
       release_abandoned(store, hold, {}, limit);

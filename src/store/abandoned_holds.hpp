@@ -8,9 +8,9 @@
 
 namespace dlock {
 
-// Releases `holds`, and of those that are not nested all holds of the same owner that have no
-// living process on this machine. In doubt a hold is kept. Errors
-// are those of the first release only: `still_held` is true whatever comes after it.
+// Releases `holds`; for those that are not nested, also all holds of the same owner without a
+// living process on this machine. In doubt a hold is kept. Errors are those of the first release
+// only: `still_held` is true whatever comes after it.
 Result<ReleaseVerdict> release_with_abandoned(LockStore& store,
                                               const Holds& holds,
                                               const ReleaseOptions& options,

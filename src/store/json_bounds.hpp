@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether a text of JSON may be read: a tree of it takes up to forty times its bytes, and that of
-// arrays in each other as much stack as they are deep. Pure.
+// Whether a JSON text may be read: its tree takes up to forty times its bytes, and nested arrays
+// take stack in proportion to their depth. Pure.
 #pragma once
 
 #include "sys/limits.hpp"
@@ -11,7 +11,7 @@
 
 namespace dlock {
 
-// At most so many bytes, k_elements values and k_depth arrays and objects in each other. It need
+// Whether the text has at most `bytes` bytes, k_elements values and a nesting of k_depth. It need
 // not be JSON.
 inline bool is_within_bounds(std::string_view json, std::size_t bytes = limits::k_answer_bytes) {
   if (json.size() > bytes) return false;

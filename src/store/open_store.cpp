@@ -53,7 +53,7 @@ Result<std::unique_ptr<LockStore>> open_sqlite(const StoreOptions& options) {
 }
 #endif
 
-// Beside its rows what `?with=` says; null: nothing.
+// Puts the peer lock that `?with=` names beside the rows; null: there is no such option.
 [[maybe_unused]] Result<std::unique_ptr<LockStore>> with_peer(
     Result<std::unique_ptr<LockStore>> rows, Result<std::unique_ptr<PeerLock>> peer) {
   if (!rows) return rows;
@@ -89,7 +89,7 @@ Result<std::vector<std::string>> mysql_tables(const StoreOptions& options) {
   const auto address = parse_my_url(options.url, options.tls);
   if (!address) return address.error();
   auto all = MysqlStore::tables(address->table);
-  // A place in the line is replaced, which takes no update.
+  // A place in the line is replaced, which needs no right to update.
   for (const std::string& grant : sql::grants(
            address->table, "select, insert, delete", '\'' + printable(address->user) + "'@'HOST'"))
     all.push_back("-- " + grant);
@@ -101,7 +101,7 @@ Result<std::vector<std::string>> no_tables(const StoreOptions& /*options*/) {
   return std::vector<std::string>{};
 }
 
-// Of a store that this program was built without.
+// For a store that this program was built without.
 [[maybe_unused]] Result<std::unique_ptr<LockStore>> open_none(const StoreOptions& options) {
   return Error{
       Errc::bad_config,
@@ -117,7 +117,7 @@ Result<std::vector<std::string>> no_tables(const StoreOptions& /*options*/) {
 
 struct Store {
   std::string_view scheme;
-  std::string_view form;  // of a URL, behind the scheme
+  std::string_view form;  // of its URLs, after the scheme
   Opener open;
   Examiner examine = &examine_redis;
   Tables tables = &no_tables;
@@ -183,7 +183,7 @@ Result<const Store*> store_of(std::string_view url) {
   return bad("there is no store with this scheme; write " + store_forms());
 }
 
-// What every examination ends with. Servers say much of this, and may say anything.
+// Ends every examination. Many texts come from servers, which may say anything.
 void finish(Examination& all) {
   for (Finding& finding : judge_machine(look_at_machine()))
     all.findings.push_back(std::move(finding));

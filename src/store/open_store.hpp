@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one list of stores: a URL scheme, and who keeps locks there. Opening connects to nothing.
+// The one list of stores: their URL schemes, and how each is opened. Opening connects to nothing.
 #pragma once
 
 #include "base/result.hpp"
@@ -16,23 +16,23 @@ namespace dlock {
 // "redis://host:6379, rediss://host:6379, redis+unix:///path or local:///dir": a URL of each store.
 const std::string& store_forms();
 
-// Errc::bad_usage for a URL that is none of ours; the text says why, and quotes no part of the URL:
-// a badly written one may have its password anywhere.
+// Errc::bad_usage for a URL that names no store; the text says why, and quotes no part of the URL:
+// a badly written URL may have its password anywhere.
 Result<std::unique_ptr<LockStore>> open_store(const StoreOptions& options);
 
 // Locks in several independent servers of Redis, each with its options (store/quorum). Errors as
-// above; Errc::bad_config for a number of servers that makes no quorum, for one that is named
-// twice, and for a URL that is no single server. `interrupt`, not those of `servers`, ends calls.
+// above; Errc::bad_config if the number of servers makes no quorum, a server is named twice, or a
+// URL is not a single server. `interrupt`, not the servers' own, ends calls.
 Result<std::unique_ptr<LockStore>> open_quorum(const std::vector<StoreOptions>& servers,
                                                Duration delay,
                                                const Interrupt* interrupt);
 
 // Looks for what could break the promise there (`dlock doctor`); changes nothing but a lock of its
-// own. The error is why nothing could be looked at; of a URL that is none of ours as above.
+// own. The error says why nothing could be looked at, or that the URL names no store, as above.
 Result<Examination> examine_store(const StoreOptions& options, const ExamineTerms& terms);
 
-// The same of a quorum: its servers one after the other, within the terms' limit, and what concerns
-// them together. `where` is that of the quorum.
+// Examines the servers of a quorum at the same time, and then the quorum as a whole. `where`: the
+// quorum's.
 Result<Examination> examine_quorum(const std::vector<StoreOptions>& servers,
                                    const std::string& where,
                                    Duration delay,

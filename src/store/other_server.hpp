@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What listens in place of the server that a URL means. For error texts, in words that go on behind
-// the server's name: "is PostgreSQL; is it postgresql:// ?". Empty: not known, or it is ours.
+// Guesses which server listens in place of the expected one, for error texts: words that follow the
+// server's name: "is PostgreSQL; is it postgresql:// ?". Empty: unknown, or the expected server.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -12,19 +12,18 @@
 
 namespace dlock {
 
-// By the first bytes that it has said. `ours` is the scheme of a URL without TLS: "redis".
+// Judges the server's first bytes. `ours`: the scheme of a URL without TLS: "redis".
 std::string other_server(std::string_view first_bytes, std::string_view ours);
 
-// Of a server that hung up without a word, or that is not understood: connects a few times more,
-// for half a second at most, to ask whether it speaks TLS or what its own first words are.
+// For a server that hung up silently or is not understood: connects a few times more, for at most
+// half a second, to find out whether it speaks TLS, or its first words.
 std::string other_server(const Endpoint& endpoint,
                          std::string_view ours,
                          Time limit,
                          const Interrupt* interrupt);
 
-// When a server that has not answered yet hangs up. The first time it may be an answer that was
-// lost, and another try costs less than the question what listens: only the second time is it
-// asked.
+// A server hung up before its first answer. The first time the answer may have been lost, and
+// another try costs less than the question which server it is: that is asked only the second time.
 class HangUps {
  public:
   // The words of other_server(), or nothing.

@@ -17,13 +17,13 @@ namespace dlock {
 
 namespace {
 
-// In the order of the text, in which releases are remembered. The library looks for each member
-// that it reads among all before it, which takes ten seconds for 100,000; of two with one name the
-// first counts here.
+// Members in the order of the text, in which releases are remembered. The library compares each
+// member with all before it, which takes ten seconds for 100,000; here the first of two members
+// with one name counts.
 template <class Name, class Value, class Less, class Allocator>
 struct Members : nlohmann::ordered_map<Name, Value, Less, Allocator> {
   using nlohmann::ordered_map<Name, Value, Less, Allocator>::ordered_map;
-  Value& operator[](const Name& name) {  // of its parser only; basic_json has emplace()
+  Value& operator[](const Name& name) {  // used by the parser only; basic_json has emplace()
     std::vector<std::pair<const Name, Value>, Allocator>& all = *this;
     all.emplace_back(name, Value{});
     return all.back().second;
@@ -36,7 +36,7 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
-// What is too large is no object.
+// A text that is too large is no object.
 Json parse(std::string_view text, std::size_t most = limits::k_record_bytes) {
   if (!is_within_bounds(text, most)) return {};
   return Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
@@ -74,7 +74,7 @@ constexpr auto k_most_signed = static_cast<std::uint64_t>(std::numeric_limits<st
 constexpr std::uint64_t k_latest_ms = lease_table::k_latest_ms;
 constexpr std::uint64_t k_latest_ns = k_latest_ms * 1'000'000;
 
-// 0: there is none, or it cannot be one.
+// 0: no such number, or not a possible one.
 std::int64_t wall_ms_at(const Json& object, const char* key) {
   return static_cast<std::int64_t>(whole_number(object, key, k_latest_ms).value_or(0));
 }
@@ -145,7 +145,7 @@ Json object_from(const lease_table::Lease& lease) {
   return object;
 }
 
-// Of modes with several holders: a guess about them could admit one too many.
+// For modes with several holders: a guess about them could admit one too many.
 bool is_sound(const HoldRecord& record, const Json& object, std::uint32_t slots) {
   const bool kept_is_sound = !object.contains("kept") || object["kept"].is_boolean();
   const bool slot_is_sound = record.mode != Mode::slots || (record.slot && *record.slot < slots);
@@ -174,14 +174,14 @@ std::optional<lease_table::Lease> lease_from(const OwnerId& owner,
   return lease;
 }
 
-// As dlock 0.1 wrote it: one owner, whose lease is among the other fields.
+// The leases of a file by dlock 0.1: one owner, whose lease is among the other fields.
 Json leases_of_old_state(const Json& object) {
   const auto owner = text_at(object, "owner");
   if (!owner) return {};
   return owner->empty() ? Json::object() : Json{{*owner, object}};
 }
 
-// A damaged note counts as none: a claim that relies on the hold is refused then.
+// A damaged note counts as no note: a claim that relies on the hold is refused then.
 std::vector<lease_table::ReleasedHold> released_from(const Json& object) {
   std::vector<lease_table::ReleasedHold> all;
   const auto at = object.find("released");
@@ -319,7 +319,8 @@ std::string state_file_json(const StateFile& lease) {
   const lease_table::StoredLock& state = lease.state;
   Json object{
       {"name", percent_encode(lease.name)}, {"token", state.token}, {"leases", Json::object()}};
-  // Without an id it is damaged to dlock 0.1, which would take a container's for another boot.
+  // dlock 0.1 takes a file without an id for damaged; it would take a container's id for another
+  // boot.
   if (!lease.stamp.boot_id.empty() || !lease.stamp.at) object["boot_id"] = lease.stamp.boot_id;
   if (lease.stamp.at) object["written_ns"] = lease.stamp.at->time_since_epoch().count();
   if (state.slots > 0) object["slots"] = state.slots;

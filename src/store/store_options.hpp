@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every store is opened with.
+// The options with which every store is opened.
 #pragma once
 
 #include "base/secret.hpp"
@@ -12,14 +12,14 @@
 namespace dlock {
 
 struct StoreOptions {
-  std::string url;                // without settings of TLS
-  std::string prefix;             // before every name, where the store shares its keys with others
+  std::string url;                // without TLS settings
+  std::string prefix;             // before every name, if the store shares its keys with others
   Secret password;                // if the URL has none
-  Secret sentinel_password = {};  // of the sentinels; they never get the one above
-  TlsSettings tls = {};           // of a URL with TLS
-  // How many replicas must have a grant or a renewal; nothing: as the store likes it.
+  Secret sentinel_password = {};  // for the sentinels; they never get the other password
+  TlsSettings tls = {};           // for a URL with TLS
+  // How many replicas must have a grant or a renewal; nothing: the store's default.
   std::optional<int> replicas = {};
-  bool votes = false;                    // one of a quorum: Claim::least_uptime counts
+  bool votes = false;                    // a member of a quorum: Claim::least_uptime counts
   const Interrupt* interrupt = nullptr;  // null: no call is interrupted
 };
 

@@ -99,7 +99,7 @@ StoreAnswer ClaimCalls::carry_out(LockStore& store, const action::Ask& ask) {
     case What::inspect:
       return event::Inspected{store.inspect(claim_.names.at(ask.which), ask.limit)};
     case What::call:
-      break;  // not by a claim
+      break;  // a claim never asks this
   }
   DLOCK_ASSERT(false);
 }
@@ -154,8 +154,8 @@ void StoreWorker::interrupt() {
   if (threaded_) cancel_.raise();
 }
 
-// Takes the oldest ask, which was answered, out of the queue. An ask stays in front until then, so
-// a cancel() ends that ask and never the next one; but the next one may have to give way itself.
+// Removes the oldest ask, which was answered. An ask stays in front until then, so that a cancel()
+// ends that ask and never the next one; but the next ask may have to give way itself.
 void StoreWorker::done() {
   asks_.pop_front();
   cancelled_ = false;

@@ -19,16 +19,16 @@
 
 namespace dlock {
 
-// What an Ask means for one command: the call of the store, and its answer. Called by one thread at
-// a time, so it may keep what it learns (the holds that were granted) in itself.
+// Carries out an Ask for one command: calls the store and returns its answer. Called by one thread
+// at a time, so it may keep what it learns (the granted holds) in itself.
 using StoreCalls = std::function<StoreAnswer(LockStore&, const action::Ask&)>;
 
-// For a claim and what it is granted; `inspect` is of the claim's names.
+// The calls for a claim and its holds; `inspect` looks at the claim's names.
 StoreCalls calls_for(Claim claim);
 
 class StoreWorker {
  public:
-  // `interrupt` is the one the store was opened with, and is ours as long as we live.
+  // `interrupt`: the one with which the store was opened; ours as long as we live.
   StoreWorker(std::unique_ptr<LockStore> store, StoreCalls calls, InterruptSlot& interrupt)
       : store_(std::move(store)),
         calls_(std::move(calls)),
@@ -38,10 +38,10 @@ class StoreWorker {
       : StoreWorker(std::move(store), calls_for(std::move(claim)), interrupt) {}
   StoreWorker(const StoreWorker&) = delete;
   StoreWorker& operator=(const StoreWorker&) = delete;
-  ~StoreWorker();  // interrupts what runs, and waits for the thread
+  ~StoreWorker();  // interrupts the running call, and waits for the thread
 
   void ask(const action::Ask& what);
-  // What runs or waits now ends soon, and still answers.
+  // The running or waiting ask ends soon, and still gets an answer.
   void cancel();
   // errno if it cannot work, else 0.
   int error() const { return cancel_.error() != 0 ? cancel_.error() : answered_.error(); }
@@ -52,13 +52,13 @@ class StoreWorker {
   // --- without the thread --------------------------------------------------------------------
   bool has_work_here() const { return !threaded_ && !asks_.empty(); }
   // Carries out the oldest ask. `beside` is the interrupt of its call: it may ask() and cancel().
-  // It also ends the call if cancelled() says so.
+  // The call also ends when cancelled() is true.
   StoreAnswer work_here(const Interrupt& beside);
   bool cancelled() const { return cancelled_; }
 
   // --- with the thread -----------------------------------------------------------------------
-  // Asks are carried out on a thread from now on. Once is enough. False: there can be none, or not
-  // during work_here(), and all stays as it was.
+  // From now on a thread carries out asks. Once is enough. False: there can be no thread, or
+  // work_here() is running; then nothing changes.
   bool start();
   bool threaded() const { return threaded_; }
   int fd() const { return answered_.fd(); }  // readable while there may be answers
@@ -74,11 +74,11 @@ class StoreWorker {
   StoreCalls calls_;                  // the thread's
   InterruptSlot& interrupt_;
   bool may_hang_;
-  WakeUp cancel_;  // what runs on the store thread ends soon
+  WakeUp cancel_;  // ends the running call on the store thread
   WakeUp answered_;
   bool working_here_ = false;
   bool threaded_ = false;
-  bool cancelled_ = false;  // the call that runs or comes next
+  bool cancelled_ = false;  // the running call, or the next one, is cancelled
   std::mutex mutex_;
   std::condition_variable asked_;
   std::deque<action::Ask> asks_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Taking back a claim whose answer was lost: it may have been granted, to us or below an ancestor.
+// Undoes a claim whose answer was lost: it may have been granted, to us or below an ancestor.
 #pragma once
 
 #include "core/lock_store.hpp"

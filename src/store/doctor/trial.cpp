@@ -23,11 +23,11 @@ Claim trial_claim(const LockName& name) {
           .owner = make_owner_id(pid),
           .serial = make_hold_serial(),
           .ttl = Trial::k_ttl,
-          .renewed = false,  // it need not outlive a failover, and no word of that is due
+          .renewed = false,  // it need not outlive a failover, so no warning about that
           .who = {.host = host_name(), .pid = pid, .user = user_name(), .command = "dlock doctor"}};
 }
 
-// One trial; each step gives whether the next one makes sense.
+// One trial; each step returns whether the next step makes sense.
 class Tryout {
  public:
   Tryout(LockStore& holder,
@@ -72,7 +72,7 @@ class Tryout {
       reply = Error{Errc::refused, "a lock that no one else knows is held"};
     }
     if (step("acquire", since, reply)) return true;
-    // It may have happened.
+    // The acquire may have happened.
     if (auto undone = undo(holder_, claim_, Queueing::no, until()); !undone) return false;
     return false;
   }
@@ -149,7 +149,7 @@ class Tryout {
   const Undisturbed& signals_;
   Time until_;
   Claim claim_;
-  Claim second_;  // of the rival
+  Claim second_;  // the rival's
   Holds holds_;
   bool waits_ = false;  // the rival is in line
   Trial trial_;
@@ -184,7 +184,7 @@ Time Undisturbed::until(Time limit) const {
 }
 
 LockName trial_name(const std::optional<LockName>& name) {
-  constexpr std::size_t k_longest_beside = 480;  // of the 512 of a name
+  constexpr std::size_t k_longest_beside = 480;  // of a name's 512 bytes
   const std::string beside = name ? name->text().substr(0, k_longest_beside) + ':' : "";
   return *LockName::parse(beside + "doctor:" + random_hex(8));
 }
@@ -208,7 +208,7 @@ Finding measure_answers(LockStore& store, const ExamineTerms& terms, ExaminedSer
     took.push_back(BootClock::now() - since);
   }
   if (took.size() < 2) return not_seen("there was no time to measure");
-  took.erase(took.begin());  // with the connection
+  took.erase(took.begin());  // it includes the connect
   std::sort(took.begin(), took.end());
   server.p50 = took[took.size() / 2];
   server.p99 = took.back();

@@ -23,28 +23,28 @@ struct TrialStep {
 
 struct Trial {
   static constexpr Duration k_ttl = std::chrono::seconds(5);
-  static constexpr Duration k_message_takes = std::chrono::seconds(1);  // or it is lost
+  static constexpr Duration k_message_takes = std::chrono::seconds(1);  // later: it is lost
 
-  // What became of the messages of one kind.
+  // The fate of one kind of messages.
   enum class Messages { not_tried, refused, lost, heard };
 
-  // No NAME was given, and the rights of a user may depend on names: that this one is not permitted
-  // then says nothing.
+  // No NAME was given, and a user's rights may depend on names: then it proves nothing that this
+  // name is not permitted.
   bool of_any_name = false;
   std::vector<TrialStep> steps;
-  std::optional<Error> failure = {};       // of the step after those
+  std::optional<Error> failure = {};       // of the step after `steps`
   Messages turns = Messages::not_tried;    // to a waiter: the lock is free
-  std::string turns_because = {};          // of refused
+  std::string turns_because = {};          // if refused
   Messages changes = Messages::not_tried;  // to a holder: the lock was changed (key tracking)
-  std::string changes_because = {};        // of refused
+  std::string changes_because = {};        // if refused
 };
 
-// For a trial and its tidying up, in the main thread: as long as this lives, a signal that can be
-// blocked does not end dlock. It comes when this goes. One that would end dlock ends the call of
-// the store that is out (Errc::cancelled), and little time is left from then on.
+// For a trial and its cleaning up, in the main thread: while this lives, no signal that can be
+// blocked ends dlock; the signal comes at the end. A signal that would end dlock ends the running
+// call of the store (Errc::cancelled), and leaves little time from then on.
 class Undisturbed : public Interrupt {
  public:
-  // `calls`: what ends the calls of the stores; null: nothing does.
+  // `calls`: the interrupt of the stores' calls; null: they have no interrupt.
   explicit Undisturbed(InterruptSlot* calls);
   Undisturbed(const Undisturbed&) = delete;
   Undisturbed& operator=(const Undisturbed&) = delete;
@@ -63,8 +63,8 @@ class Undisturbed : public Interrupt {
   mutable std::optional<Time> ended_at_;
 };
 
-// A name that no other program uses. Beside `name` it begins like that, so that who may lock names
-// that begin so may lock it.
+// A name that no other program uses. With `name` it begins like that name, so that a user who may
+// lock names that begin so may lock it.
 LockName trial_name(const std::optional<LockName>& name);
 
 // `holder` and `rival` are two stores at one place.
@@ -74,12 +74,12 @@ Trial try_lock(LockStore& holder,
                const Undisturbed& signals,
                Time until);
 
-// How long a store takes for a question that changes nothing; `server` gets it as well.
+// Measures how long a store takes for a question that changes nothing; also noted in `server`.
 Finding measure_answers(LockStore& store, const ExamineTerms& terms, ExaminedServer& server);
 
 Finding judge_trial(const Trial& trial);
 Finding judge_turns(const Trial& trial);
-// `renewed_every`: how late a loss is noticed without messages.
+// `renewed_every`: the longest time until a loss is noticed without messages.
 Finding judge_changes(const Trial& trial, Duration renewed_every);
 
 }  // namespace dlock

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// HttpReader: from the bytes of an HTTP/1.1 connection to its answers, in their order. It moves no
-// bytes and knows no clock.
+// HttpReader: turns the bytes of an HTTP/1.1 connection into its answers, in their order. It moves
+// no bytes and knows no clock.
 //
-// An answer may be a stream, which ends only when its server says so: take_lines() has what has
-// come of it. After an error the connection is of no use. Bounds: a head of 80 KiB, a body or a
-// line of 4 MiB.
+// An answer may be a stream, which ends only when its server says so: take_lines() returns the part
+// received so far. After an error the connection is of no use. Bounds: a head of 80 KiB, a body or
+// a line of 4 MiB.
 #pragma once
 
 #include "base/result.hpp"
@@ -21,7 +21,7 @@ namespace dlock {
 struct HttpAnswer {
   int status = 0;
   std::string body;
-  bool last = false;  // the server closes the connection behind it
+  bool last = false;  // the server closes the connection after it
 };
 
 class HttpReader {
@@ -33,18 +33,18 @@ class HttpReader {
   HttpReader& operator=(HttpReader&&) noexcept;
   ~HttpReader();
 
-  // Errc::protocol, with what follows "the server …".
+  // Errc::protocol; the text follows "the server …".
   Result<void> feed(std::string_view bytes);
-  // The stream of bytes has ended. True: that completes an answer, one without a length.
+  // The stream of bytes has ended. True: the end completes an answer without a length.
   bool end();
 
-  // The next complete answer; nothing: none is there yet.
+  // The next complete answer; nothing: it is not complete yet.
   std::optional<HttpAnswer> next();
-  // No answer has begun, and none is left to take.
+  // No answer has begun, and no answer is left to take.
   bool empty() const;
 
-  // Of the answer that is next, complete or not, if its status is 200: the complete lines that have
-  // come of its body. They are then no part of it.
+  // Removes and returns the complete body lines received so far of the current answer (status 200
+  // only).
   std::vector<std::string> take_lines();
 
  private:

@@ -104,8 +104,7 @@ Finding judge_pooler(const Row& row, int backend) {
       "needs a connection for each holder and each waiter");
 }
 
-// Asked when the trial has made the table. Not everyone may see what names the cluster of
-// databases.
+// Asked after the trial has made the table. Not everyone may see the id of the database cluster.
 constexpr const char* k_identity =
     "select (select system_identifier::text from pg_control_system()), (select oid::text from "
     "pg_database where datname = current_database()), (select oid::text from pg_class where oid = "
@@ -124,7 +123,7 @@ Identity identity_of(PgSession& session, const std::string& table, Time until) {
   return identity;
 }
 
-// False: this user may not. Without the tables the trial did nothing.
+// False: this user may not remove it. Without the tables the trial did nothing.
 bool remove_trial(PgSession& session, const std::string& table, const LockName& name, Time until) {
   Result<std::vector<PgRows>> removed = std::vector<PgRows>();
   for (const std::string& one : {table + "_line", table})

@@ -9,7 +9,7 @@
 
 namespace dlock {
 
-// What PostgresStore::open() refuses is an error here, too. Tables that the trial makes stay:
+// An error where PostgresStore::open() would refuse the URL. Tables that the trial makes stay:
 // another run may use them already.
 Result<Examination> examine_postgres(const StoreOptions& options, const ExamineTerms& terms);
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// PgCall: one call over libpq. libpq reads as long as something comes, takes messages of any
-// length and computes what a server asks for (2^31 rounds of SCRAM) before it returns. While a
-// PgCall lives on this thread, libpq sees at most k_turn_bytes between two waits, fewer if it is
-// slow with them (each parameter of the server is looked for among all), and its rounds end with
-// the call.
+// PgCall: one call over libpq. libpq reads as long as bytes arrive, takes messages of any length
+// and computes what a server asks for (2^31 rounds of SCRAM) before it returns. While a PgCall
+// lives on this thread, libpq sees at most k_turn_bytes between two waits, fewer if they make it
+// slow (it looks for each parameter of the server among all), and its rounds end with the call.
 //
-// For that this file stands in the place of recv(2) and of OpenSSL's HMAC_Init_ex, for libpq as for
-// all other code of the process, which has no PgCall.
+// For that this file replaces recv(2) and OpenSSL's HMAC_Init_ex, for libpq and for all other code
+// of the process, which has no PgCall.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -23,8 +22,7 @@ namespace dlock {
 
 class PgCall {
  public:
-  // `intake`: of the connection. `most`: bytes that one answer may have. Calls may be in each
-  // other.
+  // `intake`: the connection's. `most`: bytes that one answer may have. Calls may be nested.
   PgCall(Intake& intake,
          Time limit,
          const Interrupt* interrupt,
@@ -33,11 +31,11 @@ class PgCall {
   PgCall& operator=(const PgCall&) = delete;
   ~PgCall();
 
-  // Until the socket of the connection, `fd`, is ready for `events` of poll(2), or ended() is set.
+  // Waits until the connection's socket, `fd`, is ready for `events` of poll(2), or ended() is set.
   // Errors: timed_out ("no answer within …"), cancelled, protocol (a flood), system.
   Result<void> wait(int fd, short events);
 
-  // Why libpq could not go on, if it was for our sake.
+  // Why libpq could not go on, if we stopped it.
   const std::optional<Error>& ended() const { return ended_; }
 
   // For recv(2) and HMAC_Init_ex.

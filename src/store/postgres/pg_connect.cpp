@@ -43,7 +43,7 @@ Result<bool> shake_hands(const PgConnection& connection, PgCall& call) {
 
 void ClosePg::operator()(pg_conn* connection) const {
   // Otherwise PQfinish would still try to send what it has, perhaps the end of a transaction that
-  // its user has given up. A process that was forked meanwhile may have the socket as well.
+  // its user has given up. A process forked in between may have the socket as well.
   if (const int fd = ::PQsocket(connection); fd >= 0) ::shutdown(fd, SHUT_RDWR);
   ::PQfinish(connection);
 }
@@ -53,12 +53,12 @@ PgConnected connect_pg(const std::vector<PgParameter>& parameters,
                        Time limit,
                        const Interrupt* interrupt) {
   const Time started = BootClock::now();
-  set_up_cpu_for_tls();  // logins need the library as well
+  set_up_cpu_for_tls();  // logins need the library, too
   PgConnection connection = start(parameters);
   intake = {};
   PgCall call(intake, limit, interrupt, limits::k_login_bytes);
   if (!connection) return {{}, {.code = Errc::system, .reason = "out of memory"}};
-  // So that an error of the server has its SQLSTATE, which libpq tells of statements only.
+  // Makes libpq report the SQLSTATE of connection errors, too.
   ::PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
   ::PQsetNoticeReceiver(
       connection.get(), [](void*, const PGresult*) {}, nullptr);

@@ -29,14 +29,14 @@ struct StateRule {
   PgMeaning meaning;
 };
 
-// The first rule that fits counts; what fits none is refused.
+// The first rule that fits counts; other errors are refusals.
 // https://www.postgresql.org/docs/15/errcodes-appendix.html
 constexpr StateRule k_states[] = {
     {"28", {.code = Errc::denied}},
     {"42501", {.code = Errc::denied, .hint = k_rights}},
     {"42P01", {.code = Errc::refused, .cause = PgCause::no_table}},
     {"22001", {.code = Errc::bad_usage}},  // a name that is longer than the column
-    {"22P05", {.code = Errc::bad_usage, .hint = k_encoding}},  // a name that it cannot keep
+    {"22P05", {.code = Errc::bad_usage, .hint = k_encoding}},  // a name that its encoding lacks
     {"22021", {.code = Errc::bad_usage, .hint = k_encoding}},
     {"42703", {.code = Errc::refused, .cause = PgCause::no_column}},
     {"25006", {.code = Errc::refused, .replica = true, .hint = k_replica}},
@@ -45,7 +45,7 @@ constexpr StateRule k_states[] = {
     {"40003", {.code = Errc::unavailable}},  // statement_completion_unknown
     {"55P03", {.code = Errc::unavailable}},  // lock_timeout
     {"57014", {.code = Errc::timed_out}},    // statement_timeout
-    {"08", {.code = Errc::unavailable}},     // also what pgbouncer says of a server that is gone
+    {"08", {.code = Errc::unavailable}},     // pgbouncer says it, too, of a server that is gone
     {"53", {.code = Errc::unavailable}},     // too many connections, no memory, a full disk
     {"57P", {.code = Errc::unavailable}},    // it starts, stops or has crashed
     {"58", {.code = Errc::unavailable}},
@@ -54,12 +54,12 @@ constexpr StateRule k_states[] = {
 
 struct PhraseRule {
   std::string_view phrase;
-  std::string_view instead;  // of libpq's words; empty: those
+  std::string_view instead;  // replaces libpq's words; empty: keeps them
   Errc code = Errc::protocol;
   bool replica = false;
 };
 
-// Of libpq itself, which has no states. Its words are English: dlock sets no locale.
+// libpq's own errors have no states. Its words are English: dlock sets no locale.
 constexpr PhraseRule k_phrases[] = {
     {"no password supplied", k_needs_password, Errc::denied},
     {"session is read-only", k_replica, Errc::refused, true},
@@ -92,7 +92,7 @@ std::string one_line(std::string_view text) {
   return said(text.substr(0, text.find('\n')));
 }
 
-// "…:  28P01: password authentication failed…": where the state begins.
+// Finds the state in "…:  28P01: password authentication failed…".
 std::optional<std::size_t> find_state(std::string_view said) {
   constexpr std::size_t k_size = 5;
   const auto is_letter = [](char c) {
@@ -107,7 +107,7 @@ std::optional<std::size_t> find_state(std::string_view said) {
   return {};
 }
 
-// libpq has made a text of errno: here it is taken apart again.
+// libpq has made a text of errno: finds the errno again.
 std::optional<Error> find_errno(std::string_view line) {
   for (const int error : k_errnos) {
     if (line.find(std::strerror(error)) == std::string_view::npos) continue;

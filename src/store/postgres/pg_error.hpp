@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What an error of PostgreSQL means for us: by its SQLSTATE, which is the same in every language
-// and version, and where there is none (the connection was not made) by what libpq says. Pure.
+// What an error of PostgreSQL means to dlock: by its SQLSTATE, which is the same in every language
+// and version, or without a state (no connection was made) by libpq's words. Pure.
 //
-// An error that the server answered undid its transaction. So did nothing what Errc::denied and
-// refused tell; unavailable and timed_out may stand for an end of the server in the middle of a
-// commit and say nothing of the outcome, unless the cause is `repeat`.
+// An error that the server answered has undone its transaction. So Errc::denied and refused did
+// nothing; unavailable and timed_out may come from a server that ended during a commit and say
+// nothing about the outcome, unless the cause is `repeat`.
 #pragma once
 
 #include "base/result.hpp"
@@ -16,15 +16,15 @@ namespace dlock {
 
 enum class PgCause {
   other,
-  repeat,    // a conflict with another transaction: undone, the same again may go through
-  no_table,  // a table that a statement names is not there
+  repeat,    // a conflict with another transaction: undone, may be repeated
+  no_table,  // a table of the statement does not exist
   no_column,
 };
 
 struct PgMeaning {
   Errc code = Errc::refused;  // bad_usage, denied, unavailable, timed_out or refused
   PgCause cause = PgCause::other;
-  bool replica = false;  // it may not write: another server of a set may
+  bool replica = false;  // the server may not write: another server of a set may
   std::string_view hint = {};
 };
 
@@ -37,7 +37,7 @@ struct PgNoConnection {
   bool by_server = false;      // `reason` is the server's
   bool replica = false;        // as above
   std::string reason = {};     // one line, printable
-  std::string_view hint = {};  // for people, behind it
+  std::string_view hint = {};  // advice after the reason
 };
 
 // `said` is PQerrorMessage() at PQERRORS_VERBOSE.

@@ -10,7 +10,7 @@
 namespace dlock {
 namespace {
 
-// In place of a file that is not wanted: there is none of this name, which libpq takes as it is.
+// Names no file: libpq accepts that a file of this name does not exist.
 constexpr const char* k_no_file = "/dev/null/none";
 
 const char* word_of(PgTls tls) {
@@ -85,7 +85,7 @@ Result<std::vector<PgParameter>> pg_parameters(const PgAddress& address,
       {"application_name", "dlock"},
       {"client_encoding", "UTF8"},
       {"gssencmode", "disable"},
-      // One of several may be a replica, and a lock cannot be taken there.
+      // A server of several may be a replica, where no lock can be taken.
       {"target_session_attrs", "read-write"},
       {"sslmode", word_of(*tls)},
       {"sslrootcert", *cas},

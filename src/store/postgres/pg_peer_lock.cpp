@@ -7,12 +7,12 @@ namespace dlock {
 
 namespace {
 
-// Nothing but us ends the transaction. Not every version has both.
+// Nothing but us may end the transaction. Not every version has both settings.
 constexpr const char* k_unbounded =
     "select pg_catalog.set_config(name, '0', true) from pg_catalog.pg_settings where name in "
     "('idle_in_transaction_session_timeout', 'transaction_timeout')";
-// The last statement, and no query: the snapshot of that would stay with the transaction, and keep
-// VACUUM from its work.
+// The last statement is not a query, whose snapshot would stay with the transaction and keep VACUUM
+// from its work.
 constexpr const char* k_end = "set local statement_timeout = 0";
 
 std::string value_of(const PgRows& answer) {
@@ -36,8 +36,8 @@ std::string PgPeerLock::kind() const {
   return is_row() ? "row lock" : "advisory lock";
 }
 
-// Of a row it skips what is locked: an error would end the transaction, and NOWAIT would meet the
-// locks of other rows where the column has no index.
+// Skips a locked row: an error would end the transaction, and NOWAIT would meet the locks of other
+// rows if the column has no index.
 PgStatement PgPeerLock::take_one(const LockName& name) const {
   if (is_row()) {
     return {"select 1 from " + with_.table + " where " + with_.column +

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// PgPeerLock: rows or advisory locks that a transaction holds, which stays open on a connection of
-// its own: "?with=row:TABLE.COLUMN", "?with=advisory", "?with=advisory:NUMBER". As all is in the
+// PgPeerLock: rows or advisory locks held by a transaction that stays open on a connection of its
+// own: "?with=row:TABLE.COLUMN", "?with=advisory", "?with=advisory:NUMBER". As all is in the
 // transaction, it also holds through a pooler of transactions.
 //
-// The server's limits for idle transactions do not count for it. One that holds a row keeps VACUUM
-// from removing what died since it began.
+// The server's limits for idle transactions do not apply to it. While it holds a row, VACUUM cannot
+// remove what died since the transaction began.
 #pragma once
 
 #include "store/postgres/pg_session.hpp"
@@ -19,7 +19,7 @@ namespace dlock {
 
 class PgPeerLock final : public PeerLock {
  public:
-  // What the URL says; null: nothing. Connects to nothing.
+  // The URL's peer lock; null: it names no peer lock. Connects to nothing.
   static Result<std::unique_ptr<PeerLock>> open(const StoreOptions& options);
 
   std::string kind() const override;

@@ -24,7 +24,7 @@ struct ClearResult {
 };
 using PgResult = std::unique_ptr<PGresult, ClearResult>;
 
-// Another address or server would say the same, or may not be asked any more.
+// Another address or server would give this error too, or may not be asked any more.
 bool ends_search(Errc code) {
   return code != Errc::not_listening && code != Errc::no_such_host && code != Errc::unavailable &&
          code != Errc::timed_out && code != Errc::refused;
@@ -87,7 +87,7 @@ std::string field(const PGresult* result, int which) {
   return text != nullptr ? text : "";
 }
 
-// The server has ended the session with it.
+// The server has ended the session with this error.
 bool is_fatal(const PGresult* result) {
   const std::string severity = field(result, PG_DIAG_SEVERITY_NONLOCALIZED);
   return severity == "FATAL" || severity == "PANIC";
@@ -119,7 +119,7 @@ PgSession::Answers PgSession::run(const std::vector<PgStatement>& statements, Ti
   if (owes_sign_) disconnect();
   if (auto reached = reach(limit); !reached) return reached.error();
   in_transaction_ = false;
-  // Of a run that failed: the server has undone its part and waits to hear that we know.
+  // The last run failed: the server has undone its part and waits for a rollback.
   const bool undone = ::PQtransactionStatus(connection_.get()) == PQTRANS_INERROR;
   sent_at_ = BootClock::now();
   PgCall call(intake_, limit, interrupt_);
@@ -128,7 +128,7 @@ PgSession::Answers PgSession::run(const std::vector<PgStatement>& statements, Ti
                           ::PQpipelineSync(connection_.get()) == 1);
   for (const PgStatement& one : statements)
     sent = sent && send_one(connection_.get(), one);
-  // Makes one write of all.
+  // Sends all statements in one write.
   sent = sent && ::PQpipelineSync(connection_.get()) == 1;
   if (!sent) {
     const std::string reason = reason_of(::PQerrorMessage(connection_.get()));
@@ -147,7 +147,7 @@ PgSession::Answers PgSession::receive(
     PgCall& call, std::size_t statements, int ends, Time started, Time limit) {
   std::vector<PgRows> answers;
   std::optional<Error> error;
-  bool between = false;  // two statements
+  bool between = false;  // between two statements
   while (ends > 0) {
     if (auto ready = await_answer(call, started, limit); !ready)
       return error ? *error : ready.error();
@@ -157,7 +157,7 @@ PgSession::Answers PgSession::receive(
     if (!result) continue;
     const ExecStatusType status = ::PQresultStatus(result.get());
     if (status == PGRES_PIPELINE_SYNC) {
-      if (--ends == 1) answers.clear();  // of the rollback
+      if (--ends == 1) answers.clear();  // drops the rollback's answer
     } else if (is_flood(result.get()) || answers.size() == statements + 1) {
       return lost(Intake::flood(), started, limit);
     } else if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
@@ -173,7 +173,7 @@ PgSession::Answers PgSession::receive(
       if (ended) connection_.reset();
       if (!connected()) return *error;
     } else if (status != PGRES_PIPELINE_ABORTED) {
-      break;  // of a statement that has no place here: empty, or COPY
+      break;  // an answer that does not belong here: empty, or COPY
     }
   }
   if (error) return *error;
@@ -181,12 +181,12 @@ PgSession::Answers PgSession::receive(
   return lost({Errc::protocol, "gave an answer of an unknown kind"}, started, limit);
 }
 
-// Until PQgetResult can be called, which then does not wait.
+// Waits until PQgetResult can be called without waiting.
 Result<void> PgSession::await_answer(PgCall& call, Time started, Time limit) {
   pg_conn* const connection = connection_.get();
   for (;;) {
     const int unsent = ::PQflush(connection);
-    // What the server said before it hung up is told by the next result.
+    // If the server hung up after a message, the next result has the message.
     if (::PQisBusy(connection) == 0 || ::PQstatus(connection) == CONNECTION_BAD) return {};
     if (unsent < 0) break;
     const short events = static_cast<short>(unsent > 0 ? POLLIN | POLLOUT : POLLIN);
@@ -243,7 +243,7 @@ Result<void> PgSession::reach(Time limit) {
   return connect(limit);
 }
 
-// Nothing has come but notifications and notices.
+// Whether the connection is open and has received only notifications and notices.
 bool PgSession::alive() {
   PgCall look(intake_, BootClock::now(), nullptr);
   for (;;) {
@@ -265,7 +265,7 @@ Result<void> PgSession::connect(Time limit) {
     explain(why, servers[i], limit);
     const bool last = i + 1 == servers.size();
     if (servers.size() == 1 || ends_search(why.code)) return unreachable(why, others);
-    // While the primary moves, one has gone and another may not write yet.
+    // While the primary moves, one server is gone and another may not write yet.
     const bool same = i == 0 || why.code == all_say;
     all_say = same && why.code != Errc::refused ? why.code : Errc::unavailable;
     others += name_of(servers[i]) + ": " + why.reason + (last ? "" : "; ");
@@ -283,7 +283,7 @@ bool is_about_tls(const std::string& reason) {
 }
 
 PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
-  std::vector<SocketAddress> addresses(1);  // of a socket
+  std::vector<SocketAddress> addresses(1);  // one empty address stands for a socket
   if (!server.is_socket()) {
     auto found = resolve(server.host, server.port, limit, interrupt_);
     if (!found) return {.code = found.error().code, .reason = found.error().text};
@@ -302,7 +302,7 @@ PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
     connection_ = std::move(made.connection);
     has_answered_ = has_answered_ || connected();
     if (connected()) return {};
-    // One that refused says more than one that kept silent.
+    // An address that refused says more than a silent one.
     const bool silent = made.why.code == Errc::timed_out;
     if (addresses.size() > 1) note_silence(addresses[i], silent);
     if (!why || !silent) why = std::move(made.why);
@@ -312,7 +312,7 @@ PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
   return *why;
 }
 
-// What hangs up or is not understood may be another server.
+// A server that hangs up or is not understood may be another kind of server.
 void PgSession::explain(PgNoConnection& why, const PgServer& server, Time limit) {
   const bool strange = why.code == Errc::protocol || why.code == Errc::unavailable;
   if (has_answered_ || why.by_server || !strange || server.is_socket()) return;
@@ -323,7 +323,7 @@ void PgSession::explain(PgNoConnection& why, const PgServer& server, Time limit)
   if (!other.empty()) why = {.code = Errc::protocol, .reason = "it " + other};
 }
 
-// `others`: the servers that were tried before, and why in vain.
+// `others`: the servers that were tried before, and why they failed.
 Error PgSession::unreachable(const PgNoConnection& why, const std::string& others) {
   failure_.sqlstate = why.sqlstate;
   if (why.code == Errc::cancelled) return {why.code, "stopped waiting for " + where()};
@@ -335,7 +335,7 @@ Error PgSession::unreachable(const PgNoConnection& why, const std::string& other
   return {later ? Errc::unavailable : why.code, said + why.reason + hint};
 }
 
-// Drops the connection and says what happened to a question that may be on its way.
+// Drops the connection and says what happened to a request that may have been sent.
 Error PgSession::lost(const Error& reason, Time started, Time limit) {
   disconnect();
   const Errc code = reason.code;
@@ -348,7 +348,7 @@ Error PgSession::lost(const Error& reason, Time started, Time limit) {
 Error PgSession::refusal(const std::string& state, const std::string& text) {
   const PgMeaning meaning = classify_sqlstate(state);
   failure_ = {state, meaning.cause};
-  // The next run asks all servers anew.
+  // The next run asks all servers again.
   if (meaning.replica) disconnect();
   const bool elsewhere = meaning.replica && address_.servers.size() > 1;
   const std::string hint = meaning.hint.empty() ? "" : " (" + std::string(meaning.hint) + ")";
@@ -371,7 +371,7 @@ Result<bool> PgSession::await_notification(Time until) {
     }
     if (::PQconsumeInput(connection_.get()) == 1) continue;
     const std::string reason = reason_of(::PQerrorMessage(connection_.get()));
-    connection_.reset();  // a transaction that was open is not forgotten
+    connection_.reset();  // an open transaction is not forgotten
     return gone(reason);
   }
 }

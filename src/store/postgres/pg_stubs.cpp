@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// For the static program: what libpq.a wants of the libraries of Kerberos and LDAP, which exist as
-// shared ones only. Each function fails, so that a server that wants a login by Kerberos gets none.
-// LDAP would be asked only by a service file. libpq passes arguments, which these functions leave.
+// For the static program: the functions of Kerberos and LDAP that libpq.a needs, which exist as
+// shared libraries only. Each fails, so a server that wants a login by Kerberos gets none. LDAP
+// would be asked only by a service file. libpq passes arguments, which these functions ignore.
 
 // NOLINTBEGIN(readability-identifier-naming): the names of those libraries
 namespace {

@@ -10,16 +10,15 @@ namespace dlock {
 
 namespace {
 
-// Nothing here costs a look at another table of the catalogue. A trigger that was dropped may still
-// be told of.
+// None of these columns needs another table of the catalogue. A dropped trigger may still show.
 constexpr const char* k_is_plain =
     "not c.relhastriggers and not c.relhasrules and "
     "(pg_catalog.pg_get_userbyid(c.relowner) = current_user or "
     "pg_catalog.pg_has_role(c.relowner, 'pg_database_owner', 'member'))";
 
-// Who may become the owner of the database, as each superuser may, could do anything to a table
-// there; and a role of which we are a member has made it for us. Of a superuser that is no sign: it
-// counts as a member of each.
+// A role that may become the owner of the database, as each superuser may, could do anything to a
+// table there; and a role of which we are a member has made the table for us. Membership of a
+// superuser proves nothing: it counts as a member of every role.
 constexpr const char* k_owner_is_trusted =
     "(pg_catalog.pg_get_userbyid(c.relowner) = current_user "
     "or pg_catalog.pg_has_role(c.relowner, d.datdba, 'member') "
@@ -27,15 +26,15 @@ constexpr const char* k_owner_is_trusted =
     "and pg_catalog.pg_has_role(c.relowner, 'member')))";
 constexpr const char* k_trigger =
     "from pg_catalog.pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal";
-// A view is one, too; it is as good as its owner.
+// A view has such a rule, too; the view is as good as its owner.
 constexpr const char* k_rule =
     "from pg_catalog.pg_rewrite r where r.ev_class = c.oid and r.rulename <> '_RETURN'";
 constexpr const char* k_joined =
     " join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
     "join pg_catalog.pg_database d on d.datname = pg_catalog.current_database()";
 
-// So could the owner of the schema; but only of one that the URL names: another role may have made
-// one that comes first in our search path.
+// So could the owner of the schema; but only of a schema that the URL names: another role may have
+// made a schema that comes first in our search path.
 constexpr const char* k_schema_is_trusted =
     " or pg_catalog.pg_has_role(c.relowner, n.nspowner, 'member')";
 
@@ -73,7 +72,7 @@ PgTables::PgTables(std::string table)
       line_(table_ + "_line"),
       names_schema_(table_.find('.') != std::string::npos) {}
 
-// No number is an error, and the server skips all that came with it.
+// A text that is no number is an error, and the server skips all that came with it.
 PgStatement PgTables::guard(const std::string& ms, bool has_line, bool in_full) const {
   const std::string condition = in_full ? is_trusted(names_schema_) : k_is_plain;
   const std::string line = has_line ? ", pg_catalog.to_regclass('" + line_ + "')::oid" : "";

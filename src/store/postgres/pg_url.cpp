@@ -17,7 +17,7 @@ constexpr std::string_view k_default_directory = "/var/run/postgresql";  // of D
 constexpr std::string_view k_default_table = "dlock";
 constexpr std::uint16_t k_default_port = 5432;
 constexpr std::size_t k_most_servers = 16;
-// Of a directory: sockaddr_un holds 107 bytes, and "/.s.PGSQL.65535" follows.
+// A path to the socket: sockaddr_un holds 107 bytes, and "/.s.PGSQL.65535" follows.
 constexpr std::size_t k_longest_directory = 92;
 // PostgreSQL cuts names at 63; five are left for the names of what belongs to the table.
 constexpr std::size_t k_longest_table = 58;

@@ -18,9 +18,9 @@ using lease_table::StoreTime;
 
 namespace {
 
-// Times are asked for as their eight bytes: a function for each, where a number would take seven
-// functions and operators, each of which a new process of the server looks up in its catalogue.
-// And the process that answers, for is_pooled_.
+// Times are read as their eight bytes: one function each, where a number would take seven functions
+// and operators, which a new process of the server looks up in its catalogue. Also reads the
+// process that answers, for is_pooled_.
 constexpr const char* k_clock =
     "select pg_catalog.encode(pg_catalog.timestamptz_send(pg_catalog.clock_timestamp()), 'hex'), "
     "pg_catalog.pg_backend_pid()";
@@ -30,7 +30,7 @@ constexpr const char* k_own_columns =
     "pg_catalog.to_regclass($1)::oid and attname in ('token', 'version', 'state') "
     "and not attisdropped";
 
-// With operators and functions of the catalogue: others may have made such of a better fit in a
+// With operators and functions of the catalogue: other users may have made better-fitting ones in a
 // schema of the search path, which would run as this user.
 constexpr const char* k_of_name = " where name operator(pg_catalog.=) $1";
 
@@ -50,7 +50,7 @@ std::int64_t to_us(StoreTime time) {
   return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
 }
 
-// Of this transaction: no statement outlasts the limit, and no stop of ours keeps it open.
+// For this transaction: no statement outlasts the limit, and if we stop, it does not stay open.
 PgStatement bounded_by(Time limit) {
   const std::string ms = std::to_string(statement_timeout_ms(limit, BootClock::now()));
   return {
@@ -96,11 +96,11 @@ std::string timestamp_of(std::int64_t us) {
 
 }  // namespace
 
-// Where the times stand in select_lock().
+// Columns of the times in select_lock().
 constexpr std::size_t k_first_time = 2;
 constexpr std::size_t k_end_of_times = 4;
 
-// Drivers of Java set the session's time zone to their own, and so what another type of column
+// Java drivers set the session's time zone to their own, which changes what another type of column
 // means.
 std::string PostgresStore::select_lock() const {
   return std::string("select name, ") + (has_four_columns() ? "''" : "state") + ", " +
@@ -189,8 +189,8 @@ Result<SqlStore::Rows> PostgresStore::load(const std::vector<std::string>& names
   return rows_of(names, purpose, tables, session_.sent_at());
 }
 
-// `bound`: which of these statements bounds the transaction, before any that uses a table. The
-// first time it is also the guard of the tables.
+// `bound`: the statement that bounds the transaction, before any that uses a table. The first time
+// it is also the guard of the tables.
 Result<std::vector<PgRows>> PostgresStore::run_on_tables(std::vector<PgStatement> all,
                                                          std::size_t bound,
                                                          bool has_line,
@@ -290,7 +290,7 @@ Result<void> PostgresStore::make_tables(Time limit) {
   all.push_back({"commit"});
   const auto answers = session_.run(all, limit);
   if (answers) return {};
-  // Another process made them at the same time.
+  // Another process made the tables at the same time.
   const std::string& state = session_.failure().sqlstate;
   if (state == "23505" || state == "42P07" || state == "42710") return {};
   return Error{answers.error().code,
@@ -315,16 +315,16 @@ Result<SqlStore::Rows> PostgresStore::load_clock(Time limit) {
   return all_rows_of(answers->front().rows, {}, session_.sent_at());
 }
 
-// Behind a pooler the process that serves us has another number than the login said.
+// Behind a pooler the process that serves us is not the one of the login.
 void PostgresStore::note_clock(PgRows& clock) {
   to_us(clock, 0, 1);
   is_pooled_ =
       clock.rows.empty() || sql::number_at(clock.rows.front(), 1) != session_.backend_pid();
 }
 
-// Its process may serve others next: what it listens to would stay with them, and the pooler drops
-// its notifications. The connection stays, as that of the lease: in a pool of whole sessions its
-// place would go to a waiter, and the holder could not renew.
+// Its process may serve others next: its subscriptions would stay with them, and the pooler drops
+// its notifications. The connection stays, as the lease's: in a pool of whole sessions its place
+// would go to a waiter, and the holder could not renew.
 Result<void> PostgresStore::listen(Time limit) {
   const auto refusal = [this] {
     return Error{Errc::refused, "no LISTEN through the pooler at " + where() + ", polling"};
@@ -336,7 +336,7 @@ Result<void> PostgresStore::listen(Time limit) {
   all.push_back({k_clock});
   auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
-  note_clock(answers->back());  // of a connection that is new
+  note_clock(answers->back());  // of a new connection
   if (is_pooled_) return refusal();
   listener_ = session_.backend_pid();
   return {};
@@ -353,7 +353,7 @@ Result<void> PostgresStore::watch_rows(const std::vector<LockName>& /*names*/,
 
 Result<bool> PostgresStore::await_change(Time until) {
   if (channels_.empty() || session_.backend_pid() != listener_ || !session_.connected()) {
-    // A call since has made a new connection: what was notified meanwhile is lost.
+    // Another call has made a new connection: notifications in between are lost.
     if (auto listening = listen(until); !listening) return listening.error();
     return true;
   }
@@ -362,7 +362,7 @@ Result<bool> PostgresStore::await_change(Time until) {
   return told;
 }
 
-// One that is in no line is notified of nothing.
+// A bystander gets no notifications.
 std::optional<Duration> PostgresStore::looks_every(Watcher who, std::uint64_t /*place*/) const {
   if (who != Watcher::bystander) return std::nullopt;
   return std::chrono::seconds(1);

@@ -10,15 +10,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration k_look = 1s;           // of a holder at its peer lock
-constexpr Duration k_look_limit = 500ms;  // of one such look
-constexpr Duration k_try = 100ms;         // of a waiter: no program tells that it has released
-constexpr Duration k_release_limit = 1s;  // of a row that was granted in vain
+constexpr Duration k_look = 1s;           // between looks of a holder at its peer lock
+constexpr Duration k_look_limit = 500ms;  // for one such look
+constexpr Duration k_try = 100ms;  // between tries of a waiter: no message tells of a release
+constexpr Duration k_release_limit = 1s;  // for the row, if the peer lock was refused
 
 }  // namespace
 
-// There is one peer lock of a name, which has no readers and no slots. It ends with this process,
-// so acquire could keep only a half of its hold.
+// There is one peer lock for a name, which has no readers and no slots. It ends with this process,
+// so `acquire` could keep only a half of its hold.
 StoreTraits BesideStore::traits() const {
   StoreTraits traits = rows_->traits();
   traits.shared = false;
@@ -33,7 +33,8 @@ Result<std::string> BesideStore::key_of(const LockName& name) const {
   return rows_->key_of(name);
 }
 
-// A run above us in this very store has it. One that is in the same rows without `with=` has not.
+// A run above us in this very store has the peer lock. A run with these rows but without `with=`
+// has not.
 bool BesideStore::needs_peer(const Claim& claim, const Hold& hold) const {
   const std::string where = rows_->where();
   const auto has_it = [&](const AncestorHold& above) {
@@ -49,12 +50,12 @@ Result<AcquireReply> BesideStore::acquire(const Claim& claim, Queueing queueing,
     return Error{Errc::bad_usage, where() + " has one " + peer_->kind() + " for each claim"};
   auto reply = rows_->acquire(claim, queueing, limit);
   if (!reply || !std::holds_alternative<Grant>(*reply)) return reply;
-  if (taken_for_ == claim.serial) return reply;  // a repetition
+  if (taken_for_ == claim.serial) return reply;  // a repeated claim
   return take_peer(claim, std::get<Grant>(std::move(*reply)), limit);
 }
 
-// The row comes first: so dlocks stand in their line, and only one of them at a time asks for the
-// peer lock.
+// The row comes first: dlocks wait in its line, and only one of them at a time asks for the peer
+// lock.
 Result<AcquireReply> BesideStore::take_peer(const Claim& claim, Grant grant, Time limit) {
   std::vector<LockName> names;
   for (const Hold& hold : grant.holds)
@@ -66,7 +67,7 @@ Result<AcquireReply> BesideStore::take_peer(const Claim& claim, Grant grant, Tim
     gone_.reset();
     return AcquireReply(std::move(grant));
   }
-  // Also when there is no time left: nothing else would release it before its lease ends.
+  // Also without time left: nothing else would release the row before its lease ends.
   const Time release_limit = std::max(limit, BootClock::now() + k_release_limit);
   const auto released = rows_->release(grant.holds, {}, release_limit);
   if (!released) return Error{Errc::unavailable, released.error().text};
@@ -77,11 +78,11 @@ Result<AcquireReply> BesideStore::take_peer(const Claim& claim, Grant grant, Tim
   Refusal refusal{.which = static_cast<std::size_t>(at - claim.names.begin())};
   refusal.holding.kind = Holding::Kind::foreign;
   refusal.holding.type = peer_->kind() + (blocked.by.empty() ? "" : " of connection " + blocked.by);
-  refusal.holding.lease_left = LeaseLeft::never();  // it ends with its connection
+  refusal.holding.lease_left = LeaseLeft::never();  // the peer lock ends with its connection
   return AcquireReply(std::move(refusal));
 }
 
-// Once it is gone, the first reason stays.
+// Once the peer lock is gone, the first reason stays.
 Result<void> BesideStore::ask_peer(Time limit) {
   if (gone_) return *gone_;
   auto kept = peer_->check(limit);
@@ -89,7 +90,7 @@ Result<void> BesideStore::ask_peer(Time limit) {
   return kept;
 }
 
-// What is to be answered in place of the row's answer; nothing: the peer lock is ours.
+// The answer that replaces the row's answer; nothing: the peer lock is ours.
 std::optional<Result<RenewReply>> BesideStore::trouble_of_peer(Time limit) {
   if (!taken_for_) return {};
   const auto kept = ask_peer(limit);
@@ -111,8 +112,8 @@ Result<RenewReply> BesideStore::check(const Holds& holds, Time limit) {
   return rows_->check(holds, limit);
 }
 
-// The command has ended, so either could go first. The peer lock does: the next dlock, which the
-// row's release wakes, would else find it still held. Half of the time is the row's.
+// The command has ended, so either lock could go first. The peer lock does: else the next dlock,
+// which the row's release wakes, would find it held. Half of the time is for the row.
 Result<ReleaseVerdict> BesideStore::release(const Holds& holds,
                                             const ReleaseOptions& options,
                                             Time limit) {
@@ -125,7 +126,7 @@ Result<HandOff> BesideStore::await_hand_off(Time until) {
   if (blocked_) {
     const Time next_try = BootClock::now() + k_try;
     const Time end = std::min(until, next_try);
-    // A change of the row may have been written by our own last try: it does not end the pause.
+    // Our own last try may have changed the row: that does not end the pause.
     do {
       if (auto told = rows_->await_hand_off(end); !told) return told;
     } while (BootClock::now() < end);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// BesideStore: a store whose holds have the lock of another program beside their row (`?with=`).
-// The row is what dlocks agree on: lease, line, tokens, records. The other lock keeps programs away
-// that know nothing of rows; it is taken after the row, watched while it is held, and its loss is
-// the loss of the hold.
+// BesideStore: a store whose holds have another program's lock beside their row (`?with=`). The row
+// is for dlocks: lease, line, tokens, records. The peer lock keeps out programs that know nothing
+// of rows; it is taken after the row, watched while it is held, and its loss is the loss of the
+// hold.
 //
-// Promises beside those of LockStore: a grant has both locks, a refusal or an error neither (if the
-// row could not be released, the error says nothing: see LockStore). A loss of the peer lock is
+// Promises beside those of LockStore: a grant has both locks, a refusal or an error has none (if
+// the row could not be released, the error says nothing: see LockStore). A loss of the peer lock is
 // noticed by each renewal and each check, and within about a second by await_hand_off.
 //
-// Not promised: a safe_until of the peer lock; its server gives it away at once when the connection
-// is gone. A nested hold below one of this very URL has none of its own.
+// Not promised: a safe_until of the peer lock; its server releases it at once when the connection
+// is gone. A nested hold below a hold of this very URL has no peer lock of its own.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -69,9 +69,9 @@ class BesideStore final : public LockStore {
 
   std::unique_ptr<LockStore> rows_;
   std::unique_ptr<PeerLock> peer_;
-  std::optional<HoldSerial> taken_for_;  // the peer lock is ours, or was, for this hold
-  std::optional<Error> gone_;            // why it is ours no more
-  bool blocked_ = false;                 // by another program, when a claim was tried last
+  std::optional<HoldSerial> taken_for_;  // the hold for which the peer lock is, or was, ours
+  std::optional<Error> gone_;            // why the peer lock is no longer ours
+  bool blocked_ = false;                 // by another program, at the last try of a claim
 };
 
 }  // namespace dlock

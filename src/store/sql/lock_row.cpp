@@ -33,7 +33,7 @@ const HoldRecord* newest_of(const StoredLock& lock) {
   return newest;
 }
 
-// Rows of a line are known by their arrival.
+// A row of a line is identified by its arrival.
 const Place* find(const Line& line, std::int64_t arrival_us) {
   const auto at =
       std::lower_bound(line.begin(), line.end(), arrival_us, [](const Place& one, std::int64_t us) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `dlock doctor` says of each server of SQL alike, from facts that its store has looked up.
-// Pure.
+// What `dlock doctor` says about each SQL server, from facts that its store has looked up. Pure.
 #pragma once
 
 #include "store/doctor/finding.hpp"
@@ -14,22 +13,22 @@ namespace dlock::sql {
 
 // A warning above 80 %; not seen without numbers.
 Finding judge_connections(long long used, long long most);
-// Before the trial, which makes tables that are missing if it may.
+// Seen before the trial, which makes missing tables if it may.
 struct TablesSeen {
   bool locks = false;
   bool line = false;
   bool has_state = false;  // else the table of locks has only the columns of ShedLock
 };
-// `ddl`: what makes the tables.
+// `ddl`: the statements that make the tables.
 Finding judge_tables(const std::string& table,
                      const TablesSeen& seen,
                      const Trial& trial,
                      const std::vector<std::string>& ddl);
-// Of the row of a trial that this user may not delete.
+// The finding about a trial's row that this user may not delete.
 Finding judge_left(const std::string& table, const LockName& name);
 
-// The rights that all commands need, `of_line` to the table of the line; `user` as it is written
-// there.
+// The rights that all commands need, `of_line` for the table of the line; `user` as the server
+// writes it.
 std::vector<std::string> grants(const std::string& table,
                                 const std::string& of_line,
                                 const std::string& user);

@@ -52,7 +52,7 @@ Error SqlStore::too_few_columns() const {
               missing_columns()};
 }
 
-// Neither those of dlock nor those of ShedLock.
+// The table has neither dlock's columns nor ShedLock's.
 Error SqlStore::unknown_columns() const {
   return {Errc::bad_config,
           "cannot keep locks in " + where() + ": the table " + table() +
@@ -66,7 +66,7 @@ std::optional<Error> SqlStore::refuses(const Claim& claim) const {
   return too_few_columns();
 }
 
-// Whether the same may go through now.
+// Whether the same step may succeed now.
 bool SqlStore::learns_columns() {
   return cause() == Cause::no_column && !std::exchange(has_four_columns_, true);
 }
@@ -181,15 +181,15 @@ Result<SqlStore::Rows> SqlStore::all_rows_of(const sql::Table& clock,
   return rows;
 }
 
-// What another program does there is over after so many tries; what stays is of the table.
+// Another program's change is over after so many tries; an error that stays is the table's.
 constexpr int k_tries = 10;
 
 Error SqlStore::row_stays(const std::string& why) const {
   return {Errc::refused, "cannot keep locks in " + table() + " in " + where() + ": " + why};
 }
 
-// A row may also be missing because it was deleted while we waited for it: what is written to it
-// would be written nowhere.
+// A row may also be missing because it was deleted while we waited for it: a write to it would be
+// lost.
 Result<SqlStore::Rows> SqlStore::load_to_write(const std::vector<std::string>& names, Time limit) {
   for (int tries = 0; tries < k_tries; ++tries) {
     auto rows = load(names, Purpose::writing, limit);
@@ -295,7 +295,7 @@ Result<std::vector<std::string>> SqlStore::list(std::string_view glob, Time limi
     const Moment moment = moment_of(rows->now_us, rows->sent_at);
     for (const Row& row : rows->rows) {
       const auto lock = lock_of(row.name, row, rows->now_us);
-      // A damaged row may be that of a lock: inspect says what is wrong with it.
+      // A damaged row may hold a lock: inspect says what is wrong with it.
       const bool is_free = lock && !lease_table::is_live(*lock, moment.now);
       if (!is_free && lease_table::glob_matches(glob, row.name)) names.push_back(row.name);
     }

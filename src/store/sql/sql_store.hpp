@@ -28,32 +28,32 @@ namespace dlock {
 class SqlStore : public TableStore {
  public:
   StoreTraits traits() const final;
-  // The server compares texts as UTF-8; Errc::bad_usage for a name that is none.
+  // The server compares texts as UTF-8; Errc::bad_usage for a name that is not UTF-8.
   Result<std::string> key_of(const LockName& name) const override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) final;
 
  protected:
-  // A name as its rows were read.
+  // The row of a name, as it was read.
   struct Row {
     std::string name;                  // as the server has it
-    std::optional<std::string> state;  // nullopt: there is no row; empty: dlock never wrote it
-    sql::LockColumns columns = {};     // of a row that is there
-    std::int64_t version = 0;          // likewise; 0 where the table has no such column
+    std::optional<std::string> state;  // nullopt: no row; empty: dlock never wrote it
+    sql::LockColumns columns = {};     // of an existing row
+    std::int64_t version = 0;          // of an existing row; 0 if the table has no such column
     std::string unfit = {};            // why its columns cannot be understood; mostly empty
     lease_table::Line line = {};
   };
   struct Rows {
-    std::vector<Row> rows;    // of the names, in their order
+    std::vector<Row> rows;    // in the order of the names
     std::int64_t now_us = 0;  // read after the rows were locked
     Time sent_at{};           // read before the first byte of the request was sent
-    // Of a table with four columns: how many of token, version and state it has all the same.
+    // For a table of four columns: how many of token, version and state it has all the same.
     std::int64_t own_columns = 0;
   };
-  // What a step writes of one name.
+  // A step's write to one name.
   struct Write {
     std::string name;
     const Row* before = nullptr;  // as it was read
-    bool lock = false;            // the row of dlock, of which the next four are columns
+    bool lock = false;            // writes dlock's row, whose columns are the next four
     sql::LockColumns columns = {};
     FencingToken token = 0;
     std::string state = {};
@@ -64,23 +64,23 @@ class SqlStore : public TableStore {
   enum class Purpose {
     writing,        // the rows are locked, and the transaction is open when it returns
     reading,        // nothing is locked, and the transaction is over
-    reading_locks,  // likewise, without lines: their table may be missing
+    reading_locks,  // as `reading`, without lines: their table may be missing
   };
-  // Begins the transaction: `names` have an order, and none is there twice.
+  // Begins the transaction: `names` are sorted and have no duplicates.
   virtual Result<Rows> load(const std::vector<std::string>& names, Purpose purpose, Time limit) = 0;
-  // Undoes the transaction, and makes the rows of these names unless there are some by now.
+  // Undoes the transaction, and makes the missing rows of these names.
   virtual Result<void> make_rows(const std::vector<std::string>& names, Time limit) = 0;
-  // Ends it. With nothing to write it is undone. `wakes` as of TableStore::Step. False: a row of
-  // dlock is not as it was read (by its version, or locked_by), and was not written.
+  // Ends the transaction; without a write it is undone. `wakes` as in TableStore::Step. False: a
+  // row of dlock is not as it was read (by its version, or locked_by), and was not written.
   virtual Result<bool> write(const std::vector<Write>& writes,
                              const std::vector<std::string>& wakes,
                              Time limit) = 0;
   virtual Result<void> make_tables(Time limit) = 0;
-  // The next k_page names behind this one, or all that are left, without their lines.
+  // The next k_page names after `name`, or all that are left, without their lines.
   static constexpr std::size_t k_page = 1000;
   virtual Result<Rows> load_behind(const std::string& name, Time limit) = 0;
   virtual Result<Rows> load_clock(Time limit) = 0;  // no names
-  // Of the newest of these that failed; it did nothing, unless it is `other`.
+  // Why the newest failed call failed; it did nothing, unless the cause is `other`.
   virtual Cause cause() const = 0;
   virtual const std::string& table() const = 0;
   virtual std::string missing_columns() const = 0;  // the statement that adds them
@@ -91,15 +91,15 @@ class SqlStore : public TableStore {
   bool has_line(Purpose purpose) const {
     return purpose != Purpose::reading_locks && !has_four_columns_;
   }
-  // What load() has asked: a lock of each name, the clock, then lines (if there are), and of four
-  // columns how many of dlock's own there are. A lock is a row of name, state, lock_until,
-  // locked_at (µs), locked_by, version and the type of lock_until where that does not fit.
+  // Reads the answer to load(): a lock for each name, the clock, then lines (if there are any), and
+  // for four columns how many of dlock's own there are. A lock is a row of name, state, lock_until,
+  // locked_at (µs), locked_by, version and the type of lock_until if that does not fit.
   // Errc::protocol: the server has answered with something else.
   Result<Rows> rows_of(const std::vector<std::string>& names,
                        Purpose purpose,
                        const std::vector<const sql::Table*>& answers,
                        Time sent_at) const;
-  // Likewise, of load_behind().
+  // Reads the answer to load_behind().
   Result<Rows> all_rows_of(const sql::Table& clock, const sql::Table& locks, Time sent_at) const;
 
  private:
@@ -127,7 +127,7 @@ class SqlStore : public TableStore {
   Error too_few_columns() const;
   Error unknown_columns() const;
 
-  bool has_four_columns_ = false;  // as the newest error has it
+  bool has_four_columns_ = false;  // by the newest error
 };
 
 }  // namespace dlock
