@@ -30,7 +30,7 @@ wipe_store() { rm -r "$ETCD/0"; }
 }
 
 @test "waiters enter in the order of their arrival, and inspect lists them" { waiters_enter_in_order; }
-@test "a first waiter that is frozen is passed over, one that was killed as well (X27)" { first_waiter_is_passed_over 6s; }
+@test "a first waiter that is frozen is passed over, one that was killed as well" { first_waiter_is_passed_over 6s; }
 
 @test "a waiter that was killed does not keep run -n from a free lock" { dead_waiter_keeps_no_free_lock; }
 
@@ -43,7 +43,7 @@ wipe_store() { rm -r "$ETCD/0"; }
   assert_not_started
 }
 
-@test "killed with its guard, a holder loses the lock when its lease ends; etcdctl waits as long (X05)" {
+@test "killed with its guard, a holder loses the lock when its lease ends; etcdctl waits as long" {
   dlock_run a --ttl 2s a -- "$TICKER" "$TICKS"
   eventually 10s ticking
   etcdctl_run other a true
@@ -54,9 +54,9 @@ wipe_store() { rm -r "$ETCD/0"; }
 }
 two_in_line() { [ "$(keys_of a | wc -l)" = 2 ]; }
 
-@test "O01: a server that is killed and comes back in time stops no command; tokens grow (X28)" { server_comes_back_in_time; }
+@test "O01: a server that is killed and comes back in time stops no command; tokens grow" { server_comes_back_in_time; }
 @test "O11: etcd: all data is lost, and tokens grow" { store_is_replaced; }
-@test "a server that stands still for two leases: TERM, 79, and the lock is free when it goes on (X29)" { server_stands_still; }
+@test "a server that stands still for two leases: TERM, 79, and the lock is free when it goes on" { server_stands_still; }
 @test "renew --while ends with the release of its hold, and waits for no renewal" { keeper_ends_with_the_release; }
 leases() { e lease list | sed 1d | sort; }
 no_new_lease() { [ -z "$(leases | comm -13 "$T/before" -)" ]; }
@@ -75,7 +75,7 @@ no_new_lease() { [ -z "$(leases | comm -13 "$T/before" -)" ]; }
 
 @test "force-release stops the holder at once; the waiter runs after it" { force_release_stops; }
 
-@test "O01: whose lease is revoked, or whose key is deleted, stops its command: 79 (X24)" {
+@test "O01: whose lease is revoked, or whose key is deleted, stops its command: 79" {
   local lease
   dlock_run a --ttl 30s a -- "$TICKER" "$TICKS"
   eventually 10s ticking
@@ -90,8 +90,8 @@ no_new_lease() { [ -z "$(leases | comm -13 "$T/before" -)" ]; }
 }
 not_free() { ! no_keys "$1"; }
 
-@test "two names in either order, again and again: all run (X34)" { names_in_either_order; }
-@test "a nested run that outlives its parent keeps the lock until it ends (X38)" { nested_run_outlives_its_parent; }
+@test "two names in either order, again and again: all run" { names_in_either_order; }
+@test "a nested run that outlives its parent keeps the lock until it ends" { nested_run_outlives_its_parent; }
 
 @test "across steps, nested, several names, slots, readers, kept and once" {
   all_that_a_lock_can
@@ -116,16 +116,16 @@ granted_once() {
   [ "$(cat "$T/count")" = 1 ]
   no_keys a
 }
-@test "the answer to the lease of a claim is lost: it is granted once, and no key is left (X25)" { granted_once lease/grant; }
-@test "the answer to the write of a claim is lost: it is granted once, and no key is left (X25)" { granted_once kv/txn; }
+@test "the answer to the lease of a claim is lost: it is granted once, and no key is left" { granted_once lease/grant; }
+@test "the answer to the write of a claim is lost: it is granted once, and no key is left" { granted_once kv/txn; }
 
-@test "the answer to a renewal is lost: the command goes on, and its status is its own (X25)" {
+@test "the answer to a renewal is lost: the command goes on, and its status is its own" {
   before keepalive
   renewal_is_unanswered
   no_keys a
 }
 
-@test "the answer to the release is lost: the lock is free, and the status is the command's (X25)" {
+@test "the answer to the release is lost: the lock is free, and the status is the command's" {
   before request_delete_range
   run -7 "$DLOCK" --url "$PROXY" run a -- sh -c 'exit 7'
   [ -s "$T/proxy.log" ]
@@ -154,7 +154,7 @@ start_other_etcd() {
 }
 o() { ETCDCTL_ENDPOINTS=127.0.0.1:$OTHER e "$@"; }
 
-@test "an etcd without its gateway: 78, which says so (X36)" {
+@test "an etcd without its gateway: 78, which says so" {
   start_other_etcd --enable-grpc-gateway=false
   run -78 --separate-stderr "$DLOCK" --url "$OTHER_URL" run a -- touch "$MARKER"
   assert_stderr_has gateway
@@ -173,7 +173,7 @@ start_etcd_with_users() {
   o auth enable
 }
 
-@test "an etcd with users: 77 without a password, with a wrong one, and without a right (X36)" {
+@test "an etcd with users: 77 without a password, with a wrong one, and without a right" {
   local ann=etcd://ann@127.0.0.1
   start_etcd_with_users
   run -77 "$DLOCK" --url "$OTHER_URL" run job-a -- touch "$MARKER"

@@ -16,7 +16,7 @@ setup() {
 }
 teardown_file() { stop_etcd; }
 
-@test "O01: the leader is killed during a run: the command goes on, and its status is its own (X22)" {
+@test "O01: the leader is killed during a run: the command goes on, and its status is its own" {
   local first
   dlock_run a --ttl 10s -k 500ms a -- sh -c 'echo in; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
   eventually 10s file_has "$T/a.out"
@@ -31,7 +31,7 @@ teardown_file() { stop_etcd; }
   eventually 20s etcd_answers
 }
 
-@test "the followers stand still: TERM before the lease ends, and 79 (X23)" {
+@test "the followers stand still: TERM before the lease ends, and 79" {
   local i first
   dlock_run a --ttl 6s a -- "$TICKER" "$TICKS" catch 15
   eventually 10s ticking

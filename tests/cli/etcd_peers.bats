@@ -17,7 +17,7 @@ teardown_file() { stop_etcd; }
 
 there() { [ "$(keys_of "$1" | wc -l)" -ge "$2" ]; }
 
-@test "etcdctl holds: dlock waits, names the key, and runs after it (X01)" {
+@test "etcdctl holds: dlock waits, names the key, and runs after it" {
   etcdctl_run other k sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; touch "$0/done"' "$T"
   eventually 10s there k 1
   run -75 "$DLOCK" run -n k -- touch "$MARKER"
@@ -32,7 +32,7 @@ there() { [ "$(keys_of "$1" | wc -l)" -ge "$2" ]; }
   ends 10s other "exit 0"
 }
 
-@test "dlock holds: etcdctl waits, and runs after it (X02)" {
+@test "dlock holds: etcdctl waits, and runs after it" {
   dlock_run a k -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; touch "$0/done"' "$T"
   eventually 10s there k 1
   etcdctl_run other k test -e "$T/done"
@@ -45,7 +45,7 @@ there() { [ "$(keys_of "$1" | wc -l)" -ge "$2" ]; }
   ends 10s a "exit 0"
 }
 
-@test "dlock, etcdctl, dlock, etcdctl: in this order, and their tokens grow (X03)" {
+@test "dlock, etcdctl, dlock, etcdctl: in this order, and their tokens grow" {
   note='epoch=$(etcdctl get --print-value-only dlock-epoch)
     echo "$0 ${DLOCK_TOKEN:-$((ETCD_LOCK_REV + epoch))}" >>"$1"'
   dlock_run hold k -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done' "$T"
@@ -64,7 +64,7 @@ there() { [ "$(keys_of "$1" | wc -l)" -ge "$2" ]; }
   cut -d' ' -f2 "$T/order" | sort -nuc || fail "$(cat "$T/order")"
 }
 
-@test "four dlocks and four etcdctl add to one number: none is lost (X04)" {
+@test "four dlocks and four etcdctl add to one number: none is lost" {
   local i k pids=() pid
   add='read n <"$0"; echo $((n + 1)) >"$0"'
   echo 0 >"$T/count"
@@ -78,7 +78,7 @@ there() { [ "$(keys_of "$1" | wc -l)" -ge "$2" ]; }
   assert_equal "$(cat "$T/count")" 80
 }
 
-@test "a lock is not that of a name that begins like it; to etcdctl it is (X06)" {
+@test "a lock is not that of a name that begins like it; to etcdctl it is" {
   etcdctl_run other team/job sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done' "$T"
   eventually 10s there team/job 1
   run -0 "$DLOCK" run -n team -- true
@@ -95,7 +95,7 @@ there() { [ "$(keys_of "$1" | wc -l)" -ge "$2" ]; }
   ends 10s below "exit 0"
 }
 
-@test "a foreign holder is ended only by force-release --now, and is never passed over (X27)" {
+@test "a foreign holder is ended only by force-release --now, and is never passed over" {
   etcdctl_run other k sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done' "$T"
   eventually 10s there k 1
   run -75 "$DLOCK" run -w 3s k -- touch "$MARKER"

@@ -30,14 +30,14 @@ signal_store() { signal_database "$1"; }
 @test "waiters enter in the order of their arrival, and inspect lists them" { waiters_enter_in_order; }
 @test "a first waiter that is frozen is passed over, one that was killed as well" { first_waiter_is_passed_over; }
 @test "killed with its guard, a holder loses the lock when its lease ends" { killed_with_its_guard; }
-@test "a server that is killed and comes back in time stops no command, and forgets no token (X28)" { server_comes_back_in_time; }
-@test "a server that stands still for two leases: TERM, 79, and the lock is free when it goes on (X29)" { server_stands_still; }
+@test "a server that is killed and comes back in time stops no command, and forgets no token" { server_comes_back_in_time; }
+@test "a server that stands still for two leases: TERM, 79, and the lock is free when it goes on" { server_stands_still; }
 @test "force-release stops the holder at once; the waiter runs after it" { force_release_stops; }
-@test "two names in either order, again and again: all run (X34)" { names_in_either_order; }
-@test "a nested run that outlives its parent keeps the lock until it ends (X38)" { nested_run_outlives_its_parent; }
+@test "two names in either order, again and again: all run" { names_in_either_order; }
+@test "a nested run that outlives its parent keeps the lock until it ends" { nested_run_outlives_its_parent; }
 @test "across steps, nested, several names, slots and readers" { all_that_a_lock_can; }
 
-@test "many first claims of new names at once: all are granted (X33)" {
+@test "many first claims of new names at once: all are granted" {
   local i pids=() pid
   for ((i = 0; i < 8; i++)); do
     (for ((k = 0; k < 10; k++)); do "$DLOCK" run -q -w 60 "new-$k-$i" -- true || exit; done) 2>>"$T/err" 3>&- &
@@ -46,7 +46,7 @@ signal_store() { signal_database "$1"; }
   for pid in "${pids[@]}"; do wait "$pid" || fail "$(cat "$T/err")"; done
 }
 
-@test "X32: names that the collation of a shared table makes one lock are refused" {
+@test "names that the collation of a shared table makes one lock are refused" {
   db 'CREATE TABLE shedlock (name varchar(64) PRIMARY KEY, lock_until timestamp(3) NOT NULL, locked_at
     timestamp(3) NOT NULL DEFAULT current_timestamp(3), locked_by varchar(255) NOT NULL) DEFAULT CHARSET utf8mb4'
   run -0 "$DLOCK" --url "$DLOCK_URL&table=shedlock" run Job -- true

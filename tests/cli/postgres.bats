@@ -30,12 +30,12 @@ signal_store() { signal_database "$1"; }
 @test "waiters enter in the order of their arrival, and inspect lists them" { waiters_enter_in_order; }
 @test "a first waiter that is frozen is passed over, one that was killed as well" { first_waiter_is_passed_over; }
 @test "killed with its guard, a holder loses the lock when its lease ends" { killed_with_its_guard; }
-@test "a server that is killed and comes back in time stops no command, and forgets no token (X28)" { server_comes_back_in_time; }
-@test "a server that stands still for two leases: TERM, 79, and the lock is free when it goes on (X29)" { server_stands_still; }
+@test "a server that is killed and comes back in time stops no command, and forgets no token" { server_comes_back_in_time; }
+@test "a server that stands still for two leases: TERM, 79, and the lock is free when it goes on" { server_stands_still; }
 @test "renew --while ends with the release of its hold, and waits for no renewal" { keeper_ends_with_the_release; }
 @test "force-release stops the holder at once; the waiter runs after it" { force_release_stops; }
-@test "two names in either order, again and again: all run (X34)" { names_in_either_order; }
-@test "a nested run that outlives its parent keeps the lock until it ends (X38)" { nested_run_outlives_its_parent; }
+@test "two names in either order, again and again: all run" { names_in_either_order; }
+@test "a nested run that outlives its parent keeps the lock until it ends" { nested_run_outlives_its_parent; }
 @test "across steps, nested, several names, slots and readers" { all_that_a_lock_can; }
 
 @test "what is refused, and with which status" {

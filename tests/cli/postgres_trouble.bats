@@ -46,7 +46,7 @@ stop_standby() {
   wait "$STANDBY" || true
 }
 
-@test "X30: after a failover that lost the newest grants their holder ends with 79, and tokens grow" {
+@test "after a failover that lost the newest grants their holder ends with 79, and tokens grow" {
   local token
   start_standby
   dlock_run a --ttl 10s a -- sh -c 'echo "$DLOCK_TOKEN"; exec sleep 60' "$T"
@@ -60,7 +60,7 @@ stop_standby() {
   run_postgres
 }
 
-@test "X31: a replica that lacks the grant says nothing of it: the lease decides" {
+@test "a replica that lacks the grant says nothing of it: the lease decides" {
   start_standby
   dlock_run a --ttl 4s a -- "$TICKER" "$TICKS"
   eventually 10s ticking

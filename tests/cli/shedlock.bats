@@ -78,7 +78,7 @@ each_way() {
   run -0 "$DLOCK" run -s b -- "$DLOCK" run -s b -- true
 }
 
-@test "X16: four columns keep a plain lock, and the statement that adds the rest is said" {
+@test "four columns keep a plain lock, and the statement that adds the rest is said" {
   each_way a
   run -0 "$DLOCK" run --min-hold 1ms --and c a -- true
   local words
@@ -150,11 +150,11 @@ each_way() {
   assert_output --partial 'shedlock_line was missing, and was made for the trial'
 }
 
-@test "X16: waiters on four columns enter one by one" {
+@test "waiters on four columns enter one by one" {
   count_in_parallel 8 3
 }
 
-@test "X15: a program whose clock is ahead is named, and what it takes from dlock is lost" {
+@test "a program whose clock is ahead is named, and what it takes from dlock is lost" {
   widen
   holds_long a --ttl 3s
   assert_equal "$(shedlock_takes a 60 8)" app1

@@ -30,7 +30,7 @@ wipe_store() { rm -r "$ZOOKEEPER/0/data/version-2"; }
 }
 
 @test "waiters enter in the order of their arrival, and inspect lists them" { waiters_enter_in_order; }
-@test "a first waiter that is frozen is passed over, one that was killed as well (X27)" { first_waiter_is_passed_over 6s; }
+@test "a first waiter that is frozen is passed over, one that was killed as well" { first_waiter_is_passed_over 6s; }
 
 @test "a waiter that was killed does not keep run -n from a free lock" { dead_waiter_keeps_no_free_lock; }
 
@@ -48,9 +48,9 @@ wipe_store() { rm -r "$ZOOKEEPER/0/data/version-2"; }
 }
 
 @test "killed with its guard, a holder loses the lock when its session ends" { killed_with_its_guard; }
-@test "O02: a server that is killed and comes back in time stops no command; tokens grow (X28)" { server_comes_back_in_time; }
+@test "O02: a server that is killed and comes back in time stops no command; tokens grow" { server_comes_back_in_time; }
 @test "O11: ZooKeeper: all data is lost, and tokens grow" { store_is_replaced; }
-@test "O02: a server that stands still for two leases: TERM, 79, and the lock is free when it goes on (X29)" { server_stands_still; }
+@test "O02: a server that stands still for two leases: TERM, 79, and the lock is free when it goes on" { server_stands_still; }
 @test "renew --while ends with the release of its hold, and waits for no renewal" { keeper_ends_with_the_release; }
 @test "force-release stops the holder at once; the waiter runs after it" { force_release_stops; }
 
@@ -85,9 +85,9 @@ wipe_store() { rm -r "$ZOOKEEPER/0/data/version-2"; }
 }
 by_number() { sed -E 's/(.*)(.{10})$/\2 \1/' | sort | sed -E 's/(.*) (.*)/\2\1/'; }
 
-@test "two names in either order, again and again: all run (X34)" { names_in_either_order; }
+@test "two names in either order, again and again: all run" { names_in_either_order; }
 
-@test "a nested run that outlives its parent keeps the lock, in the same session, until it ends (X38)" {
+@test "a nested run that outlives its parent keeps the lock, in the same session, until it ends" {
   nested_run_outlives_its_parent
 }
 
@@ -127,10 +127,10 @@ granted_once() {
   no_nodes a
 }
 
-@test "the answer to the claim is lost: it is granted once, and no node is left (X26)" { granted_once; }
-@test "the same, and the answer to the connect is lost as well (X26)" { granted_once all; }
+@test "the answer to the claim is lost: it is granted once, and no node is left" { granted_once; }
+@test "the answers to the claim and to the connect are lost: it is granted once, and no node is left" { granted_once all; }
 
-@test "the answer to the claim is lost, and no other comes: 69, and its node goes with its session (X26)" {
+@test "the answer to the claim is lost, and no other comes: 69, and its node goes with its session" {
   before create end
   dlock_run a --url "$PROXY" -n --ttl 4s a -- touch "$MARKER"
   eventually 10s file_has "$T/proxy.log"
@@ -140,12 +140,12 @@ granted_once() {
   assert_not_started
 }
 
-@test "the answer to a renewal is lost: the command goes on, and its status is its own (X26)" {
+@test "the answer to a renewal is lost: the command goes on, and its status is its own" {
   before check
   renewal_is_unanswered
 }
 
-@test "the answer to a waiter's turn is lost: it enters all the same (X26)" {
+@test "the answer to a waiter's turn is lost: it enters all the same" {
   before set
   hold a
   "$DLOCK" --url "$PROXY" run -w 20 a -- true 2>"$T/waiter.err" 3>&- &
@@ -157,7 +157,7 @@ granted_once() {
   no_nodes a
 }
 
-@test "the answer to the release is lost: the lock is free, and the status is the command's (X26)" {
+@test "the answer to the release is lost: the lock is free, and the status is the command's" {
   before delete
   run -7 "$DLOCK" --url "$PROXY" run a -- sh -c 'exit 7'
   lost_one
@@ -172,7 +172,7 @@ refused() {
   assert_stderr_has "$word"
 }
 
-@test "what a session cannot keep is refused: 64, and why (X35)" {
+@test "what a session cannot keep is refused: 64, and why" {
   refused "at most 40s" run --ttl 5m a -- touch "$MARKER"
   refused "at most 40s" acquire --ttl 15m a
   refused "min-hold" run --min-hold 1m a -- touch "$MARKER"

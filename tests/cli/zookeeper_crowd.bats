@@ -20,7 +20,7 @@ in_line() {
 }
 
 # bats test_tags=nightly
-@test "forty wait, and most of the time at most twenty are connected; all enter in order (X37)" {
+@test "forty wait, and most of the time at most twenty are connected; all enter in order" {
   hold a
   stand_all a 1 40
   run -0 zk connections 5
@@ -32,7 +32,7 @@ in_line() {
   run ! grep "Too many connections" "$ZOOKEEPER/0/log"
 }
 
-@test "forty wait where twenty connections are allowed: all enter in order, without a word (X37)" {
+@test "forty wait where twenty connections are allowed: all enter in order, without a word" {
   kill_server 0
   echo maxClientCnxns=20 >>"$ZOOKEEPER/0/zoo.cfg"
   run_server 0

@@ -17,7 +17,7 @@ setup() {
 }
 teardown_file() { stop_zookeeper; }
 
-@test "O02: the leader is killed during a run: the same session, and the command's own status (X22)" {
+@test "O02: the leader is killed during a run: the same session, and the command's own status" {
   local first session
   dlock_run a --ttl 10s -k 500ms a -- sh -c 'trap "exit 1" TERM; echo in; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
   eventually 10s file_has "$T/a.out"
@@ -35,7 +35,7 @@ teardown_file() { stop_zookeeper; }
 }
 node_at() { printf '/%s/%s' "$2" "$(zk_at "$1" children "/$2")"; } # N NAME
 
-@test "its follower stands still right after a renewal: the command has ended before its node goes (X21)" {
+@test "its follower stands still right after a renewal: the command has ended before its node goes" {
   local other node end
   other=$(follower)
   dlock_run a -v --url "zookeeper://127.0.0.1:$(port_of "$other")" --ttl 12s a -- "$TICKER" "$TICKS" catch 15
@@ -52,7 +52,7 @@ node_at() { printf '/%s/%s' "$2" "$(zk_at "$1" children "/$2")"; } # N NAME
   assert_equal "$(late_by $((end - 100)))" 0
 }
 
-@test "O02: the followers stand still: TERM before the lease ends, and 79 (X23)" {
+@test "O02: the followers stand still: TERM before the lease ends, and 79" {
   local i first
   dlock_run a --ttl 6s a -- "$TICKER" "$TICKS" catch 15
   eventually 10s ticking
@@ -94,7 +94,7 @@ node_at() { printf '/%s/%s' "$2" "$(zk_at "$1" children "/$2")"; } # N NAME
   assert_order 1 2 3
 }
 
-@test "a session beyond twenty ticks is refused: 64, and how much is allowed (X35)" {
+@test "a session beyond twenty ticks is refused: 64, and how much is allowed" {
   run -64 --separate-stderr "$DLOCK" run --ttl 41s a -- touch "$MARKER"
   assert_stderr_has "at most 40s"
   assert_not_started

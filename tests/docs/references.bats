@@ -18,6 +18,39 @@ setup() { set_up_docs; }
   run -0 bash -c "grep -ohE '\]\([^)#:]+\)' README.md CONTRIBUTING.md ARCHITECTURE.md | tr -d ']()' | sort -u | xargs ls -d"
 }
 
+# known_codes: the rows of the tables of faults and of security.
+known_codes() { grep -hoE '^[A-Z][0-9]{2}\|' tests/faults/rows/*.txt tests/security.txt | tr -d '|'; }
+
+# lost_references TREE TESTS: the names of documents and the codes in the sources of src and cmd in
+# TREE, and in the names of tests in the file TESTS, that name nothing: "src/a.cpp: faults.md".
+lost_references() {
+  local file word
+  { (cd "$1" && grep -rHoE --include='*.[chl][pu][pa]' '[[:alnum:]_./-]+\.md\b|\b[A-Z][0-9]{2}\b' src cmd)
+    grep -noE '[[:alnum:]_./-]+\.md\b|\b[A-Z][0-9]{2}\b' "$2" | sed 's/^/test /'; } |
+    sort -u | grep -vE ":($(known_codes | paste -sd '|'))\$" |
+    while IFS= read -r file; do
+      word=${file##*:}
+      [ -e "$word" ] || echo "$file"
+    done
+}
+
+@test "documents and codes that sources and the names of tests refer to are there" {
+  # shellcheck source=tests/support/names.bash
+  . tests/support/names.bash
+  every_test tests | cut -d '|' -f 2- >"$BATS_TEST_TMPDIR/tests"
+  run -0 lost_references . "$BATS_TEST_TMPDIR/tests"
+  assert_output ""
+  mkdir -p "$BATS_TEST_TMPDIR"/tree/{src,cmd}
+  echo '// The deadline (faults.md 2.3-7, ARCHITECTURE.md, P01).' >"$BATS_TEST_TMPDIR/tree/src/a.hpp"
+  echo '-- A row of X07, S01, SHA256 and 0X99.' >"$BATS_TEST_TMPDIR/tree/cmd/a.lua"
+  printf '%s\n' 'P01 N08: both are rows' 'X30: is no row (X31)' >"$BATS_TEST_TMPDIR/tests"
+  run -0 lost_references "$BATS_TEST_TMPDIR/tree" "$BATS_TEST_TMPDIR/tests"
+  assert_output "cmd/a.lua:X07
+src/a.hpp:faults.md
+test 2:X30
+test 2:X31"
+}
+
 # numbers FILE: of the rules that are written there, as "1. " or "1 place".
 numbers() { grep -oE '^[0-9]+' "$1" | sort -nu | xargs; }
 

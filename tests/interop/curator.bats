@@ -10,7 +10,7 @@ suite cli supervise zookeeper
 load interop
 load zookeeper
 
-@test "force-release calls a Java holder's listener; it stays until Java releases (X10)" {
+@test "force-release calls a Java holder's listener; it stays until Java releases" {
   local node
   asked acquired x lock.revocable "$K" 0
   node=$(nodes)
@@ -26,7 +26,7 @@ load zookeeper
   nothing_left
 }
 
-@test "force-release --now ends the lock of a Java holder, and the next one gets in (X10)" {
+@test "force-release --now ends the lock of a Java holder, and the next one gets in" {
   asked acquired x lock "$K" 0
   dlock_stands b
   run -0 "$DLOCK" force-release --yes --now "$N"
@@ -34,7 +34,7 @@ load zookeeper
   nothing_left
 }
 
-@test "Curator's Revoker on dlock's node: its command is stopped, 79, by whom (X10)" {
+@test "Curator's Revoker on dlock's node: its command is stopped, 79, by whom" {
   dlock_holds
   they_stand y lock
   asked asked x revoke "$K/$(nodes | head -n 1)"
@@ -47,7 +47,7 @@ load zookeeper
   nothing_left
 }
 
-@test "Curator's Revoker on any dlock right after its grant: 79, and no node stays (X10)" {
+@test "Curator's Revoker on any dlock right after its grant: 79, and no node stays" {
   local kind
   for kind in --ttl=30s -s -x --slots=2; do
     dlock_holds "$kind"
@@ -65,7 +65,7 @@ dlock_waits_and_holds() { # [OPTION…]
   dlock_run b "$@" "$N" -- sh -c 'date >"$0"; sleep 60' "$T/b.began"
   eventually 10s there 2
 }
-@test "Curator's Revoker on a dlock whose turn just came: 79, by whom, no node stays (X10)" {
+@test "Curator's Revoker on a dlock whose turn just came: 79, by whom, no node stays" {
   local kind
   for kind in --ttl=30s -s -x --slots=2; do
     asked acquired x lock "$K" 0
@@ -79,7 +79,7 @@ dlock_waits_and_holds() { # [OPTION…]
   done
 }
 
-@test "Curator's Revoker on a dlock that just came to wait: it keeps its place (X10)" {
+@test "Curator's Revoker on a dlock that just came to wait: it keeps its place" {
   asked acquired x lock "$K" 0
   dlock_stands b
   asked asked y revoke "$K/$(nodes | tail -n 1)"
@@ -88,7 +88,7 @@ dlock_waits_and_holds() { # [OPTION…]
   nothing_left
 }
 
-@test "Java reads on after its write: dlock's readers come then, its writer waits (X09)" {
+@test "Java reads on after its write: dlock's readers come then, its writer waits" {
   asked acquired w lock.write "$K" 0
   asked acquired w lock.read "$K" 0
   dlock_is_refused -s

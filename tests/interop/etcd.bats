@@ -52,7 +52,7 @@ token_of() { # ACTOR, while it holds: its revision, and the epoch of all tokens
   ends 10s b "exit 0"
 }
 
-@test "dlock holds: their Lock waits, and their TryLock is refused at once (X02)" {
+@test "dlock holds: their Lock waits, and their TryLock is refused at once" {
   dlock_holds
   asked refused c try "$K"
   go_stands a
@@ -62,7 +62,7 @@ token_of() { # ACTOR, while it holds: its revision, and the epoch of all tokens
   [ "$("$DLOCK" inspect "$N")" = "$N: free" ]
 }
 
-@test "dlock, theirs, dlock, theirs: in the order in which they came, and tokens grow (X03)" {
+@test "dlock, theirs, dlock, theirs: in the order in which they came, and tokens grow" {
   local first second
   dlock_holds
   dlock_stands b
@@ -83,7 +83,7 @@ token_of() { # ACTOR, while it holds: its revision, and the epoch of all tokens
   sort -nuc "$T/tokens" || fail "$(cat "$T/tokens")"
 }
 
-@test "two of theirs and two dlocks add to one number: none is lost (X04)" {
+@test "two of theirs and two dlocks add to one number: none is lost" {
   local i pids=() pid
   echo 0 >"$T/count"
   for i in 1 2; do

@@ -11,7 +11,7 @@ suite cli supervise zookeeper
 load interop
 load zookeeper
 
-@test "Go's lock waits for dlock's readers, writers and slots, too (X12)" {
+@test "Go's lock waits for dlock's readers, writers and slots, too" {
   local kind
   for kind in -q -s -x --slots=2; do
     dlock_holds "$kind"

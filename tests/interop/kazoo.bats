@@ -10,7 +10,7 @@ suite cli supervise zookeeper
 load interop
 load zookeeper
 
-@test "without layout=kazoo a lock of kazoo is not seen, nor does kazoo see dlock's (X11)" {
+@test "without layout=kazoo a lock of kazoo is not seen, nor does kazoo see dlock's" {
   export DLOCK_URL=${DLOCK_URL%\?*}
   asked acquired x lock "$K" 0
   "$DLOCK" run -n "$N" -- true
@@ -22,7 +22,7 @@ load zookeeper
   ends 20s a "exit 0"
 }
 
-@test "kazoo's Lock waits for a plain dlock and for -x, not for -s, as in kazoo (X11)" {
+@test "kazoo's Lock waits for a plain dlock and for -x, not for -s, as in kazoo" {
   dlock_holds -x
   asked refused x try "$K" 300
   let_go
@@ -35,7 +35,7 @@ load zookeeper
   nothing_left
 }
 
-@test "force-release leaves kazoo's lock as it is; with --now it is gone (X11)" {
+@test "force-release leaves kazoo's lock as it is; with --now it is gone" {
   asked acquired x lock "$K" 0
   dlock_stands b
   run "$DLOCK" force-release --yes "$N"
@@ -49,7 +49,7 @@ load zookeeper
   nothing_left
 }
 
-@test "a Lock of kazoo that was used comes back after the lock's folder has gone (X11)" {
+@test "a Lock of kazoo that was used comes back after the lock's folder has gone" {
   "$DLOCK" run "$N" -- true
   asked acquired x lock "$K" 0
   asked released x unlock "$K"

@@ -11,7 +11,7 @@ suite cli supervise zookeeper
 load interop
 load zookeeper
 
-@test "they hold: dlock is refused or waits, and is woken by their release (X07, X11, X12)" {
+@test "they hold: dlock is refused or waits, and is woken by their release" {
   local turn # `run` changes i
   feel_pulse
   for turn in {1..3}; do
@@ -28,7 +28,7 @@ load zookeeper
   nothing_left
 }
 
-@test "dlock holds: they are refused or wait, and are woken by its release (X08, X11, X12)" {
+@test "dlock holds: they are refused or wait, and are woken by its release" {
   local turn # `run` changes i
   feel_pulse
   for turn in {1..3}; do
@@ -67,7 +67,7 @@ load zookeeper
   nothing_left
 }
 
-@test "their lock is a foreign one: inspect shows its node and data, -n its node (X07)" {
+@test "their lock is a foreign one: inspect shows its node and data, -n its node" {
   local data
   asked acquired x lock "$K" 0
   data=$(zk get "/$K/$(nodes)")

@@ -11,7 +11,7 @@ suite cli supervise zookeeper
 load interop
 load zookeeper
 
-@test "dlock reads: their readers stand beside it, their writers do not (X09, X11)" {
+@test "dlock reads: their readers stand beside it, their writers do not" {
   dlock_holds -s
   asked refused w try.write "$K" 300
   asked acquired r try.read "$K" 10000
@@ -25,7 +25,7 @@ load zookeeper
   nothing_left
 }
 
-@test "dlock writes: neither their readers nor their writers stand beside it (X09, X11)" {
+@test "dlock writes: neither their readers nor their writers stand beside it" {
   dlock_holds -x
   asked refused r try.read "$K" 300
   asked refused w try.write "$K" 300
@@ -38,7 +38,7 @@ load zookeeper
   nothing_left
 }
 
-@test "they read: dlock's readers stand beside them, all its others wait (X09, X11)" {
+@test "they read: dlock's readers stand beside them, all its others wait" {
   asked acquired r lock.read "$K" 0
   "$DLOCK" run -n -s "$N" -- true
   dlock_is_refused -x
@@ -51,7 +51,7 @@ load zookeeper
   nothing_left
 }
 
-@test "they write: dlock waits, whatever it wants (X09, X11)" {
+@test "they write: dlock waits, whatever it wants" {
   asked acquired w lock.write "$K" 0
   dlock_is_refused -s
   dlock_is_refused -x
@@ -64,7 +64,7 @@ load zookeeper
   nothing_left
 }
 
-@test "two readers together, then dlock's writer, then theirs, each alone (X09, X11)" {
+@test "two readers together, then dlock's writer, then theirs, each alone" {
   asked acquired r lock.read "$K" 0
   dlock_holds -s
   dlock_stands b -x

@@ -49,7 +49,7 @@ class ModelStore {
   std::vector<HoldId> firsts() const;  // of the lines
 
   // Controls: false, and it is not the store that it should be.
-  bool replay_extends = true;  // the trap of faults.md 2.3-3
+  bool replay_extends = true;  // false breaks rule 3
   bool turns_passed_on = true;
   bool first_is_called = true;
   bool readers_wait = true;   // behind a writer that waits

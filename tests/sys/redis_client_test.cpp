@@ -46,7 +46,7 @@ TEST_CASE("a question is sent as it is, and its answer comes back with the time 
   CHECK(answer->reply[2].string() == "hi");
 }
 
-// The clock of a lease starts with the question, not with the answer (faults.md 2.3-1).
+// The clock of a lease starts with the question, not with the answer (rule 1).
 TEST_CASE("N08: the time of an answer is that of the send, however late the answer comes") {
   std::vector<Time> had;
   FakeRedis server([&](const FakePeer& peer) {

@@ -306,7 +306,7 @@ TEST_CASE("store: a holder that did not wait tracks the key and subscribes to no
   CHECK(*news == HandOff::changed);
 }
 
-// Unknown is neither held nor lost (faults.md 2.3-4).
+// Unknown is neither held nor lost (rule 4).
 TEST_CASE("store: a refusal and an answer that makes no sense are errors, never a verdict") {
   for (const std::string answer : {"-LOADING Redis is loading",
                                    "-BUSY Redis is busy",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Two executioners, one deadline (faults.md 2.3-7): the guard is to kill when dlock would, not
-// later, and not a child whose lease is kept.
+// Two executioners, one deadline (rule 7): the guard has to kill when dlock would, not later, and
+// must spare a child whose lease is kept.
 #include <doctest/doctest.h>
 
 #include "support/scripted_world.hpp"
