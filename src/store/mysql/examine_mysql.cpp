@@ -17,8 +17,8 @@ namespace dlock {
 
 namespace {
 
-// Variables and counters of the server by their names, in lower case; one that this kind of server
-// does not have is missing.
+// The server's variables and counters by name, in lower case; the map lacks those that this kind of
+// server does not have.
 using Facts = std::map<std::string, std::string>;
 
 std::string text_of(const Facts& facts, const std::string& name) {
@@ -49,7 +49,7 @@ Finding judge_version(const Facts& facts, bool mariadb) {
   return broken(seen, "dlock needs MariaDB 10.6, MySQL 8.0 or newer", "upgrade the server");
 }
 
-// Of the session, too: tx_read_only is MariaDB's name of the other.
+// Also judges the session: tx_read_only is MariaDB's name of transaction_read_only.
 Finding judge_writable(const Facts& facts) {
   for (const char* const name : {"innodb_read_only",
                                  "super_read_only",
@@ -90,7 +90,7 @@ Finding judge_replication(const Facts& facts) {
                  "set rpl_semi_sync_master_enabled = ON, and the same at the replicas");
 }
 
-// Of a table that is there.
+// Judges a table that exists.
 Finding judge_engine(const Facts& facts, const std::string& table) {
   const std::string engine = text_of(facts, "engine");
   const std::string seen = "the engine of " + table + " is " + engine;
@@ -100,7 +100,7 @@ Finding judge_engine(const Facts& facts, const std::string& table) {
       seen, "it locks no rows, so claims are refused", "alter table " + table + " engine = InnoDB");
 }
 
-// The server shows the triggers that the user may make and drop.
+// The server shows only triggers that the user may make and drop.
 Finding judge_triggers(const Facts& facts) {
   const std::string trigger = text_of(facts, "trigger");
   if (trigger.empty()) return good("this user sees no trigger");
@@ -179,7 +179,7 @@ Result<Facts> look(MySession& session, const std::string& table, Time limit) {
   return facts;
 }
 
-// Galera's nodes are one; MySQL's servers have a number of their own, those of MariaDB only lately.
+// Galera's nodes are one server; MySQL's servers have ids of their own, MariaDB's only lately.
 std::string server_of(const Facts& facts) {
   if (text_of(facts, "wsrep_on") == "ON") return text_of(facts, "wsrep_cluster_state_uuid");
   for (const char* const name : {"server_uuid", "server_uid"})
@@ -195,7 +195,7 @@ Identity identity_of(const Facts& facts, const std::string& table) {
   return identity;
 }
 
-// False: this user may not. Without the tables the trial did nothing.
+// False: this user may not remove it. Without the tables the trial did nothing.
 bool remove_trial(MySession& session, const std::string& table, const LockName& name, Time until) {
   const std::string where = " where name = " + MySession::quoted(name.text());
   const auto removed = session.run(

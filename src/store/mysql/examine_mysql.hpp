@@ -9,7 +9,7 @@
 
 namespace dlock {
 
-// What MysqlStore::open() refuses is an error here, too. Tables that the trial makes stay: another
+// An error where MysqlStore::open() would refuse the URL. Tables that the trial makes stay: another
 // run may use them already.
 Result<Examination> examine_mysql(const StoreOptions& options, const ExamineTerms& terms);
 

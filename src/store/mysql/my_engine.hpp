@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Whether tables of MariaDB or MySQL can keep locks: only InnoDB locks a row until its transaction
-// ends. In a table of MyISAM or Aria each of two transactions finds it free. Pure.
+// ends. In a table of MyISAM or Aria, both of two transactions find it free. Pure.
 #pragma once
 
 #include "store/mysql/my_session.hpp"
@@ -14,8 +14,7 @@ namespace dlock {
 // A statement for engine_fault(). The names are plain identifiers of the session's database.
 std::string ask_engines(const std::vector<std::string>& tables);
 
-// What is wrong with one of them, and how to mend it. Views are taken for good, and so is a table
-// that is not there.
+// What is wrong with a table, and how to mend it. Views and missing tables count as good.
 std::optional<std::string> engine_fault(const MyRows& answer);
 
 }  // namespace dlock

@@ -19,13 +19,13 @@ constexpr MyMeaning k_read_only{
     Errc::refused, MyFault::read_only, "is it a replica? dlock needs the one server that writes"};
 constexpr MyMeaning k_not_now{Errc::unavailable, MyFault::other};
 
-// READ COMMITTED cannot be written down as statements.
+// Statement logs cannot express READ COMMITTED.
 constexpr MyMeaning k_binlog{
     Errc::refused, MyFault::other, "dlock needs binlog_format MIXED or ROW there"};
 
 constexpr std::string_view k_charset = "a name has to fit the character set of the column";
 
-// What is not in it is refused.
+// Numbers that are not listed are refusals.
 constexpr Rule k_rules[] = {
     {1044, k_denied},    // to this database
     {1045, k_denied},    // password
@@ -58,7 +58,7 @@ constexpr Rule k_rules[] = {
     {1053, k_not_now},    // shutdown
     {1080, k_not_now},    // connection closed by the server
     {1152, k_not_now},    // connection aborted
-    {1158, k_not_now},    // trouble with the network, as are those up to 1161
+    {1158, k_not_now},    // this and the next up to 1161: trouble with the network
     {1159, k_not_now},
     {1160, k_not_now},
     {1161, k_not_now},
@@ -75,8 +75,8 @@ constexpr Rule k_rules[] = {
     {3169, k_not_now},  // the session was killed
     {4031, k_not_now},  // closed because idle
     {1665, k_binlog},
-    {1406, {Errc::bad_usage, MyFault::other}},             // a name that is longer than the column
-    {1267, {Errc::bad_usage, MyFault::other, k_charset}},  // it does not compare with the column
+    {1406, {Errc::bad_usage, MyFault::other}},             // a name longer than the column
+    {1267, {Errc::bad_usage, MyFault::other, k_charset}},  // not comparable with the column
     {1366, {Errc::bad_usage, MyFault::other, k_charset}},
     {1054, {Errc::refused, MyFault::no_column}},
     {1242, {Errc::bad_config, MyFault::changed}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the number of an error of MariaDB or MySQL means for us.
+// What the error numbers of MariaDB and MySQL mean to dlock.
 // https://mariadb.com/kb/en/mariadb-error-codes/
 #pragma once
 
@@ -9,22 +9,22 @@
 
 namespace dlock {
 
-// What a store does something about.
+// The faults that a store reacts to.
 enum class MyFault {
   none,
-  repeat,       // a deadlock or a wait for a row: the transaction is undone, it may be repeated
+  repeat,       // a deadlock or a wait for a row: undone, may be repeated
   no_table,     // 1146
   no_column,    // 1054
   no_database,  // 1049
   changed,      // 1242: a row is not as it was written (MysqlStore)
-  read_only,    // a replica, or a server that its owner has made read-only
+  read_only,    // a replica, or a server set to read-only
   other,
 };
 
 struct MyMeaning {
   Errc code = Errc::refused;  // or bad_usage, denied, unavailable
   MyFault fault = MyFault::other;
-  std::string_view hint = {};  // for people, behind the server's words
+  std::string_view hint = {};  // advice after the server's words
 };
 
 MyMeaning meaning_of(unsigned int number);

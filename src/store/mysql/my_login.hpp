@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The login of MySQL 8 (caching_sha2_password) as a plug-in of libmariadb, which has it only as a
 // file that a static program cannot load. The password itself is sent only over TLS, a unix socket,
-// or by the server's RSA key; without TLS that key is not verified, so one who can change what
-// travels on the network can learn the password (MySQL's own clients ask for it then, too, with
+// or sealed with the server's RSA key; without TLS that key is not verified, so a client on the
+// network that can change traffic can learn the password (as with MySQL's own clients and
 // --get-server-public-key).
 #pragma once
 

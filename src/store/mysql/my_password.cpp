@@ -6,7 +6,7 @@
 namespace dlock {
 namespace {
 
-// Each byte of `text` with one of `mask`, over and over.
+// Combines each byte of `text` with the bytes of `mask`, over and over.
 std::string masked(std::string text, std::string_view mask) {
   for (std::size_t i = 0; i < text.size() && !mask.empty(); ++i) {
     text[i] = static_cast<char>(text[i] ^ mask[i % mask.size()]);

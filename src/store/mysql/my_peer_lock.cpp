@@ -12,9 +12,10 @@ namespace dlock {
 
 namespace {
 
-constexpr std::size_t k_longest_word = 64;  // characters, of GET_LOCK
+constexpr std::size_t k_longest_word = 64;  // characters that GET_LOCK takes
 
-// Of a connection that may be idle for long, and only waits for a table that is being altered.
+// Prepares a connection that may be idle for long, and waits only for a table that is being
+// altered.
 std::string prepared_for(Time limit) {
   const auto left = std::chrono::ceil<std::chrono::seconds>(limit - BootClock::now());
   return "set session wait_timeout = 31536000, lock_wait_timeout = " +
@@ -54,8 +55,8 @@ Result<PeerLock::Taken> MyPeerLock::take(const std::vector<LockName>& names, Tim
   return is_row() ? take_rows(names, limit) : take_words(names, limit);
 }
 
-// What is locked is skipped: NOWAIT would be an error, which costs the connection, and meet the
-// locks of other rows where the column has no index.
+// Skips locked rows: NOWAIT would be an error, which costs the connection, and would meet the locks
+// of other rows if the column has no index.
 Result<PeerLock::Taken> MyPeerLock::take_rows(const std::vector<LockName>& names, Time limit) {
   std::vector<std::string> all{
       prepared_for(limit), ask_engines({with_.table}), "start transaction read write"};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// MyPeerLock: GET_LOCK, or rows that a transaction holds, which stays open, on a connection of its
-// own: "?with=get_lock", "?with=row:TABLE.COLUMN". The server's limits for idle connections and
-// transactions do not count for it. Behind a proxy that shares connections, and on Galera, neither
-// lock is known to other programs.
+// MyPeerLock: GET_LOCK, or rows held by a transaction that stays open, on a connection of its own:
+// "?with=get_lock", "?with=row:TABLE.COLUMN". The server's limits for idle connections and
+// transactions do not apply to it. Behind a proxy that shares connections, and on Galera, other
+// programs do not see either lock.
 #pragma once
 
 #include "store/mysql/my_session.hpp"
@@ -17,7 +17,7 @@ namespace dlock {
 
 class MyPeerLock final : public PeerLock {
  public:
-  // What the URL says; null: nothing. Connects to nothing.
+  // The URL's peer lock; null: it names no peer lock. Connects to nothing.
   static Result<std::unique_ptr<PeerLock>> open(const StoreOptions& options);
 
   std::string kind() const override { return is_row() ? "row lock" : "GET_LOCK"; }

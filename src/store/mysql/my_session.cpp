@@ -13,9 +13,10 @@ namespace {
 
 constexpr std::size_t k_most_said = 200;
 
-// As MySession says it is; these answer nothing. MySQL reads the part for MariaDB as a comment. A
-// node of Galera answers only once it has what others had committed before (bits: reads, updates,
-// inserts), https://mariadb.com/kb/en/galera-cluster-system-variables/#wsrep_sync_wait
+// Prepares the session as MySession describes it; these statements return nothing. MySQL reads the
+// part for MariaDB as a comment. A node of Galera answers only once it has what others had
+// committed before (bits: reads, updates, inserts),
+// https://mariadb.com/kb/en/galera-cluster-system-variables/#wsrep_sync_wait
 constexpr std::string_view k_preparations[] = {
     "SET autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION' /*M! , SESSION "
     "wsrep_sync_wait = 7 */",
@@ -24,8 +25,8 @@ constexpr std::string_view k_without_galera =
     "SET autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'";
 constexpr unsigned int k_unknown_variable = 1193;
 
-// Only what cannot be made to show the password to a server that is not trusted, and only what is
-// built in: the library would load others from files.
+// Login plugins that never reveal the password to an untrusted server; built-in ones only, since
+// the library would load others from files.
 constexpr const char* k_logins = "mysql_native_password, caching_sha2_password";
 
 bool is_of_server(unsigned int number) {
@@ -59,7 +60,7 @@ MySession::~MySession() {
   disconnect();
 }
 
-// The farewell is sent if there is room for it; nothing waits for it.
+// The farewell is sent if there is room for it; no call waits for it.
 void MySession::disconnect() {
   if (!wire_->error()) wire_->begin(BootClock::now());
   mysql_.reset();
@@ -88,7 +89,7 @@ Result<void> MySession::connect() {
   if (!mysql_) return Error{Errc::system, "libmariadb cannot be used: no memory"};
   MYSQL* const mysql = mysql_.get();
   const unsigned int none = 0;
-  const unsigned int tcp = MYSQL_PROTOCOL_TCP;  // whatever MyWire makes of it
+  const unsigned int tcp = MYSQL_PROTOCOL_TCP;  // MyWire ignores it
   mysql_optionsv(mysql, MYSQL_OPT_PROTOCOL, &tcp);
   mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &none);  // no server may ask for our files
   mysql_optionsv(mysql, MYSQL_OPT_MAX_ALLOWED_PACKET, &limits::k_answer_bytes);
@@ -144,8 +145,8 @@ Result<std::vector<MyRows>> MySession::run(const std::vector<std::string>& state
   return results;
 }
 
-// What the error left open. The server has answered all of it, and its user goes on after such an
-// error: the connection of a lease has its place in the limits of the server or of a proxy.
+// Undoes what the error left open. The server has answered every statement, and the connection goes
+// on: a lease's connection has its place in the limits of the server or of a proxy.
 bool MySession::undo() {
   if (fault_ != MyFault::repeat && fault_ != MyFault::no_table && fault_ != MyFault::no_column)
     return false;
@@ -218,7 +219,7 @@ Result<MyRows> MySession::take_rows() {
   while (MYSQL_ROW row = mysql_fetch_row(result.get())) {
     const unsigned long* const lengths = mysql_fetch_lengths(result.get());
     if ((answer.rows.size() + 1) * width > limits::k_elements) {
-      wire_->fail(Intake::flood());  // what is left is not read
+      wire_->fail(Intake::flood());  // the rest is not read
       return failure(false);
     }
     auto& values = answer.rows.emplace_back(width);
@@ -230,7 +231,7 @@ Result<MyRows> MySession::take_rows() {
   return answer;
 }
 
-// Of the call of the library that has just failed.
+// The error of the library call that has just failed.
 Error MySession::failure(bool connecting) {
   const unsigned int number = mysql_errno(mysql_.get());
   const std::string said = shortened(printable(mysql_error(mysql_.get())), k_most_said);
@@ -254,7 +255,7 @@ Error MySession::failure(bool connecting) {
   }
   if (number == CR_AUTH_PLUGIN_CANNOT_LOAD || number == CR_PLUGIN_NOT_ALLOWED ||
       number == CR_AUTH_PLUGIN_ERR) {
-    // The library names bytes of its buffer instead of what the server wants.
+    // The library's text shows bytes of its buffer instead of what the server wants.
     return {Errc::denied,
             where() + " wants a way to log in that dlock does not have; it has " + k_logins};
   }

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-// MySession: statements to one MariaDB or MySQL server and their results. It connects when it has
-// to. A session is READ COMMITTED, commits each statement that is in no transaction, refuses values
-// that do not fit (STRICT_ALL_TABLES), speaks utf8mb4, leaves the time zone as the server has it,
-// and reads at a node of Galera (of MariaDB) what any other has committed.
+// MySession: statements to one MariaDB or MySQL server and their results. It connects when
+// necessary. A session is READ COMMITTED, commits each statement outside a transaction, refuses
+// values that do not fit (STRICT_ALL_TABLES), speaks utf8mb4, leaves the server's time zone, and at
+// a node of Galera (MariaDB) reads what any other node has committed.
 //
 // It promises: a call ends at its limit, name lookup, connect and login included, or by its
-// Interrupt. After any error nothing is left open, and a late answer never meets the next question:
-// the connection is dropped, or, after a collision or where a table or column is missing, rolled
-// back and kept. It does not resend: only a connection that the server closed while it was idle is
-// replaced first, and not in a transaction, whose end is an error (unavailable).
+// Interrupt. After any error nothing is left open, and a late answer never meets the next request:
+// the connection is dropped, or, after a collision or if a table or column is missing, rolled back
+// and kept. It does not resend: only an idle connection that the server closed is replaced before
+// the write, and never within a transaction, whose end is an error (unavailable).
 //
-// An error with server_errno() 0 is no verdict: what was sent may have been carried out, or may
-// still be. One with a number is the server's word: that statement did nothing, those before it did
-// what they say, those behind it were not looked at. Codes: no_such_host, not_listening,
-// unavailable, timed_out, cancelled of the way; denied (password, rights), unavailable (not now),
-// refused (the rest) of the server; protocol: a server that is none, or that cannot be trusted.
-// Every text names the server and never a password. One thread at a time.
+// An error with server_errno() 0 is no verdict: the statements may have been carried out, or may
+// still be. An error with a number is the server's word: that statement did nothing, those before
+// it did what they say, those after it were not looked at. Codes: no_such_host, not_listening,
+// unavailable, timed_out, cancelled on the way; from the server denied (password, rights),
+// unavailable (not now), refused (the rest); protocol: another kind of server, or one that cannot
+// be trusted. Every text names the server and never a password. One thread at a time.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -36,15 +36,15 @@ namespace dlock {
 
 class MyWire;
 
-// What one statement answered.
+// The answer to one statement.
 struct MyRows {
   using Value = std::optional<std::string>;  // nothing: NULL
   std::vector<std::string> columns;          // empty: a statement without rows
   std::vector<std::vector<Value>> rows;
-  // Of a statement without rows. An UPDATE counts each row that its WHERE finds, changed or not;
+  // For a statement without rows. An UPDATE counts each row that its WHERE finds, changed or not;
   // INSERT … ON DUPLICATE KEY UPDATE counts 1 for a new row, and 2 for a changed one.
   unsigned long long affected = 0;
-  unsigned long long insert_id = 0;  // also what LAST_INSERT_ID(…) was given; else 0
+  unsigned long long insert_id = 0;  // or the argument of LAST_INSERT_ID(…); else 0
 };
 
 class MySession {
@@ -55,30 +55,31 @@ class MySession {
   MySession& operator=(const MySession&) = delete;
   ~MySession();
 
-  // In one question; each text is one statement, without a ';'. One element for each.
+  // Sends all statements in one request; each text is one statement, without a ';'. One result
+  // each.
   Result<std::vector<MyRows>> run(const std::vector<std::string>& statements, Time limit);
 
-  // Does the connection that there is still answer? It is not replaced, and an answer that is late
-  // is taken by the next call: after an error it is gone, unless it is still connected(). A run()
-  // drops a connection that owes such an answer.
+  // Asks whether the connection still answers. The connection is not replaced, and the next call
+  // takes a late answer: after an error the connection is gone unless it is still connected(). A
+  // run() drops a connection that owes such an answer.
   Result<void> ask_alive(Time limit);
   bool owes_sign() const { return owes_sign_; }
 
-  // A value in a statement: a hexadecimal literal, in which nothing can be misread. UTF-8 is text,
-  // with the collation of what it is compared with; other bytes are a binary string.
+  // A value in a statement: a hexadecimal literal, in which nothing can be misread. UTF-8 becomes
+  // text, with the collation of what it is compared with; other bytes become a binary string.
   static std::string quoted(std::string_view text);
 
-  // Just before the first byte of the newest run() was sent that came so far.
+  // Read just before the first byte of the newest run() that was sent.
   Time sent_at() const { return sent_at_; }
-  // Of the newest run(): none if it was without an error.
+  // What went wrong in the newest run(), if anything.
   MyFault fault() const { return fault_; }
-  unsigned int server_errno() const { return server_errno_; }  // 0: the server gave no error
+  unsigned int server_errno() const { return server_errno_; }  // 0: the server reported no error
 
   bool connected() const { return mysql_ != nullptr; }
   void disconnect();
-  // Of the newest connection: its number at the server, 0 before the first one …
+  // The newest connection's number at the server, 0 before the first connection …
   unsigned long connection_id() const { return connection_id_; }
-  // … and what the server says it is ("10.11.6-MariaDB-0+deb12u1", "8.0.36").
+  // … and the server's version ("10.11.6-MariaDB-0+deb12u1", "8.0.36").
   const std::string& server_version() const { return server_version_; }
   bool is_mariadb() const;
   const std::string& where() const { return address_.text; }
@@ -105,8 +106,8 @@ class MySession {
   unsigned int server_errno_ = 0;
   unsigned long connection_id_ = 0;
   std::string server_version_;
-  bool prepared_ = false;   // the session is as it is described above
-  bool owes_sign_ = false;  // ask_alive() has asked
+  bool prepared_ = false;   // the session is prepared as described above
+  bool owes_sign_ = false;  // ask_alive() still waits for its answer
   bool in_transaction_ = false;
   bool knows_galera_ = true;
 };

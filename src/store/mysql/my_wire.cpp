@@ -16,10 +16,10 @@ namespace dlock {
 namespace {
 
 constexpr std::size_t k_header = 4;        // of a packet: its length in three bytes, its number
-constexpr std::size_t k_tls_request = 32;  // of the login: flags and sizes
+constexpr std::size_t k_tls_request = 32;  // part of the login: flags and sizes
 constexpr unsigned int k_port = 3306;
-// A report of progress. For each the library looks into the version that the greeting has told it,
-// and does so in place of the greeting, too: at a null pointer.
+// The start of a report of progress. For each report the library looks into the server's version,
+// also if the report comes instead of the greeting, which has the version: at a null pointer.
 constexpr std::string_view k_progress = "\xff\xff\xff";
 
 thread_local MyWire* t_used = nullptr;
@@ -45,14 +45,14 @@ ssize_t read_wire(MARIADB_PVIO* pvio, uchar* buffer, size_t size) {
   return n > 0 ? static_cast<ssize_t>(n) : -1;
 }
 
-// True if TLS is up, and `login` is then what is sent by it.
+// True: TLS is up, and `login` has to be sent by it.
 bool start_tls(MARIADB_PVIO* pvio, std::string& login) {
   MyWire& wire = wire_of(pvio);
   if ((pvio->mysql->server_capabilities & CLIENT_SSL) == 0) {
     wire.fail({Errc::protocol, "offers no TLS; ?ssl-mode=disabled does without"});
     return false;
   }
-  // What came in clear behind the greeting would be read as if it had come by TLS.
+  // Bytes that came in clear after the greeting would be read as if they had come by TLS.
   const bool more = pvio->cache_size > 0 && pvio->cache_pos < pvio->cache + pvio->cache_size;
   if (more || login.size() < k_header + k_tls_request) {
     wire.fail({Errc::protocol, "does not greet as MariaDB or MySQL does"});
@@ -80,8 +80,8 @@ int is_ready(MARIADB_PVIO* /*pvio*/, my_bool /*is_read*/, int /*timeout*/) {
 }
 
 bool start() {
-  // Or the library would ask the name service for it, which a static program must not: that loads
-  // the modules of this system's C library. The shared library does not show the variable.
+  // Otherwise the library asks the name service for it, which loads modules of this system's C
+  // library: a static program must not do that. The shared library does not show the variable.
   if (&mysql_port != nullptr) mysql_port = k_port;
   if (!start_tls_library() || mysql_library_init(0, nullptr, nullptr) != 0) return false;
   const std::unique_ptr<MYSQL, decltype(&mysql_close)> mysql(mysql_init(nullptr), &mysql_close);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // MyWire: one connection to a server, in place of libmariadb's own sockets, resolver and TLS. The
 // library keeps to the protocol; each byte goes through a Transport, so every call of the library
-// ends at a limit and by an Interrupt, host names are resolved by our resolver, and certificates
-// are judged as those of all other stores: before the server learns who we are.
+// ends at a limit and by an Interrupt, our resolver resolves host names, and certificates are
+// judged as in all other stores: before the server learns who we are.
 //
-// In MySQL's protocol TLS begins behind the plain greeting of the server: the client sends the
-// first 32 bytes of its login alone, and the whole of it by TLS, as the packet after that. That is
-// put into the first write of the library, which has no part in it.
+// In MySQL's protocol TLS begins after the server's plain greeting: the client sends the first 32
+// bytes of its login alone, and then the whole login by TLS, as the next packet. MyWire does that
+// within the library's first write; the library has no part in it.
 //
-// An error ends the connection. Its text is the reason only ("connection refused").
+// An error ends the connection. Its text is only the reason ("connection refused").
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -33,23 +33,23 @@ class MyWire {
   MyWire& operator=(const MyWire&) = delete;
   ~MyWire() = default;
 
-  // Once in a process, before anything else of libmariadb. False: it cannot be used.
+  // Called once in a process, before libmariadb is used. False: the library cannot be used.
   static bool start_library();
-  // The one that a connection of the library is made with, on this thread; null: none.
+  // Sets the wire for the library's next connection on this thread; null: no wire.
   static void use(MyWire* wire);
 
-  // Of the calls that follow; forgets the newest error.
+  // Sets the limit of the calls that follow; forgets the newest error.
   void begin(Time limit);
-  // The first since begin(); an error of the library has none.
+  // The first error since begin(); the library's own errors are not here.
   const std::optional<Error>& error() const { return error_; }
   void fail(Error error);
 
-  // Only its two ends can read it: TLS or a unix socket.
+  // Whether only its two ends can read it: TLS or a unix socket.
   bool is_private() const { return endpoint_.tls != nullptr || !endpoint_.socket_path.empty(); }
   bool trusts_key() const { return trusts_key_; }
-  // Connected, and nothing has come that was not read, not even an end.
+  // Connected, and nothing unread has come, not even an end.
   bool idle() { return transport_ && transport_->idle(); }
-  // Until something has come. An error of it is none of the connection: that stays.
+  // Waits until something has come. Its error does not end the connection.
   Result<void> await_bytes(Time limit);
 
   // For the library. False, 0: an error.
@@ -57,7 +57,7 @@ class MyWire {
   void close() { transport_.reset(); }
   std::size_t read(char* buffer, std::size_t size);
   bool write(std::string_view bytes);
-  bool awaits_tls() const { return awaits_tls_; }  // of the endpoint, not begun yet
+  bool awaits_tls() const { return awaits_tls_; }  // of the endpoint, not yet begun
   bool start_tls(std::string_view request);
 
  private:
@@ -68,7 +68,7 @@ class MyWire {
   std::optional<Error> error_;
   std::optional<Transport> transport_;
   bool awaits_tls_ = false;
-  std::string heard_;  // what the server of this connection said first
+  std::string heard_;  // the first words of this connection's server
 };
 
 }  // namespace dlock

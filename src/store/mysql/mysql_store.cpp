@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// utc_timestamp() is the time at which its statement began: the rows are locked before.
+// utc_timestamp() is the time when its statement began: the rows were locked before.
 constexpr const char* k_clock = "select timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))";
 
 std::string quoted(std::string_view text) {
@@ -30,8 +30,8 @@ std::string date_of(std::int64_t us) {
   return "date_add('1970-01-01', interval " + std::to_string(us) + " microsecond)";
 }
 
-// Of this connection until the next step: no wait for a row outlasts the limit, rounded up to
-// seconds, and on MariaDB neither does a transaction that we leave alone.
+// For this connection until the next step: no wait for a row outlasts the limit, rounded up to
+// seconds, and on MariaDB no idle transaction does.
 std::string bounded_by(Time limit) {
   const auto left = std::chrono::ceil<std::chrono::seconds>(limit - BootClock::now());
   const std::string seconds = std::to_string(std::max<long long>(1, left.count()));
@@ -44,7 +44,7 @@ std::string bytes_of(const std::string& column) {
   return "cast(convert(" + column + " using utf8mb4) as binary)";
 }
 
-// Of a TIMESTAMP what was written, as long as the time zone of all sessions is the same.
+// A TIMESTAMP column gives what was written if all sessions have the same time zone.
 std::string us_of_column(const std::string& column) {
   return "timestampdiff(microsecond, '1970-01-01', " + column + ")";
 }
@@ -70,7 +70,7 @@ Result<std::unique_ptr<LockStore>> MysqlStore::open(const StoreOptions& options)
   return std::unique_ptr<LockStore>(new MysqlStore(std::move(*address), options.interrupt));
 }
 
-// Names are bytes: a text would be compared without its last spaces.
+// Names are bytes: a text would be compared without its trailing spaces.
 std::vector<std::string> MysqlStore::tables(const std::string& table) {
   const std::string kind = " engine = InnoDB default character set utf8mb4";
   return {"create table if not exists " + table +
@@ -140,8 +140,8 @@ Result<SqlStore::Rows> MysqlStore::load(const std::vector<std::string>& names,
   return rows_of(names, purpose, tables, session_.sent_at());
 }
 
-// Each by itself: an insert that meets a row shares its lock, and two that share one lock and then
-// want it alone would wait for each other.
+// One statement for each row: an insert that meets a row shares its lock, and two sessions that
+// share a lock and then want it exclusively would wait for each other.
 Result<void> MysqlStore::make_rows(const std::vector<std::string>& names, Time limit) {
   std::vector<std::string> all{"rollback"};
   for (const std::string& name : names) {
@@ -169,9 +169,9 @@ std::string MysqlStore::update_of(const Write& one) const {
                              : " and version = " + std::to_string(one.before->version));
 }
 
-// Follows that update. If it met the row, and the row is not as it was written, this is error 1242,
-// which ends the transaction: a trigger may change what is written, and the server shows triggers
-// to few users.
+// Follows the update. If the update found the row, but the row is not as it was written, this is
+// error 1242, which ends the transaction: a trigger may change what is written, and the server
+// shows triggers to few users.
 std::string MysqlStore::ask_unchanged(const Write& one) const {
   std::string text =
       "select if(row_count() = 0 or count(*) = 1, 1, (select 1 union select 2)) from " + table_ +

@@ -8,7 +8,7 @@
 // Promises beside those of TableStore: a step whose dlock was stopped in the middle blocks others
 // no longer than its limit (on MariaDB; MySQL has no such limit, and keeps the rows until the
 // connection ends). A server that may not write answers with an error, never with a verdict. Not
-// promised: a grant that an asynchronous replica lacks when it is promoted.
+// promised: that an asynchronous replica has every grant when it is promoted.
 #pragma once
 
 #include "store/mysql/my_session.hpp"
@@ -56,12 +56,12 @@ class MysqlStore final : public SqlStore {
   void add_line(std::vector<std::string>& all, const Write& one) const;
   std::string ask_unchanged(const Write& one) const;
 
-  bool knows_engines_ = false;  // the tables are of InnoDB
+  bool knows_engines_ = false;  // the tables are known to be of InnoDB
   std::string table_;
   std::string line_table_;
   const Interrupt* interrupt_;
   MySession session_;
-  FileEvents nothing_;  // to sleep
+  FileEvents nothing_;  // watches nothing: only to sleep
   Time watched_since_{};
 };
 
