@@ -26,7 +26,7 @@ Json ms_or_null(const std::optional<Duration>& span) {
   return span ? Json(to_ms(*span)) : Json(nullptr);
 }
 
-// Of a number that is not zero where it is known.
+// Null for a number that is unknown, which is zero.
 template <class Number>
 Json known(Number number) {
   return number != 0 ? Json(number) : Json(nullptr);
@@ -76,7 +76,7 @@ Json line_json(const Holding& holding) {
   return line;
 }
 
-// What --once-per remembers.
+// The success that --once-per remembers.
 Json success_json(const Holding& holding) {
   if (!holding.success) return nullptr;
   return {{"since_ms", holding.success->since_ms},
@@ -120,7 +120,7 @@ void add_holders(Json& json, const Holding& holding) {
   json["holds"] = holds_json(holding);
 }
 
-// What one server of a quorum says.
+// The word of a quorum's server.
 Json vote_json(const Vote& vote) {
   Json json = {{"url", vote.server}};
   if (!vote.trouble.empty()) {
@@ -200,7 +200,7 @@ void add_ending(Json& json, const Outcome& outcome) {
   }
 }
 
-// What was granted, of one name.
+// The hold of one name.
 Json held_json(const Hold& hold) {
   return {{"name", hold.name.text()},
           {"hold", hold_id(hold.owner, hold.serial)},
@@ -208,7 +208,6 @@ Json held_json(const Hold& hold) {
           {"mode", mode_word(hold.mode)},
           {"slot", or_null(hold.slot)}};
 }
-
 
 const char* level_word(Level level) {
   switch (level) {

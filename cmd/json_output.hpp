@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What is written as JSON but for the log, all described in dlock(1): what --json prints, one
-// schema for inspect and list, version 1, others for acquire, doctor and config, version 1, and
-// what a run puts into its --result-file, version 1.
+// All JSON that dlock writes, except its log; dlock(1) describes it: the output of --json, with one
+// schema for inspect and list, and others for acquire, doctor and config, and a run's
+// --result-file. Each schema has version 1.
 #pragma once
 
 #include "cmd/settings.hpp"
@@ -34,10 +34,10 @@ std::string acquired_json(const Holds& holds,
                           std::chrono::milliseconds expires,
                           const std::string& entries);
 
-// What dlock config shows.
+// The output of dlock config.
 std::string settings_json(const std::vector<InForce>& settings);
 
-// What doctor found; `ok`: its exit status is 0.
+// The findings of doctor; `ok`: its exit status is 0.
 std::string examination_json(const Examination& examination, bool ok);
 
 }  // namespace dlock

@@ -10,8 +10,8 @@
 
 namespace dlock {
 
-// The password part of "scheme://user:password@host…" inside `text`, which is one URL; empty if
-// there is none.
+// The password in `text`, which is one URL: "scheme://user:password@host…"; empty if it has no
+// password.
 inline std::string_view password_in_url(std::string_view text) {
   const std::size_t scheme = text.find("://");
   if (scheme == std::string_view::npos) return {};

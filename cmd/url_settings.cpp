@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> k_in_urls{"cacert", "cacertdir", "cert", "key", "sni"};
 
-// What libpq calls them, for its URLs only.
+// libpq's names for them, in its URLs only.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> k_of_libpq{
     {{"sslrootcert", "cacert"}, {"sslcert", "cert"}, {"sslkey", "key"}}};
 

@@ -20,11 +20,11 @@ struct HostPort {
 
 Result<HostPort> parse_host_port(std::string_view text, std::uint16_t default_port);
 
-// The host by which one server tells of another: a name, or an address with or without [ ].
+// The host that one server names to find another: a name, or an address with or without [ ].
 // Nothing: it is neither.
 std::optional<std::string> parse_announced_host(std::string_view host);
 
-// The same text for the same host: "host:port", "[v6]:port" or "[v6%25interface]:port".
+// The canonical text of the host: "host:port", "[v6]:port" or "[v6%25interface]:port".
 std::string text_of(const HostPort& at);
 
 // localhost and the loopback addresses: what is sent there crosses no network.

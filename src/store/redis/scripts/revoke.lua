@@ -29,8 +29,8 @@ local before = holding(lock, holds, revoked, tag)
 local kind = before[1]
 if kind == 'none' then return {'nothing', before} end
 
--- 1. The owners that are meant: those that run, and those that are only kept after their run. Dead
---    ones beside others are none of them.
+-- 1. The owners to revoke: running ones, and ones that are only kept after their run. Expired
+--    owners are skipped.
 local mode = kind == 'hash' and mode_of(lock)
 if is_beside(mode) then settle(lock, holds, tag) end
 local running, kept, meant, any = {}, {}, {[if_owner] = true}, if_token == ''

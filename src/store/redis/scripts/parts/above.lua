@@ -1,4 +1,4 @@
--- Of acquire: holds that the claim has already, and holds of its ancestors, the runs above it.
+-- For acquire: holds that the claim has already, and holds of its ancestors, the runs above it.
 -- Needs types.lua, modes.lua, records.lua, leases.lua, released.lua, claim.lua.
 
 -- The mode in which we may join an ancestor's hold of this mode; nil: in none.

@@ -1,5 +1,5 @@
--- Of acquire: the words of the claim, and a table for each of its names. The other parts of acquire
--- use these.
+-- For acquire: the words of the claim, and a table for each of its names; the other parts of
+-- acquire use them.
 local owner, serial, ttl, me, most = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[5], tonumber(ARGV[6])
 local mode, slots, once = ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
 local proposed = ARGV[10]

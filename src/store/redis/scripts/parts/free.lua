@@ -1,4 +1,4 @@
--- Of acquire: the most frequent claims in as few commands as they take: a plain lock of one name,
+-- For acquire: the most frequent claims in as few commands as they take: a plain lock of one name,
 -- without an ancestor; neither a lock nor remains of one; and no line, or the claim is the first in
 -- it. The rest of acquire would do the same for them, and gets every other claim. It comes before
 -- the parts that only the rest needs, because a script makes all its functions at each call. Words

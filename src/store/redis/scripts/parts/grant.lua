@@ -1,4 +1,4 @@
--- Of acquire: writes the hold of a name. The record comes before the lock, and its TTL as well:
+-- For acquire: writes the hold of a name. The record comes before the lock, and its TTL as well:
 -- should the server refuse one of these commands now, no lock without a TTL is left.
 -- Needs time.lua, types.lua, names.lua, modes.lua, records.lua, leases.lua, token.lua, claim.lua.
 local function extend(key)  -- never shortens; a key without a TTL gets one

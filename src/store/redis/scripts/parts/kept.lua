@@ -1,4 +1,4 @@
--- Of release: --min-hold.
+-- For release: --min-hold.
 -- Needs names.lua, modes.lua, records.lua, leases.lua.
 
 -- Keeps the lock without a holder for `keep` ms: this was the last hold of its owner.

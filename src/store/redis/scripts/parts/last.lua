@@ -1,5 +1,5 @@
--- Of release: the most frequent one, of a plain lock with one hold, in as few commands as it takes.
--- The rest of release would do the same for it (but leave a key of another type at `revoked` to the
+-- For release: the most frequent release, of a plain lock with one hold, in few commands. The rest
+-- of release would do the same for it (but leave a key of another type at `revoked` to the
 -- next acquire), and gets every other release. It comes before the parts that only the rest needs,
 -- because a script makes all its functions at each call.
 -- Needs server.lua, names.lua, hold.lua, released.lua.

@@ -48,7 +48,7 @@ local function has_only_counts(fields)
   return true
 end
 
--- Of a lock with several owners: removes the dead ones, and lets the key expire with the longest
+-- For a lock with several owners: removes expired owners, and lets the key expire with the longest
 -- lease.
 local function settle(lock, holds, tag)
   local longest, dead, fields = -1, {}, redis.call('HGETALL', lock)

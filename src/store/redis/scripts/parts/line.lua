@@ -66,8 +66,8 @@ local function call_first(lock, tag, line, waiters, me, first_two)
   return told
 end
 
--- Of a lock that has room for `who` ('' is in no line): 'take' if no living waiter is before it;
--- 'turn' if there is one, it has room as well, and was told; else 'busy'.
+-- For a lock with room for `who` ('' is in no line): 'take' if no living waiter is before it;
+-- 'turn' if the lock has room for that waiter, too, and the waiter was told; else 'busy'.
 local function may_take(lock, tag, line, waiters, who)
   local told = call_first(lock, tag, line, waiters, who)
   local first = redis.call('ZRANGE', line, 0, 0)[1]

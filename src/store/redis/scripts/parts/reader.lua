@@ -1,4 +1,4 @@
--- Of release: the owner has released its write hold, and still reads: the lock becomes that of a
+-- For release: the owner has released its write hold, and still reads: the lock becomes that of a
 -- reader, whose leases count from now on.
 -- Needs server.lua, names.lua, leases.lua, line.lua.
 local function go_on_reading(lock, holds, line, waiters, owner, tag)

@@ -1,4 +1,4 @@
--- Of acquire: a claim that is refused waits in the lines of all its names that it could ever get.
+-- For acquire: a claim that is refused waits in the lines of all its names that it could ever get.
 -- Needs line.lua, claim.lua.
 local function waits(n) return n.how == 'busy' or n.how == 'turn' or n.how == 'take' end
 

@@ -1,4 +1,4 @@
--- Of acquire: the access rights that the grant, and later renewal, release and waiting need.
+-- For acquire: the access rights that the grant, and later renewal, release and waiting need.
 --
 -- They are looked up once for each claim, at its first try, when it is not in line yet: a run must
 -- not start, nor wait for an hour, if it could not renew and release. The script would use some of

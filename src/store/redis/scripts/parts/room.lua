@@ -1,4 +1,4 @@
--- Of acquire: is there room for the claim at a name where it holds nothing yet?
+-- For acquire: is there room for the claim at a name where it holds nothing yet?
 -- Needs types.lua, modes.lua, leases.lua, line.lua, claim.lua.
 local function look(n)  -- sets n.how to 'take', 'turn' or 'busy'
   local fits = has_room(n.lock, mode, slots)

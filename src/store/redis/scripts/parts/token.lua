@@ -1,7 +1,7 @@
--- Of acquire: fencing tokens. A token is larger than the one before, and at least the server's time
--- in µs, so that tokens grow also after the server has lost its data. A claim to several servers
--- proposes the time of its host instead, so that all grant the same token; a proposal that is more
--- than a quarter of a second from the server's time does not count (core/lock_store.hpp).
+-- For acquire: fencing tokens. A token is larger than the token before, and at least the server's
+-- time in µs, so that tokens grow also after the server has lost its data. A claim to several
+-- servers proposes the time of its host instead, so that all grant the same token; a proposal that is
+-- more than a quarter of a second from the server's time does not count (core/lock_store.hpp).
 -- Needs time.lua, claim.lua.
 local function least_token()
   local close = proposed ~= '' and math.abs(tonumber(proposed) - now_us()) <= 250000
@@ -10,7 +10,7 @@ end
 
 local function next_token(n)  -- into n.next; only reads; an error if the key holds no such number
   n.next, n.stored = least_token(), redis.call('GET', n.token)
-  -- Of as many digits and sorted before it: smaller.
+  -- With as many digits, a text that sorts before is smaller.
   if not n.stored or #n.stored == #n.next and n.stored < n.next and n.stored:find('^%d+$') then
     return
   end
