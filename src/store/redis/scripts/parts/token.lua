@@ -1,7 +1,7 @@
 -- For acquire: fencing tokens. A token is larger than the token before, and at least the server's
 -- time in µs, so that tokens grow also after the server has lost its data. A claim to several
--- servers proposes the time of its host instead, so that all grant the same token; a proposal that is
--- more than a quarter of a second from the server's time does not count (core/lock_store.hpp).
+-- servers proposes the time of its host instead, so that all grant the same token; a proposal more
+-- than a quarter of a second from the server's time does not count (core/lock_store.hpp).
 -- Needs time.lua, claim.lua.
 local function least_token()
   local close = proposed ~= '' and math.abs(tonumber(proposed) - now_us()) <= 250000
