@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "contract/lock_store_contract.hpp"
 
-#include "store/local/local_store.hpp"
 #include "store/open_store.hpp"
-#include "store/sqlite/sqlite_store.hpp"
 #include "store/undo.hpp"
 
 #include <poll.h>
@@ -25,124 +23,82 @@ namespace dlock::contract {
 
 namespace {
 
-Backing memory_backing() {
-  auto server = std::make_shared<MemoryServer>();
-  return {.name = "memory",
-          .across_processes = false,
-          .open = [server](const Interrupt* interrupt) -> std::unique_ptr<LockStore> {
-            return std::make_unique<MemoryStore>(server, interrupt);
-          }};
+template <class T>
+T value_of(Result<T> result) {
+  REQUIRE_MESSAGE(result.has_value(), (result ? "" : result.error().text));
+  return std::move(*result);
 }
 
-Backing local_backing() {
-  auto directory = std::make_shared<test::TempDir>();
-  return {.name = "local", .open = [directory](const Interrupt* interrupt) {
-            auto store = LocalStore::open("local://" + directory->path(), interrupt);
-            REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
-            return std::move(*store);
-          }};
+// The process ends with the last copy of the pointer.
+template <class Server>
+std::shared_ptr<Server> running(Result<std::unique_ptr<Server>> started) {
+  return value_of(std::move(started));
 }
 
-Backing sqlite_backing() {
-  auto directory = std::make_shared<test::TempDir>();
-  return {.name = "sqlite", .open = [directory](const Interrupt* interrupt) {
-            auto store = SqliteStore::open("sqlite://" + directory->path() + "/locks", interrupt);
-            REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
-            return std::move(*store);
-          }};
+StoreOptions options_of(const std::string& url, const Interrupt* interrupt = nullptr) {
+  return {.url = url, .prefix = "dlock:", .password = {}, .interrupt = interrupt};
 }
 
-// The process is gone with the last client of it.
-Backing postgres_backing() {
-  auto started = test::PostgresProcess::create();
-  REQUIRE_MESSAGE(started.has_value(), (started ? "" : started.error().text));
-  std::shared_ptr<test::PostgresProcess> server(std::move(*started));
-  return {.name = "postgres", .open = [server](const Interrupt* interrupt) {
-            StoreOptions options;
-            options.url = server->socket_url();
-            options.interrupt = interrupt;
-            auto store = open_store(options);
-            REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
-            return std::move(*store);
-          }};
+// Each client keeps `place` alive.
+Open at(std::shared_ptr<void> place, const std::string& url) {
+  return [place, url](const Interrupt* interrupt) {
+    return value_of(open_store(options_of(url, interrupt)));
+  };
 }
 
-Backing mysql_backing() {
-  auto started = test::MysqlProcess::start();
-  REQUIRE_MESSAGE(started.has_value(), (started ? "" : started.error().text));
-  std::shared_ptr<test::MysqlProcess> server(std::move(*started));
-  return {.name = "mysql", .open = [server](const Interrupt* interrupt) {
-            StoreOptions options;
-            options.url = server->url();
-            options.interrupt = interrupt;
-            auto store = open_store(options);
-            REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
-            return std::move(*store);
-          }};
+Open memory() {
+  return [server = std::make_shared<MemoryServer>()](const Interrupt* interrupt) {
+    return std::make_unique<MemoryStore>(server, interrupt);
+  };
 }
 
-Backing etcd_backing() {
-  auto started = test::EtcdProcess::start({});
-  REQUIRE_MESSAGE(started.has_value(), (started ? "" : started.error().text));
-  std::shared_ptr<test::EtcdProcess> server(std::move(*started));
-  return {.name = "etcd", .open = [server](const Interrupt* interrupt) {
-            StoreOptions options;
-            options.url = server->url();
-            options.interrupt = interrupt;
-            auto store = open_store(options);
-            REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
-            return std::move(*store);
-          }};
+Open local() {
+  const auto directory = std::make_shared<test::TempDir>();
+  return at(directory, "local://" + directory->path());
 }
 
-Backing zookeeper_backing() {
-  auto started = test::ZookeeperProcess::create("maxSessionTimeout=600000\nmaxClientCnxns=0");
-  REQUIRE_MESSAGE(started.has_value(), (started ? "" : started.error().text));
-  std::shared_ptr<test::ZookeeperProcess> server(std::move(*started));
-  return {.name = "zookeeper", .open = [server](const Interrupt* interrupt) {
-            StoreOptions options;
-            options.url = server->url() + "/locks";
-            options.interrupt = interrupt;
-            auto store = open_store(options);
-            REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
-            return std::move(*store);
-          }};
+Open sqlite() {
+  const auto directory = std::make_shared<test::TempDir>();
+  return at(directory, "sqlite://" + directory->path() + "/locks");
 }
 
-Backing redis_backing() {
-  auto started = test::RedisProcess::start();
-  REQUIRE_MESSAGE(started.has_value(), (started ? "" : started.error().text));
-  std::shared_ptr<test::RedisProcess> server(std::move(*started));
-  return {.name = "redis", .hears_death = true, .open = [server](const Interrupt* interrupt) {
-            StoreOptions options;
-            options.url = server->url();
-            options.prefix = "dlock:";
-            options.interrupt = interrupt;
-            auto store = open_store(options);
-            REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
-            return std::move(*store);
-          }};
+Open redis() {
+  const auto server = running(test::RedisProcess::start());
+  return at(server, server->url());
 }
 
 // Three servers of Redis, each with one vote.
-Backing quorum_backing() {
-  auto servers = std::make_shared<std::vector<std::unique_ptr<test::RedisProcess>>>();
+Open quorum() {
+  std::vector<std::shared_ptr<test::RedisProcess>> servers;
+  std::vector<StoreOptions> all;
   for (int i = 0; i < 3; ++i) {
-    auto started = test::RedisProcess::start();
-    REQUIRE_MESSAGE(started.has_value(), (started ? "" : started.error().text));
-    servers->push_back(std::move(*started));
+    servers.push_back(running(test::RedisProcess::start()));
+    all.push_back(options_of(servers.back()->url()));
   }
-  return {.name = "quorum", .hears_death = true, .open = [servers](const Interrupt* interrupt) {
-            std::vector<StoreOptions> all;
-            for (const auto& server : *servers) {
-              StoreOptions& options = all.emplace_back();
-              options.url = server->url();
-              options.prefix = "dlock:";
-            }
-            auto store = open_quorum(all, 0s, interrupt);
-            REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
-            return std::move(*store);
-          }};
+  return [servers, all](const Interrupt* interrupt) {
+    return value_of(open_quorum(all, 0s, interrupt));
+  };
+}
+
+Open postgres() {
+  const auto server = running(test::PostgresProcess::create());
+  return at(server, server->socket_url());
+}
+
+Open mysql() {
+  const auto server = running(test::MysqlProcess::start());
+  return at(server, server->url());
+}
+
+Open etcd() {
+  const auto server = running(test::EtcdProcess::start({}));
+  return at(server, server->url());
+}
+
+Open zookeeper() {
+  const auto server =
+      running(test::ZookeeperProcess::create("maxSessionTimeout=600000\nmaxClientCnxns=0"));
+  return at(server, server->url() + "/locks");
 }
 
 // One hold for each name of the claim, in its order.
@@ -155,24 +111,19 @@ Taken taken_by(const Claim& claim, const Grant& grant) {
   return {.hold = grant.holds.front(), .holds = grant.holds, .sent_at = grant.sent_at};
 }
 
-template <class T>
-T value_of(Result<T> result) {
-  REQUIRE_MESSAGE(result.has_value(), (result ? "" : result.error().text));
-  return std::move(*result);
-}
-
 }  // namespace
 
 const std::vector<Store>& stores() {
-  static const std::vector<Store> all{{"memory", &memory_backing},
-                                      {"local", &local_backing},
-                                      {"sqlite", &sqlite_backing},
-                                      {"redis", &redis_backing},
-                                      {"quorum", &quorum_backing},
-                                      {"postgres", &postgres_backing, "databases"},
-                                      {"mysql", &mysql_backing, "databases"},
-                                      {"etcd", &etcd_backing, "coordinators"},
-                                      {"zookeeper", &zookeeper_backing, "coordinators"}};
+  static const std::vector<Store> all{
+      {.name = "memory", .start = &memory, .across_processes = false},
+      {.name = "local", .start = &local},
+      {.name = "sqlite", .start = &sqlite},
+      {.name = "redis", .start = &redis, .hears_death = true},
+      {.name = "quorum", .start = &quorum, .hears_death = true},
+      {.name = "postgres", .start = &postgres, .part = "databases"},
+      {.name = "mysql", .start = &mysql, .part = "databases"},
+      {.name = "etcd", .start = &etcd, .part = "coordinators"},
+      {.name = "zookeeper", .start = &zookeeper, .part = "coordinators"}};
   return all;
 }
 
@@ -185,7 +136,10 @@ const std::vector<Backing>& backings() {
     std::vector<Backing> backings;
     for (const Store& store : stores()) {
       if (part.empty() || part == store.part || part == store.name)
-        backings.push_back(store.start());
+        backings.push_back({.name = store.name,
+                            .across_processes = store.across_processes,
+                            .hears_death = store.hears_death,
+                            .open = store.start()});
     }
     return backings;
   }();

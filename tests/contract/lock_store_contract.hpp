@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The contract suite: every promise of core/lock_store.hpp as a sentence, tried on every store.
-// A store joins by one Backing in lock_store_contract.cpp. A case runs its body once for each
-// backing; the name of the store stands beside every failure.
+// A store joins by one row of stores() in lock_store_contract.cpp. A case runs its body once for
+// each backing; the name of the store stands beside every failure.
 //
 // Leases are long (30 s) unless their end is the point; every wait is bounded by 10 s. The calls
 // made through Client fail the case when the store answers with an error.
@@ -24,18 +24,22 @@ namespace dlock::contract {
 
 using namespace std::chrono_literals;
 
-// One place that keeps locks; open() gives one more client of it.
+// Makes one more client of a place that keeps locks.
+using Open = std::function<std::unique_ptr<LockStore>(const Interrupt*)>;
+
 struct Backing {
   std::string name;
   bool across_processes = true;  // a forked process reaches the same locks
   bool hears_death = false;      // a waiter that died costs no turn
-  std::function<std::unique_ptr<LockStore>(const Interrupt*)> open;
+  Open open;
 };
 
 struct Store {
   std::string name;
-  Backing (*start)();
+  Open (*start)();
   std::string part = "others";  // of the suite: what runs at one time
+  bool across_processes = true;
+  bool hears_death = false;
 };
 const std::vector<Store>& stores();
 
