@@ -101,7 +101,7 @@ TEST_CASE("K14: two different names never exclude each other") {
     for (const std::string& text : texts) {
       CAPTURE(printable(text));
       if (is_refused(client, text)) continue;
-      holds.push_back(client.take(name_of(text)).hold);
+      holds.push_back(client.take(name_of(text), 10min).hold);  // all are held at once
     }
     for (const Hold& hold : holds)
       CHECK(client.release(hold) == ReleaseVerdict::released);

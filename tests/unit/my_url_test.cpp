@@ -95,8 +95,8 @@ TEST_CASE("mysql: ssl-mode says what is verified") {
 }
 
 TEST_CASE("mysql: an unknown option is refused by its name") {
-  CHECK(has(my_refusal("mysql://db1/d?timeout=3"), "no option is called \"timeout\""));
-  CHECK(has(my_refusal("mysql://db1/d?table"), "NAME=VALUE"));
+  CHECK(has(my_refusal("mysql://db1/d?timeout=3"),
+            "no option timeout; there are socket, table, with, ssl-mode"));
   CHECK(has(my_refusal("mysql://db1/d?table="), "table= is a name"));
   CHECK(has(my_refusal("mysql://db1/d?table=a%60b"), "table= is a name"));
 }
@@ -122,13 +122,6 @@ TEST_CASE("mysql: what is missing or malformed is named") {
   CHECK(has(my_refusal("mysql://db1"), "the database is missing"));
   CHECK(has(my_refusal("mysql://db1/"), "the database is missing"));
   CHECK(has(my_refusal("mysql://db1/a/b"), "written %2F"));
-  CHECK(has(my_refusal("mysql://db1:0/d"), "the port"));
-  CHECK(has(my_refusal("mysql://db1:x/d"), "the port"));
-  CHECK(has(my_refusal("mysql://::1/d"), "needs [ ]"));
-  CHECK(has(my_refusal("mysql://[::1/d"), "a [ without ]"));
-  CHECK(has(my_refusal("mysql://[db1]/d"), "not an IPv6 address"));
-  CHECK(has(my_refusal("mysql://db 1/d"), "%20"));
-  CHECK(has(my_refusal("mysql://a:b%00@db1/d"), "no NUL"));
 }
 
 TEST_CASE("mysql: no error quotes a password, wherever it stands") {

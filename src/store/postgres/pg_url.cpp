@@ -2,7 +2,7 @@
 #include "store/postgres/pg_url.hpp"
 
 #include "base/text.hpp"
-#include "store/url/host_port.hpp"
+#include "store/url/store_url.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,12 +12,10 @@ namespace dlock {
 namespace {
 
 constexpr std::string_view k_scheme = "postgresql://";
-constexpr std::string_view k_short_scheme = "postgres://";
 constexpr std::string_view k_default_directory = "/var/run/postgresql";  // of Debian's libpq
 constexpr std::string_view k_default_table = "dlock";
 constexpr std::uint16_t k_default_port = 5432;
-constexpr std::size_t k_most_servers = 16;
-// A path to the socket: sockaddr_un holds 107 bytes, and "/.s.PGSQL.65535" follows.
+// The longest path of a directory: sockaddr_un holds 107 bytes, and "/.s.PGSQL.65535" follows.
 constexpr std::size_t k_longest_directory = 92;
 // PostgreSQL cuts names at 63; five are left for the names of what belongs to the table.
 constexpr std::size_t k_longest_table = 58;
@@ -31,21 +29,8 @@ constexpr std::array<std::pair<std::string_view, PgTls>, 5> k_modes{{
     {"verify-full", PgTls::verify_full},
 }};
 
-// The options as they were said, decoded.
-struct Options {
-  std::optional<std::string> host, port, table, with, sslmode;
-};
-
 Error bad(std::string what) {
   return {Errc::bad_usage, std::move(what)};
-}
-
-bool is_plain(std::string_view text) {
-  const auto is_control = [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte <= ' ' || byte == 0x7f;
-  };
-  return std::none_of(text.begin(), text.end(), is_control);
 }
 
 bool is_word(std::string_view text, std::size_t longest) {
@@ -54,52 +39,6 @@ bool is_word(std::string_view text, std::size_t longest) {
   };
   return !text.empty() && text.size() <= longest && (text[0] < '0' || text[0] > '9') &&
          std::all_of(text.begin(), text.end(), fits);
-}
-
-Result<void> set_option(std::string_view piece, Options& options) {
-  const auto equals = piece.find('=');
-  const std::string_view name = piece.substr(0, equals);
-  // What looks like no name may be a part of a password.
-  constexpr std::size_t k_longest_name = 40;
-  if (equals == std::string_view::npos || !is_word(name, k_longest_name))
-    return bad("an option is written NAME=VALUE, with '&' before the next");
-  const std::array<std::pair<std::string_view, std::optional<std::string>*>, 5> known{
-      {{"host", &options.host},
-       {"port", &options.port},
-       {"table", &options.table},
-       {"with", &options.with},
-       {"sslmode", &options.sslmode}}};
-  for (const auto& [its_name, value] : known) {
-    if (name != its_name) continue;
-    if (value->has_value()) return bad("it says " + std::string(name) + " twice");
-    *value = percent_decode(piece.substr(equals + 1));
-    return {};
-  }
-  if (name == "password")
-    return bad("a password stands before the host, or in DLOCK_PASSWORD, not in an option");
-  return bad("there is no option " + std::string(name) +
-             "; there are host, port, sslmode, table and with");
-}
-
-Result<Options> parse_options(std::string_view query) {
-  Options options;
-  for (const std::string_view piece : split(query, '&')) {
-    if (auto set = set_option(piece, options); !set) return set.error();
-  }
-  return options;
-}
-
-Result<void> parse_user(std::string_view text, PgAddress& address) {
-  if (text.find_first_of("/?#") != std::string_view::npos)
-    return bad("'/', '?' and '#' in a user or password are written %2F, %3F and %23");
-  const auto colon = text.find(':');
-  address.user = percent_decode(text.substr(0, colon));
-  std::string password =
-      colon == std::string_view::npos ? "" : percent_decode(text.substr(colon + 1));
-  if (address.user.find('\0') != std::string::npos || password.find('\0') != std::string::npos)
-    return bad("a user or password has no NUL bytes");
-  address.password = Secret(std::move(password));
-  return {};
 }
 
 Result<std::uint16_t> parse_port(std::string_view text) {
@@ -131,23 +70,34 @@ Result<PgServer> parse_written(std::string_view text, std::uint16_t port) {
   return parse_server(percent_decode(text.substr(0, colon)), *number);
 }
 
-Result<void> parse_servers(std::string_view hosts, const Options& said, PgAddress& address) {
-  if (said.host && !hosts.empty()) return bad("it says the host twice");
+Result<void> parse_servers(const StoreUrl& parts, PgAddress& address) {
+  const auto host = parts.option("host");
+  if (host && !parts.hosts.empty()) return bad("it says the host twice");
   std::uint16_t port = k_default_port;
-  if (said.port) {
-    const auto number = parse_port(*said.port);
+  if (const auto said = parts.option("port")) {
+    const auto number = parse_port(*said);
     if (!number) return number.error();
     port = *number;
   }
-  auto all = split(said.host ? std::string_view(*said.host) : hosts, ',');
+  auto all = split(host ? std::string_view(*host) : parts.hosts, ',');
   if (all.empty()) all.push_back(k_default_directory);
-  if (all.size() > k_most_servers)
-    return bad("a URL has at most " + std::to_string(k_most_servers) + " hosts");
+  if (all.size() > k_most_hosts)
+    return bad("a URL has at most " + std::to_string(k_most_hosts) + " hosts");
   for (const std::string_view one : all) {
-    auto server = said.host ? parse_server(one, port) : parse_written(one, port);
+    auto server = host ? parse_server(one, port) : parse_written(one, port);
     if (!server) return server.error();
     address.servers.push_back(std::move(*server));
   }
+  return {};
+}
+
+Result<void> parse_database(std::string_view path, PgAddress& address) {
+  if (path.empty()) return {};
+  if (path.find('/', 1) != std::string_view::npos)
+    return bad("a '/' in the name of the database is written %2F");
+  address.database = percent_decode(path.substr(1));
+  if (address.database.find('\0') != std::string::npos)
+    return bad("the name of a database has no NUL bytes");
   return {};
 }
 
@@ -162,9 +112,10 @@ bool is_column(std::string_view text) {
   return is_word(text, k_longest_column);
 }
 
-Result<void> set_with(const Options& said, PgAddress& address) {
-  if (!said.with) return {};
-  auto with = parse_with(*said.with,
+Result<void> set_with(const StoreUrl& parts, PgAddress& address) {
+  const auto value = parts.option("with");
+  if (!value) return {};
+  auto with = parse_with(*value,
                          {.all = "row:TABLE.COLUMN, advisory or advisory:NUMBER, of names "
                                  "with letters a-z, digits and '_'",
                           .advisory = true,
@@ -175,16 +126,17 @@ Result<void> set_with(const Options& said, PgAddress& address) {
   return {};
 }
 
-Result<void> parse_table(const Options& said, PgAddress& address) {
-  address.table = said.table.value_or(std::string(k_default_table));
+Result<void> parse_table(const StoreUrl& parts, PgAddress& address) {
+  address.table = parts.option("table").value_or(std::string(k_default_table));
   if (is_table(address.table)) return {};
   return bad("a table consists of at most 58 letters a-z, digits and '_', a schema and '.' before");
 }
 
-Result<void> parse_tls(const Options& said, PgAddress& address) {
-  if (!said.sslmode) return {};
+Result<void> parse_tls(const StoreUrl& parts, PgAddress& address) {
+  const auto said = parts.option("sslmode");
+  if (!said) return {};
   for (const auto& [name, mode] : k_modes)
-    if (*said.sslmode == name) address.tls = mode;
+    if (*said == name) address.tls = mode;
   if (!address.tls)
     return bad("sslmode is one of disable, prefer, require, verify-ca and verify-full");
   return {};
@@ -213,44 +165,21 @@ std::string canonical(const PgAddress& address) {
   return std::string(k_scheme) + hosts + "/" + percent_encode(address.database) + options;
 }
 
-Result<PgAddress> parse(std::string_view rest) {
-  PgAddress address;
-  // The last @, so that a password with a raw @ works, as people write it.
-  if (const auto at = rest.rfind('@'); at != std::string_view::npos) {
-    if (auto user = parse_user(rest.substr(0, at), address); !user) return user.error();
-    rest.remove_prefix(at + 1);
-  }
-  if (rest.find('#') != std::string_view::npos) return bad("a '#' is written %23");
-  const auto question = rest.find('?');
-  const auto options =
-      parse_options(question < rest.size() ? rest.substr(question + 1) : std::string_view());
-  if (!options) return options.error();
-  rest = rest.substr(0, question);
-  const auto slash = rest.find('/');
-  if (slash < rest.size()) {
-    const auto name = rest.substr(slash + 1);
-    if (name.find('/') != std::string_view::npos)
-      return bad("a '/' in the name of the database is written %2F");
-    address.database = percent_decode(name);
-    if (address.database.find('\0') != std::string::npos)
-      return bad("the name of a database has no NUL bytes");
-  }
-  if (auto done = parse_servers(rest.substr(0, slash), *options, address); !done)
-    return done.error();
-  if (auto done = parse_table(*options, address); !done) return done.error();
-  if (auto done = set_with(*options, address); !done) return done.error();
-  if (auto done = parse_tls(*options, address); !done) return done.error();
-  address.text = canonical(address);
-  return address;
-}
-
 }  // namespace
 
 Result<PgAddress> parse_pg_url(std::string_view url) {
-  if (!is_plain(url)) return bad("spaces and control characters are written %20 and the like");
-  for (const std::string_view scheme : {k_scheme, k_short_scheme})
-    if (url.starts_with(scheme)) return parse(url.substr(scheme.size()));
-  return bad("it begins with neither postgresql:// nor postgres://");
+  auto parts = split_store_url(url,
+                               {.schemes = {{k_scheme, true}, {"postgres://", true}},
+                                .options = {"host", "port", "sslmode", "table", "with"}});
+  if (!parts) return parts.error();
+  PgAddress address;
+  address.user = std::move(parts->user);
+  address.password = std::move(parts->password);
+  for (auto* const set : {&parse_servers, &parse_table, &set_with, &parse_tls})
+    if (auto done = set(*parts, address); !done) return done.error();
+  if (auto done = parse_database(parts->path, address); !done) return done.error();
+  address.text = canonical(address);
+  return address;
 }
 
 }  // namespace dlock

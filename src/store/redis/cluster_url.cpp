@@ -1,48 +1,33 @@
 // SPDX-License-Identifier: MIT
 #include "store/redis/cluster_url.hpp"
 
-#include "store/redis/host_list.hpp"
-
-#include <utility>
-
 namespace dlock {
 
 namespace {
 
-constexpr std::string_view k_plain_cluster = "redis+cluster://";
-constexpr std::string_view k_tls_cluster = "rediss+cluster://";
+constexpr UrlScheme k_plain_cluster{"redis+cluster://"};
+constexpr UrlScheme k_tls_cluster{"rediss+cluster://", true};
 constexpr std::uint16_t k_cluster_port = 6379;
 
 }  // namespace
 
 bool is_cluster_url(std::string_view url) {
-  return url.starts_with(k_plain_cluster) || url.starts_with(k_tls_cluster);
+  return url.starts_with(k_plain_cluster.text) || url.starts_with(k_tls_cluster.text);
 }
 
 Result<ClusterSet> parse_cluster_url(std::string_view url) {
-  const bool tls = url.starts_with(k_tls_cluster);
-  std::string_view rest = url.substr((tls ? k_tls_cluster : k_plain_cluster).size());
-  // The last @, as in redis_url.cpp.
-  const auto at = rest.rfind('@');
-  const std::string_view user = at == std::string_view::npos ? "" : rest.substr(0, at + 1);
-  rest.remove_prefix(user.size());
-  const auto slash = rest.find('/');
-  const std::string_view db = slash == std::string_view::npos ? "" : rest.substr(slash + 1);
-  auto seeds = parse_hosts(rest.substr(0, slash), tls, k_cluster_port, "nodes of the cluster");
-  if (!seeds) return seeds.error();
-  // The user and the database.
-  const auto like = parse_redis_url(std::string(tls ? "rediss://" : "redis://") +
-                                    std::string(user) + "any/" + std::string(db));
+  const auto parts = split_store_url(url, {.schemes = {k_plain_cluster, k_tls_cluster}});
+  if (!parts) return parts.error();
+  const auto hosts = parse_hosts(parts->hosts, k_cluster_port, "nodes of the cluster");
+  if (!hosts) return hosts.error();
+  const auto like =
+      redis_login(*parts, parts->path.size() > 1 ? parts->path.substr(1) : std::string_view("0"));
   if (!like) return like.error();
   if (like->db != 0) {
     return Error{Errc::bad_config, "a cluster has only database 0; leave the number out"};
   }
-  for (RedisAddress& seed : *seeds) {
-    seed.user = like->user;
-    seed.password = like->password;
-  }
-  std::string text = std::string(tls ? k_tls_cluster : k_plain_cluster) + text_of(*seeds);
-  return ClusterSet{.seeds = std::move(*seeds), .text = std::move(text)};
+  return ClusterSet{.seeds = servers_at(*like, *hosts),
+                    .text = std::string(parts->scheme.text) + text_of(*hosts)};
 }
 
 }  // namespace dlock

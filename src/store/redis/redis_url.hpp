@@ -9,10 +9,13 @@
 
 #include "base/result.hpp"
 #include "base/secret.hpp"
+#include "store/url/store_url.hpp"
 #include "sys/transport.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dlock {
 
@@ -30,5 +33,14 @@ struct RedisAddress {
 
 // Errc::bad_usage, with what is wrong.
 Result<RedisAddress> parse_redis_url(std::string_view url);
+
+// Any server of a set: user and password as the URL has them, this database (its digits), and TLS
+// if the scheme has it; neither a host nor a text.
+Result<RedisAddress> redis_login(const StoreUrl& parts, std::string_view db);
+
+// The server at this host, which may be an IPv6 address: all but host, port and text is as of
+// `like`. Any text may stand in place of the host: other servers name these.
+RedisAddress server_at(const RedisAddress& like, std::string_view host, std::uint16_t port);
+std::vector<RedisAddress> servers_at(const RedisAddress& like, const std::vector<HostPort>& hosts);
 
 }  // namespace dlock

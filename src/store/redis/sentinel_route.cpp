@@ -3,7 +3,6 @@
 
 #include "base/duration.hpp"
 #include "base/text.hpp"
-#include "store/redis/host_list.hpp"
 #include "store/url/host_port.hpp"
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 #include "store/redis/doctor/look_set.hpp"
 
 #include "store/redis/cluster_route.hpp"
-#include "store/redis/host_list.hpp"
 #include "store/redis/sentinel_url.hpp"
 #include "store/redis/slot.hpp"
 

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "store/url/store_url.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlock {
+namespace {
+
+constexpr std::size_t k_longest_path = 107;  // what sockaddr_un holds, less the NUL
+constexpr std::size_t k_longest_name = 40;   // of an option
+
+Error bad(std::string what) {
+  return {Errc::bad_usage, std::move(what)};
+}
+
+bool is_plain(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte <= ' ' || byte == 0x7f;
+  });
+}
+
+// What looks like no name may be a part of a password.
+bool is_option_name(std::string_view text) {
+  return !text.empty() && text.size() <= k_longest_name &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || c == '_' || c == '-';
+         });
+}
+
+Error no_scheme(const UrlForm& form) {
+  std::vector<std::string> all;
+  for (const UrlScheme& one : form.schemes)
+    all.emplace_back(one.text);
+  if (all.size() == 2) return bad("it begins with neither " + all[0] + " nor " + all[1]);
+  return bad("it begins with none of " + listed(all));
+}
+
+Result<void> set_user(std::string_view text, StoreUrl& parts) {
+  if (text.find_first_of("/?#") != std::string_view::npos)
+    return bad(
+        "'/', '?' and '#' in a user or password are written %2F, %3F and %23, and an '@' "
+        "behind the host is written %40");
+  const auto colon = std::min(text.find(':'), text.size());
+  parts.has_user = true;
+  parts.user = percent_decode(text.substr(0, colon));
+  std::string password = percent_decode(text.substr(std::min(colon + 1, text.size())));
+  if (parts.user.find('\0') != std::string::npos || password.find('\0') != std::string::npos)
+    return bad("a user or password has no NUL bytes");
+  parts.password = Secret(std::move(password));
+  return {};
+}
+
+Error no_option(const UrlForm& form, const UrlScheme& scheme, std::string_view name) {
+  if (name == "password")
+    return bad("a password stands before the host, or in DLOCK_PASSWORD, not in an option");
+  std::vector<std::string> all(form.options.begin(), form.options.end());
+  if (scheme.has_tls)
+    for (const char* const one : {"cacert", "cacertdir", "cert", "key", "sni"})
+      all.emplace_back(one);
+  return bad("there is no option " + std::string(name) + "; there are " + listed(all));
+}
+
+Result<void> set_option(std::string_view piece, const UrlForm& form, StoreUrl& parts) {
+  const auto equals = std::min(piece.find('='), piece.size());
+  const std::string_view name = piece.substr(0, equals);
+  if (form.options.empty() && !parts.scheme.has_tls)
+    return bad("the URL has options, and " + std::string(parts.scheme.text) + " has none");
+  if (equals == piece.size() || !is_option_name(name))
+    return bad("an option is written NAME=VALUE, with '&' before the next");
+  if (std::find(form.options.begin(), form.options.end(), name) == form.options.end())
+    return no_option(form, parts.scheme, name);
+  std::string value = percent_decode(piece.substr(equals + 1));
+  if (value.find('\0') != std::string::npos) return bad(std::string(name) + " has a NUL byte");
+  if (!parts.options.emplace(name, std::move(value)).second)
+    return bad("it says " + std::string(name) + " twice");
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::string> StoreUrl::option(std::string_view name) const {
+  const auto found = options.find(name);
+  return found == options.end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<StoreUrl> split_store_url(std::string_view url, const UrlForm& form) {
+  if (!is_plain(url)) return bad("spaces and control characters are written %20 and the like");
+  const auto scheme = std::find_if(form.schemes.begin(), form.schemes.end(), [&](const auto& one) {
+    return url.starts_with(one.text);
+  });
+  if (scheme == form.schemes.end()) return no_scheme(form);
+  StoreUrl parts{.scheme = *scheme};
+  std::string_view rest = url.substr(scheme->text.size());
+  // The last '@', so that a password with a raw '@' works, as people write it.
+  const auto at = (form.is_socket ? rest.substr(0, rest.find('/')) : rest).rfind('@');
+  if (at != std::string_view::npos) {
+    if (auto set = set_user(rest.substr(0, at), parts); !set) return set.error();
+    rest.remove_prefix(at + 1);
+  }
+  if (rest.find('#') != std::string_view::npos) return bad("a '#' is written %23");
+  const auto question = std::min(rest.find('?'), rest.size());
+  for (const std::string_view piece : split(rest.substr(question), '&'))
+    if (auto set = set_option(piece.substr(piece.starts_with('?') ? 1 : 0), form, parts); !set)
+      return set.error();
+  rest = rest.substr(0, question);
+  const auto slash = std::min(rest.find('/'), rest.size());
+  parts.hosts = rest.substr(0, slash);
+  parts.path = rest.substr(slash);
+  return parts;
+}
+
+Result<std::vector<HostPort>> parse_hosts(std::string_view hosts,
+                                          std::uint16_t default_port,
+                                          std::string_view noun) {
+  std::vector<HostPort> parsed;
+  for (const std::string_view one : split(hosts, ',')) {
+    auto at = parse_host_port(one, default_port);
+    if (!at) return at.error();
+    parsed.push_back(std::move(*at));
+  }
+  if (parsed.empty())
+    return bad(noun == "hosts" ? "the host is missing"
+                               : "the " + std::string(noun) + " are missing");
+  if (parsed.size() > k_most_hosts)
+    return bad("a URL has at most " + std::to_string(k_most_hosts) + " " + std::string(noun));
+  return parsed;
+}
+
+std::string text_of(const std::vector<HostPort>& hosts) {
+  std::string text;
+  for (const HostPort& one : hosts)
+    text += (text.empty() ? "" : ",") + text_of(one);
+  return text;
+}
+
+Result<void> check_socket_path(std::string_view path) {
+  if (!path.starts_with('/') || path == "/" || path.find('\0') != std::string_view::npos)
+    return bad("the path of a socket begins with '/', and has no NUL bytes");
+  if (path.size() > k_longest_path) return bad("the path of a socket has at most 107 bytes");
+  return {};
+}
+
+}  // namespace dlock
