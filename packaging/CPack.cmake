@@ -7,8 +7,9 @@ set(CPACK_PACKAGE_HOMEPAGE_URL ${PROJECT_HOMEPAGE_URL})
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
 set(CPACK_PACKAGE_DESCRIPTION
     "dlock takes a lock that many machines share, runs a command while it keeps the
-lock, and gives it back when the command is gone. Locks are kept in Redis, in the
-layout of Redisson, or in a directory of one machine.")
+lock, and releases the lock when the command is gone. Locks are kept in Redis (alone,
+with sentinels, as a cluster or a quorum; in the layout of Redisson), PostgreSQL,
+MySQL, MariaDB, etcd or ZooKeeper, or on one machine in SQLite or a directory.")
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)

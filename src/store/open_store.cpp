@@ -119,18 +119,18 @@ struct Store {
   std::string_view scheme;
   std::string_view form;  // of its URLs, after the scheme
   Opener open;
-  Examiner examine = &examine_redis;
+  Examiner examine;
   Tables tables = &no_tables;
 };
 
 constexpr std::array<Store, 16> k_stores{{
-    {"redis", "://host:6379", &RedisStore::open},
-    {"rediss", "://host:6379", &RedisStore::open},
-    {"redis+sentinel", "://h1,h2,h3/NAME", &RedisStore::open},
-    {"rediss+sentinel", "://h1,h2,h3/NAME", &RedisStore::open},
-    {"redis+cluster", "://h1,h2,h3", &RedisStore::open},
-    {"rediss+cluster", "://h1,h2,h3", &RedisStore::open},
-    {"redis+unix", ":///path", &RedisStore::open},
+    {"redis", "://host:6379", &RedisStore::open, &examine_redis},
+    {"rediss", "://host:6379", &RedisStore::open, &examine_redis},
+    {"redis+sentinel", "://h1,h2,h3/NAME", &RedisStore::open, &examine_redis},
+    {"rediss+sentinel", "://h1,h2,h3/NAME", &RedisStore::open, &examine_redis},
+    {"redis+cluster", "://h1,h2,h3", &RedisStore::open, &examine_redis},
+    {"rediss+cluster", "://h1,h2,h3", &RedisStore::open, &examine_redis},
+    {"redis+unix", ":///path", &RedisStore::open, &examine_redis},
 #ifdef DLOCK_POSTGRES
     {"postgresql", "://host/database", &open_postgres, &examine_postgres, &postgres_tables},
 #else
@@ -164,6 +164,9 @@ constexpr std::array<Store, 16> k_stores{{
     {"sqlite", ":///file", &open_none, &examine_none},
 #endif
 }};
+static_assert(std::all_of(k_stores.begin(), k_stores.end(), [](const Store& store) {
+  return store.open != nullptr && store.examine != nullptr && store.tables != nullptr;
+}));
 
 Error bad(std::string reason) {
   return {Errc::bad_usage, std::move(reason)};

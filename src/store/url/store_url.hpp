@@ -55,7 +55,7 @@ inline constexpr std::size_t k_most_hosts = 16;
 Result<std::vector<HostPort>> parse_hosts(std::string_view hosts,
                                           std::uint16_t default_port,
                                           std::string_view noun = "hosts");
-// The same list with all ports.
+// Writes the list with all ports.
 std::string text_of(const std::vector<HostPort>& hosts);
 
 // Refuses a path, decoded, that does not begin with '/', or that does not fit sockaddr_un.
