@@ -2,8 +2,8 @@
 // Where an etcd is, from a URL:
 //   etcd://[user[:password]@]host[:port][,host2[:port2]…]     the members of one cluster
 //   etcds://…                                                 the same, with TLS
-// A host may be an IPv6 address in [ ]; the port is 2379 if none is said. User and password are
-// percent-decoded. No error text quotes any part of the URL, because a badly written one may have
+// A host may be an IPv6 address in [ ]; the default port is 2379. User and password are
+// percent-decoded. No error text quotes any part of the URL, because a badly written URL may have
 // its password anywhere.
 #pragma once
 

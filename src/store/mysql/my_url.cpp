@@ -84,7 +84,7 @@ Result<void> set_server(const StoreUrl& parts, Endpoint& endpoint) {
   return {};
 }
 
-// TLS as the mode wants it; null: none.
+// The TLS settings for the mode; null: no TLS.
 Result<std::shared_ptr<const TlsSettings>> tls_of(const std::optional<std::string>& ssl_mode,
                                                   const Endpoint& endpoint,
                                                   TlsSettings tls) {

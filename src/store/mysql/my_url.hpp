@@ -9,9 +9,9 @@
 //   ssl-mode=MODE  disabled; required: TLS with any certificate; verify_ca: with one of a trusted
 //                  CA; verify_identity: which also names the host
 // Without ssl-mode it is verify_identity, but disabled on this machine (localhost, 127.0.0.1, ::1)
-// unless a setting of TLS is given. A unix socket has no TLS.
+// unless a TLS setting is given. A unix socket has no TLS.
 // User, password, database and values are percent-decoded. No error text quotes any part of the URL
-// but the name of an option, because a badly written one may have its password anywhere.
+// but the name of an option, because a badly written URL may have its password anywhere.
 #pragma once
 
 #include "base/result.hpp"
@@ -33,11 +33,11 @@ struct MyAddress {
   std::string database;
   std::string table;
   std::optional<WithOption> with;
-  bool trusts_key = false;  // ssl-mode=disabled was said: also an unproven key
+  bool trusts_key = false;  // ssl-mode=disabled was given: any key will do
   std::string text;         // canonical, for messages and comparing; neither user nor password
 };
 
-// Errc::bad_usage, with what is wrong. `tls`: what else is said about TLS.
+// Errc::bad_usage, with what is wrong. `tls`: the TLS settings outside the URL.
 Result<MyAddress> parse_my_url(std::string_view url, const TlsSettings& tls = {});
 
 }  // namespace dlock

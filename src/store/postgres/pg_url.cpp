@@ -17,7 +17,7 @@ constexpr std::string_view k_default_table = "dlock";
 constexpr std::uint16_t k_default_port = 5432;
 // The longest path of a directory: sockaddr_un holds 107 bytes, and "/.s.PGSQL.65535" follows.
 constexpr std::size_t k_longest_directory = 92;
-// PostgreSQL cuts names at 63; five are left for the names of what belongs to the table.
+// PostgreSQL cuts names at 63; five are left for the suffixes of the table's companions.
 constexpr std::size_t k_longest_table = 58;
 constexpr std::size_t k_longest_column = 63;
 
@@ -59,7 +59,7 @@ Result<PgServer> parse_server(std::string_view text, std::uint16_t port) {
   return PgServer{std::string(text), port};
 }
 
-// In the place of a host: also %2Frun%2Fpostgresql:5433, as libpq reads and canonical() writes it.
+// Takes the place of a host: also %2Frun%2Fpostgresql:5433, as libpq and canonical() write it.
 Result<PgServer> parse_written(std::string_view text, std::uint16_t port) {
   const std::string decoded = percent_decode(text);
   const auto colon = text.find(':');
@@ -101,7 +101,7 @@ Result<void> parse_database(std::string_view path, PgAddress& address) {
   return {};
 }
 
-// Perhaps with its schema before.
+// A table's name, perhaps with its schema.
 bool is_table(std::string_view text) {
   const auto dot = text.find('.');
   const bool has_schema = dot != std::string_view::npos;

@@ -28,7 +28,7 @@ struct PgServer {
   bool is_socket() const { return host.starts_with('/'); }
 };
 
-// How much is asked of TLS, weakest first.
+// The TLS modes, weakest first.
 enum class PgTls { disable, prefer, require, verify_ca, verify_full };
 
 struct PgAddress {

@@ -34,12 +34,12 @@ struct RedisAddress {
 // Errc::bad_usage, with what is wrong.
 Result<RedisAddress> parse_redis_url(std::string_view url);
 
-// Any server of a set: user and password as the URL has them, this database (its digits), and TLS
+// What all servers of a set share: the URL's user and password, this database (its digits), and TLS
 // if the scheme has it; neither a host nor a text.
 Result<RedisAddress> redis_login(const StoreUrl& parts, std::string_view db);
 
-// The server at this host, which may be an IPv6 address: all but host, port and text is as of
-// `like`. Any text may stand in place of the host: other servers name these.
+// The server at this host, which may be an IPv6 address; it shares all but host, port and text with
+// `like`. The host may be any text, since other servers name it.
 RedisAddress server_at(const RedisAddress& like, std::string_view host, std::uint16_t port);
 std::vector<RedisAddress> servers_at(const RedisAddress& like, const std::vector<HostPort>& hosts);
 

@@ -45,7 +45,7 @@ bool is_interface(std::string_view name) {
          });
 }
 
-// "fe80::1%25eth0" as RFC 6874 writes it, and "fe80::1%eth0" as everybody does. Nothing: neither.
+// "fe80::1%25eth0" as in RFC 6874, and "fe80::1%eth0" as people write it. Nothing: neither form.
 std::optional<std::string> parse_v6(std::string_view text) {
   const auto percent = text.find('%');
   std::string host = lower(text.substr(0, percent));

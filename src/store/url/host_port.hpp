@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A host as URLs write it: "host", "host:port", "[v6]", "[v6]:port"; a link-local address with its
-// interface, "[fe80::1%25eth0]" or, as it is seen more often, "[fe80::1%eth0]". Errors are
-// Errc::bad_usage and quote nothing, because a badly written URL may have its password anywhere.
+// interface, "[fe80::1%25eth0]" or, more often, "[fe80::1%eth0]". Errors are Errc::bad_usage and
+// quote nothing, because a badly written URL may have its password anywhere.
 #pragma once
 
 #include "base/result.hpp"
@@ -27,7 +27,7 @@ std::optional<std::string> parse_announced_host(std::string_view host);
 // The canonical text of the host: "host:port", "[v6]:port" or "[v6%25interface]:port".
 std::string text_of(const HostPort& at);
 
-// localhost and the loopback addresses: what is sent there crosses no network.
+// localhost and the loopback addresses: traffic to them crosses no network.
 bool is_this_machine(std::string_view host);
 
 // Digits only: no sign, no space, no 0x.

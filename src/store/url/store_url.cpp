@@ -9,7 +9,7 @@
 namespace dlock {
 namespace {
 
-constexpr std::size_t k_longest_path = 107;  // what sockaddr_un holds, less the NUL
+constexpr std::size_t k_longest_path = 107;  // the size of sockaddr_un's path, less the NUL
 constexpr std::size_t k_longest_name = 40;   // of an option
 
 Error bad(std::string what) {
@@ -23,7 +23,7 @@ bool is_plain(std::string_view text) {
   });
 }
 
-// What looks like no name may be a part of a password.
+// A text that is no option's name may be a part of a password.
 bool is_option_name(std::string_view text) {
   return !text.empty() && text.size() <= k_longest_name &&
          std::all_of(text.begin(), text.end(), [](char c) {

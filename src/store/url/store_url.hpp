@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// StoreUrl: the parts of the URL of a store:
+// StoreUrl: the parts of a store's URL:
 //   SCHEME[user[:password]@]hosts[/path][?name=value[&name=value]…]
-// The refusals that all stores share are here: blanks and control characters, '#', raw '/' and '?'
-// in a user or password, NUL bytes, unknown options and options that are given twice. What hosts,
-// path and options mean is the store's matter. Errors are Errc::bad_usage and quote no part of the
-// URL but the name of an option, because a badly written URL may have its password anywhere. Pure.
+// It refuses what no store accepts: blanks and control characters, '#', raw '/' and '?' in a user
+// or password, NUL bytes, unknown options and options that are given twice. Each store interprets
+// its hosts, path and options. Errors are Errc::bad_usage and quote no part of the URL but the name
+// of an option, because a badly written URL may have its password anywhere. Pure.
 #pragma once
 
 #include "base/result.hpp"
@@ -22,24 +22,25 @@ namespace dlock {
 
 struct UrlScheme {
   std::string_view text;  // with "://"
-  bool has_tls = false;   // its URLs may have settings of TLS, which were taken out of them before
+  bool has_tls = false;   // TLS settings may be in its URLs, and were taken out before
 };
 
-// What the URLs of a store look like.
+// The form of a store's URLs.
 struct UrlForm {
   std::vector<UrlScheme> schemes;
   std::vector<std::string_view> options = {};
-  // A path follows the user, and no host: the user ends before the first '/', not at the last '@'.
+  // A path follows the user, without a host: the user ends before the first '/', not at the last
+  // '@'.
   bool is_socket = false;
 };
 
 struct StoreUrl {
   UrlScheme scheme;
-  bool has_user = false;  // there is an '@' behind a user, which may be empty
+  bool has_user = false;  // there is an '@' after a user, which may be empty
   std::string user;
   Secret password;
-  std::string_view hosts;  // as it is written, not decoded
-  std::string_view path;   // with its '/', not decoded; empty: there is no '/'
+  std::string_view hosts;  // as written, not decoded
+  std::string_view path;   // from its '/' on, not decoded; empty: there is no '/'
   std::map<std::string, std::string, std::less<>> options;  // decoded
 
   std::optional<std::string> option(std::string_view name) const;
@@ -48,7 +49,7 @@ struct StoreUrl {
 // The views of the result are parts of `url`.
 Result<StoreUrl> split_store_url(std::string_view url, const UrlForm& form);
 
-// How many hosts a URL may have: each may be asked by a thread of its own.
+// The largest number of hosts in a URL: each may be asked by a thread of its own.
 inline constexpr std::size_t k_most_hosts = 16;
 
 // "host[:port][,host[:port]]…", 1 to k_most_hosts of them. `noun` is the word for them in errors.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `?with=` of a URL says: which lock of another program is held beside the lease row
+// The option `?with=` of a URL: which lock of another program is held beside the lease row
 // (beside_store.hpp). Its forms: row:TABLE.COLUMN, advisory, advisory:NUMBER, get_lock; each kind
 // of server has some of them.
 #pragma once
@@ -18,12 +18,12 @@ struct WithOption {
   Kind kind = Kind::row;
   std::string table;                // of a row …
   std::string column;               // … which has the name of the lock there
-  std::optional<std::int64_t> key;  // of advisory, if it is said: one for all names
+  std::optional<std::int64_t> key;  // for advisory: one key for all names
 
   std::string text() const;  // as in a URL
 };
 
-// The forms that a server has, and what its identifiers look like.
+// The forms that a server has, and the syntax of its identifiers.
 struct WithForms {
   std::string_view all;  // for the error
   bool advisory = false;

@@ -2,12 +2,12 @@
 // Where a ZooKeeper is, from a URL:
 //   zookeeper://[user:password@]host[:port][,host2[:port2]…][/chroot][?options]
 //   zookeepers://…                             the same, with TLS
-// A host may be an IPv6 address in [ ]. The chroot is the folder of all that is ours. Options,
+// A host may be an IPv6 address in [ ]. The chroot is the folder of all our nodes. Options,
 // separated by '&':
-//   layout=curator|kazoo   whose locks ours exclude; curator without it
+//   layout=curator|kazoo   whose locks exclude ours; default: curator
 //   acl=private            other users may not even read our nodes
 // User, password, chroot and values are percent-decoded. No error text quotes any part of the URL
-// but the name of an option, because a badly written one may have its password anywhere.
+// but the name of an option, because a badly written URL may have its password anywhere.
 #pragma once
 
 #include "base/result.hpp"
@@ -23,11 +23,11 @@ namespace dlock {
 
 enum class ZkLayout { curator, kazoo };
 
-// Who may do what with the nodes that we make.
+// The rights to the nodes that we make.
 enum class ZkAcl {
-  open,      // everyone everything: without a user there is no other way
-  readable,  // our user everything, others read: Curator's and kazoo's waiters have to
-  secret,    // our user everything, others nothing
+  open,      // all rights for all users: without a user there is no other way
+  readable,  // all rights for our user, others read, as Curator's and kazoo's waiters must
+  secret,    // all rights for our user, none for others
 };
 
 struct ZkAddress {
@@ -45,7 +45,7 @@ struct ZkAddress {
   }
 };
 
-// Errc::bad_usage, with what is wrong. `tls`: what else is said about TLS.
+// Errc::bad_usage, with what is wrong. `tls`: the TLS settings outside the URL.
 Result<ZkAddress> parse_zk_url(std::string_view url, const TlsSettings& tls = {});
 
 }  // namespace dlock
