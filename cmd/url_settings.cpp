@@ -63,7 +63,7 @@ Result<void> check_not_elsewhere(std::string_view name) {
   return {};
 }
 
-// Adds what is one of ours; false: it is not.
+// Adds the setting, if it is one of ours; false: it is not.
 Result<bool> take(std::string_view word, bool as_libpq, std::vector<Given>& settings) {
   const auto equals = word.find('=');
   const std::string name(our_name(word.substr(0, equals), as_libpq));

@@ -3,46 +3,13 @@
 # Promise: the house stays in order: floors, foreign libraries, banned calls, lengths, headers. Each
 # rule is a function over a source tree, so that a sample that breaks it shows that it can fail.
 bats_require_minimum_version 1.5.0
+load support/source_tree
 
 setup() {
   bats_load_library bats-support
   bats_load_library bats-assert
   PROJECT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
   BAD=$BATS_TEST_TMPDIR/bad
-}
-
-# sources TREE FOLDER…: the C++ files in them.
-sources() {
-  local tree=$1 folder
-  shift
-  for folder in "$@"; do
-    [ -d "$tree/$folder" ] || continue
-    (cd "$tree" && find "$folder" -name '*.cpp' -o -path "$folder*" -name '*.hpp' | sort)
-  done
-}
-
-# code FILE: its lines with comments and the insides of strings taken out, numbered by line.
-code() {
-  sed -E -e 's/"([^"\\]|\\.)*"/""/g' -e 's,//.*,,' "$1" | grep -n '' || true
-}
-# Inside includes the string is what counts.
-includes() { sed -nE 's/^#include (["<].*[">]).*/\1/p' "$1"; }
-
-# bad FILE TEXT…: makes a sample tree with one file in it.
-bad() {
-  rm -rf "$BAD"
-  mkdir -p "$BAD/$(dirname "$1")"
-  printf '%s\n' "${@:2}" >"$BAD/$1"
-}
-# holds RULE: nothing in our tree breaks it.
-holds() {
-  run -0 "$1" "$PROJECT"
-  assert_output ""
-}
-# fails RULE: the sample does.
-fails() {
-  run -0 "$1" "$BAD"
-  refute_output ""
 }
 
 # --- floors ------------------------------------------------------------------------------------
@@ -176,13 +143,6 @@ rule_marks() {
 
 # --- files -------------------------------------------------------------------------------------
 
-# files TREE NAME…: the files in it of these names, patterns of find.
-files() {
-  local tree=$1 name names=()
-  shift
-  for name; do names+=(${names:+-o} -name "$name"); done
-  (cd "$tree" && find . \( -path ./build -o -path ./.git \) -prune -o \( "${names[@]}" \) -print | sed 's,^./,,' | sort)
-}
 rule_lengths() {
   local file most
   for file in $(sources "$1" src cmd tests) $(files "$1" '*.lua' '*.bats' '*.bash' '*.py' '*.mutants'); do
@@ -380,5 +340,38 @@ rule_words() {
   fails rule_words
   bad src/a.cpp 'int i; // "nobody" reads a comment' "text(\"the lock was released\"); // given back"
   run -0 rule_words "$BAD"
+  assert_output ""
+}
+
+# Comments are plain sentences: no genitive without a noun before it, no "none" in place of a noun.
+rule_comments() {
+  local file
+  for file in $(sources "$1" src cmd); do
+    grep -nE '// (Of|The same) |//.*\b(is none|none of them)\b' "$1/$file" | sed "s,^,$file:," || true
+  done
+}
+@test "comments do not begin with a genitive, and name what they mean" {
+  holds rule_comments
+  local comment
+  for comment in '// Of the lock that is free: its keys.' '// The same of the next one.' \
+    'int a;  // Of one name.' '// A name that is none.' '// Of what comes: none of them counts.'; do
+    bad src/a.hpp "$comment"
+    fails rule_comments
+  done
+  bad cmd/a.cpp '// Offers the lock. None is left of the Same kind.' 'say("the file is none of ours");'
+  run -0 rule_comments "$BAD"
+  assert_output ""
+}
+
+# long_subjects: of stdin, a subject a line, those that have more than 72 characters.
+long_subjects() { LC_ALL=C.UTF-8 grep -E '^.{73}' || true; }
+@test "the subjects of commits have at most 72 characters" {
+  local first=f954166efbcb
+  run -0 long_subjects < <(printf '…%.0s' {1..72})
+  assert_output ""
+  run -0 long_subjects < <(printf '…%.0s' {1..73})
+  refute_output ""
+  git -C "$PROJECT" cat-file -e "$first^{commit}" 2>/dev/null || skip "commit $first is not here"
+  run -0 long_subjects < <(git -C "$PROJECT" log --format=%s "$first..HEAD")
   assert_output ""
 }

@@ -39,8 +39,9 @@ namespace dlock {
 // Curator's Revoker writes this into the node of a holder that has to give way.
 constexpr std::string_view k_zk_revoke = "__REVOKE__";
 
-// Numbers end at 2147483647. A claim whose own node gets a number above this one is refused, and
-// removes the folder if it is empty, so that numbers begin anew. Other claims are not concerned.
+// Numbers end at 2147483647. A claim whose own node gets this number or a larger one removes the
+// folder if it is empty, so that numbers begin anew; otherwise the claim is refused. Other claims
+// are not concerned.
 constexpr std::int64_t k_zk_last_number = 2'000'000'000;
 
 struct ZkPlace {
