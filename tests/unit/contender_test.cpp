@@ -48,6 +48,12 @@ TEST_CASE("neither a wild clock nor a wild epoch takes tokens to 2^53") {
   CHECK(Epoch::read(std::to_string(Epoch::k_most), 3).value == 0);
 }
 
+TEST_CASE("a server's number that no server counts to is as the nearest that one may count to") {
+  constexpr std::int64_t k_least = std::numeric_limits<std::int64_t>::min();
+  CHECK(Epoch{}.for_grant(k_least, k_wall, 0) == Epoch{}.for_grant(0, k_wall, 0));
+  CHECK(Epoch{}.for_grant(-k_wall, k_wall, 0) == k_wall);
+}
+
 TEST_CASE("what is no epoch counts as none, and is replaced") {
   for (const char* const text : {"", "-5", "x", "12 ", "99999999999999999999"})
     CHECK(Epoch::read(text, 3).value == 0);

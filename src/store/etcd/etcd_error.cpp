@@ -2,14 +2,13 @@
 #include "store/etcd/etcd_error.hpp"
 
 #include "base/text.hpp"
+#include "store/server_search.hpp"
 
 #include <array>
 #include <utility>
 
 namespace dlock {
 namespace {
-
-constexpr std::size_t k_most_said = 200;
 
 constexpr std::string_view k_no_gateway =
     "its JSON gateway is off, or this is no etcd 3.4 or newer: start it with "
@@ -89,7 +88,7 @@ constexpr std::array<std::pair<std::string_view, int>, 4> k_code_names{{
 }  // namespace
 
 EtcdRefusal refusal_of(int grpc, std::string_view message) {
-  EtcdRefusal refusal{.grpc = grpc, .text = shortened(printable(message), k_most_said)};
+  EtcdRefusal refusal{.grpc = grpc, .text = words_of_server(message)};
   const bool known = grpc >= 0 && static_cast<std::size_t>(grpc) < k_codes.size();
   refusal.code = known ? k_codes[static_cast<std::size_t>(grpc)] : Errc::protocol;
   for (const Meaning& one : k_messages) {

@@ -2,6 +2,7 @@
 #include "store/etcd/etcd_wire.hpp"
 
 #include "base/errno_text.hpp"
+#include "store/server_search.hpp"
 #include "store/url/host_port.hpp"
 #include "sys/poll_limit.hpp"
 
@@ -14,21 +15,6 @@ namespace {
 
 constexpr int k_ok = 200;
 constexpr std::size_t k_buffer_bytes = std::size_t{16} << 10;
-
-Time share_of(Time limit, std::size_t parts) {
-  const Time now = BootClock::now();
-  return now + (limit - now) / static_cast<Duration::rep>(parts);
-}
-
-// Any other member would give this error too, or no other member may be asked any more.
-bool ends_search(Errc code) {
-  return code != Errc::not_listening && code != Errc::no_such_host && code != Errc::unavailable &&
-         code != Errc::timed_out;
-}
-
-std::string name_of(const Endpoint& server) {
-  return text_of(HostPort{server.host, server.port});
-}
 
 // With Hasleader a member that has lost its leader says so at once, instead of at our limit.
 void append(std::string& bytes, const EtcdWords& words, const std::string& host_and_token) {
@@ -62,8 +48,7 @@ Result<void> EtcdWire::reach(Time limit) {
 
 Result<void> EtcdWire::connect(Time limit) {
   const std::size_t count = address_.servers.size();
-  std::string others;
-  Errc all_say = Errc::unavailable;
+  FailedServers failed;
   for (std::size_t tried = 0;; ++tried) {
     const Endpoint& server = address_.servers[server_];
     auto made = Transport::connect(server, share_of(limit, count - tried), interrupt_);
@@ -74,27 +59,24 @@ Result<void> EtcdWire::connect(Time limit) {
       return {};
     }
     const Error& why = made.error();
-    const bool last = tried + 1 == count;
     if (count == 1 || ends_search(why.code)) return unreachable(why);
-    all_say = tried == 0 || why.code == all_say ? why.code : Errc::unavailable;
-    others += name_of(server) + ": " + why.text + (last ? "" : "; ");
+    failed.add(name_of(server), why);
     server_ = (server_ + 1) % count;
-    if (last) return Error{all_say, "cannot reach " + address_.text + ": " + others};
+    if (tried + 1 == count) return failed.all(address_.text);
   }
 }
 
 Error EtcdWire::unreachable(const Error& error) const {
-  if (error.code == Errc::cancelled) return {error.code, "stopped waiting for " + where()};
-  // A file of certificates may be missing for a moment while it is replaced.
-  const bool passes = error.code == Errc::bad_config && has_answered_;
-  if (error.code == Errc::bad_config && !passes) return error;
-  std::string text = "cannot reach " + where() + ": " + error.text;
+  Error why = while_files_are_replaced(error, has_answered_);
+  if (why.code == Errc::bad_config) return why;
+  Error all = cannot_reach(where(), why);
   const bool tls = address_.servers[server_].tls != nullptr;
   // The reason comes from the handshake: nothing else is read while we connect.
   const bool dropped =
       error.text == "closed the connection" || error.text == errno_text(ECONNRESET);
-  if (tls && !has_answered_ && dropped) text += "; a server without TLS does so: is it etcd:// ?";
-  return {passes ? Errc::unavailable : error.code, std::move(text)};
+  if (tls && !has_answered_ && dropped)
+    all.text += "; a server without TLS does so: is it etcd:// ?";
+  return all;
 }
 
 Result<void> EtcdWire::send(const std::vector<EtcdWords>& requests,
@@ -130,8 +112,7 @@ Result<bool> EtcdWire::receive_lines(Time limit) {
   const auto fed = feed(limit);
   if (fed) return true;
   if (fed.error().code == Errc::timed_out) return false;
-  if (fed.error().code == Errc::cancelled)
-    return Error{Errc::cancelled, "stopped waiting for " + where()};
+  if (fed.error().code == Errc::cancelled) return stopped_waiting(where());
   return lost(fed.error(), started, limit);
 }
 
@@ -168,15 +149,13 @@ Error EtcdWire::lost(const Error& reason, Time started, Time limit) {
   const Errc code = reason.code;
   if (code == Errc::cancelled) {
     disconnect();
-    return {code, "stopped waiting for " + server};
+    return stopped_waiting(server);
   }
   const std::string other = what_listens(reason, limit);
   leave();
   if (!other.empty()) return {Errc::protocol, server + " " + other};
-  if (code == Errc::timed_out) return over_limit("no answer from " + server, started, limit);
-  if (code == Errc::protocol) return {code, server + " " + reason.text};
-  if (code == Errc::denied) return {code, "cannot reach " + server + ": " + reason.text};
-  return {code, "lost the connection to " + server + ": " + reason.text};
+  if (code == Errc::denied) return cannot_reach(server, reason);
+  return lost_connection(server, reason, started, limit);
 }
 
 // A server that speaks another language, or expects TLS, drops the connection at its first bytes.

@@ -4,14 +4,13 @@
 #include "base/text.hpp"
 #include "store/mysql/library.hpp"
 #include "store/mysql/my_wire.hpp"
+#include "store/server_search.hpp"
 #include "sys/poll_limit.hpp"
 
 #include <utility>
 
 namespace dlock {
 namespace {
-
-constexpr std::size_t k_most_said = 200;
 
 // Prepares the session as MySession describes it; these statements return nothing. MySQL reads the
 // part for MariaDB as a comment. A node of Galera answers only once it has what others had
@@ -174,8 +173,7 @@ Result<void> MySession::ask_alive(Time limit) {
   owes_sign_ = true;
   // The library would drop a connection whose answer it has begun to wait for.
   if (auto ready = wire_->await_bytes(limit); !ready) {
-    if (ready.error().code == Errc::cancelled)
-      return Error{Errc::cancelled, "stopped waiting for " + where()};
+    if (ready.error().code == Errc::cancelled) return stopped_waiting(where());
     return over_limit("no answer from " + where(), started_, limit_);
   }
   owes_sign_ = false;
@@ -234,24 +232,19 @@ Result<MyRows> MySession::take_rows() {
 // The error of the library call that has just failed.
 Error MySession::failure(bool connecting) {
   const unsigned int number = mysql_errno(mysql_.get());
-  const std::string said = shortened(printable(mysql_error(mysql_.get())), k_most_said);
+  const std::string said = mysql_error(mysql_.get());
   fault_ = MyFault::other;
   if (wire_->error()) {
     const Error& error = *wire_->error();
-    if (error.code == Errc::timed_out)
-      return over_limit("no answer from " + where(), started_, limit_);
-    if (error.code == Errc::cancelled) return {error.code, "stopped waiting for " + where()};
-    if (error.code == Errc::protocol) return {error.code, where() + " " + error.text};
-    const char* const what = connecting ? "cannot reach " : "lost the connection to ";
-    return {error.code, what + where() + ": " + error.text};
+    const bool says_more = error.code == Errc::timed_out || error.code == Errc::protocol;
+    return connecting && !says_more ? cannot_reach(where(), error)
+                                    : lost_connection(where(), error, started_, limit_);
   }
   if (is_of_server(number)) {
     const MyMeaning meaning = meaning_of(number);
     server_errno_ = number;
     fault_ = meaning.fault;
-    std::string text = where() + " says: " + said;
-    if (!meaning.hint.empty()) text += " (" + std::string(meaning.hint) + ")";
-    return {meaning.code, std::move(text)};
+    return {meaning.code, server_says(where(), said, meaning.hint)};
   }
   if (number == CR_AUTH_PLUGIN_CANNOT_LOAD || number == CR_PLUGIN_NOT_ALLOWED ||
       number == CR_AUTH_PLUGIN_ERR) {
@@ -259,7 +252,8 @@ Error MySession::failure(bool connecting) {
     return {Errc::denied,
             where() + " wants a way to log in that dlock does not have; it has " + k_logins};
   }
-  return {Errc::protocol, where() + " does not answer as MariaDB or MySQL does: " + said};
+  return {Errc::protocol,
+          where() + " does not answer as MariaDB or MySQL does: " + words_of_server(said)};
 }
 
 }  // namespace dlock

@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "store/postgres/pg_call.hpp"
+#include "store/server_search.hpp"
 #include "store/url/host_port.hpp"
 #include "sys/poll_limit.hpp"
 #include "sys/resolver.hpp"
@@ -23,17 +24,6 @@ struct ClearResult {
   void operator()(PGresult* result) const { ::PQclear(result); }
 };
 using PgResult = std::unique_ptr<PGresult, ClearResult>;
-
-// Another address or server would give this error too, or may not be asked any more.
-bool ends_search(Errc code) {
-  return code != Errc::not_listening && code != Errc::no_such_host && code != Errc::unavailable &&
-         code != Errc::timed_out && code != Errc::refused;
-}
-
-Time share_of(Time limit, std::size_t parts) {
-  const Time now = BootClock::now();
-  return now + (limit - now) / static_cast<Duration::rep>(parts);
-}
 
 bool has_nul(const std::vector<PgStatement>& statements) {
   const auto has = [](const std::string& text) { return text.find('\0') != std::string::npos; };
@@ -212,8 +202,7 @@ Result<void> PgSession::ask_alive(Time limit) {
   owes_sign_ = true;
   while (::PQflush(connection) >= 0 && ::PQisBusy(connection) != 0) {
     const auto ready = call.wait(::PQsocket(connection), POLLIN);
-    if (!ready && ready.error().code == Errc::cancelled)
-      return Error{Errc::cancelled, "stopped waiting for " + where()};
+    if (!ready && ready.error().code == Errc::cancelled) return stopped_waiting(where());
     if (!ready && ready.error().code == Errc::protocol) return lost(ready.error(), started, limit);
     if (!ready) return over_limit("no answer from " + where(), started, limit);
     if (::PQconsumeInput(connection) == 0) break;
@@ -257,19 +246,14 @@ bool PgSession::alive() {
 
 Result<void> PgSession::connect(Time limit) {
   const auto& servers = address_.servers;
-  std::string others;
-  Errc all_say = Errc::unavailable;
+  FailedServers failed;
   for (std::size_t i = 0;; ++i) {
     PgNoConnection why = connect_to(servers[i], share_of(limit, servers.size() - i));
     if (connected()) return {};
     explain(why, servers[i], limit);
-    const bool last = i + 1 == servers.size();
-    if (servers.size() == 1 || ends_search(why.code)) return unreachable(why, others);
-    // While the primary moves, one server is gone and another may not write yet.
-    const bool same = i == 0 || why.code == all_say;
-    all_say = same && why.code != Errc::refused ? why.code : Errc::unavailable;
-    others += name_of(servers[i]) + ": " + why.reason + (last ? "" : "; ");
-    if (last) return Error{all_say, "cannot reach " + where() + ": " + others};
+    if (servers.size() == 1 || ends_search(why.code)) return unreachable(why, failed.before());
+    failed.add(name_of(servers[i]), {why.code, why.reason});
+    if (i + 1 == servers.size()) return failed.all(where());
   }
 }
 
@@ -323,26 +307,20 @@ void PgSession::explain(PgNoConnection& why, const PgServer& server, Time limit)
   if (!other.empty()) why = {.code = Errc::protocol, .reason = "it " + other};
 }
 
-// `others`: the servers that were tried before, and why they failed.
-Error PgSession::unreachable(const PgNoConnection& why, const std::string& others) {
+// `failed`: as of FailedServers::before().
+Error PgSession::unreachable(const PgNoConnection& why, const std::string& failed) {
   failure_.sqlstate = why.sqlstate;
-  if (why.code == Errc::cancelled) return {why.code, "stopped waiting for " + where()};
-  // A file of certificates may be missing for a moment while it is replaced.
-  const bool later = why.code == Errc::bad_config && has_answered_;
   const std::string hint = why.hint.empty() ? "" : " (" + std::string(why.hint) + ")";
-  const std::string said =
-      why.by_server ? where() + " says: " : "cannot reach " + where() + ": " + others;
-  return {later ? Errc::unavailable : why.code, said + why.reason + hint};
+  const Error error = while_files_are_replaced({why.code, why.reason + hint}, has_answered_);
+  if (why.by_server && why.code != Errc::cancelled)
+    return {error.code, where() + " says: " + error.text};
+  return cannot_reach(where(), error, failed);
 }
 
 // Drops the connection and says what happened to a request that may have been sent.
 Error PgSession::lost(const Error& reason, Time started, Time limit) {
   disconnect();
-  const Errc code = reason.code;
-  if (code == Errc::timed_out) return over_limit("no answer from " + where(), started, limit);
-  if (code == Errc::protocol) return {code, where() + " " + reason.text};
-  if (code == Errc::cancelled) return {code, "stopped waiting for " + where()};
-  return {code, "lost the connection to " + where() + ": " + reason.text};
+  return lost_connection(where(), reason, started, limit);
 }
 
 Error PgSession::refusal(const std::string& state, const std::string& text) {
@@ -351,8 +329,7 @@ Error PgSession::refusal(const std::string& state, const std::string& text) {
   // The next run asks all servers again.
   if (meaning.replica) disconnect();
   const bool elsewhere = meaning.replica && address_.servers.size() > 1;
-  const std::string hint = meaning.hint.empty() ? "" : " (" + std::string(meaning.hint) + ")";
-  return {elsewhere ? Errc::unavailable : meaning.code, where() + " says: " + said(text) + hint};
+  return {elsewhere ? Errc::unavailable : meaning.code, server_says(where(), text, meaning.hint)};
 }
 
 Result<bool> PgSession::await_notification(Time until) {

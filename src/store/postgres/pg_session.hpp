@@ -98,7 +98,7 @@ class PgSession {
   Result<void> await_answer(PgCall& call, Time started, Time limit);
   Error lost(const Error& reason, Time started, Time limit);
   void explain(PgNoConnection& why, const PgServer& server, Time limit);
-  Error unreachable(const PgNoConnection& why, const std::string& others);
+  Error unreachable(const PgNoConnection& why, const std::string& failed);
   Error refusal(const std::string& state, const std::string& text);
   void collect_notifications();
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "store/quorum/member_fiber.hpp"
+#include "store/server_search.hpp"
 #include "sys/interrupt.hpp"
 
 #include <algorithm>
@@ -93,7 +94,7 @@ Result<T> QuorumServers::ask_one(std::size_t server,
     const Time last = BootClock::now() + k_cut_takes;
     while (!*answer && BootClock::now() < last)
       wait(last, false);
-    return Error{Errc::cancelled, "stopped waiting for " + store(server).where()};
+    return stopped_waiting(store(server).where());
   }
   if (*answer) return **answer;
   return Error{Errc::timed_out, "no answer from " + store(server).where() + " in time"};

@@ -6,6 +6,7 @@
 #include "core/quorum_claim.hpp"
 #include "core/quorum_hold.hpp"
 #include "store/quorum/quorum_view.hpp"
+#include "store/server_search.hpp"
 
 #include <algorithm>
 #include <set>
@@ -127,7 +128,7 @@ auto QuorumStore::drive(Machine& machine) -> std::decay_t<decltype(*machine.outc
   }
   machine_ = nullptr;
   if (machine.outcome()) return *machine.outcome();
-  return Error{Errc::cancelled, "stopped waiting for the servers"};
+  return stopped_waiting("the servers");
 }
 
 template <class T>

@@ -8,6 +8,7 @@
 #include "store/redis/redis_answers.hpp"
 #include "store/redis/redis_keys.hpp"
 #include "store/redis/slot.hpp"
+#include "store/server_search.hpp"
 #include "sys/poll_limit.hpp"
 
 #include <array>
@@ -17,18 +18,6 @@ namespace dlock {
 namespace {
 
 constexpr std::size_t k_buffer_bytes = std::size_t{16} << 10;
-constexpr std::size_t k_most_said = 200;
-
-// A silent server must not keep us from asking the others.
-Time first_answer_by(Time limit) {
-  const Time now = BootClock::now();
-  return now + (limit - now) / 4;
-}
-Time share_of(Time limit, std::size_t others) {
-  if (others == 0) return limit;
-  const Time now = BootClock::now();
-  return now + (limit - now) / 2;
-}
 
 }  // namespace
 
@@ -124,7 +113,7 @@ Result<Answer> RedisClient::ask_here(const Words& words,
   if (const auto sent = transport_->send(bytes, limit); !sent) {
     return unsent(sent.error(), started, limit);
   }
-  if (fresh && route_->guesses()) limit = first_answer_by(limit);
+  if (fresh && route_->guesses()) limit = share_of(limit, 4);
   if (fresh) {
     if (auto greeted = read_greetings(started, limit); !greeted) return greeted.error();
     greeted_ = true;
@@ -206,7 +195,8 @@ Result<void> RedisClient::connect(std::string_view key, Time limit) {
     if (!address) return address.error();
     if (address->text != address_.text) listener_ = 0;  // it was a connection of the other server
     address_ = std::move(*address);
-    auto connected = Transport::connect(address_.endpoint, share_of(limit, others), interrupt_);
+    auto connected =
+        Transport::connect(address_.endpoint, share_of(limit, others == 0 ? 1 : 2), interrupt_);
     if (connected) {
       transport_ = std::move(*connected);
       passed_over_ = std::move(told);
@@ -223,9 +213,8 @@ Result<void> RedisClient::connect(std::string_view key, Time limit) {
 
 Error RedisClient::unconnected(const Error& error) {
   if (error.code != Errc::cancelled) route_->failed(address_, error, {});
-  // A file of certificates may be missing for a moment while it is replaced.
-  if (error.code == Errc::bad_config && has_answered_) return {Errc::unavailable, error.text};
-  return error.code == Errc::bad_config ? error : unreachable(error);
+  const Error why = while_files_are_replaced(error, has_answered_);
+  return error.code == Errc::bad_config ? why : cannot_reach(where(), why);
 }
 
 std::string RedisClient::greetings() const {
@@ -326,10 +315,6 @@ Result<Reply> RedisClient::read_reply(Time started, Time limit) {
   }
 }
 
-Error RedisClient::unreachable(const Error& error) const {
-  return {error.code, "cannot reach " + where() + ": " + error.text};
-}
-
 // Drops the connection and says what happened to a request that may have been sent.
 Error RedisClient::unanswered(const Error& reason, Time started, Time limit) {
   const bool silent = reader_.empty();
@@ -338,11 +323,8 @@ Error RedisClient::unanswered(const Error& reason, Time started, Time limit) {
   const Error error = other.empty() ? reason : Error{Errc::protocol, other};
   const Errc code = error.code;
   if (code != Errc::cancelled) route_->failed(address_, error, {});
-  if (code == Errc::timed_out) return over_limit("no answer from " + where(), started, limit);
-  if (code == Errc::denied) return unreachable(error);
-  if (code == Errc::protocol) return {code, where() + " " + error.text};
-  if (code == Errc::cancelled) return {code, "stopped waiting for " + where()};
-  return {code, "lost the connection to " + where() + ": " + error.text};
+  if (code == Errc::denied) return cannot_reach(where(), error);
+  return lost_connection(where(), error, started, limit);
 }
 
 // A server that speaks another language, or expects TLS, drops the connection at its first bytes.
@@ -373,7 +355,7 @@ Error RedisClient::refusal(std::string_view text) {
   if (!meaning.instead.empty()) {
     said += " " + std::string(meaning.instead);
   } else {
-    said += " says: " + shortened(printable(words_of(text)), k_most_said);
+    said += " says: " + words_of_server(words_of(text));
     if (!meaning.hint.empty() && !leads_back) said += " (" + std::string(meaning.hint) + ")";
   }
   // The cluster is changing: another node is asked next time.

@@ -144,7 +144,6 @@ class RedisClient {
   Result<Reply> read_reply(Time started, Time limit);
   Result<int> read_copies(Time started, Time limit);
   Error unconnected(const Error& error);
-  Error unreachable(const Error& error) const;
   Error unanswered(const Error& reason, Time started, Time limit);
   std::string what_listens(const Error& error, Time limit);
   Error unsent(const Error& error, Time started, Time limit);

@@ -2,6 +2,7 @@
 #include "store/zookeeper/zk_rights.hpp"
 
 #include "base/text.hpp"
+#include "store/server_search.hpp"
 
 #include <array>
 #include <utility>
@@ -9,7 +10,6 @@
 namespace dlock {
 namespace {
 
-constexpr std::size_t k_most_said = 200;
 constexpr std::int32_t k_read = 1;
 // In the order of zkCli.
 constexpr std::array<std::pair<std::int32_t, char>, 5> k_letters{
@@ -34,7 +34,7 @@ std::string zk_others(const std::vector<ZkRight>& acl, std::string_view user) {
     if (of_ours && !std::exchange(has_ours, true)) continue;
     others += (others.empty() ? "" : ", ") + text_of(one);
   }
-  return shortened(printable(others), k_most_said);
+  return words_of_server(others);
 }
 
 }  // namespace dlock

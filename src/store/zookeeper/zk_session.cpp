@@ -3,6 +3,7 @@
 
 #include "base/duration.hpp"
 #include "store/other_server.hpp"
+#include "store/server_search.hpp"
 #include "store/url/host_port.hpp"
 #include "sys/poll_limit.hpp"
 
@@ -20,17 +21,6 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t k_buffer_bytes = std::size_t{16} << 10;
 
-// Any other server would give this error too, or no other server may be asked any more.
-bool ends_search(Errc code) {
-  return code != Errc::not_listening && code != Errc::no_such_host && code != Errc::unavailable &&
-         code != Errc::timed_out && code != Errc::refused;
-}
-
-Time share_of(Time limit, std::size_t parts) {
-  const Time now = BootClock::now();
-  return now + (limit - now) / static_cast<Duration::rep>(parts);
-}
-
 // A session that only looks ends after this time without a request.
 constexpr Duration k_looker = std::chrono::seconds(30);
 
@@ -42,10 +32,6 @@ std::int32_t wire_ms(Duration timeout) {
 
 Error no_zookeeper() {
   return {Errc::protocol, "does not speak as ZooKeeper does"};
-}
-
-std::string name_of(const Endpoint& server) {
-  return text_of(HostPort{server.host, server.port});
 }
 
 }  // namespace
@@ -97,8 +83,7 @@ Result<ZkAnswers> ZkSession::attach(const Requests& requests, Time limit) {
   const Time started = BootClock::now();
   const std::size_t servers = address_.servers.size();
   const std::size_t begin = first_;
-  std::string others;
-  Errc all_say = Errc::unavailable;
+  FailedServers failed;
   for (std::size_t i = 0; i < servers; ++i) {
     const std::size_t at = (begin + i) % servers;
     const Time share = share_of(limit, servers - i);
@@ -116,11 +101,10 @@ Result<ZkAnswers> ZkSession::attach(const Requests& requests, Time limit) {
     const Error& why = taken.error();
     if (asked && (whole || ends_search(why.code))) return lost(why, started, limit);
     disconnect();
-    if (servers == 1 || ends_search(why.code)) return unreachable(why, others);
-    all_say = i == 0 || why.code == all_say ? why.code : Errc::unavailable;
-    others += (i == 0 ? "" : "; ") + name_of(address_.servers[at]) + ": " + why.text;
+    if (servers == 1 || ends_search(why.code)) return unreachable(why, failed.before());
+    failed.add(name_of(address_.servers[at]), why);
   }
-  return Error{all_say, "cannot reach " + where() + ": " + others};
+  return failed.all(where());
 }
 
 Result<void> ZkSession::reach(const Endpoint& server, Time limit) {
@@ -291,24 +275,14 @@ Error ZkSession::cut_off(const Error& reason) const {
   return {reason.code, reason.text + hint + "?)"};
 }
 
-Error ZkSession::unreachable(const Error& reason, const std::string& others) const {
-  if (reason.code == Errc::cancelled) return {reason.code, "stopped waiting for " + where()};
-  // A file of certificates may be missing for a moment while it is replaced.
-  const bool later = reason.code == Errc::bad_config && has_answered_;
-  const std::string before = others.empty() ? "" : others + "; ";
-  return {later ? Errc::unavailable : reason.code,
-          "cannot reach " + where() + ": " + before + reason.text};
+Error ZkSession::unreachable(const Error& reason, const std::string& failed) const {
+  return cannot_reach(where(), while_files_are_replaced(reason, has_answered_), failed);
 }
 
 // Drops the connection and says what happened to a request that may have been sent.
 Error ZkSession::lost(const Error& reason, Time started, Time limit) {
   disconnect();
-  const Errc code = reason.code;
-  if (code == Errc::timed_out) return over_limit("no answer from " + where(), started, limit);
-  if (code == Errc::cancelled) return {code, "stopped waiting for " + where()};
-  if (code == Errc::unavailable)
-    return {code, "lost the connection to " + where() + ": " + reason.text};
-  return {code, where() + " " + reason.text};
+  return lost_connection(where(), reason, started, limit);
 }
 
 Error ZkSession::refusal(std::int32_t error) const {

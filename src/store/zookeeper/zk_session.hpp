@@ -112,7 +112,7 @@ class ZkSession {
   void close_at_once(Time limit);
   ZkAnswers end();
   Error cut_off(const Error& reason) const;
-  Error unreachable(const Error& reason, const std::string& others) const;
+  Error unreachable(const Error& reason, const std::string& failed) const;
   Error lost(const Error& reason, Time started, Time limit);
   Error refusal(std::int32_t error) const;
 

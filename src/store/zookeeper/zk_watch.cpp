@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The part of ZkStore that waits for changes.
+#include "store/server_search.hpp"
 #include "store/zookeeper/zk_store.hpp"
 #include "sys/poll_limit.hpp"
 
@@ -175,8 +176,7 @@ Result<void> ZkStore::pause(Time until) const {
   for (Time now = BootClock::now(); now < until; now = BootClock::now()) {
     pollfd wait = polled(interrupt_);
     ::poll(&wait, 1, poll_ms(until, now));
-    if (ends_call(interrupt_, wait))
-      return Error{Errc::cancelled, "stopped waiting for " + where()};
+    if (ends_call(interrupt_, wait)) return stopped_waiting(where());
   }
   return {};
 }
