@@ -65,11 +65,12 @@ TEST_CASE("store url: what every store takes") {
                                     "ann:x@h",
                                     "ann:p@ss@h",
                                     "ann:p:s@h",
-                                    "ann:%2F%3F%40@h"}) {
-      const std::string url = std::string(kind.scheme) + hosts + kind.tail;
-      CAPTURE(url);
-      CHECK(kind.read(url) == "");
-    }
+                                    "ann:%2F%3F%40@h"})
+      for (const char* const no_options : {"", "?", "?&"}) {
+        const std::string url = std::string(kind.scheme) + hosts + kind.tail + no_options;
+        CAPTURE(url);
+        CHECK(kind.read(url) == "");
+      }
 }
 
 TEST_CASE("store url: what every store refuses, with the same words, and never quotes") {
@@ -117,6 +118,17 @@ TEST_CASE("store url: options that a store does not have, and what is none") {
   CHECK(has(read<&my>("mysql://h/d?table=a%00"), "table has a NUL byte"));
   CHECK(has(read<&parse_etcd_url>("etcds://h?x=1"),
             "no option x; there are cacert, cacertdir, cert, key and sni"));
+}
+
+TEST_CASE("store url: without its '@' a password is neither a host nor an option that is quoted") {
+  for (const Kind& kind : k_kinds) {
+    const std::string said = kind.read(std::string(kind.scheme) + "ann:se/cret?word=1");
+    CAPTURE(said);
+    CHECK(has(said, "the port must be"));
+  }
+  const auto unix_socket = read<&parse_redis_url>("redis+unix://ann:se/cret?word=x@/run/r.sock");
+  CHECK(has(unix_socket, "only [user[:password]@] may precede the path"));
+  CHECK(read<&parse_redis_url>("redis+unix://ann:a?b#c@/run/r.sock") == "");
 }
 
 TEST_CASE("store url: at most 16 hosts, and at least one") {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr UrlScheme k_plain{"etcd://"};
 constexpr UrlScheme k_tls{"etcds://", true};
+constexpr UrlScheme k_schemes[] = {k_plain, k_tls};
 constexpr std::uint16_t k_default_port = 2379;
 
 Error bad(std::string what) {
@@ -21,7 +22,7 @@ Error bad(std::string what) {
 }  // namespace
 
 Result<EtcdAddress> parse_etcd_url(std::string_view url) {
-  auto parts = split_store_url(url, {.schemes = {k_plain, k_tls}});
+  auto parts = split_store_url(url, {.schemes = k_schemes});
   if (!parts) return parts.error();
   if (parts->has_user && parts->user.empty()) return bad("etcd has no password without a user");
   if (!is_utf8(parts->user) || !is_utf8(parts->password.reveal()))

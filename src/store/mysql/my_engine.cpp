@@ -24,4 +24,27 @@ std::optional<std::string> engine_fault(const MyRows& answer) {
   return std::nullopt;
 }
 
+// One table after the other: so the server opens no more than these.
+std::string ask_triggers(const std::vector<std::string>& tables) {
+  std::string all;
+  for (const std::string& table : tables) {
+    if (!all.empty()) all += " union all ";
+    all +=
+        "select event_object_table, trigger_name from information_schema.triggers where "
+        "event_object_schema = database() and event_object_table = '";
+    all += table + "'";
+  }
+  return all;
+}
+
+std::optional<std::string> trigger_fault(const MyRows& answer) {
+  for (const auto& row : answer.rows) {
+    if (row.size() != 2 || !row[0] || !row[1]) continue;
+    const std::string trigger = "trigger " + printable(*row[1]);
+    std::string text = "the table " + printable(*row[0]) + " has the " + trigger;
+    return text.append(", which could change a lock: drop ").append(trigger);
+  }
+  return std::nullopt;
+}
+
 }  // namespace dlock

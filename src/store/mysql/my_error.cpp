@@ -79,7 +79,6 @@ constexpr Rule k_rules[] = {
     {1267, {Errc::bad_usage, MyFault::other, k_charset}},  // not comparable with the column
     {1366, {Errc::bad_usage, MyFault::other, k_charset}},
     {1054, {Errc::refused, MyFault::no_column}},
-    {1242, {Errc::bad_config, MyFault::changed}},
     {1146, {Errc::refused, MyFault::no_table}},
     {1049, {Errc::refused, MyFault::no_database}},
 };

@@ -16,7 +16,6 @@ enum class MyFault {
   no_table,     // 1146
   no_column,    // 1054
   no_database,  // 1049
-  changed,      // 1242: a row is not as it was written (MysqlStore)
   read_only,    // a replica, or a server set to read-only
   other,
 };

@@ -13,6 +13,8 @@
 namespace dlock {
 namespace {
 
+constexpr UrlScheme k_schemes[] = {{"mysql://", true}, {"mariadb://", true}};
+constexpr std::string_view k_options[] = {"socket", "table", "with", "ssl-mode"};
 constexpr std::uint16_t k_port = 3306;
 constexpr std::size_t k_longest_name = 64;  // of a database or a table
 constexpr std::string_view k_default_table = "dlock";
@@ -128,9 +130,7 @@ std::string text_of(const MyAddress& address) {
 }  // namespace
 
 Result<MyAddress> parse_my_url(std::string_view url, const TlsSettings& tls) {
-  auto parts = split_store_url(url,
-                               {.schemes = {{"mysql://", true}, {"mariadb://", true}},
-                                .options = {"socket", "table", "with", "ssl-mode"}});
+  auto parts = split_store_url(url, {.schemes = k_schemes, .options = k_options});
   if (!parts) return parts.error();
   MyAddress address;
   address.user = parts->user.empty() ? user_name() : std::move(parts->user);

@@ -40,10 +40,6 @@ std::string bounded_by(Time limit) {
          " */";
 }
 
-std::string bytes_of(const std::string& column) {
-  return "cast(convert(" + column + " using utf8mb4) as binary)";
-}
-
 // A TIMESTAMP column gives what was written if all sessions have the same time zone.
 std::string us_of_column(const std::string& column) {
   return "timestampdiff(microsecond, '1970-01-01', " + column + ")";
@@ -103,8 +99,11 @@ Result<SqlStore::Rows> MysqlStore::load(const std::vector<std::string>& names,
                                         Time limit) {
   const bool to_write = purpose == Purpose::writing;
   std::vector<std::string> all{bounded_by(limit)};
-  const bool asks_engines = to_write && !knows_engines_;
-  if (asks_engines) all.push_back(ask_engines({table_, line_table_}));
+  const bool asks_tables = to_write && !knows_tables_;
+  if (asks_tables) {
+    all.push_back(ask_engines({table_, line_table_}));
+    all.push_back(ask_triggers({table_, line_table_}));
+  }
   if (!to_write) all.emplace_back("set transaction isolation level repeatable read");
   all.emplace_back(to_write ? "start transaction read write" : "start transaction read only");
   const std::size_t first = all.size();
@@ -127,12 +126,14 @@ Result<SqlStore::Rows> MysqlStore::load(const std::vector<std::string>& names,
   if (!to_write) all.emplace_back("commit");
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
-  if (asks_engines) {
-    if (const auto fault = engine_fault((*answers)[1])) {
+  if (asks_tables) {
+    auto fault = engine_fault((*answers)[1]);
+    if (!fault) fault = trigger_fault((*answers)[2]);
+    if (fault) {
       session_.disconnect();
       return Error{Errc::bad_config, "cannot keep locks in " + where() + ": " + *fault};
     }
-    knows_engines_ = true;
+    knows_tables_ = true;
   }
   std::vector<const sql::Table*> tables;
   for (std::size_t i = first; i < answers->size() - (to_write ? 0 : 1); ++i)
@@ -169,23 +170,6 @@ std::string MysqlStore::update_of(const Write& one) const {
                              : " and version = " + std::to_string(one.before->version));
 }
 
-// Follows the update. If the update found the row, but the row is not as it was written, this is
-// error 1242, which ends the transaction: a trigger may change what is written, and the server
-// shows triggers to few users.
-std::string MysqlStore::ask_unchanged(const Write& one) const {
-  std::string text =
-      "select if(row_count() = 0 or count(*) = 1, 1, (select 1 union select 2)) from " + table_ +
-      " where name = " + quoted(one.name) + " and " + bytes_of("locked_by") + " = " +
-      quoted(one.columns.locked_by) + " and lock_until > date_sub(" +
-      date_of(one.columns.lock_until_us) + ", interval 1 second)";  // a coarse column
-  if (!has_four_columns()) {
-    text += " and token = " + std::to_string(one.token) +
-            " and version = " + std::to_string(one.before->version + 1) + " and " +
-            bytes_of("state") + " = " + quoted(one.state);
-  }
-  return text;
-}
-
 void MysqlStore::add_line(std::vector<std::string>& all, const Write& one) const {
   for (const lease_table::Place* place : one.line.gone) {
     all.push_back("delete from " + line_table_ + " where name = " + quoted(one.name) +
@@ -205,19 +189,14 @@ Result<bool> MysqlStore::write(const std::vector<Write>& writes,
   std::vector<std::string> all;
   std::vector<std::size_t> updates;
   for (const Write& one : writes) {
+    if (one.lock) {
+      updates.push_back(all.size());
+      all.push_back(update_of(one));
+    }
     add_line(all, one);
-    if (!one.lock) continue;
-    updates.push_back(all.size());
-    all.push_back(update_of(one));
-    if (!one.columns.locked_by.empty()) all.push_back(ask_unchanged(one));
   }
   all.emplace_back(all.empty() ? "rollback" : "commit");
   const auto answers = session_.run(all, limit);
-  if (!answers && session_.fault() == MyFault::changed) {
-    return Error{Errc::bad_config,
-                 "cannot keep locks in " + where() + ": a trigger changed what was written to " +
-                     table_ + ": let its owner drop it"};
-  }
   if (!answers) return answers.error();
   return std::all_of(
       updates.begin(), updates.end(), [&](std::size_t i) { return (*answers)[i].affected == 1; });

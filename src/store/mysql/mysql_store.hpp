@@ -54,9 +54,8 @@ class MysqlStore final : public SqlStore {
   std::string select_lock() const;
   std::string update_of(const Write& one) const;
   void add_line(std::vector<std::string>& all, const Write& one) const;
-  std::string ask_unchanged(const Write& one) const;
 
-  bool knows_engines_ = false;  // the tables are known to be of InnoDB
+  bool knows_tables_ = false;  // InnoDB, and without triggers that this user sees
   std::string table_;
   std::string line_table_;
   const Interrupt* interrupt_;

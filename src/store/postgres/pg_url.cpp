@@ -12,6 +12,8 @@ namespace dlock {
 namespace {
 
 constexpr std::string_view k_scheme = "postgresql://";
+constexpr UrlScheme k_schemes[] = {{k_scheme, true}, {"postgres://", true}};
+constexpr std::string_view k_options[] = {"host", "port", "sslmode", "table", "with"};
 constexpr std::string_view k_default_directory = "/var/run/postgresql";  // of Debian's libpq
 constexpr std::string_view k_default_table = "dlock";
 constexpr std::uint16_t k_default_port = 5432;
@@ -168,9 +170,7 @@ std::string canonical(const PgAddress& address) {
 }  // namespace
 
 Result<PgAddress> parse_pg_url(std::string_view url) {
-  auto parts = split_store_url(url,
-                               {.schemes = {{k_scheme, true}, {"postgres://", true}},
-                                .options = {"host", "port", "sslmode", "table", "with"}});
+  auto parts = split_store_url(url, {.schemes = k_schemes, .options = k_options});
   if (!parts) return parts.error();
   PgAddress address;
   address.user = std::move(parts->user);

@@ -7,6 +7,7 @@ namespace {
 
 constexpr UrlScheme k_plain_cluster{"redis+cluster://"};
 constexpr UrlScheme k_tls_cluster{"rediss+cluster://", true};
+constexpr UrlScheme k_cluster_schemes[] = {k_plain_cluster, k_tls_cluster};
 constexpr std::uint16_t k_cluster_port = 6379;
 
 }  // namespace
@@ -16,7 +17,7 @@ bool is_cluster_url(std::string_view url) {
 }
 
 Result<ClusterSet> parse_cluster_url(std::string_view url) {
-  const auto parts = split_store_url(url, {.schemes = {k_plain_cluster, k_tls_cluster}});
+  const auto parts = split_store_url(url, {.schemes = k_cluster_schemes});
   if (!parts) return parts.error();
   const auto hosts = parse_hosts(parts->hosts, k_cluster_port, "nodes of the cluster");
   if (!hosts) return hosts.error();

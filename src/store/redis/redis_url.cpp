@@ -13,6 +13,9 @@ namespace {
 constexpr UrlScheme k_tcp{"redis://"};
 constexpr UrlScheme k_tls{"rediss://", true};
 constexpr UrlScheme k_unix{"redis+unix://"};
+constexpr UrlScheme k_schemes[] = {k_tcp, k_tls, k_unix};
+constexpr UrlScheme k_sockets[] = {k_unix};
+constexpr std::string_view k_options[] = {"db"};
 constexpr std::uint16_t k_port = 6379;
 
 Error bad(std::string what) {
@@ -20,12 +23,11 @@ Error bad(std::string what) {
 }
 
 Result<RedisAddress> parse_unix(std::string_view url) {
-  auto parts = split_store_url(url, {.schemes = {k_unix}, .options = {"db"}, .is_socket = true});
+  auto parts =
+      split_store_url(url, {.schemes = k_sockets, .options = k_options, .is_socket = true});
   if (!parts) return parts.error();
   const std::string path = percent_decode(parts->path);
-  if (path.empty() || path == "/") return bad("the path of the socket is missing");
-  if (!parts->hosts.empty())
-    return bad("only [user[:password]@] may precede the path, which begins with '/'");
+  if (path == "/") return bad("the path of the socket is missing");
   if (auto fits = check_socket_path(path); !fits) return fits.error();
   auto address = redis_login(*parts, parts->option("db").value_or("0"));
   if (!address) return address.error();
@@ -65,7 +67,7 @@ std::vector<RedisAddress> servers_at(const RedisAddress& like, const std::vector
 
 Result<RedisAddress> parse_redis_url(std::string_view url) {
   if (url.starts_with(k_unix.text)) return parse_unix(url);
-  const auto parts = split_store_url(url, {.schemes = {k_tcp, k_tls, k_unix}});
+  const auto parts = split_store_url(url, {.schemes = k_schemes});
   if (!parts) return parts.error();
   const auto at = parse_host_port(parts->hosts, k_port);
   if (!at) return at.error();

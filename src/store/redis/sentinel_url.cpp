@@ -12,6 +12,8 @@ namespace {
 
 constexpr UrlScheme k_plain_set{"redis+sentinel://"};
 constexpr UrlScheme k_tls_set{"rediss+sentinel://", true};
+constexpr UrlScheme k_set_schemes[] = {k_plain_set, k_tls_set};
+constexpr std::string_view k_set_options[] = {"sentinel_user"};
 constexpr std::uint16_t k_sentinel_port = 26379;
 
 }  // namespace
@@ -21,8 +23,7 @@ bool is_sentinel_url(std::string_view url) {
 }
 
 Result<SentinelSet> parse_sentinel_url(std::string_view url) {
-  const auto parts =
-      split_store_url(url, {.schemes = {k_plain_set, k_tls_set}, .options = {"sentinel_user"}});
+  const auto parts = split_store_url(url, {.schemes = k_set_schemes, .options = k_set_options});
   if (!parts) return parts.error();
   const std::string_view path = parts->path.substr(std::min<std::size_t>(1, parts->path.size()));
   const auto slash = std::min(path.find('/'), path.size());

@@ -39,8 +39,8 @@ Error no_scheme(const UrlForm& form) {
   return bad("it begins with none of " + listed(all));
 }
 
-Result<void> set_user(std::string_view text, StoreUrl& parts) {
-  if (text.find_first_of("/?#") != std::string_view::npos)
+Result<void> set_user(std::string_view text, const UrlForm& form, StoreUrl& parts) {
+  if (!form.is_socket && text.find_first_of("/?#") != std::string_view::npos)
     return bad(
         "'/', '?' and '#' in a user or password are written %2F, %3F and %23, and an '@' "
         "behind the host is written %40");
@@ -51,6 +51,19 @@ Result<void> set_user(std::string_view text, StoreUrl& parts) {
   if (parts.user.find('\0') != std::string::npos || password.find('\0') != std::string::npos)
     return bad("a user or password has no NUL bytes");
   parts.password = Secret(std::move(password));
+  return {};
+}
+
+// Refuses what stands in the place of the hosts and has a ':' that no port follows.
+Result<void> check_hosts(const UrlForm& form, const StoreUrl& parts) {
+  if (form.is_socket && parts.path.empty()) return bad("the path of the socket is missing");
+  if (form.is_socket && !parts.hosts.empty())
+    return bad("only [user[:password]@] may precede the path, which begins with '/'");
+  for (const std::string_view one : split(parts.hosts, ',')) {
+    if (one.find(':') == std::string_view::npos || one.find('%') != std::string_view::npos)
+      continue;
+    if (const auto at = parse_host_port(one, 1); !at) return at.error();
+  }
   return {};
 }
 
@@ -75,16 +88,17 @@ Result<void> set_option(std::string_view piece, const UrlForm& form, StoreUrl& p
     return no_option(form, parts.scheme, name);
   std::string value = percent_decode(piece.substr(equals + 1));
   if (value.find('\0') != std::string::npos) return bad(std::string(name) + " has a NUL byte");
-  if (!parts.options.emplace(name, std::move(value)).second)
-    return bad("it says " + std::string(name) + " twice");
+  if (parts.option(name)) return bad("it says " + std::string(name) + " twice");
+  parts.options.emplace_back(name, std::move(value));
   return {};
 }
 
 }  // namespace
 
 std::optional<std::string> StoreUrl::option(std::string_view name) const {
-  const auto found = options.find(name);
-  return found == options.end() ? std::nullopt : std::optional(found->second);
+  for (const auto& [its_name, value] : options)
+    if (its_name == name) return value;
+  return std::nullopt;
 }
 
 Result<StoreUrl> split_store_url(std::string_view url, const UrlForm& form) {
@@ -98,18 +112,19 @@ Result<StoreUrl> split_store_url(std::string_view url, const UrlForm& form) {
   // The last '@', so that a password with a raw '@' works, as people write it.
   const auto at = (form.is_socket ? rest.substr(0, rest.find('/')) : rest).rfind('@');
   if (at != std::string_view::npos) {
-    if (auto set = set_user(rest.substr(0, at), parts); !set) return set.error();
+    if (auto set = set_user(rest.substr(0, at), form, parts); !set) return set.error();
     rest.remove_prefix(at + 1);
   }
   if (rest.find('#') != std::string_view::npos) return bad("a '#' is written %23");
   const auto question = std::min(rest.find('?'), rest.size());
-  for (const std::string_view piece : split(rest.substr(question), '&'))
-    if (auto set = set_option(piece.substr(piece.starts_with('?') ? 1 : 0), form, parts); !set)
-      return set.error();
-  rest = rest.substr(0, question);
-  const auto slash = std::min(rest.find('/'), rest.size());
+  const auto slash = std::min(rest.find('/'), question);
   parts.hosts = rest.substr(0, slash);
-  parts.path = rest.substr(slash);
+  parts.path = rest.substr(slash, question - slash);
+  // Before the options, whose names are quoted: where the '@' is missing they are a password's.
+  if (auto sound = check_hosts(form, parts); !sound) return sound.error();
+  const std::string_view query = rest.substr(std::min(question + 1, rest.size()));
+  for (const std::string_view piece : split(query, '&'))
+    if (auto set = set_option(piece, form, parts); !set) return set.error();
   return parts;
 }
 

@@ -12,10 +12,11 @@
 #include "store/url/host_port.hpp"
 
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dlock {
@@ -27,8 +28,8 @@ struct UrlScheme {
 
 // The form of a store's URLs.
 struct UrlForm {
-  std::vector<UrlScheme> schemes;
-  std::vector<std::string_view> options = {};
+  std::span<const UrlScheme> schemes;
+  std::span<const std::string_view> options = {};
   // A path follows the user, without a host: the user ends before the first '/', not at the last
   // '@'.
   bool is_socket = false;
@@ -41,7 +42,7 @@ struct StoreUrl {
   Secret password;
   std::string_view hosts;  // as written, not decoded
   std::string_view path;   // from its '/' on, not decoded; empty: there is no '/'
-  std::map<std::string, std::string, std::less<>> options;  // decoded
+  std::vector<std::pair<std::string, std::string>> options;  // decoded
 
   std::optional<std::string> option(std::string_view name) const;
 };

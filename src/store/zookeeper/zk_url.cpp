@@ -13,6 +13,8 @@ namespace {
 
 constexpr UrlScheme k_plain{"zookeeper://"};
 constexpr UrlScheme k_tls{"zookeepers://", true};
+constexpr UrlScheme k_schemes[] = {k_plain, k_tls};
+constexpr std::string_view k_options[] = {"layout", "acl"};
 constexpr std::uint16_t k_plain_port = 2181;
 constexpr std::uint16_t k_tls_port = 2281;  // as the manual of ZooKeeper has it
 
@@ -45,7 +47,7 @@ Result<void> set_options(const StoreUrl& parts, ZkAddress& address) {
 }  // namespace
 
 Result<ZkAddress> parse_zk_url(std::string_view url, const TlsSettings& tls) {
-  auto parts = split_store_url(url, {.schemes = {k_plain, k_tls}, .options = {"layout", "acl"}});
+  auto parts = split_store_url(url, {.schemes = k_schemes, .options = k_options});
   if (!parts) return parts.error();
   if (parts->has_user && parts->user.empty()) return bad("the user before the password is missing");
   if (parts->user.find(':') != std::string::npos) return bad("a user has no ':'");
