@@ -2,7 +2,7 @@
 #include "store/postgres/pg_error.hpp"
 
 #include "base/errno_text.hpp"
-#include "base/text.hpp"
+#include "store/server_search.hpp"
 #include "sys/stream.hpp"
 
 #include <algorithm>
@@ -15,7 +15,6 @@
 namespace dlock {
 namespace {
 
-constexpr std::size_t k_most_said = 200;
 constexpr std::string_view k_needs_password =
     "it needs a password: set DLOCK_PASSWORD or give --password-file";
 constexpr std::string_view k_not_postgres = "it does not speak as PostgreSQL does";
@@ -89,7 +88,7 @@ constexpr std::array k_errnos{ECONNREFUSED,
                               EAGAIN};
 
 std::string one_line(std::string_view text) {
-  return said(text.substr(0, text.find('\n')));
+  return words_of_server(text.substr(0, text.find('\n')));
 }
 
 // Finds the state in "…:  28P01: password authentication failed…".
@@ -118,10 +117,6 @@ std::optional<Error> find_errno(std::string_view line) {
 }
 
 }  // namespace
-
-std::string said(std::string_view text) {
-  return shortened(printable(text), k_most_said);
-}
 
 PgMeaning classify_sqlstate(std::string_view state) {
   for (const auto& rule : k_states)

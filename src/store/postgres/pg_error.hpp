@@ -43,9 +43,6 @@ struct PgNoConnection {
 // `said` is PQerrorMessage() at PQERRORS_VERBOSE.
 PgNoConnection read_connect_error(std::string_view said);
 
-// A text of the server, for the middle of a sentence: printable, of at most 200 characters.
-std::string said(std::string_view text);
-
 // The first line of what libpq says, for the middle of a sentence.
 std::string reason_of(std::string_view said);
 
