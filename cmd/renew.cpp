@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "cmd/claim.hpp"
 #include "cmd/commands.hpp"
-#include "cmd/notice_text.hpp"
+#include "cmd/notice_table.hpp"
 #include "cmd/own_holds.hpp"
 #include "cmd/voice.hpp"
 #include "core/lease.hpp"
@@ -76,23 +76,14 @@ std::string shown(const LockName& name) {
   return in_quotes(name.text());
 }
 
-void say_renewed(const LockName& name, Duration good_for) {
-  log_of(LogLevel::info,
-         name,
-         "renewed",
-         "renewed " + shown(name) + ", lease good for " + format_duration(good_for));
-}
-
-void say_lost(const LockName& name, const std::string& why) {
-  log_of(LogLevel::error, name, "lost", "lost " + shown(name) + why);
-}
-
-void say_revoked(const LockName& name, const std::string& by) {
-  log_of(LogLevel::error,
-         name,
-         "revoked",
-         shown(name) + " was revoked by " + printable(by) +
-             "; the lease is not renewed; run dlock release");
+// Each event names the lock.
+void say(const LockName& name, const Notice& notice) {
+  const NoticeForm form = form_of(notice);
+  std::vector<LogEvent::Field> fields{{"lock", name.text()}};
+  for (LogEvent::Field& one : notice_fields(notice))
+    fields.push_back(std::move(one));
+  log(form.level,
+      {.name = form.event, .text = renew_text(notice, shown(name)), .fields = std::move(fields)});
 }
 
 // Reports what happens during repeated renewals.
@@ -100,25 +91,7 @@ class RenewVoice final : public Listener {
  public:
   explicit RenewVoice(const Holds& holds) : holds_(holds) {}
   void on_notice(const Notice& notice) override {
-    const LockName& name = holds_.at(notice.which.value_or(0)).name;
-    const std::string cannot = "cannot renew " + shown(name) + ": " + notice.text;
-    using Kind = Notice::Kind;
-    if (notice.kind == Kind::renewed) {
-      say_renewed(name, notice.span);
-    } else if (notice.kind == Kind::moved) {
-      log(LogLevel::warn, {.name = "moved", .text = notice_text(notice, shown(name))});
-    } else if (notice.kind == Kind::unreachable) {
-      log(LogLevel::info, {.name = "unknown", .text = cannot + "; trying again"});
-    } else if (notice.kind == Kind::lost) {
-      say_lost(name, ": it is " + holder_text(*notice.holding));
-    } else if (notice.kind == Kind::revoked) {
-      say_revoked(name, notice.text);
-    } else if (notice.kind == Kind::lapsing) {
-      log(LogLevel::error,
-          {.name = "lapsing",
-           .text = notice.text.empty() ? "the lease of " + shown(name) + " expired before a renewal"
-                                       : cannot + "; the lease expires"});
-    }
+    say(holds_.at(notice.which.value_or(0)).name, notice);
   }
 
  private:
@@ -166,7 +139,7 @@ Result<ExitStatus> Renewer::find(const std::vector<WantedHold>& wanted) {
       status = std::max(status, take_released(one.name));
     } else {
       status = ExitStatus::lost;
-      say_lost(one.name, ": it is " + holder_text(found->holding));
+      say(one.name, {.kind = Notice::Kind::lost, .holding = found->holding});
     }
   }
   return status;
@@ -192,16 +165,20 @@ ExitStatus Renewer::take(const Hold& hold, const RenewReply& reply) {
     case RenewVerdict::held:
       break;
     case RenewVerdict::revoked:
-      say_revoked(hold.name, reply.revoked_by);
+      say(hold.name, {.kind = Notice::Kind::revoked, .text = reply.revoked_by});
       return ExitStatus::lost;
     case RenewVerdict::lost:
       if (reply.released) return take_released(hold.name);
-      say_lost(hold.name, ": it is " + holder_text(reply.holding));
+      say(hold.name, {.kind = Notice::Kind::lost, .holding = reply.holding});
       return ExitStatus::lost;
   }
   renewed_.push_back(hold);
   sent_at_.push_back(reply.sent_at);
-  say_renewed(hold.name, LeaseClock(lease_, reply.sent_at).safe_until() - BootClock::now());
+  const Time safe_until = LeaseClock(lease_, reply.sent_at).safe_until();
+  say(hold.name,
+      {.kind = Notice::Kind::renewed,
+       .span = safe_until - BootClock::now(),
+       .safe_until = safe_until});
   return ExitStatus::ok;
 }
 

@@ -7,14 +7,12 @@
 #include "cmd/ancestor_holder.hpp"
 #include "cmd/claim.hpp"
 #include "cmd/display.hpp"
-#include "cmd/notice_text.hpp"
+#include "cmd/notice_table.hpp"
 #include "sys/terminal.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -23,69 +21,6 @@ namespace dlock {
 using namespace std::chrono_literals;
 
 namespace {
-
-struct Form {
-  std::string_view event;  // its name in JSON
-  LogLevel level;
-};
-
-Form form_of(const Notice& notice) {
-  using Kind = Notice::Kind;
-  switch (notice.kind) {
-    case Kind::polling:
-      return {"polling", LogLevel::info};
-    case Kind::untracked:
-      return {"untracked", LogLevel::info};
-    case Kind::waiting:
-      return {"waiting", LogLevel::warn};
-    case Kind::store_away:
-      return {"store_away", LogLevel::warn};
-    case Kind::unreachable:
-      return {"unknown", LogLevel::info};
-    case Kind::granted:
-      return {"granted", LogLevel::info};
-    case Kind::renewed:
-      return {"renewed", LogLevel::info};
-    case Kind::moved:
-      return {"moved", LogLevel::warn};
-    case Kind::lost:
-      return {"lost", LogLevel::error};
-    case Kind::revoked:
-      return {"revoked", LogLevel::error};
-    case Kind::lapsing:
-      return {"lapsing", LogLevel::error};
-    case Kind::time_up:
-      return {"time_up", LogLevel::error};
-    case Kind::killed:
-      return {"kill", LogLevel::error};
-    case Kind::cannot_kill:
-      return {"cannot_kill", LogLevel::error};
-    case Kind::outlived:
-      return {"outlived", LogLevel::info};
-    case Kind::strays:
-      return {"strays", LogLevel::warn};
-    case Kind::leftovers:
-      return {"leftovers", LogLevel::error};
-    case Kind::release_unknown:
-      return {"release_unknown", LogLevel::warn};
-    case Kind::lost_at_release:
-      return {"lost_at_release", LogLevel::error};
-    case Kind::done_before:
-      return {"done", LogLevel::warn};
-    case Kind::signalled:
-      if (notice.signal == SIGKILL) return {"kill", LogLevel::error};
-      return {"term", LogLevel::warn};
-    case Kind::passed_on:
-      return {"signal", LogLevel::info};
-    case Kind::ended:
-      return {"reaped", LogLevel::info};
-    case Kind::released:
-      return {"released", LogLevel::info};
-    case Kind::free:
-      return {"free", LogLevel::info};
-  }
-  return {"message", LogLevel::info};
-}
 
 bool waits(const Notice& notice) {
   return notice.kind == Notice::Kind::waiting || notice.kind == Notice::Kind::store_away;
@@ -103,49 +38,6 @@ std::string asked(Mode mode) {
       return " (wanted a slot)";
   }
   return "";
-}
-
-// The fields that only the JSON format has.
-std::vector<LogEvent::Field> figures(const Notice& notice) {
-  using Kind = Notice::Kind;
-  std::vector<LogEvent::Field> fields;
-  if (notice.safe_until) {
-    fields.push_back({"safe_until_ns", notice.safe_until->time_since_epoch().count()});
-  }
-  if (notice.kind == Kind::store_away) {
-    fields.push_back({"waited_ms", to_ms(notice.span)});
-    fields.push_back({"away_ms", to_ms(notice.seen_ago)});
-    fields.push_back({"left_ms", to_ms(notice.left)});
-  } else if (notice.kind == Kind::waiting || notice.kind == Kind::granted) {
-    fields.push_back({"waited_ms", to_ms(notice.span)});
-    if (notice.holding)
-      fields.push_back({"holder", holder_fields(*notice.holding, notice.seen_ago)});
-    if (notice.holding && notice.place > 0) {
-      fields.push_back({"place", static_cast<std::int64_t>(notice.place)});
-      fields.push_back({"waiting", static_cast<std::int64_t>(notice.holding->waiting)});
-    }
-    if (!notice.holds.empty()) {
-      const Hold& hold = notice.holds.front();
-      fields.push_back({"mode", std::string(mode_word(hold.mode))});
-      if (hold.slot) fields.push_back({"slot", static_cast<std::int64_t>(*hold.slot)});
-    }
-  } else if (notice.kind == Kind::moved) {
-    fields.push_back({"server", notice.text});
-    fields.push_back({"before", notice.before});
-  } else if (notice.kind == Kind::free) {
-    fields.push_back({"waited_ms", to_ms(notice.span)});
-  } else if (notice.kind == Kind::release_unknown) {
-    fields.push_back({"left_ns", notice.span.count()});
-  } else if (notice.kind == Kind::killed || notice.kind == Kind::cannot_kill) {
-    fields.push_back({"signal", SIGKILL});
-  } else if (notice.kind == Kind::signalled || notice.kind == Kind::passed_on) {
-    fields.push_back({"signal", notice.signal});
-  } else if (notice.kind == Kind::ended) {
-    const bool by_signal = notice.child.kind == ChildStatus::Kind::signalled;
-    const bool started = notice.child.kind != ChildStatus::Kind::not_started;
-    fields.push_back({by_signal ? "signal" : started ? "code" : "errno", notice.child.value});
-  }
-  return fields;
 }
 
 }  // namespace
@@ -181,7 +73,7 @@ std::string Voice::name_of(std::optional<std::size_t> which) const {
 }
 
 void Voice::on_notice(const Notice& notice) {
-  Form form = form_of(notice);
+  NoticeForm form = form_of(notice);
   if (notice.kind == Notice::Kind::granted) holds_ = notice.holds;
   // A wait that was reported ends with a report of the grant.
   const bool wait_over = notice.kind == Notice::Kind::granted || notice.kind == Notice::Kind::free;
@@ -197,10 +89,7 @@ void Voice::on_notice(const Notice& notice) {
   }
   const std::string text =
       waits(notice) ? wait_text(notice, Detail::full) : notice_text(notice, name_of(notice.which));
-  say(form.level,
-      {.name = form.event,
-       .text = text,
-       .fields = logs_json() ? figures(notice) : std::vector<LogEvent::Field>{}});
+  say(form.level, {.name = form.event, .text = text, .fields = notice_fields(notice)});
 }
 
 Duration Voice::rewrite_every() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The events of waiting for, holding and losing a lock, as values: cmd/voice makes sentences and
-// log events of them.
+// The events of waiting for, holding and losing a lock, as values: cmd/notice_table has a row for
+// each kind, with its sentence and its log event.
 #pragma once
 
 #include "core/child_status.hpp"
@@ -12,7 +12,7 @@
 namespace dlock {
 
 // An event to report, just before its action is carried out. `text` is a reason from a lower floor;
-// cmd/voice.cpp makes the sentences.
+// cmd/notice_table.cpp makes the sentences.
 struct Notice {
   enum class Kind {
     polling,          // no subscription: the waiter polls
@@ -43,8 +43,9 @@ struct Notice {
     passed_on,        // `signal` goes there as well, and nothing follows
     ended,            // the command ended, as `child` says
     released,         // the store says so
-    free,             // the wait of a bystander is over, after `span`
+    free,             // the wait of a bystander is over, after `span`; stays the last kind
   };
+  static constexpr std::size_t k_kinds = static_cast<std::size_t>(Kind::free) + 1;
   Kind kind = Kind::waiting;
   std::string text;
   std::string before = {};           // of Kind::moved

@@ -105,12 +105,17 @@ same_members() {
   done <runs.sh
 }
 
-@test "the events of the program are the ones of the man page" {
-  said=$(grep -ohE 'return \{.*, LogLevel|\.name = "[a-z_]+"' cmd/voice.cpp \
-    src/store/redis/redis_store.cpp | grep -oE '"[a-z_]+"' |
-    tr -d '"' | grep -vx message | sort -u)
-  listed=$(man_section "LOG EVENTS" | sed -n '/^waiting /,/^\.EE/p' | grep -oE '^[a-z_]+' | sort -u)
-  assert_equal "$said" "$listed"
+@test "the events of the program, and their levels, are the ones of the man page" {
+  page=$(man_section "LOG EVENTS" | sed -n '/^waiting /,/^\.EE/p')
+  rows=$(grep -oE '\{K::[a-z_]+, L::[a-z]+, "[a-z_]+"' cmd/notice_table.cpp |
+    sed -E 's/.*L::([a-z]+), "(.*)"/\2 \1/' | sort -u)
+  others=$(grep -ohE '\.name = "[a-z_]+"' cmd/voice.cpp src/store/redis/redis_store.cpp |
+    grep -oE '"[a-z_]+"' | tr -d '"')
+  assert_equal "$(printf '%s\n' "${rows}" "$others" | grep -oE '^[a-z_]+' | sort -u)" \
+    "$(grep -oE '^[a-z_]+' <<<"$page" | sort -u)"
+  while read -r event level; do
+    grep -qE "^$event +$level( |\$)" <<<"$page" || fail "$event is not of the level $level in the page"
+  done <<<"$rows"
 }
 
 @test "how long two may run after the store forgot is what the limits add up to" {
