@@ -1,6 +1,86 @@
 # SPDX-License-Identifier: MIT
 # bash completion for dlock(1). It asks neither dlock nor a store: Tab never waits for a network.
-# tests/docs/completions.bats compares the options here with the help.
+
+# --- written by ./dev completions from the help ---
+# Sets `takes`: file, directory, process, words or text; empty: $1 has no value.
+_dlock_takes() {
+  case $1 in
+    --url | --prefix | --connect-timeout | --quorum-delay | --sni | --and | -c | --command | \
+      --replicas | --slots | -w | --wait | --timeout | -E | --conflict-exit-code | --max-waiters | \
+      --ttl | -k | --kill-after | --min-hold | --max-hold | --once-per | --reason | --owner | \
+      --every | --if-owner | --if-token)
+      takes='text'
+      ;;
+    --password-file | --sentinel-password-file | --cacert | --cert | --key | --key-password-file | \
+      --config | --result-file)
+      takes='file'
+      ;;
+    --cacertdir)
+      takes='directory'
+      ;;
+    --log-format)
+      takes='text json'
+      ;;
+    --color)
+      takes='auto always never'
+      ;;
+    --signal)
+      takes='TERM INT HUP QUIT USR1 USR2 KILL'
+      ;;
+    --on-lost)
+      takes='stop warn'
+      ;;
+    --while)
+      takes='process'
+      ;;
+    *) takes='' ;;
+  esac
+}
+
+# Sets `commands`, and `options`: those of the command $1.
+_dlock_words() {
+  commands='run acquire renew release wait inspect list forget force-release doctor config help version'
+  options='--url --require-url --prefix --connect-timeout --quorum-delay --password-file
+    --sentinel-password-file --cacert --cacertdir --cert --key --key-password-file --sni
+    --insecure -v --verbose -q --quiet --log-format --color --config -V --version -h --help'
+  case $1 in
+    run)
+      options+=' --and -c --command --replicas -s --shared -x --exclusive --slots -n --nb
+        --nonblock -w --wait --timeout -E --conflict-exit-code --max-waiters --ttl -k --kill-after
+        --signal --on-lost --contain --min-hold --max-hold --no-renew --once-per --reason
+        --result-file'
+      ;;
+    acquire)
+      options+=' --json --replicas -s --shared -x --exclusive --slots -n --nb --nonblock -w --wait
+        --timeout -E --conflict-exit-code --max-waiters --ttl --reason'
+      ;;
+    renew)
+      options+=' --owner --every --while --replicas --ttl'
+      ;;
+    release)
+      options+=' --owner'
+      ;;
+    wait)
+      options+=' -n --nb --nonblock -w --wait --timeout -E --conflict-exit-code'
+      ;;
+    inspect)
+      options+=' --json'
+      ;;
+    list)
+      options+=' --json'
+      ;;
+    force-release)
+      options+=' --now --if-owner --if-token -y --yes'
+      ;;
+    doctor)
+      options+=' --json --strict --ddl --replicas --ttl'
+      ;;
+    config)
+      options+=' --json'
+      ;;
+  esac
+}
+# --- end of what ./dev completions writes ---
 
 # Words after the first that is not dlock's own: a command and its arguments.
 _dlock_child() {
@@ -16,37 +96,29 @@ _dlock_child() {
   fi
 }
 
-# The value of the option $1. Says no if the option takes none.
+# Completes the value of the option $1. Returns 1 if the option takes none.
 _dlock_value() {
-  case $1 in
-    --config | --password-file | --sentinel-password-file | --result-file | --cacert | --cert | --key | --key-password-file)
+  local takes
+  _dlock_takes "$1"
+  case $takes in
+    '') return 1 ;;
+    text) ;;
+    file)
       compopt -o filenames 2>/dev/null
       mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       ;;
-    --cacertdir)
+    directory)
       compopt -o filenames 2>/dev/null
       mapfile -t COMPREPLY < <(compgen -d -- "$cur")
       ;;
-    --log-format) mapfile -t COMPREPLY < <(compgen -W 'text json' -- "$cur") ;;
-    --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur") ;;
-    --on-lost) mapfile -t COMPREPLY < <(compgen -W 'stop warn' -- "$cur") ;;
-    --signal) mapfile -t COMPREPLY < <(compgen -W 'TERM INT HUP QUIT USR1 USR2 KILL' -- "$cur") ;;
-    --while) mapfile -t COMPREPLY < <(compgen -W "$(ps -eo pid= 2>/dev/null)" -- "$cur") ;;
-    --url | --prefix | --connect-timeout | --quorum-delay | --sni) ;;
-    -w | --wait | --timeout | --max-waiters | -E | --conflict-exit-code | --ttl | --replicas) ;;
-    -k | --kill-after | --slots | --min-hold | --max-hold | --once-per | --owner | --every) ;;
-    --and | -c | --command | --reason | --if-owner | --if-token) ;;
-    *) return 1 ;;
+    process) mapfile -t COMPREPLY < <(compgen -W "$(ps -eo pid= 2>/dev/null)" -- "$cur") ;;
+    *) mapfile -t COMPREPLY < <(compgen -W "$takes" -- "$cur") ;;
   esac
 }
 
 # Names of locks are left to the user: only the store knows them.
 _dlock() {
-  local cur=${COMP_WORDS[COMP_CWORD]} command='' string='' dashes='' word i
-  local commands='run acquire renew release wait inspect list forget force-release doctor config help version'
-  local options='--url --require-url --prefix --connect-timeout --quorum-delay --config --password-file --sentinel-password-file --cacert
-    --cacertdir --cert --key --key-password-file --sni --insecure -v --verbose -q --quiet
-    --log-format --color -V --version -h --help'
+  local cur=${COMP_WORDS[COMP_CWORD]} command='' string='' dashes='' commands options word i
   COMPREPLY=()
 
   for ((i = 1; i < COMP_CWORD; i++)); do
@@ -79,29 +151,15 @@ _dlock() {
     fi
   done
 
+  _dlock_words "$command"
+  [[ -z $command || " $commands " == *" $command "* ]] || return
   case $command in
     '') options+=" $commands" ;;
-    run | acquire)
-      options+=' -n --nonblock --nb -w --wait --timeout --max-waiters -E --conflict-exit-code
-        -s --shared -x --exclusive --slots --ttl --reason --replicas'
-      ;;&
-    run)
-      options+=' --and -k --kill-after --signal --on-lost --contain -c --command --min-hold --max-hold
-        --no-renew --once-per --result-file'
-      ;;
-    acquire) options+=' --json' ;;
-    renew) options+=' --owner --ttl --every --while --replicas' ;;
-    release) options+=' --owner' ;;
-    wait) options+=' -n --nonblock --nb -w --wait --timeout -E --conflict-exit-code' ;;
-    inspect | list | config) options+=' --json' ;;
-    forget) ;;
     help)
       mapfile -t COMPREPLY < <(compgen -W "${commands% help version}" -- "$cur")
       return
       ;;
-    force-release) options+=' --now --if-owner --if-token -y --yes' ;;
-    doctor) options+=' --ttl --replicas --strict --json --ddl' ;;
-    *) return ;;
+    version) return ;;
   esac
   if [[ $dashes || ($command && $cur != -*) ]]; then return; fi
   if [[ $cur != -* ]]; then options=$commands; fi

@@ -40,6 +40,12 @@ ZSH
     sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g' | tail -n +2
 }
 
+@test "the files are what ./dev completions writes" {
+  cp -r completions "$BATS_TEST_TMPDIR/written"
+  python3 -B packaging/completions.py "$DLOCK" "$BATS_TEST_TMPDIR/written"
+  run -0 diff -r completions "$BATS_TEST_TMPDIR/written"
+}
+
 @test "bash completes the options of every command, and no others" {
   for command in "${commands[@]}"; do
     assert_equal "$command: $(bash_completions "$command" - | xargs)" \

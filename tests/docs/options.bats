@@ -9,20 +9,16 @@ suite docs
 setup() { set_up_docs; }
 
 @test "every option of the help is in the man page, and the other way round" {
-  needs_program
   for command in "${commands[@]}"; do
     assert_equal "$command: $(help_options "$command" | xargs)" \
       "$command: $(man_options "$command" | xargs)"
   done
 }
 
-@test "every command of the help is in the man page" {
-  needs_program
-  for command in "${commands[@]}" help version; do
-    run -0 "$DLOCK" --help
-    assert_line --regexp "^ *$command( |\$)"
-    man_section COMMANDS | grep -qE "^\.BI? \"?$command( \"|\$)" || fail "no $command in COMMANDS"
-  done
+@test "every command of the help is in the man page, and the other way round" {
+  in_page=$(man_section COMMANDS | grep -A 1 '^\.TP' | grep -oE '^\.BI? "?[a-z-]+' |
+    grep -oE '[a-z-]+$' | xargs)
+  assert_equal "$in_page" "${commands[*]} help version"
 }
 
 @test "the exit statuses of the program and of the man page are the same" {
@@ -74,7 +70,6 @@ setup() { set_up_docs; }
 }
 
 @test "the option table of README.md has every option of run that the help has" {
-  needs_program
   in_readme=$(sed -n '/^| option of .run./,/^$/p' README.md | option_words | grep -- '^--' | xargs)
   run -0 "$DLOCK" run --help
   in_help=$(sed '/^options of every command/,$d' <<<"$output" | grep -E '^ *-' |

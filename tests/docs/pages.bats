@@ -29,7 +29,6 @@ setup() { set_up_docs; }
     run -0 grep -c "^\.TH .* \"dlock $version\"" "$page"
   done
   [ ! -e CHANGELOG.md ] || run -0 grep -F "$version" CHANGELOG.md
-  needs_program
   run -0 "$DLOCK" --version
   assert_output --regexp "(^| )${version//./\\.}( |\$)"
 }
@@ -56,7 +55,6 @@ same_members() {
 }
 
 @test "the JSON of inspect has the members that the man page shows" {
-  needs_program
   own_store
   example JSON '"schema"' >page.json
   run -0 "$DLOCK" run order-42 -- "$DLOCK" inspect --json order-42
@@ -66,7 +64,6 @@ same_members() {
 }
 
 @test "the JSON of acquire and the result file have the members that the man page shows" {
-  needs_program
   own_store
   example "ACROSS STEPS" '"version"' >page.json
   run -0 "$DLOCK" acquire --json order-42
@@ -78,7 +75,6 @@ same_members() {
 }
 
 @test "acquire prints the variables that the man page shows, in that order" {
-  needs_program
   own_store
   expected=$(example "ACROSS STEPS" DLOCK_EXPIRES | sed 's/=.*//')
   run -0 "$DLOCK" acquire --ttl 15m deploy-production
@@ -89,7 +85,6 @@ same_members() {
 }
 
 @test "what the man page has in place of other tools is taken by the program" {
-  needs_program
   own_store
   example EXAMPLES "consul lock p" | sed -E 's/.*  +//; s/CMD$/true/; s/a \| b/true | true/' >lines
   run -0 wc -l <lines

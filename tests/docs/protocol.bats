@@ -23,7 +23,6 @@ leases() { [ "$(r keys "{dlock:$1}:*" | wc -l)" = "$2" ]; }
 # The program does everything it can as a user who may do just that. The server notes what it refuses,
 # also what a script tries.
 @test "the access rules of the protocol page are enough for every script" {
-  needs_program
   own_store
   start_redis
   sed -n 's/\\(ti/~/g; s/\\-/-/g; /^ACL SETUSER/p' "$PROJECT/man/dlock-protocol.7" >acl

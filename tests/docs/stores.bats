@@ -8,7 +8,6 @@ suite docs
 setup() { set_up_docs; }
 
 @test "the tables of the stores page are those that doctor --ddl prints" {
-  needs_program
   local url page
   page=$(sed 's/\\-/-/g' "$PROJECT/man/dlock-stores.7" | xargs -d '\n' | tr -s ' ')
   for url in postgresql://h/d mysql://h/d; do

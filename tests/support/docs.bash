@@ -6,7 +6,11 @@ set_up_docs() {
   bats_load_library bats-support
   bats_load_library bats-assert
   cd "$PROJECT" || return 1
-  commands=(run acquire renew release wait inspect list forget force-release doctor config)
+  [ -x "$DLOCK" ] || fail "no program at $DLOCK: build it, or set DLOCK"
+  # Those of the help, but for help and version, which have no options of their own.
+  mapfile -t commands < <("$DLOCK" --help | sed -n '/^commands:/,/^$/p' | grep -oE '^  [a-z-]+' |
+    tr -d ' ' | grep -vxE 'help|version')
+  [ ${#commands[@]} -gt 10 ] || fail "the help has only the commands ${commands[*]}"
 }
 
 # Option words of stdin: -w and --wait of "  -w, --wait DUR   text".
@@ -42,10 +46,6 @@ example() {
     /^\.EX/ { inside = 1; block = ""; next }
     /^\.EE/ { inside = 0; if (index(block, text)) { printf "%s", block; exit } }
     inside { block = block $0 "\n" }'
-}
-
-needs_program() {
-  [ -x "$DLOCK" ] || fail "no program at $DLOCK: build it, or set DLOCK"
 }
 
 # A store of this test, in its folder; "dlock" is the program.
