@@ -36,6 +36,7 @@ TableStore::Moment MemoryStore::moment(Time sent_at) const {
 }
 
 Result<void> MemoryStore::transact(const std::vector<LockName>& names,
+                                   const Occasion& /*occasion*/,
                                    Time /*limit*/,
                                    const Change& change) {
   const Time sent_at = BootClock::now();

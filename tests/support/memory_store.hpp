@@ -42,6 +42,7 @@ class MemoryStore final : public TableStore {
 
  private:
   Result<void> transact(const std::vector<LockName>& names,
+                        const Occasion& occasion,
                         Time limit,
                         const Change& change) override;
   Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) override;

@@ -56,9 +56,7 @@ Result<std::string> EtcdStore::key_of(const LockName& name) const {
 }
 
 Result<AcquireReply> EtcdStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
-  claims_ = true;
   auto reply = TableStore::acquire(claim, queueing, limit);
-  claims_ = false;
   if (reply || reply.error().code != Errc::denied) return reply;
   const std::string& lock = claim.names.front().text();
   return Error{Errc::denied,
@@ -71,7 +69,9 @@ bool EtcdStore::is_ours(const std::string& id) const {
 }
 
 // Reads the keys of all names at one revision.
-Result<EtcdStore::Rows> EtcdStore::load(const std::vector<LockName>& names, Time limit) {
+Result<EtcdStore::Rows> EtcdStore::load(const std::vector<LockName>& names,
+                                        bool with_epoch,
+                                        Time limit) {
   EtcdTxn txn;
   std::vector<std::string> locks;
   for (const LockName& name : names) {
@@ -79,13 +79,13 @@ Result<EtcdStore::Rows> EtcdStore::load(const std::vector<LockName>& names, Time
     txn.then.emplace_back(EtcdGet{.range = keys_of_lock(lock), .by_creation = true});
     txn.then.emplace_back(EtcdGet{.range = {note_of_lock(lock)}});
   }
-  if (claims_) txn.then.emplace_back(EtcdGet{.range = {std::string(k_etcd_epoch)}});
+  if (with_epoch) txn.then.emplace_back(EtcdGet{.range = {std::string(k_etcd_epoch)}});
   auto answers = client_.run({std::move(txn)}, limit);
   if (!answers) return answers.error();
   EtcdAnswer& answer = answers->front();
   Rows rows{.rows = {}, .revision = answer.revision, .moment = local_moment(client_.sent_at())};
   rows.moment.numbers_writes = true;
-  if (const auto& keys = answer.parts.back().keys; claims_ && !keys.empty())
+  if (const auto& keys = answer.parts.back().keys; with_epoch && !keys.empty())
     rows.epoch = contender::Epoch::read(keys.front().value, keys.front().modified);
   for (std::size_t i = 0; i < names.size(); ++i) {
     rows.rows.push_back(row_of(std::move(locks[i]),
@@ -130,10 +130,11 @@ Result<bool> EtcdStore::write(const EtcdChange& change, Time limit) {
 }
 
 Result<void> EtcdStore::transact(const std::vector<LockName>& names,
+                                 const Occasion& occasion,
                                  Time limit,
                                  const Change& change) {
   for (;;) {
-    auto rows = load(names, limit);
+    auto rows = load(names, /*with_epoch=*/occasion.claim != nullptr, limit);
     if (!rows) return rows.error();
     std::vector<StoredLock> after = contender::states_of(rows->rows);
     const std::int64_t epoch = epoch_for_grant(*rows, after);
@@ -199,7 +200,7 @@ Result<void> EtcdStore::see_ends(Rows& rows, Time limit) {
 }
 
 Result<void> EtcdStore::read(const std::vector<LockName>& names, Time limit, const Look& look) {
-  auto rows = load(names, limit);
+  auto rows = load(names, /*with_epoch=*/false, limit);
   if (!rows) return rows.error();
   if (auto seen = see_ends(*rows, limit); !seen) return seen;
   std::vector<StoredLock> states = contender::states_of(rows->rows);
@@ -233,7 +234,7 @@ Result<void> EtcdStore::watch_rows(const std::vector<LockName>& names,
                                    Time limit) {
   watched_ = names;
   ids_ = ids;
-  if (const auto rows = load(names, limit); !rows) return rows.error();
+  if (const auto rows = load(names, /*with_epoch=*/false, limit); !rows) return rows.error();
   open_ = wanted_;
   return watch_.open(open_, seen_ + 1, limit);
 }

@@ -53,6 +53,7 @@ class EtcdStore final : public TableStore {
   EtcdStore(const EtcdAddress& address, const StoreOptions& options);
 
   Result<void> transact(const std::vector<LockName>& names,
+                        const Occasion& occasion,
                         Time limit,
                         const Change& change) override;
   Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) override;
@@ -62,7 +63,7 @@ class EtcdStore final : public TableStore {
   Result<bool> await_change(Time until) override;
   FencingToken number_of_write() const override { return token_; }
 
-  Result<Rows> load(const std::vector<LockName>& names, Time limit);
+  Result<Rows> load(const std::vector<LockName>& names, bool with_epoch, Time limit);
   Result<bool> write(const EtcdChange& change, Time limit);
   std::int64_t epoch_for_grant(const Rows& rows,
                                const std::vector<lease_table::StoredLock>& locks) const;
@@ -75,7 +76,6 @@ class EtcdStore final : public TableStore {
   EtcdWatch watch_;
   EtcdRevision written_ = 0;  // revision of the newest transaction that wrote
   FencingToken token_ = 0;    // of the newest grant
-  bool claims_ = false;       // the step claims a lock, so it reads the epoch
   bool may_raise_ = true;     // whether the user may raise the epoch, as far as we know
   contender::Turns turns_;
   std::vector<LockName> watched_;

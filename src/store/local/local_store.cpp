@@ -132,6 +132,7 @@ Result<void> LocalStore::write_all(int directory,
 }
 
 Result<void> LocalStore::transact(const std::vector<LockName>& names,
+                                  const Occasion& /*occasion*/,
                                   Time limit,
                                   const Change& change) {
   // Closing a replaced file frees it, which may wait for the disk: so not with the locks held, nor

@@ -52,6 +52,7 @@ class LocalStore final : public TableStore {
   LocalStore(local::Place directory, local::Machine machine, const Interrupt* interrupt);
 
   Result<void> transact(const std::vector<LockName>& names,
+                        const Occasion& occasion,
                         Time limit,
                         const Change& change) override;
   Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) override;

@@ -247,6 +247,7 @@ Result<std::optional<TableStore::Step>> SqlStore::step(const std::vector<LockNam
 }
 
 Result<void> SqlStore::transact(const std::vector<LockName>& names,
+                                const Occasion& /*occasion*/,
                                 Time limit,
                                 const Change& change) {
   for (int tries = 0; tries < k_tries;) {

@@ -103,7 +103,10 @@ class SqlStore : public TableStore {
   Result<Rows> all_rows_of(const sql::Table& clock, const sql::Table& locks, Time sent_at) const;
 
  private:
-  Result<void> transact(const std::vector<LockName>& names, Time limit, const Change& change) final;
+  Result<void> transact(const std::vector<LockName>& names,
+                        const Occasion& occasion,
+                        Time limit,
+                        const Change& change) final;
   Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) final;
   // Nullopt: a row was not as it was read, and the step may be tried again.
   Result<std::optional<Step>> step(const std::vector<LockName>& names,

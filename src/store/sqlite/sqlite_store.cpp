@@ -184,6 +184,7 @@ Result<void> SqliteStore::write_all(const std::vector<LockName>& names,
 }
 
 Result<void> SqliteStore::transact(const std::vector<LockName>& names,
+                                   const Occasion& /*occasion*/,
                                    Time limit,
                                    const Change& change) {
   const Time sent_at = BootClock::now();

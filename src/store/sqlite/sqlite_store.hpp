@@ -44,6 +44,7 @@ class SqliteStore final : public TableStore {
   SqliteStore(local::Place place, local::Machine machine, const Interrupt* interrupt);
 
   Result<void> transact(const std::vector<LockName>& names,
+                        const Occasion& occasion,
                         Time limit,
                         const Change& change) override;
   Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) override;

@@ -38,10 +38,11 @@ std::optional<Error> TableStore::too_new(const std::vector<LockName>& names,
 
 // A step that begins a waiter's turn wakes the waiter, whatever else it does.
 Result<void> TableStore::change(const std::vector<LockName>& names,
+                                const Occasion& occasion,
                                 Time limit,
                                 const Change& what) {
   std::optional<Error> newer;
-  auto done = transact(names, limit, [&](const States& states, const Moment& moment) {
+  auto done = transact(names, occasion, limit, [&](const States& states, const Moment& moment) {
     newer = too_new(names, states);
     if (newer) return Step{};
     std::vector<lease_table::Line> before;
@@ -61,9 +62,14 @@ Result<void> TableStore::change(const std::vector<LockName>& names,
   return done;
 }
 
+Result<void> TableStore::change(const Holds& holds, Time limit, const Change& what) {
+  return change(names_of(holds), {.holds = &holds}, limit, what);
+}
+
 Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
   Result<AcquireReply> reply = Error{};
-  auto done = change(claim.names, limit, [&](const States& states, const Moment& moment) {
+  const Occasion occasion{.claim = &claim, .queueing = queueing};
+  auto done = change(claim.names, occasion, limit, [&](const States& states, const Moment& moment) {
     if (auto refused = refuses(claim)) {
       reply = std::move(*refused);
       return Step{};
@@ -94,7 +100,7 @@ Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, 
 
 Result<void> TableStore::leave(const Claim& claim, Queueing queueing, Time limit) {
   if (queueing == Queueing::no || !traits().line) return {};
-  return change(claim.names, limit, [&](const States& states, const Moment& moment) {
+  return change(claim.names, Occasion{}, limit, [&](const States& states, const Moment& moment) {
     lease_table::leave(states, claim, moment);
     return Step{};
   });
@@ -102,7 +108,7 @@ Result<void> TableStore::leave(const Claim& claim, Queueing queueing, Time limit
 
 Result<RenewReply> TableStore::renew(const Holds& holds, Time limit) {
   RenewReply reply;
-  auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
+  auto done = change(holds, limit, [&](const States& states, const Moment& moment) {
     reply = lease_table::renew(states, holds, moment);
     Step step;
     if (reply.verdict == RenewVerdict::renewed) step = {.writes = true, .renews = owners_of(holds)};
@@ -114,7 +120,7 @@ Result<RenewReply> TableStore::renew(const Holds& holds, Time limit) {
 
 Result<void> TableStore::raise(const Holds& holds, Time limit) {
   bool raised = false;
-  auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
+  auto done = change(holds, limit, [&](const States& states, const Moment& moment) {
     raised = lease_table::raise(states, holds, moment);
     return Step{.writes = raised};
   });
@@ -125,7 +131,7 @@ Result<void> TableStore::raise(const Holds& holds, Time limit) {
 
 Result<RenewReply> TableStore::check(const Holds& holds, Time limit) {
   RenewReply reply;
-  auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
+  auto done = change(holds, limit, [&](const States& states, const Moment& moment) {
     reply = lease_table::check(states, holds, moment);
     return Step{};
   });
@@ -139,7 +145,7 @@ Result<ReleaseVerdict> TableStore::release(const Holds& holds,
   if (options.keep > Duration::zero() && !traits().keep)
     return Error{Errc::bad_usage, where() + " cannot keep a lock after its release"};
   auto verdict = ReleaseVerdict::not_held;
-  auto done = change(names_of(holds), limit, [&](const States& states, const Moment& moment) {
+  auto done = change(holds, limit, [&](const States& states, const Moment& moment) {
     verdict = lease_table::release(states, holds, options, moment);
     // With several names, some may be ours.
     const bool any = verdict != ReleaseVerdict::not_held || states.size() > 1;
@@ -156,7 +162,7 @@ Result<ReleaseVerdict> TableStore::release(const Holds& holds,
 Result<RevokeReply> TableStore::revoke(const LockName& name, const RevokeOrder& order, Time limit) {
   if (auto key = key_of(name); !key) return key.error();
   RevokeReply reply;
-  auto done = change({name}, limit, [&](const States& states, const Moment& moment) {
+  auto done = change({name}, Occasion{}, limit, [&](const States& states, const Moment& moment) {
     reply = lease_table::revoke(*states.front(), order, moment);
     const bool done_so =
         reply.verdict == RevokeVerdict::revoked || reply.verdict == RevokeVerdict::deleted;
@@ -172,7 +178,7 @@ Result<RevokeReply> TableStore::revoke(const LockName& name, const RevokeOrder& 
 Result<std::optional<LastSuccess>> TableStore::forget(const LockName& name, Time limit) {
   if (auto key = key_of(name); !key) return key.error();
   std::optional<LastSuccess> known;
-  auto done = change({name}, limit, [&](const States& states, const Moment& moment) {
+  auto done = change({name}, Occasion{}, limit, [&](const States& states, const Moment& moment) {
     known = lease_table::forget(*states.front(), moment);
     return Step{.writes = known.has_value()};
   });

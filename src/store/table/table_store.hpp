@@ -55,11 +55,20 @@ class TableStore : public LockStore {
   // Looks at copies, which it may change.
   using Look = std::function<void(const States&, const Moment&)>;
 
+  // What a step acquires (a claim), or renews, raises, checks or releases (holds). Other steps set
+  // neither.
+  struct Occasion {
+    const Claim* claim = nullptr;
+    Queueing queueing = Queueing::no;  // of the claim
+    const Holds* holds = nullptr;
+  };
+
   // One atomic step: reads the rows of `names`, which nothing else changes until it ends, calls
   // `change` (again, if the step has to be repeated), and writes all of them or none. A missing row
   // is a StoredLock{}. The moment is read after the rows are secured; its `sent_at` before the
   // first byte of the request is sent. Errors as of LockStore.
   virtual Result<void> transact(const std::vector<LockName>& names,
+                                const Occasion& occasion,
                                 Time limit,
                                 const Change& change) = 0;
 
@@ -95,7 +104,11 @@ class TableStore : public LockStore {
  private:
   using Watched = lease_table::Watched;
   std::optional<Error> too_new(const std::vector<LockName>& names, const States& states) const;
-  Result<void> change(const std::vector<LockName>& names, Time limit, const Change& what);
+  Result<void> change(const std::vector<LockName>& names,
+                      const Occasion& occasion,
+                      Time limit,
+                      const Change& what);
+  Result<void> change(const Holds& holds, Time limit, const Change& what);
   Result<Watching> watch_for(Watched what, const std::vector<std::string>& ids, Time limit);
   HandOff look(Time limit);
   void look_soon();

@@ -28,6 +28,22 @@ Error open_to_others(const ZkRow& row, const std::string& where) {
               ": another user made it first; delete it, or use another name"};
 }
 
+// A claim of several names holds all or none: part of it is undone. A part is left if a waiter
+// became a holder in the same multi as a node that was undone, or if that multi had no answer.
+bool drop_part(const Claim& claim, std::vector<StoredLock>& after) {
+  std::vector<std::pair<StoredLock*, OwnerId>> held;
+  for (StoredLock& state : after)
+    for (const auto& [owner, lease] : state.leases)
+      if (lease.holds.contains(claim.serial)) held.emplace_back(&state, owner);
+  if (held.empty() || held.size() == after.size()) return false;
+  for (const auto& [state, owner] : held) {
+    lease_table::Lease& lease = state->leases.at(owner);
+    lease.holds.erase(claim.serial);
+    if (lease.holds.empty()) state->leases.erase(owner);
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<ZkAddress> ZkStore::address_of(const StoreOptions& options) {
@@ -83,15 +99,8 @@ Result<void> ZkStore::read(const std::vector<LockName>& names, Time limit, const
 }
 
 Result<AcquireReply> ZkStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
-  owner_ = claim.owner;
-  proves_note_ = claim.once_per > Duration::zero();
-  concerns_us_ = true;
-  claim_ = &claim;
-  queueing_ = queueing;
   table_.begin(claim);
   auto reply = TableStore::acquire(claim, queueing, limit);
-  claim_ = nullptr;
-  concerns_us_ = false;
   if (reply) table_.end_idle(limit);
   return reply;
 }
@@ -102,79 +111,52 @@ Result<void> ZkStore::leave(const Claim& claim, Queueing /*queueing*/, Time limi
   return left;
 }
 
-// A claim of several names holds all or none: part of it is undone. A part is left if a waiter
-// became a holder in the same multi as a node that was undone, or if that multi had no answer.
-bool ZkStore::drop_part(std::vector<StoredLock>& after) const {
-  std::vector<std::pair<StoredLock*, OwnerId>> held;
-  for (StoredLock& state : after)
-    for (const auto& [owner, lease] : state.leases)
-      if (lease.holds.contains(claim_->serial)) held.emplace_back(&state, owner);
-  if (held.empty() || held.size() == after.size()) return false;
-  for (const auto& [state, owner] : held) {
-    lease_table::Lease& lease = state->leases.at(owner);
-    lease.holds.erase(claim_->serial);
-    if (lease.holds.empty()) state->leases.erase(owner);
-  }
-  return true;
-}
-
-void ZkStore::note_holds(const Holds& holds) {
-  concerns_us_ = std::all_of(
-      holds.begin(), holds.end(), [&](const Hold& hold) { return hold.owner == owner_; });
-}
-
-Result<RenewReply> ZkStore::renew(const Holds& holds, Time limit) {
-  note_holds(holds);
-  auto reply = TableStore::renew(holds, limit);
-  concerns_us_ = false;
-  return reply;
-}
-
-Result<RenewReply> ZkStore::check(const Holds& holds, Time limit) {
-  note_holds(holds);
-  auto reply = TableStore::check(holds, limit);
-  concerns_us_ = false;
-  return reply;
-}
-
 Result<ReleaseVerdict> ZkStore::release(const Holds& holds,
                                         const ReleaseOptions& options,
                                         Time limit) {
-  note_holds(holds);
   auto verdict = TableStore::release(holds, options, limit);
-  concerns_us_ = false;
   table_.quit_looker();  // the end of a run does not tidy up
   return verdict;
 }
 
+// A step for the newest claim or its holds needs no node behind the claim's own.
+ZkTable::Extent ZkStore::extent_for(const Occasion& occasion) const {
+  const auto is_of_claim = [&](const Hold& hold) { return hold.owner == table_.owner(); };
+  const bool concerns_us =
+      occasion.claim != nullptr ||
+      (occasion.holds != nullptr &&
+       std::all_of(occasion.holds->begin(), occasion.holds->end(), is_of_claim));
+  return concerns_us ? ZkTable::k_what_is_before_us : ZkTable::k_everything;
+}
+
 Result<void> ZkStore::transact(const std::vector<LockName>& names,
+                               const Occasion& occasion,
                                Time limit,
                                const Change& change) {
+  const Claim* const claim = occasion.claim;
+  const bool proves_note = claim != nullptr && claim->once_per > Duration::zero();
   for (;;) {
-    const ZkTable::Extent extent =
-        concerns_us_ ? ZkTable::k_what_is_before_us : ZkTable::k_everything;
-    auto rows = seen(table_.load(names, extent, limit), names);
+    auto rows = seen(table_.load(names, extent_for(occasion), limit), names);
     if (!rows) return rows.error();
     for (const ZkRow& row : rows->rows)
-      if (claim_ != nullptr && !row.others.empty()) return open_to_others(row, where());
+      if (claim != nullptr && !row.others.empty()) return open_to_others(row, where());
     const Moment moment = moment_of(*rows);
     std::vector<StoredLock> after = contender::states_of(rows->rows);
-    const bool drops = claim_ != nullptr && drop_part(after);
+    const bool drops = claim != nullptr && drop_part(*claim, after);
     const std::int64_t epoch =
         table_.epoch_for_grant(*rows, moment.wall_us, contender::largest_token(after));
     Step step = change(lease_table::pointers_to(after), moment);
     step.writes = step.writes || drops;
-    if (claim_ != nullptr && queueing_ == Queueing::no)
+    if (claim != nullptr && occasion.queueing == Queueing::no)
       for (StoredLock& state : after)
-        lease_table::drop_place(state.line, waiter_id(*claim_));
+        lease_table::drop_place(state.line, waiter_id(*claim));
     ZkChange all;
     for (std::size_t i = 0; i < names.size(); ++i)
-      add_zk_change(
-          rows->rows[i],
-          i,
-          after[i],
-          {moment, table_.address().layout, step.writes, proves_note_, step.renews, epoch},
-          all);
+      add_zk_change(rows->rows[i],
+                    i,
+                    after[i],
+                    {moment, table_.address().layout, step.writes, proves_note, step.renews, epoch},
+                    all);
     if (all.grants && rows->epoch) add_zk_epoch(table_.note_folder(), *rows->epoch, epoch, all);
     if (all.longest) return too_long(names.front(), *all.longest);
     if (all.parts.empty()) add_zk_proof(rows->rows, all);

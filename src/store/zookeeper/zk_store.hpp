@@ -49,8 +49,6 @@ class ZkStore final : public TableStore {
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
 
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
-  Result<RenewReply> renew(const Holds& holds, Time limit) override;
-  Result<RenewReply> check(const Holds& holds, Time limit) override;
   Result<ReleaseVerdict> release(const Holds& holds,
                                  const ReleaseOptions& options,
                                  Time limit) override;
@@ -64,6 +62,7 @@ class ZkStore final : public TableStore {
       : interrupt_(interrupt), table_(std::move(address), interrupt) {}
 
   Result<void> transact(const std::vector<LockName>& names,
+                        const Occasion& occasion,
                         Time limit,
                         const Change& change) override;
   Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) override;
@@ -76,8 +75,7 @@ class ZkStore final : public TableStore {
 
   Result<ZkTable::Rows> seen(Result<ZkTable::Rows> rows, const std::vector<LockName>& names);
   static Moment moment_of(const ZkTable::Rows& rows);
-  bool drop_part(std::vector<lease_table::StoredLock>& after) const;
-  void note_holds(const Holds& holds);
+  ZkTable::Extent extent_for(const Occasion& occasion) const;
   ZkTable::Extent extent_of(const std::vector<LockName>& names) const;
   void note_look(const ZkTable::Rows& rows);
   std::vector<std::size_t> watched_of(const ZkRow& row) const;
@@ -87,12 +85,7 @@ class ZkStore final : public TableStore {
 
   const Interrupt* interrupt_;
   ZkTable table_;
-  const Claim* claim_ = nullptr;  // the current acquire's claim
-  Queueing queueing_ = Queueing::no;
-  OwnerId owner_;             // the newest claim's owner
-  bool proves_note_ = false;  // the claim's --once-per depends on the note
-  bool concerns_us_ = false;  // the step concerns only holds of owner_
-  FencingToken token_ = 0;    // the newest claim's token
+  FencingToken token_ = 0;  // the newest claim's token
   contender::Turns turns_;
 
   std::vector<LockName> watched_;

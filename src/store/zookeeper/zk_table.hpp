@@ -52,6 +52,8 @@ class ZkTable {
 
   // The calls that follow are for this claim: its session owns new nodes, and load() renews it.
   void begin(const Claim& claim);
+  // The newest claim's owner.
+  const OwnerId& owner() const { return owner_; }
   // Ends the claim's session if it has no nodes.
   void end_idle(Time limit);
 

@@ -55,8 +55,8 @@ std::vector<std::size_t> ZkStore::watched_of(const ZkRow& row) const {
 }
 
 ZkTable::Extent ZkStore::extent_of(const std::vector<LockName>& names) const {
-  const bool is_of_claim =
-      std::all_of(ids_.begin(), ids_.end(), [&](const auto& id) { return is_hold_of(id, owner_); });
+  const bool is_of_claim = std::all_of(
+      ids_.begin(), ids_.end(), [&](const auto& id) { return is_hold_of(id, table_.owner()); });
   if (names != watched_ || !is_of_claim) return ZkTable::k_everything;
   return {.only_before_us = true, .most = k_connected_waiters + holding_};
 }
