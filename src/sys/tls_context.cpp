@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 
 namespace dlock {
 namespace {
@@ -95,17 +96,17 @@ Result<void> load_certificate(SSL_CTX* context, const TlsSettings& settings) {
   return load_key(context, settings);
 }
 
-// Once. Without openssl.cnf: the one of another distribution may name engines and providers that
-// are not here. Nothing is tidied up at exit.
-bool start_library() {
-  set_up_cpu_for_tls();
-  return OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr) == 1;
-}
+// Without openssl.cnf: the one of another distribution may name engines and providers that are not
+// here. Nothing is tidied up at exit.
+constexpr std::uint64_t k_how = OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT;
 
 }  // namespace
 
-bool start_tls_library() {
-  static const bool started = start_library();
+bool start_crypto_library() {
+  static const bool started = [] {
+    set_up_cpu_for_tls();
+    return OPENSSL_init_crypto(k_how, nullptr) == 1;
+  }();
   return started;
 }
 
@@ -121,7 +122,7 @@ std::string tls_reason() {
 }
 
 Result<TlsContext> make_tls_context(const TlsSettings& settings) {
-  const bool started = start_tls_library();
+  const bool started = start_crypto_library() && OPENSSL_init_ssl(k_how, nullptr) == 1;
   ERR_clear_error();
   TlsContext context(started ? SSL_CTX_new(TLS_client_method()) : nullptr);
   if (context == nullptr) return Error{Errc::system, "cannot start TLS: " + tls_reason()};

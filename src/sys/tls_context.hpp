@@ -21,8 +21,9 @@ using TlsContext = std::unique_ptr<ssl_ctx_st, FreeTlsContext>;
 // Errc::bad_config names the option whose file cannot be used, and why.
 Result<TlsContext> make_tls_context(const TlsSettings& settings);
 
-// Called once, before the library is used. False: it cannot be used.
-bool start_tls_library();
+// Prepares OpenSSL for hashes and keys; further calls do nothing. TLS needs 500,000 instructions
+// more, which make_tls_context() spends. False: the library cannot be used.
+bool start_crypto_library();
 
 // The reason of the newest error of the library on this thread, which is then forgotten.
 std::string tls_reason();

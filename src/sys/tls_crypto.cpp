@@ -30,7 +30,7 @@ const unsigned char* bytes_of(std::string_view text) {
 std::string sha256(std::string_view bytes) {
   std::array<char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
-  if (!start_tls_library()) return {};
+  if (!start_crypto_library()) return {};
   if (EVP_Digest(bytes.data(),
                  bytes.size(),
                  reinterpret_cast<unsigned char*>(digest.data()),
@@ -43,7 +43,8 @@ std::string sha256(std::string_view bytes) {
 }
 
 Result<std::string> rsa_encrypted(std::string_view text, std::string_view public_key) {
-  if (!start_tls_library()) return Error{Errc::system, "OpenSSL cannot be used: " + tls_reason()};
+  if (!start_crypto_library())
+    return Error{Errc::system, "OpenSSL cannot be used: " + tls_reason()};
   ERR_clear_error();
   const std::unique_ptr<BIO, Free> bio(
       BIO_new_mem_buf(public_key.data(), static_cast<int>(public_key.size())));
