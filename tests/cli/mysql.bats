@@ -84,12 +84,23 @@ signal_store() { signal_database "$1"; }
   assert_output --partial "the table dlock has the trigger tells"
   [ -z "$(db 'SELECT * FROM ran')" ]
   db 'DROP TRIGGER tells; CREATE TRIGGER tells AFTER INSERT ON dlock_line FOR EACH ROW INSERT INTO ran VALUES (1)'
-  run -78 --separate-stderr "$DLOCK" run b -- touch "$MARKER"
+  hold b
+  run -78 --separate-stderr "$DLOCK" run -w 5s b -- touch "$MARKER"
   assert_stderr_has "the table dlock_line has the trigger tells"
+  [ -z "$(db 'SELECT * FROM ran')" ]
+  let_go
   db 'DROP TRIGGER tells; DROP TABLE ran'
   run -0 "$DLOCK" run a -- true
   assert_not_started
 }
+
+@test "a claim that comes while the release waits for the row gets its turn" {
+  release_meets_a_waiter \
+    "SELECT count(*) FROM information_schema.processlist
+      WHERE id <> connection_id() AND info LIKE '%dlock%for update'"
+}
+
+@test "a row that another program has taken since is not released" { foreign_row_stays; }
 
 @test "what is refused, and with which status" {
   local at="socket=$DB/socket"

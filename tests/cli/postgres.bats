@@ -38,6 +38,13 @@ signal_store() { signal_database "$1"; }
 @test "a nested run that outlives its parent keeps the lock until it ends" { nested_run_outlives_its_parent; }
 @test "across steps, nested, several names, slots and readers" { all_that_a_lock_can; }
 
+@test "a claim that comes while the release waits for the row gets its turn" {
+  release_meets_a_waiter \
+    "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+}
+
+@test "a row that another program has taken since is not released" { foreign_row_stays; }
+
 @test "what is refused, and with which status" {
   local at="$DB&port=$DB_PORT"
   run -77 --separate-stderr env DLOCK_PASSWORD=wr0ng "$DLOCK" --url "postgresql://ann@/postgres?host=$at" run a -- touch "$MARKER"

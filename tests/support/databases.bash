@@ -28,7 +28,7 @@ run_database() {
   echo $! >"$DB/pid"
   eventually 20s database_answers || { tail "$DB/log"; return 1; }
 }
-# db SQL: what the server says to it.
+# db SQL: what the server says to it. db_of_ACCOUNT alone reads SQL from its standard input.
 db() { "db_of_$DB_ACCOUNT" "$1"; }
 database_answers() { [ "$(db 'SELECT 1' 2>/dev/null)" = 1 ]; }
 # Its processes: of MariaDB it is one.
@@ -73,7 +73,7 @@ start_postgres() {
     GRANT CREATE ON SCHEMA public TO ann, reader" >/dev/null
 }
 run_postgres() { run_database "$POSTGRES_BIN/postgres" -D "$DB/data"; }
-db_of_postgres() { psql -XAtq -h "$DB" -p "$DB_PORT" -U postgres postgres -c "$1"; }
+db_of_postgres() { psql -XAtq -h "$DB" -p "$DB_PORT" -U postgres postgres ${1:+-c "$1"}; }
 
 # start_mariadb: with the database locks, and the account ann of it (its password is s3cret).
 start_mariadb() {
@@ -95,7 +95,7 @@ run_mariadb() {
     --skip-name-resolve --innodb-buffer-pool-size=8M --innodb-flush-log-at-trx-commit=2 \
     --innodb-fast-shutdown=2 --max-connections=300 --performance-schema=0
 }
-db_of_mysql() { mariadb --no-defaults -NB -S "$DB/socket" -u root locks -e "$1"; }
+db_of_mysql() { mariadb --no-defaults -NBn -S "$DB/socket" -u root locks ${1:+-e "$1"}; }
 
 # No lock of the test before is left.
 clean_tables() { db 'DROP TABLE IF EXISTS dlock, dlock_line' >/dev/null 2>&1; }

@@ -252,3 +252,32 @@ renewal_is_unanswered() {
   touch "$T/go"
   ends 10s a "exit 7"
 }
+
+# release_meets_a_waiter WAITS: a claim takes its place in the line of lock a while the release waits
+# for the row, for less time than a release has. WAITS is SQL that counts who waits for a row.
+release_meets_a_waiter() {
+  hold a
+  local silent_at=$((($(date +%s) + 9) * 1000000))
+  mkfifo "$T/claim"
+  "db_of_$DB_ACCOUNT" <"$T/claim" >"$T/claim.out" 3>&- &
+  exec {claim}>"$T/claim"
+  printf '%s\n' "BEGIN; SELECT name FROM dlock WHERE name = 'a' FOR UPDATE;" \
+    "INSERT INTO dlock_line VALUES ('a', 1, 'p#t', $silent_at, '{}'); SELECT 'joined';" >&"$claim"
+  eventually 5s grep -q joined "$T/claim.out"
+  touch "$T/go"
+  eventually 5s waits_for_row "$1"
+  echo 'COMMIT;' >&"$claim"
+  exec {claim}>&-
+  wait "$HOLDER"
+  [ "$(db "SELECT alive_until FROM dlock_line WHERE name = 'a'")" -lt "$silent_at" ] ||
+    fail "no turn: $(db 'SELECT * FROM dlock_line')"
+}
+waits_for_row() { [ "$(db "$1")" -gt 0 ]; }
+
+# Another program has written the row since.
+foreign_row_stays() {
+  hold b
+  db "UPDATE dlock SET locked_by = 'app1' WHERE name = 'b'"
+  let_go || true
+  [ "$(db "SELECT locked_by FROM dlock WHERE name = 'b'")" = app1 ]
+}

@@ -5,18 +5,30 @@
 
 namespace dlock {
 
-std::string ask_engines(const std::vector<std::string>& tables) {
-  std::string names;
-  for (const std::string& table : tables)
-    names += (names.empty() ? "'" : ", '") + table + "'";
-  return "select table_name, engine from information_schema.tables where table_schema = "
-         "database() and table_name in (" +
-         names + ")";
+namespace {
+
+std::string ask(const std::string& table, const std::string& more) {
+  return "select table_name, engine" + more +
+         " from information_schema.tables where table_schema = database() and table_name = '" +
+         table + "'";
+}
+
+}  // namespace
+
+std::string ask_engine(const std::string& table) {
+  return ask(table, "");
+}
+
+std::string ask_table(const std::string& table) {
+  return ask(table,
+             ", (select trigger_name from information_schema.triggers where event_object_schema = "
+             "database() and event_object_table = '" +
+                 table + "' limit 1)");
 }
 
 std::optional<std::string> engine_fault(const MyRows& answer) {
   for (const auto& row : answer.rows) {
-    if (row.size() != 2 || !row[0] || !row[1] || *row[1] == "InnoDB") continue;
+    if (row.size() < 2 || !row[0] || !row[1] || *row[1] == "InnoDB") continue;
     return "the engine of the table " + printable(*row[0]) + " is " + printable(*row[1]) +
            ", which locks no rows; let its owner run: alter table " + printable(*row[0]) +
            " engine = InnoDB";
@@ -24,27 +36,14 @@ std::optional<std::string> engine_fault(const MyRows& answer) {
   return std::nullopt;
 }
 
-// One table after the other: so the server opens no more than these.
-std::string ask_triggers(const std::vector<std::string>& tables) {
-  std::string all;
-  for (const std::string& table : tables) {
-    if (!all.empty()) all += " union all ";
-    all +=
-        "select event_object_table, trigger_name from information_schema.triggers where "
-        "event_object_schema = database() and event_object_table = '";
-    all += table + "'";
-  }
-  return all;
-}
-
-std::optional<std::string> trigger_fault(const MyRows& answer) {
+std::optional<std::string> table_fault(const MyRows& answer) {
   for (const auto& row : answer.rows) {
-    if (row.size() != 2 || !row[0] || !row[1]) continue;
-    const std::string trigger = "trigger " + printable(*row[1]);
+    if (row.size() < 3 || !row[0] || !row[2]) continue;
+    const std::string trigger = "trigger " + printable(*row[2]);
     std::string text = "the table " + printable(*row[0]) + " has the " + trigger;
     return text.append(", which could change a lock: drop ").append(trigger);
   }
-  return std::nullopt;
+  return engine_fault(answer);
 }
 
 }  // namespace dlock

@@ -11,16 +11,15 @@
 
 namespace dlock {
 
-// A statement for engine_fault(). The names are plain identifiers of the session's database.
-std::string ask_engines(const std::vector<std::string>& tables);
+// A statement for engine_fault(). `table` is a plain identifier of the session's database.
+std::string ask_engine(const std::string& table);
+// A statement for table_fault(). It costs the server a table on disk, in which MariaDB gives the
+// triggers. MariaDB shows triggers to who may write the table, MySQL to who has the right TRIGGER.
+std::string ask_table(const std::string& table);
 
-// What is wrong with a table, and how to mend it. Views and missing tables count as good.
+// Why the table's engine keeps no locks, and how to mend it. A view and a missing table are good.
 std::optional<std::string> engine_fault(const MyRows& answer);
-
-// A statement for trigger_fault(): MariaDB shows triggers to who may
-// write the table, MySQL to who has the right TRIGGER.
-std::string ask_triggers(const std::vector<std::string>& tables);
-// A trigger of these tables, which could change a lock or the session, and how to mend it.
-std::optional<std::string> trigger_fault(const MyRows& answer);
+// The same, or a trigger, which could change a lock or the session.
+std::optional<std::string> table_fault(const MyRows& answer);
 
 }  // namespace dlock

@@ -59,7 +59,7 @@ Result<PeerLock::Taken> MyPeerLock::take(const std::vector<LockName>& names, Tim
 // of other rows if the column has no index.
 Result<PeerLock::Taken> MyPeerLock::take_rows(const std::vector<LockName>& names, Time limit) {
   std::vector<std::string> all{
-      prepared_for(limit), ask_engines({with_.table}), "start transaction read write"};
+      prepared_for(limit), ask_engine(with_.table), "start transaction read write"};
   const std::size_t first = all.size();
   for (const LockName& name : names) {
     const std::string row = "select 1 from " + with_.table + " where " + with_.column + " = " +

@@ -94,16 +94,21 @@ SqlStore::Cause MysqlStore::cause() const {
   return session_.fault() == MyFault::no_table ? Cause::no_table : Cause::other;
 }
 
+// Refuses a table that is at fault, and undoes the transaction.
+Result<void> MysqlStore::trusts(const MyRows& table) {
+  const auto fault = table_fault(table);
+  if (!fault) return {};
+  session_.disconnect();
+  return Error{Errc::bad_config, "cannot keep locks in " + where() + ": " + *fault};
+}
+
 Result<SqlStore::Rows> MysqlStore::load(const std::vector<std::string>& names,
                                         Purpose purpose,
                                         Time limit) {
   const bool to_write = purpose == Purpose::writing;
   std::vector<std::string> all{bounded_by(limit)};
-  const bool asks_tables = to_write && !knows_tables_;
-  if (asks_tables) {
-    all.push_back(ask_engines({table_, line_table_}));
-    all.push_back(ask_triggers({table_, line_table_}));
-  }
+  const bool asks_table = to_write && !knows_table_;
+  if (asks_table) all.push_back(ask_table(table_));
   if (!to_write) all.emplace_back("set transaction isolation level repeatable read");
   all.emplace_back(to_write ? "start transaction read write" : "start transaction read only");
   const std::size_t first = all.size();
@@ -126,14 +131,9 @@ Result<SqlStore::Rows> MysqlStore::load(const std::vector<std::string>& names,
   if (!to_write) all.emplace_back("commit");
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
-  if (asks_tables) {
-    auto fault = engine_fault((*answers)[1]);
-    if (!fault) fault = trigger_fault((*answers)[2]);
-    if (fault) {
-      session_.disconnect();
-      return Error{Errc::bad_config, "cannot keep locks in " + where() + ": " + *fault};
-    }
-    knows_tables_ = true;
+  if (asks_table) {
+    if (auto fits = trusts((*answers)[1]); !fits) return fits.error();
+    knows_table_ = true;
   }
   std::vector<const sql::Table*> tables;
   for (std::size_t i = first; i < answers->size() - (to_write ? 0 : 1); ++i)
@@ -156,7 +156,7 @@ Result<void> MysqlStore::make_rows(const std::vector<std::string>& names, Time l
   return {};
 }
 
-std::string MysqlStore::update_of(const Write& one) const {
+std::string MysqlStore::update_of(const Write& one, Basis basis) const {
   std::string update =
       "update " + table_ + " set lock_until = " + date_of(one.columns.lock_until_us);
   if (one.columns.locked_at_us != 0) update += ", locked_at = " + date_of(one.columns.locked_at_us);
@@ -165,9 +165,14 @@ std::string MysqlStore::update_of(const Write& one) const {
     update += ", token = " + std::to_string(one.token) +
               ", version = version + 1, state = " + quoted(one.state);
   }
-  return update + " where name = " + quoted(one.name) +
-         (has_four_columns() ? " and locked_by = " + quoted(one.before->columns.locked_by)
-                             : " and version = " + std::to_string(one.before->version));
+  update += " where name = " + quoted(one.name);
+  if (!has_four_columns()) update += " and version = " + std::to_string(one.before->version);
+  if (has_four_columns() || basis == Basis::remembered)
+    update += " and locked_by = " + quoted(one.before->columns.locked_by);
+  if (basis == Basis::remembered)
+    update +=
+        " and not exists (select 1 from " + line_table_ + " where name = " + quoted(one.name) + ")";
+  return update;
 }
 
 void MysqlStore::add_line(std::vector<std::string>& all, const Write& one) const {
@@ -185,13 +190,30 @@ void MysqlStore::add_line(std::vector<std::string>& all, const Write& one) const
 
 Result<bool> MysqlStore::write(const std::vector<Write>& writes,
                                const std::vector<std::string>& /*wakes*/,
+                               Basis basis,
                                Time limit) {
+  const bool has_line_writes = std::any_of(writes.begin(), writes.end(), [](const Write& one) {
+    return !one.line.written.empty() || !one.line.gone.empty();
+  });
+  if (has_line_writes && !knows_line_table_) {
+    const auto answers = session_.run({ask_table(line_table_)}, limit);
+    if (!answers) return answers.error();
+    if (auto fits = trusts(answers->front()); !fits) return fits.error();
+    knows_line_table_ = true;
+  }
   std::vector<std::string> all;
+  if (basis == Basis::remembered) {
+    // The row before the line, as each step locks them: else two would wait for each other.
+    all = {bounded_by(limit), "start transaction read write"};
+    for (const Write& one : writes)
+      all.push_back("select 1 from " + table_ + " where name = " + quoted(one.name) +
+                    " for update");
+  }
   std::vector<std::size_t> updates;
   for (const Write& one : writes) {
     if (one.lock) {
       updates.push_back(all.size());
-      all.push_back(update_of(one));
+      all.push_back(update_of(one, basis));
     }
     add_line(all, one);
   }

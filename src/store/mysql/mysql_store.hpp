@@ -38,6 +38,7 @@ class MysqlStore final : public SqlStore {
   Result<void> make_rows(const std::vector<std::string>& names, Time limit) override;
   Result<bool> write(const std::vector<Write>& writes,
                      const std::vector<std::string>& wakes,
+                     Basis basis,
                      Time limit) override;
   Result<void> make_tables(Time limit) override;
   Result<Rows> load_behind(const std::string& name, Time limit) override;
@@ -51,11 +52,14 @@ class MysqlStore final : public SqlStore {
   Result<bool> await_change(Time until) override;
   std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
 
+  Result<void> trusts(const MyRows& table);
   std::string select_lock() const;
-  std::string update_of(const Write& one) const;
+  std::string update_of(const Write& one, Basis basis) const;
   void add_line(std::vector<std::string>& all, const Write& one) const;
 
-  bool knows_tables_ = false;  // InnoDB, and without triggers that this user sees
+  // The table is of InnoDB and has no trigger that this user sees: asked before the first write.
+  bool knows_table_ = false;
+  bool knows_line_table_ = false;
   std::string table_;
   std::string line_table_;
   const Interrupt* interrupt_;

@@ -30,6 +30,8 @@ constexpr const char* k_own_columns =
     "pg_catalog.to_regclass($1)::oid and attname in ('token', 'version', 'state') "
     "and not attisdropped";
 
+constexpr const char* k_begin = "begin isolation level read committed read write";
+
 // With operators and functions of the catalogue: other users may have made better-fitting ones in a
 // schema of the search path, which would run as this user.
 constexpr const char* k_of_name = " where name operator(pg_catalog.=) $1";
@@ -163,8 +165,7 @@ Result<SqlStore::Rows> PostgresStore::load(const std::vector<std::string>& names
                                            Time limit) {
   const bool to_write = purpose == Purpose::writing;
   std::vector<PgStatement> all;
-  all.push_back({to_write ? "begin isolation level read committed read write"
-                          : "begin isolation level repeatable read read only"});
+  all.push_back({to_write ? k_begin : "begin isolation level repeatable read read only"});
   all.push_back(bounded_by(limit));
   const std::size_t first = all.size();
   for (const std::string& name : names)
@@ -226,7 +227,7 @@ Result<void> PostgresStore::make_rows(const std::vector<std::string>& names, Tim
   return {};
 }
 
-void PostgresStore::add_write(std::vector<PgStatement>& all, const Write& one) const {
+void PostgresStore::add_write(std::vector<PgStatement>& all, const Write& one, Basis basis) const {
   if (one.lock) {
     const auto& columns = one.columns;
     PgStatement update{
@@ -245,6 +246,11 @@ void PostgresStore::add_write(std::vector<PgStatement>& all, const Write& one) c
         (has_four_columns() ? " and locked_by operator(pg_catalog.=) $3" : " and version = $5");
     update.parameters.push_back(has_four_columns() ? one.before->columns.locked_by
                                                    : std::to_string(one.before->version));
+    if (basis == Basis::remembered) {
+      update.text += " and locked_by operator(pg_catalog.=) $6 and not exists (select 1 from " +
+                     tables_.line() + k_of_name + ")";
+      update.parameters.push_back(one.before->columns.locked_by);
+    }
     all.push_back(std::move(update));
   }
   for (const lease_table::Place* place : one.line.gone) {
@@ -267,12 +273,18 @@ void PostgresStore::add_write(std::vector<PgStatement>& all, const Write& one) c
 
 Result<bool> PostgresStore::write(const std::vector<Write>& writes,
                                   const std::vector<std::string>& wakes,
+                                  Basis basis,
                                   Time limit) {
   std::vector<PgStatement> all;
+  if (basis == Basis::remembered) {
+    all = {{k_begin}, bounded_by(limit)};
+    for (const Write& one : writes)
+      all.push_back({"select 1 from " + tables_.locks() + k_of_name + " for update", {one.name}});
+  }
   std::vector<std::size_t> updates;
   for (const Write& one : writes) {
     if (one.lock) updates.push_back(all.size());
-    add_write(all, one);
+    add_write(all, one, basis);
   }
   for (const std::string& id : wakes)
     all.push_back({"select pg_catalog.pg_notify($1, '')", {channel_of(id)}});

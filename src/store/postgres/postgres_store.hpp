@@ -44,6 +44,7 @@ class PostgresStore final : public SqlStore {
   Result<void> make_rows(const std::vector<std::string>& names, Time limit) override;
   Result<bool> write(const std::vector<Write>& writes,
                      const std::vector<std::string>& wakes,
+                     Basis basis,
                      Time limit) override;
   Result<void> make_tables(Time limit) override;
   Result<Rows> load_behind(const std::string& name, Time limit) override;
@@ -60,7 +61,7 @@ class PostgresStore final : public SqlStore {
   void note_clock(PgRows& clock);  // of k_clock, whose time becomes microseconds
   Result<void> listen(Time limit);
   std::string select_lock() const;
-  void add_write(std::vector<PgStatement>& all, const Write& one) const;
+  void add_write(std::vector<PgStatement>& all, const Write& one, Basis basis) const;
 
   std::string table_;
   PgTables tables_;

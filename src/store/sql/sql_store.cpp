@@ -200,58 +200,102 @@ Result<SqlStore::Rows> SqlStore::load_to_write(const std::vector<std::string>& n
     if (missing.empty()) return rows;
     if (auto made = make_rows(missing, limit); !made) return made.error();
   }
-  (void)write({}, {}, limit).has_value();
+  undo(limit);
   return row_stays(
       "a row that is made is not found: is the column name too narrow, or is there a "
       "policy that hides the row?");
 }
 
-Result<std::optional<TableStore::Step>> SqlStore::step(const std::vector<LockName>& names,
-                                                       Time limit,
-                                                       const Change& change) {
-  const auto rows = load_to_write(ordered(names), limit);
-  if (!rows) return rows.error();
-  const auto before = locks_of(names, *rows);
-  if (!before) {
-    (void)write({}, {}, limit).has_value();
-    return before.error();
-  }
-  std::vector<StoredLock> after = *before;
-  const Moment moment = moment_of(rows->now_us, rows->sent_at);
-  Step step = change(lease_table::pointers_to(after), moment);
+void SqlStore::undo(Time limit) {
+  (void)write({}, {}, Basis::loaded, limit).has_value();
+}
+
+Result<std::vector<SqlStore::Write>> SqlStore::writes_of(const std::vector<LockName>& names,
+                                                         const std::vector<StoredLock>& before,
+                                                         const std::vector<StoredLock>& after,
+                                                         const Moment& moment,
+                                                         bool writes_locks) const {
   std::vector<Write> writes;
   for (std::size_t i = 0; i < names.size(); ++i) {
     Write one{.name = names[i].text()};
-    if (step.writes) {
+    if (writes_locks) {
       auto lock = write_of(one.name, after[i], moment);
-      if (!lock) {
-        (void)write({}, {}, limit).has_value();
-        return lock.error();
-      }
+      if (!lock) return lock.error();
+      if (has_four_columns_ && !sql::fits_four_columns(after[i])) return too_few_columns();
       one = std::move(*lock);
     }
-    if (step.writes && has_four_columns_ && !sql::fits_four_columns(after[i])) {
-      (void)write({}, {}, limit).has_value();
-      return too_few_columns();
-    }
-    one.line = sql::change_of((*before)[i].line, after[i].line);
+    one.line = sql::change_of(before[i].line, after[i].line);
     const bool any = one.lock || !one.line.written.empty() || !one.line.gone.empty();
     if (any) writes.push_back(std::move(one));
   }
-  for (Write& one : writes)
+  return writes;
+}
+
+Result<bool> SqlStore::step(const Rows& rows,
+                            Basis basis,
+                            const std::vector<LockName>& names,
+                            Time limit,
+                            const Change& change) {
+  const auto before = locks_of(names, rows);
+  if (!before) {
+    if (basis == Basis::loaded) undo(limit);
+    return before.error();
+  }
+  std::vector<StoredLock> after = *before;
+  const Moment moment = moment_of(rows.now_us, rows.sent_at);
+  const Step step = change(lease_table::pointers_to(after), moment);
+  if (basis == Basis::remembered && !step.writes) return false;
+  auto writes = writes_of(names, *before, after, moment, step.writes);
+  if (!writes) {
+    if (basis == Basis::loaded) undo(limit);
+    return writes.error();
+  }
+  for (Write& one : *writes)
     one.before = &*std::find_if(
-        rows->rows.begin(), rows->rows.end(), [&](const Row& row) { return row.name == one.name; });
-  const auto written = write(writes, step.wakes, limit);
-  if (!written) return written.error();
-  return *written ? std::optional(std::move(step)) : std::nullopt;
+        rows.rows.begin(), rows.rows.end(), [&](const Row& row) { return row.name == one.name; });
+  auto written = write(*writes, step.wakes, basis, limit);
+  if (written && *written) remember(rows, *writes);
+  return written;
+}
+
+void SqlStore::remember(const Rows& rows, const std::vector<Write>& writes) {
+  if (has_four_columns_ || rows.rows.size() != 1 || writes.size() != 1) return;
+  const Write& one = writes.front();
+  if (!one.lock || !one.before->line.empty() || !one.line.written.empty()) return;
+  remembered_ = rows;
+  Row& row = remembered_->rows.front();
+  const std::int64_t locked_at_us =
+      one.columns.locked_at_us != 0 ? one.columns.locked_at_us : row.columns.locked_at_us;
+  row.columns = one.columns;
+  row.columns.locked_at_us = locked_at_us;
+  row.state = one.state;
+  ++row.version;
+}
+
+// The lease has not ended, so that the time at which it was written decides as the present would.
+bool SqlStore::is_as_remembered(const Rows& rows,
+                                const std::vector<LockName>& names,
+                                const Occasion& occasion) {
+  return occasion.frees && names.size() == 1 && rows.rows.front().name == names.front().text() &&
+         BootClock::now() < rows.sent_at + occasion.holds->front().ttl;
 }
 
 Result<void> SqlStore::transact(const std::vector<LockName>& names,
-                                const Occasion& /*occasion*/,
+                                const Occasion& occasion,
                                 Time limit,
                                 const Change& change) {
+  const auto remembered = std::exchange(remembered_, std::nullopt);
+  if (remembered && is_as_remembered(*remembered, names, occasion)) {
+    const auto done = step(*remembered, Basis::remembered, names, limit, change);
+    if (done && *done) return {};
+    if (!done && cause() == Cause::other) return done.error();
+  }
   for (int tries = 0; tries < k_tries;) {
-    const auto done = step(names, limit, change);
+    Result<bool> done = false;
+    if (const auto rows = load_to_write(ordered(names), limit); rows)
+      done = step(*rows, Basis::loaded, names, limit, change);
+    else
+      done = rows.error();
     if (done && *done) return {};
     if (done) {
       ++tries;

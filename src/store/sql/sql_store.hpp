@@ -8,6 +8,10 @@
 // did nothing (a deadlock, a conflict, no table yet): the step is repeated within its limit. Any
 // other error leaves the outcome unknown.
 //
+// The release of one lock is one message if nothing has happened since our newest step: the row is
+// as that step wrote it, and nobody waits. The statements check both, and if they do not hold, the
+// step begins anew.
+//
 // Other programs may share the table (lock_row.hpp). Where it has only the four columns of ShedLock
 // (four_columns.hpp) there is no line, and what four columns cannot keep is Errc::bad_config.
 //
@@ -70,10 +74,14 @@ class SqlStore : public TableStore {
   virtual Result<Rows> load(const std::vector<std::string>& names, Purpose purpose, Time limit) = 0;
   // Undoes the transaction, and makes the missing rows of these names.
   virtual Result<void> make_rows(const std::vector<std::string>& names, Time limit) = 0;
+  // Loaded: load() has begun the transaction. Remembered: write() begins it, locks the rows, and
+  // then checks that nobody waits for them.
+  enum class Basis { loaded, remembered };
   // Ends the transaction; without a write it is undone. `wakes` as in TableStore::Step. False: a
   // row of dlock is not as it was read (by its version, or locked_by), and was not written.
   virtual Result<bool> write(const std::vector<Write>& writes,
                              const std::vector<std::string>& wakes,
+                             Basis basis,
                              Time limit) = 0;
   virtual Result<void> make_tables(Time limit) = 0;
   // The next k_page names after `name`, or all that are left, without their lines.
@@ -108,10 +116,22 @@ class SqlStore : public TableStore {
                         Time limit,
                         const Change& change) final;
   Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) final;
-  // Nullopt: a row was not as it was read, and the step may be tried again.
-  Result<std::optional<Step>> step(const std::vector<LockName>& names,
-                                   Time limit,
-                                   const Change& change);
+  // False: a row was not as in `rows`, and the step may be tried again.
+  Result<bool> step(const Rows& rows,
+                    Basis basis,
+                    const std::vector<LockName>& names,
+                    Time limit,
+                    const Change& change);
+  Result<std::vector<Write>> writes_of(const std::vector<LockName>& names,
+                                       const std::vector<lease_table::StoredLock>& before,
+                                       const std::vector<lease_table::StoredLock>& after,
+                                       const Moment& moment,
+                                       bool writes_locks) const;
+  void remember(const Rows& rows, const std::vector<Write>& writes);
+  static bool is_as_remembered(const Rows& rows,
+                               const std::vector<LockName>& names,
+                               const Occasion& occasion);
+  void undo(Time limit);
   Error row_stays(const std::string& why) const;
   Error strange_answer() const;
   static Row row_of(const sql::Values& values);
@@ -131,6 +151,8 @@ class SqlStore : public TableStore {
   Error unknown_columns() const;
 
   bool has_four_columns_ = false;  // by the newest error
+  // The row of one lock as our newest step wrote it, if nobody waited.
+  std::optional<Rows> remembered_;
 };
 
 }  // namespace dlock

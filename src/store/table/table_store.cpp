@@ -145,16 +145,19 @@ Result<ReleaseVerdict> TableStore::release(const Holds& holds,
   if (options.keep > Duration::zero() && !traits().keep)
     return Error{Errc::bad_usage, where() + " cannot keep a lock after its release"};
   auto verdict = ReleaseVerdict::not_held;
-  auto done = change(holds, limit, [&](const States& states, const Moment& moment) {
-    verdict = lease_table::release(states, holds, options, moment);
-    // With several names, some may be ours.
-    const bool any = verdict != ReleaseVerdict::not_held || states.size() > 1;
-    Step step{.writes = any, .tells = any};
-    // Another process may keep the hold: renew --while.
-    for (const Hold& hold : holds)
-      if (any && is_of_acquire(hold.serial)) step.wakes.push_back(hold_id(hold.owner, hold.serial));
-    return step;
-  });
+  const Occasion occasion{.holds = &holds, .frees = options.keep == Duration::zero()};
+  auto done =
+      change(names_of(holds), occasion, limit, [&](const States& states, const Moment& moment) {
+        verdict = lease_table::release(states, holds, options, moment);
+        // With several names, some may be ours.
+        const bool any = verdict != ReleaseVerdict::not_held || states.size() > 1;
+        Step step{.writes = any, .tells = any};
+        // Another process may keep the hold: renew --while.
+        for (const Hold& hold : holds)
+          if (any && is_of_acquire(hold.serial))
+            step.wakes.push_back(hold_id(hold.owner, hold.serial));
+        return step;
+      });
   if (!done) return done.error();
   return verdict;
 }
