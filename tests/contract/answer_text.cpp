@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "contract/answer_text.hpp"
 
+#include "base/duration.hpp"
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -10,20 +12,23 @@ namespace dlock::contract {
 
 namespace {
 
-using namespace std::chrono_literals;
-
-// Leases end 5 s after a whole step, so what is left of them is rounded down, to "20s" for 25 s.
+// Leases end beside a step, so what is left of them is rounded down, to "24s" for 25 s.
 std::string steps_left(Duration left) {
-  return std::to_string(std::chrono::floor<std::chrono::seconds>(left) / 10s * 10) + "s";
+  return format_duration(left / k_step * k_step);
 }
 
 // Times of calls are whole steps, but for the time that the machine takes.
 std::string steps_since(Duration ago) {
-  return steps_left(ago + 5s);
+  return steps_left(ago + k_step / 2);
 }
 
 std::string text_of(const LastSuccess& success) {
   return "success " + steps_since(success.ago) + " ago, left " + steps_left(success.left);
+}
+
+// Only acquire and inspect count the waiters in every store.
+std::string waiting(const Holding& holding) {
+  return holding.waiting == 0 ? "" : ", " + std::to_string(holding.waiting) + " waiting";
 }
 
 std::string joined(std::vector<std::string> texts) {
@@ -43,6 +48,7 @@ std::string words_of(const Claim& claim) {
     text += " " + name.text();
   text += " ttl " + std::to_string(to_ms(claim.ttl));
   if (claim.once_per != Duration::zero()) text += " once " + std::to_string(to_ms(claim.once_per));
+  if (claim.max_waiters) text += " most " + std::to_string(*claim.max_waiters);
   for (const AncestorHold& above : claim.ancestors)
     text += " below " + above.key + "/" + hold_id(above.owner, above.serial);
   for (const std::string& id : claim.relies_on)
@@ -89,7 +95,7 @@ std::string AnswerText::refused(const Refusal& refusal, const Names& names) {
   if (refusal.by_ancestor) text += " by an ancestor";
   if (refusal.turn_left) text += " with a turn";
   return text + ", place " + std::to_string(refusal.place) + ": " +
-         held(refusal.holding, names.at(refusal.which));
+         held(refusal.holding, names.at(refusal.which)) + waiting(refusal.holding);
 }
 
 std::string AnswerText::of(const AcquireReply& reply, const Names& names) {
@@ -159,11 +165,20 @@ std::string AnswerText::held(const Holding& holding, const LockName& name) {
   const auto left = holding.lease_left.within();
   text += left ? " left " + steps_left(*left) : " for ever";
   if (!holding.revoked_by.empty()) text += " revoked by " + holding.revoked_by;
-  return text + (holding.waiting != 0 ? " waited for" : "");
+  return text;
+}
+
+std::string AnswerText::waiter(const Waiter& one, const Holding& holding) {
+  const std::chrono::milliseconds ago(holding.now_ms - one.since_ms);
+  return " [" + who_text(one.who) + " " + std::string(mode_word(one.mode)) + " " +
+         std::to_string(one.slots) + " for " + steps_since(ago) + "]";
 }
 
 std::string AnswerText::of(const Holding& holding, const Names& names) {
-  return held(holding, names.front()) + (holding.success ? "; " + text_of(*holding.success) : "");
+  std::string text = held(holding, names.front()) + waiting(holding);
+  for (const Waiter& one : holding.line)
+    text += waiter(one, holding);
+  return text + (holding.success ? "; " + text_of(*holding.success) : "");
 }
 
 std::string AnswerText::of(const std::optional<LastSuccess>& success) {

@@ -14,6 +14,10 @@
 
 namespace dlock::contract {
 
+// Time passes in such steps. Whatever ends does so a second or more beside a step: a lease, a note,
+// a place in line (10 s) and a turn (1 s). What is left of it is told in whole steps.
+constexpr Duration k_step = std::chrono::seconds(4);
+
 // What a call is about, for the transcript.
 std::string words_of(const Claim& claim);
 std::string words_of(const Holds& holds);
@@ -43,6 +47,7 @@ class AnswerText {
   std::string refused(const Refusal& refusal, const Names& names);
   std::string held(const Holding& holding, const LockName& name);
   static std::string owner(const Holding::Owner& one, Mode mode);
+  static std::string waiter(const Waiter& one, const Holding& holding);
   std::string record(const HoldRecord& hold, const Holding& holding, const LockName& name);
   // The first token of a name is 1, the next larger one 2, …; 0 is none; "older": one that was
   // given after a larger one.

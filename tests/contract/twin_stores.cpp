@@ -17,7 +17,7 @@ namespace {
 // ARGV: a number of ms. Everything in the server becomes so much older: expiries and stored times.
 constexpr const char* k_make_older = R"(
 local by = tonumber(ARGV[1])
-local function older(ms) return string.format('%.0f', ms - by) end
+local function older(time, unit) return string.format('%.0f', time - by * (unit or 1)) end
 for _, key in ipairs(redis.call('KEYS', '*')) do
   if key:find('^dlock:holds:') then
     local all = redis.call('HGETALL', key)
@@ -29,6 +29,10 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
     end
   elseif key:find('^dlock:done:') then
     redis.call('SET', key, older(redis.call('GET', key)), 'KEEPTTL')
+  elseif key:find('^dlock:line:') or key:find('^dlock:waiters:') then
+    local unit = key:find('^dlock:line:') and 1000 or 1  -- arrivals are in µs
+    local all = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
+    for i = 1, #all, 2 do redis.call('ZADD', key, older(all[i + 1], unit), all[i]) end
   end
   local left = redis.call('PTTL', key)
   if left >= 0 then redis.call('PEXPIRE', key, older(left)) end
@@ -55,9 +59,9 @@ class RedisTwin {
 
   // As much as has passed by itself is not added.
   void set_time(Duration time) {
-    const Duration by = time - (BootClock::now() - start_);
+    const std::chrono::milliseconds by(to_ms(time - (BootClock::now() - start_)));
     start_ -= by;
-    call({"EVAL", k_make_older, "0", std::to_string(to_ms(by))});
+    call({"EVAL", k_make_older, "0", std::to_string(by.count())});
   }
 
  private:
@@ -108,6 +112,64 @@ Claim Twin::own(Claim claim) const {
 
 std::array<Twin, 2> twin_stores() {
   return {redis_twin(), memory_twin()};
+}
+
+Comparison::Comparison(std::array<Twin, 2>& twins, unsigned seed) : twins_(twins), seed_(seed) {
+  for (Twin& twin : twins_)
+    twin.restart();
+  set_time();
+}
+
+std::string Comparison::ask(const std::string& words, const Call& call) {
+  const std::array<std::string, 2> answers = answers_to(call);
+  transcript_ << words << "\n    " << answers[0] << '\n';
+  compare(answers);
+  return answers[0];
+}
+
+void Comparison::look(const LockName& name) {
+  const auto inspected = [&](std::size_t i) {
+    return texts[i].of(twins_[i].store->inspect(name, soon()), std::vector{name});
+  };
+  const std::array<std::string, 2> answers = answers_to(inspected);
+  if (answers[0] != answers[1]) transcript_ << "inspect " << name.text() << "\n";
+  compare(answers);
+}
+
+void Comparison::advance(Duration by) {
+  time_ += by;
+  transcript_ << "  at " << to_ms(time_) / 1000 << " s\n";
+  set_time();
+}
+
+void Comparison::set_time() {
+  synced_ = BootClock::now();
+  for (Twin& twin : twins_)
+    twin.set_time(time_);
+}
+
+std::array<std::string, 2> Comparison::answers_to(const Call& call) {
+  constexpr Duration k_standstill = 900ms;  // less than a turn
+  if (BootClock::now() - synced_ > 100ms) set_time();
+  std::array<std::string, 2> answers{call(0), call(1)};
+  if (BootClock::now() - synced_ > k_standstill) throw Standstill();
+  return answers;
+}
+
+void Comparison::compare(const std::array<std::string, 2>& answers) {
+  if (answers[0] == answers[1]) return;
+  FAIL("two stores differ in seed ",
+       seed_,
+       ", the last answer was\n  ",
+       twins_[0].name,
+       ": ",
+       answers[0],
+       "\n  ",
+       twins_[1].name,
+       ": ",
+       answers[1],
+       "\nafter\n",
+       transcript_.str());
 }
 
 }  // namespace dlock::contract

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Twin: one of two stores that get the same calls, at times that the test sets.
+// Twin: one of two stores that get the same calls, at times that the test sets. Comparison: asks
+// both.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -7,6 +8,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <sstream>
 #include <string>
 
 #include "contract/answer_text.hpp"
@@ -29,5 +31,35 @@ struct Twin {
 
 // Redis (a server of its own) and the memory store over lease_table.
 std::array<Twin, 2> twin_stores();
+
+// The machine stood still in a call: it may have ended a turn in one of the stores.
+struct Standstill {};
+
+// A game in both stores. Fails the case, with all calls, when their answers differ.
+class Comparison {
+ public:
+  using Call = std::function<std::string(std::size_t)>;  // of the store of this number
+
+  // Both begin at 0 and empty. The seed is for the report.
+  Comparison(std::array<Twin, 2>& twins, unsigned seed);
+  // Returns the answer. Throws Standstill.
+  std::string ask(const std::string& words, const Call& call);
+  // Inspects it; no part of the report.
+  void look(const LockName& name);
+  void advance(Duration by);
+
+  std::array<AnswerText, 2> texts;
+
+ private:
+  std::array<std::string, 2> answers_to(const Call& call);
+  void compare(const std::array<std::string, 2>& answers);
+  void set_time();
+
+  std::array<Twin, 2>& twins_;
+  unsigned seed_;
+  Duration time_{};
+  Time synced_;  // when both stores showed time_
+  std::ostringstream transcript_;
+};
 
 }  // namespace dlock::contract
