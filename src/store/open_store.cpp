@@ -39,142 +39,144 @@ namespace dlock {
 
 namespace {
 
-using Opener = Result<std::unique_ptr<LockStore>> (*)(const StoreOptions&);
-using Examiner = Result<Examination> (*)(const StoreOptions&, const ExamineTerms&);
-using Tables = Result<std::vector<std::string>> (*)(const StoreOptions&);
+using Opened = Result<std::unique_ptr<LockStore>>;
+using Statements = Result<std::vector<std::string>>;
 
-Result<std::unique_ptr<LockStore>> open_local(const StoreOptions& options) {
-  return LocalStore::open(options.url, options.interrupt);
+// What is done with the URL of a store.
+struct Uses {
+  Opened (*open)(const StoreOptions&);
+  Result<Examination> (*examine)(const StoreOptions&, const ExamineTerms&);
+  Statements (*tables)(const StoreOptions&);
+};
+
+// Parses the URL once, for all that `use` does with it.
+template <auto parse, auto use, class Answer, class... More>
+Answer with_parsed(const StoreOptions& options, const More&... more) {
+  const auto place = parse(options);
+  if (!place) return place.error();
+  return Answer(use(*place, options, more...));
 }
 
-#ifdef DLOCK_SQLITE
-Result<std::unique_ptr<LockStore>> open_sqlite(const StoreOptions& options) {
-  return SqliteStore::open(options.url, options.interrupt);
-}
-#endif
-
-// Puts the peer lock that `?with=` names beside the rows; null: there is no such option.
-[[maybe_unused]] Result<std::unique_ptr<LockStore>> with_peer(
-    Result<std::unique_ptr<LockStore>> rows, Result<std::unique_ptr<PeerLock>> peer) {
-  if (!rows) return rows;
-  if (!peer) return peer.error();
-  if (*peer == nullptr) return rows;
-  return std::unique_ptr<LockStore>(
-      std::make_unique<BesideStore>(std::move(*rows), std::move(*peer)));
-}
-
-#ifdef DLOCK_POSTGRES
-Result<std::unique_ptr<LockStore>> open_postgres(const StoreOptions& options) {
-  return with_peer(PostgresStore::open(options), PgPeerLock::open(options));
-}
-
-Result<std::vector<std::string>> postgres_tables(const StoreOptions& options) {
-  const auto address = parse_pg_url(options.url);
-  if (!address) return address.error();
-  auto all = PostgresStore::tables(address->table);
-  const std::string user = address->user.empty() ? user_name() : address->user;
-  for (const std::string& grant :
-       sql::grants(address->table, "select, insert, update, delete", '"' + printable(user) + '"'))
-    all.push_back("-- " + grant);
-  return all;
-}
-#endif
-
-#ifdef DLOCK_MYSQL
-Result<std::unique_ptr<LockStore>> open_mysql(const StoreOptions& options) {
-  return with_peer(MysqlStore::open(options), MyPeerLock::open(options));
-}
-
-Result<std::vector<std::string>> mysql_tables(const StoreOptions& options) {
-  const auto address = parse_my_url(options.url, options.tls);
-  if (!address) return address.error();
-  auto all = MysqlStore::tables(address->table);
-  // A place in the line is replaced, which needs no right to update.
-  for (const std::string& grant : sql::grants(
-           address->table, "select, insert, delete", '\'' + printable(address->user) + "'@'HOST'"))
-    all.push_back("-- " + grant);
-  return all;
-}
-#endif
-
-Result<std::vector<std::string>> no_tables(const StoreOptions& /*options*/) {
+Statements no_tables(const StoreOptions& /*options*/) {
   return std::vector<std::string>{};
 }
 
+// The uses of a store without tables, and of a store with tables.
+template <auto parse, auto open, auto examine>
+constexpr Uses k_uses{&with_parsed<parse, open>, &with_parsed<parse, examine>, &no_tables};
+template <auto parse, auto open, auto examine, auto tables>
+constexpr Uses k_sql_uses{
+    &with_parsed<parse, open>, &with_parsed<parse, examine>, &with_parsed<parse, tables>};
+
 // For a store that this program was built without.
-[[maybe_unused]] Result<std::unique_ptr<LockStore>> open_none(const StoreOptions& options) {
-  return Error{
-      Errc::bad_config,
-      "this dlock was built without " + options.url.substr(0, options.url.find("://")) + "://"};
+[[maybe_unused]] Error not_built(const StoreOptions& options) {
+  return {Errc::bad_config,
+          "this dlock was built without " + options.url.substr(0, options.url.find("://")) + "://"};
 }
-[[maybe_unused]] Result<Examination> examine_none(const StoreOptions& options,
-                                                  const ExamineTerms& /*terms*/) {
-  return open_none(options).error();
+[[maybe_unused]] constexpr Uses k_not_built{
+    [](const StoreOptions& options) -> Opened { return not_built(options); },
+    [](const StoreOptions& options, const ExamineTerms&) -> Result<Examination> {
+      return not_built(options);
+    },
+    [](const StoreOptions& options) -> Statements { return not_built(options); }};
+
+// Puts the peer lock that `?with=` names beside the rows; null: there is no such option.
+[[maybe_unused]] std::unique_ptr<LockStore> with_peer(std::unique_ptr<LockStore> rows,
+                                                      std::unique_ptr<PeerLock> peer) {
+  if (peer == nullptr) return rows;
+  return std::make_unique<BesideStore>(std::move(rows), std::move(peer));
 }
-[[maybe_unused]] Result<std::vector<std::string>> tables_none(const StoreOptions& options) {
-  return open_none(options).error();
+
+#ifdef DLOCK_POSTGRES
+Opened open_postgres(const PgAddress& address, const StoreOptions& options) {
+  auto rows = PostgresStore::open(address, options);
+  if (!rows) return rows;
+  return with_peer(std::move(*rows), PgPeerLock::open(address, options));
 }
+
+std::vector<std::string> postgres_tables(const PgAddress& address,
+                                         const StoreOptions& /*options*/) {
+  auto all = PostgresStore::tables(address.table);
+  const std::string user = address.user.empty() ? user_name() : address.user;
+  for (const std::string& grant :
+       sql::grants(address.table, "select, insert, update, delete", '"' + printable(user) + '"'))
+    all.push_back("-- " + grant);
+  return all;
+}
+
+constexpr const Uses& k_postgres_uses =
+    k_sql_uses<&PostgresStore::address_of, &open_postgres, &examine_postgres, &postgres_tables>;
+#else
+constexpr const Uses& k_postgres_uses = k_not_built;
+#endif
+
+#ifdef DLOCK_MYSQL
+std::unique_ptr<LockStore> open_mysql(const MyAddress& address, const StoreOptions& options) {
+  return with_peer(MysqlStore::open(address, options), MyPeerLock::open(address, options));
+}
+
+std::vector<std::string> mysql_tables(const MyAddress& address, const StoreOptions& /*options*/) {
+  auto all = MysqlStore::tables(address.table);
+  // A place in the line is replaced, which needs no right to update.
+  for (const std::string& grant : sql::grants(
+           address.table, "select, insert, delete", '\'' + printable(address.user) + "'@'HOST'"))
+    all.push_back("-- " + grant);
+  return all;
+}
+
+constexpr const Uses& k_mysql_uses =
+    k_sql_uses<&MysqlStore::address_of, &open_mysql, &examine_mysql, &mysql_tables>;
+#else
+constexpr const Uses& k_mysql_uses = k_not_built;
+#endif
+
+#ifdef DLOCK_ETCD
+constexpr const Uses& k_etcd_uses = k_uses<&EtcdStore::address_of, &EtcdStore::open, &examine_etcd>;
+#else
+constexpr const Uses& k_etcd_uses = k_not_built;
+#endif
+
+#ifdef DLOCK_ZOOKEEPER
+constexpr const Uses& k_zookeeper_uses =
+    k_uses<&ZkStore::address_of, &ZkStore::open, &examine_zookeeper>;
+#else
+constexpr const Uses& k_zookeeper_uses = k_not_built;
+#endif
+
+#ifdef DLOCK_SQLITE
+constexpr const Uses& k_sqlite_uses =
+    k_uses<&SqliteStore::place_of, &SqliteStore::open, &examine_sqlite>;
+#else
+constexpr const Uses& k_sqlite_uses = k_not_built;
+#endif
+
+constexpr const Uses& k_redis_uses = k_uses<&redis_place_of, &RedisStore::open, &examine_redis>;
+constexpr const Uses& k_local_uses =
+    k_uses<&LocalStore::place_of, &LocalStore::open, &examine_local>;
 
 struct Store {
-  // A row without an examiner does not compile.
-  constexpr Store(std::string_view its_scheme,
-                  std::string_view its_form,
-                  Opener its_open,
-                  Examiner its_examine,
-                  Tables its_tables = &no_tables)
-      : scheme(its_scheme),
-        form(its_form),
-        open(its_open),
-        examine(its_examine),
-        tables(its_tables) {}
-
   std::string_view scheme;
   std::string_view form;  // of its URLs, after the scheme
-  Opener open;
-  Examiner examine;
-  Tables tables;
+  const Uses& uses;
 };
 
 constexpr std::array<Store, 16> k_stores{{
-    {"redis", "://host:6379", &RedisStore::open, &examine_redis},
-    {"rediss", "://host:6379", &RedisStore::open, &examine_redis},
-    {"redis+sentinel", "://h1,h2,h3/NAME", &RedisStore::open, &examine_redis},
-    {"rediss+sentinel", "://h1,h2,h3/NAME", &RedisStore::open, &examine_redis},
-    {"redis+cluster", "://h1,h2,h3", &RedisStore::open, &examine_redis},
-    {"rediss+cluster", "://h1,h2,h3", &RedisStore::open, &examine_redis},
-    {"redis+unix", ":///path", &RedisStore::open, &examine_redis},
-#ifdef DLOCK_POSTGRES
-    {"postgresql", "://host/database", &open_postgres, &examine_postgres, &postgres_tables},
-#else
-    {"postgresql", "://host/database", &open_none, &examine_none, &tables_none},
-#endif
-#ifdef DLOCK_MYSQL
-    {"mysql", "://host/database", &open_mysql, &examine_mysql, &mysql_tables},
-    {"mariadb", "://host/database", &open_mysql, &examine_mysql, &mysql_tables},
-#else
-    {"mysql", "://host/database", &open_none, &examine_none, &tables_none},
-    {"mariadb", "://host/database", &open_none, &examine_none, &tables_none},
-#endif
-#ifdef DLOCK_ETCD
-    {"etcd", "://h1,h2,h3", &EtcdStore::open, &examine_etcd},
-    {"etcds", "://h1,h2,h3", &EtcdStore::open, &examine_etcd},
-#else
-    {"etcd", "://h1,h2,h3", &open_none, &examine_none},
-    {"etcds", "://h1,h2,h3", &open_none, &examine_none},
-#endif
-#ifdef DLOCK_ZOOKEEPER
-    {"zookeeper", "://h1,h2,h3/folder", &ZkStore::open, &examine_zookeeper},
-    {"zookeepers", "://h1,h2,h3/folder", &ZkStore::open, &examine_zookeeper},
-#else
-    {"zookeeper", "://h1,h2,h3/folder", &open_none, &examine_none},
-    {"zookeepers", "://h1,h2,h3/folder", &open_none, &examine_none},
-#endif
-    {"local", ":///dir", &open_local, &examine_local},
-#ifdef DLOCK_SQLITE
-    {"sqlite", ":///file", &open_sqlite, &examine_sqlite},
-#else
-    {"sqlite", ":///file", &open_none, &examine_none},
-#endif
+    {"redis", "://host:6379", k_redis_uses},
+    {"rediss", "://host:6379", k_redis_uses},
+    {"redis+sentinel", "://h1,h2,h3/NAME", k_redis_uses},
+    {"rediss+sentinel", "://h1,h2,h3/NAME", k_redis_uses},
+    {"redis+cluster", "://h1,h2,h3", k_redis_uses},
+    {"rediss+cluster", "://h1,h2,h3", k_redis_uses},
+    {"redis+unix", ":///path", k_redis_uses},
+    {"postgresql", "://host/database", k_postgres_uses},
+    {"mysql", "://host/database", k_mysql_uses},
+    {"mariadb", "://host/database", k_mysql_uses},
+    {"etcd", "://h1,h2,h3", k_etcd_uses},
+    {"etcds", "://h1,h2,h3", k_etcd_uses},
+    {"zookeeper", "://h1,h2,h3/folder", k_zookeeper_uses},
+    {"zookeepers", "://h1,h2,h3/folder", k_zookeeper_uses},
+    {"local", ":///dir", k_local_uses},
+    {"sqlite", ":///file", k_sqlite_uses},
 }};
 
 Error bad(std::string reason) {
@@ -223,7 +225,7 @@ const std::string& store_forms() {
 
 Result<std::unique_ptr<LockStore>> open_store(const StoreOptions& options) {
   const auto store = store_of(options.url);
-  return store ? (*store)->open(options) : store.error();
+  return store ? (*store)->uses.open(options) : store.error();
 }
 
 Result<std::unique_ptr<LockStore>> open_quorum(const std::vector<StoreOptions>& servers,
@@ -255,7 +257,7 @@ Result<std::unique_ptr<LockStore>> open_quorum(const std::vector<StoreOptions>& 
 Result<Examination> examine_store(const StoreOptions& options, const ExamineTerms& terms) {
   const auto store = store_of(options.url);
   if (!store) return store.error();
-  auto all = (*store)->examine(options, terms);
+  auto all = (*store)->uses.examine(options, terms);
   if (!all) return all.error();
   finish(*all);
   return all;
@@ -271,7 +273,7 @@ Result<Examination> examine_quorum(const std::vector<StoreOptions>& servers,
   std::vector<std::optional<Result<Examination>>> each(servers.size());
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < servers.size(); ++i)
-    threads.emplace_back([&, i] { each[i] = examine_redis(servers[i], terms); });
+    threads.emplace_back([&, i] { each[i] = k_redis_uses.examine(servers[i], terms); });
   for (std::thread& thread : threads)
     thread.join();
   for (auto& answer : each) {
@@ -302,7 +304,7 @@ Result<Examination> examine_quorum(const std::vector<StoreOptions>& servers,
 
 Result<std::vector<std::string>> store_tables(const StoreOptions& options) {
   const auto store = store_of(options.url);
-  return store ? (*store)->tables(options) : store.error();
+  return store ? (*store)->uses.tables(options) : store.error();
 }
 
 }  // namespace dlock

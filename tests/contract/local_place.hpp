@@ -2,8 +2,9 @@
 // A directory for locks that goes with its test.
 #pragma once
 
-#include "store/local/local_store.hpp"
+#include "store/open_store.hpp"
 
+#include <memory>
 #include <string>
 
 #include "contract/lock_store_contract.hpp"
@@ -11,13 +12,18 @@
 
 namespace dlock::contract {
 
+inline Result<std::unique_ptr<LockStore>> open_at(const std::string& url,
+                                                  const Interrupt* interrupt = nullptr) {
+  return open_store({.url = url, .prefix = {}, .password = {}, .interrupt = interrupt});
+}
+
 struct Place {
   test::TempDir directory;
   std::string url() const { return "local://" + directory.path(); }
   std::string file(const std::string& name) const { return directory.path() + '/' + name; }
   Client client(const Interrupt* interrupt = nullptr) const {
     const Backing backing{.name = "local", .open = [this](const Interrupt* wake_up) {
-                            auto store = LocalStore::open(url(), wake_up);
+                            auto store = open_at(url(), wake_up);
                             REQUIRE(store.has_value());
                             return std::move(*store);
                           }};

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // What only the local store can do wrong: files, directories and their rights.
-#include "store/local/local_store.hpp"
-
 #include "store/local/local_file.hpp"
 #include "sys/wake_up.hpp"
 
@@ -232,7 +230,7 @@ TEST_CASE("O04: local: a replaced directory has none of the old leases") {
   const test::TempDir parent;
   const std::string path = parent.path() + "/locks";
   const Backing backing{.name = "local", .open = [&](const Interrupt*) {
-                          return std::move(*LocalStore::open("local://" + path, nullptr));
+                          return std::move(*open_at("local://" + path));
                         }};
   Client client(backing);
   const Taken grant = client.take(name_of("a"));

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // What only the SQLite store can do wrong: its file, the log beside it, and another writer.
-#include "store/sqlite/sqlite_store.hpp"
-
 #include "store/sqlite/sqlite_database.hpp"
 #include "sys/wake_up.hpp"
 
@@ -12,6 +10,7 @@
 #include <fstream>
 
 #include "contract/in_line.hpp"
+#include "contract/local_place.hpp"
 #include "contract/lock_store_contract.hpp"
 #include "support/temp_dir.hpp"
 
@@ -24,7 +23,7 @@ struct File {
   std::string path() const { return directory.path() + "/locks.db"; }
   Backing backing() const {
     return {.name = "sqlite", .open = [this](const Interrupt* interrupt) {
-              auto store = SqliteStore::open("sqlite://" + path(), interrupt);
+              auto store = open_at("sqlite://" + path(), interrupt);
               REQUIRE_MESSAGE(store.has_value(), (store ? "" : store.error().text));
               return std::move(*store);
             }};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What RedisStore asks of a server, and what it makes of answers that a real one gives seldom.
-#include "store/redis/redis_store.hpp"
-
 #include "core/names.hpp"
+#include "store/open_store.hpp"
 
 #include <doctest/doctest.h>
 
@@ -53,8 +52,8 @@ std::string next_verb(const UniqueFd& from) {
 }
 
 std::unique_ptr<LockStore> store_at(const FakeRedis& server, int replicas = 0) {
-  auto store = RedisStore::open(
-      {.url = server.url(), .prefix = "dlock:", .password = {}, .replicas = replicas});
+  auto store =
+      open_store({.url = server.url(), .prefix = "dlock:", .password = {}, .replicas = replicas});
   REQUIRE(store.has_value());
   return std::move(*store);
 }
@@ -257,7 +256,7 @@ TEST_CASE("store: a new subscription begins before the old one ends") {
 TEST_CASE("store: every waiter subscribes to its turn, the first also tracks the key") {
   const auto server = test::RedisProcess::start();
   REQUIRE(server.has_value());
-  auto store = RedisStore::open({.url = (*server)->url(), .prefix = "dlock:", .password = {}});
+  auto store = open_store({.url = (*server)->url(), .prefix = "dlock:", .password = {}});
   REQUIRE(store.has_value());
   const auto address = parse_redis_url((*server)->url());
   REQUIRE(address.has_value());
@@ -288,7 +287,7 @@ TEST_CASE("store: every waiter subscribes to its turn, the first also tracks the
 TEST_CASE("store: a holder that did not wait tracks the key and subscribes to nothing else") {
   const auto server = test::RedisProcess::start();
   REQUIRE(server.has_value());
-  auto store = RedisStore::open({.url = (*server)->url(), .prefix = "dlock:", .password = {}});
+  auto store = open_store({.url = (*server)->url(), .prefix = "dlock:", .password = {}});
   REQUIRE(store.has_value());
   REQUIRE((*store)->acquire(claim(), Queueing::no, ample()).has_value());
   REQUIRE((*store)->watch_hold(hold(), ample()).has_value());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A lock that changes while it is read. The server is played: it lists a node and then has no such
 // node, as if the lock had been released in between.
-#include "store/zookeeper/zk_store.hpp"
+#include "store/open_store.hpp"
 
 #include <doctest/doctest.h>
 
@@ -84,10 +84,10 @@ class ChangingServer {
   ChangingServer& operator=(const ChangingServer&) = delete;
 
   std::unique_ptr<LockStore> open() const {
-    auto store = ZkStore::open({.url = "zookeeper://127.0.0.1:" + std::to_string(peer_.port()),
-                                .prefix = {},
-                                .password = {},
-                                .interrupt = nullptr});
+    auto store = open_store({.url = "zookeeper://127.0.0.1:" + std::to_string(peer_.port()),
+                             .prefix = {},
+                             .password = {},
+                             .interrupt = nullptr});
     REQUIRE(store.has_value());
     return std::move(*store);
   }

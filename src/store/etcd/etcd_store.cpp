@@ -38,10 +38,9 @@ Result<EtcdAddress> EtcdStore::address_of(const StoreOptions& options) {
   return address;
 }
 
-Result<std::unique_ptr<LockStore>> EtcdStore::open(const StoreOptions& options) {
-  const auto address = address_of(options);
-  if (!address) return address.error();
-  return std::unique_ptr<LockStore>(new EtcdStore(*address, options));
+std::unique_ptr<EtcdStore> EtcdStore::open(const EtcdAddress& address,
+                                           const StoreOptions& options) {
+  return std::unique_ptr<EtcdStore>(new EtcdStore(address, options));
 }
 
 EtcdStore::EtcdStore(const EtcdAddress& address, const StoreOptions& options)

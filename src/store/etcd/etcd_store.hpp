@@ -32,9 +32,9 @@ namespace dlock {
 
 class EtcdStore final : public TableStore {
  public:
-  static Result<std::unique_ptr<LockStore>> open(const StoreOptions& options);
-  // Adds the password and the TLS settings, which the URL does not carry.
+  // Parses the URL and adds the password and the TLS settings, which the URL does not carry.
   static Result<EtcdAddress> address_of(const StoreOptions& options);
+  static std::unique_ptr<EtcdStore> open(const EtcdAddress& address, const StoreOptions& options);
 
   std::string where() const override { return where_; }
   // Errc::bad_usage: the name begins like the keys of notes.

@@ -77,16 +77,15 @@ Finding judge_etcd_version(const std::string& version) {
                  "upgrade to 3.4.31, 3.5.13 or newer");
 }
 
-Result<Examination> examine_etcd(const StoreOptions& options, const ExamineTerms& terms) {
-  auto store = EtcdStore::open(options);
-  auto rival = EtcdStore::open(options);
-  if (!store || !rival) return store ? rival.error() : store.error();
-  auto address = EtcdStore::address_of(options);
-  if (!address) return address.error();
-  Examination all{.url = (*store)->where()};
+Examination examine_etcd(const EtcdAddress& address,
+                         const StoreOptions& options,
+                         const ExamineTerms& terms) {
+  const auto store = EtcdStore::open(address, options);
+  const auto rival = EtcdStore::open(address, options);
+  Examination all{.url = store->where()};
   bool any = false;
-  for (const Endpoint& server : address->servers) {
-    EtcdAddress member = *address;
+  for (const Endpoint& server : address.servers) {
+    EtcdAddress member = address;
     member.servers = {server};
     const EtcdAnswer status = examine_member(member, options, terms, all.findings);
     all.servers.push_back({.url = url_of(server), .product = "etcd", .version = status.version});
@@ -98,13 +97,13 @@ Result<Examination> examine_etcd(const StoreOptions& options, const ExamineTerms
   Trial trial;
   {
     const Undisturbed signals(terms.calls);
-    trial = try_lock(**store, **rival, trial_name(terms.name), signals, terms.until);
+    trial = try_lock(*store, *rival, trial_name(terms.name), signals, terms.until);
   }
   Findings findings(all.url);
   trial.of_any_name = !terms.name;
-  findings.add("members", judge_members(address->servers.size()));
+  findings.add("members", judge_members(address.servers.size()));
   findings.add("trial", judge_trial(trial));
-  findings.add("latency", measure_answers(**store, terms, all.servers.front()));
+  findings.add("latency", measure_answers(*store, terms, all.servers.front()));
   for (Finding& finding : findings.take())
     all.findings.push_back(std::move(finding));
   return all;

@@ -3,14 +3,15 @@
 // there.
 #pragma once
 
-#include "base/result.hpp"
 #include "store/doctor/finding.hpp"
+#include "store/etcd/etcd_url.hpp"
 #include "store/store_options.hpp"
 
 namespace dlock {
 
-// An error where EtcdStore::open() would refuse the URL.
-Result<Examination> examine_etcd(const StoreOptions& options, const ExamineTerms& terms);
+Examination examine_etcd(const EtcdAddress& address,
+                         const StoreOptions& options,
+                         const ExamineTerms& terms);
 
 Finding judge_etcd_version(const std::string& version);
 

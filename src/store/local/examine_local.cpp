@@ -7,7 +7,6 @@
 #include "store/local/file_system.hpp"
 #include "store/local/local_file.hpp"
 #include "store/local/local_store.hpp"
-#include "store/local/local_url.hpp"
 #include "store/local/sharing.hpp"
 #include "store/local/trusted_place.hpp"
 
@@ -110,11 +109,10 @@ Finding judge_files(const std::string& directory, const std::vector<std::string>
   return readable.value_or(good("no other user can read or write the files of a lock"));
 }
 
-Result<Examination> examine_local(const StoreOptions& options, const ExamineTerms& terms) {
-  const auto place =
-      local::parse_url(options.url, "local://", "directory", "local:///var/lib/dlock");
-  if (!place) return place.error();
-  const std::string& path = place->path;
+Result<Examination> examine_local(const local::Place& place,
+                                  const StoreOptions& options,
+                                  const ExamineTerms& terms) {
+  const std::string& path = place.path;
   const bool was_there = ::access(path.c_str(), F_OK) == 0 || errno != ENOENT;
   Examination all{.url = local::url_of("local://", path)};
   const auto add = [&](std::string id, Finding finding) {
@@ -131,8 +129,8 @@ Result<Examination> examine_local(const StoreOptions& options, const ExamineTerm
     all.identity = {.unseen = "no lock is kept there"};
     return all;
   }
-  auto store = LocalStore::open(options.url, options.interrupt);
-  auto rival = LocalStore::open(options.url, options.interrupt);
+  auto store = LocalStore::open(place, options);
+  auto rival = LocalStore::open(place, options);
   if (!store || !rival) return store ? rival.error() : store.error();
   add_place();
   add("file", judge_files(path, files_in(path)));

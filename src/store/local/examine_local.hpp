@@ -4,6 +4,7 @@
 
 #include "base/result.hpp"
 #include "store/doctor/finding.hpp"
+#include "store/local/local_url.hpp"
 #include "store/store_options.hpp"
 
 #include <string>
@@ -19,7 +20,9 @@ Finding judge_files(const std::string& directory, const std::vector<std::string>
 // Whether other machines may use its file system.
 Finding judge_file_system(const std::string& path);
 
-// An error where LocalStore::open() would refuse the URL.
-Result<Examination> examine_local(const StoreOptions& options, const ExamineTerms& terms);
+// An error as of LocalStore::open().
+Result<Examination> examine_local(const local::Place& place,
+                                  const StoreOptions& options,
+                                  const ExamineTerms& terms);
 
 }  // namespace dlock

@@ -36,17 +36,18 @@ std::string state_file_name(const std::string& name) {
 LocalStore::LocalStore(local::Place directory, local::Machine machine, const Interrupt* interrupt)
     : directory_(std::move(directory)), machine_(std::move(machine)), interrupt_(interrupt) {}
 
-Result<std::unique_ptr<LockStore>> LocalStore::open(std::string_view url,
-                                                    const Interrupt* interrupt) {
-  auto place = local::parse_url(url, k_scheme, "directory", "local:///var/lib/dlock");
-  if (!place) return place.error();
+Result<local::Place> LocalStore::place_of(const StoreOptions& options) {
+  return local::parse_url(options.url, k_scheme, "directory", "local:///var/lib/dlock");
+}
+
+Result<std::unique_ptr<LockStore>> LocalStore::open(const local::Place& place,
+                                                    const StoreOptions& options) {
   auto machine = local::Machine::here();
   if (!machine) return machine.error();
-  if (auto opened = local::open_directory(*place, /*made_if_missing=*/true); !opened) {
+  if (auto opened = local::open_directory(place, /*made_if_missing=*/true); !opened) {
     return opened.error();
   }
-  return std::unique_ptr<LockStore>(
-      new LocalStore(std::move(*place), std::move(*machine), interrupt));
+  return std::unique_ptr<LockStore>(new LocalStore(place, std::move(*machine), options.interrupt));
 }
 
 std::string LocalStore::where() const {

@@ -20,7 +20,9 @@
 
 #include "base/result.hpp"
 #include "store/local/local_file.hpp"
+#include "store/local/local_url.hpp"
 #include "store/local/machine.hpp"
+#include "store/store_options.hpp"
 #include "store/table/table_store.hpp"
 #include "sys/file_events.hpp"
 #include "sys/interrupt.hpp"
@@ -37,9 +39,11 @@ namespace dlock {
 
 class LocalStore final : public TableStore {
  public:
-  // Makes the directory if only its last component is missing. `interrupt` outlives the store and
-  // may be null; while it is raised, calls that would have to wait return Errc::cancelled.
-  static Result<std::unique_ptr<LockStore>> open(std::string_view url, const Interrupt* interrupt);
+  static Result<local::Place> place_of(const StoreOptions& options);
+  // Makes the directory if only its last component is missing. While the interrupt is raised, calls
+  // that would have to wait return Errc::cancelled.
+  static Result<std::unique_ptr<LockStore>> open(const local::Place& place,
+                                                 const StoreOptions& options);
 
   StoreTraits traits() const override { return {.line = false, .may_hang = true}; }
   std::string where() const override;

@@ -204,16 +204,14 @@ bool remove_trial(MySession& session, const std::string& table, const LockName& 
 
 }  // namespace
 
-Result<Examination> examine_mysql(const StoreOptions& options, const ExamineTerms& terms) {
-  auto store = MysqlStore::open(options);
-  auto rival = MysqlStore::open(options);
-  if (!store || !rival) return store ? rival.error() : store.error();
-  auto address = parse_my_url(options.url, options.tls);
-  if (!address) return address.error();
-  if (address->password.empty()) address->password = options.password;
-  const std::string table = address->table;
-  MySession session(std::move(*address), options.interrupt);
-  Examination all{.url = (*store)->where()};
+Examination examine_mysql(const MyAddress& address,
+                          const StoreOptions& options,
+                          const ExamineTerms& terms) {
+  const auto store = MysqlStore::open(address, options);
+  const auto rival = MysqlStore::open(address, options);
+  const std::string& table = address.table;
+  MySession session(address, options.interrupt);
+  Examination all{.url = store->where()};
   Findings findings(all.url);
   const auto facts =
       look(session, table, std::min(terms.until, BootClock::now() + terms.connect_timeout));
@@ -234,7 +232,7 @@ Result<Examination> examine_mysql(const StoreOptions& options, const ExamineTerm
   bool removed = true;
   {
     const Undisturbed signals(terms.calls);
-    trial = try_lock(**store, **rival, name, signals, terms.until);
+    trial = try_lock(*store, *rival, name, signals, terms.until);
     removed = remove_trial(session, table, name, signals.until(terms.until));
   }
   findings.add("version", judge_version(*facts, session.is_mariadb()));
@@ -256,7 +254,7 @@ Result<Examination> examine_mysql(const StoreOptions& options, const ExamineTerm
   }
   findings.add("trial", judge_trial(trial));
   if (!removed && !trial.failure) findings.add("row", sql::judge_left(table, name));
-  findings.add("latency", measure_answers(**store, terms, all.servers.front()));
+  findings.add("latency", measure_answers(*store, terms, all.servers.front()));
   all.findings = findings.take();
   return all;
 }

@@ -35,12 +35,9 @@ std::size_t characters_of(std::string_view utf8) {
 MyPeerLock::MyPeerLock(MyAddress address, const Interrupt* interrupt)
     : with_(*address.with), session_(std::move(address), interrupt) {}
 
-Result<std::unique_ptr<PeerLock>> MyPeerLock::open(const StoreOptions& options) {
-  auto address = parse_my_url(options.url, options.tls);
-  if (!address) return address.error();
-  if (!address->with) return std::unique_ptr<PeerLock>();
-  if (address->password.empty()) address->password = options.password;
-  return std::unique_ptr<PeerLock>(new MyPeerLock(std::move(*address), options.interrupt));
+std::unique_ptr<PeerLock> MyPeerLock::open(const MyAddress& address, const StoreOptions& options) {
+  if (!address.with) return nullptr;
+  return std::unique_ptr<PeerLock>(new MyPeerLock(address, options.interrupt));
 }
 
 Result<void> MyPeerLock::fits(const LockName& name) const {

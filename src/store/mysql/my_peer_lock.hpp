@@ -18,7 +18,7 @@ namespace dlock {
 class MyPeerLock final : public PeerLock {
  public:
   // The URL's peer lock; null: it names no peer lock. Connects to nothing.
-  static Result<std::unique_ptr<PeerLock>> open(const StoreOptions& options);
+  static std::unique_ptr<PeerLock> open(const MyAddress& address, const StoreOptions& options);
 
   std::string kind() const override { return is_row() ? "row lock" : "GET_LOCK"; }
   Result<void> fits(const LockName& name) const override;

@@ -59,11 +59,15 @@ MysqlStore::MysqlStore(MyAddress address, const Interrupt* interrupt)
       interrupt_(interrupt),
       session_(std::move(address), interrupt) {}
 
-Result<std::unique_ptr<LockStore>> MysqlStore::open(const StoreOptions& options) {
+Result<MyAddress> MysqlStore::address_of(const StoreOptions& options) {
   auto address = parse_my_url(options.url, options.tls);
-  if (!address) return address.error();
-  if (address->password.empty()) address->password = options.password;
-  return std::unique_ptr<LockStore>(new MysqlStore(std::move(*address), options.interrupt));
+  if (address && address->password.empty()) address->password = options.password;
+  return address;
+}
+
+std::unique_ptr<MysqlStore> MysqlStore::open(const MyAddress& address,
+                                             const StoreOptions& options) {
+  return std::unique_ptr<MysqlStore>(new MysqlStore(address, options.interrupt));
 }
 
 // Names are bytes: a text would be compared without its trailing spaces.

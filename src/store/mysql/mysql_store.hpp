@@ -24,7 +24,9 @@ namespace dlock {
 
 class MysqlStore final : public SqlStore {
  public:
-  static Result<std::unique_ptr<LockStore>> open(const StoreOptions& options);
+  // Parses the URL and adds the password, which the URL need not carry.
+  static Result<MyAddress> address_of(const StoreOptions& options);
+  static std::unique_ptr<MysqlStore> open(const MyAddress& address, const StoreOptions& options);
 
   std::string where() const override { return session_.where(); }
 

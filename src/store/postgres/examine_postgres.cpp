@@ -134,15 +134,14 @@ bool remove_trial(PgSession& session, const std::string& table, const LockName& 
 
 }  // namespace
 
-Result<Examination> examine_postgres(const StoreOptions& options, const ExamineTerms& terms) {
-  auto store = PostgresStore::open(options);
-  auto rival = PostgresStore::open(options);
+Result<Examination> examine_postgres(const PgAddress& address,
+                                     const StoreOptions& options,
+                                     const ExamineTerms& terms) {
+  auto store = PostgresStore::open(address, options);
+  auto rival = PostgresStore::open(address, options);
   if (!store || !rival) return store ? rival.error() : store.error();
-  auto address = parse_pg_url(options.url);
-  if (!address) return address.error();
-  if (address->password.empty()) address->password = options.password;
-  const std::string table = address->table;
-  PgSession session(std::move(*address), options.tls, options.interrupt);
+  const std::string& table = address.table;
+  PgSession session(address, options.tls, options.interrupt);
   Examination all{.url = (*store)->where()};
   Findings findings(all.url);
   const Time soon = std::min(terms.until, BootClock::now() + terms.connect_timeout);

@@ -5,12 +5,15 @@
 
 #include "base/result.hpp"
 #include "store/doctor/finding.hpp"
+#include "store/postgres/pg_url.hpp"
 #include "store/store_options.hpp"
 
 namespace dlock {
 
-// An error where PostgresStore::open() would refuse the URL. Tables that the trial makes stay:
-// another run may use them already.
-Result<Examination> examine_postgres(const StoreOptions& options, const ExamineTerms& terms);
+// An error as of PostgresStore::open(). Tables that the trial makes stay: another run may use them
+// already.
+Result<Examination> examine_postgres(const PgAddress& address,
+                                     const StoreOptions& options,
+                                     const ExamineTerms& terms);
 
 }  // namespace dlock

@@ -24,12 +24,9 @@ std::string value_of(const PgRows& answer) {
 PgPeerLock::PgPeerLock(PgAddress address, const StoreOptions& options)
     : with_(*address.with), session_(std::move(address), options.tls, options.interrupt) {}
 
-Result<std::unique_ptr<PeerLock>> PgPeerLock::open(const StoreOptions& options) {
-  auto address = parse_pg_url(options.url);
-  if (!address) return address.error();
-  if (!address->with) return std::unique_ptr<PeerLock>();
-  if (address->password.empty()) address->password = options.password;
-  return std::unique_ptr<PeerLock>(new PgPeerLock(std::move(*address), options));
+std::unique_ptr<PeerLock> PgPeerLock::open(const PgAddress& address, const StoreOptions& options) {
+  if (!address.with) return nullptr;
+  return std::unique_ptr<PeerLock>(new PgPeerLock(address, options));
 }
 
 std::string PgPeerLock::kind() const {

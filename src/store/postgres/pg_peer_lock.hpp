@@ -20,7 +20,7 @@ namespace dlock {
 class PgPeerLock final : public PeerLock {
  public:
   // The URL's peer lock; null: it names no peer lock. Connects to nothing.
-  static Result<std::unique_ptr<PeerLock>> open(const StoreOptions& options);
+  static std::unique_ptr<PeerLock> open(const PgAddress& address, const StoreOptions& options);
 
   std::string kind() const override;
   Result<void> fits(const LockName& /*name*/) const override { return {}; }

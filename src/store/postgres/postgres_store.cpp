@@ -118,14 +118,18 @@ PostgresStore::PostgresStore(PgAddress address, const StoreOptions& options)
       tables_(address.table),
       session_(std::move(address), options.tls, options.interrupt) {}
 
-Result<std::unique_ptr<LockStore>> PostgresStore::open(const StoreOptions& options) {
+Result<PgAddress> PostgresStore::address_of(const StoreOptions& options) {
   auto address = parse_pg_url(options.url);
-  if (!address) return address.error();
-  if (address->password.empty()) address->password = options.password;
-  for (const PgServer& server : address->servers) {
-    if (auto tls = tls_of(*address, server, options.tls); !tls) return tls.error();
+  if (address && address->password.empty()) address->password = options.password;
+  return address;
+}
+
+Result<std::unique_ptr<LockStore>> PostgresStore::open(const PgAddress& address,
+                                                       const StoreOptions& options) {
+  for (const PgServer& server : address.servers) {
+    if (auto tls = tls_of(address, server, options.tls); !tls) return tls.error();
   }
-  return std::unique_ptr<LockStore>(new PostgresStore(std::move(*address), options));
+  return std::unique_ptr<LockStore>(new PostgresStore(address, options));
 }
 
 std::vector<std::string> PostgresStore::tables(const std::string& table) {

@@ -26,7 +26,11 @@ namespace dlock {
 
 class PostgresStore final : public SqlStore {
  public:
-  static Result<std::unique_ptr<LockStore>> open(const StoreOptions& options);
+  // Parses the URL and adds the password, which the URL need not carry.
+  static Result<PgAddress> address_of(const StoreOptions& options);
+  // An error: the URL and the TLS settings contradict each other.
+  static Result<std::unique_ptr<LockStore>> open(const PgAddress& address,
+                                                 const StoreOptions& options);
 
   std::string where() const override { return session_.where(); }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The part of RedisStore for clusters: opens one, refuses names without a common slot, and lists
-// the locks of all masters.
+// The part of RedisStore for clusters: refuses names without a common slot, and lists the locks of
+// all masters.
 #include "base/text.hpp"
 #include "store/redis/cluster_route.hpp"
-#include "store/redis/cluster_url.hpp"
 #include "store/redis/redis_answers.hpp"
 #include "store/redis/redis_keys.hpp"
 #include "store/redis/redis_store.hpp"
@@ -28,23 +27,6 @@ std::string glob_escaped(std::string_view text) {
 }
 
 }  // namespace
-
-Result<std::unique_ptr<LockStore>> RedisStore::open_cluster(const StoreOptions& options) {
-  auto set = parse_cluster_url(options.url);
-  if (!set) return set.error();
-  const bool tls = set->seeds.front().endpoint.tls != nullptr;
-  if (!tls && options.tls.said()) return tls_unused(set->text);
-  const auto settings = std::make_shared<const TlsSettings>(options.tls);
-  for (RedisAddress& seed : set->seeds) {
-    if (seed.password.empty()) seed.password = options.password;
-    if (tls) seed.endpoint.tls = settings;
-    seed.counts_replicas = !options.replicas;
-  }
-  RedisAddress address = set->seeds.front();
-  address.text = set->text;
-  auto route = std::make_shared<ClusterRoute>(std::move(set->seeds));
-  return std::unique_ptr<LockStore>(new RedisStore(std::move(route), address, options));
-}
 
 std::optional<Error> RedisStore::slot_trouble(const std::vector<Keys>& all) const {
   const auto name = [&](const Keys& keys) { return keys.lock.substr(prefix_.size()); };

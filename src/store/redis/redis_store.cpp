@@ -5,17 +5,17 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "store/record_json.hpp"
-#include "store/redis/cluster_url.hpp"
+#include "store/redis/cluster_route.hpp"
 #include "store/redis/failover_time.hpp"
 #include "store/redis/redis_answers.hpp"
 #include "store/redis/redis_keys.hpp"
-#include "store/redis/redis_url.hpp"
 #include "store/redis/sentinel_route.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
+#include <variant>
 
 #include "scripts.gen.hpp"
 
@@ -37,48 +37,21 @@ std::string waiter_of(const Claim& claim, Queueing queueing) {
 
 }  // namespace
 
-Error RedisStore::tls_unused(const std::string& url) {
-  return {Errc::bad_config,
-          url +
-              " is not encrypted: a setting of TLS (--cacert, --cacertdir, "
-              "--cert, --key, --key-password-file, --sni or --insecure) needs rediss://"};
-}
-
-Result<std::unique_ptr<LockStore>> RedisStore::open_set(const StoreOptions& options) {
-  auto set = parse_sentinel_url(options.url);
-  if (!set) return set.error();
-  if (set->server.password.empty()) set->server.password = options.password;
-  for (RedisAddress& sentinel : set->sentinels)
-    sentinel.password = options.sentinel_password;
-  if (set->server.endpoint.tls != nullptr) {
-    set->server.endpoint.tls = std::make_shared<const TlsSettings>(options.tls);
-    for (RedisAddress& sentinel : set->sentinels)
-      sentinel.endpoint.tls = set->server.endpoint.tls;
-  } else if (options.tls.said()) {
-    return tls_unused(set->server.text);
+std::unique_ptr<RedisStore> RedisStore::open(const RedisPlace& place, const StoreOptions& options) {
+  const auto store_of = [&](std::shared_ptr<Route> route, const RedisAddress& address) {
+    return std::unique_ptr<RedisStore>(new RedisStore(std::move(route), address, options));
+  };
+  if (const auto* const set = std::get_if<SentinelSet>(&place))
+    return store_of(std::make_shared<SentinelRoute>(*set), set->server);
+  if (const auto* const cluster = std::get_if<ClusterSet>(&place)) {
+    RedisAddress address = cluster->seeds.front();
+    address.text = cluster->text;
+    return store_of(std::make_shared<ClusterRoute>(cluster->seeds), address);
   }
-  const RedisAddress address = set->server;
-  auto route = std::make_shared<SentinelRoute>(std::move(*set));
-  return std::unique_ptr<LockStore>(new RedisStore(std::move(route), address, options));
-}
-
-Result<std::unique_ptr<LockStore>> RedisStore::open(const StoreOptions& options) {
-  if (is_sentinel_url(options.url)) return open_set(options);
-  if (is_cluster_url(options.url)) return open_cluster(options);
-  auto address = parse_redis_url(options.url);
-  if (!address) return address.error();
-  if (address->password.empty()) address->password = options.password;
-  Endpoint& endpoint = address->endpoint;
-  if (endpoint.tls != nullptr) {
-    endpoint.tls = std::make_shared<const TlsSettings>(options.tls);
-  } else if (options.tls.said() && endpoint.socket_path.empty()) {
-    return tls_unused(address->text);
-  }
-  address->asks_uptime = options.votes;
-  auto route = std::make_shared<FixedRoute>(*address);
-  std::unique_ptr<RedisStore> store(new RedisStore(std::move(route), *address, options));
+  const auto& server = std::get<RedisAddress>(place);
+  auto store = store_of(std::make_shared<FixedRoute>(server), server);
   store->wanted_replicas_ = options.replicas.value_or(0);
-  return std::unique_ptr<LockStore>(std::move(store));
+  return store;
 }
 
 Result<std::string> RedisStore::key_of(const LockName& name) const {

@@ -11,6 +11,7 @@
 #include "core/lock_store.hpp"
 #include "store/redis/redis_client.hpp"
 #include "store/redis/redis_keys.hpp"
+#include "store/redis/redis_place.hpp"
 #include "store/store_options.hpp"
 
 #include <memory>
@@ -19,7 +20,7 @@ namespace dlock {
 
 class RedisStore final : public LockStore {
  public:
-  static Result<std::unique_ptr<LockStore>> open(const StoreOptions& options);
+  static std::unique_ptr<RedisStore> open(const RedisPlace& place, const StoreOptions& options);
 
   // For questions about the server itself; not connected yet.
   RedisClient another_client() const { return client_.another(); }
@@ -59,9 +60,6 @@ class RedisStore final : public LockStore {
         wanted_replicas_(options.replicas),
         client_(route_, address, options.interrupt),
         subscriber_(route_, address, options.interrupt) {}
-  static Result<std::unique_ptr<LockStore>> open_set(const StoreOptions& options);
-  static Result<std::unique_ptr<LockStore>> open_cluster(const StoreOptions& options);
-  static Error tls_unused(const std::string& url);
 
   Result<std::vector<Keys>> keys_of(const std::vector<LockName>& names) const;
   Result<std::vector<Keys>> keys_of(const Holds& holds) const;

@@ -5,7 +5,6 @@
 #include "base/text.hpp"
 #include "store/doctor/trial.hpp"
 #include "store/local/examine_local.hpp"
-#include "store/local/local_url.hpp"
 #include "store/local/sharing.hpp"
 #include "store/local/trusted_place.hpp"
 #include "store/sqlite/database_file.hpp"
@@ -72,11 +71,10 @@ void remove_trial(const std::string& path, const LockName& name, Time until) {
 
 }  // namespace
 
-Result<Examination> examine_sqlite(const StoreOptions& options, const ExamineTerms& terms) {
-  const auto place =
-      local::parse_url(options.url, "sqlite://", "file", "sqlite:///var/lib/dlock/dlock.db");
-  if (!place) return place.error();
-  const std::string& path = place->path;
+Result<Examination> examine_sqlite(const local::Place& place,
+                                   const StoreOptions& options,
+                                   const ExamineTerms& terms) {
+  const std::string& path = place.path;
   Examination all{.url = local::url_of("sqlite://", path)};
   const std::string directory = directory_of(path);
   const auto add = [&](std::string id, Finding finding) {
@@ -93,8 +91,8 @@ Result<Examination> examine_sqlite(const StoreOptions& options, const ExamineTer
     all.identity = {.unseen = "no lock is kept there"};
     return all;
   }
-  auto store = SqliteStore::open(options.url, options.interrupt);
-  auto rival = SqliteStore::open(options.url, options.interrupt);
+  auto store = SqliteStore::open(place, options);
+  auto rival = SqliteStore::open(place, options);
   if (!store || !rival) return store ? rival.error() : store.error();
   const bool was_there = ::access(path.c_str(), F_OK) == 0 || errno != ENOENT;
   add_place();

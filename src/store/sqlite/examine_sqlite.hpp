@@ -5,11 +5,14 @@
 
 #include "base/result.hpp"
 #include "store/doctor/finding.hpp"
+#include "store/local/local_url.hpp"
 #include "store/store_options.hpp"
 
 namespace dlock {
 
-// An error where SqliteStore::open() would refuse the URL. A file that this makes is removed again.
-Result<Examination> examine_sqlite(const StoreOptions& options, const ExamineTerms& terms);
+// An error as of SqliteStore::open(). A file that this makes is removed again.
+Result<Examination> examine_sqlite(const local::Place& place,
+                                   const StoreOptions& options,
+                                   const ExamineTerms& terms);
 
 }  // namespace dlock

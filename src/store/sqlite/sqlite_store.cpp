@@ -45,19 +45,20 @@ constexpr std::string_view k_write_lock =
 SqliteStore::SqliteStore(local::Place place, local::Machine machine, const Interrupt* interrupt)
     : place_(std::move(place)), machine_(std::move(machine)), interrupt_(interrupt) {}
 
-Result<std::unique_ptr<LockStore>> SqliteStore::open(std::string_view url,
-                                                     const Interrupt* interrupt) {
-  auto place = local::parse_url(url, k_scheme, "file", "sqlite:///var/lib/dlock/dlock.db");
-  if (!place) return place.error();
+Result<local::Place> SqliteStore::place_of(const StoreOptions& options) {
+  return local::parse_url(options.url, k_scheme, "file", "sqlite:///var/lib/dlock/dlock.db");
+}
+
+Result<std::unique_ptr<LockStore>> SqliteStore::open(const local::Place& place,
+                                                     const StoreOptions& options) {
   auto machine = local::Machine::here();
   if (!machine) return machine.error();
-  const local::Place directory{.path = directory_of(place->path), .unshared = place->unshared};
+  const local::Place directory{.path = directory_of(place.path), .unshared = place.unshared};
   if (auto opened = local::open_directory(directory, /*made_if_missing=*/false); !opened) {
     return opened.error();
   }
-  if (auto checked = check_database_file(place->path); !checked) return checked.error();
-  return std::unique_ptr<LockStore>(
-      new SqliteStore(std::move(*place), std::move(*machine), interrupt));
+  if (auto checked = check_database_file(place.path); !checked) return checked.error();
+  return std::unique_ptr<LockStore>(new SqliteStore(place, std::move(*machine), options.interrupt));
 }
 
 std::string SqliteStore::where() const {

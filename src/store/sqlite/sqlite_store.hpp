@@ -18,6 +18,7 @@
 #include "store/local/local_url.hpp"
 #include "store/local/machine.hpp"
 #include "store/sqlite/sqlite_database.hpp"
+#include "store/store_options.hpp"
 #include "store/table/table_store.hpp"
 #include "sys/file_events.hpp"
 #include "sys/interrupt.hpp"
@@ -31,8 +32,10 @@ namespace dlock {
 
 class SqliteStore final : public TableStore {
  public:
-  // Makes the file; its directory has to be there. `interrupt` outlives the store and may be null.
-  static Result<std::unique_ptr<LockStore>> open(std::string_view url, const Interrupt* interrupt);
+  static Result<local::Place> place_of(const StoreOptions& options);
+  // Makes the file; its directory has to be there.
+  static Result<std::unique_ptr<LockStore>> open(const local::Place& place,
+                                                 const StoreOptions& options);
 
   StoreTraits traits() const override { return {.may_hang = true}; }
   std::string where() const override;

@@ -190,15 +190,14 @@ Finding judge_zk_folder(const std::string& folder, const std::string& others, bo
                  "let setAcl give them no rights there, or use ?acl=private");
 }
 
-Result<Examination> examine_zookeeper(const StoreOptions& options, const ExamineTerms& terms) {
-  auto store = ZkStore::open(options);
-  auto rival = ZkStore::open(options);
-  if (!store || !rival) return store ? rival.error() : store.error();
-  auto address = ZkStore::address_of(options);
-  if (!address) return address.error();
-  Examination all{.url = (*store)->where()};
+Examination examine_zookeeper(const ZkAddress& address,
+                              const StoreOptions& options,
+                              const ExamineTerms& terms) {
+  const auto store = ZkStore::open(address, options);
+  const auto rival = ZkStore::open(address, options);
+  Examination all{.url = store->where()};
   bool any = false;
-  for (const Endpoint& server : address->servers) {
+  for (const Endpoint& server : address.servers) {
     const auto words = examine_server(server, options, terms, all.findings);
     const ZkServerWords said = words.value_or(ZkServerWords{});
     all.servers.push_back({.url = url_of(server),
@@ -209,15 +208,15 @@ Result<Examination> examine_zookeeper(const StoreOptions& options, const Examine
   }
   if (!any) return all;
   Findings findings(all.url);
-  examine_session(*address, options, terms, findings, all.identity);
+  examine_session(address, options, terms, findings, all.identity);
   Trial trial;
   {
     const Undisturbed signals(terms.calls);
-    trial = try_lock(**store, **rival, trial_name(terms.name), signals, terms.until);
+    trial = try_lock(*store, *rival, trial_name(terms.name), signals, terms.until);
   }
-  findings.add("servers", judge_zk_servers(address->servers.size()));
+  findings.add("servers", judge_zk_servers(address.servers.size()));
   findings.add("trial", judge_trial(trial));
-  findings.add("latency", measure_answers(**store, terms, all.servers.front()));
+  findings.add("latency", measure_answers(*store, terms, all.servers.front()));
   for (Finding& finding : findings.take())
     all.findings.push_back(std::move(finding));
   return all;

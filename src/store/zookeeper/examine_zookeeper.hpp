@@ -3,9 +3,9 @@
 // a lock of its own there.
 #pragma once
 
-#include "base/result.hpp"
 #include "store/doctor/finding.hpp"
 #include "store/store_options.hpp"
+#include "store/zookeeper/zk_url.hpp"
 
 #include <optional>
 #include <string>
@@ -13,8 +13,9 @@
 
 namespace dlock {
 
-// An error where ZkStore::open() would refuse the URL.
-Result<Examination> examine_zookeeper(const StoreOptions& options, const ExamineTerms& terms);
+Examination examine_zookeeper(const ZkAddress& address,
+                              const StoreOptions& options,
+                              const ExamineTerms& terms);
 
 // A server's answer to "srvr".
 struct ZkServerWords {

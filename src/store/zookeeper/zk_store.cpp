@@ -53,10 +53,8 @@ Result<ZkAddress> ZkStore::address_of(const StoreOptions& options) {
   return address;
 }
 
-Result<std::unique_ptr<LockStore>> ZkStore::open(const StoreOptions& options) {
-  auto address = address_of(options);
-  if (!address) return address.error();
-  return std::unique_ptr<LockStore>(new ZkStore(std::move(*address), options.interrupt));
+std::unique_ptr<ZkStore> ZkStore::open(const ZkAddress& address, const StoreOptions& options) {
+  return std::unique_ptr<ZkStore>(new ZkStore(address, options.interrupt));
 }
 
 // A node goes with its session, so it cannot be kept. A session can be given a longer timeout, but

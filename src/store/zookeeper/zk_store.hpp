@@ -37,9 +37,9 @@ namespace dlock {
 
 class ZkStore final : public TableStore {
  public:
-  static Result<std::unique_ptr<LockStore>> open(const StoreOptions& options);
-  // Adds the password and the TLS settings, which the URL does not carry.
+  // Parses the URL and adds the password and the TLS settings, which the URL does not carry.
   static Result<ZkAddress> address_of(const StoreOptions& options);
+  static std::unique_ptr<ZkStore> open(const ZkAddress& address, const StoreOptions& options);
 
   StoreTraits traits() const override;
   std::string where() const override { return table_.address().text; }

@@ -2,13 +2,13 @@
 #include "store/redis/doctor/examine_redis.hpp"
 
 #include "base/text.hpp"
-#include "store/redis/cluster_url.hpp"
 #include "store/redis/doctor/look.hpp"
 #include "store/redis/doctor/look_set.hpp"
 #include "store/redis/doctor/rules.hpp"
 #include "store/redis/redis_store.hpp"
 
 #include <algorithm>
+#include <variant>
 
 namespace dlock {
 
@@ -113,18 +113,19 @@ int wanted_replicas(RedisClient& client,
 
 }  // namespace
 
-Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerms& terms) {
-  auto opened = RedisStore::open(options);
-  if (!opened) return opened.error();
-  auto& store = static_cast<RedisStore&>(**opened);
+Result<Examination> examine_redis(const RedisPlace& place,
+                                  const StoreOptions& options,
+                                  const ExamineTerms& terms) {
+  const auto store = RedisStore::open(place, options);
   const LockName own = trial_name(terms.name);
-  const auto key = store.key_of(terms.name.value_or(own));
+  const auto key = store->key_of(terms.name.value_or(own));
   if (!key) return key.error();
 
-  SetFacts set{.url = store.where()};
-  set.sentinels = doctor::look_at_sentinels(options, terms.until);
-  RedisClient client = store.another_client();
-  const bool is_cluster = is_cluster_url(options.url);
+  SetFacts set{.url = store->where()};
+  if (const auto* const sentinels = std::get_if<SentinelSet>(&place))
+    set.sentinels = doctor::look_at_sentinels(*sentinels, terms.until);
+  RedisClient client = store->another_client();
+  const bool is_cluster = std::holds_alternative<ClusterSet>(place);
   const Time soon = std::min(terms.until, BootClock::now() + terms.connect_timeout);
   const auto hello = doctor::first_answer(client, {"TIME"}, is_cluster, soon);
   if (!lets_in(hello)) {
@@ -146,10 +147,11 @@ Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerm
   if (client.connected())
     set.servers.push_back(doctor::look_at_server(client, doctor::way_of(client), look));
   // Before the other servers are looked at: if they take all the time, they are unseen, not failed.
-  if (auto rival = RedisStore::open(options); rival) {
+  {
+    const auto rival = RedisStore::open(place, options);
     const Undisturbed signals(terms.calls);
     const Time limit = std::min(terms.until, BootClock::now() + k_trial_takes);
-    set.trial = try_lock(store, **rival, own, signals, limit);
+    set.trial = try_lock(*store, *rival, own, signals, limit);
     const auto* const rights = set.servers.empty() ? nullptr : &set.servers.front().rights;
     set.trial.of_any_name = rights != nullptr && !*rights && rights->why() == doctor::k_some_names;
     forget_token(client, options.prefix + own.text(), signals.until(limit));

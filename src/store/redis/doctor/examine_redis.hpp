@@ -5,11 +5,14 @@
 
 #include "base/result.hpp"
 #include "store/doctor/finding.hpp"
+#include "store/redis/redis_place.hpp"
 #include "store/store_options.hpp"
 
 namespace dlock {
 
 // An error if nothing could be looked at: the first error.
-Result<Examination> examine_redis(const StoreOptions& options, const ExamineTerms& terms);
+Result<Examination> examine_redis(const RedisPlace& place,
+                                  const StoreOptions& options,
+                                  const ExamineTerms& terms);
 
 }  // namespace dlock

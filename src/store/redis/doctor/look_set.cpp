@@ -88,18 +88,12 @@ bool is_near(const Endpoint& endpoint) {
 
 }  // namespace
 
-std::vector<SentinelFacts> look_at_sentinels(const StoreOptions& options, Time until) {
+std::vector<SentinelFacts> look_at_sentinels(const SentinelSet& set, Time until) {
   std::vector<SentinelFacts> all;
-  if (!is_sentinel_url(options.url)) return all;
-  auto set = parse_sentinel_url(options.url);
-  if (!set) return all;
-  const Duration each = k_sentinels_take / static_cast<int>(set->sentinels.size());
-  for (RedisAddress& sentinel : set->sentinels) {
-    sentinel.password = options.sentinel_password;
-    if (sentinel.endpoint.tls != nullptr)
-      sentinel.endpoint.tls = std::make_shared<const TlsSettings>(options.tls);
+  const Duration each = k_sentinels_take / static_cast<int>(set.sentinels.size());
+  for (const RedisAddress& sentinel : set.sentinels) {
     const Time limit = std::min(until, BootClock::now() + each);
-    all.push_back(look_at_sentinel(sentinel, set->name, limit));
+    all.push_back(look_at_sentinel(sentinel, set.name, limit));
   }
   return all;
 }

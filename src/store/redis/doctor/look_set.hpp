@@ -5,14 +5,13 @@
 
 #include "store/redis/doctor/look.hpp"
 #include "store/redis/redis_client.hpp"
-#include "store/store_options.hpp"
+#include "store/redis/sentinel_url.hpp"
 
 #include <vector>
 
 namespace dlock::doctor {
 
-// Empty for a URL without sentinels.
-std::vector<SentinelFacts> look_at_sentinels(const StoreOptions& options, Time until);
+std::vector<SentinelFacts> look_at_sentinels(const SentinelSet& set, Time until);
 
 // How the server that `client` asked last was reached.
 Way way_of(const RedisClient& client);

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Where locks in Redis are, from any of its URLs: one server, a set of servers that sentinels
+// watch, or a cluster.
+#pragma once
+
+#include "base/result.hpp"
+#include "store/redis/cluster_url.hpp"
+#include "store/redis/redis_url.hpp"
+#include "store/redis/sentinel_url.hpp"
+#include "store/store_options.hpp"
+
+#include <variant>
+
+namespace dlock {
+
+using RedisPlace = std::variant<RedisAddress, SentinelSet, ClusterSet>;
+
+// Parses the URL and adds the passwords and the TLS settings, which it does not carry.
+// Errc::bad_config: there are TLS settings, but the scheme has no TLS.
+Result<RedisPlace> redis_place_of(const StoreOptions& options);
+
+}  // namespace dlock
