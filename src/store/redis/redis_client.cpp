@@ -351,13 +351,10 @@ Error RedisClient::refusal(std::string_view text) {
   const ErrorReply meaning = classify_error(text);
   // It names an owner that could not be reached just now.
   const bool leads_back = route_->is_cluster() && text.starts_with("MOVED");
-  std::string said = (leads_back ? passed_over_ : "") + where();
-  if (!meaning.instead.empty()) {
-    said += " " + std::string(meaning.instead);
-  } else {
-    said += " says: " + words_of_server(words_of(text));
-    if (!meaning.hint.empty() && !leads_back) said += " (" + std::string(meaning.hint) + ")";
-  }
+  std::string said = meaning.instead.empty()
+                         ? server_says(where(), words_of(text), leads_back ? "" : meaning.hint)
+                         : where() + " " + std::string(meaning.instead);
+  if (leads_back) said.insert(0, passed_over_);
   // The cluster is changing: another node is asked next time.
   const bool elsewhere = meaning.code == Errc::refused && meaning.drop && route_->is_cluster();
   Error error{elsewhere ? Errc::unavailable : meaning.code, std::move(said)};

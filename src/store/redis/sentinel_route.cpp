@@ -3,6 +3,7 @@
 
 #include "base/duration.hpp"
 #include "base/text.hpp"
+#include "store/server_search.hpp"
 #include "store/url/host_port.hpp"
 
 #include <algorithm>
@@ -155,12 +156,7 @@ Result<RedisAddress> SentinelRoute::address_of(std::string_view /*key*/, Time li
   for (const SentinelAnswer& one : answers) {
     if (one.word) words.push_back(*one.word);
   }
-  if (words.empty()) {
-    Error error = none_answers(answers);
-    // As RedisClient::unconnected() does: a file may be missing while it is replaced.
-    if (error.code == Errc::bad_config && has_answered_) error.code = Errc::unavailable;
-    return error;
-  }
+  if (words.empty()) return while_files_are_replaced(none_answers(answers), has_answered_);
   has_answered_ = true;
   const auto master = choose_master(words);
   if (!master) return unknown_name(set_.name, answers);
