@@ -30,7 +30,7 @@ fetch_java() { # FOLDER DRIVER [OPTION…]
   in_time mvn -B -q -U -f "$drivers/$2/pom.xml" "${@:3}" \
     -Dmaven.wagon.rto=60000 -Dmaven.wagon.http.retryHandler.count=5 \
     -DoutputDirectory="$place/jars" dependency:copy-dependencies &&
-    javac -d "$place/classes" -cp "$place/jars/*" "$drivers/$2/Driver.java"
+    javac -d "$place/classes" -cp "$place/jars/*" "$drivers"/{actors/Actors,"$2"/Driver}.java
 }
 fetch_node() {
   cp "$drivers"/node/* "$interop_home/node" &&
@@ -41,15 +41,17 @@ fetch_python() { # FOLDER DRIVER
   local place=$interop_home/$1
   python3 -m venv "$place/venv" && in_time "$place/venv/bin/python" -m pip install -q \
     --disable-pip-version-check --retries 10 --timeout 60 -r "$drivers/$2/requirements.txt" &&
-    cp "$drivers/$2/driver.py" "$place"
+    cp "$drivers"/{actors/actors,"$2"/driver}.py "$place"
 }
 fetch_go() { # FOLDER DRIVER
   (cd "$drivers/$2" && GOTOOLCHAIN=local GOFLAGS=-mod=readonly \
     in_time go build -o "$interop_home/$1/$1" .)
 }
 
-# in_folder FOLDER SOURCES FETCH…: below build/interop, for the drivers in SOURCES.
-in_folder() { ready "$interop_home/$1" "$(cat "$drivers/$2"/* | sha256sum)" "${@:3}"; }
+# in_folder FOLDER SOURCES FETCH…: below build/interop, for the drivers in SOURCES and what they share.
+in_folder() {
+  ready "$interop_home/$1" "$(cat "$drivers/$2"/* "$drivers"/actors/* | sha256sum)" "${@:3}"
+}
 
 # fetch CLIENT: what was said is in log_of CLIENT.
 fetch() {

@@ -23,3 +23,7 @@ require (
 	google.golang.org/grpc v1.41.0 // indirect
 	google.golang.org/protobuf v1.26.0 // indirect
 )
+
+require actors v0.0.0
+
+replace actors => ../actors

@@ -5,3 +5,7 @@ module interop
 go 1.19
 
 require github.com/go-zookeeper/zk v1.0.4
+
+require actors v0.0.0
+
+replace actors => ../actors

@@ -6,59 +6,25 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
-	"sync"
 	"time"
+
+	"actors"
 
 	"github.com/go-zookeeper/zk"
 )
 
-var (
-	client *zk.Conn
-	output sync.Mutex
-)
+var client *zk.Conn
 
-func now() int64 { return time.Now().UnixMicro() }
-
-func say(when int64, text string) {
-	output.Lock()
-	defer output.Unlock()
-	fmt.Printf("%d %s\n", when, text)
-}
-
-// An actor does one thing after the other, with locks of its own.
+// An actor has locks of its own.
 type actor struct {
-	lines chan string
 	locks map[string]*zk.Lock
 }
 
-func newActor() *actor {
-	a := &actor{make(chan string, 100), map[string]*zk.Lock{}}
-	go func() {
-		for line := range a.lines {
-			a.obey(line)
-		}
-	}()
-	return a
-}
-
-func (a *actor) obey(line string) {
-	word := strings.Fields(line)
-	called := now()
-	result, err := a.carryOut(word)
-	if err != nil {
-		result = "error " + strings.ReplaceAll(err.Error(), " ", "-")
-	}
-	// A release is over for the others as soon as it is asked for.
-	when := called
-	if word[1] != "unlock" {
-		when = now()
-	}
-	say(when, fmt.Sprintf("%s %s %s %s", word[0], word[1], word[2], result))
+func newActor() actors.Actor {
+	return &actor{map[string]*zk.Lock{}}
 }
 
 func (a *actor) lock(key string) (string, error) {
@@ -70,8 +36,8 @@ func (a *actor) unlock(key string) (string, error) {
 	return "released", a.locks[key].Unlock()
 }
 
-func (a *actor) carryOut(word []string) (string, error) {
-	verb, key, rest := word[1], word[2], word[3:]
+// CarryOut obeys one line.
+func (a *actor) CarryOut(verb, key string, rest []string) (string, error) {
 	switch verb {
 	case "lock":
 		return a.lock(key)
@@ -83,30 +49,16 @@ func (a *actor) carryOut(word []string) (string, error) {
 	return "error unknown-word", nil
 }
 
-// Adds 1 to the number in a file, so many times, each time under the lock.
 func (a *actor) add(key, file, times string) (string, error) {
-	count, _ := strconv.Atoi(times)
-	for i := 0; i < count; i++ {
-		if _, err := a.lock(key); err != nil {
-			return "", err
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return "", err
-		}
-		number, err := strconv.Atoi(strings.TrimSpace(string(text)))
-		if err != nil {
-			return "", err
-		}
-		time.Sleep(2 * time.Millisecond)
-		if err := os.WriteFile(file, []byte(fmt.Sprintln(number+1)), 0o644); err != nil {
-			return "", err
-		}
-		if _, err := a.unlock(key); err != nil {
-			return "", err
-		}
+	lock := func() error {
+		_, err := a.lock(key)
+		return err
 	}
-	return "done", nil
+	unlock := func() error {
+		_, err := a.unlock(key)
+		return err
+	}
+	return actors.Add(file, times, lock, unlock)
 }
 
 func main() {
@@ -126,14 +78,5 @@ func main() {
 			break
 		}
 	}
-	say(now(), "- ready - go-zookeeper")
-	actors := map[string]*actor{}
-	words := bufio.NewScanner(os.Stdin)
-	for words.Scan() {
-		name := strings.Fields(words.Text())[0]
-		if actors[name] == nil {
-			actors[name] = newActor()
-		}
-		actors[name].lines <- words.Text()
-	}
+	actors.Run("go-zookeeper", newActor)
 }

@@ -5,17 +5,7 @@
 //
 //     Driver HOST:PORT WATCHDOG_MS, or redis+sentinel://H1:P1,H2:P2/NAME or redis+cluster://H1:P1
 //     instead of the first
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
-import java.util.HashMap;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -27,7 +17,6 @@ import org.redisson.config.BaseMasterSlaveServersConfig;
 import org.redisson.config.Config;
 
 public final class Driver {
-  private static final Map<String, Thread> threads = new ConcurrentHashMap<>();
   private static RedissonClient client;
 
   public static void main(String[] args) throws Exception {
@@ -38,14 +27,7 @@ public final class Driver {
     if (args[0].contains("://")) useSeveral(config, args[0].split("://|/"));
     else useOne(config, args[0]);
     client = Redisson.create(config);
-    say(now(), "- ready - " + client.getId());
-
-    Map<String, LinkedBlockingQueue<String>> actors = new HashMap<>();
-    BufferedReader words = new BufferedReader(new InputStreamReader(System.in));
-    for (String line = words.readLine(); line != null; line = words.readLine()) {
-      actors.computeIfAbsent(line.split(" ")[0], Driver::startActor).add(line);
-    }
-    System.exit(0);
+    Actors.obey(client.getId(), () -> Driver::carryOut);
   }
 
   private static void useOne(Config config, String address) {
@@ -77,40 +59,6 @@ public final class Driver {
         .setSubscriptionConnectionMinimumIdleSize(1);
   }
 
-  // An actor is a thread, which is what owns a lock in Redisson.
-  private static LinkedBlockingQueue<String> startActor(String name) {
-    LinkedBlockingQueue<String> lines = new LinkedBlockingQueue<>();
-    Thread thread =
-        new Thread(
-            () -> {
-              while (true) {
-                try {
-                  obey(lines.take());
-                } catch (InterruptedException e) {
-                  return;
-                }
-              }
-            });
-    thread.setDaemon(true);
-    threads.put(name, thread);
-    thread.start();
-    return lines;
-  }
-
-  private static void obey(String line) {
-    String[] word = line.split(" ");
-    long called = now();
-    String result;
-    try {
-      result = carryOut(word);
-    } catch (Exception e) {
-      result = "error " + e.getClass().getSimpleName();
-    }
-    // A release is over for the others as soon as it is asked for.
-    long when = word[1].startsWith("unlock") || word[1].startsWith("force") ? called : now();
-    say(when, word[0] + " " + word[1] + " " + word[2] + " " + result);
-  }
-
   private static String carryOut(String[] word) throws Exception {
     String[] verb = word[1].split("\\.");
     String kind = verb.length > 1 ? verb[1] : "plain";
@@ -140,11 +88,11 @@ public final class Driver {
       case "owner":
         return client.getId() + ":" + Thread.currentThread().getId();
       case "parked":
-        return String.valueOf(isParked(threads.get(word[3])));
+        return String.valueOf(isParked(Actors.threadOf(word[3])));
       case "add":
-        return add(lock, Path.of(word[3]), Integer.parseInt(word[4]));
+        return Actors.add(word[3], word[4], () -> lock.lock(30, TimeUnit.SECONDS), lock::unlock);
       case "look":
-        return look(lock, Path.of(word[3]), Integer.parseInt(word[4]));
+        return Actors.look(word[3], word[4], () -> lock.lock(30, TimeUnit.SECONDS), lock::unlock);
       default:
         return "error unknown-word";
     }
@@ -190,44 +138,5 @@ public final class Driver {
   private static boolean isParked(Thread thread) {
     return Arrays.stream(thread.getStackTrace())
         .anyMatch(frame -> frame.getClassName().equals(Semaphore.class.getName()));
-  }
-
-  // Adds 1 to the number in a file, so many times, each time under the lock.
-  private static String add(RLock lock, Path file, int times) throws Exception {
-    for (int i = 0; i < times; i++) {
-      lock.lock(30, TimeUnit.SECONDS);
-      try {
-        int number = Integer.parseInt(Files.readString(file).trim());
-        Thread.sleep(2);
-        Files.writeString(file, (number + 1) + "\n");
-      } finally {
-        lock.unlock();
-      }
-    }
-    return "done";
-  }
-
-  // Reads the number in a file twice, so many times, each time under the lock: it must stay.
-  private static String look(RLock lock, Path file, int times) throws Exception {
-    for (int i = 0; i < times; i++) {
-      lock.lock(30, TimeUnit.SECONDS);
-      try {
-        String number = Files.readString(file);
-        Thread.sleep(2);
-        if (!number.equals(Files.readString(file))) return "changed";
-      } finally {
-        lock.unlock();
-      }
-    }
-    return "done";
-  }
-
-  private static long now() {
-    return ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
-  }
-
-  private static synchronized void say(long when, String text) {
-    System.out.println(when + " " + text);
-    System.out.flush();
   }
 }

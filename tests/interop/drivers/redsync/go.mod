@@ -15,3 +15,7 @@ require (
 	github.com/hashicorp/errwrap v1.1.0 // indirect
 	github.com/hashicorp/go-multierror v1.1.1 // indirect
 )
+
+require actors v0.0.0
+
+replace actors => ../actors

@@ -11,19 +11,13 @@
 // of this process, in its time zone: ShedLock's default.
 //
 //     Driver JDBC_URL
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TimeZone;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.LinkedBlockingQueue;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.LockProvider;
 import net.javacrumbs.shedlock.core.SimpleLock;
@@ -38,48 +32,12 @@ public final class Driver {
   public static void main(String[] args) throws Exception {
     database = new JdbcTemplate(new DriverManagerDataSource(args[0]));
     database.queryForObject("select 1", Integer.class);
-    say(now(), "- ready - " + TimeZone.getDefault().getID());
-
-    Map<String, LinkedBlockingQueue<String>> actors = new HashMap<>();
-    BufferedReader words = new BufferedReader(new InputStreamReader(System.in));
-    for (String line = words.readLine(); line != null; line = words.readLine()) {
-      actors.computeIfAbsent(line.split(" ")[0], name -> startActor()).add(line);
-    }
-    System.exit(0);
-  }
-
-  private static LinkedBlockingQueue<String> startActor() {
-    LinkedBlockingQueue<String> lines = new LinkedBlockingQueue<>();
-    Map<String, SimpleLock> held = new HashMap<>();
-    Thread thread =
-        new Thread(
-            () -> {
-              while (true) {
-                try {
-                  obey(lines.take(), held);
-                } catch (InterruptedException e) {
-                  return;
-                }
-              }
-            });
-    thread.setDaemon(true);
-    thread.start();
-    return lines;
-  }
-
-  private static void obey(String line, Map<String, SimpleLock> held) {
-    String[] word = line.split(" ");
-    long called = now();
-    String result;
-    try {
-      result = carryOut(word, held);
-    } catch (Exception e) {
-      result = "error " + e.getClass().getSimpleName();
-      e.printStackTrace();
-    }
-    // A release is over for the others as soon as it is asked for.
-    long when = word[1].startsWith("unlock") ? called : now();
-    say(when, word[0] + " " + word[1] + " " + word[2] + " " + result);
+    Actors.obey(
+        TimeZone.getDefault().getID(),
+        () -> {
+          Map<String, SimpleLock> held = new HashMap<>();
+          return word -> carryOut(word, held);
+        });
   }
 
   private static String carryOut(String[] word, Map<String, SimpleLock> held) throws Exception {
@@ -100,7 +58,7 @@ public final class Driver {
         held.remove(key).unlock();
         return "released";
       case "add":
-        return add(key, Path.of(word[3]), Integer.parseInt(word[4]));
+        return add(key, word);
       default:
         return "error unknown-word";
     }
@@ -125,34 +83,20 @@ public final class Driver {
   }
 
   // Adds 1 to the number in a file, so many times, each time under the lock.
-  private static String add(String key, Path file, int times) throws Exception {
-    for (int i = 0; i < times; i++) {
-      Optional<SimpleLock> lock = Optional.empty();
-      while (lock.isEmpty()) {
-        Thread.sleep(5);
-        lock = take(key, true, Duration.ofSeconds(30), Duration.ZERO);
-      }
-      try {
-        int number = Integer.parseInt(Files.readString(file).trim());
-        Thread.sleep(2);
-        Files.writeString(file, (number + 1) + "\n");
-      } finally {
-        lock.get().unlock();
-      }
+  private static String add(String key, String[] word) throws Exception {
+    SimpleLock[] held = new SimpleLock[1];
+    return Actors.add(word[3], word[4], () -> held[0] = await(key), () -> held[0].unlock());
+  }
+
+  private static SimpleLock await(String key) throws Exception {
+    while (true) {
+      Thread.sleep(5);
+      Optional<SimpleLock> lock = take(key, true, Duration.ofSeconds(30), Duration.ZERO);
+      if (lock.isPresent()) return lock.get();
     }
-    return "done";
   }
 
   private static Duration ms(String number) {
     return Duration.ofMillis(Long.parseLong(number));
-  }
-
-  private static long now() {
-    return ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
-  }
-
-  private static synchronized void say(long when, String text) {
-    System.out.println(when + " " + text);
-    System.out.flush();
   }
 }

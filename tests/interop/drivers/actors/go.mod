@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+module actors
+
+go 1.19
