@@ -2,6 +2,7 @@
 #include "cmd/url_settings.hpp"
 
 #include "base/text.hpp"
+#include "store/open_store.hpp"
 
 #include <algorithm>
 #include <array>
@@ -34,13 +35,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> k_elsewh
 
 bool is_for_libpq(std::string_view url) {
   return url.starts_with("postgresql:") || url.starts_with("postgres:");
-}
-
-bool may_have_tls(std::string_view url) {
-  constexpr std::array<std::string_view, 4> k_others{"etcds:", "zookeepers:", "mysql:", "mariadb:"};
-  return is_for_libpq(url) || (url.starts_with("redis") && !url.starts_with("redis+unix:")) ||
-         std::any_of(
-             k_others.begin(), k_others.end(), [&](auto one) { return url.starts_with(one); });
 }
 
 // The name of one of our settings, also by its name in libpq.
@@ -108,7 +102,7 @@ Result<UrlParts> take_url_settings(std::string_view url) {
   UrlParts whole{.url = std::string(url), .settings = {}};
   const auto at = url.rfind('@');  // a '?' before it belongs to a password
   const auto question = url.find_first_of("?#", at == std::string_view::npos ? 0 : at);
-  if (question == std::string_view::npos || !may_have_tls(url)) return whole;
+  if (question == std::string_view::npos || !takes_tls_settings(url)) return whole;
   const auto hash = std::min(url.size(), url.find('#', question));
   UrlParts parts{.url = std::string(url.substr(0, question)), .settings = {}};
   std::string_view query = url.substr(question, hash - question);

@@ -22,10 +22,10 @@ struct UrlParts {
 // URL; any other blank belongs to its URL.
 std::vector<std::string> split_urls(std::string_view urls);
 
-// Takes the settings out of a URL that may have TLS: of Redis over TCP, PostgreSQL, MySQL, etcds://
-// or zookeepers://; other URLs stay unchanged. PostgreSQL's may also use libpq's names
-// (sslrootcert, sslcert, sslkey). Errc::bad_usage: a setting is given twice, or is another client's
-// word; the text has the word to use.
+// Takes the settings out of a URL that may have them (store/open_store.hpp); other URLs stay
+// unchanged. PostgreSQL's may also use libpq's names (sslrootcert, sslcert, sslkey).
+// Errc::bad_usage: a setting is given twice, or is another client's word; the text has the word to
+// use.
 Result<UrlParts> take_url_settings(std::string_view url);
 
 }  // namespace dlock

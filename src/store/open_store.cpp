@@ -158,23 +158,25 @@ struct Store {
   std::string_view scheme;
   std::string_view form;  // of its URLs, after the scheme
   const Uses& uses;
+  bool tls_settings = false;  // its URLs may have TLS settings
 };
+constexpr bool k_tls_settings = true;
 
 constexpr std::array<Store, 16> k_stores{{
-    {"redis", "://host:6379", k_redis_uses},
-    {"rediss", "://host:6379", k_redis_uses},
-    {"redis+sentinel", "://h1,h2,h3/NAME", k_redis_uses},
-    {"rediss+sentinel", "://h1,h2,h3/NAME", k_redis_uses},
-    {"redis+cluster", "://h1,h2,h3", k_redis_uses},
-    {"rediss+cluster", "://h1,h2,h3", k_redis_uses},
+    {"redis", "://host:6379", k_redis_uses, k_tls_settings},
+    {"rediss", "://host:6379", k_redis_uses, k_tls_settings},
+    {"redis+sentinel", "://h1,h2,h3/NAME", k_redis_uses, k_tls_settings},
+    {"rediss+sentinel", "://h1,h2,h3/NAME", k_redis_uses, k_tls_settings},
+    {"redis+cluster", "://h1,h2,h3", k_redis_uses, k_tls_settings},
+    {"rediss+cluster", "://h1,h2,h3", k_redis_uses, k_tls_settings},
     {"redis+unix", ":///path", k_redis_uses},
-    {"postgresql", "://host/database", k_postgres_uses},
-    {"mysql", "://host/database", k_mysql_uses},
-    {"mariadb", "://host/database", k_mysql_uses},
+    {"postgresql", "://host/database", k_postgres_uses, k_tls_settings},
+    {"mysql", "://host/database", k_mysql_uses, k_tls_settings},
+    {"mariadb", "://host/database", k_mysql_uses, k_tls_settings},
     {"etcd", "://h1,h2,h3", k_etcd_uses},
-    {"etcds", "://h1,h2,h3", k_etcd_uses},
+    {"etcds", "://h1,h2,h3", k_etcd_uses, k_tls_settings},
     {"zookeeper", "://h1,h2,h3/folder", k_zookeeper_uses},
-    {"zookeepers", "://h1,h2,h3/folder", k_zookeeper_uses},
+    {"zookeepers", "://h1,h2,h3/folder", k_zookeeper_uses, k_tls_settings},
     {"local", ":///dir", k_local_uses},
     {"sqlite", ":///file", k_sqlite_uses},
 }};
@@ -221,6 +223,11 @@ const std::string& store_forms() {
     return text;
   }();
   return forms;
+}
+
+bool takes_tls_settings(std::string_view url) {
+  const auto store = store_of(url);
+  return store && (*store)->tls_settings;
 }
 
 Result<std::unique_ptr<LockStore>> open_store(const StoreOptions& options) {

@@ -9,12 +9,16 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dlock {
 
 // "redis://host:6379, rediss://host:6379, redis+unix:///path or local:///dir": a URL of each store.
 const std::string& store_forms();
+
+// Whether a URL of this store may have TLS settings; false for a URL that names no store.
+bool takes_tls_settings(std::string_view url);
 
 // Errc::bad_usage for a URL that names no store; the text says why, and quotes no part of the URL:
 // a badly written URL may have its password anywhere.
