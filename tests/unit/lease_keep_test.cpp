@@ -94,6 +94,16 @@ TEST_CASE("once per: an earlier success neither hides the newest nor shortens it
   CHECK(state.success.has_value());
 }
 
+TEST_CASE("once per: a success that is over says nothing of an older run that ends later") {
+  StoredLock state;
+  const Hold hold = taken(state, claim_of("o", "s"), at(0s, k_wall_us));
+  state.success = Success{k_wall_us / 1000 + 500, k_wall_us / 1000 + 900};
+  CHECK(release(state, hold, at(1s, k_wall_us + 1'000'000), {.tell_for = 1h}) ==
+        ReleaseVerdict::released);
+  REQUIRE(state.success.has_value());
+  CHECK(state.success->since_ms == k_wall_us / 1000);
+}
+
 TEST_CASE("once per: an own hold, and one of an ancestor, count before a success") {
   StoredLock state;
   state.success = Success{k_wall_us / 1000 - 1, k_wall_us / 1000 + 60'000};

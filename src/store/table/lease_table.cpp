@@ -155,8 +155,9 @@ RenewReply check_one(const StoredLock& state, const Hold& hold, const Moment& mo
   return reply;
 }
 
-void remember(StoredLock& state, std::int64_t since_ms, Duration tell_for) {
-  if (!state.success) state.success.emplace();
+void remember(StoredLock& state, std::int64_t since_ms, Duration tell_for, const Moment& moment) {
+  const bool is_over = state.success && wall_ms(moment) >= state.success->until_ms;
+  if (!state.success || is_over) state.success = Success{};
   auto& [since, until] = *state.success;
   since = std::max(since, since_ms);
   until = std::max<std::int64_t>(until, since_ms + to_ms(tell_for));
@@ -173,7 +174,8 @@ ReleaseVerdict release_one(StoredLock& state,
   auto node = lease.holds.extract(hold.serial);
   if (node.empty()) return ReleaseVerdict::not_held;
   HoldRecord& record = node.mapped();
-  if (options.tell_for > Duration::zero()) remember(state, record.since_ms, options.tell_for);
+  if (options.tell_for > Duration::zero())
+    remember(state, record.since_ms, options.tell_for, moment);
   if (is_of_acquire(hold.serial)) note_release(state, record.id, moment);
   if (!lease.holds.empty()) return ReleaseVerdict::still_held;
   if (options.keep > Duration::zero() && !hold.nested) {

@@ -61,8 +61,8 @@ class TableStore : public LockStore {
     const Claim* claim = nullptr;
     Queueing queueing = Queueing::no;  // of the claim
     const Holds* holds = nullptr;
-    // The holds are released, and their locks are not kept: what is written does not depend on the
-    // present time, if the leases have not ended.
+    // The holds are released, and nothing but their end is noted: what is written does not depend
+    // on the present time, if the leases have not ended.
     bool frees = false;
   };
 
