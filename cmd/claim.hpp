@@ -59,8 +59,9 @@ Claim make_claim(std::vector<LockName> names,
 // The claim of a command that looks at a lock and waits for its changes, but takes nothing.
 Claim bystander(const LockName& name);
 
-// A run must not start if a hold of `acquire` above it, in this store, was lost. An `acquire` may:
-// it begins anew.
+// For the claim of a run: the run must not start if it inherited a hold that an `acquire` took in
+// this store, and that hold was lost. The claim of an `acquire` does not need this, because a
+// nested `acquire` may take the lock anew.
 void rely_on_acquired(Claim& claim, const std::string& store);
 
 AcquireTerms acquire_terms(const Settings& settings);

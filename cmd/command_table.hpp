@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The subcommands, and their options that are no settings, in tables that the parser and the help
-// read.
+// The subcommands, and those of their options that are not settings, in tables that the parser and
+// the help read.
 #pragma once
 
 #include "base/result.hpp"

@@ -134,7 +134,7 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
   auto lease = check_terms(settings);
   if (!lease) return report(lease.error(), settings);
 
-  // Takes what the start will need before it takes the lock.
+  // What the start of the command needs is prepared first, and the lock is taken after that.
   auto child = Child::prepare(settings.contain);
   if (!child) return report(child.error(), settings);
   auto ready = prepare(*names, settings);

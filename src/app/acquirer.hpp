@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Acquirer: one `dlock acquire` on this machine: a run up to the grant. Where a run starts its
-// child, the grant goes to `take_over`; if that fails, the lock is released as after a failed
-// start. Waiting, signals and undoing are those of a run.
+// Acquirer: carries out one `dlock acquire` on this machine. It does what a run does, up to the
+// grant. Then a run starts its child, but Acquirer gives the grant to `take_over`. If `take_over`
+// fails, Acquirer releases the lock, as a run does when its child cannot be started.
 #pragma once
 
 #include "app/driver.hpp"

@@ -52,8 +52,9 @@ class Ballot {
   // Servers that gave no vote and will give none.
   std::size_t failures() const;
 
-  // The first server that answered. A server before it that has not answered yet is waited for,
-  // unless it is doubtful or we are `impatient`.
+  // The first server, in the order of the seats, that has granted or refused. nullopt: there is no
+  // such server, or we wait for a server before it that was asked and has not answered yet. We do
+  // not wait for a doubtful server (Seat::doubtful), and for no server if we are `impatient`.
   std::optional<std::size_t> leader(bool impatient) const;
 
   // An error that makes the claim pointless at all servers; also: a majority no longer knows the

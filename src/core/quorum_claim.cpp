@@ -37,7 +37,8 @@ constexpr Duration k_rival_takes = 250ms;
 // Clocks run at the same rate within a hundredth.
 constexpr int k_drift = 100;
 
-// While the lease of the earlier grant of this round lasts, no other claim holds the lock.
+// If this round was granted before: the time at which the lease of that grant ends; until then no
+// other claim holds the lock. Time::min(): this round was not granted before.
 Time end_of_kept(const Members& members, const Claim& round) {
   const auto sent_at = members.sent_at();
   if (!sent_at || !members.kept() || members.kept()->serial != round.serial) return Time::min();

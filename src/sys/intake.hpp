@@ -21,8 +21,8 @@ enum class Wake { ready, interrupted, limit, broken };
 
 class Intake {
  public:
-  // Begins a turn of a call. Calls are told apart by their limits: all turns of a call have the
-  // same.
+  // Begins one turn (one send, one receive or one wait) of the call that ends at `limit`. All turns
+  // of a call pass the same limit; another limit begins another call.
   void begin(Time limit);
   // A request was sent to the server: an answer begins.
   void asked() { bytes_ = 0; }

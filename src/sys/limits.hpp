@@ -25,7 +25,7 @@ namespace dlock::limits {
 constexpr std::size_t k_answer_bytes = std::size_t{4} << 20;
 // Until libpq has logged in: it looks through all parameters of the server for each new one.
 constexpr std::size_t k_login_bytes = std::size_t{256} << 10;
-// Taken by libpq between two looks at the clock and the interrupt.
+// The bytes that libpq may take between two looks at the clock and the interrupt.
 constexpr std::size_t k_turn_bytes = std::size_t{16} << 10;
 // Reads of a call after its limit, or after its interrupt.
 constexpr int k_late_turns = 8;

@@ -123,7 +123,8 @@ std::vector<pid_t> lineage(const ProcessEntry& entry, pid_t ancestor) {
 std::optional<bool> environment_has(pid_t pid, std::string_view text) {
   errno = 0;
   const auto environment = read_process_file(std::to_string(pid) + "/environ");
-  // The error of Linux 6.18 for a dying process that has lost its memory: it runs nothing.
+  // ESRCH: since Linux 6.18 the answer for a dying process whose memory is gone already. Such a
+  // process runs no code any more. ENOENT: there is no such process.
   if (!environment && (errno == ESRCH || errno == ENOENT)) return false;
   if (!environment) return {};
   return environment->find(text) != std::string::npos;

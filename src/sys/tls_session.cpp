@@ -176,7 +176,7 @@ Error TlsSession::failure(int result) const {
 
 Error TlsSession::server_alert(int alert) const {
   const std::string& ours = verdict_->own_certificate;
-  // TLS 1.2 has no alert for a missing certificate: it is a handshake that failed.
+  // TLS 1.2 has no alert for a missing certificate: the server then says handshake_failure.
   const bool about_ours =
       verdict_->asked_for_ours &&
       (alert == SSL_AD_HANDSHAKE_FAILURE || alert == SSL_AD_BAD_CERTIFICATE ||

@@ -89,7 +89,7 @@ int weight(Errc code) {
   return code == Errc::timed_out ? 0 : 1;
 }
 
-// Makes one error of those of all addresses.
+// Makes one error of the errors of all addresses.
 Error combined(const std::vector<SocketAddress>& addresses, const std::vector<Error>& errors) {
   bool alike = true;
   Error all{Errc::timed_out, ""};

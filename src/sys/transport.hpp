@@ -34,8 +34,9 @@ struct Endpoint {
   std::uint16_t port = 0;                  // of the host
   std::string socket_path;                 // if set: a unix socket, host and port mean nothing
   std::shared_ptr<const TlsSettings> tls;  // of the host; null: plain
-  // Completes the advice for a certificate with other names: how to make one of them the host, in
-  // the imperative. Empty: by writing it in place of the host.
+  // Advice to the user for a certificate that does not have the host among its names. The advice is
+  // an order: it says how to make one of the certificate's names the host. Empty: the advice is to
+  // connect by one of those names.
   std::string_view rename = {};
 };
 

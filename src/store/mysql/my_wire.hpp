@@ -44,7 +44,7 @@ class MyWire {
   const std::optional<Error>& error() const { return error_; }
   void fail(Error error);
 
-  // Whether only its two ends can read it: TLS or a unix socket.
+  // Whether only the two ends of the connection can read it: it has TLS or is a unix socket.
   bool is_private() const { return endpoint_.tls != nullptr || !endpoint_.socket_path.empty(); }
   bool trusts_key() const { return trusts_key_; }
   // Connected, and nothing unread has come, not even an end.

@@ -31,7 +31,8 @@ class MemberFiber {
   // Ends the running job soon, if it may_be_cut and its server has been silent for `age`.
   void cut(Duration age = {});
 
-  // Adds the descriptors that the running job waits for to `all`; returns until when it waits.
+  // Adds to `all` the descriptors that the running job waits for. Returns the time at which the
+  // wait ends.
   Time add_waits(std::vector<pollfd>& all) const;
   // Goes on with the job if what it waits for is there, or its time has come. `polled`: the part of
   // `all` that add_waits() added. Returns the end of that part.

@@ -195,7 +195,8 @@ Result<AcquireReply> QuorumStore::try_round(const Claim& claim, Queueing queuein
   return reply;
 }
 
-// Where the claim was granted it has left the line.
+// Takes the claim out of the lines of the servers that did not grant it. A server that granted the
+// claim has taken the claim out of its line already.
 void QuorumStore::leave_other_lines(const Claim& claim, Queueing queueing, Time limit) {
   for (std::size_t i = 0; i < servers_->size(); ++i) {
     if (!stands_[i] || !members_[i].holds.empty()) continue;

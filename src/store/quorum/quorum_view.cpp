@@ -37,8 +37,8 @@ std::size_t foreign_in(const std::vector<Vote>& votes) {
   }));
 }
 
-// The vote whose token most votes share (a server that granted late may have recorded another);
-// nullptr: no vote counts.
+// Returns the vote whose token occurs in most votes: a server that granted late may have recorded
+// another token than the others. nullptr: there is no vote that `counts`.
 const Vote* most_alike(const std::vector<Vote>& votes,
                        const std::function<bool(const Vote&)>& counts) {
   const auto alike = [&](const Vote& vote) {

@@ -61,8 +61,8 @@ class TableStore : public LockStore {
     const Claim* claim = nullptr;
     Queueing queueing = Queueing::no;  // of the claim
     const Holds* holds = nullptr;
-    // The holds are released, and nothing but their end is noted: what is written does not depend
-    // on the present time, if the leases have not ended.
+    // The step only releases the holds; it writes neither a time to keep the lock nor a success.
+    // While the leases last, the step would therefore write the same at any time.
     bool frees = false;
   };
 

@@ -17,7 +17,8 @@ std::string_view next_character(std::string_view text) {
   return is_utf8(whole) ? whole : text.substr(0, 1);
 }
 
-// PathUtils.validatePath of ZooKeeper. UTF-8 bytes sort as their characters do.
+// The characters that ZooKeeper's PathUtils.validatePath refuses. UTF-8 bytes sort as their
+// characters do.
 bool is_refused(std::string_view character) {
   const auto within = [character](std::string_view first, std::string_view last) {
     return character >= first && character <= last;

@@ -25,7 +25,8 @@ struct NodeName {
   std::string_view end;  // the text before the number
   Mode mode;
 };
-// A new node is named by the last entry of its layout and mode.
+// Each layout and mode has one entry, which names a new node. Of two entries with the same end, the
+// first one says what mode a node that was read has.
 constexpr std::array<NodeName, 8> k_names{{
     {ZkLayout::curator, "lock-", Mode::plain},
     {ZkLayout::curator, "__WRIT__", Mode::exclusive},

@@ -116,8 +116,9 @@ struct ZkStep {
   std::int64_t epoch = 0;               // of the grants
 };
 // `which`: the row's index, for ZkChange::made. The change compares the version of every node that
-// it touches. A waiter may become a holder whatever nodes were created in between; a new node that
-// says it holds has to be checked again for earlier nodes (is_behind_others).
+// it touches. Nodes may have been created since the row was read. They stand behind every waiter in
+// the row, so a waiter may become a holder all the same. A new node that is created as a holder may
+// stand behind them: the caller must look for earlier nodes afterwards (is_behind_others).
 void add_zk_change(const ZkRow& before,
                    std::size_t which,
                    const lease_table::StoredLock& after,

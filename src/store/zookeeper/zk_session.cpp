@@ -139,7 +139,8 @@ Result<void> ZkSession::take_session(const ZkConnected& connected, Time limit) {
   granted_ = milliseconds(connected.timeout_ms);
   if (wanted_ == k_any_timeout || connected.timeout_ms >= wire_ms(wanted_)) return {};
   const std::string allowed = "allows sessions of at most " + format_duration(granted_);
-  // The servers' settings differ: the lease may end sooner than the renewal before promised.
+  // The servers' settings differ: at this server the lease may end sooner than the previous renewal
+  // promised.
   if (!made) return Error{Errc::lost, allowed + ", less than the servers before it"};
   close_at_once(limit);
   return Error{Errc::bad_usage, allowed + ", not " + format_duration(wanted_)};
