@@ -274,10 +274,14 @@ release_meets_a_waiter() {
 }
 waits_for_row() { [ "$(db "$1")" -gt 0 ]; }
 
-# Another program has written the row since.
+# Another program has written the row since, or the row is another one: lost, and made again.
 foreign_row_stays() {
-  hold b
-  db "UPDATE dlock SET locked_by = 'app1' WHERE name = 'b'"
-  let_go || true
-  [ "$(db "SELECT locked_by FROM dlock WHERE name = 'b'")" = app1 ]
+  local change
+  for change in "locked_by = 'app1'" "state = ''"; do
+    hold b
+    db "UPDATE dlock SET $change WHERE name = 'b'"
+    let_go || true
+    [ -n "$(db "SELECT locked_by FROM dlock WHERE name = 'b'")" ] || fail "released: $change"
+    db 'DELETE FROM dlock'
+  done
 }

@@ -52,7 +52,8 @@ class FakeSql final : public SqlStore {
     for (const Write& one : all) {
       Row& row = *server_.row;
       const bool by_memory = basis == Basis::remembered;
-      const bool is_other = row.columns.locked_by != one.before->columns.locked_by;
+      const bool is_other =
+          row.columns.locked_by != one.before->columns.locked_by || row.state != one.before->state;
       if (one.lock && row.version != one.before->version) return false;
       if (by_memory && (is_other || !row.line.empty())) return false;
       if (one.lock) {
@@ -116,6 +117,10 @@ TEST_CASE("sql: a release is one message if the row is as our newest step wrote 
     CHECK(store.renew(holds, k_limit)->verdict == RenewVerdict::renewed);
     store.loads = store.writes = 0;
   }
+  SUBCASE("after a look that changed nothing") {
+    CHECK(store.check(holds, k_limit)->verdict == RenewVerdict::held);
+    store.loads = store.writes = 0;
+  }
   CHECK(*store.release(holds, {}, k_limit) == ReleaseVerdict::released);
   CHECK(store.loads == 0);
   CHECK(store.writes == 1);
@@ -147,6 +152,14 @@ TEST_CASE("sql: a release reads the row if another process wrote it") {
     store.loads = 0;
     CHECK(*store.release(holds, {}, k_limit) == ReleaseVerdict::released);
     CHECK(other.check(joined, k_limit)->verdict == RenewVerdict::held);
+  }
+  SUBCASE("the row was lost, and the next holder has the same host name and process number") {
+    const Holds holds = granted(store, claim_of("p", "t"));
+    server.row.reset();
+    const Holds next = granted(other, claim_of("q", "u"));
+    store.loads = 0;
+    CHECK(*store.release(holds, {}, k_limit) == ReleaseVerdict::not_held);
+    CHECK(other.check(next, k_limit)->verdict == RenewVerdict::held);
   }
   SUBCASE("ShedLock has the row, and keeps it") {
     const Holds holds = granted(store, claim_of("p", "t"));

@@ -280,6 +280,14 @@ bool SqlStore::is_as_remembered(const Rows& rows,
          BootClock::now() < rows.sent_at + occasion.holds->front().ttl;
 }
 
+bool SqlStore::is_unchanged(const Rows& remembered, const Rows& rows) {
+  if (rows.rows.size() != 1) return false;
+  const Row& before = remembered.rows.front();
+  const Row& row = rows.rows.front();
+  return row.name == before.name && row.version == before.version && row.state == before.state &&
+         row.columns.locked_by == before.columns.locked_by && row.line.empty();
+}
+
 Result<void> SqlStore::transact(const std::vector<LockName>& names,
                                 const Occasion& occasion,
                                 Time limit,
@@ -291,12 +299,12 @@ Result<void> SqlStore::transact(const std::vector<LockName>& names,
     if (!done && cause() == Cause::other) return done.error();
   }
   for (int tries = 0; tries < k_tries;) {
-    Result<bool> done = false;
-    if (const auto rows = load_to_write(ordered(names), limit); rows)
-      done = step(*rows, Basis::loaded, names, limit, change);
-    else
-      done = rows.error();
-    if (done && *done) return {};
+    const auto rows = load_to_write(ordered(names), limit);
+    const auto done = rows ? step(*rows, Basis::loaded, names, limit, change) : rows.error();
+    if (done && *done) {
+      if (!remembered_ && remembered && is_unchanged(*remembered, *rows)) remembered_ = remembered;
+      return {};
+    }
     if (done) {
       ++tries;
       continue;

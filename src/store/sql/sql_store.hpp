@@ -75,7 +75,7 @@ class SqlStore : public TableStore {
   // Undoes the transaction, and makes the missing rows of these names.
   virtual Result<void> make_rows(const std::vector<std::string>& names, Time limit) = 0;
   // Loaded: load() has begun the transaction. Remembered: write() begins it, locks the rows, and
-  // then checks that nobody waits for them.
+  // then checks that state and locked_by are as before, too, and that nobody waits.
   enum class Basis { loaded, remembered };
   // Ends the transaction; without a write it is undone. `wakes` as in TableStore::Step. False: a
   // row of dlock is not as it was read (by its version, or locked_by), and was not written.
@@ -131,6 +131,7 @@ class SqlStore : public TableStore {
   static bool is_as_remembered(const Rows& rows,
                                const std::vector<LockName>& names,
                                const Occasion& occasion);
+  static bool is_unchanged(const Rows& remembered, const Rows& rows);
   void undo(Time limit);
   Error row_stays(const std::string& why) const;
   Error strange_answer() const;
