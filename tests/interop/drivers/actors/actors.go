@@ -44,11 +44,11 @@ func Run(client string, newActor func() Actor) {
 	}
 }
 
-// Add adds 1 to the number in a file, so many times, each time under the lock.
-func Add(file, times string, lock, unlock func() error) (string, error) {
+// Add adds 1 to the number in a file, so many times, each time under the lock of this key.
+func Add(key, file, times string, lock, unlock func(key string) (string, error)) (string, error) {
 	count, _ := strconv.Atoi(times)
 	for i := 0; i < count; i++ {
-		if err := lock(); err != nil {
+		if _, err := lock(key); err != nil {
 			return "", err
 		}
 		text, err := os.ReadFile(file)
@@ -63,7 +63,7 @@ func Add(file, times string, lock, unlock func() error) (string, error) {
 		if err := os.WriteFile(file, []byte(fmt.Sprintln(number+1)), 0o644); err != nil {
 			return "", err
 		}
-		if err := unlock(); err != nil {
+		if _, err := unlock(key); err != nil {
 			return "", err
 		}
 	}

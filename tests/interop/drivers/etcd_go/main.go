@@ -84,21 +84,9 @@ func (a *actor) CarryOut(verb, key string, rest []string) (string, error) {
 	case "unlock":
 		return a.unlock(key)
 	case "add":
-		return a.add(key, rest[0], rest[1])
+		return actors.Add(key, rest[0], rest[1], a.lock, a.unlock)
 	}
 	return "error unknown-word", nil
-}
-
-func (a *actor) add(key, file, times string) (string, error) {
-	lock := func() error {
-		_, err := a.lock(key)
-		return err
-	}
-	unlock := func() error {
-		_, err := a.unlock(key)
-		return err
-	}
-	return actors.Add(file, times, lock, unlock)
 }
 
 func main() {

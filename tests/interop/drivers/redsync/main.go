@@ -72,15 +72,14 @@ func (a *actor) CarryOut(verb, key string, rest []string) (string, error) {
 }
 
 func (a *actor) add(key, file, times string) (string, error) {
-	lock := func() error {
-		_, err := a.take(key, 30*time.Second, redsync.WithTries(1000000), redsync.WithRetryDelay(often))
-		return err
+	lock := func(key string) (string, error) {
+		return a.take(key, 30*time.Second, redsync.WithTries(1000000), redsync.WithRetryDelay(often))
 	}
-	unlock := func() error {
+	unlock := func(key string) (string, error) {
 		a.locks[key].Unlock()
-		return nil
+		return "", nil
 	}
-	return actors.Add(file, times, lock, unlock)
+	return actors.Add(key, file, times, lock, unlock)
 }
 
 // Takes the lock with the library's own delays, as often as it needs, holds it and releases it. Says
