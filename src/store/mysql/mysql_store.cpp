@@ -173,7 +173,6 @@ std::string MysqlStore::update_of(const Write& one, Basis basis) const {
   if (!has_four_columns()) update += " and version = " + std::to_string(one.before->version);
   if (has_four_columns() || basis == Basis::remembered)
     update += " and locked_by = " + quoted(one.before->columns.locked_by);
-  // A row that was lost and made again may have the version, and another host the holder's text.
   if (basis == Basis::remembered) {
     update += " and state = " + quoted(*one.before->state) + " and not exists (select 1 from " +
               line_table_ + " where name = " + quoted(one.name) + ")";

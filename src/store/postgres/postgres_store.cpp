@@ -251,8 +251,6 @@ void PostgresStore::add_write(std::vector<PgStatement>& all, const Write& one, B
     update.parameters.push_back(has_four_columns() ? one.before->columns.locked_by
                                                    : std::to_string(one.before->version));
     if (basis == Basis::remembered) {
-      // A row that was lost and made again may have the version, and another host the holder's
-      // text.
       update.text += " and locked_by operator(pg_catalog.=) $6 and state operator(pg_catalog.=) $7";
       update.text +=
           " and not exists (select 1 from " + tables_.line() + std::string(k_of_name) + ")";

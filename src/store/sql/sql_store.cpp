@@ -264,10 +264,7 @@ void SqlStore::remember(const Rows& rows, const std::vector<Write>& writes) {
   if (!one.lock || !one.before->line.empty() || !one.line.written.empty()) return;
   remembered_ = rows;
   Row& row = remembered_->rows.front();
-  const std::int64_t locked_at_us =
-      one.columns.locked_at_us != 0 ? one.columns.locked_at_us : row.columns.locked_at_us;
   row.columns = one.columns;
-  row.columns.locked_at_us = locked_at_us;
   row.state = one.state;
   ++row.version;
 }

@@ -9,8 +9,8 @@
 // other error leaves the outcome unknown.
 //
 // The release of one lock is one message if nothing has happened since our newest step: the row is
-// as that step wrote it, and nobody waits. The statements check both, and if they do not hold, the
-// step begins anew.
+// as that step wrote it, and no waiter is in its line. The statements check both, and if one of
+// them does not hold, the step begins anew.
 //
 // Other programs may share the table (lock_row.hpp). Where it has only the four columns of ShedLock
 // (four_columns.hpp) there is no line, and what four columns cannot keep is Errc::bad_config.
@@ -75,7 +75,9 @@ class SqlStore : public TableStore {
   // Undoes the transaction, and makes the missing rows of these names.
   virtual Result<void> make_rows(const std::vector<std::string>& names, Time limit) = 0;
   // Loaded: load() has begun the transaction. Remembered: write() begins it, locks the rows, and
-  // then checks that state and locked_by are as before, too, and that nobody waits.
+  // then writes only if locked_by and state are as before, too, and the line has no waiter. The
+  // state has the owner's id: a row that was lost and made again may have the same version, and a
+  // holder on another host the same text in locked_by.
   enum class Basis { loaded, remembered };
   // Ends the transaction; without a write it is undone. `wakes` as in TableStore::Step. False: a
   // row of dlock is not as it was read (by its version, or locked_by), and was not written.
@@ -152,7 +154,7 @@ class SqlStore : public TableStore {
   Error unknown_columns() const;
 
   bool has_four_columns_ = false;  // by the newest error
-  // The row of one lock as our newest step wrote it, if nobody waited.
+  // The row of one lock as our newest step wrote it, if the line had no waiter.
   std::optional<Rows> remembered_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The facts that `dlock doctor` has seen of the servers behind a URL, without a verdict, so that
 // the rules (rules.hpp) are pure. Each fact is Seen, or has the reason why it was not seen, so that
-// nobody takes a default value for an answer.
+// no rule takes a default value for an answer.
 #pragma once
 
 #include "base/boot_clock.hpp"
