@@ -21,6 +21,7 @@ class FakeSql final : public SqlStore {
   // The only row, which several stores share.
   struct Server {
     std::optional<Row> row;
+    std::int64_t now_us = k_wall_us;
   };
   explicit FakeSql(Server& server) : server_(server) {}
 
@@ -34,7 +35,7 @@ class FakeSql final : public SqlStore {
     REQUIRE(names.size() == 1);
     ++loads;
     Rows rows{.rows = {Row{.name = names[0], .state = {}}},
-              .now_us = k_wall_us,
+              .now_us = server_.now_us,
               .sent_at = BootClock::now() - answer_takes};
     if (server_.row) rows.rows = {*server_.row};
     return rows;
@@ -72,7 +73,7 @@ class FakeSql final : public SqlStore {
   }
   Result<void> make_tables(Time) override { return {}; }
   Result<Rows> load_behind(const std::string&, Time) override { return Rows{}; }
-  Result<Rows> load_clock(Time) override { return Rows{.rows = {}, .now_us = k_wall_us}; }
+  Result<Rows> load_clock(Time) override { return Rows{.rows = {}, .now_us = server_.now_us}; }
   Cause cause() const override { return Cause::other; }
   const std::string& table() const override { return table_; }
   std::string missing_columns() const override { return ""; }
@@ -185,6 +186,21 @@ TEST_CASE("sql: a release reads the row if the present time matters") {
   store.loads = 0;
   CHECK(*store.release(holds, options, k_limit) == ReleaseVerdict::released);
   CHECK(store.loads == 1);
+}
+
+TEST_CASE("sql: a release reads the row if another lease of the row was renewed in between") {
+  FakeSql::Server server;
+  FakeSql store(server);
+  const Holds dead = granted(store, claim_as(Mode::shared, "p"));
+  const Holds other = granted(store, claim_as(Mode::shared, "q"));
+  server.now_us += 9'999'999;
+  store.answer_takes = 1us;  // the lease of ten seconds may be over when the answer is there
+  CHECK(store.renew(other, k_limit)->verdict == RenewVerdict::renewed);
+  server.now_us += 1;
+  store.loads = 0;
+  CHECK(*store.release(dead, {}, k_limit) == ReleaseVerdict::not_held);
+  CHECK(store.loads == 1);
+  CHECK(*store.release(other, {}, k_limit) == ReleaseVerdict::released);
 }
 
 }  // namespace dlock::lease_table

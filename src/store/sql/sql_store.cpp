@@ -254,32 +254,41 @@ Result<bool> SqlStore::step(const Rows& rows,
     one.before = &*std::find_if(
         rows.rows.begin(), rows.rows.end(), [&](const Row& row) { return row.name == one.name; });
   auto written = write(*writes, step.wakes, basis, limit);
-  if (written && *written) remember(rows, *writes);
+  if (written && *written) remember(rows, *writes, after.front());
   return written;
 }
 
-void SqlStore::remember(const Rows& rows, const std::vector<Write>& writes) {
+void SqlStore::remember(const Rows& rows,
+                        const std::vector<Write>& writes,
+                        const StoredLock& lock) {
   if (has_four_columns_ || rows.rows.size() != 1 || writes.size() != 1) return;
   const Write& one = writes.front();
   if (!one.lock || !one.before->line.empty() || !one.line.written.empty()) return;
-  remembered_ = rows;
-  Row& row = remembered_->rows.front();
+  const Moment moment = moment_of(rows.now_us, rows.sent_at);
+  remembered_ = Remembered{.rows = rows, .all_live_until = Time::max()};
+  for (const auto& [owner, lease] : lock.leases) {
+    const Time end = rows.sent_at + (lease.expires - moment.now);
+    remembered_->all_live_until = std::min(remembered_->all_live_until, end);
+  }
+  Row& row = remembered_->rows.rows.front();
   row.columns = one.columns;
   row.state = one.state;
   ++row.version;
 }
 
-// The lease has not ended, so that the time at which it was written decides as the present would.
-bool SqlStore::is_as_remembered(const Rows& rows,
+// No lease of the row has ended, so that the time at which the row was written decides as the
+// present would.
+bool SqlStore::is_as_remembered(const Remembered& remembered,
                                 const std::vector<LockName>& names,
                                 const Occasion& occasion) {
-  return occasion.frees && names.size() == 1 && rows.rows.front().name == names.front().text() &&
-         BootClock::now() < rows.sent_at + occasion.holds->front().ttl;
+  return occasion.frees && names.size() == 1 &&
+         remembered.rows.rows.front().name == names.front().text() &&
+         BootClock::now() < remembered.all_live_until;
 }
 
-bool SqlStore::is_unchanged(const Rows& remembered, const Rows& rows) {
+bool SqlStore::is_unchanged(const Remembered& remembered, const Rows& rows) {
   if (rows.rows.size() != 1) return false;
-  const Row& before = remembered.rows.front();
+  const Row& before = remembered.rows.rows.front();
   const Row& row = rows.rows.front();
   return row.name == before.name && row.version == before.version && row.state == before.state &&
          row.columns.locked_by == before.columns.locked_by && row.line.empty();
@@ -291,7 +300,7 @@ Result<void> SqlStore::transact(const std::vector<LockName>& names,
                                 const Change& change) {
   const auto remembered = std::exchange(remembered_, std::nullopt);
   if (remembered && is_as_remembered(*remembered, names, occasion)) {
-    const auto done = step(*remembered, Basis::remembered, names, limit, change);
+    const auto done = step(remembered->rows, Basis::remembered, names, limit, change);
     if (done && *done) return {};
     if (!done && cause() == Cause::other) return done.error();
   }

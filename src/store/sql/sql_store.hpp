@@ -129,11 +129,18 @@ class SqlStore : public TableStore {
                                        const std::vector<lease_table::StoredLock>& after,
                                        const Moment& moment,
                                        bool writes_locks) const;
-  void remember(const Rows& rows, const std::vector<Write>& writes);
-  static bool is_as_remembered(const Rows& rows,
+  // The row of one lock as our newest step wrote it, if the line had no waiter.
+  struct Remembered {
+    Rows rows;
+    Time all_live_until;  // the first of its leases ends then, or later
+  };
+  void remember(const Rows& rows,
+                const std::vector<Write>& writes,
+                const lease_table::StoredLock& lock);
+  static bool is_as_remembered(const Remembered& remembered,
                                const std::vector<LockName>& names,
                                const Occasion& occasion);
-  static bool is_unchanged(const Rows& remembered, const Rows& rows);
+  static bool is_unchanged(const Remembered& remembered, const Rows& rows);
   void undo(Time limit);
   Error row_stays(const std::string& why) const;
   Error strange_answer() const;
@@ -154,8 +161,7 @@ class SqlStore : public TableStore {
   Error unknown_columns() const;
 
   bool has_four_columns_ = false;  // by the newest error
-  // The row of one lock as our newest step wrote it, if the line had no waiter.
-  std::optional<Rows> remembered_;
+  std::optional<Remembered> remembered_;
 };
 
 }  // namespace dlock
