@@ -16,7 +16,7 @@ Time share_of(Time limit, std::size_t parts) {
 
 bool ends_search(Errc code) {
   return code != Errc::not_listening && code != Errc::no_such_host && code != Errc::unavailable &&
-         code != Errc::timed_out && code != Errc::refused;
+         code != Errc::timed_out && code != Errc::refused && code != Errc::protocol;
 }
 
 std::string name_of(const Endpoint& server) {

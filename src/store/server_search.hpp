@@ -18,7 +18,11 @@ namespace dlock {
 // silent must not take the time of the servers behind it. `parts` is at least 1.
 Time share_of(Time limit, std::size_t parts);
 
-// True: every other server would give this error too, or no other server may be asked any more.
+// Whether the search for a server ends with this error of one server. A server that is down, silent
+// or unknown, whose certificate is not accepted (Errc::protocol) or that is no server of this kind
+// is passed over: the other servers may be good, and it got nothing that it should not have. The
+// search ends with an error that every server would give, such as a refused password (trying it
+// everywhere may lock the account) or a file that cannot be read, and after an interrupt.
 bool ends_search(Errc code);
 
 // "host:port", or the path of a socket.

@@ -248,9 +248,10 @@ Result<void> PgSession::connect(Time limit) {
   const auto& servers = address_.servers;
   FailedServers failed;
   for (std::size_t i = 0;; ++i) {
-    PgNoConnection why = connect_to(servers[i], share_of(limit, servers.size() - i));
+    const Time share = share_of(limit, servers.size() - i);
+    PgNoConnection why = connect_to(servers[i], share);
     if (connected()) return {};
-    explain(why, servers[i], limit);
+    explain(why, servers[i], share);
     if (servers.size() == 1 || ends_search(why.code)) return unreachable(why, failed.before());
     failed.add(name_of(servers[i]), {why.code, why.reason});
     if (i + 1 == servers.size()) return failed.all(where());

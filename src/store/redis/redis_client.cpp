@@ -189,30 +189,31 @@ Result<void> RedisClient::reach(std::string_view key, Time limit) {
 }
 
 Result<void> RedisClient::connect(std::string_view key, Time limit) {
-  std::string told;  // servers that cannot be reached
-  for (std::size_t others = route_->others();; --others) {
+  FailedServers failed;
+  const std::size_t others = route_->others();
+  for (std::size_t left = others;; --left) {
     auto address = route_->address_of(key, limit);
     if (!address) return address.error();
     if (address->text != address_.text) listener_ = 0;  // it was a connection of the other server
     address_ = std::move(*address);
+    // A cluster may have dozens of nodes: equal shares would leave too little for each.
     auto connected =
-        Transport::connect(address_.endpoint, share_of(limit, others == 0 ? 1 : 2), interrupt_);
+        Transport::connect(address_.endpoint, share_of(limit, left == 0 ? 1 : 2), interrupt_);
     if (connected) {
       transport_ = std::move(*connected);
-      passed_over_ = std::move(told);
+      passed_over_ = failed.before();
       greeted_ = false;
       return {};
     }
-    const Errc why = connected.error().code;
-    Error error = unconnected(connected.error());
-    error.text.insert(0, told);
-    if (others == 0 || why == Errc::cancelled || why == Errc::bad_config) return error;
-    told = error.text + "; ";
+    const Error& why = connected.error();
+    if (why.code != Errc::cancelled) route_->failed(address_, why, {});
+    if (others == 0 || ends_search(why.code)) return unreachable(why);
+    failed.add(name_of(address_.endpoint), why);
+    if (left == 0) return failed.all("any node of the cluster");
   }
 }
 
-Error RedisClient::unconnected(const Error& error) {
-  if (error.code != Errc::cancelled) route_->failed(address_, error, {});
+Error RedisClient::unreachable(const Error& error) const {
   const Error why = while_files_are_replaced(error, has_answered_);
   return error.code == Errc::bad_config ? why : cannot_reach(where(), why);
 }
@@ -354,7 +355,7 @@ Error RedisClient::refusal(std::string_view text) {
   std::string said = meaning.instead.empty()
                          ? server_says(where(), words_of(text), leads_back ? "" : meaning.hint)
                          : where() + " " + std::string(meaning.instead);
-  if (leads_back) said.insert(0, passed_over_);
+  if (leads_back && !passed_over_.empty()) said.insert(0, "cannot reach " + passed_over_);
   // The cluster is changing: another node is asked next time.
   const bool elsewhere = meaning.code == Errc::refused && meaning.drop && route_->is_cluster();
   Error error{elsewhere ? Errc::unavailable : meaning.code, std::move(said)};

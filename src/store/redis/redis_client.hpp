@@ -143,7 +143,7 @@ class RedisClient {
   Result<void> take_messages(std::vector<Reply>& messages, Time started, Time limit);
   Result<Reply> read_reply(Time started, Time limit);
   Result<int> read_copies(Time started, Time limit);
-  Error unconnected(const Error& error);
+  Error unreachable(const Error& error) const;
   Error unanswered(const Error& reason, Time started, Time limit);
   std::string what_listens(const Error& error, Time limit);
   Error unsent(const Error& error, Time started, Time limit);
@@ -157,7 +157,7 @@ class RedisClient {
   RedisAddress address_;  // of this connection, or the newest one
   const Interrupt* interrupt_;
   std::optional<Transport> transport_;
-  std::string passed_over_;  // servers that could not be reached before this one, and why
+  std::string passed_over_;  // FailedServers::before() this connection
   ReplyReader reader_;
   bool greeted_ = false;  // the connection has had its greetings
   bool subscribed_ = false;
