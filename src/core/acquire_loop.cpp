@@ -12,29 +12,30 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Foreign locks (SET NX) have no channel: ask as often as their own clients do, every 50 to 250 ms.
+// Foreign locks (SET NX) send no messages: poll as often as their own clients do, every 50 to 250
+// ms.
 constexpr Duration k_foreign_poll_least = 50ms;
 constexpr Duration k_foreign_poll_most = 250ms;
-// The line drops a waiter without a heartbeat for 10 s. Besides, some holders of a hash do not
-// publish their release (RSpinLock), and messages can be lost.
+// The line drops a waiter that sends no heartbeat for 10 s. A heartbeat also finds a release
+// without a message: some programs send none (RSpinLock), and messages can be lost.
 constexpr Duration k_beat_least = 2500ms;
 constexpr Duration k_beat_most = 3s;
 // A bystander looks more often: no message tells it that a waiter in line has died.
 constexpr Duration k_bystander_beat = 1s;
 constexpr Duration k_untracked_poll_least = 50ms;
 constexpr Duration k_untracked_poll_most = 500ms;
-// How long the first waiter has to take its turn; line.lua has the same.
+// How long the first waiter has to take its turn; line.lua uses the same time.
 constexpr Duration k_turn = 1s;
-// A claim that does not wait lets a waiter, which may be dead, have its turn. It asks again for two
-// turns, so that a second dead waiter does not matter.
+// A claim that does not wait leaves a free lock to the first waiter for two turns, because up to
+// two waiters may be dead.
 constexpr Duration k_offer = 2 * k_turn;
 constexpr Duration k_offer_poll_least = 100ms;
 constexpr Duration k_offer_poll_most = 200ms;
-// How long to wait after the end of a lease or a turn; random, so that not all come together.
+// The longest random delay after the end of a lease or a turn, so that not all waiters try at once.
 constexpr Duration k_slack = 20ms;
-// This many waiters track the key: the first, and the next in case the first does not come.
+// How many waiters track the lock's key: the first, and the second in case the first is dead.
 constexpr std::uint64_t k_front = 2;
-// This many try when a turn ends that was not taken: more than one waiter may be frozen.
+// How many waiters try when a turn was not taken: more than one waiter may be frozen.
 constexpr std::uint64_t k_near = 4;
 
 PatienceTerms patience_terms(const AcquireTerms& terms, Time now) {
@@ -75,8 +76,8 @@ AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
     if (!surely_not_sent(answer.error().code)) maybe_held_ = true;
     return on_trouble(answer.error(), backoff_, now);
   }
-  // "Done" and "busy" say nothing about an earlier try whose answer was lost: a hold that was
-  // revoked in between keeps the lock busy until its lease ends.
+  // Busy or Done does not disprove that an earlier try, whose answer was lost, was granted: a hold
+  // that was revoked since then keeps the lock busy until its lease ends.
   if (const auto* done = std::get_if<Done>(&*answer)) return step::Done{done->ago};
   last_contact_ = now;
   patience_.answered();
@@ -89,7 +90,7 @@ AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
   return on_busy(std::get<Refusal>(std::move(*answer)), now);
 }
 
-// In a store without a line every waiter is first.
+// Returns whether we are one of the first waiters. In a store without a line every waiter is.
 bool AcquireLoop::at_front() const {
   if (terms_.bystander) return true;
   return queueing_ == Queueing::no ? refusal_->holding.waiting < k_front
@@ -109,7 +110,8 @@ AcquireStep AcquireLoop::on_busy(Refusal refusal, Time now) {
   return wait_for_change(now);
 }
 
-// The lock may be free, and the one waiter before us dead: a live waiter takes it now.
+// Gives up, or sleeps before another look. The lock may be free and the only waiter before us dead:
+// a living waiter takes the lock within its turn.
 AcquireStep AcquireLoop::look_at_offer(bool full, Time now) {
   const bool once = terms_.wait == Duration::zero();
   if (!refusal_->turn_left || terms_.bystander || !(once || full)) return step::Busy{*refusal_};
@@ -125,7 +127,7 @@ AcquireStep AcquireLoop::on_watch(const Result<Watching>& answer, Time now) {
     watching_ = true;
     if (!terms_.bystander) queueing_ = Queueing::listening;
     untracked_because_ = answer->untracked_because;
-    return try_again(now);  // the lock may have been released before the watch was up
+    return try_again(now);  // finds a release that came before the watch
   }
   if (answer.error().code == Errc::denied || answer.error().code == Errc::refused) {
     watching_ = false;
@@ -138,8 +140,8 @@ AcquireStep AcquireLoop::on_watch(const Result<Watching>& answer, Time now) {
 
 AcquireStep AcquireLoop::on_hand_off(const Result<HandOff>& answer, Time now) {
   if (!answer) {
-    // The connection broke; the next busy answer watches again, after a pause, as it may break each
-    // time.
+    // The connection broke. The next busy answer watches again, after a pause: the connection may
+    // break each time.
     watching_ = false;
     const Time until = now + watch_backoff_.next(jitter_);
     return step::Sleep{deadline_ ? std::min(until, *deadline_) : until};
@@ -148,7 +150,8 @@ AcquireStep AcquireLoop::on_hand_off(const Result<HandOff>& answer, Time now) {
   const bool ours = *answer == HandOff::turn || refusal_->place <= 1;
   // Not first in line: ignore this wake-up unless the first waiter lets its turn expire.
   if (*answer != HandOff::timed_out && !ours) {
-    if (turn_over_at_ <= now) turn_over_at_ = now + k_turn + k_slack;  // else: the same turn
+    // Otherwise it is still the same turn.
+    if (turn_over_at_ <= now) turn_over_at_ = now + k_turn + k_slack;
     return await(turn_over_at_);
   }
   if (out_of_time(now) && *answer == HandOff::timed_out) return step::Busy{*refusal_};
@@ -176,7 +179,8 @@ AcquireStep AcquireLoop::wait_for_change(Time now) {
   if (refusal_->holding.kind == Holding::Kind::foreign && first && !sees) {
     pause = std::min(pause, jitter_.between(k_foreign_poll_least, k_foreign_poll_most));
   }
-  // A free lock is some waiter's turn, and a turn ends like a lease.
+  // If the lock is free, it is some waiter's turn: then the end of that turn counts, not the end of
+  // a lease.
   const bool room = refusal_->turn_left.has_value();
   const Duration turn = first || room ? Duration::zero() : k_turn;
   const bool near = at_front() || (room && refusal_->place <= k_near);

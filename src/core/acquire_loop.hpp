@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
-// AcquireLoop: the policy of getting a lock. Try; if busy, watch for our turn and try again, now as
-// a waiter in line (this second try sees what happened before the watch was up); then sleep until a
-// message or our own deadline. A try every few seconds shows the line that we live. Only the first
-// two in line look at the lock itself: the first goes by every change and by the end of the
-// holder's lease, the second comes a second later, in case the first does not take its turn. A
-// claim that does not wait is refused if a holder is there, or if a waiter takes the lock within
-// two turns: that waiter may be dead. Outages are ridden out within a budget. A bystander (dlock
-// wait, dlock force-release) goes the same way, but its tries only look: a Grant then means that
-// the wait is over.
+// AcquireLoop: the policy of getting a lock. It tries to acquire. If the lock is busy, it starts to
+// watch for its turn and tries again, now as a waiter in line; this second try sees a release that
+// came before the watch. Then it sleeps until a message, the end of a lease or its own deadline. It
+// repeats its try every few seconds as a heartbeat. Only the first two waiters watch the lock
+// itself: the first tries after every change and when the holder's lease ends, the second a second
+// later, in case the first is dead.
+//
+// A turn is the second for which a free lock is offered to the first waiter. A claim that does not
+// wait is refused if there is a holder. If there is only an offer to a waiter, which may be dead,
+// it keeps trying for two turns.
+//
+// While the store is unreachable, tries are repeated within a time limit. A bystander (dlock wait,
+// dlock force-release) follows the same policy, but its tries only inspect the lock: for it, a
+// Grant means that the wait is over.
 //
 // A pure machine: each call passes an event and its time, and returns the next step. It promises
 // that a claim whose answer was lost is repeated under the same serial or reported as maybe_held(),
-// and that stands() is true once the claim has asked for a place in line.
+// and that stands() is true if the claim may have a place in line.
 #pragma once
 
 #include "core/backoff.hpp"
@@ -25,12 +30,12 @@
 namespace dlock {
 
 struct AcquireTerms {
-  std::optional<Duration> wait;                   // nothing: for ever; zero: a single try
+  std::optional<Duration> wait;                   // nullopt: for ever; zero: a single try
   Duration connect_timeout{};                     // how long the store may be unreachable at first
   Duration outage_limit{};                        // how long it may be unreachable later
-  std::optional<std::uint64_t> max_waiters = {};  // busy at once if this many wait already
-  bool bystander = false;    // looks at the lock: does not wait in line and takes nothing
-  bool had_contact = false;  // the store has answered this command before
+  std::optional<std::uint64_t> max_waiters = {};  // busy at once if this many already wait
+  bool bystander = false;    // only inspects the lock: joins no line and acquires nothing
+  bool had_contact = false;  // the store has already answered this command
 };
 
 namespace step {
@@ -38,26 +43,26 @@ struct Try {  // ask the store to acquire
   Time limit;
   Queueing queueing = Queueing::no;
 };
-struct Watch {  // ask it to watch for our turn
+struct Watch {  // ask the store to watch for our turn
   Time limit;
   bool front = false;
 };
-struct Await {  // sleep in the store until a hand-off
+struct Await {  // wait in the store for a hand-off
   Time until;
 };
-struct Sleep {  // then call on_time()
+struct Sleep {  // sleep, then call on_time()
   Time until;
 };
 struct Granted {
   Grant grant;
 };
-struct Busy {  // gave up: the lock is taken
+struct Busy {  // given up: the lock is taken
   Refusal refusal;
 };
-struct Done {  // no longer wanted: Claim::once_per
+struct Done {  // not needed: a run succeeded a short while ago (Claim::once_per)
   Duration ago;
 };
-struct Failed {  // gave up: an error
+struct Failed {  // given up: an error
   Error error;
 };
 }  // namespace step
@@ -79,24 +84,24 @@ class AcquireLoop {
   AcquireStep on_watch(const Result<Watching>& answer, Time now);
   AcquireStep on_hand_off(const Result<HandOff>& answer, Time now);
   AcquireStep on_time(Time now) { return try_again(now); }
-  // Sets another deadline than `wait` gave. Not for a single try.
+  // Replaces the deadline that `wait` set. Not for a single try.
   void move_deadline(Time deadline);
 
-  // A try had no answer, and no later one was granted: the lock may be ours without our knowing.
+  // Returns whether the lock may be ours although no answer says so: a try got no answer, and no
+  // later try was granted.
   bool maybe_held() const { return maybe_held_; }
-  // Whether we may have a place in line.
+  // Returns whether the claim may have a place in line.
   bool stands() const { return queueing_ != Queueing::no; }
-  // The newest refusal, which names the holder or waiter in the way. nullopt: there was none so
-  // far.
+  // The newest refusal, which says which holder or waiter is in the way; nullopt: none so far.
   const std::optional<Refusal>& refusal() const { return refusal_; }
-  // How the claim was last tried.
+  // The `queueing` of the newest try.
   Queueing queueing() const { return queueing_; }
   Time last_contact() const { return last_contact_; }
   Time started_at() const { return started_at_; }
   const std::optional<Time>& deadline() const { return deadline_; }
-  // Nothing: the last ask was answered.
+  // The present outage of the store; nullopt: the newest request was answered.
   std::optional<Outage> outage() const { return patience_.outage(); }
-  // Why waiters poll here, once that is known; empty while hand-offs work.
+  // Why this waiter polls instead of waiting for messages; empty: it does not poll.
   const std::string& polling_because() const { return polling_because_; }
   // Why key tracking is unavailable; empty while it is on or not needed.
   const std::string& untracked_because() const { return untracked_because_; }
@@ -117,19 +122,20 @@ class AcquireLoop {
   Time last_contact_;
   Patience patience_;
   bool watching_ = false;
-  bool front_ = false;  // watching, or about to, as one of the first
+  bool front_ = false;  // watches, or is about to watch, as one of the first waiters
   Queueing queueing_ = Queueing::no;
-  Time beat_at_;                       // when the next heartbeat is due at the latest
-  Time turn_over_at_;                  // when the turn of the waiter before us ends and ours begins
-  Time change_seen_at_;                // the newest change that we acted on
-  std::optional<Time> offer_ends_at_;  // the free lock is left to its waiter until then
+  Time beat_at_;         // the time of the next heartbeat
+  Time turn_over_at_;    // when the turn of the waiter before us ends and our turn begins
+  Time change_seen_at_;  // when we last acted on a change message
+  // End of the time for which a claim that does not wait lets a waiter take the free lock.
+  std::optional<Time> offer_ends_at_;
   bool maybe_held_ = false;
   std::string polling_because_;
   std::string untracked_because_;
   std::optional<Refusal> refusal_;
   Jitter jitter_;
-  Backoff backoff_;        // between tries that failed
-  Backoff watch_backoff_;  // after watches that failed or broke, while tries may go well
+  Backoff backoff_;        // between failed tries
+  Backoff watch_backoff_;  // between failed watches; tries may succeed meanwhile
 };
 
 }  // namespace dlock

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The requests of a command to its store, as values: one Ask, one StoreAnswer, in the same order.
-// Machines of core make the asks, StoreWorker carries them out, and the simulation plays them.
+// The requests of a command to its store, as values. Each Ask gets one StoreAnswer, in the same
+// order. The machines of core make the asks; StoreWorker carries them out, and the simulation
+// imitates it.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -26,13 +27,14 @@ struct Ask {
     call,  // the command's own request (RetryLoop)
   };
   What what = What::acquire;
-  Time limit;                           // of this one call
-  Queueing queueing = Queueing::no;     // for acquire; for undo and leave: as in the last acquire
+  Time limit;  // of this one call
+  // For acquire; for undo and leave: the value of the last acquire.
+  Queueing queueing = Queueing::no;
   bool front = false;                   // for watch
   ReleaseOptions release_options = {};  // for release
-  std::size_t which = 0;  // for inspect: index of the name; for RenewLoop: of the hold
+  std::size_t which = 0;  // for inspect: index of the name; for RenewLoop: index of the hold
 };
-struct CancelAsk {};  // interrupts the running ask, which still gets its answer
+struct CancelAsk {};  // interrupts the running ask, which still gets an answer
 }  // namespace action
 
 namespace event {
@@ -54,7 +56,7 @@ struct Released {  // also the answer to undo and leave
 struct Inspected {
   Result<Holding> answer;
 };
-struct Called {  // the command itself keeps the answer
+struct Called {  // the command keeps the call's own answer
   Result<void> answer;
 };
 }  // namespace event
@@ -66,9 +68,9 @@ using StoreAnswer = std::variant<event::Acquired,
                                  event::Inspected,
                                  event::Called>;
 
-// Whether `asked` interrupts the running ask. A sleep until a hand-off and the watching of a hold
-// are worth less than any other ask. Once the hold is to be released, a renewal is worth nothing: a
-// mute connection must not keep a lock that its command has left.
+// Whether the new ask `asked` interrupts the running one. Any ask is more important than waiting
+// for a hand-off, watching a hold or checking it. A release interrupts a renewal: a connection
+// without answers must not keep a lock that its command no longer needs.
 constexpr bool gives_way(action::Ask::What running, action::Ask::What asked) {
   using What = action::Ask::What;
   switch (running) {

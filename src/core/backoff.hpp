@@ -8,11 +8,11 @@
 
 namespace dlock {
 
-// A small random stream, the same for the same seed (splitmix64). Not for secrets.
+// A stream of random numbers that depends only on its seed (splitmix64). Not for secrets.
 class Jitter {
  public:
   explicit Jitter(std::uint64_t seed) : state_(seed) {}
-  // Evenly between `least` and `most`.
+  // Returns a random time from `least` to `most`, uniformly distributed.
   Duration between(Duration least, Duration most) {
     state_ += 0x9E3779B97F4A7C15U;
     std::uint64_t z = state_;
@@ -27,7 +27,7 @@ class Jitter {
   std::uint64_t state_;
 };
 
-// Pauses that double from a first to a longest.
+// Pauses that double from the first to the longest.
 class Doubling {
  public:
   Doubling(Duration first, Duration longest) : first_(first), longest_(longest), next_(first) {}
@@ -45,7 +45,7 @@ class Doubling {
 };
 
 // As Doubling, but each pause is shortened at random by up to a half, so that many waiters do not
-// come back together.
+// retry at the same time.
 class Backoff {
  public:
   Backoff(Duration first, Duration longest) : pauses_(first, longest) {}

@@ -9,7 +9,7 @@
 
 namespace dlock {
 
-// The first of these times; nothing if none is set.
+// Returns the earliest of these times; nullopt: none is set.
 inline std::optional<Time> earliest(std::initializer_list<std::optional<Time>> times) {
   std::optional<Time> first;
   for (const std::optional<Time>& time : times) {

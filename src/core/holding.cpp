@@ -38,8 +38,8 @@ FencingToken token_of(const Holding& holding) {
   return token;
 }
 
-// A renewal is due a third of a lease after the last one, and takes at most a tenth of a lease
-// (lease.hpp). So a lease that had less left when it was seen is renewed no more.
+// A holder renews when two thirds of its lease are left, and takes at most a tenth of the lease for
+// that (lease.hpp). So a lease seen with less time left is not being renewed any more.
 LeaseLeft lease_left_after(const Holding& holding, Duration seen_ago) {
   const auto seen = holding.lease_left.within();
   if (!seen || seen_ago <= 0ns || holding.lease_left.kind() == LeaseLeft::Kind::at_most)
@@ -47,7 +47,7 @@ LeaseLeft lease_left_after(const Holding& holding, Duration seen_ago) {
   const Duration left = *seen - seen_ago;
   const auto may_be_renewed = [&](const HoldRecord& hold) {
     const Duration due = hold.ttl - hold.ttl / 3;
-    const bool known = hold.ttl > 0ns;  // four columns of a table have no ttl
+    const bool known = hold.ttl > 0ns;  // a ShedLock table records no ttl
     return !hold.kept && (!known || (left <= due && *seen >= due - hold.ttl / 10));
   };
   if (left <= 0ns || std::any_of(holding.holds.begin(), holding.holds.end(), may_be_renewed))

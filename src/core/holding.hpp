@@ -17,27 +17,28 @@ namespace dlock {
 
 // The mode of a hold.
 enum class Mode {
-  plain,      // excludes all others
-  exclusive,  // as the writer of a pair: a nested run may read, and may outlive it
-  shared,     // together with other readers
-  slots,      // one of several slots
+  plain,  // excludes all other owners
+  // The writer of a reader-writer pair: nested runs may read, and may outlive the writer.
+  exclusive,
+  shared,  // together with other readers
+  slots,   // one of several slots
 };
 
-// The word for users, in DLOCK_MODE, JSON and texts: "plain", "exclusive", "shared", "slots".
-// Stores use other words (stored_mode in store/record_json.hpp).
+// Returns the mode's word for users, in DLOCK_MODE, JSON and texts: "plain", "exclusive", "shared"
+// or "slots". Stores write other words (stored_mode in store/record_json.hpp).
 std::string_view mode_word(Mode mode);
 
 // What a holder publishes about itself. Every user who may inspect the lock can read it.
 struct HolderInfo {
   static constexpr std::size_t k_command_bytes_max = 200;
-  static constexpr std::size_t k_text_bytes_max = 256;  // limit of each other text
+  static constexpr std::size_t k_text_bytes_max = 256;  // limit of each of the other texts
 
   std::string host;
   long pid = 0;
   std::string user;
-  std::string command;  // short form
+  std::string command;  // the command line, shortened
   std::string reason;
-  // Where `pid` counts: the boot and the pid namespace. Set by nested runs only.
+  // The boot and the pid namespace in which `pid` is valid. Set by nested runs only.
   std::string machine = {};
 
   bool operator==(const HolderInfo&) const = default;
@@ -51,8 +52,8 @@ struct HoldRecord {
   std::int64_t since_ms = 0;  // wall clock of the store, for people only
   Duration ttl{};
   Mode mode = Mode::plain;
-  std::optional<std::uint32_t> slot = {};  // of Mode::slots, from 0
-  bool kept = false;                       // no holder any more: ReleaseOptions::keep
+  std::optional<std::uint32_t> slot = {};  // for Mode::slots: its number, from 0
+  bool kept = false;  // not held any more, but kept after its release: ReleaseOptions::keep
 };
 
 // A waiter as recorded in the line, with the mode that it claims.
@@ -60,7 +61,7 @@ struct Waiter {
   HolderInfo who;
   std::int64_t since_ms = 0;  // wall clock of the store, for people only
   Mode mode = Mode::plain;
-  std::uint32_t slots = 0;  // of Mode::slots
+  std::uint32_t slots = 0;  // for Mode::slots: the number of slots
 
   bool operator==(const Waiter&) const = default;
 };
@@ -72,14 +73,14 @@ struct LastSuccess {
   std::chrono::milliseconds left{};  // time until it is forgotten
 };
 
-// How long a lease has left. An unknown time and a lease that never ends are different things.
+// How much time a lease has left. "Not known" and "never ends" are different values.
 class LeaseLeft {
  public:
   enum class Kind {
     not_known,
     exact,
-    at_most,  // the store knows for how long leases are granted, but not when one was renewed
-    never,    // ends
+    at_most,  // the store knows how long the lease is, but not when it was last renewed
+    never,    // the lease never ends
   };
 
   LeaseLeft() = default;  // not known
@@ -90,8 +91,8 @@ class LeaseLeft {
   static LeaseLeft never() { return {Kind::never, {}}; }
 
   Kind kind() const { return kind_; }
-  // The lease ends within this time unless it is renewed. nullopt: it never ends, or it is not
-  // known.
+  // Returns the time within which the lease ends unless it is renewed; nullopt: the lease never
+  // ends, or its end is not known.
   std::optional<Duration> within() const {
     const bool ends = kind_ == Kind::exact || kind_ == Kind::at_most;
     return ends ? std::optional(left_) : std::nullopt;
@@ -108,58 +109,59 @@ class LeaseLeft {
 
 struct Vote;
 
-// The holders and waiters of a name at one moment. Every caller sees the same.
+// The holders and waiters of a name at one moment, the same for every caller.
 struct Holding {
   struct Owner {
     OwnerId id;
-    std::string count;  // as stored; a decimal number if all is well
-    // Left of its own lease, if others may hold beside it; else unknown.
+    std::string count;  // its number of holds, as stored: normally a decimal number
+    // What is left of this owner's lease, if other owners may hold the lock beside it; otherwise
+    // not known.
     LeaseLeft lease_left = {};
   };
   enum class Kind {
     none,     // no holder
-    lock,     // as dlock and Redisson hold it
+    lock,     // dlock's and Redisson's kind of lock
     foreign,  // a lock of another kind: a string of redis-py, a list, …
   };
   Kind kind = Kind::none;
-  Mode mode = Mode::plain;        // of Kind::lock
-  std::uint32_t slots = 0;        // of Mode::slots: their number
-  std::string type;               // the store's word for it: "hash", "string", "ShedLock", …
-  std::string doubt = {};         // of Kind::foreign: what seems wrong with it; mostly empty
-  std::vector<Owner> owners;      // at most 64; of a foreign lock if it names one
+  Mode mode = Mode::plain;  // for Kind::lock
+  std::uint32_t slots = 0;  // for Mode::slots: the number of slots
+  std::string type;  // the store's name for the kind of lock: "hash", "string", "ShedLock", …
+  std::string doubt = {};     // for Kind::foreign: what seems wrong with the lock; usually empty
+  std::vector<Owner> owners;  // at most 64; for a foreign lock: its owner, if known
   std::uint64_t owner_count = 0;  // number of holders
-  std::vector<HoldRecord> holds;  // what dlock recorded; empty for a holder that is not dlock
-  // Time until the end of the next lease makes room: for the refused claim, else for another holder
-  // of the same mode.
+  std::vector<HoldRecord> holds;  // recorded by dlock; other programs record none
+  // Time until the next lease ends and makes room: for the refused claim if this answers a claim,
+  // otherwise for another holder of the same mode.
   LeaseLeft lease_left = {};
-  std::int64_t now_ms = 0;                  // wall clock of the store when it looked
+  std::int64_t now_ms = 0;                  // the store's wall clock at this moment
   std::string revoked_by;                   // "user@host", if renewals are refused
   std::uint64_t waiting = 0;                // number of waiters in line
-  std::vector<Waiter> line;                 // of inspect: the first 64 waiters at most
-  std::optional<LastSuccess> success = {};  // of inspect
-  std::vector<Vote> votes;                  // of a quorum: the word of each server
+  std::vector<Waiter> line;                 // only from inspect: at most the first 64 waiters
+  std::optional<LastSuccess> success = {};  // only from inspect
+  std::vector<Vote> votes;                  // only from a quorum: the answer of each server
 
   bool lists_all_owners() const { return owner_count <= owners.size(); }
 };
 
-// `holding.lease_left` after the time `seen_ago`: unknown if a live holder may have renewed its
-// lease in between.
+// Returns `holding.lease_left` less the time since then, `seen_ago`; not known if a living holder
+// may have renewed its lease since then.
 LeaseLeft lease_left_after(const Holding& holding, Duration seen_ago);
 
 // What one server of a quorum says about a name.
 struct Vote {
   std::string server;   // without a password
-  std::string trouble;  // why it gave no vote; empty: `holding` is its word
+  std::string trouble;  // why it gave no vote; empty: `holding` is its answer
   Holding holding = {};
 };
 
-// "user@host pid 812", escaped: the name of a holder in every sentence.
+// Returns "user@host pid 812", escaped: how every sentence names a holder.
 std::string who_text(const HolderInfo& who);
 
-// How long a hold has lasted, by the store's wall clock; for people only, never negative.
+// Returns how long a hold has lasted by the store's wall clock; for display only, never negative.
 std::chrono::milliseconds age_of(const HoldRecord& hold, const Holding& holding);
 
-// The fencing token recorded by the holder; 0: no token is recorded.
+// Returns the fencing token that the holder recorded; 0: none.
 FencingToken token_of(const Holding& holding);
 
 }  // namespace dlock

@@ -13,27 +13,27 @@
 
 namespace dlock {
 
-// Durations that were checked against each other once, at start.
+// The durations of a lease, checked against each other once, at start.
 class LeaseTerms {
  public:
-  // Without `kill_after`: a third of ttl, at most 10 s; for a nested run three quarters of that per
-  // level, so that its command has ended before the run above kills it. Errc::bad_usage, with the
-  // sum in the text, if the values do not fit: after `kill_after` and the margins, a renewal and
-  // one repetition of it must still fit into the lease.
+  // Errc::bad_usage, with the sum in the text, if the values do not fit together: besides
+  // `kill_after` and the margins, the lease must have time for a renewal and one repetition of it.
+  // Without `kill_after` the value is a third of ttl, at most 10 s; for a nested run it is three
+  // quarters of that per level, so that its command has ended before the outer run kills it.
   static Result<LeaseTerms> check(Duration ttl,
                                   std::optional<Duration> kill_after,
                                   std::size_t nesting = 0);
 
-  // 1s to 365d.
+  // Whether `ttl` is from 1s to 365d.
   static bool is_ttl(Duration ttl);
 
   Duration ttl() const { return ttl_; }
   Duration kill_after() const { return kill_after_; }  // from TERM to KILL
-  Duration drift() const;                              // for rates, rounding and timers
-  Duration kill_time() const;                          // for a KILL to take effect
-  Duration renew_step() const { return ttl_ / 3; }     // between renewals
-  Duration call_limit() const;                         // for one renewal, with connecting
-  Duration first_retry() const;                        // after an unknown renewal, then doubling
+  Duration drift() const;                           // margin for clock rates, rounding and timers
+  Duration kill_time() const;                       // time for a KILL to take effect
+  Duration renew_step() const { return ttl_ / 3; }  // time between renewals
+  Duration call_limit() const;                      // limit of one renewal, connecting included
+  Duration first_retry() const;  // pause after the first failed renewal; it doubles then
 
  private:
   LeaseTerms(Duration ttl, Duration kill_after) : ttl_(ttl), kill_after_(kill_after) {}
@@ -41,7 +41,7 @@ class LeaseTerms {
   Duration kill_after_;
 };
 
-// The deadlines of one hold. They only move forward, and only by confirmed requests.
+// The deadlines of one hold. Only confirmed requests move them, and only forward.
 class LeaseClock {
  public:
   LeaseClock(const LeaseTerms& terms, Time sent_at) : terms_(terms), sent_at_(sent_at) {}
@@ -50,11 +50,11 @@ class LeaseClock {
 
   Time sent_at() const { return sent_at_; }
   Time renew_at() const { return sent_at_ + terms_.renew_step(); }
-  // Until then the store refuses all others.
+  // Until then the store grants the lock to no other owner.
   Time safe_until() const { return sent_at_ + terms_.ttl() - terms_.drift(); }
   Time kill_at() const { return safe_until() - terms_.kill_time(); }
   Time term_at() const { return kill_at() - terms_.kill_after(); }
-  // The start rule: a grant that comes later than this is released.
+  // The start rule: a grant that arrives too late for this is released.
   bool may_start(Time now) const { return now + terms_.renew_step() <= term_at(); }
 
  private:

@@ -12,13 +12,15 @@ namespace {
 
 using What = action::Ask::What;
 
-// A run that ends sooner is not worth the messages of watching its hold.
+// A run that ends sooner is not worth the cost of a watch.
 constexpr Duration k_watch_after = 1s;
-// By then all parts of a quorum's hold are granted. Until then one server's failure may lose it.
+// A hold that is not complete is looked at this soon: until all servers of a quorum have granted
+// their parts, the failure of one server may lose the hold.
 constexpr Duration k_complete_after = 100ms;
 constexpr Duration k_watch_again_after = 1s;
-// A lock with many holders changes with each of them: it is looked at once in this time; after a
-// calm a few times in a row, so that a nested run that comes and goes hides no loss.
+// A lock with many holders changes often. A hold is checked about once per k_calm; after a quiet
+// time a few checks may follow each other at once, so that a loss is seen at once even after a
+// nested run has come and gone.
 constexpr Duration k_calm = 1s;
 constexpr Duration k_ahead = 3 * k_calm;
 
@@ -39,7 +41,7 @@ Time LeaseKeeper::renew_at() const {
   return clock_.sent_at() + terms_.every.value_or(terms_.lease.renew_step());
 }
 
-// When the store has to be asked about the lease, with or without a change message.
+// Returns when to ask the store about the lease, whether or not a change message comes.
 std::optional<Time> LeaseKeeper::question_at() const {
   if (!may_ask()) return {};
   if (retry_at_ || !terms_.renew) return retry_at_;
@@ -50,12 +52,12 @@ std::optional<Time> LeaseKeeper::look_at() const {
   return may_ask() && !retry_at_ ? look_at_ : std::nullopt;
 }
 
-// At this time another request becomes more important than a change message.
+// Returns when waiting for a change ends: the renewal is due, or the lease is about to end.
 Time LeaseKeeper::watch_until() const {
   return terms_.renew ? renew_at() : clock_.kill_at();
 }
 
-// Early enough not to delay the renewal.
+// Returns when to start watching; nullopt: watching is not possible, or would delay the renewal.
 std::optional<Time> LeaseKeeper::watch_at() const {
   if (watch_state_ != WatchState::later || !may_ask() || retry_at_) return {};
   if (watch_from_ + terms_.lease.call_limit() > watch_until()) return {};
@@ -68,7 +70,7 @@ std::optional<Time> LeaseKeeper::next_deadline() const {
 
 KeepStep LeaseKeeper::on_time(Time now) {
   if (now >= question_at().value_or(Time::max())) {
-    look_at_.reset();  // this question is also the look
+    look_at_.reset();  // this request does what the check was for
     return ask(terms_.renew ? What::renew : What::check, now + terms_.lease.call_limit());
   }
   if (now >= look_at().value_or(Time::max())) return look(now);
@@ -122,7 +124,7 @@ KeepStep LeaseKeeper::on_renewed(const Result<RenewReply>& answer, Time now) {
   return step;
 }
 
-// Notices that another server than before has answered.
+// Returns a notice if another server than before has answered.
 std::optional<Notice> LeaseKeeper::moved(const std::string& server) {
   const std::string before = std::exchange(server_, server);
   if (before.empty() || before == server) return {};
@@ -133,7 +135,7 @@ KeepStep LeaseKeeper::on_watched(const Result<Watching>& answer, Time now) {
   asking_ = false;
   if (answer && answer->untracked_because.empty()) {
     watch_state_ = WatchState::on;
-    // This look sees earlier changes; watching counts from it.
+    // This check sees earlier changes; later changes are watched.
     return look(now);
   }
   if (!answer && answer.error().code != Errc::denied && answer.error().code != Errc::refused) {
@@ -158,13 +160,13 @@ KeepStep LeaseKeeper::on_change(const Result<HandOff>& answer, Time now) {
   return {};
 }
 
-// Called after a renewal or a check that found the hold well.
+// Called after a renewal or a check that found the hold unchanged.
 KeepStep LeaseKeeper::listen() const {
   if (watch_state_ != WatchState::on || !may_ask()) return {};
   return {.ask = action::Ask{.what = What::await_hand_off, .limit = watch_until()}};
 }
 
-// Near its time the renewal replaces the look.
+// Checks the hold after a change; renews instead if the renewal is nearly due.
 KeepStep LeaseKeeper::look(Time now) {
   if (!may_ask()) return {};
   look_at_.reset();

@@ -3,21 +3,22 @@
 // etcd, ZooKeeper, memory). All code above the stores uses these types only.
 //
 // A store promises:
-//   - one call = one bounded attempt: no retries, no sleeping beyond `limit` (a BootClock time);
-//   - an error never means "no": after Errc::timed_out and cancelled the call may have happened,
-//     after unconfirmed it has; a verdict (lost, not_held, busy) is never the word of a replica;
-//   - `sent_at` is read before the first byte of the confirmed request is handed to the kernel, and
-//     the lease there was set by it or by a later one: sent_at + ttl is never later than its end;
-//   - acquire, release and undo are idempotent by hold serial: repeating one counts nothing twice;
-//   - a claim of several names is granted all of them or none, in one step for all others;
-//   - two holds exist at the same time only if both are shared, or both are slots of the same
-//     number of them; each ends with its own lease, also if others renew theirs;
-//   - renew extends, never shortens, never creates; nothing of another owner is ever changed;
-//   - tokens of one name only grow;
-//   - if the store keeps a line (StoreTraits), a lock that has room goes to its first living
-//     waiter, and a waiter that does not take its turn within a second is passed over.
+// - one call = one bounded attempt: no retries, no sleeping beyond `limit` (a BootClock time);
+// - an error never means "no": after Errc::timed_out or cancelled the server may have carried out
+//   the call, after unconfirmed it has; verdicts (lost, not_held, busy) never come from a replica;
+// - `sent_at` is a time before the first byte of the confirmed request is handed to the kernel.
+//   That request or a later one set the lease, so the lease does not end before sent_at + ttl;
+// - acquire, release and undo are idempotent by hold serial: repeating one counts nothing twice;
+// - a claim of several names is granted all of them or none, atomically;
+// - two owners hold a name at the same time only if both share it, or both have slots of the same
+//   number of slots; each hold ends with its own lease, even if others renew theirs;
+// - renew extends a lease, never shortens one and never creates a hold; no call changes a hold of
+//   another owner;
+// - the tokens of one name only grow;
+// - if the store keeps a line (StoreTraits), a lock that has room goes to its first living waiter,
+//   and a waiter that does not take its turn within a second is passed over.
 // Messages may be lost, so waiters also repeat their claim every few seconds: the heartbeat.
-// Calls are made from one thread at a time; only interrupts come from another (StoreOptions).
+// Calls are made from one thread at a time; only an interrupt comes from another (StoreOptions).
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -42,42 +43,45 @@ enum class Queueing {
 };
 
 struct Claim {
-  std::vector<LockName> names;  // at least one, none twice
-  OwnerId owner;                // ours if we are a stranger
+  std::vector<LockName> names;  // at least one, no duplicates
+  OwnerId owner;                // used unless the claim joins an ancestor's hold
   HoldSerial serial;            // the same for every repetition of this claim
   Duration ttl{};
   bool renewed = true;  // false: the hold ends with its first lease
   HolderInfo who;
-  std::vector<AncestorHold> ancestors;  // holds of these names above us, the nearest last
-  // Ids of the ancestors' holds that an `acquire` took and without which we must not run: if such a
-  // hold was lost, the answer is Errc::lost. If it was released, we claim like a stranger.
+  // Holds of these names by the runs above this one, the nearest last.
+  std::vector<AncestorHold> ancestors;
+  // Ids of ancestors' holds that were taken by `acquire`. If such a hold was lost, the claim must
+  // not be granted: the answer is Errc::lost. If it was released, the claim counts as not nested.
   std::vector<std::string> relies_on = {};
   Mode mode = Mode::plain;
-  std::uint32_t slots = 0;  // of Mode::slots: their number, from 1
-  // --once-per, if not zero: skip if a run was granted less than this ago and released with
-  // ReleaseOptions::tell_for.
+  std::uint32_t slots = 0;  // for Mode::slots: the number of slots, from 1
+  // --once-per: if a successful run was granted less than this ago (its release said
+  // ReleaseOptions::tell_for), the answer is Done. Zero: off.
   Duration once_per{};
-  std::optional<std::uint64_t> max_waiters = {};  // wait in line only if fewer do
-  // The claim's id in line, if it is not the id of its hold: a claim to a quorum has a new serial
-  // in each round, and keeps its place. Empty: "<owner>#<serial>".
+  std::optional<std::uint64_t> max_waiters = {};  // join the line only if fewer than this wait
+  // The claim's id in line, if it is not the id of its hold: a claim to a quorum gets a new serial
+  // in each round but keeps its place. Empty: "<owner>#<serial>".
   std::string stands_as = {};
-  // A server that started a shorter time ago may have forgotten holds: whatever it did, it answers
-  // with Errc::unavailable. Zero: no limit. Only Redis knows when it started.
+  // A server that started less than this ago may have forgotten holds: it answers
+  // Errc::unavailable, even if it granted the claim. Zero: no limit. Only Redis knows when it
+  // started.
   Duration least_uptime{};
-  // The least fencing token in place of the store's time in µs, so that the servers of a quorum
-  // grant the same token. It counts if it is within k_token_window of that time: after two windows
-  // without a grant a store that has lost all tokens grants larger ones. Zero: the store's time.
-  // Only a quorum sets it, whose servers are Redis.
+  // The least fencing token to grant, in place of the store's time in µs: the servers of a quorum
+  // grant the same token if they get the same proposal. A proposal counts only within
+  // k_token_window of the store's time. So after two windows without a grant, a store that lost its
+  // tokens still grants larger ones. Zero: the store's time. Only quorums, whose servers are Redis,
+  // set it.
   FencingToken proposes = 0;
   static constexpr Duration k_token_window = std::chrono::milliseconds(250);
 };
-// The claim's id in line.
+// Returns the claim's id in line.
 std::string waiter_id(const Claim& claim);
 
 // A granted hold of one name, with what its renewal and release need.
 struct Hold {
   LockName name;
-  OwnerId owner;  // a nested run: the ancestor's
+  OwnerId owner;  // for a nested run: the ancestor's
   HoldSerial serial;
   FencingToken token = 0;
   std::int64_t since_ms = 0;
@@ -85,35 +89,37 @@ struct Hold {
   HolderInfo who;
   bool nested = false;
   bool renewed = true;      // as in the claim
-  Mode mode = Mode::plain;  // nested: the ancestor's mode, or a weaker one
+  Mode mode = Mode::plain;  // for a nested run: the ancestor's mode, or a weaker one
   std::optional<std::uint32_t> slot = {};
 };
-using Holds = std::vector<Hold>;  // of one claim, in the order of its names, with one serial
+// The holds of one claim, in the order of its names; they share one serial.
+using Holds = std::vector<Hold>;
 std::vector<LockName> names_of(const Holds& holds);
-// The holds that a claim may have although no answer said so: a set for its own owner, and one for
-// the owner of each ancestor.
+// Returns the holds that a store may have granted to a claim whose answer was lost: one set for the
+// claim's own owner, and one for the owner of each ancestor.
 std::vector<Holds> possible_holds(const Claim& claim);
 
 struct Grant {
   Holds holds;
   Time sent_at;
-  std::string at = {};  // the server that answered, if there may be several
-  // The process that answered, in a quorum: two URLs may lead to one process. Empty: unknown.
+  std::string at = {};  // the server that answered, if there are several
+  // For a quorum: the server process that answered, as two URLs may lead to one process. Empty:
+  // unknown.
   std::string process = {};
-  // False: some servers of a quorum have not answered yet. They are granted their parts of the hold
+  // False: some servers of a quorum have not answered yet; they grant their parts of the hold
   // during later calls.
   bool complete = true;
 };
-// Claim::once_per: a run that succeeded was granted this long ago.
+// The claim is not needed: a successful run was granted this long ago (Claim::once_per).
 struct Done {
   Duration ago{};
 };
 // The claim is not granted now.
 struct Refusal {
-  Holding holding;          // the first name in the way
-  std::size_t which = 0;    // its index in Claim::names
-  std::uint64_t place = 0;  // in the line of that name: 1 is next; 0: not in line
-  // There is room for the claim, but the first in line may take it first, for this long.
+  Holding holding;          // of the first name that is in the way
+  std::size_t which = 0;    // that name's index in Claim::names
+  std::uint64_t place = 0;  // in that name's line: 1 is next; 0: not in line
+  // The claim has room, but the first waiter in line has this long to take the lock first.
   std::optional<Duration> turn_left = {};
   // An ancestor of the claim holds the name in an incompatible mode: waiting would deadlock.
   bool by_ancestor = false;
@@ -122,62 +128,64 @@ using AcquireReply = std::variant<Grant, Refusal, Done>;
 
 enum class RenewVerdict {
   renewed,
-  held,     // by check(): still ours
-  revoked,  // held, but force-release asked the holder to stop; the lease still ends at its time
-  lost,     // a master says: another owner holds it, or no owner
+  held,     // the answer of check(): still ours
+  revoked,  // held, but force-release asked the holder to stop; the lease still ends at its end
+  lost,     // a server that may write says: held by another owner, or by none
 };
 struct RenewReply {
   RenewVerdict verdict = RenewVerdict::renewed;
   Time sent_at;
-  std::string revoked_by = {};  // if revoked: "user@host"
-  Holding holding = {};         // if lost: how that name is held now
-  // If lost: some of several names may still be ours, and must be released.
+  std::string revoked_by = {};  // for revoked: "user@host"
+  Holding holding = {};         // for lost: the present state of that name
+  // For lost: some of several names may still be ours, and must be released.
   bool some_left = false;
-  std::size_t which = 0;  // if revoked or lost: the first such name
-  bool released = false;  // if lost: an `acquire` took it, and it was properly released
-  std::string at = {};    // as in Grant
-  // If the peer lock (?with=) was lost and not the lease: "whose GET_LOCK is gone: …". `holding` is
-  // then empty.
+  std::size_t which = 0;  // for revoked and lost: the first such name
+  // For lost: the hold was taken by `acquire` and has been released properly.
+  bool released = false;
+  std::string at = {};  // as Grant::at
+  // For lost, if the peer lock (?with=) was lost and the lease was not: the reason, as in "whose
+  // GET_LOCK is gone: …". `holding` is then empty.
   std::string because = {};
 };
 
 // What a release leaves behind in the store.
 struct ReleaseOptions {
-  // --min-hold: no other claim is granted for this long. Zero: the lock is free at once. Only the
-  // last hold of an owner is kept, and no nested hold.
+  // --min-hold: for this long no other claim is granted. Zero: the lock is free at once. Only the
+  // last hold of an owner is kept, and never a nested hold.
   Duration keep{};
-  // --once-per: the run succeeded, and the store remembers that for this long. Zero: it does not.
+  // --once-per: the run succeeded; the store remembers that for this long. Zero: no.
   Duration tell_for{};
 };
 
 enum class ReleaseVerdict {
-  released,    // this owner has nothing left but kept holds; next waiters notified
-  still_held,  // our hold is gone; nested runs or ancestors keep the lock
+  released,    // the owner has no hold left, except kept ones; the next waiters were notified
+  still_held,  // our hold is released; nested runs or ancestors still hold the lock
   not_held,    // at least one name was not held by us: a repeated release, or a lost lease
 };
 
 struct RevokeOrder {
   std::string by;    // "user@host"
-  bool now = false;  // delete at once: two may run
+  bool now = false;  // delete the lock although its holder may still run
   std::optional<OwnerId> if_owner;
   std::optional<FencingToken> if_token;
 };
 enum class RevokeVerdict {
   revoked,       // renewals are refused from now on
-  deleted,       // --now, or only a kept hold was left: deleted, waiters were notified
+  deleted,       // deleted, as `now` says or because the hold was only kept; waiters were notified
   nothing,       // the lock was free
   not_dlock,     // the holder ignores revocations; only `now` can end its hold
   other_holder,  // if_owner or if_token did not match
 };
 struct RevokeReply {
   RevokeVerdict verdict = RevokeVerdict::nothing;
-  Holding before;  // when the order was carried out
+  Holding before;  // the state just before the order was carried out
 };
 
 enum class HandOff {
-  turn,     // the lock is free, and we are first in line
-  next,     // it is free, and we are second: ours if the first does not take it in 1 s
-  changed,  // the lock has changed: it may be free, or another's
+  turn,  // the lock is free, and we are the first waiter
+  // The lock is free, and we are the second waiter: ours if the first does not take it within 1 s.
+  next,
+  changed,  // the lock has changed: it may be free, or held by another owner
   timed_out,
 };
 
@@ -199,8 +207,8 @@ struct StoreTraits {
   bool tokens = true;         // fencing tokens; without them every token is 0
   bool line = true;           // Queueing, Claim::max_waiters; without it waiters have no order
   bool replicas = false;      // a grant can wait until replicas have it (--replicas)
-  bool detached = true;       // holds without a process that stays: acquire, renew, release
-  bool may_hang = false;      // a call may hang in the kernel (a disk), where no interrupt ends it
+  bool detached = true;   // holds that outlive the process: the commands acquire, renew and release
+  bool may_hang = false;  // a call may hang in the kernel (a disk), where no interrupt ends it
 };
 
 class LockStore {
@@ -212,80 +220,81 @@ class LockStore {
 
   virtual StoreTraits traits() const = 0;
 
-  // For messages and DLOCK_HOLDS: "redis://db1:6379/0". Never a password.
+  // Returns the store's address for messages and DLOCK_HOLDS, as "redis://db1:6379/0", without a
+  // password.
   virtual std::string where() const = 0;
 
-  // The store's name for it (prefix and all). Errc::bad_usage if the store cannot keep the name
-  // apart from its own keys.
+  // Returns the key that stands for the name in the store (prefix + name). Errc::bad_usage: the
+  // store could confuse it with keys of its own.
   virtual Result<std::string> key_of(const LockName& name) const = 0;
 
-  // Takes the names, joins an ancestor's hold of them, or says which holder is in the way. A
-  // refused claim waits in line as `queueing` says, and keeps its places by being repeated every
-  // few seconds. Errc::bad_usage if the holders of a name have another number of slots, Errc::lost
-  // if a hold that the claim relies on was lost.
+  // Acquires the names, joins an ancestor's hold of them, or returns who is in the way. A refused
+  // claim waits in line as `queueing` says; to keep its place, it must be repeated every few
+  // seconds. Errc::bad_usage: the holders of a name have another number of slots. Errc::lost: a
+  // hold on which the claim relies was lost.
   virtual Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) = 0;
 
   virtual Result<RenewReply> renew(const Holds& holds, Time limit) = 0;
 
-  // Records these holds with their tokens and times, and makes later grants of the names have
-  // larger tokens. Errc::lost: a hold is not recorded. Errc::bad_usage: the store cannot be a
-  // member of a quorum.
+  // For a member of a quorum: records these holds with their tokens and start times, and makes sure
+  // that later grants of the names have larger tokens. Errc::lost: a hold is not recorded.
+  // Errc::bad_usage: the store cannot be a member of a quorum.
   virtual Result<void> raise(const Holds& holds, Time limit);
 
-  // Whether the holds are still ours. As sure as renew, but the lease stays as it is; only if a
-  // renewed lease was cut short by another holder beside us, it gets its former end again.
+  // Returns whether the holds are still ours, as reliably as renew, without extending the lease.
+  // Only if another holder has cut a renewed lease short does the lease get its former end again.
   virtual Result<RenewReply> check(const Holds& holds, Time limit) = 0;
 
-  // Releases those holds that are still held.
+  // Releases those of the holds that are still held.
   virtual Result<ReleaseVerdict> release(const Holds& holds,
                                          const ReleaseOptions& options,
                                          Time limit) = 0;
 
-  // Takes the claim out of the lines of its names; `queueing` as in its last acquire. Its turn, if
-  // it had one, goes to the next waiter.
+  // Takes the claim out of the lines of its names. If it is the claim's turn, the turn goes to the
+  // next waiter. `queueing`: the value of the claim's last acquire.
   virtual Result<void> leave(const Claim& /*claim*/, Queueing /*queueing*/, Time /*limit*/) {
     return {};
   }
 
-  // From its return on, await_hand_off misses no turn of this claim in the line. As one of the
-  // first
-  // (`front`) it also misses no release by a program without lines, and, unless untracked, no other
-  // change of the lock that comes after the next acquire. Errc::denied or Errc::refused: the store
-  // has no such service, poll instead.
+  // Starts to watch for the claim's turn: once this has returned, await_hand_off misses no turn of
+  // the claim. `front`: the claim is one of the first waiters. Then await_hand_off also misses no
+  // release by a program without lines and, if key tracking is on, no other change of the lock
+  // after the next acquire. Errc::denied or refused: the store cannot do this; poll instead.
   virtual Result<Watching> watch(const Claim& claim, bool front, Time limit) = 0;
 
-  // Watches for a holder: from the next renewal on, await_hand_off misses no change of the lock but
-  // its own.
+  // Starts to watch a hold: from its next renewal on, await_hand_off misses no change of the lock,
+  // except this process's own changes.
   virtual Result<Watching> watch_hold(const Holds& holds, Time limit) = 0;
 
-  // Sleeps until the watched lock changes, or until `until`. May wake without a change. An
-  // interrupt (Errc::cancelled) does not end the watching.
+  // Waits until the watched lock changes, or until `until`. May return early without a change.
+  // After an interrupt (Errc::cancelled) the lock is still watched.
   virtual Result<HandOff> await_hand_off(Time until) = 0;
 
   virtual Result<Holding> inspect(const LockName& name, Time limit) = 0;
 
-  // The names (without prefix) that may have a lock and match a glob of * ? [..], sorted; names of
-  // foreign locks included.
+  // Returns the names (without prefix) that may have a lock and match a glob of * ? [..], sorted.
+  // Names of foreign locks are included.
   virtual Result<std::vector<std::string>> list(std::string_view glob, Time limit) = 0;
 
   virtual Result<RevokeReply> revoke(const LockName& name,
                                      const RevokeOrder& order,
                                      Time limit) = 0;
 
-  // Forgets the newest success, so that the next run with once_per runs. Nothing: there was none.
+  // Forgets the newest success, so that the next run with once_per runs, and returns it; nullopt:
+  // there was none.
   virtual Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) = 0;
 };
 
-// Whether the request has surely reached no server, by its error.
+// Returns whether this error shows that the request has reached no server.
 bool surely_not_sent(Errc code);
 
-// The error of a claim that relies on a lost hold of this name (Claim::relies_on).
+// The error for a claim that relies on a hold of this name, which was lost (Claim::relies_on).
 Error lost_above(const LockName& name);
 
-// The error of a claim of Mode::slots whose holders have `there` slots.
+// The error for a claim of slots of a name whose holders have another number of slots, `there`.
 Error other_slots(const LockName& name, std::uint32_t there, const Claim& claim);
 
-// The claim's hold of the name at `which`, by the record of that hold.
+// Returns the claim's hold of its name number `which`, filled in from the hold's record.
 Hold hold_of(const Claim& claim, std::size_t which, OwnerId owner, const HoldRecord& record);
 
 }  // namespace dlock

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What every machine of core shares. A machine decides what a command does and when: it reads no
-// clock and touches nothing; app/driver.hpp feeds it with events and carries out its actions. It
-// has
+// The interface of every machine of core. A machine decides what a command does and when. It reads
+// no clock and touches nothing: app/driver.hpp passes events to it and carries out its actions. A
+// machine has
 //   using Outcome = …;                         how the command ended
 //   std::vector<an action variant> start(Time now);
 //   … on(E event, Time now);                   for event::Tick and each event that it can get
 //   std::optional<Time> next_deadline() const; when it wants event::Tick; nothing: never
-// Its actions are action::Ask (one answer each), action::CancelAsk and action::Say, one action with
-// an `outcome`, which comes once and last, and others that only its own command can carry out.
+// Its actions are action::Ask (each gets one answer), action::CancelAsk and action::Say; one action
+// with an `outcome`, which comes once and last; and others that only its own command can carry out.
 #pragma once
 
 #include "core/ask.hpp"
@@ -16,12 +16,12 @@
 namespace dlock {
 
 namespace event {
-struct Tick {};  // next_deadline() came
-struct Signal {  // came to this process
+struct Tick {};  // the time of next_deadline() has come
+struct Signal {  // this process received it
   int number = 0;
 };
 struct Resumed {};       // this process was stopped, perhaps for hours, and continues
-struct ProcessEnded {};  // the process that the command goes by
+struct ProcessEnded {};  // the process given to `renew --while` has ended
 }  // namespace event
 
 namespace action {

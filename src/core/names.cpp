@@ -55,7 +55,7 @@ OwnerId make_owner_id(long pid) {
   std::array<unsigned char, 16> bytes{};
   fill_randomly(bytes);
   bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0FU) | 0x40U);  // RFC 9562: version 4
-  bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3FU) | 0x80U);  // and its variant
+  bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3FU) | 0x80U);  // and the variant of RFC 9562
   std::string id = hex(bytes);
   for (const std::size_t at : {20U, 16U, 12U, 8U})
     id.insert(at, 1, '-');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The names that core uses, each checked once when it is made: the lock, its owner, a hold, and
-// what a process inherits from the dlock runs above it.
+// The names that core uses, each checked once when it is made: of a lock, its owner and a hold; and
+// the holds that a process inherits from the dlock runs above it.
 #pragma once
 
 #include "base/result.hpp"
@@ -25,36 +25,36 @@ class LockName {
   std::string text_;
 };
 
-// As in DLOCK_NAME: a single name as it is; of several names, blanks and % are percent-encoded, and
-// one space separates them.
+// Returns the text of DLOCK_NAME: a single name unchanged; several names separated by a space, with
+// the blanks and % in them percent-encoded.
 std::string join_names(const std::vector<LockName>& names);
 
-// A number that grows with every grant of a name; 0: none (a Java hold, an old store).
+// A number that grows with every grant of a name; 0: no token (a Java hold, an old store).
 using FencingToken = std::uint64_t;
 
-// "<uuid>:<pid>": the store's name for a holder. Unique for every hold (rule 11); only a nested run
-// shares its ancestor's. 122 random bits from getrandom(2).
+// "<uuid>:<pid>": the store's name for a holder, with 122 random bits from getrandom(2). Unique for
+// every hold (rule 11), but a nested run uses its ancestor's.
 using OwnerId = std::string;
 OwnerId make_owner_id(long pid);
 
-// The unique part of a hold's id: 16 random hexadecimal digits. The whole id is "<owner>#<serial>",
-// the field in the store.
+// The unique part of a hold's id: 16 random hexadecimal digits. The id is "<owner>#<serial>", and a
+// field in the store.
 using HoldSerial = std::string;
 HoldSerial make_hold_serial();
 std::string hold_id(const OwnerId& owner, const HoldSerial& serial);
-// Whether the hold is this owner's.
+// Returns whether the hold belongs to this owner.
 bool is_hold_of(std::string_view hold_id, const OwnerId& owner);
 
-// The serial of an `acquire` follows from its owner, so that the owner alone is enough later,
-// unless it joined another owner's hold: "a" and the last 16 digits of the uuid. Empty: dlock did
-// not make this owner.
+// Returns the serial of an `acquire` with this owner: "a" and the last 16 digits of the uuid. So
+// the later commands need only the owner, unless the acquire joined another owner's hold. Empty:
+// dlock did not make this owner.
 HoldSerial serial_of(const OwnerId& owner);
 
-// Whether an `acquire` took this hold, by the serial's form.
+// Returns whether the serial has the form that `acquire` uses.
 bool is_of_acquire(const HoldSerial& serial);
 
-// One hold of a dlock run above us, as listed in DLOCK_HOLDS. It is a hint only: a nested claim is
-// verified in the store.
+// One hold of a dlock run above this one, as listed in DLOCK_HOLDS. Only a hint: the store verifies
+// a nested claim.
 struct AncestorHold {
   std::string store;  // where it is held, without a password
   std::string key;    // the name as the store knows it
@@ -64,7 +64,7 @@ struct AncestorHold {
 };
 
 // DLOCK_HOLDS: entries "store|key|owner|serial", percent-encoded, separated by spaces, the nearest
-// ancestor last; at most 1024 and at most 100 kB. Malformed entries are ignored.
+// ancestor last; at most 1024 entries and 100 kB. Malformed entries are skipped.
 std::vector<AncestorHold> parse_holds(std::string_view text);
 std::string format_holds(const std::vector<AncestorHold>& holds);
 

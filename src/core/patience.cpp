@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// The limit of a try that begins just before a store that never answered is given up.
+// A last try, just before a store that never answered is given up, has at least this long.
 constexpr Duration k_last_try = 50ms;
 
 }  // namespace

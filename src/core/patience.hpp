@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Patience with a store that cannot be reached or does not answer: may another try help, how long
-// may a try take, and when to give up. Every command that asks a store follows these rules. Pure:
-// each call passes an event and its time.
+// Patience with a store that cannot be reached or does not answer: whether another try may help,
+// how long a try may take, and when to give up. Every command that calls a store follows these
+// rules. Pure: each call passes an event and its time.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -12,11 +12,12 @@
 
 namespace dlock {
 
-// Whether another try can help after this error. Until the store has answered once, a wrong setting
-// is likely: a host that does not exist, a server of another kind. `once`: the user wants one try.
+// Returns whether another try can help after this error. As long as the store has never answered, a
+// wrong setting is likely: a host that does not exist, another kind of server. `once`: the user
+// wants a single try.
 bool worth_another_try(Errc code, bool had_contact, bool once);
 
-// A store that does not answer.
+// A time during which the store does not answer.
 struct Outage {
   Time since;
   Time give_up;
@@ -28,19 +29,19 @@ struct PatienceTerms {
   Duration first_contact{};     // the store must answer for the first time within this
   Duration outage{};            // how long a later outage may last
   std::optional<Time> until{};  // no new try after this time
-  bool once = false;            // the user wants one try
-  bool had_contact = false;     // the store has answered before
+  bool once = false;            // the user wants a single try
+  bool had_contact = false;     // the store has already answered
 };
 
 class Patience {
  public:
   Patience(const PatienceTerms& terms, Time now) : terms_(terms), started_at_(now) {}
 
-  // A try begins. Returns its limit: close to the end it still has up to a second, but not if the
-  // store has failed and never answered.
+  // Notes that a try begins, and returns its limit. Near the end of the wait a try still has up to
+  // a second, unless the store has failed and never answered.
   Time ask(Time now);
-  void answered();  // by the store
-  // The try failed. Returns the time of the next try, after `pause`; nullopt: give up.
+  void answered();  // the store has answered
+  // Notes that the try failed. Returns the time of the next try, after `pause`; nullopt: give up.
   std::optional<Time> failed(const Error& error, Duration pause, Time now);
 
   void move_end(Time until) { terms_.until = until; }
@@ -54,7 +55,7 @@ class Patience {
   PatienceTerms terms_;
   Time started_at_;
   std::optional<Outage> outage_;  // since the first error after the last answer
-  std::optional<Time> asked_at_;  // a try has begun and has not ended
+  std::optional<Time> asked_at_;  // start of the try that has not ended yet
 };
 
 }  // namespace dlock

@@ -67,9 +67,10 @@ Answer answer_with(Ask::What what, const Error& error) {
 
 namespace {
 
-// Servers that say the same, but for their names and numbers, are merged into one saying.
+// A text and the servers that gave it. Texts that differ only in server names and digits are
+// merged.
 struct Saying {
-  std::vector<std::string> servers;  // empty: the words do not begin with a server's name
+  std::vector<std::string> servers;  // empty: the text does not begin with a server's name
   std::string words;
 };
 
@@ -189,7 +190,7 @@ Asks Members::heard(const Ask& ask, const Answer& answer) {
   const Error* const error = error_of(answer);
   if (ask.what == Ask::What::release) heard_release(member, ask, error == nullptr);
   if (error != nullptr) {
-    // A server without the hold's record cannot vote for it, but the server itself is well.
+    // The server has no record of the hold, so it cannot vote for it; but it has answered.
     member.trouble = error->code == Errc::lost ? std::string() : error->text;
     return {};
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A quorum: a client holds the lock if a majority of independent servers granted it to that client.
-// The machines of quorum_claim.hpp and quorum_hold.hpp decide what the answers of all servers mean
-// together; here are their types, and what is known of each server from one call to the next.
+// The machines in quorum_claim.hpp and quorum_hold.hpp decide what the answers of all servers mean
+// together. This file has their types, and what is known of each server from call to call.
 //
 // Pure, like all machines of core: they read no clock and send nothing. The caller sends the asks
-// for a server in their order, one at a time, and passes each answer back with its ask.
+// to each server in their order, one at a time, and passes each answer back with its ask.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -21,7 +21,7 @@ namespace dlock::quorum {
 inline constexpr std::size_t k_least = 3;
 inline constexpr std::size_t k_most = 9;
 
-// Any two sets of this many servers have a server in common.
+// Returns the size of a majority: any two sets of this many servers have a server in common.
 constexpr std::size_t needed(std::size_t servers) {
   return servers / 2 + 1;
 }
@@ -42,18 +42,18 @@ void append(Asks& all, Asks more);
 using Answer =
     std::variant<Result<AcquireReply>, Result<void>, Result<RenewReply>, Result<ReleaseVerdict>>;
 
-// The Q-th newest of `times`, of which each server has one at most: when the first server of a
-// majority was asked. nullopt: fewer than Q times.
+// Returns the Q-th newest of `times` (at most one per server): a majority was asked at that time or
+// later. nullopt: fewer than Q times.
 std::optional<Time> newest_of_majority(std::vector<Time> times, std::size_t needed);
 
-// An answer to such a request that is an error.
+// Returns an answer to such a request that is this error.
 Answer answer_with(Ask::What what, const Error& error);
 
-// nullptr: the answer is no error.
+// Returns the error in the answer; nullptr: it is no error.
 const Error* error_of(const Answer& answer);
 
-// "2 of 3 servers gave no vote: …; …"; texts that several servers share stand there once. The code
-// is the most frequent one, if more than `spare` errors have it; else unavailable.
+// Returns "2 of 3 servers gave no vote: …; …", naming a text that several servers share once. The
+// code is that of most errors, if more than `spare` errors have it; otherwise unavailable.
 Error failed_servers(const std::vector<Error>& errors,
                      std::size_t servers,
                      std::size_t spare,
@@ -62,7 +62,7 @@ Error failed_servers(const std::vector<Error>& errors,
 bool same_owners(const Holds& one, const Holds& other);
 bool same_tokens(const Holds& one, const Holds& other);
 
-// Whether one of the holds is a part of an ancestor's hold.
+// Returns whether one of the holds joins an ancestor's hold.
 bool joins(const Holds& holds);
 
 // Holds that a server may have, and has to release.
@@ -74,15 +74,16 @@ struct Owed {
 
 // What is known about one server.
 struct Member {
-  std::string name;                    // for people
-  Holds holds = {};                    // its part of the kept round; empty: it has no part
+  std::string name;                    // for display
+  Holds holds = {};                    // its part of the granted hold; empty: it has none
   std::optional<Time> confirmed = {};  // send time of the newest confirmed request for `holds`
-  bool raised = false;                 // it has the token of the kept round
+  bool raised = false;                 // it has the token of the granted hold
   std::vector<Owed> owed = {};
-  std::string trouble = {};  // why it did not answer the newest request
+  std::string trouble = {};  // why it did not answer the newest request; empty: it did
 };
 
-// What is known about all servers. Answers that no call waits for any more come here as well.
+// What is known about all servers. Answers that arrive after their call has ended are noted here
+// too.
 class Members {
  public:
   explicit Members(const std::vector<std::string>& names) {
@@ -92,32 +93,33 @@ class Members {
 
   std::size_t size() const { return all_.size(); }
   std::size_t needed() const { return quorum::needed(all_.size()); }
-  std::size_t spare() const { return all_.size() - needed(); }  // this many servers may fail
+  std::size_t spare() const { return all_.size() - needed(); }  // how many servers may fail
   Member& operator[](std::size_t server) { return all_[server]; }
   const Member& operator[](std::size_t server) const { return all_[server]; }
 
-  // The leader: the first server that answered the latest request. Its grantee should get the
-  // others' votes; waiters queue there.
+  // Returns the leader: the first server that answered its newest request. The claim that the
+  // leader grants should get the others' votes; waiters queue at the leader.
   std::size_t leader() const;
 
-  // Remembers the granted round: its claim, for servers that have no part of it yet, and its holds.
+  // Remembers a granted round: its claim, for servers that have no part of it yet, and its holds.
   void keep(Claim round, Holds holds);
   const std::optional<Claim>& kept() const { return kept_; }
   const Holds& kept_holds() const { return kept_holds_; }
-  // Whether these are the kept holds.
+  // Returns whether `holds` are the remembered holds.
   bool keeps(const Holds& holds) const;
   void forget_kept();
 
-  // When the lease began: the Q-th newest confirmed request. From then on a majority refuses others
-  // for one lease. nullopt: fewer than Q servers have confirmed a request.
+  // Returns when the lease began: the Q-th newest send time of a confirmed request. A majority
+  // refuses other owners for one lease from then on. nullopt: fewer than Q servers have confirmed a
+  // request.
   std::optional<Time> sent_at() const;
 
   void owe(std::size_t server, Holds holds, const ReleaseOptions& options = {});
-  // The owed releases that have not been sent yet.
+  // Returns the owed releases that have not been sent yet.
   Asks asks_owed(std::size_t server, Time limit);
 
-  // Notes what an answer says about its server, whether or not it came in time for its call. A part
-  // that was granted late still has to get the token of the others.
+  // Notes what an answer says about its server, even if it came too late for its call. Returns the
+  // request that brings the token of the others to a part that was granted late.
   Asks heard(const Ask& ask, const Answer& answer);
 
  private:
@@ -127,7 +129,7 @@ class Members {
 
   std::vector<Member> all_;
   std::optional<Claim> kept_;
-  Holds kept_holds_;  // with the tokens that a majority has
+  Holds kept_holds_;  // with the tokens that a majority recorded
 };
 
 }  // namespace dlock::quorum

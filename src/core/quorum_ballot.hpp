@@ -22,9 +22,9 @@ enum class Voted {
 struct Seat {
   Voted vote = Voted::unasked;
   bool doubtful = false;  // it did not answer the last request before this round
-  bool possible = false;  // it may have granted
-  bool silent = false;    // it has not answered within the limit
-  bool raised = false;    // it has the chosen tokens
+  bool possible = false;  // it may have granted the claim
+  bool silent = false;    // it did not answer within the limit
+  bool raised = false;    // it has recorded the chosen tokens
   Grant grant = {};
   Refusal refusal = {};
   Error error = {};
@@ -44,35 +44,34 @@ class Ballot {
   void take(std::size_t server, const Result<AcquireReply>& answer);
   void fail(std::size_t server, Error error);
 
-  // Grants count together if they are for the same owners: a nested claim may join a hold at some
-  // servers and be a stranger at others. votes(): the largest number of such grants; agrees():
-  // whether the server's grant is one of them.
+  // Grants count together only if they have the same owners: a nested claim may join an ancestor's
+  // hold at some servers and get a hold of its own at others. votes() is the size of the largest
+  // such group; agrees() is whether the server's grant is in a group of that size.
   std::size_t votes() const;
   bool agrees(std::size_t server) const;
-  // Servers that gave no vote and will give none.
+  // Returns how many servers gave no vote and will give none.
   std::size_t failures() const;
 
-  // The first server, in the order of the seats, that has granted or refused. nullopt: there is no
-  // such server, or we wait for a server before it that was asked and has not answered yet. We do
-  // not wait for a doubtful server (Seat::doubtful), and for no server if we are `impatient`.
+  // Returns the leader: the first server that answered. It is not known yet if a server before it
+  // may still answer, except a doubtful one; with `impatient` no server is waited for.
   std::optional<std::size_t> leader(bool impatient) const;
 
-  // An error that makes the claim pointless at all servers; also: a majority no longer knows the
-  // hold above the claim.
+  // Returns an error that ends the claim whatever the other servers say: bad usage, two URLs of one
+  // process, or a majority that no longer knows the ancestor's hold.
   std::optional<Error> mistake() const;
-  // The successful run that a server reports.
+  // That a successful run makes the claim needless, if a server said so.
   const std::optional<Done>& done() const { return done_; }
 
-  // Whether the token of each joined hold is known: a majority has recorded it. Needs a vote.
+  // Returns whether a majority recorded the same token for each joined hold. Needs a vote.
   bool knows_tokens() const;
-  // The grant of most votes, with the tokens that all servers are to have: for each name the one
-  // that a majority has recorded, else the largest, or for a joined hold the commonest. Needs a
-  // vote.
+  // Returns the holds that most votes grant, with the tokens that all servers must record. For each
+  // name that is the token that a majority has; otherwise the largest or, for a joined hold, the
+  // most frequent. Needs a vote.
   Holds choose() const;
 
-  // What each asked server said.
+  // Returns the answer of each server that was asked.
   std::vector<Vote> words() const;
-  // failed_servers() of the servers that failed.
+  // Returns failed_servers() for the servers that failed.
   Error too_few(const std::string& what) const;
 
  private:
@@ -81,7 +80,7 @@ class Ballot {
     FencingToken token = 0;
     std::size_t votes = 0;
   };
-  // The commonest token for one name of the claim, the first if there are several.
+  // Returns the most frequent token for one name of the claim; of equally frequent ones the first.
   Count commonest(std::size_t name) const;
 
   const Members& members_;

@@ -12,41 +12,40 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A server has a tenth of the lease to answer, but at least this: the shortest lease that dlock
-// takes.
+// A server has a tenth of the lease to answer, but at least a tenth of the shortest lease.
 constexpr Duration k_least_limit = 100ms;
-constexpr int k_tries = 5;  // to win the servers that refused, with the leader's vote
-// A silent leader has as long again as all others took, and at least this.
+constexpr int k_tries = 5;  // with the leader's vote, to win the servers that refused
+// A silent leader gets as long again as all others took, and at least this.
 constexpr Duration k_least_patience = 50ms;
-// Likewise for a part of a hold that no process stays to complete.
+// An `acquire` waits as long again, and at least this, for servers to complete its hold.
 constexpr Duration k_part_patience = 20ms;
-// Likewise for servers that have to release what they granted.
+// Servers get twice as long as the round took, and at least this, to release what they granted.
 constexpr Duration k_give_back = 100ms;
 constexpr Duration k_give_back_limit = 1s;
 constexpr Duration k_least_round_trip = 200us;
-// A claim with the leader's vote that others keep from a majority looks again after this.
+// A claim that has the leader's vote but no majority asks again after a time in this range.
 constexpr Duration k_look_least = 20ms;
 constexpr Duration k_look_most = 100ms;
-// A waiter keeps the leader's vote this long: all others are behind it. The holder that it waits
-// for may have no part at the leader.
+// A waiter keeps the leader's vote this long: no rival can pass it. It may wait for a holder that
+// is not recorded at the leader.
 constexpr Duration k_keep_vote = 1s;
-// The first waiters, this many, ask all servers about a holder: the first waiter may have died.
+// This many waiters ask all servers about a holder: the first one may be dead.
 constexpr std::uint64_t k_near = 2;
-// A hold older than this at a server is not that of a rival that is asking the other servers now.
+// No rival claim takes this long, so an older hold at a server is no rival's.
 constexpr Duration k_rival_takes = 250ms;
-// Clocks run at the same rate within a hundredth.
+// Clock rates differ by less than a hundredth.
 constexpr int k_drift = 100;
 
-// If this round was granted before: the time at which the lease of that grant ends; until then no
-// other claim holds the lock. Time::min(): this round was not granted before.
+// Returns the end of the lease that this round was granted before. Until then no other claim holds
+// the lock. Time::min(): it was not granted before.
 Time end_of_kept(const Members& members, const Claim& round) {
   const auto sent_at = members.sent_at();
   if (!sent_at || !members.kept() || members.kept()->serial != round.serial) return Time::min();
   return *sent_at + round.ttl - round.ttl / k_drift;
 }
 
-// Whether the refusal is for a rival, for the line or for a lease that ends now, rather than for
-// settled holders.
+// Returns whether the claim was refused for something that is about to change (a rival claim, a
+// waiter's turn, a lease that ends now) rather than for a settled holder.
 bool is_contest(const Refusal& refusal) {
   const Holding& holding = refusal.holding;
   if (refusal.turn_left || holding.kind == Holding::Kind::none) return true;
@@ -98,7 +97,7 @@ Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
   Asks asks;
   if (ask.what == Ask::What::acquire) {
     ballot_.take(ask.server, std::get<Result<AcquireReply>>(answer));
-    if (phase_ == Phase::giving_back) {  // its grant is owed back already
+    if (phase_ == Phase::giving_back) {  // its grant is already owed back
       end_if_given_back();
       return {};
     }
@@ -108,7 +107,7 @@ Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
     seat.raised = raised.has_value();
     if (!raised) ballot_.fail(ask.server, raised.error());
   } else if (ask.what == Ask::What::release && phase_ == Phase::giving_back) {
-    // Releases of earlier rounds count, too; all releases owed by a server are sent together.
+    // This counts releases of earlier rounds too: all releases owed by a server are sent together.
     if (members_[ask.server].owed.empty()) seat.possible = false;
     end_if_given_back();
     return {};
@@ -167,7 +166,7 @@ Asks QuorumClaim::decide(Time now) {
     const Voted vote = ballot_[line_].vote;
     if (vote == Voted::asked) return {};
     const Refusal& refusal = ballot_[line_].refusal;
-    // The first waiters ask all: the others may not know the holder.
+    // The first waiters ask all servers: the others may not know the holder.
     if (vote == Voted::refused && (refusal.place > k_near || is_contest(refusal)))
       return give_back(AcquireReply(refusal), now);
     alone_ = false;
@@ -290,7 +289,8 @@ Asks QuorumClaim::give_back(Result<AcquireReply> outcome, Time now) {
   return all;
 }
 
-// Waits for the servers that have granted or may grant, so that no requests pile up at them.
+// Ends when all servers that may have granted have released. Waiting for them keeps requests from
+// piling up there.
 void QuorumClaim::end_if_given_back() {
   bool waits = false;
   for (std::size_t i = 0; i < ballot_.size(); ++i)
@@ -306,7 +306,7 @@ void QuorumClaim::end() {
 }
 
 void QuorumClaim::abandon() {
-  if (kept_) return;  // its hold stays as it is
+  if (kept_) return;  // the hold that this round got before is not released
   for (std::size_t i = 0; i < ballot_.size(); ++i) {
     if (!ballot_[i].possible) continue;
     given_back_ = true;

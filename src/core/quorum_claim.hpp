@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
-// QuorumClaim: one round of a claim to a quorum. All servers are asked at the same time, with the
-// serial of this round and the token that it proposes. The claim is granted when a majority granted
-// it with one token. If tokens differ, the largest is written to a majority first; so tokens grow
-// from one majority to the next. Servers that answer later complete the hold. The process of an
-// `acquire` ends with the grant, so its claim waits a moment for them. A round without a majority
-// releases its holds at all servers, also at silent ones.
+// QuorumClaim: one round of a claim to a quorum. It asks all servers at the same time, with this
+// round's serial and its proposed token. The claim is granted when a majority granted it with one
+// token. If tokens differ, the largest is written to a majority first; so tokens grow from one
+// majority to the next. Servers that answer later complete the hold. The process of an `acquire`
+// ends with the grant, so its claim waits a moment for those servers. A round without a majority
+// releases its holds at all servers, including silent ones.
 //
-// The leader, the first server that answers, decides between rivals. A claim that it refuses gives
-// up at once, and waits in the line there. A claim with its vote keeps what it has, and asks the
-// other servers again a few times: its rivals are about to give up. A holder that the leader has
-// had for longer than any rival takes decides nothing: a majority that grants shows that it is gone
-// and has left a part of its hold there. A leader that is slower than all others together is not
-// waited for; exclusion never depends on it.
+// The leader, the first server that answers, decides between rival claims. A claim that the leader
+// refuses gives up at once and waits in the leader's line. A claim that the leader grants keeps its
+// votes and asks the other servers again a few times, because its rivals are about to give up. But
+// the leader's refusal may be out of date: if it is because of a hold older than any rival claim
+// can be, and a majority grants, that hold is a leftover at the leader and the claim is granted. A
+// leader that is slower than all others together is not waited for. Exclusion never depends on the
+// leader.
 //
-// A pure machine; its user ends it when outcome() is there, and passes later answers to
+// A pure machine. Its user ends it when outcome() is set, and passes later answers to
 // Members::heard().
 #pragma once
 
@@ -27,9 +28,10 @@
 namespace dlock::quorum {
 
 struct ClaimTerms {
-  Claim round;  // the claim, with the serial of this round
+  Claim round;  // with this round's serial
   Queueing queueing = Queueing::no;
-  // Ask the leader first, and the others only if it grants: the heartbeat of a waiter.
+  // Ask only the leader first, and the others only if it grants or if they may know better: a
+  // waiter's heartbeat.
   bool leader_first = false;
   Time limit;
 };
@@ -45,11 +47,11 @@ class QuorumClaim {
   Time next_deadline() const;
 
   const std::optional<Result<AcquireReply>>& outcome() const { return outcome_; }
-  // The user stops here: what the servers may have granted is owed back.
+  // The user ends the round early: the holds that servers may have granted are owed back.
   void abandon();
-  // A server was asked, and the round was not granted: the next round needs another serial.
+  // A server was asked and the round was not granted, so the next round needs a new serial.
   bool used_up() const { return given_back_; }
-  // The server in whose line the claim was asked to wait.
+  // The server whose line the claim asked to join.
   std::size_t line() const { return line_; }
 
  private:
@@ -57,7 +59,7 @@ class QuorumClaim {
 
   Asks ask(std::size_t server);
   Asks ask_those(Voted vote);
-  // The server does not lead, and is not waited for, until it answers.
+  // Notes that the server did not answer: until it answers, it cannot lead and is not waited for.
   void doubt(std::size_t server, Time until);
   Asks decide(Time now);
   Asks decide_by(std::size_t leader, Time now);
@@ -77,16 +79,16 @@ class QuorumClaim {
   std::size_t line_;
   bool alone_ = false;      // only the leader has been asked
   bool impatient_ = false;  // a silent leader is no longer waited for
-  int tries_ = 0;           // with the vote of the leader
+  int tries_ = 0;           // rounds of requests with the leader's vote
   Ballot ballot_;
   Phase phase_ = Phase::asking;
-  Holds granted_;    // the grant of most votes, with the chosen tokens
-  Time kept_until_;  // of a repeated round: the end of the lease that was granted before
-  bool kept_;        // that lease has not ended: the hold stays as it is
-  std::optional<Time> patience_;  // how long we wait for more answers
+  Holds granted_;                 // the holds that most votes grant, with the chosen tokens
+  Time kept_until_;               // if this round was granted before: the end of that lease
+  bool kept_;                     // that lease has not ended: the hold is not released
+  std::optional<Time> patience_;  // end of the wait for more answers
   std::optional<Time> retry_at_;
   bool given_back_ = false;
-  std::optional<Result<AcquireReply>> pending_;  // until the servers have released the holds
+  std::optional<Result<AcquireReply>> pending_;  // the outcome, while servers release the holds
   std::optional<Result<AcquireReply>> outcome_;
 };
 

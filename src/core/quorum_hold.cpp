@@ -10,11 +10,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// When a majority has released, the others have as long again, and at least this.
+// Once a majority has released, the others get as long again, and at least this.
 constexpr Duration k_release_patience = 20ms;
 constexpr Duration k_look_patience = 50ms;
 
-// The claim of these holds, as far as a server needs it to grant its part.
+// Returns the claim that lets a server grant its part of these holds.
 Claim claim_for(const Holds& holds) {
   const Hold& one = holds.front();
   return {.names = names_of(holds),
@@ -37,8 +37,8 @@ Error silence(const Members& members, std::size_t answered) {
 
 QuorumRenewal::QuorumRenewal(Members& members, Ask::What what, Holds holds, Time limit)
     : members_(members), what_(what), holds_(std::move(holds)), limit_(limit) {
-  // Any server may have a part of another process's grant; and after a loss all servers are asked
-  // again.
+  // Every server may have a part: the hold was granted to another process, or it was lost, and then
+  // all servers are asked again.
   const bool known = members_.keeps(holds_) && members_.sent_at();
   if (!known) members_.keep(claim_for(holds_), holds_);
   for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -80,7 +80,8 @@ Asks QuorumRenewal::on_answer(const Ask& ask, const Answer& answer, Time now) {
   return decide(now);
 }
 
-// A server that had no part of the hold knows nothing of its end, and may be free.
+// Keeps the most informative loss: a server that never had a part does not know how the hold ended
+// and may show a free lock.
 void QuorumRenewal::take_loss(const RenewReply& reply) {
   if (!lost_) lost_ = reply;
   lost_->released = lost_->released || reply.released;
@@ -108,12 +109,13 @@ std::size_t QuorumRenewal::count(Seat seat) const {
 
 Asks QuorumRenewal::decide(Time now) {
   if (outcome_) return {};
-  // A part that was granted late has arrived in between; its server was not asked about it.
+  // A part that was granted late arrived meanwhile; its server was not asked about it.
   for (std::size_t i = 0; i < seats_.size(); ++i)
     if (seats_[i] == Seat::absent && !members_[i].holds.empty()) seats_[i] = Seat::failed;
   const std::size_t lost = count(Seat::lost) + count(Seat::absent);
   if (count(Seat::ours) >= members_.needed()) {
-    // A server announces changes only of locks that were looked at there, and only after the look.
+    // A server reports changes only of locks that were checked there, and only after the check. So
+    // a check waits for all servers.
     if (what_ == Ask::What::check && count(Seat::asked) != 0 && !impatient_) {
       if (!patience_) patience_ = now + k_look_patience;
       return {};
@@ -140,7 +142,7 @@ Asks QuorumRenewal::decide(Time now) {
   return {};
 }
 
-// A majority is ours, so no rival can have one: it does not matter what these servers have lost.
+// A majority has our hold, so no rival can have a majority: it is safe to ask the others again.
 Asks QuorumRenewal::complete() {
   Asks all;
   const Claim& kept = *members_.kept();
@@ -170,11 +172,11 @@ bool QuorumRelease::is_ours(const Ask& ask) const {
          ask.holds.front().owner == one.owner && ask.holds.front().name == one.name;
 }
 
-// The leader comes last: the waiter that it calls asks the others.
+// The leader comes last: it wakes the next waiter, which asks the others at once.
 Asks QuorumRelease::start() {
   Asks all;
   for (std::size_t i = seats_.size(); i-- > 0;) {
-    members_.owe(i, holds_, options_);  // until the server says that it no longer has it
+    members_.owe(i, holds_, options_);  // owed until the server says that it no longer has the hold
     for (Ask& one : members_.asks_owed(i, limit_))
       if (!is_ours(one)) all.push_back(std::move(one));
     all.push_back({.server = i,
@@ -219,7 +221,7 @@ void QuorumRelease::decide(Time now, bool last) {
   if (enough && !patience_) patience_ = now + std::max(now - started_at_, k_release_patience);
 }
 
-// If a majority has nothing of ours, the lock was lost, though nested runs may hold parts of it.
+// If a majority had no part of the hold, the lock was lost, even if nested runs hold parts of it.
 ReleaseVerdict QuorumRelease::verdict() const {
   const auto count = [&](ReleaseVerdict wanted) {
     return static_cast<std::size_t>(

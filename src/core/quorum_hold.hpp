@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// QuorumRenewal and QuorumRelease: what the servers of a quorum say about holds that a majority has
-// granted. A renewal goes to all servers, and is confirmed by a majority of them; then the servers
-// without a part of the hold are asked to grant theirs, so that the loss of one more server costs
-// nothing. The holds are lost as soon as fewer than a majority can be ours. A release goes to all
-// servers, also to silent ones.
+// QuorumRenewal and QuorumRelease: renewing and releasing holds that a majority of servers granted.
+// A renewal goes to all servers and is confirmed by a majority. Then servers without a part of the
+// hold are asked to grant it, so that the hold survives the loss of another server. The hold is
+// lost as soon as fewer than a majority can still have it. A release goes to all servers, including
+// silent ones.
 //
-// Pure machines, used as QuorumClaim is.
+// Pure machines, used like QuorumClaim.
 #pragma once
 
 #include "core/quorum.hpp"
@@ -23,7 +23,7 @@ class QuorumRenewal {
   Asks on_answer(const Ask& ask, const Answer& answer, Time now);
   Asks on_time(Time now);
   Time next_deadline() const;
-  // RenewReply::sent_at is the majority's: Members::sent_at().
+  // The reply's sent_at is that of the majority: Members::sent_at().
   const std::optional<Result<RenewReply>>& outcome() const { return outcome_; }
 
  private:
@@ -37,10 +37,11 @@ class QuorumRenewal {
   Ask::What what_;
   Holds holds_;
   Time limit_;
-  std::optional<Time> patience_;  // of a check: the watched server may be in the minority
+  // How long a check waits for the minority, which may include the watched server.
+  std::optional<Time> patience_;
   bool impatient_ = false;
   std::vector<Seat> seats_;
-  std::vector<Time> heard_at_;  // send times of the requests that were answered well
+  std::vector<Time> heard_at_;  // send times of the requests that confirmed the hold
   std::optional<RenewReply> revoked_;
   std::optional<RenewReply> lost_;
   std::optional<Error> error_;
@@ -55,7 +56,7 @@ class QuorumRelease {
   Asks on_answer(const Ask& ask, const Answer& answer, Time now);
   Asks on_time(Time now);
   Time next_deadline() const;
-  // Released when a majority has no part of the hold left, and the others had time to answer.
+  // Set when a majority has released its part and the others had time to answer.
   const std::optional<Result<ReleaseVerdict>>& outcome() const { return outcome_; }
 
  private:
@@ -68,7 +69,7 @@ class QuorumRelease {
   ReleaseOptions options_;
   Time started_at_;
   Time limit_;
-  std::optional<Time> patience_;  // for the minority
+  std::optional<Time> patience_;  // how long the minority is waited for
   std::vector<std::optional<Result<ReleaseVerdict>>> seats_;
   std::optional<Result<ReleaseVerdict>> outcome_;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Rounds: the names under which a claim asks the servers of a quorum. A round that was not granted
-// releases its holds, and the next round has another serial: a late copy of a request or a release
-// of the old round must match no hold of the new one. An owner made by `acquire` contains the
-// serial, so its owner changes with the round as well. The place in line stays the claim's.
+// Rounds: the owner and serial with which a claim asks the servers of a quorum in each round. A
+// round that was not granted releases its holds, and the next round has another serial, so that a
+// late copy of an old request or release matches no new hold. An owner made by `acquire` contains
+// the serial, so it changes with the round as well. The place in line stays the claim's.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -11,13 +11,14 @@ namespace dlock::quorum {
 
 class Rounds {
  public:
-  // The claim as its present round sends it; the first round uses the claim's own names.
+  // Returns the claim as the present round sends it. The first round uses the claim's own owner and
+  // serial.
   Claim round_of(const Claim& claim);
-  // The round is used up.
+  // Begins the next round.
   void next();
 
  private:
-  HoldSerial claim_;  // the newest claim, by its own serial
+  HoldSerial claim_;  // own serial of the newest claim
   OwnerId owner_;
   HoldSerial serial_;
 };

@@ -15,17 +15,20 @@ namespace {
 using What = action::Ask::What;
 using Standing = LeaseKeeper::Standing;
 
-constexpr Duration k_release_limit = 1s;  // of one try: the child is gone, no one needs the lease
+// The limit of one try. The child is gone, so no other call needs the time.
+constexpr Duration k_release_limit = 1s;
 constexpr Duration k_release_pause = 100ms;
 constexpr Duration k_release_when_signalled = 1s;
-// The limit of an undo after a timeout or a signal: dlock promises to end within 200 ms then. If
-// the store is known to be slow the limit is longer, as a lease left behind would be the greater
-// evil.
+// The limit of an undo after a timeout or a signal: dlock promises to end within 200 ms then. For a
+// store known to be slow the limit is longer, because a lease that is left behind is worse.
 constexpr Duration k_undo_least = 150ms;
 constexpr Duration k_undo_most = 1s;
-constexpr int k_undo_answers = 3;  // times the slowest answer: it connects anew, and commits
-// A call that hangs in the kernel on the store thread (a file system is gone) is abandoned then.
-constexpr Duration k_overdue = 1500ms;  // twice: we may have been frozen for the first
+// Multiple of the slowest answer, as an undo may connect anew and commit.
+constexpr int k_undo_answers = 3;
+// A call that hangs in the kernel (of a dead file system) leaves its thread; it is given up after
+// this.
+// waited for twice, as dlock may have been frozen the first time
+constexpr Duration k_overdue = 1500ms;
 
 }  // namespace
 
@@ -101,7 +104,7 @@ void ReleaseLoop::hurry(Time now) {
 ReleaseStep ReleaseLoop::unknown(const std::string& why, Time now) {
   released_ = Released::unknown;
   ReleaseStep step{.over = true};
-  // A user who was told of the loss knows that the lease ends.
+  // A user who was told of the loss needs no notice once the lease has ended.
   if (order_ && (order_->safe_until > now || !order_->told_lost)) {
     step.notice = Notice{.kind = Notice::Kind::release_unknown,
                          .text = why,
@@ -113,8 +116,7 @@ ReleaseStep ReleaseLoop::unknown(const std::string& why, Time now) {
 ReleaseStep ReleaseLoop::take(ReleaseVerdict verdict) {
   ReleaseStep step{.over = true};
   const bool known_lost = order_ && order_->standing == Standing::partly_lost;
-  // "Nothing of ours" is what an undo wants, and what a repetition finds after a first try that
-  // worked.
+  // Undo expects to find nothing of ours, and so does a repetition if the first try succeeded.
   if (verdict == ReleaseVerdict::not_held && (!repeated_ || known_lost)) {
     released_ = Released::no;
     if (!order_->told_lost) step.notice = Notice{.kind = Notice::Kind::lost_at_release};

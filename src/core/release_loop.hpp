@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// ReleaseLoop: the policy of leaving nothing behind in the store: releases a hold, undoes a claim
-// that may have been granted, or takes a claim out of the line. A release that gets no answer is
-// repeated while that may help.
+// ReleaseLoop: the policy of leaving nothing behind in the store. It releases a hold, undoes a
+// claim that may have been granted, or takes a claim out of the line. A release that got no answer
+// is repeated for a limited time.
 //
 // A pure machine, like AcquireLoop: each call passes an event and its time, and returns the next
-// step. It promises that `over` comes once and last, also if the store never answers.
+// step. It promises that `over` comes once and last, even if the store never answers.
 #pragma once
 
 #include "core/ask.hpp"
@@ -16,16 +16,16 @@
 
 namespace dlock {
 
-// What became of a hold at the end.
+// How a hold ended.
 enum class Released {
   nothing,  // there was nothing to release
   yes,
   no,       // the lease had been lost before
-  unknown,  // no answer: the lock is free when the lease ends, at the latest
+  unknown,  // no answer: the lock is free when the lease ends, or earlier
 };
 
 struct ReleaseTerms {
-  Duration call_limit{};       // the lease's
+  Duration call_limit{};       // LeaseTerms::call_limit() of the lease
   Duration connect_timeout{};  // how long a release is repeated, at most
 };
 
@@ -33,19 +33,20 @@ struct ReleaseTerms {
 struct ReleaseOrder {
   LeaseKeeper::Standing standing = LeaseKeeper::Standing::ours;
   Time safe_until;                      // the end of the lease
-  bool told_lost = false;               // the user knows that the lease ends
+  bool told_lost = false;               // the user has been told that the lease is over
   std::optional<Time> keep_until = {};  // for ReleaseOptions::keep
   Duration tell_for{};                  // for ReleaseOptions::tell_for
 };
 
 // A claim that was given up.
 struct DroppedClaim {
-  bool maybe_held = false;           // an answer was lost
-  Queueing queueing = Queueing::no;  // as in its last acquire
+  bool maybe_held = false;           // a try got no answer
+  Queueing queueing = Queueing::no;  // the value of the newest try
   Duration slowest_answer{};         // WaitLoop::slowest_answer
 };
 
-// The next step: first the notice; then cancel the ask that is out, or ask. `over`: the end.
+// The next step: first the notice, then either cancel the unanswered ask or send one. `over`: the
+// end.
 struct ReleaseStep {
   std::optional<Notice> notice = {};
   bool cancel = false;
@@ -57,20 +58,21 @@ class ReleaseLoop {
  public:
   explicit ReleaseLoop(const ReleaseTerms& terms) : terms_(terms) {}
 
-  // An ask is still out: its answer is awaited, but not for long. Then drop_claim() or release().
+  // The previous ask is unanswered: cancels it and waits a short time for its answer. Then call
+  // drop_claim() or release().
   ReleaseStep cancel(Time now);
-  // For a claim that was not granted as far as we know.
+  // For a claim of which no grant is known.
   ReleaseStep drop_claim(const DroppedClaim& claim, Time now);
   ReleaseStep release(const ReleaseOrder& order, Time now);
 
   std::optional<Time> next_deadline() const;
   ReleaseStep on_time(Time now);
   ReleaseStep on_released(const Result<ReleaseVerdict>& answer, Time now);
-  // A signal came: a second is left.
+  // A signal has arrived: no more tries after another second.
   void hurry(Time now);
 
   Released released() const { return released_; }
-  // Only the release has shown that the hold was not ours any more.
+  // Whether the release found that the hold was no longer ours.
   bool lost() const { return lost_; }
 
  private:
@@ -80,10 +82,10 @@ class ReleaseLoop {
   ReleaseStep take(ReleaseVerdict verdict);
 
   ReleaseTerms terms_;
-  std::optional<ReleaseOrder> order_;  // nothing: a claim is dropped
-  bool leaving_ = false;               // only the line is left: nothing can be held
-  std::optional<Time> answer_due_;     // an ask is out
-  bool overdue_ = false;  // its answer was not there when due, and is waited for once more
+  std::optional<ReleaseOrder> order_;  // nullopt: a claim is dropped
+  bool leaving_ = false;               // nothing can be held: the claim only leaves the line
+  std::optional<Time> answer_due_;     // an ask is unanswered
+  bool overdue_ = false;               // the answer is overdue, and gets a second time to arrive
   Time until_;
   std::optional<Time> retry_at_;
   bool repeated_ = false;

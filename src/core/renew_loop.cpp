@@ -61,7 +61,7 @@ RenewLoop::Kept* RenewLoop::answered() {
 
 void RenewLoop::take(const Result<RenewReply>& answer, Kept& one, Time now) {
   if (answer && answer->verdict == RenewVerdict::lost && answer->released) return drop(one.which);
-  // A confirmation after the end of the lease is too late: go_on() finds the lease ended.
+  // A renewal that is confirmed after the end of its lease is too late: go_on() ends the loop.
   const bool confirmed = answer && answer->verdict == RenewVerdict::renewed;
   if (confirmed && now >= one.keeper.clock().safe_until()) return;
   const KeepStep step = one.keeper.on_renewed(answer, now);
@@ -70,7 +70,7 @@ void RenewLoop::take(const Result<RenewReply>& answer, Kept& one, Time now) {
   if (one.keeper.standing() != LeaseKeeper::Standing::ours) end(/*lost=*/true);
 }
 
-// Queues the question; listening comes after all others.
+// Queues the request, except the wait for changes, which comes after all others.
 void RenewLoop::note(const KeepStep& step, std::size_t which) {
   if (!step.ask || step.ask->what == action::Ask::What::await_hand_off) return;
   to_ask_.push_back(*step.ask);
@@ -82,7 +82,7 @@ void RenewLoop::drop(std::size_t which) {
   std::erase_if(to_ask_, [which](const action::Ask& each) { return each.which == which; });
 }
 
-// The clock comes first: a lease that has ended is not renewed.
+// The clock is read first: a lease that has ended is not renewed.
 std::vector<RenewLoop::Action> RenewLoop::go_on(Time now) {
   for (Kept& one : all_) {
     one.keeper.check_end(now, /*regardless=*/false);
@@ -96,7 +96,8 @@ std::vector<RenewLoop::Action> RenewLoop::go_on(Time now) {
   return std::exchange(actions_, {});
 }
 
-// Asks what a change led to; else about the hold whose question has been due for longest.
+// Sends a request that a change led to; otherwise the regular request that has been due for
+// longest.
 void RenewLoop::ask_what_is_due(Time now) {
   if (!to_ask_.empty()) {
     ask(to_ask_.front(), Time::max());
@@ -118,7 +119,7 @@ void RenewLoop::ask(action::Ask ask, Time limit) {
   actions_.emplace_back(ask);
 }
 
-// One watched hold is enough: await_hand_off then sees changes of all.
+// Waits for a change: one watched hold is enough, as await_hand_off then sees changes of all.
 void RenewLoop::listen() {
   std::optional<action::Ask> all;
   for (const Kept& one : all_) {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
-// RenewLoop: `dlock renew --every` and `--while`, after a first renewal of all its holds: renews
+// RenewLoop: `dlock renew --every` and `--while`. After a first renewal of all holds, it renews
 // each of them again and again. A pure machine (core/machine.hpp). It promises:
-//   - a hold is not renewed after its lease has ended as far as we know, nor after a verdict
-//     against it;
-//   - it ends with the first lease that is lost, was revoked or ended without a renewal; with the
-//     process it goes by; or silently when all its holds were properly released;
-//   - after a second it watches its holds, so it learns of all that at once, not by a renewal;
-//   - an error of the store is no verdict: the renewal is repeated until the lease has ended.
-// It releases nothing, so it can be ended at any time. Holds are known by their index alone:
-// Ask::which and Notice::which; a watch is of all holds.
+// - a hold is not renewed after its lease has ended by our clock, nor after a verdict against it;
+// - it ends with the first lease that is lost, was revoked or ended without a renewal; with the
+//   process of --while; or silently, when all its holds were properly released;
+// - after its first second it watches its holds, so it learns of these ends at once;
+// - an error of the store is no verdict: the renewal is repeated until the lease has ended.
+// It releases nothing, so it can be ended at any time. It knows holds only by their index, in
+// Ask::which and Notice::which; a watch is for all holds.
 #pragma once
 
 #include "core/lease_keeper.hpp"
@@ -24,11 +23,11 @@ namespace dlock {
 
 struct RenewTerms {
   LeaseTerms lease;
-  Duration every{};  // between two renewals of a hold
+  Duration every{};  // time between renewals of a hold
 };
 
 struct RenewOutcome {
-  bool lost = false;  // a hold is no longer ours, or will not be soon
+  bool lost = false;  // a hold is lost, or soon will be
 };
 
 namespace action {
@@ -42,7 +41,7 @@ class RenewLoop {
   using Outcome = RenewOutcome;
   using Action = std::variant<action::Ask, action::Say, action::EndRenewals>;
 
-  // `sent_at`: when each hold's first confirmed renewal was sent. At least one.
+  // `sent_at`: for each hold, when its first renewal was sent; at least one.
   RenewLoop(const RenewTerms& terms, const std::vector<Time>& sent_at);
 
   std::vector<Action> start(Time now);
@@ -72,9 +71,9 @@ class RenewLoop {
 
   RenewTerms terms_;
   std::vector<Kept> all_;
-  std::optional<std::size_t> asked_;  // the hold whose question is out
-  std::deque<action::Ask> to_ask_;    // because of a change; asked before the regular questions
-  bool listening_ = false;            // await_hand_off is out
+  std::optional<std::size_t> asked_;  // index of the hold whose request is unanswered
+  std::deque<action::Ask> to_ask_;    // requests because of a change; they precede regular ones
+  bool listening_ = false;            // await_hand_off is unanswered
   std::vector<Action> actions_;
   bool ended_ = false;
 };

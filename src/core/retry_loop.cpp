@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Short enough that a store which does not answer is asked again on a fresh connection.
+// Short, so that a store that does not answer is asked again on a new connection.
 constexpr Duration k_call_longest = 2s;
 
 }  // namespace

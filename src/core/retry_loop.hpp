@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// RetryLoop: one request to a store, repeated while that may help: `dlock release`, and the first
-// renewal of `dlock renew`. A pure machine (core/machine.hpp). It does not know the request: it
-// asks for What::call, and the command has given the call to its StoreWorker.
+// RetryLoop: one request to a store, repeated as long as that may help: `dlock release`, and the
+// first renewal of `dlock renew`. A pure machine (core/machine.hpp). It does not know the request:
+// it asks for What::call, and StoreWorker has that call from the command.
 #pragma once
 
 #include "core/backoff.hpp"
@@ -15,8 +15,8 @@
 namespace dlock {
 
 struct RetryTerms {
-  Duration within{};         // no new try after this; the last try has up to a second more
-  bool had_contact = false;  // the store has answered this command before
+  Duration within{};         // no new try after this; the last try may end up to a second later
+  bool had_contact = false;  // the store has already answered this command
   Duration notice_every{};   // as in WaitNotices
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 using What = action::Ask::What;
 
-// Another holder may be running already when a master says that we lost (rule 5).
+// After a verdict that we lost, another holder may already be running (rule 5).
 constexpr Duration k_grace_after_verdict = 1s;
 
 }  // namespace
@@ -37,8 +37,8 @@ std::vector<Action> RunSession::start(Time now) {
   return std::exchange(actions_, {});
 }
 
-// The clock comes first, whatever happened: an overdue command is killed before the store is asked,
-// and an answer that arrives after term_at finds the stop begun (rule 8).
+// The clock is checked before the event: an overdue command is killed before the store is asked,
+// and an answer that arrives after term_at does not end the stop (rule 8).
 std::vector<Action> RunSession::on(Event event, Time now) {
   if (phase_ == Phase::finished) return {};
   if (has_child()) {
@@ -160,7 +160,7 @@ void RunSession::take_grant(Grant grant, Time now) {
   actions_.emplace_back(action::StartChild{std::move(grant.holds), kill_at});
 }
 
-// Called before there is a child: leave nothing of ours behind, then finish.
+// Called while there is no child: leaves nothing behind in the store, then finishes.
 void RunSession::give_up(Outcome outcome, bool asking, Time now) {
   phase_ = Phase::giving_up;
   outcome_ = std::move(outcome);
@@ -240,7 +240,8 @@ void RunSession::handle(const event::ChildEnded& event, Time now) {
   if (phase_ != Phase::running) return;
   outcome_ = {.kind = Outcome::Kind::child, .child = event.status};
   say({.kind = Notice::Kind::ended, .child = event.status});
-  // After Ctrl-C a shell checks whether we died by INT, also if our KILL ended the command.
+  // After Ctrl-C a shell checks whether we died by INT, so report INT even if our KILL ended the
+  // command.
   const bool by_our_kill = event.status == ChildStatus{ChildStatus::Kind::signalled, SIGKILL};
   const bool by_ctrl_c = stop_.user_signal() == SIGINT && stop_.kill_sent();
   if (by_ctrl_c && by_our_kill) outcome_.child.value = SIGINT;
@@ -248,10 +249,10 @@ void RunSession::handle(const event::ChildEnded& event, Time now) {
   if (!event.group_alive) return begin_release(now);
   phase_ = Phase::leftovers;
   if (stop_.kill_sent()) {
-    // The group of a nested run whose dlock was killed survived the KILL.
+    // A process of the group survived the KILL: a nested run whose dlock was killed.
     return signal_group(SIGKILL, false);
   }
-  if (stop_.by_lock()) return;  // the processes have had their signal, and the KILL is scheduled
+  if (stop_.by_lock()) return;  // the processes have been signalled, and the KILL is scheduled
   if (terms_.contain) return say({.kind = Notice::Kind::outlived});
   say({.kind = Notice::Kind::leftovers});
   stop_.end_leftovers(now);
@@ -262,7 +263,7 @@ void RunSession::handle(event::GroupGone /*event*/, Time now) {
   if (phase_ == Phase::leftovers) begin_release(now);
 }
 
-// The lease was checked on the way in; nothing else is due before the child continues.
+// On() has checked the lease; nothing else is due before the child continues.
 void RunSession::handle(event::Resumed /*event*/, Time /*now*/) {}
 
 void RunSession::handle(event::Tick event, Time now) {
@@ -279,7 +280,8 @@ void RunSession::handle(event::Tick event, Time now) {
 
 void RunSession::begin_release(Time now) {
   phase_ = Phase::releasing;
-  // Also if only leftovers of the command were stopped: they were part of the job.
+  // This outcome counts even if only leftovers of the command were stopped: they were part of the
+  // job.
   if (outcome_.kind == Outcome::Kind::child) {
     if (stop_.reason() == StopReason::time) outcome_.kind = Outcome::Kind::time_up;
     if (stop_.reason() == StopReason::lease) outcome_.kind = Outcome::Kind::lost;
@@ -287,7 +289,7 @@ void RunSession::begin_release(Time now) {
   take(release_.release(release_order(), now), now);
 }
 
-// A name that was lost before the end is not kept, nor is a name under which nothing ran.
+// A lost hold is not kept after the release (min_hold), nor is one whose command did not start.
 ReleaseOrder RunSession::release_order() const {
   ReleaseOrder order{.standing = keeper_->standing(),
                      .safe_until = keeper_->clock().safe_until(),

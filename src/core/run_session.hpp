@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// RunSession: one `dlock run`, from the first try to the exit status, or one `dlock acquire`, up to
-// the grant, as a machine without arms: what happened goes in with the time, what to do comes out.
-// No clock, no process, no socket.
+// RunSession: one `dlock run` from the first try to the exit status, or one `dlock acquire` up to
+// the grant. A pure machine: events go in with their time, and actions come out. It has no clock,
+// process or socket.
 //
 // It promises, whatever the order of events:
-//   - StartChild comes once, only after a grant, only while enough of the lease is left, and never
-//     after a signal that ends us;
-//   - a child whose lease cannot be kept gets TERM and, before the lease can end, KILL (unless
-//     on_lost is warn);
-//   - the guard always has the deadline of that KILL;
-//   - a child whose time is up (max_hold, a lease that is not renewed) is stopped in the same way;
-//   - release comes after the child is reaped and its group is gone, and every hold that may be
-//     ours is released or undone before Finish, as far as the store answers in time;
-//   - Finish comes once, and last.
-// It does not know names, owners or commands; the code that carries out the actions does.
+// - StartChild comes once, only after a grant, only if enough of the lease is left, and never after
+//   a signal that ends dlock;
+// - a child whose lease cannot be kept gets TERM and, before the lease can end, KILL (unless
+//   on_lost is warn);
+// - the guard always has the deadline of that KILL;
+// - a child whose time is up (max_hold, or a lease that is not renewed) is stopped in the same way;
+// - the release comes after the child is reaped and its group is gone; every hold that may be ours
+//   is released or undone before Finish, if the store answers in time;
+// - Finish comes once, and last.
+// It knows no names, owners or commands; the code that carries out its actions does.
 //
 // It only coordinates: WaitLoop gets the lock, LeaseKeeper keeps it, StopPlan stops the command,
 // ReleaseLoop releases the lock.
@@ -35,11 +35,11 @@ struct RunTerms {
   LeaseTerms lease;
   AcquireTerms acquire;
   OnLost on_lost = OnLost::stop;
-  bool contain = false;  // what the command leaves behind is waited for, not stopped
-  bool renew = true;     // false: the lease ends when it ends, and the child before it
-  Duration min_hold{};   // from the grant; zero: none. Only for a command that ran
-  Duration max_hold{};   // from the grant to the first signal; zero: none
-  Duration once_per{};   // how long a success (exit 0) is remembered; zero: not at all
+  bool contain = false;  // processes that the command leaves are waited for, not stopped
+  bool renew = true;     // false: the lease is not renewed, and the child is stopped before its end
+  Duration min_hold{};   // counts from the grant; zero: none. Only for a command that ran
+  Duration max_hold{};   // from the grant to the first signal; zero: no limit
+  Duration once_per{};   // for how long a success (exit 0) is remembered; zero: not at all
   int stop_signal = 15;
   Duration notice_every{};  // as in WaitNotices
 };
@@ -55,7 +55,7 @@ class RunSession {
   std::optional<Time> next_deadline() const;
 
   bool has_child() const { return phase_ == Phase::running || phase_ == Phase::leftovers; }
-  // The end of the lease as far as we know, while there is one.
+  // Returns the end of the lease by our clock, while there is a lease.
   std::optional<Time> safe_until() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The interface between a RunSession and its surroundings: what happened (events), what to do
-// (actions), and how a run ended. The requests to the store and their answers are in ask.hpp.
+// The interface of RunSession: what happened (events), what to do (actions), and how a run ended.
+// The requests to the store and their answers are in ask.hpp.
 #pragma once
 
 #include "core/child_status.hpp"
@@ -13,18 +13,18 @@
 
 namespace dlock {
 
-// Events besides the answers of the store and the events of every machine.
+// The other events are the answers of the store, and those of every machine.
 namespace event {
-struct StartFailed {  // no child: fork or a resource that it needs failed
+struct StartFailed {  // there is no child: fork or something that it needs failed
   Error error;
 };
-struct TakenOver {};  // acquire: the caller has the grant, and there will be no child
+struct TakenOver {};  // for acquire: the caller has the grant; there will be no child
 struct ChildEnded {   // reaped
   ChildStatus status;
-  bool group_alive = false;  // processes of its group still run
+  bool group_alive = false;  // other processes of its group still run
   std::size_t strays = 0;    // descendants outside its group that still run
 };
-struct GroupGone {};  // its last process ended
+struct GroupGone {};  // the last process of the group has ended
 }  // namespace event
 using Event = std::variant<event::Acquired,
                            event::Watched,
@@ -43,19 +43,19 @@ using Event = std::variant<event::Acquired,
 struct RunSummary {
   using Released = dlock::Released;
   Holds holds;        // empty: never granted
-  Duration waited{};  // until the grant or the end of the wait
+  Duration waited{};  // until the grant or until waiting ended
   Duration held{};    // from the grant to the end of the release
-  bool lost = false;  // the lease could not be kept to the end, or was not ours at the release
+  bool lost = false;  // the lease was lost before the release, or the release found it lost
   Released released = Released::nothing;
 };
 
 struct Outcome {
   enum class Kind {
     child,      // as `child` says
-    taken,      // acquire: the caller has the grant; nothing was released
-    busy,       // gave up waiting; `refusal`
-    done,       // not wanted: a run that succeeded was granted a short while ago
-    failed,     // never started: `error`
+    taken,      // for acquire: the caller has the grant; nothing was released
+    busy,       // given up waiting, as `refusal` says
+    done,       // not needed: a successful run was granted a short while ago
+    failed,     // never started, because of `error`
     lost,       // the child was stopped because of the lease
     time_up,    // the child was stopped because of max_hold, or at the end of a fixed lease
     signalled,  // `signal` came while there was no child
@@ -63,24 +63,24 @@ struct Outcome {
   Kind kind = Kind::failed;
   ChildStatus child;
   std::optional<Refusal> refusal;
-  Duration seen_ago{};  // how old the refusal is
+  Duration seen_ago{};  // age of `refusal`
   Error error;
   int signal = 0;
   RunSummary summary;
 };
 
-// What to do.
+// What to do besides the actions of every machine.
 namespace action {
 struct StartChild {
   Holds holds;
   Time kill_at;  // the guard's first deadline
 };
-struct SetGuard {  // its deadline has moved
+struct SetGuard {  // the guard's deadline has moved
   Time kill_at;
 };
 struct SignalGroup {
   int signal = 0;
-  bool wake = false;  // CONT after it, so that a stopped child can act on it
+  bool wake = false;  // send CONT as well, so that a stopped child can react
 };
 struct Finish {
   Outcome outcome;

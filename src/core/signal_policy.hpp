@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What dlock does with a signal that it receives: the one place where signals are judged.
+// Decides what dlock does with each signal that it receives. No other code judges signals.
 #pragma once
 
 #include <csignal>
@@ -11,11 +11,12 @@ enum class SignalUse {
   child_changed,  // a child ended, stopped or continued
   continued,      // this process was continued
   stop,           // the user wants the job stopped, by Ctrl-Z or kill -TSTP
-  deliver,        // to the machine: ends a wait, and goes to a running command
+  deliver,        // passed to the machine: ends a wait, or goes to the running command
 };
 
-// `has_command`: a command or its remains run, and get every signal that the user may mean for
-// them. Otherwise signals that by default do not end a process mean nothing here (signal(7)).
+// `has_command`: a command or its leftovers run; they get every signal that the user may mean for
+// them. Without a command, signals whose default action does not end a process are ignored
+// (signal(7)).
 constexpr SignalUse use_of(int signal, bool has_command) {
   switch (signal) {
     case SIGCHLD:
@@ -36,12 +37,12 @@ constexpr SignalUse use_of(int signal, bool has_command) {
   }
 }
 
-// The user wants the command to end: a second such signal during the grace kills it.
+// Whether the user wants the command to end; a second such signal during the grace period kills it.
 constexpr bool asks_to_end(int signal) {
   return signal == SIGTERM || signal == SIGINT;
 }
 
-// Whether CONT follows the signal, so that a stopped command can act on it, as a shell's kill(1)
+// Whether the signal is followed by CONT, so that a stopped command can react, as a shell's kill(1)
 // does for a stopped job.
 constexpr bool wakes(int signal) {
   return asks_to_end(signal) || signal == SIGHUP || signal == SIGQUIT;

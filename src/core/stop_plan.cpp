@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// What a command leaves behind gets less time than the command itself.
+// What a command leaves behind gets less time to end than the command itself.
 constexpr Duration k_grace_for_leftovers = 500ms;
 constexpr Duration k_kill_again_after = 1s;
 
@@ -63,7 +63,8 @@ StopStep StopPlan::lease_gone(Notice notice, Time kill_at, const LeaseClock& clo
   const bool first = !stopping();
   begin(std::min(kill_at, clock.kill_at()), again ? KillReason::grace_over : notice.kill);
   if (again) return {};
-  // A child that slept through its lease must not run another instruction: no TERM then.
+  // A child that was frozen until after the lease must run no further instruction, so it gets no
+  // TERM.
   return {.notice = std::move(notice), .signal = first && !kill_due(now)};
 }
 
@@ -77,11 +78,12 @@ std::optional<Time> StopPlan::time_up_at(const LeaseClock& clock) const {
   return at;
 }
 
-// Applies under on_lost=warn, too: this is no fault, but what the user asked for.
+// Also stops the command if on_lost is warn: the end of its time is no fault but the user's wish.
 StopStep StopPlan::check_time(const LeaseClock& clock, Time now) {
   if (!is_due(time_up_at(clock), now)) return {};
   time_over_ = true;
-  const bool first = !stopping();  // otherwise it ends for another reason, and no later than this
+  // Otherwise a stop for another reason has begun, which ends no later.
+  const bool first = !stopping();
   const bool lease_ends = !terms_.renew && now >= clock.term_at();
   const KillReason why =
       first && !terms_.renew ? reason_to_kill(clock, now) : KillReason::grace_over;
@@ -127,8 +129,8 @@ Notice StopPlan::kill(Time now) {
   return {.kind = kind, .kill = why_};
 }
 
-// The guard has the deadline of our own KILL (rule 7): the end of the lease, or sooner once a
-// verdict was against us or the time is up.
+// The guard has the deadline of our own KILL (rule 7): before the end of the lease, or sooner after
+// a verdict against us or when the time is up.
 Time StopPlan::guard_due(const LeaseClock& clock) const {
   const bool warns = terms_.on_lost == OnLost::warn && terms_.renew;
   const Time at = warns ? Time::max() : clock.kill_at();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// WaitLoop: a wait for a lock, shared by the machines of several commands. It carries an
-// AcquireLoop: turns its steps into asks, sleeps when it says so, and reports the wait
-// (WaitNotices). The machine around it decides what follows the wait.
+// WaitLoop: waiting for a lock, as the machines of several commands do it. It owns an AcquireLoop,
+// makes asks of its steps, sleeps when a step says so, and reports the wait (WaitNotices). The
+// machine that owns the WaitLoop decides what follows.
 #pragma once
 
 #include "core/acquire_loop.hpp"
@@ -19,7 +19,7 @@ class WaitLoop {
   using End = std::variant<step::Granted, step::Busy, step::Done, step::Failed>;
   struct Turn {
     std::vector<std::variant<action::Ask, action::Say>> actions;
-    std::optional<End> end;  // it comes once, and last
+    std::optional<End> end;  // set once, in the last Turn
   };
 
   // `notice_every` as in WaitNotices.
@@ -32,10 +32,10 @@ class WaitLoop {
   Turn on(event::Tick event, Time now);
   std::optional<Time> next_deadline() const;
 
-  // Whether an ask is out, while the wait lasts.
+  // Whether an ask is unanswered, while the wait lasts.
   bool asking() const { return !sleep_until_; }
   const AcquireLoop& acquire() const { return acquire_; }
-  // The slowest answer to a claim, with connecting; 0: no claim was answered.
+  // The longest time to an answer of a claim, with connecting; 0: no claim was answered.
   Duration slowest_answer() const { return slowest_answer_; }
   void move_deadline(Time deadline) { acquire_.move_deadline(deadline); }
 

@@ -30,7 +30,7 @@ Notice waiting_notice(Notice::Kind kind, const WaitView& wait, Time now) {
 WaitNotices::WaitNotices(Time started, Duration every)
     : every_(every), step_(k_tell_first_after), next_(started + k_tell_first_after) {}
 
-// An outage that has ended by then is not reported.
+// Returns when to report the outage: not if it is given up before that.
 Time WaitNotices::away_at(const std::optional<Outage>& outage) const {
   if (away_told_ || !outage) return Time::max();
   const Time at = outage->since + k_tell_first_after;

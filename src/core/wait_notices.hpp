@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// When a wait is reported, and with what: the holder after a second, then at doubling intervals of
-// at most a minute (CI systems end jobs that are silent for ten), or every `every` if a line can be
-// rewritten in place. An outage is reported after a second, once or in the rewritten line, and the
-// holder again when the store is back.
+// When a wait is reported, and how. The holder is reported after a second, then at doubling
+// intervals of at most a minute (CI systems end jobs that are silent for ten minutes), or every
+// `every` if the line can be rewritten in place. An outage is reported after a second, once or in
+// the rewritten line; when the store is back, the holder is reported again.
 #pragma once
 
 #include "core/notice.hpp"
@@ -12,24 +12,24 @@
 
 namespace dlock {
 
-// A wait as far as it is known.
+// What is known about a wait.
 struct WaitView {
   Time started_at;
   std::optional<Refusal> refusal = {};  // nullopt: the lock has not been seen yet
-  Time seen_at = {};                    // the time of `refusal`
+  Time seen_at = {};                    // when `refusal` arrived
   std::optional<Outage> outage = {};
-  std::optional<Time> until = {};  // when it is given up
+  std::optional<Time> until = {};  // when the wait is given up
 };
 
 class WaitNotices {
  public:
-  // `every` zero: at doubling intervals.
+  // `every`: the interval; zero: doubling intervals.
   WaitNotices(Time started, Duration every);
 
-  // When to call due().
+  // Returns when to call due().
   Time next(const std::optional<Outage>& outage) const;
   std::optional<Notice> due(const WaitView& wait, Time now);
-  // The store has answered, and the wait goes on.
+  // The store has answered after an outage, and the wait goes on.
   std::optional<Notice> answered(const WaitView& wait, Time now);
 
  private:
@@ -40,7 +40,7 @@ class WaitNotices {
   Duration every_;
   Duration step_;
   Time next_;
-  bool away_told_ = false;  // told, and the store has not answered since
+  bool away_told_ = false;  // the outage was reported, and the store has not answered since
 };
 
 }  // namespace dlock

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// How long to look for a free lock after the lease should have ended.
+// How long after the end of the lease to wait for the lock to be free.
 constexpr Duration k_expiry_slack = 2s;
 
 AcquireTerms bystander_terms(AcquireTerms terms) {
@@ -32,8 +32,8 @@ bool has_token(const Holding::Owner& owner, FencingToken token, const Holding& h
   });
 }
 
-// The store lists only some owners: while renewals are refused, an unlisted owner may be a revoked
-// one.
+// Whether a revoked owner may still hold the lock. The store lists only some owners: as long as it
+// refuses renewals, an owner that is not listed may be a revoked one.
 bool any_holds(const RevokedHolders& revoked, const Holding& now) {
   if (now.kind != Holding::Kind::lock) return false;
   if (revoked.some && (!now.revoked_by.empty() || !now.lists_all_owners())) return true;
@@ -84,7 +84,7 @@ std::vector<WatchLoop::Action> WatchLoop::on(event::Inspected event, Time now) {
   if (!event.answer) return follow(wait_.on(event::Acquired{event.answer.error()}, now), now);
   Holding& seen = *event.answer;
   if (is_over(seen)) return follow(wait_.on(event::Acquired{AcquireReply(Grant{})}, now), now);
-  // An unlisted owner may have a longer lease.
+  // An owner that is not listed may have a longer lease.
   if (revoked_ && revoked_->some) {
     deadline_ = std::max(deadline_, now + longest_lease(seen.owners, seen) + k_expiry_slack);
     wait_.move_deadline(deadline_);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// WatchLoop: `dlock wait`, and `dlock force-release` after it has revoked a lock: waits until a
-// name is free, or until the revoked holders are gone. A pure machine (core/machine.hpp). It
-// promises:
-//   - Kind::free comes only after an answer to its own question says so;
-//   - it only looks: it takes nothing, waits in no line and changes nothing, so it can be ended at
-//     any time;
-//   - it ends at its deadline, or when a try that has begun then is over (at most a second later).
+// WatchLoop: `dlock wait`, and the wait of `dlock force-release` after it has revoked a lock. It
+// waits until a name is free, or until the revoked holders are gone. A pure machine
+// (core/machine.hpp). It promises:
+// - Kind::free comes only if the store's answer to its own request says so;
+// - it acquires nothing, joins no line and changes nothing, so it can be ended at any time;
+// - it ends at its deadline, or when a try that had begun by then is over (at most a second later).
 #pragma once
 
 #include "core/wait_loop.hpp"
@@ -16,13 +15,13 @@
 
 namespace dlock {
 
-// The holders that an order revoked.
+// The holders that a force-release revoked.
 struct RevokedHolders {
   std::vector<Holding::Owner> owners;
-  bool some = false;      // the order was about more owners than the store listed
+  bool some = false;      // some of the revoked owners are not in the store's list of owners
   Duration lease_left{};  // time until the last lease of `owners` ends
 };
-// `before`: the lock as it was when the order was carried out.
+// Returns the holders that `order` revoked. `before`: the lock just before.
 RevokedHolders revoked_holders(const Holding& before, const RevokeOrder& order);
 
 struct WatchTerms {
@@ -30,14 +29,14 @@ struct WatchTerms {
   Duration notice_every{};                // as in WaitNotices
   std::optional<RevokedHolders> revoked;  // nullopt: wait until the lock is free and has no waiter
 };
-// Terms of waiting for the end of these leases, in a store that has just answered.
+// Returns the terms of waiting until these holders are gone, in a store that has just answered.
 WatchTerms revoked_terms(RevokedHolders revoked, Duration connect_timeout);
 
 struct WatchOutcome {
   enum class Kind {
     free,    // the lock is free, or the revoked holders are gone
-    busy,    // not in time: `holding`
-    failed,  // the store did not answer: `error`
+    busy,    // not free in time, as `holding` shows
+    failed,  // the store did not answer, because of `error`
   };
   Kind kind = Kind::failed;
   std::optional<Holding> holding;  // as last seen
@@ -72,7 +71,7 @@ class WatchLoop {
   WatchOutcome outcome_of(WaitLoop::End end, Time now) const;
 
   std::optional<RevokedHolders> revoked_;
-  Time deadline_;  // of the wait for revoked holders
+  Time deadline_;  // end of the wait for revoked holders
   WaitLoop wait_;
 };
 
