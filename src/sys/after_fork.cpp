@@ -14,25 +14,27 @@ namespace dlock {
 
 pid_t bare_fork() {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  return ::fork();  // a sanitizer has locks of its own, which it must find whole
+  return ::fork();  // a sanitizer has locks of its own, which the child must find unlocked
 #else
   return ::_Fork();
 #endif
 }
 
 void become_child(const AfterFork& order) {
-  // A command that shares our group could not be killed: then it is not started.
+  // A command in our own group could not be killed: in that case it is not started.
   int error = ::setpgid(0, 0) == 0 ? 0 : errno;
   if (order.terminal >= 0) ::tcsetpgrp(order.terminal, ::getpid());
-  // A second safeguard only: a set-uid exec clears it, and the child's children do not inherit it.
+  // Only a second safeguard: a set-uid exec clears it, and the child's children do not inherit it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != order.parent) ::_exit(127);  // the parent died before the line above
   if (order.cgroup_entry >= 0) [[maybe_unused]]
     const auto n = ::write(order.cgroup_entry, "0", 1);
-  // No answer is awaited: the order is in the guard's queue before the command's first instruction,
-  // even if dlock dies now. If the guard is gone, dlock gets SIGCHLD and starts another.
+  // The child does not wait for an answer: the guard has the order in its queue before the
+  // command's first instruction, even if dlock dies now. If the guard is gone, dlock gets SIGCHLD
+  // and starts another.
   send_order(order.guard_line, {.group = ::getpid(), .kill_at = order.kill_at});
-  ::close(order.guard_line);  // an exec that hangs must not look like a living dlock
+  // Otherwise an exec that hangs would look to the guard like a living dlock.
+  ::close(order.guard_line);
   if (rlimit limit{}; order.limit != 0 && ::getrlimit(RLIMIT_RTTIME, &limit) == 0) {
     limit.rlim_cur = order.limit;
     ::setrlimit(RLIMIT_RTTIME, &limit);
@@ -41,7 +43,8 @@ void become_child(const AfterFork& order) {
     if (place != nullptr) *std::to_chars(place, place + k_pid_room - 1, ::getpid()).ptr = '\0';
   }
   order.signals->give_back();
-  // We may have been frozen since dlock looked at the clock: the start rule ends here, not there.
+  // We may have been frozen since dlock checked the start rule, so the deadline is checked once
+  // more.
   if (error == 0 && BootClock::now() >= order.kill_at) error = ETIME;
   if (error == 0) {
     ::execvpe(order.words[0], order.words, order.environment);

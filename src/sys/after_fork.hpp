@@ -19,22 +19,24 @@ struct AfterFork {
   char* const* environment = nullptr;  // null-terminated
   const Signals* signals = nullptr;
   pid_t parent = 0;
-  int terminal = -1;             // hand this terminal to the new group; -1: do not
-  int cgroup_entry = -1;         // the new process enters its cgroup here; -1: there is no cgroup
-  unsigned long long limit = 0;  // a soft RLIMIT_RTTIME to mark it by; 0: none
-  int guard_line = -1;           // the guard's first order goes here, with our group in it
+  int terminal = -1;  // the new group gets this terminal; -1: it gets none
+  // The new process enters its cgroup by writing here; -1: there is no cgroup.
+  int cgroup_entry = -1;
+  // A soft RLIMIT_RTTIME that marks the command (see unlike_limit()); 0: no mark.
+  unsigned long long limit = 0;
+  int guard_line = -1;  // for the guard's first order, which names our group
   Time kill_at;
-  int error_pipe = -1;  // an int errno is written here if exec fails
-  // Our pid is written here in decimal, into the environment; nullptr: nowhere.
+  int error_pipe = -1;  // if exec fails, its errno is written here as an int
+  // Our pid is written to these places in the environment, in decimal; nullptr: no place.
   std::array<char*, 2> pid_places{};
 };
 
-// fork(2) for a child that makes only system calls before it calls exec. fork(3) would also prepare
+// As fork(2), for a child that makes only system calls until exec. fork(3) would also prepare
 // malloc and stdio in the child, which writes to pages that must then be copied: about 20 us.
 pid_t bare_fork();
 
-// In the child: own process group, terminal, death with the parent, first order to the guard,
-// signals, exec by PATH. Does not return.
+// Runs in the child: makes its process group, takes the terminal, arranges its death with the
+// parent, sends the guard its first order, restores the signals, and calls exec. Does not return.
 [[noreturn]] void become_child(const AfterFork& order);
 
 }  // namespace dlock

@@ -31,7 +31,8 @@ std::string namespace_of(const char* link) {
   return {name.data(), static_cast<std::size_t>(n > 0 ? n : 0)};
 }
 
-// Whether the open file is one of proc(5), and not one mounted over it (Linux 5.8 and newer tell).
+// Returns whether the open file belongs to proc(5) and is not mounted over it (Linux 5.8 and
+// newer).
 bool is_kernels_own(int fd) {
   struct statfs place {};
   struct statx file {};
@@ -46,7 +47,7 @@ Result<Duration> clock_offset() {
   if (own == k_first_time_namespace) return Duration{};
   const auto offsets = read_process_file("self/timens_offsets");
   if (!offsets && errno == ENOENT) return Duration{};  // a kernel without time namespaces
-  // The file describes the namespace of our children, which may be another one.
+  // The file describes the namespace of our children, which may differ from ours.
   const bool is_ours = !own.empty() && own == namespace_of("/proc/self/ns/time_for_children");
   const auto offset = offsets && is_ours ? boot_offset_in(*offsets) : std::nullopt;
   if (offset) return *offset;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The current boot of the machine, equal in all its containers.
+// The current boot of the machine. It is the same in all containers of the machine.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -12,18 +12,18 @@
 namespace dlock {
 
 struct Boot {
-  std::string id;           // the kernel's; empty if a container has mounted another file over it
-  Duration clock_offset{};  // how far BootClock is ahead of the machine's: time_namespaces(7)
+  std::string id;  // the kernel's boot id; empty if a container has mounted another file over it
+  Duration clock_offset{};  // how far BootClock is ahead of the machine's own (time_namespaces(7))
 };
 
-// Errc::system: there is no id; Errc::bad_config: a time namespace whose offset is unknown.
+// Errc::system: there is no boot id. Errc::bad_config: the offset of a time namespace is unknown.
 Result<Boot> this_boot();
 
-// The offset of CLOCK_BOOTTIME in the text of /proc/self/timens_offsets.
+// Returns the offset of CLOCK_BOOTTIME in the text of /proc/self/timens_offsets.
 std::optional<Duration> boot_offset_in(std::string_view timens_offsets);
 
-// This boot and our pid namespace: within it a pid means the same process. Empty if they are
-// unknown.
+// Returns a name for this boot and our pid namespace: a pid means one process only within both.
+// Empty if they are unknown.
 std::string pid_space();
 
 }  // namespace dlock

@@ -29,15 +29,15 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 }
 
 // systemd gives sockets and a watchdog to one process, by its pid (sd_listen_fds(3),
-// sd_watchdog_enabled(3)). What it gave to us is meant for the command, whose pid is known only
-// after the fork: returns the places to write it to.
+// sd_watchdog_enabled(3)). What dlock gets is meant for the command, whose pid is known only after
+// the fork. Returns the places in `environment` to which that pid must be written.
 std::array<char*, 2> places_for_pid(std::vector<std::string>& environment) {
   constexpr std::array<std::string_view, 2> k_names{"LISTEN_PID=", "WATCHDOG_PID="};
   std::array<char*, 2> places{};
   const auto own = [](std::string_view entry, std::string_view name) {
     return entry.starts_with(name) && entry.substr(name.size()) == std::to_string(::getpid());
   };
-  // Newer systemd repeats LISTEN_PID as the inode of a pidfd, which cannot be known before the
+  // Newer systemd also names the process by the inode of its pidfd, which is not known before the
   // fork.
   if (std::any_of(environment.begin(), environment.end(), [&](const std::string& entry) {
         return own(entry, k_names.front());
@@ -56,7 +56,7 @@ std::array<char*, 2> places_for_pid(std::vector<std::string>& environment) {
   return places;
 }
 
-constexpr int k_most_looks = 10;  // looks in a row; then we look again later
+constexpr int k_most_looks = 10;  // at most this many looks in a row
 constexpr Duration k_between_waits = std::chrono::seconds(1);
 
 }  // namespace

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Child: the command, its process group, their guard, and orphans that we adopt. Must be started
-// from the main thread: the parent-death signal follows the thread that forked (prctl(2)).
+// Child: the command, its process group, their guard, and the orphans that we adopt. The command
+// must be started from the main thread: PR_SET_PDEATHSIG kills it when that thread ends (prctl(2)).
 //
-// Its end is noticed without reaping it (waitid(2), WNOWAIT): while the leader is a zombie, the
-// kernel does not reuse the number of its group, so signal_group() cannot reach a foreign process.
-// reap() comes last. Orphaned descendants become our children (PR_SET_CHILD_SUBREAPER): if we have
-// no other children, the group is empty.
+// The command's end is noticed without reaping it (waitid(2), WNOWAIT): while the group's leader is
+// a zombie, the kernel does not reuse the number of the group, so signal_group() cannot reach a
+// foreign process. reap() comes last. Orphaned descendants become our children
+// (PR_SET_CHILD_SUBREAPER): if we have no other children, the group is empty.
 //
-// Children older than dlock, of a shell that ended in `exec dlock`, do not belong to the command,
-// and their orphans become our children too. If there are such children, a process belongs to the
-// command only by a proof: a parent, the group, the mark or the cgroup.
+// If a shell ends in `exec dlock`, dlock inherits the shell's children. They do not belong to the
+// command, but their orphans become our children too. If there are such children, a process belongs
+// to the command only by a proof: its ancestors, its group, the mark or the cgroup.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -29,60 +29,61 @@
 namespace dlock {
 
 struct ChildSpec {
-  std::vector<std::string> words;        // argv, at least one; found by PATH
-  std::vector<std::string> environment;  // "NAME=value", complete
-  std::string mark;                      // a text in the environment that only this run has
-  int terminal = -1;                     // to give to its group before exec; -1: none
-  Time kill_at = Time::max();            // the guard's first deadline
+  std::vector<std::string> words;        // argv, at least one word; the program is found by PATH
+  std::vector<std::string> environment;  // all of it, as "NAME=value"
+  std::string mark;                      // a text in the environment of this run alone
+  int terminal = -1;           // the command's group gets this terminal before exec; -1: none
+  Time kill_at = Time::max();  // the guard's first deadline
 };
 
-// What the child did since the last look.
+// How the child's state has changed since the last call.
 struct ChildChange {
   enum class Kind { none, ended, stopped, continued };
   Kind kind = Kind::none;
-  bool by_signal = false;  // ended by `value` as a signal, not with it as a status
-  int value = 0;           // status or signal
+  bool by_signal = false;  // `value` is the signal that ended the child, not an exit status
+  int value = 0;           // exit status or signal
 };
 
 class Child {
  public:
-  // Takes what the start will need, so that a shortage shows before there is a lock to lose. With
-  // `contain` every descendant belongs to the command, also outside its group.
+  // Acquires what start() needs, so that a shortage of resources shows before there is a lock to
+  // lose. `contain`: every descendant belongs to the command, even outside its group.
   static Result<Child> prepare(bool contain = false);
 
-  // Makes the cgroup and forks the guard; start() does the same if this was not called. The result
-  // can be ignored: start() tries again and returns the error.
+  // Makes the cgroup and forks the guard. The result may be ignored: start() does the same if this
+  // was not called or has failed, and returns the error.
   Result<void> start_guard();
-  // The command will not start for a while: a waiter does not need a second process.
+  // Undoes start_guard(): the command will not start soon, and a waiter needs no second process.
   void drop_guard();
-  // Errc::system: no process can be made for the guard or the command. A failed exec shows as
-  // exec_error() at the end. LISTEN_PID and WATCHDOG_PID in the environment name the command if
-  // they named us.
+  // Errc::system: the guard or the command cannot be forked. A failed exec is reported by
+  // exec_error(). If LISTEN_PID or WATCHDOG_PID in the environment name dlock, the command gets
+  // them with its own pid.
   Result<void> start(ChildSpec spec, const Signals& signals);
 
   bool started() const { return pid_ > 0; }
   pid_t group() const { return pid_; }
 
-  // Called after SIGCHLD. Reaps adopted children. Reports `ended` once.
+  // Called after SIGCHLD. Reaps adopted children. Returns the command's next change; `ended` once.
   ChildChange next_change();
-  // The errno of a failed exec, else 0. Valid after the end.
+  // Returns the errno of a failed exec, otherwise 0. Valid after the end.
   int exec_error() const;
-  // Whether a process that belongs to the command still runs; called after the end. To the command
-  // belong: its group; in our session, processes with the mark (the group of a killed nested run);
-  // and with `contain` every descendant.
+  // Returns whether a process that belongs to the command still runs. Called after the end. To the
+  // command belong its group; processes of our session that have the mark (the group of a nested
+  // run whose dlock was killed); and, with `contain`, every descendant.
   bool group_alive();
-  // The number of living descendants that do not belong to the command, not counting a nested dlock
-  // that runs a command and its guard. Called after the end.
+  // Returns how many living descendants do not belong to the command. A nested dlock that runs a
+  // command, and its guard, do not count. Called after the end.
   std::size_t strays() const;
 
-  // Signals every process of the group, until reap(), and the other processes that belong to the
-  // command: with `contain` always, else after the end. `wake`: CONT follows, to wake stopped ones.
+  // Signals every process of the group, until reap(). The other processes that belong to the
+  // command are signalled too: with `contain` always, otherwise after the end. `wake`: CONT
+  // follows, for stopped processes.
   void signal_group(int number, bool wake = false);
-  // See Guard: each gives the reason if the guard had to be replaced.
+  // Each returns why the guard had to be replaced, if it was (see Guard).
   std::string set_guard(Time kill_at) { return guard_.set_deadline(kill_at); }
   std::string look_at_guard() { return guard_.look(); }
-  // The group is gone as far as we see: ends the rest of it and the guard before the release, so
-  // that reap() will not have to wait for them.
+  // Called before the release, when the group seems to be gone: kills what is left of it and the
+  // guard, so that reap() will not have to wait for them.
   void end_group();
   void reap();
 
@@ -97,8 +98,9 @@ class Child {
 
   Containment containment_ = Containment::make(false);
   bool contain_ = false;
-  bool strangers_ = false;        // children may come that do not belong to the command
-  unsigned long long limit_ = 0;  // marks the command, see unlike_limit(); 0: not needed
+  bool strangers_ = false;  // we may get children that do not belong to the command
+  // A limit that marks the command, see unlike_limit(); 0: not needed.
+  unsigned long long limit_ = 0;
   Guard guard_;
   mutable ChildList children_;
   UniqueFd error_in_;
@@ -107,7 +109,7 @@ class Child {
   std::string mark_;
   bool ended_ = false;
   bool kill_sent_ = false;
-  Time next_wait_;  // when child_lives() may look again
+  Time next_wait_;  // the next time at which child_lives() may look
 };
 
 }  // namespace dlock

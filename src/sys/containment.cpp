@@ -32,7 +32,7 @@ std::string_view word(std::string_view line, int index) {
   return line.substr(0, line.find(' '));
 }
 
-// Where the tree of cgroup v2 is mounted (proc(5), mountinfo); empty: nowhere.
+// Returns where cgroup v2 is mounted (proc(5), mountinfo); empty: nowhere.
 std::string tree() {
   const std::string mounts = read_process_file("self/mountinfo").value_or("");
   std::string mount;
@@ -43,7 +43,7 @@ std::string tree() {
   return mount;
 }
 
-// The path of a process in that tree, without a slash at its end.
+// Returns the cgroup path of a process, without a slash at its end.
 std::optional<std::string> place_of(const std::string& process) {
   const std::string places = read_process_file(process + "/cgroup").value_or("");
   for (std::string_view rest = places; !rest.empty();) {
@@ -62,7 +62,7 @@ Containment Containment::make(bool wanted) {
   if (!ours) return containment;
   containment.place_ = *ours + "/dlock-" + std::to_string(::getpid());
   containment.path_ = mount + containment.place_;
-  ::rmdir(containment.path_.c_str());  // left by a killed process that had our pid
+  ::rmdir(containment.path_.c_str());  // left behind by a killed dlock that had our pid
   if (::mkdir(containment.path_.c_str(), 0755) != 0) return Containment();
   const auto open = [&](const char* file) {
     return UniqueFd(::open((containment.path_ + file).c_str(), O_WRONLY | O_CLOEXEC));

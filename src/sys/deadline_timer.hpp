@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// DeadlineTimer: a timerfd(2) on CLOCK_BOOTTIME. Its descriptor becomes readable when the time has
-// come, also when the time came while the machine slept; a timeout given to poll(2) would not count
-// that.
+// DeadlineTimer: a timerfd(2) on CLOCK_BOOTTIME. Its descriptor becomes readable at the deadline,
+// even if the deadline passed while the machine slept; a timeout of poll(2) does not count that
+// time.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -19,14 +19,14 @@ class DeadlineTimer {
  public:
   DeadlineTimer() : fd_(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)) {
     const itimerspec never{};
-    // Tried now: later, a deadline that cannot be set would never come.
+    // Tried at once: a deadline that cannot be set would never come.
     if (!fd_ || ::timerfd_settime(fd_.get(), 0, &never, nullptr) != 0) error_ = errno;
   }
 
-  int error() const { return error_; }  // errno if it cannot work, else 0
+  int error() const { return error_; }  // errno if the timer cannot work, otherwise 0
   int fd() const { return fd_.get(); }
 
-  // Nothing: never. A time that has passed: at once.
+  // nullopt: never. A time in the past: at once.
   void set(std::optional<Time> deadline) {
     if (deadline == set_) return;
     set_ = deadline;

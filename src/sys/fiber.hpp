@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Fiber: blocking code with a stack of its own, which goes back to its caller whenever it waits, so
-// that one thread carries out several calls at the same time (makecontext(3), swapcontext(3)).
+// Fiber: blocking code with a stack of its own. It returns to its caller whenever it waits, so that
+// one thread carries out several calls at the same time (makecontext(3), swapcontext(3)).
 //
-// It waits in wait_ready() only. Any other call that blocks stops the thread with all its fibers.
-// No exception may leave the body, and what belongs to a thread (the address of errno, a
-// thread_local) may not be kept over a wait: another thread may be the next to resume it.
+// A fiber waits in wait_ready() only. Any other blocking call stops the thread with all its fibers.
+// The body must not throw, and must not keep across a wait what belongs to a thread (the address of
+// errno, a thread_local): another thread may resume it.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -17,32 +17,33 @@
 
 namespace dlock {
 
-// poll(2), without a signal mask. In a fiber it returns to the caller until one of `fds` is ready
-// or the time is over; with 0 ms it does not.
+// As poll(2). In a fiber it first returns to the caller, until one of `fds` is ready or the time is
+// over; with 0 ms it does not.
 int wait_ready(pollfd* fds, std::size_t count, int ms);
 
 class Fiber {
  public:
   using Body = std::function<void()>;
   struct Wait {
-    pollfd* fds = nullptr;  // on the fiber's stack; the user fills in `revents`
+    pollfd* fds = nullptr;  // on the fiber's stack; the caller of resume() fills in `revents`
     std::size_t count = 0;
     Time until = Time::max();
   };
 
-  // nullptr: no memory for its stack. The first resume() begins the body.
+  // Returns nullptr if there is no memory for its stack. The first resume() begins the body.
   static std::unique_ptr<Fiber> create(Body body);
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
   ~Fiber();  // the fiber must have ended, or never begun
 
-  // Goes on until it waits again, or has ended. Not from a fiber, and from one thread at a time.
+  // Runs the fiber until it waits again or has ended. Not from inside a fiber, and from one thread
+  // at a time.
   void resume();
   bool has_ended() const;
-  // What the fiber waits for since then.
+  // What the fiber has been waiting for since resume() returned.
   const Wait& waits_for() const;
 
-  // In a fiber: goes back to the caller, and waits only for the next resume().
+  // In a fiber: returns to the caller until the next resume().
   static void rest();
 
  private:

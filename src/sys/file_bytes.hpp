@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads and writes bytes of an open file; callers check and name the file. EINTR is repeated.
+// Reads and writes bytes of an open file; the caller checks and names the file. EINTR is repeated.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace dlock {
 
-// Appends the file's bytes from its position on to `text`, but little more than `most`. Returns 0,
-// or the errno of read(2).
+// Appends the file's bytes from its position on to `text`, until `text` has a little more than
+// `most` bytes. Returns 0, or the errno of read(2).
 int read_bytes(int fd, std::size_t most, std::string& text);
 
-// Returns 0, or the errno of write(2); some of the bytes may then be written.
+// Returns 0, or the errno of write(2): then some of the bytes may have been written.
 int write_bytes(int fd, std::string_view bytes);
 
 }  // namespace dlock

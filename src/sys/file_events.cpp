@@ -20,11 +20,12 @@ namespace dlock {
 
 namespace {
 
-// Sleeps until one of the descriptors is readable, `until`, or a signal.
+// Sleeps until one of the descriptors is readable, until `until`, or until a signal comes.
 void sleep_until(std::array<pollfd, 2>& waits, Time until) {
   const Time now = BootClock::now();
   if (now >= until) return;
-  // In slices: poll(2) stands still while the machine sleeps, BootClock does not.
+  // At most a minute at a time: the time of poll(2) stands still while the machine sleeps,
+  // BootClock does not.
   const Duration sleep = std::min<Duration>(until - now, std::chrono::minutes(1));
   const auto seconds = std::chrono::floor<std::chrono::seconds>(sleep);
   const timespec time{.tv_sec = seconds.count(), .tv_nsec = (sleep - seconds).count()};

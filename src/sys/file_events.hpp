@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// FileEvents: what inotify(7) reports of one file or directory, and a sleep until it reports
-// something. The kernel reports changes by this machine only, and drops some if they are too many:
-// it says so, and that counts as an event of the path itself.
+// FileEvents: the events that inotify(7) reports for one file or directory, and a wait for them.
+// The kernel reports only changes made on this machine. If there are too many, it drops some and
+// says so; that counts as an event of the path itself.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -18,17 +18,18 @@ namespace dlock {
 
 class FileEvents {
  public:
-  // Watches nothing: wait() sleeps until its end.
+  // Watches nothing: wait() sleeps until its time is over.
   FileEvents() = default;
-  // `what` are flags of inotify_add_watch(2). Errc::refused: there can be no watch.
+  // `what`: flags of inotify_add_watch(2). Errc::refused: the path cannot be watched.
   static Result<FileEvents> of(const std::string& path, std::uint32_t what);
 
-  // Judges an event by the name of the file in a watched directory; empty: the path itself.
+  // Returns whether an event matters, by the name of the file in a watched directory; empty: the
+  // path itself.
   using Concerns = std::function<bool(std::string_view name)>;
-  // Takes all events so far; true if one of them concerns us.
+  // Takes all events so far; returns whether one of them matters.
   bool take(const Concerns& concerns) const;
 
-  // True: an event that concerns us. False: `until` has passed. Errc::cancelled: interrupted.
+  // True: an event that matters. False: `until` has passed. Errc::cancelled: interrupted.
   Result<bool> wait(const Concerns& concerns, Time until, const Interrupt* interrupt) const;
 
  private:

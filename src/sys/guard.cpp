@@ -18,7 +18,7 @@ namespace dlock {
 
 namespace {
 
-constexpr int k_reap_tries = 100;  // a millisecond apart
+constexpr int k_reap_tries = 100;  // one per millisecond
 
 }  // namespace
 
@@ -65,16 +65,15 @@ std::string Guard::look() {
   if (::waitid(P_PID, id, &info, WEXITED | WSTOPPED | WNOHANG) != 0 || info.si_pid == 0) return {};
   if (info.si_code == CLD_STOPPED) return replace("it was stopped");
   pid_ = 0;
-  // The guard ends by itself only if it cannot join the group; a new guard could not either, for
-  // now.
+  // The guard exits by itself only if it cannot join the group; for now a new guard could not
+  // either.
   if (info.si_code == CLD_EXITED && last_.group != 0)
     return "guard process gave up; the next renewal starts another";
   return replace("it was killed");
 }
 
 std::string Guard::replace(const std::string& why) {
-  // A frozen guard dies when it thaws; until then nothing waits for it (it is reaped like adopted
-  // children).
+  // A frozen guard dies when it thaws. We do not wait for that: it is reaped like adopted children.
   if (started()) ::kill(pid_, SIGKILL);
   pid_ = 0;
   line_.reset();
@@ -85,7 +84,7 @@ std::string Guard::replace(const std::string& why) {
   return "guard process restarted: " + why;
 }
 
-// Whether the guard has sent back the newest order, which was sent a third of the lease ago.
+// Returns whether the guard has sent back the newest order, which it got a third of a lease ago.
 bool Guard::answered() {
   GuardOrder answer;
   while (::recv(line_.get(), &answer, sizeof answer, MSG_DONTWAIT) ==
@@ -107,8 +106,8 @@ void Guard::reap() {
 
 void Guard::end() {
   if (started() && !dismissed_) ::kill(pid_, SIGKILL);
-  // KILL takes effect at once, except on a frozen process, which dies when it is thawed.
-  UniqueFd death;  // without a pidfd, on an old kernel, we look every millisecond
+  // KILL takes effect at once, except on a frozen process, which dies when it thaws.
+  UniqueFd death;  // on an old kernel without pidfd: look every millisecond
   for (int i = 0; started() && i < k_reap_tries; ++i) {
     if (::waitpid(pid_, nullptr, WNOHANG) != 0) {
       pid_ = 0;

@@ -19,7 +19,7 @@ namespace dlock {
 
 namespace {
 
-// The guard's descriptors move here, so that one call can close all others.
+// The guard's descriptors are moved here, so that one call can close all others.
 constexpr int k_line = 0;
 constexpr int k_timer = 1;
 constexpr int k_cgroup_kill = 2;
@@ -35,7 +35,7 @@ void set_timer(Time at) {
   ::timerfd_settime(k_timer, TFD_TIMER_ABSTIME, &spec, nullptr);
 }
 
-// Kills ourselves, too: our membership keeps the group's id from being reused.
+// Kills our own group, and so ourselves: as long as we are a member, the group's id is not reused.
 [[noreturn]] void kill_group(bool joined) {
   if (joined) {
     [[maybe_unused]] const auto n = ::write(k_cgroup_kill, "1", 1);
@@ -44,9 +44,9 @@ void set_timer(Time at) {
   ::_exit(0);
 }
 
-// Overwrites what ps(1) shows and pkill(1) -f reads: dlock's arguments and environment, in this
-// process's copy of them, up to the file name that the kernel puts after them. The user's words are
-// left out: a pattern that matches a run must not match its guard.
+// Overwrites this process's copy of dlock's arguments and environment, which ps(1) shows and
+// pkill(1) -f reads, up to the file name that the kernel puts after them. The user's words must not
+// remain: a pattern that matches a run must not match its guard.
 void show_as(std::string_view text) {
   char* const begin = program_invocation_name;
   char* const end = reinterpret_cast<char*>(::getauxval(AT_EXECFN));  // NOLINT
@@ -63,7 +63,8 @@ void show_group(pid_t group) {
 }
 
 void take_places(const GuardStart& start) {
-  // Opened while 0, 1 and 2 were taken (main), so neither is overwritten before it is moved.
+  // These descriptors are above 2, because 0, 1 and 2 were open at the start (main): moving one
+  // does not overwrite another.
   ::dup2(start.line, k_line);
   ::dup2(start.timer, k_timer);
   if (start.cgroup_kill >= 0) {
@@ -72,8 +73,8 @@ void take_places(const GuardStart& start) {
     ::close(k_cgroup_kill);
   }
   ::close(start.dlocks_end);
-  // Closes descriptors inherited from dlock's caller: a pipe would not end before us. Needs
-  // Linux 5.9.
+  // Closes the descriptors inherited from dlock's caller: otherwise its pipes would not end before
+  // the guard does. Needs Linux 5.9.
   ::close_range(3, ~0U, 0);
 }
 
@@ -96,7 +97,7 @@ void become_guard(const GuardStart& start) {
   for (;;) {
     std::array<pollfd, 2> fds{pollfd{k_line, POLLIN, 0}, pollfd{k_timer, POLLIN, 0}};
     ::poll(fds.data(), fds.size(), -1);
-    // Orders are read before the clock: a deadline that was moved in time counts.
+    // Orders are read before the clock is: a deadline that was moved in time counts.
     GuardOrder next;
     ssize_t n = 0;
     while ((n = ::recv(k_line, &next, sizeof next, MSG_DONTWAIT)) ==

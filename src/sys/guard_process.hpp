@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The code of the guard's process: only system calls, a fixed set of them after its start; no
-// allocation, no network, nothing to parse. It is forked from a process with threads
-// (signal-safety(7)).
+// The code of the guard's process. It makes only system calls, and after its start only a few
+// kinds; it allocates no memory, uses no network and parses nothing. It is forked from a process
+// with threads (signal-safety(7)).
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -12,13 +12,13 @@
 
 namespace dlock {
 
-// The guard's process name and the first word of its command line: not "dlock", so that pkill(1)
-// and killall(1) of that name spare it.
+// The guard's process name and the first word of its command line. It is not "dlock", so that
+// pkill(1) and killall(1) with that name spare the guard.
 constexpr std::string_view k_guard_name = "lease-guard";
 
-// An order to the guard, one datagram. The guard sends each order back to show that it lives.
+// An order to the guard: one datagram. The guard sends each order back to show that it lives.
 struct GuardOrder {
-  pid_t group = 0;  // to join, and to kill at `kill_at`; the first order fixes it
+  pid_t group = 0;  // the group to join, and to kill at `kill_at`; set by the first order
   Time kill_at;     // Time::max(): never
   bool operator==(const GuardOrder&) const = default;
 };
@@ -26,9 +26,9 @@ struct GuardOrder {
 bool send_order(int line, const GuardOrder& order);
 
 struct GuardStart {
-  int line = -1;         // the guard's end
-  int dlocks_end = -1;   // closed when dlock is gone, so the guard must not keep a copy
-  int timer = -1;        // timerfd on CLOCK_BOOTTIME
+  int line = -1;         // the guard's end of the socket pair
+  int dlocks_end = -1;   // dlock's end: the guard must close its copy to see when dlock is gone
+  int timer = -1;        // a timerfd on CLOCK_BOOTTIME
   int cgroup_kill = -1;  // cgroup.kill of the command's cgroup; -1: no cgroup
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Intake: counts what a connection receives from its server, and is the only wait for more. It is
-// below all stores, so no store needs a clock in its loops: a server is late when the call's limit
-// has passed, however much it sends; an interrupt is seen in each turn; and an endless answer ends
-// at k_answer_bytes. Bytes that are there at that moment are still read, but in k_late_turns turns
-// at most.
+// Intake: counts the bytes that a connection receives from its server, and does every wait for
+// more. Since all stores use it, no store needs to look at the clock in its loops: a server is late
+// once the call's limit has passed, however much it sends; an interrupt is noticed in every turn;
+// and an endless answer ends at k_answer_bytes. Bytes that have already arrived at the limit are
+// still read, but in k_late_turns turns at most.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -24,15 +24,15 @@ class Intake {
   // Begins one turn (one send, one receive or one wait) of the call that ends at `limit`. All turns
   // of a call pass the same limit; another limit begins another call.
   void begin(Time limit);
-  // A request was sent to the server: an answer begins.
+  // Notes that a request was sent: an answer begins.
   void asked() { bytes_ = 0; }
   void took(std::size_t bytes) { bytes_ += bytes; }
   bool is_flood(std::size_t most = limits::k_answer_bytes) const { return bytes_ > most; }
-  // Errc::protocol; the text follows the name of the server.
+  // The error of a flood (Errc::protocol). Its text follows the name of the server.
   static Error flood();
 
-  // Waits until `fd` (-1: nothing) is ready for `events` of poll(2). The wait also ends, as at its
-  // limit, when a stream of `beside` is no longer idle.
+  // Waits until `fd` (-1: none) is ready for `events` of poll(2). If a stream of `beside` is no
+  // longer idle, the wait ends as if its limit had passed.
   using Beside = std::array<Stream*, 2>;  // null: none
   Wake wait_for(int fd, short events, const Interrupt* interrupt, Time limit, const Beside& beside);
   Wake wait_for(int fd, short events, const Interrupt* interrupt, Time limit) {
@@ -42,12 +42,12 @@ class Intake {
  private:
   bool may_be_late() { return ++late_turns_ <= limits::k_late_turns; }
 
-  Time limit_ = Time::min();  // the newest call's
+  Time limit_ = Time::min();  // the newest call's limit
   int late_turns_ = 0;        // turns of that call after its limit
   std::size_t bytes_ = 0;
 };
 
-// The error for a wait that has not ended in Wake::ready.
+// Returns the error for a wait that ended with `wake`, which is not Wake::ready.
 Error not_ready(Wake wake, Time started, Time limit);
 
 }  // namespace dlock

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Interrupt: what can end a call that waits in poll(2), and what may be done during such a call.
+// Interrupt: ends a call that waits in poll(2), or does other work during the call.
 #pragma once
 
 #include <poll.h>
@@ -13,23 +13,23 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
   virtual ~Interrupt() = default;
 
-  // Polled for POLLIN besides what the call waits for; -1: nothing.
+  // Polled for POLLIN together with the call's own descriptors; -1: nothing to poll.
   virtual int fd() const = 0;
-  // Called by the call once fd() is readable, and again while it is. True: the call ends with
-  // Errc::cancelled. False: it waits on.
+  // Called by the call when fd() is readable, again as long as it is. True: the call ends with
+  // Errc::cancelled. False: the call continues to wait.
   virtual bool ends_call() const = 0;
 };
 
-// The entry for a call's poll(2); `interrupt` may be null.
+// Returns the entry for a call's poll(2); `interrupt` may be null.
 inline pollfd polled(const Interrupt* interrupt) {
   return {interrupt != nullptr ? interrupt->fd() : -1, POLLIN, 0};
 }
-// Called after poll(2), with the entry that polled() gave.
+// Returns whether the call ends. Called after poll(2), with the entry that polled() returned.
 inline bool ends_call(const Interrupt* interrupt, const pollfd& polled) {
   return interrupt != nullptr && polled.revents != 0 && interrupt->ends_call();
 }
 
-// Stands for another interrupt, which changes between calls.
+// Forwards to another interrupt, which can change between calls.
 class InterruptSlot : public Interrupt {
  public:
   void set(const Interrupt* now) { now_ = now; }  // null: no interrupt

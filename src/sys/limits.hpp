@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a server, or a file that others may write, can cost dlock at most. With these a conversation
-// stays below 64 MiB of memory, whatever comes (tests/hostile).
+// Limits of what a server, or a file that others may write, can cost dlock. With these limits a
+// conversation needs less than 64 MiB of memory, whatever the server sends (tests/hostile).
 //
 // | limit          | why this number                                                           |
 // |----------------|---------------------------------------------------------------------------|
@@ -21,25 +21,26 @@
 
 namespace dlock::limits {
 
-// Received between two writes of ours, or unasked during one wait.
+// Bytes received between two of our writes or, without a request, during one wait.
 constexpr std::size_t k_answer_bytes = std::size_t{4} << 20;
-// Until libpq has logged in: it looks through all parameters of the server for each new one.
+// Bytes until libpq has logged in; for each parameter of the server, libpq searches all earlier
+// ones.
 constexpr std::size_t k_login_bytes = std::size_t{256} << 10;
 // The bytes that libpq may take between two looks at the clock and the interrupt.
 constexpr std::size_t k_turn_bytes = std::size_t{16} << 10;
-// Reads of a call after its limit, or after its interrupt.
+// Reads of one call after its limit or its interrupt.
 constexpr int k_late_turns = 8;
-// Rows, values, names, members: in one answer, and in one array of it.
+// Rows, values, names or members in one answer, and in one of its arrays.
 constexpr std::size_t k_elements = 100'000;
 // Nesting of arrays and objects.
 constexpr std::size_t k_depth = 32;
-// Messages, events and notifications that are kept for a look.
+// Messages, events and notifications that are kept for one look.
 constexpr std::size_t k_unasked = 1000;
-// In all answers to one `list`.
+// Names in all answers to one `list`.
 constexpr std::size_t k_names = 100'000;
-// SQLite's memory, whatever a file makes it compute.
+// Memory of SQLite, whatever a file makes it compute.
 constexpr long long k_sqlite_bytes = 32LL << 20;
-// The record of one hold or waiter.
+// Bytes of the record of one hold or waiter.
 constexpr std::size_t k_record_bytes = std::size_t{64} << 10;
 
 }  // namespace dlock::limits

@@ -29,8 +29,8 @@ using Addresses = std::vector<SocketAddress>;
 constexpr Duration k_late = 250ms;
 constexpr std::size_t k_most_resolv_conf = std::size_t{64} << 10;
 
-// The result of a query's callback. It must outlive the channel, which calls back once more while
-// it is destroyed.
+// The result of a query, filled in by its callback. It must outlive the channel, whose destruction
+// calls back once more.
 struct Query {
   bool done = false;
   int status = ARES_SUCCESS;
@@ -52,7 +52,7 @@ void on_answer(void* arg, int status, int /*timeouts*/, ares_addrinfo* found) {
   ares_freeaddrinfo(found);
 }
 
-// The sockets of c-ares, and what each waits for.
+// The sockets of c-ares, and the events that each waits for.
 struct Sockets {
   std::vector<pollfd> polled;
 
@@ -69,13 +69,13 @@ struct Destroy {
 };
 using Channel = std::unique_ptr<std::remove_pointer_t<ares_channel>, Destroy>;
 
-// c-ares also works without ares_library_init on Unix, but is then not said to be thread-safe.
+// Without ares_library_init, c-ares also works on Unix, but does not claim to be thread-safe.
 int start_library() {
   static const int status = ares_library_init(ARES_LIB_INIT_ALL);
   return status;
 }
 
-// c-ares 1.18 does not know "timeout:" and "attempts:".
+// Needed because c-ares 1.18 does not know "timeout:" and "attempts:".
 ResolvConf system_resolv_conf() {
   std::string text;
   if (const UniqueFd file(::open("/etc/resolv.conf", O_RDONLY | O_CLOEXEC)); file)
@@ -83,7 +83,7 @@ ResolvConf system_resolv_conf() {
   return read_resolv_conf(text);
 }
 
-// Only "there is no such name" is an answer; other errors are the name service's, and may pass.
+// Only ARES_ENOTFOUND is an answer; other errors are trouble of the name service, which may pass.
 Error failed(int status) {
   return {status == ARES_ENOTFOUND ? Errc::no_such_host : Errc::unavailable,
           in_mid_sentence(ares_strerror(status))};
@@ -155,7 +155,7 @@ class Search {
     return otherwise;
   }
 
-  // The next moment at which c-ares wants to send again or to give up, if that is before `until`.
+  // Returns the milliseconds until c-ares wants to send again or to give up, or until `until`.
   int next_ms(Time until) {
     const int ms = poll_ms(until, BootClock::now());
     timeval most{ms / 1000, (ms % 1000) * 1000L};
@@ -165,7 +165,7 @@ class Search {
   }
 
   Result<void> wait(Time until, const Interrupt* interrupt) {
-    std::vector<pollfd> polling = sockets_.polled;  // c-ares changes its own
+    std::vector<pollfd> polling = sockets_.polled;  // a copy, as c-ares changes the original
     polling.push_back(polled(interrupt));
     const int n = wait_ready(polling.data(), polling.size(), next_ms(until));
     if (n < 0 && errno == EINTR) return {};
@@ -188,7 +188,8 @@ class Search {
       const bool out = (one.revents & POLLOUT) != 0;
       ares_process_fd(channel, in ? one.fd : ARES_SOCKET_BAD, out ? one.fd : ARES_SOCKET_BAD);
     }
-    if (!any) ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);  // its own limits
+    // Lets c-ares check its own limits.
+    if (!any) ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
   }
 
   Query both_;  // IPv4 and IPv6

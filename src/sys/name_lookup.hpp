@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// One search for the addresses of a name: /etc/hosts, then the name servers of resolv.conf(5), by
-// c-ares in our own poll(2) loop. A server that does not answer in its share of the time is passed
-// over (patience() of resolv_conf.hpp). A late answer costs little: after a quarter of a second
-// each family of addresses is asked for by itself, which also repeats a lost packet; then IPv4
-// addresses are enough, and at the end IPv6 addresses, too.
+// One search for the addresses of a name: in /etc/hosts, then at the name servers of
+// resolv.conf(5), by c-ares in our own poll(2) loop. A server that does not answer in its share of
+// the time is passed over (patience() in resolv_conf.hpp). A slow answer costs little: after a
+// quarter of a second IPv4 and IPv6 addresses are asked for separately, which also repeats a lost
+// packet; from then on IPv4 addresses are enough, and at the limit IPv6 addresses are too.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -17,15 +17,15 @@
 
 namespace dlock {
 
-// At least one address, in the order of RFC 6724. Errors carry only the reason: no_such_host,
-// unavailable (no name server answers or knows the name), timed_out at the limit, cancelled,
-// system.
+// Returns at least one address, in the order of RFC 6724. An error's text is only the reason.
+// Errors: no_such_host, unavailable (no name server answers or knows the name), timed_out at the
+// limit, cancelled, system.
 Result<std::vector<SocketAddress>> look_up(const std::string& name,
                                            std::uint16_t port,
                                            Time limit,
                                            const Interrupt* interrupt);
 
-// Looks in /etc/hosts alone.
+// As look_up(), but only in /etc/hosts.
 Result<std::vector<SocketAddress>> look_up_in_hosts(const std::string& name,
                                                     std::uint16_t port,
                                                     Time limit,

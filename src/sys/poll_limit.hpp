@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A BootClock limit for poll(2), and for an error text. poll counts on a clock that stops while the
-// machine sleeps: callers poll for a minute at most, and read BootClock again.
+// Turns a BootClock limit into a timeout for poll(2) and into an error text. The clock of poll(2)
+// stops while the machine sleeps, so callers poll for at most a minute and then read BootClock
+// again.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -13,15 +14,16 @@
 
 namespace dlock {
 
-// Whole milliseconds, rounded up so that a poll of less than a minute that ends has reached the
-// limit; 0 if it has passed.
+// Returns whole milliseconds, at most a minute; 0 if the limit has passed. Rounded up: a poll of
+// less than a minute that times out has reached the limit.
 inline int poll_ms(Time limit, Time now) {
   if (limit <= now) return 0;
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(limit - now);
   return static_cast<int>(std::min(ms, std::chrono::milliseconds(std::chrono::minutes(1))).count());
 }
 
-// The reason part: `what` is "no answer" or the like. A part of the call may have had less time.
+// Returns Errc::timed_out; `what` is "no answer" or the like. The text says how long the call
+// really had.
 inline Error over_limit(const std::string& what, Time started, Time limit) {
   if (limit <= started) return {Errc::timed_out, what + ": no time left"};
   const Time ended = std::min(limit, std::max(started, BootClock::now()));

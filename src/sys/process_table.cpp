@@ -26,7 +26,7 @@ UniqueFd open_process_file(const std::string& path) {
   return UniqueFd(::open(("/proc/" + path).c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-// Reads from the file's beginning, whatever was read before, until an error or its end.
+// Reads the file from its beginning until its end or an error.
 std::string read_whole(const UniqueFd& file) {
   std::string text;
   ::lseek(file.get(), 0, SEEK_SET);
@@ -44,9 +44,9 @@ std::optional<std::string> read_process_file(const std::string& path) {
 
 namespace {
 
-// proc(5), stat: pid (comm) state ppid pgrp session …; comm may hold anything, so look from its
-// last ")". Nothing: the process is gone or dead. A process whose main thread has ended looks dead
-// (Z), but has other threads; a dead process has a single thread.
+// Parses proc(5), stat: pid (comm) state ppid pgrp session …; comm may contain anything, so its
+// last ")" ends it. nullopt: the process is gone or dead. A process whose main thread has ended
+// looks dead (Z) but has other threads; a dead process has one thread.
 std::optional<ProcessEntry> entry_of(const std::string& process) {
   const auto text = read_process_file(process + "/stat");
   const std::size_t comm_end = text ? text->rfind(')') : std::string::npos;
@@ -56,7 +56,7 @@ std::optional<ProcessEntry> entry_of(const std::string& process) {
   entry.name = text->substr(name_begin, comm_end - name_begin);
   char state = 0;
   const char* const rest = text->c_str() + comm_end + 1;
-  int threads = 0;  // the 16th number behind
+  int threads = 0;  // field 20, num_threads
   constexpr const char* k_form =
       " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d";
   if (std::sscanf(rest, k_form, &state, &entry.parent, &entry.group, &entry.session, &threads) !=
@@ -77,7 +77,8 @@ std::optional<ProcessEntry> living_process(pid_t pid) {
 std::optional<std::vector<ProcessEntry>> living_processes() {
   const auto close = [](DIR* directory) { ::closedir(directory); };
   const std::unique_ptr<DIR, decltype(close)> proc(::opendir("/proc"), close);
-  // A /proc of another pid namespace (unshare(1) without --mount-proc) has other pids than ours.
+  // The /proc of another pid namespace (unshare(1) without --mount-proc) shows other pids than
+  // ours.
   const auto self = entry_of("self");
   if (!proc || !self || self->pid != ::getpid()) return {};
   std::vector<ProcessEntry> entries;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Watches the end of a process, which need not be our child.
+// Watches for the end of a process, which need not be our child.
 #pragma once
 
 #include "base/result.hpp"
@@ -9,8 +9,8 @@
 
 namespace dlock {
 
-// Readable once the process has ended; -1 if it is gone already. Errc::system if it cannot be
-// watched.
+// Returns a descriptor that becomes readable when the process ends; -1 if it is already gone.
+// Errc::system: the process cannot be watched.
 Result<UniqueFd> watch_process(pid_t pid);
 
 }  // namespace dlock

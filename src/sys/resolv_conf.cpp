@@ -24,7 +24,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
-// "attempts:" of "attempts:3" gives 3.
+// Returns 3 for the word "attempts:3" and the name "attempts:".
 std::optional<int> value_of(std::string_view word, std::string_view name) {
   if (!word.starts_with(name)) return {};
   int value = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The times in resolv.conf(5), and how long one name server may take.
+// The timing options of resolv.conf(5), and how long a name server is waited for.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -10,16 +10,17 @@
 namespace dlock {
 
 struct ResolvConf {
-  int servers = 1;                   // at least one: without a name server the local one is asked
-  int attempts = 2;                  // how often each is asked: 1 to 5
+  // Number of name servers; if there are none, a local one is asked, so at least one.
+  int servers = 1;
+  int attempts = 2;                  // how often each server is asked: 1 to 5
   std::chrono::seconds timeout{30};  // limit of the first attempt: 1 s to 30 s
 };
 
-// Unreadable parts are left out.
+// Skips what it cannot parse.
 ResolvConf read_resolv_conf(std::string_view text);
 
-// How long a name server is waited for before the next one is asked: each is asked twice in all of
-// the `search`, with twice the time for the second attempt. At least a millisecond.
+// Returns how long to wait for one name server before the next is asked. All servers share the time
+// `search`: each is asked twice, the second time for twice as long. At least a millisecond.
 std::chrono::milliseconds patience(Duration search, const ResolvConf& conf);
 
 }  // namespace dlock

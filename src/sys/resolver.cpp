@@ -41,7 +41,7 @@ Error cannot_find(const std::string& host, const Error& why) {
   return {why.code, "cannot find host " + in_quotes(host) + ": " + why.text};
 }
 
-// The address that `host` is; empty: `host` is a name.
+// Returns the address that `host` spells; empty if `host` is a name.
 Found numeric(const std::string& host, std::uint16_t port) {
   in_addr v4{};
   if (::inet_pton(AF_INET, host.c_str(), &v4) == 1) return Addresses{v4_address(v4, port)};
@@ -56,7 +56,7 @@ Found numeric(const std::string& host, std::uint16_t port) {
       host, {Errc::no_such_host, "this machine has no network interface " + in_quotes(name)});
 }
 
-// RFC 6761, 6.3: DNS is never asked for such a name.
+// RFC 6761, 6.3: such a name is local, and DNS is never asked for it.
 bool is_local(std::string_view host) {
   if (host.ends_with('.')) host.remove_suffix(1);
   return host == "localhost" || host.ends_with(".localhost");
@@ -72,7 +72,7 @@ Found find_local(const std::string& host,
                    v6_address(in6addr_loopback, 0, port)};
 }
 
-// The names and addresses known to this process. Servers may name hosts without end.
+// The addresses of names that this process has looked up. Bounded: servers may name ever new hosts.
 class Memory {
  public:
   void learn(const std::string& host, std::uint16_t port, const Addresses& addresses) {

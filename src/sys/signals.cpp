@@ -14,7 +14,7 @@ namespace dlock {
 
 namespace {
 
-// Raised by our own faults: blocking these signals would hide or hang a crash.
+// Raised by our own bugs: if they were blocked, a crash would be hidden or would hang.
 constexpr std::array k_crash_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
 
 bool is_ignored(int number) {
@@ -37,7 +37,7 @@ Result<Signals> Signals::take_over() {
     ::sigdelset(&ours, number);
 
   Signals signals;
-  // Left ignored, the kernel would reap the child and throw its status away (waitid(2)).
+  // If SIGCHLD stayed ignored, the kernel would reap the child and discard its status (waitid(2)).
   signals.callers_ignored_chld_ = is_ignored(SIGCHLD);
   if (signals.callers_ignored_chld_) set_default(SIGCHLD);
   const int error = ::pthread_sigmask(SIG_BLOCK, &ours, &signals.callers_mask_);
@@ -53,8 +53,8 @@ std::optional<int> Signals::next() const {
   signalfd_siginfo info{};
   while (::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const int number = static_cast<int>(info.ssi_signo);
-    // Blocked, a signal comes even if it is ignored. That is looked up now, as at start it would be
-    // a system call for each of the 62 signals.
+    // A blocked signal arrives even if it is ignored. That is checked here, because at start it
+    // would cost a system call for each of the 62 signals.
     if (!is_ignored(number)) return number;
   }
   return {};
@@ -80,7 +80,7 @@ bool Signals::stop_here(bool group_too) const {
   sigset_t stop;
   ::sigemptyset(&stop);
   ::sigaddset(&stop, SIGTSTP);
-  ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);  // stops here, and goes on from here
+  ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);  // the process stops here, and continues here
   ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
   return ::sigtimedwait(&resumed, nullptr, &k_at_once) == SIGCONT;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Any kind of socket address: IPv4, IPv6 or a path.
+// A socket address of any kind: IPv4, IPv6 or a unix path.
 #pragma once
 
 #include <sys/socket.h>
@@ -12,7 +12,7 @@ struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t length = 0;
 
-  // size <= sizeof storage
+  // Copies an address of `size` bytes; at most sizeof storage.
   static SocketAddress of(const void* bytes, std::size_t size) {
     SocketAddress address;
     std::memcpy(&address.storage, bytes, size);

@@ -11,7 +11,7 @@ namespace dlock {
 
 Error socket_error(int error) {
   if (error == EPIPE) return {Errc::unavailable, "closed the connection"};
-  // ENOENT: there is no such socket path.
+  // ENOENT: no socket has this path.
   if (error == ECONNREFUSED || error == ENOENT) return {Errc::not_listening, errno_text(error)};
   const bool ours = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
   return {ours ? Errc::system : Errc::unavailable, errno_text(error)};

@@ -17,9 +17,9 @@ std::size_t terminal_columns(int fd) {
 std::optional<Terminal> Terminal::on(UniqueFd own) {
   Terminal terminal;
   terminal.own_ = std::move(own);
-  // Also the cheapest isatty(3).
+  // This is also the cheapest isatty(3).
   if (::tcgetattr(terminal.fd(), &terminal.modes_) != 0) return {};
-  if (::tcgetpgrp(terminal.fd()) < 0) return {};  // a terminal, but not our session's
+  if (::tcgetpgrp(terminal.fd()) < 0) return {};  // it is a terminal, but not that of our session
   terminal.stdout_too_ = ::isatty(STDOUT_FILENO) == 1;
   return terminal;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Terminal: handing the terminal to the child's process group and taking it back, as a shell with
-// job control does (tcsetpgrp(3)). Callers have SIGTTOU blocked (Signals), so that none of this can
-// stop us.
+// Terminal: gives the terminal to the child's process group and takes it back, as a shell with job
+// control does (tcsetpgrp(3)). The caller has SIGTTOU blocked (Signals), so these calls cannot stop
+// us.
 #pragma once
 
 #include "sys/unique_fd.hpp"
@@ -14,25 +14,26 @@
 
 namespace dlock {
 
-// How many columns a row of the terminal at `fd` has; 80 where that is not known.
+// Returns the number of columns of the terminal at `fd`; 80 if it is unknown.
 std::size_t terminal_columns(int fd);
 
 class Terminal {
  public:
-  // Nothing if stdin is not the terminal of our session.
+  // Returns the terminal at stdin; nullopt if stdin is not the terminal of our session.
   static std::optional<Terminal> of_stdin();
-  // /dev/tty: for a command that reads the terminal though its stdin is something else.
+  // Returns /dev/tty, for a command that reads the terminal although its stdin is something else.
   static std::optional<Terminal> of_session();
 
   int fd() const { return own_ ? own_.get() : 0; }
   // Whether our own group is in the foreground now.
   bool is_ours() const;
-  // Is stdout the terminal too? Then the command is interactive and gets the terminal at once;
-  // otherwise (`dlock run … | less`) only when it tries to use it.
+  // Whether stdout is the terminal too. Then the command is interactive and gets the terminal at
+  // once; otherwise (`dlock run …
+  // less`) only when it tries to use it.
   bool stdout_too() const { return stdout_too_; }
   bool given() const { return given_; }
 
-  void note_given() { given_ = true; }  // the child took it itself, before exec
+  void note_given() { given_ = true; }  // the child took the terminal itself, before exec
   void give(pid_t group);
   // Gives the terminal back to our group; with `repair`, also resets its modes.
   void take_back(bool repair);

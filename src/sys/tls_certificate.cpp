@@ -60,7 +60,7 @@ struct FreeNames {
 
 using GeneralNames = std::unique_ptr<GENERAL_NAMES, FreeNames>;
 
-// Null: the certificate has no alternative names.
+// Returns null if the certificate has no alternative names.
 GeneralNames alternative_names(X509* certificate) {
   return GeneralNames(static_cast<GENERAL_NAMES*>(
       X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
@@ -72,14 +72,14 @@ bool is_address(const std::string& host) {
          ::inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1;
 }
 
-// Empty for a pattern ("*.example.com") and for an address.
+// Returns the name; empty if it is a pattern ("*.example.com") or an address.
 std::string plain_name(const std::string& name) {
   return name.find('*') != std::string::npos || is_address(name) ? "" : name;
 }
 
 struct Names {
   std::vector<std::string> all;  // at most k_most_names
-  std::string server_name;       // the first name that is no pattern
+  std::string server_name;       // the first name that is neither a pattern nor an address
 };
 
 Names names_in(X509* certificate) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The facts of a server's certificate, and why it is not accepted, with advice.
+// The facts of a server's certificate, and a text for the user that says why it is not accepted.
 #pragma once
 
 #include "sys/tls_facts.hpp"
@@ -12,13 +12,13 @@ struct x509_store_ctx_st;  // NOLINT(readability-identifier-naming): OpenSSL's n
 
 namespace dlock {
 
-// `context`: the check that has just failed. `host`: the name that the certificate should have;
-// `rename` as in Endpoint.
+// Returns why the certificate is not accepted, with advice. `context`: the verification that has
+// just failed. `host`: the name that the certificate should have. `rename` as in Endpoint.
 std::string certificate_problem(x509_store_ctx_st* context,
                                 const std::string& host,
                                 std::string_view rename);
 
-// The facts of a connection whose handshake is complete.
+// Returns the facts of a connection whose handshake is complete.
 TlsFacts tls_facts(const ssl_st* ssl);
 
 }  // namespace dlock

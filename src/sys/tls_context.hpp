@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a TLS connection is made of before it knows its server: versions, trusted CAs, our
-// certificate and key, read from their files now.
+// Makes the part of a TLS connection that does not depend on the server: versions, trusted CAs, our
+// certificate and key. Reads the files each time.
 #pragma once
 
 #include "base/result.hpp"
@@ -18,14 +18,14 @@ struct FreeTlsContext {
 };
 using TlsContext = std::unique_ptr<ssl_ctx_st, FreeTlsContext>;
 
-// Errc::bad_config names the option whose file cannot be used, and why.
+// Errc::bad_config: says which option's file cannot be used, and why.
 Result<TlsContext> make_tls_context(const TlsSettings& settings);
 
 // Prepares OpenSSL for hashes and keys; further calls do nothing. TLS needs 500,000 instructions
 // more, which make_tls_context() spends. False: the library cannot be used.
 bool start_crypto_library();
 
-// The reason of the newest error of the library on this thread, which is then forgotten.
+// Returns and removes the newest error of the library on this thread, as a reason.
 std::string tls_reason();
 
 }  // namespace dlock

@@ -7,7 +7,7 @@
 extern "C" {
 void __real_OPENSSL_cpuid_setup();
 void __wrap_OPENSSL_cpuid_setup();
-// Beside the other code of the start, so that no page is loaded for this function alone.
+// Placed beside the other code of the start, so that this function alone needs no page.
 [[gnu::section(".text.startup")]] void __wrap_OPENSSL_cpuid_setup() {}
 }
 

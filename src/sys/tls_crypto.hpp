@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The cryptography of a login besides TLS. Only in a dlock that is built with TLS.
+// Cryptography that logins need besides TLS. Only in a dlock built with TLS.
 #pragma once
 
 #include "base/result.hpp"
@@ -9,11 +9,11 @@
 
 namespace dlock {
 
-// 32 bytes; empty: the library cannot be used.
+// Returns 32 bytes; empty: the library cannot be used.
 std::string sha256(std::string_view bytes);
 
-// Encrypts with a public RSA key in PEM format and OAEP padding (SHA-1, as in MySQL).
-// Errc::protocol: no such key, or a key too short for the text.
+// Encrypts `text` with a public RSA key in PEM format and OAEP padding (SHA-1, as in MySQL).
+// Errc::protocol: it is not such a key, or the key is too short for the text.
 Result<std::string> rsa_encrypted(std::string_view text, std::string_view public_key);
 
 }  // namespace dlock

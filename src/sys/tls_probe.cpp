@@ -11,8 +11,8 @@ namespace {
 using namespace std::chrono_literals;
 using namespace std::string_view_literals;
 
-// A ClientHello of TLS 1.2 without extensions (RFC 5246, 7.4.1.2). The handshake ends here, so its
-// 32 random bytes need not be random.
+// A ClientHello of TLS 1.2 without extensions (RFC 5246, 7.4.1.2). The handshake is not continued,
+// so its 32 random bytes need not be random.
 constexpr std::string_view k_hello =
     "\x16\x03\x01\x00\x2f"              // a record of the handshake, 47 bytes
     "\x01\x00\x00\x2b\x03\x03"          // ClientHello, 43 bytes, TLS 1.2

@@ -16,20 +16,21 @@
 namespace dlock {
 namespace {
 
-constexpr std::size_t k_piece = std::size_t{16} << 10;  // the most that one record holds
+// The most plain bytes that one record holds.
+constexpr std::size_t k_piece = std::size_t{16} << 10;
 
 // The first byte of a TLS server's record (RFC 8446, 5.1).
 constexpr char k_alert_record = '\x15';
 constexpr char k_handshake_record = '\x16';
 
-// An error that the peer reported is its alert plus this.
+// The reason code of an alert sent by the peer is its number plus this.
 constexpr int k_alerts = 1000;
 
 bool is_address(SSL* ssl, const std::string& host) {
   return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str()) == 1;
 }
 
-// As SSL_set_tlsext_host_name(), a macro with casts of C. False: no memory.
+// Does what the macro SSL_set_tlsext_host_name() does, without its C casts. False: no memory.
 bool tell_name(SSL* ssl, std::string name) {
   return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data()) == 1;
 }
@@ -37,13 +38,14 @@ bool tell_name(SSL* ssl, std::string name) {
 // Sets the name that the certificate must have, and sends it (SNI). False: no memory.
 bool expect_name(SSL* ssl, const std::string& host) {
   if (is_address(ssl, host)) return true;  // an address is no server name (RFC 6066, 3)
-  // The subject is no name since RFC 6125, and no certificate authority checks it as one.
+  // RFC 6125 no longer takes the certificate's subject as a name, and no certificate authority
+  // checks it as one.
   SSL_set_hostflags(ssl,
                     X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
   return SSL_set1_host(ssl, host.c_str()) == 1 && tell_name(ssl, host);
 }
 
-// As above, but a certificate of any name passes: SNI is then only a name that the user gave.
+// As expect_name(), but with any_name every name passes, and SNI is sent only if the user named it.
 bool name_server(SSL* ssl, const TlsSettings& settings, const std::string& host) {
   if (!settings.any_name) return expect_name(ssl, host);
   return settings.sni.empty() || tell_name(ssl, settings.sni);
@@ -54,8 +56,8 @@ bool name_server(SSL* ssl, const TlsSettings& settings, const std::string& host)
 struct TlsSession::Verdict {
   std::string host;
   std::string_view rename;
-  std::string own_certificate;  // its file
-  std::string problem;          // of the server's certificate
+  std::string own_certificate;  // file of our certificate
+  std::string problem;          // why the server's certificate is not accepted
   bool asked_for_ours = false;
 };
 
@@ -109,7 +111,7 @@ Result<TlsSession> TlsSession::open(const TlsSettings& settings,
     });
   }
   SSL_set_connect_state(ssl);
-  SSL_do_handshake(ssl);  // makes the first message, and then waits for the answer
+  SSL_do_handshake(ssl);  // makes the first message; the answer is fed later
   session.collect();
   return session;
 }

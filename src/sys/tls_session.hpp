@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // TlsSession: the client's side of one TLS connection, as a function of bytes: the peer's bytes go
-// in, plain bytes and bytes to be sent come out. It has no socket and never waits.
+// in, plain bytes and bytes to send come out. It has no socket and never waits.
 //
-// It promises: no plain byte is sealed before the handshake is complete, and that is only complete
-// if chain and name of the server's certificate were verified (unless TlsSettings::insecure or
-// any_name). TLS 1.2 and 1.3; no openssl.cnf and no crypto policy of the system is read.
+// It promises that no plain byte is encrypted before the handshake is complete. The handshake is
+// complete only if the chain and the name of the server's certificate were verified (except with
+// TlsSettings::insecure or any_name). TLS 1.2 and 1.3. It reads no openssl.cnf and no crypto policy
+// of the system.
 //
-// An error is the end of the session. Its text is the reason ("its certificate expired on …").
-// Errc::protocol: the server is not one that we can trust or understand; denied: it wants another
-// certificate of ours; unavailable: the connection has ended.
+// An error ends the session. Its text is the reason ("its certificate expired on …").
+// Errc::protocol: we cannot trust or understand the server. Errc::denied: the server wants another
+// client certificate. Errc::unavailable: the connection has ended.
 #pragma once
 
 #include "base/result.hpp"
@@ -25,24 +26,25 @@ namespace dlock {
 
 class TlsSession {
  public:
-  // Reads the files. `host`: the name or address by which the server was found; `rename` as in
-  // Endpoint. Errc::bad_config: a file cannot be used, or this dlock was built without TLS.
+  // Reads the files of the settings. `host`: the name or address used to find the server. `rename`
+  // as in Endpoint. Errc::bad_config: a file cannot be used, or this dlock was built without TLS.
   static Result<TlsSession> open(const TlsSettings& settings,
                                  const std::string& host,
                                  std::string_view rename = {});
 
-  // Takes bytes of the peer, cut anywhere. Plain bytes that came before an error are kept.
+  // Takes encrypted bytes from the peer, in pieces of any size. Plain bytes that came before an
+  // error are kept.
   Result<void> feed(std::string_view sealed);
   bool heard() const { return heard_; }  // the peer has sent something
 
   bool established() const;
   TlsFacts facts() const;  // only if established()
-  // Only if established(). Adds the sealed text to unsent() as a whole.
+  // Encrypts all of `plain` and appends it to unsent(). Only if established().
   Result<void> seal(std::string_view plain);
 
-  // Bytes for the peer; the caller removes them from the front.
+  // Bytes to send to the peer; the caller removes what it has sent.
   std::string& unsent() { return unsent_; }
-  // Bytes from the peer; the caller removes them from the front.
+  // Plain bytes from the peer; the caller removes what it has used.
   std::string& plain() { return plain_; }
   const std::string& plain() const { return plain_; }
 
@@ -67,7 +69,7 @@ class TlsSession {
   bool heard_ = false;
 };
 
-// "OpenSSL 3.0.19 …"; empty: built without TLS.
+// Returns "OpenSSL 3.0.19 …"; empty if built without TLS.
 std::string tls_library();
 
 }  // namespace dlock

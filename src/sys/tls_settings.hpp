@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A user's TLS settings. The files are read at each connection, so that certificates may be
-// replaced while a lock is held.
+// A user's TLS settings. Each connection reads the files anew, so that certificates may be replaced
+// while a lock is held.
 #pragma once
 
 #include "base/secret.hpp"
@@ -11,14 +11,15 @@
 namespace dlock {
 
 struct TlsSettings {
-  std::string cacert;        // a file of trusted CAs, PEM; this and `cacertdir` empty: the system's
+  // A file of trusted CAs, PEM; if this and `cacertdir` are empty: the system's CAs.
+  std::string cacert;
   std::string cacertdir;     // a directory of trusted CAs with hashed names (openssl rehash)
-  std::string default_file;  // SSL_CERT_FILE and SSL_CERT_DIR: in place of the system's CAs
+  std::string default_file;  // SSL_CERT_FILE; this and SSL_CERT_DIR replace the system's CAs
   std::string default_dir;
   std::string cert;  // a file with our certificate and its chain, PEM
-  std::string key;   // a file with its key, PEM
+  std::string key;   // a file with the key of our certificate, PEM
   Secret key_password;
-  std::string sni;        // the server's name in place of the host, for SNI and for the check
+  std::string sni;        // the server's name for SNI and verification, if it is not the host
   bool insecure = false;  // neither chain nor name is verified
   bool any_name = false;  // the chain is verified, the name is not
 
@@ -28,8 +29,8 @@ struct TlsSettings {
   }
 };
 
-// The host's name in a certificate: the dot at its end and the interface of a link-local address
-// are for the resolver only.
+// Returns the host's name as a certificate has it: without a final dot and without the interface of
+// a link-local address, which only the resolver needs.
 inline std::string certificate_name(std::string host) {
   if (host.size() > 1 && host.back() == '.') host.pop_back();
   if (host.find(':') != std::string::npos) host.resize(std::min(host.find('%'), host.size()));

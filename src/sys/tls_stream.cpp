@@ -7,8 +7,8 @@
 namespace dlock {
 namespace {
 
-constexpr std::size_t k_most_sealed = std::size_t{16} << 10;  // plain bytes at a time
-constexpr int k_most_fills = 8;  // a flood of records without data must not keep us
+constexpr std::size_t k_most_sealed = std::size_t{16} << 10;  // plain bytes encrypted at a time
+constexpr int k_most_fills = 8;  // a bound, as a server could send endless records without data
 
 }  // namespace
 
@@ -40,7 +40,7 @@ Result<bool> TlsStream::shake_hands() {
     return false;
   }
   if (!end_) return true;     // our last message travels with the first request
-  const auto told = flush();  // tells the server why we refuse it
+  const auto told = flush();  // sends the alert that says why we refuse the server
   return *end_;
 }
 
@@ -60,7 +60,7 @@ Result<std::size_t> TlsStream::receive(char* buffer, std::size_t size) {
   }
   std::string& plain = session_.plain();
   if (plain.empty() && end_) return *end_;
-  const auto answered = flush();  // answers a key update; the next receive sees an error, too
+  const auto answered = flush();  // answers a key update; a failure shows in the next receive()
   const std::size_t n = plain.copy(buffer, size);
   plain.erase(0, n);
   return n;
@@ -70,7 +70,7 @@ bool TlsStream::idle() {
   for (int fills = 0; !pending() && fills < k_most_fills; ++fills) {
     if (!fill()) break;
   }
-  const auto answered = flush();  // a key update, if there is room
+  const auto answered = flush();  // sends a pending key update, if the socket takes it
   return !pending();
 }
 

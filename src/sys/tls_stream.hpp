@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TlsStream: a Stream over TLS. It moves bytes between a socket and a TlsSession.
+// TlsStream: a Stream over TLS; moves bytes between a socket and a TlsSession.
 #pragma once
 
 #include "sys/stream.hpp"
@@ -14,16 +14,15 @@ class TlsStream final : public Stream {
   TlsStream(UniqueFd fd, TlsSession session)
       : socket_(std::move(fd)), session_(std::move(session)) {}
 
-  // One step of the handshake. False: not complete; poll until the socket is writable if
-  // has_unsent(), else until it is readable.
+  // Does one step of the handshake. False: not complete yet; poll until the socket is writable if
+  // has_unsent(), otherwise until it is readable.
   Result<bool> shake_hands();
   bool has_unsent() { return !session_.unsent().empty(); }
-  bool heard() const { return session_.heard(); }  // from the server
+  bool heard() const { return session_.heard(); }  // whether the server has sent anything
   TlsFacts facts() const { return session_.facts(); }
 
   int fd() const override { return socket_.fd(); }
-  // Bytes count as taken once all their records were sent. Until then the same bytes have to be
-  // sent again.
+  // Returns 0 until all records of the bytes have been sent: call it again with the same bytes.
   Result<std::size_t> send(std::string_view bytes) override;
   Result<std::size_t> receive(char* buffer, std::size_t size) override;
   std::size_t taken() const override { return socket_.taken(); }
@@ -31,13 +30,13 @@ class TlsStream final : public Stream {
   bool idle() override;
 
  private:
-  Result<void> flush();  // sends what the socket takes now
+  Result<void> flush();  // sends as much as the socket takes now
   bool fill();           // reads from the socket; false: nothing has come
 
   SocketStream socket_;
   TlsSession session_;
-  std::size_t sealed_ = 0;    // number of plain bytes in unsent()
-  std::optional<Error> end_;  // comes after the plain bytes
+  std::size_t sealed_ = 0;    // number of plain bytes that unsent() carries
+  std::optional<Error> end_;  // returned after the plain bytes before it
 };
 
 }  // namespace dlock

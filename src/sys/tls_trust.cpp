@@ -20,7 +20,7 @@ struct CloseDir {
 };
 using Dir = std::unique_ptr<DIR, CloseDir>;
 
-// "5ed36f99.0", as openssl-rehash(1) names a link to a CA.
+// Whether the name is that of a link to a CA as openssl-rehash(1) makes it: "5ed36f99.0".
 bool is_hashed_name(std::string_view name) {
   constexpr std::size_t k_digits = 8;
   return name.size() > k_digits + 1 && name[k_digits] == '.' &&
@@ -58,7 +58,7 @@ std::string if_there(const std::string& path) {
   return can_read(path.c_str()) ? path : "";
 }
 
-// The CAs that the user chose are missing: no others replace them.
+// The error for missing CAs that the user chose; no other CAs may replace them.
 Error missing(const char* variable, const std::string& path) {
   errno = 0;
   static_cast<void>(can_read(path.c_str()));
@@ -66,7 +66,7 @@ Error missing(const char* variable, const std::string& path) {
           std::string("cannot use ") + variable + " " + printable(path) + ": " + errno_text(errno)};
 }
 
-// Empty: there is no bundle.
+// Returns the system's bundle of CAs; empty: there is no bundle.
 std::string system_bundle() {
   for (const char* const file : {"/etc/ssl/certs/ca-certificates.crt",
                                  "/etc/pki/tls/certs/ca-bundle.crt",

@@ -32,7 +32,7 @@ Result<UniqueFd> open_socket(int family) {
   return fd;
 }
 
-// Work done while a connection is being made; its error ends the attempt. Done once.
+// Work done once while a connection is being made. Its error ends the attempt.
 using Meanwhile = std::function<Result<void>()>;
 
 Result<UniqueFd> connect_tcp(const SocketAddress& address,
@@ -43,7 +43,7 @@ Result<UniqueFd> connect_tcp(const SocketAddress& address,
   auto fd = open_socket(address.family());
   if (!fd) return fd;
   const int on = 1;
-  // A request must not wait for the acknowledgement of the last one. An error is harmless.
+  // A request must not wait until the previous one is acknowledged. A failure here is harmless.
   ::setsockopt(fd->get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (::connect(fd->get(), address.get(), address.length) == 0) return fd;
   if (errno != EINPROGRESS && errno != EINTR) return socket_error(errno);
@@ -74,22 +74,22 @@ Result<UniqueFd> connect_unix(const std::string& path, const Interrupt* interrup
     if (errno == EINTR) continue;
     if (errno == EACCES || errno == EPERM) return Error{Errc::denied, errno_text(errno)};
     if (errno != EAGAIN) return socket_error(errno);
-    // The server's queue is full, and a unix socket cannot be polled for room in it.
+    // The server's queue is full. poll(2) cannot wait for room in the queue of a unix socket.
     const Wake wake = Intake().wait_for(-1, 0, interrupt, std::min(limit, BootClock::now() + 5ms));
     if (wake == Wake::limit && BootClock::now() < limit) continue;
     return not_ready(wake, started, limit);
   }
 }
 
-// What the server said counts most, then a refused connection; a time-out counts only if no address
-// answered at all.
+// The weight of an error: what a server said counts most, then a refused connection. A time-out
+// counts only if all addresses timed out.
 int weight(Errc code) {
   if (code == Errc::denied || code == Errc::protocol) return 3;
   if (code == Errc::not_listening) return 2;
   return code == Errc::timed_out ? 0 : 1;
 }
 
-// Makes one error of the errors of all addresses.
+// Combines the errors of all addresses into one.
 Error combined(const std::vector<SocketAddress>& addresses, const std::vector<Error>& errors) {
   bool alike = true;
   Error all{Errc::timed_out, ""};
@@ -102,13 +102,13 @@ Error combined(const std::vector<SocketAddress>& addresses, const std::vector<Er
   return all;
 }
 
-// Connects to one address, TLS included.
+// Connects to one address, including TLS.
 using Attempt =
     std::function<Result<std::unique_ptr<Stream>>(const SocketAddress& address, Time limit)>;
 
 struct Reached {
   std::unique_ptr<Stream> stream;
-  std::optional<SocketAddress> one_of_several;  // the host has several addresses
+  std::optional<SocketAddress> one_of_several;  // set if the host has several addresses
 };
 
 Result<Reached> connect_host(const Endpoint& to,
@@ -166,7 +166,7 @@ Result<Reached> connect_plain(const Endpoint& to, const Interrupt* interrupt, Ti
 
 // The stream is a TlsStream.
 Result<Reached> connect_tls(const Endpoint& to, const Interrupt* interrupt, Time limit) {
-  std::optional<Result<TlsSession>> session;  // of the next address
+  std::optional<Result<TlsSession>> session;  // for the next address to try
   const auto open_session = [&]() -> Result<void> {
     if (!session) session = TlsSession::open(*to.tls, to.host, to.rename);
     return *session ? Result<void>() : session->error();

@@ -26,7 +26,7 @@ namespace dlock {
 namespace {
 
 constexpr std::size_t k_most_bytes = 64U << 10U;
-// Not blocking: a FIFO of another user would hold us until it has a writer.
+// Does not block: otherwise a FIFO of another user could keep us until it has a writer.
 constexpr int k_look_first = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 constexpr mode_t k_others_write = S_IWGRP | S_IWOTH;
 constexpr mode_t k_others_read = S_IRGRP | S_IROTH;
@@ -35,7 +35,7 @@ Error bad(const std::string& path, const std::string& why) {
   return {Errc::bad_config, printable(path) + ": " + why};
 }
 
-// The number in /dev/fd/3: a descriptor that the caller has opened for us.
+// Returns the number in a path like /dev/fd/3: a descriptor that the caller has opened for us.
 std::optional<int> descriptor_of(std::string_view path) {
   if (path == "/dev/stdin") return STDIN_FILENO;
   for (const std::string_view place : {"/dev/fd/", "/proc/self/fd/"}) {
@@ -61,7 +61,7 @@ Result<void> check_writers(const std::string& path, const struct stat& status) {
   return bad(path, "can be written by others: not read; chmod go-w it");
 }
 
-// Whether only root can put a file there or take this one away.
+// Returns whether only root can create, replace or remove files in the file's folder.
 bool only_root_writes_folder_of(int fd) {
   std::array<char, PATH_MAX> space{};
   const std::string link = "/proc/self/fd/" + std::to_string(fd);
@@ -89,8 +89,8 @@ Result<TrustedFile> read_all(const std::string& path, int fd, const struct stat&
   return file;
 }
 
-// Only root's and our own pass. A FIFO that others may write is as bad as such a file; for devices
-// the owner is enough.
+// Checks that the file belongs to root or us. A FIFO must also not be writable by others, like a
+// regular file; for a device the owner is enough.
 Result<void> check_named(const std::string& path, const struct stat& status) {
   if (S_ISDIR(status.st_mode)) return bad(path, "is a directory");
   if (S_ISREG(status.st_mode)) return check_writers(path, status);
@@ -98,7 +98,7 @@ Result<void> check_named(const std::string& path, const struct stat& status) {
   return S_ISFIFO(status.st_mode) ? check_writers(path, status) : check_owner(path, status);
 }
 
-// The owner is known now, so reading may wait for a writer, even for the first one.
+// Waits for the first writer of a FIFO; allowed here because its owner has been checked.
 void wait_for_writer(int fd, const struct stat& status) {
   ::fcntl(fd, F_SETFL, O_RDONLY);
   if (!S_ISFIFO(status.st_mode)) return;
@@ -117,7 +117,7 @@ Result<TrustedFile> read_named_file(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), k_look_first));
   const int failed = errno;
   const bool opened = static_cast<bool>(fd);
-  // A file opened with rights that we do not have, or a socket, can be read all the same.
+  // A descriptor can be read even if it is a socket or was opened with rights that we do not have.
   if (const auto given = descriptor_of(path); !opened && given) {
     fd.reset(::fcntl(*given, F_DUPFD_CLOEXEC, 0));
     if (fd) ::lseek(fd.get(), 0, SEEK_SET);
@@ -136,7 +136,7 @@ Result<void> check_named_pipe(const std::string& path) {
   return check_named(path, status);
 }
 
-// Checks without a reader in between, whose end the writer of a FIFO would notice.
+// O_PATH makes no reader, which the writer of a FIFO would notice.
 Result<bool> check_named_file(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
@@ -155,7 +155,7 @@ Result<std::optional<TrustedFile>> read_usual_file(const std::string& path) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return bad(path, errno_text(errno));
   if (!S_ISREG(status.st_mode)) return bad(path, "is not a regular file");
-  // The owner of a link chooses the file.
+  // The owner of a link chooses the file, so the link's owner is checked too.
   struct stat link {};
   if (::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode))
     if (auto good = check_owner(path, link); !good) return good.error();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// UniqueFd owns one file descriptor. Every descriptor here is opened with CLOEXEC, so that the
-// child sees exactly what our caller gave us.
+// UniqueFd owns one file descriptor. Every descriptor is opened with CLOEXEC, so that the child
+// inherits only what our caller gave us.
 #pragma once
 
 #include <unistd.h>
@@ -25,7 +25,7 @@ class UniqueFd {
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
   void reset(int fd = -1) {
-    if (fd_ >= 0) ::close(fd_);  // close(2): never retried, also not on EINTR
+    if (fd_ >= 0) ::close(fd_);  // close(2) must not be repeated, even on EINTR
     fd_ = fd;
   }
 
