@@ -23,7 +23,7 @@ Result<std::unique_ptr<MemberFiber>> MemberFiber::open(const Opener& opener) {
 MemberFiber::~MemberFiber() {
   if (!fiber_) return;
   stopping_ = true;
-  cancel_.raise();  // every wait of the fiber sees it
+  cancel_.raise();  // ends every wait of the fiber
   while (!fiber_->has_ended()) {
     const Fiber::Wait& wait = fiber_->waits_for();
     if (wait.count > 0) ::poll(wait.fds, wait.count, 0);
@@ -53,7 +53,7 @@ const pollfd* MemberFiber::go_on(const pollfd* polled, Time now) {
   const bool ready = std::any_of(polled, end, [](const pollfd& one) { return one.revents != 0; });
   if (!running_ || (!ready && now < wait.until)) return end;
   std::copy(polled, end, wait.fds);
-  if (ready) running_since_ = now;  // the server is not frozen
+  if (ready) running_since_ = now;  // its descriptor is ready, so the server is not frozen
   fiber_->resume();
   return end;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// MemberFiber: one server of a quorum, and the fiber that carries out calls of its store in their
-// order, one at a time. Used by the quorum's thread alone.
+// MemberFiber: one server of a quorum, and the fiber that carries out calls to its store in their
+// order, one at a time. Used only by the thread of the quorum.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -24,21 +24,21 @@ class MemberFiber {
   MemberFiber& operator=(const MemberFiber&) = delete;
   ~MemberFiber();  // interrupts the running job
 
-  // Queues the job behind those posted before. An idle fiber begins it at once.
+  // Queues the job after those posted before. An idle fiber begins it at once.
   void post(Job job, bool may_be_cut);
-  // The number of jobs that are not done.
+  // Returns the number of jobs that are not done.
   std::size_t backlog() const { return jobs_.size(); }
-  // Ends the running job soon, if it may_be_cut and its server has been silent for `age`.
+  // Ends the running job soon, if it was posted with may_be_cut and its server has been silent for
+  // `age`.
   void cut(Duration age = {});
 
-  // Adds to `all` the descriptors that the running job waits for. Returns the time at which the
-  // wait ends.
+  // Adds the descriptors that the running job waits for to `all`. Returns when the wait ends.
   Time add_waits(std::vector<pollfd>& all) const;
-  // Goes on with the job if what it waits for is there, or its time has come. `polled`: the part of
+  // Continues the job if a descriptor is ready or the wait's time is over. `polled`: the part of
   // `all` that add_waits() added. Returns the end of that part.
   const pollfd* go_on(const pollfd* polled, Time now);
 
-  // For calls that need no connection: name and keys.
+  // The server's store, for calls that need no connection: names and keys.
   const LockStore& store() const { return *store_; }
 
  private:
@@ -51,7 +51,7 @@ class MemberFiber {
 
   WakeUp cancel_;
   std::unique_ptr<LockStore> store_;
-  std::deque<Posted> jobs_;  // the running job is the first
+  std::deque<Posted> jobs_;  // the first is the running job
   bool running_ = false;
   Time running_since_;
   bool stopping_ = false;

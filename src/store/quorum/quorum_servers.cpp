@@ -55,7 +55,8 @@ bool QuorumServers::wait(Time until, bool may_be_interrupted) {
     next = member->go_on(next, now);
   for (const Letter& letter : std::exchange(letters_, {}))
     letter();
-  // Checked last: work beside a call, as the fork of the guard, runs while the servers answer.
+  // The interrupt is checked last, because it may run other work (the fork of the guard): that work
+  // then runs while the servers answer.
   return ready <= 0 || !ends_call(interrupt, fds[0]);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// QuorumServers: calls to all servers of a quorum at the same time, by one thread. The fiber of
-// each server carries out its calls, and goes on only during wait(); wait() also runs the letters
-// that the calls return.
+// QuorumServers: calls to all servers of a quorum at the same time, in one thread. Each server's
+// fiber carries out the calls to that server, and runs only during wait(). A call returns a letter:
+// a function that wait() runs afterwards, to deliver the call's answer.
 #pragma once
 
 #include "store/quorum/member_fiber.hpp"
@@ -25,8 +25,8 @@ class QuorumServers {
   template <class T>
   using Answers = std::vector<std::optional<Result<T>>>;
 
-  // Sorted by name, which is the same order for all clients. Errc::bad_config if a server is named
-  // twice. `interrupt`, which may be null, ends waiting calls.
+  // Opens the stores and sorts them by name, so that all clients have the same order.
+  // Errc::bad_config: a server is named twice. `interrupt` (may be null) ends waiting calls.
   static Result<std::unique_ptr<QuorumServers>> open(
       const std::vector<MemberFiber::Opener>& servers, const Interrupt* interrupt);
 
@@ -35,43 +35,45 @@ class QuorumServers {
   // For calls that need no connection.
   const LockStore& store(std::size_t server) const { return members_[server]->store(); }
 
-  // Runs the letters that are there or arrive before `until`. False: interrupted, after the
-  // letters.
+  // Waits, and runs the letters that are there or arrive before `until`. False: interrupted, after
+  // the letters were run.
   bool wait(Time until, bool may_be_interrupted = true);
   using Letter = std::function<void()>;
   void tell(Letter letter) { letters_.push_back(std::move(letter)); }
 
-  // The server's fiber runs the job, and wait() runs the letter that it returns. False: the
+  // Lets the server's fiber run the job; wait() runs the letter that the job returns. False: the
   // server's queue is so long that the server must be frozen.
   using Job = std::function<Letter(LockStore&)>;
   bool post(std::size_t server, Job job, bool may_be_cut);
-  // Whether all posted jobs are done, at every server.
+  // Returns whether all posted jobs are done, at every server.
   bool have_answered() const;
-  // Called between two calls: runs the letters that arrived since the last one.
+  // Called between two calls: runs the letters that have arrived since the previous call.
   void catch_up() { wait(BootClock::now(), /*may_be_interrupted=*/false); }
-  // Called before all are asked: cuts calls that run for so long that their server must be frozen.
+  // Called before all servers are asked: cuts calls whose server has been silent for so long that
+  // it must be frozen.
   void cut_frozen();
 
-  // Errc::cancelled: interrupted; the call has ended. `to_the_end`: the call is not cut; it ends at
-  // its limit, with an answer or an error.
+  // Asks one server. Errc::cancelled: interrupted, and the call has ended. `to_the_end`: the call
+  // is not cut, but ends with an answer or at its limit.
   template <class T>
   Result<T> ask_one(std::size_t server, const Call<T>& call, Time limit, bool to_the_end = false);
 
-  // Asks each server; once `needed` servers have answered, the others have as long again.
+  // Asks each server. Once `needed` servers have answered, the others get as long again.
   template <class T>
   Answers<T> ask_each(const Call<T>& call, std::size_t needed, Time limit);
 
  private:
   explicit QuorumServers(const Interrupt* interrupt) : interrupt_(interrupt) {}
   static constexpr Duration k_least_patience = std::chrono::milliseconds(250);
-  // A server that was asked and has been silent for this time is taken for frozen.
+  // A server that was asked and has been silent for this long counts as frozen.
   static constexpr Duration k_frozen = std::chrono::milliseconds(100);
-  // A call that was cut ends at once.
+  // The bound of the wait for a call that was cut; it normally ends at once.
   static constexpr Duration k_cut_takes = std::chrono::seconds(1);
 
   const Interrupt* interrupt_;
   std::deque<Letter> letters_;
-  std::vector<std::unique_ptr<MemberFiber>> members_;  // last: they write letters
+  // The last member, destroyed first: the fibers add letters.
+  std::vector<std::unique_ptr<MemberFiber>> members_;
 };
 
 template <class T>

@@ -35,7 +35,7 @@ quorum::Answer answer_of(LockStore& store, const Ask& ask) {
   DLOCK_ASSERT(false);
 }
 
-// One server's answer, and what it says about the lock.
+// Returns one server's answer as a vote; `seen` takes the state of the lock from it.
 template <class T>
 Vote vote_of(const std::string& server, const Result<T>& answer, const Holding& (*seen)(const T&)) {
   Vote vote{.server = server, .trouble = {}, .holding = {}};
@@ -55,7 +55,7 @@ const Holding& seen_before(const RevokeReply& reply) {
   return reply.before;
 }
 
-// A server whose watch takes longer does not lead.
+// A server whose watch takes longer than this does not lead.
 constexpr Duration k_watch_takes = 1s;
 
 bool may_be_cut(Ask::What what) {
@@ -161,7 +161,8 @@ Result<AcquireReply> QuorumStore::acquire(const Claim& claim, Queueing queueing,
                  "a majority of servers cannot count slots; use one URL, or one lock name for "
                  "each slot"};
   auto reply = try_round(claim, queueing, limit);
-  // Another server leads now: its line takes a waiter without a subscription for dead.
+  // Another server leads now. Its line would drop a listening waiter that has no subscription
+  // there.
   if (queueing != Queueing::listening || watched_ == members_.leader()) return reply;
   if (!reply || !std::holds_alternative<Refusal>(*reply)) return reply;
   if (auto watching = watch(claim, front_, limit); !watching) return watching.error();
@@ -171,7 +172,7 @@ Result<AcquireReply> QuorumStore::acquire(const Claim& claim, Queueing queueing,
 Result<AcquireReply> QuorumStore::try_round(const Claim& claim, Queueing queueing, Time limit) {
   Claim round = rounds_.round_of(claim);
   round.least_uptime = delay_;
-  // A server whose clock is ahead costs one more round trip, and no more.
+  // If a server's clock is ahead and it grants a larger token, one more round trip corrects that.
   round.proposes = static_cast<FencingToken>(wall_us());
   const bool leader_first = queueing != Queueing::no && !std::exchange(called_, false);
   servers_->catch_up();
@@ -195,8 +196,8 @@ Result<AcquireReply> QuorumStore::try_round(const Claim& claim, Queueing queuein
   return reply;
 }
 
-// Takes the claim out of the lines of the servers that did not grant it. A server that granted the
-// claim has taken the claim out of its line already.
+// Takes the claim out of the lines of the servers that did not grant it. A server that granted it
+// has already done so.
 void QuorumStore::leave_other_lines(const Claim& claim, Queueing queueing, Time limit) {
   for (std::size_t i = 0; i < servers_->size(); ++i) {
     if (!stands_[i] || !members_[i].holds.empty()) continue;
@@ -221,8 +222,8 @@ Result<RenewReply> QuorumStore::check(const Holds& holds, Time limit) {
 
 Result<RenewReply> QuorumStore::ask_about(Ask::What what, const Holds& holds, Time limit) {
   servers_->catch_up();
-  // A check asks only servers that have a part of the hold; others may be about to grant their
-  // part.
+  // A check asks only servers that have a part of the hold. Others may be granting their part just
+  // now, so nothing is cut.
   if (what == Ask::What::renew) servers_->cut_frozen();
   quorum::QuorumRenewal machine(members_, what, holds, limit);
   return drive(machine);
@@ -325,7 +326,8 @@ Result<RevokeReply> QuorumStore::revoke(const LockName& name,
 
 Result<std::optional<LastSuccess>> QuorumStore::forget(const LockName& name, Time limit) {
   using Known = std::optional<LastSuccess>;
-  // One server that knows of the success is enough to skip a run.
+  // If a single server remembers the success, a run may still be skipped: every server must forget
+  // it.
   const auto answers = ask_each<Known>(
       [=](LockStore& store) { return store.forget(name, limit); }, members_.size(), limit);
   if (auto good = enough(answers, members_.size()); !good)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // QuorumStore: locks in several independent servers. A client holds a lock if a majority of them
-// has granted it to that client (core/quorum.hpp). All servers are asked at the same time, each by
-// a fiber of its own.
+// granted it to that client (core/quorum.hpp). All servers are asked at the same time, each by its
+// own fiber.
 //
-// It keeps the promises of the seam if a majority of the servers either keeps what it acknowledged
-// or, after a restart, stays away for the quorum delay; and if clocks run at the same speed within
-// one per cent. The clocks' values never matter for exclusion.
+// It keeps the promises of LockStore if a majority of the servers keep what they have acknowledged
+// or, after a restart, do not vote for the quorum delay; and if clock rates differ by less than one
+// per cent. The clocks' values never matter for exclusion.
 //
-// Not promised: first come, first served, when the leader changes; slots, which a majority cannot
-// count.
+// Not promised: first come, first served when the leader changes. Not supported: slots, which a
+// majority cannot count.
 #pragma once
 
 #include "core/backoff.hpp"
@@ -25,7 +25,7 @@ namespace dlock {
 class QuorumStore final : public LockStore {
  public:
   struct Terms {
-    // A server does not vote for this time after its start.
+    // For this long after its start a server does not vote.
     Duration delay{};
     std::uint64_t seed = 0;
     const Interrupt* interrupt = nullptr;  // null: no call is interrupted
@@ -55,7 +55,7 @@ class QuorumStore final : public LockStore {
  private:
   QuorumStore(std::unique_ptr<QuorumServers> servers, const Terms& terms);
 
-  // Runs a machine of core/quorum_*.hpp to its end.
+  // Runs a machine of core/quorum_*.hpp until it has an outcome.
   template <class Machine>
   auto drive(Machine& machine) -> std::decay_t<decltype(*machine.outcome())>;
   void send(const quorum::Asks& asks);
@@ -63,7 +63,7 @@ class QuorumStore final : public LockStore {
   std::vector<Result<T>> ask_each(const QuorumServers::Call<T>& call,
                                   std::size_t needed,
                                   Time limit);
-  // Fails unless `needed` servers have answered.
+  // Returns an error unless `needed` servers have answered.
   template <class T>
   Result<void> enough(const std::vector<Result<T>>& answers, std::size_t needed) const;
   Result<RenewReply> ask_about(quorum::Ask::What what, const Holds& holds, Time limit);
@@ -75,13 +75,14 @@ class QuorumStore final : public LockStore {
   Jitter jitter_;
   quorum::Members members_;
   quorum::Rounds rounds_;
-  std::vector<bool> stands_;  // by server: the claim may have a place in its line
-  std::size_t watched_ = 0;   // the server that is watched
-  bool front_ = false;        // it watches as one of the first two waiters
-  bool called_ = false;       // that server has called the waiter since the last acquire
-  std::uint64_t drives_ = 0;  // the number of the present drive()
+  std::vector<bool> stands_;  // for each server: the claim may have a place in its line
+  std::size_t watched_ = 0;   // index of the watched server
+  bool front_ = false;        // the watch is that of one of the first two waiters
+  bool called_ = false;       // the watched server has woken the waiter since the last acquire
+  std::uint64_t drives_ = 0;  // counts the calls of drive()
   std::function<quorum::Asks(const quorum::Ask&, const quorum::Answer&)> machine_;
-  std::unique_ptr<QuorumServers> servers_;  // last: its letters refer to the members above
+  // The last member, destroyed first: its letters use the members above.
+  std::unique_ptr<QuorumServers> servers_;
 };
 
 }  // namespace dlock

@@ -15,7 +15,7 @@ namespace {
 
 using Counts = std::map<OwnerId, std::size_t>;
 
-// Counts for each owner the servers that know it.
+// Returns how many servers know each owner.
 Counts owners_in(const std::vector<Vote>& votes) {
   Counts known;
   for (const Vote& vote : votes) {
@@ -37,8 +37,8 @@ std::size_t foreign_in(const std::vector<Vote>& votes) {
   }));
 }
 
-// Returns the vote whose token occurs in most votes: a server that granted late may have recorded
-// another token than the others. nullptr: there is no vote that `counts`.
+// Returns the vote whose token most votes share, among the votes that `counts` accepts: a server
+// that granted late may have recorded another token. nullptr: no vote is accepted.
 const Vote* most_alike(const std::vector<Vote>& votes,
                        const std::function<bool(const Vote&)>& counts) {
   const auto alike = [&](const Vote& vote) {
@@ -54,8 +54,8 @@ const Vote* most_alike(const std::vector<Vote>& votes,
   return best;
 }
 
-// Adds the owners of one vote that may hold. While servers are silent, votes may name different
-// owners.
+// Adds those owners of one vote that may hold the lock. While servers are silent, votes may name
+// different owners.
 void add_owners(Holding& seen,
                 const Holding& word,
                 const std::function<bool(const Holding::Owner&)>& holds) {
@@ -71,7 +71,7 @@ void add_owners(Holding& seen,
   seen.owner_count = seen.owners.size();
 }
 
-// Adds what a single server's word proves: its line, a success, a revocation.
+// Adds what a single server's answer is enough to prove: a line, a success, a revocation.
 void add_word(Holding& seen, const Holding& word) {
   seen.now_ms = std::max(seen.now_ms, word.now_ms);
   if (word.waiting > seen.waiting) {

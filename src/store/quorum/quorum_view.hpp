@@ -9,11 +9,11 @@
 
 namespace dlock {
 
-// What a majority of the servers says about a name; `votes` of the result has each server's word.
-// An owner holds nothing if fewer than a majority would know it even if all silent servers did.
+// Returns what a majority of the servers says about a name, with each server's answer in `votes`.
+// An owner is left out if it could not have a majority even if all silent servers knew it.
 Holding seen_by_majority(std::vector<Vote> votes);
 
-// The result of an order to revoke. Errc::unavailable if no majority agrees.
+// Returns the combined result of a revocation. Errc::unavailable: no majority agrees.
 Result<RevokeReply> revoked_by_majority(const std::vector<Result<RevokeReply>>& all,
                                         std::vector<Vote> before);
 

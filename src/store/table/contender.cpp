@@ -33,7 +33,7 @@ Epoch Epoch::read(std::string_view text, std::int64_t version) {
 }
 
 std::int64_t Epoch::for_grant(std::int64_t number, std::int64_t wall_us, FencingToken known) const {
-  number = std::clamp<std::int64_t>(number, 0, k_most);  // a server may say anything
+  number = std::clamp<std::int64_t>(number, 0, k_most);  // a server may send any number
   std::int64_t least = static_cast<std::int64_t>(known) - number;
   if (wall_us < k_most - k_numbers && value + number < wall_us - k_late.count())
     least = std::max(least, wall_us - number);

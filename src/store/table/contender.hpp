@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Shared by the stores that keep one entry for each holder and each waiter of a lock, in the order
-// of arrival: keys of etcd, nodes of ZooKeeper. The server ends an entry with its lease or session,
-// so an existing entry is live. How long it has left is unknown: a lease counts with the length
-// that was asked for. Pure.
+// Shared by the stores that keep one entry for each holder and each waiter of a lock, in their
+// order of arrival: keys of etcd, nodes of ZooKeeper. The server deletes an entry when its lease or
+// session ends, so an existing entry is alive. The time left is unknown; a lease counts with the
+// full length that was asked for. Pure.
 #pragma once
 
 #include "store/table/lease_table.hpp"
@@ -21,34 +21,34 @@
 
 namespace dlock::contender {
 
-// Tokens of other stores are microseconds of a clock. To be comparable, a token here is the number
-// of the write that granted it (a revision, a zxid) plus the epoch: a number that the store keeps,
-// and that makes the sum about that time.
+// Other stores' tokens are microseconds of a clock. To be comparable with them, a token here is the
+// number of the write that granted it (a revision, a zxid) plus the epoch: a number kept in the
+// store that makes the sum about that time.
 //
-// A claim that finds the epoch late by its host's clock raises it, and a grant requires that the
-// epoch is still as it was read. So a store's tokens grow whatever the clocks say; these matter
-// only when the store has lost its data, or takes over from another store.
+// A claim that finds the epoch too small by its host's clock raises it, and a grant requires that
+// the epoch has not changed since it was read. So the tokens of a store grow whatever the clocks
+// say. The clocks matter only if the store has lost its data or replaces another store.
 struct Epoch {
   std::int64_t value = 0;    // 0: no epoch
-  std::int64_t version = 0;  // the store's version of it
+  std::int64_t version = 0;  // the store's version of the epoch
 
   static Epoch read(std::string_view text, std::int64_t version);
   std::string text() const { return std::to_string(value); }
-  // The epoch for a grant at `number` or later: raised, if the token would be more than k_late
-  // behind the clock, or not above `known`. Tokens stay below 2^53 for numbers up to k_numbers.
+  // Returns the epoch for a grant whose write has this number or a later one. It is raised if the
+  // token would be more than k_late behind the clock, or not larger than `known`. Tokens stay below
+  // 2^53 for numbers up to k_numbers.
   std::int64_t for_grant(std::int64_t number, std::int64_t wall_us, FencingToken known) const;
 
   static constexpr std::chrono::microseconds k_late = std::chrono::seconds(1);
   static constexpr std::int64_t k_most = std::int64_t{1} << 53;
-  static constexpr std::int64_t k_numbers =
-      k_most / 4;  // a clock past the year 2184 is not believed
+  static constexpr std::int64_t k_numbers = k_most / 4;  // a clock past the year 2184 is ignored
 };
-// The largest known token of these locks.
+// Returns the largest token recorded in these locks.
 FencingToken largest_token(const std::vector<lease_table::StoredLock>& states);
 
-// A holder's value: a state file (record_json.hpp) with this lease alone, whose time is the length
-// that was asked for. If the token is 0, it is the number of the write that made the value plus the
-// epoch, which stands as the file's token.
+// Returns a holder's value: a state file (record_json.hpp) with this lease alone, and its length in
+// place of its end. Token 0 stands for the number of the write that stores the value plus the
+// epoch, which is stored as the file's token.
 std::string lease_json(const OwnerId& owner,
                        lease_table::Lease lease,
                        Duration ttl,
@@ -60,24 +60,26 @@ struct Holder {
   lease_table::Lease lease;
   std::uint32_t slots = 0;
 };
-// nullopt: not a holder's value. `written`: the number of its write.
+// Returns the holder; nullopt: it is no holder's value. `written`: the number of the write that
+// stored it.
 std::optional<Holder> parse_lease(std::string_view json,
                                   FencingToken written,
                                   lease_table::StoreTime now);
 
-// A waiter's value is place_json(). `arrival` grows along the line. nullopt: not a waiter's value.
+// Returns the waiter; nullopt: it is no waiter's value. A waiter's value is place_json(). `arrival`
+// grows along the line.
 std::optional<lease_table::Place> parse_waiter(std::string_view json,
                                                std::int64_t arrival,
                                                lease_table::StoreTime now);
-// How long an existing waiter counts as alive: a little less than a try of its own gives it, so
-// that a try is recognised.
+// How long an existing waiter counts as alive. A try makes it count as alive a little longer, which
+// shows that there was a try.
 constexpr Duration k_seen_alive = lease_table::k_line_life - Duration(1);
 
-// The waiter, by its id, that becomes the holder of this lease.
+// Returns the index of the waiter that became the holder of this lease.
 std::optional<std::size_t> waiter_of(const lease_table::Lease& lease,
                                      const std::map<std::string, std::size_t>& waiters);
 
-// The states of the rows, for a step to change.
+// Returns the states of the rows, which a step may change.
 template <class Row>
 std::vector<lease_table::StoredLock> states_of(const std::vector<Row>& rows) {
   std::vector<lease_table::StoredLock> states;
@@ -87,17 +89,18 @@ std::vector<lease_table::StoredLock> states_of(const std::vector<Row>& rows) {
   return states;
 }
 
-// The last success and the released holds of `acquire` outlive all entries.
+// The note of a lock outlives all its entries: its last success and the released holds of
+// `acquire`.
 bool has_note(const lease_table::StoredLock& state);
 std::string note_json(const lease_table::StoredLock& state);
 void take_note(std::string_view json, lease_table::StoredLock& state);
 
-// These servers have no clock for their users, so a waiter measures the second of the turn before
-// its own by its own clock, from when it saw that turn. Our own turn lasts until another waiter has
-// ended it.
+// Measures the turns of first waiters. These servers show no clock, so a waiter measures another
+// waiter's turn of one second by its own clock, from when it saw that the turn had begun. Our own
+// turn lasts until another waiter has ended it.
 class Turns {
  public:
-  // Sets until when the first waiter in the line of `state`, just read, counts as alive.
+  // Sets until when the first waiter in the line of `state` counts as alive. `state` was just read.
   void note(const std::string& lock,
             lease_table::StoredLock& state,
             lease_table::StoreTime now,

@@ -22,7 +22,8 @@ Found find_hold(const StoredLock& state, const OwnerId& owner, const HoldSerial&
   return {&lease->second, &hold->second};
 }
 
-// An earlier attempt of this claim may have been granted to us or, if nested, to an ancestor.
+// Returns the plan if an earlier attempt of this claim was granted to this owner: the claim's own
+// or an ancestor's.
 std::optional<Plan> again(const StoredLock& state, const Claim& claim, const OwnerId& owner) {
   const Found mine = find_hold(state, owner, claim.serial);
   if (mine.record == nullptr) return std::nullopt;
@@ -30,7 +31,8 @@ std::optional<Plan> again(const StoredLock& state, const Claim& claim, const Own
   return Plan{Plan::Kind::again, owner, mine.record->token, mine.record->mode, mine.record->slot};
 }
 
-// The mode in which a claim joins its ancestor's hold; nothing: it would wait for that hold.
+// Returns the mode in which a claim joins its ancestor's hold; nullopt: the modes conflict, so the
+// claim would wait for its own ancestor.
 std::optional<Mode> joined_mode(Mode above, std::uint32_t slots, const Claim& claim) {
   const bool wants_slot = claim.mode == Mode::slots;
   if (above == Mode::slots && wants_slot && claim.slots == slots) return Mode::slots;
@@ -41,7 +43,7 @@ std::optional<Mode> joined_mode(Mode above, std::uint32_t slots, const Claim& cl
   return std::nullopt;
 }
 
-// Joins the nearest ancestor whose own hold still lives. An existing owner is not enough: an
+// Plans to join the nearest ancestor whose hold still exists. The owner alone is not enough: an
 // ancestor that has released no longer protects its late descendants.
 std::optional<Plan> join(const StoredLock& state, const Claim& claim) {
   for (auto hold = claim.ancestors.rbegin(); hold != claim.ancestors.rend(); ++hold) {
@@ -54,8 +56,7 @@ std::optional<Plan> join(const StoredLock& state, const Claim& claim) {
   return std::nullopt;
 }
 
-// Whether the claim relies on a lost hold of this name. The ancestors of a claim cover all its
-// names.
+// Returns whether the claim relies on a hold of this name that was lost.
 bool lost_above(const StoredLock& state, const Claim& claim, const LockName& name) {
   return std::any_of(claim.ancestors.begin(), claim.ancestors.end(), [&](const auto& hold) {
     if (hold.key != name.text()) return false;
@@ -76,8 +77,8 @@ std::uint32_t lowest_free_slot(const StoredLock& state) {
   return slot;
 }
 
-// Tokens grow by the clock if the stored token was lost, and by the stored token if the clock goes
-// back.
+// Returns the least token for a new grant. It follows the clock in case the stored token was lost;
+// the stored token counts if the clock was set back.
 FencingToken least_token(const Claim& claim, const Moment& moment) {
   const std::chrono::microseconds clock(std::max<std::int64_t>(moment.wall_us, 1));
   const std::chrono::microseconds proposed(claim.proposes);
@@ -85,7 +86,7 @@ FencingToken least_token(const Claim& claim, const Moment& moment) {
   return static_cast<FencingToken>((close ? proposed : clock).count());
 }
 
-// Adds the first hold of a new lease.
+// Plans the first hold of a new lease.
 Plan begin(StoredLock& state, const Claim& claim, const Moment& moment) {
   state.token = moment.numbers_writes ? 0 : std::max(state.token + 1, least_token(claim, moment));
   Plan plan{Plan::Kind::fresh, claim.owner, state.token, claim.mode};
@@ -123,7 +124,7 @@ const HoldRecord& carry_out(const Plan& plan,
   Lease& lease = state.leases[hold.owner];
   extend(lease, claim.ttl, moment.now);
   return lease.holds
-      .try_emplace(claim.serial,  // a repeated claim keeps its hold
+      .try_emplace(claim.serial,  // a repeated claim keeps the hold it has
                    HoldRecord{.id = hold_id(hold.owner, claim.serial),
                               .who = claim.who,
                               .token = hold.token,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a claim gets of one name: planned first, so that several names are granted all or none, and
-// then carried out.
+// What a claim gets for one name. It is planned first, so that several names are granted all or
+// none, and then carried out.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -13,26 +13,27 @@ namespace dlock::lease_table {
 
 struct Plan {
   enum class Kind {
-    again,  // an earlier attempt of this claim was granted
-    join,   // a hold beside the ancestor's
-    fresh,  // a lease of its own
+    again,  // an earlier attempt of this claim was granted: the same hold
+    join,   // a hold beside the ancestor's hold
+    fresh,  // a new lease
     refused,
-    other_slots,  // refused: the holders have another number of slots
+    other_slots,  // refused: the name is held with another number of slots
     lost,         // refused: a hold that the claim relies on was lost
   };
   Kind kind = Kind::refused;
-  OwnerId owner = {};      // the lease's owner, unless refused
+  OwnerId owner = {};      // the lease's owner; empty if refused
   FencingToken token = 0;  // for again and join: the hold's token
   Mode mode = Mode::plain;
   std::optional<std::uint32_t> slot = {};
-  bool by_ancestor = false;  // refused: Refusal::by_ancestor
-  bool turn = false;         // refused: there is room, for the first in line
+  bool by_ancestor = false;  // for refused: Refusal::by_ancestor
+  bool turn = false;         // for refused: there is room, but it is for the first waiter in line
 };
 
-// For the state of `name`, one of the claim's names, without dead leases and silent waiters.
+// Returns the plan for `name`, one of the claim's names. `state`: without dead leases and silent
+// waiters.
 Plan plan_for(const StoredLock& state, const Claim& claim, const LockName& name);
 
-// Needs the state for which the plan was made. Returns the hold as recorded there.
+// Carries out a plan on the state for which it was made. Returns the hold as recorded in the state.
 const HoldRecord& carry_out(const Plan& plan,
                             StoredLock& state,
                             const Claim& claim,

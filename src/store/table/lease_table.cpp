@@ -17,15 +17,16 @@ namespace dlock::lease_table {
 
 namespace {
 
-constexpr std::size_t k_most_listed = 64;  // of owners, and of waiters
+constexpr std::size_t k_most_listed = 64;  // at most this many owners, and this many waiters
 
-// How long ago the last success was granted, if the claim does not want to run after it.
+// Returns how long ago the last success was granted; nullopt: the claim wants to run in spite of
+// it.
 std::optional<Duration> done_ago(const StoredLock& state,
                                  const Claim& claim,
                                  const Moment& moment) {
   if (!state.success || wall_ms(moment) >= state.success->until_ms) return std::nullopt;
   const std::chrono::milliseconds ago(wall_ms(moment) - state.success->since_ms);
-  // A clock that was set back further says nothing about the order of events.
+  // A success far in the future means that the clock was set back: it proves nothing.
   if (std::chrono::abs(ago) >= claim.once_per) return std::nullopt;
   return std::max(ago, std::chrono::milliseconds(0));
 }
@@ -39,7 +40,8 @@ std::optional<LastSuccess> last_success(const StoredLock& state, const Moment& m
                      .left = std::chrono::milliseconds(until - now)};
 }
 
-// Set only if every name is done, and no name is held already by us or above us.
+// Returns Done if every name has a recent success, unless a name is already held by us or by an
+// ancestor.
 std::optional<Done> done_before(const States& states,
                                 const std::vector<Plan>& plans,
                                 const Claim& claim,
@@ -60,7 +62,8 @@ LeaseLeft left_of(const Lease& lease, StoreTime now) {
   return lease.at_most ? LeaseLeft::at_most(left) : LeaseLeft(left);
 }
 
-// Slots: one expired lease makes room. Otherwise all leases must expire.
+// Returns when the lock has room. One expired lease is enough for slots (`one_is_enough`);
+// otherwise all leases must expire.
 LeaseLeft lease_left(const StoredLock& state, StoreTime now, bool one_is_enough) {
   const Lease* counts = nullptr;
   for (const auto& [owner, lease] : state.leases) {
@@ -71,7 +74,8 @@ LeaseLeft lease_left(const StoredLock& state, StoreTime now, bool one_is_enough)
   return counts != nullptr ? left_of(*counts, now) : LeaseLeft(Duration::zero());
 }
 
-// What is wrong with a foreign holder's clock, if it cannot be the table's clock.
+// Returns what is wrong with a foreign holder's clock if it cannot be the table's clock; otherwise
+// an empty text.
 std::string doubt_of(const ForeignHold& foreign, StoreTime now) {
   using namespace std::chrono;
   const auto ahead = foreign.since.value_or(now) - now;
@@ -92,7 +96,7 @@ void show_foreign(const ForeignHold& foreign, StoreTime now, Holding& holding) {
   holding.doubt = doubt_of(foreign, now);
 }
 
-// Everything but the waiters, which only inspect lists.
+// Returns all of the holding but the list of waiters, which only inspect adds.
 Holding holding_of(const StoredLock& state, const Moment& moment) {
   Holding holding;
   holding.now_ms = wall_ms(moment);
@@ -127,7 +131,8 @@ Holding in_the_way(const StoredLock& state, const Claim& claim, const Moment& mo
   return holding;
 }
 
-// The first conflicting name; a name held by an ancestor comes first, because waiting cannot help.
+// Returns the first name that is refused. A name refused by an ancestor's hold comes before others,
+// because waiting for it cannot help.
 std::optional<std::size_t> first_refused(const std::vector<Plan>& plans) {
   std::optional<std::size_t> refused;
   for (std::size_t i = plans.size(); i-- > 0;) {
@@ -137,7 +142,7 @@ std::optional<std::size_t> first_refused(const std::vector<Plan>& plans) {
   return refused;
 }
 
-// --- holds of ours ------------------------------------------------------------------------------
+// --- our holds ----------------------------------------------------------------------------------
 
 RenewReply check_one(const StoredLock& state, const Hold& hold, const Moment& moment) {
   RenewReply reply{.verdict = RenewVerdict::held, .sent_at = moment.sent_at};
@@ -236,7 +241,7 @@ Result<AcquireReply> acquire(const States& states,
     const HoldRecord& record = carry_out(plans[i], *states[i], claim, moment);
     grant.holds.push_back(hold_of(claim, i, plans[i].owner, record));
     drop_place(states[i]->line, me);
-    offer(*states[i], moment.now);  // the next waiter may find room, too
+    offer(*states[i], moment.now);  // the next waiter may have room as well
   }
   return AcquireReply(std::move(grant));
 }
@@ -255,7 +260,7 @@ RenewReply check(const States& states, const Holds& holds, const Moment& moment)
   for (std::size_t i = 0; i < states.size(); ++i) {
     RenewReply one = check_one(*states[i], holds[i], moment);
     one.which = i;
-    // A loss comes before a revocation, and the first of each counts.
+    // A loss is reported before a revocation, and the first loss or revocation before later ones.
     if (one.verdict == RenewVerdict::lost && ++lost > 1) continue;
     if (one.verdict == RenewVerdict::revoked && reply.verdict != RenewVerdict::held) continue;
     if (one.verdict != RenewVerdict::held) reply = std::move(one);

@@ -36,7 +36,7 @@ std::optional<Error> TableStore::too_new(const std::vector<LockName>& names,
   return std::nullopt;
 }
 
-// A step that begins a waiter's turn wakes the waiter, whatever else it does.
+// Makes a change. If it begins a waiter's turn, the waiter is woken, whatever else the change does.
 Result<void> TableStore::change(const std::vector<LockName>& names,
                                 const Occasion& occasion,
                                 Time limit,
@@ -150,10 +150,10 @@ Result<ReleaseVerdict> TableStore::release(const Holds& holds,
   auto done =
       change(names_of(holds), occasion, limit, [&](const States& states, const Moment& moment) {
         verdict = lease_table::release(states, holds, options, moment);
-        // With several names, some may be ours.
+        // With several names, some may have been ours.
         const bool any = verdict != ReleaseVerdict::not_held || states.size() > 1;
         Step step{.writes = any, .tells = any};
-        // Another process may keep the hold: renew --while.
+        // `renew --while` of another process may be keeping the hold.
         for (const Hold& hold : holds)
           if (any && is_of_acquire(hold.serial))
             step.wakes.push_back(hold_id(hold.owner, hold.serial));
@@ -226,8 +226,8 @@ Result<Watching> TableStore::watch_for(Watched what,
   return Watching{};
 }
 
-// A message about a name may concern another name or waiter: look. A row that cannot be read may
-// have changed: wake.
+// Looks at the watched rows, because a message about a name may be meant for another name or
+// waiter. If a row cannot be read, it counts as changed.
 HandOff TableStore::look(Time limit) {
   lease_table::Sight sight{.what = HandOff::changed};
   look_at_.reset();
@@ -264,7 +264,8 @@ Result<HandOff> TableStore::await_hand_off(Time until) {
     if (!told) return told.error();
     const Time now = BootClock::now();
     const bool due = look_at_ && now >= *look_at_ && now < until;
-    // With less time than k_least_look the answer would come too late, and cost the connection.
+    // With less time than k_least_look an answer would come too late, and the connection would be
+    // dropped.
     const HandOff seen =
         *told || due ? look(std::max(until, now + k_least_look)) : HandOff::timed_out;
     if (seen != HandOff::timed_out || BootClock::now() >= until) return seen;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// TableStore: a LockStore over a table that has a StoredLock for each name. A store of this kind
-// says how it changes rows in one step (transact), reads them, and learns of changes (watch_rows,
-// await_change); lease_table.hpp and waiting_line.hpp have the rules of locks.
+// TableStore: a LockStore on a table that has a StoredLock for each name. A derived store says how
+// to change rows atomically (transact), how to read them, and how to learn of changes (watch_rows,
+// await_change). lease_table.hpp and waiting_line.hpp have the rules of locks.
 //
-// A store may decline the line (StoreTraits::line); then no row ever has one, and readers that come
-// all the time may keep a writer out.
+// A store may have no lines (StoreTraits::line); then a steady flow of readers can keep a writer
+// waiting for ever.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -41,67 +41,70 @@ class TableStore : public LockStore {
  protected:
   using States = lease_table::States;
   using Moment = lease_table::Moment;
-  // The effect of a change. A changed line is written in any case.
+  // The effect of a change. A changed line is always written.
   struct Step {
-    bool writes = false;  // the locks have to be written, without their lines
-    bool tells = false;   // and then the watchers of the names have to look
-    // Ids of the watchers that have to look, as in watch_rows(); a store may wake others as well.
+    bool writes = false;  // the locks must be written, without their lines
+    bool tells = false;   // if they are written, the watchers of the names must look
+    // Ids of the watchers that must look, as in watch_rows(). A store may wake more watchers.
     std::vector<std::string> wakes = {};
-    // Owners whose leases were granted, joined or renewed, even if they end no later than before.
+    // Owners whose leases were granted, joined or renewed, even if the leases do not end later than
+    // before.
     std::vector<OwnerId> renews = {};
   };
-  // Changes the rows of some names, in their order.
+  // Changes the rows of the names, which are in the order of the names.
   using Change = std::function<Step(const States&, const Moment&)>;
-  // Looks at copies, which it may change.
+  // Looks at copies of rows, which it may change.
   using Look = std::function<void(const States&, const Moment&)>;
 
-  // What a step acquires (a claim), or renews, raises, checks or releases (holds). Other steps set
-  // neither.
+  // What a step is for: it acquires `claim`, or it renews, raises, checks or releases `holds`. For
+  // other steps both are null.
   struct Occasion {
     const Claim* claim = nullptr;
-    Queueing queueing = Queueing::no;  // of the claim
+    Queueing queueing = Queueing::no;  // how the claim queues
     const Holds* holds = nullptr;
-    // The step only releases the holds; it writes neither a time to keep the lock nor a success.
-    // While the leases last, the step would therefore write the same at any time.
+    // The step only releases the holds, and records neither a time to keep the lock nor a success.
+    // So it would write the same at any time while the leases last.
     bool frees = false;
   };
 
-  // One atomic step: reads the rows of `names`, which nothing else changes until it ends, calls
-  // `change` (again, if the step has to be repeated), and writes all of them or none. A missing row
-  // is a StoredLock{}. The moment is read after the rows are secured; its `sent_at` before the
-  // first byte of the request is sent. Errors as of LockStore.
+  // One atomic step: reads the rows of `names`, calls `change` (again, if the step must be
+  // repeated) and writes all rows or none; nothing else changes the rows in between. A missing row
+  // is a StoredLock{}. The moment is read when the rows are secured, but its `sent_at` before the
+  // first byte of the request is sent. Errors as for LockStore.
   virtual Result<void> transact(const std::vector<LockName>& names,
                                 const Occasion& occasion,
                                 Time limit,
                                 const Change& change) = 0;
 
-  // Reads each row as it was at one moment; several rows may differ in theirs. Needs no right to
+  // Reads each row as it was at one moment, which may differ from row to row. Needs no right to
   // write.
   virtual Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) = 0;
 
-  // From its return on, await_change misses no step that tells of these rows, or wakes one of these
-  // ids: of the watched claim or holds. Replaces what was watched before.
+  // Starts to watch: once this has returned, await_change misses no step that tells the watchers of
+  // these rows or wakes one of these ids (of the watched claim or holds). Replaces the previous
+  // watch.
   virtual Result<void> watch_rows(const std::vector<LockName>& names,
                                   const std::vector<std::string>& ids,
                                   Time limit) = 0;
 
-  // Sleeps until such a step may have ended (true) or `until` (false). Errc::cancelled:
-  // interrupted, and watching goes on.
+  // Sleeps until such a step may have ended (true) or until `until` (false). Errc::cancelled:
+  // interrupted; the rows are still watched.
   virtual Result<bool> await_change(Time until) = 0;
 
-  // The number of the newest write, if the store numbers writes (Moment::numbers_writes).
+  // Returns the number of the newest write, if the store numbers its writes
+  // (Moment::numbers_writes).
   virtual FencingToken number_of_write() const { return 0; }
 
-  // Why the table cannot keep what this claim will leave in it; asked within a step.
+  // Returns why the table cannot record this claim; called within a step.
   virtual std::optional<Error> refuses(const Claim& /*claim*/) const { return std::nullopt; }
 
-  // How often a watcher has to look because nothing wakes it; nullopt: it is woken.
+  // Returns how often a watcher must look because nothing wakes it; nullopt: it is woken.
   enum class Watcher { holder, waiter, bystander };  // a bystander is in no line
   virtual std::optional<Duration> looks_every(Watcher /*who*/, std::uint64_t /*place*/) const {
     return std::nullopt;
   }
 
-  // The moment of a table whose clock is this machine's CLOCK_BOOTTIME.
+  // Returns the moment of a table whose clock is this machine's CLOCK_BOOTTIME.
   static Moment local_moment(Time sent_at);
 
  private:
@@ -117,9 +120,10 @@ class TableStore : public LockStore {
   void look_soon();
 
   Watched watched_;
-  std::string seen_;             // what the watched claim knows: signature_of()
-  std::uint64_t place_ = 0;      // the watched claim's place in its line; 0: not in line
-  std::optional<Time> look_at_;  // a lease or a turn ends then, without waking a watcher
+  std::string seen_;         // the signature_of() that the watched claim last saw
+  std::uint64_t place_ = 0;  // the watched claim's place in line; 0: not in line
+  // When to look again, because a lease or a turn ends then without waking a watcher.
+  std::optional<Time> look_at_;
 };
 
 }  // namespace dlock

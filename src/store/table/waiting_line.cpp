@@ -13,14 +13,14 @@ Line::iterator place_of(Line& line, const std::string& id) {
   return std::find_if(line.begin(), line.end(), [&](const Place& one) { return one.id == id; });
 }
 
-// Whether the claim waits for the name: it does not have it yet, and no ancestor keeps it out.
+// Returns whether the claim waits for the name: it is not held by us, and no ancestor keeps us out.
 bool waits(const Plan& plan) {
   return plan.kind == Plan::Kind::fresh || (plan.kind == Plan::Kind::refused && !plan.by_ancestor);
 }
 
 constexpr std::int64_t k_last_arrival = std::numeric_limits<std::int64_t>::max() - 1;
 
-// A place after all others in each line, at the time of arrival or later.
+// Returns an arrival after all others in each line, and not before the present time.
 std::int64_t next_arrival(const States& states, const Moment& moment) {
   std::int64_t arrival = moment.wall_us;
   for (const StoredLock* state : states) {
@@ -41,7 +41,7 @@ Waiter waiter_of(const Claim& claim, std::int64_t arrival_us) {
 }  // namespace
 
 bool is_living(const Place& place, StoreTime now) {
-  // A place that seems to live longer than a try allows has another clock: the clock was set back.
+  // A place that lives longer than a try allows was written before the clock was set back.
   return now <= place.alive_until && place.alive_until <= now + k_line_life;
 }
 
@@ -85,8 +85,8 @@ Queued queue_up(const States& states, const RefusedClaim& refused, const Moment&
     may = false;
     if (!full_at && plans[i].kind != Plan::Kind::fresh) full_at = i;
   }
-  // A claim that lost its place in one line, because it was silent, loses it in all: two claims in
-  // a different order in each line would wait for each other for ever.
+  // A claim that was silent and lost its place in one line loses its places in all. Otherwise two
+  // claims could be in a different order in each line and wait for each other for ever.
   for (StoredLock* state : states) {
     if (!has_all_places && queueing != Queueing::no) drop_place(state->line, me);
     offer(*state, moment.now, me);

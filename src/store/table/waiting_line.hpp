@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The waiting line of a name in a table store, by the rules that the scripts of the Redis store
-// follow (parts/line.lua, parts/refuse.lua): a free lock is for the first living waiter, which has
-// a second to take its turn; a claim of several names waits in the line of each, with one arrival.
+// The waiting line of a name in a table store. The scripts of the Redis store follow the same rules
+// (parts/line.lua, parts/refuse.lua). A free lock is offered to the first living waiter, which has
+// a second to take its turn. A claim of several names waits in the line of each, with one arrival.
 //
-// Pure. Promises: no living waiter is overtaken, except by a nested run; a waiter that is silent,
-// or lets its turn pass, keeps others out no longer than that. A waiter's death is not noticed: it
-// counts as alive until its next try is due.
+// Pure. It promises: no living waiter is overtaken, except by a nested run; and a waiter that is
+// silent or does not take its turn is waited for no longer than k_line_life or k_turn. The death of
+// a waiter is not noticed: it counts as alive until its next try would be due.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -18,10 +18,11 @@
 
 namespace dlock::lease_table {
 
-// How long a waiter counts as alive after a try, and how long a turn lasts: as in parts/line.lua.
+// How long a waiter counts as alive after a try, and how long a turn lasts; parts/line.lua has the
+// same times.
 constexpr Duration k_line_life = std::chrono::seconds(10);
 constexpr Duration k_turn = std::chrono::seconds(1);
-// A foreign holder releases silently: waiters look this often.
+// Waiters look this often at a lock with a foreign holder, whose release wakes no waiter.
 constexpr Duration k_foreign_look = std::chrono::seconds(1);
 
 // Removes dead leases and silent waiters.
@@ -30,30 +31,34 @@ void tidy(StoredLock& state, StoreTime now);
 bool is_living(const Place& place, StoreTime now);
 std::uint64_t living(const Line& line, StoreTime now);
 
-// If the lock has room for the first in line, its turn begins: it counts as alive for k_turn only.
-// Not if the first is `me`, the caller. Needs a tidy state.
+// Begins the turn of the first waiter if the lock has room for it: from now on it counts as alive
+// for k_turn only. Does nothing if the first waiter is `me`, the caller. Needs a state without dead
+// leases and silent waiters.
 void offer(StoredLock& state, StoreTime now, const std::string& me = {});
 
-// Whether a turn began between two states of a line: the first two in it have to look.
+// Returns whether a turn began between two states of a line; then the first two waiters have to
+// look.
 bool turn_began(const Line& before, const Line& after);
 
 struct RefusedClaim {
   const Claim& claim;
-  const std::vector<Plan>& plans;  // one for each of its names
-  std::size_t which = 0;           // the name in the way
+  const std::vector<Plan>& plans;  // one for each of the claim's names
+  std::size_t which = 0;           // index of the name in the way
   Queueing queueing = Queueing::no;
 };
-// Enters the lines of all names that the claim could get, unless one of them is full.
+// Where a refused claim waits.
 struct Queued {
-  std::size_t which = 0;    // in its line, from 1; 0: in no line
-  std::uint64_t place = 0;  // there, from 1; 0: in no line
+  std::size_t which = 0;    // index of a name whose line is full, otherwise of the name in the way
+  std::uint64_t place = 0;  // the claim's place in that name's line, from 1; 0: not in line
 };
+// Puts the claim into the lines of all its names that it waits for, unless one of these is full.
 Queued queue_up(const States& states, const RefusedClaim& refused, const Moment& moment);
 
-// All that matters to a claim in these states: while it stays the same, there is no news.
+// Returns all that matters to a claim in these states: while this stays equal, there is no news.
 std::string signature_of(const States& states, const Claim& claim);
 
-// What a claim finds that stands in at least one of these lines; else only when to look again.
+// Returns what the claim, which is in at least one of these lines, finds there, and when to look
+// again.
 Sight look_from_line(const States& states, const Claim& claim, const Moment& moment);
 
 }  // namespace dlock::lease_table
