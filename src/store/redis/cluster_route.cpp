@@ -26,7 +26,7 @@ std::optional<std::uint16_t> short_number(std::string_view text) {
   return number;
 }
 
-// Whether the node cannot serve the slot now, or is out of date; another node may know more.
+// Returns whether the node cannot serve the slot now or is out of date: another node may know more.
 bool says_not_here(std::string_view reply) {
   return reply.starts_with("CLUSTERDOWN") || reply.starts_with("MASTERDOWN") ||
          reply.starts_with("LOADING") || reply.starts_with("READONLY");
@@ -54,7 +54,7 @@ std::optional<Moved> read_moved(std::string_view reply) {
   return Moved{.slot = *slot, .host = std::move(*announced), .port = *port};
 }
 
-// Each range is: first, last, master, replicas …; a server is: host or nil, port, id.
+// A range of the answer is: first, last, master, replicas …; a server is: host or nil, port, id.
 std::vector<RedisAddress> masters_in(ReplyView slots, const RedisAddress& asked) {
   std::vector<RedisAddress> masters;
   for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -71,7 +71,7 @@ std::vector<RedisAddress> masters_in(ReplyView slots, const RedisAddress& asked)
   return masters;
 }
 
-// A line is: id, address, flags, the id of its master or "-", and more.
+// A line of the answer is: id, address, flags, the id of the node's master or "-", and more.
 bool has_replica_here(std::string_view nodes) {
   struct Node {
     std::string_view id, flags, master;

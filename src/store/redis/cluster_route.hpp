@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// ClusterRoute: the owner of a key's slot in a cluster. The owner is not looked up: the first node
-// that answers gets the question itself, and its answer (MOVED) names another owner. That owner is
-// remembered for later connections until it fails; then the other nodes of the URL are asked, and
-// the owners met so far.
+// ClusterRoute: finds the owner of a key's slot in a cluster. The owner is not looked up first: the
+// question itself goes to the first node that answers, and if another node owns the slot, the reply
+// (MOVED) names it. That owner is remembered for later connections until it fails; then the other
+// nodes of the URL and the owners met so far are asked.
 // https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/
 #pragma once
 
@@ -24,25 +24,26 @@ struct Moved {
   std::uint16_t port = 0;
 };
 
-// Nothing: the reply is not MOVED.
+// Returns nullopt if the reply is not MOVED.
 std::optional<Moved> read_moved(std::string_view reply);
 
-// The masters in the answer to CLUSTER SLOTS; they share all but host and port with `asked`, which
-// gave the answer.
+// Returns the masters in an answer to CLUSTER SLOTS by the server `asked`. All settings but host
+// and port are those of `asked`.
 std::vector<RedisAddress> masters_in(ReplyView slots, const RedisAddress& asked);
 
-// Whether the server that gave this answer to CLUSTER NODES has a replica, in any state.
+// Returns whether the server that gave this answer to CLUSTER NODES has a replica, connected or
+// not.
 bool has_replica_here(std::string_view nodes);
 
 class ClusterRoute final : public Route {
  public:
-  // At least one.
+  // At least one seed.
   explicit ClusterRoute(std::vector<RedisAddress> seeds);
 
   Result<RedisAddress> address_of(std::string_view key, Time limit) override;
   std::size_t others() const override { return known_.size() - 1; }
   bool guesses() const override { return guesses_ && others() > 0; }
-  // A replica, which may not write, sends us to another node, too.
+  // A replica, which may not write, also redirects us to another node.
   bool redirected(const RedisAddress& server, std::string_view reply) override;
   void failed(const RedisAddress& server, const Error& error, std::string_view reply) override;
   bool is_cluster() const override { return true; }
@@ -51,9 +52,9 @@ class ClusterRoute final : public Route {
   void meet(const RedisAddress& server);
   void forget(const RedisAddress& server);
 
-  std::vector<RedisAddress> known_;  // the seeds, then owners met
-  std::size_t next_ = 0;             // index in known_: asked if a slot's owner is unknown
-  bool guesses_ = false;             // the newest address may not be the owner's
+  std::vector<RedisAddress> known_;  // the seeds, then the owners met
+  std::size_t next_ = 0;  // index in known_ of the node to ask if a slot's owner is unknown
+  bool guesses_ = false;  // the newest address may not be that of the slot's owner
   std::map<std::uint16_t, RedisAddress> owners_;
 };
 

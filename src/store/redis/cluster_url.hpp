@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A Redis cluster, from a URL:
 //   redis+cluster://[user[:password]@]host[:port][,host[:port]…]
-// and the same with rediss+cluster:// for TLS. The hosts are some of its nodes, with port 6379 by
-// default; the nodes name the others. Errors as in redis_url.hpp, and Errc::bad_config for a
+// or with rediss+cluster:// for TLS. The hosts are some nodes of the cluster, with port 6379 by
+// default; those nodes name the others. Errors as in redis_url.hpp; also Errc::bad_config for a
 // database other than 0.
 #pragma once
 

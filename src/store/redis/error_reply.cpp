@@ -25,7 +25,7 @@ constexpr std::string_view k_rights = "the rights needed: ACCESS RULES in dlock-
 constexpr std::string_view k_needs_password =
     "needs a password: set DLOCK_PASSWORD or give --password-file";
 
-// The first rule that fits counts; other errors are refusals.
+// The first rule that fits counts; without a rule an error is Errc::refused.
 constexpr Rule k_rules[] = {
     {"WRONGPASS", {Errc::denied, false, {}}},
     {"NOAUTH", {Errc::denied, true, {}, k_needs_password}},
@@ -34,9 +34,9 @@ constexpr Rule k_rules[] = {
     {"ERR invalid password", {Errc::denied, false, {}}},
     {"ERR Client sent AUTH, but no password is set", {Errc::denied, false, {}}},
     {"ERR AUTH <password> called without any password", {Errc::denied, false, {}}},
-    // From a script in Redis 6.2; unwrapped() removes "ERR".
+    // From Redis 6.2 inside a script; unwrapped() has removed "ERR".
     {"The user executing the script", {Errc::denied, false, k_rights}},
-    // Redis >= 7 does not read long questions before AUTH.
+    // Redis 7 and newer do not read long commands before AUTH.
     {"ERR Protocol error: unauthenticated", {Errc::denied, true, {}, k_needs_password}},
     {"ERR max number of clients", {Errc::unavailable, true, {}}},
     {"LOADING", {Errc::unavailable, true, {}}},
@@ -45,7 +45,7 @@ constexpr Rule k_rules[] = {
     {"CLUSTERDOWN", {Errc::unavailable, true, k_not_served}},
     {"TRYAGAIN", {Errc::unavailable, false, k_moving}},
     {"READONLY", {Errc::refused, true, k_replica}},
-    // Answers to WAIT: the master has just become a replica.
+    // Replies to WAIT: the master has just become a replica.
     {"UNBLOCKED", {Errc::unavailable, true, k_replica}},
     {"ERR WAIT cannot be used with replica", {Errc::refused, true, k_replica}},
     {"MOVED", {Errc::refused, true, k_cluster}},
@@ -82,7 +82,7 @@ std::string_view words_of(std::string_view text) {
 ErrorReply classify_error(std::string_view text) {
   if (text.find("ACL failure in script") != std::string_view::npos)
     return {Errc::denied, false, k_rights};
-  // Dragonfly; ElastiCache Serverless and Kvrocks have the same rule.
+  // From Dragonfly; ElastiCache Serverless and Kvrocks have the same restriction.
   if (text.find("undeclared key") != std::string_view::npos)
     return {Errc::refused, false, k_declared_only};
   text = unwrapped(text);
@@ -92,7 +92,8 @@ ErrorReply classify_error(std::string_view text) {
   return {};
 }
 
-// An answer repeats a secret as it was sent: alone. A short secret within other words is chance.
+// Replies repeat a secret as a word of its own. Inside another word a short secret occurs by
+// chance.
 std::string without_word(std::string_view text, std::string_view secret) {
   std::string clean(text);
   std::size_t from = 0;

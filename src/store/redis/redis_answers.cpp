@@ -22,7 +22,7 @@ std::string_view info_field(std::string_view info, std::string_view name) {
   return rest.substr(0, rest.find_first_of("\r\n"));
 }
 
-// A key may last for longer than a Duration can say.
+// Returns the time, bounded: a key may last longer than a Duration can express.
 Duration ms(long long number) {
   return bounded(std::chrono::milliseconds(number));
 }
@@ -31,7 +31,7 @@ std::uint64_t count(long long number) {
   return static_cast<std::uint64_t>(std::max(number, 0LL));
 }
 
-// 0: not a number.
+// Returns 0 if the text is no number.
 std::int64_t number_in(std::string_view text) {
   std::int64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -69,7 +69,8 @@ Result<AcquireReply> read_busy(ReplyView reply, const std::string& where) {
   return AcquireReply(std::move(refusal));
 }
 
-// Whether the owner may have the grant: the claim's own, or an ancestor's whose hold it joins.
+// Returns whether `owner` is one that the claim may be granted to: its own, or that of an ancestor
+// whose hold it joins.
 bool may_own(const OwnerId& owner, const Claim& claim) {
   const auto& above = claim.ancestors;
   return owner == claim.owner || std::any_of(above.begin(), above.end(), [&](const auto& hold) {
@@ -103,7 +104,7 @@ Duration uptime_in(std::string_view info) {
   const std::string_view text = info_field(info, "uptime_in_seconds:");
   long long seconds = 0;
   std::from_chars(text.data(), text.data() + text.size(), seconds);
-  // Both ends of the time are cut to seconds: it may be a second shorter.
+  // Start and uptime are both cut to whole seconds, so the server may have run a second less.
   return bounded(std::chrono::seconds(std::max(seconds, 1LL) - 1));
 }
 
@@ -126,7 +127,8 @@ Result<Holding> read_holding(ReplyView reply, const std::string& where) {
   holding.owner_count = count(reply[3].integer());
   read_owners(holding, reply[4]);
   for (std::size_t i = 0; i + 1 < reply[5].size(); i += 2) {
-    // Records outlive a lock that was deleted or overwritten: only the owners' records count.
+    // Records may outlive a lock that was deleted or overwritten, so only records of present owners
+    // count.
     const std::string id(reply[5][i].string());
     const auto is_owner = [&](const Holding::Owner& one) { return is_hold_of(id, one.id); };
     if (std::none_of(holding.owners.begin(), holding.owners.end(), is_owner)) continue;
@@ -140,7 +142,7 @@ Result<Holding> read_holding(ReplyView reply, const std::string& where) {
   }
   holding.revoked_by = reply[6].string();
   holding.waiting = count(reply[7].integer());
-  // An unknown mode counts as one that excludes all others.
+  // An unknown mode counts as excluding all others.
   holding.mode = parse_stored_mode(reply[8].string()).value_or(Mode::plain);
   holding.slots = static_cast<std::uint32_t>(count(reply[9].integer()));
   return holding;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads the answers of scripts/ as types of the seam. Any other answer is Errc::protocol and names
-// the server (`where`).
+// Reads the scripts' answers as types of lock_store.hpp. Any other answer is Errc::protocol; the
+// error names the server (`where`).
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -14,9 +14,9 @@ namespace dlock {
 
 Error unexpected_answer(const std::string& where);
 
-// How long the server has been running at least, by INFO server. Zero: unknown.
+// Returns how long the server has been running at least, from INFO server. Zero: unknown.
 Duration uptime_in(std::string_view info);
-// The id of the server's process; empty: unknown.
+// Returns the id of the server's process; empty: unknown.
 std::string run_id_in(std::string_view info);
 
 // Reads the answer of holding.lua.

@@ -58,7 +58,7 @@ Result<Answer> RedisClient::checked(Result<Answer> answer) {
 Result<Answer> RedisClient::run(
     const Script& script, const Words& keys, const Words& args, Time limit, int replicas) {
   if (!route_->is_cluster()) return run_text(script.server, keys, args, limit, replicas);
-  // See parts/cluster.lua.
+  // The cluster variant takes a key that never exists; see parts/cluster.lua.
   const std::string never =
       std::string(redis_name::k_never) + "{" + std::string(hashed_part(keys.front())) + "}";
   Words more = keys;
@@ -69,9 +69,9 @@ Result<Answer> RedisClient::run(
 Result<Answer> RedisClient::run_text(
     const ScriptText& script, const Words& keys, const Words& args, Time limit, int replicas) {
   const std::string count = std::to_string(keys.size());
-  // Commands in one write with a refused AUTH or SELECT are carried out all the same, as another
-  // user or in database 0, and their answers are not read. The undo has to work there too, whether
-  // or not the script is known: so it is sent with its text.
+  // If AUTH or SELECT was refused, the commands in the same write were carried out all the same, as
+  // another user or in database 0, and their answers were not read. A script that undoes them must
+  // work there too, even if the server does not know it: so it is sent by its text.
   const std::string_view key = keys.empty() ? std::string_view() : keys.front();
   const auto with_text = [&] {
     return checked(ask(eval_words(script.text, count, keys, args), key, limit, replicas));
@@ -123,7 +123,7 @@ Result<Answer> RedisClient::ask_here(const Words& words,
   Answer answer{std::move(*reply), sent_at};
   if (replicas == 0) return answer;
   const auto copies = read_copies(started, limit);
-  // The script's own error says more.
+  // If the script failed as well, its error says more.
   if (!copies && !answer.reply.is_error()) return copies.error();
   answer.copies = copies ? *copies : 0;
   return answer;
@@ -142,7 +142,7 @@ Result<int> RedisClient::replicas(Time limit) {
   return has_replica_here(nodes->string()) ? 1 : 0;
 }
 
-// Sends only on the connection of the newest answer.
+// Sends only on the connection of the newest answer; otherwise Errc::unavailable.
 Result<void> RedisClient::send_more(const std::string& bytes, Time started, Time limit) {
   if (!idle()) {
     disconnect();
@@ -152,7 +152,7 @@ Result<void> RedisClient::send_more(const std::string& bytes, Time started, Time
   return sent ? sent : unsent(sent.error(), started, limit);
 }
 
-// An error reply is an Error.
+// Asks one more question on that connection; an error reply becomes an Error.
 Result<Reply> RedisClient::ask_more(const Words& words, Time limit) {
   const Time started = BootClock::now();
   std::string bytes;
@@ -171,7 +171,7 @@ Result<int> RedisClient::count_copies(int replicas, Time limit) {
   return read_copies(started, limit);
 }
 
-// Reads the answer to WAIT. A late answer counts as none, and the connection is dropped.
+// Reads the answer to WAIT. If it is late, returns 0; the connection has then been dropped.
 Result<int> RedisClient::read_copies(Time started, Time limit) {
   const auto reply = read_reply(started, limit);
   if (!reply && reply.error().code == Errc::timed_out) return 0;
@@ -183,7 +183,7 @@ Result<int> RedisClient::read_copies(Time started, Time limit) {
 }
 
 Result<void> RedisClient::reach(std::string_view key, Time limit) {
-  // A closed connection is replaced; a server that sends unasked is out of step.
+  // A closed connection is replaced, and so is one that has sent something unasked.
   if (transport_ && !idle()) disconnect();
   return transport_ ? Result<void>() : connect(key, limit);
 }
@@ -194,7 +194,8 @@ Result<void> RedisClient::connect(std::string_view key, Time limit) {
   for (std::size_t left = others;; --left) {
     auto address = route_->address_of(key, limit);
     if (!address) return address.error();
-    if (address->text != address_.text) listener_ = 0;  // it was a connection of the other server
+    // The listener is a connection of the other server.
+    if (address->text != address_.text) listener_ = 0;
     address_ = std::move(*address);
     // A cluster may have dozens of nodes: equal shares would leave too little for each.
     auto connected =
@@ -236,7 +237,7 @@ std::string RedisClient::greetings() const {
   return bytes;
 }
 
-// Reads the answers to the greetings. After a refusal the connection is dropped.
+// Reads the answers to the greetings. If a greeting was refused, drops the connection.
 Result<void> RedisClient::read_greetings(Time started, Time limit) {
   if (wants_auth()) {
     const auto reply = read_reply(started, limit);
@@ -270,12 +271,13 @@ Result<void> RedisClient::read_greetings(Time started, Time limit) {
   if (listener_ != 0) {
     const auto reply = read_reply(started, limit);
     if (!reply) return reply.error();
-    if (reply->is_error()) listener_ = 0;  // the listener is gone; its user subscribes again
+    // The listener is gone; the RedisStore will subscribe again.
+    if (reply->is_error()) listener_ = 0;
   }
   return {};
 }
 
-// A refused greeting leaves no connection.
+// Reads the answer to a greeting. If it is an error, drops the connection.
 Result<Reply> RedisClient::read_good(Time started, Time limit) {
   auto reply = read_reply(started, limit);
   if (!reply || !reply->is_error()) return reply;
@@ -316,7 +318,7 @@ Result<Reply> RedisClient::read_reply(Time started, Time limit) {
   }
 }
 
-// Drops the connection and says what happened to a request that may have been sent.
+// Drops the connection and returns the error for a request that may have been sent.
 Error RedisClient::unanswered(const Error& reason, Time started, Time limit) {
   const bool silent = reader_.empty();
   disconnect();
@@ -328,17 +330,20 @@ Error RedisClient::unanswered(const Error& reason, Time started, Time limit) {
   return lost_connection(where(), error, started, limit);
 }
 
-// A server that speaks another language, or expects TLS, drops the connection at its first bytes.
+// Returns what seems to listen there, for an error text: a server that speaks another protocol, or
+// expects TLS, drops the connection at its first bytes.
 std::string RedisClient::what_listens(const Error& error, Time limit) {
   if (has_answered_ || error.code != Errc::unavailable) return {};
   return hang_ups_.one_more(address_.endpoint, "redis", limit, interrupt_);
 }
 
-// A full server says so and hangs up without listening: its text may still be read.
+// Returns the error for a request that could not be sent. A server that is full says so and closes
+// the connection without reading: its text may still be readable.
 Error RedisClient::unsent(const Error& error, Time started, Time limit) {
   if (error.code == Errc::unavailable) {
     const auto reply = read_reply(started, started);
-    if (!reply && reply.error().code == Errc::denied) return reply.error();  // an alert of TLS
+    // The server's TLS alert.
+    if (!reply && reply.error().code == Errc::denied) return reply.error();
     if (reply && reply->is_error()) {
       Error said = refusal(reply->string());
       disconnect();
@@ -350,13 +355,13 @@ Error RedisClient::unsent(const Error& error, Time started, Time limit) {
 
 Error RedisClient::refusal(std::string_view text) {
   const ErrorReply meaning = classify_error(text);
-  // It names an owner that could not be reached just now.
+  // MOVED names an owner that could not be reached just now.
   const bool leads_back = route_->is_cluster() && text.starts_with("MOVED");
   std::string said = meaning.instead.empty()
                          ? server_says(where(), words_of(text), leads_back ? "" : meaning.hint)
                          : where() + " " + std::string(meaning.instead);
   if (leads_back && !passed_over_.empty()) said.insert(0, "cannot reach " + passed_over_);
-  // The cluster is changing: another node is asked next time.
+  // The cluster is changing: the next try asks another node.
   const bool elsewhere = meaning.code == Errc::refused && meaning.drop && route_->is_cluster();
   Error error{elsewhere ? Errc::unavailable : meaning.code, std::move(said)};
   route_->failed(address_, error, text);
@@ -364,7 +369,8 @@ Error RedisClient::refusal(std::string_view text) {
   return error;
 }
 
-// A server that does not know AUTH repeats what it was sent.
+// Returns the error for a refused AUTH. A server that does not know AUTH repeats the password in
+// its reply, so the text is cut.
 Error RedisClient::refused_auth(std::string_view text) {
   const auto echo = text.find(", with args");
   Error error = refusal(without_word(text.substr(0, echo), address_.password.reveal()));

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
-// RedisClient: questions to one Redis server and their answers, one at a time. It connects when
-// necessary, to the server that its Route names; AUTH, SELECT and the first question then travel in
-// one write.
+// RedisClient: sends questions to one Redis server and receives the answers, one at a time. It
+// connects when necessary, to the server that its Route names. AUTH, SELECT and the first question
+// then travel in one write.
 //
-// A second RedisClient may be its subscriber: subscribed to channels, among them the one on which
-// the server reports changes of keys that the first client has read (track()).
+// A second RedisClient may be its subscriber. It is subscribed to channels, among them the one on
+// which the server reports changes of keys that the first client has read (track()).
 //
-// It promises: a call ends at its limit, name lookup and connect included. After any error on the
-// way (also a limit or an interrupt) the connection is dropped, so a late answer never meets the
-// next question. It does not resend: the caller has to find out whether a failed call took place.
-// Only an idle connection that the server closed is replaced before the write, and a question that
-// was refused because the key is elsewhere (MOVED) goes there, with a new sent_at.
+// It promises: a call ends at its limit, including name lookup and connecting. After any error on
+// the way (also a limit or an interrupt) the connection is dropped, so a late answer is never taken
+// for the answer to the next question. Questions are not repeated: the caller must find out whether
+// a failed call was carried out. There are two exceptions: an idle connection that the server has
+// closed is replaced before the write; and a question that was refused because another server has
+// the key (MOVED) is sent there, with a new sent_at.
 //
-// Error answers become Errc::denied (password, ACL), unavailable (not now), bad_usage (keys in
-// several slots of a cluster) or refused (the rest).
-// Every text names the server and never a password.
+// Error replies become Errc::denied (password, ACL), unavailable (not now), bad_usage (keys in
+// different slots of a cluster) or refused (all others). Every text names the server, and none has
+// a password.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -36,7 +37,7 @@
 
 namespace dlock {
 
-// A Lua script, and its variant for clusters, which has one key more; see EmbedLua.cmake.
+// A Lua script, and its variant for clusters, which takes one key more (EmbedLua.cmake).
 struct ScriptText {
   std::string_view sha1;
   std::string_view text;
@@ -47,10 +48,9 @@ struct Script {
 };
 
 struct Answer {
-  Reply reply;   // never an error itself; an array may contain some
-  Time sent_at;  // read before the first byte of the write that carried the question
-  // Set by run(): how many replicas had the script's writes by then; nothing: they were not
-  // counted.
+  Reply reply;   // never an error reply; an array may contain some
+  Time sent_at;  // a time before the first byte of the question was written
+  // From run(): how many replicas had the script's writes by then; nullopt: they were not counted.
   std::optional<int> copies = {};
 };
 
@@ -58,74 +58,76 @@ class RedisClient {
  public:
   // `interrupt` may be null and must outlive us.
   RedisClient(const RedisAddress& address, const Interrupt* interrupt);
-  // `first` is the server that texts name until the route is asked.
+  // `first`: the server that texts name until the route has been asked.
   RedisClient(std::shared_ptr<Route> route, RedisAddress first, const Interrupt* interrupt);
 
-  // A client with the same route, not connected yet.
+  // Returns a client with the same route; it is not connected yet.
   RedisClient another() const;
 
-  // Connects, if necessary, to a server for this key. The greetings go with the next question.
+  // Connects to a server for this key, if necessary. The greetings go with the next question.
   Result<void> reach(std::string_view key, Time limit);
 
   Result<Answer> call(const Words& words, Time limit);
 
-  // Runs the script at the server of the first key: by its SHA1; if the server does not know it,
-  // once more with its text and a new sent_at. If `replicas` is not 0, WAIT for that many follows
-  // in the same write; see Answer::copies.
+  // Runs the script at the server of the first key, by its SHA1. If the server does not know the
+  // script, runs it once more by its text, with a new sent_at. If `replicas` is not 0, WAIT for
+  // that many follows in the same write; see Answer::copies.
   Result<Answer> run(
       const Script& script, const Words& keys, const Words& args, Time limit, int replicas = 0);
 
-  // Sends WAIT again. Errc::unavailable if the connection of the newest run() is gone: on another
-  // connection WAIT says nothing about it.
+  // Sends WAIT again. Errc::unavailable: the connection of the newest run() is gone, and on another
+  // connection WAIT says nothing about that script.
   Result<int> count_copies(int replicas, Time limit);
 
-  // At the server of `key`. From its return on no message is missed. The connection is then for
-  // messages only. If it `tracks`, k_changes is another channel, and the server's number for the
-  // connection is given (CLIENT ID, another round trip), else 0.
+  // Subscribes to `channels` at the server of `key`. Once this has returned, no message is missed,
+  // and the connection is for messages only. If `tracks`, it also subscribes to k_changes, and
+  // returns the server's number for the connection (CLIENT ID, another round trip); otherwise 0.
   Result<long long> subscribe(std::string_view key, const Words& channels, bool tracks, Time limit);
   bool subscribed() const { return subscribed_; }
 
-  // The messages published so far; waits for the first. Nothing: `until` has passed, or one of
-  // `beside` is no longer idle(). After an error the subscription is gone, except after
+  // Returns the messages published so far; waits for the first. Empty: `until` has passed, or one
+  // of `beside` is no longer idle(). After an error there is no subscription any more, except after
   // Errc::cancelled.
   using Others = std::array<RedisClient*, 2>;  // null: none
   Result<std::vector<Reply>> await_messages(Time until, const Others& beside = {});
 
   // Key tracking: from now on connection `listener` gets a message on k_changes when another client
-  // changes a key that was read here; one message for each read. A reconnect tracks again. If there
-  // is no connection, it connects to the server of `key`, where the listener has to be, too.
+  // changes a key that was read on this connection; one message for each read. A reconnect tracks
+  // again. Without a connection it connects to the server of `key`, which must be the listener's.
   // https://redis.io/docs/latest/develop/reference/client-side-caching/
   Result<void> track(std::string_view key, long long listener, Time limit);
   static constexpr std::string_view k_changes = "__redis__:invalidate";
 
-  // How many replicas must have a grant or a renewal by default: 1 if the server has a replica,
-  // connected or not. While no replica is connected, the server is asked each time (ROLE, in a
-  // cluster CLUSTER NODES): a replica may have come, and a frozen owner has lost its replicas and
-  // must not grant alone. Errc::unavailable if the connection of the newest answer is gone.
+  // Returns how many replicas must have a grant or a renewal by default: 1 if the server has a
+  // replica, connected or not. While no replica is connected, the server is asked each time (ROLE,
+  // in a cluster CLUSTER NODES): a replica may have come, and a frozen owner that has lost its
+  // replicas must not grant alone. Errc::unavailable: the connection of the newest answer is gone.
   Result<int> replicas(Time limit);
-  // As replicas(), but without a question: 0 if unknown.
+  // As replicas(), but from what is already known; 0 if nothing is known.
   int likely_replicas() const { return replicas_online_ > 0 ? 1 : route_->replicas(); }
 
   bool connected() const { return transport_.has_value(); }
-  // Connected, and nothing has come since the last answer, not even an end.
+  // Connected, and nothing has arrived since the last answer, not even the end of the connection.
   bool idle() { return transport_ && reader_.empty() && transport_->idle(); }
   void disconnect();
   const std::string& where() const { return address_.text; }
-  // How long the server of the newest connection has been running at least, if its address
-  // asks_uptime, else 0. The server counts whole seconds (INFO server).
-  const std::string& run_id() const { return run_id_; }  // the process's id; empty: unknown
+  // Facts of the server of the newest connection, if its address asks_uptime: the id of its
+  // process, empty if unknown; and how long it has been running at least, 0 if unknown. The server
+  // counts whole seconds (INFO server).
+  const std::string& run_id() const { return run_id_; }
   Duration uptime() const { return started_ ? BootClock::now() - *started_ : Duration::zero(); }
-  // A client of another server, with the same interrupt.
+  // Returns a client of another server with the same interrupt.
   RedisClient client_of(const RedisAddress& server) const;
   const RedisAddress& address() const { return address_; }  // of the newest connection
 
  private:
-  static constexpr int k_most_moves = 5;  // for one question
+  static constexpr int k_most_moves = 5;  // bound for the redirections of one question
   Result<Answer> run_text(
       const ScriptText& script, const Words& keys, const Words& args, Time limit, int replicas);
-  // Asks the server of `key`; empty: any server. The reply may be an error. `replicas` as in run().
+  // Asks the server of `key`; if that is empty, any server. The reply may be an error. `replicas`
+  // as in run().
   Result<Answer> ask(const Words& words, std::string_view key, Time limit, int replicas = 0);
-  // Asks the connected server, which may be the wrong one.
+  // Asks the connected server, which may not have the key.
   Result<Answer> ask_here(const Words& words, std::string_view key, Time limit, int replicas);
   Result<std::optional<long long>> subscribe_here(std::string_view key,
                                                   const Words& channels,
@@ -154,21 +156,21 @@ class RedisClient {
   bool asks_role() const { return address_.must_be_master || address_.counts_replicas; }
 
   std::shared_ptr<Route> route_;
-  RedisAddress address_;  // of this connection, or the newest one
+  RedisAddress address_;  // of the present connection, or of the newest one
   const Interrupt* interrupt_;
   std::optional<Transport> transport_;
-  std::string passed_over_;  // FailedServers::before() this connection
+  std::string passed_over_;  // FailedServers::before() of this connection
   ReplyReader reader_;
-  bool greeted_ = false;  // the connection has had its greetings
+  bool greeted_ = false;  // the greetings of this connection have been sent and answered
   bool subscribed_ = false;
-  int replicas_online_ = 0;        // of the server that was asked for its role
-  bool role_is_fresh_ = false;     // the role was asked together with the newest question
-  std::string run_id_;             // as below
-  std::optional<Time> started_;    // when the server started, at the latest
-  long long listener_ = 0;         // 0: no key is tracked
+  int replicas_online_ = 0;        // as the server's newest ROLE says
+  bool role_is_fresh_ = false;     // ROLE was asked together with the newest question
+  std::string run_id_;             // of the server's process; empty: unknown
+  std::optional<Time> started_;    // the latest time at which the server can have started
+  long long listener_ = 0;         // number of the tracking listener; 0: no key is tracked
   bool greeting_refused_ = false;  // the last AUTH or SELECT was refused
-  bool has_answered_ = false;      // at least once
-  HangUps hang_ups_;               // before that
+  bool has_answered_ = false;      // any server has answered this client at least once
+  HangUps hang_ups_;               // connections that were closed before the first answer
 };
 
 }  // namespace dlock

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The part of RedisStore for clusters: refuses names without a common slot, and lists the locks of
-// all masters.
+// The part of RedisStore for clusters: refuses names that do not share a slot, and lists the locks
+// of all masters.
 #include "base/text.hpp"
 #include "store/redis/cluster_route.hpp"
 #include "store/redis/redis_answers.hpp"
@@ -15,7 +15,7 @@ namespace dlock {
 
 namespace {
 
-constexpr std::size_t k_most_names = 100000;  // of one list
+constexpr std::size_t k_most_names = 100000;  // limit of one list
 
 std::string glob_escaped(std::string_view text) {
   std::string out;
@@ -71,7 +71,7 @@ Result<std::vector<std::string>> RedisStore::list(std::string_view glob, Time li
   return names;
 }
 
-// Adds the names that one server has.
+// Adds the names of the locks that one server has.
 Result<void> RedisStore::list_of(RedisClient& client,
                                  const std::string& pattern,
                                  std::vector<std::string>& names,

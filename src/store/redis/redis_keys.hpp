@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The keys and channels of a lock in Redis: dlock-protocol(7). Their names stand here, and once
-// more in scripts/parts/names.lua for the names that scripts build themselves.
+// The keys and channels of a lock in Redis (dlock-protocol(7)). Scripts build some of these names
+// themselves: scripts/parts/names.lua repeats those.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace dlock {
 
-// The start of a name; the tag of the lock follows.
+// The beginnings of the names of keys and channels. The lock's tag follows.
 namespace redis_name {
 using Start = std::string_view;
 inline constexpr Start k_token = "redisson_lock_token:";
@@ -19,16 +19,19 @@ inline constexpr Start k_line = "dlock:line:";
 inline constexpr Start k_waiters = "dlock:waiters:";
 inline constexpr Start k_done = "dlock:done:";
 inline constexpr Start k_released = "dlock:released:";
-inline constexpr Start k_never = "dlock:never:";  // no such key ever exists: parts/cluster.lua
-inline constexpr Start k_latch = "redisson_unlock_latch:";       // Redisson's own
-inline constexpr Start k_channel = "redisson_lock__channel:";    // for releases
-inline constexpr Start k_pair_channel = "redisson_rwlock:";      // for releases of a pair
-inline constexpr Start k_turn = "dlock:turn:";                   // a channel for each waiter
-inline constexpr std::string_view k_lease = ":rwlock_timeout:";  // in a key, before a number
+// No key with this name ever exists: parts/cluster.lua.
+inline constexpr Start k_never = "dlock:never:";
+inline constexpr Start k_latch = "redisson_unlock_latch:";     // used by Redisson only
+inline constexpr Start k_channel = "redisson_lock__channel:";  // channel: releases of a plain lock
+// Channel: releases of a reader-writer pair.
+inline constexpr Start k_pair_channel = "redisson_rwlock:";
+inline constexpr Start k_turn = "dlock:turn:";  // channel: one for each waiter
+// Inside the key of a lease, before its number.
+inline constexpr std::string_view k_lease = ":rwlock_timeout:";
 }  // namespace redis_name
 
-// The names of one lock. `tagged` is its key in braces, unless the key has a brace already, as
-// Redisson does it: all keys of a lock then share a cluster slot.
+// The names of one lock. `tagged` is the lock's key in braces, or the key itself if it contains a
+// brace, as Redisson does it: so all keys of a lock share a cluster slot.
 struct Keys {
   explicit Keys(std::string key)
       : lock(std::move(key)),
@@ -49,13 +52,14 @@ struct Keys {
   std::string with(redis_name::Start start) const { return std::string(start) + tagged; }
 };
 
-// Whether all keys of the lock are in one slot of a cluster; not if its braces are no hash tag.
+// Returns whether all keys of the lock are in one slot of a cluster. They are not if the braces in
+// its name are no hash tag.
 bool in_one_slot(const Keys& keys);
 
-// Whether a lock could have this key as a metadata key.
+// Returns whether the key could be one of dlock's own keys of some lock.
 bool is_metadata_key(std::string_view key);
 
-// Whether the key is only a hash tag: "{x}" and "x" would have the same metadata keys.
+// Returns whether the key is only a hash tag: the locks "{x}" and "x" would share their other keys.
 bool is_only_a_tag(std::string_view key);
 
 }  // namespace dlock

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// RedisClient as a subscriber, and the key tracking that sends it messages.
+// RedisClient as a subscriber, and the key tracking whose messages it gets.
 #include "store/redis/command_bytes.hpp"
 #include "store/redis/redis_client.hpp"
 
@@ -11,7 +11,8 @@ namespace dlock {
 namespace {
 
 constexpr std::size_t k_message_bytes = std::size_t{16} << 10;
-constexpr int k_most_drains = 64;  // a flood of messages must not keep a waiter from its work
+// A bound, as a flood of messages must not keep a waiter from its work.
+constexpr int k_most_drains = 64;
 
 constexpr std::string_view k_unsharded = "SUBSCRIBE";
 constexpr std::string_view k_sharded = "SSUBSCRIBE";
@@ -20,7 +21,8 @@ bool is_message(const Reply& reply) {
   return reply.size() >= 3 && (reply[0].string() == "message" || reply[0].string() == "smessage");
 }
 
-// Whether the server has ended the subscription: the slot of its channels has moved.
+// Returns whether the server has ended the subscription, because the slot of its channels has
+// moved.
 bool is_end(const Reply& reply) {
   return reply.size() >= 1 && reply[0].string() == "sunsubscribe";
 }
@@ -41,8 +43,9 @@ Result<long long> RedisClient::subscribe(std::string_view key,
   return Error{Errc::unavailable, where() + " says that the lock has moved again and again"};
 }
 
-// Nothing: the slot has moved. On a single server one command subscribes to all channels; in a
-// cluster the locks' channels are sharded, and come last, as messages may follow at once.
+// Subscribes at the connected server; nullopt: the slot has moved. On a single server one command
+// subscribes to all channels. In a cluster the channels of the locks are sharded; they come last,
+// because messages may follow at once.
 Result<std::optional<long long>> RedisClient::subscribe_here(std::string_view key,
                                                              const Words& channels,
                                                              bool tracks,
@@ -67,7 +70,7 @@ Result<std::optional<long long>> RedisClient::subscribe_here(std::string_view ke
   return std::optional(number);
 }
 
-// False: the slot has moved, and the route knows where to.
+// Sends one SUBSCRIBE or SSUBSCRIBE. False: the slot has moved, and the route knows its new owner.
 Result<bool> RedisClient::subscribe_to(std::string_view verb, const Words& channels, Time limit) {
   Words words{verb};
   words.insert(words.end(), channels.begin(), channels.end());
@@ -76,7 +79,7 @@ Result<bool> RedisClient::subscribe_to(std::string_view verb, const Words& chann
   if (!answer) return answer.error();
   Reply reply = std::move(answer->reply);
   if (reply.is_error()) {
-    // Redis 6.2 sends every message to all nodes.
+    // Redis 6.2 has no sharded channels: each message goes to all nodes.
     if (verb == k_sharded && reply.string().starts_with("ERR unknown command")) {
       return subscribe_to(k_unsharded, channels, limit);
     }
@@ -107,10 +110,10 @@ Result<std::vector<Reply>> RedisClient::await_messages(Time until, const Others&
   if (auto taken = take_messages(messages, started, until); !taken) return taken.error();
   for (int drains = 0; drains < k_most_drains; ++drains) {
     std::array<char, k_message_bytes> buffer;
-    // After the first message, only those that are there are taken.
+    // After the first message, takes only those that have already arrived.
     const Time most = messages.empty() ? until : started;
     const auto n = transport_->receive(buffer.data(), buffer.size(), most, others);
-    // A connection that ended after a message reports that next time.
+    // If the connection ended after a message, the next call reports the end.
     if (!n && (!messages.empty() || n.error().code == Errc::timed_out)) break;
     if (!n && n.error().code == Errc::cancelled) return n.error();
     if (!n) return unanswered(n.error(), started, until);
@@ -123,7 +126,7 @@ Result<std::vector<Reply>> RedisClient::await_messages(Time until, const Others&
   return messages;
 }
 
-// Takes all complete messages out of the reader.
+// Takes all complete messages from the reader.
 Result<void> RedisClient::take_messages(std::vector<Reply>& messages, Time started, Time limit) {
   for (;;) {
     auto reply = reader_.next();
@@ -147,7 +150,8 @@ Result<void> RedisClient::track(std::string_view key, long long listener, Time l
   const std::string number = std::to_string(listener);
   auto answer = checked(ask(tracking_words(number), key, limit));
   if (!answer && answer.error().text.find("redirect to does not exist") != std::string::npos) {
-    return Error{Errc::unavailable, answer.error().text};  // it has just been closed
+    // The listener's connection has just been closed.
+    return Error{Errc::unavailable, answer.error().text};
   }
   if (!answer) return answer.error();
   listener_ = listener;

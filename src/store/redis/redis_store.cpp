@@ -23,7 +23,7 @@ namespace dlock {
 
 namespace {
 
-// The claim's id in line while it waits: see line.lua.
+// Returns the claim's entry in the line while it waits (line.lua); empty: it does not wait.
 std::string waiter_of(const Claim& claim, Queueing queueing) {
   if (queueing == Queueing::no) return "";
   std::string text = R"({"id":")" + waiter_id(claim) + R"(",)";
@@ -117,7 +117,8 @@ Result<Answer> RedisStore::explained(Result<Answer> answer, const std::vector<Ke
   return Error{Errc::refused, answer.error().text};
 }
 
-// A grant that only this server has is lost with it. This may take as long as a renewal.
+// Waits until enough replicas have a grant or renewal: if only this server has it, it is lost with
+// the server. May take as long as a renewal.
 Result<void> RedisStore::confirm(const Answer& answer, Duration ttl, Time limit) {
   const Time until = std::min(limit, answer.sent_at + ttl / 10);
   if (!wanted_replicas_) {
@@ -187,8 +188,8 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, 
   return reply;
 }
 
-// The error of a server that has just started. A claim that joins a hold there has seen that the
-// server remembers.
+// Returns an error if the server has started so recently that it may have forgotten holds. A claim
+// that joins a hold is exempt: the server has remembered that hold.
 std::optional<Error> RedisStore::may_have_forgotten(const Claim& claim, const Grant* grant) const {
   const Duration up = client_.uptime();
   if (up >= claim.least_uptime) return std::nullopt;
@@ -202,7 +203,7 @@ std::optional<Error> RedisStore::may_have_forgotten(const Claim& claim, const Gr
           format_duration(std::chrono::ceil<std::chrono::seconds>(claim.least_uptime - up))};
 }
 
-// A hold may be too short for a failover here: said once, at -v.
+// Warns, once and at -v, that a hold may be too short to outlive a failover here.
 void RedisStore::warn_of_failover(Duration ttl) {
   const auto down_after = route_->down_after();
   if (!down_after || !logs(LogLevel::info) || std::exchange(warned_, true)) return;

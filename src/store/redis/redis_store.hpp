@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// RedisStore: locks in one Redis (or Valkey) server, laid out as Redisson's RLock and
-// RReadWriteLock, with dlock's own records beside it (dlock-protocol(7)). Every change is one Lua
-// script of scripts/.
+// RedisStore: locks in one Redis (or Valkey) server, in the layout of Redisson's RLock and
+// RReadWriteLock, with records of dlock beside them (dlock-protocol(7)). Each change is one Lua
+// script in scripts/.
 //
-// It keeps the promises of the seam as long as the server keeps what it acknowledged. It does not
-// protect against a server that forgets (restart without its data, eviction), and against a
+// It keeps the promises of LockStore if the server keeps what it has acknowledged. It does not
+// protect against a server that forgets (a restart without its data, eviction), and against a
 // failover only with enough `replicas`.
 #pragma once
 
@@ -22,7 +22,7 @@ class RedisStore final : public LockStore {
  public:
   static std::unique_ptr<RedisStore> open(const RedisPlace& place, const StoreOptions& options);
 
-  // For questions about the server itself; not connected yet.
+  // Returns a client for questions about the server; it is not connected yet.
   RedisClient another_client() const { return client_.another(); }
 
   StoreTraits traits() const override { return {.replicas = true}; }
@@ -45,14 +45,14 @@ class RedisStore final : public LockStore {
   Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) override;
 
  private:
-  // What the subscriber waits for.
+  // What the subscriber watches for.
   struct Watched {
-    std::string claim;       // id of the waiter in line; empty for a holder
-    std::vector<Keys> keys;  // of each name
+    std::string claim;       // id of the waiting claim in line; empty for a holder
+    std::vector<Keys> keys;  // keys of each name
     bool holder() const { return claim.empty(); }
   };
 
-  // `address` is the set's, if there are several servers.
+  // `address`: with several servers, the common address of the set.
   RedisStore(std::shared_ptr<Route> route, const RedisAddress& address, const StoreOptions& options)
       : prefix_(options.prefix),
         place_(address.text),
@@ -63,43 +63,44 @@ class RedisStore final : public LockStore {
 
   Result<std::vector<Keys>> keys_of(const std::vector<LockName>& names) const;
   Result<std::vector<Keys>> keys_of(const Holds& holds) const;
-  // Runs a script about the names `all`.
+  // Runs a script for the names `all`.
   Result<Answer> run(const Script& script,
                      const std::vector<Keys>& all,
                      const Words& keys,
                      const Words& args,
                      Time limit);
-  // As run(); also counts the replicas that have the writes, if some must; see confirm().
+  // As run(), but also counts the replicas that have the writes, if a number of them must; see
+  // confirm().
   Result<Answer> run_for_replicas(const Script& script,
                                   const std::vector<Keys>& all,
                                   const Words& keys,
                                   const Words& args,
                                   Time limit);
   Result<Answer> explained(Result<Answer> answer, const std::vector<Keys>& all) const;
-  // Waits for the replicas; Errc::unconfirmed if too few answer.
+  // Waits for replicas to have the writes. Errc::unconfirmed: too few have them.
   Result<void> confirm(const Answer& answer, Duration ttl, Time limit);
-  // Why the keys cannot share a slot of a cluster.
+  // Returns why the keys cannot share a slot of a cluster.
   std::optional<Error> slot_trouble(const std::vector<Keys>& all) const;
   Result<void> list_of(RedisClient& client,
                        const std::string& pattern,
                        std::vector<std::string>& names,
                        Time limit) const;
-  // A renewal, or a look (`ttl` zero): see renew.lua.
+  // Runs renew.lua: renews the leases or, with `ttl` zero, only checks them.
   Result<RenewReply> ask_about(const Holds& holds, Duration ttl, Duration whole, Time limit);
   std::optional<Error> may_have_forgotten(const Claim& claim, const Grant* grant) const;
   void warn_of_failover(Duration ttl);
   bool matters(std::string_view key) const;
   Result<void> listen(const Words& channels, Time limit);
-  Result<void> listen_and_see(const Words& channels, Time limit);  // with key tracking
+  Result<void> listen_and_see(const Words& channels, Time limit);  // and with key tracking
   HandOff meaning_of(const Reply& message) const;
 
   std::string prefix_;
   std::string place_;
   std::shared_ptr<Route> route_;
-  std::optional<int> wanted_replicas_;  // nothing: the route decides
+  std::optional<int> wanted_replicas_;  // nullopt: RedisClient::replicas() decides
   int replicas_ = 0;                    // how many replicas must have a grant or a renewal
   RedisClient client_;
-  RedisClient subscriber_;  // subscribed; connected only while there is a wait for changes
+  RedisClient subscriber_;  // connected and subscribed only while something is watched
   Watched watched_;
   bool sees_changes_ = false;  // key tracking is on
   bool warned_ = false;        // warned about a failover

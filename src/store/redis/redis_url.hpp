@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Where a Redis is, from a URL:
+// The address of a Redis server, from a URL:
 //   redis://[user[:password]@]host[:port][/db]     host may be an IPv6 address in [ ]
 //   rediss://…                                     the same, with TLS
 //   redis+unix://[user[:password]@]/path[?db=N]
-// User, password and path are percent-decoded. No error text quotes any part of the URL, because a
-// badly written one may have its password anywhere.
+// User, password and path are percent-decoded. No error text quotes any part of the URL, because in
+// a malformed URL the password may be anywhere.
 #pragma once
 
 #include "base/result.hpp"
@@ -24,22 +24,23 @@ struct RedisAddress {
   std::string user;
   Secret password;
   int db = 0;
-  // The server is asked for its role first: it must be a master …
+  // The server is asked for its role before the first question: it must be a master.
   bool must_be_master = false;
-  bool counts_replicas = false;  // … and the number of its replicas matters
-  bool asks_uptime = false;      // … and how long it has been running
-  std::string text;              // canonical, for messages and comparing; neither user nor password
+  bool counts_replicas = false;  // its role also says how many replicas it has
+  bool asks_uptime = false;      // it is also asked how long it has been running
+  // The URL in its canonical form, without user and password, for messages and comparisons.
+  std::string text;
 };
 
-// Errc::bad_usage, with what is wrong.
+// Errc::bad_usage says what is wrong.
 Result<RedisAddress> parse_redis_url(std::string_view url);
 
-// What all servers of a set share: the URL's user and password, this database (its digits), and TLS
-// if the scheme has it; neither a host nor a text.
+// Returns what all servers of a set share: the URL's user and password, this database (its digits),
+// and TLS if the scheme has it. Host and text are left empty.
 Result<RedisAddress> redis_login(const StoreUrl& parts, std::string_view db);
 
-// The server at this host, which may be an IPv6 address; it shares all but host, port and text with
-// `like`. The host may be any text, since other servers name it.
+// Returns the server at this host, which may be an IPv6 address; all but host, port and text are
+// those of `like`. The host may be any text, because other servers name it.
 RedisAddress server_at(const RedisAddress& like, std::string_view host, std::uint16_t port);
 std::vector<RedisAddress> servers_at(const RedisAddress& like, const std::vector<HostPort>& hosts);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The subscriber of a RedisStore: turns in the line, releases by Redisson, and changes of keys
-// (key tracking).
+// The subscriber of a RedisStore: it hears of turns in the line, releases by Redisson, and changed
+// keys (key tracking).
 #include "store/redis/redis_keys.hpp"
 #include "store/redis/redis_store.hpp"
 
@@ -10,15 +10,16 @@ namespace dlock {
 
 namespace {
 
-// Only the server that has the lock sends messages about it.
+// Only the server that has a lock sends messages about it, so both clients must use the same
+// server.
 Error apart() {
   return {Errc::unavailable, "the lock has moved to another server"};
 }
 
 }  // namespace
 
-// The new connection subscribes before the old one closes: a waiter without a subscription is taken
-// for dead.
+// Subscribes with a new connection before the old one is closed, because a waiter without a
+// subscription counts as dead.
 Result<void> RedisStore::listen(const Words& channels, Time limit) {
   RedisClient fresh = subscriber_.another();
   const auto subscribed = fresh.subscribe(watched_.keys.front().lock, channels, false, limit);
@@ -64,7 +65,7 @@ Result<Watching> RedisStore::watch(const Claim& claim, bool front, Time limit) {
   }
   auto heard = listen(channels, limit);
   const bool denied = !heard && heard.error().code == Errc::denied;
-  // Turns are worth more than the releases of other programs.
+  // Turns matter more than releases by other programs.
   if (denied && front) heard = listen(Words(turns.begin(), turns.end()), limit);
   if (!heard) return heard.error();
   return watching;
@@ -90,7 +91,7 @@ bool RedisStore::matters(std::string_view key) const {
   });
 }
 
-// The meaning of a message; timed_out: it does not concern us.
+// Returns what a message means for us; timed_out: nothing.
 HandOff RedisStore::meaning_of(const Reply& message) const {
   const std::string_view channel = message[1].string();
   if (channel == RedisClient::k_changes) {
@@ -106,7 +107,8 @@ HandOff RedisStore::meaning_of(const Reply& message) const {
     if (channel == one.turn + watched_.claim) {
       const std::string_view word = message[2].string();
       if (word == "turn") return HandOff::turn;
-      return word == "next" ? HandOff::next : HandOff::timed_out;  // "wait" only asks who listens
+      // "wait" only tests who is subscribed.
+      return word == "next" ? HandOff::next : HandOff::timed_out;
     }
     if (channel == one.channel || channel == one.pair_channel) return HandOff::changed;
   }
@@ -115,7 +117,7 @@ HandOff RedisStore::meaning_of(const Reply& message) const {
 
 Result<HandOff> RedisStore::await_hand_off(Time until) {
   for (;;) {
-    // The keys that client_ read are tracked as long as its connection lasts.
+    // The keys that client_ has read are tracked only as long as its connection lasts.
     if (sees_changes_ && !client_.idle()) {
       sees_changes_ = false;
       return Error{Errc::unavailable, "lost the connection to " + where()};
@@ -132,7 +134,7 @@ Result<HandOff> RedisStore::await_hand_off(Time until) {
       subscriber_.disconnect();
       return HandOff::changed;
     }
-    HandOff best = HandOff::timed_out;  // of all messages so far
+    HandOff best = HandOff::timed_out;  // the most important meaning of the messages so far
     for (const Reply& message : *messages)
       best = std::min(best, meaning_of(message));
     if (best != HandOff::timed_out) return best;

@@ -17,12 +17,13 @@ std::size_t depth_of(const redisReadTask* task) {
 redisReader* new_reader() {
   redisReader* reader = redisReaderCreate();
   DLOCK_ASSERT(reader != nullptr);
-  // hiredis' own constructors, except the one for arrays: it reserves room for as many elements as
-  // the server claims to send, in arrays within arrays, and freeing them recurses on our stack.
+  // hiredis' own functions, except the one that makes arrays: it reserves room for as many elements
+  // as the server announces, also in nested arrays, and freeing nested arrays recurses on our
+  // stack.
   static const redisReplyObjectFunctions k_hiredis = *reader->fn;
   static redisReplyObjectFunctions capped = [] {
     redisReplyObjectFunctions functions = k_hiredis;
-    // The count is an int in hiredis 0.14 and a size_t since 1.0.
+    // `elements` is an int in hiredis 0.14 and a size_t since 1.0.
     functions.createArray = [](const redisReadTask* task, auto elements) -> void* {
       if (static_cast<unsigned long long>(elements) > ReplyReader::k_most_elements) return nullptr;
       if (depth_of(task) > ReplyReader::k_most_depth) return nullptr;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Redis's answers as values: Reply owns an answer, ReplyView looks into one, ReplyReader makes them
-// from bytes. hiredis parses; we add the caps that keep a hostile or broken server from costing us
-// memory or stack: an answer has at most 4 MiB, an array at most 100000 elements, and an array is
-// in at most six others (hiredis 1 has no limit, 0.14 takes seven).
+// Redis' replies as values: Reply owns a reply, ReplyView looks into one, ReplyReader makes them
+// from bytes. hiredis parses. We add limits, so that a hostile or broken server cannot exhaust
+// memory or stack: a reply has at most 4 MiB, an array at most 100000 elements, and an array lies
+// within at most six others (hiredis 1 has no such limit, 0.14 allows seven).
 //
-// All accessors may be called on any answer: a missing element behaves like nil, an element of
-// another kind gives 0 or an empty text.
+// All accessors may be called on any reply: a missing element behaves like nil; an element of
+// another type yields 0 or an empty text.
 #pragma once
 
 #include "base/result.hpp"
@@ -20,7 +20,7 @@ struct redisReader;  // NOLINT(readability-identifier-naming): hiredis' name
 
 namespace dlock {
 
-// Valid as long as the Reply it came from.
+// A view is valid as long as the Reply that it came from.
 class ReplyView {
  public:
   ReplyView() = default;
@@ -33,7 +33,7 @@ class ReplyView {
   bool is_error() const;
 
   long long integer() const;        // 0 if it is not an integer
-  std::string_view string() const;  // for strings, status and errors; else empty
+  std::string_view string() const;  // a string, a status or an error text; otherwise empty
   std::size_t size() const;         // number of elements of an array; else 0
   ReplyView operator[](std::size_t i) const;
 
@@ -73,10 +73,10 @@ class ReplyReader {
 
   ReplyReader();
 
-  // Errors are Errc::protocol, with the end of a sentence: "sent an answer that …".
+  // The errors are Errc::protocol; their text is the end of a sentence: "sent an answer that …".
   Result<void> feed(std::string_view bytes);
-  Result<std::optional<Reply>> next();  // nothing: the answer is not complete yet
-  bool empty() const;                   // every fed byte belongs to a complete answer
+  Result<std::optional<Reply>> next();  // nullopt: the next reply is not complete yet
+  bool empty() const;                   // whether every byte belonged to a complete reply
 
  private:
   struct Free {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Route: which server serves a key. RedisClient asks the route before it connects, and tells it
-// about each server that failed; so only a route knows whether there are several servers. Used by
-// one thread.
+// Route: says which server has a key. RedisClient asks the route before it connects, and reports
+// each server that failed; so only a route knows whether there are several servers. Used by one
+// thread.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -24,46 +24,49 @@ class Route {
   Route& operator=(const Route&) = delete;
   virtual ~Route() = default;
 
-  // The server to connect to for a question about `key`; empty: any server will do. A route that
-  // has to ask others for it does so within the limit.
+  // Returns the server to connect to for a question about `key`; if that is empty, any server. If
+  // the route has to ask other servers for it, it does so within the limit.
   virtual Result<RedisAddress> address_of(std::string_view key, Time limit) = 0;
 
-  // How many replicas must have a grant or a renewal by default; valid after address_of().
+  // Returns how many replicas must have a grant or a renewal by default; valid after address_of().
   virtual int replicas() const { return 0; }
 
-  // How many other servers may be asked if the newest address_of() cannot be reached.
+  // Returns how many other servers may be tried if that of the newest address_of() cannot be
+  // reached.
   virtual std::size_t others() const { return 0; }
 
-  // The newest address_of() may have named a server that is frozen or gone, and another one may
-  // serve the key as well: its first answer must not take the whole limit.
+  // Returns whether the server of the newest address_of() may be frozen or gone while another
+  // server has the key: then its first answer must not take the whole time limit.
   virtual bool guesses() const { return false; }
 
-  // Whether this error reply ("MOVED 3999 10.0.0.1:6381") sends us to another server; address_of()
-  // names that server from now on.
+  // Returns whether this error reply ("MOVED 3999 10.0.0.1:6381") sends us to another server; then
+  // address_of() returns that server from now on.
   virtual bool redirected(const RedisAddress& /*server*/, std::string_view /*reply*/) {
     return false;
   }
 
-  // Whether it is a cluster: each key has one of several masters.
+  // Whether it is a cluster, in which each key belongs to one of several masters.
   virtual bool is_cluster() const { return false; }
 
-  // How long a master is missing before another replaces it; nullopt: unknown, or never.
+  // Returns how long a master must be missing before it is replaced; nullopt: unknown, or it never
+  // is.
   virtual std::optional<Duration> down_after() const { return {}; }
 
-  // Subscribes within the limit, if necessary, to messages about changes of roles. Changes save
-  // time and decide nothing: a failure is not an error.
+  // Subscribes, within the limit, to messages about role changes, if that helps. The messages only
+  // save time, so a failure is no error.
   virtual void watch(Time /*limit*/) {}
-  // That subscription, to be waited for; null: there is no subscription.
+  // Returns the client with that subscription, so that a wait can include it; null: there is no
+  // subscription.
   virtual RedisClient* subscriber() { return nullptr; }
-  // Whether a message has said that another server may serve the keys now.
+  // Returns whether a message has said that another server may have the keys now.
   virtual bool has_switched() { return false; }
 
-  // Reports that the server could not be reached, was lost, or refused a question. `reply`: its
-  // error reply, such as "READONLY …", valid during the call; empty: no reply.
+  // Notes that the server could not be reached, was lost, or refused a question. `reply`: its error
+  // reply, such as "READONLY …", valid during the call; empty: it sent no error reply.
   virtual void failed(const RedisAddress& server, const Error& error, std::string_view reply) = 0;
 };
 
-// One server for all keys, whatever happens.
+// A route with the same server for all keys.
 class FixedRoute final : public Route {
  public:
   explicit FixedRoute(RedisAddress address) : address_(std::move(address)) {}

@@ -18,16 +18,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What one sentinel may take, connecting included; less if the whole call has less.
+// Time for one sentinel, including connecting; less if the call has less time.
 constexpr Duration k_sentinel_takes = 500ms;
 
-// Sentinels name masters by address unless they are configured otherwise.
+// Unless configured otherwise, sentinels name masters by their addresses.
 constexpr std::string_view k_rename_master =
     "let the sentinels name it so (resolve-hostnames yes, announce-hostnames yes)";
 
 struct SentinelAnswer {
   Result<MasterWord> word = Error{};
-  std::vector<std::string> known;  // the names that it knows, if it does not know ours
+  std::vector<std::string> known;  // if it does not know our name, the names that it knows
 };
 
 long long number_of(std::string_view text) {
@@ -36,7 +36,7 @@ long long number_of(std::string_view text) {
   return number;
 }
 
-// A field of the answer to "SENTINEL master", in which names and values alternate.
+// Returns a field of the answer to SENTINEL master, in which names and values alternate.
 std::string_view field_of(ReplyView fields, std::string_view name) {
   for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
     if (fields[i].string() == name) return fields[i + 1].string();
@@ -84,7 +84,7 @@ std::vector<SentinelAnswer> ask_all(const SentinelSet& set, Time limit) {
     try {
       threads.emplace_back(ask);
     } catch (const std::system_error&) {
-      ask();  // without a thread: asks here
+      ask();  // without a thread, asks on this one
     }
   }
   for (std::thread& thread : threads)
@@ -92,14 +92,16 @@ std::vector<SentinelAnswer> ask_all(const SentinelSet& set, Time limit) {
   return answers;
 }
 
-// An error that all sentinels share may be a mistake rather than an outage.
+// Returns the code that all errors share, because that may be a mistake rather than an outage;
+// denied if one error is; otherwise unavailable.
 Errc common_code(const std::vector<SentinelAnswer>& answers) {
   const Errc code = answers.front().word.error().code;
   for (const SentinelAnswer& one : answers) {
     if (one.word.error().code == Errc::denied) return Errc::denied;
     if (one.word.error().code != code) return Errc::unavailable;
   }
-  return code == Errc::timed_out ? Errc::unavailable : code;  // no question about a lock was sent
+  // No question about a lock has been sent.
+  return code == Errc::timed_out ? Errc::unavailable : code;
 }
 
 Error none_answers(const std::vector<SentinelAnswer>& answers) {
@@ -186,7 +188,7 @@ bool SentinelRoute::has_switched() {
   if (!subscriber_ || subscriber_->idle()) return false;
   const auto messages = subscriber_->await_messages(BootClock::now());
   if (!messages) subscriber_.reset();
-  // "NAME old-host old-port new-host new-port"
+  // The message is "NAME old-host old-port new-host new-port".
   const std::string ours = set_.name + " ";
   return messages && std::any_of(messages->begin(), messages->end(), [&](const Reply& one) {
            return one[2].string().starts_with(ours);

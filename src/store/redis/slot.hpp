@@ -8,7 +8,8 @@
 
 namespace dlock {
 
-// The hashed part: the text between the first { and the next }, unless it is empty or missing.
+// Returns the hashed part of a key: the text between the first { and the next }; the whole key if
+// there are no such braces or nothing is between them.
 std::string_view hashed_part(std::string_view key);
 
 std::uint16_t slot_of(std::string_view key);

@@ -37,8 +37,9 @@ ExaminedServer summary_of(const ServerFacts& server) {
   return summary;
 }
 
-// The master's replication history, which its replicas share; a restart or a failover begins a new
-// history. In a cluster: the masters that share the slots.
+// Returns what identifies the place where the locks are: for a cluster its masters with slots;
+// otherwise the master's replication id, which its replicas share and a restart or a failover
+// changes; and the database.
 Identity identity_of(const SetFacts& set, const StoreOptions& options, int database) {
   Identity identity{.unseen = ""};
   if (set.servers.empty()) return {};
@@ -55,17 +56,17 @@ Identity identity_of(const SetFacts& set, const StoreOptions& options, int datab
   return identity;
 }
 
-// A lock's token outlives it by a day; the trial's token is removed at once.
+// Removes the trial lock's token now; otherwise it would stay for a day after the trial.
 void forget_token(RedisClient& client, const std::string& key, Time limit) {
-  // As a script, since only scripts are sent to the owner of a key.
+  // DEL is sent as a script, because only scripts are sent to the owner of a key.
   constexpr ScriptText k_text{"b0d697da25b13e49157b2c214a4033546aba2104",
                               "return redis.call('DEL', KEYS[1])"};
   constexpr Script k_delete{k_text, k_text};
   [[maybe_unused]] const auto gone = client.run(k_delete, {Keys(key).token}, {}, limit);
 }
 
-// Whether the server lets us in, even if it refuses this question: for lack of rights, or because
-// sentinels know few commands.
+// Returns whether the server lets us in. It does even if it refuses this question, for lack of
+// rights or because it is a sentinel, which knows few commands.
 bool lets_in(const Result<Answer>& hello) {
   if (hello) return true;
   const Error& error = hello.error();
@@ -73,8 +74,7 @@ bool lets_in(const Result<Answer>& hello) {
                                     : error.text.find("unknown command") != std::string::npos;
 }
 
-// Whether nothing can be looked at. Sentinels that answer can, unless they do not know the master
-// that the URL names.
+// Returns whether nothing can be looked at: no sentinel answers and knows the name of the master.
 bool is_hopeless(const SetFacts& set) {
   return std::none_of(set.sentinels.begin(), set.sentinels.end(), [](const auto& one) {
     return !one.unreachable && !one.master.empty();
@@ -99,14 +99,14 @@ RedisClient client_without_role(const RedisClient& client) {
   return plain;
 }
 
-// How many replicas a grant would need here.
+// Returns how many replicas a grant needs here.
 int wanted_replicas(RedisClient& client,
                     const StoreOptions& options,
                     const doctor::LookTerms& look) {
   if (options.replicas) return *options.replicas;
   if (!look.is_cluster && !look.has_sentinels) return 0;
   const RedisAddress& asked = client.address();
-  if (!asked.must_be_master && !asked.counts_replicas) return 1;  // unknown
+  if (!asked.must_be_master && !asked.counts_replicas) return 1;  // not known
   const auto replicas = client.replicas(look.until);
   return replicas ? *replicas : client.likely_replicas();
 }
@@ -139,14 +139,16 @@ Result<Examination> examine_redis(const RedisPlace& place,
                          .is_cluster = is_cluster,
                          .has_sentinels = !set.sentinels.empty(),
                          .until = terms.until - k_trial_takes};
-  // A user without ROLE is let in nowhere else, but the missing right has to be seen.
+  // A user without the right to ROLE cannot connect as usual, but doctor must still report the
+  // missing right.
   if (!hello && !client.connected()) client = client_without_role(client);
   if (look.is_cluster) set.cluster = doctor::look_at_cluster(client, look);
   look.replicas = set.wanted_replicas = wanted_replicas(client, options, look);
   set.replicas_by_default = !options.replicas;
   if (client.connected())
     set.servers.push_back(doctor::look_at_server(client, doctor::way_of(client), look));
-  // Before the other servers are looked at: if they take all the time, they are unseen, not failed.
+  // The trial comes before the look at other servers: if they take all the time, they are unseen,
+  // but the trial has not failed.
   {
     const auto rival = RedisStore::open(place, options);
     const Undisturbed signals(terms.calls);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `dlock doctor` for Redis: looks at every server that the URL leads to, tries a lock of its own,
-// and judges what was seen. It changes nothing else.
+// `dlock doctor` for Redis: looks at every server behind the URL, tries a lock of its own, and
+// judges what it has seen. It changes nothing else.
 #pragma once
 
 #include "base/result.hpp"
@@ -10,7 +10,7 @@
 
 namespace dlock {
 
-// An error if nothing could be looked at: the first error.
+// Returns the first error if no server could be looked at.
 Result<Examination> examine_redis(const RedisPlace& place,
                                   const StoreOptions& options,
                                   const ExamineTerms& terms);

@@ -30,7 +30,8 @@ class Seen {
     seen.why_ = why;
     return seen;
   }
-  // The reason of a failed command: "CONFIG GET is refused".
+  // For a fact that was not seen because a command failed; the reason is as in "CONFIG GET is
+  // refused".
   static Seen unseen(std::string_view command, const Error& error);
 
   explicit operator bool() const { return value_.has_value(); }
@@ -43,7 +44,7 @@ class Seen {
   std::string why_ = "it was not asked";
 };
 
-// Why the fact of a failed command was not seen.
+// Returns why the fact behind a failed command was not seen.
 std::string reason_of(std::string_view command, const Error& error);
 
 template <class T>
@@ -55,7 +56,7 @@ using Fields = std::map<std::string, std::string, std::less<>>;
 
 Fields parse_info(std::string_view text);  // "key:value" lines
 
-// A field of INFO or CONFIG GET; as a number it is within ±k_largest_number, so that a rule may
+// Return a field of INFO or of CONFIG GET. A number is within ±k_largest_number, so that a rule may
 // multiply it by a hundred.
 inline constexpr long long k_largest_number = 1LL << 53U;
 Seen<std::string> field_of(const Seen<Fields>& fields, std::string_view name);
@@ -68,22 +69,23 @@ struct Replica {
 
 struct Role {
   std::string word;               // "master", "slave", "sentinel"
-  std::vector<Replica> replicas;  // if it is a master
-  std::string master;             // if it is a replica: "10.0.0.1:6379"
+  std::vector<Replica> replicas;  // for a master
+  std::string master;             // for a replica: the address of its master, "10.0.0.1:6379"
 };
 
-// A right that dlock needs: a command on a kind of key, or on a channel.
+// A right that dlock needs: to run a command on a kind of key, or on a channel.
 struct Right {
   std::string command;  // as ACL SETUSER takes it: "hset", "client|id"
   std::string pattern;  // as ACL SETUSER takes it: "~dlock:*", "&dlock:turn:*"; empty: no key
   bool granted = false;
-  bool optional = false;  // without it dlock works, but less well
+  bool optional = false;  // without this right dlock works, but less well
 };
 
 struct Clock {
-  double rate = 1;         // seconds there per second here
-  double uncertainty = 0;  // of the rate
-  Duration ahead{};        // of CLOCK_BOOTTIME here; only differences between servers count
+  double rate = 1;         // seconds that pass there per second here
+  double uncertainty = 0;  // uncertainty of `rate`
+  // The server's clock less our CLOCK_BOOTTIME; only differences between servers mean anything.
+  Duration ahead{};
 };
 
 struct Latency {
@@ -93,16 +95,16 @@ struct Latency {
 };
 
 struct Slow {
-  std::string what;  // a command, an event
+  std::string what;  // a command or an event
   Duration took{};
 };
 
 // How a server was reached.
 struct Way {
   std::string url;          // without a password
-  bool is_replica = false;  // found by its master, not by the URL
-  bool is_other = false;    // another master of the cluster than the name's
-  bool is_near = false;     // over the loopback or a unix socket
+  bool is_replica = false;  // found through its master, not in the URL
+  bool is_other = false;    // a master of the cluster, but not the one that has the name
+  bool is_near = false;     // reached over the loopback or a unix socket
   bool tls = false;
   bool insecure = false;
   bool has_password = false;
@@ -112,18 +114,19 @@ struct Way {
 struct ServerFacts {
   Way way;
   std::optional<Error> unreachable = {};  // if set, nothing else was seen
-  Seen<TlsFacts> tls;                     // on a connection of its own
+  Seen<TlsFacts> tls;                     // seen on a separate connection
   Seen<Fields> info;                      // INFO
   Seen<Fields> config;                    // CONFIG GET
   Seen<Role> role;                        // ROLE
-  bool role_is_unknown = false;           // the server has no such command
+  bool role_is_unknown = false;           // the server has no ROLE command
   Seen<std::string> user;                 // ACL WHOAMI
   Seen<bool> open_to_all;                 // it answers without a password
-  Seen<std::string> scripts;              // its refusal of EVALSHA or EVAL; empty: it allows them
-  Seen<std::string> undeclared;           // its refusal of undeclared keys; empty: it allows them
+  Seen<std::string> scripts;     // the server's error for EVALSHA or EVAL; empty: it runs scripts
+  Seen<std::string> undeclared;  // the server's error for undeclared keys; empty: it allows them
   Seen<std::vector<Right>> rights;
-  Seen<long long> sentinels;                  // that listen to the server's hello
-  Seen<bool> one_connection;                  // all questions belong to one session
+  Seen<long long> sentinels;  // number of sentinels subscribed to the server's hello channel
+  // All our commands reach one session, so there is no proxy that shares connections.
+  Seen<bool> one_connection;
   Seen<std::vector<std::string>> open_slots;  // CLUSTER NODES: slots that are being moved
   Seen<bool> has_replica;                     // CLUSTER NODES: a replica, connected or not
   Seen<std::string> masters;                  // CLUSTER NODES: sorted ids of all masters with slots
@@ -141,7 +144,7 @@ struct SentinelFacts {
   Seen<TlsFacts> certificate = {};
   std::string master;       // the address that it names; empty: it does not know the name
   Fields fields = {};       // SENTINEL master
-  Seen<int> others_alive;   // the sentinels that it knows and does not count as down
+  Seen<int> others_alive;   // how many other sentinels it knows that it does not count as down
   Seen<std::string> check;  // SENTINEL ckquorum: the complaint; empty: all is well
 };
 
@@ -154,11 +157,11 @@ struct ClusterFacts {
 };
 
 struct SetFacts {
-  std::string url;  // as given, without a password
+  std::string url;  // the URL without a password
   std::optional<ClusterFacts> cluster = {};
   std::vector<SentinelFacts> sentinels = {};
-  std::vector<ServerFacts> servers = {};  // the name's master first, if it answers
-  std::vector<std::string> unasked = {};  // servers for which there was no time
+  std::vector<ServerFacts> servers = {};  // the name's master is the first, if it answers
+  std::vector<std::string> unasked = {};  // URLs of servers for which there was no time
   int wanted_replicas = 0;
   bool replicas_by_default = false;  // --replicas was not given
   Trial trial = {};

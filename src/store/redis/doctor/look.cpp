@@ -17,8 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration k_question_takes = 2s;   // longer: the fact stays unseen
-constexpr Duration k_measuring_takes = 1s;  // in all, however far away the server is
+constexpr Duration k_question_takes = 2s;  // limit of a question; after it the fact stays unseen
+// All measurements together, however far away the server is.
+constexpr Duration k_measuring_takes = 1s;
 constexpr int k_pings = 50;
 constexpr int k_scripts = 20;
 constexpr int k_connects = 5;
@@ -41,7 +42,8 @@ constexpr auto k_config = std::to_array<std::string_view>({"appendfsync",
                                                            "maxmemory-clients",
                                                            "min-replicas-to-write"});
 
-// Reads CLUSTER NODES: id address flags master ping pong epoch state slot…
+// Returns the sorted ids of the masters with slots. A line of CLUSTER NODES is: id address flags
+// master ping pong epoch state slot…
 std::string masters_of(std::string_view nodes) {
   constexpr std::size_t k_flags = 2, k_first_slot = 8;
   std::vector<std::string> ids;
@@ -57,7 +59,7 @@ std::string masters_of(std::string_view nodes) {
   return all;
 }
 
-// Asks the questions, each with its limit.
+// Asks the server the questions, each with its limit.
 class Look {
  public:
   Look(RedisClient& client, Time until) : client_(client), until_(until) {}
@@ -122,7 +124,7 @@ class Look {
     return std::string(answer->reply.string());
   }
 
-  // What the server says against dlock's scripts.
+  // Returns the server's error for dlock's scripts; empty: it runs them.
   Seen<std::string> scripts() {
     auto answer = ask(evalsha_words(k_probe.server.sha1, "0", {}, {}));
     const bool unknown = !answer && answer.error().text.find("NOSCRIPT") != std::string::npos;
@@ -168,7 +170,8 @@ class Look {
     return Seen<bool>::unseen("a connection without a password", answer.error());
   }
 
-  // Reads our node's line of CLUSTER NODES: "[93->-id]" and "[93-<-id]" at its end.
+  // Reads CLUSTER NODES. Our own node's line ends with its slots that are being moved: "[93->-id]"
+  // and "[93-<-id]".
   void nodes(ServerFacts& facts) {
     using Slots = Seen<std::vector<std::string>>;
     const auto answer = ask({"CLUSTER", "NODES"});
@@ -218,7 +221,8 @@ class Look {
     Latency all;
     const Time enough = std::min(until_, BootClock::now() + k_measuring_takes);
     for (int i = 0; i < k_pings && BootClock::now() < enough; ++i)
-      measure(all.pings, [&] { return ask({"TIME"}).has_value(); });  // PING may not be allowed
+      // TIME, because PING may not be allowed.
+      measure(all.pings, [&] { return ask({"TIME"}).has_value(); });
     for (int i = 0; i < k_scripts && BootClock::now() < enough; ++i)
       measure(all.scripts, [&] { return eval(k_probe.server.text).has_value(); });
     for (int i = 0; i < k_connects && BootClock::now() < enough; ++i) {
@@ -244,7 +248,8 @@ class Look {
   Time until_;
 };
 
-// The clocks are compared between two of these, over the time of the other questions.
+// One comparison of the clocks. The rate follows from two of them, before and after the other
+// questions.
 struct Moment {
   Duration there{};
   Time before;
@@ -266,8 +271,8 @@ Result<Moment> ask_time(Look& look) {
   return Moment{bounded(there), before, BootClock::now()};
 }
 
-// The quickest of three tries: the time of an answer is uncertainty about the clock, and this host
-// may pause for more than a hundredth of the second over which the clocks are compared.
+// Returns the quickest of up to three comparisons: the time that the answer takes is uncertainty
+// about the clock, and this host may pause for a time that matters between two comparisons.
 Result<Moment> moment(Look& look) {
   constexpr auto k_quick = 1ms;
   auto best = ask_time(look);
@@ -288,8 +293,8 @@ Clock compare(const Moment& first, const Moment& last) {
           .ahead = last.there - middle.time_since_epoch()};
 }
 
-// Waits until the two moments are so far apart that the time of an answer does not matter, but at
-// most a second.
+// Compares the clocks again, after waiting (a second at most) until the time of an answer no longer
+// matters.
 Seen<Clock> clock_since(Look& look, const Result<Moment>& first) {
   if (!first) return Seen<Clock>::unseen("TIME", first.error());
   constexpr double k_sure = 0.003;
@@ -324,7 +329,7 @@ ServerFacts look_at_replica(RedisClient& client, Way way, Time until) {
   const auto hello = look.ask({"TIME"});
   if (!hello && hello.error().code != Errc::denied) facts.unreachable = hello.error();
   if (facts.unreachable) return facts;
-  const auto first = moment(look);  // it is connected now
+  const auto first = moment(look);  // the client is connected now
   facts.tls = look.tls();
   facts.info = look.info();
   facts.config = look.config();

@@ -11,8 +11,8 @@ namespace dlock::doctor {
 
 namespace {
 
-// ARGV: for each right the number of its words, and the words. Returns 1 or 0 for each; nil if the
-// server cannot be asked.
+// ARGV: for each right the number of its words, then the words. Returns 1 (allowed) or 0 for each
+// right; nil if this server cannot check rights.
 constexpr std::string_view k_check = R"lua(
 local check, answers, i = redis.acl_check_cmd, {}, 1
 while check and ARGV[i] do
@@ -26,7 +26,7 @@ return check and answers or false
 )lua";
 
 struct Command {
-  std::string_view words;  // separated by blanks; a key or channel follows the first
+  std::string_view words;  // separated by blanks; the key or channel is inserted after the first
   bool optional = false;
 };
 
@@ -54,7 +54,7 @@ constexpr auto k_of_keys = std::to_array<Command>({{"type"},
                                                    {"zrangebyscore 0 0"},
                                                    {"zcount 0 1", true}});
 
-// Commands without arguments; ACL SETUSER takes "client|id" as one command.
+// Commands without a key. ACL SETUSER takes "client|id" as one command.
 struct Plain {
   std::string_view name;
   std::string_view words;
@@ -74,7 +74,7 @@ class Questions {
     args_.push_back(std::to_string(words.size()));
     args_.insert(args_.end(), words.begin(), words.end());
   }
-  // Adds the first of `command.words`, `at`, and the rest of the words.
+  // Adds a right to `command` on the key or channel `at`, which becomes its second word.
   void add_at(const Command& command,
               const std::string& pattern,
               const std::string& at,
@@ -127,7 +127,7 @@ Questions questions(const LookTerms& terms) {
       {own, keys.lock, false},
       {pattern_of('~', ours), keys.holds, false},
       {pattern_of('~', k_token), keys.token, false},
-      // The leases of readers and slots.
+      // The keys of the leases of readers and slots.
       {tagged ? pattern_of('~', '{' + terms.prefix) : own,
        keys.tagged + ":o" + std::string(k_lease) + "1",
        true},
@@ -141,7 +141,7 @@ Questions questions(const LookTerms& terms) {
   if (terms.replicas > 0) all.add_plain({"wait", "wait 1 1"});
   if (terms.is_cluster || terms.has_sentinels) all.add_plain({"role", "role"});
   if (terms.is_cluster) all.add_plain({"cluster|slots", "cluster slots", true});
-  // Redis 8.0 grants no command whose number of words is wrong.
+  // Redis 8.0 refuses a command with a wrong number of words, so each has the right number.
   const Command hear{terms.is_cluster ? "ssubscribe" : "subscribe"};
   const Command tell{terms.is_cluster ? "spublish m" : "publish m"};
   for (const auto& [start, channel] : {std::pair{k_turn, keys.turn + "x"},
@@ -176,7 +176,7 @@ Seen<std::vector<Right>> look_at_rights(RedisClient& client, const LookTerms& te
   if (answer.error().code != Errc::denied) {
     return Seen<std::vector<Right>>::unseen("EVAL", answer.error());
   }
-  // Without EVAL no other right can be looked up, but this one is known to be missing.
+  // Without EVAL no other right can be looked up, but EVAL itself is known to be missing.
   const auto by_hash = client.call(evalsha_words("x", "0", {}, {}), limit);
   const bool hash_too = !by_hash && by_hash.error().code == Errc::denied;
   return std::vector<Right>{{"eval", "", false, false}, {"evalsha", "", !hash_too, false}};

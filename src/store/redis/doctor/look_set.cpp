@@ -14,8 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration k_sentinels_take = 2s;  // for all of them
-constexpr Duration k_member_takes = 1s;    // for a server that does not answer
+constexpr Duration k_sentinels_take = 2s;  // all of them together
+constexpr Duration k_member_takes = 1s;    // a server that does not answer
 constexpr std::size_t k_most_replicas = 16;
 
 Time member_limit(Time until) {
@@ -115,7 +115,7 @@ Result<Answer> first_answer(RedisClient& client,
                             Time limit) {
   if (!is_cluster) return client.call(question, limit);
   for (;;) {
-    // After a limit that has passed the client asks another node.
+    // When its limit has passed, the client asks another node next.
     auto answer = client.call(question, member_limit(limit));
     const bool hangs = !answer && answer.error().code == Errc::timed_out;
     if (!hangs || BootClock::now() >= limit) return answer;
@@ -132,7 +132,8 @@ ClusterFacts look_at_cluster(RedisClient& client, const LookTerms& terms) {
   const auto timeout = client.call({"CONFIG", "GET", "cluster-node-timeout"}, soon());
   cluster.timeout = timeout ? Seen<Fields>(fields_in(timeout->reply.view()))
                             : Seen<Fields>::unseen("CONFIG GET", timeout.error());
-  // The question leads to the owner; its answer does not matter. Rights are checked before slots.
+  // Any question with the key leads to the owner; the answer does not matter, since rights are
+  // checked before slots.
   if (client.run(k_probe, {terms.keys.lock}, {}, soon())) cluster.owner = client.where();
   return cluster;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Looks at the surroundings of a Redis server, for `dlock doctor`: the sentinels of the URL, the
-// masters of its cluster, and their replicas.
+// Looks at the servers around a Redis server, for `dlock doctor`: the URL's sentinels, the masters
+// of its cluster, and their replicas.
 #pragma once
 
 #include "store/redis/doctor/look.hpp"
@@ -13,19 +13,20 @@ namespace dlock::doctor {
 
 std::vector<SentinelFacts> look_at_sentinels(const SentinelSet& set, Time until);
 
-// How the server that `client` asked last was reached.
+// Returns how `client` reached the server that it asked last.
 Way way_of(const RedisClient& client);
 
-// Asks any server behind the URL. A node of a cluster that hangs does not keep us from the others.
+// Asks a server behind the URL and returns the first answer. In a cluster a node that hangs does
+// not keep us from asking others.
 Result<Answer> first_answer(RedisClient& client,
                             const Words& question,
                             bool is_cluster,
                             Time limit);
 
-// Finds the node that has the name, and leaves `client` connected to it, or not connected if it
+// Finds the node that owns the name's slot. Leaves `client` connected to it, or not connected if it
 // does not answer.
 ClusterFacts look_at_cluster(RedisClient& client, const LookTerms& terms);
-// The other masters of the cluster.
+// Adds the cluster's other masters.
 void add_masters(SetFacts& set, RedisClient& client, const LookTerms& terms);
 // Adds the replicas of each master, after the masters.
 void add_replicas(SetFacts& set, const RedisClient& client, Time until);

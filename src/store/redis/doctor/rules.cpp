@@ -8,17 +8,17 @@ namespace dlock::doctor {
 
 namespace {
 
-// The scope of a rule: every server (a replica may become the master), every master, or the master
-// that has the name.
+// A rule and the servers to which it applies: every server (a replica may become the master), every
+// master, or only the master that has the name.
 struct Rule {
   std::string_view id;
   Judge judge;
   enum class Scope { every, masters, home } scope = Scope::masters;
 };
 
-// The rules about one server run in two parts, in the order of repair: first what hides other
-// faults, then what is broken now, then what a failure would break. Rules about the whole set run
-// in between.
+// The rules about one server run in two parts, in the order of repair. First come rules about what
+// hides other faults, then what is broken now, then what a failure would break. Between the two
+// parts come the rules about the set of servers.
 constexpr auto k_first = std::to_array<Rule>({
     {"connect", judge_connect, Rule::Scope::every},
     {"auth", judge_auth},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rules of `dlock doctor` for Redis: one small pure function for each check. They know nothing
-// about connections. dlock(1), "The checks of doctor", lists the ids.
+// The rules of `dlock doctor` for Redis: one small pure function for each check, without any
+// connection. dlock(1), "The checks of doctor", lists the ids.
 #pragma once
 
 #include "core/lease.hpp"
@@ -15,18 +15,18 @@ namespace dlock::doctor {
 
 struct Terms {
   LeaseTerms lease;
-  int replicas = 0;       // wanted
+  int replicas = 0;       // how many replicas a grant needs
   bool of_a_set = false;  // the URL names sentinels or a cluster
-  // `replicas` is the need of the name's shard; a shard without a replica needs no more.
+  // `replicas` is what the name's shard needs. A shard without a replica needs none.
   bool of_one_shard = false;
 };
 
-// All findings, in the order in which they can be mended.
+// Returns all findings, in the order in which they should be repaired.
 std::vector<Finding> judge(const SetFacts& set, const LeaseTerms& lease);
 
 using Judge = Finding (*)(const ServerFacts& server, const Terms& terms);
 
-// By topic, in rules_*.cpp. Each judges one server.
+// The rules about one server, by topic, in rules_*.cpp.
 Finding judge_connect(const ServerFacts& server, const Terms& terms);
 Finding judge_auth(const ServerFacts& server, const Terms& terms);
 Finding judge_protect(const ServerFacts& server, const Terms& terms);
@@ -55,30 +55,30 @@ Finding judge_clients(const ServerFacts& server, const Terms& terms);
 Finding judge_idle(const ServerFacts& server, const Terms& terms);
 Finding judge_buffers(const ServerFacts& server, const Terms& terms);
 
-// Judges a server or sentinel that is reached by TLS.
+// Judges the certificate of a server or sentinel that is reached by TLS.
 Finding judge_certificate(const Seen<TlsFacts>& tls, bool insecure);
 
-// How many replicas the master lacks after a failover to one of them: then no renewal counts until
-// another replica is connected. 0 also if the master has no replica.
+// Returns how many replicas are missing after a failover: one replica has become the master, and no
+// renewal is confirmed until another replica is connected. 0 also if the master has no replica.
 int replicas_too_few(const ServerFacts& server, const Terms& terms);
 
-// These judge the whole set.
+// The rules about the set of servers as a whole.
 Finding judge_sentinels(const SetFacts& set);
 Finding judge_failover(const SetFacts& set, const Terms& terms);
 Finding judge_clocks(const SetFacts& set);
 Finding judge_cluster(const SetFacts& set);
 Finding judge_masters(const SetFacts& set);
-// These judge one master of a cluster.
+// The rules about one master of a cluster.
 Finding judge_open_slots(const ServerFacts& server, const Terms& terms);
 Finding judge_shard(const ServerFacts& server, const Terms& terms);
 
-// The words that ACL SETUSER still needs: "+hset ~dlock:*".
+// What ACL SETUSER must still grant, as in "+hset ~dlock:*".
 struct Missing {
   std::string needed;    // dlock does not work without them
   std::string optional;  // dlock works less well without them
 };
 Missing missing_rights(const std::vector<Right>& rights);
 
-Duration percentile(std::vector<Duration> all, int percent);  // zero if there are none
+Duration percentile(std::vector<Duration> all, int percent);  // zero if `all` is empty
 
 }  // namespace dlock::doctor

@@ -12,21 +12,23 @@ namespace dlock::doctor {
 
 namespace {
 
-constexpr std::chrono::hours k_certificate_lasts(14 * 24);  // less: it is time to replace it
+// With less time left, the certificate should be replaced.
+constexpr std::chrono::hours k_certificate_lasts(14 * 24);
 constexpr std::string_view k_rights_page = "dlock-protocol(7) lists all that dlock needs";
 
 bool is_granted(const Right& right) {
   return right.granted;
 }
 
-// The other rights are looked up by a script.
+// Whether the right to EVAL is not missing; other rights are looked up by a script.
 bool grants_eval(const std::vector<Right>& rights) {
   return std::all_of(rights.begin(), rights.end(), [](const Right& right) {
     return right.granted || right.command != "eval";
   });
 }
 
-// The rights of one kind: keys (~) or channels (&), each command on each pattern.
+// The rights of one kind, for keys (~) or channels (&): whether each command is granted on each
+// pattern.
 class Table {
  public:
   Table(const std::vector<Right>& rights, char kind) {
@@ -39,8 +41,8 @@ class Table {
     }
   }
 
-  // Missing: a pattern with no granted command, and a command granted on no pattern at all. Any
-  // other refusal (a pattern for reading only) counts against the pattern.
+  // Missing are a pattern with no granted command, and a command granted on no pattern. For any
+  // other refusal (a pattern for reading only) the pattern is reported.
   void add_missing(std::set<std::string>& needed, std::set<std::string>& optional) const {
     for (const Right& cell : cells_) {
       if (cell.granted) continue;
@@ -69,7 +71,7 @@ class Table {
 
   std::vector<Right> cells_;
   std::set<std::string> closed_;  // patterns with no granted command
-  bool none_ = false;             // nothing is granted at all
+  bool none_ = false;             // no right of this kind is granted
 };
 
 std::string joined(const std::set<std::string>& words) {
@@ -83,8 +85,8 @@ std::string user_of(const ServerFacts& server) {
   return printable(server.user ? *server.user : server.way.user);
 }
 
-// "127.0.0.1 -::1"; an address after "-" may be missing. Without an address the server listens on
-// all its addresses.
+// Returns whether a `bind` setting like "127.0.0.1 -::1" has only loopback addresses. "-" means
+// that the server may start without the address. Without an address it listens on all addresses.
 bool is_loopback_only(std::string_view bind) {
   const auto addresses = split(bind, ' ');
   return !bind.empty() && std::all_of(addresses.begin(), addresses.end(), [](std::string_view one) {
@@ -93,7 +95,7 @@ bool is_loopback_only(std::string_view bind) {
   });
 }
 
-// "6.2.14" as 60214; 0: not a version.
+// Returns 60214 for "6.2.14"; 0: it is no version.
 int version_number(std::string_view text) {
   int number = 0;
   int parts = 0;

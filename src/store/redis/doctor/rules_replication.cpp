@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What becomes of a lock when its server fails: roles and replicas.
+// Rules about roles and replicas: what happens to a lock if its server fails.
 #include "base/text.hpp"
 #include "store/redis/doctor/rules.hpp"
 
@@ -11,7 +11,7 @@ namespace dlock::doctor {
 namespace {
 
 // A replica reports once a second, and the server subtracts whole seconds: a healthy replica shows
-// up to two.
+// a lag of up to two seconds.
 constexpr long long k_most_lag_s = 2;
 
 struct ReplicaState {
@@ -20,7 +20,7 @@ struct ReplicaState {
   long long lag_s = 0;
 };
 
-// "slave0:ip=127.0.0.1,port=6380,state=online,offset=14,lag=0" of INFO replication.
+// Reads lines of INFO replication: "slave0:ip=127.0.0.1,port=6380,state=online,offset=14,lag=0".
 std::vector<ReplicaState> replica_states(const Fields& info) {
   std::vector<ReplicaState> all;
   for (const auto& [name, value] : info) {
@@ -60,7 +60,7 @@ Finding judge_role(const ServerFacts& server, const Terms& /*terms*/) {
                   "so it cannot exclude any other client",
                   "set active-replica no, or use another server");
   }
-  // Only ROLE names the replicas: without it they were not looked at.
+  // Only ROLE names the replicas, so without it they were not looked at.
   const bool unseen = !word || replica_count(server) > 0;
   if (!server.role && unseen) return not_seen(server.role.why());
   const std::string role = server.role ? server.role->word : *word;
@@ -147,7 +147,7 @@ Finding judge_minrepl(const ServerFacts& server, const Terms& terms) {
   if (terms.replicas >= static_cast<int>(replica_count(server))) {
     return good("--replicas " + std::to_string(terms.replicas) + " waits for all of them");
   }
-  // A master of a cluster that cannot reach most of the others stops by itself.
+  // A master of a cluster that cannot reach most other masters stops by itself.
   const auto cluster = number_of(server.info, "cluster_enabled");
   return warning("min-replicas-to-write is 0",
                  cluster && *cluster == 1

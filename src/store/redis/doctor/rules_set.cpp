@@ -23,7 +23,7 @@ long long number_at(const SentinelFacts& sentinel, std::string_view name) {
   return number ? *number : 0;
 }
 
-// The number of sentinels, as the sentinel that knows the most says.
+// Returns the number of sentinels, as the sentinel that knows the most of them says.
 Seen<std::size_t> known_sentinels(const SetFacts& set) {
   Seen<std::size_t> known;
   for (const SentinelFacts& one : set.sentinels) {
@@ -38,7 +38,7 @@ Seen<std::size_t> known_sentinels(const SetFacts& set) {
   return known;
 }
 
-// How long a server may be silent before it counts as down; nothing: not seen.
+// Returns how long a server may be silent before it counts as down.
 Seen<Duration> time_to_down(const SetFacts& set) {
   if (set.cluster) {
     const auto timeout = number_of(set.cluster->timeout, "cluster-node-timeout");

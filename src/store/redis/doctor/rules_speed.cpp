@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether the server answers in time, and keeps connections: clocks, latency, limits.
+// Rules about speed and connections: clocks, latency, limits.
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "store/redis/doctor/rules.hpp"
@@ -25,8 +25,8 @@ std::string share_text(double share) {
   return text.data();
 }
 
-// The limits of a class in client-output-buffer-limit: "normal 0 0 0 slave … pubsub 33554432
-// 8388608 60". Zero: no limit.
+// Returns whether a class in client-output-buffer-limit has a limit below 1 MiB. The text is as in
+// "normal 0 0 0 slave … pubsub 33554432 8388608 60"; zero means no limit.
 bool has_small_limit(std::string_view limits, std::string_view of_class) {
   const auto words = split(limits, ' ');
   for (std::size_t i = 0; i + 2 < words.size(); ++i) {

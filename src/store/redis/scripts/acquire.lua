@@ -1,4 +1,4 @@
--- acquire: grants one or several names, all or none. It confirms a grant whose reply was lost, and
+-- acquire: grants one or several names, all or none. It repeats a grant whose reply was lost, and
 -- lets a nested run join the hold of its ancestor.
 --
 -- KEYS  for each name: lock, token, holds, revoked, line, waiters, done
@@ -18,14 +18,14 @@
 --         {'lost', which}           a hold on which the caller relies was lost: it was revoked, or
 --                                   is gone and was not released
 --
--- A free name belongs to the first living waiter in its line (line.lua), but an ancestor's hold can
--- be joined at any time. A claim of several names waits in all their lines, and a name that is free
--- stays free for its first waiter while that waits for another name. So claims neither wait in a
--- circle nor for ever.
+-- A free name is offered to the first living waiter in its line (line.lua), but an ancestor's hold
+-- can be joined at any time. A claim of several names waits in all their lines; a free name stays
+-- free for its first waiter while that waiter waits for another name. So no claims wait in a circle
+-- or for ever.
 --
--- Atomic, because another claim could take a name between look and grant. Idempotent by serial: a
--- second call finds the hold, counts nothing and sets the TTL again. Everything that can fail is
--- read before the first write, so an error leaves nothing behind (missing rights: rights.lua).
+-- Atomic: otherwise another claim could take a name between look and grant. Idempotent by serial: a
+-- second call finds the hold, counts nothing and sets the TTL again. All that can fail is read
+-- before the first write, so an error leaves nothing behind (missing rights: rights.lua).
 -- include: parts/server.lua
 -- include: parts/time.lua
 -- include: parts/names.lua
@@ -49,8 +49,8 @@
 -- include: parts/grant.lua
 -- include: parts/refuse.lua
 
--- 1. Find holds that the claim or an ancestor has already, and recent successes.
-local done = once > 0 and 0  -- ms since the oldest success; false: there is a name without one
+-- 1. Find holds that the claim or an ancestor already has, and recent successes.
+local done = once > 0 and 0  -- ms since the oldest success; false: a name has none
 for i, n in ipairs(names) do
   local bad = missing_right(n)
   if bad then return bad end
@@ -72,8 +72,8 @@ if done then  -- 2. All names have a recent success: nothing to do (--once-per).
   return {'done', done}
 end
 
--- 3. Look for room, and choose the name to report: the first that an ancestor holds, else the
---    first in the way.
+-- 3. Look for room, and choose the name to report: the first that an ancestor holds, otherwise the
+-- first that is in the way.
 local in_the_way
 for i, n in ipairs(names) do
   if not n.how then look(n) end
@@ -85,15 +85,15 @@ for i, n in ipairs(names) do
   if own or not in_the_way and (n.how == 'busy' or n.how == 'turn') then in_the_way = i end
 end
 
--- 4. A name is in the way: refuse them all.
+-- 4. A name is in the way: refuse all names.
 if in_the_way then return refuse(in_the_way) end
 
--- 5. Grant them all.
+-- 5. Grant all names.
 local reply = {'granted'}
 for _, n in ipairs(names) do
   grant(n)
   if me ~= '' then leave(n.line, n.waiters, me) end
-  -- There may be room for the next waiter as well.
+  -- The next waiter may have room as well.
   if is_beside(mode) then call_first(n.lock, n.tag, n.line, n.waiters) end
   reply[#reply + 1], reply[#reply + 2] = n.owner, n.record
 end

@@ -1,9 +1,9 @@
 -- forget: removes the note of the newest success (--once-per). It reads and changes no lock.
 --
 -- KEYS  1 done
--- Returns {'forgotten', since in ms, now in ms, ms left}   the time of its grant, and for how long
---                                                          it would have been remembered
---         {'nothing'}                                      there was none
+-- Returns {'forgotten', since in ms, now in ms, ms left}   the time of the grant, and how long it
+--                                                          would still have been remembered
+--         {'nothing'}                                      there was no note
 -- include: parts/server.lua
 -- include: parts/time.lua
 -- include: parts/types.lua

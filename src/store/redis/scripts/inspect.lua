@@ -1,4 +1,4 @@
--- inspect: the state of a name. Changes nothing.
+-- inspect: returns the state of a name. Changes nothing.
 --
 -- KEYS  1 lock   2 holds   3 revoked   4 line   5 waiters   6 done
 -- ARGV  1 tag

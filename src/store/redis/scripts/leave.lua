@@ -1,4 +1,5 @@
--- leave: removes a waiter from the lines of its names. A turn that it had goes to the next waiter.
+-- leave: removes a waiter from the lines of its names. If it was the waiter's turn, the next waiter
+-- gets it.
 --
 -- KEYS  for each name: lock, line, waiters
 -- ARGV  1 our waiter; then the tag of each name

@@ -1,10 +1,11 @@
--- raise: gives the holds of one run, at one server of a quorum, the tokens that a majority agreed
--- on. Later grants here have larger ones. All servers then have the same record of a hold.
+-- raise: at one server of a quorum, gives the holds of one run the tokens on which a majority
+-- agreed. Then all servers have the same record of a hold, and later grants here have larger
+-- tokens.
 --
 -- KEYS  for each name: holds, token
 -- ARGV  1 serial, then for each name: owner, token, since in ms
--- Returns {'raised'}  all of them
---         {'lost'}    one is not recorded; nothing was changed
+-- Returns {'raised'}  all holds have their tokens
+--         {'lost'}    a hold is not recorded; nothing was changed
 --
 -- Leases stay as they are. A token is a decimal number without a sign, at most 2^53.
 -- include: parts/hold.lua
@@ -22,7 +23,7 @@ for _, n in ipairs(all) do
   local rest = n.record:match('^{"token":%d+,"since_ms":%d+(.*)$')
   local start = '{"token":' .. n.wanted .. ',"since_ms":' .. n.since
   redis.call('HSET', n.holds, n.id, start .. rest)
-  -- The grant here has stored a token, with its TTL. The key of tokens never goes back.
+  -- The grant has stored a token here, with its TTL. The stored token is never reduced.
   if (tonumber(redis.call('GET', n.token)) or 0) < tonumber(n.wanted) then
     redis.call('SET', n.token, n.wanted, 'KEEPTTL')
   end

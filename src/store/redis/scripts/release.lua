@@ -1,15 +1,16 @@
--- release: releases the holds of one run, and each lock with the last hold of it.
+-- release: releases the holds of one run; the last hold of a lock frees the lock.
 --
 -- KEYS  for each name: lock, holds, revoked, line, waiters, done
--- ARGV  1 serial  2 of a run that succeeded: for how many ms from its grant to remember it, or 0
---       then for each name: owner, tag, and for how many ms to keep it with no holder, or 0
+-- ARGV  1 serial  2 if the run succeeded: for how many ms from its grant to remember it, else 0
+--       then for each name: owner, tag, and for how many ms to keep it without a holder, or 0
 -- Returns for each name
 --         {'released', 1|0}   the owner has no hold left; 0: the server refused to tell the waiters
 --         {'still_held'}      other holds of the owner keep the lock
---         {'not_held'}        the hold is not there, or not any more
+--         {'not_held'}        the hold does not exist, or no longer
 --
--- Idempotent: a record is there only once. 'not_held' comes after its removal, a write, so no
--- replica says it (renew.lua). Notes and messages after a release cannot make it fail.
+-- Idempotent: a record exists only once. 'not_held' comes after removing the record, which is a
+-- write, so a replica never says it (renew.lua). Notes and messages after a release cannot make it
+-- fail.
 -- include: parts/server.lua
 -- include: parts/time.lua
 -- include: parts/names.lua
@@ -36,7 +37,7 @@ local serial, tell = ARGV[1], tonumber(ARGV[2])
 
 local function release(n, owner, tag, keep)
   local lock, holds, revoked, line, waiters, done = unpack(n)
-  -- 1. Is it there? Its record is removed.
+  -- 1. Remove its record: was the hold there?
   local id = id_of(owner, serial)
   if serial == 'kept' then return {'not_held'} end
   local record = redis.call('HGET', holds, id)
@@ -62,8 +63,8 @@ local function release(n, owner, tag, keep)
   if is_beside(mode) then drop_lease(tag, owner, left) end
   if left > 0 and not over then return {'still_held'} end
 
-  -- 3. It was the last one: the owner leaves the lock.
-  redis.call('HDEL', lock, field)  -- the key of a plain lock goes with its last field
+  -- 3. It was the owner's last hold: the owner leaves the lock.
+  redis.call('HDEL', lock, field)  -- a plain lock's key disappears with its last field
   if over then drop_records(holds, {[owner] = true}) end
   if mode == 'write' and redis.call('HEXISTS', lock, owner) == 1 then
     return go_on_reading(lock, holds, line, waiters, owner, tag)
@@ -71,7 +72,8 @@ local function release(n, owner, tag, keep)
   if mode == 'shared' and now == 'write' then return {'still_held'} end
   if is_hash(revoked) then redis.call('HDEL', revoked, owner) end
   if now ~= 'exclusive' and redis.call('HLEN', lock) == 1 then redis.call('DEL', lock) end
-  -- The key lasts as long as the longest lease, perhaps ours. Waiters may wait for a dead owner.
+  -- The key lasts as long as the longest lease, which may be ours. Waiters may be waiting for a
+  -- dead owner.
   local longest = (ours or 0) + 100 >= lasted
   if is_beside(now) and (longest or redis.call('EXISTS', line) == 1) then
     settle(lock, holds, tag)

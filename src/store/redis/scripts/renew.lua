@@ -1,22 +1,23 @@
--- renew: extends the leases of the holds of one run to ttl from now.
+-- renew: extends the leases of the holds of one run to ttl from now; with ttl 0 it only checks
+-- them.
 --
 -- KEYS  for each name: lock, holds, revoked
--- ARGV  1 serial  2 ttl in ms, or 0: only look  3 of a look: the ttl of a renewed lease, or 0
+-- ARGV  1 serial  2 ttl in ms, or 0: only check  3 for a check: ttl of a renewed lease, or 0
 --       then for each name: owner, mode, tag
--- Returns {'renewed'}            all of them
---         {'held'}               of a look: they are ours; it changes a lease of ours only if
+-- Returns {'renewed'}            all leases are extended
+--         {'held'}               for a check: all holds are ours; changes a lease only if
 --                                another program has cut it short
---         {'revoked', by, which}           they are ours, but one may not be renewed any more; its
---                                          lease continues to its end; which: its number from 0
---         {'lost', {holding}, which, 1|0}  one is held by another owner, or free, or no lock; goes
---                                          before 'revoked'; 1: it was a hold of acquire, and was
---                                          released
+--         {'revoked', by, which}           all holds are ours, but one may not be renewed any more;
+--                                          its lease ends at its end; which: its number from 0
+--         {'lost', {holding}, which, 1|0}  a name is held by another owner, or free, or no lock;
+--                                          reported before 'revoked'; 1: the hold was one of
+--                                          acquire and was released
 --
--- Extends all leases or none, never shortens, never creates. The first command that touches a hold
--- is a write: its record is removed, and put back after the look at the lock. So a replica, a
--- server without its replicas or one with a full disk answers with an error, and 'lost' is always
--- the word of a master that may write. A hold without a record gets none: a late copy of a renewal
--- must not bring a released hold back.
+-- Extends all leases or none; never shortens, never creates. The first command for a hold is a
+-- write: its record is removed, and put back after the lock was checked. So a replica, a server
+-- without enough replicas or one with a full disk answers with an error, and 'lost' always comes
+-- from a master that may write. A hold without a record gets no new record: a late copy of a
+-- renewal must not bring back a released hold.
 -- include: parts/server.lua
 -- include: parts/time.lua
 -- include: parts/types.lua
@@ -29,23 +30,23 @@
 -- include: parts/holding.lua
 local serial, ttl, whole = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
--- What a lease is extended to now, in ms; 0: not at all. Java's watchdog sets the leases of all
--- readers to its own, shorter one. A lease that is renewed in time has always more than half left,
--- so a look that finds less repairs it.
+-- Returns to how many ms the lease is extended now; 0: not at all. Java's watchdog sets the leases
+-- of all readers to its own, shorter time. A lease that is renewed in time always has more than
+-- half left, so a check that finds less repairs it.
 local function wanted(lock, owner, mode, tag)
   if ttl ~= 0 or not is_beside(mode) then return ttl end
   local ours = lease_left(tag, owner, redis.call('HGET', lock, owner)) or whole
   return math.min(redis.call('PTTL', lock), ours) < whole / 2 and whole or 0
 end
 
--- Is it ours, and may it be renewed? nil, or another answer.
+-- Returns nil if the hold is ours and may be renewed, otherwise the reply that says why not.
 local function look(lock, holds, revoked, owner, mode, tag)
   local id = id_of(owner, serial)
   local record = serial ~= 'kept' and redis.call('HGET', holds, id)
   redis.call('HDEL', holds, record and id or '')
   local is_lock = is_hash(lock)
   if not is_lock or not holds_it(lock, holds, tag, owner, mode) then
-    -- Java's pair does not see a plain hold, and would take ours for one of its readers.
+    -- Java's pair does not see a plain hold: it would take ours for one of its readers.
     if is_lock and mode == 'exclusive' and mode_of(lock) ~= mode then
       redis.call('HDEL', lock, owner)
     end
@@ -53,7 +54,7 @@ local function look(lock, holds, revoked, owner, mode, tag)
     return {'lost', holding(lock, holds, revoked, tag), 0, released and 1 or 0}
   end
   if record then redis.call('HSET', holds, id, record) end
-  keep_holds(lock, holds)  -- the key may have gone with its only record
+  keep_holds(lock, holds)  -- the key may have disappeared with its only record
   local by = is_hash(revoked) and redis.call('HGET', revoked, owner)
   return by and {'revoked', by}
 end

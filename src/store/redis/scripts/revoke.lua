@@ -1,16 +1,16 @@
--- revoke: lets renewals of the present owners be refused, or deletes the lock at once.
+-- revoke: has the server refuse renewals by the present owners, or deletes the lock at once.
 --
 -- KEYS  1 lock   2 holds   3 revoked   4 line   5 waiters
 -- ARGV  1 by  2 '1' = delete at once  3 only this owner, or ''  4 only this token, or ''  5 tag
--- Returns {'nothing', {holding}}        it was free
---         {'other_holder', {holding}}   the owner or the token is another
---         {'not_dlock', {holding}}      no holder is dlock, and no other looks for revocations
+-- Returns {'nothing', {holding}}        the lock was free
+--         {'other_holder', {holding}}   no owner matches the given owner or token
+--         {'not_dlock', {holding}}      no holder is dlock, and only dlock heeds revocations
 --         {'revoked', {holding}}        renewals are refused; the lease continues to its end
---         {'deleted', {holding}}        the lock is gone and the waiters were told; also if it was
---                                       only kept after the run of its owner
--- The holding is the one before. Of several owners, an owner or a token selects one.
+--         {'deleted', {holding}}        the lock is deleted and the waiters were told; also if it
+--                                       was only kept after its release
+-- The holding is the state before. An owner or a token selects one of several owners.
 --
--- Atomic, because the holder that was looked at must be the one that loses the lock.
+-- Atomic: the holder that was looked at must be the one that loses the lock.
 -- include: parts/server.lua
 -- include: parts/time.lua
 -- include: parts/types.lua
@@ -29,8 +29,8 @@ local before = holding(lock, holds, revoked, tag)
 local kind = before[1]
 if kind == 'none' then return {'nothing', before} end
 
--- 1. The owners to revoke: running ones, and ones that are only kept after their run. Expired
---    owners are skipped.
+-- 1. Find the owners to revoke: running ones, and owners whose lock is only kept after their
+-- release. Expired owners are skipped.
 local mode = kind == 'hash' and mode_of(lock)
 if is_beside(mode) then settle(lock, holds, tag) end
 local running, kept, meant, any = {}, {}, {[if_owner] = true}, if_token == ''
@@ -51,7 +51,7 @@ local owned = if_owner == '' or kind == 'hash' and (redis.call('HEXISTS', lock, 
 if not any or not owned then return {'other_holder', before} end
 
 local gone = {}
-local function remove(owner)  -- one of several
+local function remove(owner)  -- removes one of several owners
   local count = tonumber(redis.call('HGET', lock, owner)) or 0
   for i = 1, math.min(count, 1000) do redis.call('DEL', lease_key(tag, owner, i)) end
   redis.call('HDEL', lock, owner)
@@ -82,7 +82,7 @@ if at_once == '1' then
   return deleted()
 end
 
--- 3. A lock that is only kept has no process that could stop: delete it too.
+-- 3. A lock that is only kept has no process to stop: delete it too.
 for _, owner in ipairs(kept) do
   if is_beside(mode) then remove(owner) else redis.call('DEL', lock, holds) end
 end

@@ -1,7 +1,7 @@
--- For acquire: holds that the claim has already, and holds of its ancestors, the runs above it.
+-- For acquire: holds that the claim already has, and holds of its ancestors (the runs above it).
 -- Needs types.lua, modes.lua, records.lua, leases.lua, released.lua, claim.lua.
 
--- The mode in which we may join an ancestor's hold of this mode; nil: in none.
+-- Returns the mode in which we may join an ancestor's hold of mode `above`; nil: we may not.
 local function joined_as(above)
   if above == 'slots' or mode == 'slots' then
     return above == mode and 'slots' or nil
@@ -11,7 +11,8 @@ local function joined_as(above)
   return above == 'write' and mode == 'shared' and 'shared' or above
 end
 
--- The record of this hold while it lives and is not revoked; else nil, and whether it was revoked.
+-- Returns the record of a hold that is alive and not revoked. Otherwise nil, and whether it was
+-- revoked.
 local function living(n, whose, what)
   local found = redis.call('HGET', n.holds, id_of(whose, what))
   if not found or not holds_it(n.lock, n.holds, n.tag, whose, mode_in(found)) then return end
@@ -19,9 +20,9 @@ local function living(n, whose, what)
   return found
 end
 
--- The hold of an earlier try of this claim, whose reply was lost: under our own owner, or under
--- that of an ancestor. Sets n.given_up if it was revoked or released since: no second hold beside
--- it.
+-- Looks for a hold from an earlier try of this claim, whose reply was lost: under our own owner or
+-- an ancestor's. If that hold was revoked or released since, sets n.given_up: the claim must not
+-- get a second hold beside it.
 local function find_again(n)
   local count = is_beside(mode_of(n.lock)) and redis.call('HGET', n.lock, owner)
   n.given_up = count and lease_left(n.tag, owner, count)
@@ -50,13 +51,14 @@ local function find_ancestor(n)
   end
 end
 
-local function look_above(n)  -- sets n.how to 'again', 'join' or 'own', or leaves it
+local function look_above(n)  -- sets n.how to 'again', 'join' or 'own', or leaves it nil
   if not is_hash(n.lock) or not is_hash(n.holds) then return end
   n.revocations = is_hash(n.revoked)
   if not find_again(n) then find_ancestor(n) end
 end
 
--- Was an ancestor's hold lost that the caller relies on? It is gone, and was not released.
+-- Returns true if an ancestor's hold on which the caller relies was lost: it is gone and was not
+-- released.
 local function lost_above(n)
   for _, above in ipairs(n.above) do
     local id = id_of(above.owner, above.serial)

@@ -1,5 +1,5 @@
--- For acquire: all names of the claim, and the holds that it has from above. n.how will say what
--- the claim gets at the name n:
+-- For acquire: all names of the claim, and its ancestors' holds of them. n.how will say what the
+-- claim gets at the name n:
 --   'again'  its own hold, which it has already    'take'  a new hold
 --   'join'   a hold beside that of an ancestor     'own'   nothing: an ancestor is in the way
 --   'busy'   nothing: there is no room             'turn'  nothing: the first in line gets it

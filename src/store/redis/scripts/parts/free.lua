@@ -1,8 +1,8 @@
--- For acquire: the most frequent claims in as few commands as they take: a plain lock of one name,
--- without an ancestor; neither a lock nor remains of one; and no line, or the claim is the first in
--- it. The rest of acquire would do the same for them, and gets every other claim. It comes before
--- the parts that only the rest needs, because a script makes all its functions at each call. Words
--- of ARGV are numbers in digits: to make digits of a number costs as much as a command.
+-- For acquire: the most frequent claims in as few commands as possible: a plain lock of one name
+-- without ancestors, where no lock or remains of one exist, and no line, or the claim is first in
+-- line. The rest of acquire would do the same, and handles every other claim. This part comes
+-- before those that only the rest needs, because a script creates all its functions at each call.
+-- Arguments are numbers in digits: converting a number to digits costs as much as a command.
 -- Needs time.lua, hold.lua, waiter.lua, claim.lua, token.lua, rights.lua.
 local function is_free(n)
   if me == '' then
@@ -26,7 +26,7 @@ local function take_free(n)
   return {'granted', owner, record}
 end
 
-local only = #KEYS == 7 and name_at(1, ARGV[11])  -- the name, if there is one; claimed.lua goes on
+local only = #KEYS == 7 and name_at(1, ARGV[11])  -- the claim's only name; claimed.lua uses it too
 
 if only and #ARGV == 12 and mode == 'exclusive' and once == 0 then
   local bad = missing_right(only)

@@ -1,25 +1,25 @@
--- For acquire: writes the hold of a name. The record comes before the lock, and its TTL as well:
--- should the server refuse one of these commands now, no lock without a TTL is left.
+-- For acquire: writes the hold of a name. The record and its TTL are written before the lock: if
+-- the server refuses one of these commands, no lock without a TTL is left.
 -- Needs time.lua, types.lua, names.lua, modes.lua, records.lua, leases.lua, token.lua, claim.lua.
-local function extend(key)  -- never shortens; a key without a TTL gets one
+local function extend(key)  -- never shortens; sets a TTL if the key has none
   if redis.call('PTTL', key) < ttl then redis.call('PEXPIRE', key, ttl) end
 end
 
-local function clear_remains(n)  -- of dead leases
+local function clear_remains(n)  -- removes what dead leases left
   n.is_new = redis.call('EXISTS', n.lock) == 0
   if n.is_new then
     redis.call('DEL', n.holds, n.revoked)
     return
   end
   if not is_hash(n.holds) then redis.call('DEL', n.holds) end
-  if n.how == 'take' then  -- our own, in a lock that others hold
-    -- Also if the lock does not count us: Redisson deletes a lock, and not its records.
+  if n.how == 'take' then  -- our own remains, in a lock that others hold
+    -- Even if the lock does not count us: Redisson deletes a lock without its records.
     drop_records(n.holds, {[owner] = true})
     if is_hash(n.revoked) then redis.call('HDEL', n.revoked, owner) end
   end
 end
 
-local function free_slot(n)  -- the lowest
+local function free_slot(n)  -- returns the lowest free slot
   local taken, all = {}, redis.call('HGETALL', n.holds)
   for i = 1, #all, 2 do
     local slot, holder = tonumber(slot_in(all[i + 1])), owner_in(all[i])
@@ -41,7 +41,7 @@ local function write_record(n)
   redis.call('HSET', n.holds, id_of(n.owner, serial), n.record)
 end
 
-local function count_hold(n)  -- in the hash of the lock
+local function count_hold(n)  -- counts the hold in the lock's hash
   local field, count = field_of(n.owner, n.mode), 1
   if n.how == 'join' then count = redis.call('HINCRBY', n.lock, field, 1) end
   if is_beside(n.mode) then redis.call('SET', lease_key(n.tag, n.owner, count), '1', 'PX', ttl) end
@@ -52,7 +52,7 @@ local function count_hold(n)  -- in the hash of the lock
   end
 end
 
-local function grant(n)  -- what n.how says
+local function grant(n)  -- carries out n.how
   if n.how == 'take' then
     n.owner, n.mode = owner, mode
     store_token(n)
@@ -61,7 +61,7 @@ local function grant(n)  -- what n.how says
     if is_beside(n.mode) then
       set_leases(n.tag, n.owner, redis.call('HGET', n.lock, n.owner), ttl)
     end
-    -- Always a write: WAIT (--replicas) counts by the newest write of its connection.
+    -- Writes in any case: WAIT (--replicas) waits for the newest write of its connection.
     redis.call('HSET', n.holds, id_of(n.owner, serial), n.record)
     extend(n.holds)
   else

@@ -1,13 +1,13 @@
 -- holding(lock, holds, revoked, tag, line, wanted): the state of a name, as
 --   {type, pttl in ms, now in ms, number of owners, {owner, count, its own lease in ms or -1, ...},
 --    {hold id, record, ...}, revoked by, number of waiters (0 without `line`), mode, slots}
--- The pttl is the time until the next lease ends that makes room, for a claim of the mode `wanted`
--- or else for one more owner like the present ones. Dead owners beside others are left out. The
+-- pttl is the time until the next lease ends and makes room: for a claim of mode `wanted`, or
+-- without it for one more owner like the present ones. Dead owners beside others are left out. The
 -- reply is bounded: at most 64 owners and 64 records, and long texts are cut.
 -- Needs time.lua, types.lua, modes.lua, records.lua, leases.lua.
 
--- The living owners of a hash for the reply; and how many are dead, the shortest and the longest
--- lease, and how many fields count no owner.
+-- Returns the living owners of a hash for the reply; then the number of dead owners, the shortest
+-- and the longest lease, and the number of fields that count no owner.
 local function living_owners(fields, mode, lock, tag)
   local owners, dead, least, most, no_owner = {}, 0, nil, nil, 0
   for i = 1, #fields, 2 do
@@ -69,7 +69,7 @@ local function holding(lock, holds, revoked, tag, line, wanted)
     if dead < size then
       local one_is_enough = mode == 'slots' and (wanted or mode) == mode
       reply[2] = math.min(one_is_enough and least or most, endless)
-    elseif reply[2] == -1 then  -- it never expires: the hash of another program
+    elseif reply[2] == -1 then  -- it never expires: a hash of another program
       dead = 0
     else
       reply[1], reply[2] = 'none', -2

@@ -1,10 +1,11 @@
 -- For release: --min-hold.
 -- Needs names.lua, modes.lua, records.lua, leases.lua.
 
--- Keeps the lock without a holder for `keep` ms: this was the last hold of its owner.
+-- Keeps the lock for `keep` ms without a holder: the last hold of its owner was released.
 local function keep_it(lock, holds, tag, owner, mode, record, keep)
   local kept = record:gsub('^{"token":%d+,', '%0"kept":true,', 1)
-  if mode == 'write' then redis.call('HDEL', lock, owner) end  -- dead reads below the write hold
+  -- Removes expired reads beside the write hold.
+  if mode == 'write' then redis.call('HDEL', lock, owner) end
   if not is_beside(mode) then redis.call('DEL', holds) end
   redis.call('HSET', holds, id_of(owner, 'kept'), kept)
   if is_beside(mode) then

@@ -1,15 +1,15 @@
 -- For release: the most frequent release, of a plain lock with one hold, in few commands. The rest
--- of release would do the same for it (but leave a key of another type at `revoked` to the
--- next acquire), and gets every other release. It comes before the parts that only the rest needs,
--- because a script makes all its functions at each call.
+-- of release would do the same (but leave a key of another type at `revoked` to the next acquire),
+-- and handles every other release. This part comes before those that only the rest needs, because a
+-- script creates all its functions at each call.
 -- Needs server.lua, names.lua, hold.lua, released.lua.
-local last_released, last_line  -- the reply, if something is left to do; the first two in line
+local last_released, last_line  -- the reply, if there is more to do; the first two waiters
 
 if #KEYS == 6 and ARGV[2] == '0' and ARGV[5] == '0' and ARGV[1] ~= 'kept' then
   local lock, holds, revoked, line = unpack(KEYS)
   local owner = ARGV[3]
   if redis.call('HGET', holds, id_of(owner, ARGV[1]))
-      -- One field: the hash has no mode.
+      -- A hash with one field has no mode.
       and redis.pcall('HLEN', lock) == 1 and redis.call('HGET', lock, owner) == '1' then
     redis.call('DEL', lock, holds, revoked)
     local told = redis.pcall(publish, lock_channel(ARGV[4]), '0')

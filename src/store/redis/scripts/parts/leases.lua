@@ -1,8 +1,8 @@
--- The leases of owners who hold a lock beside others: one string key for each hold, as for
--- Redisson's readers. An owner is dead when all its leases have ended, though the hash still counts
--- its holds.
+-- The leases of owners that hold a lock beside others: one string key for each hold, as for
+-- Redisson's readers. An owner is dead when all its leases have ended, even though the hash still
+-- counts its holds.
 -- Needs names.lua, types.lua, modes.lua, records.lua.
--- The longest lease of an owner with `count` holds, in ms; nil: the owner is dead.
+-- Returns the longest lease in ms of an owner with `count` holds; nil: the owner is dead.
 local function lease_left(tag, owner, count)
   local longest
   for i = 1, math.min(tonumber(count) or 0, 1000) do
@@ -13,33 +13,34 @@ local function lease_left(tag, owner, count)
   return longest
 end
 
-local function set_leases(tag, owner, count, ttl)  -- never shortens one
+local function set_leases(tag, owner, count, ttl)  -- never shortens a lease
   for i = 1, ttl > 0 and math.min(tonumber(count) or 0, 1000) or 0 do
     local key = lease_key(tag, owner, i)
     if redis.call('PTTL', key) < ttl then redis.call('SET', key, '1', 'PX', ttl) end
   end
 end
 
--- After a release that leaves the owner `left` holds. Its leases have no order: those that are left
--- last as long as the one that goes.
+-- Removes one lease of an owner that has `left` holds left. An owner's leases belong to no
+-- particular hold, so the remaining leases get the time of the removed one.
 local function drop_lease(tag, owner, left)
   local last = lease_key(tag, owner, left + 1)
   set_leases(tag, owner, left, redis.call('PTTL', last))
   redis.call('DEL', last)
 end
 
--- Does this owner hold the lock, a hash, in this mode? A lock that is only kept after its run: no.
+-- Returns whether the owner holds the lock (a hash) in this mode; false if the lock is only kept.
 local function holds_it(lock, holds, tag, owner, mode)
   if redis.call('HEXISTS', holds, id_of(owner, 'kept')) == 1 then return false end
   local count = redis.call('HGET', lock, field_of(owner, mode))
   if not count then return false end
   local now = mode_of(lock)
-  if mode == 'shared' and now == 'write' then return true end  -- a read below its own write hold
+  if mode == 'shared' and now == 'write' then return true end  -- a reader below its own write hold
   if now ~= mode then return false end
   return not is_beside(mode) or lease_left(tag, owner, count) ~= nil
 end
 
--- The hash of another program may have a field `mode` as well, but not only counts beside it.
+-- Returns false for another program's hash, which may have a field `mode` but has other fields than
+-- counts.
 local function has_only_counts(fields)
   for i = 1, #fields, 2 do
     local counts = fields[i]:find(':', 1, true) and tonumber(fields[i + 1])
@@ -48,7 +49,7 @@ local function has_only_counts(fields)
   return true
 end
 
--- For a lock with several owners: removes expired owners, and lets the key expire with the longest
+-- For a lock with several owners: removes expired owners, and sets the key's TTL to the longest
 -- lease.
 local function settle(lock, holds, tag)
   local longest, dead, fields = -1, {}, redis.call('HGETALL', lock)
@@ -67,8 +68,8 @@ local function settle(lock, holds, tag)
     end
   end
   drop_records(holds, dead)
-  -- Every write invalidates the key for all tracking clients, and every waiter comes here: write
-  -- only if the value changes.
+  -- Every write invalidates the key for all clients that track it, and every waiter's try comes
+  -- here: so write only if the value changes.
   local over = expiry - longest
   if redis.call('HLEN', lock) <= 1 then
     redis.call('DEL', lock, holds)

@@ -1,11 +1,11 @@
--- The waiting line of a lock, in two sorted sets: `line` has each waiter with its arrival (µs of
--- server time, growing), `waiters` the same with the time (ms) until which it counts as alive; each
--- of its tries moves that time. A claim of several names waits in the line of each.
+-- The waiting line of a lock: two sorted sets with the same waiters. In `line` the score is the
+-- arrival (µs of server time, growing), in `waiters` the time (ms) until which the waiter counts as
+-- alive; each of its tries moves that time. A claim of several names waits in the line of each.
 -- Needs server.lua, time.lua, names.lua, modes.lua, waiter.lua.
 local line_life, turn_life, most_at_once = 10000, 1000, 1000  -- ms, ms, waiters
-local beat_and_call = 5000  -- ms from one try of a waiter to the next, at most
+local beat_and_call = 5000  -- ms between two tries of a waiter, at most
 
--- Removes the waiters that have not asked again in time. Returns whether there were any.
+-- Removes waiters that have not tried again in time. Returns whether there were any.
 local function prune(line, waiters)
   local dead = redis.call('ZRANGEBYSCORE', waiters, '-inf', '(' .. now_ms_digits(),
                           'LIMIT', '0', most_at_once)
@@ -13,7 +13,7 @@ local function prune(line, waiters)
   return #dead > 0
 end
 
--- Adds `who` at the end of the line; of a waiter that is in line, only notes that it is alive.
+-- Adds `who` to the end of the line. If `who` is already in line, only notes that it is alive.
 local function join_line(line, waiters, who)
   if not redis.call('ZSCORE', line, who) then
     local last = tonumber(redis.call('ZRANGE', line, -1, -1, 'WITHSCORES')[2] or '0')
@@ -24,21 +24,21 @@ local function join_line(line, waiters, who)
   redis.call('PEXPIRE', waiters, 6 * line_life)
 end
 
--- After a move of its slot a waiter subscribes at the new server, where it has no subscription at
--- first. If it has tried lately, that is no sign that it is dead.
+-- Returns whether a waiter that tried lately may have no subscription because the slot has moved:
+-- it must first subscribe at the new server.
 local function may_be_moving(waiters, who)
   local ends = in_cluster and redis.call('ZSCORE', waiters, who)
   return ends and tonumber(ends) > now_ms() + line_life - beat_and_call
 end
 
--- If the lock has room for the first in line: tells the first waiter that it is its turn, and the
--- second that it is next. Returns whether the first was told.
+-- If the lock has room for the first waiter, tells the first that it is its turn and the second
+-- that it is next. Returns whether the first was told.
 --
--- A waiter whose channel has no subscriber is dead: remove it. `me` is the caller and needs no
--- message. The first has a second to come; then it counts as dead as well, and the second, which
--- knows that it is next, comes without a message. If the lock has room only for `me`, the first is
--- sent a word without effect: it keeps `me` out only if it is alive. `first_two` are the first in
--- line if that is known.
+-- A waiter whose channel has no subscriber is dead and removed. `me` is the caller and needs no
+-- message. The first waiter has a second to try; after that it counts as dead, and the second,
+-- which knows that it is next, tries without a message. If the lock has room only for `me`, the
+-- first waiter gets a message without effect, which tests if it is alive and so keeps `me` out.
+-- `first_two`: the first two in line, if known.
 local function call_first(lock, tag, line, waiters, me, first_two)
   local told = false
   first_two = first_two or redis.call('ZRANGE', line, '0', '1')
@@ -66,8 +66,8 @@ local function call_first(lock, tag, line, waiters, me, first_two)
   return told
 end
 
--- For a lock with room for `who` ('' is in no line): 'take' if no living waiter is before it;
--- 'turn' if the lock has room for that waiter, too, and the waiter was told; else 'busy'.
+-- For a lock with room for `who` ('' if not in line): returns 'take' if no living waiter is before
+-- it; 'turn' if that waiter has room as well and was told; otherwise 'busy'.
 local function may_take(lock, tag, line, waiters, who)
   local told = call_first(lock, tag, line, waiters, who)
   local first = redis.call('ZRANGE', line, 0, 0)[1]

@@ -1,5 +1,5 @@
--- For release: the owner has released its write hold, and still reads: the lock becomes that of a
--- reader, whose leases count from now on.
+-- For release: the owner has released its write hold but still has reads. The lock becomes a
+-- readers' lock, whose readers' leases decide from now on.
 -- Needs server.lua, names.lua, leases.lua, line.lua.
 local function go_on_reading(lock, holds, line, waiters, owner, tag)
   redis.call('HSET', lock, 'mode', 'read')

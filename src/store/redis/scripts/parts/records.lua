@@ -1,19 +1,20 @@
--- The records of a lock: a hash of hold id -> JSON, where a hold id is <owner>#<serial>. The serial
--- 'kept' marks a lock that is kept after the run of its owner (--min-hold): no claim can join it
--- and no renewal finds it.
+-- The records of a lock: a hash from hold id to JSON. A hold id is <owner>#<serial>. The serial
+-- 'kept' marks a lock that is kept after its release (--min-hold): no claim joins it, and no
+-- renewal finds it.
 -- Needs types.lua, hold.lua.
 local function owner_in(id) return id:match('^(.*)#') end
 local function token_in(record) return record:match('^{"token":(%d+)') end
 local function slot_in(record) return record:match('"slot":(%d+)') end
 
-local function drop_records(holds, owners)  -- of all owners that are keys of this table
+-- Drops the records of all owners that are keys of this table.
+local function drop_records(holds, owners)
   if not next(owners) or not is_hash(holds) then return end
   for _, id in ipairs(redis.call('HKEYS', holds)) do
     if owners[owner_in(id)] then redis.call('HDEL', holds, id) end
   end
 end
 
-local function keep_holds(lock, holds)  -- for as long as the lock
+local function keep_holds(lock, holds)  -- sets the TTL of the records to that of the lock
   local left = redis.call('PTTL', lock)
   if left >= 0 then redis.call('PEXPIRE', holds, left) end
 end

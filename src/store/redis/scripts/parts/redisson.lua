@@ -1,6 +1,6 @@
--- Wakes the waiters of Redisson, if the lock is gone or ends sooner than they were told: they look
--- at nothing else. `lasted` is the PTTL before the change. Returns 1, or an error if the server
--- refused.
+-- Wakes Redisson's waiters if the lock is gone or ends sooner than they were told: they notice
+-- nothing else. `lasted` is the lock's PTTL before the change. Returns 1, or an error if the server
+-- refused to publish.
 -- Needs server.lua, names.lua.
 local function tell_redisson(lock, tag, mode, lasted)
   local lasts = redis.call('PTTL', lock)

@@ -1,9 +1,10 @@
--- For acquire: a claim that is refused waits in the lines of all its names that it could ever get.
+-- For acquire: a refused claim waits in the lines of all its names that it could ever get.
 -- Needs line.lua, claim.lua.
 local function waits(n) return n.how == 'busy' or n.how == 'turn' or n.how == 'take' end
 
--- May the claim wait in all these lines? Not where `most` others do. And the first name in the way
--- whose line is full. `own`: an ancestor is in the way, and the claim waits for nothing.
+-- Returns whether the claim may wait in all these lines, and the first name in the way whose line
+-- is full (it has `most` other waiters). `own`: an ancestor is in the way, so the claim waits
+-- nowhere.
 local function may_wait(own)
   local may, full_at = me ~= '', nil
   for i, n in ipairs(names) do
@@ -17,8 +18,8 @@ local function may_wait(own)
   return may, full_at
 end
 
--- A claim that lost its place in one line, because it was silent, loses it in all: two claims that
--- stood in another order in each line would wait for each other for ever.
+-- A claim that was silent and lost its place in one line loses its places in all: otherwise two
+-- claims could be in a different order in each line and wait for each other for ever.
 local function forfeit_places()
   for _, n in ipairs(names) do
     if #names > 1 and me ~= '' and waits(n) and not redis.call('ZSCORE', n.line, me) then
@@ -27,13 +28,13 @@ local function forfeit_places()
   end
 end
 
-local function turn_left(n)  -- ms that the first in line has left to come
+local function turn_left(n)  -- returns how many ms the first waiter's turn still lasts
   local first = redis.call('ZRANGE', n.line, 0, 0)[1]
   local ends = tonumber(first and redis.call('ZSCORE', n.waiters, first) or '0')
   return math.max(ends - now_ms(), 0)
 end
 
--- Enters the lines, and returns the reply.
+-- Puts the claim into the lines, and returns the reply.
 local function refuse(in_the_way)
   local own = names[in_the_way].how == 'own'
   local may, full_at = may_wait(own)

@@ -1,7 +1,6 @@
--- Which holds of `dlock acquire` were released: a sorted set of the last 100 hold ids by time, for
--- a day. A shell keeps its DLOCK_HOLDS after the release, so a later run or renewal has to tell a
--- hold that was released from one that was lost: a hold that is neither on record nor in this set
--- was lost.
+-- The holds of `dlock acquire` that were released: a sorted set of the last 100 hold ids by time,
+-- kept for a day. A shell keeps its DLOCK_HOLDS after the release, so a later run or renewal must
+-- tell a released hold from a lost one: a hold that has no record and is not in this set was lost.
 -- Needs time.lua, names.lua.
 local function is_of_acquire(serial) return #serial == 17 and serial:sub(1, 1) == 'a' end
 

@@ -1,26 +1,25 @@
--- For acquire: the access rights that the grant, and later renewal, release and waiting need.
+-- For acquire: checks the access rights that the grant and later renewal, release and waiting need.
 --
--- They are looked up once for each claim, at its first try, when it is not in line yet: a run must
--- not start, nor wait for an hour, if it could not renew and release. The script would use some of
--- them anyway, but Redis 7.0 does not name the command that it refuses, and this error does. EVAL
--- is for a later call, after the server has lost its scripts. PUBLISH is not in the list, because
--- waiters poll without it.
+-- They are checked once per claim, at its first try, before it is in line: a run must not start, or
+-- wait for an hour, if it could not renew and release. The script uses some of these rights anyway,
+-- but Redis 7.0 does not name the command that it refuses, and the error made here does. EVAL is
+-- needed later if the server has lost its scripts. PUBLISH is not checked: waiters poll without it.
 --
--- Redis 6.2 cannot be asked for rights, so each command is tried there, with arguments that change
--- nothing. (EVAL cannot be tried, as no script may use it.) A write that changes nothing also ends
--- the check for memory, so OOM is an error here.
+-- Redis 6.2 cannot check rights, so each command is tried there with arguments that change nothing.
+-- (EVAL cannot be tried: a script may not call it.) A write that changes nothing would skip later
+-- memory checks, so OOM is an error here.
 --
 -- KeyDB, which has the scripts of 6.2, is asked for its role there: an active replica accepts
--- writes beside other masters and merges two grants into one lock. It is not found without the
--- right to INFO.
+-- writes beside other masters, and two grants would merge into one lock. Without the right to INFO
+-- it is not detected.
 --
--- A right that is withdrawn while the claim waits is missed when it is used. If the grant needs it,
--- the server refuses the grant, and no lock without a TTL is left (grant.lua). If only renewal or
--- release need it, these fail, and the lease ends by itself.
+-- If a right is withdrawn while the claim waits, its first use fails. If the grant needs it, the
+-- server refuses the grant, and no lock without a TTL is left (grant.lua). If only renewal or
+-- release need it, they fail, and the lease ends by itself.
 -- Needs names.lua, claim.lua.
 local out_of_memory  -- the server's error
 
--- Where a right cannot be asked for: a call without effect.
+-- Tries a call without effect, where rights cannot be checked.
 local function try(command, ...)
   local reply = redis.pcall(command, ...)
   local error = type(reply) == 'table' and reply.err or ''
@@ -29,7 +28,7 @@ local function try(command, ...)
   return not oom and not error:find('The user executing the script', 1, true)
 end
 
--- The words are such that a call changes nothing: no name, and so no key, has a line feed.
+-- These arguments change nothing. No name contains a line feed, so no key does.
 local function all_allowed(may, n)
   return may('TYPE', n.lock) and may('TIME') and may('GET', n.token) and may('PTTL', n.lock)
     and may('SET', n.token, '1', 'PX', '0') and may('DEL', n.revoked .. '\n')
@@ -46,7 +45,8 @@ local function all_allowed(may, n)
     and (not redis.acl_check_cmd or may('EVAL', '', '0'))
 end
 
-local function missing_right(n)  -- an error that names it; nil: none is missing, or already in line
+-- Returns an error that names the right; nil: all are granted, or the claim is already in line.
+local function missing_right(n)
   if n.allowed or me ~= '' then return end
   local ask = redis.acl_check_cmd
   n.allowed = all_allowed(ask or try, n)
@@ -56,7 +56,7 @@ local function missing_right(n)  -- an error that names it; nil: none is missing
     return redis.error_reply('MULTIMASTER this KeyDB accepts writes on several masters at once')
   end
   local command, key
-  all_allowed(function(...)  -- once more, up to the first that is missing
+  all_allowed(function(...)  -- again, up to the first missing right
     command, key = ...
     return (ask or try)(...)
   end, n)

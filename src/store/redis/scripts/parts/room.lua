@@ -1,4 +1,4 @@
--- For acquire: is there room for the claim at a name where it holds nothing yet?
+-- For acquire: whether a name has room for the claim, which holds nothing there yet.
 -- Needs types.lua, modes.lua, leases.lua, line.lua, claim.lua.
 local function look(n)  -- sets n.how to 'take', 'turn' or 'busy'
   local fits = has_room(n.lock, mode, slots)
@@ -9,7 +9,7 @@ local function look(n)  -- sets n.how to 'take', 'turn' or 'busy'
   n.how = not n.given_up and fits and may_take(n.lock, n.tag, n.line, n.waiters, me) or 'busy'
 end
 
--- The number of slots that the holders of this name use, if it is another than ours.
+-- Returns the number of slots that the name's holders use, if it differs from ours.
 local function other_slots(n)
   if n.how ~= 'busy' or mode ~= 'slots' or not is_hash(n.lock) then return end
   local _, number = mode_of(n.lock)

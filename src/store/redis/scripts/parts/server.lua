@@ -1,2 +1,3 @@
--- One server has all keys. In a cluster parts/cluster.lua stands here instead (EmbedLua.cmake).
+-- For a single server, which has all keys. For a cluster, parts/cluster.lua replaces this
+-- (EmbedLua.cmake).
 local publish, in_cluster = 'PUBLISH', false

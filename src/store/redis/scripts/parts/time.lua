@@ -1,4 +1,4 @@
--- The server's clock. A script reads it once, so everything that it writes has one time.
+-- The server's clock. A script reads it once, so that all its writes have the same time.
 local clock
 
 local function now_digits()  -- in µs
@@ -13,7 +13,7 @@ local function now_ms_digits() return now_digits():sub(1, -4) end
 local function now_us() return tonumber(now_digits()) end
 local function now_ms() return math.floor(now_us() / 1000) end
 
-local endless = 9007199254740991  -- ms; also the largest number that Lua counts exactly
+local endless = 9007199254740991  -- in ms; also the largest integer that Lua represents exactly
 
--- A whole number in decimal digits: Lua itself would write 1.7e+15.
+-- Returns an integer in decimal digits: Lua itself would write 1.7e+15.
 local function decimal(number) return string.format('%.0f', number) end

@@ -1,16 +1,17 @@
--- For acquire: fencing tokens. A token is larger than the token before, and at least the server's
--- time in µs, so that tokens grow also after the server has lost its data. A claim to several
--- servers proposes the time of its host instead, so that all grant the same token; a proposal more
--- than a quarter of a second from the server's time does not count (core/lock_store.hpp).
+-- For acquire: fencing tokens. A token is larger than the one before and at least the server's time
+-- in µs, so that tokens grow even after the server has lost its data. A claim to several servers
+-- proposes its host's time instead, so that all servers grant the same token; a proposal more than
+-- a quarter of a second from the server's time is ignored (core/lock_store.hpp).
 -- Needs time.lua, claim.lua.
 local function least_token()
   local close = proposed ~= '' and math.abs(tonumber(proposed) - now_us()) <= 250000
   return close and proposed or now_digits()
 end
 
-local function next_token(n)  -- into n.next; only reads; an error if the key holds no such number
+-- Sets n.next; only reads; returns an error if the key holds no usable number.
+local function next_token(n)
   n.next, n.stored = least_token(), redis.call('GET', n.token)
-  -- With as many digits, a text that sorts before is smaller.
+  -- If two texts have equally many digits, the one that sorts first is the smaller number.
   if not n.stored or #n.stored == #n.next and n.stored < n.next and n.stored:find('^%d+$') then
     return
   end
@@ -22,7 +23,7 @@ local function next_token(n)  -- into n.next; only reads; an error if the key ho
   n.next = decimal(math.max(last + 1, tonumber(n.next)))
 end
 
--- For a day, give or take an hour. Java's RFencedLock made it without a TTL, and needs none.
+-- Keeps the token for a day, give or take an hour. Java's RFencedLock sets no TTL; it is left so.
 local function store_token(n)
   local left = n.stored and redis.call('PTTL', n.token) or 0
   if left == -1 or left > 82800000 then

@@ -1,5 +1,5 @@
--- A waiter is its record, {"id":"<hold id>", ...}: "polls":true says that it is not subscribed,
--- "mode" and "slots" which hold it wants.
+-- A waiter is represented by its record, {"id":"<hold id>", ...}. "polls":true means that it has no
+-- subscription; "mode" and "slots" say which hold it wants.
 local function waiter_id(waiter) return waiter:match('^{"id":"([^"]+)"') or '' end
 local function polls(waiter) return waiter:find('^{"id":"[^"]+","polls":true') end
 
