@@ -36,7 +36,7 @@ const Json* at(const Json& object, const char* field) {
   return found == object.end() ? nullptr : &*found;
 }
 
-// A missing field has its default: the gateway omits zero, "" and false.
+// Reads a number. The gateway omits fields that are zero, "" or false, so a missing field is 0.
 bool take_number(const Json& object, const char* field, std::int64_t& number) {
   const Json* const value = at(object, field);
   number = 0;
@@ -52,8 +52,8 @@ bool take_number(const Json& object, const char* field, std::int64_t& number) {
   return error == std::errc() && stopped == end && number >= 0;
 }
 
-// A revision counts the whole store's writes from 1. It is below 2^53, so that tokens and the next
-// revision are numbers, too.
+// Reads a revision: the number of a write to the store, from 1. It must be below 2^53, so that
+// tokens and the next revision can be computed.
 bool take_revision(const Json& object, const char* field, std::int64_t& number) {
   return take_number(object, field, number) && number < contender::Epoch::k_most;
 }
@@ -85,7 +85,7 @@ bool take_key(const Json& json, EtcdKey& key) {
          take_revision(json, "mod_revision", key.modified) && take_number(json, "lease", key.lease);
 }
 
-// The refusal in a body that is not the answer: {"message":…,"code":…}, or in a stream
+// Returns the refusal in a body that is no answer: {"message":…,"code":…}, or in a stream
 // {"error":{"message":…,"grpc_code":… or "code":…}}.
 std::optional<EtcdRefusal> refusal_in(const Json& body) {
   const Json* const error = at(body, "error");
@@ -104,7 +104,7 @@ bool take(const Json& json, const EtcdGet& get, EtcdAnswer& answer) {
   if (keys != nullptr && !keys->is_array()) return false;
   for (std::size_t i = 0; keys != nullptr && i < keys->size(); ++i)
     if (!take_key((*keys)[i], answer.keys.emplace_back())) return false;
-  // The request asked for all keys, or for at most `most`.
+  // The answer must have all keys or, if `most` is set, at most that many.
   const auto given = static_cast<std::int64_t>(answer.keys.size());
   return get.most > 0 ? given <= get.most && given <= answer.count : given == answer.count;
 }
@@ -168,7 +168,7 @@ bool take(const Json& json, const EtcdStatus& /*status*/, EtcdAnswer& answer) {
   return !answer.version.empty();
 }
 
-// A refusal that says that the wish was already fulfilled counts as its answer.
+// Returns the answer if the refusal says that the request's wish is already fulfilled.
 std::optional<EtcdAnswer> wished(const EtcdRequest& request, const EtcdRefusal& refusal) {
   if (std::holds_alternative<EtcdGrant>(request) && refusal.text == etcd_says::k_lease_exists)
     return EtcdAnswer{.existed = true};
@@ -187,7 +187,7 @@ EtcdRefusal refusal_from(const Json& body, int status) {
 
 EtcdRead read_answer(const EtcdRequest& request, const HttpAnswer& http) {
   const Json body = parse(http.body);
-  // The answer to a keep-alive is a stream of one line.
+  // A keep-alive is answered by a stream of one line.
   const bool wrapped = std::holds_alternative<EtcdKeepAlive>(request);
   const Json* const json = wrapped ? at(body, "result") : &body;
   const Json* const header = json != nullptr ? at(*json, "header") : nullptr;
@@ -206,7 +206,7 @@ EtcdRead read_answer(const EtcdRequest& request, const HttpAnswer& http) {
 std::variant<std::string, EtcdRefusal> read_login(const HttpAnswer& http) {
   const Json body = parse(http.body);
   std::string token = text_at(body, "token");
-  // The token becomes part of a header line.
+  // The token is put into a header line, so it must not contain blanks or control characters.
   const auto is_sound = [](char c) { return c > ' ' && c < '\x7f'; };
   const bool sound = !token.empty() && std::all_of(token.begin(), token.end(), is_sound);
   if (http.status == k_ok && sound) return token;

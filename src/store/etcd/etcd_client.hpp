@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// EtcdClient: requests to one etcd (its JSON gateway, /v3) and their answers.
+// EtcdClient: sends requests to one etcd (its JSON gateway, /v3) and receives their answers.
 //
-// It promises: a call ends at its limit, name lookup, connect and login included, or by the
+// It promises: a call ends at its limit, including name lookup, connecting and login, or by the
 // Interrupt. All requests of a run() travel in one write and are carried out in their order, each
-// for itself: the requests after a refused one are carried out, too. After a call that failed on
-// the way (also by a limit or an interrupt) the connection is dropped, so a late answer never meets
-// the next request. Nothing is resent that may have been carried out: an idle connection that has
-// ended is replaced before the write, and requests that were refused because our login had ended
-// are sent once more after a new login.
+// by itself: requests after a refused one are carried out too. After a call that failed on the way
+// (also by a limit or an interrupt) the connection is dropped, so a late answer is never taken for
+// the answer to the next request. No request is repeated that may have been carried out. But an
+// idle connection that has ended is replaced before the write; and requests that were refused
+// because our login had ended are sent once more after a new login.
 //
-// Errors: as of EtcdWire on the way; for refusals see etcd_error.hpp. Every text names the server,
-// and neither user nor password. One thread at a time.
+// Errors on the way are those of EtcdWire; for refusals see etcd_error.hpp. Every text names the
+// server, but neither user nor password. Used by one thread at a time.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -34,31 +34,32 @@ class EtcdClient {
   // `interrupt` may be null and must outlive us.
   EtcdClient(const EtcdAddress& address, const Interrupt* interrupt);
 
-  // The answers, one for each request; or the first refusal, whose request is in failure(): the
-  // requests before it were carried out, those after it perhaps. All are sent before the first
-  // answer is read: several requests have to be small (100 KB together), or both sides may wait
+  // One answer for each request, or the first refusal, whose request is in failure(): the requests
+  // before it were carried out, those after it perhaps. All requests are sent before the first
+  // answer is read. So several requests must be small (100 KB together), or both sides may wait
   // until the limit.
   using Answers = Result<std::vector<EtcdAnswer>>;
   Answers run(const std::vector<EtcdRequest>& requests, Time limit);
 
-  // Describes the newest run() that failed.
+  // Says how the newest run() failed.
   struct Failure {
-    bool refused = false;     // a request, not the login; false: the rest says nothing
-    std::size_t request = 0;  // its index
+    // A request was refused, not the login; if false, the other fields mean nothing.
+    bool refused = false;
+    std::size_t request = 0;  // index of the refused request
     int grpc = -1;            // see EtcdRefusal
-    bool repeat = false;      // it was not carried out, and may be sent again
+    bool repeat = false;      // the request was not carried out and may be sent again
   };
   const Failure& failure() const { return failure_; }
 
-  // Read before the first byte of the newest run()'s requests was sent, after a login.
+  // A time before the first byte of the newest run()'s requests was sent, but after its login.
   Time sent_at() const { return sent_at_; }
 
-  // A watch of the same etcd with the same login and interrupt, on a connection of its own.
+  // Returns a watch of this etcd with our login and interrupt, on a separate connection.
   EtcdWatch watch() const { return {wire_.address(), login_, interrupt_}; }
 
   bool connected() const { return wire_.connected(); }
   void disconnect() { wire_.disconnect(); }
-  // The member that is asked, or will be asked next: "etcd://host:port".
+  // The member that is or will be asked: "etcd://host:port".
   std::string where() const { return wire_.where(); }
 
  private:

@@ -23,7 +23,7 @@ struct Meaning {
   std::string_view hint = {};
 };
 
-// Other messages are judged by their code.
+// Messages that are not in this list are judged by their code.
 // https://github.com/etcd-io/etcd/blob/main/api/v3rpc/rpctypes
 constexpr std::array<Meaning, 13> k_messages{{
     {"etcdserver: too many requests", Errc::unavailable, true},
@@ -59,7 +59,7 @@ constexpr std::array<Meaning, 13> k_messages{{
 
 // Indexed by gRPC code: 0 ok … 16 unauthenticated.
 constexpr std::array<Errc, 17> k_codes{
-    Errc::protocol,     // 0 is no error's code
+    Errc::protocol,     // 0 is not an error
     Errc::unavailable,  // 1 cancelled
     Errc::unavailable,  // 2 unknown
     Errc::refused,      // 3 invalid argument

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What etcd's refusals mean to dlock: judged by the message if it says more than the gRPC code,
-// which is the same for many. Pure.
+// What etcd's refusals mean to dlock. The message decides if it is known; otherwise the gRPC code,
+// which many different refusals share. Pure.
 //
-// A request refused with Errc::denied or refused was not carried out. Unavailable and timed_out say
-// nothing about the outcome, unless `repeat` is set: then the request was not carried out, either,
-// and may be sent again.
+// A request refused with Errc::denied or refused was not carried out. With unavailable or timed_out
+// it may have been, unless `repeat` is set: then it was not carried out either, and may be sent
+// again.
 #pragma once
 
 #include "base/result.hpp"
@@ -16,10 +16,10 @@ namespace dlock {
 
 struct EtcdRefusal {
   Errc code = Errc::refused;
-  int grpc = -1;  // the gRPC code; -1: the refusal came from no etcd
+  int grpc = -1;  // the gRPC code; -1: the refusal did not come from etcd
   bool repeat = false;
   bool login = false;          // our token is no longer valid
-  std::string text = {};       // what the server said: one line, printable
+  std::string text = {};       // the server's text: one line, printable
   std::string_view hint = {};  // advice that follows the text
 };
 
@@ -34,9 +34,10 @@ inline constexpr int k_unauthenticated = 16;
 }  // namespace grpc_code
 
 EtcdRefusal refusal_of(int grpc, std::string_view message);
-// Reads a stream's error, as Go writes it: "rpc error: code = PermissionDenied desc = …".
+// Reads the error of a stream, as Go writes it: "rpc error: code = PermissionDenied desc = …".
 EtcdRefusal refusal_of(std::string_view rpc_error);
-// Judges an answer without a message of etcd: another server, or an etcd without its gateway.
+// Judges a reply that has no message of etcd: it comes from another server, or from an etcd whose
+// gateway is off.
 EtcdRefusal refusal_of_status(int http);
 
 namespace etcd_says {

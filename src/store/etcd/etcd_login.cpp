@@ -15,7 +15,7 @@ Result<void> EtcdLogin::reach(EtcdWire& wire, Time limit) {
   auto read = read_login(*answer);
   if (const auto* const refusal = std::get_if<EtcdRefusal>(&read)) return wire.refusal(*refusal);
   token_ = std::get<std::string>(std::move(read));
-  return wire.reach(limit);  // the server may have closed it after its answer
+  return wire.reach(limit);  // the server may have closed the connection after its answer
 }
 
 }  // namespace dlock

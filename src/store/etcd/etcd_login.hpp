@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// EtcdLogin: our user and password for an etcd, and the token that it gave us for them. All
-// connections to its members may share one. A token ends five minutes after its last use, with the
-// member that issued it, and with each change of the users. A new token costs the server some 60 ms
-// of bcrypt.
+// EtcdLogin: our user and password for an etcd, and the token that etcd issued for them. All
+// connections to its members may share one EtcdLogin. A token ends five minutes after its last use,
+// when the member that issued it ends, and whenever users are changed. A new token costs the server
+// some 60 ms of bcrypt.
 //
-// If etcd asks for no login, the user is ignored, as etcd's own clients do.
+// If etcd requires no login, the user is ignored, as in etcd's own clients.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -20,17 +20,18 @@ namespace dlock {
 
 class EtcdLogin {
  public:
-  // Without a user there is no login, and no token is needed.
+  // Without a user no login and no token are needed.
   EtcdLogin(std::string user, Secret password)
       : user_(std::move(user)), password_(std::move(password)) {}
 
   bool has_user() const { return !user_.empty(); }
   bool needed() const { return has_user() && !token_; }
-  std::string token() const { return token_.value_or(""); }  // empty: no token is needed or known
+  // Empty: no token is needed, or none has been issued yet.
+  std::string token() const { return token_.value_or(""); }
   void forget() { token_.reset(); }
 
-  // Connects the wire, and logs in if that is needed. Errc::denied: a wrong user or password; other
-  // errors as of EtcdWire.
+  // Connects the wire and logs in, if necessary. Errc::denied: user or password is wrong. Other
+  // errors are those of EtcdWire.
   Result<void> reach(EtcdWire& wire, Time limit);
 
  private:

@@ -16,14 +16,14 @@
 namespace dlock {
 namespace {
 
-// Fields stay in order, so the same request is the same bytes.
+// JSON whose fields stay in order, so that equal requests are equal bytes.
 using OrderedJson = nlohmann::ordered_json;
 
 std::string dump(const OrderedJson& json) {
   return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-// As text: not every JSON reader keeps 64 bits of a number.
+// Writes a number as text, because not every JSON reader keeps 64 bits of a number.
 std::string whole(std::int64_t number) {
   return std::to_string(number);
 }
@@ -132,7 +132,7 @@ EtcdRange keys_below(std::string prefix) {
   constexpr char k_largest = '\xff';
   while (!range.end.empty() && range.end.back() == k_largest)
     range.end.pop_back();
-  // The prefix has only bytes 0xff: etcd writes "all keys from there on" like this.
+  // The prefix has only bytes 0xff: etcd writes the range of all larger keys like this.
   if (range.end.empty())
     range.end = std::string(1, '\0');
   else

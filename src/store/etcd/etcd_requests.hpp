@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Requests to etcd (v3), and their form for its JSON gateway. Pure.
+// Requests to etcd (v3), and their encoding for its JSON gateway. Pure.
 //
-// Keys and values are any bytes. The same request is the same bytes each time. A transaction is all
-// or nothing: it is carried out at one revision, which no other write has.
+// Keys and values may have any bytes. A request is always encoded as the same bytes. A transaction
+// is carried out completely or not at all, at a revision that no other write has.
 // https://etcd.io/docs/v3.5/dev-guide/api_reference_v3/
 #pragma once
 
@@ -19,25 +19,26 @@ namespace dlock {
 using EtcdLease = std::int64_t;  // positive
 using EtcdRevision = std::int64_t;
 
-// [first, end); without an end the key `first` alone.
+// The keys from `first` up to, but not including, `end`; without an end only the key `first`.
 struct EtcdRange {
   std::string first;
   std::string end = {};
 };
-// The range of every key that begins with `prefix`, which is not empty.
+// Returns the range of all keys that begin with `prefix`, which is not empty.
 EtcdRange keys_below(std::string prefix);
 
-// The ttl is rounded up to whole seconds, and etcd may grant more (EtcdAnswer::ttl). An existing
-// lease stays as it is, so the same grant may be sent again.
+// Makes a lease. The ttl is rounded up to whole seconds, and etcd may grant more (EtcdAnswer::ttl).
+// An existing lease is not changed, so this request may be repeated.
 struct EtcdGrant {
   EtcdLease lease = 0;
   Duration ttl{};
 };
-// Revoking a lease deletes its keys. A lease that does not exist counts as revoked.
+// Revokes a lease and so deletes its keys. A lease that does not exist counts as revoked.
 struct EtcdRevoke {
   EtcdLease lease = 0;
 };
-// A "yes" proves nothing: a leader that has lost the others says yes, too. See EtcdAnswer::ttl.
+// Renews a lease. A confirmation alone proves nothing: a leader that has lost its followers
+// confirms as well. See EtcdAnswer::ttl.
 struct EtcdKeepAlive {
   EtcdLease lease = 0;
 };
@@ -47,24 +48,25 @@ struct EtcdTimeToLive {
   EtcdLease lease = 0;
 };
 
-// Linearizable: sees every write that was answered before the request.
+// Reads keys. Linearizable: sees every write that was answered before this request.
 struct EtcdGet {
   EtcdRange range;
   bool keys_only = false;
-  bool by_creation = false;  // oldest creation first; else in the order of keys
-  std::int64_t most = 0;     // 0: all
+  // In the order of creation, oldest first; otherwise in the order of keys.
+  bool by_creation = false;
+  std::int64_t most = 0;  // at most this many keys; 0: all
 };
 struct EtcdPut {
   std::string key;
   std::string value = {};
-  EtcdLease lease = 0;  // 0: none. A lease that does not exist is Errc::refused.
+  EtcdLease lease = 0;  // 0: no lease. A lease that does not exist is Errc::refused.
 };
 struct EtcdDelete {
   EtcdRange range;
 };
 
-// True if every key of the range compares so; a missing key has 0 for each number, and a range
-// without keys is true.
+// A condition on every key of the range. A missing key has 0 for each number; a range without keys
+// fulfils the condition.
 struct EtcdCompare {
   enum class Number { created, modified, version, lease };
   enum class Relation { equal, not_equal, greater, less };
@@ -76,35 +78,36 @@ struct EtcdCompare {
 
 struct EtcdOperation;
 struct EtcdTxn {
-  std::vector<EtcdCompare> compares;  // all must be true; an empty list is true
+  std::vector<EtcdCompare> compares;  // all must be true; true if empty
   std::vector<EtcdOperation> then;
   std::vector<EtcdOperation> otherwise;
 };
-// No two operations of a branch may put the same key, nor may those of a nested branch.
+// No two operations of a branch, including nested ones, may put the same key.
 struct EtcdOperation : std::variant<EtcdGet, EtcdPut, EtcdDelete, EtcdTxn> {
   using variant::variant;
 };
 
-// Asks for the server's status, for a diagnosis.
+// Asks for the server's status; for doctor.
 struct EtcdStatus {};
 
 using EtcdRequest = std::
     variant<EtcdGrant, EtcdRevoke, EtcdKeepAlive, EtcdTimeToLive, EtcdGet, EtcdTxn, EtcdStatus>;
 
-// A random lease: it is known before the server has answered, so an unanswered grant can be undone.
+// Returns a random lease id. It is known before the server has answered, so a grant without an
+// answer can be undone.
 EtcdLease new_etcd_lease();
-// Part of the name of a lease's key, as etcdctl and Go's concurrency package write it: lower-case
-// hexadecimal digits without leading zeros.
+// Returns the lease as it appears in the name of its key, as etcdctl and Go's concurrency package
+// write it: lower-case hexadecimal digits without leading zeros.
 std::string lease_digits(EtcdLease lease);
 
-// A request for the gateway.
+// A request as the gateway takes it.
 struct EtcdWords {
   std::string_view path;
   std::string json;
 };
 EtcdWords words_of(const EtcdRequest& request);
 EtcdWords login_words(const std::string& user, const std::string& password);
-// Watches the ranges from revision `from` on; 0: from now on.
+// Returns the request to watch the ranges from revision `from` on; 0: from now on.
 EtcdWords watch_words(const std::vector<EtcdRange>& ranges, EtcdRevision from);
 
 }  // namespace dlock

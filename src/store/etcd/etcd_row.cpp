@@ -40,7 +40,7 @@ Duration note_life(const StoredLock& state, const Moment& moment) {
   return life;
 }
 
-// Reads a key of a foreign program, whose value only that program understands; or of a newer dlock.
+// Takes a key whose value only another program, or a newer dlock, understands.
 void take_foreign(EtcdRow& row, std::size_t index, StoreTime now) {
   const EtcdKey& key = row.keys[index];
   row.state.layout = std::max(row.state.layout, layout_of(key.value));
@@ -81,7 +81,7 @@ EtcdCompare untouched(const EtcdKey& key) {
           .than = key.modified};
 }
 
-// The changes of one lock.
+// Adds the changes of one lock to a change.
 class Writer {
  public:
   Writer(const EtcdRow& before, const StoredLock& after, const EtcdStep& step, EtcdChange& change)
@@ -157,7 +157,7 @@ class Writer {
     const auto old = std::find_if(before_.state.line.begin(),
                                   before_.state.line.end(),
                                   [&](const Place& one) { return one.id == place.id; });
-    if (place.alive_until <= old->alive_until) return;  // a turn has no key
+    if (place.alive_until <= old->alive_until) return;  // a turn is not recorded in the key
     change_.leases.emplace_back(EtcdKeepAlive{before_.keys[at->second].lease});
     touch(at->second);
   }
@@ -177,7 +177,8 @@ class Writer {
     if (before_.note && before_.note->lease != 0) change_.left.push_back(before_.note->lease);
   }
 
-  // The note changes when another run has succeeded since the row was read.
+  // Adds the condition that no other run has succeeded since the row was read, which would change
+  // the note.
   void compare_note() {
     change_.txn.compares.push_back({.range = {note_of_lock(before_.lock)},
                                     .number = Number::modified,
@@ -192,7 +193,7 @@ class Writer {
     if (key.lease != 0) change_.left.push_back(key.lease);
   }
 
-  // The lease is not revoked: it may have other keys.
+  // The lease of a foreign key is not revoked, as it may have other keys.
   void drop_foreign(std::size_t index) {
     touch(index);
     change_.txn.then.emplace_back(EtcdDelete{{before_.keys[index].key}});
@@ -218,13 +219,14 @@ class Writer {
   const EtcdStep& step_;
   EtcdChange& change_;
   std::set<std::size_t> taken_;  // indices of keys that are already compared
-  bool makes_ = false;           // creates a key, or makes a waiter a holder
+  bool makes_ = false;           // creates a key, or turns a waiter into a holder
   bool grants_ = false;          // creates a holder
 };
 
 }  // namespace
 
-// From the first hexadecimal digit to past the last: excludes most locks whose names begin alike.
+// Returns a range from the first hexadecimal digit to past the last one: it leaves out most locks
+// whose names begin with this lock's name.
 EtcdRange keys_of_lock(const std::string& lock) {
   return {.first = lock + "/0", .end = lock + "/g"};
 }
@@ -245,7 +247,7 @@ EtcdRow row_of(std::string lock,
                const std::vector<EtcdKey>& note,
                StoreTime now) {
   std::erase_if(keys, [&](const EtcdKey& one) { return lock_of_key(one.key) != lock; });
-  // Keys of one transaction have one revision, and come in the order of their names.
+  // The keys of one transaction share a revision; they come in the order of their names.
   EtcdRow row{.lock = std::move(lock), .keys = std::move(keys)};
   for (std::size_t i = 0; i < row.keys.size(); ++i)
     if (!take_holder(row, i, now) && !take_waiter(row, i, now)) take_foreign(row, i, now);

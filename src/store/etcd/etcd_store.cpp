@@ -22,7 +22,7 @@ bool is_same(const std::vector<EtcdRange>& a, const std::vector<EtcdRange>& b) {
   });
 }
 
-// The part before the first special character.
+// Returns the part of a glob before its first special character.
 std::string literal_part(std::string_view glob) {
   return std::string(glob.substr(0, glob.find_first_of("*?[\\")));
 }
@@ -47,7 +47,8 @@ EtcdStore::EtcdStore(const EtcdAddress& address, const StoreOptions& options)
     : where_(address.text), client_(address, options.interrupt), watch_(client_.watch()) {}
 
 Result<std::string> EtcdStore::key_of(const LockName& name) const {
-  const std::string notes = note_of_lock("");  // "dlock-done/": notes would be its holders
+  // Notes of locks would look like holders of a lock with this name.
+  const std::string notes = note_of_lock("");
   if (!(name.text() + '/').starts_with(notes)) return name.text();
   return Error{Errc::bad_usage,
                "cannot keep lock " + in_quotes(name.text()) + " in " + where() +
@@ -67,7 +68,7 @@ bool EtcdStore::is_ours(const std::string& id) const {
   return std::find(ids_.begin(), ids_.end(), id) != ids_.end();
 }
 
-// Reads the keys of all names at one revision.
+// Reads the keys of all names, at one revision.
 Result<EtcdStore::Rows> EtcdStore::load(const std::vector<LockName>& names,
                                         bool with_epoch,
                                         Time limit) {
@@ -108,7 +109,7 @@ std::int64_t EtcdStore::epoch_for_grant(const Rows& rows,
   return rows.epoch.for_grant(rows.revision, rows.moment.wall_us, contender::largest_token(locks));
 }
 
-// False: another change came in between, and nothing was written.
+// Carries out a change. False: another change came first, and nothing was written.
 Result<bool> EtcdStore::write(const EtcdChange& change, Time limit) {
   std::vector<EtcdRequest> all = change.leases;
   all.emplace_back(change.txn);
@@ -120,7 +121,7 @@ Result<bool> EtcdStore::write(const EtcdChange& change, Time limit) {
       return false;
   if (!answers->back().succeeded) return false;
   written_ = answers->back().revision;
-  // Leases without a key are revoked: they need not stay until their time is over.
+  // Leases without a key are revoked, so that they do not stay until they end.
   std::vector<EtcdRequest> gone;
   for (const EtcdLease lease : change.left)
     gone.emplace_back(EtcdRevoke{lease});
@@ -146,12 +147,13 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
                  all);
     if (all.grants) add_etcd_epoch(rows->epoch, epoch, all);
     if (all.leases.empty() && all.txn.then.empty()) return {};
-    // Without an operation a member answers by itself, without asking the others.
+    // A get is added, because a member answers a transaction without operations alone, without the
+    // quorum.
     all.txn.then.emplace_back(EtcdGet{.range = {note_of_lock(rows->rows.front().lock)}});
     const auto written = write(all, limit);
     const bool raises = all.grants && epoch != rows->epoch.value && rows->epoch.value > 0;
     if (!written && written.error().code == Errc::denied && raises) {
-      may_raise_ = false;  // its old value serves, too
+      may_raise_ = false;  // the old epoch is good enough
       continue;
     }
     if (!written) return written.error();
@@ -164,7 +166,7 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
   }
 }
 
-// Asks how long the leases have left, for messages and for watchers.
+// Asks how long the leases have left, for display and for watchers.
 Result<void> EtcdStore::see_ends(Rows& rows, Time limit) {
   std::vector<EtcdRequest> questions;
   std::vector<std::optional<StoreTime>*> foreign;
@@ -185,7 +187,7 @@ Result<void> EtcdStore::see_ends(Rows& rows, Time limit) {
   const auto answers = client_.run(questions, limit);
   if (!answers) return answers.error();
   for (std::size_t i = 0; i < questions.size(); ++i) {
-    // A lease that has ended by now existed when the keys were read.
+    // If a lease has ended by now, it still existed when its key was read.
     const StoreTime end =
         rows.moment.now + std::max<Duration>((*answers)[i].ttl, std::chrono::milliseconds(1));
     if (ours[i] == nullptr) {
@@ -207,7 +209,8 @@ Result<void> EtcdStore::read(const std::vector<LockName>& names, Time limit, con
   return {};
 }
 
-// A waiter from the third place on watches the two before it. Others watch all keys of the lock.
+// Returns what to watch: from the third place on, the two waiters before ours; otherwise all keys
+// of the lock.
 std::vector<EtcdRange> EtcdStore::ranges_of(const Rows& rows) const {
   std::vector<EtcdRange> ranges;
   for (const EtcdRow& row : rows.rows) {
@@ -248,7 +251,7 @@ Result<bool> EtcdStore::await_change(Time until) {
   const auto event = watch_.await_event(until);
   if (!event) return event.error();
   if (!*event) return false;
-  // The next look sees the other events, too.
+  // The next look sees the effects of further events, so they are dropped.
   for (const Time now = BootClock::now();;) {
     const auto more = watch_.await_event(now);
     if (!more || !*more) return true;

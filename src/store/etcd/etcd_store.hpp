@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
-// EtcdStore: locks in an etcd 3.4 or newer: "etcd://h1,h2,h3", over TLS "etcds://…". They use the
-// keys of etcdctl's lock and of Go's concurrency package; their locks and dlock's exclude each
-// other (etcd_row.hpp).
+// EtcdStore: locks in an etcd 3.4 or newer: "etcd://h1,h2,h3", with TLS "etcds://…". It uses the
+// keys of etcdctl's lock and of Go's concurrency package; locks of those programs and of dlock
+// exclude each other (etcd_row.hpp).
 //
-// A step reads the keys of its names (linearizable), and writes its changes in one transaction that
-// fails if anything relevant changed in between; then the step is repeated. A lease is renewed by a
-// keep-alive and a linearizable transaction after it: a leader that has lost the others confirms
-// the keep-alive alone. A token is the revision of its grant plus an epoch (contender::Epoch).
+// A step reads the keys of its names (linearizable) and writes its changes in one transaction,
+// which fails if anything relevant has changed since; then the step is repeated. A lease is renewed
+// by a keep-alive and a linearizable transaction after it, because a leader that has lost its
+// followers still confirms a keep-alive. A token is the revision of its grant plus an epoch
+// (contender::Epoch).
 //
-// Waiters are woken by watches: the first two in line watch the whole lock, the others the two
-// waiters before them.
+// Waiters are woken by watches: the first two in line watch the whole lock, each other waiter the
+// two waiters before it.
 //
-// Promises beside those of TableStore: a grant or a release that was answered outlives the death of
+// Besides the promises of TableStore: a grant or a release that was answered outlives the loss of
 // any minority of the members. Not promised: that a lease ends on time after a change of leader,
-// which gives all leases their full time again.
+// because the new leader gives all leases their full time again.
 #pragma once
 
 #include "store/etcd/etcd_client.hpp"
@@ -32,22 +33,22 @@ namespace dlock {
 
 class EtcdStore final : public TableStore {
  public:
-  // Parses the URL and adds the password and the TLS settings, which the URL does not carry.
+  // Parses the URL, and adds the password and TLS settings that are not in it.
   static Result<EtcdAddress> address_of(const StoreOptions& options);
   static std::unique_ptr<EtcdStore> open(const EtcdAddress& address, const StoreOptions& options);
 
   std::string where() const override { return where_; }
-  // Errc::bad_usage: the name begins like the keys of notes.
+  // Errc::bad_usage: the name begins like the keys of notes, so they could be confused.
   Result<std::string> key_of(const LockName& name) const override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
 
  private:
   struct Rows {
-    std::vector<EtcdRow> rows;  // of the names, in their order
-    EtcdRevision revision = 0;  // at which all rows were read
+    std::vector<EtcdRow> rows;  // rows of the names, in the order of the names
+    EtcdRevision revision = 0;  // the revision at which all rows were read
     Moment moment;
-    contender::Epoch epoch;  // read only for a claim
+    contender::Epoch epoch;  // only read for a claim
   };
 
   EtcdStore(const EtcdAddress& address, const StoreOptions& options);
@@ -75,13 +76,13 @@ class EtcdStore final : public TableStore {
   EtcdClient client_;
   EtcdWatch watch_;
   EtcdRevision written_ = 0;  // revision of the newest transaction that wrote
-  FencingToken token_ = 0;    // of the newest grant
-  bool may_raise_ = true;     // whether the user may raise the epoch, as far as we know
+  FencingToken token_ = 0;    // token of the newest grant
+  bool may_raise_ = true;     // false: the user may not write the epoch
   contender::Turns turns_;
   std::vector<LockName> watched_;
   std::vector<std::string> ids_;   // ids of the watched claim or holds
-  std::vector<EtcdRange> wanted_;  // to be watched, by the newest look
-  std::vector<EtcdRange> open_;    // watched now
+  std::vector<EtcdRange> wanted_;  // the ranges to watch, by the newest look
+  std::vector<EtcdRange> open_;    // the ranges that are watched now
   EtcdRevision seen_ = 0;          // revision of the newest look
 };
 

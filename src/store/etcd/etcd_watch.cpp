@@ -27,7 +27,7 @@ Result<void> EtcdWatch::open(const std::vector<EtcdRange>& ranges, EtcdRevision 
   return begun;
 }
 
-// Waits until each range is watched, or the server has refused one.
+// Waits until every range is watched, or the server has refused to watch one.
 Result<void> EtcdWatch::begin(const std::vector<EtcdRange>& ranges, EtcdRevision from, Time limit) {
   const Time started = BootClock::now();
   if (auto reached = login_->reach(wire_, limit); !reached) return reached;
@@ -63,7 +63,7 @@ Result<std::optional<EtcdEvent>> EtcdWatch::await_event(Time until) {
   }
 }
 
-// False: the limit has passed.
+// Reads more of the stream. False: the limit has passed.
 Result<bool> EtcdWatch::read(Time limit) {
   auto more = wire_.receive_lines(limit);
   if (!more || !*more) return more;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// EtcdWatch: watches some keys of an etcd on a connection of its own.
+// EtcdWatch: watches some keys of an etcd, on a separate connection.
 //
-// From its first revision on no event is missed and none comes twice, until an error. A server that
-// can no longer know the events ends the watch: it has lost its leader, or the revisions are
-// compacted. After an error the watch is closed, except after Errc::cancelled. Limits, interrupts
-// and errors as of EtcdWire; Errc::denied: no right to read a range. A frozen server, or a network
-// that drops everything, is silent: a watch proves nothing. One thread at a time.
+// From its first revision until an error, every event is reported once. A server that can no longer
+// know all events ends the watch: it has lost its leader, or the revisions are compacted. After an
+// error the watch is closed, except after Errc::cancelled. Limits, interrupts and errors as for
+// EtcdWire; also Errc::denied: no right to read a range. A frozen server, or a network that drops
+// everything, is silent: silence does not prove that nothing has changed. Used by one thread at a
+// time.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -31,11 +32,11 @@ class EtcdWatch {
   EtcdWatch(EtcdAddress address, std::shared_ptr<EtcdLogin> login, const Interrupt* interrupt)
       : wire_(std::move(address), interrupt), login_(std::move(login)) {}
 
-  // Replaces the watch before. `from`: the first revision whose events are reported; 0: from now
-  // on. An event in two ranges is reported twice.
+  // Begins a watch, which replaces the previous one. `from`: the first revision whose events are
+  // reported; 0: from now on. An event in two ranges is reported twice.
   Result<void> open(const std::vector<EtcdRange>& ranges, EtcdRevision from, Time limit);
 
-  // The next event; nothing: `until` has passed without an event.
+  // Returns the next event; nullopt: `until` has passed without one.
   Result<std::optional<EtcdEvent>> await_event(Time until);
 
   bool is_open() const { return open_; }
@@ -50,8 +51,8 @@ class EtcdWatch {
   EtcdWire wire_;
   std::shared_ptr<EtcdLogin> login_;
   std::deque<EtcdEvent> events_;
-  std::optional<EtcdRefusal> refusal_;  // the last word of the server
-  int created_ = 0;                     // begun watches that begin() has not counted yet
+  std::optional<EtcdRefusal> refusal_;  // the refusal with which the server ended the watch
+  int created_ = 0;                     // watches that have begun, not yet counted by begin()
   bool open_ = false;
 };
 

@@ -16,7 +16,8 @@ namespace {
 constexpr int k_ok = 200;
 constexpr std::size_t k_buffer_bytes = std::size_t{16} << 10;
 
-// With Hasleader a member that has lost its leader says so at once, instead of at our limit.
+// Appends a request. Because of Hasleader, a member without a leader says so at once, not at our
+// limit.
 void append(std::string& bytes, const EtcdWords& words, const std::string& host_and_token) {
   bytes += "POST ";
   bytes += words.path;
@@ -41,7 +42,7 @@ void EtcdWire::leave() {
 }
 
 Result<void> EtcdWire::reach(Time limit) {
-  // A closed connection is replaced; a server that sends unasked is out of step.
+  // A closed connection is replaced, and so is one that has sent something unasked.
   if (transport_ && !(reader_.empty() && transport_->idle())) disconnect();
   return transport_ ? Result<void>() : connect(limit);
 }
@@ -71,7 +72,7 @@ Error EtcdWire::unreachable(const Error& error) const {
   if (why.code == Errc::bad_config) return why;
   Error all = cannot_reach(where(), why);
   const bool tls = address_.servers[server_].tls != nullptr;
-  // The reason comes from the handshake: nothing else is read while we connect.
+  // An error that says this comes from the handshake: nothing else is read while connecting.
   const bool dropped =
       error.text == "closed the connection" || error.text == errno_text(ECONNRESET);
   if (tls && !has_answered_ && dropped)
@@ -122,8 +123,8 @@ std::vector<std::string> EtcdWire::take_lines() {
   return lines;
 }
 
-// Feeds the reader more bytes, or the end of the stream. Its answers outlive the connection. The
-// limit leaves time for another member if this one is silent.
+// Feeds the reader more bytes, or the end of the stream. Answers stay in the reader after the
+// connection is gone. If the member is silent, time is left for another member.
 Result<std::size_t> EtcdWire::feed(Time limit) {
   if (!heard_ && address_.servers.size() > 1) limit = share_of(limit, 2);
   std::array<char, k_buffer_bytes> buffer;
@@ -143,7 +144,7 @@ Result<std::size_t> EtcdWire::feed(Time limit) {
   return n;
 }
 
-// Drops the connection and says what happened to a request that may have been sent.
+// Drops the connection and returns the error for a request that may have been sent.
 Error EtcdWire::lost(const Error& reason, Time started, Time limit) {
   const std::string server = where();
   const Errc code = reason.code;
@@ -158,14 +159,15 @@ Error EtcdWire::lost(const Error& reason, Time started, Time limit) {
   return lost_connection(server, reason, started, limit);
 }
 
-// A server that speaks another language, or expects TLS, drops the connection at its first bytes.
+// Returns what seems to listen there, for an error text: a server that speaks another protocol, or
+// expects TLS, drops the connection at its first bytes.
 std::string EtcdWire::what_listens(const Error& error, Time limit) {
   if (has_answered_ || error.code != Errc::unavailable) return {};
   return hang_ups_.one_more(address_.servers[server_], "etcd", limit, interrupt_);
 }
 
 Error EtcdWire::refusal(const EtcdRefusal& refusal) {
-  // The server was etcd before: another program stands in its place for a while.
+  // The server was an etcd before, so for a while another program must be answering in its place.
   const bool passes = refusal.code == Errc::bad_config && has_answered_;
   std::string text = where() + " says: " + refusal.text;
   if (!refusal.hint.empty()) text += " (" + std::string(refusal.hint) + ")";

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// EtcdWire: one connection to one member of an etcd: requests of HTTP/1.1 and their answers, in the
-// same order. It connects when necessary: to the first member that can be reached, beginning with
-// the member of the newest connection, or with the one after it if that connection failed. If the
-// cluster has several members, a member's first answer must come within half of a call's limit.
+// EtcdWire: one connection to one member of an etcd. Sends HTTP/1.1 requests and receives their
+// answers in the same order. It connects when necessary, to the first member that can be reached;
+// it tries the member of the newest connection first or, if that connection failed, the member
+// after it. If there are several members, the first answer of a member must come within half of a
+// call's limit.
 //
-// A call ends at its limit, name lookup included, or by the Interrupt. After an error the
-// connection is gone, so a late answer never meets the next request. Nothing is resent; reach()
-// only replaces an idle connection that has ended.
+// A call ends at its limit, including name lookup, or by the Interrupt. After an error the
+// connection is dropped, so a late answer is never taken for the answer to the next request. No
+// request is repeated; reach() only replaces an idle connection that has ended.
 //
-// Errors: as of Transport if there is no connection; unavailable, timed_out, cancelled, protocol.
-// Every text names the server, and neither user nor password. One thread at a time.
+// Errors: those of Transport if there is no connection; unavailable, timed_out, cancelled,
+// protocol. Every text names the server, but neither user nor password. Used by one thread at a
+// time.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -35,22 +37,22 @@ class EtcdWire {
 
   Result<void> reach(Time limit);
 
-  // Sends all requests in one write, after reach(). `token`: the login's, or empty.
+  // Sends all requests in one write; call reach() first. `token`: of the login, or empty.
   Result<void> send(const std::vector<EtcdWords>& requests, const std::string& token, Time limit);
-  // The next answer. `started`: when the caller's call began, for the text of an error.
+  // Receives the next answer. `started`: when the caller's call began, for the text of an error.
   Result<HttpAnswer> receive(Time started, Time limit);
-  // Receives more lines of an answer that is a stream, or its end. False: the limit has passed.
-  // After Errc::cancelled the connection stays.
+  // Receives more lines of a streamed answer, or its end. False: the limit has passed. After
+  // Errc::cancelled the connection is kept.
   Result<bool> receive_lines(Time limit);
   std::vector<std::string> take_lines();
   std::optional<HttpAnswer> take_end() { return reader_.next(); }
 
   bool connected() const { return transport_.has_value(); }
   void disconnect();
-  // This member is of no use now: the next reach() begins with the member after it.
+  // Leaves this member, which is of no use now: the next reach() begins with the member after it.
   void leave();
 
-  // The error for what a member refuses; leaves it if another may do better.
+  // Returns the error for a member's refusal. Leaves the member if another one may do better.
   Error refusal(const EtcdRefusal& refusal);
 
   std::string where() const { return url_of(address_.servers[server_]); }
@@ -67,10 +69,10 @@ class EtcdWire {
   const Interrupt* interrupt_;
   std::optional<Transport> transport_;
   HttpReader reader_;
-  std::size_t server_ = 0;     // of the connection, or to begin with
-  bool heard_ = false;         // the member of this connection has said something
-  bool has_answered_ = false;  // etcd did, at least once
-  HangUps hang_ups_;           // before that
+  std::size_t server_ = 0;     // index of the member that is connected or will be tried first
+  bool heard_ = false;         // the member of this connection has sent something
+  bool has_answered_ = false;  // any member has answered as an etcd at least once
+  HangUps hang_ups_;           // connections that were closed before the first answer
 };
 
 }  // namespace dlock

@@ -28,7 +28,8 @@ Finding judge_members(std::size_t named) {
   return info("the URL names one member", "when it is down, dlock asks no other");
 }
 
-// One member's findings; the version in its status is empty if it did not answer.
+// Adds the findings about one member. Returns its status; the version is empty if it did not
+// answer.
 EtcdAnswer examine_member(const EtcdAddress& address,
                           const StoreOptions& options,
                           const ExamineTerms& terms,
@@ -50,7 +51,7 @@ EtcdAnswer examine_member(const EtcdAddress& address,
   return status;
 }
 
-// If the URL names members of two clusters, the identity has both.
+// Adds the member's cluster. If the URL names members of two clusters, the identity has both.
 void add_cluster(Identity& identity, const std::string& cluster) {
   const auto is_it = [&](const Identity::Part& part) { return part.value == cluster; };
   if (std::any_of(identity.parts.begin(), identity.parts.end(), is_it)) return;
@@ -60,8 +61,8 @@ void add_cluster(Identity& identity, const std::string& cluster) {
 
 }  // namespace
 
-// The changelog of 3.4.31 and 3.5.13 says: the leader asks the others before it renews a lease, and
-// a leader that was stalled does not end leases that were renewed meanwhile (issue 15247).
+// By the changelog, since 3.4.31 and 3.5.13 the leader asks its followers before it renews a lease,
+// and a leader that was stalled does not end leases that were renewed meanwhile (issue 15247).
 Finding judge_etcd_version(const std::string& version) {
   std::array<int, 3> number{};
   const int read = std::sscanf(version.c_str(), "%d.%d.%d", &number[0], &number[1], &number[2]);

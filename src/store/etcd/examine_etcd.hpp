@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `dlock doctor` for etcd:// and etcds://: each member that the URL names, and a lock of its own
-// there.
+// `dlock doctor` for etcd:// and etcds://: looks at each member that the URL names, and tries a
+// lock of its own.
 #pragma once
 
 #include "store/doctor/finding.hpp"
