@@ -49,7 +49,7 @@ Result<std::string> ask_srvr(const Endpoint& server, const Interrupt* interrupt,
   return all;
 }
 
-// One server's findings; nullopt: it cannot be reached.
+// Adds the findings about one server. Returns nullopt if it cannot be reached.
 std::optional<ZkServerWords> examine_server(const Endpoint& server,
                                             const StoreOptions& options,
                                             const ExamineTerms& terms,
@@ -70,8 +70,8 @@ std::optional<ZkServerWords> examine_server(const Endpoint& server,
   return words;
 }
 
-// The URL's folder, identified by when it was made. Without a folder: the list of servers, since
-// the root has no identity of its own.
+// Returns what identifies the place of the locks: the creation of the URL's folder; without a
+// folder the list of servers, since the root node has no identity.
 Identity identity_of(ZkSession& session, const ZkAddress& address, Time until) {
   Identity identity{.unseen = ""};
   const bool has_folder = !address.chroot.empty();
@@ -106,7 +106,7 @@ Finding examine_folder(ZkSession& session, const ZkAddress& address, Time soon) 
   return judge_zk_folder(folder, zk_others(answers->front().acl, address.user), address.is_private);
 }
 
-// Opens a session as long as a lease and ends it at once.
+// Opens a session that is as long as a lease, and ends it at once.
 void examine_session(const ZkAddress& address,
                      const StoreOptions& options,
                      const ExamineTerms& terms,

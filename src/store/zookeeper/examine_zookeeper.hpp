@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `dlock doctor` for zookeeper:// and zookeepers://: each server that the URL names, a session, and
-// a lock of its own there.
+// `dlock doctor` for zookeeper:// and zookeepers://: looks at each server that the URL names, and
+// tries a session and a lock of its own.
 #pragma once
 
 #include "store/doctor/finding.hpp"
@@ -22,13 +22,13 @@ struct ZkServerWords {
   std::string version;  // "3.8.0"
   std::string mode;     // "leader", "follower", "observer", "standalone"
 };
-// nullopt: the server does not serve, or does not allow this word (4lw.commands.whitelist).
+// Returns nullopt if the server is not serving, or if "srvr" is not in its 4lw.commands.whitelist.
 std::optional<ZkServerWords> parse_srvr(std::string_view answer);
 
 Finding judge_zk_version(const std::string& version);
 Finding judge_zk_mode(const std::string& mode);
 Finding judge_zk_servers(std::size_t named);
-// `others`: which other users have rights to `folder`, the folder of the locks (zk_rights.hpp).
+// `others`: other users with rights to `folder`, the folder of the locks (zk_rights.hpp).
 Finding judge_zk_folder(const std::string& folder, const std::string& others, bool is_private);
 
 }  // namespace dlock

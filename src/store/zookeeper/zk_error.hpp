@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What ZooKeeper's error numbers mean to dlock. A verdict is a quorum's answer to a write; every
-// other number is an error. A failed request did nothing, except after timed_out and unavailable,
-// which leave its outcome open.
+// What ZooKeeper's error numbers mean to dlock. A verdict is the answer of a quorum to a write;
+// every other number is an error. A failed request changed nothing, but after timed_out or
+// unavailable it may have been carried out.
 #pragma once
 
 #include "base/result.hpp"
@@ -17,16 +17,16 @@ enum class ZkCode {
   node_exists,
   bad_version,
   not_empty,
-  undone,  // a multi() whose other part failed: nothing of the multi was carried out
-  // The codes up to here are verdicts.
-  expired,  // the session has ended, and its nodes are gone or go
-  failed,   // see ZkMeaning::errc
+  undone,  // another part of the multi() failed, so no part was carried out
+  // These codes, up to here, are verdicts.
+  expired,  // the session has ended; its nodes are gone, or are just being removed
+  failed,   // an error: see ZkMeaning::errc
 };
 
 struct ZkMeaning {
   ZkCode code = ZkCode::ok;
-  Errc errc = Errc::refused;  // only for `failed`
-  std::string_view text;      // only for `failed`; empty: the number says all that is known
+  Errc errc = Errc::refused;  // for `failed`
+  std::string_view text;      // for `failed`; empty: only the number is known
 };
 
 ZkMeaning zk_meaning(std::int32_t error);

@@ -30,7 +30,7 @@ ZkSession& ZkOwners::by_number(std::int64_t number, Duration timeout) {
 }
 
 void ZkOwners::end(std::int64_t number) {
-  if (number != 0) over_.insert(number);  // 0: no session was made
+  if (number != 0) over_.insert(number);  // 0: the session was never made
   std::erase_if(own_, [&](const auto& one) { return one.second.is_of(number); });
   others_.erase(number);
 }

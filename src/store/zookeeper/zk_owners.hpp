@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// ZkOwners: the sessions that own nodes of locks. Each claim has a session of its own, as long as
-// its lease; the nodes of its holds and places end with that session. Nested runs and `acquire`
-// use a session that another process created. If the reply to a session's creation was lost, its
-// number is read from the node. One thread at a time.
+// ZkOwners: the sessions that own the nodes of locks. Each claim has its own session with the
+// length of its lease; the nodes of its holds and places disappear with the session. Nested runs
+// and the commands after `acquire` use a session that another process created. If the reply to a
+// session's creation was lost, its number is read from the node. Used by one thread at a time.
 #pragma once
 
 #include "core/names.hpp"
@@ -20,7 +20,7 @@ class ZkOwners {
  public:
   struct Own {
     ZkSession session;
-    std::set<std::string> nodes = {};  // the known ones
+    std::set<std::string> nodes = {};  // paths of its nodes, as far as known
     bool is_of(std::int64_t owner) const { return owner == session.identity().number; }
   };
 
@@ -28,27 +28,28 @@ class ZkOwners {
   ZkOwners(ZkAddress address, const Interrupt* interrupt)
       : address_(std::move(address)), interrupt_(interrupt) {}
 
-  // The session of this owner's claims. A new session has asked no server yet.
+  // Returns the session for this owner's claims. If it is new, no server knows it yet.
   Own& of_claim(const OwnerId& owner, Duration timeout);
-  // nullptr: this process has no session for this owner.
+  // nullptr: this process has no session of this owner.
   Own* find(const OwnerId& owner);
   const Own* find(const OwnerId& owner) const;
-  // Our session with this number, or another process's session, which was made for `timeout`.
+  // Returns our session with this number or, for another process's session, one that takes it over;
+  // `timeout`: the length with which it was made.
   ZkSession& by_number(std::int64_t number, Duration timeout);
 
-  // The session is over: its nodes may stay for a moment, but belong to no claim.
+  // Notes that the session is over: its nodes may exist for another moment, but no longer count.
   void end(std::int64_t number);
   bool is_over(std::int64_t number) const { return over_.contains(number); }
 
   bool has(std::int64_t number) const;
   bool owns(const OwnerId& owner, const std::string& path) const;
-  // Adds the node to the session with this number, if that is one of ours.
+  // Adds a node to the session with this number, if it is one of ours.
   void note_node(std::int64_t number, const std::string& path);
-  // The node is gone. If its session is ours and has no other node, the session is ended.
+  // Notes that a node is gone. A session of ours that has no other node is ended.
   void forget_node(const std::string& path, Time limit);
-  // Ends the session if it has no nodes.
+  // Ends the owner's session if it has no nodes.
   void quit_idle(const OwnerId& owner, Time limit);
-  void disconnect();  // the sessions go on
+  void disconnect();  // the sessions continue
 
  private:
   ZkAddress address_;

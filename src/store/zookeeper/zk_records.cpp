@@ -10,11 +10,11 @@
 namespace dlock {
 namespace {
 
-// A list of children can be this long; the server's own limit for a request is 1 MiB.
+// Long enough for a long list of children; the server's limit for requests is 1 MiB.
 constexpr std::int32_t k_longest_frame = limits::k_answer_bytes;
 constexpr std::size_t k_length_bytes = 4;
 
-constexpr std::int32_t k_error_type = -1;  // replaces the type of a part that failed
+constexpr std::int32_t k_error_type = -1;  // stands in place of the type of a part that failed
 constexpr std::int32_t k_create_type = 1;
 constexpr std::int32_t k_undone = -2;
 constexpr std::int32_t k_login_type = 100;
@@ -84,7 +84,8 @@ class Writer {
   std::string out_;
 };
 
-// After the first missing field every other field reads as zero or empty, and ok() is false.
+// Reads fields. After the first missing field all further fields read as zero or empty, and ok() is
+// false.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : left_(bytes) {}
@@ -127,7 +128,7 @@ void write_acl(Writer& out, ZkAcl acl) {
     out.text(who);
   };
   out.number(acl == ZkAcl::readable ? 2 : 1);
-  if (acl != ZkAcl::open) entry(k_all, "auth", "");  // the user that this connection logged in
+  if (acl != ZkAcl::open) entry(k_all, "auth", "");  // the user of this connection
   if (acl != ZkAcl::secret) entry(acl == ZkAcl::open ? k_all : k_read, "world", "anyone");
 }
 
@@ -200,14 +201,15 @@ void set_code(ZkAnswer& answer, std::int32_t error) {
 
 void read_body(Reader& in, const ZkRequest& request, ZkAnswer& answer);
 
-// A multi that fails has an error for each part: 0 before the part that failed, -2 after it. A
-// created node's stat is there only if the server does not take the request for the older kind.
+// Reads the answer to one part. If a multi fails, each part has an error: 0 before the part that
+// failed, -2 after it. For a created node the stat is missing if the server answers as to the older
+// kind of create.
 void read_part(Reader& in, const ZkRequest& request, ZkAnswer& answer) {
   const std::int32_t type = in.number();
   const bool end = in.flag();
   in.number();
   if (end) {
-    in.fail();  // there are fewer answers than parts
+    in.fail();  // fewer answers than parts
   } else if (type == k_error_type) {
     const std::int32_t error = in.number();
     set_code(answer, error == 0 ? k_undone : error);
@@ -279,7 +281,8 @@ ZkHeader read_header(Reader& in) {
 
 }  // namespace
 
-// The bytes of java.util.Random, seeded by the number combined with two constants.
+// Computes the password as the servers do: bytes of java.util.Random, seeded with the number and
+// two constants.
 ZkIdentity zk_identity_of(std::int64_t number) {
   constexpr std::uint64_t k_of_server = 0xB3415C00;
   constexpr std::uint64_t k_factor = 0x5DEECE66D;
@@ -299,12 +302,12 @@ std::string zk_connect_frame(const ZkIdentity& identity,
                              std::int32_t timeout_ms,
                              std::int64_t last_zxid) {
   Writer out;
-  out.number(0);  // version of the protocol
+  out.number(0);  // protocol version
   out.long_number(last_zxid);
   out.number(timeout_ms);
   out.long_number(identity.number);
   out.text(identity.password.reveal());
-  out.flag(false);  // refuse a read-only server
+  out.flag(false);  // false: no read-only server
   return out.frame();
 }
 
@@ -345,7 +348,7 @@ std::optional<ZkConnected> zk_connected(std::string_view frame) {
   connected.timeout_ms = in.number();
   connected.identity.number = in.long_number();
   connected.identity.password = Secret(in.text());
-  // Servers before 3.4 omit the read-only flag.
+  // Servers before 3.4 omit the read-only flag, so it may be missing here.
   if (!in.ok() || version != 0 || connected.timeout_ms < 0) return {};
   return connected;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// ZooKeeper's requests and answers, and their bytes: frames of jute records, big-endian. Pure
-// functions. They are our own because ZooKeeper's C library takes the size of a list from the wire
-// before it checks that the list is there, and leaks what it read of a broken list.
+// ZooKeeper's requests and answers, and their encoding: frames of jute records, big-endian. Pure
+// functions. We have our own because ZooKeeper's C library believes the size of a list before it
+// has checked that the list is there, and leaks what it has read of a broken list.
 //
-// Paths are absolute. No byte of a server is trusted: a record that does not fit is no answer. A
-// null text on the wire is read as empty.
+// Paths are absolute. No byte from a server is trusted: a record that does not parse is no answer.
+// A null text is read as empty.
 #pragma once
 
 #include "base/result.hpp"
@@ -22,24 +22,26 @@
 namespace dlock {
 
 enum class ZkOp {
-  create,         // path, data, node: path with its number, stat (in a multi perhaps only zxids)
+  // Path, data, node: answers its path with the number, and its stat (in a multi perhaps only
+  // zxids).
+  create,
   remove,         // path, version
-  exists,         // path, watch: stat
-  get_data,       // path, watch: data, stat
-  get_children,   // path, watch: children, stat
-  get_acl,        // path: acl, stat
-  set_data,       // path, data, version: stat
+  exists,         // path, watch: answers stat
+  get_data,       // path, watch: answers data, stat
+  get_children,   // path, watch: answers children, stat
+  get_acl,        // path: answers acl, stat
+  set_data,       // path, data, version: answers stat
   check,          // path, version; only in a multi
-  multi,          // parts: create, remove, set_data, check; all are carried out, or none
-  sync,           // path: this server has seen all earlier writes
-  close_session,  // ends the session and its nodes; nothing may follow it
+  multi,          // parts (create, remove, set_data, check): all are carried out, or none
+  sync,           // path: afterwards this server has seen all earlier writes
+  close_session,  // ends the session and its nodes; no request may follow
 };
 
 enum class ZkNode {
   persistent,
-  ephemeral,             // goes with the session
-  ephemeral_sequential,  // ephemeral; its name is `path` and ten digits
-  container,             // goes when its last child has gone, within a minute
+  ephemeral,             // removed when its session ends
+  ephemeral_sequential,  // ephemeral; its name is `path` plus a number of ten digits
+  container,             // removed within a minute after its last child
 };
 
 struct ZkRequest {
@@ -49,16 +51,16 @@ struct ZkRequest {
   std::string path = {};
   std::string data = {};
   ZkNode node = ZkNode::persistent;
-  bool for_all = false;  // all may read the new node, also with ZkAcl::secret
+  bool for_all = false;  // all users may read the new node, even with ZkAcl::secret
   std::int32_t version = k_any_version;
-  bool watch = false;  // one event on this connection when the answer is no longer true
+  bool watch = false;  // an event on this connection tells when this answer is no longer true
   std::vector<ZkRequest> parts = {};
 };
 
 struct ZkStat {
   std::int64_t czxid = 0;     // zxid of the node's creation
   std::int64_t mzxid = 0;     // zxid of the newest set_data, or czxid
-  std::int64_t ctime_ms = 0;  // the leader's wall clock
+  std::int64_t ctime_ms = 0;  // the leader's wall clock, at the creation
   std::int64_t mtime_ms = 0;
   std::int32_t version = 0;  // number of set_data calls
   std::int32_t cversion = 0;
@@ -74,14 +76,15 @@ struct ZkRight {
 
 struct ZkAnswer {
   ZkCode code = ZkCode::ok;
-  std::int32_t error = 0;  // ZooKeeper's number
-  std::int64_t zxid = 0;   // newest write that the server had seen
+  std::int32_t error = 0;  // ZooKeeper's error number
+  std::int64_t zxid = 0;   // the newest write that the server had seen
   std::string path = {};
   std::string data = {};
   ZkStat stat = {};
-  std::vector<std::string> children = {};  // names, in no order
+  std::vector<std::string> children = {};  // names, in no particular order
   std::vector<ZkRight> acl = {};
-  std::vector<ZkAnswer> parts = {};  // of a multi; its `code` is that of the first failed part
+  // Answers to the parts of a multi, whose own `code` is that of the first part that failed.
+  std::vector<ZkAnswer> parts = {};
 };
 
 struct ZkEvent {
@@ -90,15 +93,16 @@ struct ZkEvent {
   std::string path;
 };
 
-// A session's number and password, with which another connection or process takes it over.
+// A session's number and password: with them another connection or process can take it over.
 struct ZkIdentity {
-  std::int64_t number = 0;                          // 0: a new session
-  Secret password = Secret(std::string(16, '\0'));  // who has both can release its locks
+  std::int64_t number = 0;  // 0: a new session
+  // A program that knows number and password can release the session's locks.
+  Secret password = Secret(std::string(16, '\0'));
 };
 
-// The identity of another process's session, whose number stands in its nodes. No server keeps a
-// password: each computes it from the number, so that a session can go on at any server of any
-// version (ZooKeeperServer.generatePasswd, 3.0 to 3.9).
+// Returns the identity of another process's session from its number, which is in its nodes. Servers
+// do not store passwords: each computes them from the number, so that any server can continue a
+// session (ZooKeeperServer.generatePasswd, versions 3.0 to 3.9).
 ZkIdentity zk_identity_of(std::int64_t number);
 
 struct ZkConnected {
@@ -120,7 +124,8 @@ std::string zk_request_frame(std::int32_t xid, const ZkRequest& request, ZkAcl a
 class ZkFrames {
  public:
   void add(std::string_view bytes) { bytes_ += bytes; }
-  // Removes and returns the next whole frame; nothing: incomplete. Errc::protocol is permanent.
+  // Removes and returns the next whole frame; nullopt: it is incomplete. After Errc::protocol no
+  // frame follows.
   Result<std::optional<std::string>> next();
   bool empty() const { return bytes_.empty(); }
 
@@ -137,7 +142,7 @@ struct ZkHeader {
   std::int32_t error = 0;
 };
 
-// nullopt: not such a record.
+// Each returns nullopt if the frame is no such record.
 std::optional<ZkConnected> zk_connected(std::string_view frame);
 std::optional<ZkHeader> zk_header(std::string_view frame);
 std::optional<ZkEvent> zk_event(std::string_view frame);

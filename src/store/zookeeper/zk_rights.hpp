@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which users have rights to a node of ZooKeeper, by its ACL. Pure.
+// Says which users have rights to a node of ZooKeeper, by its ACL. Pure.
 #pragma once
 
 #include "store/zookeeper/zk_records.hpp"
@@ -10,9 +10,9 @@
 
 namespace dlock {
 
-// The entries that give a user other than `user` more than the right to read, as zkCli writes them;
-// empty: there are none. One digest entry with this user's name is taken for ours: with another
-// password than ours we could write nothing there.
+// Returns the ACL's entries that give users other than `user` more than the right to read, as zkCli
+// writes them; empty: no such entry. One digest entry with our user's name counts as ours: if it
+// had another password, we could write nothing there anyway.
 std::string zk_others(const std::vector<ZkRight>& acl, std::string_view user);
 
 }  // namespace dlock

@@ -25,8 +25,8 @@ struct NodeName {
   std::string_view end;  // the text before the number
   Mode mode;
 };
-// Each layout and mode has one entry, which names a new node. Of two entries with the same end, the
-// first one says what mode a node that was read has.
+// The names of new nodes: one entry for each layout and mode. Where two entries have the same end,
+// the first one gives the mode of a node that was read.
 constexpr std::array<NodeName, 8> k_names{{
     {ZkLayout::curator, "lock-", Mode::plain},
     {ZkLayout::curator, "__WRIT__", Mode::exclusive},
@@ -56,7 +56,7 @@ Place place_of(const contender::Holder& holder, Mode mode, StoreTime now) {
                      .slots = mode == Mode::slots ? holder.slots : 0}};
 }
 
-// Reads one node after the other.
+// Reads the nodes of a row one by one.
 class RowReader {
  public:
   RowReader(ZkRow& row, StoreTime now) : row_(row), now_(now) {}
@@ -103,7 +103,7 @@ class RowReader {
       if (!row_.state.foreign)
         row_.state.foreign = {.type = "ZooKeeper node",
                               .who = who,
-                              .endless = node.stat.owner == 0,  // it goes with no session
+                              .endless = node.stat.owner == 0,  // it does not end with a session
                               .shared = node.place.mode == Mode::shared};
       return;
     }
@@ -125,7 +125,7 @@ class RowReader {
   bool waited_ = false;
 };
 
-// The changes of one lock.
+// Adds the changes of one lock to a change.
 class RowWriter {
  public:
   RowWriter(const ZkRow& before,
@@ -190,7 +190,7 @@ class RowWriter {
     const auto old = std::find_if(before_.state.line.begin(),
                                   before_.state.line.end(),
                                   [&](const Place& one) { return one.id == place.id; });
-    if (place.alive_until <= old->alive_until) return;  // a turn has no node
+    if (place.alive_until <= old->alive_until) return;  // a turn is not recorded in the node
     if (before_.early.contains(at->second))
       set(at->second, place_json(place));
     else
@@ -212,8 +212,8 @@ class RowWriter {
       change_.makes_note = true;
   }
 
-  // If a run succeeded since the row was read, the note has changed or was created. An absent note
-  // is proved by creating and removing it.
+  // Adds the condition that no run has succeeded since the row was read: that would have created or
+  // changed the note. That there is no note is proved by creating and removing it.
   void prove_note() {
     if (proved_) return;
     if (before_.note) {
@@ -260,9 +260,9 @@ class RowWriter {
   const StoredLock& after_;
   const ZkStep& step_;
   ZkChange& change_;
-  std::set<std::size_t> taken_;  // nodes that the change already compares
+  std::set<std::size_t> taken_;  // nodes whose version the change already compares
   bool grants_ = false;
-  bool proved_ = false;  // the note is proved to be as it was read
+  bool proved_ = false;  // the change already proves that the note is as it was read
 };
 
 }  // namespace
@@ -310,7 +310,8 @@ bool may_be_passed_over(const ZkRow& row) {
   if (row.state.line.empty()) return false;
   const std::string& id = row.state.line.front().id;
   const std::size_t index = row.waiters.at(id);
-  return !row.early.contains(index) && id != row.nodes[index].path;  // that is a foreign node's id
+  // Not a foreign node, whose id is its path.
+  return !row.early.contains(index) && id != row.nodes[index].path;
 }
 
 void add_zk_change(const ZkRow& before,
@@ -321,7 +322,7 @@ void add_zk_change(const ZkRow& before,
   RowWriter(before, which, after, step, change).write();
 }
 
-// A folder of notes that is created with it begins with version 0 and no data.
+// If the folder of notes is created by this change, it begins with version 0 and without data.
 void add_zk_epoch(const std::string& folder,
                   const contender::Epoch& read,
                   std::int64_t wanted,

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
-// A lock as ZooKeeper keeps it, and how a change of it is written. Pure.
+// A lock as ZooKeeper keeps it, and the requests that change it. Pure.
 //
 // The lock is a folder. In it stands one ephemeral node for each holder and each waiter, whose
 // number is the order of arrival, under the names of Curator's recipes or of kazoo's (ZkLayout):
 //   curator: …lock-N exclusive (InterProcessMutex, also go-zookeeper's Lock); …__WRIT__N and
 //            …__READ__N (InterProcessReadWriteLock); …__SLOT__N slots, which only dlock knows
 //   kazoo:   …__lock__N exclusive or a writer; …__rlock__N a reader; …__slot__N
-// The data of our nodes is JSON (contender.hpp). A node with other data is a foreign program's. A
-// node with another name does not belong to the lock.
+// The data of our nodes is JSON (contender.hpp). A node with other data belongs to a foreign
+// program. A node with another name does not belong to the lock.
 //
-// Position decides who holds, as in the recipes: a node whose data says "holder" holds the lock if
-// no waiter is before it and all holders before it leave room for it. So two nodes of one lock
-// never hold against each other, in whatever order they were written; a node that says "holder" too
-// early is a waiter. A node that holds keeps holding: later nodes have larger numbers, and the
-// holders before it only grow weaker.
+// As in the recipes, the position decides who holds the lock: a node whose data says "holder" holds
+// the lock if no waiter is before it and all holders before it leave room for it. So two nodes of a
+// lock never hold it against each other, in whatever order they were written. A node that says
+// "holder" too early counts as a waiter. A node that holds continues to hold: new nodes come after
+// it, and holders before it can only become weaker.
 //
-// The note outlives the nodes: it is a node in a folder beside the locks, whose data is
-// contender::Epoch.
+// The note outlives the nodes. It is a node of its own, in a folder beside the locks; the data of
+// that folder is contender::Epoch.
 #pragma once
 
 #include "store/table/contender.hpp"
@@ -36,12 +36,12 @@
 
 namespace dlock {
 
-// Curator's Revoker writes this into the node of a holder that has to give way.
+// Curator's Revoker writes this into the node of a holder that should release the lock.
 constexpr std::string_view k_zk_revoke = "__REVOKE__";
 
-// Numbers end at 2147483647. A claim whose own node gets this number or a larger one removes the
-// folder if it is empty, so that numbers begin anew; otherwise the claim is refused. Other claims
-// are not concerned.
+// The server can number nodes up to 2147483647. A claim whose own node gets this number or a larger
+// one removes the folder if it is empty, so that numbers begin anew; otherwise the claim is
+// refused. Other claims are not affected.
 constexpr std::int64_t k_zk_last_number = 2'000'000'000;
 
 struct ZkPlace {
@@ -58,8 +58,8 @@ struct ZkContender {
   std::string data;
   ZkStat stat;
   ZkPlace place = {};
-  bool unread = false;   // a waiter of which nothing else is known
-  bool revoked = false;  // by Curator's Revoker; `data` is what it overwrote
+  bool unread = false;   // only its name is known; counts as a waiter
+  bool revoked = false;  // by Curator's Revoker; `data` is then the data that it overwrote
 };
 
 struct ZkNote {
@@ -72,24 +72,25 @@ struct ZkRow {
   std::string folder;
   std::string note_path;
   bool has_folder = false;
-  std::string others = {};  // with acl=private: other users who may change the lock or its note
+  std::string others = {};  // with acl=private: other users who could change the lock or its note
   lease_table::StoredLock state = {};           // as it was read
-  std::vector<ZkContender> nodes = {};          // in the order of arrival
+  std::vector<ZkContender> nodes = {};          // in the order of arrival, that is by number
   std::map<OwnerId, std::size_t> holders = {};  // indices into `nodes`
   std::map<std::string, std::size_t> waiters = {};
-  std::set<std::size_t> early = {};       // waiters whose data says that they hold
+  // Nodes that count as waiters although their data says "holder".
+  std::set<std::size_t> early = {};
   std::vector<std::size_t> foreign = {};  // foreign holders
   std::optional<ZkNote> note = {};
 };
-// Fills in what `nodes`, in any order, and `note` say.
+// Fills in the row from its `nodes`, which may be in any order, and its `note`.
 void read_zk_row(ZkRow& row, lease_table::StoreTime now);
 
-// Whether the first waiter may be removed once its turn is over. Becoming a holder changes the
-// node's version, so a conditional removal is safe. An early or foreign node keeps its version when
-// it becomes a holder, so it must not be removed.
+// Returns whether the first waiter may be removed when its turn is over. A waiter that becomes a
+// holder changes its node's version, so removing it on condition of its version is safe. But an
+// early or foreign node becomes a holder without a new version, so it must not be removed.
 bool may_be_passed_over(const ZkRow& row);
 
-// What changes locks: the parts of one multi.
+// A change of locks: the parts of one multi.
 struct ZkChange {
   struct Made {
     std::size_t part = 0;
@@ -97,51 +98,53 @@ struct ZkChange {
     bool holds = false;
   };
   std::vector<ZkRequest> parts;
-  std::vector<Made> made;            // new nodes, by their part; owned by the claim's session
-  std::vector<std::string> removed;  // paths of nodes
-  // The sessions that the change has to renew, and the times for which they were made; zero: a
-  // waiter's session, which is ours.
+  std::vector<Made> made;            // new nodes, by their part; the claim's session owns them
+  std::vector<std::string> removed;  // paths of the nodes that it removes
+  // The sessions that the change must renew, by number, with the time for which they were made;
+  // zero: a waiter's session, which is ours.
   std::map<std::int64_t, Duration> renewed;
-  bool makes_note = false;          // makes a note, or the folder of notes
-  bool grants = false;              // grants a lock, by the epoch of the step
-  std::optional<Duration> longest;  // a lease was to outlast its session: at most this long
+  bool makes_note = false;  // it creates a note, or the folder of notes
+  bool grants = false;      // it grants a lock, with the step's epoch
+  // Set if a lease should last longer than its session: the longest possible lease.
+  std::optional<Duration> longest;
 };
 
 struct ZkStep {
   const lease_table::Moment& moment;
   ZkLayout layout;
-  bool writes;                          // false: only waiters are written
-  bool proves_note;                     // a grant fails if the note was changed in between
+  bool writes;                          // false: only waiters are changed
+  bool proves_note;                     // a grant must fail if the note was changed since the read
   const std::vector<OwnerId>& renewed;  // as TableStore::Step::renews
-  std::int64_t epoch = 0;               // of the grants
+  std::int64_t epoch = 0;               // epoch for the tokens of grants
 };
-// `which`: the row's index, for ZkChange::made. The change compares the version of every node that
-// it touches. Nodes may have been created since the row was read. They stand behind every waiter in
-// the row, so a waiter may become a holder all the same. A new node that is created as a holder may
-// stand behind them: the caller must look for earlier nodes afterwards (is_behind_others).
+// Adds the change of one lock. `which`: the row's index, for ZkChange::made. The change compares
+// the version of every node that it touches. It does not notice nodes that were created since the
+// row was read. These come after every waiter in the row, so a waiter may still become a holder.
+// But a new node created as a holder may come after them: the caller must then check for earlier
+// nodes (is_behind_others).
 void add_zk_change(const ZkRow& before,
                    std::size_t which,
                    const lease_table::StoredLock& after,
                    const ZkStep& step,
                    ZkChange& change);
 
-// The upper half of a zxid is the number of the leader, so each new leader moves tokens 2^32 us =
-// 72 minutes forward. A new epoch subtracts the leaders before it; below 2^53 there is room for
+// The upper half of a zxid counts the leaders, so each new leader moves tokens forward by 2^32 us
+// (72 minutes). A new epoch compensates for the leaders so far; below 2^53 there is room for
 // 500,000 leaders (Epoch::k_numbers).
 //
-// The change grants only if the epoch, which is the data of the folder of notes, is still as it was
-// read; the change raises it to `wanted`.
+// Adds the condition that the epoch (the data of the folder of notes) is still as it was read, and
+// raises it to `wanted`.
 void add_zk_epoch(const std::string& folder,
                   const contender::Epoch& read,
                   std::int64_t wanted,
                   ZkChange& change);
 
-// Proves by a quorum that the holders in the rows are still there; in rows without holders, that
-// the folders are. Without folders the check fails, as it should.
+// Adds checks by which a quorum confirms that the holders in the rows still exist; for rows without
+// holders, that the folders exist. Without folders the multi fails, as it should.
 void add_zk_proof(const std::vector<ZkRow>& rows, ZkChange& change);
 
-// Whether one of `children` came before the node `path` and is missing in the row that the grant of
-// `path` relied on.
+// Returns whether one of `children` comes before the node `path` but was not in the row on which
+// the grant of `path` was based.
 bool is_behind_others(const ZkRow& row,
                       ZkLayout layout,
                       const std::string& path,

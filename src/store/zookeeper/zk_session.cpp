@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t k_buffer_bytes = std::size_t{16} << 10;
 
-// A session that only looks ends after this time without a request.
+// A session that only reads ends after this time without a request.
 constexpr Duration k_looker = std::chrono::seconds(30);
 
 std::int32_t wire_ms(Duration timeout) {
@@ -87,7 +87,7 @@ Result<ZkAnswers> ZkSession::attach(const Requests& requests, Time limit) {
   for (std::size_t i = 0; i < servers; ++i) {
     const std::size_t at = (begin + i) % servers;
     const Time share = share_of(limit, servers - i);
-    // This server may carry out the requests, so no other server gets them.
+    // If this server may carry out the requests, no other server gets them.
     const bool whole = i + 1 == servers || (i == 0 && first_has_served_);
     const auto reached = reach(address_.servers[at], share);
     const bool asked = reached.has_value();
@@ -115,7 +115,7 @@ Result<void> ZkSession::reach(const Endpoint& server, Time limit) {
   return {};
 }
 
-// True: the session is ours. False: it is over.
+// Sends connect and login, then `more`. True: the session is ours. False: it is over.
 Result<bool> ZkSession::greet(const std::string& more, Time limit) {
   std::string bytes = zk_connect_frame(
       identity_, wire_ms(wanted_ == k_any_timeout ? k_looker : wanted_), last_zxid_);
@@ -139,7 +139,7 @@ Result<void> ZkSession::take_session(const ZkConnected& connected, Time limit) {
   granted_ = milliseconds(connected.timeout_ms);
   if (wanted_ == k_any_timeout || connected.timeout_ms >= wire_ms(wanted_)) return {};
   const std::string allowed = "allows sessions of at most " + format_duration(granted_);
-  // The servers' settings differ: at this server the lease may end sooner than the previous renewal
+  // Servers may have different settings: here the lease could end sooner than the previous renewal
   // promised.
   if (!made) return Error{Errc::lost, allowed + ", less than the servers before it"};
   close_at_once(limit);
@@ -152,7 +152,7 @@ void ZkSession::quit(Time limit) {
   end();
 }
 
-// Closes the session: else the nodes made by it would stay for its whole timeout.
+// Closes the session, so that the nodes it has made do not stay for its whole timeout.
 void ZkSession::close_at_once(Time limit) {
   const std::string bytes = frames_of({{.op = ZkOp::close_session}});
   if (!transport_->send(bytes, limit)) return;
@@ -195,7 +195,7 @@ Result<ZkAnswers> ZkSession::ask(const Requests& requests,
   return all;
 }
 
-// Stores the events that come before the answer.
+// Returns the next answer. Events that arrive before it are stored.
 Result<std::string> ZkSession::next_answer(Time limit) {
   for (;;) {
     auto frame = next_frame(limit);
@@ -266,7 +266,8 @@ std::vector<ZkEvent> ZkSession::take_events() {
   return std::exchange(events_, {});
 }
 
-// The server has not said a word; it may have hung up before we knew that we were connected.
+// Returns the error for a connection on which the server has sent nothing. It may have closed the
+// connection before we knew that it was open.
 Error ZkSession::cut_off(const Error& reason) const {
   const bool hung_up =
       reason.text == socket_error(EPIPE).text || reason.text == socket_error(ECONNRESET).text;
@@ -280,7 +281,7 @@ Error ZkSession::unreachable(const Error& reason, const std::string& failed) con
   return cannot_reach(where(), while_files_are_replaced(reason, has_answered_), failed);
 }
 
-// Drops the connection and says what happened to a request that may have been sent.
+// Drops the connection and returns the error for a request that may have been sent.
 Error ZkSession::lost(const Error& reason, Time started, Time limit) {
   disconnect();
   return lost_connection(where(), reason, started, limit);

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: MIT
-// ZkSession: one session of ZooKeeper, which owns ephemeral nodes, and the requests in it. It
-// connects when necessary: to the server that served it last, then to the others in the URL's
-// order.
+// ZkSession: one session of ZooKeeper, which owns ephemeral nodes, and the requests made in it. It
+// connects when necessary: first to the server that served it last, then to the others in the order
+// of the URL.
 //
-// It promises: a call ends at its limit, name lookup and connect included. Connect, login and
-// requests travel in one write; but while another server is left to try, a server that has not
-// served us before is first asked to accept the session. After any failure of a call (also by a
-// limit or an interrupt) the connection is dropped, so a late answer never meets the next request;
-// the session goes on, and the next call attaches to it again. Requests that were sent are not sent
-// to another server. There are no pings.
+// It promises: a call ends at its limit, including name lookup and connecting. Connect, login and
+// requests travel in one write; but as long as other servers are left to try, a server that has not
+// served us before must first accept the session. After any failure of a call (also by a limit or
+// an interrupt) the connection is dropped, so a late answer is never taken for the answer to the
+// next request. The session continues, and the next call attaches to it again. Requests that were
+// sent to one server are not sent to another. There are no pings.
 //
-// Only reattach() renews the session: a request over an open connection to a follower, answered or
-// not, keeps the leader's clock running (LearnerHandler; so does a ping for half a tick or more).
+// Only reattach() renews the session at once. The leader does not count a request over an open
+// connection to a follower, answered or not: it learns of it only with the follower's next report,
+// half a tick or more later (LearnerHandler).
 //
-// Errors: as of Transport if there is no connection; unavailable, timed_out, cancelled: the request
-// may have been carried out; denied (login, SASL), protocol; bad_usage: the server allows no
-// session as long as ours. Every text names the servers and never a password. One thread at a time.
+// Errors: those of Transport if there is no connection; unavailable, timed_out, cancelled: the
+// requests may have been carried out; denied (login, SASL); protocol; bad_usage: the server allows
+// no session as long as ours. Every text names the servers, and none has a password. Used by one
+// thread at a time.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -34,8 +36,9 @@
 namespace dlock {
 
 struct ZkAnswers {
-  // The leader says that the session is over: its nodes are gone or go. Nothing of the run was
-  // carried out, unless the session ended in the middle of it. The value stays true.
+  // The leader says that the session is over: its nodes are gone or being removed. No request was
+  // carried out, unless the session ended in the middle of the run. Once over, a session stays
+  // over.
   bool expired = false;
   std::vector<ZkAnswer> answers;  // one for each request; empty if the session has expired
 };
@@ -44,52 +47,52 @@ class ZkSession {
  public:
   // `timeout`: the session ends this long after its newest renewal, or a little later;
   // k_any_timeout: the server's default. `identity`: an existing session; do not rely on a timeout
-  // longer than it was made with, as the next leader forgets it. `interrupt` may be null and must
-  // outlive us.
+  // longer than the one it was made with, because the next leader forgets that. `interrupt` may be
+  // null and must outlive us.
   static constexpr Duration k_any_timeout{0};
   ZkSession(ZkAddress address,
             Duration timeout,
             const Interrupt* interrupt,
             ZkIdentity identity = {});
 
-  // Sends all requests before it awaits the first answer; the server carries out each by itself,
-  // whatever becomes of the others. Uses the open connection, or acts like reattach().
+  // Sends all requests before it waits for the first answer; the server carries out each by itself,
+  // even if others fail. Uses the open connection; without one, does what reattach() does.
   Result<ZkAnswers> run(const std::vector<ZkRequest>& requests, Time limit);
 
-  // Runs the requests on a new connection: the session is renewed, or made. Watches are gone. A
-  // renewal counts only if a write sent with it was confirmed, since a leader that lost its
-  // followers renews too. The session then ends at sent_at() + timeout or later.
+  // Runs the requests on a new connection, which renews or creates the session. Watches are lost. A
+  // renewal counts only if a write sent with it was confirmed, because a leader that has lost its
+  // followers renews as well. Then the session ends at sent_at() + timeout or later.
   Result<ZkAnswers> reattach(const std::vector<ZkRequest>& requests, Time limit);
 
-  // Read before the first byte of the newest run() or reattach(), connect included.
+  // A time before the first byte of the newest run() or reattach() was sent, connecting included.
   Time sent_at() const { return sent_at_; }
 
-  // As sent_at(), of the newest connect.
+  // As sent_at(), for the newest connection.
   Time attached_at() const { return attached_at_; }
 
-  // Ends the session and its nodes without waiting for an answer, if it is connected. Otherwise the
+  // If connected, ends the session and its nodes, without waiting for an answer. Otherwise the
   // session ends by its timeout.
   void quit(Time limit);
 
-  // True: there is an event; it only means that it is time to look. False: `until` has passed.
+  // True: an event has arrived, so it is time to look. False: `until` has passed.
   // Errc::unavailable: the connection and its watches are gone, or there was no connection. After
-  // Errc::cancelled the connection stays.
+  // Errc::cancelled the connection is kept.
   Result<bool> await_event(Time until);
-  // Removes and returns the events received so far, oldest first, also those that run() received.
+  // Removes and returns the events received so far, including during run(), oldest first.
   std::vector<ZkEvent> take_events();
 
-  // Number 0: no server is known to have made one yet.
+  // With number 0, no server is known to have created the session yet.
   const ZkIdentity& identity() const { return identity_; }
-  // The timeout that the server granted: the requested one, or its shortest; zero before the first
-  // answer.
+  // The timeout that the server granted: as requested, or the server's shortest; zero before the
+  // first answer.
   Duration timeout() const { return granted_; }
   bool connected() const { return transport_.has_value(); }
-  bool is_over() const { return ended_; }  // it has expired, or was closed
-  void disconnect();                       // the session goes on
+  bool is_over() const { return ended_; }  // the session has expired or was closed
+  void disconnect();                       // the session continues
   const ZkAddress& address() const { return address_; }
   const std::string& where() const { return address_.text; }
 
-  // The error of the first answer that is not a verdict.
+  // Returns the error of the first answer that is no verdict.
   std::optional<Error> error_in(const std::vector<ZkAnswer>& answers) const;
 
  private:
@@ -126,11 +129,11 @@ class ZkSession {
   std::vector<ZkEvent> events_;
   Time sent_at_{};
   Time attached_at_{};
-  std::int64_t last_zxid_ = 0;  // a server that has not seen it would show us old data
-  std::int32_t last_xid_ = 0;   // of this connection
-  std::size_t first_ = 0;       // the server to be tried first
+  std::int64_t last_zxid_ = 0;  // a server that has not seen this write would show old data
+  std::int32_t last_xid_ = 0;   // number of the newest request on this connection
+  std::size_t first_ = 0;       // index of the server to try first
   bool first_has_served_ = false;
-  bool has_answered_ = false;  // any server
+  bool has_answered_ = false;  // any server has answered
   bool ended_ = false;
 };
 

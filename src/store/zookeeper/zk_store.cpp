@@ -28,8 +28,9 @@ Error open_to_others(const ZkRow& row, const std::string& where) {
               ": another user made it first; delete it, or use another name"};
 }
 
-// A claim of several names holds all or none: part of it is undone. A part is left if a waiter
-// became a holder in the same multi as a node that was undone, or if that multi had no answer.
+// Undoes a part of a claim of several names, which must hold all or none; returns whether there was
+// such a part. It remains if a waiter became a holder in the same multi in which another node was
+// created that had to be undone, or if that multi got no answer.
 bool drop_part(const Claim& claim, std::vector<StoredLock>& after) {
   std::vector<std::pair<StoredLock*, OwnerId>> held;
   for (StoredLock& state : after)
@@ -57,8 +58,8 @@ std::unique_ptr<ZkStore> ZkStore::open(const ZkAddress& address, const StoreOpti
   return std::unique_ptr<ZkStore>(new ZkStore(address, options.interrupt));
 }
 
-// A node goes with its session, so it cannot be kept. A session can be given a longer timeout, but
-// the next leader knows only the timeout with which it was made.
+// A node ends with its session, so it cannot be kept. And a session could get a longer timeout, but
+// the next leader would know only the timeout with which it was made.
 StoreTraits ZkStore::traits() const {
   return {.keep = false, .longer = false};
 }
@@ -70,7 +71,7 @@ Result<std::string> ZkStore::key_of(const LockName& name) const {
                    ": the folder of this name has another use there"};
 }
 
-// Called after every reading of rows.
+// Notes what the rows show; called whenever rows were read.
 Result<ZkTable::Rows> ZkStore::seen(Result<ZkTable::Rows> rows,
                                     const std::vector<LockName>& names) {
   if (!rows) return rows;
@@ -113,11 +114,12 @@ Result<ReleaseVerdict> ZkStore::release(const Holds& holds,
                                         const ReleaseOptions& options,
                                         Time limit) {
   auto verdict = TableStore::release(holds, options, limit);
-  table_.quit_looker();  // the end of a run does not tidy up
+  table_.quit_looker();  // the end of a run does not tidy up, so end the session now
   return verdict;
 }
 
-// A step for the newest claim or its holds needs no node behind the claim's own.
+// Returns which nodes a step must read: for the newest claim or its holds, none behind the claim's
+// own.
 ZkTable::Extent ZkStore::extent_for(const Occasion& occasion) const {
   const auto is_of_claim = [&](const Hold& hold) { return hold.owner == table_.owner(); };
   const bool concerns_us =
@@ -159,7 +161,7 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
     if (all.longest) return too_long(names.front(), *all.longest);
     if (all.parts.empty()) add_zk_proof(rows->rows, all);
     const auto written = table_.write(*rows, all, limit);
-    if (!watched_.empty()) table_.disconnect();  // the next step attaches again in any case
+    if (!watched_.empty()) table_.disconnect();  // the next step attaches anew in any case
     const bool raises =
         all.grants && rows->epoch && epoch != rows->epoch->value && rows->epoch->value > 0;
     if (!written && written.error().code == Errc::denied && raises) {
@@ -167,7 +169,7 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
       continue;
     }
     if (!written) return written.error();
-    if (!all.made.empty()) armed_for_.reset();  // a new waiter watches what is before it
+    if (!all.made.empty()) armed_for_.reset();  // a new waiter watches the nodes before it
     if (*written) {
       token_ = static_cast<FencingToken>(epoch + table_.written());
       return {};
@@ -222,8 +224,8 @@ Result<std::vector<std::string>> ZkStore::list(std::string_view glob, Time limit
   const auto folders = table_.ask(questions, limit);
   if (!folders && folders.error().code != Errc::denied) return folders.error();
   for (std::size_t i = 0; i < locks.size(); ++i) {
-    // One of the folders may not be read: ask one by one. A folder that may not be read counts as a
-    // lock.
+    // If a folder may not be read, ask for each folder by itself. A folder that may not be read
+    // counts as a lock.
     const auto one = folders ? Result<std::vector<ZkAnswer>>(std::vector{(*folders)[i]})
                              : table_.ask({questions[i]}, limit);
     if (!one && one.error().code != Errc::denied) return one.error();

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
-// ZkStore: locks in a ZooKeeper 3.5 or newer: "zookeeper://h1,h2,h3/folder", over TLS
-// "zookeepers://…". They use the nodes of Curator's recipes and go-zookeeper's Lock, or with
-// ?layout=kazoo of kazoo; locks of those programs and of dlock exclude each other (zk_row.hpp).
+// ZkStore: locks in a ZooKeeper 3.5 or newer: "zookeeper://h1,h2,h3/folder", with TLS
+// "zookeepers://…". It uses the nodes of Curator's recipes and go-zookeeper's Lock or, with
+// ?layout=kazoo, those of kazoo; locks of those programs and of dlock exclude each other
+// (zk_row.hpp).
 //
-// A step reads the nodes of its names, and changes them in one multi that compares the version of
-// each node it touches; if something changed in between, the step is repeated. If nothing changes,
-// a multi of comparisons proves by a quorum that the holders still hold. A new holder looks again
-// for earlier nodes. A lease is a session (zk_owners.hpp): it is renewed by attaching to it again,
-// and the renewal counts once a multi after that was confirmed on the same connection. A token is
-// the zxid of its grant plus an epoch (zk_row.hpp).
+// A step reads the nodes of its names and changes them in one multi, which compares the version of
+// each node that it touches; if a version has changed since the read, the step is repeated. If
+// there is nothing to change, a multi of comparisons makes a quorum confirm the holders. A new
+// holder checks once more for earlier nodes. A lease is a session (zk_owners.hpp), which is renewed
+// by attaching to it again; the renewal counts once a multi after that was confirmed on the same
+// connection. A token is the zxid of its grant plus an epoch (zk_row.hpp).
 //
-// A session that owns no nodes looks and watches: the first waiters in line watch the nodes before
-// them, a holder its node. Waiters farther back keep no connection (maxClientCnxns).
+// A separate session without nodes reads and watches: the first waiters watch the nodes before
+// them, a holder its own node. Waiters farther back keep no connection (maxClientCnxns).
 //
-// Promises beside those of TableStore: a grant or a release that was answered outlives the death of
+// Besides the promises of TableStore: a grant or a release that was answered outlives the loss of
 // any minority of the servers. Not promised: that a lease ends on time after a change of leader,
-// which gives all sessions their full time again.
+// because the new leader gives all sessions their full time again.
 #pragma once
 
 #include "store/store_options.hpp"
@@ -37,24 +38,24 @@ namespace dlock {
 
 class ZkStore final : public TableStore {
  public:
-  // Parses the URL and adds the password and the TLS settings, which the URL does not carry.
+  // Parses the URL, and adds the password and TLS settings that are not in it.
   static Result<ZkAddress> address_of(const StoreOptions& options);
   static std::unique_ptr<ZkStore> open(const ZkAddress& address, const StoreOptions& options);
 
   StoreTraits traits() const override;
   std::string where() const override { return table_.address().text; }
-  // Errc::bad_usage: the name's folder has another use.
+  // Errc::bad_usage: the folder with this name has another purpose.
   Result<std::string> key_of(const LockName& name) const override;
-  // Sends one request for each name below the folder. Errc::bad_usage: more than 10,000 names.
+  // Sends one request for each name in the folder. Errc::bad_usage: more than 10,000 names.
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
 
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
   Result<ReleaseVerdict> release(const Holds& holds,
                                  const ReleaseOptions& options,
                                  Time limit) override;
-  // Also for a claim that does not wait: an undone grant may have left its node as a waiter.
+  // Also for a claim that does not wait: an undone grant may have left its node behind as a waiter.
   Result<void> leave(const Claim& claim, Queueing queueing, Time limit) override;
-  // Tells foreign holders as Curator's Revoker does; the verdict does not depend on them.
+  // Also tells foreign holders, as Curator's Revoker does; that does not change the verdict.
   Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override;
 
  private:
@@ -85,19 +86,19 @@ class ZkStore final : public TableStore {
 
   const Interrupt* interrupt_;
   ZkTable table_;
-  FencingToken token_ = 0;  // the newest claim's token
+  FencingToken token_ = 0;  // token of the newest claim
   contender::Turns turns_;
 
   std::vector<LockName> watched_;
-  std::vector<std::string> ids_;          // ids of the watched claim or holds
-  std::string seen_;                      // what the newest look saw of the watched nodes
+  std::vector<std::string> ids_;  // ids of the watched claim or holds
+  std::string seen_;              // paths and versions of the watched nodes, at the newest look
   std::optional<std::string> armed_for_;  // seen_ when all watches were set
   Time armed_at_{};
-  Time armed_on_{};          // when that connection was made
-  std::uint64_t place_ = 0;  // best place in any line, by the newest look
-  bool far_ = false;         // too far back in line to keep a connection
-  Duration next_look_{};     // for a far waiter
-  int holding_ = 0;          // number of holders by the newest complete look
+  Time armed_on_{};          // when the connection with the watches was made
+  std::uint64_t place_ = 0;  // the best place in any line, at the newest look
+  bool far_ = false;         // the waiter is too far back in line to keep a connection
+  Duration next_look_{};     // pause before the next look, for such a waiter
+  int holding_ = 0;          // number of holders, at the newest look that read all nodes
 };
 
 }  // namespace dlock

@@ -18,7 +18,7 @@ constexpr std::string_view k_own_folder = "zookeeper";  // ZooKeeper's own folde
 
 }  // namespace
 
-// Empty: the session is over. Otherwise all answers are verdicts.
+// Runs the requests. Empty: the session is over. Otherwise all answers are verdicts.
 Result<std::vector<ZkAnswer>> zk_answers_of(ZkSession& session,
                                             const std::vector<ZkRequest>& requests,
                                             Time limit) {
@@ -62,7 +62,7 @@ Error ZkTable::changes_too_fast() const {
 void ZkTable::begin(const Claim& claim) {
   owner_ = claim.owner;
   ttl_ = claim.ttl;
-  // A nested run may need no session of its own.
+  // A nested run may need no own session.
   if (claim.ancestors.empty()) owners_.of_claim(owner_, ttl_);
 }
 
@@ -89,8 +89,8 @@ void ZkTable::end_idle(Time limit) {
 
 // --- reading ------------------------------------------------------------------------------------
 
-// The session of the newest claim, which has to be renewed anyway; else the session that only
-// looks.
+// Returns the session for reading: that of the newest claim, which must be renewed anyway, or else
+// the looker.
 ZkSession& ZkTable::reader() {
   ZkOwners::Own* const own = owners_.find(owner_);
   return own != nullptr ? own->session : looker_;
@@ -139,8 +139,9 @@ Result<ZkTable::Rows> ZkTable::load_by(ZkSession& session,
   }
 }
 
-// Nothing: the session is over, or nodes were removed while they were read. A list is trusted only
-// if all its nodes still exist: Curator creates the reader's node before it removes the writer's.
+// Returns nullopt if the session is over or nodes were removed while they were read. A list of
+// nodes is trusted only if all of them still exist: Curator creates the reader's node before it
+// removes the writer's.
 Result<std::optional<ZkTable::Rows>> ZkTable::try_load(ZkSession& session,
                                                        const std::vector<LockName>& names,
                                                        const Extent& extent,
@@ -169,7 +170,7 @@ Result<std::optional<ZkTable::Rows>> ZkTable::try_load(ZkSession& session,
   if (epoch.code == ZkCode::ok) {
     rows.epoch = contender::Epoch::read(epoch.data, epoch.stat.version);
   } else if (zk_meaning(epoch.error).errc == Errc::denied) {
-    rows.epoch.reset();  // an older dlock made the folder private
+    rows.epoch.reset();  // an older dlock has made the folder private
     epoch.code = ZkCode::no_node;
   }
   if (auto error = session.error_in(*listed)) return *error;
@@ -212,7 +213,7 @@ void ZkTable::note_others(ZkRow& row, const std::string& path, const ZkAnswer& a
   if (!others.empty() && row.others.empty()) row.others = path + " (" + others + ")";
 }
 
-// Lists the nodes of the folder and marks those that need not be read.
+// Lists the nodes of the folder, and marks those that need not be read.
 void ZkTable::list_nodes(ZkRow& row,
                          const std::vector<std::string>& children,
                          const Extent& extent) const {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// ZkTable: the rows of locks (zk_row.hpp) in a ZooKeeper: read, and changed in one multi.
+// ZkTable: reads the rows of locks (zk_row.hpp) from a ZooKeeper, and changes them in one multi.
 //
-// It promises: no node of a row was deleted while the row was read. A write that write() reports
-// was confirmed by a quorum, and so were its renewals. write() keeps a new holder only if every
-// node before it was in the row. An ended session is replaced by a new one; its nodes may stay for
-// a moment, but are not part of a row.
+// It promises: no node of a row was deleted while the row was read. If write() returns true, a
+// quorum has confirmed the write and its renewals. write() keeps a new holder only if every node
+// before it was in the row. A session that has ended is replaced by a new one; its nodes may exist
+// for another moment, but are not part of a row.
 //
-// Calls, limits, interrupts and errors as of ZkSession. One thread at a time.
+// Calls, limits, interrupts and errors as for ZkSession. Used by one thread at a time.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -25,7 +25,7 @@
 
 namespace dlock {
 
-// A verdict for each request; empty: the session is over.
+// Returns a verdict for each request; empty: the session is over.
 Result<std::vector<ZkAnswer>> zk_answers_of(ZkSession& session,
                                             const std::vector<ZkRequest>& requests,
                                             Time limit);
@@ -33,11 +33,11 @@ Result<std::vector<ZkAnswer>> zk_answers_of(ZkSession& session,
 class ZkTable {
  public:
   struct Rows {
-    std::vector<ZkRow> rows;  // of the names, in their order
-    Time sent_at;             // read before the first request was sent
+    std::vector<ZkRow> rows;  // rows of the names, in the order of the names
+    Time sent_at;             // a time before the first request was sent
     lease_table::StoreTime now;
-    std::int64_t zxid = 0;                  // a write that the server had seen
-    std::optional<contender::Epoch> epoch;  // nothing: we may not read it
+    std::int64_t zxid = 0;                  // the newest write that the server had seen
+    std::optional<contender::Epoch> epoch;  // nullopt: we may not read the epoch
   };
 
   // `interrupt` may be null and must outlive us.
@@ -47,50 +47,52 @@ class ZkTable {
   ZkTable& operator=(const ZkTable&) = delete;
 
   const ZkAddress& address() const { return address_; }
-  // Whether the folder of this name has another use.
+  // Returns whether the folder with this name has another purpose.
   bool is_taken(const LockName& name) const;
 
-  // The calls that follow are for this claim: its session owns new nodes, and load() renews it.
+  // Begins a claim: the next calls are for it, its session owns new nodes, and load() renews the
+  // session.
   void begin(const Claim& claim);
   // The newest claim's owner.
   const OwnerId& owner() const { return owner_; }
   // Ends the claim's session if it has no nodes.
   void end_idle(Time limit);
 
-  // Which nodes are read. Nodes that are not read are listed as waiters of which nothing is known:
-  // a claim needs to know no more about those behind it.
+  // Which nodes are read. A node that is not read is listed as a waiter of which only the name is
+  // known; a claim needs no more of the nodes behind its own.
   struct Extent {
-    bool only_before_us;  // no node behind the claim's own
-    std::ptrdiff_t most;  // if more than this are before it, no node is read
+    bool only_before_us;  // reads no node behind the claim's own
+    std::ptrdiff_t most;  // if more nodes than this are before the claim's own, reads none
   };
   static constexpr Extent k_everything{false, 0};
   static constexpr Extent k_what_is_before_us{true, PTRDIFF_MAX};
 
   Result<Rows> load(const std::vector<LockName>& names, const Extent& extent, Time limit);
-  // When the claim's session has to be attached to again, so that it does not end while the claim
-  // waits; Time::max(): the claim has no session. keep() attaches.
+  // Returns when keep() must attach to the claim's session again, so that it does not end while the
+  // claim waits; Time::max(): the claim has no session.
   Time keep_at() const;
   Result<void> keep(Time limit);
-  // Loads rows by the looker, the session that only looks and that owns the watches.
+  // Reads rows with the looker: the session that only reads, and has the watches.
   Result<Rows> look(const std::vector<LockName>& names, const Extent& extent, Time limit);
   ZkSession& looker() { return looker_; }
-  // Ends the looker, which would stay for half a minute; the next look makes another.
+  // Ends the looker, whose session would otherwise stay for half a minute; the next look makes a
+  // new one.
   void quit_looker();
-  // Asks by the looker, and by a new one if it has ended. All answers are verdicts.
+  // Sends requests with the looker, or with a new one if it has ended. All answers are verdicts.
   Result<std::vector<ZkAnswer>> ask(const std::vector<ZkRequest>& requests, Time limit);
 
-  // The epoch for a grant by these rows.
+  // Returns the epoch for a grant that is based on these rows.
   std::int64_t epoch_for_grant(const Rows& rows, std::int64_t wall_us, FencingToken known) const;
-  std::string note_folder() const;  // the epoch is this folder's data
-  // From now on uses the epoch as it is: another user's folder cannot be written.
+  std::string note_folder() const;  // the data of this folder is the epoch
+  // From now on the epoch is not raised, because the folder belongs to another user.
   void stop_raising() { may_raise_ = false; }
 
-  // False: another change came in between, and nothing was written that stays.
+  // Carries out a change. False: another change came first, and nothing remains of ours.
   Result<bool> write(const Rows& rows, const ZkChange& change, Time limit);
   // The zxid of the newest successful write().
   std::int64_t written() const { return written_; }
 
-  // Disconnects all sessions but the looker; the sessions go on.
+  // Disconnects all sessions but the looker; the sessions continue.
   void disconnect() { owners_.disconnect(); }
 
   Error changes_too_fast() const;
@@ -137,12 +139,12 @@ class ZkTable {
   const Interrupt* interrupt_;
   ZkOwners owners_;
   ZkSession looker_;
-  OwnerId owner_;  // the claim's owner
+  OwnerId owner_;  // owner of the newest claim
   Duration ttl_{};
   std::int64_t written_ = 0;
-  std::map<std::string, std::string> values_;  // the data of nodes of our sessions, by path
-  bool may_raise_ = true;                      // whether we may raise the epoch, as far as we know
-  bool makes_parents_ = false;                 // the folders above the locks have to be created
+  std::map<std::string, std::string> values_;  // data of the nodes of our sessions, by path
+  bool may_raise_ = true;                      // false: we may not write the epoch
+  bool makes_parents_ = false;                 // the folders above the locks must be created
 };
 
 }  // namespace dlock

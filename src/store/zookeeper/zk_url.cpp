@@ -16,7 +16,7 @@ constexpr UrlScheme k_tls{"zookeepers://", true};
 constexpr UrlScheme k_schemes[] = {k_plain, k_tls};
 constexpr std::string_view k_options[] = {"layout", "acl"};
 constexpr std::uint16_t k_plain_port = 2181;
-constexpr std::uint16_t k_tls_port = 2281;  // as the manual of ZooKeeper has it
+constexpr std::uint16_t k_tls_port = 2281;  // as in ZooKeeper's manual
 
 Error bad(std::string what) {
   return {Errc::bad_usage, std::move(what)};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Where a ZooKeeper is, from a URL:
+// The address of a ZooKeeper, from a URL:
 //   zookeeper://[user:password@]host[:port][,host2[:port2]…][/chroot][?options]
 //   zookeepers://…                             the same, with TLS
-// A host may be an IPv6 address in [ ]. The chroot is the folder of all our nodes. Options,
-// separated by '&':
+// A host may be an IPv6 address in [ ]. All our nodes are in the folder `chroot`. The options,
+// separated by '&', are:
 //   layout=curator|kazoo   whose locks exclude ours; default: curator
 //   acl=private            other users may not even read our nodes
-// User, password, chroot and values are percent-decoded. No error text quotes any part of the URL
-// but the name of an option, because a badly written URL may have its password anywhere.
+// User, password, chroot and option values are percent-decoded. No error text quotes any part of
+// the URL except the name of an option, because in a malformed URL the password may be anywhere.
 #pragma once
 
 #include "base/result.hpp"
@@ -23,21 +23,22 @@ namespace dlock {
 
 enum class ZkLayout { curator, kazoo };
 
-// The rights to the nodes that we make.
+// The rights that other users get to the nodes that we make.
 enum class ZkAcl {
-  open,      // all rights for all users: without a user there is no other way
-  readable,  // all rights for our user, others read, as Curator's and kazoo's waiters must
-  secret,    // all rights for our user, none for others
+  open,      // all users have all rights; without a user nothing else is possible
+  readable,  // only our user has all rights; others may read, as Curator's and kazoo's waiters must
+  secret,    // only our user has any rights
 };
 
 struct ZkAddress {
-  std::vector<Endpoint> servers;  // at least one, in the order in which they should be tried
-  std::string user;               // for the scheme "digest"; has no ':'
+  std::vector<Endpoint> servers;  // at least one, in the order in which to try them
+  std::string user;               // for the scheme "digest"; contains no ':'
   Secret password;
   std::string chroot;  // "" or "/a/b"
   ZkLayout layout = ZkLayout::curator;
   bool is_private = false;
-  std::string text;  // canonical, for messages and comparing; neither user nor password
+  // The URL in its canonical form, without user and password, for messages and comparisons.
+  std::string text;
 
   ZkAcl acl() const {
     if (user.empty()) return ZkAcl::open;
@@ -45,7 +46,7 @@ struct ZkAddress {
   }
 };
 
-// Errc::bad_usage, with what is wrong. `tls`: the TLS settings outside the URL.
+// Errc::bad_usage says what is wrong. `tls`: the TLS settings that are not in the URL.
 Result<ZkAddress> parse_zk_url(std::string_view url, const TlsSettings& tls = {});
 
 }  // namespace dlock

@@ -17,10 +17,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A server lets 60 connections of one machine in, and cuts all others off (maxClientCnxns).
+// A server accepts 60 connections from one machine and drops all others (maxClientCnxns).
 constexpr int k_connected_waiters = 12;
-// A waiter farther back looks again after this time for each place; twice as late if the line did
-// not move, and before a turn that may have become its own would end.
+// A waiter farther back looks again after this time for each place before it, or after twice that
+// time if the line did not move; in any case before a turn that may be its own would end.
 constexpr Duration k_look_for_each_place = milliseconds(20);
 constexpr Duration k_longest_look = lease_table::k_turn / 2;
 
@@ -30,8 +30,9 @@ bool ZkStore::is_ours(const std::string& id) const {
   return std::find(ids_.begin(), ids_.end(), id) != ids_.end();
 }
 
-// A waiter watches its node and the two before it; one of the first two waiters, all nodes before
-// it. A holder watches its node. Others watch all holders and the first waiter.
+// Returns the nodes to watch. A waiter watches its own node and the two before it, but one of the
+// first two waiters all nodes before it. A holder watches its own node; a bystander all holders and
+// the first waiter.
 std::vector<std::size_t> ZkStore::watched_of(const ZkRow& row) const {
   std::vector<std::size_t> all;
   const auto waits = std::find_if(
@@ -69,7 +70,7 @@ void ZkStore::note_look(const ZkTable::Rows& rows) {
   for (const ZkRow& row : rows.rows) {
     for (const std::size_t index : watched_of(row))
       seen_ += row.nodes[index].path + ' ' + std::to_string(row.nodes[index].stat.version) + '\n';
-    // If nothing was read, holders are counted as waiters.
+    // If no node was read, holders count as waiters.
     const bool was_read = row.nodes.empty() || !row.nodes.front().unread;
     is_whole = is_whole && was_read;
     holding = std::max(holding, row.holders.size() + row.foreign.size());
@@ -90,7 +91,7 @@ void ZkStore::note_look(const ZkTable::Rows& rows) {
   place_ = nearest;
 }
 
-// Looks, and sets watches on the nodes that it saw; looks again if they changed in between.
+// Looks, and sets watches on the nodes that it saw. If they changed in between, looks again.
 Result<void> ZkStore::arm(Time limit) {
   for (;;) {
     armed_for_.reset();
@@ -138,7 +139,7 @@ std::optional<Duration> ZkStore::looks_every(Watcher who, std::uint64_t /*place*
 Result<bool> ZkStore::await_change(Time until) {
   for (;;) {
     const Time now = BootClock::now();
-    // A waiter's tries alone come too late for a session of a few seconds.
+    // The waiter's own tries are too rare to keep a session of a few seconds alive.
     const Time keep_at = place_ > 0 ? table_.keep_at() : Time::max();
     if (now >= keep_at) {
       if (auto kept = table_.keep(now + seconds(1)); !kept) return kept.error();
@@ -151,7 +152,7 @@ Result<bool> ZkStore::await_change(Time until) {
       continue;
     }
     ZkSession& looker = table_.looker();
-    // An unused session ends, and its watches with it.
+    // Without requests the looker's session ends, and with it the watches.
     const Time stale = armed_at_ + looker.timeout() / 3;
     if (armed_for_ != seen_ || armed_on_ != looker.attached_at() || now >= stale) {
       const std::string before = seen_;
@@ -162,7 +163,7 @@ Result<bool> ZkStore::await_change(Time until) {
     const auto event = looker.await_event(std::min({until, stale, keep_at}));
     if (!event && event.error().code == Errc::cancelled) return event.error();
     if (!event) {
-      armed_for_.reset();  // the connection is gone
+      armed_for_.reset();  // the connection, and with it the watches, is gone
     } else if (*event) {
       looker.take_events();
       armed_for_.reset();

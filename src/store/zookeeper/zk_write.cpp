@@ -10,7 +10,7 @@ namespace dlock {
 
 namespace {
 
-// Creates `path` and each folder above it; existing folders stay as they are.
+// Adds requests that create `path` and each folder above it; existing folders are not changed.
 void add_folders(const std::string& path, std::vector<ZkRequest>& requests) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     requests.push_back({.op = ZkOp::create, .path = path.substr(0, end)});
@@ -27,8 +27,8 @@ std::int64_t ZkTable::epoch_for_grant(const Rows& rows,
   return may_raise_ ? rows.epoch->for_grant(rows.zxid, wall_us, known) : rows.epoch->value;
 }
 
-// The claim's session, if it gets new nodes; else a session that has to be renewed, which spares a
-// request.
+// Returns the session that writes: the claim's if it gets new nodes; otherwise one that must be
+// renewed, which saves a request.
 ZkSession& ZkTable::writer(const ZkChange& change) {
   if (!change.made.empty()) return owners_.of_claim(owner_, ttl_).session;
   if (change.renewed.empty()) return reader();
@@ -46,18 +46,18 @@ ZkTable::Requests ZkTable::folders_for(const Rows& rows, const ZkChange& change)
     if (makes_parents_ && !address_.chroot.empty()) add_folders(address_.chroot, requests);
     requests.push_back(std::move(folder));
   };
-  // kazoo creates a folder once, and fails if the folder is removed.
+  // kazoo creates a folder once, and would fail if the folder were removed later.
   const bool stays = address_.layout == ZkLayout::kazoo;
   const ZkNode kind = stays ? ZkNode::persistent : ZkNode::container;
   for (const ZkChange::Made& made : change.made)
     if (const ZkRow& row = rows.rows[made.row]; !row.has_folder)
       add({.op = ZkOp::create, .path = row.folder, .node = kind});
-  // The note folder's data is the epoch of all who have locks here.
+  // The note folder's data is the epoch for all users with locks here, so all may read it.
   if (change.makes_note) add({.op = ZkOp::create, .path = note_folder(), .for_all = true});
   return requests;
 }
 
-// False: another change came in between, and nothing was written that stays.
+// Carries out a change. False: another change came first, and nothing remains of ours.
 Result<bool> ZkTable::write(const Rows& rows, const ZkChange& change, Time limit) {
   ZkSession& session = writer(change);
   Requests requests = folders_for(rows, change);
@@ -85,7 +85,7 @@ Result<bool> ZkTable::write(const Rows& rows, const ZkChange& change, Time limit
     makes_parents_ = std::any_of(answers.begin(),
                                  answers.begin() + static_cast<std::ptrdiff_t>(folders),
                                  [](const ZkAnswer& one) { return one.code == ZkCode::no_node; });
-    // This agrees with what was read: no lock has a folder.
+    // The rows say the same: no lock has a folder.
     return multi.code == ZkCode::no_node && !renews && change.removed.empty() &&
            std::none_of(
                rows.rows.begin(), rows.rows.end(), [](const auto& row) { return row.has_folder; });
@@ -127,7 +127,7 @@ Result<bool> ZkTable::undo(ZkSession& session,
   return false;
 }
 
-// The row whose folder gave one of the last numbers to a new node; nullptr: there is no such row.
+// Returns the row whose folder gave a new node one of the last numbers; nullptr: no row.
 const ZkRow* ZkTable::used_up(const Rows& rows,
                               const ZkChange& change,
                               const ZkAnswer& multi) const {
@@ -138,8 +138,8 @@ const ZkRow* ZkTable::used_up(const Rows& rows,
   return nullptr;
 }
 
-// An empty folder can be removed, and the next one begins with new numbers. A server removes only
-// an empty folder, so no node of another claim is lost.
+// Removes a folder whose numbers are used up, so that the next folder begins anew. A server removes
+// only an empty folder, so no other claim loses a node.
 Result<bool> ZkTable::begin_anew(ZkSession& session,
                                  const ZkChange& change,
                                  const ZkAnswer& multi,
@@ -156,13 +156,13 @@ Result<bool> ZkTable::begin_anew(ZkSession& session,
                    "once its holders and waiters are gone"};
 }
 
-// With acl=private: another user has made the folder of a lock since it was read; the next look
-// sees that.
+// With acl=private: returns whether another user has made the lock's folder since it was read. The
+// next look will see that.
 bool ZkTable::is_open(const ZkAnswer& acl) const {
   return acl.code != ZkCode::ok || !zk_others(acl.acl, address_.user).empty();
 }
 
-// Whether a node that the claim has not seen stands before a new holder.
+// Returns whether a node that the claim has not seen comes before a new holder.
 bool ZkTable::is_early(const Rows& rows,
                        const ZkChange& change,
                        const ZkAnswer& multi,
@@ -180,7 +180,7 @@ bool ZkTable::is_early(const Rows& rows,
   return false;
 }
 
-// Renews each session except the one that wrote, with a multi about one of its nodes.
+// Renews each session except `done`, which wrote: each with a multi that checks its nodes.
 Result<bool> ZkTable::renew_others(const Rows& rows,
                                    const ZkChange& change,
                                    std::int64_t done,
