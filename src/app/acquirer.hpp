@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Acquirer: carries out one `dlock acquire` on this machine. It does what a run does, up to the
-// grant. Then a run starts its child, but Acquirer gives the grant to `take_over`. If `take_over`
+// grant. Where a run would start its child, Acquirer passes the grant to `take_over`. If that
 // fails, Acquirer releases the lock, as a run does when its child cannot be started.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace dlock {
 
 class Acquirer : private DriverHooks {
  public:
-  // Takes over the holds, which are good until `safe_until`. An error: they were not taken over.
+  // Takes over the holds, which are valid until `safe_until`. An error: they were not taken over.
   using TakeOver = std::function<Result<void>(const Holds&, Time safe_until)>;
 
   Acquirer(RunSession session,
@@ -24,8 +24,8 @@ class Acquirer : private DriverHooks {
       : take_over_(std::move(take_over)),
         driver_(std::move(session), worker, &signals, listener, *this) {}
 
-  // Outcome::Kind::taken, or nothing is held. Errc::system only if this machine fails before the
-  // store was asked.
+  // Returns Outcome::Kind::taken; with any other outcome nothing is held. Errc::system only if this
+  // machine fails before the store was asked.
   Result<Outcome> run() { return driver_.run(); }
 
  private:
@@ -37,7 +37,7 @@ class Acquirer : private DriverHooks {
     driver_.read_clock();
     driver_.feed(event::StartFailed{taken.error()});
   }
-  // There is no child.
+  // An acquire has no child.
   void carry_out(action::SetGuard& /*guard*/) {}
   void carry_out(action::SignalGroup& /*order*/) {}
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Asker: asks a store one question after the other, and repeats each while that may help
-// (core/retry_loop.hpp), for commands that hold nothing in between: `dlock release`, and `dlock
-// renew` up to its first renewal. A signal ends the command as by default.
+// Asker: sends questions to a store, one after the other, and repeats each as long as that may help
+// (core/retry_loop.hpp). It is for commands that hold nothing meanwhile: `dlock release`, and
+// `dlock renew` up to its first renewal. A signal ends the command, as by default.
 #pragma once
 
 #include "app/driver.hpp"
@@ -17,7 +17,7 @@ namespace dlock {
 
 class Asker {
  public:
-  // `interrupt`: the one with which the store was opened. `calls` carry out the asks other than
+  // `interrupt`: the interrupt with which the store was opened. `calls`: carry out asks other than
   // What::call, for a machine that uses worker() afterwards.
   Asker(std::unique_ptr<LockStore> store,
         InterruptSlot& interrupt,
@@ -25,8 +25,8 @@ class Asker {
         Duration notice_every,
         StoreCalls calls = {});
 
-  // Calls `question(store, limit)`, which gives a Result, until it has an answer or another try
-  // cannot help, but not after `until`; then returns the newest error.
+  // Calls `question(store, limit)`, which returns a Result, until it has an answer, another try
+  // cannot help, or `until` has passed. Returns the answer or the newest error.
   template <class Question>
   std::invoke_result_t<Question&, LockStore&, Time> ask(Time until, Question question) {
     std::invoke_result_t<Question&, LockStore&, Time> answer = Error{Errc::system, "not asked"};
@@ -48,7 +48,7 @@ class Asker {
   Listener& listener_;
   Duration notice_every_;
   bool had_contact_ = false;
-  Call call_;  // the current question; called where StoreWorker calls the store
+  Call call_;  // the present question; StoreWorker calls it with the store
   StoreWorker worker_;
 };
 

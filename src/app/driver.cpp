@@ -15,11 +15,11 @@ EventSources::EventSources(const Signals* signals, int answers_fd)
   add(answers_fd, k_answers);
   if (signals != nullptr) add(signals->fd(), k_signals);
   epoll_event event{};
-  // Tried now: a loop that cannot wait would spin.
+  // Tried at once: a loop that cannot wait would spin.
   if (error_ == 0 && ::epoll_wait(all_.get(), &event, 1, 0) < 0) error_ = errno;
 }
 
-// Keeps the first error.
+// Adds a descriptor; the first error is kept.
 void EventSources::add(int fd, Source source) {
   epoll_event event{.events = EPOLLIN, .data = {.u32 = source}};
   if (error_ == 0 && ::epoll_ctl(all_.get(), EPOLL_CTL_ADD, fd, &event) != 0) error_ = errno;

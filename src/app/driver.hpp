@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Driver: the loop of one command on this machine, for every machine of core (core/machine.hpp). In
-// each turn it waits for signals, timer, store and, if there is one, a process; reads the clock
-// once; feeds the machine with event::Tick first, if that is due, then with the rest; and carries
-// out the actions that come back. It decides nothing.
+// Driver: the event loop of a command, for every machine of core (core/machine.hpp). In each turn
+// it waits for signals, the timer, the store and perhaps a process; reads the clock once; passes
+// event::Tick to the machine, if it is due, and then the other events; and carries out the actions
+// that the machine returns. It decides nothing.
 //
-// Until a command runs, this thread calls the store, and takes other events during the call. The
-// first call after that starts the store thread, so a short job never has one. A store that can
-// hang in the kernel (StoreTraits::may_hang) has it from its first call.
+// Until a command runs, this thread calls the store, and handles other events during the call. The
+// first call after that starts the store thread, so a short job never has one. For a store that can
+// hang in the kernel (StoreTraits::may_hang), the first call starts the thread.
 //
-// A command without actions of its own needs three lines:
+// For a command without actions of its own three lines are enough:
 //
 //   StoreWorker worker(std::move(store), calls, interrupt);   // what an Ask means: StoreCalls
 //   Driver<WatchLoop> driver(WatchLoop(terms, BootClock::now()), worker, voice);
 //   Result<WatchLoop::Outcome> ended = driver.run();
 //
-// Other actions go to `arms.carry_out(action)`; Arms derives from DriverHooks and replaces those of
-// its functions that it needs (Runner, Acquirer).
+// A command's own actions go to `arms.carry_out(action)`. Arms derives from DriverHooks and
+// replaces the functions that it needs (Runner, Acquirer).
 #pragma once
 
 #include "base/errno_text.hpp"
@@ -35,28 +35,29 @@
 
 namespace dlock {
 
-// A command's own part of the loop, besides the actions of its machine. All are optional.
+// The parts of the loop that a command may replace, besides the actions of its machine.
 struct DriverHooks {
-  bool has_command() const { return false; }          // see use_of()
-  void asked(action::Ask::What /*what*/) {}           // the store is asked next
-  std::optional<Time> look_at() const { return {}; }  // when to call look(), whatever comes
-  void look() {}                                      // at the end of each turn
-  void finishing() {}                                 // before run() returns the outcome
-  void child_changed() {}                             // SIGCHLD came
-  void continued() {}                                 // SIGCONT came
-  bool stop() { return false; }                       // SIGTSTP came; false: the driver stops us
+  bool has_command() const { return false; }  // a command or its leftovers run; see use_of()
+  void asked(action::Ask::What /*what*/) {}   // called after an Ask was passed to the store worker
+  std::optional<Time> look_at() const { return {}; }  // the latest time for the next look()
+  void look() {}                                      // called at the end of each turn
+  void finishing() {}                                 // called before run() returns the outcome
+  void child_changed() {}                             // called after SIGCHLD
+  void continued() {}                                 // called after SIGCONT
+  bool stop() { return false; }  // called after SIGTSTP; false: the driver stops dlock
 };
 
-// The events that one turn waits for, as one descriptor, so that a store call can wait for it too.
+// The events that one turn waits for, behind one descriptor, so that a store call can wait for it
+// too.
 class EventSources {
  public:
-  // Without signals they keep their default actions.
+  // With `signals` null, signals keep their default actions.
   EventSources(const Signals* signals, int answers_fd);
 
-  int error() const { return error_; }  // errno if it cannot work, else 0
+  int error() const { return error_; }  // errno if it cannot work, otherwise 0
   void watch_process(int pidfd);        // -1: the process has ended
-  void process_ended(int pidfd);        // stop watching it
-  // Another time to wake up at. Nothing: never.
+  void process_ended(int pidfd);        // stops watching the process
+  // Sets the time at which to wake up; nullopt: never.
   void set_deadline(std::optional<Time> deadline) { timer_.set(deadline); }
 
   struct Ready {
@@ -64,9 +65,9 @@ class EventSources {
     bool answers = false;
     bool process = false;
   };
-  Ready wait() { return look(-1); }      // until a source is ready
+  Ready wait() { return look(-1); }      // waits until a source is ready
   Ready look_now() { return look(0); }   // which sources are ready, without waiting
-  int fd() const { return all_.get(); }  // readable once wait() would return
+  int fd() const { return all_.get(); }  // readable if wait() would return at once
 
  private:
   enum Source : std::uint32_t { k_timer = 1, k_signals = 2, k_answers = 4, k_process = 8 };
@@ -83,7 +84,7 @@ class Driver {
  public:
   using Outcome = typename Machine::Outcome;
 
-  // For a command that leaves nothing behind when a signal ends it.
+  // For a command that leaves nothing behind if a signal ends it.
   Driver(Machine machine, StoreWorker& worker, Listener& listener)
       : Driver(std::move(machine), worker, nullptr, listener, no_arms()) {}
   Driver(
@@ -94,15 +95,15 @@ class Driver {
         listener_(listener),
         arms_(arms),
         sources_(signals, worker.fd()) {}
-  // Arms and the driver refer to each other.
+  // Not copied, because arms and driver refer to each other.
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
   ~Driver() = default;
 
-  // The end of this process is event::ProcessEnded. `pidfd` stays the caller's.
+  // Watches a process; its end is event::ProcessEnded. The caller keeps the ownership of `pidfd`.
   void watch_process(int pidfd) { sources_.watch_process(process_ = pidfd); }
 
-  // Runs to the end. Errc::system only if this machine fails before the store was asked.
+  // Runs until the outcome. Errc::system only if this machine fails before the store was asked.
   Result<Outcome> run() {
     if (const int error = worker_.error() != 0 ? worker_.error() : sources_.error(); error != 0)
       return Error{Errc::system, "cannot wait for events: " + errno_text(error)};
@@ -119,12 +120,12 @@ class Driver {
     return std::move(*outcome_);
   }
 
-  // For Arms: an event from outside the loop.
+  // For Arms: passes an event from outside the loop to the machine.
   template <class Event>
   void feed(Event event) {
     if (!outcome_) carry_out(machine_.on(std::move(event), now_));
   }
-  // Called after something that may have taken long.
+  // To be called after anything that may have taken long.
   void read_clock() { now_ = BootClock::now(); }
   Time now() const { return now_; }
   const Machine& machine() const { return machine_; }
@@ -151,17 +152,17 @@ class Driver {
     if (!outcome_) arms_.look();
   }
 
-  // The clock comes first: a deadline that has passed is acted on before any other event.
+  // The clock comes first: a deadline that has passed is handled before any other event.
   void tick() {
     if (machine_.next_deadline().value_or(Time::max()) <= now_) feed(event::Tick{});
   }
 
-  // Calls the store on this thread; events during the call are taken meanwhile.
+  // Calls the store on this thread, and handles events during the call.
   void call_store() {
     const Beside beside(*this);
     beside.set_deadline();
     StoreAnswer answer = worker_.work_here(beside);
-    take(sources_.look_now());  // a signal before the answer, which may start the command
+    take(sources_.look_now());  // a signal comes before the answer, which may start the command
     take_answer(answer);
   }
 
@@ -174,7 +175,7 @@ class Driver {
       set_deadline();
       return driver_.worker_.cancelled() || driver_.ended();
     }
-    // Due at once if the call was cancelled before it began.
+    // Wakes the call at once if it was cancelled before it began.
     void set_deadline() const {
       const bool at_once = driver_.worker_.cancelled();
       driver_.sources_.set_deadline(at_once ? driver_.now() : driver_.next_deadline());
@@ -198,7 +199,7 @@ class Driver {
         case SignalUse::stop:
           if (arms_.stop()) break;
           signals_->stop_here();
-          read_clock();  // perhaps hours later
+          read_clock();  // the stop may have lasted for hours
           break;
         case SignalUse::deliver:
           if constexpr (takes<event::Signal>) feed(event::Signal{*number});
@@ -220,7 +221,7 @@ class Driver {
   void take_answer(StoreAnswer& answer) {
     std::visit(
         [this](auto& what) {
-          // A machine gets only answers that it can ask for.
+          // A machine gets only the answers to asks that it can make.
           if constexpr (takes<std::decay_t<decltype(what)>>) feed(std::move(what));
         },
         answer);
@@ -233,8 +234,8 @@ class Driver {
     }
   }
 
-  // While a command runs, or if the store can hang in the kernel, calls go to the store thread:
-  // this thread must not block. If there can be no thread, the store is called here all the same.
+  // While a command runs, or if the store can hang in the kernel, calls go to the store thread,
+  // because this thread must not block. If no thread can be started, the store is called here.
   void carry_out_one(action::Ask& ask) {
     if (arms_.has_command() || worker_.may_hang()) worker_.start();
     worker_.ask(ask);

@@ -18,7 +18,7 @@ std::vector<Variable> hold_variables(const Holds& holds) {
   }
   std::vector<Variable> variables{{"DLOCK_NAME", join_names(names_of(holds))},
                                   {"DLOCK_OWNER", owners}};
-  // A store without fencing tokens gives 0, which is no token.
+  // A store without fencing tokens gives 0, which means no token.
   if (holds.front().token != 0) variables.push_back({"DLOCK_TOKEN", tokens});
   variables.push_back({"DLOCK_TTL_MS", std::to_string(to_ms(holds.front().ttl))});
   variables.push_back({"DLOCK_MODE", std::string(mode_word(holds.front().mode))});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A hold in an environment: the variables that a command under a lock finds, and the entries of
-// DLOCK_HOLDS. For several names DLOCK_NAME, DLOCK_OWNER, DLOCK_TOKEN and DLOCK_SLOT are lists in
-// the order of the names, separated by a space; the other variables are the first name's.
+// A hold as environment variables: those that a command under a lock gets, and the entries of
+// DLOCK_HOLDS. For several names, DLOCK_NAME, DLOCK_OWNER, DLOCK_TOKEN and DLOCK_SLOT are lists in
+// the order of the names, separated by spaces; the other variables describe the first name.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -17,13 +17,13 @@ struct Variable {
   std::string value;
 };
 
-// All variables but DLOCK_HOLDS.
+// Returns all variables except DLOCK_HOLDS.
 std::vector<Variable> hold_variables(const Holds& holds);
 
-// Whether the variable describes a hold: an outer run's value must not be taken for ours.
+// Returns whether the variable describes a hold. If so, an outer run's value is not passed on.
 bool is_hold_variable(std::string_view name);
 
-// `keys`: the names' keys in the store.
+// Returns the entries of DLOCK_HOLDS. `keys`: the store's keys of the names.
 std::vector<AncestorHold> hold_entries(const std::string& store,
                                        const std::vector<std::string>& keys,
                                        const Holds& holds);

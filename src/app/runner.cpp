@@ -12,12 +12,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// How often to look whether the group is gone. Adopted processes tell by SIGCHLD; this is for those
-// whose parent lives outside the group.
+// How often to check if the group is gone. We get SIGCHLD for processes that we have adopted; this
+// check is for processes whose parent lives outside the group.
 constexpr Duration k_look_for_leftovers = 20ms;
-constexpr Duration k_look_for_contained = 1s;  // they may live for days
+constexpr Duration k_look_for_contained = 1s;  // longer, as contained processes may live for days
 
-// The kernel sends these signals to a background group that uses the terminal.
+// Whether the kernel sends this signal to a background group that uses the terminal.
 bool is_for_terminal(int signal) {
   return signal == SIGTTIN || signal == SIGTTOU;
 }
@@ -41,7 +41,7 @@ void Runner::asked(action::Ask::What what) {
   using What = action::Ask::What;
   if (what != What::acquire) guard_due_ = false;
   if (what == What::watch) child_.drop_guard();
-  // The group is gone, or never was.
+  // At a release the group is gone, or it never existed.
   if (what == What::release) child_.end_group();
 }
 
@@ -52,8 +52,8 @@ std::optional<Time> Runner::look_at() const {
 }
 
 void Runner::look() {
-  // The store is working on its first request, so this costs no time. If it fails, StartChild tries
-  // again and reports the error.
+  // The store is working on its first request, so this costs no time. If the guard cannot be
+  // started, StartChild tries again and reports the error.
   if (std::exchange(guard_due_, false)) static_cast<void>(child_.start_guard());
   if (!leftovers_ || child_.group_alive()) return;
   leftovers_ = false;
@@ -79,7 +79,7 @@ void Runner::carry_out(action::StartChild& start) {
 }
 
 void Runner::carry_out(action::SignalGroup& order) {
-  // If this signal came to us, a process sent it, as with SIGTSTP (see stop()).
+  // dlock itself got this signal: a process sent it, as with SIGTSTP (see stop()).
   if (is_for_terminal(order.signal)) told_to_stop_ = true;
   child_.signal_group(order.signal, order.wake);
 }
@@ -89,8 +89,8 @@ void Runner::child_changed() {
   look_at_child();
 }
 
-// SIGTSTP was meant for us alone, or the terminal has sent it to all of our group. We stop when the
-// child stops.
+// Passes SIGTSTP on to the child. A process has sent it to dlock, or the terminal to our whole
+// group. dlock stops when the child has stopped.
 bool Runner::stop() {
   if (!has_command()) return false;
   told_to_stop_ = true;
@@ -122,8 +122,8 @@ void Runner::child_ended(const ChildChange& change) {
     status = {ChildStatus::Kind::not_started, error};
   }
   if (terminal_ && terminal_->given()) {
-    // Ctrl-C went to the group that had the terminal. A shell script above us stops only if it got
-    // the signal as well, as it would have without us.
+    // Ctrl-C went only to the group that had the terminal. A shell script above dlock stops only if
+    // it gets the signal too, as it would without dlock.
     if (change.by_signal && (change.value == SIGINT || change.value == SIGQUIT))
       ::kill(0, change.value);
     terminal_->take_back(change.by_signal);
@@ -132,12 +132,12 @@ void Runner::child_ended(const ChildChange& change) {
   driver_.feed(event::ChildEnded{status, leftovers_, child_.strays()});
 }
 
-// A stop from outside (SIGSTOP) is left alone and the lease renewed as usual; a stop by the
-// terminal stops us too, so that the shell above sees a stopped job.
+// Handles a stopped child. A stop from outside (SIGSTOP) is left alone, and the lease is renewed as
+// usual. A stop by the terminal stops dlock too, so that the shell above sees a stopped job.
 void Runner::child_stopped(int number) {
   if (number != SIGTSTP && !is_for_terminal(number)) return;
   if (is_for_terminal(number) && !terminal_) terminal_ = Terminal::of_session();
-  // Without a terminal, another process sent the signal.
+  // Without a terminal, another process must have sent the signal.
   const bool for_terminal = is_for_terminal(number) && terminal_;
   if (for_terminal && terminal_->is_ours()) {
     terminal_->give(child_.group());
@@ -152,15 +152,16 @@ void Runner::stop_with_child(bool for_terminal) {
   if (const auto until = driver_.machine().safe_until()) {
     listener_.on_stopped(*until, *until - BootClock::now());
   }
-  // Meanwhile fg may have brought us to the foreground: then we must not stop.
+  // If fg has brought us to the foreground meanwhile, we must not stop.
   const bool wanted = !for_terminal || !terminal_->is_ours();
-  // Ctrl-Z on a terminal that the child has reaches the child's group only. To make up for that,
-  // the rest of our pipeline stops with us.
+  // If the child has the terminal, Ctrl-Z reaches only the child's group. So the rest of our own
+  // pipeline is stopped together with dlock.
   const bool group_too = !std::exchange(told_to_stop_, false) && had_terminal;
   const bool stopped = wanted && signals_.stop_here(group_too);
-  // No parent could continue dlock: the command stays stopped, and dlock renews the lease.
+  // dlock cannot stop, as no parent could continue it: the command stays stopped, and dlock renews
+  // the lease.
   if (wanted && !stopped && for_terminal) return listener_.on_left_stopped();
-  // The clock first: a child whose lease has lapsed is killed before it runs another instruction.
+  // The clock is read first: a child whose lease has ended is killed before it runs again.
   driver_.read_clock();
   driver_.feed(event::Resumed{});
   if (had_terminal && terminal_ && terminal_->is_ours()) terminal_->give(child_.group());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runner: one `dlock run` on this machine: a RunSession under a Driver, with its command, the guard
-// and the terminal. No policy is decided here, except which process group has the terminal.
+// Runner: carries out one `dlock run` on this machine: a RunSession in a Driver, with its command,
+// the guard and the terminal. It decides nothing except which process group has the terminal.
 #pragma once
 
 #include "app/driver.hpp"
@@ -16,13 +16,13 @@
 
 namespace dlock {
 
-// The events that only a run reports.
+// Also gets the events that only a run reports.
 class RunListener : public Listener {
  public:
   virtual void on_started(pid_t child) = 0;
-  // The user stopped the job; the lease expires at `safe_until`, in `left`, unless dlock continues.
+  // The user stopped the job. The lease ends at `safe_until`, in `left`, unless dlock is continued.
   virtual void on_stopped(Time safe_until, Duration left) = 0;
-  // The command wants a terminal that dlock cannot give to it, and stays stopped.
+  // The command needs a terminal that dlock cannot give to it, and stays stopped.
   virtual void on_left_stopped() = 0;
   // The command's guard had to be replaced; `what` is a sentence about the result.
   virtual void on_guard(const std::string& what) = 0;
@@ -30,9 +30,9 @@ class RunListener : public Listener {
 
 struct RunPlan {
   std::vector<std::string> words;        // the command
-  std::vector<std::string> environment;  // added to our environment
-  std::string store;                     // as in DLOCK_HOLDS
-  std::vector<std::string> keys;         // for each name, as in DLOCK_HOLDS
+  std::vector<std::string> environment;  // to be added to our environment
+  std::string store;                     // the store's name in DLOCK_HOLDS
+  std::vector<std::string> keys;         // the names' keys in DLOCK_HOLDS
   bool contain = false;
 };
 
@@ -45,7 +45,7 @@ class Runner : private DriverHooks {
          Child child,
          RunListener& listener);
 
-  // Runs to the end. Errc::system only if this machine fails before the store was asked.
+  // Runs until the outcome. Errc::system only if this machine fails before the store was asked.
   Result<Outcome> run() { return driver_.run(); }
 
  private:
@@ -76,9 +76,9 @@ class Runner : private DriverHooks {
   Child child_;
   RunListener& listener_;
   std::optional<Terminal> terminal_;
-  bool guard_due_ = true;      // it can be forked while the store thinks
-  bool leftovers_ = false;     // the child is dead, but its group is not
-  bool told_to_stop_ = false;  // a stop signal came to us, not to the child
+  bool guard_due_ = true;      // the guard can be forked during the first request to the store
+  bool leftovers_ = false;     // the child has ended, but not its group
+  bool told_to_stop_ = false;  // dlock itself got a stop signal, not only the child
   Driver<RunSession, Runner> driver_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `dlock doctor` for local://: the directory, its file system, and a lock of its own there.
+// `dlock doctor` for local://: looks at the directory and its file system, and tries a lock of its
+// own.
 #pragma once
 
 #include "base/result.hpp"
@@ -12,15 +13,16 @@
 
 namespace dlock {
 
-// "directory" and "parents": who may change the directory of the locks, and the directories above
-// it. What local::check_place() refuses is an error here.
+// Returns the findings "directory" and "parents": which users may change the directory of the locks
+// and the directories above it. What local::check_place() refuses is a fault here.
 std::vector<Finding> judge_place(const std::string& path, bool is_file);
-// "file": whether a file is another user's, or every user can read it; missing files do not count.
+// Returns the finding "file": whether a file belongs to another user, or every user can read it.
+// Missing files do not count.
 Finding judge_files(const std::string& directory, const std::vector<std::string>& files);
-// Whether other machines may use its file system.
+// Returns whether other machines may use the path's file system.
 Finding judge_file_system(const std::string& path);
 
-// An error as of LocalStore::open().
+// Errors as for LocalStore::open().
 Result<Examination> examine_local(const local::Place& place,
                                   const StoreOptions& options,
                                   const ExamineTerms& terms);

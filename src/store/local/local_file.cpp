@@ -33,14 +33,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::size_t k_longest_stem = 200;  // with suffixes well below NAME_MAX, 255
+constexpr std::size_t k_longest_stem = 200;  // with the suffixes still well below NAME_MAX, 255
 constexpr std::size_t k_kept_of_long = 160;
 constexpr char k_cut_mark = '~';  // never in an encoded name
 constexpr std::size_t k_largest_file = std::size_t{4} * 1024 * 1024;
-constexpr ::mode_t k_file_mode = 0660;  // who can read a file can keep its flock(2)
+// Owner and group only, because a user who can read the file can keep its flock(2).
+constexpr ::mode_t k_file_mode = 0660;
 constexpr int k_safe_flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
-// "cannot <act> /var/lib/dlock/x.json: permission denied"
+// Returns an error like "cannot <act> /var/lib/dlock/x.json: permission denied".
 Error failed(std::string_view act, const std::string& path, int number = errno) {
   return {meaning_of(number),
           "cannot " + std::string(act) + ' ' + printable(path) + ": " + errno_text(number)};
@@ -50,8 +51,8 @@ std::string full_path(const FileAt& file) {
   return file.path + '/' + file.name;
 }
 
-// FNV-1a. A collision cannot let two names share a lock: each file names its lock, and the store
-// compares. So it need only be rare.
+// FNV-1a. A collision is only inconvenient: each file contains the name of its lock, and the store
+// compares it, so two names never share a lock.
 std::string hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char c : text) {
@@ -63,7 +64,7 @@ std::string hash_of(std::string_view text) {
   return digits.data();
 }
 
-// The directory's owner does not share it, or the directory is missing.
+// Returns the error for a directory that is missing or may not be used.
 Error cannot_open(const std::string& path) {
   Error error = failed("open the lock directory", path);
   struct stat status {};
@@ -102,8 +103,8 @@ Result<void> check_file(const UniqueFd& fd, const FileAt& file) {
 }
 
 Result<UniqueFd> open_or_make(const FileAt& file, int flags) {
-  // First without O_CREAT: with it, fs.protected_regular refuses files of others in sticky
-  // directories. And read-only is enough for flock(2) where the file cannot be written.
+  // First without O_CREAT, because with it fs.protected_regular refuses other users' files in
+  // sticky directories. And read-only is enough for flock(2), if the file may not be written.
   for (int attempt = 0; attempt < 3; ++attempt) {
     UniqueFd fd(::openat(file.directory, file.name.c_str(), O_RDWR | flags));
     if (!fd && errno == EACCES) {
@@ -122,15 +123,15 @@ Result<UniqueFd> open_or_make(const FileAt& file, int flags) {
   return failed("open", full_path(file), ESTALE);
 }
 
-// False: interrupted.
+// Returns false if interrupted.
 bool slept(Duration time, const Interrupt* interrupt) {
   pollfd wait = polled(interrupt);
   const int n = ::poll(&wait, 1, static_cast<int>(std::max(to_ms(time), 1LL)));
   return n <= 0 || !ends_call(interrupt, wait);
 }
 
-// Waits for flock(2) in steps of 1, 2, 4 ms: it is held for microseconds, and a blocking
-// call could neither be bounded nor woken without a signal.
+// Tries flock(2) in steps of 1, 2, 4 ms. It is held for microseconds only; and a blocking call
+// could not be limited, or woken without a signal.
 Result<void> flock_within(const FileAt& file,
                           const UniqueFd& fd,
                           Time limit,
@@ -167,13 +168,13 @@ Errc meaning_of(int number) {
     case ENFILE:
     case ENOMEM:
       return Errc::system;
-    default:  // EROFS, ENOSPC, EDQUOT, ENOTDIR, ELOOP, …: the user has to repair this
+    default:  // EROFS, ENOSPC, EDQUOT, ENOTDIR, ELOOP, …: the user must repair this
       return Errc::refused;
   }
 }
 
 std::string file_stem(std::string_view name) {
-  // "." is encoded too, so that no name is "..", hidden, or has another's suffix.
+  // "." is encoded too, so that no file name is "..", hidden, or ends like another file's.
   std::string stem = percent_encode(name, "-_");
   if (stem.size() <= k_longest_stem) return stem;
   return stem.substr(0, k_kept_of_long) + k_cut_mark + hash_of(name);
@@ -187,13 +188,13 @@ std::optional<std::string> name_from_stem(std::string_view stem) {
 Result<UniqueFd> open_directory(const Place& directory, bool made_if_missing) {
   const std::string& path = directory.path;
   if (auto checked = check_place(path, /*is_file=*/false); !checked) return checked.error();
-  // Linux answers EROFS also for a directory that exists.
+  // Linux returns EROFS even if the directory exists.
   if (made_if_missing && ::mkdir(path.c_str(), 0700) != 0) {
     const int number = errno;
     if (number != EEXIST && (number != EROFS || ::access(path.c_str(), F_OK) != 0))
       return failed("make the lock directory", path, number);
   }
-  // Another user may have made it in between.
+  // Another user may have made it meanwhile.
   if (made_if_missing) {
     if (auto checked = check_place(path, /*is_file=*/false); !checked) return checked.error();
   }
@@ -251,12 +252,12 @@ Result<std::optional<std::string>> read_file(const FileAt& file) {
 }
 
 Result<UniqueFd> replace_file(const FileAt& file, std::string_view content) {
-  if (content.size() > k_largest_file) {  // read_file() would refuse it, for everybody and for ever
+  if (content.size() > k_largest_file) {  // read_file() would refuse it for all users
     return Error{Errc::refused,
                  "cannot write " + printable(full_path(file)) + ": the lock has too many holders"};
   }
   const FileAt aside{file.directory, file.path, file.name + ".new"};
-  // A killed process left it behind; the file lock shows that no process uses it.
+  // A process that was killed left it behind; the file lock shows that no process uses it.
   ::unlinkat(aside.directory, aside.name.c_str(), 0);
   const UniqueFd fd(::openat(aside.directory,
                              aside.name.c_str(),

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The files of the local store: the file name of a lock, which directories can be trusted, and how
-// a file is locked, read and replaced there.
+// The files of the local store: the file name of a lock, which directories are trusted, and how a
+// file is locked, read and replaced.
 //
-// A file name never leaves the directory and never names two locks; symbolic links are not
-// followed, nor are devices or pipes opened. A file is replaced as a whole or not at all. Nothing
-// here survives a crash of the machine for sure, nor needs to. The content of a file is not
-// interpreted here.
+// A file name never leads out of the directory, and no two locks share one. Symbolic links are not
+// followed; devices and pipes are not opened. A file is replaced as a whole or not at all. Files
+// need not survive a crash of the machine. Their content is not interpreted here.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -22,29 +21,29 @@
 
 namespace dlock::local {
 
-// The meaning of an errno from such a file.
+// Returns what an errno from such a file means.
 Errc meaning_of(int number);
 
-// A lock's file name, without its ".lock" or ".json".
+// Returns a lock's file name, without ".lock" or ".json".
 std::string file_stem(std::string_view name);
 
-// The lock's name; nullopt: the stem was cut, so only the file's content tells.
+// Returns the lock's name; nullopt: the stem was cut, so the name is only in the file.
 std::optional<std::string> name_from_stem(std::string_view stem);
 
-// Opens the directory, after a check of which users may change it, and whether another kernel may
-// (Errc::bad_config); made_if_missing makes its last component, mode 0700. Each operation opens it
-// anew, so that it notices a replaced directory.
+// Opens the directory, after checking which users, and whether another kernel, may change it
+// (Errc::bad_config). `made_if_missing`: makes its last component, with mode 0700. Each operation
+// opens the directory anew, to notice if it was replaced.
 Result<UniqueFd> open_directory(const Place& directory, bool made_if_missing);
 
-// A file of the directory, with the path for messages.
+// A file in the directory, and the path for messages.
 struct FileAt {
   int directory = -1;
-  std::string path;  // of the directory
+  std::string path;  // path of the directory
   std::string name;
 };
 
-// A flock(2) that its destructor releases explicitly: closing is not enough, as a process forked
-// in between has the descriptor too and would keep the lock.
+// A flock(2), which the destructor releases explicitly. Closing the file is not enough: a process
+// forked meanwhile has the descriptor too and would keep the lock.
 class FileLock {
  public:
   explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
@@ -54,24 +53,26 @@ class FileLock {
   FileLock& operator=(const FileLock&) = delete;
   ~FileLock();
 
-  // Whether the file still has that name. Another process may have removed it.
+  // Returns whether the locked file still has its name: another process may have removed it.
   bool is_current(const FileAt& file) const;
 
  private:
   UniqueFd fd_;
 };
 
-// Locks the file, made if missing; waits in small steps until `limit` or an interrupt.
+// Makes the file if it is missing, and locks it; waits in small steps until `limit` or an
+// interrupt.
 Result<FileLock> lock_file(const FileAt& file, Time limit, const Interrupt* interrupt);
 
-// nullopt: there is no such file.
+// Returns nullopt if there is no such file.
 Result<std::optional<std::string>> read_file(const FileAt& file);
 
 // Writes a new file aside and renames it over the old one. The caller holds the lock of this file,
 // and closes the returned old file after releasing it: freeing its blocks may wait for the disk.
 Result<UniqueFd> replace_file(const FileAt& file, std::string_view content);
 
-// Names of the entries that end with `suffix`, without it, in no order.
+// Returns the names of the entries that end with `suffix`, without the suffix, in no particular
+// order.
 Result<std::vector<std::string>> entries(const std::string& path, std::string_view suffix);
 
 }  // namespace dlock::local

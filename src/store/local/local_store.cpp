@@ -94,7 +94,7 @@ struct LocalStore::Locked {
 Result<std::vector<LocalStore::Locked>> LocalStore::lock_all(int directory,
                                                              const std::vector<LockName>& names,
                                                              Time limit) const {
-  // In one order for all processes, or two could wait for each other.
+  // Always in the same order, or two processes could wait for each other.
   std::set<std::string> files;
   for (const LockName& name : names)
     files.insert(lock_file_name(name.text()));
@@ -125,7 +125,7 @@ Result<void> LocalStore::write_all(int directory,
   for (std::size_t i = 0; i < names.size(); ++i) {
     auto written = write(directory, names[i].text(), after[i]);
     if (written) continue;
-    while (i-- > 0)  // all or none, if the disk allows it
+    while (i-- > 0)  // all or none, if the disk permits
       (void)write(directory, names[i].text(), before[i]).has_value();
     return written;
   }
@@ -136,8 +136,8 @@ Result<void> LocalStore::transact(const std::vector<LockName>& names,
                                   const Occasion& /*occasion*/,
                                   Time limit,
                                   const Change& change) {
-  // Closing a replaced file frees it, which may wait for the disk: so not with the locks held, nor
-  // before a grant is answered. By the next change the new file has long been written.
+  // Closing a replaced file frees its blocks, which may wait for the disk. So it is closed neither
+  // while the files are locked nor before a grant is answered, but here, at the next change.
   const std::vector<UniqueFd> past = std::exchange(replaced_, {});
   const Time sent_at = BootClock::now();
   for (;;) {
@@ -148,9 +148,10 @@ Result<void> LocalStore::transact(const std::vector<LockName>& names,
     const auto before = load_all(directory->get(), names);
     if (!before) return before.error();
     std::vector<StoredLock> after = *before;
-    // A refused attempt writes nothing: it would wake the other waiters, and they this one.
+    // A refused attempt writes nothing: otherwise waiters would keep waking each other.
     if (!change(pointers_to(after), machine_.moment(sent_at)).writes) return {};
-    // A removed lock file admits others to the data at the same time: read the data again.
+    // If a lock file was removed, another process may have locked a new one at the same time: try
+    // again.
     const bool alone = std::all_of(held->begin(), held->end(), [](const Locked& locked) {
       return locked.lock.is_current(locked.file);
     });
@@ -166,7 +167,8 @@ Result<void> LocalStore::transact(const std::vector<LockName>& names,
 Result<void> LocalStore::read(const std::vector<LockName>& names,
                               Time /*limit*/,
                               const Look& look) {
-  // Without the lock: rename(2) shows the file before or after a change, never in between.
+  // No file is locked: because of rename(2), a reader sees a file before or after a change, never
+  // in between.
   const Time sent_at = BootClock::now();
   const auto directory = local::open_directory(directory_, /*made_if_missing=*/false);
   if (!directory) return directory.error();
@@ -181,9 +183,9 @@ Result<std::optional<std::string>> LocalStore::listed_name(int directory,
   const local::FileAt file{directory, directory_.path, stem + std::string(k_state_suffix)};
   const auto text = local::read_file(file);
   if (!text) return text.error();
-  if (!text->has_value()) return std::optional<std::string>();  // removed in between
+  if (!text->has_value()) return std::optional<std::string>();  // removed meanwhile
   const auto lease = parse_state_file(**text);
-  // A damaged file may hold a lock: inspect says what is wrong with it.
+  // A damaged file may contain a lock; inspect says what is wrong with it.
   if (!lease) return local::name_from_stem(stem);
   if (local::is_of_another_boot(*lease, machine_.stamp()) ||
       !lease_table::is_live(lease->state, machine_.now())) {

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
-// LocalStore: locks of one machine in a directory, without a server: "local:///var/lib/dlock".
-// "?shared=no" is the user's word that no other machine uses the directory.
-// A name has two files there: <name>.lock, by whose flock(2) each operation excludes the others for
-// some microseconds, and <name>.json, the leases, replaced by rename(2). A lease ends at its time
-// on CLOCK_BOOTTIME and with the reboot, not with its process, as in every other store; the last
-// token and the last success outlive both.
+// LocalStore: locks of one machine in a directory, without a server: "local:///var/lib/dlock". With
+// "?shared=no" the user declares that no other machine uses the directory. A name has two files:
+// <name>.lock, whose flock(2) each operation holds for some microseconds, and <name>.json, which
+// contains the leases and is replaced by rename(2). A lease ends at its time on CLOCK_BOOTTIME or
+// with a reboot, but not with its process, as in every store; the last token and the last success
+// outlive both.
 //
-// Several names: an operation locks all their files, in the order of the file names, then looks,
-// then writes. So no other process can take a name in between. A crash between two writes may leave
-// some of the names taken, or not yet released, until their lease ends; that admits no other
-// holder.
+// For several names, an operation locks all their files in the order of the file names, then reads,
+// then writes; so no other process can take a name in between. After a crash between two writes
+// some names may stay taken, or unreleased, until their lease ends; but no lock has two holders.
 //
-// A file that cannot be understood is an error, never a free lock. Inspecting and listing need no
-// right to write. Removing <name>.json frees the lock at once, as DEL does in Redis.
-// A file system that another kernel may see is refused: see file_system.hpp. Not promised: two
-// kernels on one disk, processes in another time namespace, and fairness among waiters: there is no
-// line, so readers that come all the time may keep a writer out.
+// A file that cannot be parsed is an error, never a free lock. Inspecting and listing need no right
+// to write. Removing <name>.json frees the lock at once, like DEL in Redis. A file system that
+// another kernel may share is refused (file_system.hpp). Not supported: two kernels on one disk,
+// and processes in another time namespace. There is no line, so waiters have no order, and a steady
+// flow of readers may keep a writer waiting for ever.
 #pragma once
 
 #include "base/result.hpp"
@@ -51,7 +50,7 @@ class LocalStore final : public TableStore {
 
  private:
   using State = lease_table::StoredLock;
-  struct Locked;  // a file, and its lock
+  struct Locked;  // a locked file
 
   LocalStore(local::Place directory, local::Machine machine, const Interrupt* interrupt);
 
@@ -80,8 +79,8 @@ class LocalStore final : public TableStore {
   local::Place directory_;
   local::Machine machine_;
   const Interrupt* interrupt_;
-  std::vector<UniqueFd> replaced_;  // by the last change
-  FileEvents events_;               // in the directory
+  std::vector<UniqueFd> replaced_;  // files replaced by the newest change, to be closed at the next
+  FileEvents events_;               // events of the directory
   std::set<std::string, std::less<>> watched_files_;
 };
 

@@ -11,7 +11,8 @@ using lease_table::StoreTime;
 
 namespace {
 
-// Whether a lease was taken after `now`: then the clock has started anew since.
+// Returns whether a lease was taken after `now`, which means that the clock has been restarted
+// since.
 bool begins_later(const lease_table::StoredLock& state, StoreTime now) {
   return std::any_of(state.leases.begin(), state.leases.end(), [&](const auto& one) {
     Duration longest{};

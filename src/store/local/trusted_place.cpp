@@ -19,9 +19,9 @@ namespace dlock::local {
 
 namespace {
 
-constexpr int k_most_links = 40;  // as the kernel
+constexpr int k_most_links = 40;  // as in the kernel
 
-// In a user namespace all unmapped users of the host look like one user.
+// In a user namespace, all host users that are not mapped look like one user.
 bool is_unmapped(::uid_t user) {
   std::istringstream map(read_process_file("self/uid_map").value_or("0 0 4294967295"));
   unsigned long long inside = 0;
@@ -36,7 +36,7 @@ bool is_root_or_us(::uid_t user) {
   return user == 0 || user == ::geteuid();
 }
 
-// The host's root may be unmapped; in /tmp an unmapped owner may be any user.
+// The host's root may be unmapped. But in a directory like /tmp an unmapped owner may be any user.
 bool has_trusted_owner(const Step& step) {
   const ::uid_t user = step.status.st_uid;
   return is_root_or_us(user) || (!step.after_open_one && is_unmapped(user));
@@ -50,7 +50,7 @@ bool is_open(const struct stat& directory) {
   return (directory.st_mode & S_IWOTH) != 0;
 }
 
-// Puts the components of a path before those that are left.
+// Puts the components of a path before the remaining ones.
 void put_before(std::deque<std::string>& left, const std::string& path) {
   std::deque<std::string> names;
   for (const auto& name : std::filesystem::path(path).relative_path())
@@ -65,7 +65,7 @@ std::optional<std::string> target_of(const std::string& link) {
   return std::string(space.data(), static_cast<std::size_t>(size));
 }
 
-// Walks from "/", one component after the other.
+// Walks from "/", component by component.
 class Walk {
  public:
   explicit Walk(const std::string& path) { put_before(left_, path); }
@@ -76,13 +76,13 @@ class Walk {
   }
 
  private:
-  // False: a component is missing, closed to us, or not a directory.
+  // Returns false if a component is missing, may not be entered, or is no directory.
   bool go() {
     for (int links = 0; !left_.empty();) {
       const std::string name = left_.front();
       left_.pop_front();
       if (name.empty() || name == ".") continue;
-      if (name == "..") {  // from a link: the directory above was looked at
+      if (name == "..") {  // it comes from a link; the directory above has been checked already
         turn_to(std::filesystem::path(at_).parent_path().string());
         continue;
       }
