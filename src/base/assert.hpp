@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// DLOCK_ASSERT: a broken rule of our own stops the program, in every build. A wrong answer about a
-// lock is worse than no answer; the lease then ends by itself.
+// DLOCK_ASSERT: if one of our own rules is broken, the program stops, in every build. No answer
+// about a lock is better than a wrong one; the lease then ends by itself.
 #pragma once
 
 #include <cstdio>
@@ -8,7 +8,7 @@
 
 namespace dlock {
 [[noreturn]] inline void assertion_failed(const char* what, const char* file, int line) {
-  // No log, no allocation: this may run anywhere.
+  // No log and no allocation, because this may be called anywhere.
   std::fprintf(stderr, "dlock: bug: %s (%s:%d)\n", what, file, line);
   std::abort();
 }

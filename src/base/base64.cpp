@@ -44,7 +44,7 @@ std::optional<std::string> base64_decode(std::string_view text) {
     }
     for (std::size_t k = 0; k + 1 < four.size(); ++k)
       bytes += static_cast<char>(bits >> (16 - 8 * k) & k_byte);
-    // The last letter's bits beyond the last byte.
+    // The unused bits of the last letter must be 0.
     const std::uint32_t rest = four.size() == 2 ? 0xFFFF : four.size() == 3 ? k_byte : 0;
     if ((bits & rest) != 0) return {};
   }

@@ -10,8 +10,8 @@ namespace dlock {
 
 std::string base64_encode(std::string_view bytes);
 
-// nullopt: base64_encode() never makes this text. Each byte string has one text only, so two
-// different texts never decode alike.
+// nullopt: base64_encode() never returns this text. Each byte string has only one valid text, so
+// two different texts never decode to equal bytes.
 std::optional<std::string> base64_decode(std::string_view text);
 
 }  // namespace dlock

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// BootClock: CLOCK_BOOTTIME, the only clock that decides anything here. It counts while the machine
-// sleeps (clock_gettime(2)), so a suspended laptop does not believe in a lease that has ended;
-// CLOCK_MONOTONIC and std::chrono::steady_clock stand still then, and the wall clock can jump.
+// BootClock: CLOCK_BOOTTIME, the only clock on which decisions are based. It counts while the
+// machine sleeps (clock_gettime(2)), so a laptop that was suspended does not rely on a lease that
+// has ended. CLOCK_MONOTONIC and std::chrono::steady_clock do not count then, and the wall clock
+// can jump.
 #pragma once
 
 #include <chrono>
@@ -23,7 +24,7 @@ struct BootClock {
 
 using Time = BootClock::time_point;
 
-// Whole milliseconds for protocols, rounded towards an earlier deadline.
+// Returns whole milliseconds for protocols, rounded down.
 constexpr long long to_ms(Duration d) {
   return std::chrono::floor<std::chrono::milliseconds>(d).count();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The UTC date of a point in time, by the calendar alone. gmtime(3) is not used: if TZ or
-// /etc/localtime names a zone with leap seconds (zoneinfo/right), it subtracts them.
+// The UTC date of a point in time, computed without gmtime(3), which subtracts leap seconds if TZ
+// or /etc/localtime names a zone that has them (zoneinfo/right).
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace dlock {
 
-// Exact to the second; the day of the week and of the year stay 0.
+// Exact to the second; weekday and day of the year stay 0.
 inline std::tm utc_date(std::chrono::sys_seconds time) {
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date{day};

@@ -28,7 +28,7 @@ Error bad(std::string_view text) {
               ": write 250ms, 1.5, 10s, 2m, 1h30m or 1d"};
 }
 
-// Takes one "<number><unit>" from the front; `bare`: it had no unit.
+// Takes one "<number><unit>" from the front. `bare`: it has no unit.
 bool take_part(std::string_view& rest, double& seconds, bool& bare) {
   double number = 0;
   const auto [end, status] =

@@ -16,17 +16,17 @@ namespace dlock {
 
 inline constexpr Duration k_longest_duration = std::chrono::hours(24 * 36525);  // 100 years
 
-// A number from outside, which may not fit into a Duration: limited to 100 years.
+// Limits a number from outside, which may not fit into a Duration, to 100 years.
 template <class Unit>
 constexpr Duration bounded(Unit number) {
   constexpr auto k_most = std::chrono::duration_cast<Unit>(k_longest_duration);
   return std::clamp(number, -k_most, k_most);
 }
 
-// 0 .. 100 years; anything else, an unknown unit or trailing text is Errc::bad_usage.
+// Parses 0 to 100 years. Errc::bad_usage: a longer time, an unknown unit or trailing text.
 Result<Duration> parse_duration(std::string_view text);
 
-// A short form, exact enough for people: "250ms", "29.4s", "2m10s", "1h30m", "3d4h".
+// Returns a short text, exact enough for people: "250ms", "29.4s", "2m10s", "1h30m", "3d4h".
 std::string format_duration(Duration d);
 
 }  // namespace dlock

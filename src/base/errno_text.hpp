@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The one way to print an errno: for the middle of a sentence, where all our errors stand.
+// Returns texts of errors for the middle of a sentence. Every errno is printed by errno_text().
 #pragma once
 
 #include <string>
 
 namespace dlock {
 
-// "connection refused".
+// Returns a text like "connection refused".
 std::string errno_text(int error);
 
-// A library's text without the capital letter of its first word.
+// Returns a library's text with its first letter in lower case, if that begins a word.
 std::string in_mid_sentence(std::string text);
 
 }  // namespace dlock

@@ -30,11 +30,11 @@ namespace dlock {
 
 namespace {
 
-// A pipe that polls writable takes PIPE_BUF bytes without blocking (pipe(7)).
+// If poll(2) says that a pipe is writable, it takes PIPE_BUF bytes without blocking (pipe(7)).
 constexpr std::size_t k_longest_line = 4096;
 constexpr std::size_t k_shortened_text = 256;
-// The limit for lines that wait for their file. A healthy file needs less, unless the machine is
-// very busy.
+// How long to wait at the end for lines to be written to a file. A healthy file needs less time,
+// unless the machine is very busy.
 constexpr Duration k_file_limit = std::chrono::seconds(1);
 
 std::atomic<bool> g_in_background = false;  // NOLINT(*-avoid-non-const-global-variables)
@@ -44,11 +44,11 @@ bool stderr_is_file() {
   return ::fstat(STDERR_FILENO, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// A reader that does not read must not stop our renewals: a line that cannot be written at once is
-// dropped. True: it was written.
+// Writes the line, or drops it if it cannot be written at once: a reader that does not read must
+// not stop our renewals. True: it was written.
 bool write_or_drop(std::string_view line) {
   pollfd out{STDERR_FILENO, POLLOUT, 0};
-  // If a filter refuses poll(2), the line is written all the same: it may be about that.
+  // If a system call filter refuses poll(2), the line is written anyway: it may report just that.
   if (::poll(&out, 1, 0) >= 0 && (out.revents & POLLOUT) == 0) return false;
   const std::size_t size = std::min(line.size(), k_longest_line);
   return ::write(STDERR_FILENO, line.data(), size) == static_cast<ssize_t>(size);
@@ -60,8 +60,8 @@ std::string dump(const Json& json) {
   return printable_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-// RFC 3339, in UTC, for people and for programs that collect the lines of many hosts. No decision
-// depends on it.
+// Returns the time in UTC as in RFC 3339, for people and for programs that collect log lines of
+// many hosts. No decision depends on it.
 std::string wall_clock() {
   using namespace std::chrono;
   const auto now = floor<milliseconds>(system_clock::now());
@@ -106,7 +106,7 @@ std::string as_json(LogLevel level, const LogEvent& event) {
   line["text"] = event.text;
   std::string text = dump(line);
   if (text.size() < k_longest_line) return text;
-  // Cut elsewhere, the line would not be JSON.
+  // The text is shortened, because a line that is cut elsewhere is not JSON.
   line["text"] = shortened(event.text, k_shortened_text);
   text = dump(line);
   if (text.size() < k_longest_line) return text;
@@ -145,7 +145,8 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
     if (settings_.json) return write_json(std::string(payload));
     std::string line = in_place_ ? "\r\x1b[K" : "";
     in_place_ = false;
-    // Cut elsewhere, the line would lose its end; there is room for colours and the name.
+    // The text is shortened, so that the line keeps its end; 64 bytes are left for colours and the
+    // name.
     write(line + as_text(message.level, shortened(payload, k_longest_line - 64)) + '\n');
   }
   void flush_() override {}
@@ -159,7 +160,7 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
     try {
       thread_ = std::make_unique<LogThread>();
     } catch (const std::system_error&) {
-      g_in_background = false;  // without a thread, lines are written here
+      g_in_background = false;  // without a thread, lines are written by the caller
     }
   }
 
@@ -188,7 +189,7 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
   std::unique_ptr<LogThread> thread_;  // writes lines to a file, while it exists
 };
 
-// Made when the first line is written: most runs write none.
+// Created for the first line, because most runs write none.
 StderrSink& sink() {
   static StderrSink one(g_settings);
   return one;

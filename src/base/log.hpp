@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// One line an event on stderr, "dlock: …" or a JSON object. Never on stdout: that is the child's.
+// Writes one line per event to stderr: "dlock: …" or a JSON object. Never to stdout, which belongs
+// to the child.
 //
-// Writing never blocks the caller for long and never fails: a line that a full pipe would not take
-// at once is dropped, and so is a line to a closed stderr. The next JSON line that can be written
-// says how many were dropped. Any thread may log. A file may hang with its disk: LogInBackground.
+// Logging never blocks the caller for long and never fails: a line is dropped if a full pipe does
+// not take it at once, or if stderr is closed. The next JSON line that is written says how many
+// lines were dropped. Any thread may log. For a file, whose disk may hang, see LogInBackground.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@
 namespace dlock {
 
 enum class LogLevel {
-  error,  // the run is harmed
-  warn,   // the run may be harmed, or waits
+  error,  // harms the run
+  warn,   // may harm the run, or makes it wait
   info,   // what happens to the lock (-v)
   debug,  // every call (-vv)
 };
@@ -25,15 +26,15 @@ struct LogSettings {
   LogLevel level = LogLevel::warn;
   bool json = false;
   bool color = false;
-  bool ascii = false;  // the text format has "..." for "…"
+  bool ascii = false;  // the text format has "..." in place of "…"
 };
 
 void set_up_log(const LogSettings& settings);
-// Each JSON line names this store from now on. Called before there is another thread.
+// From now on each JSON line names this store. To be called before a second thread exists.
 void log_store(std::string where);
 bool logs(LogLevel level);
 
-// One event. Its text is a sentence; an event without a text is for programs only.
+// One event. Its text is a sentence; an event without text appears in JSON only.
 struct LogEvent {
   struct Field;
   struct Object {
@@ -43,18 +44,20 @@ struct LogEvent {
     std::string_view name;
     std::variant<std::int64_t, std::string, Object> value;
   };
-  std::string_view name = "message";  // a name that dlock(1) lists
-  std::string_view text;           // one line; foreign text went through printable() or in_quotes()
+  std::string_view name = "message";  // one of the names listed in dlock(1)
+  // One line; text from outside must have gone through printable() or in_quotes().
+  std::string_view text;
   std::vector<Field> fields = {};  // only in JSON
 };
 void log(LogLevel level, const LogEvent& event);
 bool logs_json();
 
-// An event with nothing but `text`.
+// Logs an event that has only a text.
 void log(LogLevel level, std::string_view text);
 
-// While it lives, lines to a file are written by a thread of their own, which the first line
-// starts. Its end waits for them, though not for a disk that hangs: then that thread keeps them.
+// While this object exists, lines to a file are written by a separate thread, which the first line
+// starts. The destructor waits until all lines are written, but not for long: if the disk hangs,
+// the thread keeps the remaining lines.
 class LogInBackground {
  public:
   LogInBackground();
@@ -63,7 +66,7 @@ class LogInBackground {
   ~LogInBackground();
 };
 
-// Writes a line that the next one replaces, and removes it again; for terminals only.
+// Writes a line that the next line replaces; clear_log_in_place() removes it. For terminals only.
 void log_in_place(std::string_view text);
 void clear_log_in_place();
 

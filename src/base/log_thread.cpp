@@ -47,7 +47,7 @@ void LogThread::work() {
   for (;;) {
     pushed_.wait(lock, [this] { return stopping_ || !lines_.empty(); });
     if (lines_.empty()) return;
-    const std::string& line = lines_.front();  // a deque keeps it in its place
+    const std::string& line = lines_.front();  // stays valid: a deque does not move its elements
     lock.unlock();
     const bool written =
         ::write(STDERR_FILENO, line.data(), line.size()) == static_cast<ssize_t>(line.size());

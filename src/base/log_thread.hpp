@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// LogThread: writes lines to stderr in a thread of its own, in order. For a file on a disk that may
-// hang: poll(2) reports every file as writable, even if a write would block.
+// LogThread: writes lines to stderr in order, in a thread of its own. It is for a file, whose disk
+// may hang: poll(2) reports a file as writable even if a write would block.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -16,15 +16,16 @@ namespace dlock {
 
 class LogThread {
  public:
-  LogThread() : thread_([this] { work(); }) {}  // std::system_error if there can be no thread
+  // Throws std::system_error if no thread can be started.
+  LogThread() : thread_([this] { work(); }) {}
   LogThread(const LogThread&) = delete;
   LogThread& operator=(const LogThread&) = delete;
   ~LogThread();  // waits until all lines are written
 
-  bool push(std::string line);  // false: too many lines wait, it is dropped
-  // Whether all lines are written. Waits for that, but not longer than `limit`.
+  bool push(std::string line);  // false: the line is dropped, because too many lines are waiting
+  // Waits until all lines are written, but at most for `limit`. Returns whether they are.
   bool drained(Duration limit);
-  // The number of lines that could not be written since the last call.
+  // Returns how many lines could not be written since the last call.
   std::uint64_t take_failed();
 
  private:
@@ -33,10 +34,10 @@ class LogThread {
   std::mutex mutex_;
   std::condition_variable pushed_;
   std::condition_variable written_;
-  std::deque<std::string> lines_;  // the first line stays until it is written
+  std::deque<std::string> lines_;  // the first line stays here until it is written
   std::uint64_t failed_ = 0;
   bool stopping_ = false;
-  std::thread thread_;  // last: it uses the members above
+  std::thread thread_;  // the last member, because it uses the others
 };
 
 }  // namespace dlock

@@ -17,13 +17,14 @@
 namespace dlock {
 
 namespace {
-constexpr int k_failed = 125;  // exit status for failures of this machine
+constexpr int k_failed = 125;  // exit status if this machine fails
 }
 
 void fill_randomly(std::span<unsigned char> bytes) {
-  // Up to 256 bytes come at once when the pool is ready, and the call cannot be interrupted.
+  // Once the kernel's pool is ready, up to 256 bytes come at once, and no signal interrupts the
+  // call.
   const ssize_t n = ::getrandom(bytes.data(), bytes.size(), 0);
-  if (n < 0) {  // a filter of system calls
+  if (n < 0) {  // a system call filter refused it
     log(LogLevel::error, "cannot get random numbers from the kernel: " + errno_text(errno));
     std::_Exit(k_failed);
   }

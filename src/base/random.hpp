@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Random bytes of the kernel (getrandom(2)): good enough for keys.
+// Random bytes from the kernel (getrandom(2)), good enough for keys.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace dlock {
 
-// Fills all of at most 256 bytes. If the kernel refuses, an error is logged and the process ends
-// with 125.
+// Fills all of `bytes`, at most 256. If the kernel refuses, logs an error and ends the process with
+// status 125.
 void fill_randomly(std::span<unsigned char> bytes);
 
 std::string hex(std::span<const unsigned char> bytes);
 
-// The seed of a Jitter (core/backoff.hpp): different for each process, on any host.
+// Returns a seed for Jitter (core/backoff.hpp), different for each process on any host.
 std::uint64_t random_seed();
 
-// `count` random bytes, as twice as many lower-case hexadecimal digits.
+// Returns `count` random bytes as twice as many lower-case hexadecimal digits.
 std::string random_hex(std::size_t count);
 
 }  // namespace dlock

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Result<T>: a value or an Error, with std::expected's names, for everything that can happen.
-// What cannot happen is DLOCK_ASSERT. We do not throw. Ignoring a Result does not compile.
+// Result<T>: a value or an Error, with the member names of std::expected, for all that can go wrong
+// outside dlock. Mistakes of dlock itself are DLOCK_ASSERT. We do not throw. A Result that is
+// ignored does not compile.
 #pragma once
 
 #include "base/assert.hpp"
@@ -12,21 +13,21 @@
 
 namespace dlock {
 
-// Only kinds that a caller treats differently.
+// Different kinds only where callers act differently.
 enum class Errc {
-  bad_usage,      // the caller's words make no sense
+  bad_usage,      // what the caller asks for makes no sense
   bad_config,     // a file, variable or URL makes no sense
-  no_such_host,   // the name service knows no host of this name: nothing was sent
+  no_such_host,   // the name service knows no host with this name: nothing was sent
   not_listening,  // no server listens at that port or socket: nothing was sent
-  unavailable,    // could not be reached for now: asking again may help
-  timed_out,      // no answer in time: it may or may NOT have happened
-  unconfirmed,    // it happened, but too few replicas have it: it counts for nothing yet
-  refused,        // reached and refused: asking again will not help soon
+  unavailable,    // cannot be reached now: another try may help
+  timed_out,      // no answer in time: the request may or may NOT have been carried out
+  unconfirmed,    // carried out, but too few replicas have it: it does not count yet
+  refused,        // the server refuses: another try will not help soon
   lost,           // the hold that this claim relies on was lost
-  denied,         // password, user or ACL right
-  protocol,       // the answer is not in the language we speak
-  cancelled,      // we were asked to stop waiting: it may have happened
-  system,         // this machine failed us (memory, descriptors, processes)
+  denied,         // the password, the user or a right is missing or wrong
+  protocol,       // the answer does not follow the protocol
+  cancelled,      // we were interrupted: the request may have been carried out
+  system,         // this machine failed (memory, descriptors, processes)
 };
 
 struct Error {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Secret: a string that cannot be printed by accident. Only reveal() returns it, and only the line
-// that sends AUTH calls reveal(). A secret in a file may change there while a lock is held: each
-// reveal() reads the file again, so every login has the newest secret, on every store.
+// Secret: a string that cannot be printed by accident. Only reveal() returns it, and only code that
+// logs in calls reveal(). If the secret is in a file, the file may change while a lock is held: so
+// each reveal() reads it again, and every login uses the newest secret.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace dlock {
 
 class Secret {
  public:
-  // Reads the secret from outside; nothing: it cannot be read at the moment.
+  // Reads the newest secret; nullopt: it cannot be read now.
   using Read = std::function<std::optional<std::string>()>;
 
   Secret() = default;
@@ -21,7 +21,8 @@ class Secret {
   Secret(std::string text, Read newest) : text_(std::move(text)), newest_(std::move(newest)) {}
 
   bool empty() const { return text_.empty(); }
-  // The newest secret that could be read. One thread at a time; each copy may have its own.
+  // Returns the newest secret that could be read. Used by one thread at a time; another thread may
+  // use a copy.
   std::string reveal() const {
     if (!newest_) return text_;
     if (auto text = newest_(); text && !text->empty()) text_ = std::move(*text);

@@ -12,7 +12,7 @@ namespace {
 
 struct CodePoint {
   std::uint32_t value = 0;
-  std::size_t length = 0;  // 0: not UTF-8 here
+  std::size_t length = 0;  // 0: the bytes are not UTF-8
 };
 
 // Strict UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF.
@@ -33,13 +33,13 @@ CodePoint decode(std::string_view text) {
   return {value, length};
 }
 
-// Moves the cursor, turns the text around, or breaks the line.
+// Whether the character moves the cursor, changes the direction of the text, or breaks the line.
 bool is_unsafe(std::uint32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF;
 }
 
-// prefix, then at least `width` hexadecimal digits.
+// Appends `prefix` and at least `width` hexadecimal digits.
 void append_hex(std::string& out, std::string_view prefix, unsigned width, std::uint32_t value) {
   constexpr std::string_view k_digits = "0123456789abcdef";
   out += prefix;
@@ -75,9 +75,10 @@ std::string escape(std::string_view text, bool quotes) {
   return out;
 }
 
-// East Asian scripts and emoji take two columns; the zero columns of combining marks count as one.
+// Returns 2 for East Asian scripts and emoji, otherwise 1, even for combining marks, which take 0.
 std::size_t columns_of(std::uint32_t c) {
-  // Whole blocks, where some of the signs are narrow: of too many columns nothing scrolls.
+  // Whole blocks count as wide although some of their signs are narrow: with too high a count, no
+  // line is too long.
   const bool signs = c >= 0x2300 && c < 0x2C00 && !(c >= 0x2500 && c < 0x25A0);
   const bool narrow = c < 0x1100 || (c >= 0x1160 && c < 0x2E80 && !signs) ||
                       (c >= 0xD7A4 && c < 0xF900) || (c >= 0xFB00 && c < 0xFE10);
@@ -116,7 +117,7 @@ std::string printable_json(std::string_view json) {
   while (!json.empty()) {
     const CodePoint c = decode(json);
     const std::size_t length = std::max<std::size_t>(c.length, 1);
-    // What is below a blank stands between the values: in strings JSON escapes it.
+    // Characters below a blank are between JSON values: inside strings they are always escaped.
     if (c.value >= ' ' && is_unsafe(c.value)) {
       append_hex(out, "\\u", 4, c.value);
     } else {

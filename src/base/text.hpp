@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text that comes from others (names, hosts, reasons, server errors) on its way to a terminal.
+// Text from outside (names, hosts, reasons, server errors), prepared for a terminal.
 #pragma once
 
 #include <string>
@@ -8,45 +8,46 @@
 
 namespace dlock {
 
-// The one printer for foreign text: control characters (C0, DEL, C1), bidirectional controls, line
-// separators and bytes that are not UTF-8 become visible escapes (\n, \x1b, \u202e). The result is
-// one line and cannot move a cursor or set a title.
+// Returns foreign text as one line that cannot move the cursor or set a title: control characters
+// (C0, DEL, C1), bidirectional controls, line separators and bytes that are not UTF-8 become
+// visible escapes (\n, \x1b, \u202e). No other function does this.
 std::string printable(std::string_view text);
 
-// printable(), in double quotes, with " and \ escaped: for names inside sentences.
+// Returns printable(text) in double quotes, with " and \ escaped: for names in sentences.
 std::string in_quotes(std::string_view text);
 
-// JSON text for a terminal: in its strings, the characters that printable() escapes and JSON allows
-// (DEL, C1, bidirectional controls, line separators) become \u escapes. The value stays the same.
+// Returns JSON text for a terminal: in its strings, characters that printable() escapes but JSON
+// allows (DEL, C1, bidirectional controls, line separators) become \u escapes. Its value stays the
+// same.
 std::string printable_json(std::string_view json);
 
-// "a", "a and b", "a, b and c".
+// Returns "a", "a and b" or "a, b and c".
 std::string listed(const std::vector<std::string>& words);
 
-// Strict UTF-8 (RFC 3629), and no NUL: what a text of a database can be.
+// Returns whether the text is strict UTF-8 (RFC 3629) without NUL, as a text in a database must be.
 bool is_utf8(std::string_view text);
 
-// At most `bytes` bytes, cut at a UTF-8 boundary, "…" in place of what is missing.
+// Returns at most `bytes` bytes of the text, cut between characters, with "…" for the missing part.
 std::string shortened(std::string_view text, std::size_t bytes);
 
-// How many columns of a terminal `text` takes, at most: a wide character (CJK, emoji) takes two.
-// `text` went through printable().
+// Returns how many columns of a terminal `text` takes at most: a wide character (CJK, emoji) takes
+// two. `text` must have gone through printable().
 std::size_t columns_of(std::string_view text);
 
-// At most `columns` of `text`, `ellipsis` in place of what is missing.
+// Returns at most `columns` columns of `text`, with `ellipsis` for the missing part.
 std::string fit(std::string_view text, std::size_t columns, std::string_view ellipsis);
 
-// With "..." for each "…", for a terminal that has no UTF-8.
+// Returns the text with "..." for each "…", for a terminal without UTF-8.
 std::string with_ascii_dots(std::string_view text);
 
-// Percent-encoding of every byte but letters, digits and the ones in `keep`; and back. A malformed
+// Percent-encodes every byte except letters, digits and those in `keep`; and decodes. A malformed
 // escape decodes to itself.
 std::string percent_encode(std::string_view text, std::string_view keep = "-._~");
 std::string percent_decode(std::string_view text);
 
-// Pieces between `separator`; empty pieces are dropped.
+// Returns the pieces between separators, without empty ones.
 std::vector<std::string_view> split(std::string_view text, char separator);
-// Is `piece` one of them?
+// Returns whether `piece` is one of these pieces.
 bool has_piece(std::string_view text, char separator, std::string_view piece);
 
 }  // namespace dlock

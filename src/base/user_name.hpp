@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The name of our effective user, for display: in the records of holders and in revocations.
+// The name of our effective user, only for display: in the records of holders and in revocations.
 #pragma once
 
 #include <string>
 
 namespace dlock {
 
-// From /etc/passwd alone; the number if the file does not have the user.
+// Returns the name from /etc/passwd; the number if the user is not in it.
 std::string user_name();
 
 }  // namespace dlock

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The wall clock of this host. It can jump, so it decides nothing: it is for display, and gives the
-// least value of a fencing token.
+// The wall clock of this host. It can jump, so nothing is decided by it: it is for display, and
+// gives the least value of a fencing token.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace dlock {
 
-// µs since 1970.
+// Returns microseconds since 1970.
 inline std::int64_t wall_us() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::floor<std::chrono::microseconds>(now).count();

@@ -12,12 +12,12 @@ namespace dlock {
 
 namespace {
 
-// Whether the run that took the hold and all its processes are dead. Its record was read before
-// this look, so a living run is found: dlock by its pid, its command by the environment.
+// Returns whether the run that took the hold and all its processes are dead. The record was read
+// before the processes, so a living run is found: dlock by its pid, the command by its environment.
 bool is_abandoned(const HoldRecord& record, const HoldSerial& serial) {
   const std::string here = pid_space();
   if (here.empty() || record.who.machine != here) return false;
-  // The command itself may be dead by now, but not reaped.
+  // The run may be dead but not reaped yet.
   if (record.who.pid <= 1 || living_process(static_cast<pid_t>(record.who.pid))) return false;
   const auto all = living_processes();
   if (!all || !living_process(1)) return false;  // other processes may be hidden from us
@@ -27,7 +27,7 @@ bool is_abandoned(const HoldRecord& record, const HoldSerial& serial) {
   });
 }
 
-// Returns whether the owner has nothing left of this name, except kept holds.
+// Returns whether the owner has no hold left on this name, except kept ones.
 bool release_abandoned(LockStore& store,
                        const Hold& hold,
                        const ReleaseOptions& options,
@@ -55,7 +55,7 @@ Result<ReleaseVerdict> release_with_abandoned(LockStore& store,
                                               const Holds& holds,
                                               const ReleaseOptions& options,
                                               Time limit) {
-  // Dead readers below a writer are released first: only the writer's lock is to be kept.
+  // Dead readers below a writer are released first, because only the writer's hold should be kept.
   for (const Hold& hold : holds) {
     if (hold.mode == Mode::exclusive && !hold.nested && options.keep > Duration{})
       release_abandoned(store, hold, {}, limit);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether a JSON text may be read: its tree takes up to forty times its bytes, and nested arrays
-// take stack in proportion to their depth. Pure.
+// Checks if a JSON text may be parsed: the parsed tree takes up to forty times the size of the
+// text, and nested arrays take stack in proportion to their depth. Pure.
 #pragma once
 
 #include "sys/limits.hpp"
@@ -11,8 +11,8 @@
 
 namespace dlock {
 
-// Whether the text has at most `bytes` bytes, k_elements values and a nesting of k_depth. It need
-// not be JSON.
+// Returns whether the text has at most `bytes` bytes, k_elements values and k_depth levels. The
+// text need not be JSON.
 inline bool is_within_bounds(std::string_view json, std::size_t bytes = limits::k_answer_bytes) {
   if (json.size() > bytes) return false;
   std::size_t elements = 0;

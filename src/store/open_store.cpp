@@ -42,14 +42,14 @@ namespace {
 using Opened = Result<std::unique_ptr<LockStore>>;
 using Statements = Result<std::vector<std::string>>;
 
-// What is done with the URL of a store.
+// What can be done with the URL of a store.
 struct Uses {
   Opened (*open)(const StoreOptions&);
   Result<Examination> (*examine)(const StoreOptions&, const ExamineTerms&);
   Statements (*tables)(const StoreOptions&);
 };
 
-// Parses the URL once, for all that `use` does with it.
+// Parses the URL, and passes it to `use`.
 template <auto parse, auto use, class Answer, class... More>
 Answer with_parsed(const StoreOptions& options, const More&... more) {
   const auto place = parse(options);
@@ -61,14 +61,14 @@ Statements no_tables(const StoreOptions& /*options*/) {
   return std::vector<std::string>{};
 }
 
-// The uses of a store without tables, and of a store with tables.
+// The uses of stores without tables, and of stores with tables.
 template <auto parse, auto open, auto examine>
 constexpr Uses k_uses{&with_parsed<parse, open>, &with_parsed<parse, examine>, &no_tables};
 template <auto parse, auto open, auto examine, auto tables>
 constexpr Uses k_sql_uses{
     &with_parsed<parse, open>, &with_parsed<parse, examine>, &with_parsed<parse, tables>};
 
-// For a store that this program was built without.
+// For a store that is not part of this build.
 [[maybe_unused]] Error not_built(const StoreOptions& options) {
   return {Errc::bad_config,
           "this dlock was built without " + options.url.substr(0, options.url.find("://")) + "://"};
@@ -80,7 +80,7 @@ constexpr Uses k_sql_uses{
     },
     [](const StoreOptions& options) -> Statements { return not_built(options); }};
 
-// Puts the peer lock that `?with=` names beside the rows; null: there is no such option.
+// Adds the peer lock that `?with=` in the URL names; null: there is no such option.
 [[maybe_unused]] std::unique_ptr<LockStore> with_peer(std::unique_ptr<LockStore> rows,
                                                       std::unique_ptr<PeerLock> peer) {
   if (peer == nullptr) return rows;
@@ -117,7 +117,7 @@ std::unique_ptr<LockStore> open_mysql(const MyAddress& address, const StoreOptio
 
 std::vector<std::string> mysql_tables(const MyAddress& address, const StoreOptions& /*options*/) {
   auto all = MysqlStore::tables(address.table);
-  // A place in the line is replaced, which needs no right to update.
+  // A row of the line is deleted and inserted again, so no right to update is needed.
   for (const std::string& grant : sql::grants(
            address.table, "select, insert, delete", '\'' + printable(address.user) + "'@'HOST'"))
     all.push_back("-- " + grant);
@@ -156,7 +156,7 @@ constexpr const Uses& k_local_uses =
 
 struct Store {
   std::string_view scheme;
-  std::string_view form;  // of its URLs, after the scheme
+  std::string_view form;  // form of its URLs after the scheme
   const Uses& uses;
   bool tls_settings = false;  // its URLs may have TLS settings
 };
@@ -199,7 +199,8 @@ Result<const Store*> store_of(std::string_view url) {
   return bad("there is no store with this scheme; write " + store_forms());
 }
 
-// Ends every examination. Many texts come from servers, which may say anything.
+// Completes every examination: adds the findings about this machine, and makes texts from servers
+// printable.
 void finish(Examination& all) {
   for (Finding& finding : judge_machine(look_at_machine()))
     all.findings.push_back(std::move(finding));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Guesses which server listens in place of the expected one, for error texts: words that follow the
-// server's name: "is PostgreSQL; is it postgresql:// ?". Empty: unknown, or the expected server.
+// Guesses which kind of server listens in place of the expected one, for error texts. The result
+// follows the server's name: "is PostgreSQL; is it postgresql:// ?". Empty: unknown, or the
+// expected kind.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -12,21 +13,23 @@
 
 namespace dlock {
 
-// Judges the server's first bytes. `ours`: the scheme of a URL without TLS: "redis".
+// Judges by the server's first bytes. `ours`: the scheme of the expected server without TLS, as
+// "redis".
 std::string other_server(std::string_view first_bytes, std::string_view ours);
 
-// For a server that hung up silently or is not understood: connects a few times more, for at most
-// half a second, to find out whether it speaks TLS, or its first words.
+// For a server that closed the connection silently, or whose answer is not understood: connects a
+// few more times, for at most half a second, to see its first bytes or if it speaks TLS.
 std::string other_server(const Endpoint& endpoint,
                          std::string_view ours,
                          Time limit,
                          const Interrupt* interrupt);
 
-// A server hung up before its first answer. The first time the answer may have been lost, and
-// another try costs less than the question which server it is: that is asked only the second time.
+// Counts the connections that a server closed before its first answer. The first time, the answer
+// may just have been lost, and another try is cheaper than finding out which server it is. That is
+// only done from the second time on.
 class HangUps {
  public:
-  // The words of other_server(), or nothing.
+  // Counts one more. Returns the result of other_server(), or nothing the first time.
   std::string one_more(const Endpoint& endpoint,
                        std::string_view ours,
                        Time limit,

@@ -17,9 +17,9 @@ namespace dlock {
 
 namespace {
 
-// Members in the order of the text, in which releases are remembered. The library compares each
-// member with all before it, which takes ten seconds for 100,000; here the first of two members
-// with one name counts.
+// A JSON object whose members keep the order of the text, in which releases are remembered. The
+// library compares each new member with all before it, which takes ten seconds for 100,000 members.
+// Here members are not compared: of two members with one name, the first counts.
 template <class Name, class Value, class Less, class Allocator>
 struct Members : nlohmann::ordered_map<Name, Value, Less, Allocator> {
   using nlohmann::ordered_map<Name, Value, Less, Allocator>::ordered_map;
@@ -31,18 +31,18 @@ struct Members : nlohmann::ordered_map<Name, Value, Less, Allocator> {
 };
 using Json = nlohmann::basic_json<Members>;
 
-// In ASCII, which every character set of a database can keep.
+// Writes ASCII only, which every character set of a database can store.
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
-// A text that is too large is no object.
+// Returns null if the text is too large.
 Json parse(std::string_view text, std::size_t most = limits::k_record_bytes) {
   if (!is_within_bounds(text, most)) return {};
   return Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
 }
 
-// The whole number at `key`, if there is one in [0, most]. Scripts may write 1e15 for it.
+// Returns the integer at `key`, if it is in [0, most]. Scripts may write it as 1e15.
 std::optional<std::uint64_t> whole_number(const Json& object, const char* key, std::uint64_t most) {
   const auto at = object.find(key);
   if (at == object.end()) return std::nullopt;
@@ -74,12 +74,12 @@ constexpr auto k_most_signed = static_cast<std::uint64_t>(std::numeric_limits<st
 constexpr std::uint64_t k_latest_ms = lease_table::k_latest_ms;
 constexpr std::uint64_t k_latest_ns = k_latest_ms * 1'000'000;
 
-// 0: no such number, or not a possible one.
+// Returns 0 if there is no such number, or no possible one.
 std::int64_t wall_ms_at(const Json& object, const char* key) {
   return static_cast<std::int64_t>(whole_number(object, key, k_latest_ms).value_or(0));
 }
 
-// A record without a mode is plain; nullopt: a word that dlock does not know.
+// A record without a mode is plain; nullopt: the mode is unknown.
 std::optional<Mode> mode_at(const Json& object) {
   if (!object.contains("mode")) return Mode::plain;
   return parse_stored_mode(text_at(object, "mode").value_or(""));
@@ -145,7 +145,8 @@ Json object_from(const lease_table::Lease& lease) {
   return object;
 }
 
-// For modes with several holders: a guess about them could admit one too many.
+// Checks the fields that matter in modes with several holders: a wrong guess could admit one too
+// many.
 bool is_sound(const HoldRecord& record, const Json& object, std::uint32_t slots) {
   const bool kept_is_sound = !object.contains("kept") || object["kept"].is_boolean();
   const bool slot_is_sound = record.mode != Mode::slots || (record.slot && *record.slot < slots);
@@ -174,14 +175,14 @@ std::optional<lease_table::Lease> lease_from(const OwnerId& owner,
   return lease;
 }
 
-// The leases of a file by dlock 0.1: one owner, whose lease is among the other fields.
+// Reads the leases in a file by dlock 0.1: one owner, whose lease is among the other fields.
 Json leases_of_old_state(const Json& object) {
   const auto owner = text_at(object, "owner");
   if (!owner) return {};
   return owner->empty() ? Json::object() : Json{{*owner, object}};
 }
 
-// A damaged note counts as no note: a claim that relies on the hold is refused then.
+// A damaged note counts as no note: then a claim that relies on the hold is refused.
 std::vector<lease_table::ReleasedHold> released_from(const Json& object) {
   std::vector<lease_table::ReleasedHold> all;
   const auto at = object.find("released");
@@ -319,8 +320,8 @@ std::string state_file_json(const StateFile& lease) {
   const lease_table::StoredLock& state = lease.state;
   Json object{
       {"name", percent_encode(lease.name)}, {"token", state.token}, {"leases", Json::object()}};
-  // dlock 0.1 takes a file without an id for damaged; it would take a container's id for another
-  // boot.
+  // dlock 0.1 takes a file without a boot id for damaged, and a file with a container's id for one
+  // of another boot.
   if (!lease.stamp.boot_id.empty() || !lease.stamp.at) object["boot_id"] = lease.stamp.boot_id;
   if (lease.stamp.at) object["written_ns"] = lease.stamp.at->time_since_epoch().count();
   if (state.slots > 0) object["slots"] = state.slots;

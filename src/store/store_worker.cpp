@@ -154,8 +154,9 @@ void StoreWorker::interrupt() {
   if (threaded_) cancel_.raise();
 }
 
-// Removes the oldest ask, which was answered. An ask stays in front until then, so that a cancel()
-// ends that ask and never the next one; but the next ask may have to give way itself.
+// Removes the oldest ask, which has been answered. It stays in the queue until then, so that
+// cancel() ends it and not the next one. If the next ask must itself give way to a later one,
+// interrupts it at once.
 void StoreWorker::done() {
   asks_.pop_front();
   cancelled_ = false;

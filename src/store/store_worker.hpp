@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// StoreWorker: carries out one Ask after the other, on the thread of its owner until start(), on
-// the store thread from then on. It decides nothing and retries nothing. All members are for the
+// StoreWorker: carries out one Ask after the other: until start() on its owner's thread, from then
+// on on the store thread. It decides nothing and repeats nothing. All members are called by the
 // main thread.
 #pragma once
 
@@ -19,16 +19,16 @@
 
 namespace dlock {
 
-// Carries out an Ask for one command: calls the store and returns its answer. Called by one thread
-// at a time, so it may keep what it learns (the granted holds) in itself.
+// Carries out one Ask: calls the store and returns its answer. Called by one thread at a time, so
+// it may remember things (the granted holds).
 using StoreCalls = std::function<StoreAnswer(LockStore&, const action::Ask&)>;
 
-// The calls for a claim and its holds; `inspect` looks at the claim's names.
+// Returns the calls for a claim and its holds; `inspect` looks at the claim's names.
 StoreCalls calls_for(Claim claim);
 
 class StoreWorker {
  public:
-  // `interrupt`: the one with which the store was opened; ours as long as we live.
+  // `interrupt`: the interrupt with which the store was opened; only we use it as long as we exist.
   StoreWorker(std::unique_ptr<LockStore> store, StoreCalls calls, InterruptSlot& interrupt)
       : store_(std::move(store)),
         calls_(std::move(calls)),
@@ -41,9 +41,9 @@ class StoreWorker {
   ~StoreWorker();  // interrupts the running call, and waits for the thread
 
   void ask(const action::Ask& what);
-  // The running or waiting ask ends soon, and still gets an answer.
+  // Ends the running or waiting ask soon; it still gets an answer.
   void cancel();
-  // errno if it cannot work, else 0.
+  // errno if it cannot work, otherwise 0.
   int error() const { return cancel_.error() != 0 ? cancel_.error() : answered_.error(); }
 
   // StoreTraits::may_hang of the store.
@@ -51,14 +51,14 @@ class StoreWorker {
 
   // --- without the thread --------------------------------------------------------------------
   bool has_work_here() const { return !threaded_ && !asks_.empty(); }
-  // Carries out the oldest ask. `beside` is the interrupt of its call: it may ask() and cancel().
-  // The call also ends when cancelled() is true.
+  // Carries out the oldest ask. `beside`: the interrupt of that call; it may call ask() and
+  // cancel(). It must also end the call when cancelled() is true.
   StoreAnswer work_here(const Interrupt& beside);
   bool cancelled() const { return cancelled_; }
 
   // --- with the thread -----------------------------------------------------------------------
-  // From now on a thread carries out asks. Once is enough. False: there can be no thread, or
-  // work_here() is running; then nothing changes.
+  // Starts the thread, which carries out all further asks. Further calls do nothing. False: no
+  // thread can be started, or work_here() is running; then nothing changes.
   bool start();
   bool threaded() const { return threaded_; }
   int fd() const { return answered_.fd(); }  // readable while there may be answers
@@ -70,8 +70,8 @@ class StoreWorker {
   void interrupt();
   void done();
 
-  std::unique_ptr<LockStore> store_;  // the thread's, once it runs
-  StoreCalls calls_;                  // the thread's
+  std::unique_ptr<LockStore> store_;  // used by the thread, once it runs
+  StoreCalls calls_;                  // used by the thread, once it runs
   InterruptSlot& interrupt_;
   bool may_hang_;
   WakeUp cancel_;  // ends the running call on the store thread

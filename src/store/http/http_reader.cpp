@@ -40,7 +40,7 @@ struct HttpReader::Parser {
   static int end(http_parser* state) {
     Parser& self = of(state);
     self.begun = false;
-    constexpr int k_informational = 200;  // below: another answer to the same question follows
+    constexpr int k_informational = 200;  // below 200: the real answer to the request follows
     if (self.current.status < k_informational) return 0;
     self.current.last = ::http_should_keep_alive(state) == 0;
     self.complete.push_back(std::exchange(self.current, {}));
@@ -67,7 +67,7 @@ HttpReader& HttpReader::operator=(HttpReader&&) noexcept = default;
 HttpReader::~HttpReader() = default;
 
 Result<void> HttpReader::feed(std::string_view bytes) {
-  if (bytes.empty()) return {};  // which would be an end
+  if (bytes.empty()) return {};  // the parser would take it for the end
   http_parser& state = parser_->state;
   const auto taken =
       ::http_parser_execute(&state, &Parser::callbacks(), bytes.data(), bytes.size());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// HttpReader: turns the bytes of an HTTP/1.1 connection into its answers, in their order. It moves
-// no bytes and knows no clock.
+// HttpReader: parses the bytes of an HTTP/1.1 connection into answers, in their order. It moves no
+// bytes and has no clock.
 //
-// An answer may be a stream, which ends only when its server says so: take_lines() returns the part
-// received so far. After an error the connection is of no use. Bounds: a head of 80 KiB, a body or
-// a line of 4 MiB.
+// An answer may be a stream that ends only when the server ends it; take_lines() returns the part
+// received so far. After an error the connection is unusable. Limits: 80 KiB for a head, 4 MiB for
+// a body or a line.
 #pragma once
 
 #include "base/result.hpp"
@@ -21,7 +21,7 @@ namespace dlock {
 struct HttpAnswer {
   int status = 0;
   std::string body;
-  bool last = false;  // the server closes the connection after it
+  bool last = false;  // the server closes the connection after this answer
 };
 
 class HttpReader {
@@ -33,14 +33,14 @@ class HttpReader {
   HttpReader& operator=(HttpReader&&) noexcept;
   ~HttpReader();
 
-  // Errc::protocol; the text follows "the server …".
+  // Takes received bytes. Errc::protocol: the text follows "the server …".
   Result<void> feed(std::string_view bytes);
-  // The stream of bytes has ended. True: the end completes an answer without a length.
+  // Notes the end of the connection. Returns whether that completes an answer without a length.
   bool end();
 
-  // The next complete answer; nothing: it is not complete yet.
+  // Removes and returns the next complete answer; nullopt: it is not complete yet.
   std::optional<HttpAnswer> next();
-  // No answer has begun, and no answer is left to take.
+  // Whether no answer has begun and none waits for next().
   bool empty() const;
 
   // Removes and returns the complete body lines received so far of the current answer (status 200

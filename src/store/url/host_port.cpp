@@ -26,7 +26,8 @@ bool is_host_name(std::string_view host) {
   return !host.empty() && host.size() <= k_longest_host;
 }
 
-// Host names and hexadecimal digits are the same in both cases; one form makes texts comparable.
+// Converts to lower case: case does not matter in host names and hexadecimal digits, and texts are
+// compared.
 std::string lower(std::string_view text) {
   std::string result(text);
   for (char& c : result) {
@@ -35,7 +36,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// The interface of a link-local address, as the kernel allows its name.
+// Returns whether the kernel accepts this name of an interface.
 bool is_interface(std::string_view name) {
   constexpr std::size_t k_longest = 15;
   return !name.empty() && name.size() <= k_longest &&
@@ -45,7 +46,8 @@ bool is_interface(std::string_view name) {
          });
 }
 
-// "fe80::1%25eth0" as in RFC 6874, and "fe80::1%eth0" as people write it. Nothing: neither form.
+// Parses "fe80::1%25eth0" as in RFC 6874 and "fe80::1%eth0" as people write it. nullopt: it is
+// neither.
 std::optional<std::string> parse_v6(std::string_view text) {
   const auto percent = text.find('%');
   std::string host = lower(text.substr(0, percent));

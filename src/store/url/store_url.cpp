@@ -10,7 +10,7 @@ namespace dlock {
 namespace {
 
 constexpr std::size_t k_longest_path = 107;  // the size of sockaddr_un's path, less the NUL
-constexpr std::size_t k_longest_name = 40;   // of an option
+constexpr std::size_t k_longest_name = 40;   // longest name of an option
 
 Error bad(std::string what) {
   return {Errc::bad_usage, std::move(what)};
@@ -23,7 +23,8 @@ bool is_plain(std::string_view text) {
   });
 }
 
-// A text that is no option's name may be a part of a password.
+// Returns whether the text can be an option's name, which errors quote; any other text may be part
+// of a password.
 bool is_option_name(std::string_view text) {
   return !text.empty() && text.size() <= k_longest_name &&
          std::all_of(text.begin(), text.end(), [](char c) {
@@ -54,7 +55,7 @@ Result<void> set_user(std::string_view text, const UrlForm& form, StoreUrl& part
   return {};
 }
 
-// Refuses what stands in the place of the hosts and has a ':' that no port follows.
+// Refuses hosts that have a ':' without a port after it.
 Result<void> check_hosts(const UrlForm& form, const StoreUrl& parts) {
   if (form.is_socket && parts.path.empty()) return bad("the path of the socket is missing");
   if (form.is_socket && !parts.hosts.empty())
@@ -109,7 +110,7 @@ Result<StoreUrl> split_store_url(std::string_view url, const UrlForm& form) {
   if (scheme == form.schemes.end()) return no_scheme(form);
   StoreUrl parts{.scheme = *scheme};
   std::string_view rest = url.substr(scheme->text.size());
-  // The last '@', so that a password with a raw '@' works, as people write it.
+  // The last '@' counts, so that a password may contain a raw '@', as people write it.
   const auto at = (form.is_socket ? rest.substr(0, rest.find('/')) : rest).rfind('@');
   if (at != std::string_view::npos) {
     if (auto set = set_user(rest.substr(0, at), form, parts); !set) return set.error();
@@ -120,7 +121,8 @@ Result<StoreUrl> split_store_url(std::string_view url, const UrlForm& form) {
   const auto slash = std::min(rest.find('/'), question);
   parts.hosts = rest.substr(0, slash);
   parts.path = rest.substr(slash, question - slash);
-  // Before the options, whose names are quoted: where the '@' is missing they are a password's.
+  // Checked before the options, whose names are quoted: if the '@' is missing, they may be part of
+  // a password.
   if (auto sound = check_hosts(form, parts); !sound) return sound.error();
   const std::string_view query = rest.substr(std::min(question + 1, rest.size()));
   for (const std::string_view piece : split(query, '&'))
