@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// dlock acquire: takes locks, prints them on stdout, and leaves them held. If they cannot be
-// printed, they are released.
+// dlock acquire: acquires locks, prints the holds on stdout, and leaves the locks held. If the
+// holds cannot be printed, releases the locks.
 #include "app/acquirer.hpp"
 #include "app/hold_variables.hpp"
 #include "base/log.hpp"
@@ -21,13 +21,13 @@ namespace dlock {
 
 namespace {
 
-// The end of a lease on this host's clock, for scripts and people.
+// Returns the end of a lease on this host's wall clock, for scripts and people.
 std::chrono::milliseconds on_the_wall(Time time) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::floor<std::chrono::milliseconds>(now + (time - BootClock::now()));
 }
 
-// Puts the text in single quotes if a shell would see more than one word.
+// Puts the text in single quotes if a shell would split or expand it.
 std::string shell_word(const std::string& text) {
   constexpr std::string_view k_plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+:,./-";
@@ -43,7 +43,8 @@ std::string shell_word(const std::string& text) {
   return out + "'";
 }
 
-// If the grant is a stranger's, no hold of that name above us lives: the list omits it.
+// Returns the entries of DLOCK_HOLDS with these holds. If a hold is not nested, the inherited holds
+// of its name no longer exist, so they are left out.
 std::string entries_with(const Holds& holds, const Prepared& ready) {
   std::vector<AncestorHold> entries = inherited_holds();
   const std::vector<AncestorHold> own = hold_entries(ready.where, ready.keys, holds);
@@ -65,14 +66,15 @@ std::string shell_lines(const Holds& holds,
   variables.push_back({"DLOCK_EXPIRES", std::to_string(seconds.count())});
   variables.push_back({"DLOCK_HOLDS", entries});
   std::string out;
-  // An earlier acquire's slot must not be taken for ours.
+  // If an earlier acquire has set DLOCK_SLOT and we have no slot, its value must not be taken for
+  // ours.
   if (std::getenv("DLOCK_SLOT") != nullptr) out += "unset DLOCK_SLOT\n";
   for (const auto& [name, value] : variables)
     out += "export " + name + "=" + shell_word(value) + "\n";
   return out;
 }
 
-// Says why there is no lock, or dies by the signal that ended the wait.
+// Reports why there is no lock, or dies by the signal that ended the wait.
 void end_of(const Outcome& outcome,
             Voice& voice,
             const Settings& settings,
@@ -92,14 +94,14 @@ ExitStatus acquire_command(const CommandLine& line, const Settings& settings) {
   const Signals& signals = *taken;
   auto names = parse_names(line.names);
   if (!names) return report(names.error(), settings);
-  // No child needs time to end.
+  // kill_after is zero: there is no child that needs time to end.
   auto lease = LeaseTerms::check(settings.ttl, Duration::zero());
   if (!lease) return report(lease.error(), settings);
   auto ready = prepare(*names, settings);
   if (!ready) return report(ready.error(), settings);
   if (auto fits = check_detached(*ready->store); !fits) return report(fits.error(), settings);
 
-  // The recorded holder is the script that called us.
+  // The holder's record names the script that called us.
   Claim claim =
       make_claim(*names, ready->keys, who_we_are(::getppid(), "acquire", settings), settings);
   claim.serial = serial_of(claim.owner);
@@ -126,7 +128,7 @@ ExitStatus acquire_command(const CommandLine& line, const Settings& settings) {
   voice.end_of_wait();
   if (!ended) ::_exit(static_cast<int>(report(ended.error(), settings)));
   end_of(*ended, voice, settings, signals);
-  // If there is a store thread, its call may hang: do not wait for it.
+  // If there is a store thread, its call may hang, so do not wait for it.
   ::_exit(status_of(*ended, settings));
 }
 

@@ -26,11 +26,11 @@ std::string text_of_environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// The page of the CI job that we run in, if there is one.
+// Returns the web page of the CI job in which we run; empty if this is no CI job.
 std::string ci_job_url() {
   for (const char* const name :
        {"CI_JOB_URL", "BUILDKITE_BUILD_URL", "CIRCLE_BUILD_URL", "BUILD_URL"}) {
-    // Shown to all who can look at the lock.
+    // Without secrets: all who may inspect the lock can see it.
     if (auto url = text_of_environment(name); !url.empty()) return public_part(url);
   }
   const std::string run = text_of_environment("GITHUB_RUN_ID");
@@ -39,7 +39,7 @@ std::string ci_job_url() {
          "/actions/runs/" + run;
 }
 
-// The options for one server of a quorum, or for the only server.
+// Returns the options for one server: of a quorum, or the only server.
 StoreOptions store_options(const Settings& settings,
                            const std::string& url,
                            TlsSettings tls,
@@ -59,7 +59,7 @@ StoreOptions store_options(const Settings& settings, const Interrupt* interrupt)
   return store_options(settings, settings.url, settings.tls, interrupt);
 }
 
-// After the delay a restarted server can have forgotten no lock that is still valid.
+// After the delay no lock that a restarted server forgot is still valid.
 Result<void> check_quorum_delay(const Settings& settings) {
   if (settings.quorum_delay == Duration::zero() || settings.ttl <= settings.quorum_delay) return {};
   return Error{
@@ -70,7 +70,7 @@ Result<void> check_quorum_delay(const Settings& settings) {
           "long; lower --ttl, or raise --quorum-delay for all users of these servers"};
 }
 
-// Said with -q, too: anyone on the way can pose as the server.
+// Reports this even with -q, because anyone on the way can pose as the server.
 void say_insecure(const Settings& settings) {
   if (!settings.tls.insecure) return;
   log(LogLevel::error,
@@ -78,8 +78,8 @@ void say_insecure(const Settings& settings) {
       "and answer for it; name its CA with --cacert FILE");
 }
 
-// Warns if only the built-in default says where the locks are. That may be intended; but sudo(8)
-// drops variables, and a run below a hold in another store was hardly meant to use this one.
+// Warns if only the built-in default says where the locks are. That may be intended. But sudo(8)
+// drops variables; and a run below a hold in another store was probably not meant to use this one.
 void say_store(const Settings& settings, const std::string& where) {
   if (!settings.url_place.empty()) {
     log(LogLevel::info, "the locks are in " + where + " (" + settings.url_place + ")");
@@ -109,7 +109,7 @@ Result<void> check_named(const Settings& settings) {
                "url in /etc/dlock/config.toml"};
 }
 
-// Names the place of a URL that cannot be used.
+// Adds to the error which source names the URL that cannot be used.
 Error about_url(const Settings& settings, const std::string& url, const Error& error) {
   if (error.code != Errc::bad_usage) return error;
   return {
@@ -128,7 +128,7 @@ Result<std::unique_ptr<LockStore>> open_quorum(const Settings& settings,
                                                const Interrupt* interrupt) {
   const std::vector<StoreOptions> servers = quorum_options(settings);
   for (const StoreOptions& server : servers) {
-    // Only checks the URL: connects to nothing.
+    // This only checks the URL and does not connect.
     if (auto alone = open_store(server); !alone)
       return about_url(settings, server.url, alone.error());
   }
@@ -253,7 +253,7 @@ std::vector<AncestorHold> inherited_holds() {
 }
 
 std::size_t nesting() {
-  std::set<HoldSerial> runs;  // the holds of several names share one serial
+  std::set<HoldSerial> runs;  // the holds of a run share one serial
   for (const AncestorHold& hold : inherited_holds()) {
     if (!is_of_acquire(hold.serial)) runs.insert(hold.serial);
   }

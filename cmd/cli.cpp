@@ -3,9 +3,9 @@
 
 #include "base/text.hpp"
 
-// CLI11 includes <iostream>, which creates the standard streams and all locales at the start of the
-// program: an eighth of what a run executes, for streams that dlock never uses. With the include
-// guard of libstdc++ set, they are only declared, as CLI11 names them.
+// CLI11 includes <iostream>, which creates the standard streams and all locales when the program
+// starts: an eighth of the instructions of a run, for streams that dlock never uses. If libstdc++'s
+// include guard is set, CLI11 only needs their declarations.
 #include <istream>
 #include <ostream>
 #ifdef __GLIBCXX__
@@ -24,8 +24,8 @@ namespace dlock {
 
 namespace {
 
-// Whether any of the words may mean this option. Registering an option with CLI11 takes about 5 us,
-// and start-up is the cost of a run: only options that may occur are registered.
+// Returns whether one of the words may mean this option. Only such options are registered with
+// CLI11, because each takes about 5 us, and start-up is the cost of a run.
 bool may_occur(const OptionSpec& spec, const std::vector<std::string>& words) {
   for (const std::string_view flag : split(spec.flags, ',')) {
     const bool is_long = flag.starts_with("--");
@@ -67,7 +67,8 @@ Result<Pairs> parse_options(const std::vector<OptionSpec>& specs,
   std::vector<std::string> reversed(words.rbegin(), words.rend());
   try {
     app.parse(std::move(reversed));
-  } catch (const std::exception& error) {  // CLI11 lets some exceptions of std through
+    // CLI11 does not catch some exceptions of the standard library.
+  } catch (const std::exception& error) {
     return Error{Errc::bad_usage, "the options make no sense: " + printable(error.what())};
   }
   return pairs;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// CLI11 at arm's length: it reads our options, and never sees names, commands or anything right of
-// them (it would rewrite words such as '[.a,.b]').
+// A wrapper of CLI11, which sees only our own options: not names, commands or any word after them,
+// because it would rewrite words such as '[.a,.b]'.
 #pragma once
 
 #include "base/result.hpp"
@@ -13,13 +13,14 @@
 namespace dlock {
 
 struct OptionSpec {
-  std::string_view name;   // the caller's name for the option
+  std::string_view name;   // our name for the option
   std::string_view flags;  // "-w,--wait,--timeout"
   bool takes_value = false;
 };
 
-// One (name, value) for every value of an option in `words`, grouped by option, in the order given;
-// a flag's value is how often it was given. The words are known options with their values.
+// Returns one (name, value) for every value of an option in `words`, grouped by option, in their
+// order; a flag's value is how often it was given. `words` contains only known options and their
+// values.
 Result<std::vector<std::pair<std::string, std::string>>> parse_options(
     const std::vector<OptionSpec>& specs, const std::vector<std::string>& words);
 

@@ -28,7 +28,7 @@ const OptionSpec* find_option(const std::vector<OptionSpec>& specs, std::string_
   return nullptr;
 }
 
-// --wait of --wait=5, -n of -nw5: without the value, which may be a secret.
+// Returns the flag without its value, which may be a secret: --wait of --wait=5, -n of -nw5.
 std::string first_flag(std::string_view word) {
   return std::string(word.starts_with("--") ? word.substr(0, word.find('=')) : word.substr(0, 2));
 }
@@ -37,7 +37,7 @@ std::string shown(const std::string& word) {
   return printable(shortened(word, 40));
 }
 
-// The name as the user has to write it: "-- " comes before a name that begins with "-".
+// Returns the name as the user must write it: "-- " precedes a name that begins with "-".
 std::string as_name(const std::string& name) {
   return (is_option(name) ? "-- " : "") + shown(name);
 }
@@ -46,7 +46,7 @@ Error usage(std::string text) {
   return {Errc::bad_usage, std::move(text)};
 }
 
-// Words of other programs, and their counterparts here.
+// Options of other programs, with the advice what to use here.
 struct Foreign {
   std::string_view words, text;
 };
@@ -111,7 +111,7 @@ Error unknown_option(const std::string& flag, const std::string& command) {
   return usage("there is no option " + quoted + (flag.size() > 2 ? did_you_mean(flag, known) : ""));
 }
 
-// Whether the next word is the value of the option `word`.
+// Returns whether the next word is the value of the option `word`.
 Result<bool> wants_next(const std::string& command,
                         const std::vector<OptionSpec>& specs,
                         const std::string& word) {
@@ -122,7 +122,7 @@ Result<bool> wants_next(const std::string& command,
     if (!spec->takes_value && flag != word) return usage(in_quotes(flag) + " takes no value");
     return spec->takes_value && flag == word;
   }
-  // Not for -c with a value: consul's options are words after a single "-".
+  // Rejects foreign options with several letters after a single "-", such as consul's -try.
   if (const std::string whole = word.substr(0, word.find('='));
       !instead_of(whole).empty() && whole.size() > 2)
     return unknown_option(whole, command);
@@ -160,13 +160,14 @@ Result<std::size_t> take_options(std::vector<std::string>& options,
   return at;
 }
 
-// Without a command there are no operands, either.
+// Without a command there are no operands either.
 Operands operands_of(const CommandLine& line) {
   const CommandSpec* const spec = find_command(line.command);
   return spec != nullptr ? spec->operands : Operands::names;
 }
 
-// argv[at] is the first word that is not an option: NAME, or a -- before it.
+// Takes NAME and the child's words. argv[at] is the first word that is not an option: NAME, or a
+// "--" before it.
 Result<void> take_run(CommandLine& line, const std::vector<std::string>& argv, std::size_t at) {
   if (at < argv.size() && argv[at] == "--") ++at;
   if (at == argv.size()) return {};
@@ -183,8 +184,8 @@ Result<void> take_run(CommandLine& line, const std::vector<std::string>& argv, s
   return {};
 }
 
-// For every command but run: names and options in any order; a -- before the first name ends the
-// options.
+// For all commands but run: takes names and options in any order. A "--" before the first name ends
+// the options.
 Result<void> take_operands(CommandLine& line,
                            std::vector<std::string>& options,
                            const std::vector<std::string>& argv,
@@ -274,7 +275,7 @@ Result<void> check(const CommandLine& line) {
   return {};
 }
 
-// A name that is given twice counts once.
+// Removes names that were given before.
 void drop_doubles(std::vector<std::string>& names) {
   std::vector<std::string> once;
   for (std::string& name : names) {
@@ -283,7 +284,7 @@ void drop_doubles(std::vector<std::string>& names) {
   names = std::move(once);
 }
 
-// `dlock help run` is `dlock run --help`, `dlock version` is `dlock --version`.
+// Handles `dlock help run` as `dlock run --help`, and `dlock version` as `dlock --version`.
 Result<void> take_command(CommandLine& line,
                           const std::vector<std::string>& argv,
                           std::size_t& at) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The command line, divided into our part and the child's. The first operand of `run` is NAME; the
-// words after NAME, and after a "--" directly after it, go to the child byte for byte and are not
-// parsed, even if "--" is among them.
+// The command line, split into our part and the child's. The first operand of `run` is NAME. The
+// words after NAME, and after a "--" directly behind it, are passed to the child byte for byte;
+// they are not parsed, even if one of them is "--".
 #pragma once
 
 #include "base/result.hpp"
@@ -14,11 +14,11 @@
 namespace dlock {
 
 struct CommandLine {
-  std::string command;  // "run", "inspect", …; empty: none was given
+  std::string command;  // "run", "inspect", …; empty: no command
   // Lock names. For run: NAME and every --and. Duplicates removed, except for inspect.
   std::vector<std::string> names;
-  std::vector<std::string> and_names;  // only those of --and
-  std::vector<std::string> words;      // the child's
+  std::vector<std::string> and_names;  // only the names given with --and
+  std::vector<std::string> words;      // the child's words
   std::vector<Given> settings;
   std::optional<std::string> config;
   bool help = false;
@@ -30,22 +30,22 @@ struct CommandLine {
   bool now = false;
   std::optional<std::string> if_owner;
   std::optional<std::string> if_token;
-  std::optional<std::string> shell_command;  // -c
+  std::optional<std::string> shell_command;  // the value of -c
   std::optional<std::string> owner;          // for renew and release
   std::optional<std::string> every;          // for renew
   std::optional<std::string> while_pid;      // for renew
 };
 
-// Whether the setting was given on the command line.
+// Returns whether the setting was given on the command line.
 bool is_given(const CommandLine& line, std::string_view setting);
 
-// The one file that --config or else DLOCK_CONFIG names, in place of the usual ones.
+// Returns the file named by --config or else by DLOCK_CONFIG, which replaces the usual files.
 std::optional<std::string> config_file(const CommandLine& line);
 
-// Errc::bad_usage with a sentence that says what to write instead.
+// Errc::bad_usage: the text says what to write instead.
 Result<CommandLine> parse_command_line(const std::vector<std::string>& argv);
 
-// The text of --help, for a command or (empty) for dlock.
+// Returns the text of --help, for a command or (if empty) for dlock.
 std::string help_text(const std::string& command);
 
 }  // namespace dlock

@@ -13,9 +13,9 @@ namespace dlock {
 
 namespace {
 
-// An option of some commands that is no setting.
+// An option that is not a setting.
 struct LocalOption {
-  std::string_view commands;  // separated by blanks; empty: every command
+  std::string_view commands;  // the commands that have it, separated by blanks; empty: all commands
   OptionSpec spec;
   std::string_view value;
   std::string_view help;
@@ -68,7 +68,7 @@ bool has_option(const LocalOption& option, std::string_view command) {
 constexpr std::size_t k_text_column = 30;
 constexpr std::size_t k_width = 80;
 
-// Adds `left` and, beside it, `text`, broken into lines of at most k_width columns.
+// Appends `left` and, beside it, `text` in lines of at most k_width columns.
 void add_help(std::string& out, std::string left, std::string_view text) {
   if (left.size() + 2 > k_text_column) {
     out += left + "\n";

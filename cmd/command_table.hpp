@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The subcommands, and those of their options that are not settings, in tables that the parser and
-// the help read.
+// Tables of the subcommands, and of those of their options that are not settings. The parser and
+// the help read them.
 #pragma once
 
 #include "base/result.hpp"
@@ -15,33 +15,33 @@
 
 namespace dlock {
 
-// The operands after a command and its options.
+// The operands of a command, after its options.
 enum class Operands {
-  name_and_command,  // NAME, the child's words
-  names,             // of one call: no duplicates, at most k_most_names
-  shown_names,       // duplicates are shown, too
+  name_and_command,  // NAME, then the child's words
+  names,             // names for one call: no duplicates, at most k_most_names
+  shown_names,       // names to be shown, duplicates too
   one_name,
   name_or_none,
-  pattern,  // at most one
+  pattern,  // at most one pattern
   none,
 };
 
 struct CommandSpec {
   std::string_view name;
   Operands operands;
-  // Gets the checked command line and the settings that it was read with.
+  // Called with the checked command line and its settings.
   ExitStatus (*carry_out)(const CommandLine& line, const Settings& settings);
   std::string_view usage;
   std::string_view summary;
   std::string_view example;
 };
 std::span<const CommandSpec> all_commands();
-const CommandSpec* find_command(std::string_view name);  // null: no such command
+const CommandSpec* find_command(std::string_view name);  // null: there is no such command
 
-// Every option of a command, including the options of all commands.
+// Returns all options of a command, including those that every command has.
 std::vector<OptionSpec> options_of(std::string_view command);
 
-// Records an option that is no setting. False: it is a setting.
+// Records an option that is not a setting. Returns false if it is a setting.
 bool take_local_option(CommandLine& line, std::string_view name, const std::string& value);
 
 }  // namespace dlock

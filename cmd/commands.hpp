@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The subcommands, as the table of command_table.hpp calls them.
+// The subcommands, called through the table of command_table.hpp.
 #pragma once
 
 #include "base/result.hpp"
@@ -12,8 +12,8 @@
 
 namespace dlock {
 
-// These two take over the signals, so there must be no other thread yet (threads inherit the mask),
-// and end the process themselves: by the signal that ended the child, or the wait.
+// These two take over the signals, so there must be no other thread yet (threads inherit the mask).
+// They end the process themselves: by the signal that ended the child or the wait, if any.
 ExitStatus run_command(const CommandLine& line, const Settings& settings);
 ExitStatus acquire_command(const CommandLine& line, const Settings& settings);
 ExitStatus renew_command(const CommandLine& line, const Settings& settings);
@@ -27,11 +27,11 @@ ExitStatus doctor_command(const CommandLine& line, const Settings& settings);
 ExitStatus config_command(const CommandLine& line, const Settings& settings);
 
 ExitStatus status_of(Errc code);
-// For a run or an acquire. If a signal ends us: the status that a shell shows.
+// Returns the status for a run or an acquire. If a signal ends us: the status that a shell shows.
 int status_of(const Outcome& outcome, const Settings& settings);
-ExitStatus busy_status(const Settings& settings);  // 75, or as -E has it
+ExitStatus busy_status(const Settings& settings);  // 75, or the value of -E
 
-// Says what went wrong and gives the status that belongs to it.
+// Reports the error, and returns its exit status.
 ExitStatus report(const Error& error, const Settings& settings);
 
 }  // namespace dlock

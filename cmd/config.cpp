@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// dlock config: each setting as it would apply to a command started now, and its source. No store
-// is asked.
+// dlock config: prints each setting as it would apply to a command started now, with its source.
+// Asks no store.
 #include "base/text.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/json_output.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Configuration files: reads them, and refuses files that others could have written.
+// Reads configuration files, and refuses files that other users could have written.
 #pragma once
 
 #include "base/result.hpp"
@@ -12,18 +12,19 @@
 namespace dlock {
 
 struct ConfigFile {
-  ConfigEntries entries;             // the `key = value` lines, by name
-  bool password_is_exposed = false;  // has a password; sys/trusted_file.hpp warns of it
+  ConfigEntries entries;  // the `key = value` lines, by name
+  // It contains a password that others can read; see TrustedFile::is_exposed.
+  bool password_is_exposed = false;
 };
 
-// A file that the caller named. Errc::bad_config if it is missing, not trusted, or not TOML.
+// Reads a file that the caller named. Errc::bad_config: it is missing, not trusted, or not TOML.
 Result<ConfigFile> read_named_config(const std::string& path);
 
-// A file in a usual place; empty if it does not exist. Errc::denied as in read_usual_file().
+// Reads a file in a usual place; empty if it does not exist. Errc::denied as for read_usual_file().
 Result<ConfigFile> read_usual_config(const std::string& path);
 
-// `password` in a configuration file: now `value`, but read again at each login, as from a password
-// file.
+// Returns the `password` of a configuration file. It is now `value`, but is read again at each
+// login, like the password in a password file.
 Secret password_of_config(const std::string& path, std::string_view value);
 
 }  // namespace dlock

@@ -18,7 +18,7 @@ std::string normal(std::string_view word) {
   return out;
 }
 
-// The number of letters to add, remove, replace or swap with their neighbour.
+// Returns how many letters must be added, removed, replaced or swapped with their neighbour.
 std::size_t distance(const std::string& from, const std::string& to) {
   std::vector<std::size_t> older(to.size() + 1);
   std::vector<std::size_t> old(to.size() + 1);
@@ -43,7 +43,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string_vi
   if (word.size() > k_longest) return "";
   const std::string wanted = normal(word);
   std::string_view best;
-  std::size_t least = wanted.size() < 5 ? 2 : 3;  // a short word resembles too many
+  std::size_t least = wanted.size() < 5 ? 2 : 3;  // a short word is similar to too many others
   for (const std::string_view one : known) {
     const std::size_t apart = distance(wanted, normal(one));
     if (apart >= least) continue;

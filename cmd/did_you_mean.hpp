@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Proposes a known word for an unknown one, in an error text.
+// Suggests a known word for an unknown one, in an error text.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace dlock {
 
-// "; did you mean --wait?" if one of `known` is very like `word`, else nothing. Case, and '_' for
-// '-', make no difference.
+// Returns "; did you mean --wait?" if one of `known` is very similar to `word`, otherwise an empty
+// text. Case, and '_' for '-', do not count as differences.
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& known);
 
 }  // namespace dlock

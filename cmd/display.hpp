@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The abilities of the terminal and the locale.
+// Abilities of the terminal and the locale.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,15 @@
 
 namespace dlock {
 
-// Stderr is a terminal that understands escape sequences: TERM is set, and not to "dumb".
+// Returns whether stderr is a terminal that understands escape sequences: TERM is set, and not
+// "dumb".
 bool understands_escapes();
 
-// LC_ALL, LC_CTYPE or LANG, the first that is set, names UTF-8.
+// Returns whether the locale uses UTF-8, by the first of LC_ALL, LC_CTYPE and LANG that is set.
 bool locale_has_utf8();
 
-// Breaks each line into rows of at most `columns`, at its spaces; the rows after the first are
-// indented by four more than the line. A longer word stays whole.
+// Breaks each line at spaces into rows of at most `columns`; all rows but the first are indented
+// four columns more than the line. A word that is too long is not broken.
 std::string wrapped(std::string_view lines, std::size_t columns);
 
 }  // namespace dlock

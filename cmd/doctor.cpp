@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// dlock doctor: finds what in this store, its network, its rights or its configuration could break
-// the promise, and names the remedies.
+// dlock doctor: finds out what in the store, its network, its rights or its configuration could
+// break dlock's promise, and says what to do about it.
 #include "cmd/claim.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/doctor_text.hpp"
@@ -27,7 +27,8 @@ Result<ExamineTerms> examine_terms(const CommandLine& line, const Settings& sett
   return terms;
 }
 
-// For users who create the tables themselves: no server is asked, or has to run.
+// Prints the statements that make the tables, for users who make them themselves. No server needs
+// to run.
 ExitStatus print_tables(const Settings& settings) {
   const auto tables = store_tables(settings);
   if (!tables) return report(tables.error(), settings);

@@ -8,7 +8,8 @@ namespace dlock {
 namespace {
 
 constexpr std::size_t k_id_columns = 10;
-constexpr std::size_t k_most_reasons = 2;  // in the last line; the lines above it have all
+// Limit for the last line; the lines above it list all reasons.
+constexpr std::size_t k_most_reasons = 2;
 
 std::string heading(char letter, std::string ids, const std::string& server) {
   ids.resize(std::max(ids.size(), k_id_columns), ' ');
@@ -22,7 +23,7 @@ std::string lines_of(const Finding& finding, char letter) {
   return finding.remedy.empty() ? text : text + "    " + finding.remedy + "\n";
 }
 
-// One line for all checks that could not be made at a server for the same reason.
+// Returns one line for all checks that could not be made at one server for one reason.
 std::string unseen_lines(const std::vector<Finding>& findings) {
   struct Group {
     std::string ids;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The sentence for a command that exec(2) refused, with advice if the words look as if something
-// else was meant: a second lock, or a line for the shell.
+// Returns the sentence for a command that exec(2) refused, with advice if the words look as if a
+// second lock or a line for the shell was meant.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace dlock {
 
-// `error` is the errno of exec(2); `words` are the command's, at least one.
+// `error`: the errno of exec(2). `words`: the command's words, at least one.
 std::string exec_failure(int error, const std::vector<std::string>& words);
 
 }  // namespace dlock

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// dlock force-release: revokes a lock and waits until its holder has given it up or its lease has
-// ended; or, with --now, deletes it.
+// dlock force-release: revokes a lock, and waits until its holder has released it or its lease has
+// ended. With --now, deletes the lock.
 #include "app/driver.hpp"
 #include "base/duration.hpp"
 #include "base/host_name.hpp"
@@ -45,7 +45,7 @@ Result<RevokeOrder> make_order(const CommandLine& line) {
   return order;
 }
 
-// Errc::bad_usage if no user can be asked.
+// Asks the user. Errc::bad_usage: there is no terminal to ask.
 Result<bool> confirmed(const CommandLine& line, const std::string& question) {
   if (line.yes) return true;
   if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1) {
@@ -57,7 +57,7 @@ Result<bool> confirmed(const CommandLine& line, const std::string& question) {
   return answer == 'y' || answer == 'Y';
 }
 
-// "root@web1 pid 812 and 2 others": a known holder and the number of the others.
+// Returns a known holder and the number of the others: "root@web1 pid 812 and 2 others".
 std::string holders_text(const std::vector<Holding::Owner>& owners, const Holding& before) {
   for (const HoldRecord& hold : before.holds) {
     const auto holds_it = [&](const Holding::Owner& one) { return is_hold_of(hold.id, one.id); };
@@ -70,7 +70,8 @@ std::string holders_text(const std::vector<Holding::Owner>& owners, const Holdin
   return "its holder";
 }
 
-// Why --if-owner or --if-token did not fit: ", owner u:1, not u:2", ", tokens 5 and 6, not 7".
+// Returns why --if-owner or --if-token did not match: "; owner u:1, not u:2", "; tokens 5 and 6,
+// not 7".
 std::string mismatch_text(const RevokeOrder& order, const Holding& holding) {
   const auto is_not = [](const char* what, std::vector<std::string> have, const std::string& want) {
     std::sort(have.begin(), have.end());
@@ -93,7 +94,7 @@ std::string mismatch_text(const RevokeOrder& order, const Holding& holding) {
   return text;
 }
 
-// Says whom it waits for, and leaves the rest to the voice.
+// Reports which holders it waits for; all other notices go to the voice.
 class RevokeVoice final : public Listener {
  public:
   RevokeVoice(Voice& voice, std::string holders) : voice_(voice), holders_(std::move(holders)) {}
@@ -109,7 +110,7 @@ class RevokeVoice final : public Listener {
   std::string holders_;
 };
 
-// The earlier state without its lease, which has ended.
+// Returns the earlier state without its lease, which has ended by now.
 Holding without_lease(Holding before) {
   before.lease_left = {};
   return before;
@@ -135,7 +136,7 @@ ExitStatus status_of_wait(const Result<WatchOutcome>& ended,
   return report(ended->error, settings);
 }
 
-// A hold of `acquire` has no process that would see the revocation and release it.
+// Reports holds of `acquire`: no process will see the revocation and release them.
 void say_who_is_deaf(const std::string& shown,
                      const Holding& before,
                      const std::vector<Holding::Owner>& revoked) {
@@ -155,8 +156,8 @@ void say_who_is_deaf(const std::string& shown,
   }
 }
 
-// The store has revoked these holders of `name`; `before` is its earlier state. Ends the process:
-// if there is a store thread, its call may hang.
+// Waits for the holders of `name` whose lock was revoked; `before` is the state before that. Ends
+// the process: if there is a store thread, its call may hang.
 [[noreturn]] void wait_for_holders(StoreWorker& worker,
                                    const LockName& name,
                                    const Holding& before,
@@ -220,7 +221,7 @@ ExitStatus force_release_command(const CommandLine& line, const Settings& settin
               "; this holder is not dlock and ignores revocation; --now deletes the lock");
       return ExitStatus::busy;
     case RevokeVerdict::deleted:
-      // Under a kept lock no command runs.
+      // A lock that is only kept has no running command.
       log(LogLevel::warn,
           "deleted " + shown + "; the lock was " + holder_text(reply->before) +
               (line.now ? "; the command may still run when the next holder starts" : ""));

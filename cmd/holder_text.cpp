@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// The last part of a sentence about a holder; unknown facts are left out.
+// Returns the end of a sentence about a holder; empty if the lease is unknown.
 std::string and_lease(const Holding& holding, Duration seen_ago) {
   const std::string lease = lease_text(lease_left_after(holding, seen_ago));
   return lease.empty() ? "" : ", " + lease;
@@ -61,7 +61,8 @@ std::string short_who(const HolderInfo& who) {
   return printable(who.user) + "@" + printable(who.host.substr(0, who.host.find('.')));
 }
 
-// The folder says little, and containers with similar host names run different commands.
+// The folder says little; the file name matters, as containers with similar host names may run
+// different commands.
 std::string short_command(const HolderInfo& who) {
   return printable(who.command.substr(who.command.rfind('/') + 1));
 }
@@ -132,7 +133,7 @@ std::string holder_text(const Holding& holding, Duration seen_ago, Detail detail
 
 std::string vote_text(const Vote& vote, Duration seen_ago) {
   if (vote.trouble.empty()) return vote.server + ": " + holder_text(vote.holding, seen_ago);
-  // Most errors name the server.
+  // Most errors already name the server.
   const bool named = vote.trouble.find(vote.server) != std::string::npos;
   return (named ? "" : vote.server + ": ") + printable(vote.trouble);
 }

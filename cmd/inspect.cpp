@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// dlock inspect, dlock list: the state of locks, as text for people and as JSON for programs.
+// dlock inspect and dlock list: show the state of locks, as text for people and as JSON for
+// programs.
 #include "base/duration.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -35,7 +36,7 @@ std::string own_lease(const Holding::Owner& owner) {
   return lease.empty() ? "" : ", " + lease;
 }
 
-// The line of a holder that is not dlock, or that has several holds.
+// Returns the line of a holder that is not dlock or has several holds.
 std::string owner_line(const Holding::Owner& owner) {
   return "  owner " + printable(owner.id) + ", holds " + printable(owner.count) + own_lease(owner) +
          "\n";
@@ -44,7 +45,7 @@ std::string owner_line(const Holding::Owner& owner) {
 std::string hold_text(const HoldRecord& hold, const Holding& holding) {
   std::string text = hold.kept ? "  kept by " : "  hold by ";
   text += who_text(hold.who) + " for " + format_duration(age_of(hold, holding));
-  // Four columns of a table have no ttl and no command.
+  // A ShedLock table records no ttl and no command.
   if (hold.ttl > Duration::zero())
     text += ", ttl " + format_duration(hold.ttl) + ", command " + in_quotes(hold.who.command);
   if (hold.slot) {
@@ -63,7 +64,8 @@ std::vector<const HoldRecord*> holds_of(const Holding::Owner& owner, const Holdi
   return holds;
 }
 
-// One line for a holder with a single hold; else one for the owner and one for each hold.
+// Returns one line for a holder with a single hold; otherwise one for the owner and one for each
+// hold.
 std::string holder_lines(const Holding::Owner& owner, const Holding& holding) {
   const auto holds = holds_of(owner, holding);
   if (holds.size() == 1 && owner.count == "1") {
@@ -94,7 +96,7 @@ std::string waiter_line(const Waiter& waiter, std::uint64_t place, const Holding
   const HoldRecord since{.since_ms = waiter.since_ms};
   const std::string start = "  " + ordinal(place) + " in line ";
   if (waiter.who.host.empty())
-    return start + printable(waiter.who.command) + '\n';  // a foreign waiter
+    return start + printable(waiter.who.command) + '\n';  // a foreign waiter has only this text
   return start + who_text(waiter.who) + " for " + format_duration(age_of(since, holding)) +
          wish_text(waiter) + ", command " + in_quotes(waiter.who.command) +
          (waiter.who.reason.empty() ? "" : ": " + printable(waiter.who.reason)) + "\n";
@@ -122,8 +124,9 @@ std::string in_full(const std::string& name, const Holding& holding) {
   return text;
 }
 
-// Shows a lock that cannot be read, so that the other locks are still seen: it is damaged, written
-// by a newer dlock, or we lack the right.
+// Returns a holding that shows a lock that cannot be read (it is damaged, written by a newer dlock,
+// or we lack the right), so that the other locks are still shown. nullopt: the error is not about
+// this lock.
 std::optional<Holding> unreadable(const Error& error) {
   const bool of_this_lock =
       error.code == Errc::refused || error.code == Errc::bad_config || error.code == Errc::denied;
@@ -151,7 +154,7 @@ Result<Holdings> look_at(LockStore& store,
     if (!holding)
       return Error{holding.error().code,
                    "cannot inspect " + in_quotes(text) + ": " + holding.error().text};
-    auto key = store.key_of(*name);  // inspect would have refused a name without a key
+    auto key = store.key_of(*name);  // cannot fail: inspect would have refused the name
     holdings.push_back({text, key ? *key : text, std::move(*holding)});
   }
   return holdings;
@@ -190,7 +193,7 @@ ExitStatus list_command(const CommandLine& line, const Settings& settings) {
   auto names = (*store)->list(glob, BootClock::now() + settings.connect_timeout);
   if (!names)
     return report({names.error().code, "cannot list locks: " + names.error().text}, settings);
-  // Keys of other programs may match the pattern: leave out those that are no lock's name.
+  // The pattern may match keys of other programs: leave out those that are no valid lock names.
   std::erase_if(*names, [&](const std::string& text) {
     const auto name = LockName::parse(text);
     return !name || !(*store)->key_of(*name);

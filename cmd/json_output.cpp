@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// One line, or with an indent several.
+// Returns JSON as one line or, with `indent`, as several lines.
 std::string text_of(const Json& json, int indent = -1) {
   return printable_json(json.dump(indent, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
@@ -26,7 +26,7 @@ Json ms_or_null(const std::optional<Duration>& span) {
   return span ? Json(to_ms(*span)) : Json(nullptr);
 }
 
-// Null for a number that is unknown, which is zero.
+// Returns null for zero, which means that the number is unknown.
 template <class Number>
 Json known(Number number) {
   return number != 0 ? Json(number) : Json(nullptr);
@@ -76,7 +76,7 @@ Json line_json(const Holding& holding) {
   return line;
 }
 
-// The success that --once-per remembers.
+// Returns the success that --once-per remembers.
 Json success_json(const Holding& holding) {
   if (!holding.success) return nullptr;
   return {{"since_ms", holding.success->since_ms},
@@ -120,7 +120,7 @@ void add_holders(Json& json, const Holding& holding) {
   json["holds"] = holds_json(holding);
 }
 
-// The word of a quorum's server.
+// Returns the answer of one server of a quorum.
 Json vote_json(const Vote& vote) {
   Json json = {{"url", vote.server}};
   if (!vote.trouble.empty()) {
@@ -200,7 +200,7 @@ void add_ending(Json& json, const Outcome& outcome) {
   }
 }
 
-// The hold of one name.
+// Returns the hold of one name.
 Json held_json(const Hold& hold) {
   return {{"name", hold.name.text()},
           {"hold", hold_id(hold.owner, hold.serial)},

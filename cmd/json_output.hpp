@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// All JSON that dlock writes, except its log; dlock(1) describes it: the output of --json, with one
-// schema for inspect and list, and others for acquire, doctor and config, and a run's
-// --result-file. Each schema has version 1.
+// All JSON that dlock writes, except its log. dlock(1) describes it: the output of --json, with one
+// schema for inspect and list and others for acquire, doctor and config; and a run's --result-file.
+// Each schema has version 1.
 #pragma once
 
 #include "cmd/settings.hpp"
@@ -14,7 +14,7 @@
 
 namespace dlock {
 
-// A name, its key in the store, and the state of its lock.
+// A name, its key in the store, and its lock's state.
 struct NamedHolding {
   std::string name;
   std::string key;
@@ -23,21 +23,22 @@ struct NamedHolding {
 
 std::string holdings_json(const std::vector<NamedHolding>& holdings);
 
-// One line. `error` is why the command did not run, if it did not; `exit_status` is dlock's.
+// Returns one line. `error`: why the command did not run, if it did not. `exit_status`: dlock's.
 std::string result_json(const std::vector<LockName>& names,
                         const Outcome& outcome,
                         const std::string& error,
                         int exit_status);
 
-// One line: what acquire took. `expires` is on this host's clock, `entries` are for DLOCK_HOLDS.
+// Returns one line: the holds that acquire took. `expires`: on this host's clock. `entries`: for
+// DLOCK_HOLDS.
 std::string acquired_json(const Holds& holds,
                           std::chrono::milliseconds expires,
                           const std::string& entries);
 
-// The output of dlock config.
+// Returns the output of dlock config.
 std::string settings_json(const std::vector<InForce>& settings);
 
-// The findings of doctor; `ok`: its exit status is 0.
+// Returns the findings of doctor. `ok`: its exit status is 0.
 std::string examination_json(const Examination& examination, bool ok);
 
 }  // namespace dlock

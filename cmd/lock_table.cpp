@@ -59,7 +59,7 @@ Row row_of(const NamedHolding& lock) {
   return row;
 }
 
-// A very long name or owner must not push everything else out of sight.
+// Shortens very long names and owners, so that the other columns stay visible.
 void shorten(std::vector<Row>& rows, std::size_t columns, const char* dots) {
   for (Row& row : rows) {
     row[c_name] = fit(row[c_name], columns / 2, dots);

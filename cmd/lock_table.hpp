@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// dlock list on a terminal: one row a lock, in columns, cut to the width.
+// The output of dlock list on a terminal: one row per lock, in columns, cut to the terminal's
+// width.
 #pragma once
 
 #include "cmd/json_output.hpp"
@@ -10,8 +11,9 @@
 
 namespace dlock {
 
-// Name, holder, mode unless all locks are held exclusively, age, lease left, number of waiters,
-// command and reason, under their titles. No row is longer than `columns`. Empty without locks.
+// Returns a table with titles: name, holder, mode (unless all locks are held exclusively), age,
+// lease left, number of waiters, command and reason. No row has more than `columns` columns. Empty
+// if there are no locks.
 std::string lock_table(const std::vector<NamedHolding>& locks, std::size_t columns, bool utf8);
 
 }  // namespace dlock

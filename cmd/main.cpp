@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// main: reads the command line and the settings, then hands over to a subcommand.
+// main: reads the command line and the settings, then calls a subcommand.
 #include "base/log.hpp"
 #include "cmd/command_line.hpp"
 #include "cmd/command_table.hpp"
@@ -27,8 +27,9 @@
 namespace dlock {
 namespace {
 
-// If the caller closed 0, 1 or 2, no socket may get that number; the child sees them closed as
-// before. Nothing can be written there: a lost answer must not look as if it had been written.
+// If the caller has closed 0, 1 or 2, opens /dev/null there, so that no socket gets that number;
+// the child sees them closed, as before. It is not writable: a lost answer must not look as if it
+// had been written.
 void occupy_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) == 0) continue;
@@ -37,7 +38,8 @@ void occupy_standard_descriptors() {
   }
 }
 
-// ps(1) shows argv: blot out every password of a URL. True: a password was given to --url.
+// Overwrites every password of a URL in argv, which ps(1) shows. Returns whether a password was
+// given with --url.
 bool hide_passwords(int argc, char** argv) {
   bool given_to_us = false;
   for (int i = 1; i < argc; ++i) {
@@ -51,7 +53,7 @@ bool hide_passwords(int argc, char** argv) {
   return given_to_us;
 }
 
-// An error about a word may repeat the word.
+// Removes passwords from an error text, which may quote a word of the command line.
 Error without_passwords(Error error, const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     for (const std::string_view password : passwords_in(word)) {
@@ -91,7 +93,7 @@ LogSettings log_settings(const Settings& settings) {
           .ascii = !locale_has_utf8()};
 }
 
-// The known parts of a refused command line: its command, for a pointer to the help, and its
+// Returns what is known of a refused command line: its command, to point to the help, and its
 // --log-format.
 CommandLine outline(const std::vector<std::string>& words) {
   CommandLine line;
@@ -113,7 +115,7 @@ std::string version_text(const CommandLine& line) {
   return text;
 }
 
-// The log is not set up yet, as its settings were refused.
+// Reports settings that were refused. So the log has not been set up yet.
 int refuse(const Error& error, const CommandLine& line) {
   set_up_log(
       {.json = wants_json_log(line.settings, config_file(line)), .ascii = !locale_has_utf8()});
@@ -132,7 +134,7 @@ bool has_secret(const Settings& settings) {
 int run_main(int argc, char** argv) {
   occupy_standard_descriptors();
   ::mallopt(M_ARENA_MAX,
-            1);  // two threads at most, which allocate little: a second heap costs 30 us
+            1);  // one heap: at most two threads allocate, and little; a second heap costs 30 us
   if (::getauxval(AT_SECURE) != 0) {
     log(LogLevel::error, "dlock must not be installed set-uid or with file capabilities");
     return static_cast<int>(ExitStatus::failed);
@@ -158,7 +160,7 @@ int run_main(int argc, char** argv) {
         "a password on the command line can be seen by others; use DLOCK_PASSWORD or "
         "--password-file");
   }
-  // No core file with a password in it; exec makes the child dumpable again (prctl(2)).
+  // Prevents core files that contain a password. exec makes the child dumpable again (prctl(2)).
   if (settings->url.starts_with("postgres")) hide_from_libpq();
   if (has_secret(*settings)) ::prctl(PR_SET_DUMPABLE, 0);
   return static_cast<int>(find_command(line->command)->carry_out(*line, *settings));

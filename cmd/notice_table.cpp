@@ -56,7 +56,8 @@ std::string moved_text(const Notice& notice, const std::string& name) {
          "); the lock is still held there";
 }
 
-// Says the present holding, if the store said it; else why the lease could not be kept.
+// Returns the sentence for a lost lock: with the present holder, if the store named it, otherwise
+// with the reason for the loss.
 std::string lost_text(const Notice& notice, const std::string& name) {
   std::string why;
   if (notice.holding && !notice.text.empty()) {
@@ -87,7 +88,8 @@ std::string time_up_text(const Notice& notice, const std::string& name) {
          "; stopping the command";
 }
 
-// Empty after a lapse: the notice before this one already said that the lease expired.
+// Returns an empty text after a lapse, because the notice before it has said that the lease
+// expired.
 std::string killed_text(const Notice& notice, const std::string& name) {
   return notice.kill == KillReason::lapsed ? "" : name + ": " + kill_text(notice.kill);
 }
@@ -240,7 +242,7 @@ static_assert(has_row_for_each_kind(), "the rows are in the order of Notice::Kin
 
 NoticeForm form_of(const Notice& notice) {
   NoticeForm form = k_forms.at(static_cast<std::size_t>(notice.kind));
-  // A first signal that is KILL is reported as every other KILL.
+  // If the first signal is KILL, it is reported like every other KILL.
   if (notice.kind == K::signalled && notice.signal == SIGKILL) {
     form.level = L::error;
     form.event = "kill";

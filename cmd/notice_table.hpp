@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a user gets of each notice: its event and fields in JSON, its level, its sentence. run,
-// acquire, wait and renew all report by this table; dlock(1) lists its events.
+// What the user gets for each notice: its event and fields in JSON, its level, its sentence. run,
+// acquire, wait and renew all report by this table; dlock(1) lists the events.
 #pragma once
 
 #include "base/log.hpp"
@@ -12,25 +12,25 @@
 
 namespace dlock {
 
-// A row of the table. `name` is the quoted name of the lock. A row without `text` has no sentence,
-// or Voice makes it (waits).
+// A row of the table. `name` is the lock's name in quotes. A row without `text` has no sentence, or
+// Voice makes it (for waits).
 struct NoticeForm {
   Notice::Kind kind;
   LogLevel level;
-  std::string_view event;  // its name in JSON
+  std::string_view event;  // the event's name in JSON
   std::string (*text)(const Notice& notice, const std::string& name) = nullptr;
-  // The fields that only JSON has.
+  // Fields that appear only in JSON.
   std::vector<LogEvent::Field> (*fields)(const Notice& notice) = nullptr;
-  // The sentence of `dlock renew`, where it is another: no command is stopped.
+  // The sentence of `dlock renew`, if it differs: there is no command to stop.
   std::string (*renew_text)(const Notice& notice, const std::string& name) = nullptr;
 };
 
 NoticeForm form_of(const Notice& notice);
 
-// Empty: the text format has no line for this notice.
+// Return the sentence; empty: the text format has no line for this notice.
 std::string notice_text(const Notice& notice, const std::string& name);
 std::string renew_text(const Notice& notice, const std::string& name);
-// Empty unless the log is JSON.
+// Returns the fields; empty unless the log is JSON.
 std::vector<LogEvent::Field> notice_fields(const Notice& notice);
 
 }  // namespace dlock

@@ -10,10 +10,10 @@
 
 namespace dlock {
 
-// Writes all of it, or fails: an answer cut short by a full disk must not look whole.
+// Writes the whole text or fails: an answer that a full disk cuts off must not look complete.
 Result<void> write_out(std::string_view text);
 
-// As write_out(), for an answer that is useless after `until`: fails if the reader does not read,
+// As write_out(), for an answer that is useless after `until`. Fails if the reader does not read,
 // or if a signal ends us.
 Result<void> write_out_until(std::string_view text, Time until, const Signals& signals);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dlock's own environment variables. Called before there are other threads.
+// dlock's own environment variables. To be called before there are other threads.
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 
 namespace dlock {
 
-// All variables, as "NAME=value": the command gets these.
+// Returns all variables as "NAME=value", including hidden ones: the command gets these.
 std::vector<std::string> own_environment();
 
-// Removes PG* from this process: libpq would read settings there that the URL does not have, such
-// as PGOPTIONS with the search_path of other tables (PostgreSQL manual, "Environment Variables").
+// Removes PG* from this process's environment: libpq would read settings there that the URL does
+// not have, such as PGOPTIONS with a search_path to other tables (PostgreSQL manual, "Environment
+// Variables"). own_environment() still returns them.
 void hide_from_libpq();
 
 }  // namespace dlock

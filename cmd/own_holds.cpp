@@ -10,13 +10,13 @@ namespace dlock {
 
 namespace {
 
-constexpr std::size_t k_most_told = 64;  // holds that inspect lists
+constexpr std::size_t k_most_told = 64;  // the most holds that inspect lists
 
 Error usage(const std::string& text) {
   return {Errc::bad_usage, text};
 }
 
-// Reads "OWNER" or "OWNER#SERIAL".
+// Parses "OWNER" or "OWNER#SERIAL".
 Result<WantedHold> by_owner(const LockName& name, std::string_view id) {
   const std::size_t mark = id.rfind('#');
   WantedHold wanted{name, OwnerId(id.substr(0, mark)), ""};
@@ -27,7 +27,7 @@ Result<WantedHold> by_owner(const LockName& name, std::string_view id) {
                " is not an owner: give the DLOCK_OWNER of dlock acquire, or OWNER#SERIAL");
 }
 
-// One owner for all names, or one for each name, as in DLOCK_OWNER.
+// Parses one owner for all names, or one owner for each name, as in DLOCK_OWNER.
 Result<std::vector<WantedHold>> by_owners(const std::vector<LockName>& names,
                                           std::string_view list) {
   std::vector<std::string_view> owners = split(list, ' ');
@@ -97,12 +97,12 @@ Result<FoundHold> find_hold(LockStore& store, const WantedHold& wanted, Time lim
     found.hold = hold;
   }
   if (found.hold) return found;
-  // inspect lists only some of many holds: then renew or release decides.
+  // inspect lists only some of many holds; then renew or release finds out if it exists.
   if (!seen.lists_all_owners() || seen.holds.size() >= k_most_told) {
     found.hold = hold;
     return found;
   }
-  // A hold is gone only if a server that may write says so: check() makes it write first.
+  // Only a server that may write can say that a hold does not exist: check() makes it write.
   auto sure = store.check({hold}, limit);
   if (!sure) return sure.error();
   found.released = sure->released;

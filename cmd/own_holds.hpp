@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The holds that renew and release act on: from DLOCK_HOLDS, as acquire printed it, or from
-// --owner. find_hold() looks at the lock before anything is changed.
+// --owner. find_hold() inspects the lock before anything is changed.
 #pragma once
 
 #include "base/log.hpp"
@@ -22,17 +22,19 @@ struct WantedHold {
 
 std::vector<LockName> names_of(const std::vector<WantedHold>& holds);
 
-// One for each name on the command line. Errc::bad_usage if it is unclear which hold is meant.
+// Returns the wanted hold of each name on the command line. Errc::bad_usage: it is unclear which
+// hold is meant.
 Result<std::vector<WantedHold>> wanted_holds(const CommandLine& line, const LockStore& store);
 
 struct FoundHold {
   Holding holding;
-  std::optional<Hold> hold;  // as renew and release need it; nothing: the hold is gone
-  bool released = false;     // the hold is gone because it was properly released
+  // What renew and release need; nullopt: the hold does not exist any more.
+  std::optional<Hold> hold;
+  bool released = false;  // if it does not exist any more: it was properly released
 };
 Result<FoundHold> find_hold(LockStore& store, const WantedHold& wanted, Time limit);
 
-// Logs an event about the hold of a name, with the name in the text.
+// Logs an event about the hold of a name; `text` already contains the name.
 void log_of(LogLevel level, const LockName& name, std::string_view event, std::string_view text);
 
 }  // namespace dlock

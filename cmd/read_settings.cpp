@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The sources of settings, in their order.
+// Reads the settings from their sources, in the order in which these override each other.
 #include "app/hold_variables.hpp"
 #include "base/text.hpp"
 #include "cmd/config_file.hpp"
@@ -23,28 +23,28 @@ namespace {
 
 struct Said {
   const Setting* setting;
-  std::string name;  // as written there: "--ttl", "DLOCK_TTL", "ttl"
+  std::string name;  // as written at its source: "--ttl", "DLOCK_TTL", "ttl"
   std::string value;
 };
 
-// A source, and all settings in it.
+// A source of settings, and all settings in it.
 struct Source {
-  Errc code;          // of an error in this source
-  std::string place;  // starts each error: "/etc/dlock/config.toml: ", or empty
+  Errc code;          // code of an error in this source
+  std::string place;  // begins each error text: "/etc/dlock/config.toml: ", or empty
   std::vector<Said> all;
-  std::string file = {};  // its path, if it is a file
+  std::string file = {};  // path of the source, if it is a file
 };
 
-// In the order of the table: the last setting wins.
+// Sorts settings in the order of the table, because the last one wins.
 void sort_by_table(Source& source) {
   std::stable_sort(source.all.begin(), source.all.end(), [](const Said& one, const Said& other) {
     return one.setting < other.setting;
   });
 }
 
-constexpr std::string_view k_variable = "DLOCK_";  // starts the name of each of our variables
+constexpr std::string_view k_variable = "DLOCK_";  // begins the names of our variables
 
-// The setting of "DLOCK_CONNECT_TIMEOUT"; null: no such setting.
+// Returns the setting of a variable like "DLOCK_CONNECT_TIMEOUT"; null: no such setting.
 const Setting* setting_of_variable(std::string_view variable) {
   std::string name;
   for (const char c : variable.substr(k_variable.size()))
@@ -52,8 +52,8 @@ const Setting* setting_of_variable(std::string_view variable) {
   return find_setting(name);
 }
 
-// Variables that begin as ours do, but are no settings: dlock sets some for its command, Kubernetes
-// sets others in all pods beside a service of this name.
+// Returns whether a variable that begins like ours is no setting: dlock sets some for its command,
+// and Kubernetes sets others in all pods if a service is named dlock.
 bool is_no_setting(std::string_view variable) {
   const std::string_view rest = variable.substr(k_variable.size());
   return variable == "DLOCK_CONFIG" || is_hold_variable(variable) || rest.starts_with("SERVICE_") ||
@@ -72,14 +72,14 @@ Source read_environment(std::vector<Note>& notes) {
   Source source{.code = Errc::bad_config, .place = "", .all = {}};
   const auto take = [&source](const Setting& setting, const std::string& name) {
     const char* const value = std::getenv(name.c_str());
-    // An empty variable is not set; but an empty prefix means something, and cannot be said
-    // otherwise.
+    // An empty variable counts as not set. But an empty prefix has a meaning, and no other
+    // spelling.
     if (value == nullptr || (*value == '\0' && setting.name != "prefix")) return;
     source.all.push_back({&setting, name, value});
   };
   take(*find_setting("url"), "REDIS_URL");
-  // Looks up each variable in the table, rather than each setting among the variables: there are
-  // rarely any of ours.
+  // Each variable is looked up in the table, not each setting in the environment, because the
+  // environment rarely has variables of ours.
   for (char** entry = environ; *entry != nullptr; ++entry) {
     if (std::strncmp(*entry, k_variable.data(), k_variable.size()) != 0) continue;
     const std::string_view variable(*entry, std::strcspn(*entry, "="));
@@ -103,7 +103,7 @@ Source read_options(const std::vector<Given>& given) {
         std::find_if(source.all.begin(), source.all.end(), [&, what = setting](const Said& said) {
           return said.setting == what && what->name == "url";
         });
-    if (before != source.all.end()) {  // several URLs: a quorum
+    if (before != source.all.end()) {  // several URLs make a quorum
       before->value += ' ' + value;
     } else {
       source.all.push_back({setting, "--" + name, value});
@@ -126,11 +126,11 @@ std::string exposed(const std::string& path,
 }
 
 struct Sources {
-  std::vector<Source> all;  // the source that overrides all others comes last
+  std::vector<Source> all;  // in order: each source overrides those before it
   std::vector<Note> notes;
 };
 
-// Takes the known settings, also if others are unknown.
+// Takes the settings of a file. If some are unknown, takes the others and returns the error.
 Result<void> take_file(Sources& sources, const std::string& path, const Result<ConfigFile>& file) {
   if (!file) return file.error();
   if (file->password_is_exposed)
@@ -152,8 +152,8 @@ Result<void> take_file(Sources& sources, const std::string& path, const Result<C
   return known;
 }
 
-// A file that cannot be looked for may exist: to run without it could mean another store or another
-// prefix than everyone else's.
+// A system file that we may not look for could exist. Without it dlock might use another store or
+// prefix than all others, so this is an error.
 Result<void> take_system_file(Sources& sources, const std::string& path) {
   const auto file = read_usual_config(path);
   if (file || file.error().code != Errc::denied) return take_file(sources, path, file);
@@ -161,7 +161,8 @@ Result<void> take_system_file(Sources& sources, const std::string& path) {
                file.error().text + "; all users need it; or name another with --config"};
 }
 
-// The home may be another user's, as after setpriv or in a container: then its file is not for us.
+// The home may belong to another user, as after setpriv or in a container. Then its file is not
+// meant for us, so this is only a warning.
 Result<void> take_users_file(Sources& sources, const std::string& path, const char* variable) {
   const auto file = read_usual_config(path);
   if (file || file.error().code != Errc::denied) return take_file(sources, path, file);
@@ -188,7 +189,7 @@ Result<void> read_files(Sources& sources, const std::optional<std::string>& conf
   return {};
 }
 
-// Errors come from the files.
+// Reads all sources, even if there is an error in the files, which it returns.
 Result<void> read_sources(Sources& sources,
                           const std::vector<Given>& given,
                           const std::optional<std::string>& config) {
@@ -211,8 +212,8 @@ const Said* find_said(const Source& source, std::string_view name) {
   return nullptr;
 }
 
-// A source must not have both settings of a pair. Two modes are an error on the command line only:
-// elsewhere the last one in the table wins, as dlock(1) documents.
+// Returns an error if a source has both settings of a pair. Two modes are an error only on the
+// command line; elsewhere the last one in the table wins, as dlock(1) documents.
 Result<void> check_contradictions(const Source& source) {
   constexpr std::array<std::array<std::string_view, 2>, 5> k_pairs{{{"nonblock", "wait"},
                                                                     {"quiet", "verbose"},
@@ -246,7 +247,8 @@ Result<void> apply(Settings& settings, const Source& source) {
   return {};
 }
 
-// The URL's settings override all others, as its password does. In a quorum each URL has its own.
+// Applies the settings in the URL, which override all others, like the password in it. In a quorum
+// each URL has its own.
 Result<void> apply_url(Settings& settings) {
   const std::vector<std::string> urls = split_urls(settings.url);
   for (std::size_t i = 0; urls.size() > 1 && i < urls.size(); ++i) {
@@ -303,7 +305,7 @@ Result<void> find_passwords(Settings& settings) {
   return {};
 }
 
-// The value as it may be shown: without a password.
+// Returns the value without a password, so that it can be shown.
 std::string shown_value(const Said& said) {
   if (said.setting->name == "password") return "***";
   if (said.setting->name != "url") return said.value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dlock release: releases what `acquire` took, and nothing else.
+// dlock release: releases what `acquire` has acquired, and nothing else.
 #include "app/asker.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -28,7 +28,8 @@ ExitStatus not_ours(const std::string& shown, const FoundHold& found, bool by_ru
   return ExitStatus::busy;
 }
 
-// Reports a hold that is gone. A hold that `acquire` joined keeps the lock, too, but silently.
+// Reports a released hold. If another hold keeps the lock, warns of it, but not if the hold was
+// nested: then that is expected.
 void tell_of(const WantedHold& gone, ReleaseVerdict verdict) {
   const std::string shown = in_quotes(gone.name.text());
   if (verdict == ReleaseVerdict::still_held && serial_of(gone.owner) == gone.serial) {
@@ -57,12 +58,13 @@ ExitStatus release_one(Asker& asker, const WantedHold& wanted, const Settings& s
   int tries = 0;
   const auto release = [&](LockStore& store, Time limit) {
     ++tries;
-    // Also releases the holds that a killed step left behind.
+    // Also releases holds that a step left behind when it was killed.
     return release_with_abandoned(store, {*found->hold}, {}, limit);
   };
   const auto verdict = asker.ask(until, release);
   if (!verdict) return trouble(verdict.error());
-  // A hold that an unanswered try released is missing at the next try.
+  // At the second try, a hold may be missing because the first try, which got no answer, released
+  // it.
   if (*verdict == ReleaseVerdict::not_held && tries == 1) {
     found = asker.ask(until, find);
     return found ? not_ours(shown, *found, false) : trouble(found.error());
@@ -86,7 +88,7 @@ ExitStatus release_command(const CommandLine& line, const Settings& settings) {
   for (const WantedHold& one : *wanted)
     worst = std::max(worst, release_one(asker, one, settings));
   voice.end_of_wait();
-  // If there is a store thread, its call may hang: do not wait for it.
+  // If there is a store thread, its call may hang, so do not wait for it.
   ::_exit(static_cast<int>(worst));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dlock renew: prolongs what `acquire` took, once or for as long as a process lives.
+// dlock renew: extends the leases that `acquire` took, once or as long as a process lives.
 #include "app/asker.hpp"
 #include "base/duration.hpp"
 #include "base/log.hpp"
@@ -34,7 +34,7 @@ std::optional<Number> number_of(std::string_view text) {
   return number;
 }
 
-// --ttl, or the ttl with which `acquire` took the lock, or the setting.
+// Uses --ttl, or the ttl with which `acquire` took the lock, or the setting.
 Result<LeaseTerms> lease_terms(const CommandLine& line, const Settings& settings) {
   Duration ttl = settings.ttl;
   const char* const told = std::getenv("DLOCK_TTL_MS");
@@ -45,7 +45,7 @@ Result<LeaseTerms> lease_terms(const CommandLine& line, const Settings& settings
   return LeaseTerms::check(ttl, Duration::zero());
 }
 
-// The time between two renewals; nothing: renew once.
+// Returns the time between two renewals; nullopt: renew once.
 Result<std::optional<Duration>> renew_step(const CommandLine& line, const LeaseTerms& lease) {
   if (!line.every) {
     return line.while_pid ? std::optional(lease.renew_step()) : std::nullopt;
@@ -60,7 +60,7 @@ Result<std::optional<Duration>> renew_step(const CommandLine& line, const LeaseT
                    ": a lease of " + format_duration(lease.ttl()) + " needs time for a retry"};
 }
 
-// The process of --while, as watch_process() returns it.
+// Returns the process of --while, as watch_process() does.
 Result<UniqueFd> worker_of(const std::string& text) {
   const auto pid = number_of<pid_t>(text);
   if (!pid || *pid <= 0) {
@@ -76,7 +76,7 @@ std::string shown(const LockName& name) {
   return in_quotes(name.text());
 }
 
-// Each event names the lock.
+// Logs the notice; each event names the lock.
 void say(const LockName& name, const Notice& notice) {
   const NoticeForm form = form_of(notice);
   std::vector<LogEvent::Field> fields{{"lock", name.text()}};
@@ -86,7 +86,7 @@ void say(const LockName& name, const Notice& notice) {
       {.name = form.event, .text = renew_text(notice, shown(name)), .fields = std::move(fields)});
 }
 
-// Reports what happens during repeated renewals.
+// Reports the notices of repeated renewals.
 class RenewVoice final : public Listener {
  public:
   explicit RenewVoice(const Holds& holds) : holds_(holds) {}
@@ -98,18 +98,18 @@ class RenewVoice final : public Listener {
   const Holds& holds_;
 };
 
-// The first renewal of all holds of a call; each is repeated until it is answered.
+// The first renewal of all holds of a call; each request is repeated until it is answered.
 class Renewer {
  public:
   Renewer(Asker& asker, const LeaseTerms& lease, bool keeper, Time until)
       : asker_(asker), lease_(lease), keeper_(keeper), until_(until) {}
 
-  // Looks for the holds, and says which are gone.
+  // Finds the holds, and reports those that do not exist any more.
   Result<ExitStatus> find(const std::vector<WantedHold>& wanted);
-  // Renews each hold, also after a verdict against another.
+  // Renews each hold, even after a verdict against another.
   Result<ExitStatus> renew();
 
-  // The renewed holds, and when each renewal was sent.
+  // The renewed holds, and when the renewal of each was sent.
   const Holds& holds() const { return renewed_; }
   const std::vector<Time>& sent_at() const { return sent_at_; }
 
@@ -182,7 +182,7 @@ ExitStatus Renewer::take(const Hold& hold, const RenewReply& reply) {
   return ExitStatus::ok;
 }
 
-// For --every and --while a properly released hold is done, and not worth a word.
+// With --every or --while, a hold that was properly released is no error and is not reported.
 ExitStatus Renewer::take_released(const LockName& name) const {
   if (keeper_) return ExitStatus::ok;
   log_of(LogLevel::error, name, "lost", "cannot renew " + shown(name) + ": the hold was released");
@@ -199,7 +199,7 @@ StoreAnswer carry_out(LockStore& store, const action::Ask& ask, const Holds& hol
   return event::Renewed{store.renew(one, ask.limit)};
 }
 
-// Renews until the loop says that it is over.
+// Renews until the loop ends.
 Result<ExitStatus> keep(Asker& asker,
                         const Renewer& renewer,
                         const RenewTerms& terms,
@@ -251,7 +251,7 @@ ExitStatus renew_command(const CommandLine& line, const Settings& settings) {
   if (status && *status == ExitStatus::ok && *step && !renewer.holds().empty()) {
     status = keep(asker, renewer, {.lease = *lease, .every = **step}, process);
   }
-  // If there is a store thread, its call may hang: do not wait for it.
+  // If there is a store thread, its call may hang, so do not wait for it.
   ::_exit(static_cast<int>(status ? *status : report(status.error(), settings)));
 }
 

@@ -77,7 +77,7 @@ int status_of(const Outcome& outcome, const Settings& settings) {
 
 namespace {
 
-// Whether doctor can find out more about this error than the store said.
+// Returns whether doctor can find out more about this error.
 bool helps_doctor(const Error& error, const Settings& settings) {
   const bool said = error.code == Errc::denied || error.code == Errc::refused ||
                     error.code == Errc::protocol || error.code == Errc::unconfirmed;

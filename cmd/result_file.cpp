@@ -16,14 +16,14 @@ namespace dlock {
 
 namespace {
 
-constexpr mode_t k_mode = 0644;  // before the umask
+constexpr mode_t k_mode = 0644;  // reduced by the umask
 
 UniqueFd make_file(int directory, const std::string& name) {
   constexpr int k_new = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   return UniqueFd(::openat(directory, name.c_str(), k_new, k_mode));
 }
 
-// A unique name, also among machines that share the directory.
+// Returns a unique name, even if several machines share the directory.
 std::string temporary_name() {
   return ".dlock-" + random_hex(8);
 }
@@ -52,7 +52,7 @@ Result<ResultFile> ResultFile::prepare(const std::string& path) {
   struct stat there {};
   const int in = file.directory_.get();
   if (::fstatat(in, file.name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0) {
-    // A device or a link would be replaced: no one wants that for /dev/null.
+    // A device or a link would be replaced, which would be wrong for /dev/null.
     if (!S_ISREG(there.st_mode)) return bad("it exists and is not a regular file");
   } else if (errno != ENOENT) {
     return bad(errno_text(errno));

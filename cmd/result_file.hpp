@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// --result-file: the outcome of a run, as one JSON object for the next step of a job. The file is
-// complete or absent: each time a new file is written and renamed; an old one is never written
-// into.
+// --result-file: the outcome of a run as one JSON object, for the next step of a job. The file is
+// complete or absent: a new file is written and then renamed, and an old file is never written to.
 #pragma once
 
 #include "base/result.hpp"
@@ -14,8 +13,8 @@ namespace dlock {
 
 class ResultFile {
  public:
-  // Makes sure that the file can be made, and removes the file of an earlier run. Errc::bad_config
-  // if that fails, or if something other than a regular file is there.
+  // Checks that the file can be made, and removes the file of an earlier run. Errc::bad_config:
+  // that failed, or something other than a regular file is there.
   static Result<ResultFile> prepare(const std::string& path);
 
   Result<void> write(std::string_view text) const;
@@ -23,9 +22,9 @@ class ResultFile {
  private:
   ResultFile() = default;
 
-  UniqueFd directory_;  // opened at the start, wherever it is moved to
+  UniqueFd directory_;  // opened at the start, so it may be moved later
   std::string name_;    // in that directory
-  std::string path_;    // as given, escaped
+  std::string path_;    // path as given, escaped
 };
 
 }  // namespace dlock

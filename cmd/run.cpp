@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dlock run: wires session, store, child and voice together, and turns the outcome into the end of
-// this process.
+// dlock run: connects session, store, child and voice, and ends this process as the outcome says.
 #include "app/runner.hpp"
 #include "base/duration.hpp"
 #include "base/log.hpp"
@@ -29,7 +28,8 @@ namespace {
   ::_exit(status);
 }
 
-// Service accounts have a login shell that runs nothing, and sudo -u and systemd pass it on.
+// Returns the shell for -c. Service accounts have a login shell that runs nothing, and sudo -u and
+// systemd pass it on in SHELL.
 std::string shell() {
   const char* const given = std::getenv("SHELL");
   const std::string path = given == nullptr ? "" : given;
@@ -64,7 +64,7 @@ Result<LeaseTerms> check_terms(const Settings& settings) {
   return LeaseTerms::check(settings.ttl, settings.kill_after, nesting());
 }
 
-// The file of --result-file, if it is wanted.
+// Prepares the file of --result-file, if there is one.
 std::optional<ResultFile> prepare_result(const Settings& settings) {
   if (!settings.result_file) return {};
   auto file = ResultFile::prepare(*settings.result_file);
@@ -91,7 +91,7 @@ Error failure(const Outcome& outcome, const std::string& names) {
   return {outcome.error.code, what + names + ": " + outcome.error.text};
 }
 
-// After Finish: all that is left of us is in this process, which is not tidied up.
+// Ends the process after the run has finished. Nothing is tidied up, as only this process is left.
 [[noreturn]] void end_like(const Outcome& outcome,
                            Voice& voice,
                            const std::vector<std::string>& words,
@@ -120,7 +120,7 @@ Error failure(const Outcome& outcome, const std::string& names) {
     case Outcome::Kind::time_up:
       break;
   }
-  end_with(status_of(outcome, settings));  // pid 1 gets here after a signal, too
+  end_with(status_of(outcome, settings));  // pid 1 gets here even after a signal
 }
 
 }  // namespace
@@ -134,14 +134,15 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
   auto lease = check_terms(settings);
   if (!lease) return report(lease.error(), settings);
 
-  // What the start of the command needs is prepared first, and the lock is taken after that.
+  // All that the start of the command needs is prepared before the lock is acquired.
   auto child = Child::prepare(settings.contain);
   if (!child) return report(child.error(), settings);
   auto ready = prepare(*names, settings);
   if (!ready) return report(ready.error(), settings);
 
   const std::vector<std::string> words = child_words(line);
-  // All who may inspect the lock see this, and arguments may hold secrets: only the first word.
+  // Records only the first word: all who may inspect the lock see it, and arguments may contain
+  // secrets.
   Claim claim =
       make_claim(*names, ready->keys, who_we_are(::getpid(), words.front(), settings), settings);
   rely_on_acquired(claim, ready->where);

@@ -55,7 +55,7 @@ Result<int> parse_int(std::string_view value, int least, int most, std::string_v
   return number;
 }
 
-// "TERM", "SIGTERM" or a number, as kill(1) takes them.
+// Accepts "TERM", "SIGTERM" or a number, as kill(1) does.
 Result<void> set_signal(Settings& settings, std::string_view value) {
   std::string_view name = value;
   if (name.starts_with("SIG")) name.remove_prefix(3);
@@ -95,7 +95,8 @@ Result<void> set_tls_file(Settings& settings, std::string_view value) {
   return set_file(settings.tls.*Member, value);
 }
 
-// OpenSSL takes ".example.org" for every name that ends with it: X509_check_host(3).
+// Refuses a leading dot: OpenSSL takes ".example.org" for all names that end with it
+// (X509_check_host(3)).
 Result<void> set_sni(Settings& settings, std::string_view value) {
   if (value.starts_with('.')) return wrong(value, "a whole name, without a dot in front");
   settings.tls.sni = value;
@@ -167,8 +168,8 @@ Result<void> set_log_format(Settings& settings, std::string_view value) {
   return {};
 }
 
-// The last setting wins; within a source that is the last in the order of all_settings(). "false"
-// clears only the mode that is set now.
+// Sets or clears a mode. The last setting wins; within a source that is the last one in the order
+// of all_settings(). "false" clears the mode only if it is the present one.
 template <Mode Which>
 Result<void> set_mode(Settings& settings, std::string_view value) {
   bool on = false;

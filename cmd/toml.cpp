@@ -11,7 +11,7 @@ namespace dlock {
 
 namespace {
 
-// ["redis://a", "redis://b"] becomes "redis://a redis://b".
+// Turns ["redis://a", "redis://b"] into "redis://a redis://b".
 Result<std::string> as_urls(const toml::value& value) {
   std::string all;
   for (const toml::value& one : value.as_array()) {
@@ -32,7 +32,8 @@ Result<std::string> as_text(const toml::value& value) {
   return Error{Errc::bad_config, "is neither a text, a number, true nor false"};
 }
 
-// toml11 puts the reason into the first line, after its own name, and a drawing below it.
+// Returns the reason in toml11's error text: it is in the first line, after toml11's name; the
+// other lines are a drawing.
 std::string reason_of(std::string_view what) {
   const std::size_t end = std::min(what.find('\n'), what.size());
   std::string_view reason = what.substr(0, end);
@@ -44,7 +45,7 @@ std::string reason_of(std::string_view what) {
   return printable(shortened(reason, 160));
 }
 
-// Whether that line of `text`, which is not TOML, has a bare word for a value: ttl = 30s.
+// Returns whether that line of `text`, which is not TOML, has a value without quotes: ttl = 30s.
 bool lacks_quotes(std::string_view text, std::size_t line) {
   for (; line > 1; --line)
     text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
@@ -72,7 +73,7 @@ Result<ConfigEntries> parse_toml(const std::string& path, const std::string& tex
       }
       entries.emplace_back(key, std::move(*entry));
     }
-    std::sort(entries.begin(), entries.end());  // the library keeps no order
+    std::sort(entries.begin(), entries.end());  // the library does not keep the order
     return entries;
   } catch (const toml::exception& error) {
     const std::size_t line = error.location().line();

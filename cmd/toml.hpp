@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// TOML, as far as our settings need it: `key = value` with texts, whole numbers, true and false.
-// toml11 reads it and is included in toml.cpp only.
+// The part of TOML that our settings need: `key = value` with texts, integers, true and false.
+// toml11 parses it, and is included only in toml.cpp.
 #pragma once
 
 #include "base/result.hpp"
@@ -13,8 +13,8 @@ namespace dlock {
 
 using ConfigEntries = std::vector<std::pair<std::string, std::string>>;
 
-// `path` is for the error text, which names the line. Errc::bad_config for text that is not TOML,
-// for sections, lists and dates.
+// `path`: for the error text, which also names the line. Errc::bad_config: the text is not TOML, or
+// has sections, lists or dates.
 Result<ConfigEntries> parse_toml(const std::string& path, const std::string& text);
 
 }  // namespace dlock

@@ -12,21 +12,22 @@ namespace {
 
 constexpr std::size_t k_most_shown = 120;
 
-// "redis://" of "redis://host"; empty without a scheme.
+// Returns "redis://" for "redis://host"; empty without a scheme.
 std::string_view scheme_of(std::string_view url) {
   const std::size_t end = url.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+.-");
   const bool found = end != std::string_view::npos && url.substr(end).starts_with("://");
   return url.substr(0, found ? end + 3 : 0);
 }
 
-// Whether it is a port: a number up to 65535, or empty.
+// Returns whether this can be a port: a number up to 65535, or empty.
 bool is_port(std::string_view digits) {
   unsigned number = 0;
   const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   return digits.empty() || (status == std::errc() && number <= 65535);
 }
 
-// Keeps "host:6379/0", but blots out "user:secret" and the values of a query.
+// Returns "host:6379/0" unchanged, but hides what may be a password, as in "user:secret", and the
+// values of a query.
 std::string without_at(std::string_view rest) {
   if (const std::size_t query = rest.find_first_of("?#"); query != std::string_view::npos)
     return without_at(rest.substr(0, query)) + rest[query] + "***";
@@ -50,7 +51,7 @@ std::string shown_one(std::string_view url) {
   return shortened(std::string(scheme) + shown, k_most_shown);
 }
 
-// The parts between blanks.
+// Returns the parts between blanks.
 std::vector<std::string_view> words_of(std::string_view text) {
   constexpr std::string_view k_blanks = " \t\r\n";
   std::vector<std::string_view> words;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Finds the passwords in a URL, or in a list of URLs separated by blanks, so that they can be
-// blotted out.
+// hidden.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 
 namespace dlock {
 
-// The password in `text`, which is one URL: "scheme://user:password@host…"; empty if it has no
-// password.
+// Returns the password in `text`, which is one URL, "scheme://user:password@host…"; empty if it has
+// no password.
 inline std::string_view password_in_url(std::string_view text) {
   const std::size_t scheme = text.find("://");
   if (scheme == std::string_view::npos) return {};
   std::string_view authority = text.substr(scheme + 3);
-  // The last @ before the path ends the user's part, so that a stray @ in a password stays inside.
+  // The last @ before the path ends the user and password, so a password may contain an @.
   const std::size_t at =
       authority.substr(0, std::min(authority.find('/'), authority.size())).rfind('@');
   if (at == std::string_view::npos) return {};
@@ -25,14 +25,15 @@ inline std::string_view password_in_url(std::string_view text) {
   return colon == std::string_view::npos ? std::string_view() : authority.substr(colon + 1);
 }
 
-// The passwords of all URLs in the list; they are parts of `text`.
+// Returns the passwords of all URLs in the list; they are parts of `text`.
 std::vector<std::string_view> passwords_in(std::string_view text);
 
-// "https://host/path" of a URL, without its user, password or token.
+// Returns the URL's "https://host/path", without its user, password and query.
 std::string public_part(std::string_view url);
 
-// A list of URLs that may be malformed, for an error text, with "***" in place of a possible
-// password: the text before the last @; without an @, the text after a colon unless that is a port.
+// Returns a list of URLs, which may be malformed, for an error text, with "***" in place of
+// possible passwords: of the text before the last @ or, without an @, of text after a colon that is
+// no port.
 std::string shown_url(std::string_view url);
 
 }  // namespace dlock

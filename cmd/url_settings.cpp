@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::array<std::string_view, 5> k_in_urls{"cacert", "cacertdir", "cert", "key", "sni"};
 
-// libpq's names for them, in its URLs only.
+// libpq's names for these settings, allowed in its URLs only.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> k_of_libpq{
     {{"sslrootcert", "cacert"}, {"sslcert", "cert"}, {"sslkey", "key"}}};
 
-// What redis-py, go-redis, lettuce and redis-rs have in a URL, and what it is here; empty: a choice
-// of what is verified.
+// Names that redis-py, go-redis, lettuce and redis-rs use in a URL, and what to use here; empty:
+// the setting would choose what is verified.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> k_elsewhere{{
     {"ssl_ca_certs", "the parameter cacert"},
     {"ssl_ca_path", "the parameter cacertdir"},
@@ -37,7 +37,7 @@ bool is_for_libpq(std::string_view url) {
   return url.starts_with("postgresql:") || url.starts_with("postgres:");
 }
 
-// The name of one of our settings, also by its name in libpq.
+// Returns our name of a setting; `as_libpq`: also accepts libpq's name.
 std::string_view our_name(std::string_view name, bool as_libpq) {
   for (const auto& [theirs, ours] : k_of_libpq)
     if (as_libpq && name == theirs) return ours;
@@ -57,7 +57,7 @@ Result<void> check_not_elsewhere(std::string_view name) {
   return {};
 }
 
-// Adds the setting, if it is one of ours; false: it is not.
+// Adds the setting if it is one of ours; otherwise returns false.
 Result<bool> take(std::string_view word, bool as_libpq, std::vector<Given>& settings) {
   const auto equals = word.find('=');
   const std::string name(our_name(word.substr(0, equals), as_libpq));
@@ -100,7 +100,7 @@ std::vector<std::string> split_urls(std::string_view urls) {
 
 Result<UrlParts> take_url_settings(std::string_view url) {
   UrlParts whole{.url = std::string(url), .settings = {}};
-  const auto at = url.rfind('@');  // a '?' before it belongs to a password
+  const auto at = url.rfind('@');  // a '?' before the last '@' belongs to a password
   const auto question = url.find_first_of("?#", at == std::string_view::npos ? 0 : at);
   if (question == std::string_view::npos || !takes_tls_settings(url)) return whole;
   const auto hash = std::min(url.size(), url.find('#', question));

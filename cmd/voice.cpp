@@ -75,10 +75,10 @@ std::string Voice::name_of(std::optional<std::size_t> which) const {
 void Voice::on_notice(const Notice& notice) {
   NoticeForm form = form_of(notice);
   if (notice.kind == Notice::Kind::granted) holds_ = notice.holds;
-  // A wait that was reported ends with a report of the grant.
+  // If a wait was reported, its end is reported too.
   const bool wait_over = notice.kind == Notice::Kind::granted || notice.kind == Notice::Kind::free;
   if (wait_over && wait_told_) form.level = LogLevel::warn;
-  // The notice before this one already gave the reason for the signal.
+  // The reason for the signal was given by the notice before.
   if (notice.kind == Notice::Kind::signalled && !logs_json()) form.level = LogLevel::info;
   if (!logs(form.level)) return;
   if (waits(notice)) {
@@ -96,7 +96,7 @@ Duration Voice::rewrite_every() {
   return !logs_json() && understands_escapes() ? 1s : 0s;
 }
 
-// What the waiter waits for: "to read "db"", "for a slot of "db"".
+// Returns what the claim waits for, as in "to read "db"" or "for a slot of "db"".
 std::string Voice::wanted(const std::string& name) const {
   switch (mode_) {
     case Mode::plain:
@@ -117,7 +117,7 @@ std::string Voice::wait_text(const Notice& notice, Detail detail, Start start) c
   };
   const bool away = notice.kind == Notice::Kind::store_away;
   // The reason comes first: on a terminal the rest may be cut.
-  // The servers of a quorum are listed; some of them may have answered.
+  // In a quorum some of the listed servers may have answered.
   const bool several = store_.find(", ") != std::string::npos;
   const std::string silent =
       (several ? "no answer from a majority of " : "no answer from ") + store_;
@@ -134,7 +134,8 @@ std::string Voice::wait_text(const Notice& notice, Detail detail, Start start) c
   return text + holder_text(holding, notice.seen_ago, detail);
 }
 
-// A row that is full to its last column would begin the next one on some terminals.
+// Returns at most one column less than the row has: on some terminals a full row would begin the
+// next one.
 std::string Voice::wait_row(const Notice& notice, std::size_t columns) const {
   const std::size_t room = columns - std::min(columns, columns_of("dlock: ") + 1);
   const bool utf8 = locale_has_utf8();

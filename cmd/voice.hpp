@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every sentence a user reads while a lock is waited for, held and lost. Lower case, one line:
-// what, thing, reason, next step. Foreign texts are escaped here. With --log-format json these are
-// events, as dlock(1) lists them, and some events have no sentence.
+// Makes every sentence that a user reads while a lock is waited for, held and lost: in lower case,
+// on one line, with what happened, to what, the reason and the next step. Escapes foreign texts.
+// With --log-format json it writes the events that dlock(1) lists, some of which have no sentence.
 #pragma once
 
 #include "app/runner.hpp"
@@ -17,7 +17,7 @@ namespace dlock {
 
 class Voice final : public RunListener {
  public:
-  // `mode`: the wanted mode; `store`: LockStore::where().
+  // `mode`: the mode of the claim. `store`: LockStore::where().
   Voice(std::vector<LockName> names, Mode mode, std::string store = "the store");
 
   void on_notice(const Notice& notice) override;
@@ -25,32 +25,32 @@ class Voice final : public RunListener {
   void on_stopped(Time safe_until, Duration left) override;
   void on_left_stopped() override;
   void on_guard(const std::string& what) override;
-  // How often the row of a wait is rewritten; zero if stderr is no terminal that can do that.
+  // Returns how often the row of a wait is rewritten; zero: stderr is no terminal that can do that.
   static Duration rewrite_every();
-  // The report of a wait, cut to one row of this many columns.
+  // Returns the report of a wait, cut to one row of this many columns.
   std::string wait_row(const Notice& notice, std::size_t columns) const;
-  // The wait is over: removes its row from the terminal.
+  // The wait has ended: removes its row from the terminal.
   void end_of_wait() const;
-  // The wait was in vain.
+  // Reports that the wait ended without the lock.
   void busy(const Refusal& refusal, Duration seen_ago);
 
-  // The names as they stand in a sentence.
+  // The names as they appear in a sentence.
   const std::string& names() const { return quoted_; }
 
  private:
   void say(LogLevel level, LogEvent event);
-  void look_above(const Holding& holding);  // once
+  void look_above(const Holding& holding);  // only the first time
   std::string wanted(const std::string& name) const;
-  // The lock, the waiting time and the place: which of them a short row begins with.
+  // How a short row begins: with the lock's name, without it, or without name and place.
   enum class Start { full, no_name, no_place };
   std::string wait_text(const Notice& notice, Detail detail, Start start = Start::full) const;
-  std::string name_of(std::optional<std::size_t> which) const;  // nothing: all of them
+  std::string name_of(std::optional<std::size_t> which) const;  // nullopt: all names
 
   std::vector<LockName> names_;
   std::string quoted_;
   Mode mode_;
   std::string store_;
-  Holds holds_;  // set once there are holds
+  Holds holds_;  // set once the lock is held
   bool wait_told_ = false;
   bool looked_above_ = false;
 };

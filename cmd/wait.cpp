@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// dlock wait: returns when a lock is free and its line is empty. It waits in no line itself and
-// takes nothing, so there is nothing to undo.
+// dlock wait: returns when a lock is free and nothing waits in its line. It joins no line and
+// acquires nothing, so there is nothing to undo.
 #include "app/driver.hpp"
 #include "base/random.hpp"
 #include "cmd/claim.hpp"
@@ -45,7 +45,7 @@ ExitStatus wait_command(const CommandLine& line, const Settings& settings) {
   voice.end_of_wait();
   const ExitStatus status =
       ended ? status_of_wait(*ended, voice, settings) : report(ended.error(), settings);
-  // If there is a store thread, its call may hang: do not wait for it.
+  // If there is a store thread, its call may hang, so do not wait for it.
   ::_exit(static_cast<int>(status));
 }
 
