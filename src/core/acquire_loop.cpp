@@ -110,8 +110,8 @@ AcquireStep AcquireLoop::on_busy(Refusal refusal, Time now) {
   return wait_for_change(now);
 }
 
-// Gives up, or sleeps before another look. The lock may be free and the only waiter before us dead:
-// a living waiter takes the lock within its turn.
+// Gives up or, if the free lock is only offered to a waiter that may be dead, sleeps before another
+// look: a living waiter takes the lock within its turn.
 AcquireStep AcquireLoop::look_at_offer(bool full, Time now) {
   const bool once = terms_.wait == Duration::zero();
   if (!refusal_->turn_left || terms_.bystander || !(once || full)) return step::Busy{*refusal_};
@@ -150,7 +150,7 @@ AcquireStep AcquireLoop::on_hand_off(const Result<HandOff>& answer, Time now) {
   const bool ours = *answer == HandOff::turn || refusal_->place <= 1;
   // Not first in line: ignore this wake-up unless the first waiter lets its turn expire.
   if (*answer != HandOff::timed_out && !ours) {
-    // Otherwise it is still the same turn.
+    // If the turn is not over yet, this is still the same turn.
     if (turn_over_at_ <= now) turn_over_at_ = now + k_turn + k_slack;
     return await(turn_over_at_);
   }

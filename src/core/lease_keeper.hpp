@@ -53,9 +53,9 @@ class LeaseKeeper {
   // Returns when to call on_time(); nullopt: an answer is due, or there is nothing to ask.
   std::optional<Time> next_deadline() const;
   KeepStep on_time(Time now);
-  KeepStep on_renewed(const Result<RenewReply>& answer, Time now);  // to renew and check
-  KeepStep on_watched(const Result<Watching>& answer, Time now);    // to watch_hold
-  KeepStep on_change(const Result<HandOff>& answer, Time now);      // to await_hand_off
+  KeepStep on_renewed(const Result<RenewReply>& answer, Time now);  // the answer to renew or check
+  KeepStep on_watched(const Result<Watching>& answer, Time now);    // the answer to watch_hold
+  KeepStep on_change(const Result<HandOff>& answer, Time now);      // the answer to await_hand_off
   // Returns the ask that waits for a change of the hold; none if the hold is not watched. Called
   // after each renewal and check, and after an interrupted wait.
   KeepStep listen() const;
@@ -102,7 +102,7 @@ class LeaseKeeper {
   };
   WatchState watch_state_ = WatchState::later;
   Time watch_from_;
-  Time look_from_;  // a change message that comes sooner is followed by a check only at this time
+  Time look_from_;               // change messages before this time lead to one check, at this time
   std::optional<Time> look_at_;  // when a check is due because of a change message
 };
 

@@ -129,7 +129,7 @@ using AcquireReply = std::variant<Grant, Refusal, Done>;
 enum class RenewVerdict {
   renewed,
   held,     // the answer of check(): still ours
-  revoked,  // held, but force-release asked the holder to stop; the lease still ends at its end
+  revoked,  // held, but force-release asked the holder to stop; the lease continues to its end
   lost,     // a server that may write says: held by another owner, or by none
 };
 struct RenewReply {
@@ -139,7 +139,7 @@ struct RenewReply {
   Holding holding = {};         // for lost: the present state of that name
   // For lost: some of several names may still be ours, and must be released.
   bool some_left = false;
-  std::size_t which = 0;  // for revoked and lost: the first such name
+  std::size_t which = 0;  // for revoked and lost: index of the first such name
   // For lost: the hold was taken by `acquire` and has been released properly.
   bool released = false;
   std::string at = {};  // as Grant::at
@@ -153,7 +153,7 @@ struct ReleaseOptions {
   // --min-hold: for this long no other claim is granted. Zero: the lock is free at once. Only the
   // last hold of an owner is kept, and never a nested hold.
   Duration keep{};
-  // --once-per: the run succeeded; the store remembers that for this long. Zero: no.
+  // --once-per: the run succeeded; the store remembers that for this long. Zero: it does not.
   Duration tell_for{};
 };
 
@@ -170,10 +170,10 @@ struct RevokeOrder {
   std::optional<FencingToken> if_token;
 };
 enum class RevokeVerdict {
-  revoked,       // renewals are refused from now on
-  deleted,       // deleted, as `now` says or because the hold was only kept; waiters were notified
-  nothing,       // the lock was free
-  not_dlock,     // the holder ignores revocations; only `now` can end its hold
+  revoked,    // renewals are refused from now on
+  deleted,    // deleted, because of `now` or because the hold was only kept; waiters were notified
+  nothing,    // the lock was free
+  not_dlock,  // the holder ignores revocations; only `now` can end its hold
   other_holder,  // if_owner or if_token did not match
 };
 struct RevokeReply {
@@ -242,7 +242,7 @@ class LockStore {
   virtual Result<void> raise(const Holds& holds, Time limit);
 
   // Returns whether the holds are still ours, as reliably as renew, without extending the lease.
-  // Only if another holder has cut a renewed lease short does the lease get its former end again.
+  // Exception: if another holder has cut a renewed lease short, it gets its former end again.
   virtual Result<RenewReply> check(const Holds& holds, Time limit) = 0;
 
   // Releases those of the holds that are still held.

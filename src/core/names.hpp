@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The names that core uses, each checked once when it is made: of a lock, its owner and a hold; and
-// the holds that a process inherits from the dlock runs above it.
+// Names of locks, owners and holds, each checked once when it is made; and the holds that a process
+// inherits from the dlock runs above it.
 #pragma once
 
 #include "base/result.hpp"
@@ -37,8 +37,8 @@ using FencingToken = std::uint64_t;
 using OwnerId = std::string;
 OwnerId make_owner_id(long pid);
 
-// The unique part of a hold's id: 16 random hexadecimal digits. The id is "<owner>#<serial>", and a
-// field in the store.
+// The unique part of a hold's id: 16 random hexadecimal digits. The whole id, "<owner>#<serial>",
+// is the name of a field in the store.
 using HoldSerial = std::string;
 HoldSerial make_hold_serial();
 std::string hold_id(const OwnerId& owner, const HoldSerial& serial);

@@ -24,11 +24,11 @@ struct Notice {
     granted,      // `holds` were granted after `span`
     renewed,      // the lease is good for `span`
     moved,        // server `text` has renewed or checked the hold; before, it was server `before`
-    lost,     // a server that may write said so; `holding` is the present state. The child is being
-              // stopped, unless `runs_on`. `text`: the server that took over and does not know the
-              // hold, if any; without `holding`: RenewReply::because
-    revoked,  // force-release asked the holder to stop; the child as for lost
-    lapsing,  // no renewal in time; the child as for lost
+    lost,  // a server that may write says that the lease is lost; `holding` is the present state.
+           // The child is being stopped, unless `runs_on`. `text`: the server that took over and
+           // does not know the hold, if any; without `holding`: RenewReply::because
+    revoked,  // force-release asked the holder to stop; the child is being stopped, as for lost
+    lapsing,  // there was no renewal in time; the child is being stopped, as for lost
     time_up,  // max_hold (`span`) is over or, if `span` is zero, a lease that is not renewed; the
               // child is being stopped
     killed,   // the child got KILL, for the reason `kill`

@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A last try, just before a store that never answered is given up, has at least this long.
+// The least time for the last try, before a store that never answered is given up.
 constexpr Duration k_last_try = 50ms;
 
 }  // namespace

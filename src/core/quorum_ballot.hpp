@@ -59,7 +59,7 @@ class Ballot {
   // Returns an error that ends the claim whatever the other servers say: bad usage, two URLs of one
   // process, or a majority that no longer knows the ancestor's hold.
   std::optional<Error> mistake() const;
-  // That a successful run makes the claim needless, if a server said so.
+  // Set if a server said that a successful run makes the claim needless.
   const std::optional<Done>& done() const { return done_; }
 
   // Returns whether a majority recorded the same token for each joined hold. Needs a vote.

@@ -14,7 +14,8 @@ namespace {
 
 // A server has a tenth of the lease to answer, but at least a tenth of the shortest lease.
 constexpr Duration k_least_limit = 100ms;
-constexpr int k_tries = 5;  // with the leader's vote, to win the servers that refused
+// How often a claim with the leader's vote asks the servers that refused again.
+constexpr int k_tries = 5;
 // A silent leader gets as long again as all others took, and at least this.
 constexpr Duration k_least_patience = 50ms;
 // An `acquire` waits as long again, and at least this, for servers to complete its hold.
@@ -26,8 +27,8 @@ constexpr Duration k_least_round_trip = 200us;
 // A claim that has the leader's vote but no majority asks again after a time in this range.
 constexpr Duration k_look_least = 20ms;
 constexpr Duration k_look_most = 100ms;
-// A waiter keeps the leader's vote this long: no rival can pass it. It may wait for a holder that
-// is not recorded at the leader.
+// How long a waiter that has the leader's vote keeps its votes: all other waiters are behind it,
+// and the holder that blocks it may have no part at the leader.
 constexpr Duration k_keep_vote = 1s;
 // This many waiters ask all servers about a holder: the first one may be dead.
 constexpr std::uint64_t k_near = 2;

@@ -37,8 +37,8 @@ Error silence(const Members& members, std::size_t answered) {
 
 QuorumRenewal::QuorumRenewal(Members& members, Ask::What what, Holds holds, Time limit)
     : members_(members), what_(what), holds_(std::move(holds)), limit_(limit) {
-  // Every server may have a part: the hold was granted to another process, or it was lost, and then
-  // all servers are asked again.
+  // All servers are asked if it is not known which ones have a part: the hold was granted to
+  // another process, or it was lost before.
   const bool known = members_.keeps(holds_) && members_.sent_at();
   if (!known) members_.keep(claim_for(holds_), holds_);
   for (std::size_t i = 0; i < members_.size(); ++i) {

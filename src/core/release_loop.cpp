@@ -25,9 +25,8 @@ constexpr Duration k_undo_least = 150ms;
 constexpr Duration k_undo_most = 1s;
 // Multiple of the slowest answer, as an undo may connect anew and commit.
 constexpr int k_undo_answers = 3;
-// A call that hangs in the kernel (of a dead file system) leaves its thread; it is given up after
-// this.
-// waited for twice, as dlock may have been frozen the first time
+// A call that hangs in the kernel (of a dead file system) is abandoned, with its thread, after this
+// time. The time is waited twice, because dlock may have been frozen the first time.
 constexpr Duration k_overdue = 1500ms;
 
 }  // namespace

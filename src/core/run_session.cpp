@@ -263,7 +263,7 @@ void RunSession::handle(event::GroupGone /*event*/, Time now) {
   if (phase_ == Phase::leftovers) begin_release(now);
 }
 
-// On() has checked the lease; nothing else is due before the child continues.
+// The lease was checked by on(); nothing else is due before the child continues.
 void RunSession::handle(event::Resumed /*event*/, Time /*now*/) {}
 
 void RunSession::handle(event::Tick event, Time now) {

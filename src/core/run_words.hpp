@@ -19,7 +19,7 @@ struct StartFailed {  // there is no child: fork or something that it needs fail
   Error error;
 };
 struct TakenOver {};  // for acquire: the caller has the grant; there will be no child
-struct ChildEnded {   // reaped
+struct ChildEnded {   // the child was reaped
   ChildStatus status;
   bool group_alive = false;  // other processes of its group still run
   std::size_t strays = 0;    // descendants outside its group that still run

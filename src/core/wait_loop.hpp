@@ -35,7 +35,7 @@ class WaitLoop {
   // Whether an ask is unanswered, while the wait lasts.
   bool asking() const { return !sleep_until_; }
   const AcquireLoop& acquire() const { return acquire_; }
-  // The longest time to an answer of a claim, with connecting; 0: no claim was answered.
+  // The longest time that an answer to a claim took, connecting included; 0: no answer yet.
   Duration slowest_answer() const { return slowest_answer_; }
   void move_deadline(Time deadline) { acquire_.move_deadline(deadline); }
 

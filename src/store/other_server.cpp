@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using namespace std::string_view_literals;
 
 struct Kind {
-  std::string_view scheme;  // of its URLs; empty: dlock has no such store
+  std::string_view scheme;  // scheme of the server's URLs; empty: dlock has no such store
   std::string_view is;
 };
 
@@ -27,7 +27,7 @@ constexpr Kind k_resp{"redis", "speaks as Redis does"};
 constexpr Kind k_ssh{"", "is an SSH server"};
 constexpr Kind k_zookeeper{"zookeeper", "is ZooKeeper"};
 
-// The first words of servers that speak first, or say that they have not understood.
+// The first words of servers that speak first, or that say they have not understood us.
 constexpr std::pair<std::string_view, Kind> k_words[] = {
     {"HTTP/", k_http},
     {"SSH-", k_ssh},
@@ -40,8 +40,8 @@ constexpr std::pair<std::string_view, Kind> k_words[] = {
     {"E\0\0\0"sv, k_postgres},
 };
 
-// A packet has three bytes of length and the number 0; then comes the protocol's version, or an
-// error if the server refuses this host.
+// Returns whether a MySQL server greets: its packet has a length of three bytes and the number 0,
+// then the protocol's version, or an error if the server refuses this host.
 bool greets_as_mysql(std::string_view bytes) {
   return bytes.size() > 4 && bytes[3] == '\0' && (bytes[4] == '\x0a' || bytes[4] == '\xff');
 }
@@ -52,8 +52,8 @@ Kind kind_of(std::string_view bytes) {
   return greets_as_mysql(bytes) ? k_mysql : Kind{};
 }
 
-// Each of these servers answers its question at once, and the others do not. The second is
-// PostgreSQL's request for TLS, which it answers with one letter for yes or no.
+// Questions: one kind of server answers each at once, the other kinds do not. The second is
+// PostgreSQL's request for TLS, which PostgreSQL answers with one letter for yes or no.
 constexpr std::string_view k_questions[] = {
     "PING\r\n"sv, "\0\0\0\x08\x04\xd2\x16\x2f"sv, "srvr"sv, "GET /version HTTP/1.0\r\n\r\n"sv};
 constexpr std::size_t k_postgres_question = 1;

@@ -134,9 +134,9 @@ Result<void> Child::start(ChildSpec spec, const Signals& signals) {
   return {};
 }
 
-// Our living children besides the command and the guard, after reaping the dead ones; nothing if
-// there is no list. An orphan is in the list before its parent shows as dead, so a list without a
-// dead process is complete.
+// Returns our living children besides the command and the guard, after reaping the dead ones;
+// nullopt: there is no list of children. An orphan is in the list before its parent shows as dead,
+// so a list without a dead process is complete.
 std::optional<std::vector<pid_t>> Child::adopted() const {
   for (;;) {
     auto all = children_.look();
@@ -152,7 +152,8 @@ std::optional<std::vector<pid_t>> Child::adopted() const {
   }
 }
 
-// Orphans become our children: the command's, and those of strangers.
+// Returns whether the process descends from the command. If we may get other children, descending
+// from dlock is not enough: a proof is needed.
 bool Child::is_of_command(const ProcessEntry& entry) const {
   const std::vector<pid_t> line = lineage(entry, ::getpid());
   if (!strangers_) return !line.empty();
@@ -229,9 +230,10 @@ int Child::exec_error() const {
   return n == static_cast<ssize_t>(sizeof error) ? error : 0;
 }
 
-// Used if /proc does not show our processes. wait(2) without WEXITED ignores dead children, so it
-// fails if no child of ours lives; beside strangers, if none of the group lives. The guard is a
-// child too and must be ended for that: each look needs a new guard, so at most one look a second.
+// Returns whether a process of the command lives; used if /proc does not show our processes.
+// wait(2) without WEXITED ignores dead children, so it fails if none of our children (or, if we may
+// have others, none of the group) lives. The guard is a child too and must be ended for each look,
+// so there is at most one look a second.
 bool Child::child_lives() {
   const Time now = BootClock::now();
   if (!guard_.dismissed() && now < next_wait_) return true;
@@ -245,14 +247,16 @@ bool Child::child_lives() {
   return lives;
 }
 
-// A look at /proc may miss a process that is born while its parent dies; it becomes our new child.
+// A look at /proc may miss a process that was born while its parent died. Such a process has become
+// our child, so /proc is looked at again if our children have changed.
 bool Child::group_alive() {
   for (int looks = 0; looks < k_most_looks; ++looks) {
     const auto before = adopted();
     if (before && before->empty()) return false;
     const auto left = members();
-    // A living child may be a daemon, which only --contain includes; otherwise the group counts as
-    // gone after a KILL to all of it.
+    // Without /proc only children can be seen. A living child may be a daemon, which belongs to the
+    // command only with --contain; otherwise the group counts as gone after KILL was sent to all of
+    // it.
     if (!left) return (contain_ || !kill_sent_) && child_lives();
     if (!left->empty()) return true;
     if (adopted() == before) return false;
@@ -278,15 +282,16 @@ void Child::signal_group(int number, bool wake) {
   }
 }
 
-// Signals a process outside the group, which has had its signal. The pid may be reused by now, so a
-// pidfd holds it before it is looked at again.
+// Signals a process outside the group, which the signal to the group has not reached. The pid may
+// have been reused, so a pidfd holds the process while it is checked again.
 void Child::signal_member(pid_t pid, int number) const {
   const UniqueFd held(::pidfd_open(pid, 0));
   int error = held ? 0 : errno;
   const auto entry = living_process(pid);
   if (!entry || entry->group == pid_ || !belongs(*entry)) return;
   if (held && ::pidfd_send_signal(held.get(), number, nullptr, 0) != 0) error = errno;
-  if (error == ENOSYS || error == EPERM) ::kill(pid, number);  // an old kernel, a filter
+  // An old kernel, or a system call filter.
+  if (error == ENOSYS || error == EPERM) ::kill(pid, number);
 }
 
 void Child::end_group() {

@@ -17,8 +17,8 @@
 
 namespace dlock {
 
-// As poll(2). In a fiber it first returns to the caller, until one of `fds` is ready or the time is
-// over; with 0 ms it does not.
+// poll(2), also for fibers: in a fiber it returns to the caller of resume() until one of `fds` is
+// ready or the time is over (but not with 0 ms).
 int wait_ready(pollfd* fds, std::size_t count, int ms);
 
 class Fiber {

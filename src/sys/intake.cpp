@@ -38,8 +38,8 @@ Wake Intake::wait_for(
     const int n = wait_ready(fds.data(), fds.size(), poll_ms(limit, now));
     if (n < 0 && errno != EINTR) return Wake::broken;
     const bool ready = n > 0 && fds[0].revents != 0;
-    // What we send has an end. The work that an interrupt may start, as a fork, is done while the
-    // server answers: 0.1 ms of a run.
+    // The interrupt is not checked when we can send: sending ends soon, and the work that an
+    // interrupt may start (a fork) is then done while the server answers. That saves a run 0.1 ms.
     if (ready && events == POLLOUT && !last) return Wake::ready;
     const bool interrupted = n > 0 && ends_call(interrupt, fds[1]);
     if (ready && ((!last && !interrupted) || may_be_late())) return Wake::ready;

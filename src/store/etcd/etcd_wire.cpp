@@ -72,7 +72,7 @@ Error EtcdWire::unreachable(const Error& error) const {
   if (why.code == Errc::bad_config) return why;
   Error all = cannot_reach(where(), why);
   const bool tls = address_.servers[server_].tls != nullptr;
-  // An error that says this comes from the handshake: nothing else is read while connecting.
+  // These errors come from the TLS handshake: nothing else is read while connecting.
   const bool dropped =
       error.text == "closed the connection" || error.text == errno_text(ECONNRESET);
   if (tls && !has_answered_ && dropped)

@@ -55,7 +55,7 @@ const Holding& seen_before(const RevokeReply& reply) {
   return reply.before;
 }
 
-// A server whose watch takes longer than this does not lead.
+// A server that takes longer than this to begin a watch does not lead.
 constexpr Duration k_watch_takes = 1s;
 
 bool may_be_cut(Ask::What what) {

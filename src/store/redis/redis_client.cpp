@@ -342,7 +342,7 @@ std::string RedisClient::what_listens(const Error& error, Time limit) {
 Error RedisClient::unsent(const Error& error, Time started, Time limit) {
   if (error.code == Errc::unavailable) {
     const auto reply = read_reply(started, started);
-    // The server's TLS alert.
+    // The server has sent a TLS alert.
     if (!reply && reply.error().code == Errc::denied) return reply.error();
     if (reply && reply->is_error()) {
       Error said = refusal(reply->string());

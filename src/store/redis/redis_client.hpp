@@ -159,7 +159,8 @@ class RedisClient {
   RedisAddress address_;  // of the present connection, or of the newest one
   const Interrupt* interrupt_;
   std::optional<Transport> transport_;
-  std::string passed_over_;  // FailedServers::before() of this connection
+  // About servers that could not be reached before this one (FailedServers).
+  std::string passed_over_;
   ReplyReader reader_;
   bool greeted_ = false;  // the greetings of this connection have been sent and answered
   bool subscribed_ = false;

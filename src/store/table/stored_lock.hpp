@@ -76,9 +76,9 @@ struct ForeignHold {
   bool shared = false;  // it is a reader's hold: other readers may hold the lock too
 };
 
-// The version of a lock's record format. A record has its version in this field; without the field
-// it is version 1. The names of these two fields never change. A later version is used for free
-// locks only: while a lock is in use, an older dlock may be among its holders and waiters.
+// The version of a lock's record format. A record names its version in a field whose own name never
+// changes; without the field it is version 1. A later version is used for free locks only: while a
+// lock is in use, an older dlock may be among its holders and waiters.
 inline constexpr std::uint64_t k_layout = 1;  // the newest version that we know
 
 // A lock: its leases, its line, and what outlives them.

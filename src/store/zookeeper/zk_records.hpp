@@ -21,6 +21,7 @@
 
 namespace dlock {
 
+// The kinds of requests: which fields each uses, and what its answer has.
 enum class ZkOp {
   // Path, data, node: answers its path with the number, and its stat (in a multi perhaps only
   // zxids).

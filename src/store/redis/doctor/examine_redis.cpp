@@ -147,8 +147,8 @@ Result<Examination> examine_redis(const RedisPlace& place,
   set.replicas_by_default = !options.replicas;
   if (client.connected())
     set.servers.push_back(doctor::look_at_server(client, doctor::way_of(client), look));
-  // The trial comes before the look at other servers: if they take all the time, they are unseen,
-  // but the trial has not failed.
+  // The trial comes before the look at other servers. If those take all the time, only they remain
+  // unseen, and the trial is not reported as failed.
   {
     const auto rival = RedisStore::open(place, options);
     const Undisturbed signals(terms.calls);

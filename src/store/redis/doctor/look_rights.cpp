@@ -74,7 +74,8 @@ class Questions {
     args_.push_back(std::to_string(words.size()));
     args_.insert(args_.end(), words.begin(), words.end());
   }
-  // Adds a right to `command` on the key or channel `at`, which becomes its second word.
+  // Adds a right to `command` on one key or channel, `at`, which is inserted after the command's
+  // first word.
   void add_at(const Command& command,
               const std::string& pattern,
               const std::string& at,

@@ -8,7 +8,7 @@
 --         {'held'}               for a check: all holds are ours; changes a lease only if
 --                                another program has cut it short
 --         {'revoked', by, which}           all holds are ours, but one may not be renewed any more;
---                                          its lease ends at its end; which: its number from 0
+--                                          its lease runs to its end; which: its number from 0
 --         {'lost', {holding}, which, 1|0}  a name is held by another owner, or free, or no lock;
 --                                          reported before 'revoked'; 1: the hold was one of
 --                                          acquire and was released

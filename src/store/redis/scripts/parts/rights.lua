@@ -6,8 +6,8 @@
 -- needed later if the server has lost its scripts. PUBLISH is not checked: waiters poll without it.
 --
 -- Redis 6.2 cannot check rights, so each command is tried there with arguments that change nothing.
--- (EVAL cannot be tried: a script may not call it.) A write that changes nothing would skip later
--- memory checks, so OOM is an error here.
+-- (EVAL cannot be tried: a script may not call it.) After a script's first write, even one that
+-- changes nothing, Redis no longer checks its memory, so OOM is an error here.
 --
 -- KeyDB, which has the scripts of 6.2, is asked for its role there: an active replica accepts
 -- writes beside other masters, and two grants would merge into one lock. Without the right to INFO
