@@ -59,7 +59,8 @@ StoreOptions store_options(const Settings& settings, const Interrupt* interrupt)
   return store_options(settings, settings.url, settings.tls, interrupt);
 }
 
-// After the delay no lock that a restarted server forgot is still valid.
+// Checks that the ttl fits into the quorum delay: after the delay, all locks that a restarted
+// server may have forgotten have ended.
 Result<void> check_quorum_delay(const Settings& settings) {
   if (settings.quorum_delay == Duration::zero() || settings.ttl <= settings.quorum_delay) return {};
   return Error{
@@ -109,7 +110,7 @@ Result<void> check_named(const Settings& settings) {
                "url in /etc/dlock/config.toml"};
 }
 
-// Adds to the error which source names the URL that cannot be used.
+// Returns the error for a URL that cannot be used, with the source that names the URL.
 Error about_url(const Settings& settings, const std::string& url, const Error& error) {
   if (error.code != Errc::bad_usage) return error;
   return {
@@ -128,7 +129,7 @@ Result<std::unique_ptr<LockStore>> open_quorum(const Settings& settings,
                                                const Interrupt* interrupt) {
   const std::vector<StoreOptions> servers = quorum_options(settings);
   for (const StoreOptions& server : servers) {
-    // This only checks the URL and does not connect.
+    // Checks the URL without connecting.
     if (auto alone = open_store(server); !alone)
       return about_url(settings, server.url, alone.error());
   }

@@ -12,8 +12,9 @@
 
 namespace dlock {
 
-// These two take over the signals, so there must be no other thread yet (threads inherit the mask).
-// They end the process themselves: by the signal that ended the child or the wait, if any.
+// `run` and `acquire` take over the signals, so there must be no other thread yet (threads inherit
+// the mask). They end the process themselves: by the signal that ended the child or the wait, if
+// any.
 ExitStatus run_command(const CommandLine& line, const Settings& settings);
 ExitStatus acquire_command(const CommandLine& line, const Settings& settings);
 ExitStatus renew_command(const CommandLine& line, const Settings& settings);

@@ -13,7 +13,7 @@ namespace dlock {
 
 struct ConfigFile {
   ConfigEntries entries;  // the `key = value` lines, by name
-  // It contains a password that others can read; see TrustedFile::is_exposed.
+  // The file contains a password that others can read; see TrustedFile::is_exposed.
   bool password_is_exposed = false;
 };
 

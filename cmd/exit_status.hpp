@@ -7,7 +7,7 @@ namespace dlock {
 
 enum class ExitStatus : int {
   ok = 0,
-  // Inspect -q: a lock is free; release, force-release, forget: nothing to do; doctor: errors.
+  // `inspect -q`: a lock is free; release, force-release, forget: nothing to do; doctor: errors.
   no = 1,
   usage = 64,        // the command line makes no sense
   unavailable = 69,  // the store cannot be reached or has refused; nothing was run

@@ -23,7 +23,7 @@ class ResultFile {
   ResultFile() = default;
 
   UniqueFd directory_;  // opened at the start, so it may be moved later
-  std::string name_;    // in that directory
+  std::string name_;    // name of the file in that directory
   std::string path_;    // path as given, escaped
 };
 

@@ -28,7 +28,7 @@ struct Note {
 };
 
 struct Settings {
-  std::string command;  // its help is named in usage errors; empty: dlock's help
+  std::string command;  // the command whose help usage errors name; empty: dlock's help
   std::string url = "redis://127.0.0.1:6379";  // a quorum's URLs are separated by blanks
   std::string url_place;       // the source of `url`: "--url", "DLOCK_URL"; empty: the default
   bool url_is_option = false;  // `url` comes from the command line
@@ -77,7 +77,7 @@ struct Setting {
   std::string_view name;      // the key in a file; DLOCK_<NAME> in the environment
   std::string_view flags;     // the option, as CLI11 takes it; empty: no option
   std::string_view value;     // name of its value in the help; empty: it is a flag
-  std::string_view help;      // its help; for url the forms of URLs follow
+  std::string_view help;      // text of the help; for url the forms of URLs follow
   std::string_view commands;  // commands with this option, separated by blanks; empty: all commands
   // Sets the value. Errc::bad_usage says what is wrong with `value`.
   Result<void> (*set)(Settings& settings, std::string_view value) = nullptr;

@@ -41,16 +41,16 @@ namespace event {
 struct Acquired {
   Result<AcquireReply> answer;
 };
-struct Watched {  // also the answer to watch_hold
+struct Watched {  // the answer to watch, and to watch_hold
   Result<Watching> answer;
 };
 struct HandedOff {
   Result<HandOff> answer;
 };
-struct Renewed {  // also the answer to check
+struct Renewed {  // the answer to renew, and to check
   Result<RenewReply> answer;
 };
-struct Released {  // also the answer to undo and leave
+struct Released {  // the answer to release, undo and leave
   Result<ReleaseVerdict> answer;
 };
 struct Inspected {

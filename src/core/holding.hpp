@@ -69,7 +69,7 @@ struct Waiter {
 // The newest successful run, remembered for claims with once_per.
 struct LastSuccess {
   std::int64_t since_ms = 0;         // time of its grant, by the wall clock of the store
-  std::chrono::milliseconds ago{};   // time since then; never negative
+  std::chrono::milliseconds ago{};   // time since the grant; never negative
   std::chrono::milliseconds left{};  // time until it is forgotten
 };
 
@@ -113,7 +113,7 @@ struct Vote;
 struct Holding {
   struct Owner {
     OwnerId id;
-    std::string count;  // its number of holds, as stored: normally a decimal number
+    std::string count;  // number of the owner's holds, as stored: normally a decimal number
     // What is left of this owner's lease, if other owners may hold the lock beside it; otherwise
     // not known.
     LeaseLeft lease_left = {};

@@ -116,9 +116,9 @@ struct Done {
 };
 // The claim is not granted now.
 struct Refusal {
-  Holding holding;          // of the first name that is in the way
-  std::size_t which = 0;    // that name's index in Claim::names
-  std::uint64_t place = 0;  // in that name's line: 1 is next; 0: not in line
+  Holding holding;          // state of the first name that is in the way
+  std::size_t which = 0;    // index of the name in the way, in Claim::names
+  std::uint64_t place = 0;  // place in the line of the name in the way: 1 is next; 0: not in line
   // The claim has room, but the first waiter in line has this long to take the lock first.
   std::optional<Duration> turn_left = {};
   // An ancestor of the claim holds the name in an incompatible mode: waiting would deadlock.
@@ -136,7 +136,7 @@ struct RenewReply {
   RenewVerdict verdict = RenewVerdict::renewed;
   Time sent_at;
   std::string revoked_by = {};  // for revoked: "user@host"
-  Holding holding = {};         // for lost: the present state of that name
+  Holding holding = {};         // for lost: the present state of the lost name
   // For lost: some of several names may still be ours, and must be released.
   bool some_left = false;
   std::size_t which = 0;  // for revoked and lost: index of the first such name

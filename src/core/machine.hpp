@@ -17,7 +17,7 @@ namespace dlock {
 
 namespace event {
 struct Tick {};  // the time of next_deadline() has come
-struct Signal {  // this process received it
+struct Signal {  // a signal for this process
   int number = 0;
 };
 struct Resumed {};       // this process was stopped, perhaps for hours, and continues

@@ -51,8 +51,8 @@ struct Notice {
   std::string text;
   std::string before = {};           // for Kind::moved
   std::optional<std::size_t> which;  // index of the name; nullopt: all names
-  std::optional<Holding> holding;    // of that name
-  std::uint64_t place = 0;           // in that name's line: Refusal::place
+  std::optional<Holding> holding;    // state of the name `which`
+  std::uint64_t place = 0;           // place in the line of the name `which`: Refusal::place
   Duration span{};
   Duration seen_ago{};  // age of `holding`
   Duration left{};

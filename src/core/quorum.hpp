@@ -75,11 +75,11 @@ struct Owed {
 // What is known about one server.
 struct Member {
   std::string name;                    // for display
-  Holds holds = {};                    // its part of the granted hold; empty: it has none
+  Holds holds = {};                    // the server's part of the granted hold; empty: no part
   std::optional<Time> confirmed = {};  // send time of the newest confirmed request for `holds`
-  bool raised = false;                 // it has the token of the granted hold
+  bool raised = false;                 // the server has the token of the granted hold
   std::vector<Owed> owed = {};
-  std::string trouble = {};  // why it did not answer the newest request; empty: it did
+  std::string trouble = {};  // why the server did not answer the newest request; empty: it did
 };
 
 // What is known about all servers. Answers that arrive after their call has ended are noted here

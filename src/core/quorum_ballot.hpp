@@ -21,10 +21,10 @@ enum class Voted {
 
 struct Seat {
   Voted vote = Voted::unasked;
-  bool doubtful = false;  // it did not answer the last request before this round
-  bool possible = false;  // it may have granted the claim
-  bool silent = false;    // it did not answer within the limit
-  bool raised = false;    // it has recorded the chosen tokens
+  bool doubtful = false;  // the server did not answer the last request before this round
+  bool possible = false;  // the server may have granted the claim
+  bool silent = false;    // the server did not answer within the limit
+  bool raised = false;    // the server has recorded the chosen tokens
   Grant grant = {};
   Refusal refusal = {};
   Error error = {};

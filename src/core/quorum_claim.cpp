@@ -30,7 +30,7 @@ constexpr Duration k_look_most = 100ms;
 // How long a waiter that has the leader's vote keeps its votes: all other waiters are behind it,
 // and the holder that blocks it may have no part at the leader.
 constexpr Duration k_keep_vote = 1s;
-// This many waiters ask all servers about a holder: the first one may be dead.
+// The number of first waiters that ask all servers about a holder: the first waiter may be dead.
 constexpr std::uint64_t k_near = 2;
 // No rival claim takes this long, so an older hold at a server is no rival's.
 constexpr Duration k_rival_takes = 250ms;
@@ -98,7 +98,7 @@ Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
   Asks asks;
   if (ask.what == Ask::What::acquire) {
     ballot_.take(ask.server, std::get<Result<AcquireReply>>(answer));
-    if (phase_ == Phase::giving_back) {  // its grant is already owed back
+    if (phase_ == Phase::giving_back) {  // the grant is already owed back
       end_if_given_back();
       return {};
     }
@@ -108,7 +108,7 @@ Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
     seat.raised = raised.has_value();
     if (!raised) ballot_.fail(ask.server, raised.error());
   } else if (ask.what == Ask::What::release && phase_ == Phase::giving_back) {
-    // This counts releases of earlier rounds too: all releases owed by a server are sent together.
+    // Releases of earlier rounds count too: all releases owed by a server are sent together.
     if (members_[ask.server].owed.empty()) seat.possible = false;
     end_if_given_back();
     return {};

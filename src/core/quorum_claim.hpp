@@ -82,9 +82,9 @@ class QuorumClaim {
   int tries_ = 0;           // rounds of requests with the leader's vote
   Ballot ballot_;
   Phase phase_ = Phase::asking;
-  Holds granted_;                 // the holds that most votes grant, with the chosen tokens
-  Time kept_until_;               // if this round was granted before: the end of that lease
-  bool kept_;                     // that lease has not ended: the hold is not released
+  Holds granted_;    // the holds that most votes grant, with the chosen tokens
+  Time kept_until_;  // if this round was granted before: the end of the lease of that grant
+  bool kept_;        // the lease has not reached kept_until_: the hold is not released
   std::optional<Time> patience_;  // end of the wait for more answers
   std::optional<Time> retry_at_;
   bool given_back_ = false;

@@ -37,7 +37,7 @@ class QuorumRenewal {
   Ask::What what_;
   Holds holds_;
   Time limit_;
-  // How long a check waits for the minority, which may include the watched server.
+  // End of a check's wait for the minority, which may include the watched server.
   std::optional<Time> patience_;
   bool impatient_ = false;
   std::vector<Seat> seats_;
@@ -69,7 +69,7 @@ class QuorumRelease {
   ReleaseOptions options_;
   Time started_at_;
   Time limit_;
-  std::optional<Time> patience_;  // how long the minority is waited for
+  std::optional<Time> patience_;  // end of the wait for the minority
   std::vector<std::optional<Result<ReleaseVerdict>>> seats_;
   std::optional<Result<ReleaseVerdict>> outcome_;
 };

@@ -280,8 +280,8 @@ void RunSession::handle(event::Tick event, Time now) {
 
 void RunSession::begin_release(Time now) {
   phase_ = Phase::releasing;
-  // This outcome counts even if only leftovers of the command were stopped: they were part of the
-  // job.
+  // The outcome is time_up or lost even if only leftovers of the command were stopped: they were
+  // part of the job.
   if (outcome_.kind == Outcome::Kind::child) {
     if (stop_.reason() == StopReason::time) outcome_.kind = Outcome::Kind::time_up;
     if (stop_.reason() == StopReason::lease) outcome_.kind = Outcome::Kind::lost;

@@ -21,8 +21,8 @@ struct StartFailed {  // there is no child: fork or something that it needs fail
 struct TakenOver {};  // for acquire: the caller has the grant; there will be no child
 struct ChildEnded {   // the child was reaped
   ChildStatus status;
-  bool group_alive = false;  // other processes of its group still run
-  std::size_t strays = 0;    // descendants outside its group that still run
+  bool group_alive = false;  // other processes of the child's group still run
+  std::size_t strays = 0;    // descendants outside the child's group that still run
 };
 struct GroupGone {};  // the last process of the group has ended
 }  // namespace event

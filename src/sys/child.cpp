@@ -231,9 +231,9 @@ int Child::exec_error() const {
 }
 
 // Returns whether a process of the command lives; used if /proc does not show our processes.
-// wait(2) without WEXITED ignores dead children, so it fails if none of our children (or, if we may
-// have others, none of the group) lives. The guard is a child too and must be ended for each look,
-// so there is at most one look a second.
+// wait(2) without WEXITED ignores dead children, so it fails if no child lives. If we may have
+// children besides the command's, only the group is waited for. The guard is a child too and must
+// be ended for each look, so there is at most one look a second.
 bool Child::child_lives() {
   const Time now = BootClock::now();
   if (!guard_.dismissed() && now < next_wait_) return true;

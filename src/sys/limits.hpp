@@ -23,8 +23,8 @@ namespace dlock::limits {
 
 // Bytes received between two of our writes or, without a request, during one wait.
 constexpr std::size_t k_answer_bytes = std::size_t{4} << 20;
-// Bytes until libpq has logged in; for each parameter of the server, libpq searches all earlier
-// ones.
+// Bytes until libpq has logged in. The limit is low because for each parameter of the server libpq
+// searches all earlier parameters.
 constexpr std::size_t k_login_bytes = std::size_t{256} << 10;
 // The bytes that libpq may take between two looks at the clock and the interrupt.
 constexpr std::size_t k_turn_bytes = std::size_t{16} << 10;

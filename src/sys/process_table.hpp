@@ -15,7 +15,7 @@
 namespace dlock {
 
 struct ProcessEntry {
-  std::string name;  // its first 15 bytes at most
+  std::string name;  // the first 15 bytes of the program's name, at most
   pid_t pid = 0;
   pid_t parent = 0;
   pid_t group = 0;

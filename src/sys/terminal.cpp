@@ -19,7 +19,7 @@ std::optional<Terminal> Terminal::on(UniqueFd own) {
   terminal.own_ = std::move(own);
   // This is also the cheapest isatty(3).
   if (::tcgetattr(terminal.fd(), &terminal.modes_) != 0) return {};
-  if (::tcgetpgrp(terminal.fd()) < 0) return {};  // it is a terminal, but not that of our session
+  if (::tcgetpgrp(terminal.fd()) < 0) return {};  // this terminal is not that of our session
   terminal.stdout_too_ = ::isatty(STDOUT_FILENO) == 1;
   return terminal;
 }

@@ -58,7 +58,7 @@ struct EtcdChange {
   std::vector<EtcdRequest> leases;  // grants and keep-alives
   EtcdTxn txn;
   std::vector<EtcdLease> left;  // leases that have no key after the transaction
-  bool grants = false;          // it grants a lock, with the step's epoch
+  bool grants = false;          // the change grants a lock, with the step's epoch
 };
 
 struct EtcdStep {

@@ -82,7 +82,7 @@ class Walk {
       const std::string name = left_.front();
       left_.pop_front();
       if (name.empty() || name == ".") continue;
-      if (name == "..") {  // it comes from a link; the directory above has been checked already
+      if (name == "..") {  // ".." comes from a link; the directory above has been checked already
         turn_to(std::filesystem::path(at_).parent_path().string());
         continue;
       }

@@ -20,7 +20,7 @@ namespace dlock::local {
 struct Step {
   std::string path;  // has no links before its last component
   struct stat status;
-  bool after_open_one = false;  // it is in a directory in which every user may create files
+  bool after_open_one = false;  // the step is in a directory in which every user may create files
 };
 
 // The steps that the kernel takes from "/" to a path. They end early if a component is missing or

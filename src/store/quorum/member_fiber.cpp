@@ -53,7 +53,7 @@ const pollfd* MemberFiber::go_on(const pollfd* polled, Time now) {
   const bool ready = std::any_of(polled, end, [](const pollfd& one) { return one.revents != 0; });
   if (!running_ || (!ready && now < wait.until)) return end;
   std::copy(polled, end, wait.fds);
-  if (ready) running_since_ = now;  // its descriptor is ready, so the server is not frozen
+  if (ready) running_since_ = now;  // the server's descriptor is ready, so the server is not frozen
   fiber_->resume();
   return end;
 }

@@ -118,7 +118,7 @@ class RedisClient {
   Duration uptime() const { return started_ ? BootClock::now() - *started_ : Duration::zero(); }
   // Returns a client of another server with the same interrupt.
   RedisClient client_of(const RedisAddress& server) const;
-  const RedisAddress& address() const { return address_; }  // of the newest connection
+  const RedisAddress& address() const { return address_; }  // address of the newest connection
 
  private:
   static constexpr int k_most_moves = 5;  // bound for the redirections of one question
@@ -156,7 +156,7 @@ class RedisClient {
   bool asks_role() const { return address_.must_be_master || address_.counts_replicas; }
 
   std::shared_ptr<Route> route_;
-  RedisAddress address_;  // of the present connection, or of the newest one
+  RedisAddress address_;  // address of the present connection, or of the newest one
   const Interrupt* interrupt_;
   std::optional<Transport> transport_;
   // About servers that could not be reached before this one (FailedServers).
@@ -165,8 +165,8 @@ class RedisClient {
   bool greeted_ = false;  // the greetings of this connection have been sent and answered
   bool subscribed_ = false;
   int replicas_online_ = 0;        // as the server's newest ROLE says
-  bool role_is_fresh_ = false;     // ROLE was asked together with the newest question
-  std::string run_id_;             // of the server's process; empty: unknown
+  bool role_is_fresh_ = false;     // whether ROLE was asked together with the newest question
+  std::string run_id_;             // id of the server's process; empty: unknown
   std::optional<Time> started_;    // the latest time at which the server can have started
   long long listener_ = 0;         // number of the tracking listener; 0: no key is tracked
   bool greeting_refused_ = false;  // the last AUTH or SELECT was refused

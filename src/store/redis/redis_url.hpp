@@ -26,8 +26,8 @@ struct RedisAddress {
   int db = 0;
   // The server is asked for its role before the first question: it must be a master.
   bool must_be_master = false;
-  bool counts_replicas = false;  // its role also says how many replicas it has
-  bool asks_uptime = false;      // it is also asked how long it has been running
+  bool counts_replicas = false;  // the server's role must also say how many replicas it has
+  bool asks_uptime = false;      // the server is also asked how long it has been running
   // The URL in its canonical form, without user and password, for messages and comparisons.
   std::string text;
 };

@@ -38,13 +38,13 @@ inline constexpr std::int64_t k_latest_ms = std::int64_t{9'150'000'000} * 1000;
 struct Lease {
   std::map<HoldSerial, HoldRecord> holds;  // at least one; a kept lease has only one record
   StoreTime expires;                       // the lease is over at this time
-  bool at_most = false;  // it may end earlier: the table does not say when it was renewed
+  bool at_most = false;  // the lease may end earlier: the table does not say when it was renewed
   std::optional<std::string> revoked_by;  // if set, renewals are refused
 };
 
 // A successful run. Its times are wall clock, because it outlives the lease and a reboot.
 struct Success {
-  std::int64_t since_ms = 0;  // time of its grant
+  std::int64_t since_ms = 0;  // time of the run's grant
   std::int64_t until_ms = 0;  // the success is forgotten then
 };
 
@@ -73,7 +73,7 @@ struct ForeignHold {
   std::optional<StoreTime> until = {};  // the hold is over at this time; nullopt: unknown
   bool endless = false;                 // the hold never ends by itself
   std::optional<StoreTime> since = {};  // by the program's own clock, which may differ
-  bool shared = false;  // it is a reader's hold: other readers may hold the lock too
+  bool shared = false;                  // a reader's hold: other readers may hold the lock too
 };
 
 // The version of a lock's record format. A record names its version in a field whose own name never

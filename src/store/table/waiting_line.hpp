@@ -48,8 +48,9 @@ struct RefusedClaim {
 };
 // Where a refused claim waits.
 struct Queued {
-  std::size_t which = 0;    // index of a name whose line is full, otherwise of the name in the way
-  std::uint64_t place = 0;  // the claim's place in that name's line, from 1; 0: not in line
+  std::size_t which = 0;  // index of a name whose line is full, otherwise of the name in the way
+  // The claim's place in the line of the name `which`, from 1; 0: not in line.
+  std::uint64_t place = 0;
 };
 // Puts the claim into the lines of all its names that it waits for, unless one of these is full.
 Queued queue_up(const States& states, const RefusedClaim& refused, const Moment& moment);

@@ -103,8 +103,8 @@ struct ZkChange {
   // The sessions that the change must renew, by number, with the time for which they were made;
   // zero: a waiter's session, which is ours.
   std::map<std::int64_t, Duration> renewed;
-  bool makes_note = false;  // it creates a note, or the folder of notes
-  bool grants = false;      // it grants a lock, with the step's epoch
+  bool makes_note = false;  // the change creates a note, or the folder of notes
+  bool grants = false;      // the change grants a lock, with the step's epoch
   // Set if a lease should last longer than its session: the longest possible lease.
   std::optional<Duration> longest;
 };

@@ -37,8 +37,9 @@ ExaminedServer summary_of(const ServerFacts& server) {
   return summary;
 }
 
-// Returns what identifies the place where the locks are: for a cluster its masters with slots;
-// otherwise the master's replication id, which its replicas share and a restart or a failover
+// Returns what identifies the place of the locks. In a cluster that is the list of its masters.
+// Otherwise it is the replication id, which a master shares with its replicas and which changes
+// with a restart or a failover. The number of the database is added.
 // changes; and the database.
 Identity identity_of(const SetFacts& set, const StoreOptions& options, int database) {
   Identity identity{.unseen = ""};

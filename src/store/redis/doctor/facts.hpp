@@ -82,7 +82,7 @@ struct Right {
 };
 
 struct Clock {
-  double rate = 1;         // seconds that pass there per second here
+  double rate = 1;         // seconds that pass on the server per second on this machine
   double uncertainty = 0;  // uncertainty of `rate`
   // The server's clock less our CLOCK_BOOTTIME; only differences between servers mean anything.
   Duration ahead{};
@@ -120,7 +120,7 @@ struct ServerFacts {
   Seen<Role> role;                        // ROLE
   bool role_is_unknown = false;           // the server has no ROLE command
   Seen<std::string> user;                 // ACL WHOAMI
-  Seen<bool> open_to_all;                 // it answers without a password
+  Seen<bool> open_to_all;                 // the server answers without a password
   Seen<std::string> scripts;     // the server's error for EVALSHA or EVAL; empty: it runs scripts
   Seen<std::string> undeclared;  // the server's error for undeclared keys; empty: it allows them
   Seen<std::vector<Right>> rights;

@@ -69,7 +69,7 @@ local function holding(lock, holds, revoked, tag, line, wanted)
     if dead < size then
       local one_is_enough = mode == 'slots' and (wanted or mode) == mode
       reply[2] = math.min(one_is_enough and least or most, endless)
-    elseif reply[2] == -1 then  -- it never expires: a hash of another program
+    elseif reply[2] == -1 then  -- a lock that never expires: a hash of another program
       dead = 0
     else
       reply[1], reply[2] = 'none', -2

@@ -1,10 +1,10 @@
 -- For acquire: checks the access rights that the grant and later renewal, release and waiting need.
 --
--- They are checked once per claim, at its first try, before it is in line: a run must not start, or
--- wait for an hour, if it could not renew and release. The script uses some of these rights anyway,
--- but Redis 7.0 does not name the command that it refuses, and the error made here does. EVAL is
--- needed later if the server has lost its scripts. PUBLISH is not checked: waiters poll without it.
---
+-- Rights are checked once per claim, at its first try, before it is in line: a run must not start,
+-- or wait for an hour, if it could not renew and release. The script uses some of these rights
+-- anyway, but Redis 7.0 does not name the command that it refuses, and the error made here does.
+-- EVAL is needed later if the server has lost its scripts. PUBLISH is not checked: waiters poll
+-- without it.
 -- Redis 6.2 cannot check rights, so each command is tried there with arguments that change nothing.
 -- (EVAL cannot be tried: a script may not call it.) After a script's first write, even one that
 -- changes nothing, Redis no longer checks its memory, so OOM is an error here.
@@ -28,7 +28,7 @@ local function try(command, ...)
   return not oom and not error:find('The user executing the script', 1, true)
 end
 
--- These arguments change nothing. No name contains a line feed, so no key does.
+-- Calls with these arguments change nothing. No name contains a line feed, so no key does.
 local function all_allowed(may, n)
   return may('TYPE', n.lock) and may('TIME') and may('GET', n.token) and may('PTTL', n.lock)
     and may('SET', n.token, '1', 'PX', '0') and may('DEL', n.revoked .. '\n')
