@@ -36,19 +36,20 @@ inline PgSession session() {
   return session_of(server().socket_url());
 }
 
-inline std::vector<PgRows> done(PgSession& session, const std::vector<PgStatement>& statements) {
+inline std::vector<sql::Answer> done(PgSession& session,
+                                     const std::vector<sql::Statement>& statements) {
   auto answers = session.run(statements, ample());
   CAPTURE((answers ? "" : answers.error().text));
   REQUIRE(answers.has_value());
   return std::move(*answers);
 }
 
-inline Error failed(PgSession& session, const std::vector<PgStatement>& statements, Time limit) {
+inline Error failed(PgSession& session, const std::vector<sql::Statement>& statements, Time limit) {
   const auto answers = session.run(statements, limit);
   REQUIRE_FALSE(answers.has_value());
   return answers.error();
 }
-inline Error failed(PgSession& session, const std::vector<PgStatement>& statements) {
+inline Error failed(PgSession& session, const std::vector<sql::Statement>& statements) {
   return failed(session, statements, ample());
 }
 

@@ -38,15 +38,15 @@ MySession session(const Interrupt* interrupt = nullptr) {
   return {std::move(*address), interrupt};
 }
 
-MyRows::Value value_of(MySession& my, const std::string& statement) {
-  const auto rows = my.run({statement}, ample());
+sql::Value value_of(MySession& my, const std::string& statement) {
+  const auto rows = my.run({{statement}}, ample());
   if (!rows) FAIL(rows.error().text);
   REQUIRE(rows->front().rows.size() == 1);
   return rows->front().rows.front().front();
 }
 
 void must(MySession& my, const std::string& statement) {
-  const auto rows = my.run({statement}, ample());
+  const auto rows = my.run({{statement}}, ample());
   if (!rows) FAIL(rows.error().text);
 }
 
@@ -107,11 +107,11 @@ TEST_CASE("mysql: a collision costs no connection, and leaves no row locked") {
   must(one, "SELECT id FROM locked WHERE id = 1 FOR UPDATE");
   must(two, "INSERT INTO locked VALUES (2)");
   const auto id = two.connection_id();
-  const std::vector<std::string> both{"START TRANSACTION",
-                                      "SELECT id FROM locked WHERE id = 2 FOR UPDATE",
-                                      "SELECT id FROM locked WHERE id = 1 FOR UPDATE NOWAIT"};
+  const std::vector<sql::Statement> both{{"START TRANSACTION"},
+                                         {"SELECT id FROM locked WHERE id = 2 FOR UPDATE"},
+                                         {"SELECT id FROM locked WHERE id = 1 FOR UPDATE NOWAIT"}};
   REQUIRE_FALSE(two.run(both, ample()).has_value());
-  CHECK(two.fault() == MyFault::repeat);
+  CHECK(two.cause() == sql::Cause::repeat);
   CHECK(two.connected());
   must(one, "SELECT id FROM locked WHERE id = 2 FOR UPDATE NOWAIT");
   must(one, "COMMIT");

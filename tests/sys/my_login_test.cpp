@@ -26,23 +26,23 @@ bool is_right(const std::string& proof) {
 }
 
 // What becomes of a login; the texts of errors never have the password.
-Result<std::vector<MyRows>> login(FakeMysql8& server,
-                                  const FakePeer& peer,
-                                  const std::string& url) {
+Result<std::vector<sql::Answer>> login(FakeMysql8& server,
+                                       const FakePeer& peer,
+                                       const std::string& url) {
   auto address = parse_my_url(url);
   REQUIRE(address.has_value());
   std::thread thread([&] { server.serve(peer, is_right); });
   MySession my(std::move(*address), nullptr);
-  auto rows = my.run({"DO 1"}, ample());
+  auto rows = my.run({{"DO 1"}}, ample());
   my.disconnect();
   thread.join();
   if (!rows) CHECK_FALSE(has(rows.error().text, "s3cret"));
   return rows;
 }
 
-Result<std::vector<MyRows>> login(FakeMysql8& server,
-                                  const std::string& user = "ann:s3cret@",
-                                  const std::string& options = "") {
+Result<std::vector<sql::Answer>> login(FakeMysql8& server,
+                                       const std::string& user = "ann:s3cret@",
+                                       const std::string& options = "") {
   const FakePeer peer;
   return login(server,
                peer,
@@ -67,8 +67,8 @@ TEST_CASE("mysql 8: a server without Galera is asked again without its variable"
     server.serve(peer, is_right);
   });
   MySession my(std::move(*address), nullptr);
-  CHECK(my.run({"DO 1"}, ample()).has_value());
-  CHECK(my.run({"DO 1"}, ample()).has_value());
+  CHECK(my.run({{"DO 1"}}, ample()).has_value());
+  CHECK(my.run({{"DO 1"}}, ample()).has_value());
   my.disconnect();
   thread.join();
 }

@@ -95,7 +95,7 @@ class CuttingProxy {
   std::thread thread_;
 };
 
-const std::vector<PgStatement> k_add{
+const std::vector<sql::Statement> k_add{
     {"insert into cut values (1)"}, {"select 'a row', null"}, {"notify dlock_cut"}};
 
 TEST_CASE("pg: a connection that is cut anywhere is no verdict, and says nothing wrong") {

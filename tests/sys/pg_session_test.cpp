@@ -45,7 +45,7 @@ TEST_CASE("pg: several statements travel as one transaction, and each has its an
   REQUIRE(answers.size() == 5);
   CHECK(answers[1].affected == 2);
   CHECK(answers[1].rows.empty());
-  CHECK(answers[2].rows == std::vector<std::vector<PgValue>>{{"1", "a"}, {{}, "b"}});
+  CHECK(answers[2].rows == std::vector<std::vector<sql::Value>>{{"1", "a"}, {{}, "b"}});
   CHECK(answers[3].affected == 0);
   CHECK(answers[4].rows.empty());
   CHECK(one_value(one, "select pg_backend_pid()") == std::to_string(one.backend_pid()));
@@ -57,14 +57,14 @@ TEST_CASE("pg: an error in the middle undoes what was before it, and the session
   const int pid = one.backend_pid();
   for (const bool said : {false, true}) {
     CAPTURE(said);
-    std::vector<PgStatement> all{{"insert into t values (1)"}, {"select 1 / 0"}, {"select 2"}};
+    std::vector<sql::Statement> all{{"insert into t values (1)"}, {"select 1 / 0"}, {"select 2"}};
     if (said) all.insert(all.begin(), {"begin"});
     if (said) all.push_back({"commit"});
     const Error error = failed(one, all);
     CHECK(error.code == Errc::refused);
     CHECK(error.text == one.where() + " says: division by zero");
     CHECK(one.failure().sqlstate == "22012");
-    CHECK(one.failure().cause == PgCause::other);
+    CHECK(one.failure().cause == sql::Cause::other);
     CHECK(one_value(one, "select count(*) from t") == "0");
     CHECK(one.failure().sqlstate.empty());
   }
@@ -113,7 +113,7 @@ TEST_CASE("pg: what a user may not do, and a database and a table that are not t
   PgSession ann = session_of(server().url("ann:s3cret"));
   CHECK(failed(ann, {{"select * from closed"}}).code == Errc::denied);
   CHECK(failed(ann, {{"select * from not_there"}}).code == Errc::refused);
-  CHECK(ann.failure().cause == PgCause::no_table);
+  CHECK(ann.failure().cause == sql::Cause::no_table);
   PgSession nowhere = session_of("postgresql://postgres@/nowhere?host=" + server().directory() +
                                  server().socket_url().substr(server().socket_url().find('&')));
   const Error error = failed(nowhere, {{"select 1"}});
@@ -131,7 +131,7 @@ TEST_CASE("pg: two transactions that collide: one is undone and may be repeated"
   const Error error = failed(other, {{"update c set v = v + 1"}, {"commit"}});
   CHECK(error.code == Errc::unavailable);
   CHECK(other.failure().sqlstate == "40001");
-  CHECK(other.failure().cause == PgCause::repeat);
+  CHECK(other.failure().cause == sql::Cause::repeat);
   done(other, {{"update c set v = v + 1"}});
   CHECK(one_value(one, "select v from c") == "2");
 }

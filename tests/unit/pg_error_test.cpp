@@ -16,12 +16,12 @@ TEST_CASE("pg error: the state decides, a class where there is no rule for the s
   for (const char* const now : {"57P01", "57P03", "53300", "53100", "08006", "55P03", "40003"}) {
     CAPTURE(now);
     CHECK(classify_sqlstate(now).code == Errc::unavailable);
-    CHECK(classify_sqlstate(now).cause == PgCause::other);
+    CHECK(classify_sqlstate(now).cause == sql::Cause::other);
   }
   CHECK(classify_sqlstate("57014").code == Errc::timed_out);
-  CHECK(classify_sqlstate("40001").cause == PgCause::repeat);
-  CHECK(classify_sqlstate("40P01").cause == PgCause::repeat);
-  CHECK(classify_sqlstate("42P01").cause == PgCause::no_table);
+  CHECK(classify_sqlstate("40001").cause == sql::Cause::repeat);
+  CHECK(classify_sqlstate("40P01").cause == sql::Cause::repeat);
+  CHECK(classify_sqlstate("42P01").cause == sql::Cause::no_table);
   CHECK(classify_sqlstate("").code == Errc::refused);
 }
 

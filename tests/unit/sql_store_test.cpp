@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// SqlStore on a table in memory: which messages a step costs, and what a write checks that did not
-// read its row before.
+// SqlStore in a dialect of SQLite, in memory: which messages a step costs, and what a write checks
+// that did not read its row before.
 #include "store/sql/sql_store.hpp"
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <map>
+#include <sqlite3.h>
+
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "lease_words.hpp"
 
@@ -14,69 +17,120 @@ namespace dlock::lease_table {
 
 namespace {
 
-class FakeSql final : public SqlStore {
+std::vector<std::string> tables(const std::string& table) {
+  return {"create table " + table +
+              " (name text primary key, lock_until, locked_at, locked_by, token default 0, version "
+              "default 0, state default '')",
+          "create table " + table +
+              "_line (name, arrival, waiter, alive_until, who, primary key (name, arrival))"};
+}
+
+constexpr sql::Dialect k_dialect{
+    .tables = &tables,
+    .state_column = "text",
+    .own_columns = "select 0",
+    .clock = "select us from clock",
+    .now = "(select us from clock)",
+    .time_of = [](std::int64_t us) { return std::to_string(us); },
+    .select_time = [](const std::string& column) { return column; },
+    .us_in = &sql::number_in,
+    .unfit = "''",
+    .equals = " = ",
+    .is_greater = " > ",
+    .locks_rows = "",
+    .keeps_row = " on conflict do nothing",
+    .put = "replace",
+    .put_end = "",
+};
+
+// A database, which several stores share.
+class Server {
  public:
-  std::string where() const override { return "sql"; }
-
-  // The only row, which several stores share.
-  struct Server {
-    std::optional<Row> row;
-    std::int64_t now_us = k_wall_us;
-  };
-  explicit FakeSql(Server& server) : server_(server) {}
-
-  int loads = 0;
-  int writes = 0;
-  Duration answer_takes{};    // until load() has its answer
-  bool finds_no_row = false;  // when it writes
-
- private:
-  Result<Rows> load(const std::vector<std::string>& names, Purpose, Time) override {
-    REQUIRE(names.size() == 1);
-    ++loads;
-    Rows rows{.rows = {Row{.name = names[0], .state = {}}},
-              .now_us = server_.now_us,
-              .sent_at = BootClock::now() - answer_takes};
-    if (server_.row) rows.rows = {*server_.row};
-    return rows;
+  Server() {
+    sqlite3* db = nullptr;
+    REQUIRE(sqlite3_open(":memory:", &db) == SQLITE_OK);
+    db_.reset(db);
+    carry_out({"create table clock (us)"});
+    carry_out({"insert into clock values (" + std::to_string(k_wall_us) + ")"});
   }
-  Result<void> make_rows(const std::vector<std::string>& names, Time) override {
-    server_.row = Row{.name = names[0], .state = ""};
-    return {};
-  }
-  Result<bool> write(const std::vector<Write>& all,
-                     const std::vector<std::string>&,
-                     Basis basis,
-                     Time) override {
-    ++writes;
-    if (finds_no_row) return false;
-    for (const Write& one : all) {
-      Row& row = *server_.row;
-      const bool by_memory = basis == Basis::remembered;
-      const bool is_other =
-          row.columns.locked_by != one.before->columns.locked_by || row.state != one.before->state;
-      if (one.lock && row.version != one.before->version) return false;
-      if (by_memory && (is_other || !row.line.empty())) return false;
-      if (one.lock) {
-        row.columns = one.columns;
-        row.state = one.state;
-        ++row.version;
-      }
-      for (const Place* place : one.line.gone)
-        drop_place(row.line, place->id);
-      for (const Place* place : one.line.written) {
-        drop_place(row.line, place->id);
-        row.line.push_back(*place);
+
+  sql::Answer carry_out(const sql::Statement& statement) {
+    sqlite3_stmt* prepared = nullptr;
+    const int made = sqlite3_prepare_v2(db_.get(), statement.text.c_str(), -1, &prepared, nullptr);
+    const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> end(prepared,
+                                                                         &sqlite3_finalize);
+    const std::string said = sqlite3_errmsg(db_.get());
+    cause =
+        said.find("no such table") == std::string::npos ? sql::Cause::other : sql::Cause::no_table;
+    if (made != SQLITE_OK && cause == sql::Cause::no_table) return {};
+    CAPTURE(statement.text);
+    REQUIRE(said == "not an error");
+    for (std::size_t i = 0; i < statement.parameters.size(); ++i) {
+      const int at = sqlite3_bind_parameter_index(prepared, ("$" + std::to_string(i + 1)).c_str());
+      sqlite3_bind_text(prepared, at, statement.parameters[i]->c_str(), -1, SQLITE_STATIC);
+    }
+    sql::Answer answer;
+    while (sqlite3_step(prepared) == SQLITE_ROW) {
+      sql::Values& row = answer.rows.emplace_back();
+      for (int i = 0; i < sqlite3_column_count(prepared); ++i) {
+        const auto* const text = sqlite3_column_text(prepared, i);
+        if (text == nullptr) row.emplace_back();
+        if (text != nullptr) row.emplace_back(reinterpret_cast<const char*>(text));  // NOLINT
       }
     }
-    return true;
+    answer.affected = sqlite3_changes(db_.get());
+    return answer;
   }
-  Result<void> make_tables(Time) override { return {}; }
-  Result<Rows> load_behind(const std::string&, Time) override { return Rows{}; }
-  Result<Rows> load_clock(Time) override { return Rows{.rows = {}, .now_us = server_.now_us}; }
-  Cause cause() const override { return Cause::other; }
-  const std::string& table() const override { return table_; }
-  std::string missing_columns() const override { return ""; }
+  std::string value_of(const std::string& text) {
+    const auto answer = carry_out({text});
+    REQUIRE(answer.rows.size() == 1);
+    return answer.rows.front().front().value_or("NULL");
+  }
+  bool in_transaction() const { return sqlite3_get_autocommit(db_.get()) == 0; }
+
+  sql::Cause cause = sql::Cause::other;
+
+ private:
+  struct Close {
+    void operator()(sqlite3* db) const { sqlite3_close(db); }
+  };
+  std::unique_ptr<sqlite3, Close> db_;
+};
+
+class TestStore final : public SqlStore {
+ public:
+  explicit TestStore(Server& server) : SqlStore(k_dialect, "dlock"), server_(server) {}
+
+  std::string where() const override { return "sql"; }
+
+  int messages = 0;
+  Duration answer_takes{};  // of a message that begins a transaction
+  bool updates_find_no_row = false;
+
+ private:
+  Result<std::vector<sql::Answer>> run(const std::vector<sql::Statement>& statements,
+                                       Scope scope,
+                                       Uses,
+                                       Time) override {
+    ++messages;
+    sent_at_ = BootClock::now() - (scope == Scope::begins ? answer_takes : Duration());
+    if (scope == Scope::alone && server_.in_transaction()) server_.carry_out({"rollback"});
+    if (scope == Scope::begins || scope == Scope::reads) server_.carry_out({"begin"});
+    std::vector<sql::Answer> answers;
+    for (const sql::Statement& one : statements) {
+      answers.push_back(server_.carry_out(one));
+      if (server_.cause == sql::Cause::no_table) {
+        if (server_.in_transaction()) server_.carry_out({"rollback"});
+        server_.cause = sql::Cause::no_table;
+        return Error{Errc::refused, "there is no table"};
+      }
+      if (updates_find_no_row && one.text.starts_with("update")) answers.back().affected = 0;
+    }
+    if (scope == Scope::reads) server_.carry_out({"commit"});
+    return answers;
+  }
+  sql::Cause cause() const override { return server_.cause; }
+  Time sent_at() const override { return sent_at_; }
   Result<void> watch_rows(const std::vector<LockName>&,
                           const std::vector<std::string>&,
                           Time) override {
@@ -85,12 +139,12 @@ class FakeSql final : public SqlStore {
   Result<bool> await_change(Time) override { return false; }
 
   Server& server_;
-  std::string table_ = "dlock";
+  Time sent_at_{};
 };
 
 const Time k_limit = Time::max();
 
-Holds granted(FakeSql& store, const Claim& claim) {
+Holds granted(TestStore& store, const Claim& claim) {
   const auto reply = store.acquire(claim, Queueing::no, k_limit);
   REQUIRE(reply);
   REQUIRE(std::holds_alternative<Grant>(*reply));
@@ -100,81 +154,80 @@ Holds granted(FakeSql& store, const Claim& claim) {
 }  // namespace
 
 TEST_CASE("sql: a claim whose row was not written is an error") {
-  FakeSql::Server server;
-  FakeSql store(server);
-  store.finds_no_row = true;
+  Server server;
+  TestStore store(server);
+  store.updates_find_no_row = true;
   const auto reply = store.acquire(claim_of("p", "t"), Queueing::no, k_limit);
   REQUIRE_FALSE(reply);
   CHECK(reply.error().text.find("stays as it was") != std::string::npos);
 }
 
 TEST_CASE("sql: a release is one message if the row is as our newest step wrote it") {
-  FakeSql::Server server;
-  FakeSql store(server);
+  Server server;
+  TestStore store(server);
   const Holds holds = granted(store, claim_of("p", "t"));
-  store.loads = store.writes = 0;
+  store.messages = 0;
   SUBCASE("after the claim") {}
   SUBCASE("after a renewal") {
     CHECK(store.renew(holds, k_limit)->verdict == RenewVerdict::renewed);
-    store.loads = store.writes = 0;
+    store.messages = 0;
   }
   SUBCASE("after a look that changed nothing") {
     CHECK(store.check(holds, k_limit)->verdict == RenewVerdict::held);
-    store.loads = store.writes = 0;
+    store.messages = 0;
   }
   CHECK(*store.release(holds, {}, k_limit) == ReleaseVerdict::released);
-  CHECK(store.loads == 0);
-  CHECK(store.writes == 1);
-  CHECK(server.row->columns.locked_by.empty());
+  CHECK(store.messages == 1);
+  CHECK(server.value_of("select locked_by from dlock").empty());
   CHECK(*store.release(holds, {}, k_limit) == ReleaseVerdict::not_held);
 }
 
 TEST_CASE("sql: a release reads the row if a claim waits, and the claim gets its turn") {
-  FakeSql::Server server;
-  FakeSql store(server);
-  FakeSql other(server);
+  Server server;
+  TestStore store(server);
+  TestStore other(server);
   const Holds holds = granted(store, claim_of("p", "t"));
   const auto refused = other.acquire(claim_of("q", "u"), Queueing::polling, k_limit);
   REQUIRE(std::holds_alternative<Refusal>(*refused));
-  const StoreTime alive_until = server.row->line.at(0).alive_until;
-  store.loads = 0;
+  const std::string alive_until = server.value_of("select alive_until from dlock_line");
+  store.messages = 0;
   CHECK(*store.release(holds, {}, k_limit) == ReleaseVerdict::released);
-  CHECK(store.loads == 1);
-  CHECK(server.row->line.at(0).alive_until != alive_until);
+  CHECK(store.messages == 3);
+  CHECK(server.value_of("select alive_until from dlock_line") != alive_until);
 }
 
 TEST_CASE("sql: a release reads the row if another process wrote it") {
-  FakeSql::Server server;
-  FakeSql store(server);
-  FakeSql other(server);
+  Server server;
+  TestStore store(server);
+  TestStore other(server);
   SUBCASE("another reader has joined, and keeps its lease") {
     const Holds holds = granted(store, claim_as(Mode::shared, "p"));
     const Holds joined = granted(other, claim_as(Mode::shared, "q"));
-    store.loads = 0;
+    store.messages = 0;
     CHECK(*store.release(holds, {}, k_limit) == ReleaseVerdict::released);
     CHECK(other.check(joined, k_limit)->verdict == RenewVerdict::held);
   }
   SUBCASE("the row was lost, and the next holder has the same host name and process number") {
     const Holds holds = granted(store, claim_of("p", "t"));
-    server.row.reset();
+    server.carry_out({"delete from dlock"});
     const Holds next = granted(other, claim_of("q", "u"));
-    store.loads = 0;
+    store.messages = 0;
     CHECK(*store.release(holds, {}, k_limit) == ReleaseVerdict::not_held);
     CHECK(other.check(next, k_limit)->verdict == RenewVerdict::held);
   }
   SUBCASE("ShedLock has the row, and keeps it") {
     const Holds holds = granted(store, claim_of("p", "t"));
-    server.row->columns.locked_by = "app1";
-    store.loads = 0;
+    server.carry_out({"update dlock set locked_by = 'app1'"});
+    store.messages = 0;
     CHECK(*store.release(holds, {}, k_limit) == ReleaseVerdict::not_held);
-    CHECK(server.row->columns.locked_by == "app1");
+    CHECK(server.value_of("select locked_by from dlock") == "app1");
   }
-  CHECK(store.loads == 1);
+  CHECK(store.messages == 3);
 }
 
 TEST_CASE("sql: a release reads the row if the present time matters") {
-  FakeSql::Server server;
-  FakeSql store(server);
+  Server server;
+  TestStore store(server);
   ReleaseOptions options;
   SUBCASE("the lease may have ended") {
     store.answer_takes = 10s;
@@ -183,23 +236,23 @@ TEST_CASE("sql: a release reads the row if the present time matters") {
     options.keep = 1s;
   }
   const Holds holds = granted(store, claim_of("p", "t"));
-  store.loads = 0;
+  store.messages = 0;
   CHECK(*store.release(holds, options, k_limit) == ReleaseVerdict::released);
-  CHECK(store.loads == 1);
+  CHECK(store.messages == 2);
 }
 
 TEST_CASE("sql: a release reads the row if another lease of the row was renewed in between") {
-  FakeSql::Server server;
-  FakeSql store(server);
+  Server server;
+  TestStore store(server);
   const Holds dead = granted(store, claim_as(Mode::shared, "p"));
   const Holds other = granted(store, claim_as(Mode::shared, "q"));
-  server.now_us += 9'999'999;
+  server.carry_out({"update clock set us = us + 9999999"});
   store.answer_takes = 1us;  // the lease of ten seconds may be over when the answer is there
   CHECK(store.renew(other, k_limit)->verdict == RenewVerdict::renewed);
-  server.now_us += 1;
-  store.loads = 0;
+  server.carry_out({"update clock set us = us + 1"});
+  store.messages = 0;
   CHECK(*store.release(dead, {}, k_limit) == ReleaseVerdict::not_held);
-  CHECK(store.loads == 1);
+  CHECK(store.messages == 2);
   CHECK(*store.release(other, {}, k_limit) == ReleaseVerdict::released);
 }
 

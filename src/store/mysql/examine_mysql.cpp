@@ -141,32 +141,28 @@ Result<Facts> look(MySession& session, const std::string& table, Time limit) {
   const std::string of_ours = "table_schema = database() and table_name = ";
   const std::string is_table = of_ours + MySession::quoted(table);
   const std::string is_line = of_ours + MySession::quoted(table + "_line");
-  const std::string has_state = "column_name = 'state' and " + is_table;
   const std::string of_trigger =
       " from information_schema.triggers where event_object_schema = database() and "
       "event_object_table in (" +
       MySession::quoted(table) + ", " + MySession::quoted(table + "_line") +
       ") order by trigger_name limit 1";
+  const std::string from_columns = " from information_schema.columns where column_name = ";
   const auto answers = session.run(
-      {k_variables,
-       k_status,
-       "select 'has_locks', count(*) from information_schema.tables where " + is_table,
-       "select 'has_line', count(*) from information_schema.tables where " + is_line,
-       "select 'has_state', count(*) from information_schema.columns where " + has_state,
-       "select 'schema', database()",
-       "select 'engine', engine from information_schema.tables where " + is_table,
-       "select 'name_collation', collation_name from information_schema.columns where column_name "
-       "= 'name' and " +
-           is_table,
-       "select 'lock_until_type', data_type from information_schema.columns where column_name = "
-       "'lock_until' and " +
-           is_table,
-       "select 'trigger_of', event_object_table" + of_trigger,
-       "select 'trigger', trigger_name" + of_trigger},
+      {{k_variables},
+       {k_status},
+       {"select 'has_locks', count(*) from information_schema.tables where " + is_table},
+       {"select 'has_line', count(*) from information_schema.tables where " + is_line},
+       {"select 'has_state', count(*)" + from_columns + "'state' and " + is_table},
+       {"select 'schema', database()"},
+       {"select 'engine', engine from information_schema.tables where " + is_table},
+       {"select 'name_collation', collation_name" + from_columns + "'name' and " + is_table},
+       {"select 'lock_until_type', data_type" + from_columns + "'lock_until' and " + is_table},
+       {"select 'trigger_of', event_object_table" + of_trigger},
+       {"select 'trigger', trigger_name" + of_trigger}},
       limit);
   if (!answers) return answers.error();
   Facts facts;
-  for (const MyRows& answer : *answers) {
+  for (const sql::Answer& answer : *answers) {
     for (const auto& row : answer.rows) {
       if (row.size() < 2 || !row[0] || !row[1]) continue;
       std::string name = *row[0];
@@ -196,9 +192,10 @@ Identity identity_of(const Facts& facts, const std::string& table) {
 
 // False: this user may not remove it. Without the tables the trial did nothing.
 bool remove_trial(MySession& session, const std::string& table, const LockName& name, Time until) {
-  const std::string where = " where name = " + MySession::quoted(name.text());
-  const auto removed = session.run(
-      {"delete from " + table + "_line" + where, "delete from " + table + where}, until);
+  const std::string of_name = " where name = $1";
+  const auto removed = session.run({{"delete from " + table + "_line" + of_name, {name.text()}},
+                                    {"delete from " + table + of_name, {name.text()}}},
+                                   until);
   return removed || removed.error().code != Errc::denied;
 }
 

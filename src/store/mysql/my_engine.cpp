@@ -7,26 +7,26 @@ namespace dlock {
 
 namespace {
 
-std::string ask(const std::string& table, const std::string& more) {
-  return "select table_name, engine" + more +
-         " from information_schema.tables where table_schema = database() and table_name = '" +
-         table + "'";
+sql::Statement ask(const std::string& table, const std::string& more) {
+  const std::string from = " from information_schema.tables";
+  return {"select table_name, engine" + more + from +
+              " where table_schema = database() and table_name = $1",
+          {table}};
 }
 
 }  // namespace
 
-std::string ask_engine(const std::string& table) {
+sql::Statement ask_engine(const std::string& table) {
   return ask(table, "");
 }
 
-std::string ask_table(const std::string& table) {
+sql::Statement ask_table(const std::string& table) {
   return ask(table,
              ", (select trigger_name from information_schema.triggers where event_object_schema = "
-             "database() and event_object_table = '" +
-                 table + "' limit 1)");
+             "database() and event_object_table = $1 limit 1)");
 }
 
-std::optional<std::string> engine_fault(const MyRows& answer) {
+std::optional<std::string> engine_fault(const sql::Answer& answer) {
   for (const auto& row : answer.rows) {
     if (row.size() < 2 || !row[0] || !row[1] || *row[1] == "InnoDB") continue;
     return "the engine of the table " + printable(*row[0]) + " is " + printable(*row[1]) +
@@ -36,7 +36,7 @@ std::optional<std::string> engine_fault(const MyRows& answer) {
   return std::nullopt;
 }
 
-std::optional<std::string> table_fault(const MyRows& answer) {
+std::optional<std::string> table_fault(const sql::Answer& answer) {
   for (const auto& row : answer.rows) {
     if (row.size() < 3 || !row[0] || !row[2]) continue;
     const std::string trigger = "trigger " + printable(*row[2]);

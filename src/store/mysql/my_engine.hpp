@@ -12,14 +12,14 @@
 namespace dlock {
 
 // A statement for engine_fault(). `table` is a plain identifier of the session's database.
-std::string ask_engine(const std::string& table);
+sql::Statement ask_engine(const std::string& table);
 // A statement for table_fault(). It costs the server a table on disk, in which MariaDB gives the
 // triggers. MariaDB shows triggers to who may write the table, MySQL to who has the right TRIGGER.
-std::string ask_table(const std::string& table);
+sql::Statement ask_table(const std::string& table);
 
 // Why the table's engine keeps no locks, and how to mend it. A view and a missing table are good.
-std::optional<std::string> engine_fault(const MyRows& answer);
+std::optional<std::string> engine_fault(const sql::Answer& answer);
 // The same, or a trigger, which could change a lock or the session.
-std::optional<std::string> table_fault(const MyRows& answer);
+std::optional<std::string> table_fault(const sql::Answer& answer);
 
 }  // namespace dlock

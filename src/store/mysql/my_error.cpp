@@ -9,19 +9,19 @@ struct Rule {
   MyMeaning meaning;
 };
 
-constexpr MyMeaning k_denied{Errc::denied, MyFault::other};
+constexpr MyMeaning k_denied{Errc::denied, sql::Cause::other};
 constexpr MyMeaning k_no_right{
     Errc::denied,
-    MyFault::other,
+    sql::Cause::other,
     "dlock doctor --ddl prints its tables, and the grants that it needs"};
-constexpr MyMeaning k_repeat{Errc::unavailable, MyFault::repeat};
+constexpr MyMeaning k_repeat{Errc::unavailable, sql::Cause::repeat};
 constexpr MyMeaning k_read_only{
-    Errc::refused, MyFault::read_only, "is it a replica? dlock needs the one server that writes"};
-constexpr MyMeaning k_not_now{Errc::unavailable, MyFault::other};
+    Errc::refused, sql::Cause::other, "is it a replica? dlock needs the one server that writes"};
+constexpr MyMeaning k_not_now{Errc::unavailable, sql::Cause::other};
 
 // Statement logs cannot express READ COMMITTED.
 constexpr MyMeaning k_binlog{
-    Errc::refused, MyFault::other, "dlock needs binlog_format MIXED or ROW there"};
+    Errc::refused, sql::Cause::other, "dlock needs binlog_format MIXED or ROW there"};
 
 constexpr std::string_view k_charset = "a name has to fit the character set of the column";
 
@@ -75,12 +75,12 @@ constexpr Rule k_rules[] = {
     {3169, k_not_now},  // the session was killed
     {4031, k_not_now},  // closed because idle
     {1665, k_binlog},
-    {1406, {Errc::bad_usage, MyFault::other}},             // a name longer than the column
-    {1267, {Errc::bad_usage, MyFault::other, k_charset}},  // not comparable with the column
-    {1366, {Errc::bad_usage, MyFault::other, k_charset}},
-    {1054, {Errc::refused, MyFault::no_column}},
-    {1146, {Errc::refused, MyFault::no_table}},
-    {1049, {Errc::refused, MyFault::no_database}},
+    {1406, {Errc::bad_usage, sql::Cause::other}},             // a name longer than the column
+    {1267, {Errc::bad_usage, sql::Cause::other, k_charset}},  // not comparable with the column
+    {1366, {Errc::bad_usage, sql::Cause::other, k_charset}},
+    {1054, {Errc::refused, sql::Cause::no_column}},
+    {1146, {Errc::refused, sql::Cause::no_table}},
+    {1049, {Errc::refused}},
 };
 
 }  // namespace

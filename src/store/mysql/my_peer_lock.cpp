@@ -16,12 +16,12 @@ constexpr std::size_t k_longest_word = 64;  // characters that GET_LOCK takes
 
 // Prepares a connection that may be idle for long, and waits only for a table that is being
 // altered.
-std::string prepared_for(Time limit) {
+sql::Statement prepared_for(Time limit) {
   const auto left = std::chrono::ceil<std::chrono::seconds>(limit - BootClock::now());
-  return "set session wait_timeout = 31536000, lock_wait_timeout = " +
-         std::to_string(std::max<long long>(1, left.count())) +
-         " /*M! , idle_transaction_timeout = 0, idle_write_transaction_timeout = 0, "
-         "idle_readonly_transaction_timeout = 0 */";
+  return {"set session wait_timeout = 31536000, lock_wait_timeout = " +
+          std::to_string(std::max<long long>(1, left.count())) +
+          " /*M! , idle_transaction_timeout = 0, idle_write_transaction_timeout = 0, "
+          "idle_readonly_transaction_timeout = 0 */"};
 }
 
 std::size_t characters_of(std::string_view utf8) {
@@ -32,8 +32,8 @@ std::size_t characters_of(std::string_view utf8) {
 
 }  // namespace
 
-MyPeerLock::MyPeerLock(MyAddress address, const Interrupt* interrupt)
-    : with_(*address.with), session_(std::move(address), interrupt) {}
+MyPeerLock::MyPeerLock(const MyAddress& address, const Interrupt* interrupt)
+    : SessionPeerLock(*address.with, address, interrupt) {}
 
 std::unique_ptr<PeerLock> MyPeerLock::open(const MyAddress& address, const StoreOptions& options) {
   if (!address.with) return nullptr;
@@ -55,46 +55,40 @@ Result<PeerLock::Taken> MyPeerLock::take(const std::vector<LockName>& names, Tim
 // Skips locked rows: NOWAIT would be an error, which costs the connection, and would meet the locks
 // of other rows if the column has no index.
 Result<PeerLock::Taken> MyPeerLock::take_rows(const std::vector<LockName>& names, Time limit) {
-  std::vector<std::string> all{
-      prepared_for(limit), ask_engine(with_.table), "start transaction read write"};
+  std::vector<sql::Statement> all{
+      prepared_for(limit), ask_engine(with().table), {"start transaction read write"}};
   const std::size_t first = all.size();
   for (const LockName& name : names) {
-    const std::string row = "select 1 from " + with_.table + " where " + with_.column + " = " +
-                            MySession::quoted(name.text());
-    all.push_back(row + " for update skip locked");
-    all.push_back(row);
+    const std::string row = "select 1 from " + with().table + " where " + with().column + " = $1";
+    all.push_back({row + " for update skip locked", {name.text()}});
+    all.push_back({row, {name.text()}});
   }
-  const auto answers = session_.run(all, limit);
-  if (!answers) {
-    const bool undefined =
-        session_.fault() == MyFault::no_table || session_.fault() == MyFault::no_column;
-    if (undefined) return Error{Errc::bad_config, answers.error().text};
-    return answers.error();
-  }
+  const auto answers = session().run(all, limit);
+  if (!answers) return refused(answers.error(), session().cause());
   if (const auto fault = engine_fault((*answers)[1])) {
     give_up(limit);
-    return Error{Errc::bad_config, "cannot lock rows at " + session_.where() + ": " + *fault};
+    return Error{Errc::bad_config, "cannot lock rows at " + session().where() + ": " + *fault};
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::size_t taken = (*answers)[first + 2 * i].rows.size();
     const std::size_t wanted = (*answers)[first + 2 * i + 1].rows.size();
     if (wanted > 0 && taken == wanted) continue;
     give_up(limit);
-    if (wanted == 0) return no_row(with_, session_.where(), names[i].text());
+    if (wanted == 0) return no_row(with(), session().where(), names[i].text());
     return Taken(Blocked{.which = i});
   }
   return Taken();
 }
 
 Result<PeerLock::Taken> MyPeerLock::take_words(const std::vector<LockName>& names, Time limit) {
-  std::vector<std::string> all{prepared_for(limit)};
+  std::vector<sql::Statement> all{prepared_for(limit)};
   for (const LockName& name : names) {
-    all.push_back("select get_lock(word, 0), is_used_lock(word) from (select " +
-                  MySession::quoted(name.text()) + " as word) as one");
+    all.push_back({"select get_lock(word, 0), is_used_lock(word) from (select $1 as word) as one",
+                   {name.text()}});
   }
-  const auto answers = session_.run(all, limit);
+  const auto answers = session().run(all, limit);
   if (!answers) {
-    session_.disconnect();  // with the words that it has by now
+    session().disconnect();  // with the words that it has by now
     return answers.error();
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -103,25 +97,16 @@ Result<PeerLock::Taken> MyPeerLock::take_words(const std::vector<LockName>& name
     if (!strange && word.front()[0] == "1") continue;
     give_up(limit);
     if (strange)
-      return Error{Errc::protocol, session_.where() + " gave an answer of an unknown kind"};
+      return Error{Errc::protocol, session().where() + " gave an answer of an unknown kind"};
     const auto& row = word.front();
-    if (!row[0]) return Error{Errc::refused, session_.where() + " does not carry out GET_LOCK"};
+    if (!row[0]) return Error{Errc::refused, session().where() + " does not carry out GET_LOCK"};
     return Taken(Blocked{.which = i, .by = row[1].value_or("")});
   }
   return Taken();
 }
 
-Result<void> MyPeerLock::check(Time limit) {
-  auto alive = session_.ask_alive(limit);
-  if (alive || session_.connected()) return alive;
-  return Error{Errc::lost, alive.error().text};
-}
-
-void MyPeerLock::give_up(Time limit) {
-  if (session_.owes_sign()) return session_.disconnect();
-  if (!session_.connected()) return;
-  if (!session_.run({is_row() ? "rollback" : "do release_all_locks()"}, limit))
-    session_.disconnect();
+sql::Statement MyPeerLock::end() const {
+  return {is_row() ? "rollback" : "do release_all_locks()"};
 }
 
 }  // namespace dlock

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "store/mysql/my_session.hpp"
-#include "store/sql/peer_lock.hpp"
+#include "store/sql/session_peer_lock.hpp"
 #include "store/store_options.hpp"
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace dlock {
 
-class MyPeerLock final : public PeerLock {
+class MyPeerLock final : public SessionPeerLock<MySession> {
  public:
   // The URL's peer lock; null: it names no peer lock. Connects to nothing.
   static std::unique_ptr<PeerLock> open(const MyAddress& address, const StoreOptions& options);
@@ -24,18 +24,13 @@ class MyPeerLock final : public PeerLock {
   Result<void> fits(const LockName& name) const override;
   bool is_one_for_all_names() const override { return false; }
   Result<Taken> take(const std::vector<LockName>& names, Time limit) override;
-  Result<void> check(Time limit) override;
-  void give_up(Time limit) override;
 
  private:
-  MyPeerLock(MyAddress address, const Interrupt* interrupt);
+  MyPeerLock(const MyAddress& address, const Interrupt* interrupt);
 
-  bool is_row() const { return with_.kind == WithOption::Kind::row; }
+  sql::Statement end() const override;
   Result<Taken> take_rows(const std::vector<LockName>& names, Time limit);
   Result<Taken> take_words(const std::vector<LockName>& names, Time limit);
-
-  WithOption with_;
-  MySession session_;
 };
 
 }  // namespace dlock

@@ -33,6 +33,20 @@ bool is_of_server(unsigned int number) {
          !(number >= CER_MIN_ERROR && number <= CER_MAX_ERROR);
 }
 
+// Returns the text of a statement with its parameters in it.
+std::string spelled(const sql::Statement& statement) {
+  const std::string& text = statement.text;
+  std::string all;
+  std::size_t done = 0;
+  for (std::size_t at = text.find('$'); at != std::string::npos; at = text.find('$', done)) {
+    const auto which = static_cast<std::size_t>(text.at(at + 1) - '1');
+    const sql::Value& value = statement.parameters.at(which);
+    all.append(text, done, at - done).append(value ? MySession::quoted(*value) : "null");
+    done = at + 2;
+  }
+  return all.append(text, done);
+}
+
 }  // namespace
 
 std::string MySession::quoted(std::string_view text) {
@@ -112,11 +126,12 @@ Result<void> MySession::connect() {
   return {};
 }
 
-Result<std::vector<MyRows>> MySession::run(const std::vector<std::string>& statements, Time limit) {
+Result<std::vector<sql::Answer>> MySession::run(const std::vector<sql::Statement>& statements,
+                                                Time limit) {
   DLOCK_ASSERT(!statements.empty());
   started_ = BootClock::now();
   limit_ = limit;
-  fault_ = MyFault::none;
+  cause_ = sql::Cause::other;
   server_errno_ = 0;
   if (auto reached = reach(limit); !reached) {
     disconnect();
@@ -126,8 +141,8 @@ Result<std::vector<MyRows>> MySession::run(const std::vector<std::string>& state
   std::string text;
   for (std::size_t i = 0; i < before; ++i)
     (text += i == 0 && !knows_galera_ ? k_without_galera : k_preparations[i]) += ";";
-  for (const std::string& statement : statements)
-    (text += statement) += ";";
+  for (const sql::Statement& statement : statements)
+    (text += spelled(statement)) += ";";
   text.pop_back();
   sent_at_ = BootClock::now();
   auto results = ask(text, before + statements.size());
@@ -147,7 +162,8 @@ Result<std::vector<MyRows>> MySession::run(const std::vector<std::string>& state
 // Undoes what the error left open. The server has answered every statement, and the connection goes
 // on: a lease's connection has its place in the limits of the server or of a proxy.
 bool MySession::undo() {
-  if (fault_ != MyFault::repeat && fault_ != MyFault::no_table && fault_ != MyFault::no_column)
+  if (cause_ != sql::Cause::repeat && cause_ != sql::Cause::no_table &&
+      cause_ != sql::Cause::no_column)
     return false;
   constexpr std::string_view rollback = "rollback";
   if (mysql_real_query(mysql_.get(), rollback.data(), rollback.size()) != 0) return false;
@@ -158,7 +174,7 @@ bool MySession::undo() {
 Result<void> MySession::ask_alive(Time limit) {
   started_ = BootClock::now();
   limit_ = limit;
-  fault_ = MyFault::none;
+  cause_ = sql::Cause::other;
   server_errno_ = 0;
   if (!connected()) return Error{Errc::unavailable, "lost the connection to " + where()};
   constexpr std::string_view question = "do 0";
@@ -181,9 +197,9 @@ Result<void> MySession::ask_alive(Time limit) {
   return {};
 }
 
-Result<std::vector<MyRows>> MySession::ask(const std::string& text, std::size_t count) {
+Result<std::vector<sql::Answer>> MySession::ask(const std::string& text, std::size_t count) {
   MYSQL* const mysql = mysql_.get();
-  std::vector<MyRows> results;
+  std::vector<sql::Answer> results;
   if (mysql_real_query(mysql, text.data(), text.size()) != 0) return failure(false);
   for (;;) {
     auto rows = take_rows();
@@ -198,22 +214,17 @@ Result<std::vector<MyRows>> MySession::ask(const std::string& text, std::size_t 
   return Error{Errc::protocol, where() + " answered another number of statements than it was sent"};
 }
 
-Result<MyRows> MySession::take_rows() {
+Result<sql::Answer> MySession::take_rows() {
   MYSQL* const mysql = mysql_.get();
-  MyRows answer;
+  sql::Answer answer;
   const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result(mysql_use_result(mysql),
                                                                         &mysql_free_result);
   if (result == nullptr) {
     if (mysql_errno(mysql) != 0 || mysql_field_count(mysql) != 0) return failure(false);
-    answer.affected = mysql_affected_rows(mysql);
-    answer.insert_id = mysql_insert_id(mysql);
+    answer.affected = static_cast<long long>(mysql_affected_rows(mysql));
     return answer;
   }
   const unsigned int width = mysql_num_fields(result.get());
-  const MYSQL_FIELD* const fields = mysql_fetch_fields(result.get());
-  for (unsigned int i = 0; i < width; ++i) {
-    answer.columns.emplace_back(fields[i].name, fields[i].name_length);
-  }
   while (MYSQL_ROW row = mysql_fetch_row(result.get())) {
     const unsigned long* const lengths = mysql_fetch_lengths(result.get());
     if ((answer.rows.size() + 1) * width > limits::k_elements) {
@@ -233,7 +244,7 @@ Result<MyRows> MySession::take_rows() {
 Error MySession::failure(bool connecting) {
   const unsigned int number = mysql_errno(mysql_.get());
   const std::string said = mysql_error(mysql_.get());
-  fault_ = MyFault::other;
+  cause_ = sql::Cause::other;
   if (wire_->error()) {
     const Error& error = *wire_->error();
     const bool says_more = error.code == Errc::timed_out || error.code == Errc::protocol;
@@ -243,7 +254,7 @@ Error MySession::failure(bool connecting) {
   if (is_of_server(number)) {
     const MyMeaning meaning = meaning_of(number);
     server_errno_ = number;
-    fault_ = meaning.fault;
+    cause_ = meaning.cause;
     return {meaning.code, server_says(where(), said, meaning.hint)};
   }
   if (number == CR_AUTH_PLUGIN_CANNOT_LOAD || number == CR_PLUGIN_NOT_ALLOWED ||

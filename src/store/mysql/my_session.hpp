@@ -22,6 +22,7 @@
 #include "base/result.hpp"
 #include "store/mysql/my_error.hpp"
 #include "store/mysql/my_url.hpp"
+#include "store/sql/statement.hpp"
 #include "sys/interrupt.hpp"
 
 #include <memory>
@@ -36,17 +37,6 @@ namespace dlock {
 
 class MyWire;
 
-// The answer to one statement.
-struct MyRows {
-  using Value = std::optional<std::string>;  // nothing: NULL
-  std::vector<std::string> columns;          // empty: a statement without rows
-  std::vector<std::vector<Value>> rows;
-  // For a statement without rows. An UPDATE counts each row that its WHERE finds, changed or not;
-  // INSERT … ON DUPLICATE KEY UPDATE counts 1 for a new row, and 2 for a changed one.
-  unsigned long long affected = 0;
-  unsigned long long insert_id = 0;  // or the argument of LAST_INSERT_ID(…); else 0
-};
-
 class MySession {
  public:
   // `interrupt` may be null and must outlive us.
@@ -55,9 +45,8 @@ class MySession {
   MySession& operator=(const MySession&) = delete;
   ~MySession();
 
-  // Sends all statements in one request; each text is one statement, without a ';'. One result
-  // each.
-  Result<std::vector<MyRows>> run(const std::vector<std::string>& statements, Time limit);
+  // Sends all statements in one request and returns an answer for each.
+  Result<std::vector<sql::Answer>> run(const std::vector<sql::Statement>& statements, Time limit);
 
   // Asks whether the connection still answers. The connection is not replaced, and the next call
   // takes a late answer: after an error the connection is gone unless it is still connected(). A
@@ -71,11 +60,12 @@ class MySession {
 
   // Read just before the first byte of the newest run() that was sent.
   Time sent_at() const { return sent_at_; }
-  // What went wrong in the newest run(), if anything.
-  MyFault fault() const { return fault_; }
+  // Why the newest run() failed, if it did.
+  sql::Cause cause() const { return cause_; }
   unsigned int server_errno() const { return server_errno_; }  // 0: the server reported no error
 
   bool connected() const { return mysql_ != nullptr; }
+  bool in_transaction() const { return in_transaction_; }  // after the newest run()
   void disconnect();
   // The newest connection's number at the server, 0 before the first connection …
   unsigned long connection_id() const { return connection_id_; }
@@ -91,8 +81,8 @@ class MySession {
   };
   Result<void> reach(Time limit);
   Result<void> connect();
-  Result<std::vector<MyRows>> ask(const std::string& text, std::size_t count);
-  Result<MyRows> take_rows();
+  Result<std::vector<sql::Answer>> ask(const std::string& text, std::size_t count);
+  Result<sql::Answer> take_rows();
   bool undo();
   Error failure(bool connecting);
 
@@ -102,7 +92,7 @@ class MySession {
   Time sent_at_{};
   Time started_{};  // the newest call …
   Time limit_{};    // … and its limit
-  MyFault fault_ = MyFault::none;
+  sql::Cause cause_ = sql::Cause::other;
   unsigned int server_errno_ = 0;
   unsigned long connection_id_ = 0;
   std::string server_version_;

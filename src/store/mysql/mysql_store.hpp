@@ -36,34 +36,23 @@ class MysqlStore final : public SqlStore {
  private:
   MysqlStore(MyAddress address, const Interrupt* interrupt);
 
-  Result<Rows> load(const std::vector<std::string>& names, Purpose purpose, Time limit) override;
-  Result<void> make_rows(const std::vector<std::string>& names, Time limit) override;
-  Result<bool> write(const std::vector<Write>& writes,
-                     const std::vector<std::string>& wakes,
-                     Basis basis,
-                     Time limit) override;
-  Result<void> make_tables(Time limit) override;
-  Result<Rows> load_behind(const std::string& name, Time limit) override;
-  Result<Rows> load_clock(Time limit) override;
-  Cause cause() const override;
-  const std::string& table() const override { return table_; }
-  std::string missing_columns() const override;
+  Result<std::vector<sql::Answer>> run(const std::vector<sql::Statement>& statements,
+                                       Scope scope,
+                                       Uses uses,
+                                       Time limit) override;
+  sql::Cause cause() const override { return session_.cause(); }
+  Time sent_at() const override { return session_.sent_at(); }
   Result<void> watch_rows(const std::vector<LockName>& names,
                           const std::vector<std::string>& ids,
                           Time limit) override;
   Result<bool> await_change(Time until) override;
   std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
 
-  Result<void> trusts(const MyRows& table);
-  std::string select_lock() const;
-  std::string update_of(const Write& one, Basis basis) const;
-  void add_line(std::vector<std::string>& all, const Write& one) const;
+  Result<void> trusts(const sql::Answer& table);
 
   // The table is of InnoDB and has no trigger that this user sees: asked before the first write.
-  bool knows_table_ = false;
-  bool knows_line_table_ = false;
-  std::string table_;
-  std::string line_table_;
+  bool knows_locks_ = false;
+  bool knows_line_ = false;
   const Interrupt* interrupt_;
   MySession session_;
   FileEvents nothing_;  // watches nothing: only to sleep

@@ -16,7 +16,7 @@ namespace dlock {
 
 namespace {
 
-using Row = std::vector<PgValue>;
+using Row = std::vector<sql::Value>;
 
 constexpr long long k_oldest = 120000;
 
@@ -125,7 +125,7 @@ Identity identity_of(PgSession& session, const std::string& table, Time until) {
 
 // False: this user may not remove it. Without the tables the trial did nothing.
 bool remove_trial(PgSession& session, const std::string& table, const LockName& name, Time until) {
-  Result<std::vector<PgRows>> removed = std::vector<PgRows>();
+  Result<std::vector<sql::Answer>> removed = std::vector<sql::Answer>();
   for (const std::string& one : {table + "_line", table})
     removed = session.run(
         {{"delete from " + one + " where name operator(pg_catalog.=) $1", {name.text()}}}, until);

@@ -33,14 +33,17 @@ struct StateRule {
 constexpr StateRule k_states[] = {
     {"28", {.code = Errc::denied}},
     {"42501", {.code = Errc::denied, .hint = k_rights}},
-    {"42P01", {.code = Errc::refused, .cause = PgCause::no_table}},
+    {"42P01", {.code = Errc::refused, .cause = sql::Cause::no_table}},
+    {"23505", {.code = Errc::refused, .cause = sql::Cause::exists}},  // a row of the catalogue
+    {"42P07", {.code = Errc::refused, .cause = sql::Cause::exists}},
+    {"42710", {.code = Errc::refused, .cause = sql::Cause::exists}},
     {"22001", {.code = Errc::bad_usage}},  // a name that is longer than the column
     {"22P05", {.code = Errc::bad_usage, .hint = k_encoding}},  // a name that its encoding lacks
     {"22021", {.code = Errc::bad_usage, .hint = k_encoding}},
-    {"42703", {.code = Errc::refused, .cause = PgCause::no_column}},
+    {"42703", {.code = Errc::refused, .cause = sql::Cause::no_column}},
     {"25006", {.code = Errc::refused, .replica = true, .hint = k_replica}},
-    {"40001", {.code = Errc::unavailable, .cause = PgCause::repeat}},
-    {"40P01", {.code = Errc::unavailable, .cause = PgCause::repeat}},
+    {"40001", {.code = Errc::unavailable, .cause = sql::Cause::repeat}},
+    {"40P01", {.code = Errc::unavailable, .cause = sql::Cause::repeat}},
     {"40003", {.code = Errc::unavailable}},  // statement_completion_unknown
     {"55P03", {.code = Errc::unavailable}},  // lock_timeout
     {"57014", {.code = Errc::timed_out}},    // statement_timeout

@@ -8,22 +8,16 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "store/sql/statement.hpp"
 
 #include <string>
 #include <string_view>
 
 namespace dlock {
 
-enum class PgCause {
-  other,
-  repeat,    // a conflict with another transaction: undone, may be repeated
-  no_table,  // a table of the statement does not exist
-  no_column,
-};
-
 struct PgMeaning {
   Errc code = Errc::refused;  // bad_usage, denied, unavailable, timed_out or refused
-  PgCause cause = PgCause::other;
+  sql::Cause cause = sql::Cause::other;
   bool replica = false;  // the server may not write: another server of a set may
   std::string_view hint = {};
 };

@@ -15,14 +15,14 @@ constexpr const char* k_unbounded =
 // from its work.
 constexpr const char* k_end = "set local statement_timeout = 0";
 
-std::string value_of(const PgRows& answer) {
+std::string value_of(const sql::Answer& answer) {
   return answer.rows.empty() || answer.rows[0].empty() ? "" : answer.rows[0][0].value_or("");
 }
 
 }  // namespace
 
-PgPeerLock::PgPeerLock(PgAddress address, const StoreOptions& options)
-    : with_(*address.with), session_(std::move(address), options.tls, options.interrupt) {}
+PgPeerLock::PgPeerLock(const PgAddress& address, const StoreOptions& options)
+    : SessionPeerLock(*address.with, address, options.tls, options.interrupt) {}
 
 std::unique_ptr<PeerLock> PgPeerLock::open(const PgAddress& address, const StoreOptions& options) {
   if (!address.with) return nullptr;
@@ -35,46 +35,47 @@ std::string PgPeerLock::kind() const {
 
 // Skips a locked row: an error would end the transaction, and NOWAIT would meet the locks of other
 // rows if the column has no index.
-PgStatement PgPeerLock::take_one(const LockName& name) const {
+sql::Statement PgPeerLock::take_one(const LockName& name) const {
   if (is_row()) {
-    return {"select 1 from " + with_.table + " where " + with_.column +
+    return {"select 1 from " + with().table + " where " + with().column +
                 " operator(pg_catalog.=) $1 for update skip locked",
             {name.text()}};
   }
-  if (with_.key)
+  if (with().key)
     return {"select pg_catalog.pg_try_advisory_xact_lock($1::bigint)",
-            {std::to_string(*with_.key)}};
+            {std::to_string(*with().key)}};
   return {"select pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended($1, 0))",
           {name.text()}};
 }
 
-PgStatement PgPeerLock::count_of(const LockName& name) const {
+sql::Statement PgPeerLock::count_of(const LockName& name) const {
   if (!is_row()) return {"select 1"};
-  return {"select 1 from " + with_.table + " where " + with_.column + " operator(pg_catalog.=) $1",
-          {name.text()}};
+  return {
+      "select 1 from " + with().table + " where " + with().column + " operator(pg_catalog.=) $1",
+      {name.text()}};
 }
 
-PgStatement PgPeerLock::holder_of(const LockName& name) const {
+sql::Statement PgPeerLock::holder_of(const LockName& name) const {
   if (is_row()) {
-    return {"select pg_catalog.min(l.pid) from " + with_.table +
+    return {"select pg_catalog.min(l.pid) from " + with().table +
                 " t join pg_catalog.pg_locks l on l.locktype = 'transactionid' and l.granted and "
                 "l.transactionid = t.xmax where t." +
-                with_.column + " operator(pg_catalog.=) $1",
+                with().column + " operator(pg_catalog.=) $1",
             {name.text()}};
   }
-  const std::string key = with_.key ? "$1::bigint" : "pg_catalog.hashtextextended($1, 0)";
+  const std::string key = with().key ? "$1::bigint" : "pg_catalog.hashtextextended($1, 0)";
   return {
       "select pg_catalog.min(pid) from pg_catalog.pg_locks where locktype = 'advisory' and "
       "objsubid = 1 and granted "
       "and database = (select oid from pg_catalog.pg_database where datname = current_database()) "
       "and (classid::bigint << 32) | objid::bigint = " +
           key + " and pid <> pg_backend_pid()",
-      {with_.key ? std::to_string(*with_.key) : name.text()}};
+      {with().key ? std::to_string(*with().key) : name.text()}};
 }
 
 Result<PeerLock::Taken> PgPeerLock::take(const std::vector<LockName>& names, Time limit) {
   const long long left = statement_timeout_ms(limit, BootClock::now());
-  std::vector<PgStatement> all{
+  std::vector<sql::Statement> all{
       {"begin isolation level read committed read write"},
       {"select pg_catalog.set_config('statement_timeout', $1, true)", {std::to_string(left)}}};
   const std::size_t first = all.size();
@@ -84,38 +85,21 @@ Result<PeerLock::Taken> PgPeerLock::take(const std::vector<LockName>& names, Tim
   }
   all.push_back({k_unbounded});
   all.push_back({k_end});
-  const auto answers = session_.run(all, limit);
-  if (!answers) {
-    const PgCause cause = session_.failure().cause;
-    if (cause == PgCause::no_table || cause == PgCause::no_column)
-      return Error{Errc::bad_config, answers.error().text};
-    return answers.error();
-  }
+  const auto answers = session().run(all, limit);
+  if (!answers) return refused(answers.error(), session().failure().cause);
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const PgRows& taken = (*answers)[first + 2 * i];
+    const sql::Answer& taken = (*answers)[first + 2 * i];
     const std::size_t wanted = (*answers)[first + 2 * i + 1].rows.size();
     const bool done = is_row() ? wanted > 0 && taken.rows.size() == wanted : value_of(taken) == "t";
     if (done) continue;
     Blocked blocked{.which = i};
-    const auto holder = session_.run({holder_of(names[i]), {"rollback"}}, limit);
-    if (!holder) session_.disconnect();
-    if (wanted == 0) return no_row(with_, session_.where(), names[i].text());
+    const auto holder = session().run({holder_of(names[i]), {"rollback"}}, limit);
+    if (!holder) session().disconnect();
+    if (wanted == 0) return no_row(with(), session().where(), names[i].text());
     if (holder) blocked.by = value_of(holder->front());
     return Taken(std::move(blocked));
   }
   return Taken();
-}
-
-Result<void> PgPeerLock::check(Time limit) {
-  auto alive = session_.ask_alive(limit);
-  if (alive || session_.connected()) return alive;
-  return Error{Errc::lost, alive.error().text};
-}
-
-void PgPeerLock::give_up(Time limit) {
-  if (session_.owes_sign()) return session_.disconnect();
-  if (!session_.connected()) return;
-  if (!session_.run({{"rollback"}}, limit)) session_.disconnect();
 }
 
 }  // namespace dlock

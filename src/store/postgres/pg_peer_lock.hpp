@@ -8,7 +8,7 @@
 #pragma once
 
 #include "store/postgres/pg_session.hpp"
-#include "store/sql/peer_lock.hpp"
+#include "store/sql/session_peer_lock.hpp"
 #include "store/store_options.hpp"
 
 #include <memory>
@@ -17,28 +17,23 @@
 
 namespace dlock {
 
-class PgPeerLock final : public PeerLock {
+class PgPeerLock final : public SessionPeerLock<PgSession> {
  public:
   // The URL's peer lock; null: it names no peer lock. Connects to nothing.
   static std::unique_ptr<PeerLock> open(const PgAddress& address, const StoreOptions& options);
 
   std::string kind() const override;
   Result<void> fits(const LockName& /*name*/) const override { return {}; }
-  bool is_one_for_all_names() const override { return with_.key.has_value(); }
+  bool is_one_for_all_names() const override { return with().key.has_value(); }
   Result<Taken> take(const std::vector<LockName>& names, Time limit) override;
-  Result<void> check(Time limit) override;
-  void give_up(Time limit) override;
 
  private:
-  PgPeerLock(PgAddress address, const StoreOptions& options);
+  PgPeerLock(const PgAddress& address, const StoreOptions& options);
 
-  bool is_row() const { return with_.kind == WithOption::Kind::row; }
-  PgStatement take_one(const LockName& name) const;
-  PgStatement count_of(const LockName& name) const;
-  PgStatement holder_of(const LockName& name) const;
-
-  WithOption with_;
-  PgSession session_;
+  sql::Statement end() const override { return {"rollback"}; }
+  sql::Statement take_one(const LockName& name) const;
+  sql::Statement count_of(const LockName& name) const;
+  sql::Statement holder_of(const LockName& name) const;
 };
 
 }  // namespace dlock

@@ -25,18 +25,19 @@ struct ClearResult {
 };
 using PgResult = std::unique_ptr<PGresult, ClearResult>;
 
-bool has_nul(const std::vector<PgStatement>& statements) {
+bool has_nul(const std::vector<sql::Statement>& statements) {
   const auto has = [](const std::string& text) { return text.find('\0') != std::string::npos; };
-  return std::any_of(statements.begin(), statements.end(), [&](const PgStatement& one) {
-    return has(one.text) || std::any_of(one.parameters.begin(),
-                                        one.parameters.end(),
-                                        [&](const PgValue& value) { return value && has(*value); });
+  return std::any_of(statements.begin(), statements.end(), [&](const sql::Statement& one) {
+    return has(one.text) ||
+           std::any_of(one.parameters.begin(), one.parameters.end(), [&](const sql::Value& value) {
+             return value && has(*value);
+           });
   });
 }
 
-bool send_one(pg_conn* connection, const PgStatement& statement) {
+bool send_one(pg_conn* connection, const sql::Statement& statement) {
   std::vector<const char*> values;
-  for (const PgValue& value : statement.parameters)
+  for (const sql::Value& value : statement.parameters)
     values.push_back(value ? value->c_str() : nullptr);
   return ::PQsendQueryParams(connection,
                              statement.text.c_str(),
@@ -53,11 +54,11 @@ bool is_flood(const PGresult* result) {
   return rows * static_cast<std::size_t>(::PQnfields(result) + 1) > limits::k_elements;
 }
 
-PgRows rows_of(const PGresult* result) {
-  PgRows all;
+sql::Answer rows_of(const PGresult* result) {
+  sql::Answer all;
   const int columns = ::PQnfields(result);
   for (int row = 0; row < ::PQntuples(result); ++row) {
-    std::vector<PgValue>& values = all.rows.emplace_back();
+    std::vector<sql::Value>& values = all.rows.emplace_back();
     for (int column = 0; column < columns; ++column) {
       if (::PQgetisnull(result, row, column) != 0) {
         values.emplace_back();
@@ -102,7 +103,7 @@ int PgSession::backend_pid() const {
   return connected() ? ::PQbackendPID(connection_.get()) : 0;
 }
 
-PgSession::Answers PgSession::run(const std::vector<PgStatement>& statements, Time limit) {
+PgSession::Answers PgSession::run(const std::vector<sql::Statement>& statements, Time limit) {
   failure_ = {};
   if (has_nul(statements)) return Error{Errc::bad_usage, "a text has no NUL bytes there"};
   const Time started = BootClock::now();
@@ -116,7 +117,7 @@ PgSession::Answers PgSession::run(const std::vector<PgStatement>& statements, Ti
   intake_.asked();
   bool sent = !undone || (send_one(connection_.get(), {.text = "rollback"}) &&
                           ::PQpipelineSync(connection_.get()) == 1);
-  for (const PgStatement& one : statements)
+  for (const sql::Statement& one : statements)
     sent = sent && send_one(connection_.get(), one);
   // Sends all statements in one write.
   sent = sent && ::PQpipelineSync(connection_.get()) == 1;
@@ -135,7 +136,7 @@ PgSession::Answers PgSession::run(const std::vector<PgStatement>& statements, Ti
 // `ends`: how many times PQpipelineSync was called.
 PgSession::Answers PgSession::receive(
     PgCall& call, std::size_t statements, int ends, Time started, Time limit) {
-  std::vector<PgRows> answers;
+  std::vector<sql::Answer> answers;
   std::optional<Error> error;
   bool between = false;  // between two statements
   while (ends > 0) {

@@ -20,6 +20,7 @@
 #include "store/postgres/pg_connect.hpp"
 #include "store/postgres/pg_error.hpp"
 #include "store/postgres/pg_url.hpp"
+#include "store/sql/statement.hpp"
 #include "sys/interrupt.hpp"
 #include "sys/tls_settings.hpp"
 
@@ -29,23 +30,10 @@
 
 namespace dlock {
 
-// Text without NUL bytes; nullopt is null.
-using PgValue = std::optional<std::string>;
-
-struct PgStatement {
-  std::string text;  // one statement with $1, $2 …
-  std::vector<PgValue> parameters = {};
-};
-
-struct PgRows {
-  std::vector<std::vector<PgValue>> rows;  // empty if the statement returns no rows
-  long long affected = 0;                  // by insert, update, delete; selected rows
-};
-
 // Describes the newest run() that failed.
 struct PgFailure {
   std::string sqlstate = {};  // empty: no server answered with an error
-  PgCause cause = PgCause::other;
+  sql::Cause cause = sql::Cause::other;
 };
 
 class PgCall;
@@ -55,11 +43,12 @@ class PgSession {
   // `interrupt` may be null and must outlive us.
   PgSession(PgAddress address, TlsSettings tls, const Interrupt* interrupt);
 
-  // The answers, one for each statement. Without "begin" and "commit" the statements are one
-  // transaction: an error undoes all of them. The next run continues a transaction that a run
-  // leaves open; if the connection is gone by then, that run is Errc::unavailable and did nothing.
-  // After an error answer nothing is left open, and the connection stays.
-  Result<std::vector<PgRows>> run(const std::vector<PgStatement>& statements, Time limit);
+  // The answers, one for each statement; texts have no NUL bytes. Without "begin" and "commit" the
+  // statements are one transaction: an error undoes all of them. The next run continues a
+  // transaction that a run leaves open; if the connection is gone by then, that run is
+  // Errc::unavailable and did nothing. After an error answer nothing is left open, and the
+  // connection stays.
+  Result<std::vector<sql::Answer>> run(const std::vector<sql::Statement>& statements, Time limit);
   const PgFailure& failure() const { return failure_; }
 
   // Asks whether the connection still answers, with its open transaction. The connection is not
@@ -83,17 +72,18 @@ class PgSession {
   // pg_backend_pid(), does not listen for us.
   int backend_pid() const;
   bool connected() const { return connection_ != nullptr; }
-  void disconnect();  // the server undoes an open transaction
+  bool in_transaction() const { return in_transaction_; }  // after the newest run()
+  void disconnect();                                       // the server undoes an open transaction
 
   const std::string& where() const { return address_.text; }
 
  private:
-  using Answers = Result<std::vector<PgRows>>;
+  using Answers = Result<std::vector<sql::Answer>>;
   Result<void> reach(Time limit);
   bool alive();
   Result<void> connect(Time limit);
   PgNoConnection connect_to(const PgServer& server, Time limit);
-  Result<void> send(const std::vector<PgStatement>& statements);
+  Result<void> send(const std::vector<sql::Statement>& statements);
   Answers receive(PgCall& call, std::size_t statements, int ends, Time started, Time limit);
   Result<void> await_answer(PgCall& call, Time started, Time limit);
   Error lost(const Error& reason, Time started, Time limit);

@@ -73,7 +73,7 @@ PgTables::PgTables(std::string table)
       names_schema_(table_.find('.') != std::string::npos) {}
 
 // A text that is no number is an error, and the server skips all that came with it.
-PgStatement PgTables::guard(const std::string& ms, bool has_line, bool in_full) const {
+sql::Statement PgTables::guard(const std::string& ms, bool has_line, bool in_full) const {
   const std::string condition = in_full ? is_trusted(names_schema_) : k_is_plain;
   const std::string line = has_line ? ", pg_catalog.to_regclass('" + line_ + "')::oid" : "";
   return {
@@ -91,7 +91,7 @@ bool PgTables::is_refusal(const std::string& sqlstate) {
   return sqlstate == "22023" || sqlstate == "42704";
 }
 
-void PgTables::learn(const PgRows& answer) {
+void PgTables::learn(const sql::Answer& answer) {
   const std::string name = table_.substr(table_.find('.') + 1);
   for (const auto& row : answer.rows) {
     const bool is_locks = sql::text_at(row, 2) == name;
@@ -101,7 +101,7 @@ void PgTables::learn(const PgRows& answer) {
   }
 }
 
-PgStatement PgTables::ask_why() const {
+sql::Statement PgTables::ask_why() const {
   return {"select c.relname, pg_catalog.pg_get_userbyid(c.relowner), " +
               owner_is_trusted(names_schema_) + ", (select pg_catalog.min(t.tgname::text) " +
               k_trigger + "), (select pg_catalog.min(r.rulename::text) " + k_rule +
@@ -110,7 +110,7 @@ PgStatement PgTables::ask_why() const {
           {locks_, line_}};
 }
 
-std::optional<std::string> PgTables::fault_in(const PgRows& answer) {
+std::optional<std::string> PgTables::fault_in(const sql::Answer& answer) {
   for (const auto& row : answer.rows) {
     const std::string table = printable(sql::text_at(row, 0));
     if (sql::text_at(row, 2) == "f") return of_another(table, printable(sql::text_at(row, 1)));

@@ -25,14 +25,14 @@ class PgTables {
   // trusted, so later statements are not carried out, not even planned. Without the first table it
   // is the error of any statement. Unless `in_full`, it trusts only tables of this user, of the
   // database's owner and of superusers, which costs the server far less.
-  PgStatement guard(const std::string& ms, bool has_line, bool in_full) const;
+  sql::Statement guard(const std::string& ms, bool has_line, bool in_full) const;
   static bool is_refusal(const std::string& sqlstate);
-  void learn(const PgRows& answer);
+  void learn(const sql::Answer& answer);
   bool are_known(bool has_line) const { return knows_locks_ && (knows_line_ || !has_line); }
 
   // After a refusal: asks for its reason, and reads the reason, with advice.
-  PgStatement ask_why() const;
-  static std::optional<std::string> fault_in(const PgRows& answer);
+  sql::Statement ask_why() const;
+  static std::optional<std::string> fault_in(const sql::Answer& answer);
 
  private:
   std::string table_;

@@ -40,34 +40,26 @@ class PostgresStore final : public SqlStore {
  private:
   PostgresStore(PgAddress address, const StoreOptions& options);
 
-  Result<std::vector<PgRows>> run_on_tables(std::vector<PgStatement> all,
-                                            std::size_t bound,
-                                            bool has_line,
-                                            Time limit);
-  Result<Rows> load(const std::vector<std::string>& names, Purpose purpose, Time limit) override;
-  Result<void> make_rows(const std::vector<std::string>& names, Time limit) override;
-  Result<bool> write(const std::vector<Write>& writes,
-                     const std::vector<std::string>& wakes,
-                     Basis basis,
-                     Time limit) override;
-  Result<void> make_tables(Time limit) override;
-  Result<Rows> load_behind(const std::string& name, Time limit) override;
-  Result<Rows> load_clock(Time limit) override;
-  Cause cause() const override;
-  const std::string& table() const override { return table_; }
-  std::string missing_columns() const override;
+  Result<std::vector<sql::Answer>> run(const std::vector<sql::Statement>& statements,
+                                       Scope scope,
+                                       Uses uses,
+                                       Time limit) override;
+  sql::Cause cause() const override { return session_.failure().cause; }
+  Time sent_at() const override { return session_.sent_at(); }
   Result<void> watch_rows(const std::vector<LockName>& names,
                           const std::vector<std::string>& ids,
                           Time limit) override;
   Result<bool> await_change(Time until) override;
   std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
 
-  void note_clock(PgRows& clock);  // of k_clock, whose time becomes microseconds
+  // `all[bound]` bounds the transaction.
+  Result<std::vector<sql::Answer>> run_guarded(std::vector<sql::Statement>& all,
+                                               std::size_t bound,
+                                               bool has_line,
+                                               Time limit);
+  void note_clock(const sql::Answer& clock);
   Result<void> listen(Time limit);
-  std::string select_lock() const;
-  void add_write(std::vector<PgStatement>& all, const Write& one, Basis basis) const;
 
-  std::string table_;
   PgTables tables_;
   PgSession session_;
   std::vector<std::string> channels_;

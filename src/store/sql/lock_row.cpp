@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cstdlib>
+#include <limits>
 #include <utility>
 
 namespace dlock::sql {
@@ -110,8 +110,19 @@ std::string text_at(const Values& row, std::size_t column) {
   return column < row.size() ? row[column].value_or("") : std::string();
 }
 
+std::optional<std::int64_t> number_in(const Value& value) {
+  const std::string text = value.value_or("");
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (end == text.data() || end != text.data() + text.size()) return std::nullopt;
+  using Limits = std::numeric_limits<std::int64_t>;
+  if (error == std::errc::result_out_of_range)
+    return text.front() == '-' ? Limits::min() : Limits::max();
+  return number;
+}
+
 std::int64_t number_at(const Values& row, std::size_t column) {
-  return std::strtoll(text_at(row, column).c_str(), nullptr, 10);
+  return column < row.size() ? number_in(row[column]).value_or(0) : 0;
 }
 
 std::int64_t time_at(const Values& row, std::size_t column) {
@@ -128,17 +139,7 @@ bool has_shape(const Table& table, std::size_t most_rows, std::size_t columns) {
 
 std::optional<std::int64_t> only_number(const Table& table) {
   if (table.size() != 1 || table.front().empty()) return std::nullopt;
-  const std::string text = text_at(table.front(), 0);
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-std::optional<std::int64_t> clock_in(const Table& table) {
-  constexpr std::int64_t k_latest = lease_table::k_latest_clock_ms * k_us_per_ms;
-  const auto us = only_number(table);
-  return us && *us >= 0 && *us <= k_latest ? us : std::nullopt;
+  return number_in(table.front().front());
 }
 
 Line line_of(const Table& rows) {

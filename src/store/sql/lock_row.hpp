@@ -12,6 +12,7 @@
 // dlock.
 #pragma once
 
+#include "store/sql/statement.hpp"
 #include "store/table/lease_table.hpp"
 #include "store/table/stored_lock.hpp"
 
@@ -51,20 +52,18 @@ lease_table::Place place_of(std::int64_t arrival_us,
                             lease_table::StoreTime alive_until,
                             std::string_view who);
 
-// A row of an answer, and the answer to a statement. A server may send anything.
-using Values = std::vector<std::optional<std::string>>;
-using Table = std::vector<Values>;
+// A server may answer with anything.
 std::string text_at(const Values& row, std::size_t column);     // empty: null, or no such column
 std::int64_t number_at(const Values& row, std::size_t column);  // 0: no number
-// µs since 1970, limited to what a Duration can hold, also for "infinity".
+// A number too large becomes the largest one. nullopt: it is no number.
+std::optional<std::int64_t> number_in(const Value& value);
+// µs since 1970, limited to what a Duration can hold.
 std::int64_t time_at(const Values& row, std::size_t column);
 
 // Whether the table has at most `most_rows` rows, each of `columns` columns.
 bool has_shape(const Table& table, std::size_t most_rows, std::size_t columns);
-// The number that answers a question for one number. Nothing: the answer is something else.
+// The number that answers a question for one number. nullopt: the answer is something else.
 std::optional<std::int64_t> only_number(const Table& table);
-// A server's clock, µs since 1970, up to the year 2150. Nothing: the answer is something else.
-std::optional<std::int64_t> clock_in(const Table& table);
 
 // Reads the line from rows of arrival, waiter, alive_until (µs) and who.
 lease_table::Line line_of(const Table& rows);

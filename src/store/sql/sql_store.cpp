@@ -12,6 +12,9 @@
 namespace dlock {
 
 using lease_table::StoredLock;
+using sql::Cause;
+using sql::LockRow;
+using sql::LockWrite;
 
 namespace {
 
@@ -32,6 +35,13 @@ lease_table::Moment moment_of(std::int64_t now_us, Time sent_at) {
 
 }  // namespace
 
+SqlStore::SqlStore(const sql::Dialect& dialect, std::string table)
+    : table_(std::move(table)), say_(dialect, table_) {}
+
+void SqlStore::call_tables(std::string locks, std::string line) {
+  say_.call_tables(std::move(locks), std::move(line));
+}
+
 Result<std::string> SqlStore::key_of(const LockName& name) const {
   if (is_utf8(name.text())) return name.text();
   return Error{
@@ -40,50 +50,52 @@ Result<std::string> SqlStore::key_of(const LockName& name) const {
 }
 
 StoreTraits SqlStore::traits() const {
-  return {.line = !has_four_columns_};
+  return {.line = !say_.has_four_columns()};
 }
 
 Error SqlStore::too_few_columns() const {
   return {Errc::bad_config,
-          "cannot keep this in " + where() + ": the table " + table() +
+          "cannot keep this in " + where() + ": the table " + table_ +
               " has four columns, which is enough for one plain lock at a time: without --shared, "
               "--exclusive, --slots and --once-per, not nested, and revoked only by --now; or let "
               "its owner run: " +
-              missing_columns()};
+              say_.add_columns(table_)};
 }
 
 // The table has neither dlock's columns nor ShedLock's.
 Error SqlStore::unknown_columns() const {
   return {Errc::bad_config,
-          "cannot keep locks in " + where() + ": the table " + table() +
-              " lacks one of the columns token, version and state, or " + table() +
+          "cannot keep locks in " + where() + ": the table " + table_ +
+              " lacks one of the columns token, version and state, or " + table_ +
               "_line one of its own: let their owner add what dlock doctor --ddl prints"};
 }
 
 std::optional<Error> SqlStore::refuses(const Claim& claim) const {
-  if (!has_four_columns_) return std::nullopt;
+  if (!say_.has_four_columns()) return std::nullopt;
   if (claim.mode == Mode::plain && claim.once_per == Duration::zero()) return std::nullopt;
   return too_few_columns();
 }
 
 // Whether the same step may succeed now.
 bool SqlStore::learns_columns() {
-  return cause() == Cause::no_column && !std::exchange(has_four_columns_, true);
+  if (cause() != Cause::no_column || say_.has_four_columns()) return false;
+  say_.use_four_columns();
+  return true;
 }
 
 Result<StoredLock> SqlStore::lock_of(const std::string& name,
-                                     const Row& row,
+                                     const LockRow& row,
                                      std::int64_t now_us) const {
   if (!row.state) return StoredLock();
   if (row.name != name) {
     return Error{Errc::bad_config,
                  "cannot keep lock " + in_quotes(name) + " in " + where() + ": the collation of " +
-                     table() + ".name makes it one with " + in_quotes(row.name)};
+                     table_ + ".name makes it one with " + in_quotes(row.name)};
   }
   if (!row.unfit.empty())
     return Error{Errc::bad_config,
-                 "cannot keep locks in " + table() + " in " + where() + ": " + row.unfit};
-  if (has_four_columns_) return sql::lock_of_four(row.columns, now_us);
+                 "cannot keep locks in " + table_ + " in " + where() + ": " + row.unfit};
+  if (say_.has_four_columns()) return sql::lock_of_four(row.columns, now_us);
   if (auto lock = sql::lock_of(name, *row.state, row.columns)) return std::move(*lock);
   return Error{Errc::refused,
                "cannot read lock " + in_quotes(name) + ": its row in " + where() +
@@ -98,7 +110,7 @@ Result<std::vector<StoredLock>> SqlStore::locks_of(const std::vector<LockName>& 
   const std::vector<std::string> order = ordered(names);
   for (const LockName& name : names) {
     const auto at = std::lower_bound(order.begin(), order.end(), name.text()) - order.begin();
-    const Row& row = rows.rows[static_cast<std::size_t>(at)];
+    const LockRow& row = rows.rows[static_cast<std::size_t>(at)];
     auto lock = lock_of(name.text(), row, rows.now_us);
     if (!lock) return lock.error();
     lock->line = row.line;
@@ -107,11 +119,11 @@ Result<std::vector<StoredLock>> SqlStore::locks_of(const std::vector<LockName>& 
   return locks;
 }
 
-Result<SqlStore::Write> SqlStore::write_of(const std::string& name,
-                                           const StoredLock& lock,
-                                           const Moment& moment) const {
-  Write write{.name = name, .lock = true};
-  if (has_four_columns_) {
+Result<LockWrite> SqlStore::write_of(const std::string& name,
+                                     const StoredLock& lock,
+                                     const Moment& moment) const {
+  LockWrite write{.name = name, .lock = true};
+  if (say_.has_four_columns()) {
     write.columns = sql::four_columns_of(lock, moment);
     return write;
   }
@@ -123,69 +135,11 @@ Result<SqlStore::Write> SqlStore::write_of(const std::string& name,
   return write;
 }
 
-SqlStore::Row SqlStore::row_of(const sql::Values& values) {
-  Row row{.name = sql::text_at(values, 0),
-          .state = sql::text_at(values, 1),
-          .columns = {.lock_until_us = sql::time_at(values, 2),
-                      .locked_at_us = sql::time_at(values, 3),
-                      .locked_by = sql::text_at(values, 4)},
-          .version = sql::number_at(values, 5)};
-  if (const std::string type = sql::text_at(values, 6); !type.empty())
-    row.unfit = "lock_until is a " + type + ", and has to be a timestamp without time zone";
-  return row;
-}
-
-Error SqlStore::strange_answer() const {
-  return {Errc::protocol, where() + " gave an answer of an unknown kind"};
-}
-
-constexpr std::size_t k_lock_columns = 7;
-constexpr std::size_t k_line_columns = 4;
-
-Result<SqlStore::Rows> SqlStore::rows_of(const std::vector<std::string>& names,
-                                         Purpose purpose,
-                                         const std::vector<const sql::Table*>& answers,
-                                         Time sent_at) const {
-  const auto count = static_cast<std::ptrdiff_t>(names.size());
-  const auto lines = answers.begin() + count + 1;
-  const auto now_us = sql::clock_in(*answers[names.size()]);
-  if (!now_us) return strange_answer();
-  Rows rows{.rows = {}, .now_us = *now_us, .sent_at = sent_at};
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const sql::Table& found = *answers[i];
-    if (!sql::has_shape(found, 1, k_lock_columns)) return strange_answer();
-    Row row = found.empty() ? Row{.name = names[i], .state = {}} : row_of(found.front());
-    if (has_line(purpose)) {
-      const sql::Table& line = *lines[static_cast<std::ptrdiff_t>(i)];
-      if (!sql::has_shape(line, line.size(), k_line_columns)) return strange_answer();
-      row.line = sql::line_of(line);
-    }
-    rows.rows.push_back(std::move(row));
-  }
-  if (has_four_columns()) {
-    const auto own = sql::only_number(*answers.back());
-    if (!own) return strange_answer();
-    rows.own_columns = *own;
-  }
-  return rows;
-}
-
-Result<SqlStore::Rows> SqlStore::all_rows_of(const sql::Table& clock,
-                                             const sql::Table& locks,
-                                             Time sent_at) const {
-  const auto now_us = sql::clock_in(clock);
-  if (!now_us || !sql::has_shape(locks, locks.size(), k_lock_columns)) return strange_answer();
-  Rows rows{.rows = {}, .now_us = *now_us, .sent_at = sent_at};
-  for (const sql::Values& values : locks)
-    rows.rows.push_back(row_of(values));
-  return rows;
-}
-
 // Another program's change is over after so many tries; an error that stays is the table's.
 constexpr int k_tries = 10;
 
 Error SqlStore::row_stays(const std::string& why) const {
-  return {Errc::refused, "cannot keep locks in " + table() + " in " + where() + ": " + why};
+  return {Errc::refused, "cannot keep locks in " + table_ + " in " + where() + ": " + why};
 }
 
 // A row may also be missing because it was deleted while we waited for it: a write to it would be
@@ -195,7 +149,7 @@ Result<SqlStore::Rows> SqlStore::load_to_write(const std::vector<std::string>& n
     auto rows = load(names, Purpose::writing, limit);
     if (!rows) return rows;
     std::vector<std::string> missing;
-    for (const Row& row : rows->rows)
+    for (const LockRow& row : rows->rows)
       if (!row.state) missing.push_back(row.name);
     if (missing.empty()) return rows;
     if (auto made = make_rows(missing, limit); !made) return made.error();
@@ -210,18 +164,18 @@ void SqlStore::undo(Time limit) {
   (void)write({}, {}, Basis::loaded, limit).has_value();
 }
 
-Result<std::vector<SqlStore::Write>> SqlStore::writes_of(const std::vector<LockName>& names,
-                                                         const std::vector<StoredLock>& before,
-                                                         const std::vector<StoredLock>& after,
-                                                         const Moment& moment,
-                                                         bool writes_locks) const {
-  std::vector<Write> writes;
+Result<std::vector<LockWrite>> SqlStore::writes_of(const std::vector<LockName>& names,
+                                                   const std::vector<StoredLock>& before,
+                                                   const std::vector<StoredLock>& after,
+                                                   const Moment& moment,
+                                                   bool writes_locks) const {
+  std::vector<LockWrite> writes;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    Write one{.name = names[i].text()};
+    LockWrite one{.name = names[i].text()};
     if (writes_locks) {
       auto lock = write_of(one.name, after[i], moment);
       if (!lock) return lock.error();
-      if (has_four_columns_ && !sql::fits_four_columns(after[i])) return too_few_columns();
+      if (say_.has_four_columns() && !sql::fits_four_columns(after[i])) return too_few_columns();
       one = std::move(*lock);
     }
     one.line = sql::change_of(before[i].line, after[i].line);
@@ -250,19 +204,20 @@ Result<bool> SqlStore::step(const Rows& rows,
     if (basis == Basis::loaded) undo(limit);
     return writes.error();
   }
-  for (Write& one : *writes)
-    one.before = &*std::find_if(
-        rows.rows.begin(), rows.rows.end(), [&](const Row& row) { return row.name == one.name; });
+  for (LockWrite& one : *writes)
+    one.before = &*std::find_if(rows.rows.begin(), rows.rows.end(), [&](const LockRow& row) {
+      return row.name == one.name;
+    });
   auto written = write(*writes, step.wakes, basis, limit);
   if (written && *written) remember(rows, *writes, after.front());
   return written;
 }
 
 void SqlStore::remember(const Rows& rows,
-                        const std::vector<Write>& writes,
+                        const std::vector<LockWrite>& writes,
                         const StoredLock& lock) {
-  if (has_four_columns_ || rows.rows.size() != 1 || writes.size() != 1) return;
-  const Write& one = writes.front();
+  if (say_.has_four_columns() || rows.rows.size() != 1 || writes.size() != 1) return;
+  const LockWrite& one = writes.front();
   if (!one.lock || !one.before->line.empty() || !one.line.written.empty()) return;
   const Moment moment = moment_of(rows.now_us, rows.sent_at);
   remembered_ = Remembered{.rows = rows, .all_live_until = Time::max()};
@@ -270,7 +225,7 @@ void SqlStore::remember(const Rows& rows,
     const Time end = rows.sent_at + (lease.expires - moment.now);
     remembered_->all_live_until = std::min(remembered_->all_live_until, end);
   }
-  Row& row = remembered_->rows.rows.front();
+  LockRow& row = remembered_->rows.rows.front();
   row.columns = one.columns;
   row.state = one.state;
   ++row.version;
@@ -288,8 +243,8 @@ bool SqlStore::is_as_remembered(const Remembered& remembered,
 
 bool SqlStore::is_unchanged(const Remembered& remembered, const Rows& rows) {
   if (rows.rows.size() != 1) return false;
-  const Row& before = remembered.rows.rows.front();
-  const Row& row = rows.rows.front();
+  const LockRow& before = remembered.rows.rows.front();
+  const LockRow& row = rows.rows.front();
   return row.name == before.name && row.version == before.version && row.state == before.state &&
          row.columns.locked_by == before.columns.locked_by && row.line.empty();
 }
@@ -352,7 +307,7 @@ Result<std::vector<std::string>> SqlStore::list(std::string_view glob, Time limi
     if (!rows && cause() == Cause::no_table) return names;
     if (!rows) return rows.error();
     const Moment moment = moment_of(rows->now_us, rows->sent_at);
-    for (const Row& row : rows->rows) {
+    for (const LockRow& row : rows->rows) {
       const auto lock = lock_of(row.name, row, rows->now_us);
       // A damaged row may hold a lock: inspect says what is wrong with it.
       const bool is_free = lock && !lease_table::is_live(*lock, moment.now);
