@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "store/etcd/etcd_client.hpp"
+#include "store/open_store.hpp"
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -274,6 +276,42 @@ TEST_CASE("etcd: a server that is busy or without a leader may be asked the same
   CHECK(failed(one, {k_get}).code == Errc::unavailable);
   CHECK(one.failure().repeat);
   CHECK_FALSE(one.connected());
+}
+
+// Answers requests until the client has gone: every lock is free, and every write comes too late.
+void outpace(const UniqueFd& client) {
+  const std::string free = R"({"response_range":{}})";
+  while (test::readable(client.get())) {
+    std::array<char, 8192> buffer{};
+    const auto n = ::recv(client.get(), buffer.data(), buffer.size(), 0);
+    if (n <= 0) return;
+    const std::string asked(buffer.data(), static_cast<std::size_t>(n));
+    const auto id = asked.find(R"("ID":")");
+    if (id != std::string::npos)
+      write_all(
+          client,
+          http(k_header + R"(,"TTL":"30",)" + asked.substr(id, asked.find('}', id) - id + 1)));
+    if (asked.find(R"("compare":[])") != std::string::npos)
+      write_all(client,
+                http(k_header + R"(,"succeeded":true,"responses":[)" + free + "," + free + "," +
+                     free + "]}"));
+    else if (has(asked, "/v3/kv/txn"))
+      write_all(client, http(k_header + "}"));
+  }
+}
+
+TEST_CASE("etcd: a claim that others outpace until its limit says so") {
+  FakeEtcd fake([](const FakePeer& peer) { outpace(peer.accept()); });
+  auto store = open_store({.url = fake.url()});
+  REQUIRE(store.has_value());
+  const Claim claim{.names = {*LockName::parse("n")}, .owner = make_owner_id(1), .ttl = 30s};
+  const auto reply = (*store)->acquire(claim, Queueing::no, BootClock::now() + 200ms);
+  REQUIRE_FALSE(reply.has_value());
+  CHECK(reply.error().code == Errc::timed_out);
+  CAPTURE(reply.error().text);
+  CHECK(reply.error().text.starts_with("locks at " + (*store)->where() + " changed "));
+  CHECK(has(reply.error().text, " times while they were read or written; "));
+  store->reset();
 }
 
 TEST_CASE("etcd watch: lines in pieces, and an end with or without a reason") {

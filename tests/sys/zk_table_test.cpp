@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "support/fake_peer.hpp"
+#include "support/has.hpp"
 
 namespace dlock {
 namespace {
@@ -132,7 +133,7 @@ TEST_CASE("zk: a lock that changes while it is read is read again") {
   CHECK(server.lock().lists_left() == -1);
 }
 
-TEST_CASE("zk: a claim on a lock that is never at rest ends at its limit") {
+TEST_CASE("zk: a claim on a lock that is never at rest ends at its limit, and says so") {
   const ChangingServer server(1'000'000'000);
   const auto store = server.open();
   const Claim claim{.names = {some_name()}, .owner = make_owner_id(1), .ttl = 30s};
@@ -141,6 +142,9 @@ TEST_CASE("zk: a claim on a lock that is never at rest ends at its limit") {
   CHECK(BootClock::now() >= limit);
   REQUIRE_FALSE(reply.has_value());
   CHECK(reply.error().code == Errc::timed_out);
+  CAPTURE(reply.error().text);
+  CHECK(reply.error().text.starts_with("locks at " + store->where() + " changed "));
+  CHECK(test::has(reply.error().text, " times while they were read or written; "));
 }
 
 }  // namespace

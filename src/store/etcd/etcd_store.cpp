@@ -133,9 +133,9 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
                                  const Occasion& occasion,
                                  Time limit,
                                  const Change& change) {
-  for (;;) {
+  for (int changes = 0;;) {
     auto rows = load(names, /*with_epoch=*/occasion.claim != nullptr, limit);
-    if (!rows) return rows.error();
+    if (!rows) return contender::outpaced(where(), changes, rows.error());
     std::vector<StoredLock> after = contender::states_of(rows->rows);
     const std::int64_t epoch = epoch_for_grant(*rows, after);
     const Step step = change(lease_table::pointers_to(after), rows->moment);
@@ -156,13 +156,13 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
       may_raise_ = false;  // the old epoch is good enough
       continue;
     }
-    if (!written) return written.error();
+    if (!written) return contender::outpaced(where(), changes, written.error());
     if (*written) {
       token_ = static_cast<FencingToken>(epoch + written_);
       return {};
     }
-    if (BootClock::now() >= limit)
-      return Error{Errc::timed_out, "locks at " + where() + " change faster than they can be read"};
+    ++changes;
+    if (BootClock::now() >= limit) return contender::outpaced(where(), changes);
   }
 }
 

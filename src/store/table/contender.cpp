@@ -89,6 +89,14 @@ std::optional<std::size_t> waiter_of(const Lease& lease,
   return std::nullopt;
 }
 
+Error outpaced(const std::string& where, int changes, Error why) {
+  if (changes == 0 || why.code != Errc::timed_out) return why;
+  const std::string often = changes == 1 ? "once" : std::to_string(changes) + " times";
+  return {
+      why.code,
+      "locks at " + where + " changed " + often + " while they were read or written; " + why.text};
+}
+
 bool has_note(const StoredLock& state) {
   return state.success || !state.released.empty();
 }

@@ -5,6 +5,7 @@
 // full length that was asked for. Pure.
 #pragma once
 
+#include "base/result.hpp"
 #include "store/table/lease_table.hpp"
 #include "store/table/stored_lock.hpp"
 #include "store/table/waiting_line.hpp"
@@ -78,6 +79,12 @@ constexpr Duration k_seen_alive = lease_table::k_line_life - Duration(1);
 // Returns the index of the waiter that became the holder of this lease.
 std::optional<std::size_t> waiter_of(const lease_table::Lease& lease,
                                      const std::map<std::string, std::size_t>& waiters);
+
+// Returns the error of a step whose time ran out after it found `changes` times that the locks had
+// changed while it read or wrote them: the server did answer. Other errors stay as they are.
+Error outpaced(const std::string& where,
+               int changes,
+               Error why = {Errc::timed_out, "no time left"});
 
 // Returns the states of the rows, which a step may change.
 template <class Row>

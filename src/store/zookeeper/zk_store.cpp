@@ -135,8 +135,8 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
                                const Change& change) {
   const Claim* const claim = occasion.claim;
   const bool proves_note = claim != nullptr && claim->once_per > Duration::zero();
-  for (;;) {
-    auto rows = seen(table_.load(names, extent_for(occasion), limit), names);
+  for (int changes = 0;;) {
+    auto rows = seen(table_.load(names, extent_for(occasion), limit, changes), names);
     if (!rows) return rows.error();
     for (const ZkRow& row : rows->rows)
       if (claim != nullptr && !row.others.empty()) return open_to_others(row, where());
@@ -168,13 +168,14 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
       table_.stop_raising();
       continue;
     }
-    if (!written) return written.error();
+    if (!written) return contender::outpaced(where(), changes, written.error());
     if (!all.made.empty()) armed_for_.reset();  // a new waiter watches the nodes before it
     if (*written) {
       token_ = static_cast<FencingToken>(epoch + table_.written());
       return {};
     }
-    if (BootClock::now() >= limit) return table_.changes_too_fast();
+    ++changes;
+    if (BootClock::now() >= limit) return contender::outpaced(where(), changes);
   }
 }
 

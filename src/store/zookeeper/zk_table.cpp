@@ -55,10 +55,6 @@ std::string ZkTable::note_folder() const {
   return address_.chroot + '/' + std::string(k_notes);
 }
 
-Error ZkTable::changes_too_fast() const {
-  return {Errc::timed_out, "locks at " + address_.text + " change faster than they can be read"};
-}
-
 void ZkTable::begin(const Claim& claim) {
   owner_ = claim.owner;
   ttl_ = claim.ttl;
@@ -113,29 +109,35 @@ void ZkTable::end(const ZkSession& session) {
 
 Result<ZkTable::Rows> ZkTable::load(const std::vector<LockName>& names,
                                     const Extent& extent,
-                                    Time limit) {
-  return load_by(reader(), names, extent, limit);
+                                    Time limit,
+                                    int& changes) {
+  return load_by(reader(), names, extent, limit, changes);
 }
 
 Result<ZkTable::Rows> ZkTable::look(const std::vector<LockName>& names,
                                     const Extent& extent,
                                     Time limit) {
-  return load_by(looker_, names, extent, limit);
+  int changes = 0;
+  return load_by(looker_, names, extent, limit, changes);
 }
 
 Result<ZkTable::Rows> ZkTable::load_by(ZkSession& session,
                                        const std::vector<LockName>& names,
                                        const Extent& extent,
-                                       Time limit) {
+                                       Time limit,
+                                       int& changes) {
   ZkSession* from = &session;
   for (;;) {
     auto rows = try_load(*from, names, extent, limit);
-    if (!rows) return rows.error();
+    if (!rows) return contender::outpaced(address_.text, changes, rows.error());
     if (*rows) return std::move(**rows);
-    if (BootClock::now() >= limit) return changes_too_fast();
-    if (!from->is_over()) continue;
-    end(*from);
-    from = &looker_;
+    if (from->is_over()) {
+      end(*from);
+      from = &looker_;
+      continue;
+    }
+    ++changes;
+    if (BootClock::now() >= limit) return contender::outpaced(address_.text, changes);
   }
 }
 

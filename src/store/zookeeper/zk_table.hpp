@@ -67,7 +67,11 @@ class ZkTable {
   static constexpr Extent k_everything{false, 0};
   static constexpr Extent k_what_is_before_us{true, PTRDIFF_MAX};
 
-  Result<Rows> load(const std::vector<LockName>& names, const Extent& extent, Time limit);
+  // Adds to `changes` how often the locks changed while they were read.
+  Result<Rows> load(const std::vector<LockName>& names,
+                    const Extent& extent,
+                    Time limit,
+                    int& changes);
   // Returns when keep() must attach to the claim's session again, so that it does not end while the
   // claim waits; Time::max(): the claim has no session.
   Time keep_at() const;
@@ -95,8 +99,6 @@ class ZkTable {
   // Disconnects all sessions but the looker; the sessions continue.
   void disconnect() { owners_.disconnect(); }
 
-  Error changes_too_fast() const;
-
  private:
   using Requests = std::vector<ZkRequest>;
 
@@ -104,7 +106,8 @@ class ZkTable {
   Result<Rows> load_by(ZkSession& session,
                        const std::vector<LockName>& names,
                        const Extent& extent,
-                       Time limit);
+                       Time limit,
+                       int& changes);
   Result<std::optional<Rows>> try_load(ZkSession& session,
                                        const std::vector<LockName>& names,
                                        const Extent& extent,

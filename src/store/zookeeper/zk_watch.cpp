@@ -93,7 +93,7 @@ void ZkStore::note_look(const ZkTable::Rows& rows) {
 
 // Looks, and sets watches on the nodes that it saw. If they changed in between, looks again.
 Result<void> ZkStore::arm(Time limit) {
-  for (;;) {
+  for (int changes = 1;; ++changes) {
     armed_for_.reset();
     armed_at_ = BootClock::now();
     const auto rows = seen(table_.look(watched_, extent_of(watched_), limit), watched_);
@@ -119,7 +119,7 @@ Result<void> ZkStore::arm(Time limit) {
       armed_on_ = table_.looker().attached_at();
       return {};
     }
-    if (BootClock::now() >= limit) return table_.changes_too_fast();
+    if (BootClock::now() >= limit) return contender::outpaced(where(), changes);
   }
 }
 
