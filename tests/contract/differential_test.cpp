@@ -128,8 +128,7 @@ class Game {
   }
 
   void claim_again() {
-    Run* run = any_run(false);
-    if (run != nullptr && !is_below_revoked(*run)) acquire(*run);
+    if (Run* run = any_run(false)) acquire(*run);
   }
 
   void acquire(Run& run) {
@@ -308,16 +307,6 @@ class Game {
         if (run.waits) acquire(run);
       }
     }
-  }
-
-  // A claim that is repeated below a hold that was revoked since: Redis calls that hold lost, a
-  // table store may say that the claim is refused.
-  bool is_below_revoked(const Run& run) {
-    return !run.held().empty() &&
-           std::any_of(k_names.begin(), k_names.end(), [&](const char* name) {
-             const auto holding = twins_[0].store->inspect(name_of(name), soon());
-             return !run.claim.relies_on.empty() && !holding->revoked_by.empty();
-           });
   }
 
   struct Found {

@@ -48,8 +48,11 @@ TEST_CASE("a revoked hold is lost for claims that rely on it") {
     Client client(backing);
     const LockName name = fresh_name();
     const Taken step = client.take(acquired(name));
+    const Claim nested = relying_on(step.hold);
+    client.take(nested);
     client.revoke(name, order());
     client.must_be_lost(relying_on(step.hold));
+    client.must_be_lost(nested);  // repeated, because its answer was lost
   });
 }
 

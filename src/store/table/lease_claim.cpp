@@ -22,12 +22,28 @@ Found find_hold(const StoredLock& state, const OwnerId& owner, const HoldSerial&
   return {&lease->second, &hold->second};
 }
 
+// Returns whether the claim relies on a hold of this name that was lost.
+bool lost_above(const StoredLock& state, const Claim& claim, const LockName& name) {
+  return std::any_of(claim.ancestors.begin(), claim.ancestors.end(), [&](const auto& hold) {
+    if (hold.key != name.text()) return false;
+    const std::string id = hold_id(hold.owner, hold.serial);
+    const bool relies =
+        std::find(claim.relies_on.begin(), claim.relies_on.end(), id) != claim.relies_on.end();
+    return relies && !was_released(state, id);
+  });
+}
+
 // Returns the plan if an earlier attempt of this claim was granted to this owner: the claim's own
-// or an ancestor's.
-std::optional<Plan> again(const StoredLock& state, const Claim& claim, const OwnerId& owner) {
+// or an ancestor's. A hold that was revoked since is not granted again, and is lost for a claim
+// that relies on it.
+std::optional<Plan> again(const StoredLock& state,
+                          const Claim& claim,
+                          const LockName& name,
+                          const OwnerId& owner) {
   const Found mine = find_hold(state, owner, claim.serial);
   if (mine.record == nullptr) return std::nullopt;
-  if (!mine.is_usable()) return Plan{};
+  if (!mine.is_usable())
+    return Plan{.kind = lost_above(state, claim, name) ? Plan::Kind::lost : Plan::Kind::refused};
   return Plan{Plan::Kind::again, owner, mine.record->token, mine.record->mode, mine.record->slot};
 }
 
@@ -54,17 +70,6 @@ std::optional<Plan> join(const StoredLock& state, const Claim& claim) {
     return Plan{Plan::Kind::join, hold->owner, above.record->token, *mode, above.record->slot};
   }
   return std::nullopt;
-}
-
-// Returns whether the claim relies on a hold of this name that was lost.
-bool lost_above(const StoredLock& state, const Claim& claim, const LockName& name) {
-  return std::any_of(claim.ancestors.begin(), claim.ancestors.end(), [&](const auto& hold) {
-    if (hold.key != name.text()) return false;
-    const std::string id = hold_id(hold.owner, hold.serial);
-    const bool relies =
-        std::find(claim.relies_on.begin(), claim.relies_on.end(), id) != claim.relies_on.end();
-    return relies && !was_released(state, id);
-  });
 }
 
 std::uint32_t lowest_free_slot(const StoredLock& state) {
@@ -100,9 +105,9 @@ Plan begin(StoredLock& state, const Claim& claim, const Moment& moment) {
 }  // namespace
 
 Plan plan_for(const StoredLock& state, const Claim& claim, const LockName& name) {
-  if (auto plan = again(state, claim, claim.owner)) return std::move(*plan);
+  if (auto plan = again(state, claim, name, claim.owner)) return std::move(*plan);
   for (const AncestorHold& hold : claim.ancestors) {
-    if (auto plan = again(state, claim, hold.owner)) return std::move(*plan);
+    if (auto plan = again(state, claim, name, hold.owner)) return std::move(*plan);
   }
   if (auto plan = join(state, claim)) return std::move(*plan);
   if (lost_above(state, claim, name)) return {.kind = Plan::Kind::lost};
