@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "store/open_store.hpp"
+#include "sys/tls_settings.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,8 +12,6 @@
 namespace dlock {
 
 namespace {
-
-constexpr std::array<std::string_view, 5> k_in_urls{"cacert", "cacertdir", "cert", "key", "sni"};
 
 // libpq's names for these settings, allowed in its URLs only.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> k_of_libpq{
@@ -63,7 +62,8 @@ Result<bool> take(std::string_view word, bool as_libpq, std::vector<Given>& sett
   const std::string name(our_name(word.substr(0, equals), as_libpq));
   if (auto known = check_not_elsewhere(name); !known) return known.error();
   if (equals == std::string_view::npos) return false;
-  if (std::find(k_in_urls.begin(), k_in_urls.end(), name) == k_in_urls.end()) return false;
+  if (std::find(k_tls_in_urls.begin(), k_tls_in_urls.end(), name) == k_tls_in_urls.end())
+    return false;
   const auto is_it = [&](const Given& one) { return one.name == name; };
   if (std::any_of(settings.begin(), settings.end(), is_it))
     return Error{Errc::bad_usage, "it says " + name + " twice"};

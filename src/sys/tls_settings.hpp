@@ -6,7 +6,9 @@
 #include "base/secret.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 
 namespace dlock {
 
@@ -28,6 +30,10 @@ struct TlsSettings {
                          key_password.empty() && sni.empty());
   }
 };
+
+// The settings that a URL may have, by their names there.
+inline constexpr std::array<std::string_view, 5> k_tls_in_urls{
+    "cacert", "cacertdir", "cert", "key", "sni"};
 
 // Returns the host's name as a certificate has it: without a final dot and without the interface of
 // a link-local address, which only the resolver needs.

@@ -15,19 +15,15 @@ constexpr UrlScheme k_tls{"etcds://", true};
 constexpr UrlScheme k_schemes[] = {k_plain, k_tls};
 constexpr std::uint16_t k_default_port = 2379;
 
-Error bad(std::string what) {
-  return {Errc::bad_usage, std::move(what)};
-}
-
 }  // namespace
 
 Result<EtcdAddress> parse_etcd_url(std::string_view url) {
   auto parts = split_store_url(url, {.schemes = k_schemes});
   if (!parts) return parts.error();
-  if (parts->has_user && parts->user.empty()) return bad("etcd has no password without a user");
+  if (parts->has_user && parts->user.empty()) return bad_url("etcd has no password without a user");
   if (!is_utf8(parts->user) || !is_utf8(parts->password.reveal()))
-    return bad("a user or password is UTF-8");
-  if (!parts->path.empty() && parts->path != "/") return bad("nothing follows the hosts");
+    return bad_url("a user or password is UTF-8");
+  if (!parts->path.empty() && parts->path != "/") return bad_url("nothing follows the hosts");
   auto hosts = parse_hosts(parts->hosts, k_default_port);
   if (!hosts) return hosts.error();
   EtcdAddress address{.servers = {},

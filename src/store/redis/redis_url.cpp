@@ -18,16 +18,12 @@ constexpr UrlScheme k_sockets[] = {k_unix};
 constexpr std::string_view k_options[] = {"db"};
 constexpr std::uint16_t k_port = 6379;
 
-Error bad(std::string what) {
-  return {Errc::bad_usage, std::move(what)};
-}
-
 Result<RedisAddress> parse_unix(std::string_view url) {
   auto parts =
       split_store_url(url, {.schemes = k_sockets, .options = k_options, .is_socket = true});
   if (!parts) return parts.error();
   const std::string path = percent_decode(parts->path);
-  if (path == "/") return bad("the path of the socket is missing");
+  if (path == "/") return bad_url("the path of the socket is missing");
   if (auto fits = check_socket_path(path); !fits) return fits.error();
   auto address = redis_login(*parts, parts->option("db").value_or("0"));
   if (!address) return address.error();
@@ -41,7 +37,7 @@ Result<RedisAddress> parse_unix(std::string_view url) {
 
 Result<RedisAddress> redis_login(const StoreUrl& parts, std::string_view db) {
   const auto number = parse_digits(db, std::numeric_limits<int>::max());
-  if (!number) return bad("the database must be a number from 0 to 2147483647");
+  if (!number) return bad_url("the database must be a number from 0 to 2147483647");
   RedisAddress address{.user = parts.user, .password = parts.password, .db = *number};
   if (parts.scheme.has_tls) address.endpoint.tls = std::make_shared<const TlsSettings>();
   return address;

@@ -29,11 +29,10 @@ Result<SentinelSet> parse_sentinel_url(std::string_view url) {
   const auto slash = std::min(path.find('/'), path.size());
   SentinelSet set;
   set.name = percent_decode(path.substr(0, slash));
-  if (set.name.empty()) {
-    return Error{Errc::bad_usage,
-                 "the name of the master is missing: it stands behind the sentinels, as in "
-                 "redis+sentinel://h1,h2,h3/mymaster"};
-  }
+  if (set.name.empty())
+    return bad_url(
+        "the name of the master is missing: it stands behind the sentinels, as in "
+        "redis+sentinel://h1,h2,h3/mymaster");
   const std::string_view db = slash + 1 < path.size() ? path.substr(slash + 1) : "0";
   auto server = redis_login(*parts, db);
   if (!server) return server.error();

@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::size_t k_longest_host = 255;
 
-Error bad_host(std::string what) {
-  return {Errc::bad_usage, std::move(what)};
-}
-
 bool is_host_name(std::string_view host) {
   for (const char c : host) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
@@ -62,6 +58,10 @@ std::optional<std::string> parse_v6(std::string_view text) {
 
 }  // namespace
 
+Error bad_url(std::string what) {
+  return {Errc::bad_usage, std::move(what)};
+}
+
 std::optional<int> parse_digits(std::string_view text, int most) {
   int value = 0;
   if (text.empty() || text[0] < '0' || text[0] > '9') return {};
@@ -73,24 +73,24 @@ std::optional<int> parse_digits(std::string_view text, int most) {
 Result<HostPort> parse_host_port(std::string_view text, std::uint16_t default_port) {
   const bool v6 = !text.empty() && text[0] == '[';
   const auto closing = text.find(']');
-  if (v6 && closing == std::string_view::npos) return bad_host("a [ without ]");
+  if (v6 && closing == std::string_view::npos) return bad_url("a [ without ]");
   const auto end = v6 ? closing + 1 : text.find(':');
   const std::string_view host = v6 ? text.substr(1, closing - 1) : text.substr(0, end);
   std::string_view rest = end < text.size() ? text.substr(end) : std::string_view();
 
   if (!v6 && rest.find(':', 1) != std::string_view::npos) {
-    return bad_host("too many colons; an IPv6 address needs [ ] around it");
+    return bad_url("too many colons; an IPv6 address needs [ ] around it");
   }
-  if (host.empty()) return bad_host("the host is missing");
+  if (host.empty()) return bad_url("the host is missing");
   const auto parsed = v6 ? parse_v6(host) : lower(host);
-  if (!parsed) return bad_host("the text in [ ] is not an IPv6 address");
+  if (!parsed) return bad_url("the text in [ ] is not an IPv6 address");
   HostPort at{.host = *parsed, .port = default_port};
   if (!v6 && !is_host_name(at.host)) {
-    return bad_host("a host consists of letters, digits, '-', '.' and '_'");
+    return bad_url("a host consists of letters, digits, '-', '.' and '_'");
   }
   if (rest.empty()) return at;
   const auto port = rest[0] == ':' ? parse_digits(rest.substr(1), 65535) : std::nullopt;
-  if (!port || *port == 0) return bad_host("the port must be a number from 1 to 65535");
+  if (!port || *port == 0) return bad_url("the port must be a number from 1 to 65535");
   at.port = static_cast<std::uint16_t>(*port);
   return at;
 }

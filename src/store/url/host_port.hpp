@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A host as in a URL: "host", "host:port", "[v6]", "[v6]:port"; a link-local address with its
-// interface, as "[fe80::1%25eth0]" or, more often, "[fe80::1%eth0]". Errors are Errc::bad_usage and
-// quote nothing, because in a malformed URL the password may be anywhere.
+// interface, as "[fe80::1%25eth0]" or, more often, "[fe80::1%eth0]". Errors are bad_url() and quote
+// nothing, because in a malformed URL the password may be anywhere.
 #pragma once
 
 #include "base/result.hpp"
@@ -17,6 +17,9 @@ struct HostPort {
   std::string host;  // a name in lower case or a numeric address: "::1", "fe80::1%eth0"
   std::uint16_t port = 0;
 };
+
+// Returns the Errc::bad_usage of a URL that cannot be read.
+Error bad_url(std::string what);
 
 Result<HostPort> parse_host_port(std::string_view text, std::uint16_t default_port);
 

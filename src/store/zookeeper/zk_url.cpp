@@ -18,27 +18,23 @@ constexpr std::string_view k_options[] = {"layout", "acl"};
 constexpr std::uint16_t k_plain_port = 2181;
 constexpr std::uint16_t k_tls_port = 2281;  // as in ZooKeeper's manual
 
-Error bad(std::string what) {
-  return {Errc::bad_usage, std::move(what)};
-}
-
 Result<void> parse_chroot(std::string_view path, ZkAddress& address) {
   const std::string decoded = percent_decode(path);
   if (decoded.empty() || decoded == "/") return {};
   if (!is_zk_path(decoded))
-    return bad("the path behind the hosts is none that ZooKeeper takes, such as /app/locks");
+    return bad_url("the path behind the hosts is none that ZooKeeper takes, such as /app/locks");
   address.chroot = decoded;
   return {};
 }
 
 Result<void> set_options(const StoreUrl& parts, ZkAddress& address) {
   if (const auto layout = parts.option("layout")) {
-    if (*layout != "curator" && *layout != "kazoo") return bad("layout= is curator or kazoo");
+    if (*layout != "curator" && *layout != "kazoo") return bad_url("layout= is curator or kazoo");
     address.layout = *layout == "kazoo" ? ZkLayout::kazoo : ZkLayout::curator;
   }
   if (const auto acl = parts.option("acl")) {
-    if (*acl != "private") return bad("acl= is private");
-    if (address.user.empty()) return bad("acl=private needs user:password@");
+    if (*acl != "private") return bad_url("acl= is private");
+    if (address.user.empty()) return bad_url("acl=private needs user:password@");
     address.is_private = true;
   }
   return {};
@@ -49,8 +45,9 @@ Result<void> set_options(const StoreUrl& parts, ZkAddress& address) {
 Result<ZkAddress> parse_zk_url(std::string_view url, const TlsSettings& tls) {
   auto parts = split_store_url(url, {.schemes = k_schemes, .options = k_options});
   if (!parts) return parts.error();
-  if (parts->has_user && parts->user.empty()) return bad("the user before the password is missing");
-  if (parts->user.find(':') != std::string::npos) return bad("a user has no ':'");
+  if (parts->has_user && parts->user.empty())
+    return bad_url("the user before the password is missing");
+  if (parts->user.find(':') != std::string::npos) return bad_url("a user has no ':'");
   ZkAddress address;
   address.user = std::move(parts->user);
   address.password = std::move(parts->password);
