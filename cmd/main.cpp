@@ -111,8 +111,9 @@ std::string version_text(const CommandLine& line) {
   std::string text = std::string("dlock ") + k_version + "\n";
   const auto is_verbose = [](const Given& given) { return given.name == "verbose"; };
   const bool verbose = std::any_of(line.settings.begin(), line.settings.end(), is_verbose);
-  if (verbose) text += (tls_library().empty() ? "without TLS" : tls_library()) + "\n";
-  return text;
+  if (!verbose) return text;
+  text += (tls_library().empty() ? "without TLS" : tls_library()) + "\n";
+  return text + "built with:\n" + k_libraries;
 }
 
 // Reports settings that were refused. So the log has not been set up yet.

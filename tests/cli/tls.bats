@@ -363,7 +363,16 @@ ticks_of() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
 }
 connected_to() { compgen -G "/proc/$2/fd/*" | xargs -r readlink | grep -q socket:; }
 
-@test "dlock --version -v names the library that speaks TLS" {
+@test "dlock --version -v names the library that speaks TLS, and each library with its version" {
+  local package
   run -0 "$DLOCK" -v --version
   assert_line -n 1 --regexp '^OpenSSL [3-9]\.'
+  assert_line -n 2 'built with:'
+  # What a binary of this system loads, and what is only in its headers.
+  for package in libssl-dev:OpenSSL libhiredis-dev:hiredis libsqlite3-dev:SQLite libpq-dev:libpq \
+    libmariadb-dev:libmariadb libhttp-parser-dev:http_parser libc-ares-dev:c-ares libc6-dev:glibc \
+    nlohmann-json3-dev:nlohmann-json libspdlog-dev:spdlog libcli11-dev:CLI11 libtoml11-dev:toml11; do
+    assert_line "${package#*:} $(dpkg-query -W -f '${Version}' "${package%:*}")"
+  done
+  refute_output --partial unknown
 }
