@@ -308,6 +308,10 @@ TEST_CASE("etcd: TLS is verified, and a server that expects it is recognised") {
   trusting.cacert = server->certificate();
   EtcdClient one = etcd_client(server->url(), nullptr, trusting);
   CHECK(value_of(one, "k") == "none");
+  const auto stranger = etcd({.tls = true});
+  EtcdClient two =
+      etcd_client(stranger->url() + server->url().replace(0, 8, ","), nullptr, trusting);
+  CHECK(value_of(two, "k") == "none");  // the second member's answer
   EtcdClient distrusting = etcd_client(server->url());
   CHECK(failed(distrusting, {EtcdGet{{"k"}}}).code == Errc::protocol);
   EtcdClient plain = etcd_client("etcd" + server->url().substr(5));
