@@ -10,15 +10,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration k_look = 1s;           // between looks of a holder at its peer lock
-constexpr Duration k_look_limit = 500ms;  // for one such look
-constexpr Duration k_try = 100ms;  // between tries of a waiter: no message tells of a release
-constexpr Duration k_release_limit = 1s;  // for the row, if the peer lock was refused
+constexpr Duration k_look = 1s;           // between two checks of a held peer lock
+constexpr Duration k_look_limit = 500ms;  // for one such check
+constexpr Duration k_try = 100ms;  // between two tries of a waiter: no message reports a release
+constexpr Duration k_release_limit = 1s;  // to release the row after the peer lock was refused
 
 }  // namespace
 
-// There is one peer lock for a name, which has no readers and no slots. It ends with this process,
-// so `acquire` could keep only a half of its hold.
+// A name has one peer lock, which knows no readers and no slots. The peer lock ends with this
+// process, so `acquire` could keep only the row.
 StoreTraits BesideStore::traits() const {
   StoreTraits traits = rows_->traits();
   traits.shared = false;
@@ -33,8 +33,9 @@ Result<std::string> BesideStore::key_of(const LockName& name) const {
   return rows_->key_of(name);
 }
 
-// A run above us in this very store has the peer lock. A run with these rows but without `with=`
-// has not.
+// Returns whether the hold needs a peer lock of its own. A nested hold does not if an ancestor
+// holds the name in this store: the ancestor has the peer lock. The URL without `with=` is another
+// store.
 bool BesideStore::needs_peer(const Claim& claim, const Hold& hold) const {
   const std::string where = rows_->where();
   const auto has_it = [&](const AncestorHold& above) {
@@ -54,8 +55,8 @@ Result<AcquireReply> BesideStore::acquire(const Claim& claim, Queueing queueing,
   return take_peer(claim, std::get<Grant>(std::move(*reply)), limit);
 }
 
-// The row comes first: dlocks wait in its line, and only one of them at a time asks for the peer
-// lock.
+// Takes the peer lock for a claim whose rows are granted. The rows come first: dlocks wait in the
+// line of the row, so only one of them at a time asks for the peer lock.
 Result<AcquireReply> BesideStore::take_peer(const Claim& claim, Grant grant, Time limit) {
   std::vector<LockName> names;
   for (const Hold& hold : grant.holds)
@@ -67,7 +68,7 @@ Result<AcquireReply> BesideStore::take_peer(const Claim& claim, Grant grant, Tim
     gone_.reset();
     return AcquireReply(std::move(grant));
   }
-  // Also without time left: nothing else would release the row before its lease ends.
+  // The row is released even if no time is left: otherwise it would stay held until its lease ends.
   const Time release_limit = std::max(limit, BootClock::now() + k_release_limit);
   const auto released = rows_->release(grant.holds, {}, release_limit);
   if (!released) return Error{Errc::unavailable, released.error().text};
@@ -82,7 +83,8 @@ Result<AcquireReply> BesideStore::take_peer(const Claim& claim, Grant grant, Tim
   return AcquireReply(std::move(refusal));
 }
 
-// Once the peer lock is gone, the first reason stays.
+// Returns whether the peer lock is still ours. After a loss, every later call returns the same
+// reason.
 Result<void> BesideStore::ask_peer(Time limit) {
   if (gone_) return *gone_;
   auto kept = peer_->check(limit);
@@ -90,7 +92,8 @@ Result<void> BesideStore::ask_peer(Time limit) {
   return kept;
 }
 
-// The answer that replaces the row's answer; nothing: the peer lock is ours.
+// Returns the answer to a renewal or check if the peer lock is the reason; nullopt: the row's
+// answer counts.
 std::optional<Result<RenewReply>> BesideStore::trouble_of_peer(Time limit) {
   if (!taken_for_) return {};
   const auto kept = ask_peer(limit);
@@ -98,7 +101,7 @@ std::optional<Result<RenewReply>> BesideStore::trouble_of_peer(Time limit) {
   if (kept.error().code != Errc::lost) return kept.error();
   return RenewReply{.verdict = RenewVerdict::lost,
                     .sent_at = BootClock::now(),
-                    .some_left = true,  // the row
+                    .some_left = true,  // the row is still held
                     .because = "whose " + peer_->kind() + " is gone: " + kept.error().text};
 }
 
@@ -112,8 +115,8 @@ Result<RenewReply> BesideStore::check(const Holds& holds, Time limit) {
   return rows_->check(holds, limit);
 }
 
-// The command has ended, so either lock could go first. The peer lock does: else the next dlock,
-// which the row's release wakes, would find it held. Half of the time is for the row.
+// Releases the peer lock, in half of the time at most, and then the row. This order spares the next
+// dlock a refusal: the release of the row wakes it, and it asks for the peer lock.
 Result<ReleaseVerdict> BesideStore::release(const Holds& holds,
                                             const ReleaseOptions& options,
                                             Time limit) {
@@ -126,7 +129,7 @@ Result<HandOff> BesideStore::await_hand_off(Time until) {
   if (blocked_) {
     const Time next_try = BootClock::now() + k_try;
     const Time end = std::min(until, next_try);
-    // Our own last try may have changed the row: that does not end the pause.
+    // A change of the row does not end the pause: our own last try may have changed it.
     do {
       if (auto told = rows_->await_hand_off(end); !told) return told;
     } while (BootClock::now() < end);

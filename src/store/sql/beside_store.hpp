@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// BesideStore: a store whose holds have another program's lock beside their row (`?with=`). The row
-// is for dlocks: lease, line, tokens, records. The peer lock keeps out programs that know nothing
-// of rows; it is taken after the row, watched while it is held, and its loss is the loss of the
-// hold.
+// BesideStore: a store whose hold of a name consists of a row and of a peer lock (`?with=`), which
+// is a lock that programs without dlock use. The row is for dlock: lease, line, tokens, records.
+// The peer lock keeps out the programs that do not know the row. It is taken after the row and
+// checked while it is held; if it is lost, the hold is lost.
 //
-// Promises beside those of LockStore: a grant has both locks, a refusal or an error has none (if
-// the row could not be released, the error says nothing: see LockStore). A loss of the peer lock is
-// noticed by each renewal and each check, and within about a second by await_hand_off.
+// Promises in addition to those of LockStore: a grant has both locks, a refusal has neither. If the
+// peer lock cannot be taken, the row is released; if that fails, the error says so
+// (Errc::unavailable) and the outcome is unknown. Every renew() and check() notices the loss of the
+// peer lock, and await_hand_off() notices it within about a second.
 //
-// Not promised: a safe_until of the peer lock; its server releases it at once when the connection
-// is gone. A nested hold below a hold of this very URL has no peer lock of its own.
+// Not promised: a lease of the peer lock. Its server releases it as soon as the connection ends. A
+// nested hold whose ancestor's hold is of the same URL has no peer lock of its own.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -69,9 +70,9 @@ class BesideStore final : public LockStore {
 
   std::unique_ptr<LockStore> rows_;
   std::unique_ptr<PeerLock> peer_;
-  std::optional<HoldSerial> taken_for_;  // the hold for which the peer lock is, or was, ours
-  std::optional<Error> gone_;            // why the peer lock is no longer ours
-  bool blocked_ = false;                 // by another program, at the last try of a claim
+  std::optional<HoldSerial> taken_for_;  // the claim for which the peer lock was taken
+  std::optional<Error> gone_;            // why the peer lock was lost
+  bool blocked_ = false;                 // another program had the peer lock at the last try
 };
 
 }  // namespace dlock

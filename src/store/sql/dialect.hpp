@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Dialect: how one kind of server spells the SQL of SqlStore. Data and pure functions: what a
-// server does is in its store.
+// Dialect: the parts of the SQL of SqlStore that each kind of server spells in its own way. Only
+// data and pure functions: the stores send the statements.
 #pragma once
 
 #include "store/sql/statement.hpp"
@@ -14,33 +14,34 @@
 namespace dlock::sql {
 
 struct Dialect {
-  // Returns the statements that make the table of locks and the table of lines, where they are
+  // Returns the statements that create the table of locks and the table of lines if they are
   // missing.
   std::vector<std::string> (*tables)(const std::string& table);
   std::string_view state_column;  // type and default of the column "state"
-  // A statement. Returns how many of the columns token, version and state the table named $1 has.
+  // A statement that returns how many of the columns token, version and state the table $1 has.
   std::string_view own_columns;
 
-  // A statement. The first column of its only row is the server's clock at that moment.
+  // A statement that returns one row, whose first column is the current time of the server.
   std::string_view clock;
-  std::string_view now;  // an expression: the server's clock, as lock_until and locked_at keep it
-  // An expression that keeps a time in lock_until or locked_at: µs since 1970.
+  std::string_view now;  // an expression: the current time, in the type of lock_until
+  // Returns an expression for a time (µs since 1970), in the type of lock_until and locked_at.
   std::string (*time_of)(std::int64_t us);
-  // An expression that reads such a column …
+  // Returns an expression that reads lock_until or locked_at; us_in() reads its value.
   std::string (*select_time)(const std::string& column);
-  // … and the µs since 1970 in its value, or in the value of `clock`. nullopt: it is no time.
+  // Returns the time in a value of select_time() or `clock`, in µs since 1970. nullopt: the value
+  // is no time.
   std::optional<std::int64_t> (*us_in)(const Value& value);
-  // An expression: why lock_until has a type that keeps no such time. Empty: it keeps it.
+  // An expression: the type of lock_until if this type cannot keep such times, else an empty text.
   std::string_view unfit;
 
-  std::string_view equals;  // operators
+  std::string_view equals;  // the operators = and >
   std::string_view is_greater;
-  std::string_view locks_rows;  // the end of a SELECT: keeps its rows for the transaction
-  std::string_view keeps_row;   // the end of an INSERT that leaves a row that exists as it is
-  std::string_view put;         // the verb of an INSERT that replaces a row of the line …
-  std::string_view put_end;     // … and its end
-  // Returns the statement that wakes the waiter or holder with this id. nullptr: there is no such
-  // statement.
+  std::string_view locks_rows;  // the end of a SELECT that locks its rows
+  std::string_view keeps_row;   // the end of an INSERT that leaves an existing row as it is
+  std::string_view put;         // the verb of an INSERT that replaces an existing row
+  std::string_view put_end;     // the end of the INSERT that begins with `put`
+  // Returns the statement that wakes the waiter or holder with this id. nullptr: the server has no
+  // such statement.
   Statement (*wake)(const std::string& id) = nullptr;
 };
 

@@ -33,7 +33,7 @@ const HoldRecord* newest_of(const StoredLock& lock) {
   return newest;
 }
 
-// A row of a line is identified by its arrival.
+// Returns the place with this arrival, which is unique within a line; nullptr: no such place.
 const Place* find(const Line& line, std::int64_t arrival_us) {
   const auto at =
       std::lower_bound(line.begin(), line.end(), arrival_us, [](const Place& one, std::int64_t us) {
@@ -45,7 +45,7 @@ const Place* find(const Line& line, std::int64_t arrival_us) {
 }  // namespace
 
 std::string holder_column(const HoldRecord& hold) {
-  constexpr std::size_t k_widest = 120;  // the column has 255
+  constexpr std::size_t k_widest = 120;  // the column takes 255
   std::string text = who_text(hold.who);
   const auto is_foreign = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
   std::replace_if(text.begin(), text.end(), is_foreign, '?');

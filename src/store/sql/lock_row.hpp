@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What the stores in SQL databases write beside the state of a lock, how a row is read that another
-// program may have written, and which rows of its line have changed. Every database has two tables:
+// How an SQL database keeps a lock: what the columns beside the state contain, how to read a row
+// that another program may have written, and which rows of a line have changed. Every database has
+// two tables:
 //
 //   dlock       name, lock_until, locked_at, locked_by, token, version, state
 //   dlock_line  name, arrival, waiter, alive_until, who
 //
-// The first four columns are ShedLock's, which may share the table: it takes and extends a row by
-// writing them, and ignores the rest. `state` is the JSON of record_json.hpp and counts as long as
-// `locked_by` is what was written with it. Otherwise ShedLock has written since: the leases of the
-// state are over, and the row is ShedLock's until `lock_until`. `version` grows with each write of
-// dlock.
+// The first four columns are those of ShedLock, which may use the same table: ShedLock writes them
+// to acquire or extend a lock, and ignores the other columns. `state` is the JSON of
+// record_json.hpp. It counts only if `locked_by` is still the text that dlock wrote with it. If
+// not, ShedLock has written the row since: the leases in the state are over, and ShedLock holds the
+// lock until `lock_until`. Each write by dlock increments `version`.
 #pragma once
 
 #include "store/sql/statement.hpp"
@@ -26,51 +27,52 @@ namespace dlock::sql {
 
 inline constexpr std::int64_t k_us_per_ms = 1000;
 
-// Times are µs of the table's wall clock. lock_until has whole seconds, as some tables' columns
-// have: rounded up for a lease, down for a free lock.
+// Times are µs of the server's wall clock. dlock writes lock_until in whole seconds, because the
+// columns of some tables keep no fractions: rounded up for a lease, down for a free lock.
 struct LockColumns {
-  std::int64_t lock_until_us = 0;  // end of the last lease; of a free lock: the present
-  std::int64_t locked_at_us = 0;   // grant of the newest of its holds; 0: unchanged
-  std::string locked_by;           // holder of that hold, "user@host pid 812"; empty: free
+  std::int64_t lock_until_us = 0;  // end of the last lease; if the lock is free, the present
+  std::int64_t locked_at_us = 0;   // when the newest hold was granted; 0: leave the column as it is
+  std::string locked_by;           // holder of the newest hold, "user@host pid 812"; empty: free
 };
-// A hold's text in locked_by. All versions of dlock write the same ASCII, which every character set
-// can keep: another text in the column shows another program.
+// Returns the text for locked_by. All versions of dlock write the same ASCII text for a hold, which
+// every character set can keep: if the column has a different text, another program wrote it.
 std::string holder_column(const HoldRecord& hold);
-// The holder of a row that another program has.
+// Returns the hold of the program, other than dlock, that wrote the row.
 lease_table::ForeignHold foreign_hold(const LockColumns& columns);
 
 LockColumns columns_of(const lease_table::StoredLock& lock, const lease_table::Moment& moment);
 
-// The lock of a row, without its line. nullopt: the state is damaged, or another name's.
+// Returns the lock of a row, without its line. nullopt: the state is damaged or belongs to another
+// name.
 std::optional<lease_table::StoredLock> lock_of(const std::string& name,
                                                const std::string& state,
                                                const LockColumns& columns);
 
-// A row of dlock_line. `alive_until` as in the table; `who` is waiter_json().
+// Returns the place in line that a row of dlock_line describes. `who`: JSON as of waiter_json().
 lease_table::Place place_of(std::int64_t arrival_us,
                             std::string waiter,
                             lease_table::StoreTime alive_until,
                             std::string_view who);
 
-// A server may answer with anything.
-std::string text_at(const Values& row, std::size_t column);     // empty: null, or no such column
-std::int64_t number_at(const Values& row, std::size_t column);  // 0: no number
-// A number too large becomes the largest one. nullopt: it is no number.
+// These functions accept any row, because a server may answer with anything.
+std::string text_at(const Values& row, std::size_t column);     // empty: NULL, or no column
+std::int64_t number_at(const Values& row, std::size_t column);  // 0: no number, or no column
+// Returns the number; one that does not fit becomes the nearest limit. nullopt: not a number.
 std::optional<std::int64_t> number_in(const Value& value);
-// µs since 1970, limited to what a Duration can hold.
+// Returns µs since 1970, limited to 0 … lease_table::k_latest_ms.
 std::int64_t time_at(const Values& row, std::size_t column);
 
-// Whether the table has at most `most_rows` rows, each of `columns` columns.
+// Returns whether the table has at most `most_rows` rows, each of `columns` columns.
 bool has_shape(const Table& table, std::size_t most_rows, std::size_t columns);
-// The number that answers a question for one number. nullopt: the answer is something else.
+// Returns the number in the first column of the only row. nullopt: the table has no such number.
 std::optional<std::int64_t> only_number(const Table& table);
 
-// Reads the line from rows of arrival, waiter, alive_until (µs) and who.
+// Returns the line from rows of arrival, waiter, alive_until (µs) and who.
 lease_table::Line line_of(const Table& rows);
 
-// The difference between a name's line and the line that was read.
+// The difference between a name's line before and after a step.
 struct LineChange {
-  std::vector<const lease_table::Place*> written;  // new, or changed
+  std::vector<const lease_table::Place*> written;  // new or changed places
   std::vector<const lease_table::Place*> gone;
 };
 LineChange change_of(const lease_table::Line& before, const lease_table::Line& after);

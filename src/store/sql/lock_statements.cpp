@@ -11,7 +11,7 @@ namespace dlock::sql {
 
 namespace {
 
-// Adds a value to the statement, and returns what stands for it in the text.
+// Adds a parameter to the statement and returns its placeholder, as "$2".
 std::string parameter(Statement& statement, std::string value) {
   statement.parameters.emplace_back(std::move(value));
   return '$' + std::to_string(statement.parameters.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// SessionPeerLock: what the peer locks of all servers of SQL have in common. The lock belongs to
-// their session, a MySession or a PgSession.
+// SessionPeerLock: the common part of the peer locks of all SQL servers. The session (MySession or
+// PgSession) holds the lock.
 #pragma once
 
 #include "store/sql/peer_lock.hpp"
@@ -22,7 +22,8 @@ class SessionPeerLock : public PeerLock {
     return Error{Errc::lost, alive.error().text};
   }
 
-  // A session that owes an answer is closed: the answer may be late, and would be taken for ours.
+  // A session that still waits for an answer is closed: the late answer would be mistaken for the
+  // answer to the release.
   void give_up(Time limit) final {
     if (session_.owes_sign()) return session_.disconnect();
     if (session_.connected() && !session_.run({end()}, limit)) session_.disconnect();
@@ -37,7 +38,8 @@ class SessionPeerLock : public PeerLock {
   bool is_row() const { return with_.kind == WithOption::Kind::row; }
   Session& session() { return session_; }
 
-  // The error of a run() that takes the lock: a table that the URL names may be missing.
+  // Returns the error of a run() that was to take the lock. Errc::bad_config if a table or column
+  // is missing: the URL names them.
   Error refused(const Error& error, sql::Cause cause) const {
     const bool undefined = cause == sql::Cause::no_table || cause == sql::Cause::no_column;
     return {undefined ? Errc::bad_config : error.code, error.text};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The messages of SqlStore: each is one run().
+// The part of SqlStore that talks to the server. Each message is one run().
 #include "store/sql/sql_store.hpp"
 
 #include <algorithm>
@@ -85,8 +85,8 @@ Result<SqlStore::Rows> SqlStore::load_clock(Time limit) {
   return all_rows_of(answers->front(), {});
 }
 
-// One statement for each row: on MySQL an insert that meets a row shares its lock, and two sessions
-// that share a lock and then want it exclusively would wait for each other.
+// Creates missing rows, each with its own statement: on MySQL an INSERT that finds the row takes a
+// shared lock on it, and two sessions that share a lock and then both want it exclusively deadlock.
 Result<void> SqlStore::make_rows(const std::vector<std::string>& names, Time limit) {
   std::vector<Statement> all;
   all.reserve(names.size());
@@ -114,7 +114,7 @@ Result<bool> SqlStore::write(const std::vector<LockWrite>& writes,
   const bool was_read = basis == Basis::loaded;
   std::vector<Statement> all;
   std::vector<std::size_t> updates;
-  // The row before the line, as each step locks them: else two steps would wait for each other.
+  // Locks the row before the line, as every step does: otherwise two steps could deadlock.
   for (const LockWrite& one : writes)
     if (!was_read) all.push_back(say_.lock_row(one.name));
   bool has_line = false;

@@ -62,7 +62,7 @@ Error SqlStore::too_few_columns() const {
               say_.add_columns(table_)};
 }
 
-// The table has neither dlock's columns nor ShedLock's.
+// The error for tables that have neither the columns of dlock nor only those of ShedLock.
 Error SqlStore::unknown_columns() const {
   return {Errc::bad_config,
           "cannot keep locks in " + where() + ": the table " + table_ +
@@ -76,7 +76,8 @@ std::optional<Error> SqlStore::refuses(const Claim& claim) const {
   return too_few_columns();
 }
 
-// Whether the same step may succeed now.
+// Returns whether the step may succeed if it is repeated: a column was missing, and from now on the
+// table counts as one of four columns.
 bool SqlStore::learns_columns() {
   if (cause() != Cause::no_column || say_.has_four_columns()) return false;
   say_.use_four_columns();
@@ -135,15 +136,16 @@ Result<LockWrite> SqlStore::write_of(const std::string& name,
   return write;
 }
 
-// Another program's change is over after so many tries; an error that stays is the table's.
+// How often a step is repeated whose row was not written. A conflict with another program ends
+// before that; a reason that stays is in the table (a trigger, a policy).
 constexpr int k_tries = 10;
 
 Error SqlStore::row_stays(const std::string& why) const {
   return {Errc::refused, "cannot keep locks in " + table_ + " in " + where() + ": " + why};
 }
 
-// A row may also be missing because it was deleted while we waited for it: a write to it would be
-// lost.
+// Locks and reads the rows, and creates those that are missing. A row may also be deleted while
+// this waits for it; then it is created again, as a write to it would be lost.
 Result<SqlStore::Rows> SqlStore::load_to_write(const std::vector<std::string>& names, Time limit) {
   for (int tries = 0; tries < k_tries; ++tries) {
     auto rows = load(names, Purpose::writing, limit);
@@ -231,8 +233,8 @@ void SqlStore::remember(const Rows& rows,
   ++row.version;
 }
 
-// No lease of the row has ended, so that the time at which the row was written decides as the
-// present would.
+// Returns whether the step may use the remembered row: no lease in it has ended, so the step
+// decides as it would at the time when the row was written.
 bool SqlStore::is_as_remembered(const Remembered& remembered,
                                 const std::vector<LockName>& names,
                                 const Occasion& occasion) {
@@ -280,7 +282,8 @@ Result<void> SqlStore::transact(const std::vector<LockName>& names,
   return row_stays("a row that is written stays as it was: is there a trigger or a policy?");
 }
 
-// A missing table of lines is an empty line; a missing table of locks means that all are free.
+// A missing table of lines counts as an empty line, and a missing table of locks means that all are
+// free.
 Result<SqlStore::Rows> SqlStore::load_to_read(const std::vector<std::string>& names, Time limit) {
   auto rows = load(names, Purpose::reading, limit);
   if (!rows && learns_columns()) rows = load(names, Purpose::reading, limit);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
-// SqlStore: a TableStore over the two tables of lock_row.hpp on a server of SQL. A store of one
-// kind of server gives a Dialect, which spells the statements, and run(), which sends them. The
-// clock is the server's wall clock; all its times are µs.
+// SqlStore: a TableStore over the two tables of lock_row.hpp on an SQL server. A derived store for
+// one kind of server adds a Dialect, which spells the statements, and run(), which sends them. The
+// clock is the server's wall clock, in µs.
 //
-// A step is one transaction at READ COMMITTED in two messages: lock the rows of the names, in the
-// order of the names, and read them, their lines and the clock; then write what has changed and
-// commit. A row that is missing is made before, so there is always one to lock. The server says it
-// did nothing (a deadlock, a conflict, no table yet): the step is repeated within its limit. Any
-// other error leaves the outcome unknown.
+// A step is one transaction at READ COMMITTED, in two messages: the first locks the rows of the
+// names, in the order of the names, and reads the rows, their lines and the clock; the second
+// writes what has changed and commits. Missing rows are created before the step, so that there is
+// always a row to lock. If the server reports that it did nothing (a deadlock, a conflict, no table
+// yet), the step is repeated within its limit. After any other error the outcome is unknown.
 //
 // The release of one lock is one message if nothing has happened since our newest step: the row is
-// as that step wrote it, and no waiter is in its line. The statements check both, and if one of
-// them does not hold, the step begins anew.
+// still as that step wrote it, and the line has no waiter. The statements check both conditions; if
+// either fails, the step starts anew with two messages.
 //
-// Other programs may share the table (lock_row.hpp). Where it has only the four columns of ShedLock
-// (four_columns.hpp) there is no line, and what four columns cannot keep is Errc::bad_config.
+// Other programs may share the table (lock_row.hpp). A table with only the four columns of ShedLock
+// (four_columns.hpp) has no line; Errc::bad_config is the answer to what four columns cannot keep.
 //
-// A wall clock that jumps ahead ends leases early, as in Redis.
+// If the wall clock jumps ahead, leases end early, as in Redis.
 #pragma once
 
 #include "store/sql/dialect.hpp"
@@ -36,34 +36,34 @@ namespace dlock {
 class SqlStore : public TableStore {
  public:
   StoreTraits traits() const final;
-  // The server compares texts as UTF-8; Errc::bad_usage for a name that is not UTF-8.
+  // Returns the name itself. Errc::bad_usage: the name is not UTF-8, as texts on the server are.
   Result<std::string> key_of(const LockName& name) const override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) final;
 
  protected:
-  // `dialect` has to outlive us. `table`: of the locks; "_line" behind it is the table of the
-  // lines.
+  // `dialect` must outlive this store. `table`: the table of locks; the table of lines is
+  // `table`_line.
   SqlStore(const sql::Dialect& dialect, std::string table);
 
-  // How the statements of a run() belong together.
+  // Which transaction the statements of a run() belong to.
   enum class Scope {
-    alone,      // an open transaction is undone; all statements are bounded by the limit
-    begins,     // they begin a transaction that writes; the last one may end it
-    reads,      // they are one transaction, which sees its tables at one moment
-    continues,  // they belong to the open transaction; the last one may end it
+    alone,      // to none: an open transaction is rolled back first
+    begins,     // to a new one that writes; the last statement may end it
+    reads,      // to a new one of their own, which sees the tables at one moment
+    continues,  // to the open one; the last statement may end it
   };
-  // Which tables the statements use. A store refuses a table (Errc::bad_config) before it first
-  // uses it, if another user could have it change locks.
+  // Which tables the statements use. Before its first use of a table, a store refuses it
+  // (Errc::bad_config) if another user could make it change locks.
   enum class Uses { no_table, locks, locks_and_line };
-  // Carries out the statements in one message and returns an answer for each. After an error
-  // nothing is left open.
+  // Executes the statements, sent in one message, and returns an answer for each. After an error no
+  // transaction is open.
   virtual Result<std::vector<sql::Answer>> run(const std::vector<sql::Statement>& statements,
                                                Scope scope,
                                                Uses uses,
                                                Time limit) = 0;
-  // Why the newest run() failed; the statements did nothing, unless the cause is `other`.
+  // Returns why the newest run() failed. Unless the cause is `other`, the statements had no effect.
   virtual sql::Cause cause() const = 0;
-  // Read just before the first byte of the newest run() was sent.
+  // Returns the time just before the first byte of the newest run() was sent.
   virtual Time sent_at() const = 0;
 
   const sql::LockStatements& say() const { return say_; }
@@ -78,19 +78,20 @@ class SqlStore : public TableStore {
   // The rows of some names.
   struct Rows {
     std::vector<sql::LockRow> rows;  // in the order of the names
-    std::int64_t now_us = 0;         // read after the rows were locked
-    Time sent_at{};                  // read before the first byte of the request was sent
-    // For a table of four columns: how many of token, version and state it has all the same.
+    std::int64_t now_us = 0;         // the server's clock after the rows were locked
+    Time sent_at{};                  // a time before the first byte of the request was sent
+    // For a table that counts as one of four columns: how many of token, version and state it has.
     std::int64_t own_columns = 0;
   };
   enum class Purpose {
-    writing,        // the rows are locked, and the transaction is open when load() returns
-    reading,        // nothing is locked, and the transaction is over
-    reading_locks,  // as `reading`, without lines: their table may be missing
+    writing,        // the rows are locked; the transaction stays open after load()
+    reading,        // nothing is locked, and no transaction is open after load()
+    reading_locks,  // as `reading`, without the table of lines, which may be missing
   };
-  // `names` are sorted and have no duplicates.
+  // Returns the rows of the names, which must be sorted and have no duplicates.
   Result<Rows> load(const std::vector<std::string>& names, Purpose purpose, Time limit);
-  // The next k_page names after `name`, or all that are left, without their lines.
+  // Returns the first k_page rows, or all, whose names are greater than `name`, without their
+  // lines.
   static constexpr std::size_t k_page = 1000;
   Result<Rows> load_behind(const std::string& name, Time limit);
   Result<Rows> load_clock(Time limit);
@@ -100,18 +101,20 @@ class SqlStore : public TableStore {
   Result<Rows> all_rows_of(const sql::Answer& clock, const sql::Table& locks) const;
   Result<void> make_rows(const std::vector<std::string>& names, Time limit);
   Result<void> make_tables(Time limit);
-  // Loaded: load() has begun the transaction. Remembered: write() begins it, locks the rows, and
-  // then writes only if locked_by and state are as before, too, and the line has no waiter. The
-  // state has the owner's id: a row that was lost and made again may have the same version, and a
-  // holder on another host the same text in locked_by.
+  // What a step is based on. Loaded: load() has read the rows and begun the transaction.
+  // Remembered: write() begins it, locks the rows, and writes only if locked_by and state are as
+  // remembered, too, and the line has no waiter. The version alone is not enough: a row that was
+  // lost and created again may have the same version, and a holder on another host the same
+  // locked_by; the state has the unique id of the owner.
   enum class Basis { loaded, remembered };
-  // Ends the transaction; without a write it is undone. `wakes` as in TableStore::Step. False: a
-  // row of dlock is not as it was read (by its version, or locked_by), and was not written.
+  // Writes and commits; rolls back if there is nothing to write. `wakes`: as
+  // TableStore::Step::wakes. Returns false if a row of a lock has changed (by version or locked_by)
+  // and was not written.
   Result<bool> write(const std::vector<sql::LockWrite>& writes,
                      const std::vector<std::string>& wakes,
                      Basis basis,
                      Time limit);
-  // False: a row was not as in `rows`, and the step may be tried again.
+  // Carries out one step. Returns false if a row had changed and the step may be repeated.
   Result<bool> step(const Rows& rows,
                     Basis basis,
                     const std::vector<LockName>& names,
@@ -122,10 +125,10 @@ class SqlStore : public TableStore {
                                                 const std::vector<lease_table::StoredLock>& after,
                                                 const Moment& moment,
                                                 bool writes_locks) const;
-  // The row of one lock as our newest step wrote it, if the line had no waiter.
+  // The row of one lock as our newest step wrote it. Only rows without waiters are remembered.
   struct Remembered {
     Rows rows;
-    Time all_live_until;  // the first of its leases ends then, or later
+    Time all_live_until;  // no lease in the row ends before this time
   };
   void remember(const Rows& rows,
                 const std::vector<sql::LockWrite>& writes,
@@ -152,7 +155,7 @@ class SqlStore : public TableStore {
   Error too_few_columns() const;
   Error unknown_columns() const;
 
-  std::string table_;  // as the URL has it
+  std::string table_;  // as in the URL
   sql::LockStatements say_;
   std::optional<Remembered> remembered_;
 };
