@@ -17,8 +17,8 @@ namespace dlock {
 
 namespace {
 
-// The server's variables and counters by name, in lower case; the map lacks those that this kind of
-// server does not have.
+// The server's variables and counters by name, in lower case. Variables that this kind of server
+// does not have are missing.
 using Facts = std::map<std::string, std::string>;
 
 std::string text_of(const Facts& facts, const std::string& name) {
@@ -35,7 +35,7 @@ bool is_on(const Facts& facts, const std::string& name) {
   return text_of(facts, name) == "ON";
 }
 
-// "10.11.6-MariaDB-log" is 10, 11.
+// Returns the major and minor number: 10 and 11 for "10.11.6-MariaDB-log".
 std::pair<long, long> numbers_of(const std::string& version) {
   char* rest = nullptr;
   const long major = std::strtol(version.c_str(), &rest, 10);
@@ -49,7 +49,8 @@ Finding judge_version(const Facts& facts, bool mariadb) {
   return broken(seen, "dlock needs MariaDB 10.6, MySQL 8.0 or newer", "upgrade the server");
 }
 
-// Also judges the session: tx_read_only is MariaDB's name of transaction_read_only.
+// Judges whether the server and this session may write. tx_read_only is the name of
+// transaction_read_only in MariaDB.
 Finding judge_writable(const Facts& facts) {
   for (const char* const name : {"innodb_read_only",
                                  "super_read_only",
@@ -57,7 +58,7 @@ Finding judge_writable(const Facts& facts) {
                                  "transaction_read_only",
                                  "tx_read_only"}) {
     const std::string value = text_of(facts, name);
-    // From MariaDB 12 on it has three degrees of on.
+    // Since MariaDB 12, read_only has three values that mean "on".
     if (value.empty() || value == "OFF" || value == "0") continue;
     return broken(std::string(name) + " is " + value,
                   "locks cannot be written there",
@@ -90,7 +91,6 @@ Finding judge_replication(const Facts& facts) {
                  "set rpl_semi_sync_master_enabled = ON, and the same at the replicas");
 }
 
-// Judges a table that exists.
 Finding judge_engine(const Facts& facts, const std::string& table) {
   const std::string engine = text_of(facts, "engine");
   const std::string seen = "the engine of " + table + " is " + engine;
@@ -100,7 +100,8 @@ Finding judge_engine(const Facts& facts, const std::string& table) {
       seen, "it locks no rows, so claims are refused", "alter table " + table + " engine = InnoDB");
 }
 
-// MariaDB shows triggers to who may write the table, MySQL to who has the right TRIGGER.
+// MariaDB shows triggers to users who may write to the table, MySQL to users who have the right
+// TRIGGER.
 Finding judge_triggers(const Facts& facts) {
   const std::string trigger = text_of(facts, "trigger");
   if (trigger.empty()) return good("this user sees no trigger");
@@ -174,7 +175,8 @@ Result<Facts> look(MySession& session, const std::string& table, Time limit) {
   return facts;
 }
 
-// Galera's nodes are one server; MySQL's servers have ids of their own, MariaDB's only lately.
+// Returns an id of the server. All nodes of a Galera cluster count as one server. MySQL has
+// server_uuid; MariaDB has server_uid, but only in new versions.
 std::string server_of(const Facts& facts) {
   if (text_of(facts, "wsrep_on") == "ON") return text_of(facts, "wsrep_cluster_state_uuid");
   for (const char* const name : {"server_uuid", "server_uid"})
@@ -190,7 +192,8 @@ Identity identity_of(const Facts& facts, const std::string& table) {
   return identity;
 }
 
-// False: this user may not remove it. Without the tables the trial did nothing.
+// Deletes the rows of the trial. Returns false if this user may not delete rows. A missing table is
+// no failure: the trial then wrote nothing.
 bool remove_trial(MySession& session, const std::string& table, const LockName& name, Time until) {
   const std::string of_name = " where name = $1";
   const auto removed = session.run({{"delete from " + table + "_line" + of_name, {name.text()}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `dlock doctor` for mysql:// and mariadb://: the server, whether it keeps what it promised, and a
+// `dlock doctor` for mysql:// and mariadb://: examines the server and its settings, and tries a
 // lock of its own there.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace dlock {
 
-// Tables that the trial makes stay: another run may use them already.
+// If the trial creates the tables, they stay: another run may already use them.
 Examination examine_mysql(const MyAddress& address,
                           const StoreOptions& options,
                           const ExamineTerms& terms);

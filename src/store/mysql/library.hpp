@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// libmariadb's headers, and what Debian's libmariadb-dev lacks: client_plugin.h includes a header
-// that is not installed. These declarations are of its ABI (MariaDB Connector/C 3).
+// The headers of libmariadb, and declarations that Debian's libmariadb-dev lacks: its
+// client_plugin.h includes a header that is not installed. The declarations follow the ABI of
+// MariaDB Connector/C 3.
 #pragma once
 
 #include <mariadb/mysql.h>
-// After mysql.h.
+// errmsg.h needs mysql.h before it.
 #include <mariadb/errmsg.h>
 #include <mariadb/ma_pvio.h>
 #include <mariadb/mysql/plugin_auth.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Whether tables of MariaDB or MySQL can keep locks: only InnoDB locks a row until its transaction
-// ends. In a table of MyISAM or Aria, both of two transactions find it free. Pure.
+// Finds out whether a table of MariaDB or MySQL can keep locks. Only InnoDB locks a row until the
+// transaction ends: in a table of MyISAM or Aria, two transactions can both find the lock free.
+// Pure.
 #pragma once
 
 #include "store/mysql/my_session.hpp"
@@ -11,15 +12,19 @@
 
 namespace dlock {
 
-// A statement for engine_fault(). `table` is a plain identifier of the session's database.
+// Returns the statement whose answer engine_fault() reads. `table`: a plain identifier in the
+// database of the session.
 sql::Statement ask_engine(const std::string& table);
-// A statement for table_fault(). It costs the server a table on disk, in which MariaDB gives the
-// triggers. MariaDB shows triggers to who may write the table, MySQL to who has the right TRIGGER.
+// Returns the statement whose answer table_fault() reads. The server needs a temporary table on
+// disk for it. MariaDB shows triggers to users who may write to the table, MySQL to users who have
+// the right TRIGGER.
 sql::Statement ask_table(const std::string& table);
 
-// Why the table's engine keeps no locks, and how to mend it. A view and a missing table are good.
+// Returns why the engine of the table cannot lock rows, and how to change it. nullopt: it can, or
+// there is no such table, or it is a view.
 std::optional<std::string> engine_fault(const sql::Answer& answer);
-// The same, or a trigger, which could change a lock or the session.
+// Returns engine_fault(), or that the table has a trigger: a trigger could change a lock or the
+// session.
 std::optional<std::string> table_fault(const sql::Answer& answer);
 
 }  // namespace dlock

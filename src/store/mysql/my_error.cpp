@@ -19,37 +19,37 @@ constexpr MyMeaning k_read_only{
     Errc::refused, sql::Cause::other, "is it a replica? dlock needs the one server that writes"};
 constexpr MyMeaning k_not_now{Errc::unavailable, sql::Cause::other};
 
-// Statement logs cannot express READ COMMITTED.
+// The binary log in statement format does not support READ COMMITTED.
 constexpr MyMeaning k_binlog{
     Errc::refused, sql::Cause::other, "dlock needs binlog_format MIXED or ROW there"};
 
 constexpr std::string_view k_charset = "a name has to fit the character set of the column";
 
-// Numbers that are not listed are refusals.
+// Other error numbers mean Errc::refused.
 constexpr Rule k_rules[] = {
-    {1044, k_denied},    // to this database
-    {1045, k_denied},    // password
+    {1044, k_denied},    // no access to this database
+    {1045, k_denied},    // wrong password
     {1129, k_denied},    // too many failed attempts from this host
     {1130, k_denied},    // this host may not connect
-    {1142, k_no_right},  // to this table
-    {1143, k_no_right},  // to a column
-    {1227, k_denied},    // a privilege
+    {1142, k_no_right},  // no right to use this table
+    {1143, k_no_right},  // no right to use a column
+    {1227, k_denied},    // a privilege is missing
     {1251, k_denied},    // old password format
-    {1370, k_denied},    // a routine
+    {1370, k_denied},    // no right to use a routine
     {1524, k_denied},    // the server lacks the account's plug-in
     {1698, k_denied},    // no password was sent
     {1820, k_denied},    // the password has to be changed first
-    {1862, k_denied},    // it has expired
+    {1862, k_denied},    // the password has expired
     {3118, k_denied},    // the account is locked (MySQL)
-    {4151, k_denied},    // the same (MariaDB)
+    {4151, k_denied},    // the account is locked (MariaDB)
     {1020, k_repeat},    // a row has changed since the snapshot
     {1205, k_repeat},    // a wait for a row took too long
     {1213, k_repeat},    // deadlock
-    {3572, k_repeat},    // NOWAIT, and the row is locked
+    {3572, k_repeat},    // the row is locked (NOWAIT)
     {1290, k_read_only},
-    {1792, k_read_only},  // a transaction
+    {1792, k_read_only},  // the transaction is read-only
     {1836, k_read_only},
-    {1874, k_read_only},  // InnoDB
+    {1874, k_read_only},  // InnoDB is read-only
     {1021, k_not_now},    // disk full
     {1037, k_not_now},    // out of memory
     {1040, k_not_now},    // too many connections
@@ -58,7 +58,7 @@ constexpr Rule k_rules[] = {
     {1053, k_not_now},    // shutdown
     {1080, k_not_now},    // connection closed by the server
     {1152, k_not_now},    // connection aborted
-    {1158, k_not_now},    // this and the next up to 1161: trouble with the network
+    {1158, k_not_now},    // 1158 to 1161: network errors
     {1159, k_not_now},
     {1160, k_not_now},
     {1161, k_not_now},
@@ -76,7 +76,7 @@ constexpr Rule k_rules[] = {
     {4031, k_not_now},  // closed because idle
     {1665, k_binlog},
     {1406, {Errc::bad_usage, sql::Cause::other}},             // a name longer than the column
-    {1267, {Errc::bad_usage, sql::Cause::other, k_charset}},  // not comparable with the column
+    {1267, {Errc::bad_usage, sql::Cause::other, k_charset}},  // collations do not match
     {1366, {Errc::bad_usage, sql::Cause::other, k_charset}},
     {1054, {Errc::refused, sql::Cause::no_column}},
     {1146, {Errc::refused, sql::Cause::no_table}},

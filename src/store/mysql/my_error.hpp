@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the error numbers of MariaDB and MySQL mean to dlock.
+// The meaning of the error numbers of MariaDB and MySQL for dlock.
 // https://mariadb.com/kb/en/mariadb-error-codes/
 #pragma once
 
@@ -13,7 +13,7 @@ namespace dlock {
 struct MyMeaning {
   Errc code = Errc::refused;  // or bad_usage, denied, unavailable
   sql::Cause cause = sql::Cause::other;
-  std::string_view hint = {};  // advice after the server's words
+  std::string_view hint = {};  // advice that follows the server's message
 };
 
 MyMeaning meaning_of(unsigned int number);

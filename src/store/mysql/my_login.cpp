@@ -16,7 +16,7 @@ constexpr std::size_t k_nonce = 20;
 constexpr char k_ask_for_key = '\2';
 constexpr char k_known = '\3';
 constexpr char k_show_password = '\4';
-constexpr char k_more_data = '\1';  // before the three above and the key
+constexpr char k_more_data = '\1';  // the server's byte before one of its codes or its key
 
 class Dialog {
  public:
@@ -38,7 +38,8 @@ class Dialog {
   }
 
  private:
-  // Nothing: an error, which the library or the wire knows.
+  // Returns the next packet without k_more_data. nullopt: an error, which the library or the wire
+  // knows.
   std::optional<std::string> read() {
     unsigned char* bytes = nullptr;
     const int size = vio_->read_packet(vio_, &bytes);

@@ -6,7 +6,7 @@
 namespace dlock {
 namespace {
 
-// Combines each byte of `text` with the bytes of `mask`, over and over.
+// Returns the XOR of `text` with `mask`, which is repeated as often as needed.
 std::string masked(std::string text, std::string_view mask) {
   for (std::size_t i = 0; i < text.size() && !mask.empty(); ++i) {
     text[i] = static_cast<char>(text[i] ^ mask[i % mask.size()]);

@@ -12,10 +12,10 @@ namespace dlock {
 
 namespace {
 
-constexpr std::size_t k_longest_word = 64;  // characters that GET_LOCK takes
+constexpr std::size_t k_longest_word = 64;  // in characters: the limit of GET_LOCK
 
-// Prepares a connection that may be idle for long, and waits only for a table that is being
-// altered.
+// Returns a statement that lets the connection be idle for a year. It also bounds waits for the
+// metadata of a table, which occur while the table is altered.
 sql::Statement prepared_for(Time limit) {
   const auto left = std::chrono::ceil<std::chrono::seconds>(limit - BootClock::now());
   return {"set session wait_timeout = 31536000, lock_wait_timeout = " +
@@ -52,8 +52,8 @@ Result<PeerLock::Taken> MyPeerLock::take(const std::vector<LockName>& names, Tim
   return is_row() ? take_rows(names, limit) : take_words(names, limit);
 }
 
-// Skips locked rows: NOWAIT would be an error, which costs the connection, and would meet the locks
-// of other rows if the column has no index.
+// SKIP LOCKED instead of NOWAIT: an error would cost the connection, and NOWAIT would fail because
+// of other locked rows if the column has no index.
 Result<PeerLock::Taken> MyPeerLock::take_rows(const std::vector<LockName>& names, Time limit) {
   std::vector<sql::Statement> all{
       prepared_for(limit), ask_engine(with().table), {"start transaction read write"}};
@@ -88,7 +88,7 @@ Result<PeerLock::Taken> MyPeerLock::take_words(const std::vector<LockName>& name
   }
   const auto answers = session().run(all, limit);
   if (!answers) {
-    session().disconnect();  // with the words that it has by now
+    session().disconnect();  // releases the locks that it has taken so far
     return answers.error();
   }
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// MyPeerLock: GET_LOCK, or rows held by a transaction that stays open, on a connection of its own:
-// "?with=get_lock", "?with=row:TABLE.COLUMN". The server's limits for idle connections and
-// transactions do not apply to it. Behind a proxy that shares connections, and on Galera, other
-// programs do not see either lock.
+// MyPeerLock: a GET_LOCK ("?with=get_lock"), or rows locked by a transaction that stays open
+// ("?with=row:TABLE.COLUMN"), on a connection of its own. The server's time limits for idle
+// connections and transactions do not end it. Behind a proxy that shares connections, and between
+// the nodes of a Galera cluster, neither lock keeps out other programs.
 #pragma once
 
 #include "store/mysql/my_session.hpp"
@@ -17,7 +17,7 @@ namespace dlock {
 
 class MyPeerLock final : public SessionPeerLock<MySession> {
  public:
-  // The URL's peer lock; null: it names no peer lock. Connects to nothing.
+  // Returns the peer lock that the URL names; null: it names none. Does not connect.
   static std::unique_ptr<PeerLock> open(const MyAddress& address, const StoreOptions& options);
 
   std::string kind() const override { return is_row() ? "row lock" : "GET_LOCK"; }

@@ -12,8 +12,8 @@
 namespace dlock {
 namespace {
 
-// Prepares the session as MySession describes it; these statements return nothing. MySQL reads the
-// part for MariaDB as a comment. A node of Galera answers only once it has what others had
+// Prepare the session as my_session.hpp describes; they return no rows. MySQL reads the part for
+// MariaDB as a comment. wsrep_sync_wait: a node of Galera answers only when it has what the others
 // committed before (bits: reads, updates, inserts),
 // https://mariadb.com/kb/en/galera-cluster-system-variables/#wsrep_sync_wait
 constexpr std::string_view k_preparations[] = {
@@ -24,8 +24,8 @@ constexpr std::string_view k_without_galera =
     "SET autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'";
 constexpr unsigned int k_unknown_variable = 1193;
 
-// Login plugins that never reveal the password to an untrusted server; built-in ones only, since
-// the library would load others from files.
+// Login plug-ins that never reveal the password to an untrusted server. Only built-in ones: the
+// library would load others from files.
 constexpr const char* k_logins = "mysql_native_password, caching_sha2_password";
 
 bool is_of_server(unsigned int number) {
@@ -73,7 +73,7 @@ MySession::~MySession() {
   disconnect();
 }
 
-// The farewell is sent if there is room for it; no call waits for it.
+// Sends COM_QUIT if the socket accepts it at once; no call waits for it.
 void MySession::disconnect() {
   if (!wire_->error()) wire_->begin(BootClock::now());
   mysql_.reset();
@@ -148,7 +148,7 @@ Result<std::vector<sql::Answer>> MySession::run(const std::vector<sql::Statement
   auto results = ask(text, before + statements.size());
   if (!results) {
     if (before > 0 || !undo()) disconnect();
-    // A MariaDB built without Galera; the first statement failed, so none was carried out.
+    // This MariaDB was built without Galera. The first statement failed, so none was executed.
     if (before > 0 && server_errno_ == k_unknown_variable && std::exchange(knows_galera_, false))
       return run(statements, limit);
     return results;
@@ -159,8 +159,8 @@ Result<std::vector<sql::Answer>> MySession::run(const std::vector<sql::Statement
   return results;
 }
 
-// Undoes what the error left open. The server has answered every statement, and the connection goes
-// on: a lease's connection has its place in the limits of the server or of a proxy.
+// Rolls back after an error, and returns whether the connection can be used. It is not dropped,
+// because a new one might not be accepted at a limit of the server or of a proxy.
 bool MySession::undo() {
   if (cause_ != sql::Cause::repeat && cause_ != sql::Cause::no_table &&
       cause_ != sql::Cause::no_column)
@@ -187,7 +187,7 @@ Result<void> MySession::ask_alive(Time limit) {
   if (!owes_sign_ && mysql_send_query(mysql_.get(), question.data(), question.size()) != 0)
     return broken();
   owes_sign_ = true;
-  // The library would drop a connection whose answer it has begun to wait for.
+  // Waits without the library, which would drop the connection if the answer is late.
   if (auto ready = wire_->await_bytes(limit); !ready) {
     if (ready.error().code == Errc::cancelled) return stopped_waiting(where());
     return over_limit("no answer from " + where(), started_, limit_);
@@ -228,7 +228,7 @@ Result<sql::Answer> MySession::take_rows() {
   while (MYSQL_ROW row = mysql_fetch_row(result.get())) {
     const unsigned long* const lengths = mysql_fetch_lengths(result.get());
     if ((answer.rows.size() + 1) * width > limits::k_elements) {
-      wire_->fail(Intake::flood());  // the rest is not read
+      wire_->fail(Intake::flood());  // the remaining rows are not read
       return failure(false);
     }
     auto& values = answer.rows.emplace_back(width);
@@ -240,7 +240,7 @@ Result<sql::Answer> MySession::take_rows() {
   return answer;
 }
 
-// The error of the library call that has just failed.
+// Returns the error of the library call that has just failed.
 Error MySession::failure(bool connecting) {
   const unsigned int number = mysql_errno(mysql_.get());
   const std::string said = mysql_error(mysql_.get());
@@ -259,7 +259,7 @@ Error MySession::failure(bool connecting) {
   }
   if (number == CR_AUTH_PLUGIN_CANNOT_LOAD || number == CR_PLUGIN_NOT_ALLOWED ||
       number == CR_AUTH_PLUGIN_ERR) {
-    // The library's text shows bytes of its buffer instead of what the server wants.
+    // The text of the library would show bytes of its buffer instead of the name of the plug-in.
     return {Errc::denied,
             where() + " wants a way to log in that dlock does not have; it has " + k_logins};
   }

@@ -10,7 +10,7 @@
 #include <memory>
 #include <utility>
 
-// Variables of the static library; the shared library does not show them.
+// Variables of the static library, which the shared library does not export.
 #pragma weak mysql_port
 extern "C" my_bool ma_tls_initialized;  // NOLINT(readability-identifier-naming): libmariadb's name
 #pragma weak ma_tls_initialized
@@ -18,11 +18,11 @@ extern "C" my_bool ma_tls_initialized;  // NOLINT(readability-identifier-naming)
 namespace dlock {
 namespace {
 
-constexpr std::size_t k_header = 4;        // of a packet: its length in three bytes, its number
-constexpr std::size_t k_tls_request = 32;  // part of the login: flags and sizes
+constexpr std::size_t k_header = 4;        // of a packet: three bytes of length, one for its number
+constexpr std::size_t k_tls_request = 32;  // the first part of the login: flags and sizes
 constexpr unsigned int k_port = 3306;
-// The start of a report of progress. For each report the library looks into the server's version,
-// also if the report comes instead of the greeting, which has the version: at a null pointer.
+// The start of a progress report. For each report the library reads the server's version. Before
+// the greeting, which brings the version, that is a null pointer.
 constexpr std::string_view k_progress = "\xff\xff\xff";
 
 thread_local MyWire* t_used = nullptr;
@@ -48,14 +48,14 @@ ssize_t read_wire(MARIADB_PVIO* pvio, uchar* buffer, size_t size) {
   return n > 0 ? static_cast<ssize_t>(n) : -1;
 }
 
-// True: TLS is up, and `login` has to be sent by it.
+// Starts TLS. Returns true if TLS is up; then `login` has to be sent over TLS.
 bool start_tls(MARIADB_PVIO* pvio, std::string& login) {
   MyWire& wire = wire_of(pvio);
   if ((pvio->mysql->server_capabilities & CLIENT_SSL) == 0) {
     wire.fail({Errc::protocol, "offers no TLS; ?ssl-mode=disabled does without"});
     return false;
   }
-  // Bytes that came in clear after the greeting would be read as if they had come by TLS.
+  // Plaintext bytes after the greeting would be read as if they had come over TLS.
   const bool more = pvio->cache_size > 0 && pvio->cache_pos < pvio->cache + pvio->cache_size;
   if (more || login.size() < k_header + k_tls_request) {
     wire.fail({Errc::protocol, "does not greet as MariaDB or MySQL does"});
@@ -83,10 +83,10 @@ int is_ready(MARIADB_PVIO* /*pvio*/, my_bool /*is_read*/, int /*timeout*/) {
 }
 
 bool start() {
-  // Otherwise the library asks the name service for it, which loads modules of this system's C
-  // library: a static program must not do that.
+  // Otherwise the library asks the name service for the port, which loads modules of the C library:
+  // a static program must not do that.
   if (&mysql_port != nullptr) mysql_port = k_port;
-  // Its own TLS is never used, and to start it would be a third of a run's instructions.
+  // The library's own TLS is never used, and its start would take a third of a run's instructions.
   if (&ma_tls_initialized != nullptr) ma_tls_initialized = 1;
   if (!start_crypto_library() || mysql_library_init(0, nullptr, nullptr) != 0) return false;
   const std::unique_ptr<MYSQL, decltype(&mysql_close)> mysql(mysql_init(nullptr), &mysql_close);

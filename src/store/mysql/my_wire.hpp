@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // MyWire: one connection to a server, in place of libmariadb's own sockets, resolver and TLS. The
-// library keeps to the protocol; each byte goes through a Transport, so every call of the library
-// ends at a limit and by an Interrupt, our resolver resolves host names, and certificates are
-// judged as in all other stores: before the server learns who we are.
+// library speaks the protocol, and all bytes go through a Transport. So every call of the library
+// ends at a limit or by an Interrupt, our resolver resolves host names, and certificates are
+// verified as in all other stores: before the server learns who we are.
 //
-// In MySQL's protocol TLS begins after the server's plain greeting: the client sends the first 32
-// bytes of its login alone, and then the whole login by TLS, as the next packet. MyWire does that
-// within the library's first write; the library has no part in it.
+// In MySQL's protocol TLS begins after the server's plaintext greeting: the client sends the first
+// 32 bytes of its login alone, and then the whole login over TLS, as the next packet. MyWire does
+// that within the library's first write, unknown to the library.
 //
-// An error ends the connection. Its text is only the reason ("connection refused").
+// An error ends the connection. Its text is only the reason, as "connection refused".
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -25,39 +25,41 @@ namespace dlock {
 
 class MyWire {
  public:
-  // `interrupt` may be null and must outlive us.
-  // `trusts_key`: a password may be sealed with whatever key the server shows.
+  // `interrupt` may be null and must outlive us. `trusts_key`: the password may be encrypted with
+  // any RSA key that the server shows.
   MyWire(Endpoint endpoint, bool trusts_key, const Interrupt* interrupt)
       : endpoint_(std::move(endpoint)), trusts_key_(trusts_key), interrupt_(interrupt) {}
   MyWire(const MyWire&) = delete;
   MyWire& operator=(const MyWire&) = delete;
   ~MyWire() = default;
 
-  // Called once in a process, before libmariadb is used. False: the library cannot be used.
+  // Starts libmariadb; call it before any use of the library. Returns false if the library cannot
+  // be used.
   static bool start_library();
   // Sets the wire for the library's next connection on this thread; null: no wire.
   static void use(MyWire* wire);
 
-  // Sets the limit of the calls that follow; forgets the newest error.
+  // Sets the limit of later calls and clears error().
   void begin(Time limit);
-  // The first error since begin(); the library's own errors are not here.
+  // Returns the first error of this wire since begin(); errors of the library are not included.
   const std::optional<Error>& error() const { return error_; }
   void fail(Error error);
 
-  // Whether only the two ends of the connection can read it: it has TLS or is a unix socket.
+  // Returns whether nobody else can read the connection: it uses TLS or a unix socket.
   bool is_private() const { return endpoint_.tls != nullptr || !endpoint_.socket_path.empty(); }
   bool trusts_key() const { return trusts_key_; }
-  // Connected, and nothing unread has come, not even an end.
+  // Returns whether we are connected and nothing unread has come, not even the end of the stream.
   bool idle() { return transport_ && transport_->idle(); }
-  // Waits until something has come. Its error does not end the connection.
+  // Waits until bytes or the end of the stream have come. An error here does not end the
+  // connection.
   Result<void> await_bytes(Time limit);
 
-  // For the library. False, 0: an error.
+  // For the library. They return false or 0 after an error.
   bool open();
   void close() { transport_.reset(); }
   std::size_t read(char* buffer, std::size_t size);
   bool write(std::string_view bytes);
-  bool awaits_tls() const { return awaits_tls_; }  // of the endpoint, not yet begun
+  bool awaits_tls() const { return awaits_tls_; }  // the endpoint wants TLS, and it has not begun
   bool start_tls(std::string_view request);
 
  private:
@@ -68,7 +70,7 @@ class MyWire {
   std::optional<Error> error_;
   std::optional<Transport> transport_;
   bool awaits_tls_ = false;
-  std::string heard_;  // the first words of this connection's server
+  std::string heard_;  // the first bytes from the server on this connection
 };
 
 }  // namespace dlock

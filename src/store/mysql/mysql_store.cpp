@@ -15,8 +15,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// For this connection until the next step: no wait for a row outlasts the limit, rounded up to
-// seconds, and on MariaDB no idle transaction does.
+// Returns a statement that bounds the next step: no wait for a row lasts longer than the limit,
+// rounded up to seconds; on MariaDB, no statement and no idle transaction either.
 sql::Statement bounded_by(Time limit) {
   const auto left = std::chrono::ceil<std::chrono::seconds>(limit - BootClock::now());
   const std::string seconds = std::to_string(std::max<long long>(1, left.count()));
@@ -29,7 +29,7 @@ std::string time_of(std::int64_t us) {
   return "date_add('1970-01-01', interval " + std::to_string(us) + " microsecond)";
 }
 
-// A TIMESTAMP column gives what was written if all sessions have the same time zone.
+// A TIMESTAMP column returns the written time only if all sessions have the same time zone.
 std::string select_time(const std::string& column) {
   return "timestampdiff(microsecond, '1970-01-01', " + column + ")";
 }
@@ -40,7 +40,7 @@ constexpr sql::Dialect k_dialect{
     .own_columns =
         "select count(*) from information_schema.columns where table_schema = database() "
         "and column_name in ('token', 'version', 'state') and table_name = $1",
-    // utc_timestamp() is the time when its statement began: the rows were locked before.
+    // utc_timestamp() is the start of its statement, and the rows are locked by earlier statements.
     .clock = "select timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))",
     .now = "utc_timestamp()",
     .time_of = &time_of,
@@ -73,7 +73,7 @@ std::unique_ptr<MysqlStore> MysqlStore::open(const MyAddress& address,
   return std::unique_ptr<MysqlStore>(new MysqlStore(address, options.interrupt));
 }
 
-// Names are bytes: a text would be compared without its trailing spaces.
+// Names are stored as bytes: comparisons of texts ignore trailing spaces.
 std::vector<std::string> MysqlStore::tables(const std::string& table) {
   const std::string kind = " engine = InnoDB default character set utf8mb4";
   return {"create table if not exists " + table +
@@ -89,7 +89,7 @@ std::vector<std::string> MysqlStore::tables(const std::string& table) {
               kind};
 }
 
-// Refuses a table that is at fault, and undoes the transaction.
+// Returns Errc::bad_config if the table has a fault; the transaction is then rolled back.
 Result<void> MysqlStore::trusts(const sql::Answer& table) {
   const auto fault = table_fault(table);
   if (!fault) return {};
@@ -148,7 +148,7 @@ Result<bool> MysqlStore::await_change(Time until) {
 std::optional<Duration> MysqlStore::looks_every(Watcher who, std::uint64_t place) const {
   if (who == Watcher::holder) return 2s;
   const Duration most = who == Watcher::waiter && place <= 2 ? Duration(50ms) : Duration(250ms);
-  // An eighth of the time waited so far: short holds are over soon.
+  // Polls after an eighth of the time waited so far, because short holds end soon.
   return std::clamp<Duration>((BootClock::now() - watched_since_) / 8, 5ms, most);
 }
 

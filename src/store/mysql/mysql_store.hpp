@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// MysqlStore: locks in a database of MariaDB 10.6 or newer, or MySQL 8: "mysql://host/database". It
-// makes the tables dlock and dlock_line at the first claim, where it may.
+// MysqlStore: locks in a database of MariaDB 10.6 or newer, or MySQL 8: "mysql://host/database".
+// The first claim creates the tables dlock and dlock_line if the user may do so.
 //
-// The server cannot wake a waiter: waiters look, the first two 20 times a second, the others four
-// times (a turn lasts a second), and a holder every two seconds.
+// The server cannot wake a waiter, so waiters poll: the first two 20 times a second, the others
+// four times a second (a turn lasts one second), and a holder every two seconds.
 //
-// Promises beside those of TableStore: a step whose dlock was stopped in the middle blocks others
-// no longer than its limit (on MariaDB; MySQL has no such limit, and keeps the rows until the
-// connection ends). A server that may not write answers with an error, never with a verdict. Not
-// promised: that an asynchronous replica has every grant when it is promoted.
+// Promises in addition to those of TableStore: if dlock is stopped in the middle of a step, the
+// step blocks others no longer than its limit (on MariaDB; MySQL has no such limit and keeps the
+// rows locked until the connection ends). A server that may not write answers with an error, never
+// with a verdict. Not promised: that an asynchronous replica has every grant when it is promoted.
 #pragma once
 
 #include "store/mysql/my_session.hpp"
@@ -24,13 +24,14 @@ namespace dlock {
 
 class MysqlStore final : public SqlStore {
  public:
-  // Parses the URL and adds the password, which the URL need not carry.
+  // Returns the address in the URL. If the URL has no password, the password comes from the
+  // options.
   static Result<MyAddress> address_of(const StoreOptions& options);
   static std::unique_ptr<MysqlStore> open(const MyAddress& address, const StoreOptions& options);
 
   std::string where() const override { return session_.where(); }
 
-  // The statements that make the tables; `dlock doctor --ddl` prints them.
+  // Returns the statements that create the tables; `dlock doctor --ddl` prints them.
   static std::vector<std::string> tables(const std::string& table);
 
  private:
@@ -50,12 +51,13 @@ class MysqlStore final : public SqlStore {
 
   Result<void> trusts(const sql::Answer& table);
 
-  // The table is of InnoDB and has no trigger that this user sees: asked before the first write.
+  // Whether the table of locks, and that of lines, was examined before its first write: its engine
+  // is InnoDB, and this user sees no trigger on it.
   bool knows_locks_ = false;
   bool knows_line_ = false;
   const Interrupt* interrupt_;
   MySession session_;
-  FileEvents nothing_;  // watches nothing: only to sleep
+  FileEvents nothing_;  // watches nothing; only used to sleep
   Time watched_since_{};
 };
 
