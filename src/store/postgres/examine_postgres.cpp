@@ -20,7 +20,7 @@ using Row = std::vector<sql::Value>;
 
 constexpr long long k_oldest = 120000;
 
-// Everyone may ask for these. Without a right to see more, replicas have a number only.
+// Every user may read these. A user without further rights sees only the number of replicas.
 constexpr const char* k_facts =
     "select current_setting('server_version'), current_setting('server_version_num'), "
     "pg_is_in_recovery(), current_setting('default_transaction_read_only'), "
@@ -30,7 +30,7 @@ constexpr const char* k_facts =
     "(select sum(numbackends) from pg_stat_database), current_setting('max_connections'), "
     "to_regclass($1) is not null, to_regclass($2) is not null, exists (select from pg_attribute "
     "where attrelid = to_regclass($1)::oid and attname = 'state' and not attisdropped)";
-enum Column {  // of k_facts
+enum Column {  // the columns of k_facts
   version,
   version_number,
   in_recovery,
@@ -104,7 +104,8 @@ Finding judge_pooler(const Row& row, int backend) {
       "needs a connection for each holder and each waiter");
 }
 
-// Asked after the trial has made the table. Not everyone may see the id of the database cluster.
+// Read after the trial, which creates the table. Some users may not read the id of the database
+// cluster.
 constexpr const char* k_identity =
     "select (select system_identifier::text from pg_control_system()), (select oid::text from "
     "pg_database where datname = current_database()), (select oid::text from pg_class where oid = "
@@ -123,7 +124,8 @@ Identity identity_of(PgSession& session, const std::string& table, Time until) {
   return identity;
 }
 
-// False: this user may not remove it. Without the tables the trial did nothing.
+// Deletes the rows of the trial. Returns false if this user may not delete rows. A missing table is
+// no failure: the trial then wrote nothing.
 bool remove_trial(PgSession& session, const std::string& table, const LockName& name, Time until) {
   Result<std::vector<sql::Answer>> removed = std::vector<sql::Answer>();
   for (const std::string& one : {table + "_line", table})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `dlock doctor` for postgresql://: the server, whether it keeps what it promised, and a lock of
-// its own there.
+// `dlock doctor` for postgresql://: examines the server and its settings, and tries a lock of its
+// own there.
 #pragma once
 
 #include "base/result.hpp"
@@ -10,8 +10,8 @@
 
 namespace dlock {
 
-// An error as of PostgresStore::open(). Tables that the trial makes stay: another run may use them
-// already.
+// Errors: as PostgresStore::open(). If the trial creates the tables, they stay: another run may
+// already use them.
 Result<Examination> examine_postgres(const PgAddress& address,
                                      const StoreOptions& options,
                                      const ExamineTerms& terms);

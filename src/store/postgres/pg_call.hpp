@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// PgCall: one call over libpq. libpq reads as long as bytes arrive, takes messages of any length
-// and computes what a server asks for (2^31 rounds of SCRAM) before it returns. While a PgCall
-// lives on this thread, libpq sees at most k_turn_bytes between two waits, fewer if they make it
-// slow (it looks for each parameter of the server among all), and its rounds end with the call.
+// PgCall: bounds the work of one call of libpq. libpq reads as long as bytes arrive, accepts
+// messages of any length, and computes as many rounds of SCRAM as the server asks for (up to 2^31)
+// before it returns. While a PgCall lives on this thread, libpq reads at most k_turn_bytes between
+// two waits (fewer if it takes too long over them: it searches all parameters of the server for
+// each one that arrives), and SCRAM stops at the end of the call.
 //
-// For that this file replaces recv(2) and OpenSSL's HMAC_Init_ex, for libpq and for all other code
-// of the process, which has no PgCall.
+// For that, this file replaces recv(2) and OpenSSL's HMAC_Init_ex in the whole process. Other code
+// has no PgCall and sees no difference.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -22,7 +23,8 @@ namespace dlock {
 
 class PgCall {
  public:
-  // `intake`: the connection's. `most`: bytes that one answer may have. Calls may be nested.
+  // `intake`: that of the connection. `most`: the limit of one answer, in bytes. Calls may be
+  // nested.
   PgCall(Intake& intake,
          Time limit,
          const Interrupt* interrupt,
@@ -35,10 +37,10 @@ class PgCall {
   // Errors: timed_out ("no answer within …"), cancelled, protocol (a flood), system.
   Result<void> wait(int fd, short events);
 
-  // Why libpq could not go on, if we stopped it.
+  // Returns why this call stopped libpq; nullopt: it did not.
   const std::optional<Error>& ended() const { return ended_; }
 
-  // For recv(2) and HMAC_Init_ex.
+  // Called by the replacements of recv(2) and HMAC_Init_ex.
   ssize_t read(int fd, void* buffer, std::size_t size, int flags);
   bool may_compute();
 
@@ -49,8 +51,8 @@ class PgCall {
   const Interrupt* interrupt_;
   std::size_t most_;
   Time turn_began_;
-  std::size_t turn_ = limits::k_turn_bytes;  // may be taken in a turn …
-  std::size_t left_ = limits::k_turn_bytes;  // … and in this one
+  std::size_t turn_ = limits::k_turn_bytes;  // bytes that libpq may read between two waits
+  std::size_t left_ = limits::k_turn_bytes;  // bytes that it may still read before the next wait
   unsigned rounds_ = 0;
   std::optional<Error> ended_;
   PgCall* outer_;

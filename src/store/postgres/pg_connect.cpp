@@ -26,7 +26,7 @@ PgConnection start(const std::vector<PgParameter>& parameters) {
   return PgConnection(::PQconnectStartParams(names.data(), values.data(), 0));
 }
 
-// Calls PQconnectPoll as it wants to be called.
+// Calls PQconnectPoll until the connection is made. Returns false if libpq has an error.
 Result<bool> shake_hands(const PgConnection& connection, PgCall& call) {
   if (::PQstatus(connection.get()) == CONNECTION_BAD) return false;
   PostgresPollingStatusType wanted = PGRES_POLLING_WRITING;
@@ -42,8 +42,8 @@ Result<bool> shake_hands(const PgConnection& connection, PgCall& call) {
 }  // namespace
 
 void ClosePg::operator()(pg_conn* connection) const {
-  // Otherwise PQfinish would still try to send what it has, perhaps the end of a transaction that
-  // its user has given up. A process forked in between may have the socket as well.
+  // Otherwise PQfinish would still try to send unsent bytes, perhaps the end of a transaction that
+  // was given up. Closing the socket is not enough: a process forked meanwhile may have it, too.
   if (const int fd = ::PQsocket(connection); fd >= 0) ::shutdown(fd, SHUT_RDWR);
   ::PQfinish(connection);
 }
@@ -53,7 +53,7 @@ PgConnected connect_pg(const std::vector<PgParameter>& parameters,
                        Time limit,
                        const Interrupt* interrupt) {
   const Time started = BootClock::now();
-  set_up_cpu_for_tls();  // logins need the library, too
+  set_up_cpu_for_tls();  // logins use the library even without TLS
   PgConnection connection = start(parameters);
   intake = {};
   PgCall call(intake, limit, interrupt, limits::k_login_bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One connection of libpq: made without blocking, within a limit on the BootClock, and ended by the
+// Makes a connection of libpq without blocking. The call ends at a limit on the BootClock or by the
 // Interrupt.
 #pragma once
 
@@ -25,14 +25,14 @@ struct ClosePg {
 };
 using PgConnection = std::unique_ptr<pg_conn, ClosePg>;
 
-// Why a connection could not be made: an Error, and further facts.
+// A connection, or the reason for its failure.
 struct PgConnected {
-  PgConnection connection;  // null: see `why`
+  PgConnection connection;  // null: `why` has the reason
   PgNoConnection why = {};
 };
 
-// Connects to one address, until statements may be sent: non-blocking and in pipeline mode. Notices
-// of the server are dropped. `intake` then belongs to the connection. `interrupt` may be null.
+// Connects to one address. The connection is then non-blocking and in pipeline mode, and ready for
+// statements. It ignores notices of the server and uses `intake`. `interrupt` may be null.
 PgConnected connect_pg(const std::vector<PgParameter>& parameters,
                        Intake& intake,
                        Time limit,

@@ -24,21 +24,23 @@ constexpr std::string_view k_rights =
 constexpr std::string_view k_replica = "this is a replica, or writing is switched off";
 
 struct StateRule {
-  std::string_view start;  // of the SQLSTATE: two letters are its class
+  std::string_view start;  // the first characters of the SQLSTATE; two of them are its class
   PgMeaning meaning;
 };
 
-// The first rule that fits counts; other errors are refusals.
+// The first matching rule counts; other errors mean Errc::refused.
 // https://www.postgresql.org/docs/15/errcodes-appendix.html
 constexpr StateRule k_states[] = {
     {"28", {.code = Errc::denied}},
     {"42501", {.code = Errc::denied, .hint = k_rights}},
     {"42P01", {.code = Errc::refused, .cause = sql::Cause::no_table}},
-    {"23505", {.code = Errc::refused, .cause = sql::Cause::exists}},  // a row of the catalogue
+    {"23505", {.code = Errc::refused, .cause = sql::Cause::exists}},  // in the catalogue
     {"42P07", {.code = Errc::refused, .cause = sql::Cause::exists}},
     {"42710", {.code = Errc::refused, .cause = sql::Cause::exists}},
-    {"22001", {.code = Errc::bad_usage}},  // a name that is longer than the column
-    {"22P05", {.code = Errc::bad_usage, .hint = k_encoding}},  // a name that its encoding lacks
+    {"22001", {.code = Errc::bad_usage}},  // the name is longer than the column
+    {"22P05",
+     {.code = Errc::bad_usage,
+      .hint = k_encoding}},  // the database's encoding lacks a character of the name
     {"22021", {.code = Errc::bad_usage, .hint = k_encoding}},
     {"42703", {.code = Errc::refused, .cause = sql::Cause::no_column}},
     {"25006", {.code = Errc::refused, .replica = true, .hint = k_replica}},
@@ -47,21 +49,21 @@ constexpr StateRule k_states[] = {
     {"40003", {.code = Errc::unavailable}},  // statement_completion_unknown
     {"55P03", {.code = Errc::unavailable}},  // lock_timeout
     {"57014", {.code = Errc::timed_out}},    // statement_timeout
-    {"08", {.code = Errc::unavailable}},     // pgbouncer says it, too, of a server that is gone
+    {"08", {.code = Errc::unavailable}},     // also from pgbouncer, if its server is gone
     {"53", {.code = Errc::unavailable}},     // too many connections, no memory, a full disk
-    {"57P", {.code = Errc::unavailable}},    // it starts, stops or has crashed
+    {"57P", {.code = Errc::unavailable}},    // the server is starting or stopping, or has crashed
     {"58", {.code = Errc::unavailable}},
-    {"25P03", {.code = Errc::unavailable}},  // it ended the session, which was idle for too long
+    {"25P03", {.code = Errc::unavailable}},  // the session was idle in a transaction for too long
 };
 
 struct PhraseRule {
   std::string_view phrase;
-  std::string_view instead;  // replaces libpq's words; empty: keeps them
+  std::string_view instead;  // replaces libpq's text; empty: the text stays
   Errc code = Errc::protocol;
   bool replica = false;
 };
 
-// libpq's own errors have no states. Its words are English: dlock sets no locale.
+// libpq's own errors have no SQLSTATE. Its texts are English, because dlock sets no locale.
 constexpr PhraseRule k_phrases[] = {
     {"no password supplied", k_needs_password, Errc::denied},
     {"session is read-only", k_replica, Errc::refused, true},
@@ -94,7 +96,7 @@ std::string one_line(std::string_view text) {
   return words_of_server(text.substr(0, text.find('\n')));
 }
 
-// Finds the state in "…:  28P01: password authentication failed…".
+// Returns the index of the SQLSTATE in "…:  28P01: password authentication failed…".
 std::optional<std::size_t> find_state(std::string_view said) {
   constexpr std::size_t k_size = 5;
   const auto is_letter = [](char c) {
@@ -109,7 +111,7 @@ std::optional<std::size_t> find_state(std::string_view said) {
   return {};
 }
 
-// libpq has made a text of errno: finds the errno again.
+// Returns the error for the errno whose text is in the line; nullopt: none of k_errnos.
 std::optional<Error> find_errno(std::string_view line) {
   for (const int error : k_errnos) {
     if (line.find(std::strerror(error)) == std::string_view::npos) continue;

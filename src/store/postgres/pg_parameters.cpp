@@ -10,7 +10,7 @@
 namespace dlock {
 namespace {
 
-// Names no file: libpq accepts that a file of this name does not exist.
+// A file that does not exist. libpq accepts this.
 constexpr const char* k_no_file = "/dev/null/none";
 
 const char* word_of(PgTls tls) {
@@ -33,7 +33,7 @@ std::string or_none(const std::string& file) {
   return file.empty() ? k_no_file : file;
 }
 
-// libpq verifies the chain for "require", too, if there is a file of CAs.
+// Returns the file of CAs. If there is one, libpq verifies the chain for "require", too.
 Result<std::string> ca_file(PgTls tls, const TlsSettings& settings) {
   if (tls >= PgTls::verify_ca) return find_ca_file(settings);
   if (!settings.cacertdir.empty()) return find_ca_file(settings);  // says why not
@@ -55,7 +55,7 @@ Result<PgTls> tls_of(const PgAddress& address,
   }
   if (!address.tls) {
     if (settings.insecure) return PgTls::require;
-    // libpq's own default would give the password to any server that answers.
+    // The default of libpq would send the password to any server that answers.
     const bool nearby = is_this_machine(server.host) && !settings.said();
     return nearby ? PgTls::prefer : PgTls::verify_full;
   }
@@ -74,7 +74,7 @@ Result<std::vector<PgParameter>> pg_parameters(const PgAddress& address,
   const auto cas = ca_file(*tls, settings);
   if (!cas) return cas.error();
   const std::string user = address.user.empty() ? user_name() : address.user;
-  // With `hostaddr` the host is only the name in certificates and messages.
+  // With `hostaddr`, `host` is only the name in certificates and messages.
   const std::string& name = settings.sni.empty() ? server.host : settings.sni;
   std::vector<PgParameter> all{
       {"host", server.is_socket() ? server.host : certificate_name(name)},
@@ -85,7 +85,7 @@ Result<std::vector<PgParameter>> pg_parameters(const PgAddress& address,
       {"application_name", "dlock"},
       {"client_encoding", "UTF8"},
       {"gssencmode", "disable"},
-      // A server of several may be a replica, where no lock can be taken.
+      // One of several servers may be a replica, which cannot grant locks.
       {"target_session_attrs", "read-write"},
       {"sslmode", word_of(*tls)},
       {"sslrootcert", *cas},

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The parameters of one connection, as libpq takes them. Pure, but for a look for files of CAs.
+// The parameters of one connection for libpq. Pure, except that it looks for files of CAs.
 //
-// TLS. Without a setting, TLS is used if the server has TLS, as in libpq ("prefer"): that keeps
-// secrets from eavesdroppers, and each URL that works in psql works here. With any of --cacert,
-// --cert, --key and --sni (or such a parameter in the URL) chain and name are verified
-// ("verify-full"); with --insecure neither, but TLS is used ("require"). sslmode= overrides this,
-// and is refused if it contradicts. A unix socket has no TLS.
+// TLS. Without settings, a server on this machine is asked for TLS but need not have it ("prefer");
+// any other server must have a certificate of a trusted CA for its name ("verify-full"). With
+// --cacert, --cert, --key or --sni (or such a parameter in the URL) that holds for servers on this
+// machine, too. With --insecure TLS is used, but not verified ("require"). sslmode= in the URL
+// overrides all this; if it contradicts the settings, it is refused. A unix socket has no TLS.
 //
-// Nothing is read from ~/.pgpass and ~/.postgresql. Of libpq's environment PGPASSWORD counts if no
-// other password is set, and PGOPTIONS, PGTZ and PGDATESTYLE reach the server: a statement must not
-// rely on these.
+// Nothing is read from ~/.pgpass and ~/.postgresql. Of libpq's environment variables, PGPASSWORD
+// counts if no other password is set, and PGOPTIONS, PGTZ and PGDATESTYLE reach the server: no
+// statement may depend on them.
 #pragma once
 
 #include "base/result.hpp"
@@ -23,14 +23,14 @@ namespace dlock {
 
 struct PgParameter {
   const char* name;
-  std::string value;  // not empty: libpq would look elsewhere
+  std::string value;  // never empty: libpq would look elsewhere
 };
 
-// The TLS mode for this server. Errc::bad_config: sslmode contradicts the settings.
+// Returns the TLS mode for this server. Errc::bad_config: sslmode contradicts the settings.
 Result<PgTls> tls_of(const PgAddress& address, const PgServer& server, const TlsSettings& settings);
 
-// `numeric` is the server's resolved address; empty for a socket. Errc::bad_config as above, or
-// there is no file of CAs.
+// Returns the parameters. `numeric`: the resolved address; empty for a socket. Errc::bad_config: as
+// tls_of(), or there is no file of CAs.
 Result<std::vector<PgParameter>> pg_parameters(const PgAddress& address,
                                                const PgServer& server,
                                                const std::string& numeric,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// PgPeerLock: rows or advisory locks held by a transaction that stays open on a connection of its
-// own: "?with=row:TABLE.COLUMN", "?with=advisory", "?with=advisory:NUMBER". As all is in the
-// transaction, it also holds through a pooler of transactions.
+// PgPeerLock: rows or advisory locks of a transaction that stays open on a connection of its own:
+// "?with=row:TABLE.COLUMN", "?with=advisory", "?with=advisory:NUMBER". A pooler that hands out
+// connections per transaction can stand between: the lock is within one transaction.
 //
-// The server's limits for idle transactions do not apply to it. While it holds a row, VACUUM cannot
-// remove what died since the transaction began.
+// The server's time limits for idle transactions do not end it. While a row is locked, VACUUM
+// cannot remove rows that were deleted after the transaction began.
 #pragma once
 
 #include "store/postgres/pg_session.hpp"
@@ -19,7 +19,7 @@ namespace dlock {
 
 class PgPeerLock final : public SessionPeerLock<PgSession> {
  public:
-  // The URL's peer lock; null: it names no peer lock. Connects to nothing.
+  // Returns the peer lock that the URL names; null: it names none. Does not connect.
   static std::unique_ptr<PeerLock> open(const PgAddress& address, const StoreOptions& options);
 
   std::string kind() const override;

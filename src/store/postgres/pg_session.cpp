@@ -78,7 +78,7 @@ std::string field(const PGresult* result, int which) {
   return text != nullptr ? text : "";
 }
 
-// The server has ended the session with this error.
+// Returns whether the server has ended the session with this error.
 bool is_fatal(const PGresult* result) {
   const std::string severity = field(result, PG_DIAG_SEVERITY_NONLOCALIZED);
   return severity == "FATAL" || severity == "PANIC";
@@ -110,7 +110,7 @@ PgSession::Answers PgSession::run(const std::vector<sql::Statement>& statements,
   if (owes_sign_) disconnect();
   if (auto reached = reach(limit); !reached) return reached.error();
   in_transaction_ = false;
-  // The last run failed: the server has undone its part and waits for a rollback.
+  // Whether the last run failed: the server has rolled back and waits for the statement "rollback".
   const bool undone = ::PQtransactionStatus(connection_.get()) == PQTRANS_INERROR;
   sent_at_ = BootClock::now();
   PgCall call(intake_, limit, interrupt_);
@@ -133,7 +133,7 @@ PgSession::Answers PgSession::run(const std::vector<sql::Statement>& statements,
   return answers;
 }
 
-// `ends`: how many times PQpipelineSync was called.
+// Receives the answers. `ends`: how often PQpipelineSync was called for them.
 PgSession::Answers PgSession::receive(
     PgCall& call, std::size_t statements, int ends, Time started, Time limit) {
   std::vector<sql::Answer> answers;
@@ -148,7 +148,7 @@ PgSession::Answers PgSession::receive(
     if (!result) continue;
     const ExecStatusType status = ::PQresultStatus(result.get());
     if (status == PGRES_PIPELINE_SYNC) {
-      if (--ends == 1) answers.clear();  // drops the rollback's answer
+      if (--ends == 1) answers.clear();  // drops the answer to the rollback
     } else if (is_flood(result.get()) || answers.size() == statements + 1) {
       return lost(Intake::flood(), started, limit);
     } else if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
@@ -177,7 +177,7 @@ Result<void> PgSession::await_answer(PgCall& call, Time started, Time limit) {
   pg_conn* const connection = connection_.get();
   for (;;) {
     const int unsent = ::PQflush(connection);
-    // If the server hung up after a message, the next result has the message.
+    // If the server closed the connection with a message, the next result has the message.
     if (::PQisBusy(connection) == 0 || ::PQstatus(connection) == CONNECTION_BAD) return {};
     if (unsent < 0) break;
     const short events = static_cast<short>(unsent > 0 ? POLLIN | POLLOUT : POLLIN);
@@ -198,7 +198,7 @@ Result<void> PgSession::ask_alive(Time limit) {
   };
   PgCall call(intake_, limit, interrupt_);
   if (!owes_sign_) intake_.asked();
-  // One message, which the server answers with one: no answer comes in parts.
+  // The question and its answer are one message each, so no answer comes in parts.
   if (!owes_sign_ && ::PQpipelineSync(connection) != 1) return broken(::PQerrorMessage(connection));
   owes_sign_ = true;
   while (::PQflush(connection) >= 0 && ::PQisBusy(connection) != 0) {
@@ -233,7 +233,7 @@ Result<void> PgSession::reach(Time limit) {
   return connect(limit);
 }
 
-// Whether the connection is open and has received only notifications and notices.
+// Returns whether the connection is open and has received only notifications and notices.
 bool PgSession::alive() {
   PgCall look(intake_, BootClock::now(), nullptr);
   for (;;) {
@@ -288,7 +288,7 @@ PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
     connection_ = std::move(made.connection);
     has_answered_ = has_answered_ || connected();
     if (connected()) return {};
-    // An address that refused says more than a silent one.
+    // The reason of an address that refused is better than that of a silent one.
     const bool silent = made.why.code == Errc::timed_out;
     if (addresses.size() > 1) note_silence(addresses[i], silent);
     if (!why || !silent) why = std::move(made.why);
@@ -298,7 +298,7 @@ PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
   return *why;
 }
 
-// A server that hangs up or is not understood may be another kind of server.
+// Looks whether a server that closes the connection or is not understood is of another kind.
 void PgSession::explain(PgNoConnection& why, const PgServer& server, Time limit) {
   const bool strange = why.code == Errc::protocol || why.code == Errc::unavailable;
   if (has_answered_ || why.by_server || !strange || server.is_socket()) return;
@@ -309,7 +309,7 @@ void PgSession::explain(PgNoConnection& why, const PgServer& server, Time limit)
   if (!other.empty()) why = {.code = Errc::protocol, .reason = "it " + other};
 }
 
-// `failed`: as of FailedServers::before().
+// Returns the error if no server can be used. `failed`: as of FailedServers::before().
 Error PgSession::unreachable(const PgNoConnection& why, const std::string& failed) {
   failure_.sqlstate = why.sqlstate;
   const std::string hint = why.hint.empty() ? "" : " (" + std::string(why.hint) + ")";
@@ -319,7 +319,7 @@ Error PgSession::unreachable(const PgNoConnection& why, const std::string& faile
   return cannot_reach(where(), error, failed);
 }
 
-// Drops the connection and says what happened to a request that may have been sent.
+// Drops the connection and returns the error, whose text says that a request may have been sent.
 Error PgSession::lost(const Error& reason, Time started, Time limit) {
   disconnect();
   return lost_connection(where(), reason, started, limit);
@@ -328,7 +328,7 @@ Error PgSession::lost(const Error& reason, Time started, Time limit) {
 Error PgSession::refusal(const std::string& state, const std::string& text) {
   const PgMeaning meaning = classify_sqlstate(state);
   failure_ = {state, meaning.cause};
-  // The next run asks all servers again.
+  // The next run tries all servers again.
   if (meaning.replica) disconnect();
   const bool elsewhere = meaning.replica && address_.servers.size() > 1;
   return {elsewhere ? Errc::unavailable : meaning.code, server_says(where(), text, meaning.hint)};
@@ -350,7 +350,7 @@ Result<bool> PgSession::await_notification(Time until) {
     }
     if (::PQconsumeInput(connection_.get()) == 1) continue;
     const std::string reason = reason_of(::PQerrorMessage(connection_.get()));
-    connection_.reset();  // an open transaction is not forgotten
+    connection_.reset();  // not disconnect(): a run that continues a transaction must fail
     return gone(reason);
   }
 }

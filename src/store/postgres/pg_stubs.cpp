@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// For the static program: the functions of Kerberos and LDAP that libpq.a needs, which exist as
-// shared libraries only. Each fails, so a server that wants a login by Kerberos gets none. LDAP
-// would be asked only by a service file. libpq passes arguments, which these functions ignore.
+// Functions of Kerberos and LDAP that libpq.a needs in the static program: their libraries exist
+// only as shared ones. All of them fail, so dlock cannot log in with Kerberos; libpq uses LDAP only
+// with a service file. The functions ignore the arguments that libpq passes.
 
 // NOLINTBEGIN(readability-identifier-naming): the names of those libraries
 namespace {

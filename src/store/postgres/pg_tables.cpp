@@ -10,15 +10,17 @@ namespace dlock {
 
 namespace {
 
-// None of these columns needs another table of the catalogue. A dropped trigger may still show.
+// A cheap test: these columns need no other table of the catalogue. It fails for a good table whose
+// last trigger was dropped.
 constexpr const char* k_is_plain =
     "not c.relhastriggers and not c.relhasrules and "
     "(pg_catalog.pg_get_userbyid(c.relowner) = current_user or "
     "pg_catalog.pg_has_role(c.relowner, 'pg_database_owner', 'member'))";
 
-// A role that may become the owner of the database, as each superuser may, could do anything to a
-// table there; and a role of which we are a member has made the table for us. Membership of a
-// superuser proves nothing: it counts as a member of every role.
+// An owner is trusted if it may become the owner of the database (as every superuser may), because
+// it could do anything to a table there; or if we are a member of its role, because it has created
+// the table for us. For a superuser membership proves nothing: a superuser counts as a member of
+// every role.
 constexpr const char* k_owner_is_trusted =
     "(pg_catalog.pg_get_userbyid(c.relowner) = current_user "
     "or pg_catalog.pg_has_role(c.relowner, d.datdba, 'member') "
@@ -26,15 +28,15 @@ constexpr const char* k_owner_is_trusted =
     "and pg_catalog.pg_has_role(c.relowner, 'member')))";
 constexpr const char* k_trigger =
     "from pg_catalog.pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal";
-// A view has such a rule, too; the view is as good as its owner.
+// Every view has the rule _RETURN; a view is trusted if its owner is.
 constexpr const char* k_rule =
     "from pg_catalog.pg_rewrite r where r.ev_class = c.oid and r.rulename <> '_RETURN'";
 constexpr const char* k_joined =
     " join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
     "join pg_catalog.pg_database d on d.datname = pg_catalog.current_database()";
 
-// So could the owner of the schema; but only of a schema that the URL names: another role may have
-// made a schema that comes first in our search path.
+// The owner of the schema could also do anything to the table. It is trusted only if the URL names
+// the schema: another role may own a schema that comes first in our search path.
 constexpr const char* k_schema_is_trusted =
     " or pg_catalog.pg_has_role(c.relowner, n.nspowner, 'member')";
 
@@ -72,7 +74,8 @@ PgTables::PgTables(std::string table)
       line_(table_ + "_line"),
       names_schema_(table_.find('.') != std::string::npos) {}
 
-// A text that is no number is an error, and the server skips all that came with it.
+// If a table is not trusted, set_config gets a text that is no number: that is an error, and the
+// server skips all later statements of the message.
 sql::Statement PgTables::guard(const std::string& ms, bool has_line, bool in_full) const {
   const std::string condition = in_full ? is_trusted(names_schema_) : k_is_plain;
   const std::string line = has_line ? ", pg_catalog.to_regclass('" + line_ + "')::oid" : "";
@@ -86,7 +89,8 @@ sql::Statement PgTables::guard(const std::string& ms, bool has_line, bool in_ful
       {ms}};
 }
 
-// Before version 14 there is no role pg_database_owner.
+// 22023: the text that is no number. 42704: the role pg_database_owner is missing, before version
+// 14.
 bool PgTables::is_refusal(const std::string& sqlstate) {
   return sqlstate == "22023" || sqlstate == "42704";
 }

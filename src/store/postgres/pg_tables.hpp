@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The two tables of a PostgresStore, and whether they can be trusted. If others may make tables in
-// the schema, one of them may have made these first: their triggers, rules and views would run with
-// the rights of each user of dlock, and could let two hold one lock. Pure.
+// PgTables: the two tables of a PostgresStore, and whether they can be trusted. Another user who
+// may create tables in the schema could have created ours first: its triggers, rules and views
+// would run with the rights of each user of dlock, and could let two owners hold one lock. Pure.
 #pragma once
 
 #include "store/postgres/pg_session.hpp"
@@ -13,24 +13,27 @@ namespace dlock {
 
 class PgTables {
  public:
-  // An identifier, perhaps after its schema.
+  // `table`: an identifier, or SCHEMA.IDENTIFIER.
   explicit PgTables(std::string table);
 
-  // For statements; with the schema once it is known, so that later statements mean the same
-  // tables.
+  // The names for statements. Once the schema is known, they include it, so that later statements
+  // use the same tables.
   const std::string& locks() const { return locks_; }
   const std::string& line() const { return line_; }
 
-  // Sets the timeouts of a transaction, in ms, and is an error (is_refusal()) if a table cannot be
-  // trusted, so later statements are not carried out, not even planned. Without the first table it
-  // is the error of any statement. Unless `in_full`, it trusts only tables of this user, of the
-  // database's owner and of superusers, which costs the server far less.
+  // Returns the statement that sets the timeouts of a transaction (`ms`) and fails with
+  // is_refusal() if a table cannot be trusted; then later statements of the message are not even
+  // planned. If the table of locks is missing, it fails like any other statement. `in_full`: uses
+  // the exact test. Otherwise only tables without triggers and rules that belong to this user, the
+  // owner of the database or a superuser pass, which costs the server far less.
   sql::Statement guard(const std::string& ms, bool has_line, bool in_full) const;
   static bool is_refusal(const std::string& sqlstate);
+  // Reads the schema from the answer to guard(): the tables are known now.
   void learn(const sql::Answer& answer);
   bool are_known(bool has_line) const { return knows_locks_ && (knows_line_ || !has_line); }
 
-  // After a refusal: asks for its reason, and reads the reason, with advice.
+  // The statement that asks for the reason of a refusal, and the reason in its answer, with advice;
+  // nullopt: there is no reason any more.
   sql::Statement ask_why() const;
   static std::optional<std::string> fault_in(const sql::Answer& answer);
 

@@ -14,12 +14,14 @@ namespace {
 constexpr std::string_view k_scheme = "postgresql://";
 constexpr UrlScheme k_schemes[] = {{k_scheme, true}, {"postgres://", true}};
 constexpr std::string_view k_options[] = {"host", "port", "sslmode", "table", "with"};
-constexpr std::string_view k_default_directory = "/var/run/postgresql";  // of Debian's libpq
+constexpr std::string_view k_default_directory =
+    "/var/run/postgresql";  // the default of Debian's libpq
 constexpr std::string_view k_default_table = "dlock";
 constexpr std::uint16_t k_default_port = 5432;
-// The longest path of a directory: sockaddr_un holds 107 bytes, and "/.s.PGSQL.65535" follows.
+// The longest path of a socket's directory: sockaddr_un holds 107 bytes, and "/.s.PGSQL.65535"
+// follows.
 constexpr std::size_t k_longest_directory = 92;
-// PostgreSQL cuts names at 63; five are left for the suffixes of the table's companions.
+// PostgreSQL cuts names at 63 bytes; "_line" has five.
 constexpr std::size_t k_longest_table = 58;
 constexpr std::size_t k_longest_column = 63;
 
@@ -61,7 +63,8 @@ Result<PgServer> parse_server(std::string_view text, std::uint16_t port) {
   return PgServer{std::string(text), port};
 }
 
-// Takes the place of a host: also %2Frun%2Fpostgresql:5433, as libpq and canonical() write it.
+// Reads a server in the place of a host. It may also be %2Frun%2Fpostgresql:5433, as libpq and
+// canonical() write a socket.
 Result<PgServer> parse_written(std::string_view text, std::uint16_t port) {
   const std::string decoded = percent_decode(text);
   const auto colon = text.find(':');
@@ -103,7 +106,7 @@ Result<void> parse_database(std::string_view path, PgAddress& address) {
   return {};
 }
 
-// A table's name, perhaps with its schema.
+// Returns whether the text is TABLE or SCHEMA.TABLE.
 bool is_table(std::string_view text) {
   const auto dot = text.find('.');
   const bool has_schema = dot != std::string_view::npos;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Where a PostgreSQL is, from a URL as libpq writes it:
+// Reads the address of a PostgreSQL server from a URL in the form of libpq:
 //   postgresql://[user[:password]@]host[:port][,host2[:port2]…]/database[?options]
 //   postgresql:///database?host=/run/postgresql     a unix socket, by its directory
-// postgres:// is the same. Options: host, port, table (where the locks are), with (with_option.hpp:
+// postgres:// is the same. Options: host, port, table (of the locks), with (with_option.hpp:
 // row:TABLE.COLUMN, advisory or advisory:NUMBER), and
-// sslmode=disable|prefer|require|verify-ca|verify-full (pg_parameters.hpp). All others are refused.
-// User, password, database and options are percent-decoded. No error text quotes any part of the
-// URL but the name of an option, because a badly written one may have its password anywhere.
+// sslmode=disable|prefer|require|verify-ca|verify-full (pg_parameters.hpp). Other options are
+// refused. User, password, database and options are percent-decoded. Error texts quote nothing of
+// the URL but names of options, because a URL with a mistake may have the password anywhere.
 #pragma once
 
 #include "base/result.hpp"
@@ -22,7 +22,8 @@
 namespace dlock {
 
 struct PgServer {
-  std::string host;  // a name, a numeric address, or with a '/' first the directory of a socket
+  std::string
+      host;  // a name, a numeric address, or the directory of a socket, which begins with '/'
   std::uint16_t port = 0;
 
   bool is_socket() const { return host.starts_with('/'); }
@@ -39,10 +40,10 @@ struct PgAddress {
   std::string table;     // an identifier in lower case, perhaps with its schema: "app.dlock"
   std::optional<WithOption> with;
   std::optional<PgTls> tls;
-  std::string text;  // canonical, for messages and comparing; neither user nor password
+  std::string text;  // canonical, for messages and comparing; without user and password
 };
 
-// Errc::bad_usage, with what is wrong.
+// Errc::bad_usage: the URL is wrong; the text says why.
 Result<PgAddress> parse_pg_url(std::string_view url);
 
 }  // namespace dlock

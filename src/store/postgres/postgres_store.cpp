@@ -15,16 +15,17 @@ namespace dlock {
 
 namespace {
 
-// Times are read as their eight bytes: one function each, where a number would take seven functions
-// and operators, which a new process of the server looks up in its catalogue. Also reads the
-// process that answers, for is_pooled_.
+// Times are read as their eight bytes. A number would need seven functions and operators, and a new
+// server process looks up each one in its catalogue. The second column is the process that answers,
+// for is_pooled_.
 constexpr const char* k_clock =
     "select pg_catalog.encode(pg_catalog.timestamptz_send(pg_catalog.clock_timestamp()), 'hex'), "
     "pg_catalog.pg_backend_pid()";
 
 constexpr const char* k_begin = "begin isolation level read committed read write";
 
-// A channel has at most 63 bytes; an id has more. Two ids of one channel only wake each other.
+// Returns the channel of a waiter or holder. An id is longer than the 63 bytes of a channel, so the
+// channel has a hash of it. If two ids have the same channel, they only wake each other.
 std::string channel_of(const std::string& id) {
   std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
   for (const char c : id) {
@@ -40,7 +41,8 @@ sql::Statement wake(const std::string& id) {
   return {"select pg_catalog.pg_notify($1, '')", {channel_of(id)}};
 }
 
-// For this transaction: no statement outlasts the limit, and if we stop, it does not stay open.
+// Returns the statement that bounds the transaction: no statement lasts longer than the limit, and
+// if dlock stops, the transaction does not stay open longer.
 sql::Statement bounded_by(Time limit) {
   const std::string ms = std::to_string(statement_timeout_ms(limit, BootClock::now()));
   return {
@@ -49,15 +51,14 @@ sql::Statement bounded_by(Time limit) {
       {ms}};
 }
 
-// Reads the column as a time without a zone, whatever its type: that is how ShedLock reads and
-// writes it.
+// Reads the column as a time without a zone, whatever its type, as ShedLock reads and writes it.
 std::string select_time(const std::string& column) {
   return "pg_catalog.encode(pg_catalog.timestamp_send(" + column + "::timestamp), 'hex')";
 }
 
-// A time is at most one of the year 2259: ShedLock's users may have written "infinity".
+// Returns at most a time of the year 2259: users of ShedLock may have written "infinity".
 std::optional<std::int64_t> us_in(const sql::Value& value) {
-  constexpr std::int64_t us_until_2000 = 946'684'800'000'000;  // where PostgreSQL's times begin
+  constexpr std::int64_t us_until_2000 = 946'684'800'000'000;  // PostgreSQL counts from 2000
   constexpr std::int64_t us_until_2259 = 9'119'952'000'000'000;
   std::uint64_t bits = 0;
   const char* const end = value ? value->data() + value->size() : nullptr;
@@ -76,8 +77,8 @@ std::string time_of(std::int64_t us) {
   return std::string("'").append(text.data()).append(fraction).append("'::timestamp");
 }
 
-// With operators and functions of the catalogue: other users may have made better-fitting ones in a
-// schema of the search path, which would run as this user.
+// Names the schema pg_catalog: otherwise an operator or function that another user created in a
+// schema of the search path could fit better, and would run as this user.
 constexpr sql::Dialect k_dialect{
     .tables = &PostgresStore::tables,
     .state_column = "text not null default ''",
@@ -90,8 +91,8 @@ constexpr sql::Dialect k_dialect{
     .time_of = &time_of,
     .select_time = &select_time,
     .us_in = &us_in,
-    // Java drivers set the session's time zone to their own, which changes what another type of
-    // column means.
+    // Java drivers set the time zone of the session to their own, which changes the times that a
+    // column of another type has.
     .unfit =
         "case pg_catalog.pg_typeof(lock_until)::text when 'timestamp without time zone' then '' "
         "else pg_catalog.pg_typeof(lock_until)::text end",
@@ -139,8 +140,8 @@ std::vector<std::string> PostgresStore::tables(const std::string& table) {
               "primary key (name, arrival))"};
 }
 
-// The statement that bounds the transaction stands before any that uses a table. The first time it
-// is also the guard of the tables.
+// The statement that bounds the transaction comes before all statements that use a table. Until the
+// tables are known, it also guards them (PgTables::guard).
 Result<std::vector<sql::Answer>> PostgresStore::run(const std::vector<sql::Statement>& statements,
                                                     Scope scope,
                                                     Uses uses,
@@ -184,15 +185,16 @@ Result<std::vector<sql::Answer>> PostgresStore::run_guarded(std::vector<sql::Sta
   return Error{Errc::bad_config, "cannot keep locks in " + where() + ": " + fault};
 }
 
-// Behind a pooler the process that serves us is not the one of the login.
+// Finds out whether there is a pooler: then the process that answers is not that of the login.
 void PostgresStore::note_clock(const sql::Answer& clock) {
   is_pooled_ =
       clock.rows.empty() || sql::number_at(clock.rows.front(), 1) != session_.backend_pid();
 }
 
-// Its process may serve others next: its subscriptions would stay with them, and the pooler drops
-// its notifications. The connection stays, as the lease's: in a pool of whole sessions its place
-// would go to a waiter, and the holder could not renew.
+// Subscribes to our channels. Refused through a pooler: our server process may serve others next
+// and keep the subscriptions, and the pooler drops notifications. The connection stays, because the
+// lease needs it: in a pool of whole sessions a waiter would get its place, and the holder could
+// not renew.
 Result<void> PostgresStore::listen(Time limit) {
   const auto refusal = [this] {
     return Error{Errc::refused, "no LISTEN through the pooler at " + where() + ", polling"};
@@ -204,7 +206,7 @@ Result<void> PostgresStore::listen(Time limit) {
   all.push_back({k_clock});
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
-  note_clock(answers->back());  // of a new connection
+  note_clock(answers->back());  // the connection may be new
   if (is_pooled_) return refusal();
   listener_ = session_.backend_pid();
   return {};
@@ -221,7 +223,7 @@ Result<void> PostgresStore::watch_rows(const std::vector<LockName>& /*names*/,
 
 Result<bool> PostgresStore::await_change(Time until) {
   if (channels_.empty() || session_.backend_pid() != listener_ || !session_.connected()) {
-    // Another call has made a new connection: notifications in between are lost.
+    // Another call has replaced the connection: notifications in between are lost.
     if (auto listening = listen(until); !listening) return listening.error();
     return true;
   }
@@ -230,7 +232,7 @@ Result<bool> PostgresStore::await_change(Time until) {
   return told;
 }
 
-// A bystander gets no notifications.
+// Only a bystander polls: it gets no notifications.
 std::optional<Duration> PostgresStore::looks_every(Watcher who, std::uint64_t /*place*/) const {
   if (who != Watcher::bystander) return std::nullopt;
   return std::chrono::seconds(1);

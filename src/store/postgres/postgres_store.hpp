@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// PostgresStore: locks in a database of PostgreSQL 12 or newer: "postgresql://host/database". It
-// makes the tables dlock and dlock_line at the first claim, where it may.
+// PostgresStore: locks in a database of PostgreSQL 12 or newer: "postgresql://host/database". The
+// first claim creates the tables dlock and dlock_line if the user may do so.
 //
-// A waiter listens on a channel of its own (LISTEN), and so does a holder; a step notifies only the
-// first two waiters, when a turn begins, and a holder that is revoked: a commit with NOTIFY takes a
-// lock of the whole server. Through a pooler of transactions nothing can be listened to; then
-// watching is refused, and waiters poll; the connection is kept.
+// Each waiter and each holder listens on a channel of its own (LISTEN). A step notifies as few as
+// possible, because a commit with NOTIFY takes a lock of the whole server: the first two waiters
+// when a turn begins, and a holder that is revoked. Through a pooler that hands out connections per
+// transaction LISTEN does not work: watching is then refused, waiters poll, and the connection
+// stays.
 //
-// Promises beside those of TableStore: nothing is committed later than its limit allows
-// (statement_timeout), and a dlock that is stopped in the middle blocks others no longer than that
-// (idle_in_transaction_session_timeout). A server that may not write answers with an error, never
-// with a verdict. Not promised: a grant that an asynchronous replica lacks when it is promoted.
+// Promises in addition to those of TableStore: nothing is committed after its limit
+// (statement_timeout), and a dlock that is stopped in the middle of a step blocks others no longer
+// than that (idle_in_transaction_session_timeout). A server that may not write answers with an
+// error, never with a verdict. Not promised: that an asynchronous replica has every grant when it
+// is promoted.
 #pragma once
 
 #include "store/postgres/pg_session.hpp"
@@ -26,15 +28,16 @@ namespace dlock {
 
 class PostgresStore final : public SqlStore {
  public:
-  // Parses the URL and adds the password, which the URL need not carry.
+  // Returns the address in the URL. If the URL has no password, the password comes from the
+  // options.
   static Result<PgAddress> address_of(const StoreOptions& options);
-  // An error: the URL and the TLS settings contradict each other.
+  // Returns an error if the URL and the TLS settings contradict each other.
   static Result<std::unique_ptr<LockStore>> open(const PgAddress& address,
                                                  const StoreOptions& options);
 
   std::string where() const override { return session_.where(); }
 
-  // The statements that make the tables; `dlock doctor --ddl` prints them.
+  // Returns the statements that create the tables; `dlock doctor --ddl` prints them.
   static std::vector<std::string> tables(const std::string& table);
 
  private:
@@ -52,7 +55,8 @@ class PostgresStore final : public SqlStore {
   Result<bool> await_change(Time until) override;
   std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
 
-  // `all[bound]` bounds the transaction.
+  // Runs the statements with a guard of the tables in place of `all[bound]`, the statement that
+  // bounds the transaction.
   Result<std::vector<sql::Answer>> run_guarded(std::vector<sql::Statement>& all,
                                                std::size_t bound,
                                                bool has_line,
@@ -64,7 +68,7 @@ class PostgresStore final : public SqlStore {
   PgSession session_;
   std::vector<std::string> channels_;
   int listener_ = 0;        // the server process that listens for us
-  bool is_pooled_ = false;  // the newest clock came through a pooler
+  bool is_pooled_ = false;  // the newest answer to `clock` came through a pooler
 };
 
 }  // namespace dlock
