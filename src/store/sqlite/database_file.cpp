@@ -23,9 +23,10 @@ namespace dlock {
 
 namespace {
 
-constexpr ::mode_t k_file_mode = 0660;  // who can read a file can lock it; its log has the same
+constexpr ::mode_t k_file_mode =
+    0660;  // who can read a file can lock it; SQLite gives the log the same mode
 
-// The newest refusal; SQLite passes on only a number.
+// The newest refusal: SQLite passes on only an error number.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local std::optional<Error> refused;
 
@@ -33,7 +34,7 @@ Error cannot_keep(Errc code, const std::string& path, const std::string& reason)
   return {code, "cannot keep locks in " + printable(path) + ": " + reason};
 }
 
-// The mount of a path, as in fdinfo (proc(5)); empty: unknown.
+// Returns the mount of a path, as in fdinfo (proc(5)); empty: unknown.
 std::string mount_of(const std::string& path) {
   const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
   const auto info = read_process_file("self/fdinfo/" + std::to_string(place.get()));
@@ -41,13 +42,13 @@ std::string mount_of(const std::string& path) {
   return at == std::string::npos ? "" : info->substr(at, info->find('\n', at) - at);
 }
 
-// Nothing: unknown.
+// Returns whether the file itself is a mount point (a bind mount of a file). nullopt: unknown.
 std::optional<bool> is_mounted_alone(const std::string& path) {
   struct statx file {};
   const bool told = ::statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &file) == 0 &&
                     (file.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
   if (told) return (file.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-  // Before Linux 5.8, or a filter that does not know statx(2).
+  // Before Linux 5.8, or if a seccomp filter does not know statx(2).
   const std::string own = mount_of(path);
   if (own.empty()) return {};
   std::error_code error;
@@ -55,7 +56,8 @@ std::optional<bool> is_mounted_alone(const std::string& path) {
   return error ? std::nullopt : std::optional(own != mount_of(real.parent_path()));
 }
 
-// SQLite finds the log and its index by the path, not by the file.
+// Returns an error if the file has, or may have, a second path: SQLite finds the log and its index
+// by the path of the file.
 Result<void> check_single_path(const std::string& path, const struct stat& file) {
   const std::string why =
       ": SQLite keeps its log beside each path, so two jobs could hold one lock; ";
@@ -80,11 +82,11 @@ Result<void> check_single_path(const std::string& path, const struct stat& file)
 }  // namespace
 
 int open_judged(const char* path, int flags, int mode) {
-  // A FIFO may stand there.
+  // O_NONBLOCK: the path may be a FIFO.
   const int fd = ::open(path, flags | O_CLOEXEC | O_NONBLOCK, mode);
   struct stat file {};
   if (fd < 0 || ::fstat(fd, &file) != 0) return fd;
-  if (S_ISDIR(file.st_mode) || S_ISCHR(file.st_mode)) return fd;  // as /dev/urandom
+  if (S_ISDIR(file.st_mode) || S_ISCHR(file.st_mode)) return fd;  // such as /dev/urandom
   const auto fault = local::fault_of_file(file, directory_of(path));
   if (!fault) return fd;
   ::close(fd);
@@ -104,7 +106,8 @@ std::string directory_of(const std::string& path) {
 Result<void> check_database_file(const std::string& path) {
   if (auto checked = local::check_place(path, /*is_file=*/true); !checked) return checked;
   struct stat file {};
-  if (::stat(path.c_str(), &file) != 0) return {};  // it will be ours, or opening it tells why not
+  if (::stat(path.c_str(), &file) != 0)
+    return {};  // it will be created, or opening it fails with the reason
   if (S_ISDIR(file.st_mode))
     return cannot_keep(
         Errc::bad_config,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The files of a SqliteStore: whether locks can be kept there, how the database is made, and which
+// The files of a SqliteStore: whether they can keep locks, how the database is created, and which
 // files SQLite may open. SqliteDatabase::has_moved() notices later changes.
 #pragma once
 
@@ -10,22 +10,24 @@
 
 namespace dlock {
 
-// The directory that the file is in.
+// Returns the directory that contains the file.
 std::string directory_of(const std::string& path);
 
-// A missing file is no error. Errc::denied: another user may change the place of the file
-// (local/trusted_place.hpp). Errc::bad_config: not a regular file, or a file with two paths: each
-// path has a log and an index of its own, so two processes would not see each other's locks.
+// Checks whether the file can keep locks; a missing file is no error. Errc::denied: another user
+// can replace the file (local/trusted_place.hpp). Errc::bad_config: not a regular file, or a file
+// with two paths: SQLite keeps a log and an index for each path, so two processes could not see
+// each other's locks.
 Result<void> check_database_file(const std::string& path);
 
-// Makes the file if it is missing: SQLite itself makes it for the owner alone.
+// Creates the file if it is missing; SQLite would create it for the owner alone.
 Result<void> make_database_file(const std::string& path);
 
-// Replaces open(2) for SQLite, so that the opened file is the one that is judged: EACCES for a
+// Replaces open(2) in SQLite, so that exactly the opened file is checked. Returns EACCES for a
 // database, log, index or journal that another user can change: that user could let two jobs run
-// under one lock, or end us by cutting the index.
+// under one lock, or crash dlock by truncating the index.
 int open_judged(const char* path, int flags, int mode);
-// Returns and forgets this thread's newest refusal: Errc::denied. SQLite passes on only a number.
+// Returns and forgets the reason why open_judged() last refused a file on this thread
+// (Errc::denied). SQLite itself passes on only an error number.
 std::optional<Error> take_refusal();
 
 }  // namespace dlock

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `dlock doctor` for sqlite://: the directory, its file system, the file, and a lock of its own
-// there.
+// `dlock doctor` for sqlite://: examines the directory, its file system and the file, and tries a
+// lock of its own there.
 #pragma once
 
 #include "base/result.hpp"
@@ -10,7 +10,7 @@
 
 namespace dlock {
 
-// An error as of SqliteStore::open(). A file that this makes is removed again.
+// Errors: as SqliteStore::open(). If the trial creates the file, the file is removed again.
 Result<Examination> examine_sqlite(const local::Place& place,
                                    const StoreOptions& options,
                                    const ExamineTerms& terms);

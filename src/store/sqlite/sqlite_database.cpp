@@ -21,12 +21,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Steps of SQLite's virtual machine; building a text of k_answer_bytes may be one step. The clock
-// is looked at in loops only: a statement of ours has 100 steps, and the file's schema
+// In steps of SQLite's virtual machine; building a text of k_answer_bytes may be one step. SQLite
+// reads the clock only in loops. A statement of ours has 100 steps, and the schema of the file
 // (constraints, indexes) must not add many more.
 constexpr int k_most_steps = 512;
 constexpr int k_steps_of_a_turn = 32;
-constexpr int k_long_log = 1000;  // pages, as SQLite's own default
+constexpr int k_long_log = 1000;  // in pages: the default of SQLite
 
 Errc meaning_of(int code, int number) {
   switch (code & 0xff) {
@@ -53,8 +53,8 @@ bool judge_what_is_opened() {
   return files != nullptr && files->xSetSystemCall(files, "open", ours) == SQLITE_OK;
 }
 
-// A step of these functions takes hours with long texts: their time grows with all pairs of bytes.
-// No statement of ours needs them, and a constraint that does is refused.
+// One step of these functions can take hours with long texts: their time grows with the product of
+// the lengths. No statement of ours needs them, and a constraint that needs them is refused.
 void leave_out_slow_functions(sqlite3* db) {
   constexpr std::pair<const char*, int> k_slow[] = {{"glob", 2},
                                                     {"instr", 2},
@@ -96,7 +96,7 @@ Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::string& 
   one->begin(BootClock::now() + 1s);
   static const bool judges = judge_what_is_opened();
   if (!judges) return Error{Errc::system, "cannot use SQLite: dlock cannot see what it opens"};
-  (void)take_refusal();  // of an earlier database
+  (void)take_refusal();  // forgets a refusal of an earlier database
   if (auto made = make_database_file(path); !made) return made.error();
   ::sqlite3_hard_heap_limit64(limits::k_sqlite_bytes);
   constexpr int k_flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
@@ -122,7 +122,7 @@ Result<void> SqliteDatabase::set_up() {
   ::sqlite3_limit(db_, SQLITE_LIMIT_VDBE_OP, k_most_steps);
   ::sqlite3_limit(db_, SQLITE_LIMIT_ATTACHED, 0);
   leave_out_slow_functions(db_);
-  // A file of others is data: it must not run code.
+  // Other users may have written the file: nothing in it may run code.
   ::sqlite3_db_config(db_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   ::sqlite3_db_config(db_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   ::sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
@@ -139,7 +139,8 @@ Result<void> SqliteDatabase::set_up() {
   return run("PRAGMA synchronous=NORMAL");
 }
 
-// "cannot <act> /var/lib/dlock/dlock.db: permission denied"
+// Returns the error for what SQLite reports: "cannot <act> /var/lib/dlock/dlock.db: permission
+// denied".
 Error SqliteDatabase::failed(std::string_view act) const {
   const std::string what = "cannot " + std::string(act) + ' ' + printable(path_) + ": ";
   if (interrupted_) return {Errc::cancelled, what + "interrupted"};
@@ -162,7 +163,7 @@ Error SqliteDatabase::failed(std::string_view act) const {
   return local::with_advice({meaning, what + printable(reason)}, directory_of(path_));
 }
 
-// Waits for another writer in steps of 1, 2, 4 ms: a lock is held for microseconds.
+// Called if another writer has the lock, usually for microseconds: waits 1, 2, then 4 ms.
 int SqliteDatabase::on_busy(void* self, int tries) {
   auto* const db = static_cast<SqliteDatabase*>(self);
   const Time now = BootClock::now();
@@ -245,10 +246,10 @@ Result<void> SqliteDatabase::run(std::string_view sql,
 bool SqliteDatabase::has_moved() {
   int moved = 0;
   ::sqlite3_file_control(db_, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-  // SQLite looks where symbolic links lead, and keeps the log there.
+  // SQLite follows symbolic links and keeps the log beside the real file.
   const std::string file = ::sqlite3_db_filename(db_, "main");
   if (file != path_ && !is_same_file(file, path_)) moved = 1;
-  // The log and its index exist from the first step on, until the last connection is closed.
+  // The log and its index exist from the first statement until the last connection is closed.
   for (auto& [end, first_seen] : beside_) {
     struct stat now {};
     const ino_t seen = ::stat((file + end).c_str(), &now) == 0 ? now.st_ino : 0;
@@ -260,7 +261,8 @@ bool SqliteDatabase::has_moved() {
 
 void SqliteDatabase::shorten_log() {
   if (log_pages_ < k_long_log) return;
-  limit_ = BootClock::now();  // not while others write: the next writer does it
+  limit_ =
+      BootClock::now();  // does not wait: if another process is writing, the next writer does it
   if (::sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_RESTART, nullptr, nullptr) ==
       SQLITE_OK) {
     log_pages_ = 0;

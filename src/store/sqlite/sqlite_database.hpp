@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// SqliteDatabase: one connection to a file of SQLite, and all that dlock asks of it: statements
-// inside a transaction, in write-ahead mode. The only place that knows the library.
+// SqliteDatabase: one connection to a file of SQLite, for all that dlock needs: statements within a
+// transaction, in write-ahead mode. Only this class uses the library.
 //
-// Promises: a call that waits for another writer, or computes what the file's schema says, ends at
-// its limit, or when it is interrupted; no value is longer than k_answer_bytes; a commit is there
-// for the next reader, though perhaps not after a power failure (synchronous is NORMAL; leases end
-// with the boot anyway). Not promised: an end of a call that hangs in the kernel, on a disk
-// (StoreTraits::may_hang). One thread at a time.
+// Promises: a call that waits for another writer, or that computes because of the file's schema,
+// ends at its limit or when it is interrupted. No value is longer than k_answer_bytes. The next
+// reader sees a commit, but the commit may not survive a power failure (synchronous is NORMAL):
+// leases end with the boot anyway. Not promised: that a call ends if it hangs in the kernel, on a
+// disk (StoreTraits::may_hang). One thread at a time.
 //
-// Only dlock carries the log over into the file, under the write lock: up to SQLite 3.51.2 a
-// checkpoint beside a writer may lose what is being written (sqlite.org/wal.html, "The WAL-Reset
-// Bug"). The last process keeps the log: making it anew would cost each run two syncs.
+// SQLite's automatic checkpoints are off. Only shorten_log() makes one, under the write lock: up to
+// SQLite 3.51.2 a checkpoint beside a writer may lose what is being written (sqlite.org/wal.html,
+// "The WAL-Reset Bug"). The last process leaves the log: creating it again would cost each run two
+// syncs.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -49,29 +50,31 @@ class SqliteDatabase {
   using Value = std::variant<std::int64_t, std::string>;
   using Each = std::function<void(const SqliteRow&)>;
 
-  // Opens the file, or makes it; a read-only file is opened for reading. Waits only for the disk.
+  // Opens the file, and creates it if it is missing; a read-only file is opened for reading. Waits
+  // only for the disk.
   static Result<std::unique_ptr<SqliteDatabase>> open(const std::string& path,
                                                       const Interrupt* interrupt);
   SqliteDatabase(const SqliteDatabase&) = delete;
   SqliteDatabase& operator=(const SqliteDatabase&) = delete;
   ~SqliteDatabase();
 
-  // Waits for the write lock. Errc::timed_out, Errc::cancelled: not begun.
+  // Begins a transaction that writes; waits for the write lock. After Errc::timed_out and
+  // Errc::cancelled none has begun.
   Result<void> begin_write(Time limit);
   Result<void> begin_read(Time limit);
   Result<void> commit();
-  void roll_back();  // nothing has been written
+  void roll_back();  // drops what the transaction has written
 
-  // Runs one statement, with the values of its "?".
+  // Runs one statement. `values`: for its "?"; `each` is called with each row.
   Result<void> run(std::string_view sql,
                    const std::vector<Value>& values = {},
                    const Each& each = {});
 
-  // Whether the path, the log's or its index's now names another file, or no file: other processes
-  // then do not see what is written here.
+  // Returns whether the path of the database, of its log or of its index now names another file or
+  // none: other processes then do not see what is written here.
   bool has_moved();
 
-  // Carries the log over if it is long and no other process is writing.
+  // Makes a checkpoint if the log is long and no other process is writing.
   void shorten_log();
 
  private:
@@ -87,9 +90,9 @@ class SqliteDatabase {
   std::string path_;
   const Interrupt* interrupt_;
   sqlite3* db_ = nullptr;
-  Time limit_{};              // of the running call
-  Time looks_again_{};        // when to check for an interrupt
-  bool interrupted_ = false;  // the call was ended by it
+  Time limit_{};              // limit of the running call
+  Time looks_again_{};        // the next check for an interrupt
+  bool interrupted_ = false;  // an interrupt has ended the call
   int log_pages_ = 0;
   std::array<std::pair<const char*, ino_t>, 2> beside_{{{"-wal", 0}, {"-shm", 0}}};
 };

@@ -65,7 +65,7 @@ std::string SqliteStore::where() const {
   return local::url_of(k_scheme, place_.path);
 }
 
-// Connects, and again after the file was removed or replaced.
+// Connects if there is no connection, or if the file was removed or replaced since.
 Result<void> SqliteStore::connect() {
   if (db_ && !db_->has_moved()) return {};
   if (db_) {
@@ -106,7 +106,7 @@ Result<StoredLock> SqliteStore::load(const std::string& name) {
     if (local::is_of_another_boot(*parsed, machine_.stamp())) lease_table::make_free(parsed->state);
     lock = std::move(parsed->state);
   }
-  std::size_t bytes = 0;  // of values that others may have written
+  std::size_t bytes = 0;  // of values that another program may have written
   done = db_->run(
       "SELECT arrival, waiter, alive_until, who FROM dlock_line WHERE name = ? "
       "ORDER BY arrival",
@@ -204,7 +204,7 @@ Result<void> SqliteStore::transact(const std::vector<LockName>& names,
   const Step step = change(lease_table::pointers_to(after), moment);
   auto written = write_all(names, *before, after, step.writes, moment);
   if (!written) return failed(written.error());
-  // If the file was replaced meanwhile, no other process sees these locks any more.
+  // If the file was replaced meanwhile, other processes cannot see these locks.
   if (db_->has_moved()) {
     return failed(
         {Errc::unavailable, "cannot use " + printable(place_.path) + ": it was replaced"});
@@ -249,7 +249,7 @@ Result<std::vector<std::string>> SqliteStore::list(std::string_view glob, Time l
       db_->run("SELECT name, state FROM dlock ORDER BY name", {}, [&](const SqliteRow& row) {
         const std::string name = row.text(0);
         const auto lock = parse_state_file(row.text(1));
-        // A damaged row may hold a lock: inspect says what is wrong with it.
+        // A damaged row may contain a lock: inspect says what is wrong with it.
         const bool is_free = lock && (local::is_of_another_boot(*lock, machine_.stamp()) ||
                                       !lease_table::is_live(lock->state, machine_.now()));
         if (!is_free && lease_table::glob_matches(glob, name)) names.push_back(name);
@@ -261,7 +261,7 @@ Result<std::vector<std::string>> SqliteStore::list(std::string_view glob, Time l
 Result<void> SqliteStore::watch_rows(const std::vector<LockName>& /*names*/,
                                      const std::vector<std::string>& /*ids*/,
                                      Time /*limit*/) {
-  if (auto ready = connect(); !ready) return ready;  // makes the file
+  if (auto ready = connect(); !ready) return ready;  // creates the file
   auto events = FileEvents::of(place_.path, IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
   if (!events) return events.error();
   events_ = std::move(*events);
@@ -271,7 +271,7 @@ Result<void> SqliteStore::watch_rows(const std::vector<LockName>& /*names*/,
 Result<bool> SqliteStore::await_change(Time until) {
   const auto any = [](std::string_view) { return true; };
   auto told = events_.wait(any, until, interrupt_);
-  // A replaced file reports no more changes; the next file at the path is watched.
+  // A replaced file reports no more changes: watches the file that is now at the path.
   if (told && *told && db_ && db_->has_moved()) (void)watch_rows({}, {}, until).has_value();
   return told;
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// SqliteStore: locks of one machine in a file, without a server:
-// "sqlite:///var/lib/dlock/dlock.db".
-// "?shared=no" is the user's word that no other machine uses the file system.
+// SqliteStore: locks for one machine in a file, without a server:
+// "sqlite:///var/lib/dlock/dlock.db". With "?shared=no" the user says that no other machine uses
+// the file system.
 //
-// First come, first served: the lines are rows, and waiters are woken by the time of the file,
-// which a release sets after its commit (inotify(7) reports the write itself too early:
-// before the next reader can see it). A lease ends at its time on CLOCK_BOOTTIME and with the
-// reboot, not with its process; the last token and the last success outlive both.
+// First come, first served: the lines are rows. A release wakes the waiters by setting the
+// modification time of the file after its commit (inotify(7) reports the write itself too early:
+// the next reader cannot see it yet). A lease ends at its time on CLOCK_BOOTTIME or with the
+// reboot, but not with its process. The last token and the last success survive both.
 //
-// Several names change in one transaction. A row that cannot be understood is an error, never a
-// free lock. If the file was removed or replaced, its locks are gone, as after DEL in Redis. Not
-// promised: two kernels on one disk. SQLite's own rule: the file and its -wal and -shm are removed
-// together, while no job runs.
+// Several names change in one transaction. A row that cannot be parsed is an error, never a free
+// lock. If the file was removed or replaced, its locks are gone, as after DEL in Redis. Not
+// promised: exclusion between two kernels that use one disk. SQLite itself demands: remove the
+// file, its -wal and its -shm together, and only while no job runs.
 #pragma once
 
 #include "base/result.hpp"
@@ -33,7 +33,7 @@ namespace dlock {
 class SqliteStore final : public TableStore {
  public:
   static Result<local::Place> place_of(const StoreOptions& options);
-  // Makes the file; its directory has to be there.
+  // Creates the file if it is missing; its directory must exist.
   static Result<std::unique_ptr<LockStore>> open(const local::Place& place,
                                                  const StoreOptions& options);
 
@@ -57,7 +57,7 @@ class SqliteStore final : public TableStore {
   Result<bool> await_change(Time until) override;
 
   Result<void> connect();
-  // Within a transaction that has begun.
+  // All of these need a transaction that has begun.
   Result<void> prepare_tables();
   Result<std::vector<State>> load_all(const std::vector<LockName>& names);
   Result<State> load(const std::string& name);
