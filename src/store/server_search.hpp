@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the stores with servers have in common when a server cannot be reached or does not answer:
-// how the limit is shared among servers, when the search for a server ends, and the sentences that
-// a user reads. Pure, but for the clock that share_of() reads.
+// What all stores with servers do if a server cannot be reached or does not answer: how they share
+// the time among servers, when they stop searching, and the sentences for users. Pure, except that
+// share_of() reads the clock.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -14,30 +14,33 @@
 
 namespace dlock {
 
-// When the first of `parts` equal shares of the time left until `limit` ends: a server that is
-// silent must not take the time of the servers behind it. `parts` is at least 1.
+// Returns the end of the first of `parts` (at least 1) equal shares of the time left until `limit`:
+// a silent server must not use up the time of the servers after it.
 Time share_of(Time limit, std::size_t parts);
 
-// Whether the search for a server ends with this error of one server. A server that is down, silent
-// or unknown, whose certificate is not accepted (Errc::protocol) or that is no server of this kind
-// is passed over: the other servers may be good, and it got nothing that it should not have. The
-// search ends with an error that every server would give, such as a refused password (trying it
-// everywhere may lock the account) or a file that cannot be read, and after an interrupt.
+// Returns whether the search for a server ends with this error from one server. The search goes on
+// after a server that is down, silent or unknown, whose certificate is not accepted
+// (Errc::protocol) or that is of another kind: the other servers may be good, and this one was sent
+// nothing secret. The search ends after an interrupt and after an error that every server would
+// give, such as a refused password (trying it everywhere may lock the account) or a file that
+// cannot be read.
 bool ends_search(Errc code);
 
-// "host:port", or the path of a socket.
+// Returns "host:port", or the path of a socket.
 std::string name_of(const Endpoint& server);
 
-// The servers that were tried in vain, and why.
+// The servers that could not be used, and why.
 class FailedServers {
  public:
   void add(const std::string& server, const Error& why);
 
-  // "" or "h1:1: connection refused; h2:2: no answer; ", to stand before the next reason.
+  // Returns "" or "h1:1: connection refused; h2:2: no answer; ", for the text before the next
+  // reason.
   std::string before() const { return text_.empty() ? "" : text_ + "; "; }
 
-  // After the last server. The code is that of all failures if they have one code; else, and if all
-  // servers refused (the primary may be moving), it is Errc::unavailable.
+  // Returns the error after the last server has failed. Its code is that of all failures if they
+  // have the same code. If the codes differ, or if all servers refused (the primary may be moving),
+  // it is Errc::unavailable.
   Error all(const std::string& where) const;
 
  private:
@@ -45,19 +48,20 @@ class FailedServers {
   Errc code_ = Errc::unavailable;
 };
 
-// A file of certificates may be missing for a moment while it is replaced: once a server has
-// answered, Errc::bad_config becomes Errc::unavailable, after which the caller tries again.
+// Returns `why`, but Errc::unavailable, after which the caller tries again, in place of
+// Errc::bad_config if a server has answered before: a file of certificates may be missing for a
+// moment while it is replaced.
 Error while_files_are_replaced(Error why, bool has_answered);
 
 Error stopped_waiting(const std::string& where);
-// No request was sent. `failed`: as of FailedServers::before().
+// Returns the error if no request was sent. `failed`: as of FailedServers::before().
 Error cannot_reach(const std::string& where, const Error& why, const std::string& failed = {});
-// A request may have been sent: it began at `started`, and its limit is `limit`.
+// Returns the error if a request may have been sent. `started`, `limit`: of the call.
 Error lost_connection(const std::string& where, const Error& why, Time started, Time limit);
 
-// Text of a server: printable, at most 200 bytes.
+// Returns the text of a server in printable form, at most 200 bytes.
 std::string words_of_server(std::string_view text);
-// "WHERE says: TEXT (HINT)"; an empty hint is left out.
+// Returns "WHERE says: TEXT (HINT)"; an empty hint is left out.
 std::string server_says(const std::string& where, std::string_view text, std::string_view hint);
 
 }  // namespace dlock

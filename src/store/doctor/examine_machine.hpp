@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `dlock doctor` finds on this machine, for any store.
+// What `dlock doctor` says about this machine, whatever the store.
 #pragma once
 
 #include "store/doctor/finding.hpp"
@@ -10,7 +10,7 @@
 namespace dlock {
 
 struct MachineFacts {
-  std::string clock_source;      // the kernel's name for it; empty: not readable
+  std::string clock_source;      // the kernel's name; empty: it cannot be read
   bool can_make_cgroup = false;  // for --contain
 };
 MachineFacts look_at_machine();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What `dlock doctor` finds out about a store: one Finding for each check of each server. A check
-// that could not be made is not_seen, with the reason: it says neither that all is well nor that
-// something is wrong.
+// What `dlock doctor` finds out about a store: one Finding for each check of each server. If a
+// check could not be made, its level is not_seen, and `seen` has the reason: the finding says
+// neither that all is well nor that something is wrong.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -18,7 +18,7 @@
 namespace dlock {
 
 enum class Level {
-  error,    // breaks the promise
+  error,    // the setting breaks the promise of a lock
   warning,  // the promise depends on luck
   info,     // all is well, and this is worth knowing
   good,
@@ -26,15 +26,15 @@ enum class Level {
 };
 
 struct Finding {
-  std::string id;  // "evict": programs know it, so it never changes
+  std::string id;  // such as "evict"; never changes, because programs use it
   Level level = Level::good;
   std::string server = {};  // a URL without a password, or "this machine"
   std::string seen = {};    // the fact: "maxmemory-policy is volatile-lru"
-  std::string text = {};    // what it means; may be empty
+  std::string text = {};    // the consequence; may be empty
   std::string remedy = {};  // for errors and warnings
 };
 
-// Makes a finding; the caller adds the check's id and server.
+// These functions make a finding; the caller adds the id and the server.
 inline Finding good(std::string seen = {}) {
   return {.id = {}, .level = Level::good, .seen = std::move(seen)};
 }
@@ -63,20 +63,21 @@ class Findings {
   std::vector<Finding> all_;
 };
 
-// `text`: why there is no connection.
+// Returns the finding for a failed connect. `text`: why there is no connection.
 Finding judge_connect(const std::string& text);
 // Judges the times of answers; `more` is added to the text. A renewal has a tenth of `ttl`.
 Finding judge_answers(Duration p50, Duration p99, Duration ttl, const std::string& more = {});
-// "0.24ms": finer than format_duration, for times below a second.
+// Returns a text like "0.24ms": finer than format_duration(), for times below a second.
 std::string fine_duration(Duration d);
 
 struct ExaminedServer {
   std::string url;
-  std::string product = {};  // "redis", "valkey"; empty: not seen, also for the next fields
+  std::string product =
+      {};  // such as "redis", "valkey"; this and the next fields are empty if not seen
   std::string version = {};
-  std::string role = {};     // "master", "slave", "sentinel"
-  std::string process = {};  // name of the process: two URLs of one server have it in common
-  std::optional<Duration> p50 = {};  // time of an answer
+  std::string role = {};             // such as "master", "slave", "sentinel"
+  std::string process = {};          // id of the process: equal for two URLs of one server
+  std::optional<Duration> p50 = {};  // half of the answers took at most this long
   std::optional<Duration> p99 = {};
 };
 
@@ -89,11 +90,11 @@ struct Examination {
 };
 
 struct ExamineTerms {
-  LeaseTerms lease;              // of the runs that should be safe
-  std::optional<LockName> name;  // the name whose rights are looked up
+  LeaseTerms lease;              // of the runs for which the store is judged
+  std::optional<LockName> name;  // the lock for which rights are checked
   Duration connect_timeout;
-  Time until;                      // all has ended by then
-  InterruptSlot* calls = nullptr;  // StoreOptions::interrupt, if that is a slot
+  Time until;                      // the end of the whole examination
+  InterruptSlot* calls = nullptr;  // the StoreOptions::interrupt, if it is a slot
 };
 
 }  // namespace dlock

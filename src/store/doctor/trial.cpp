@@ -27,7 +27,7 @@ Claim trial_claim(const LockName& name) {
           .who = {.host = host_name(), .pid = pid, .user = user_name(), .command = "dlock doctor"}};
 }
 
-// One trial; each step returns whether the next step makes sense.
+// One trial. Each step returns whether the next one makes sense.
 class Tryout {
  public:
   Tryout(LockStore& holder,
@@ -72,7 +72,7 @@ class Tryout {
       reply = Error{Errc::refused, "a lock that no one else knows is held"};
     }
     if (step("acquire", since, reply)) return true;
-    // The acquire may have happened.
+    // The lock may have been acquired although there was no answer.
     if (auto undone = undo(holder_, claim_, Queueing::no, until()); !undone) return false;
     return false;
   }
@@ -106,7 +106,7 @@ class Tryout {
     waits_ = reply && std::holds_alternative<Refusal>(*reply);
   }
 
-  // The rival revokes the lock; the holder, which tracks it, should hear of that.
+  // The rival revokes the lock; the holder, which watches the lock, should get a message.
   void lose_and_hear() {
     const auto watching = holder_.watch_hold(holds_, until());
     if (!watching || !watching->untracked_because.empty()) {
@@ -149,7 +149,7 @@ class Tryout {
   const Undisturbed& signals_;
   Time until_;
   Claim claim_;
-  Claim second_;  // the rival's
+  Claim second_;  // the claim of the rival
   Holds holds_;
   bool waits_ = false;  // the rival is in line
   Trial trial_;
@@ -184,7 +184,7 @@ Time Undisturbed::until(Time limit) const {
 }
 
 LockName trial_name(const std::optional<LockName>& name) {
-  constexpr std::size_t k_longest_beside = 480;  // of a name's 512 bytes
+  constexpr std::size_t k_longest_beside = 480;  // of the 512 bytes that a name may have
   const std::string beside = name ? name->text().substr(0, k_longest_beside) + ':' : "";
   return *LockName::parse(beside + "doctor:" + random_hex(8));
 }
@@ -208,7 +208,7 @@ Finding measure_answers(LockStore& store, const ExamineTerms& terms, ExaminedSer
     took.push_back(BootClock::now() - since);
   }
   if (took.size() < 2) return not_seen("there was no time to measure");
-  took.erase(took.begin());  // it includes the connect
+  took.erase(took.begin());  // the first time includes the connect
   std::sort(took.begin(), took.end());
   server.p50 = took[took.size() / 2];
   server.p99 = took.back();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The trial of `dlock doctor`: a lock of its own is acquired, renewed, inspected, revoked and
-// released as a run would do it, while a second client waits for it in line. It shows whether the
-// store works, and whether messages reach waiters and holders. Nothing else is touched; the lock
-// is gone at the end, and by itself after k_ttl.
+// The trial of `dlock doctor`: it acquires, renews, inspects, revokes and releases a lock of its
+// own, as a run would, while a second client waits in line for the lock. It shows whether the store
+// works, and whether messages reach waiters and holders. It touches nothing else. The lock is
+// released at the end; if that fails, it expires after k_ttl.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -23,34 +23,37 @@ struct TrialStep {
 
 struct Trial {
   static constexpr Duration k_ttl = std::chrono::seconds(5);
-  static constexpr Duration k_message_takes = std::chrono::seconds(1);  // later: it is lost
+  static constexpr Duration k_message_takes =
+      std::chrono::seconds(1);  // a message that takes longer counts as lost
 
-  // The fate of one kind of messages.
+  // What became of one kind of messages.
   enum class Messages { not_tried, refused, lost, heard };
 
-  // No NAME was given, and a user's rights may depend on names: then it proves nothing that this
-  // name is not permitted.
+  // dlock doctor was called without NAME. Rights may depend on the name, so it proves nothing if
+  // this user may not lock the name of the trial.
   bool of_any_name = false;
   std::vector<TrialStep> steps;
-  std::optional<Error> failure = {};       // of the step after `steps`
-  Messages turns = Messages::not_tried;    // to a waiter: the lock is free
-  std::string turns_because = {};          // if refused
-  Messages changes = Messages::not_tried;  // to a holder: the lock was changed (key tracking)
-  std::string changes_because = {};        // if refused
+  std::optional<Error> failure = {};     // why the step after `steps` failed
+  Messages turns = Messages::not_tried;  // messages to a waiter: the lock is free
+  std::string turns_because = {};        // for refused: why
+  Messages changes =
+      Messages::not_tried;           // messages to a holder: the lock has changed (key tracking)
+  std::string changes_because = {};  // for refused: why
 };
 
-// For a trial and its cleaning up, in the main thread: while this lives, no signal that can be
-// blocked ends dlock; the signal comes at the end. A signal that would end dlock ends the running
-// call of the store (Errc::cancelled), and leaves little time from then on.
+// Holds signals back in the main thread during a trial and its cleanup: as long as this lives, no
+// signal that can be blocked ends dlock; pending signals are delivered at the end. A signal that
+// would end dlock ends the running call of the store (Errc::cancelled), and until() then leaves
+// little time.
 class Undisturbed : public Interrupt {
  public:
-  // `calls`: the interrupt of the stores' calls; null: they have no interrupt.
+  // `calls`: the interrupt of the store's calls; null: they have none.
   explicit Undisturbed(InterruptSlot* calls);
   Undisturbed(const Undisturbed&) = delete;
   Undisturbed& operator=(const Undisturbed&) = delete;
   ~Undisturbed() override;
 
-  // `limit`, or 150 ms after the first signal that would end dlock.
+  // Returns `limit`, or 150 ms after the first signal that would end dlock, if that is earlier.
   Time until(Time limit) const;
 
   int fd() const override { return signals_ ? signals_->fd() : -1; }
@@ -63,23 +66,23 @@ class Undisturbed : public Interrupt {
   mutable std::optional<Time> ended_at_;
 };
 
-// A name that no other program uses. With `name` it begins like that name, so that a user who may
-// lock names that begin so may lock it.
+// Returns a name that no other program uses. If `name` is given, the new name begins with it, so
+// that a user whose rights depend on a prefix may lock it.
 LockName trial_name(const std::optional<LockName>& name);
 
-// `holder` and `rival` are two stores at one place.
+// Runs the trial. `holder` and `rival` are two clients of one store.
 Trial try_lock(LockStore& holder,
                LockStore& rival,
                const LockName& name,
                const Undisturbed& signals,
                Time until);
 
-// Measures how long a store takes for a question that changes nothing; also noted in `server`.
+// Measures how long the store takes to answer inspect(). The times are also stored in `server`.
 Finding measure_answers(LockStore& store, const ExamineTerms& terms, ExaminedServer& server);
 
 Finding judge_trial(const Trial& trial);
 Finding judge_turns(const Trial& trial);
-// `renewed_every`: the longest time until a loss is noticed without messages.
+// `renewed_every`: how long a loss can remain unnoticed without messages.
 Finding judge_changes(const Trial& trial, Duration renewed_every);
 
 }  // namespace dlock
