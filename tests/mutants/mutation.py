@@ -5,7 +5,8 @@
   mutation.py list FOLDER [PATTERN…]  the mutants of these ids: lines "ID KEY VALUE", title first.
                                       M03 also stands for M03a and M03b
   mutation.py apply FOLDER ID…        changes the tree in the current directory
-  mutation.py fits FOLDER…            changes nothing; says of each mutant whether apply would work
+  mutation.py fits FOLDER…            changes nothing; says of each mutant whether apply would work,
+                                      and whether each oracle names a test
 
 FOLDER/*.mutants has one file for each area, with its mutants in the order of their ids:
 
@@ -25,6 +26,7 @@ changes. A line that begins with @@ begins another change of the same mutant, ap
 first. An empty line ends a mutant; an empty line of a text is '-' or '+' alone.
 """
 import fnmatch
+import functools
 import glob
 import os
 import re
@@ -35,7 +37,7 @@ ID = r"[A-Z]\d\d[a-z]?|[a-z]+(?:-[a-z]+)+"
 
 
 class Misfit(Exception):
-    """The old text of a mutant is not there, or not only once."""
+    """The old text of a mutant is not there, or not only once; or an oracle names no test."""
 
 
 class Refused(Exception):
@@ -184,6 +186,32 @@ def apply(root, mutant):
             out.write(tree[path])
 
 
+@functools.cache
+def tests_of(suite):
+    """The names of a suite's tests; None: its tests have no names in a file."""
+    if suite.split("/")[0] in ("chaos", "sim"):
+        return None
+    if suite not in ("unit", "sys", "contract"):
+        path = os.path.join("tests", suite + ".bats")
+        return re.findall(r'^@test "(.*)" \{', read(path), re.M) if os.path.exists(path) else []
+    cases = r'TEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)'
+    return ["".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literal))
+            for path in glob.glob(os.path.join("tests", suite, "*.cpp"))
+            for literal in re.findall(cases, read(path))]
+
+
+def find_oracles(mutant):
+    """Raises Misfit if an oracle names no test: by a doctest pattern, or a regular expression."""
+    for value in mutant.values("oracle") + mutant.values("nightly"):
+        suite, pattern = value.split(" ", 1)
+        is_doctest = suite in ("unit", "sys", "contract")
+        wanted = re.compile(fnmatch.translate(f"*{pattern}*".replace("[", "[[]")) if is_doctest
+                            else pattern, re.I if is_doctest else 0)
+        names = tests_of(suite)
+        if names is not None and not any(wanted.search(name) for name in names):
+            raise Misfit(f"no test of {suite} has the name '{pattern}'")
+
+
 def fits(folders):
     tree, count, failed = sources("."), 0, 0
     for folder in folders:
@@ -192,6 +220,7 @@ def fits(folders):
             try:
                 if not mutant.values("pending"):
                     mutate(dict(tree), mutant)
+                    find_oracles(mutant)
             except Misfit as error:
                 failed += 1
                 print(f"FAILED {mutant.title}: {error}")
