@@ -13,7 +13,7 @@ namespace dlock::contract {
 
 namespace {
 
-// The number of a process that has been.
+// Returns the number of a process that has ended.
 pid_t dead_process() {
   const pid_t pid = ::fork();
   if (pid == 0) ::_exit(0);

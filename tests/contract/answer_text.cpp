@@ -12,12 +12,14 @@ namespace dlock::contract {
 
 namespace {
 
-// Leases end beside a step, so what is left of them is rounded down, to "24s" for 25 s.
+// Returns the remaining time in whole steps, rounded down because leases end beside a step: "24s"
+// for 25 s.
 std::string steps_left(Duration left) {
   return format_duration(left / k_step * k_step);
 }
 
-// Times of calls are whole steps, but for the time that the machine takes.
+// Returns the age in whole steps: calls are made at steps, apart from the time that the machine
+// takes.
 std::string steps_since(Duration ago) {
   return steps_left(ago + k_step / 2);
 }
@@ -26,7 +28,7 @@ std::string text_of(const LastSuccess& success) {
   return "success " + steps_since(success.ago) + " ago, left " + steps_left(success.left);
 }
 
-// Only acquire and inspect count the waiters in every store.
+// Returns the number of waiters. Only acquire and inspect count them in every store.
 std::string waiting(const Holding& holding) {
   return holding.waiting == 0 ? "" : ", " + std::to_string(holding.waiting) + " waiting";
 }
@@ -132,7 +134,8 @@ std::string AnswerText::of(const RevokeReply& reply, const Names& names) {
          held(reply.before, names.front());
 }
 
-// The number of holds of a writer is the store's own: Redis counts its reads apart.
+// Returns an owner without the number of a writer's holds, which depends on the store: Redis counts
+// its read holds separately.
 std::string AnswerText::owner(const Holding::Owner& one, Mode mode) {
   std::string text = one.id;
   if (mode != Mode::exclusive) text += " x" + one.count;

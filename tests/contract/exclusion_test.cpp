@@ -19,19 +19,18 @@ namespace dlock::contract {
 
 namespace {
 
-// Protected by nothing but the lock. The atomics order nothing and make no step of it whole; they
-// only keep the thread sanitizer, which cannot see a lock in another process, from calling it a
-// race.
+// A counter that only the lock protects. The atomics give no order and make no step atomic. They
+// only prevent reports by the thread sanitizer, which cannot see a lock in another process.
 struct Counter {
   explicit Counter(std::size_t steps) : tokens(steps) {}
   std::atomic<std::size_t> value{0};
-  std::vector<std::atomic<FencingToken>> tokens;  // of each step
+  std::vector<std::atomic<FencingToken>> tokens;  // the token of each step
 };
 
-// One worker: takes the lock, counts, releases; says whether it got through in time. Some stores
-// try a step again as long as other workers come in between; on a loaded machine that may take many
-// seconds. So a step has all the time of the test. No doctest in here: it runs in a thread of its
-// own.
+// One worker: acquires the lock, counts and releases, again and again. Returns whether it was done
+// in time. Some stores repeat a step as long as other workers interfere, which may take many
+// seconds on a loaded machine, so a step has all the time of the test. No doctest here: this runs
+// in a thread of its own.
 bool count_under_lock(LockStore& store,
                       const LockName& name,
                       std::size_t rounds,
@@ -59,7 +58,8 @@ bool count_under_lock(LockStore& store,
   return true;
 }
 
-// In a forked process: takes the lock, says so through the pipe, and waits to be killed.
+// Runs in a forked process: acquires the lock, reports that through the pipe, and waits to be
+// killed.
 [[noreturn]] void hold_until_killed(const Backing& backing, const Claim& claim, int pipe) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const auto store = backing.open(nullptr);

@@ -11,8 +11,8 @@ namespace dlock::contract {
 
 namespace {
 
-// The waiter's loop: a wake-up may come for nothing, or before the other servers of a quorum have
-// released it. False: not free within 10 s.
+// Waits as a waiter does: a wake-up may come without a reason, or before all servers of a quorum
+// have released the lock. Returns false if the lock is not free within 10 s.
 bool woken_to_a_free_lock(Client& client, const LockName& name) {
   const Time end = soon();
   while (BootClock::now() < end) {
@@ -27,7 +27,7 @@ bool woken_to_a_free_lock(Client& client, const LockName& name) {
   return false;
 }
 
-// Wake-ups for nothing are passed over.
+// Returns whether the wait times out; wake-ups without a reason are ignored.
 bool times_out(Client& client, Time until) {
   return eventually([&] {
     const auto hand_off = client.store().await_hand_off(until);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The words of the tests about the line: clients that stand there, and what they hear.
+// Helpers for the tests of the line: clients that wait in line, and the messages that they get.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace dlock::contract {
 
-// Once for each store that keeps a line.
+// Runs the body once for each store that keeps a line.
 void each_line(const Body& body);
 
-// A client whose refused claims wait in line.
+// Returns a client whose refused claims wait in line.
 Client in_line(const Backing& backing);
 
 // A client that waits in line with a claim of its own, and listens.
@@ -19,18 +19,18 @@ struct InLine {
   InLine(const Backing& backing, Claim what);
   InLine(const Backing& backing, const LockName& name) : InLine(backing, claim_of(name)) {}
   Taken enter() { return client.take(claim); }
-  std::uint64_t refused();  // its place
+  std::uint64_t refused();  // must be refused; returns its place in line
   Client client;
   Claim claim;
   std::uint64_t place = 0;
 };
 
-// The second of a line hears "next" first, perhaps.
+// Returns whether the waiter gets its turn. The second waiter may get "next" before that.
 bool hears_its_turn(InLine& waiter);
 bool hears(InLine& waiter, HandOff what);
 bool hears_nothing(InLine& waiter);
 
-// Tries until its turn has come.
+// Repeats the claim until its turn has come.
 Taken enters_eventually(InLine& waiter);
 
 }  // namespace dlock::contract

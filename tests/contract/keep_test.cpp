@@ -14,7 +14,7 @@ Claim once_per(Duration time, Claim claim) {
   return claim;
 }
 
-// A run that succeeded, and said so.
+// Acquires the name and releases it as a successful run does.
 void succeed(Client& client, const LockName& name, Duration tell_for = 1h) {
   const Hold hold = client.take(name).hold;
   CHECK(client.release(hold, {.tell_for = tell_for}) == ReleaseVerdict::released);
@@ -197,11 +197,11 @@ TEST_CASE(
     Client client(backing);
     Client other(backing);
     const LockName name = fresh_name();
-    other.take(once_per(1h, claim_of(fresh_name())));  // nothing is known of others
+    other.take(once_per(1h, claim_of(fresh_name())));  // other names have no record
     succeed(client, name);
     CHECK(other.must_be_done(once_per(1h, claim_of(name))) < 10s);
     CHECK(is_free(other, name));
-    const Hold hold = client.take(name).hold;  // who does not ask is not told
+    const Hold hold = client.take(name).hold;  // a claim without once_per is granted
     CHECK(other.must_be_done(once_per(1h, claim_of(name))) < 10s);
     CHECK(client.release(hold) == ReleaseVerdict::released);
     CHECK(other.must_be_done(once_per(1h, claim_of(name))) < 10s);
@@ -228,7 +228,7 @@ TEST_CASE("once per: a success counts from its grant, and each claim has its own
     CHECK(client.release(taken.hold, {.tell_for = 1h}) == ReleaseVerdict::released);
     Time asked;
     Duration ago{};
-    do {  // an answer that took long tells nothing of where the count began
+    do {  // a slow answer does not show when the count began
       asked = BootClock::now();
       ago = client.must_be_done(once_per(1h, claim_of(name)));
     } while (BootClock::now() - asked > 300ms);

@@ -9,7 +9,8 @@ namespace dlock::contract {
 
 namespace {
 
-// How long the first has for taking its turn (lock_store.hpp), and some more for a slow machine.
+// How long the first waiter has to take its turn (lock_store.hpp); tests add some time for slow
+// machines.
 constexpr Duration k_turn = 1s;
 
 }  // namespace
@@ -188,7 +189,7 @@ TEST_CASE("line: a claim that allows a number of waiters is refused a place beyo
     const Refusal full = in_line(backing).must_be_busy(one);
     CHECK(full.place == 0);
     CHECK(full.holding.waiting == 1);
-    first.claim.max_waiters = 1;  // who stands is not put out
+    first.claim.max_waiters = 1;  // a waiter in line is not removed
     CHECK(first.refused() == 1);
     one.max_waiters = 2;
     CHECK(in_line(backing).must_be_busy(one).place == 2);
@@ -279,10 +280,10 @@ TEST_CASE(
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();
     Client holder(backing);
-    holder.take(name, 2s);  // and no release: as by one that crashed
+    holder.take(name, 2s);  // without a release, as after a crash
     InLine first(backing, name);
     first.client.watch(first.claim, true);
-    CHECK(first.refused() == 1);  // from now on nothing is missed
+    CHECK(first.refused() == 1);  // from now on it misses no message
     // A store that sees the end of the lease gives the turn at once.
     const HandOff heard = first.client.await_hand_off(soon());
     CHECK((heard == HandOff::changed || heard == HandOff::turn));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A directory for locks that goes with its test.
+// A directory for locks that is removed with its test.
 #pragma once
 
 #include "store/open_store.hpp"

@@ -29,7 +29,7 @@ T value_of(Result<T> result) {
   return std::move(*result);
 }
 
-// The process ends with the last copy of the pointer.
+// The server ends with the last copy of the pointer.
 template <class Server>
 std::shared_ptr<Server> running(Result<std::unique_ptr<Server>> started) {
   return value_of(std::move(started));
@@ -101,12 +101,13 @@ Open zookeeper() {
   return at(server, server->url() + "/locks");
 }
 
-// One hold for each name of the claim, in its order.
+// Checks that there is one hold for each name of the claim, in order, and returns the holds.
 Taken taken_by(const Claim& claim, const Grant& grant) {
   REQUIRE(grant.holds.size() == claim.names.size());
   for (std::size_t i = 0; i < grant.holds.size(); ++i) {
     REQUIRE(grant.holds[i].name == claim.names[i]);
-    REQUIRE(grant.holds[i].serial == grant.holds.front().serial);  // a quorum has one each round
+    // A quorum uses a new serial in each round, the same for all holds.
+    REQUIRE(grant.holds[i].serial == grant.holds.front().serial);
   }
   return {.hold = grant.holds.front(), .holds = grant.holds, .sent_at = grant.sent_at};
 }
@@ -127,8 +128,8 @@ const std::vector<Store>& stores() {
   return all;
 }
 
-// All stores, but with DLOCK_CONTRACT only those of this part, or the one of this name: some runs
-// at once take less time.
+// Returns all stores; with DLOCK_CONTRACT only those of one part, or one store by its name. Parts
+// can run in parallel to save time.
 const std::vector<Backing>& backings() {
   static const std::vector<Backing> chosen = [] {
     const char* const word = std::getenv("DLOCK_CONTRACT");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The contract suite: every promise of core/lock_store.hpp as a sentence, tried on every store.
-// A store joins by one row of stores() in lock_store_contract.cpp. A case runs its body once for
-// each backing; the name of the store stands beside every failure.
+// The contract suite tries every promise of core/lock_store.hpp on every store. A store joins by
+// one row of stores() in lock_store_contract.cpp. A case runs its body once for each backing; each
+// failure names the store.
 //
-// Leases are long (30 s) unless their end is the point; every wait is bounded by 10 s. The calls
-// made through Client fail the case when the store answers with an error.
+// Leases are long (30 s) unless a case is about their end; every wait is bounded by 10 s. A case
+// fails if a call made through Client returns an error.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -24,53 +24,54 @@ namespace dlock::contract {
 
 using namespace std::chrono_literals;
 
-// Makes one more client of a place that keeps locks.
+// Opens one more client of the same locks.
 using Open = std::function<std::unique_ptr<LockStore>(const Interrupt*)>;
 
 struct Backing {
   std::string name;
   bool across_processes = true;  // a forked process reaches the same locks
-  bool hears_death = false;      // a waiter that died costs no turn
+  bool hears_death = false;      // the store notices the death of a waiter: it gets no turn
   Open open;
 };
 
 struct Store {
   std::string name;
   Open (*start)();
-  std::string part = "others";  // of the suite: what runs at one time
+  std::string part = "others";  // of the suite; several parts can run in parallel
   bool across_processes = true;
   bool hears_death = false;
 };
 const std::vector<Store>& stores();
 
-// Those of this run, started.
+// Returns the backings of this run, started.
 const std::vector<Backing>& backings();
 
 using Body = std::function<void(const Backing&)>;
 void each_store(const Body& body);
-// That supports it; traits_test.cpp shows what the others say.
+// Runs the body once for each store that has the trait; traits_test.cpp shows the answers of the
+// others.
 void each_store_with(bool StoreTraits::*trait, const Body& body);
 
-// A quorum has none.
+// Returns whether the store has slots; a quorum has no slots.
 bool has_slots(const Backing& backing);
 
 constexpr std::array<Mode, 3> k_alone_or_shared{Mode::plain, Mode::exclusive, Mode::shared};
 
-// When a bounded call of the suite must be over.
+// Returns the limit for a bounded call of the suite.
 Time soon();
 
-// Names no other case uses.
+// Returns a name that no other case uses.
 LockName fresh_name(const std::string& text = "lock");
 LockName name_of(const std::string& text);
 
 HolderInfo some_holder();
 Claim claim_of(const LockName& name, Duration ttl = 30s);
 
-// A claim of a process below `hold`.
+// Returns the claim of a run whose ancestor has `hold`.
 Claim claim_below(const Hold& hold, Duration ttl = 30s);
 AncestorHold ancestor_of(const Hold& hold);
 
-// Several names by one claim.
+// Returns one claim of several names.
 Claim claim_of(std::vector<LockName> names, Duration ttl = 30s);
 Claim claim_as(Mode mode, const LockName& name, Duration ttl = 30s);
 Claim claim_slot(std::uint32_t slots, const LockName& name, Duration ttl = 30s);
@@ -83,15 +84,15 @@ inline Claim writer(const LockName& name, Duration ttl = 30s) {
 
 RevokeOrder order(bool now = false);
 
-// What an owner beside others has left.
+// Returns the remaining lease of one of several owners.
 Duration lease_of(const Holding& holding, const OwnerId& owner);
 
-// The claim as one of a process below `hold`.
+// Returns the claim as made by a run whose ancestor has `hold`.
 Claim below(const Hold& hold, Claim claim);
 
 struct Taken {
-  Hold hold;    // of the first name
-  Holds holds;  // of all
+  Hold hold;    // hold of the first name
+  Holds holds;  // holds of all names
   Time sent_at;
 };
 
@@ -102,7 +103,7 @@ class Client {
       : store_(backing.open(interrupt)) {}
 
   LockStore& store() { return *store_; }
-  // From now on its claims that are refused wait in line.
+  // From now on, refused claims of this client wait in line.
   void wait_in_line(Queueing how = Queueing::listening) { queueing_ = how; }
   AcquireReply acquire(Claim claim);
   Result<AcquireReply> try_acquire(Claim claim);  // the one call that may fail
@@ -130,7 +131,7 @@ class Client {
   void watch_hold(const Hold& hold) { watch_hold(Holds{hold}); }
   HandOff await_hand_off(Time until);
 
-  // Tries until the lease in the way is over.
+  // Repeats the claim until the lease in the way is over.
   Taken take_eventually(const Claim& claim);
 
  private:
@@ -142,7 +143,7 @@ inline bool is_free(Client& client, const LockName& name) {
   return client.inspect(name).kind == Holding::Kind::none;
 }
 
-// Asks again until it says yes; false after 10 s.
+// Repeats `claim` until it returns true; returns false after 10 s.
 bool eventually(const std::function<bool()>& claim);
 
 }  // namespace dlock::contract

@@ -48,7 +48,7 @@ std::vector<std::string> awkward_names() {
           std::string(511, '/') + "."};
 }
 
-// Short words over an alphabet in which a careless encoding would make two of them one.
+// Returns short words over an alphabet in which a careless encoding would make two words equal.
 std::vector<std::string> random_names(unsigned seed, int count) {
   std::mt19937 random(seed);
   constexpr std::string_view k_letters = "aA%2f/.{}~:_-\xc3\xa4";
@@ -64,7 +64,8 @@ std::vector<std::string> random_names(unsigned seed, int count) {
   return {names.begin(), names.end()};
 }
 
-// A name that a store cannot keep (databases: one that is not UTF-8) is refused before it is asked.
+// Returns whether the store refuses the name because it cannot keep it (databases: names that are
+// not UTF-8). The claim is then not sent.
 bool is_refused(Client& client, const std::string& text) {
   const auto key = client.store().key_of(name_of(text));
   if (!key) CHECK(key.error().code == Errc::bad_usage);

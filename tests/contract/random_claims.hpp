@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The random claims of a game of differential_test.cpp.
+// The random claims of the games in differential_test.cpp.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -19,9 +19,9 @@ constexpr std::array<const char*, 3> k_names{"a", "b", "c"};
 // several names, and several modes.
 enum class Line {
   none,
-  of_several_names,     // all waiters ask after each call
-  of_several_modes,     // likewise
-  with_silent_waiters,  // which lose turns and places
+  of_several_names,     // all waiters repeat their claims after each call
+  of_several_modes,     // all waiters repeat their claims after each call
+  with_silent_waiters,  // some waiters do not repeat their claims, and lose turns and places
 };
 
 template <class T>
@@ -34,9 +34,9 @@ class RandomClaims {
   RandomClaims(std::mt19937& random, Line line);
 
   LockName some_name();
-  Claim some_claim(std::size_t number);  // of the number-th run
+  Claim some_claim(std::size_t number);  // the claim of run number `number`
   bool may_nest() const { return !one_mode(); }
-  // Makes it the claim of a run below one that has this claim and these holds.
+  // Makes `claim` that of a nested run: the run above it has this claim and these holds.
   void go_below(const Claim& above, const Holds& held, Claim& claim);
 
  private:

@@ -5,7 +5,7 @@ namespace dlock::contract {
 
 namespace {
 
-// As `dlock acquire` claims.
+// Returns a claim as `dlock acquire` makes it.
 Claim acquired(std::vector<LockName> names) {
   Claim claim = claim_of(std::move(names));
   claim.serial = serial_of(claim.owner);
@@ -15,7 +15,7 @@ Claim acquired(const LockName& name) {
   return acquired(std::vector{name});
 }
 
-// As a `dlock run` below it does.
+// Returns a claim as a `dlock run` makes it whose hold above was taken by `dlock acquire`.
 Claim relying_on(const Hold& hold) {
   Claim claim = claim_below(hold);
   claim.relies_on = {hold_id(hold.owner, hold.serial)};

@@ -18,7 +18,7 @@ Backing declining(const Backing& backing) {
           }};
 }
 
-// Every store as it is, and again as one that has plain locks of one name only.
+// Runs the body with every store, and again with every store reduced to plain locks of one name.
 void each_store_and_less(const Body& body) {
   each_store([&](const Backing& backing) {
     body(backing);
@@ -27,7 +27,8 @@ void each_store_and_less(const Body& body) {
   });
 }
 
-// A claim that needs the trait is granted where the store has it, else refused without a change.
+// Checks that the claim, which needs the trait, is granted if the store has it, and otherwise
+// refused without a change.
 void granted_if(bool supported, Client& client, const Claim& claim) {
   const auto reply = client.try_acquire(claim);
   if (supported) {

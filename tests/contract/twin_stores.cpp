@@ -14,7 +14,7 @@ namespace dlock::contract {
 
 namespace {
 
-// ARGV: a number of ms. Everything in the server becomes so much older: expiries and stored times.
+// Makes everything in the server older by ARGV[1] ms: expiries and stored times.
 constexpr const char* k_make_older = R"(
 local by = tonumber(ARGV[1])
 local function older(time, unit) return string.format('%.0f', time - by * (unit or 1)) end
@@ -57,7 +57,7 @@ class RedisTwin {
     start_ = BootClock::now();
   }
 
-  // As much as has passed by itself is not added.
+  // The time that has passed by itself is not added again.
   void set_time(Duration time) {
     const std::chrono::milliseconds by(to_ms(time - (BootClock::now() - start_)));
     start_ -= by;
@@ -90,7 +90,7 @@ Twin redis_twin() {
 }
 
 Twin memory_twin() {
-  static constexpr Duration k_start = 100000h;  // no time at the beginning of a clock
+  static constexpr Duration k_start = 100000h;  // far from the beginning of the clock
   auto server = std::make_shared<MemoryServer>();
   const auto restart = [server] {
     server->locks.clear();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Twin: one of two stores that get the same calls, at times that the test sets. Comparison: asks
-// both.
+// Twin: one of two stores that get the same calls at the same played times. Comparison: calls both
+// and compares the answers.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -19,32 +19,32 @@ namespace dlock::contract {
 struct Twin {
   std::string name;
   std::unique_ptr<LockStore> store;
-  // Begins at 0 and empty again.
+  // Empties the store and sets its time to 0.
   std::function<void()> restart;
-  // So much later than the restart: leases end and records grow older. Times of a server go on from
-  // there by themselves.
+  // Sets the time since the restart: leases end and records age. Between two calls, the clock of a
+  // real server runs on by itself.
   std::function<void(Duration)> set_time;
 
-  // With the keys that this store has for the names of the ancestors.
+  // Returns the claim with the keys that this store uses for the names of ancestors.
   Claim own(Claim claim) const;
 };
 
-// Redis (a server of its own) and the memory store over lease_table.
+// Returns Redis (a server of its own) and the memory store over lease_table.
 std::array<Twin, 2> twin_stores();
 
-// The machine stood still in a call: it may have ended a turn in one of the stores.
+// Thrown if the machine stood still during a call: one of the stores may have ended a turn.
 struct Standstill {};
 
-// A game in both stores. Fails the case, with all calls, when their answers differ.
+// Plays a game in both stores. If their answers differ, the case fails and prints all calls.
 class Comparison {
  public:
-  using Call = std::function<std::string(std::size_t)>;  // of the store of this number
+  using Call = std::function<std::string(std::size_t)>;  // calls the store with this number
 
-  // Both begin at 0 and empty. The seed is for the report.
+  // Restarts both stores. The seed is only for the report.
   Comparison(std::array<Twin, 2>& twins, unsigned seed);
-  // Returns the answer. Throws Standstill.
+  // Makes the call in both stores and returns the answer. Throws Standstill.
   std::string ask(const std::string& words, const Call& call);
-  // Inspects it; no part of the report.
+  // Inspects the name in both stores; the report does not show this.
   void look(const LockName& name);
   void advance(Duration by);
 

@@ -13,7 +13,7 @@ namespace dlock::contract {
 
 namespace {
 
-// A holder that watches what it has; the check is where the watching counts from.
+// A holder that watches its hold. Watching begins to count with the holder's check.
 struct Watcher {
   explicit Watcher(const Backing& backing, const Interrupt* interrupt = nullptr)
       : client(backing, interrupt), hold(client.take(name).hold) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Shared by tests/cli: what only the suites of the command line need.
+# Functions that only the suites of the command line need.
 # shellcheck shell=bash disable=SC2034  # the suites read what is set here
 
 # words ARG…: a command that prints the words it was given, each followed by a NUL, as hexadecimal
@@ -26,7 +26,7 @@ assert_no_stderr() { [ -z "$stderr" ] || fail "stderr: $stderr"; }
 # fresh: the name of a lock that no other test uses.
 fresh() { printf 't%s-%s' "$BATS_TEST_NUMBER" "${1:-lock}"; }
 
-# hold NAME [OPTION…]: a dlock that holds NAME until let_go; sets HOLDER (its pid).
+# hold NAME [OPTION…]: starts a dlock that holds NAME until let_go; sets HOLDER (its pid).
 hold() {
   local name=$1
   shift
@@ -44,7 +44,8 @@ let_go() {
   wait "$HOLDER"
 }
 
-# free_port: a TCP port that nobody listens on, and that nobody gets while its server starts.
+# free_port: prints a TCP port on which no process listens, and that no other process gets before
+# the server starts.
 free_port() { python3 "$PROGRAMS/free_port.py"; }
 
 # fake_server MODE [TEXT]: sets FAKE_PORT and FAKE_PID.
@@ -57,7 +58,7 @@ fake_server() {
   FAKE_PORT=$(cat "$out")
 }
 
-# second_redis OPTION…: another server for one test; sets SECOND_SOCKET and SECOND_PID.
+# second_redis OPTION…: starts another server for one test; sets SECOND_SOCKET and SECOND_PID.
 second_redis() {
   SECOND_SOCKET=$BATS_TEST_TMPDIR/second.sock
   mkdir -p "$BATS_TEST_TMPDIR/second"
@@ -70,20 +71,20 @@ second_redis() {
 second_answers() { [ -n "$(redis-cli -s "$SECOND_SOCKET" ping 2>/dev/null)" ]; }
 r2() { redis-cli -s "$SECOND_SOCKET" "$@"; }
 
-# For teardown: ends what a test started beside dlock.
+# For teardown: ends the processes, other than dlock, that a test started.
 end_helpers() {
   # shellcheck disable=SC2086  # words
   end_ours ${FAKE_PID:-} ${SECOND_PID:-} ${OTHER_PIDS:-}
 }
 
-# json PATH: the value at PATH (a Python expression on `d`) of the JSON on stdin.
+# json PATH: prints the value at PATH (a Python expression on `d`) of the JSON on stdin.
 json() { python3 -c 'import json, sys
 d = json.load(sys.stdin)
 v = eval(sys.argv[1])
 print(v if isinstance(v, str) else json.dumps(v))' "$1"; }
 
-# every_command DO: DO with every way to use dlock as its words, on Redis at $DLOCK_URL; needs fresh
-# names.
+# every_command DO: calls DO with the words of each dlock command, for Redis at $DLOCK_URL. It needs
+# new lock names.
 every_command() {
   "$@" run "$(fresh a)" -- true
   "$@" run --ttl 3s -k 200ms --reason why "$(fresh a)" -- sleep 1.2 # renews

@@ -37,12 +37,12 @@ start_cluster() {
   for ((i = 3; i < count; i++)); do eventually 20s replica_has_all "$i"; done
   export DLOCK_URL=redis${NODE_CERTIFICATE:+s}+cluster://127.0.0.1:${NODE_PORTS[0]},127.0.0.1:${NODE_PORTS[1]}
 }
-# For tests of a file whose cluster setup_file has started: bash exports no arrays.
+# For tests of a file whose setup_file has started the cluster: bash cannot export arrays.
 keep_cluster() { declare -p NODE_PORTS NODE_IDS NODE_PIDS >"$NODE_DIR/arrays"; }
 # shellcheck disable=SC1090  # made above
 find_cluster() { . <(sed 's/^declare -a/declare -ga/' "$NODE_DIR/arrays"); }
 stop_cluster() { end_ours "${NODE_PIDS[@]}"; }
-# node N COMMAND…: redis-cli on one of them.
+# node N COMMAND…: runs redis-cli on node N.
 node() {
   local socket=$NODE_DIR/$1.sock
   shift
@@ -54,14 +54,15 @@ node_knows() {
     node "$1" cluster info | grep -q cluster_state:ok &&
     node "$1" cluster info | grep -q cluster_slots_ok:16384
 }
-# It has the data of its master, and that knows it by the messages of the cluster.
+# Succeeds if the replica has the data of its master, and the master has learned that from the
+# messages of the cluster.
 replica_has_all() {
   node "$1" info replication | grep -q master_link_status:up &&
     node $(($1 - 3)) cluster nodes | grep "^${NODE_IDS[$1]} " | grep -q slave
 }
 
 slot_of() { node 0 cluster keyslot "dlock:$1"; }
-# The number of the master that has the slot of this name.
+# Prints the number of the master that has the slot of this name.
 owner_of() {
   local slot i
   slot=$(slot_of "$1")
@@ -72,5 +73,5 @@ owner_of() {
       { echo "$i"; return; }
   done
 }
-# The URL of one node as the only seed.
+# Prints the URL with one node as the only seed.
 seed() { echo "redis+cluster://127.0.0.1:${NODE_PORTS[$1]}"; }

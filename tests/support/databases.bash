@@ -28,16 +28,16 @@ run_database() {
   echo $! >"$DB/pid"
   eventually 20s database_answers || { tail "$DB/log"; return 1; }
 }
-# db SQL: what the server says to it. db_of_ACCOUNT alone reads SQL from its standard input.
+# db SQL: prints the answer of the server. db_of_ACCOUNT alone reads SQL from its standard input.
 db() { "db_of_$DB_ACCOUNT" "$1"; }
 database_answers() { [ "$(db 'SELECT 1' 2>/dev/null)" = 1 ]; }
-# Its processes: of MariaDB it is one.
+# Prints the pids of the server; MariaDB has only one.
 database_pids() {
   local pid
   pid=$(cat "$DB/pid")
   echo "$pid" "$(cat "/proc/$pid/task"/*/children 2>/dev/null)"
 }
-# signal_database SIGNAL: to all of them.
+# signal_database SIGNAL: sends it to all processes of the server.
 signal_database() {
   is_ours "$(cat "$DB/pid")" || return 0
   # shellcheck disable=SC2046  # words
@@ -62,7 +62,7 @@ start_postgres() {
   printf '%s\n' 'local all postgres trust' 'local all all scram-sha-256' \
     'host all postgres 127.0.0.1/32 trust' 'host all all 127.0.0.1/32 scram-sha-256' \
     >"$DB/data/pg_hba.conf"
-  # What is committed has to outlive the processes, not the machine.
+  # A commit must survive the end of the processes, but not of the machine.
   printf '%s\n' "listen_addresses = '127.0.0.1'" "port = $DB_PORT" \
     "unix_socket_directories = '$DB'" 'fsync = off' 'full_page_writes = off' \
     'max_connections = 200' 'shared_buffers = 8MB' 'autovacuum = off' \
@@ -88,7 +88,7 @@ start_mariadb() {
     { cat "$DB/log"; return 1; }
   run_mariadb
 }
-# As of PostgreSQL: a commit outlives the process.
+# A commit must survive the end of the process, as with PostgreSQL.
 run_mariadb() {
   run_database mariadbd --no-defaults --datadir="$DB/data" --tmpdir="$DB" --socket="$DB/socket" \
     --port="$DB_PORT" --bind-address=127.0.0.1 --pid-file="$DB/mariadb.pid" --skip-log-bin \
@@ -97,7 +97,7 @@ run_mariadb() {
 }
 db_of_mysql() { mariadb --no-defaults -NBn -S "$DB/socket" -u root locks ${1:+-e "$1"}; }
 
-# No lock of the test before is left.
+# Removes all locks of the test before.
 clean_tables() { db 'DROP TABLE IF EXISTS dlock, dlock_line' >/dev/null 2>&1; }
 
 # start_pooler [MODE [SIZE]]: a pgbouncer before this PostgreSQL, which gives one of SIZE connections to

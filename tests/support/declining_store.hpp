@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// DecliningStore: another store that supports less. What its traits decline is refused with
-// Errc::bad_usage before the other store is asked; tokens are 0 where there are none.
+// DecliningStore: wraps a store and declines some of its traits. Calls that need a declined trait
+// are refused with Errc::bad_usage and do not reach the wrapped store; without fencing tokens all
+// tokens are 0.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -87,7 +88,7 @@ class DecliningStore final : public LockStore {
   StoreTraits traits_;
 };
 
-// Plain locks of one name, and nothing else.
+// Supports plain locks of one name, and nothing else.
 inline constexpr StoreTraits k_plain_locks_only{.exclusive = false,
                                                 .shared = false,
                                                 .slots = false,

@@ -19,14 +19,14 @@ option_words() {
     grep -oE -- '--?[A-Za-z][a-z-]*' | sort -u
 }
 
-# Of the lines that describe an option, the part before the description.
+# Prints the lines that describe an option, without the description.
 help_options() {
   { "$DLOCK" --help && "$DLOCK" "$1" --help; } | grep -E '^ *-' | sed -E 's/^( *[^ ].*)  .*/\1/' |
     sed 's/,/, /g' | option_words
 }
 
-# Tags of the man page below the subsections "Global options" and "Options of $1"; of all
-# subsections without an argument.
+# Prints the tags of the man page in the subsections "Global options" and "Options of $1"; without
+# an argument, in all subsections.
 man_options() {
   sed 's/\\-/-/g; s/\\f[A-Z]//g' man/dlock.1 | awk -v command="$1" '
     /^\.S[HS] / { wanted = options && (command == "" || /Global options|Durations/ ||
@@ -40,7 +40,7 @@ man_section() { # of dlock.1, without the escapes
   sed 's/\\-/-/g' "$PROJECT/man/dlock.1" | awk -v head=".SH $1" '/^\.SH/ { wanted = $0 == head } wanted'
 }
 
-# example SECTION TEXT: the example in it that has this text, as it is seen.
+# example SECTION TEXT: prints the example in SECTION that has TEXT, as the reader sees it.
 example() {
   man_section "$1" | sed "s/\\\\(aq/'/g; s/\\\\(ti/~/g; s/\\\\e/\\\\/g; s/\\\\&//g" | awk -v text="$2" '
     /^\.EX/ { inside = 1; block = ""; next }

@@ -58,7 +58,7 @@ sys.exit(status["leader"] != status["header"]["member_id"])' || { echo "$i" && r
   done
 }
 
-# The keys of a lock, as etcdctl sees them; and none of any.
+# Prints the keys of a lock, as etcdctl sees them; succeeds even if there are no keys.
 keys_of() { e get --prefix --keys-only "$1/" | grep . || true; }
 clean_keys() { eventually 20s e del --prefix '' >/dev/null; }
 no_keys() { [ -z "$(keys_of "$1")" ]; }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests of etcd have in common: servers, clients, and runs of which the test knows how they
-// end.
+// Helpers for tests of etcd: servers, clients, and calls that must succeed or must fail.
 #pragma once
 
 #include "store/etcd/etcd_client.hpp"
@@ -24,7 +23,7 @@ inline std::unique_ptr<EtcdProcess> etcd(const EtcdProcess::Options& options = {
   return std::move(*started);
 }
 
-// One for all cases that neither stop it nor demand a login.
+// Returns the server for all cases that neither stop it nor demand a login.
 inline EtcdProcess& shared_etcd() {
   static const auto shared = etcd();
   return *shared;
@@ -65,7 +64,7 @@ inline EtcdTxn remove(const std::string& key) {
   return {.compares = {}, .then = {EtcdDelete{{key}}}};
 }
 
-// "value", or "none".
+// Returns the value of a key, or "none".
 inline std::string value_of(EtcdClient& client, const std::string& key) {
   const auto answers = done(client, {EtcdGet{{key}}});
   return answers[0].keys.empty() ? "none" : answers[0].keys[0].value;

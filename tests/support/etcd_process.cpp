@@ -22,10 +22,10 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Between fork and exec: only what is safe there.
+// Runs between fork and exec: only async-signal-safe calls are allowed.
 [[noreturn]] void become(char* const* words, const char* log, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);  // it ended before prctl
+  if (::getppid() != parent) ::_exit(127);  // the parent ended before prctl
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   const int file = ::open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   ::dup2(null, STDIN_FILENO);
@@ -66,7 +66,7 @@ Result<std::unique_ptr<EtcdProcess>> EtcdProcess::start(const Options& options) 
   std::unique_ptr<EtcdProcess> server(new EtcdProcess());
   server->options_ = options;
   const std::string log = server->directory_.path() + "/log";
-  // Bound all at once, so that they differ, and free again.
+  // All ports are bound at the same time, so that they differ; then they are free again.
   std::vector<std::unique_ptr<DeafPort>> ports;
   for (std::size_t i = 0; i < 2 * options.members; ++i)
     ports.push_back(std::make_unique<DeafPort>());
@@ -139,7 +139,7 @@ void EtcdProcess::spawn_member(std::size_t member) {
   members_[member].pid = spawn(std::move(words), directory_.path() + "/log");
 }
 
-// Until it has an answer, which may be a refusal.
+// Waits until the member answers; the answer may be a refusal.
 Result<void> EtcdProcess::await(std::size_t member) {
   auto address = parse_etcd_url(url_of(member));
   if (!address) return address.error();
@@ -176,7 +176,7 @@ Result<void> EtcdProcess::restart(std::size_t member) {
 void EtcdProcess::freeze(std::size_t member) {
   const pid_t pid = members_[member].pid;
   ::kill(pid, SIGSTOP);
-  ::waitpid(pid, nullptr, WUNTRACED);  // its threads stop one after the other
+  ::waitpid(pid, nullptr, WUNTRACED);  // returns when all its threads have stopped
 }
 
 void EtcdProcess::thaw(std::size_t member) {

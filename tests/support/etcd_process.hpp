@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// EtcdProcess: a real etcd of our own, of one or several members, on free loopback ports, with its
-// data in a temporary directory. Its timers are short (a heartbeat of 10 ms, an election of 100
-// ms), so leases of a second are possible. Each member is killed by its process id when this object
-// goes, and by the kernel when the thread that started it ends first.
+// EtcdProcess: a real etcd for one test, with one or several members on free loopback ports and its
+// data in a temporary directory. Its timers are short (heartbeat 10 ms, election 100 ms), so leases
+// of one second are possible. The destructor kills each member by its process id; if the thread
+// that started the members ends first, the kernel kills them.
 #pragma once
 
 #include "base/result.hpp"
@@ -24,29 +24,29 @@ class EtcdProcess {
   struct Options {
     std::size_t members = 1;
     bool gateway = true;
-    bool tls = false;  // for clients, with a certificate for 127.0.0.1 signed by itself
+    bool tls = false;  // for clients, with a self-signed certificate for 127.0.0.1
   };
-  // Returns when every member answers; Errc::unavailable or system with the reason.
+  // Returns when every member answers. Errc::unavailable or system: it does not; the text says why.
   static Result<std::unique_ptr<EtcdProcess>> start(const Options& options);
 
   EtcdProcess(const EtcdProcess&) = delete;
   EtcdProcess& operator=(const EtcdProcess&) = delete;
   ~EtcdProcess();
 
-  void kill(std::size_t member = 0);  // as a crash
+  void kill(std::size_t member = 0);  // SIGKILL, as in a crash
   Result<void> restart(std::size_t member = 0);
-  void freeze(std::size_t member = 0);  // it does nothing any more
+  void freeze(std::size_t member = 0);  // SIGSTOP: the member does nothing any more
   void thaw(std::size_t member = 0);
 
-  // `user` is "name:password@". Of all members, or of one.
+  // Returns the URL of all members, or of one. `user`: "name:password@".
   std::string url(const std::string& user = "") const;
   std::string url_of(std::size_t member, const std::string& user = "") const;
   std::string certificate() const { return directory_.path() + "/cert.pem"; }
 
-  // By the real client: `words` follow "etcdctl".
+  // Runs the real client. `words` follow "etcdctl".
   Result<void> etcdctl(std::vector<std::string> words) const;
-  // The users root ("s3cret", everything) and ann ("s3cret", the keys below "ann/"); from now on no
-  // request is carried out without a login.
+  // Creates the users root (all rights) and ann (the keys below "ann/"), both with the password
+  // "s3cret". From now on every request needs a login.
   Result<void> demand_login();
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// FakeMysql8: the login of MySQL 8 (caching_sha2_password) as a server sees it, for one connection
-// of a FakePeer, and then "OK" to each statement. Debian has no MySQL 8; that MariaDB's own client
-// logs in here, too, is a test of its own (sys/my_login_test.cpp).
+// FakeMysql8: the server's side of the login of MySQL 8 (caching_sha2_password), for one connection
+// of a FakePeer; after the login it answers "OK" to each statement. Debian has no MySQL 8. A test
+// in sys/my_login_test.cpp shows that MariaDB's own client can log in here, too.
 #pragma once
 
 #include <openssl/evp.h>
@@ -19,7 +19,7 @@
 
 namespace dlock::test {
 
-// A key of a server, in memory.
+// An RSA key of a server, in memory.
 class RsaKey {
  public:
   RsaKey() : key_(EVP_RSA_gen(2048), &EVP_PKEY_free) { DLOCK_ASSERT(key_ != nullptr); }
@@ -31,7 +31,7 @@ class RsaKey {
     const int n = BIO_read(bio.get(), text.data(), text.size());
     return {text.data(), static_cast<std::size_t>(n)};
   }
-  // Empty: it is not sealed by this key.
+  // Returns the decrypted text; empty: it was not encrypted with this key.
   std::string opened(std::string_view sealed) const {
     const std::unique_ptr<EVP_PKEY_CTX, decltype(&EVP_PKEY_CTX_free)> context(
         EVP_PKEY_CTX_new(key_.get(), nullptr), &EVP_PKEY_CTX_free);
@@ -50,23 +50,23 @@ class RsaKey {
 
 class FakeMysql8 {
  public:
-  std::string greeting_ends = "";   // bytes behind the greeting
-  bool offers_tls = false;          // though it has none
-  bool knows_digest = true;         // of the password, so that the proof is enough
-  const RsaKey* key = nullptr;      // null: none
-  std::string switches_to = "";     // another way to log in
-  std::string lacks = "";           // a variable; empty: none
-  std::string password = "s3cret";  // what has to be shown
-  std::string proof = "";           // what came
-  std::string shown = "";           // the password that came, in whatever form
-  std::string rest = "";            // what came otherwise
+  std::string greeting_ends = "";  // bytes that follow the greeting
+  bool offers_tls = false;         // the greeting offers TLS, which is not there
+  bool knows_digest = true;     // the server knows the hash of the password, so the proof is enough
+  const RsaKey* key = nullptr;  // null: the server has no key
+  std::string switches_to = "";     // the login plug-in to switch to
+  std::string lacks = "";           // a variable that is unknown; empty: all are known
+  std::string password = "s3cret";  // the right password
+  std::string proof = "";           // the proof that the client sent
+  std::string shown = "";           // the password that the client sent, plain or encrypted
+  std::string rest = "";            // what else the client sent
 
   static const std::string& nonce() {
     static const std::string bytes = "0123456789abcdefghij";
     return bytes;
   }
 
-  // Until the client has gone. `accepts`: whether a proof is right.
+  // Serves until the client closes the connection. `accepts`: returns whether a proof is right.
   template <class Accepts>
   void serve(const FakePeer& peer, const Accepts& accepts) {
     client_ = peer.accept();
@@ -132,7 +132,7 @@ class FakeMysql8 {
     }
   }
 
-  // Empty: the client has gone.
+  // Returns the next packet; empty: the client has closed the connection.
   std::string read() {
     std::string bytes;
     std::size_t wanted = 4;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// FakePeer: a listening socket of this process, for tests of the client side of a connection.
-// Everything on it is bounded by ten seconds, so that a broken test fails instead of hanging.
+// FakePeer: a listening socket of this process, for tests of the client's side of a connection.
+// Each of its calls is bounded by ten seconds, so that a broken test fails instead of hanging.
 #pragma once
 
 #include "base/assert.hpp"
@@ -22,7 +22,7 @@
 
 namespace dlock::test {
 
-// Limits: one that a test waits for, and one that it never reaches.
+// Time limits: soon() for a test that waits for the limit, ample() for one that never reaches it.
 inline Time soon() {
   return BootClock::now() + std::chrono::milliseconds(50);
 }
@@ -36,11 +36,11 @@ inline bool readable(int fd) {
 }
 
 inline void write_all(const UniqueFd& fd, std::string_view bytes) {
-  // A client that has gone is no failure of the peer.
+  // It is no failure of the peer if the client has closed the connection.
   [[maybe_unused]] const auto n = ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
 }
 
-// Everything that comes, until `part` has come or the stream has ended.
+// Reads until `part` has come or the stream has ended, and returns everything read.
 inline std::string read_until(const UniqueFd& fd, std::string_view part) {
   std::string all;
   std::array<char, 4096> buffer{};
@@ -55,7 +55,8 @@ inline std::string read_until(const UniqueFd& fd, std::string_view part) {
 
 class FakePeer {
  public:
-  // On a free port of a loopback address; ok() is false where the family is not available.
+  // Listens on a free port of a loopback address. ok() is false if the address family is not
+  // available.
   explicit FakePeer(int family = AF_INET) : fd_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in v4{};
     v4.sin_family = AF_INET;
@@ -65,7 +66,7 @@ class FakePeer {
     v6.sin6_addr = in6addr_loopback;
     if (family == AF_INET) bind_to(&v4, sizeof v4);
     if (family == AF_INET6) bind_to(&v6, sizeof v6);
-    sockaddr_in6 bound{};  // the port of both families is at the same place
+    sockaddr_in6 bound{};  // the port has the same place in both families
     socklen_t size = sizeof bound;
     if (ok_) ::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&bound), &size);
     port_ = ntohs(bound.sin6_port);
@@ -100,7 +101,7 @@ class FakePeer {
   std::uint16_t port_ = 0;
 };
 
-// A port on which nobody listens, for it is bound and does not listen.
+// A port that refuses connections: it is bound, but no process listens on it.
 struct DeafPort {
   DeafPort() : fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};

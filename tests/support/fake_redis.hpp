@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// FakeRedis: a server that says what a test tells it to say, right or wrong, for tests of what the
-// client makes of it.
+// FakeRedis: a server whose answers a test chooses, valid or not, for tests of how the client
+// reacts.
 #pragma once
 
 #include "store/redis/redis_client.hpp"
@@ -17,7 +17,7 @@
 
 namespace dlock::test {
 
-// A server that does what a test tells it, in its own thread, until the test is over.
+// A server that runs the code of a test in its own thread until the test is over.
 class FakeRedis {
  public:
   explicit FakeRedis(std::function<void(const FakePeer&)> act)
@@ -38,8 +38,8 @@ class FakeRedis {
   std::thread thread_;
 };
 
-// Answers one connection: waits for the end of a question, then sends `answer` and hangs up once
-// the client has.
+// Returns the code for one connection: it waits for the last word of a request, sends `answer`, and
+// closes the connection after the client has closed it.
 inline std::function<void(const FakePeer&)> answering(const std::string& last_word,
                                                       const std::string& answer) {
   return [=](const FakePeer& peer) {

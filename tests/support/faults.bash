@@ -5,9 +5,10 @@
 # until_there FILE: shell words that wait until FILE is there.
 until_there() { printf 'until [ -e %q ]; do sleep 0.02; done' "$1"; }
 
-# waiting_in_line NAME [COUNT]: so many stand.
+# waiting_in_line NAME [COUNT]: succeeds if COUNT waiters are in line.
 waiting_in_line() { [ "$(r zcard "dlock:line:{dlock:$1}")" = "${2:-1}" ]; }
-# waiting_at_channel NAME [COUNT]: so many waiters look at the lock: the first two in line.
+# waiting_at_channel NAME [COUNT]: succeeds if COUNT waiters listen for changes of the lock: the
+# first two in line do.
 waiting_at_channel() {
   [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1)" = "${2:-1}" ]
 }
@@ -29,7 +30,8 @@ make_cgroup() {
   CGROUPS+=("$CGROUP")
 }
 
-# cgroup_set FILE=VALUE…: the first of these files that there is; v1 and v2 have other names.
+# cgroup_set FILE=VALUE…: writes to the first of these files that exists, because v1 and v2 have
+# different names.
 cgroup_set() {
   local pair
   for pair; do
@@ -87,7 +89,8 @@ server_end_of() {
   echo $((end - ${EPOCHREALTIME/./} / 1000 + ${up/./} * 10))
 }
 
-# dead_by MS [FILE]: what ticked is dead, and its last tick was before that time of the boot clock.
+# dead_by MS [FILE]: checks that the ticking command is dead, and that its last tick was before MS
+# of the boot clock.
 dead_by() {
   eventually 10s ticker_gone "${2:-$TICKS}" || { echo "still ticking"; return 1; }
   local late

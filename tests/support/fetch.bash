@@ -3,7 +3,7 @@
 # by the ordinary tool of its kind, and used again while its sources stay as they are.
 # shellcheck shell=bash
 
-# Each tool asks again by itself where it can, and is ended where it would wait for ever.
+# Each tool repeats a request itself where it can; a tool that would wait for ever is ended.
 in_time() { timeout --foreground -k 10 "${FETCH_LIMIT:-600}" "$@"; }
 
 # ready PLACE SOURCES COMMAND…: COMMAND fills the folder PLACE, unless that was done from the same

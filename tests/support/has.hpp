@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What many tests ask of a text.
+// has(): whether a text contains another.
 #pragma once
 
 #include <string_view>
 
 namespace dlock::test {
 
-// Whether `part` is somewhere in `text`.
+// Returns whether `text` contains `part`.
 inline bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }

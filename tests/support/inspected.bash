@@ -11,7 +11,7 @@ lock_is() {
   [ "$got" = "$2" ] || fail "$1 is $got, not $2"
 }
 
-# more [OPTION…]: another that holds it, from its own shell.
+# more [OPTION…]: starts one more holder, in a shell of its own.
 more() {
   env -u DLOCK_HOLDS "$DLOCK" acquire "$@" "$(fresh)"
 }

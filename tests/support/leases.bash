@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# For the suites in which a holder loses its lease: a command that does not want to end, and how
-# late its last instruction may be. A part of suite.bash.
+# For the suites in which a holder loses its lease: a command that ignores TERM, and checks of the
+# time of its last instruction. A part of suite.bash.
 # shellcheck shell=bash disable=SC2154  # T, TICKS and TICKER are set by supervise.bash
 
 # A command that does not want to end, with a process in the background.
@@ -48,19 +48,19 @@ dead_before_the_end_of_the_lease() {
   ! grep 'lost "' "$T/$who.err"
 }
 
-# listen: what reaches the server from here on, in $T/monitor.
+# listen: from here on, all commands that reach the server are written to $T/monitor.
 listen() {
   redis-cli -s "$REDIS_SOCKET" monitor >"$T/monitor" 3>&- &
   STARTED+=($!)
   eventually 5s file_has "$T/monitor" OK
 }
-# hear_out: all that has reached the server by now is in there.
+# hear_out: waits until all that has reached the server by now is in that file.
 hear_out() {
   local mark=marker-$RANDOM
   r echo "$mark" >/dev/null
   eventually 5s file_has "$T/monitor" "$mark"
 }
 never_recreated() { hear_out && ! grep -qiE "lua\] \"(hset|hincrby|set|hsetnx)\" \"dlock:$1\" " "$T/monitor"; }
-# How often dlock_run -v NAME LOCK has renewed it.
+# Prints how often the holder NAME has renewed LOCK (dlock_run -v NAME LOCK).
 renewals() { grep -c "renewed \"$2\"" "$T/$1.err" || true; }
 renewed_more_than() { [ "$(renewals "$1" "$2")" -gt "$3" ]; }

@@ -3,7 +3,7 @@
 # order, when and at what cost they enter. A part of suite.bash.
 # shellcheck shell=bash disable=SC2154  # T is set by supervise.bash
 
-# Each that enters notes its number and the time in seconds, and is gone.
+# Each waiter that gets the lock writes its number and the time in seconds, and ends.
 # shellcheck disable=SC2016  # for the inner shell
 note_entry='read -r t _ </proc/uptime; echo "$0 $t" >>"$1"'
 
@@ -13,11 +13,12 @@ new_line() {
 }
 
 in_line() { r zcard "dlock:line:{dlock:$1}"; }
-# subscribers NAME COUNT: so many waiters are subscribed to their turns.
+# subscribers NAME COUNT: succeeds if COUNT waiters have subscribed to their turns.
 subscribers() { [ "$(r pubsub channels "dlock:turn:{dlock:$1}:*" | wc -l)" = "$2" ]; }
 stands() { [ "$(in_line "$1")" = "$2" ]; }
 
-# stand NAME NUMBER [OPTION…]: a waiter that stands in line when this returns, behind all before it.
+# stand NAME NUMBER [OPTION…]: starts a waiter and returns when it is in line, behind all earlier
+# ones.
 stand() {
   local name=$1 number=$2 before
   shift 2
@@ -39,15 +40,15 @@ order() { awk '{print $1}' "$T/entered" | xargs; }
 assert_order() { [ "$(order)" = "$*" ] || fail "in this order: $(order)"; }
 now() { awk '{print $1}' /proc/uptime; }
 
-# commands_since_reset: how many commands clients have sent, those of redis-cli and in scripts not
-# counted.
+# commands_since_reset: prints how many commands clients have sent, without those of redis-cli and
+# those within scripts.
 commands_since_reset() {
   r info commandstats | tr -d '\r' |
     sed -nE 's/^cmdstat_(evalsha|eval|subscribe|unsubscribe|auth|select|hello|client\|[a-z]+):calls=([0-9]+),.*/\2/p' |
     awk '{ n += $1 } END { print n + 0 }'
 }
 
-# What is left of the waiters, for teardown.
+# For teardown: ends the remaining waiters.
 end_line() {
   end_ours "${WAITERS[@]}"
 }

@@ -40,7 +40,7 @@ keys_of() {
   done
 }
 
-# script_text NAME: as it is sent, "-- include:" lines replaced by the files.
+# script_text NAME: prints the script as it is sent: "-- include:" lines are replaced by the files.
 script_text() {
   local line
   while IFS= read -r line; do
@@ -111,18 +111,18 @@ shared() { MODE=shared "$@"; }
 writing() { MODE="write" "$@"; }
 slots() { MODE=slots SLOTS=$1 "${@:2}"; } # N CALL…
 
-# The key of the lease of the Ith hold of an owner beside others.
+# Prints the key for the lease of the Ith hold of one of several owners.
 lease() { printf '%s:%s:rwlock_timeout:%s\n' "$G" "$1" "${2:-1}"; }
-# The number of the slot of a hold.
+# Prints the slot number of a hold.
 slot() { r hget "$H" "$1#${2:-s}" | sed -E 's/.*,"mode":"slots","slot":([0-9]+),.*/\1/'; }
 # What answers of acquire end with: place in line, number of the name, ms of a turn, own.
 busy_end() { tail -n 4 <<<"$1" | xargs; }
 place_of() { tail -n 4 <<<"$1" | head -n 1; }
-# The owners in line, in order.
+# Prints the owners in line, in order.
 in_line() { r zrange "${1:-$L}" 0 -1 | sed -E 's/^\{"id":"([^#]*)#.*/\1/' | xargs; }
 
-# listen: from now on all that is published is written down. said: "channel word" of each since it
-# was called last. The test has to end $EAR.
+# listen: from now on records all published messages. said: prints "channel word" for each message
+# since the last call. The test has to end $EAR.
 listen() {
   redis-cli -s "$REDIS_SOCKET" psubscribe '*' >"$BATS_TEST_TMPDIR/all-said" 3>&- &
   export EAR=$!
@@ -141,7 +141,7 @@ said() {
 }
 said_so_far() { tail -n 2 "$BATS_TEST_TMPDIR/all-said" | xargs | grep -qx "said $1"; }
 
-# calls CALL…: how many commands the server carried out for it, those in scripts included.
+# calls CALL…: prints how many commands the server executed for CALL, including those in scripts.
 calls() {
   r config resetstat >/dev/null
   "$@" >/dev/null
@@ -149,11 +149,11 @@ calls() {
     awk '{ n += $1 } END { print n }'
 }
 
-# first ANSWER: its first word.
+# first ANSWER: prints the first word of ANSWER.
 first() { printf '%s\n' "${1%%$'\n'*}"; }
 token() { r hget "$H" "$1#$2" | sed -E 's/^\{"token":([0-9]+).*/\1/'; }
 
-# Everything that is stored, in an order that does not change, without times.
+# Prints everything that is stored, in a fixed order, without times.
 dump_all() {
   local key
   for key in $(r keys '*' | sort); do
@@ -167,7 +167,7 @@ dump_all() {
     esac
   done
 }
-# ttl_between KEY LEAST MOST, in ms.
+# ttl_between KEY LEAST MOST: checks the expiry of KEY, in ms.
 ttl_between() {
   local left
   left=$(r pttl "$1")

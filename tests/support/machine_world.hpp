@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// MachineWorld: a machine of core that only asks a store, played in fake time. What happens is
-// written down in one line, as of a World: "0s inspect held, 0s watch front, 0s inspect held, 0s
-// await changed, 3s inspect free, 3s end".
+// MachineWorld: runs a machine of core that only calls a store, in fake time. It records what
+// happens as one line, as World does: "0s inspect held, 0s watch front, 0s inspect held, 0s await
+// changed, 3s inspect free, 3s end".
 #pragma once
 
 #include "core/machine.hpp"
@@ -29,7 +29,7 @@ class MachineWorld {
 
   PlayedStore store;
 
-  // Plays, or goes on playing, until the machine has ended or `until` has come; the transcript.
+  // Runs, or continues, until the machine has ended or `until` has come. Returns the transcript.
   std::string run(Duration until = std::chrono::hours(1)) {
     if (!std::exchange(begun_, true)) carry_out(machine_.start(now_));
     while (!outcome_) {
@@ -48,7 +48,7 @@ class MachineWorld {
     return joined(transcript_);
   }
 
-  // Something from outside, now.
+  // Passes an event from outside to the machine, now.
   template <class Event>
   void feed(Event event) {
     if (!outcome_) carry_out(machine_.on(std::move(event), now_));

@@ -17,7 +17,7 @@ bool is_raised(const Interrupt* interrupt) {
 
 }  // namespace
 
-// The rows of these names; the mutex is held.
+// Returns the rows of these names; the caller holds the mutex.
 std::vector<lease_table::StoredLock> MemoryStore::rows_of(
     const std::vector<LockName>& names) const {
   std::vector<lease_table::StoredLock> rows;
@@ -26,7 +26,7 @@ std::vector<lease_table::StoredLock> MemoryStore::rows_of(
   return rows;
 }
 
-// Now; the mutex is held.
+// Returns the present moment; the caller holds the mutex.
 TableStore::Moment MemoryStore::moment(Time sent_at) const {
   if (!server_->time) return local_moment(sent_at);
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(*server_->time);
@@ -77,8 +77,8 @@ Result<void> MemoryStore::watch_rows(const std::vector<LockName>& /*names*/,
 
 Result<bool> MemoryStore::await_change(Time until) {
   using namespace std::chrono_literals;
-  // A condition variable cannot wait for a descriptor too: with an interrupt it looks up from time
-  // to time.
+  // A condition variable cannot also wait for the descriptor of an interrupt: the wait checks the
+  // interrupt every 10 ms.
   constexpr Duration k_slice = 10ms;
   constexpr Duration k_longest_sleep = 1h;
   std::unique_lock guard(server_->mutex);

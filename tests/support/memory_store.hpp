@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// MemoryStore: a table store in this process. Every store made over one MemoryServer is another
-// client of it, usable from another thread.
+// MemoryStore: a table store in this process. All stores over one MemoryServer are clients of the
+// same locks; each may be used by another thread.
 //
-// Only waits in await_hand_off are interrupted; the other calls never sleep, beyond a mutex held
-// for microseconds, and so do not look at their limit.
+// Only await_hand_off can be interrupted. The other calls never sleep, except for a mutex that is
+// held for microseconds, so they ignore their limit.
 #pragma once
 
 #include "store/table/table_store.hpp"
@@ -22,13 +22,14 @@
 
 namespace dlock {
 
-// What all its clients share.
+// The locks, which all clients share.
 struct MemoryServer {
   std::mutex mutex;
   std::condition_variable changed;
-  std::uint64_t changes = 0;  // how many steps told watchers to look
+  std::uint64_t changes = 0;  // number of steps that told watchers to look
   std::map<std::string, lease_table::StoredLock> locks;
-  // Set: what both of its clocks show, until the test sets it again. Else they are this machine's.
+  // If set, both clocks of the server show this time. Otherwise they are the clocks of this
+  // machine.
   std::optional<Duration> time;
 };
 

@@ -19,7 +19,7 @@ crowd() {
   [ "$status" = 0 ] || fail "$output: $(cat "$T"/*.err | grep -v ' waiting ' | sort | uniq -c | sort -rn | head -5)"
 }
 
-# wrong_crowd KIND: one that breaks a rule, which must be found.
+# wrong_crowd KIND: runs a crowd that breaks a rule; the judge must find that.
 wrong_crowd() {
   run timeout 120 python3 -B "$PROGRAMS/modes.py" "$1" 3 "$T"
   [ "$status" = 1 ] || fail "not found: $output"
@@ -30,7 +30,7 @@ wrong_crowd() {
 # shellcheck disable=SC2016  # for the inner shell
 inside='env | grep ^DLOCK_ >"$0.new"; mv "$0.new" "$0.env"; until [ -e "$0.go" ]; do sleep 0.02; done'
 
-# come WHO ARG…: `dlock run ARG…` with that command, in the background. Sets WHO_pid.
+# come WHO ARG…: starts `dlock run ARG…` with that command in the background. Sets WHO_pid.
 come() {
   local who=$1
   shift
@@ -41,12 +41,12 @@ come() {
 inside() { local who; for who; do [ -e "$T/$who.env" ] || return 1; done; }
 outside() { local who; for who; do [ ! -e "$T/$who.env" ] || fail "$who has entered" || return; done; }
 still() { local who; for who; do { inside "$who" && ! ended "$who"; } || fail "$who has ended" || return; done; }
-# enter WHO ARG…: the same, and it has entered when this returns.
+# enter WHO ARG…: as come, but returns when the command runs.
 enter() {
   come "$@"
   eventually 20s inside "$1" || fail "$1 does not enter: $(cat "$T/$1.err")"
 }
-# enters WHO: who came before does so now.
+# enters WHO: waits until the command of WHO, which was started before, runs.
 enters() { eventually 20s inside "$1" || fail "$1 does not enter: $(cat "$T/$1.err")"; }
 # go WHO…: they end, and so have their runs.
 go() {
@@ -54,10 +54,11 @@ go() {
   for who; do touch "$T/$who.go"; done
   for who; do ends 20s "$who" "exit 0"; done
 }
-# of WHO VARIABLE: what its command was given; nothing if it was not.
+# of WHO VARIABLE: prints the variable that the command of WHO got; nothing if it has no such
+# variable.
 of() { sed -n "s/^$2=//p" "$T/$1.env"; }
 
-# queue WHO ARG…: as come, and it stands in the line of NAME (the last word) as one more.
+# queue WHO ARG…: as come, but returns when it waits in the line of NAME (the last word).
 queue() {
   local name=${*: -1} before
   before=$(r zcard "dlock:line:{dlock:$name}")
@@ -66,7 +67,7 @@ queue() {
 }
 in_line_are() { [ "$(r zcard "dlock:line:{dlock:$1}")" = "$2" ]; }
 
-# The lease of an owner that holds beside others, in ms; -2: it is over.
+# Prints the remaining lease of one of several owners, in ms; -2: it is over.
 own_lease() { r pttl "{dlock:$1}:$2:rwlock_timeout:1"; }
 # When that will be, in the server's µs, which tokens are as well; at the earliest.
 lease_end() {
@@ -98,7 +99,7 @@ refused() {
   assert_not_started
 }
 
-# in_a_directory: from here on the locks of this test are files.
+# in_a_directory: from here on, the locks of this test are files in a directory.
 in_a_directory() {
   DLOCK_URL=local://$T/locks
   export DLOCK_URL

@@ -22,10 +22,10 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Between fork and exec: only what is safe there.
+// Runs between fork and exec: only async-signal-safe calls are allowed.
 [[noreturn]] void become(char* const* words, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);  // it ended before prctl
+  if (::getppid() != parent) ::_exit(127);  // the parent ended before prctl
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     ::dup2(null, fd);
@@ -56,7 +56,7 @@ std::string as_user() {
 }
 
 constexpr const char* k_accounts =
-    "FLUSH PRIVILEGES;\n"  // without it there are no accounts yet
+    "FLUSH PRIVILEGES;\n"  // before this, the server has no accounts
     "CREATE DATABASE locks;\n"
     "CREATE USER ann@localhost IDENTIFIED BY 's3cret', ann@'127.0.0.1' IDENTIFIED BY 's3cret';\n"
     "GRANT ALL ON locks.* TO ann@localhost, ann@'127.0.0.1';\n";
@@ -65,7 +65,7 @@ constexpr const char* k_accounts =
 
 Result<std::unique_ptr<MysqlProcess>> MysqlProcess::start() {
   std::unique_ptr<MysqlProcess> server(new MysqlProcess());
-  // Bound, and free again.
+  // The port was free a moment ago.
   server->port_ = DeafPort().port;
   if (auto made = server->make_data(); !made) return made.error();
   if (auto started = server->restart(); !started) return started.error();
@@ -99,7 +99,7 @@ Result<void> MysqlProcess::make_data() {
   return run({"mariadb-install-db",
               "--no-defaults",
               "--datadir=" + folder + "/data",
-              "--tmpdir=" + folder,  // a server that starts removes the others' files from theirs
+              "--tmpdir=" + folder,  // a starting server removes files from a shared tmpdir
               as_user(),
               "--auth-root-authentication-method=normal",
               "--skip-test-db",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// MysqlProcess: a real MariaDB server of our own, on a unix socket and a free loopback port, with
-// its data in a temporary directory. It is killed by its process id when this object goes, and by
-// the kernel when the thread that started it ends first. To make one takes seconds: tests share it.
+// MysqlProcess: a real MariaDB server for tests, on a unix socket and a free loopback port, with
+// its data in a temporary directory. The destructor kills it by its process id; if the thread that
+// started it ends first, the kernel kills it. Its start takes seconds, so tests share one.
 #pragma once
 
 #include "base/result.hpp"
@@ -18,9 +18,9 @@ namespace dlock::test {
 
 class MysqlProcess {
  public:
-  // With a database "locks", the accounts root (no password) and ann ("s3cret"), and a certificate
-  // for 127.0.0.1 that is signed by itself. Returns when the server listens; Errc::unavailable if
-  // it does not within 30 s.
+  // Starts a server with the database "locks", the accounts root (no password) and ann ("s3cret"),
+  // and a self-signed certificate for 127.0.0.1. Returns when the server listens; Errc::unavailable
+  // if it does not within 30 s.
   static Result<std::unique_ptr<MysqlProcess>> start();
 
   MysqlProcess(const MysqlProcess&) = delete;
@@ -33,7 +33,7 @@ class MysqlProcess {
   std::string socket() const { return directory_.path() + "/s.sock"; }
   std::uint16_t port() const { return port_; }
   std::string certificate() const { return directory_.path() + "/cert.pem"; }
-  // By the socket, or by TCP without TLS. `user`: "ann:s3cret@".
+  // Returns the URL: by the socket, or by TCP without TLS. `user`: as "ann:s3cret@".
   std::string url(const std::string& user = "root@") const;
   std::string tcp_url(const std::string& user = "ann:s3cret@") const;
   pid_t pid() const { return pid_; }

@@ -5,7 +5,7 @@
 
 SERVER_ADDRESS=10.77.0.2
 
-# start_network: sets CLIENT and SERVER, the names of the namespaces.
+# start_network: makes the two namespaces and sets their names, CLIENT and SERVER.
 start_network() {
   [ "$(id -u)" = 0 ] || skip "root is needed for network namespaces"
   CLIENT=dlock-client-$$-$BATS_TEST_NUMBER SERVER=dlock-server-$$-$BATS_TEST_NUMBER
@@ -35,13 +35,13 @@ start_far_server() {
   FAR_URL=redis://$SERVER_ADDRESS:6379
 }
 
-# far_run NAME ARG…: `dlock run` on the client's side.
+# far_run NAME ARG…: runs `dlock run` in the client's namespace.
 far_run() {
   local name=$1
   shift
   DLOCK_URL=$FAR_URL spawn "$name" ip netns exec "$CLIENT" "$DLOCK" run "$@"
 }
-# far_hold NAME [OPTION…]: hold_deaf of leases.bash, on the client's side.
+# far_hold NAME [OPTION…]: hold_deaf of leases.bash, in the client's namespace.
 far_hold() { HOLD_BY=far_run hold_deaf "$@"; }
 
 # packets RULE: what the server's side does from now on with what comes in for it, or for another

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// OneAnswerStore: a store that gives the same error to every call that is not overridden.
+// OneAnswerStore: a store that returns the same error from every call. Tests override single calls.
 #pragma once
 
 #include "core/lock_store.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The words of a command line, as the parser takes or refuses them.
+// Parses the words of a command line, and returns the command or the text of the refusal.
 #pragma once
 
 #include "cmd/command_line.hpp"

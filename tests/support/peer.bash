@@ -58,8 +58,8 @@ both_ways() {
   run -0 "$DLOCK" run -n a -- true
 }
 
-# loses KIND COMMAND…: the server ends the connection of dlock's peer lock, as the COMMAND makes it:
-# dlock's command stops in time, and the lock is free.
+# loses KIND COMMAND…: COMMAND makes the server end the connection of the peer lock; checks that the
+# command of dlock stops in time, and that the lock is free.
 loses() {
   local killed kind=$1
   shift
@@ -75,7 +75,7 @@ loses() {
   run -0 "$DLOCK" run -n a -- true
 }
 
-# outlives_silence: a server that says nothing for some seconds has ended no lock.
+# outlives_silence: checks that a peer lock survives a server that is silent for some seconds.
 outlives_silence() {
   dlock_run a --ttl 8s --kill-after 1s a -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
   sleep 1.2
@@ -113,7 +113,7 @@ needs_a_process() {
   run -0 "$DLOCK" inspect a
 }
 
-# one_by_one: dlocks among themselves stand in their line.
+# one_by_one: checks that several dlocks wait in their line.
 one_by_one() {
   hold a
   stand_all a 1 3

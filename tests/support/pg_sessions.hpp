@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What tests of sessions have in common: one server, sessions with it, and runs of which the test
-// knows how they end.
+// Helpers for tests of PgSession: one server, sessions with it, and runs that must succeed or must
+// fail.
 #pragma once
 
 #include "store/postgres/pg_session.hpp"
@@ -16,7 +16,7 @@
 
 namespace dlock::test {
 
-// One for all cases, made when the first of them needs it.
+// Returns the server for all cases; the first call starts it.
 inline PostgresProcess& server() {
   static const auto shared = PostgresProcess::create();
   CAPTURE((shared ? "" : shared.error().text));

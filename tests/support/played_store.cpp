@@ -19,7 +19,7 @@ void PlayedStore::ask(const action::Ask& ask, std::size_t entry, Time now) {
 void PlayedStore::cancel(Time now) {
   if (!running_ || running_->answer_at == Time::max()) return;
   if (std::exchange(running_->message, false)) {
-    if (running_->answer_at <= now) return;  // it is there already
+    if (running_->answer_at <= now) return;  // the answer has come already
     --next_hand_off_;
   }
   const What what = running_->ask.what;

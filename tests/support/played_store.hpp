@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A store in fake time, and the thread that asks it: one ask after the other, each with its
-// trouble. What a store answers when all goes well is up to the test.
+// PlayedStore: a store and its thread in fake time. It answers one ask after the other, each with
+// the trouble that the test has planned. The test decides what the store answers if there is no
+// trouble.
 #pragma once
 
 #include "core/ask.hpp"
@@ -15,27 +16,27 @@ namespace dlock::test {
 
 using What = action::Ask::What;
 
-// Longer than anything in these worlds takes.
+// Longer than any time in these tests.
 constexpr Duration k_ever = std::chrono::hours(24);
 
-// From `from` until before `until`, what the store is asked does not go as it should.
+// What goes wrong with asks that begin from `from` until before `until`.
 struct Trouble {
   enum class Kind {
     silent,        // the request is lost: no answer within its limit
-    answers_lost,  // it is carried out, the answer is lost
-    error,         // an answer at once: `code`
+    answers_lost,  // the request is executed, the answer is lost
+    error,         // the answer is the error `code`, at once
     slow,          // the answer takes `delay`
-    hung,          // the store thread never comes back, also when it is asked to
+    hung,          // the call never returns, not even when it is interrupted
   };
   Duration from{};
   Duration until{};
   Kind kind = Kind::silent;
   Errc code = Errc::unavailable;
   Duration delay{};
-  std::optional<What> only;  // nullopt: every ask
+  std::optional<What> only;  // nullopt: all kinds of asks
 };
 
-// A message to a waiter, once it listens.
+// A message to a waiter that listens.
 struct Message {
   Duration when{};
   HandOff what = HandOff::changed;
@@ -59,19 +60,19 @@ class PlayedStore {
 
   PlayedStore(PlayedStoreTerms terms, Time start) : terms_(std::move(terms)), start_(start) {}
 
-  // The answer of a store to which nothing happens; called when the ask begins.
+  // Returns the answer without trouble. Called when the ask begins.
   std::function<StoreAnswer(const action::Ask&, Time now)> carry_out;
-  // Instead of Errc::cancelled, for an ask that was interrupted; nullopt: as usual.
+  // Returns the answer to an interrupted ask; nullopt: Errc::cancelled.
   std::function<std::optional<StoreAnswer>(What)> despite_cancel = [](What) {
     return std::optional<StoreAnswer>();
   };
 
-  // `entry` comes back with the answer.
+  // Begins an ask. `entry` is returned with the answer.
   void ask(const action::Ask& ask, std::size_t entry, Time now);
   void cancel(Time now);
-  // The ask that runs.
+  // Returns the running ask; null: there is no such ask.
   const action::Ask* running() const { return running_ ? &running_->ask : nullptr; }
-  // When the next answer is due; nullopt: never.
+  // Returns when the next answer is due; nullopt: never.
   std::optional<Time> next() const;
   Answered answer(Time now);
 
@@ -81,17 +82,17 @@ class PlayedStore {
     std::size_t entry = 0;
     Time answer_at;
     StoreAnswer answer;
-    bool message = false;  // the next of the hand-offs
+    bool message = false;  // the answer is the next message
   };
 
   void begin_next(Time now);
   const Trouble* trouble_for(What what, Time now) const;
-  // Until the next message at most `until`; nullopt: there is none.
+  // Returns the time until the next message that comes before `until`; nullopt: no message comes.
   std::optional<Duration> message_in(Time until, Time now);
 
   PlayedStoreTerms terms_;
   Time start_;
-  std::deque<std::pair<action::Ask, std::size_t>> waiting_;  // behind running_
+  std::deque<std::pair<action::Ask, std::size_t>> waiting_;  // asks that begin after running_
   std::optional<Running> running_;
   std::size_t next_hand_off_ = 0;
 };

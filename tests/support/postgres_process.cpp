@@ -30,7 +30,7 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-// Not root: then nothing changes.
+// The account that the server runs as. If we are not root, it is our own.
 struct Account {
   uid_t user = ::getuid();
   gid_t group = ::getgid();
@@ -43,7 +43,7 @@ Result<Account> account() {
   return Account{entry->pw_uid, entry->pw_gid};
 }
 
-// The newest one that is installed; Debian does not put it into PATH.
+// Returns the folder of the newest version that is installed; Debian does not put it into PATH.
 std::string folder_of_programs() {
   std::string newest;
   std::error_code ignored;
@@ -52,7 +52,7 @@ std::string folder_of_programs() {
   return newest;
 }
 
-// In a process of its own. Between fork and exec: only what is safe there.
+// Starts a program. Between fork and exec only async-signal-safe calls are allowed.
 pid_t spawn(const Words& words, const Account& as, const std::string& folder) {
   std::vector<char*> arguments;
   for (const std::string& word : words) {
@@ -196,7 +196,7 @@ PostgresProcess::~PostgresProcess() {
 
 void PostgresProcess::kill() {
   if (pid_ <= 0) return;
-  ::kill(pid_, SIGQUIT);  // an immediate shutdown; its processes end first
+  ::kill(pid_, SIGQUIT);  // an immediate shutdown; the server waits for the end of its processes
   for (int i = 0; i < 500; ++i) {
     if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
       pid_ = -1;

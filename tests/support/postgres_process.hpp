@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// PostgresProcess: a real PostgreSQL of our own in a temporary directory, with a unix socket there
-// and a free port of 127.0.0.1, without care for its disk. If we are root it runs as the user
-// "postgres". It is killed when this object goes, and by the kernel when the thread that started it
-// ends first. It takes a second or two to make: tests share one.
+// PostgresProcess: a real PostgreSQL for tests, in a temporary directory with a unix socket, and on
+// a free port of 127.0.0.1. It does not sync to the disk. For root it runs as the user "postgres".
+// The destructor kills it; if the thread that started it ends first, the kernel kills it. Its start
+// takes a second or two, so tests share one.
 //
-// Users: "postgres" by the socket without a password; on TCP "ann" with the password "s3cret"
-// (scram-sha-256), "tls" only with TLS, and all others are rejected. The database is "postgres".
+// Users: "postgres" by the socket, without a password; by TCP "ann" with the password "s3cret"
+// (scram-sha-256), and "tls" only with TLS. All others are rejected. The database is "postgres".
 #pragma once
 
 #include "base/result.hpp"
@@ -22,22 +22,23 @@ namespace dlock::test {
 
 class PostgresProcess {
  public:
-  // Returns when it answers; Errc::unavailable or system with the reason.
+  // Returns when the server answers. Errc::unavailable or system: it does not; the text says why.
   static Result<std::unique_ptr<PostgresProcess>> create();
 
   PostgresProcess(const PostgresProcess&) = delete;
   PostgresProcess& operator=(const PostgresProcess&) = delete;
   ~PostgresProcess();
 
-  void kill();           // as a crash: every session ends at once
-  Result<void> start();  // after kill(), at the same places
+  void kill();           // as in a crash: every session ends at once
+  Result<void> start();  // after kill(), with the same socket and port
 
-  std::string socket_url() const;  // of the user "postgres"
-  // `user` is "name:password"; of 127.0.0.1, unless it is another name of it.
+  std::string socket_url() const;  // for the user "postgres"
+  // Returns a URL for TCP. `user`: "name:password"; `host`: a name or address of this machine.
   std::string url(const std::string& user, const std::string& host = "127.0.0.1") const;
   std::string socket_path() const { return directory() + "/.s.PGSQL." + std::to_string(port_); }
   const std::string& directory() const { return directory_.path(); }
-  // The CA that has signed its certificate, which is for "localhost".
+  // Returns the file of the CA that has signed the certificate of the server, which is for
+  // "localhost".
   std::string ca_file() const { return directory() + "/ca.crt"; }
 
  private:

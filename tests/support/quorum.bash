@@ -17,7 +17,7 @@ start_quorum() {
   done
   export DLOCK_URL DLOCK_QUORUM_DELAY=0
 }
-# held_at NAME N…: each of these servers has the lock.
+# held_at NAME N…: succeeds if each of these servers has the lock.
 held_at() {
   local name=$1 n
   shift

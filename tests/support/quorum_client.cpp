@@ -119,7 +119,7 @@ void QuorumClient::rest() {
   claiming_ = false;
   holds_.clear();
   world_.judge_.on_end(number_);
-  // The next run is a process of its own, or the same one claims once more.
+  // The next run is a new process, or the same process claims again.
   if (finishing_) return;
   const bool ends = world_.one_in(2);
   later(world_.between(0ms, 200ms), [this, ends] { ends ? begin() : claim(); });
@@ -156,7 +156,7 @@ void QuorumClient::ask_for_round(bool leader_first) {
       now);
   drive<QuorumClaim>(machine, [this](QuorumClaim& ended) { take_reply(ended); });
   if (!world_.mishap(30)) return;
-  // The user has enough of it.
+  // The user gives up waiting.
   later(world_.between(0ms, 5ms), [this, machine, drive = drives_] {
     if (drive != drives_ || !is_over_) return;
     is_over_ = nullptr;
@@ -176,12 +176,12 @@ void QuorumClient::take_reply(QuorumClaim& machine) {
 }
 
 void QuorumClient::after_refusal() {
-  if (!holds_.empty()) return hold_on();  // it was a repetition
+  if (!holds_.empty()) return hold_on();  // the claim was a repetition
   if (finishing_ || world_.mishap(20)) return rest();
   later(world_.between(2ms, 80ms), [this] { ask_for_round(world_.one_in(2)); });
 }
 
-// What is left of the lease has to be worth it.
+// Takes a grant if enough of its lease is left.
 void QuorumClient::take_grant(const Grant& grant) {
   const Time now = world_.agenda_.now();
   const bool again = !holds_.empty();
@@ -193,7 +193,7 @@ void QuorumClient::take_grant(const Grant& grant) {
   world_.judge_.on_grant(number_, holds_.front(), until, now);
   believes_until_ = until;
   if (!again) wants_until_ = now + world_.between(0ms, world_.terms().ttl * 4);
-  if (!again && world_.mishap(20))  // the answer was lost on its way to the one who asked
+  if (!again && world_.mishap(20))  // the answer was lost on its way to the client
     return later(world_.between(0ms, world_.terms().ttl * 2), [this] { ask_for_round(false); });
   hold_on();
 }
@@ -203,7 +203,7 @@ Time QuorumClient::believed_from(Time sent_at) const {
 }
 
 void QuorumClient::hold_on() {
-  if (world_.mishap(40)) return begin();  // it vanishes
+  if (world_.mishap(40)) return begin();  // the process disappears
   if (finishing_) return release(2);
   const Duration pause = world_.terms().ttl / 3;
   later(world_.between(pause * 3 / 4, pause), [this] {
@@ -223,7 +223,7 @@ void QuorumClient::renew() {
   drive<QuorumRenewal>(machine, [this, what](QuorumRenewal& ended) {
     const auto& reply = *ended.outcome();
     if (reply && reply->verdict == RenewVerdict::lost) return release(1);
-    // Its command was killed by the clock, whatever the servers say.
+    // The lease has ended by our clock, so the command was killed, whatever the servers say.
     if (world_.agenda_.now() >= believes_until_) return release(1);
     if (reply && what == Ask::What::renew) {
       believes_until_ = std::max(believes_until_, believed_from(reply->sent_at));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// QuorumClient: one process after another that claims the lock of a QuorumWorld, holds it while it
-// believes that it may, and releases it or vanishes.
+// QuorumClient: a client of a QuorumWorld. One process after another claims the lock, holds it as
+// long as it may believe that the lock is its own, and then releases it or disappears.
 #pragma once
 
 #include "core/quorum_claim.hpp"
@@ -17,26 +17,28 @@ namespace dlock::test {
 class QuorumClient {
  public:
   QuorumClient(QuorumWorld& world, std::size_t number);
-  void begin();  // a new process
-  // Ends what it does, however.
+  void begin();  // starts a new process
+  // Lets the current process end; no other process begins.
   void finish() { finishing_ = true; }
   bool was_granted() const { return granted_; }
 
   bool waits_for(std::size_t server) const { return lines_[server].busy; }
-  // Whether this may be the owner of what it claims now; of what it believes to hold.
+  // Returns whether this may be the owner of the running claim, or of the hold that the client
+  // believes to have.
   bool claims_as(const OwnerId& owner) const { return claiming_ && round_.owner == owner; }
   bool holds_as(const OwnerId& owner) const { return !holds_.empty() && round_.owner == owner; }
 
  private:
   struct Sent {
     quorum::Ask ask;
-    std::uint64_t drive = 0;  // of the machine that wants the answer
+    std::uint64_t drive = 0;  // number of the machine that waits for the answer
   };
   struct ServerLine {
     std::deque<Sent> waiting;
     bool busy = false;
   };
-  // Later, unless the process has ended by then; a frozen one does it when it goes on.
+  // Calls `what` after `pause`, unless the process has ended by then. A frozen process does it when
+  // it continues.
   void later(Duration pause, std::function<void()> what);
   std::function<void()> own(std::function<void()> what);
 
@@ -76,7 +78,7 @@ class QuorumClient {
   Time believes_until_;
   Time wants_until_;
 
-  // The machine that is driven now.
+  // Number of the machine that runs now.
   std::uint64_t drives_ = 0;
   std::pair<std::uint64_t, Time> timer_;
   std::function<quorum::Asks(const quorum::Ask&, const quorum::Answer&)> on_answer_;

@@ -28,7 +28,7 @@ QuorumTerms some_quorum_terms(std::mt19937& random) {
   terms.restarts = random() % 2 == 0;
   terms.jumps = random() % 3 == 0;
   terms.lines = random() % 3 == 0;
-  // Tokens that a server forgets are made good by its clock.
+  // The clock of a server makes up for tokens that the server has forgotten.
   const Duration apart = random() % 2 == 0 ? Claim::k_token_window : Duration(60s);
   terms.clocks_apart = terms.restarts ? (terms.delay - 2 * Claim::k_token_window) * 4 / 5 : apart;
   return terms;
@@ -117,7 +117,7 @@ Duration QuorumWorld::between(Duration least, Duration most) {
                      static_cast<std::uint64_t>((most - least).count() + 1)));
 }
 
-// By the clock of a host, which is close to that of some server, or not.
+// Returns the proposal of a host whose clock is close to that of a server, or not.
 FencingToken QuorumWorld::proposed_token() {
   const QuorumServer& server = servers_[random_() % servers_.size()];
   const lease_table::StoreTime clock = server.clock(agenda_.now()) + between(0s, 600ms) - 300ms;
@@ -168,8 +168,8 @@ std::size_t QuorumWorld::alive_beside(std::size_t server, const OwnerId& owner, 
   return alive;
 }
 
-// A clock that goes forward ends leases, and the server does not know. A hold or a claim that needs
-// the vote of this server loses what it cannot know of; all others have to live with it.
+// Returns whether the clock of this server may jump forward. A jump ends leases, and the server
+// does not know that. It is allowed only if no hold and no claim needs the vote of this server.
 bool QuorumWorld::may_forget(std::size_t server) const {
   for (std::size_t i = 0; i < clients_.size(); ++i) {
     const QuorumClient& client = *clients_[i];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// QuorumWorld: servers of a quorum and clients that take one lock there, in fake time. Each server
-// has a clock of its own; it may restart without its data, and its clock may jump. Requests and
-// answers are late or lost; a request that was given up may still be carried out, also twice. The
-// machines of core/quorum_*.hpp are the real ones, driven as QuorumStore does it.
+// QuorumWorld: the servers of a quorum, and clients that acquire one lock there, in fake time. Each
+// server has a clock of its own, which may jump, and may restart without its data. Requests and
+// answers are delayed or lost; a request that was given up may still be executed, even twice. The
+// machines of core/quorum_*.hpp are the real ones, driven as QuorumStore drives them.
 #pragma once
 
 #include "core/quorum.hpp"
@@ -23,23 +23,23 @@ struct QuorumTerms {
   std::size_t servers = 3;
   std::size_t clients = 3;
   Duration ttl{};
-  Duration delay{};         // of a server that has restarted; at least ttl
-  Duration clocks_apart{};  // by as much as servers' clocks may differ
-  unsigned trouble = 0;     // of a hundred messages so many are lost or late
+  Duration delay{};         // how long a restarted server grants nothing; at least ttl
+  Duration clocks_apart{};  // the largest difference between the clocks of servers
+  unsigned trouble = 0;     // percentage of messages that are lost or late
   bool restarts = false;
   bool jumps = false;
   bool lines = false;  // the claims wait in line
 };
-// Any of them, by the seed.
+// Returns random terms.
 QuorumTerms some_quorum_terms(std::mt19937& random);
 
-// What somebody has to do, and when.
+// Actions, and when they are due.
 class Agenda {
  public:
   Time now() const { return now_; }
   void at(Time time, std::function<void()> what) { all_.emplace(time, std::move(what)); }
   void after(Duration pause, std::function<void()> what) { at(now_ + pause, std::move(what)); }
-  // All that is due until then.
+  // Runs all actions that are due until then.
   void run(Time until);
 
  private:
@@ -49,24 +49,25 @@ class Agenda {
 
 struct QuorumServer {
   lease_table::StoredLock lock = {};
-  Duration offset{};  // of its clock
-  long rate = 0;      // a millionth that it is faster
-  Time up_since;      // later than now: it is down
+  Duration offset{};  // how far the clock of the server is ahead
+  long rate = 0;      // how much faster the clock runs, in millionths
+  Time up_since;      // later than now: the server is down
   lease_table::StoreTime clock(Time now) const;
-  // As a Redis store: a server that is young carries it out, and says that it does not count.
+  // Answers as a Redis store does: a server that started recently executes the request, but says
+  // that its answer does not count.
   quorum::Answer carry_out(const quorum::Ask& ask, Time sent_at, Time now);
 };
 
-// Whether what the clients believe can be.
+// Checks whether the beliefs of the clients are consistent.
 struct QuorumJudge {
   struct Belief {
     Time until;
     bool holds = false;
   };
   std::vector<Belief> beliefs;  // one for each client
-  FencingToken token = 0;       // of the newest grant
-  std::string granted_to;       // its round
-  std::string violation;        // empty: none so far
+  FencingToken token = 0;       // token of the newest grant
+  std::string granted_to;       // round of the newest grant
+  std::string violation;        // the first violation; empty: there was no violation
   unsigned grants = 0;
 
   void on_grant(std::size_t client, const Hold& hold, Time until, Time now);
@@ -86,10 +87,10 @@ class QuorumWorld {
   QuorumWorld& operator=(const QuorumWorld&) = delete;
   ~QuorumWorld();
 
-  // Plays; at the end all is calm, and whether a new claim is granted then.
+  // Runs the world. At the end all faults stop; returns whether a new claim is then granted.
   bool play();
   const QuorumJudge& judge() const { return judge_; }
-  unsigned completed = 0;  // grants of servers that had no part of a hold
+  unsigned completed = 0;  // grants by servers that had no part of the hold
   unsigned restarted = 0;
   unsigned jumped = 0;
 
@@ -102,7 +103,7 @@ class QuorumWorld {
   Duration between(Duration least, Duration most);
   FencingToken proposed_token();
   Duration latency();
-  // Carries it out, or not; `answered` is called at most once, before the limit of the ask.
+  // Delivers the ask, or loses it. `answered` is called at most once, before the limit of the ask.
   void send(const quorum::Ask& ask, const std::function<void(quorum::Answer)>& answered);
   void break_something();
   bool may_forget(std::size_t server) const;

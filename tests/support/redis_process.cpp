@@ -23,10 +23,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Between fork and exec: only what is safe there.
+// Runs between fork and exec: only async-signal-safe calls are allowed.
 [[noreturn]] void become_server(const char* const* words, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);  // it ended before prctl
+  if (::getppid() != parent) ::_exit(127);  // the parent ended before prctl
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   ::dup2(null, STDIN_FILENO);
   ::dup2(null, STDOUT_FILENO);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// RedisProcess: a real redis-server of our own on a unix socket in a temporary directory, without
-// persistence. It is killed by its process id when this object goes, and by the kernel when the
-// thread that started it ends first.
+// RedisProcess: a real redis-server for tests, on a unix socket in a temporary directory, without
+// persistence. The destructor kills it by its process id; if the thread that started it ends first,
+// the kernel kills it.
 #pragma once
 
 #include "base/result.hpp"

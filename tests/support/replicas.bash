@@ -22,7 +22,7 @@ start_set() {
   eventually 20s replicas_online "$1" || { cat "$T/0.log"; return 1; }
   export DLOCK_URL=redis+unix://$T/0.sock
 }
-# start_member N [OPTION…]: a server of the set, at first or again.
+# start_member N [OPTION…]: starts or restarts a server of the set.
 start_member() {
   local i=$1
   mkdir -p "$T/$i"
@@ -33,7 +33,7 @@ start_member() {
   STARTED+=($!)
   eventually 10s is_up "$i"
 }
-# on N COMMAND…: redis-cli on a server of the set; 0 is the first master.
+# on N COMMAND…: runs redis-cli on server N of the set; 0 is the first master.
 on() {
   local server=$T/$1.sock
   shift
@@ -41,16 +41,16 @@ on() {
 }
 is_up() { [ "$(on "$1" ping 2>/dev/null)" = PONG ]; }
 replicas_online() { [ "$(on 0 info replication | grep -c 'state=online')" = "$1" ]; }
-# freeze N, thaw N: a server of the set.
+# freeze N, thaw N: stops or continues a server of the set.
 freeze() { kill -STOP "${SET_PIDS[$1]}"; }
 thaw() { kill -CONT "${SET_PIDS[$1]}"; }
-# kill_member N: when this returns the whole process has gone, not only its first thread, and its port
-# is free.
+# kill_member N: kills the server; returns when the whole process has ended, not only its first
+# thread, and its port is free.
 kill_member() {
   kill -KILL "${SET_PIDS[$1]}"
   wait "${SET_PIDS[$1]}" 2>/dev/null || true
 }
-# no_lock_at NAME N…: none of these servers has the lock or a record of it.
+# no_lock_at NAME N…: succeeds if none of these servers has the lock or a record of it.
 no_lock_at() {
   local name=$1 n
   shift

@@ -127,7 +127,7 @@ std::optional<Time> World::next_thing() const {
   return next;
 }
 
-// One thing of those that are due, a deadline first.
+// Does one of the things that are due; a deadline comes first.
 void World::step(Time when) {
   now_ = when;
   if (const auto deadline = session_.next_deadline(); deadline && *deadline <= now_) {
@@ -148,7 +148,7 @@ void World::step(Time when) {
   if (group_ends_ && *group_ends_ <= now_) {
     group_ends_.reset();
     if (child_ != ChildState::leader_dead) {
-      script_.leaves_group = false;  // they went before the leader
+      script_.leaves_group = false;  // the others ended before the leader
       return;
     }
     child_ = ChildState::gone;
@@ -248,7 +248,7 @@ void World::act(const action::Say& say) {
 
 void World::act(const action::Finish& finish) {
   require(child_ == ChildState::none || child_ == ChildState::gone, "finished with a child");
-  // A second signal while giving up is told to leave everything as it is.
+  // After a second signal without a child, the session may leave everything as it is.
   require(!held_ || gave_back_ || told_lost_ || signals_without_child_ > 1,
           "a hold is left behind");
   require(!in_line_ || gave_back_ || signals_without_child_ > 1, "a place in line is left behind");

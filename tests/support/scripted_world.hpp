@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// World: a RunSession with everything around it played: time, a store, a child, its group, and
-// signals, all by a Script. It carries out what the session asks and writes a transcript, such as
+// World: runs a RunSession in fake time; a Script plays everything around it: the store, the child,
+// its process group and signals. World does what the session asks for and writes a transcript, such
+// as
 //   "0s acquire granted, 0s start, 10s renew, 20s renew ?, …, 19.39s TERM, 29.39s KILL, …".
 //
-// It also watches the promises of run_session.hpp that hold whatever happens, and keeps what it saw
-// broken in violations(). Like the real runner it lets a deadline go before anything else that
-// happens at the same time. It never sleeps: an hour takes microseconds.
+// It also checks the promises of run_session.hpp that always hold; violations() has those that were
+// broken. As in the real runner, a deadline comes before everything else that happens at the same
+// time. World never sleeps: an hour takes microseconds.
 #pragma once
 
 #include "core/run_session.hpp"
@@ -20,7 +21,7 @@
 
 namespace dlock::test {
 
-// All times count from the start of the session, unless it says otherwise.
+// All times count from the start of the session, unless a comment says otherwise.
 struct Script {
   // The run.
   Duration ttl = std::chrono::seconds(30);
@@ -41,9 +42,11 @@ struct Script {
 
   // The store.
   std::vector<std::string> names{"n"};
-  std::optional<Duration> done_from;  // then a run that succeeded was granted done_ago before
+  // From then on the store reports a successful run that was granted done_ago earlier.
+  std::optional<Duration> done_from;
   Duration done_ago{};
-  std::optional<Duration> free_from = Duration{};  // before it: busy with `refusal`; nothing: ever
+  // Before this time, the lock is busy with `refusal`. nullopt: it is always busy.
+  std::optional<Duration> free_from = Duration{};
   Refusal refusal{.holding = {.kind = Holding::Kind::lock, .type = "hash"}};
   std::optional<Duration> lease_ends;  // or the turn, of what is free: it is counted down
   // Our place in line from then on, if we stand there, and how many come after us; no places: the
@@ -51,33 +54,33 @@ struct Script {
   std::vector<std::pair<Duration, std::uint64_t>> places;
   std::uint64_t waiting_behind = 0;
   std::optional<Error> watch_error;
-  std::string untracked_because;      // of whoever watches for changes
-  bool complete = true;               // what is granted: Grant::complete
+  std::string untracked_because;      // why key tracking is unavailable
+  bool complete = true;               // Grant::complete of the grant
   bool news = false;                  // of a hold; without, the refusal is left out of what is seen
-  std::vector<Message> hand_offs;     // also the news of a hold
-  std::optional<Duration> lost_from;  // renewals find another's lock at the first of the names
+  std::vector<Message> hand_offs;     // messages to the waiter, or to the holder
+  std::optional<Duration> lost_from;  // renewals find that another owner holds the first name
   std::optional<Duration> revoked_from;  // renewals are refused
   std::optional<ReleaseVerdict> release_verdict;
   Duration latency{};
   std::vector<Trouble> troubles;
-  bool grant_despite_cancel = false;  // what is cancelled was granted already
+  bool grant_despite_cancel = false;  // the lock was granted although the call was cancelled
 
   // The child.
   bool cannot_start = false;
-  std::optional<Duration> runs_for;  // from its start; nothing: until it is signalled
+  std::optional<Duration> runs_for;  // from its start; nullopt: until it gets a signal
   ChildStatus status;
-  std::optional<Duration> term_takes = Duration{};  // from TERM to its end; nothing: ignored
+  std::optional<Duration> term_takes = Duration{};  // from TERM to its end; nullopt: never
   std::optional<Duration> kill_takes = Duration{};
-  bool leaves_group = false;  // others of its group outlive it
+  bool leaves_group = false;  // other processes of its group outlive it
   std::optional<Duration> group_term_takes = Duration{};
   std::optional<Duration> group_kill_takes = Duration{};
 
   // The machine.
   std::vector<std::pair<Duration, int>> signals;
-  std::optional<std::pair<Duration, Duration>> frozen;  // we do not run; time passes
+  std::optional<std::pair<Duration, Duration>> frozen;  // dlock does not run, and time passes
 };
 
-// A child that would never end by itself, and one that does.
+// long_run(): the child never ends by itself; short_run(): it does.
 inline Script long_run() {
   return {};
 }
@@ -91,24 +94,25 @@ class World {
  public:
   explicit World(Script script);
 
-  // Plays, or goes on playing, until the session is finished or `until` has come; the transcript,
-  // comma-separated.
+  // Runs, or continues, until the session is finished or `until` has come. Returns the transcript,
+  // separated by commas.
   std::string run(Duration until = std::chrono::hours(1));
 
-  // Notices as "19.39s lapsing".
+  // Returns the notices, as "19.39s lapsing".
   std::string said() const;
   bool said(Notice::Kind kind) const;
-  // When the session asked for `what`, in order; and all that it asked.
+  // Returns the times of all asks of this kind, in order; and all asks.
   std::vector<Duration> asked(What what) const;
   const std::vector<std::pair<action::Ask, Duration>>& asks() const { return asked_; }
-  // The deadlines that the guard got, the one with the child first, as "29.39s" or "never".
+  // Returns the deadlines that the guard was sent, as "29.39s" or "never"; the first is the one at
+  // the start of the child.
   const std::vector<std::string>& guard_told() const { return guard_told_; }
 
   const std::optional<Outcome>& outcome() const { return outcome_; }
   const std::vector<Notice>& notices() const { return notices_; }
   const std::vector<std::string>& violations() const { return violations_; }
   bool child_started() const { return child_ != ChildState::none; }
-  // The store thinks that we hold the lock.
+  // Returns whether we hold the lock, as the store sees it.
   bool held() const { return held_; }
   RunSession& session() { return session_; }
 
@@ -159,7 +163,7 @@ class World {
   PlayedStore store_;
   bool held_ = false;
   bool in_line_ = false;
-  bool no_news_ = false;    // the store has said that there are none of a hold
+  bool no_news_ = false;    // the store has said that it cannot watch a hold
   bool gave_back_ = false;  // a release or undo was asked for
   bool told_lost_ = false;
 
@@ -167,9 +171,9 @@ class World {
   std::optional<Time> child_ends_;
   ChildStatus child_status_;
   std::optional<Time> group_ends_;
-  std::optional<Time> kill_at_;  // by the newest request confirmed in time
+  std::optional<Time> kill_at_;  // from the newest request that was confirmed in time
   std::optional<Time> term_at_;
-  std::optional<Time> safe_until_;  // by the newest request confirmed at all
+  std::optional<Time> safe_until_;  // from the newest request that was confirmed at all
   std::optional<Time> granted_at_;
   bool stop_sent_ = false;
   Time guard_at_ = Time::max();

@@ -30,14 +30,14 @@ sentinel() {
   shift
   redis-cli -p "$port" sentinel "$@"
 }
-# It knows the other sentinels and all replicas.
+# Succeeds if the sentinel knows the other sentinels and all replicas.
 knows_all() {
   local said
   said=$(sentinel "$1" master mymaster 2>/dev/null | paste - - 2>/dev/null)
   grep -qP "^num-other-sentinels\t2$" <<<"$said" &&
     grep -qP "^num-slaves\t$((${#SET_PORTS[@]} - 1))$" <<<"$said"
 }
-# The number in the set of the server that all sentinels name.
+# Prints the number, in the set, of the server that all sentinels name as the master.
 named_master() {
   local i port
   port=$(for i in 0 1 2; do sentinel $i get-master-addr-by-name mymaster | tail -1; done | sort -u)

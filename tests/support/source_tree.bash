@@ -20,7 +20,8 @@ sources() {
   done
 }
 
-# code FILE: its lines with comments and the insides of strings taken out, numbered by line.
+# code FILE: prints its lines without comments and without the contents of strings, with line
+# numbers.
 code() {
   sed -E -e 's/"([^"\\]|\\.)*"/""/g' -e 's,//.*,,' "$1" | grep -n '' || true
 }
@@ -33,12 +34,12 @@ bad() {
   mkdir -p "$BAD/$(dirname "$1")"
   printf '%s\n' "${@:2}" >"$BAD/$1"
 }
-# holds RULE: nothing in our tree breaks it.
+# holds RULE: checks that nothing in our tree breaks the rule.
 holds() {
   run -0 "$1" "$PROJECT"
   assert_output ""
 }
-# fails RULE: the sample does.
+# fails RULE: checks that the sample breaks the rule.
 fails() {
   run -0 "$1" "$BAD"
   refute_output ""

@@ -10,7 +10,7 @@ take() {
   eval "$told"
 }
 owner_of() { r --raw hkeys "dlock:$1" | grep -vx mode; }
-# All that the store knows of a lock; the same as long as nobody changes it.
+# Prints all that the store knows of a lock; the text changes only if the lock changes.
 state_of() {
   r hgetall "dlock:$1"
   r hgetall "dlock:holds:{dlock:$1}" | sort

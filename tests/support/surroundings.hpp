@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What settings are read from, for one test: an environment and a home of its own.
+// Surroundings: an environment and a home directory for one test of settings.
 #pragma once
 
 #include "cmd/settings.hpp"
@@ -52,7 +52,7 @@ class Surroundings {
     ::chmod(path.c_str(), mode);
     return path;
   }
-  // Every user may write there from now on.
+  // Makes the home writable for every user.
   void open_home() { ::chmod(home_.path().c_str(), 01777); }
   void user_config(const std::string& text) {
     ::mkdir((home_.path() + "/xdg").c_str(), 0700);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TempDir: a new directory of one test, removed with everything in it at the end.
+// TempDir: a new directory for one test. The destructor removes it with everything in it.
 #pragma once
 
 #include "base/assert.hpp"
@@ -14,7 +14,7 @@ namespace dlock::test {
 class TempDir {
  public:
   TempDir() {
-    // Short, because a socket's path must fit into 108 bytes.
+    // The path is short because the path of a socket is limited to 107 bytes.
     path_ = "/tmp/dlock-test-XXXXXX";
     DLOCK_ASSERT(::mkdtemp(path_.data()) != nullptr);
   }

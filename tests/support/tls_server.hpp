@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// TlsServer: the server's side of a TLS connection, in memory, with a certificate made for
-// 127.0.0.1 or other names that is signed by itself. For tests of the client's side; every failure
-// is an assertion.
+// TlsServer: the server's side of a TLS connection, in memory, with a self-signed certificate for
+// 127.0.0.1 or other names. It is for tests of the client's side; each failure of its own fails the
+// test.
 #pragma once
 
 #include "base/assert.hpp"
@@ -20,9 +20,9 @@ namespace dlock::test {
 
 struct TlsCertificate {
   std::string names = "IP:127.0.0.1";  // as OpenSSL writes them: "IP:127.0.0.1,DNS:*.example.com"
-  std::string usage = {};              // "clientAuth"; empty: any
-  unsigned rsa_bits = 0;               // 0: the key is of an elliptic curve
-  std::string raw_name = {};           // in place of `names`: of a host, with whatever bytes
+  std::string usage = {};              // as "clientAuth"; empty: any usage
+  unsigned rsa_bits = 0;               // 0: an elliptic-curve key
+  std::string raw_name = {};           // instead of `names`: one host name of arbitrary bytes
 };
 
 class TlsServer {
@@ -43,7 +43,7 @@ class TlsServer {
     SSL_set_accept_state(ssl_.get());
   }
 
-  // What the client sent; the plain bytes in it come back.
+  // Takes bytes that the client sent, and returns the plain text in them.
   std::string feed(std::string_view sealed) {
     BIO_write(SSL_get_rbio(ssl_.get()), sealed.data(), static_cast<int>(sealed.size()));
     std::string plain;
@@ -61,7 +61,7 @@ class TlsServer {
   }
   void say_goodbye() { SSL_shutdown(ssl_.get()); }
 
-  // In PEM.
+  // Returns the certificate in PEM.
   std::string certificate() const {
     BIO* const bio = BIO_new(BIO_s_mem());
     PEM_write_bio_X509(bio, SSL_CTX_get0_certificate(context_.get()));
@@ -71,7 +71,7 @@ class TlsServer {
     return {text.data(), static_cast<std::size_t>(n)};
   }
 
-  // What is for the client.
+  // Removes and returns the bytes to send to the client.
   std::string sealed() {
     std::string bytes;
     std::array<char, 4096> piece{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests of waiting have in common: a lock that is busy at first, and the times of the tries.
+// Helpers for tests of waiting: a lock that is busy at first, and the times of the tries.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,8 @@
 
 namespace dlock::test {
 
-// A run of no length, of a lock that is free from then on; nullopt: never.
+// Returns the script of a run that waits for a lock and ends at once. The lock is free from
+// `free_from` on; nullopt: never.
 inline Script waiting(std::optional<Duration> free_from) {
   Script script;
   script.free_from = free_from;
@@ -17,7 +18,7 @@ inline Script waiting(std::optional<Duration> free_from) {
   return script;
 }
 
-// The pauses between the moments of `times`.
+// Returns the pauses between successive times.
 inline std::vector<Duration> gaps(const std::vector<Duration>& times) {
   std::vector<Duration> all;
   for (std::size_t i = 1; i < times.size(); ++i)
@@ -25,7 +26,7 @@ inline std::vector<Duration> gaps(const std::vector<Duration>& times) {
   return all;
 }
 
-// When the last try was sent: of a run that got the lock, the one that was granted.
+// Returns when the last try was sent. If the run got the lock, that try was granted.
 inline Duration last_try(const World& world) {
   return world.asked(What::acquire).back();
 }

@@ -37,8 +37,8 @@ std::string ask_text(const action::Ask& ask) {
 
 namespace {
 
-// The enumerator's own word, cut out of "… kind = dlock::Notice::Kind::lost]": a new kind of notice
-// has one without an entry here.
+// Cuts the name of the enumerator out of "… kind = dlock::Notice::Kind::lost]", so that a new kind
+// of notice needs no entry here.
 template <Notice::Kind kind>
 std::string word_of_kind() {
   const std::string_view text = __PRETTY_FUNCTION__;
@@ -59,7 +59,6 @@ const std::string& word_for(Notice::Kind kind) {
   return words.at(static_cast<std::size_t>(kind));
 }
 
-// What an answer adds to the line of its ask.
 std::string mark_of(const StoreAnswer& answer) {
   return std::visit(
       [](const auto& event) -> std::string {

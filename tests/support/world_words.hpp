@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The words of a World's transcript: one for everything a session asks for, is answered and says;
-// and what every played store does alike. Tests compare the words, so they are short and never
-// change with the texts for users.
+// The words of a World's transcript, one for each ask, answer and notice; and what all played
+// stores do in the same way. Tests compare these words, so they are short, and they stay the same
+// when texts for users change.
 #pragma once
 
 #include "core/run_words.hpp"
@@ -16,16 +16,17 @@ const std::string& word_for(Notice::Kind kind);  // "lapsing", …
 std::string signal_word(int number);             // "TERM"
 std::string outcome_text(const Outcome& outcome);
 
-// What an answer adds to the line of its ask: " ?", " granted", …; nothing if all went as usual.
+// Returns what an answer adds to the entry of its ask, as " ?" or " granted"; empty: all went as
+// usual.
 std::string mark_of(const StoreAnswer& answer);
 
-// The answer to `what` that did not work out.
+// Returns the answer to `what` that is this error.
 StoreAnswer failed(action::Ask::What what, Error error);
 
-// As what a run is told. It must be of a kind that a run asks for.
+// Returns the event that carries the answer to a run. A run must ask for this kind of answer.
 Event run_event(StoreAnswer answer);
 
-// "19.39s", exact to the millisecond.
+// Returns a text as "19.39s", exact to the millisecond.
 std::string seconds_text(Duration d);
 
 }  // namespace dlock::test

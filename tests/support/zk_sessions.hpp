@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests of ZooKeeper's sessions have in common: sessions, and runs of which the test knows how
-// they end.
+// Helpers for tests of ZooKeeper sessions: sessions, and runs that must succeed or must fail.
 #pragma once
 
 #include "store/zookeeper/zk_session.hpp"

@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// In a process of its own. Between fork and exec: only what is safe there.
+// Starts a program. Between fork and exec only async-signal-safe calls are allowed.
 pid_t spawn_in(const std::string& folder, std::vector<std::string> words) {
   std::vector<char*> arguments;
   for (std::string& word : words)
@@ -62,7 +62,7 @@ Result<std::unique_ptr<ZookeeperProcess>> ZookeeperProcess::create(const std::st
   return server;
 }
 
-// What is said twice counts as it was said last.
+// If a setting occurs twice, the last one counts.
 void ZookeeperProcess::configure(std::uint16_t port, const std::string& settings) const {
   std::filesystem::create_directory(directory() + "/data");
   std::ofstream(directory() + "/zoo.cfg")
@@ -125,7 +125,7 @@ void ZookeeperProcess::kill() {
 
 void ZookeeperProcess::freeze() const {
   ::kill(pid_, SIGSTOP);
-  // The others go on until one of its threads has taken the signal.
+  // SIGSTOP is taken by one thread first; this waits until all threads have stopped.
   ::waitpid(pid_, nullptr, WUNTRACED);
 }
 
@@ -158,7 +158,7 @@ Result<std::unique_ptr<ZookeeperEnsemble>> ZookeeperEnsemble::create(const std::
   auto all = std::make_unique<ZookeeperEnsemble>();
   std::string members = settings + "\n";
   {
-    // All at once, so that no two are the same.
+    // All ports are bound at the same time, so that they differ.
     std::array<std::array<DeafPort, 3>, k_servers> ports;
     for (std::size_t i = 0; i < k_servers; ++i) {
       all->servers_.at(i).reset(new ZookeeperProcess());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// ZookeeperProcess: a real ZooKeeper of our own in a temporary folder, on a free port of 127.0.0.1,
-// without care for its disk. It is killed when this object goes, and by the kernel when the thread
-// that started it ends first. It takes most of a second to make: tests share one.
+// ZookeeperProcess: a real ZooKeeper for tests, in a temporary folder, on a free port of 127.0.0.1.
+// It does not sync to the disk. The destructor kills it; if the thread that started it ends first,
+// the kernel kills it. Its start takes most of a second, so tests share one.
 //
-// Its tick is 100 ms if the settings do not say otherwise, so sessions last from 200 ms to 2 s.
-// ZookeeperEnsemble: three of them that are one.
+// Its tick is 100 ms unless the settings say otherwise, so sessions last from 200 ms to 2 s.
+// ZookeeperEnsemble: three servers that form an ensemble.
 #pragma once
 
 #include "base/result.hpp"
@@ -23,24 +23,24 @@ namespace dlock::test {
 
 class ZookeeperProcess {
  public:
-  // `settings`: more lines of zoo.cfg; $DIR is its folder. Returns when it serves;
-  // Errc::unavailable or system with the reason.
+  // Returns when the server serves. Errc::unavailable or system: it does not; the text says why.
+  // `settings`: more lines of zoo.cfg; $DIR is its folder.
   static Result<std::unique_ptr<ZookeeperProcess>> create(const std::string& settings = "");
 
   ZookeeperProcess(const ZookeeperProcess&) = delete;
   ZookeeperProcess& operator=(const ZookeeperProcess&) = delete;
   ~ZookeeperProcess();
 
-  void kill();           // as a crash
-  Result<void> start();  // after kill(), at the same places
-  void freeze() const;   // returns when none of its threads runs any more
+  void kill();           // SIGKILL, as in a crash
+  Result<void> start();  // after kill(), with the same folder and port
+  void freeze() const;   // returns when all its threads have stopped
   void thaw() const;
 
   std::uint16_t port() const { return port_; }
   std::string host() const { return "127.0.0.1:" + std::to_string(port_); }
   std::string url() const { return "zookeeper://" + host(); }
   const std::string& directory() const { return directory_.path(); }
-  // "standalone", "leader", "follower"; empty: it does not serve.
+  // Returns "standalone", "leader" or "follower"; empty: it does not serve.
   std::string mode() const;
 
  private:
@@ -56,7 +56,7 @@ class ZookeeperProcess {
   pid_t pid_ = -1;
 };
 
-// As long as this object lives.
+// Freezes a server as long as this object lives.
 class Frozen {
  public:
   explicit Frozen(const ZookeeperProcess& server) : server_(server) { server_.freeze(); }
@@ -68,16 +68,16 @@ class Frozen {
   const ZookeeperProcess& server_;
 };
 
-// `settings`: as above.
+// `settings`: as for ZookeeperProcess.
 class ZookeeperEnsemble {
  public:
   static constexpr std::size_t k_servers = 3;
   static Result<std::unique_ptr<ZookeeperEnsemble>> create(const std::string& settings = "");
 
   ZookeeperProcess& at(std::size_t server) { return *servers_.at(server); }
-  // Errc::unavailable: there is none within ten seconds.
+  // Returns the number of the leader. Errc::unavailable: no leader within ten seconds.
   Result<std::size_t> leader() const;
-  // All of them, `first` as the first.
+  // Returns the URL of all servers, beginning with `first`.
   std::string url(std::size_t first = 0) const;
 
  private:
