@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What Acquirer does with a clock that goes on while it is stopped. In a process of its own
-// (forked.hpp), and below it in one that stops.
+// Acquirer, if the clock runs on while dlock is stopped. Each test runs in a process of its own
+// (forked.hpp), which starts another one that is stopped.
 #include "app/acquirer.hpp"
 
 #include "sys/forked.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 constexpr Duration k_ttl = 1s;
 
-// Busy at first; the next answer is a grant that comes when it is told to come.
+// The first answer is busy; the next one is a grant, which comes when the test lets it come.
 class LateStore final : public test::OneAnswerStore {
  public:
   LateStore(const Interrupt& interrupt, const bool& granted)
@@ -56,7 +56,7 @@ class LateStore final : public test::OneAnswerStore {
   bool asked_ = false;
 };
 
-// While it waits: the grant is there, and Ctrl-Z is.
+// Lets the grant come and sends Ctrl-Z while the acquirer waits.
 class StopsWithAGrant final : public Listener {
  public:
   explicit StopsWithAGrant(bool& grant) : grant_(grant) {}
@@ -73,7 +73,7 @@ class StopsWithAGrant final : public Listener {
   bool& grant_;
 };
 
-// 0: it took the lock; 1: it gave it back as too late.
+// Returns 0 if the acquirer took the lock, 1 if it released it as too late.
 int acquire_and_stop() {
   auto signals = Signals::take_over();
   bool granted = false;
@@ -101,7 +101,7 @@ int acquire_and_stop() {
   return too_late ? 1 : 2;
 }
 
-// Answers nothing, for 20 s or until it is interrupted.
+// Does not answer for 20 s, or until it is interrupted.
 class SilentStore final : public test::OneAnswerStore {
  public:
   SilentStore(const Interrupt& interrupt, bool& interrupted)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The clock under a machine that sleeps and a wall clock that jumps, both played: clock_gettime(2)
-// of this whole program is ours, and adds to the clocks what a test tells it to.
+// BootClock on a machine that sleeps and whose wall clock jumps. Both are simulated: this program
+// has its own clock_gettime(2), which adds to the clocks what a test sets.
 #include "base/boot_clock.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a process in a container knows of the machine: with a boot id of its own, or another clock.
+// What a process in a container can find out about the machine: with a boot id of its own, or with
+// another clock.
 #include "sys/boot.hpp"
 
 #include "sys/unique_fd.hpp"
@@ -26,7 +27,7 @@ namespace {
 
 constexpr const char* k_boot_id = "/proc/sys/kernel/random/boot_id";
 
-// In a mount namespace of its own, with `file` over the boot id.
+// Returns what `act` returns in a mount namespace of its own, with `file` in place of the boot id.
 std::string with_boot_id(const std::string& file, const std::function<std::string()>& act) {
   return test::forked([&]() -> std::string {
     if (::unshare(CLONE_NEWNS) != 0 ||
@@ -43,7 +44,7 @@ bool write_to(const char* path, const std::string& text) {
   return ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-// What `act` says in a process whose clock is that far ahead.
+// Returns what `act` returns in a process whose clock is that far ahead.
 std::string with_clock(const std::string& seconds, const std::function<std::string()>& act) {
   return test::forked([&]() -> std::string {
     if (::unshare(CLONE_NEWTIME) != 0 ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Real processes, each set of them under a process of its own (forked.hpp).
+// Child with real processes. Each group of processes belongs to a process of its own (forked.hpp).
 #include "sys/child.hpp"
 
 #include "sys/forked.hpp"
@@ -32,7 +32,7 @@ std::vector<std::string> shell(const std::string& script) {
   return {"/bin/sh", "-c", script};
 }
 
-// A child with all that it needs, for use inside forked().
+// A child with all that it needs; for use within forked().
 struct Family {
   explicit Family(ChildSpec spec)
       : signals(std::move(*Signals::take_over())), child(std::move(*Child::prepare())) {
@@ -41,7 +41,7 @@ struct Family {
     if (!started) failure = started.error().text;
   }
 
-  // Its end, as "exit 3" or "signal 15".
+  // Returns how the child ended, as "exit 3" or "signal 15".
   std::string end() {
     if (!failure.empty()) return failure;
     for (int i = 0; i < 1000; ++i) {
@@ -128,8 +128,8 @@ TEST_CASE("child: an exec that fails gives its errno") {
   CHECK(error_of("") == std::to_string(ENOENT));
 }
 
-// dlock may be frozen between its look at the clock and the exec. The guard, which would kill the
-// command for it, is kept from that here.
+// dlock may be frozen between its look at the clock and the exec. This test disables the guard,
+// which would kill the command in that case.
 TEST_CASE("child: a command whose deadline has passed before its exec is not run") {
   const TempDir dir;
   const std::string file = dir.path() + "/ran";
@@ -372,7 +372,7 @@ TEST_CASE("child: it dies with the process that started it") {
   check_that_it_dies_with_us("echo $$ > " + file + "; exec sleep 60", file);
 }
 
-// By the guard: nothing else reaches a process that the command has started.
+// The guard does this: nothing else reaches a process that the command has started.
 TEST_CASE("P01: all of its group dies with the process that started it") {
   const TempDir dir;
   const std::string file = dir.path() + "/pid";

@@ -32,7 +32,8 @@ using test::value_of;
 
 using Number = EtcdCompare::Number;
 
-// A claim as a store makes it: the first takes "h", all others stand in line with "w".
+// Returns the requests of a claim as a store makes them: the first claim gets "h", all others wait
+// in line with "w".
 std::vector<EtcdRequest> claim(const std::string& name, EtcdLease lease) {
   const std::string key = name + "/" + lease_digits(lease);
   const EtcdTxn queue{.compares = {{.range = {key}}}, .then = {EtcdPut{key, "w", lease}}};

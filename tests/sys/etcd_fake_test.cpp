@@ -31,7 +31,7 @@ using test::read_until;
 using test::soon;
 using test::write_all;
 
-// A server that does what a test tells it, in its own thread.
+// A server that runs the code of a test in its own thread.
 class FakeEtcd {
  public:
   explicit FakeEtcd(std::function<void(const FakePeer&)> act)
@@ -52,7 +52,8 @@ class FakeEtcd {
   std::thread thread_;
 };
 
-// Answers the first question of one connection, and hangs up once the client has.
+// Returns the code for one connection: it answers the first request, and closes the connection
+// after the client has closed it.
 std::function<void(const FakePeer&)> answering(const std::string& answer) {
   return [=](const FakePeer& peer) {
     const UniqueFd client = peer.accept();

@@ -149,7 +149,7 @@ TEST_CASE("etcd watch: what the server cannot tell any more, and what it may not
   CHECK(next(watch).key.value == "4");
 }
 
-// While the members find each other again a call may be lost: it is made again.
+// Makes a call, and repeats it: it may be lost while the members find each other.
 std::vector<EtcdAnswer> tried(EtcdClient& client, const std::vector<EtcdRequest>& requests) {
   for (const Time limit = ample(); BootClock::now() < limit; ::poll(nullptr, 0, 20))
     if (auto answers = client.run(requests, BootClock::now() + 300ms)) return std::move(*answers);
@@ -157,7 +157,7 @@ std::vector<EtcdAnswer> tried(EtcdClient& client, const std::vector<EtcdRequest>
   return {};
 }
 
-// Of three members, two of which are frozen for a while.
+// Two of three members are frozen for a while.
 TEST_CASE("etcd: a member without the others answers nothing, and says so to a watch") {
   const auto server = etcd({.members = 3});
   EtcdClient one = etcd_client(server->url_of(0));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A process of its own for tests that change the process they run in: signal mask, dispositions,
-// subreaper. Checks cannot be made there; it gives back a text to compare. Ended after 20 s with
-// all of its group.
+// forked(): runs a test in a process of its own, because it changes the process: signal mask,
+// dispositions, subreaper. doctest does not work there, so the function returns a text to compare.
+// After 20 s the process is killed with its whole group.
 #pragma once
 
 #include "base/assert.hpp"
@@ -19,7 +19,7 @@
 
 namespace dlock::test {
 
-// What `act` returned, or how its process ended instead.
+// Returns what `act` returned, or how its process ended instead.
 inline std::string forked(const std::function<std::string()>& act) {
   std::array<int, 2> ends{};
   DLOCK_ASSERT(::pipe2(ends.data(), O_CLOEXEC) == 0);

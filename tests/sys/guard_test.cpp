@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The guard alone, under a scripted parent: a process that starts it, tells it what dlock would,
-// and dies, stops or stays silent. Its deeds are seen on a command of ours in the guarded group.
+// The guard alone, with a scripted parent: a process that starts it, sends it the orders of dlock,
+// and then dies, stops or stays silent. The tests look at a command in the guarded group to see
+// what the guard does.
 #include "sys/guard.hpp"
 
 #include "sys/forked.hpp"
@@ -23,7 +24,7 @@ using test::forked;
 
 namespace {
 
-// A process in a group of its own that sleeps until it is killed.
+// Starts a process in a group of its own that sleeps until it is killed.
 pid_t sleeper() {
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -35,7 +36,7 @@ pid_t sleeper() {
   return pid;
 }
 
-// How a child of ours ended, as "signal 9", or that it lives.
+// Returns how a child of ours has ended, as "signal 9", or that it lives.
 std::string fate_of(pid_t pid, Duration patience = 10s) {
   const Time end = BootClock::now() + patience;
   do {
@@ -55,7 +56,7 @@ std::string eventually(const std::function<std::string()>& look, const std::stri
   return seen;
 }
 
-// A parent that has started a guard for a sleeper and, as the command does, given its first order.
+// A parent that has started a guard for a sleeper and sent the first order, as dlock does.
 struct Guarded {
   explicit Guarded(Time kill_at) : group(sleeper()) {
     if (!guard.start()) return;
@@ -66,7 +67,8 @@ struct Guarded {
   std::string eventually_joined() {
     return eventually([this] { return joined() ? "joined" : "apart"; }, "joined");
   }
-  // It has answered to the newest order: a guard that has had no processor yet would be replaced.
+  // Returns whether the guard has answered the newest order: a guard that has not run yet would be
+  // replaced.
   bool answered() const {
     pollfd answer{.fd = guard.line(), .events = POLLIN, .revents = 0};
     return ::poll(&answer, 1, 10000) == 1;

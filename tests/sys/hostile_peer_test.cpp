@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a peer that never stops sending can do to a Transport, under every store.
+// What a peer that sends without end can do to a Transport, and so to every store.
 #include "sys/limits.hpp"
 #include "sys/transport.hpp"
 #include "sys/wake_up.hpp"
@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::ample;
 
-// There is always more, so many bytes at a time.
+// A stream that never ends and returns this many bytes at a time.
 class Endless final : public Stream {
  public:
   explicit Endless(std::size_t at_once) : at_once_(at_once) { always_.raise(); }
@@ -42,7 +42,7 @@ class Endless final : public Stream {
 
 constexpr std::size_t k_piece = std::size_t{16} << 10;
 
-// Until the call fails.
+// Receives until a call fails; returns its error.
 Error drain(Transport& transport, Time limit) {
   std::string buffer(k_piece, '\0');
   for (;;) {

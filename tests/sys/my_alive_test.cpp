@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether a connection still answers, asked without ending or replacing it; and what becomes of a
-// session when its connection is kept after an error, or is another one.
+// ask_alive(): asks whether a connection still answers, without ending or replacing it. And: what a
+// session does if its connection is kept after an error, or is replaced.
 #include "store/mysql/my_session.hpp"
 #include "sys/wake_up.hpp"
 

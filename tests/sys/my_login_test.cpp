@@ -25,7 +25,7 @@ bool is_right(const std::string& proof) {
   return proof == sha2_proof("s3cret", FakeMysql8::nonce());
 }
 
-// What becomes of a login; the texts of errors never have the password.
+// Tries a login and returns its result; error texts must never have the password.
 Result<std::vector<sql::Answer>> login(FakeMysql8& server,
                                        const FakePeer& peer,
                                        const std::string& url) {
@@ -170,7 +170,7 @@ TEST_CASE("mysql: what comes in clear behind the greeting is not read as if it h
   CHECK(server.proof.empty());
 }
 
-// Another program's word that the stand-in speaks as MySQL 8 does.
+// An independent client shows that the fake server speaks as MySQL 8 does.
 TEST_CASE("mysql 8: MariaDB's own client logs in at the stand-in") {
   const RsaKey key;
   for (const bool knows_digest : {true, false}) {

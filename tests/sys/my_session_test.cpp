@@ -24,7 +24,7 @@ using test::has;
 using test::MysqlProcess;
 using test::soon;
 
-// One server for all cases of this file.
+// Returns the server for all cases of this file.
 MysqlProcess& maria() {
   static const auto server = MysqlProcess::start();
   REQUIRE(server.has_value());
@@ -39,7 +39,7 @@ MySession session(const std::string& url,
   return {std::move(*address), interrupt};
 }
 
-// The only value of the only row of a statement.
+// Returns the only value of the only row of a statement.
 sql::Value value_of(MySession& my, const std::string& statement) {
   const auto rows = my.run({{statement}}, ample());
   if (!rows) FAIL(rows.error().text);

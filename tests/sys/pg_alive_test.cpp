@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether a connection still answers, asked without ending or replacing it.
+// ask_alive(): asks whether a connection still answers, without ending or replacing it.
 #include "store/postgres/pg_session.hpp"
 #include "sys/wake_up.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A connection to a real server that ends, or falls silent, within what the server sends.
+// A connection to a real server that ends or becomes silent in the middle of an answer.
 #include "store/postgres/pg_session.hpp"
 
 #include <doctest/doctest.h>
@@ -34,8 +34,8 @@ using test::session_of;
 
 enum class Cut { closed, silent };
 
-// Between sessions and the server's socket: of what the server sends on a connection only the first
-// `most` bytes arrive.
+// A proxy between sessions and the socket of the server: only the first `most` bytes that the
+// server sends on a connection arrive.
 class CuttingProxy {
  public:
   CuttingProxy() : thread_([this] { serve(); }) {}

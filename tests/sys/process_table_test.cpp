@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The look at other processes: what is dead or dying has nothing in its environment.
+// Looks at other processes: a dead or dying process has no environment.
 #include "sys/process_table.hpp"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ namespace dlock {
 
 namespace {
 
-// A child that has become another program with this environment.
+// Starts a child that executes another program with this environment.
 pid_t start_with(const std::string& entry) {
   std::string variable = entry;
   std::array<char*, 2> environment{variable.data(), nullptr};

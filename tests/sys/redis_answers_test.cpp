@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the client makes of error answers, and of answers that are none.
+// How the client reacts to error answers, and to bytes that are no answer.
 
 #include "store/redis/error_reply.hpp"
 #include "store/redis/redis_client.hpp"
@@ -25,7 +25,7 @@ using test::has;
 using test::read_until;
 using test::write_all;
 
-// The error of one PING to a server that answers it so.
+// Returns the error of one PING that the server answers with these bytes.
 Error error_for(const std::string& answer) {
   FakeRedis server(answering("PING", answer));
   RedisClient client = client_of(server.url());

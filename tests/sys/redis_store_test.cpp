@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What RedisStore asks of a server, and what it makes of answers that a real one gives seldom.
+// What RedisStore sends to a server, and how it reacts to answers that a real server rarely gives.
 #include "core/names.hpp"
 #include "store/open_store.hpp"
 
@@ -27,7 +27,7 @@ using test::has;
 using test::read_until;
 using test::write_all;
 
-// One line without its end; empty when the stream has ended.
+// Returns one line without its end; empty if the stream has ended.
 std::string next_line(const UniqueFd& from) {
   std::string line;
   char byte = 0;
@@ -38,7 +38,8 @@ std::string next_line(const UniqueFd& from) {
   return line;
 }
 
-// The first word of the next command; empty when there is none. The words have no line breaks.
+// Returns the first word of the next command; empty if there is no command. Words have no line
+// breaks.
 std::string next_verb(const UniqueFd& from) {
   const std::string count = next_line(from);
   if (count.empty()) return {};
@@ -79,7 +80,7 @@ std::string bulk(const std::string& text) {
   return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
 }
 
-// What acquire answers to claim().
+// The answer of acquire to claim().
 const std::string k_granted = "*3\r\n" + bulk("granted") + bulk("o:1") +
                               bulk(R"({"token":7,"since_ms":1,"host":"h","pid":1,"ttl_ms":10000})");
 
@@ -198,7 +199,7 @@ TEST_CASE("store: a server without WAIT refuses a claim with --replicas and says
   }
 }
 
-// It becomes a line for the shell and the command's environment.
+// The owner gets into shell text and into the environment of the command.
 TEST_CASE("store: a grant to an owner that the claim cannot be is no grant") {
   const std::string other = "o\033[2J:1";
   std::string answer = k_granted;
@@ -218,7 +219,7 @@ TEST_CASE("store: a grant to an owner that the claim cannot be is no grant") {
   }
 }
 
-// A turn that reaches nobody is taken for the word of a dead one.
+// A message for a turn that has no receiver counts as a sign that the waiter is dead.
 TEST_CASE("store: a new subscription begins before the old one ends") {
   bool old_one_open = false;
   bool old_one_closed = false;

@@ -30,7 +30,7 @@ using test::FakeRedis;
 using test::read_until;
 using test::write_all;
 
-// Names the first server until that fails, then the second.
+// Returns the first server until it fails, then the second.
 class TwoServers final : public Route {
  public:
   TwoServers(const std::string& first, const std::string& second)
@@ -94,7 +94,7 @@ TEST_CASE("route: key tracking begins at the server of the key, where its listen
   CHECK(route->keys == std::vector<std::string>{"k"});
 }
 
-// A cluster of these two.
+// Returns a client of a cluster of these two servers.
 RedisClient client_of_cluster(const FakeRedis& first, const FakeRedis& second) {
   const std::vector<RedisAddress> seeds{*parse_redis_url(first.url()),
                                         *parse_redis_url(second.url())};
@@ -157,7 +157,8 @@ TEST_CASE("N18: route: a node that says nothing leaves most of the time for the 
   CHECK(client.run(k_any_script, {"k"}, {"arg"}, limit).has_value());
 }
 
-// A sentinel of the master 10.0.0.1:7000 of "m"; whoever subscribes is told of a switch of `name`.
+// Returns the code of a sentinel for the master 10.0.0.1:7000 of "m". It sends each subscriber the
+// message that `name` has a new master.
 std::function<void(const FakePeer&)> sentinel_that_tells(const std::string& name) {
   return [=](const FakePeer& peer) {
     const UniqueFd asking = peer.accept();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A whole run but for Redis: session, store thread, signals, timer and real children, over a
-// MemoryStore. Each in a process of its own (forked.hpp).
+// A whole run without Redis: session, store thread, signals, timer and real children, over a
+// MemoryStore. Each run has a process of its own (forked.hpp).
 #include "app/runner.hpp"
 
 #include "base/text.hpp"
@@ -135,8 +135,8 @@ std::string run_here(const Plan& plan, const std::function<void(MemoryStore&)>& 
   return text + (other.sees_it_free() ? ", free" : ", held");
 }
 
-// What became of the run, what was said, and whether the lock is free after it. `beside` is done by
-// another client, which holds the lock from before where the plan waits.
+// Returns the outcome of the run, its notices, and whether the lock is free afterwards. `beside` is
+// run by another client; if the plan waits, that client holds the lock before.
 std::string run(const Plan& plan, const std::function<void(MemoryStore&)>& beside = {}) {
   return forked([&] { return run_here(plan, beside); });
 }
@@ -148,7 +148,7 @@ std::string contents(const std::string& path) {
   return all.str();
 }
 
-// Of a variable in what env(1) says, with a line break before it.
+// Returns the value of a variable in the output of env(1).
 std::string value_of(const std::string& env, const std::string& name) {
   const auto at = env.find("\n" + name + "=");
   REQUIRE(at != std::string::npos);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the stores with several hosts in a URL do about a host that cannot be used.
+// What stores with several hosts in a URL do about a host that cannot be used.
 #include "store/open_store.hpp"
 
 #include <doctest/doctest.h>
@@ -33,7 +33,8 @@ using test::has;
 using test::TlsServer;
 using test::write_all;
 
-// Proves itself by a certificate of its own. `asked`: clients first ask for TLS, as PostgreSQL's.
+// A server with a certificate of its own. `asked`: clients first ask for TLS, as those of
+// PostgreSQL do.
 class Stranger {
  public:
   explicit Stranger(bool asked) : asked_(asked), thread_([this] { serve(); }) {}
@@ -42,7 +43,7 @@ class Stranger {
   ~Stranger() { heard(); }
 
   std::string host() const { return "127.0.0.1:" + std::to_string(peer_.port()); }
-  // Ends the server. What clients have said to it, after TLS.
+  // Ends the server and returns what clients have sent over TLS.
   std::string heard() {
     ended_ = true;
     if (thread_.joinable()) thread_.join();
@@ -91,11 +92,11 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-// A store of two hosts, before and behind them in its URL.
+// A store with two hosts: the parts of its URL before and after them.
 struct Kind {
   std::string before;
   std::string behind;
-  bool asks = false;  // the server for TLS
+  bool asks = false;  // the client asks the server for TLS
 };
 
 Error failed(const Kind& kind,

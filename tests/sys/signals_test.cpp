@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Each in a process of its own: what is tried here changes it.
+// Signals. Each test runs in a process of its own, because it changes the process.
 #include "sys/signals.hpp"
 
 #include "sys/forked.hpp"
@@ -29,7 +29,7 @@ std::string collected(const Signals& signals) {
   return all.empty() ? "none" : all;
 }
 
-// The lines of /proc/self/status that tell of signals.
+// Returns the lines about signals in /proc/self/status.
 std::string signal_lines() {
   std::ifstream status("/proc/self/status");
   std::string all;
@@ -39,7 +39,7 @@ std::string signal_lines() {
   return all;
 }
 
-// How a grandchild that does `act` ends: "exit 3" or "signal 15".
+// Returns how a grandchild that runs `act` ends: "exit 3" or "signal 15".
 template <class Act>
 std::string end_of(const Act& act) {
   const pid_t pid = ::fork();

@@ -27,7 +27,7 @@ Time in(Duration d) {
   return BootClock::now() + d;
 }
 
-// A store whose every call takes until its limit, unless it is interrupted.
+// A store in which every call lasts until its limit, or until it is interrupted.
 class HangingStore : public test::OneAnswerStore {
  public:
   explicit HangingStore(const Interrupt& interrupt) : interrupt_(interrupt) {}
@@ -47,7 +47,7 @@ class HangingStore : public test::OneAnswerStore {
   const Interrupt& interrupt_;
 };
 
-// Grants and releases at once; whatever else is asked hangs.
+// Grants and releases at once; all other calls hang.
 class MuteStore final : public HangingStore {
  public:
   using HangingStore::HangingStore;
@@ -62,7 +62,7 @@ class MuteStore final : public HangingStore {
   }
 };
 
-// The next answer, waited for as the runner does.
+// Waits for the next answer as the runner does, and returns it.
 StoreAnswer next(StoreWorker& worker) {
   for (int i = 0; i < 100; ++i) {
     if (auto answer = worker.next_answer()) return std::move(*answer);
@@ -227,7 +227,7 @@ TEST_CASE("worker: a release does not wait for what is queued behind a wait for 
 
 namespace {
 
-// Beside a call: does `act` once, then ends the call if the worker says so.
+// Runs `act` once during a call, then ends the call if the worker says so.
 class Beside : public Interrupt {
  public:
   Beside(StoreWorker& worker, std::function<void()> act) : worker_(worker), act_(std::move(act)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Transport over a Stream whose socket carries more than the plain bytes.
+// Transport over a Stream whose socket carries more bytes than the plain ones.
 #include "sys/stream.hpp"
 
 #include "sys/transport.hpp"
@@ -32,8 +32,8 @@ Result<std::string> taken(Transport& transport, Time limit) {
   return std::string(buffer.data(), *n);
 }
 
-// Bytes in records "[…]", as TLS has them: "[]" carries nothing, and what comes in one read may
-// hold more than the caller has room for.
+// Sends bytes in records "[…]", as TLS does: "[]" carries no bytes, and one read may return more
+// than the caller has room for.
 class RecordStream final : public Stream {
  public:
   explicit RecordStream(UniqueFd fd) : socket_(std::move(fd)) {}

@@ -34,7 +34,7 @@ TlsSession new_session() {
   return std::move(*session);
 }
 
-// Trusts the certificate of `trusted`, and looks for `host`.
+// Returns a session that trusts the certificate of `trusted` and expects the name `host`.
 TlsSession careful_session(const TlsServer& trusted, const std::string& host) {
   const test::TempDir folder;
   TlsSettings settings;
@@ -45,7 +45,7 @@ TlsSession careful_session(const TlsServer& trusted, const std::string& host) {
   return std::move(*session);
 }
 
-// Moves bytes until neither side has any, to the client in pieces.
+// Passes bytes on until neither side has any; the client gets them in pieces.
 Result<void> exchange(TlsSession& client, TlsServer& server, std::size_t piece = 7) {
   for (;;) {
     server.feed(std::exchange(client.unsent(), {}));
@@ -117,7 +117,7 @@ TEST_CASE("tls: a trusted server with another name is refused before the session
   CHECK_FALSE(client.established());
 }
 
-// Empty: the server's certificate is accepted for the host.
+// Returns the error; empty: the certificate of the server is accepted for the host.
 std::string refused(const TlsCertificate& certificate, const std::string& host) {
   TlsServer server(certificate);
   TlsSession client = careful_session(server, host);

@@ -57,7 +57,7 @@ Result<std::string> receive(Transport& transport, Time limit) {
   return std::string(buffer.data(), *n);
 }
 
-// Until what the peer did last is known to this side.
+// Waits until the bytes or the end that the peer sent last have arrived.
 void await_noise(Transport& transport) {
   const Time limit = ample();
   while (transport.idle() && BootClock::now() < limit)
@@ -74,8 +74,8 @@ TEST_CASE("bytes that were sent arrive, and the reply is received") {
   CHECK(*answer == "pong");
 }
 
-// What a stop of this process (SIGTSTP) is to a call: it takes longer than the call may, and the
-// reply comes meanwhile.
+// Acts as a stop of this process (SIGTSTP) during a call: the call takes longer than its limit, and
+// the reply comes meanwhile.
 class Stop : public Interrupt {
  public:
   Stop(const UniqueFd& peer, Time until) : peer_(peer), until_(until) { wake_.raise(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which files may say what dlock does: real files, FIFOs and descriptors.
+// Which files can control dlock: real files, FIFOs and descriptors.
 #include "sys/trusted_file.hpp"
 
 #include "sys/unique_fd.hpp"

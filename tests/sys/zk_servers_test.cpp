@@ -47,7 +47,7 @@ std::string url_of(const FakePeer& peer) {
   return "zookeeper://127.0.0.1:" + std::to_string(peer.port());
 }
 
-// Of a connect: a session of two seconds.
+// The answer to a connect: a session of two seconds.
 const std::string k_welcome(
     "\0\0\0\x25\0\0\0\0\0\0\x07\xd0\0\0\0\0\0\0\0\x05\0\0\0\x10"
     "0123456789abcdef\0",
@@ -57,7 +57,8 @@ ZkRequest node(const std::string& path, ZkNode kind = ZkNode::ephemeral) {
   return {.op = ZkOp::create, .path = path, .node = kind};
 }
 
-// How long after `sent` the node was gone; the session is not ours, so that we renew nothing.
+// Returns how long after `sent` the node was gone. Another session looks, so that this does not
+// renew the session.
 Duration gone_after(ZkSession& other, const std::string& path, Time sent) {
   for (const Time limit = ample(); BootClock::now() < limit; pause(10ms))
     if (!there(other, path)) return BootClock::now() - sent;

@@ -32,7 +32,7 @@ using test::zk_session_of;
 using test::ZkRequests;
 using test::ZookeeperProcess;
 
-// One for all cases, made when the first of them needs it.
+// Returns the server for all cases; the first call starts it.
 ZookeeperProcess& server() {
   static const auto shared = ZookeeperProcess::create("maxClientCnxns=30");
   CAPTURE((shared ? "" : shared.error().text));

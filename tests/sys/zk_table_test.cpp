@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A lock that changes while it is read. The server is played: it lists a node and then has no such
-// node, as if the lock had been released in between.
+// A lock that changes while it is read. The server is simulated: it lists a node and then reports
+// that the node does not exist, as if the lock had been released in between.
 #include "store/open_store.hpp"
 
 #include <doctest/doctest.h>
@@ -36,10 +36,10 @@ std::string text(std::string_view value) {
   return number(static_cast<std::int32_t>(value.size())).append(value);
 }
 
-// Answers each request of `frames`, which are complete.
+// Answers each request in `frames`, which are complete requests.
 class ChangingLock {
  public:
-  // The node is there until this many lists have named it.
+  // The node exists until this many lists have named it.
   explicit ChangingLock(int lists) : lists_(lists) {}
 
   int lists_left() const { return lists_; }
@@ -73,7 +73,7 @@ class ChangingLock {
   std::atomic<int> lists_;
 };
 
-// A server of one lock, for one connection after the other.
+// A server with one lock, which serves one connection after the other.
 class ChangingServer {
  public:
   explicit ChangingServer(int lists) : lock_(lists), thread_([this] { serve(); }) {}

@@ -20,7 +20,7 @@ using test::done;
 using test::failed;
 using test::has;
 
-// A ZooKeeper with a port for TLS, and its certificate, which is for 127.0.0.1.
+// A ZooKeeper with a port for TLS, and its certificate for 127.0.0.1.
 struct TlsZookeeper {
   TlsZookeeper() {
     const std::string command =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Waiting for a lock: trying, watching, sleeping, giving up, and riding out outages.
+// Waiting for a lock: tries, watches, pauses, the end of the wait, and outages of the store.
 #include "core/acquire_loop.hpp"
 
 #include <doctest/doctest.h>
@@ -169,7 +169,7 @@ TEST_CASE("without key tracking a foreign holder is checked every 50 to 250 ms")
     world.run();
     auto pauses = gaps(world.asked(What::acquire));
     REQUIRE(pauses.size() > 40);
-    pauses.erase(pauses.begin());  // the second try, right after the watch
+    pauses.erase(pauses.begin());  // the second try comes right after the watch
     pauses.pop_back();             // cut short by the deadline
     for (const Duration pause : pauses) {
       CHECK(pause >= 50ms);
@@ -198,7 +198,7 @@ TEST_CASE("without a subscription waiters poll, and report that once") {
             return one.kind == Kind::polling && one.text == "no channel for you";
           }) == 1);
     auto pauses = gaps(world.asked(What::acquire));
-    pauses.erase(pauses.begin());  // the first that stands, right after the watch
+    pauses.erase(pauses.begin());  // the first try in line comes right after the watch
     for (const Duration pause : pauses) {
       CHECK(pause >= 50ms);
       CHECK(pause <= 500ms);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A store that cannot be reached or does not answer, at the start and while waiting: when that is
-// ridden out, when it fails at once, and what is told of it.
+// A store that cannot be reached or does not answer, at the start and while waiting: when the
+// outage is waited for, when the run fails at once, and what the user reads.
 #include "core/acquire_loop.hpp"
 
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@ using Kind = Notice::Kind;
 
 namespace {
 
-// What is told of a wait.
+// Returns the notices about the wait.
 std::vector<Notice> waits_told(const World& world) {
   std::vector<Notice> told = world.notices();
   std::erase_if(told, [](const Notice& one) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The lock of another program beside the row: taken after it, given up with it, lost like it.
+// BesideStore: the peer lock is taken after the row, released with the row, and its loss is the
+// loss of the hold.
 #include "store/sql/beside_store.hpp"
 
 #include "store/undo.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a server says of its lock, and what was asked of it.
+// What the server of the peer lock answers, and what it was asked.
 struct Peer {
   bool blocked = false;  // by another program
   std::optional<Error> take_fails = {};

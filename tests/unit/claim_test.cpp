@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A claim that the store cannot serve is refused before anything is asked of it.
+// A claim that the store does not support is refused before the store is asked.
 #include "cmd/claim.hpp"
 
 #include <doctest/doctest.h>
@@ -23,7 +23,7 @@ Claim plain_claim() {
   return {.names = {name_for_claim("a")}, .owner = "o:1", .serial = "s", .ttl = 30s};
 }
 
-// The refusal of a store with these traits; empty: it is asked.
+// Returns the refusal for a store with these traits; empty: the store is asked.
 std::string refusal_of(const StoreTraits& traits, const Claim& claim, Duration min_hold = {}) {
   const DecliningStore store(nullptr, traits);
   const auto fits = check_store(store, claim, min_hold);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// URLs of clusters, redirections, and which node is asked next.
+// URLs of clusters, redirections, and the choice of the next node.
 #include "store/redis/cluster_route.hpp"
 #include "store/redis/cluster_url.hpp"
 #include "store/redis/slot.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is ours on the command line and what is the child's.
+// Which words of the command line are dlock's and which are the child's.
 #include "cmd/command_line.hpp"
 
 #include "base/text.hpp"
@@ -262,7 +262,7 @@ TEST_CASE("help and version need nothing else") {
   CHECK(good({"-V"}).version);
 }
 
-// A text of the help that was broken into lines is whole in it.
+// Returns the help in one line, so that wrapped sentences can be found.
 std::string in_one_line(const std::string& help) {
   std::string out;
   for (const char c : help) {

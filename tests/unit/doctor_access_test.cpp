@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rules of doctor about access and about sets of servers, with facts made by hand.
+// The rules of doctor about access and about sets of servers, with invented facts.
 #include "store/doctor/examine_machine.hpp"
 #include "store/redis/doctor/rules.hpp"
 #include "store/redis/failover_time.hpp"

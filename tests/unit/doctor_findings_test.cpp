@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What doctor finds when one thing is wrong and all else is good: this, with its level and its
-// remedy, and nothing besides (row 38 of its acceptance list).
+// What doctor finds if exactly one thing is wrong: this finding, with its level and remedy, and no
+// other finding (row 38 of its acceptance list).
 #include "store/redis/doctor/rules.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rules of doctor about one server: what each finds in facts made by hand.
+// The rules of doctor about one server, with invented facts.
 #include "store/redis/doctor/rules.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What doctor prints, and the order in which it finds.
+// What doctor prints, and the order of its findings.
 #include "cmd/doctor_text.hpp"
 
 #include "cmd/json_output.hpp"
@@ -128,7 +128,7 @@ TEST_CASE("doctor: the trial's failure is an error; messages that are lost are a
   CHECK(has(judge_trial(trial).seen, "renew: MISCONF"));
   trial.failure = Error{Errc::denied, "acquire: NOPERM"};
   CHECK(judge_trial(trial).level == Level::error);
-  trial.of_any_name = true;  // and the rights may be those to others
+  trial.of_any_name = true;  // and the user may have rights to other names
   CHECK(judge_trial(trial).level == Level::not_seen);
   CHECK(has(judge_trial(trial).seen, "dlock doctor NAME"));
 }

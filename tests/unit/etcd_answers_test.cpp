@@ -20,7 +20,7 @@ const EtcdTxn k_txn{.compares = {EtcdCompare{.range = {"a"}}},
                     .then = {EtcdPut{"a"}, EtcdDelete{{"b"}}},
                     .otherwise = {EtcdTxn{.compares = {}, .then = {EtcdGet{{"a"}}}}}};
 
-// With the header of every answer.
+// Returns an answer: the header that every answer has, and `rest`.
 std::string with_header(const std::string& rest) {
   return R"({"header":{"cluster_id":"14841639068965178418","revision":"42","raft_term":"2"})" +
          rest + "}";

@@ -15,10 +15,10 @@ namespace {
 
 constexpr EtcdRevision k_seen = 100;
 
-// Keys as the puts of changes leave them.
+// The keys of etcd after the puts of changes.
 class Keys {
  public:
-  // One step of dlock's on the lock "a"; returns its change.
+  // Carries out one step of dlock on the lock "a" and returns its change.
   template <class Rule>
   EtcdChange step(const Moment& moment, const Rule& rule) {
     const EtcdRow before = row(moment.now);

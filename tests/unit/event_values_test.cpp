@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The values in the events of --log-format json: which one stands under which key.
+// The values in the events of --log-format json, and their keys.
 #include "base/log.hpp"
 #include "cmd/voice.hpp"
 #include "sys/forked.hpp"
@@ -27,7 +27,7 @@ LockName lock_called(const std::string& text) {
   return *LockName::parse(text);
 }
 
-// The events that a run of these names makes of notices.
+// Returns the events that a run of these names writes for the notices.
 std::string events_said(const std::vector<LockName>& names, const std::vector<Notice>& notices) {
   return test::forked([&] {
     std::array<int, 2> ends{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Two executioners, one deadline (rule 7): the guard has to kill when dlock would, not later, and
-// must spare a child whose lease is kept.
+// Two processes can kill the child at its deadline (rule 7): the guard must kill no later than
+// dlock would, and must spare a child whose lease is renewed.
 #include <doctest/doctest.h>
 
 #include "support/scripted_world.hpp"

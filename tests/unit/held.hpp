@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A lock that deploy@ci-4 has held for 2m10s, and one of its records.
+// A lock that deploy@ci-4 has held for 2m10s, and one of its records, for tests of texts.
 #pragma once
 
 #include "core/lock_store.hpp"

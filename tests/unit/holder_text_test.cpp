@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a holder is told to people: never with somebody else's control characters in it.
+// How a holder is described to users; control characters in its data are escaped.
 #include "cmd/holder_text.hpp"
 
 #include <doctest/doctest.h>

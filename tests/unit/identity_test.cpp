@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// By which word two hosts see whether they share a store.
+// The word by which two hosts see whether they share a store.
 #include "store/doctor/identity.hpp"
 
 #include <doctest/doctest.h>

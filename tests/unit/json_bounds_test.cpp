@@ -11,7 +11,7 @@
 namespace dlock {
 namespace {
 
-// Of this thread: other programs run beside it.
+// Returns the CPU time of this thread, because other programs run at the same time.
 double cpu_seconds() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

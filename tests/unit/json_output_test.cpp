@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The schema of --json, version 1: programs read it, so it only ever grows.
+// The schema of --json, version 1. Programs read it, so fields are only added.
 #include "cmd/json_output.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What outlives a run in the lease table, a lease that is kept and a success, and several names.
+// What outlives a run in the lease table: a kept lease and a recorded success; and claims of
+// several names.
 #include "store/table/lease_table.hpp"
 
 #include <doctest/doctest.h>

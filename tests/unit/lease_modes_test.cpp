@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who may stand beside whom: the lease table in every mode.
+// Which owners can hold a lock at the same time: the lease table in every mode.
 #include "store/table/lease_table.hpp"
 
 #include <doctest/doctest.h>
@@ -42,7 +42,7 @@ TEST_CASE("modes: only readers hold a name beside readers, and slots beside slot
 }
 
 TEST_CASE("modes: the answer to a nested claim below each mode") {
-  using Got = std::optional<Mode>;  // nothing: it would wait for its own ancestor
+  using Got = std::optional<Mode>;  // nullopt: it would wait for its own ancestor
   const auto got = [](Mode above, Mode claimed) {
     StoredLock state;
     const Hold hold = taken(state, claim_as(above, "o"), at(0s));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whatever is called in whatever order on two names: who stands beside whom, and what is left
-// alone.
+// Random calls in random order on two names: which owners hold a name at the same time, and what a
+// call must not change.
 #include "store/table/lease_table.hpp"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t k_slots = 3;
 
-// Two names under random calls; every step is followed by a look at all that must hold.
+// Makes random calls on two names, and checks after each step all that must hold.
 class Play {
  public:
   explicit Play(unsigned seed) : random_(seed) {}

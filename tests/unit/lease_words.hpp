@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The words of the lease table's tests: claims, moments, and calls for a single name.
+// Helpers for the tests of the lease table: claims, moments, and calls for a single name.
 #pragma once
 
 #include "store/table/lease_table.hpp"
@@ -55,7 +55,7 @@ inline Claim below(const Hold& above, Claim claim) {
   return claim;
 }
 
-// For "a" and "b".
+// Returns the claim for the names "a" and "b".
 inline Claim for_both(Claim claim) {
   claim.names = {name_of("a"), name_of("b")};
   return claim;

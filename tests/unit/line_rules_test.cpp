@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The line of table stores where time matters; the contract suite has the rest, on real stores.
+// The timing rules of the line in table stores. The contract suite has the other rules, on real
+// stores.
 #include "store/table/waiting_line.hpp"
 
 #include <doctest/doctest.h>

@@ -12,7 +12,7 @@ namespace dlock::lease_table {
 
 namespace {
 
-// Of a server's clock: both clocks are one.
+// Returns a moment of a server: its wall clock is also the clock of leases.
 Moment at_server(std::int64_t us) {
   return {.sent_at = Time(1s), .now = StoreTime(std::chrono::microseconds(us)), .wall_us = us};
 }

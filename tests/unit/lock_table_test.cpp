@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dlock list on a terminal: rows that fit, the holder before all that says less.
+// dlock list on a terminal: rows fit the width, and the holder matters most.
 #include "cmd/lock_table.hpp"
 
 #include "base/text.hpp"

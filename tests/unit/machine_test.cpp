@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// When a lease in a file of this machine is over because the kernel has started anew: also where
-// containers have boot ids of their own. `at` is on the clock that all of them share.
+// When a lease in a file of this machine is over because the kernel has booted again, even if
+// containers have boot ids of their own. `at` is a time on the clock that all containers share.
 #include "store/local/machine.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which hold renew and release mean, and what they find of it.
+// Which holds renew and release refer to, and what they find about these holds.
 #include "cmd/own_holds.hpp"
 
 #include "app/hold_variables.hpp"

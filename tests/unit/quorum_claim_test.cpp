@@ -12,7 +12,7 @@ namespace dlock::quorum {
 
 namespace {
 
-// Three servers have granted r1 under one token.
+// Lets three servers grant r1 with one token.
 void keep_r1(Round& round) {
   auto driven = round.begin();
   driven.answer({0, 1, 2}, What::acquire, granted(hold_as("r1", 7)));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Time k_limit = k_start + 1s;
 
-// What these servers have granted, and the others have not: r1 under token 7.
+// Returns members of which only these have granted r1, with token 7.
 Members kept_at(const std::vector<std::size_t>& granting, std::size_t servers) {
   Members members = members_of(servers);
   Claim round = claim_as("r1");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Between rivals the leader decides, and what it does not decide.
+// What the leader decides between rival claims, and what it does not decide.
 #include "core/quorum_claim.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The words of the quorum's tests: holds and answers, and a machine that is driven by hand, as a
-// store drives it.
+// Helpers for the tests of the quorum: holds and answers, and a machine that a test drives as a
+// store would.
 #pragma once
 
 #include "core/quorum_claim.hpp"
@@ -47,7 +47,7 @@ inline Answer granted(const Holds& holds, Time sent_at = k_start) {
 inline Answer refused(std::uint64_t place = 0) {
   return Result<AcquireReply>(Refusal{.holding = {}, .place = place});
 }
-// By a holder that was granted so long ago.
+// Returns a refusal: the lock was granted to another holder this long ago.
 inline Answer refused_by(std::chrono::milliseconds age,
                          std::uint64_t place = 0,
                          Duration left = 10s) {
@@ -73,7 +73,7 @@ inline Answer released(ReleaseVerdict verdict = ReleaseVerdict::released) {
   return Result<ReleaseVerdict>(verdict);
 }
 
-// One machine. A test says which server answers what, and when.
+// Drives one machine. The test decides which server answers what, and when.
 template <class Machine>
 class Driven {
  public:
@@ -83,7 +83,7 @@ class Driven {
     send(machine.start());
   }
 
-  // The server answers its first question of this kind that is open.
+  // Answers the first open request of this kind at the server.
   void answer(std::size_t server, What what, const Answer& answer) {
     const auto found = std::find_if(open_.begin(), open_.end(), [&](const Ask& ask) {
       return ask.server == server && ask.what == what;
@@ -103,7 +103,7 @@ class Driven {
     if (!machine.outcome() && now >= machine.next_deadline()) send(machine.on_time(now));
   }
 
-  // How many are asked so; whether this server is.
+  // Returns the number of open requests of this kind; or whether this server has one.
   std::size_t asked(What what) const {
     return static_cast<std::size_t>(std::count_if(
         open_.begin(), open_.end(), [&](const Ask& ask) { return ask.what == what; }));
@@ -124,10 +124,10 @@ class Driven {
  public:
   Machine machine;
   Time now = k_start;
-  Ask last;  // that was answered
+  Ask last;  // the last ask that was answered
 };
 
-// Its outcome, of this kind.
+// Returns the outcome of the machine, which must be of this type.
 template <class T, class Machine>
 const T& outcome_of(const Driven<Machine>& driven) {
   REQUIRE(driven.is_over());
@@ -141,7 +141,7 @@ const T& outcome_of(const Driven<Machine>& driven) {
   }
 }
 
-// A round of a claim to so many servers.
+// A round of a claim at this many servers.
 struct Round {
   explicit Round(std::size_t servers) : Round(members_of(servers)) {}
   explicit Round(Members known, Queueing how = Queueing::no, bool first = false)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Clients take one lock at a quorum of servers that restart, with clocks that differ, over a
-// network that loses and delays: never two believe that they hold it, tokens grow, and in the end
-// the lock is free. DLOCK_QUORUM="SEED [WORLDS]" plays other worlds.
+// Clients acquire one lock at a quorum. The servers restart, their clocks differ, and the network
+// loses and delays messages. Never do two clients believe that they hold the lock, tokens grow, and
+// at the end the lock is free. DLOCK_QUORUM="SEED [WORLDS]" plays other worlds.
 #include "support/quorum_world.hpp"
 
 #include <doctest/doctest.h>

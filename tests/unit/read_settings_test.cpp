@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Five sources of settings: default, system file, user file, environment, option.
+// The five sources of settings: default, system file, user file, environment and option.
 #include "cmd/settings.hpp"
 
 #include <doctest/doctest.h>
@@ -90,7 +90,7 @@ TEST_CASE("settings: what the URL says of TLS goes before option, environment an
   Surroundings::set("DLOCK_URL", "rediss://ours?cert=/c&key=/k");
   CHECK(good_settings({}, file).tls.cacert.empty());
   CHECK(good_settings({}, file).tls.key == "/k");
-  // A URL that is not used says nothing.
+  // A URL that is not used sets nothing.
   CHECK(good_settings({{"url", "rediss://option"}}, file).tls.key.empty());
 
   const std::vector<Given> bad{{"url", "rediss://h?cacert="}};

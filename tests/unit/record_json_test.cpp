@@ -26,7 +26,7 @@ HoldRecord some_record() {
           .ttl = 30s};
 }
 
-// As acquire.lua writes it.
+// Returns a record as acquire.lua writes it.
 std::string record_text() {
   return R"({"token":1700000000000001,"since_ms":1700000000000,)" +
          holder_json(some_record().who, some_record().ttl).substr(1);
@@ -63,7 +63,7 @@ std::optional<StateFile> read_with(const std::string& what, const std::string& i
   return parse_state_file(text.replace(found, what.size(), instead));
 }
 
-// As dlock wrote it before a name could have several owners.
+// A lease as older versions of dlock wrote it: a name had one owner.
 const std::string k_old_lease =
     R"({"name":"a","boot_id":"b-1","owner":"o","expires_ns":123456789,"token":77,)"
     R"("holds":{"s":{"token":77,"since_ms":5,"host":"db1","pid":42,"ttl_ms":30000}},)"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `dlock renew --every` and `--while`, after the first renewal. With a ttl of 30 s, counted from
-// the newest confirmed request: safe until 29.69 s; one renewal has at most 3 s.
+// `dlock renew --every` and `--while`, after the first renewal. The ttl is 30 s, counted from the
+// newest confirmed request: the lease is safe until 29.69 s, and one renewal may take at most 3 s.
 #include "core/renew_loop.hpp"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@ using RenewWorld = test::MachineWorld<RenewLoop>;
 
 namespace {
 
-// What the store says of a hold from then on.
+// What the store answers about a hold from a time on.
 struct Verdict {
   Duration from = k_ever;
   RenewVerdict verdict = RenewVerdict::renewed;
@@ -57,7 +57,7 @@ RenewWorld world_of(const Keeper& how) {
   return world;
 }
 
-// No renewal was asked for after `end`.
+// Checks that no renewal was sent after `end`.
 void check_silent_after(const RenewWorld& world, Duration end) {
   for (const auto& [ask, when] : world.asks())
     CHECK(when <= end);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One question to a store, repeated while that may help.
+// One call to a store, repeated while that may help.
 #include "core/retry_loop.hpp"
 
 #include <doctest/doctest.h>

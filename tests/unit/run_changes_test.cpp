@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A hold that is watched between two renewals: what is asked when, and that news save time and
-// decide nothing. With a ttl of 30 s: renew at 10 s, TERM at 19.39 s, KILL at 29.39 s.
+// A hold that is watched between renewals: which asks are sent when. A message about a change only
+// makes a check come earlier; it decides nothing. With a ttl of 30 s: renewal at 10 s, TERM at
+// 19.39 s, KILL at 29.39 s.
 #include "core/run_session.hpp"
 
 #include <doctest/doctest.h>

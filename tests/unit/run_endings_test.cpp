@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a run ends: releasing, unknown releases, and nothing after Finish.
+// How a run ends: releases, releases with an unknown outcome, and that nothing follows Finish.
 #include "core/run_session.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How long a hold may last: max_hold, and a lease that is not renewed. With a ttl of 30 s and a
-// kill-after of 10 s: TERM at 19.39 s, KILL at 29.39 s, safe until 29.69 s.
+// How long a hold may last: max_hold, and a lease without renewal. With a ttl of 30 s and a
+// kill-after of 10 s: TERM at 19.39 s, KILL at 29.39 s; the lease is safe until 29.69 s.
 #include "core/run_session.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a run leaves when it parts: the rest of min_hold, the word that it succeeded, and what is
-// still ours of several names.
+// What a run leaves behind when it releases: the rest of min_hold and the record of its success;
+// and what it releases if some of several names are lost.
 #include "core/run_session.hpp"
 
 #include <doctest/doctest.h>
@@ -29,7 +29,7 @@ Script at_least(Duration min_hold, Duration runs_for) {
   return script;
 }
 
-// With what the hold was given back; the last time, if it was tried again.
+// Returns the options of the release; of the last one, if it was repeated.
 ReleaseOptions release_options_of(const World& world) {
   ReleaseOptions options;
   for (const auto& [ask, when] : world.asks()) {
@@ -160,7 +160,7 @@ TEST_CASE("once_per: an unnecessary run releases a grant whose answer was lost")
   script.free_from = 1s;
   script.hand_offs = {{1s}};
   script.troubles = {{.from = 1s, .until = 1100ms, .kind = Trouble::Kind::answers_lost}};
-  script.done_from = 2s;  // another of the readers has ended
+  script.done_from = 2s;  // another reader has ended
   World world(script);
   CHECK(has(world.run(), "1s stand ?, "));
   CHECK(has(world.run(), "stand done, "));

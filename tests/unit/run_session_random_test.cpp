@@ -52,7 +52,7 @@ Trouble random_trouble(Dice& dice, Duration ttl) {
   return trouble;
 }
 
-// One that moves up now and then.
+// Adds a line in which our place moves up now and then.
 void add_line(Script& script, Dice& dice) {
   std::uint64_t place = static_cast<std::uint64_t>(dice.up_to(4)) + 1;
   script.waiting_behind = static_cast<std::uint64_t>(dice.up_to(3));
@@ -117,7 +117,8 @@ Script random_script(std::uint64_t seed) {
   return script;
 }
 
-// Of a waiter in line, as the store sees it; zero where it could not be heard.
+// Returns the longest time without a request from the waiter, as the store sees it; zero if the
+// store could not hear it.
 Duration longest_silence(const Script& script, const World& world) {
   if (!script.troubles.empty()) return {};
   Duration longest{};

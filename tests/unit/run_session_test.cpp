@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Holding: start rule, renewals, losses, stopping, release. Waiting is in acquire_loop_test.cpp,
-// signals in run_signals_test.cpp. With a ttl of 30 s and a kill-after of 10 s, counted from the
-// newest confirmed request: renew at 10 s, TERM at 19.39 s, KILL at 29.39 s, safe until 29.69 s.
+// Holding a lock: start, renewals, losses, stopping, release. acquire_loop_test.cpp has the wait,
+// run_signals_test.cpp the signals. The ttl is 30 s and kill-after 10 s, counted from the newest
+// confirmed request: renewal at 10 s, TERM at 19.39 s, KILL at 29.39 s; the lease is safe until
+// 29.69 s.
 #include "core/run_session.hpp"
 
 #include <doctest/doctest.h>

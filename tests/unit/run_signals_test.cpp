@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Signals that come to a session: with a child they are its, without one they end us, and then
-// nothing of ours may be left in the store.
+// Signals that a session receives. With a child they are passed to the child; without a child they
+// end dlock, which must then leave nothing of its own in the store.
 #include "core/run_session.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// URLs of sets that sentinels watch, and which address of several answers is taken.
+// URLs of sets that sentinels watch, and the choice among several answers.
 #include "store/redis/sentinel_route.hpp"
 #include "store/redis/sentinel_url.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table of settings: what each takes, and what it refuses.
+// The table of settings: the values that each setting accepts and refuses.
 #include "cmd/settings.hpp"
 
 #include "cmd/did_you_mean.hpp"
@@ -30,7 +30,7 @@ TEST_CASE("settings: the defaults are those of the man page") {
   CHECK_FALSE(settings.wait);
   CHECK_FALSE(settings.max_waiters);
   CHECK_FALSE(settings.kill_after);
-  CHECK_FALSE(settings.conflict_exit_code);  // 75, or 0 where a run is skipped
+  CHECK_FALSE(settings.conflict_exit_code);  // default: 75, or 0 if the run is skipped
   CHECK(settings.mode == Mode::plain);
   CHECK(settings.renew);
   CHECK(settings.min_hold == Duration(0));

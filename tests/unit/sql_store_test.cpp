@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// SqlStore in a dialect of SQLite, in memory: which messages a step costs, and what a write checks
-// that did not read its row before.
+// SqlStore in a dialect of SQLite, in memory: which messages a step sends, and which conditions a
+// write has if the step did not read the row.
 #include "store/sql/sql_store.hpp"
 
 #include <doctest/doctest.h>
@@ -43,7 +43,7 @@ constexpr sql::Dialect k_dialect{
     .put_end = "",
 };
 
-// A database, which several stores share.
+// A database that several stores share.
 class Server {
  public:
   Server() {
@@ -104,7 +104,7 @@ class TestStore final : public SqlStore {
   std::string where() const override { return "sql"; }
 
   int messages = 0;
-  Duration answer_takes{};  // of a message that begins a transaction
+  Duration answer_takes{};  // how long a message that begins a transaction takes
   bool updates_find_no_row = false;
 
  private:

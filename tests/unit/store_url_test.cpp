@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the URLs of all stores with servers have in common.
+// Rules for the URLs of all stores with servers.
 #include "store/url/store_url.hpp"
 
 #include "store/etcd/etcd_url.hpp"
@@ -22,7 +22,7 @@ namespace {
 
 using test::has;
 
-// How a store reads a URL: what it refuses, or "".
+// Returns the error of a store for the URL, or "".
 template <auto parse>
 std::string read(const std::string& url) {
   const auto address = parse(url);
@@ -39,7 +39,7 @@ Result<MyAddress> my(std::string_view url) {
 
 struct Kind {
   const char* scheme;
-  const char* tail;  // what has to follow the hosts
+  const char* tail;  // what must follow the hosts
   std::string (*read)(const std::string& url);
 };
 const Kind k_kinds[] = {{"redis://", "/1", &read<&parse_redis_url>},

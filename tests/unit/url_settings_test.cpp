@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Settings of TLS that a URL carries.
+// TLS settings in a URL.
 #include "cmd/url_settings.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@ namespace {
 
 using test::has;
 
-// "URL|name=value|…": what is left of the URL, and its settings.
+// Returns "URL|name=value|…": the rest of the URL and its settings.
 std::string taken(std::string_view url) {
   const auto parts = take_url_settings(url);
   CAPTURE(url);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is refused on the command line, and with which words.
+// Command lines that are refused, and the texts of the refusals.
 #include "cmd/command_line.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is said of a run, at which level, and which event of JSON each notice is.
+// What dlock reports about a run, at which level, and which JSON event belongs to each notice.
 #include "cmd/voice.hpp"
 
 #include "base/log.hpp"
@@ -28,7 +28,7 @@ using Kind = Notice::Kind;
 
 namespace {
 
-// The value of a field of a JSON object as it stands there; empty: it has none.
+// Returns the value of a field of a JSON object as it is written; empty: there is no such field.
 std::string value_of(std::string_view object, const std::string& field) {
   const std::string start = "\"" + field + "\":";
   const std::size_t at = object.find(start);
@@ -37,7 +37,7 @@ std::string value_of(std::string_view object, const std::string& field) {
   return std::string(rest.substr(0, rest.find(',')));
 }
 
-// What stderr gets of notices, as people read it.
+// Returns what the notices print on stderr for people.
 std::string said(const std::vector<Notice>& notices,
                  LogLevel level = LogLevel::debug,
                  Mode mode = Mode::plain) {
@@ -53,7 +53,7 @@ std::string said(const std::vector<Notice>& notices,
   return {buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(n, 0))};
 }
 
-// The names of the events that `notices` are, and of fields that tell them apart.
+// Returns the names of the events for the notices, and those fields that distinguish them.
 std::string events_of(const std::vector<Notice>& notices) {
   std::array<int, 2> ends{};
   DLOCK_ASSERT(::pipe2(ends.data(), O_CLOEXEC) == 0);
@@ -287,7 +287,7 @@ std::vector<LockName> three_names() {
   return {*LockName::parse("a b"), *LockName::parse("c"), *LockName::parse("d")};
 }
 
-// What stderr gets of whatever `say` has a voice say that speaks for three names.
+// Returns what `say` prints on stderr with a voice for three names.
 template <class Say>
 std::string said_of_three(bool json, const Say& say) {
   return test::forked([&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Standing in line: who tells the store that it lives, who goes by what it hears, and leaving.
+// Waiting in line: which waiters send heartbeats, which wait for messages, and how a waiter leaves.
 #include "core/acquire_loop.hpp"
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ using Kind = Notice::Kind;
 
 namespace {
 
-// In line at that place, for ever.
+// Returns the script of a waiter that stays at this place.
 Script in_line(std::uint64_t place) {
   Script script;
   script.free_from.reset();
@@ -33,7 +33,7 @@ Script in_line(std::uint64_t place) {
   return script;
 }
 
-// When it asked for the lock after it had begun to wait in line.
+// Returns the times of its tries in line; the first one joins the line.
 std::vector<Duration> beats(const Script& script, Duration until = 60s) {
   World world(script);
   world.run(until);
@@ -45,7 +45,7 @@ std::vector<Duration> beats(const Script& script, Duration until = 60s) {
   return times;
 }
 
-// The first time it asks for the lock after it has begun to wait.
+// Returns the time of the first try after it has joined the line.
 Duration first_beat(const Script& script) {
   const auto times = beats(script, 10s);
   REQUIRE(times.size() > 1);
@@ -99,7 +99,7 @@ TEST_CASE("line: no number of changes keeps a waiter from its heartbeat") {
       REQUIRE(times.size() > 20);
       for (std::size_t i = 1; i < times.size(); ++i)
         CHECK(times[i] - times[i - 1] <= 3s);
-      // Those that are not the first do not ask for every change.
+      // Waiters that are not first do not try after every change.
       if (place > 1 && what != HandOff::turn) CHECK(times.size() < 30);
     }
   }
@@ -139,7 +139,7 @@ TEST_CASE("line: the next waiter tries a second later without another message, a
   Script script = in_line(3);
   script.free_from = 2s;
   script.hand_offs = {{1500ms, HandOff::next}};
-  // Its place is the third as far as it knows; one before it has left.
+  // It believes to be third, but a waiter before it has left.
   CHECK(transcript(script) ==
         "0s acquire busy, 0s watch, 0s stand busy, 0s await next, 1.5s await, 2.52s stand granted, "
         "2.52s start, 2.52s ended, 2.52s release, 2.52s exit 0");
@@ -221,7 +221,7 @@ TEST_CASE("line: a claim is busy at once if the line has as many waiters as it a
   CHECK(transcript(script) == "0s acquire busy, 0s exit busy");
   script.max_waiters = 4;
   CHECK(has(transcript(script, 1s), "0s stand busy, 0s await"));
-  // Who has a place keeps it, however many came later.
+  // A waiter keeps its place, however many came later.
   script.waiting_behind = 10;
   script.places = {{0s, 4}};
   script.max_waiters = 14;

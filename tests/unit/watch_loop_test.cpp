@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `dlock wait`, and the wait of `dlock force-release`: looking at a lock until it is free.
+// `dlock wait`, and the wait of `dlock force-release`: both look at a lock until it is free.
 #include "core/watch_loop.hpp"
 
 #include <doctest/doctest.h>
@@ -37,14 +37,14 @@ Holding free_with(std::uint64_t waiting) {
   return {.waiting = waiting};
 }
 
-// A lock from those times on, and how a watch of it goes.
+// The states of a lock over time, and the results of a watch.
 struct Lock {
   std::vector<std::pair<Duration, Holding>> states{{0s, held_by({"a:1"})}};
   std::optional<Error> watch_error = {};
   PlayedStoreTerms store = {};
 };
 
-// The leases of an inspected lock are counted down.
+// Returns what inspect sees: the remaining leases shrink with time.
 Holding seen_at(const Lock& lock, Duration since) {
   Holding now;
   for (const auto& [from, holding] : lock.states) {
@@ -81,7 +81,7 @@ Lock held_until(Duration when) {
   return lock;
 }
 
-// The pauses between its looks.
+// Returns the pauses between the looks.
 std::vector<Duration> pauses(const WatchWorld& world) {
   std::vector<Duration> all;
   std::optional<Duration> last;
@@ -93,7 +93,7 @@ std::vector<Duration> pauses(const WatchWorld& world) {
   return all;
 }
 
-// Of a lock that was held like that when it was revoked.
+// Returns the terms of a wait after a revocation: the lock was held like `before`.
 WatchTerms revoked_as(const Holding& before, const RevokeOrder& order = {}) {
   return revoked_terms(revoked_holders(before, order), 5s);
 }
@@ -145,7 +145,7 @@ TEST_CASE("wait: a free lock with a waiter in its line is not free") {
   world.run();
   CHECK(world.outcome()->kind == End::free);
   CHECK(world.outcome()->waited >= 7s);
-  // Nothing tells that a waiter died: it looks again each second.
+  // No message reports the death of a waiter, so it looks again each second.
   CHECK(world.outcome()->waited <= 8s);
 }
 

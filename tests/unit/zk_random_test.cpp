@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Claims on one lock of ZooKeeper look, write and look again at any time, in random order, beside
-// programs that follow Curator's recipes; some die. No claim that may count itself as the holder
-// does so beside another one that excludes it. DLOCK_ZOOKEEPER="SEED [WORLDS]" plays other orders.
+// Claims on one lock of ZooKeeper read and write at any time, in random order, beside programs that
+// follow Curator's recipes; some claims die. No claim believes that it is the holder while another
+// claim holds that excludes it. DLOCK_ZOOKEEPER="SEED [WORLDS]" plays other orders.
 #include "store/zookeeper/zk_row.hpp"
 
 #include <doctest/doctest.h>
@@ -51,7 +51,7 @@ struct World {
   void remove(const std::string& path) {
     std::erase_if(nodes, [&](const auto& one) { return one.path == path; });
   }
-  // All or none. Returns the path of what was made.
+  // Makes all changes or none. Returns the path of the new node.
   std::optional<std::string> multi(const ZkChange& change, std::int64_t session) {
     for (const ZkRequest& part : change.parts) {
       if (part.op == ZkOp::create) continue;
@@ -90,7 +90,7 @@ class Actor {
     made_.clear();
   }
 
-  // One step, which may be long after the one before.
+  // Makes one step, perhaps a long time after the previous one.
   void step(const std::vector<Mode>& modes) {
     if (random_() % 40 == 0) {
       die();
@@ -237,7 +237,7 @@ class Actor {
   unsigned grants_ = 0;
 };
 
-// How often somebody was granted the lock.
+// Plays one world. Returns how often the lock was granted.
 unsigned play(unsigned seed, const std::vector<Mode>& modes, int foreign) {
   std::mt19937 random(seed);
   World world;

@@ -240,7 +240,7 @@ TEST_CASE("zk records: frames are cut out of pieces of any size") {
   }
 }
 
-// What is cut short is no answer, and a size that lies costs nothing.
+// Answers that are cut short are errors, and a false size costs nothing.
 TEST_CASE("zk records: no bytes break the reader") {
   const std::string whole = bytes_of(k_header + "00000002 00000001 61 00000001 62" + k_stat);
   for (std::size_t size = 0; size < whole.size(); ++size)

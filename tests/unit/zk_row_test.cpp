@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t k_session = 77;
 
-// A folder as the multis of changes leave it: all of one session.
+// The folder of a lock after the multis of changes; all nodes belong to one session.
 class Folder {
  public:
   ZkRow row(StoreTime now) const {
@@ -28,7 +28,7 @@ class Folder {
     return row;
   }
 
-  // One step of dlock's; returns its change, which is carried out.
+  // Carries out one step of dlock and returns its change.
   template <class Rule>
   ZkChange step(const Moment& moment, const Rule& rule, bool proves_note = false) {
     const ZkChange change = plan(row(moment.now), moment, rule, proves_note);
@@ -114,7 +114,7 @@ bool is_part(const ZkChange& change, ZkOp op, const std::string& path) {
   });
 }
 
-// The mode of the names of nodes, told by their ends.
+// Checks the mode that the end of a node's name stands for.
 void has_mode(ZkLayout layout, const std::string& node, Mode mode) {
   const auto place = zk_place_of(layout, node);
   CAPTURE(node);
