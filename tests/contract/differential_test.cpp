@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The same random calls to two stores, whose answers have to be equal: Redis, where scripts have
+// The same random calls to two stores, whose answers must be equal: Redis, where Lua scripts have
 // the rules of a lock, and the memory store, where lease_table has them. After each call every name
-// is inspected in both.
+// is inspected in both stores.
 //
-// Half of the claims wait in line, where the waiters of each name have the same order, turns and
-// ends in both stores. Claims and releases are also repeated late, long after their answers.
+// Half of the claims wait in line; the waiters of each name must have the same order, turns and
+// ends in both stores. Claims and releases are also repeated long after their answers.
 //
-// No answer depends on how fast the machine is: the game advances time in steps, and whatever ends
-// does so beside a step. A game in which the machine stood still is played again.
+// No answer depends on the speed of the machine: the game advances time in steps, and everything
+// that ends does so well before or after a step. A game in which the machine stood still is played
+// again.
 //
-// DLOCK_DIFFERENTIAL="SEED [GAMES]" plays other games; a failure prints its seed and its calls.
-// Not played: what only Redisson or another program does, and waiters that hear of their turn;
-// ./dev scripts plays these.
+// DLOCK_DIFFERENTIAL="SEED [GAMES]" plays other games; a failure prints its seed and its calls. Not
+// played here, but by ./dev scripts: what only Redisson or another program does, and waiters that
+// get messages.
 #include "store/undo.hpp"
 
 #include <algorithm>
@@ -35,13 +36,13 @@ namespace {
 
 constexpr int k_calls = 60;  // of a game
 
-// A run that claims, and what it got.
+// A run: its claim, and what it was granted.
 struct Run {
-  Claim claim;  // the keys of its ancestors are names
+  Claim claim;  // its ancestors have names in place of keys
   Queueing queueing = Queueing::no;
-  std::array<Holds, 2> holds;  // as each store granted them, tokens and all
+  std::array<Holds, 2> holds;  // as each store granted them, with tokens
   const Holds& held() const { return holds[0]; }
-  bool waits = false;  // by its last answer
+  bool waits = false;  // as its last answer says
 };
 
 class Game {
@@ -54,7 +55,7 @@ class Game {
         line_(static_cast<Line>(seed % 4)),
         claims_(random_, line_) {}
 
-  // False: the machine stood still.
+  // Returns false if the machine stood still.
   bool play() try {
     for (int i = 0; i < k_calls; ++i) {
       step();
@@ -71,7 +72,7 @@ class Game {
   std::size_t refusals = 0;
   std::size_t losses = 0;
   std::size_t waits = 0;
-  std::size_t turns = 0;  // granted to a waiter
+  std::size_t turns = 0;  // number of grants to waiters
 
  private:
   void step() {
@@ -104,7 +105,7 @@ class Game {
     }
   }
 
-  // One of the newest, mostly: the others have ended long ago.
+  // Returns a run, mostly one of the newest: the others have ended long ago.
   Run* any_run(bool granted) {
     constexpr std::size_t k_newest = 4;
     std::vector<Run*> some;
@@ -153,7 +154,8 @@ class Game {
     if (answer.starts_with("done")) all_waiters_ask();
   }
 
-  // Most of those that are in line, in any order; one that is silent for too long loses its place.
+  // Most waiters repeat their claims, in any order; a waiter that is silent for too long loses its
+  // place.
   void waiters_ask() {
     std::vector<std::size_t> waiting;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
@@ -221,7 +223,7 @@ class Game {
     all_waiters_ask();
   }
 
-  // Of everybody, or of the owner or the token of a hold.
+  // Revokes all holds, or those of one owner or token.
   void revoke() {
     const Run* run = random_() % 3 == 0 ? nullptr : any_run(true);
     const std::size_t which = run == nullptr ? 0 : random_() % run->held().size();
@@ -243,7 +245,7 @@ class Game {
     if (!answer.starts_with("deleted")) all_waiters_ask();
   }
 
-  // After a call that began a turn.
+  // Called after a call that began a turn.
   void let_turn_pass() {
     if (line_ == Line::with_silent_waiters && random_() % 2 == 0) advance();
   }
@@ -265,7 +267,7 @@ class Game {
     if (random_() % 4 != 0) waiters_ask();
   }
 
-  // Whose claim a new one may be below: mostly of a run that holds something.
+  // Returns the run whose nested run may claim next: mostly a run that holds a lock.
   const Run* some_run_above() {
     return random_() % 2 == 0 && claims_.may_nest() ? any_run(true) : nullptr;
   }
@@ -291,7 +293,8 @@ class Game {
     return true;
   }
 
-  // Of a hold that is gone, while its owner has others: these may answer for it.
+  // Returns whether a hold of the run is gone while its owner has other holds: these may answer for
+  // it.
   bool others_answer_for(const Run& run) {
     return std::any_of(run.held().begin(), run.held().end(), [&](const Hold& hold) {
       const Found found = look_for(hold);
@@ -299,8 +302,8 @@ class Game {
     });
   }
 
-  // Then each has its whole time again, whether its turn had begun or not. The second time, each
-  // has a place in all its lines.
+  // All waiters repeat their claims, so that each has its full time again, whether its turn has
+  // begun or not. The second time, each has a place in all its lines.
   void all_waiters_ask() {
     for (int i = 0; i < 2; ++i) {
       for (Run& run : runs_) {
@@ -348,7 +351,7 @@ TEST_CASE("differential: random calls have the same answers in Redis and in a ta
   int tries = 0;
   for (unsigned i = 0; i < games; ++i) {
     Game game(twins, seed + i);
-    // Again, if the machine stood still; not for ever.
+    // Plays again if the machine stood still, but not for ever.
     if (!game.play() && ++tries % 4 != 0) {
       --i;
       continue;

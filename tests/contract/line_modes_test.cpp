@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The line where several may enter: readers, slots, and claims of several names.
+// The line of a lock that several can hold: readers, slots, and claims of several names.
 #include <memory>
 #include <optional>
 #include <variant>

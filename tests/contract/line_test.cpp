@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The line, in stores that keep one: who came first goes first, and whoever is dead or does not
-// come is passed over.
+// The line, in stores that keep one: first come, first served; a waiter that is dead or does not
+// take its turn is passed over.
 #include <optional>
 
 #include "contract/in_line.hpp"

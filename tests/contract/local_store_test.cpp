@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What only the local store can do wrong: files, directories and their rights.
+// What can go wrong only in the local store: files, directories and their rights.
 #include "store/local/local_file.hpp"
 #include "sys/wake_up.hpp"
 

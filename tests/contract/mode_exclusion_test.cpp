@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Threads, each a client of its own, that take what they like in every mode: who stands beside
-// whom is written down beside the lock, and compared.
+// Threads claim a name in random modes, each as a client of its own. A record beside the lock shows
+// which of them hold it at the same time.
 #include <poll.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint32_t k_slots = 3;
 
-// Who is inside, of each name; says what was wrong first.
+// Records which threads hold each name; keeps the first violation.
 class Watchman {
  public:
   void enter(const Holds& holds) {
@@ -43,7 +43,7 @@ class Watchman {
         ++room.alone;
       }
       expect(hold.token > room.token, "a token that did not grow");
-      // Between readers the tokens are in order, but not their coming here.
+      // The tokens of readers grow, but readers may enter in another order.
       if (hold.mode < Mode::shared) room.token = hold.token;
       ++entered_;
     }
@@ -87,10 +87,10 @@ class Watchman {
   std::string complaint_;
 };
 
-// What a thread claims in one round.
+// Returns what a thread claims in one round.
 using Wish = std::function<Claim(std::mt19937&)>;
 
-// One thread: claims, and comes and goes if it is granted. No doctest in here.
+// One thread: claims, and releases soon after a grant. No doctest in here.
 void come_and_go(
     LockStore& store, const Wish& wish, unsigned seed, int rounds, Watchman& watchman) {
   std::mt19937 random(seed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads and writes below each other, in one owner. Numbers in brackets are reports of Redisson's
-// users about the same.
+// Shared and exclusive claims nested in each other, by one owner. Numbers in brackets are reports
+// by users of Redisson about the same cases.
 #include <algorithm>
 #include <array>
 

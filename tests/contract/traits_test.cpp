@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// StoreTraits: what a store supports is there, and what it declines is refused with bad_usage and
-// changes nothing. A store that declines everything takes part, so that the refusals are tried.
+// A call that needs a trait which the store lacks is refused and changes nothing. One store
+// declines all traits, so that every refusal is tried.
 #include "contract/lock_store_contract.hpp"
 #include "support/declining_store.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A holder's look between two renewals: check() says how it stands and changes nothing; what is
-// watched is told when another has changed it.
+// What a holder does between two renewals: check() says whether the hold is still ours and changes
+// nothing; a watched hold gets a message when another client changes it.
 #include "sys/wake_up.hpp"
 
 #include <poll.h>

@@ -12,15 +12,15 @@ build_clock_shim() {
 # clock WHOSE WORD…: moves the clocks of WHOSE (see clock.py).
 clock() { python3 "$PROGRAMS/clock.py" "$T/clock-$1" "${@:2}"; }
 
-# with_clocks_of WHOSE PROGRAM COMMAND…: COMMAND, a function or a program, in which every program
-# whose name begins with PROGRAM has the clocks of WHOSE.
+# with_clocks_of WHOSE PROGRAM COMMAND…: runs COMMAND, a function or a program. All programs in it
+# whose names begin with PROGRAM see the clocks of WHOSE.
 with_clocks_of() {
   [ -e "$T/clock-$1" ] || clock "$1" true
   local -x LD_PRELOAD=$CLOCK_SHIM_SO CLOCK_SHIM=$T/clock-$1 CLOCK_SHIM_FOR=$2
   "${@:3}"
 }
 
-# A sanitized or static dlock does not take a preloaded library.
+# Skips for a sanitized or static dlock, which cannot use a preloaded library.
 needs_dynamic_dlock() {
   ldd "$DLOCK" >/dev/null 2>&1 || skip "a static dlock takes no preloaded library"
   needs_no_sanitizer "wants to be the first library"

@@ -2,12 +2,14 @@
 # Shared by the suites of dlock doctor: what it found, and that it found nothing. A part of suite.bash.
 # shellcheck shell=bash disable=SC2154  # output is set by run
 
-# found LEVEL ID TEXT: a line of the output says so.
+# found LEVEL ID TEXT: checks that the output has such a line.
 found() { grep -qE "^$1 $2 +.*$3" <<<"$output" || fail "no $1 $2 $3 in: $output"; }
-# findings: the errors and warnings of the output in their order, those of several servers once.
+# findings: prints the errors and warnings of the output in their order; equal ones of several
+# servers once.
 findings() { grep -oE '^[EW] [a-z]+' <<<"$output" | uniq | xargs; }
 
-# all_keys COMMAND…: all keys of the server that redis-cli COMMAND… asks, with what is in them.
+# all_keys COMMAND…: prints all keys, with their contents, of the server that redis-cli COMMAND…
+# asks.
 all_keys() {
   local key
   while read -r key; do
@@ -75,7 +77,7 @@ for one in d["not_seen"]:
 ' "$PROJECT/man/dlock.1" "$status" <<<"$json"
 }
 
-# identity WORD…: the word by which hosts compare their stores.
+# identity WORD…: prints the word by which hosts compare their stores.
 identity() {
   run "$DLOCK" doctor --json "$@"
   json "d['identity']['digest'] or ''" <<<"$output"

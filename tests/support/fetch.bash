@@ -6,9 +6,9 @@
 # Each tool repeats a request itself where it can; a tool that would wait for ever is ended.
 in_time() { timeout --foreground -k 10 "${FETCH_LIMIT:-600}" "$@"; }
 
-# ready PLACE SOURCES COMMAND…: COMMAND fills the folder PLACE, unless that was done from the same
-# SOURCES (a text) before; a registry that did not answer is asked again, after longer and longer. What
-# was said is in PLACE.log.
+# ready PLACE SOURCES COMMAND…: runs COMMAND, which fills the folder PLACE, unless that was done
+# before from the same SOURCES (a text). If a registry does not answer, COMMAND is repeated after
+# longer and longer pauses. PLACE.log has its output.
 ready() {
   local place=$1
   [ "$(cat "$place/made-from" 2>/dev/null)" != "$2" ] || return 0
@@ -17,10 +17,11 @@ ready() {
   persist 5 20 60 anew "$place" "${@:3}" >"$place.log" 2>&1 </dev/null &&
     echo "$2" >"$place/made-from"
 }
-# anew PLACE COMMAND…: in an empty folder.
+# anew PLACE COMMAND…: runs COMMAND with PLACE as an empty folder.
 anew() { rm -rf "$1" && mkdir "$1" && "${@:2}"; }
 
-# persist SECONDS SECONDS SECONDS COMMAND…: until it succeeds, with these pauses; four times at most.
+# persist SECONDS SECONDS SECONDS COMMAND…: runs COMMAND until it succeeds, at most four times, with
+# these pauses.
 persist() {
   local pause
   for pause in "${@:1:3}"; do

@@ -8,15 +8,16 @@
 deaf='trap "" TERM; echo "$DLOCK_TOKEN" >"$0.token"
   $TICKER "$0" ignore 15 & exec $TICKER "$0" ignore 15'
 
-# hold_as WHO NAME [OPTION…]: a holder whose command is deaf to TERM, with a lease of 3 s. It ticks
-# into $T/ticks-WHO and leaves its fencing token beside it. HOLD_BY may name another dlock_run.
+# hold_as WHO NAME [OPTION…]: starts a holder whose command ignores TERM, with a lease of 3 s. The
+# command ticks into $T/ticks-WHO and leaves its fencing token there. HOLD_BY may name a function to
+# use in place of dlock_run.
 hold_as() {
   local who=$1 name=$2
   shift 2
   "${HOLD_BY:-dlock_run}" "$who" --ttl 3s "$@" "$name" -- sh -c "$deaf" "$T/ticks-$who"
   eventually 10s two_tick "$T/ticks-$who" || { echo "no lock for $who"; cat "$T/$who.err"; return 1; }
 }
-# hold_deaf NAME [OPTION…]: the same as `a`, ticking into $TICKS.
+# hold_deaf NAME [OPTION…]: hold_as for the holder `a`, which ticks into $TICKS.
 hold_deaf() {
   ln -sf "$TICKS" "$T/ticks-a"
   : >"$TICKS"
@@ -24,8 +25,9 @@ hold_deaf() {
 }
 token_of() { cat "$T/ticks-$1.token"; }
 
-# stopped_in_time_after AT [WHO]: after a loss that a master has confirmed and dlock has told: a renewal
-# interval, a call, the short grace, and some slack; the end of the lease itself may come before that.
+# stopped_in_time_after AT [WHO]: checks that the command stopped in time after a loss that a master
+# confirmed and dlock reported. Allowed are a renewal interval, a call, the short grace and some
+# slack; the lease itself may end before that.
 stopped_in_time_after() {
   local took who=${2:-a}
   ends 10s "$who" "exit 79"
@@ -35,9 +37,9 @@ stopped_in_time_after() {
   [ "$took" -le $((1000 + 300 + 1000 + 2000)) ] || { echo "the last tick came after $took ms"; return 1; }
 }
 
-# dead_before_the_end_of_the_lease AT [WHO]: nothing was confirmed after AT, which is read behind what
-# cut the lease off, and every process of the command was dead within a lease of it. And nobody said
-# `lost`: there was no verdict.
+# dead_before_the_end_of_the_lease AT [WHO]: checks that every process of the command was dead
+# within one lease after AT. AT is read after the connection was cut, so nothing was confirmed
+# later. There must be no message `lost`, because there was no verdict.
 dead_before_the_end_of_the_lease() {
   local late who=${2:-a}
   ends 10s "$who" "exit 79"

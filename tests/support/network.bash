@@ -20,13 +20,14 @@ start_network() {
   done
 }
 
-# For teardown, after the processes in it were ended.
+# For teardown, after the processes in the network have ended.
 end_network() {
   [ -z "${CLIENT:-}" ] || ip netns del "$CLIENT" 2>/dev/null || true
   [ -z "${SERVER:-}" ] || ip netns del "$SERVER" 2>/dev/null || true
 }
 
-# start_far_server NAME [OPTION…]: start_other on the far side; FAR_URL is how the client finds it.
+# start_far_server NAME [OPTION…]: start_other in the namespace of the server. FAR_URL is its URL
+# for the client.
 start_far_server() {
   # shellcheck disable=SC2317  # called by start_other
   redis-server() { exec ip netns exec "$SERVER" redis-server "$@"; }
@@ -44,8 +45,8 @@ far_run() {
 # far_hold NAME [OPTION…]: hold_deaf of leases.bash, in the client's namespace.
 far_hold() { HOLD_BY=far_run hold_deaf "$@"; }
 
-# packets RULE: what the server's side does from now on with what comes in for it, or for another
-# PORT, e.g. `packets drop`; without RULE everything passes again.
+# packets RULE: sets what the server's side does from now on with incoming packets for the server
+# (or for another PORT), e.g. `packets drop`; without RULE all packets pass again.
 packets() {
   ip netns exec "$SERVER" nft flush ruleset
   [ $# = 0 ] || printf '%s\n' 'table inet faults {' \

@@ -6,7 +6,7 @@
 client_of_postgres() { exec psql -XAtq -h "$DB" -p "$DB_PORT" -U postgres postgres; }
 client_of_mysql() { exec mariadb --no-defaults -NB --unbuffered -S "$DB/socket" -u root locks; }
 
-# start_peer: sets PEER. What it is told to by `peer SQL` is done when that returns.
+# start_peer: starts it and sets PEER. `peer SQL` returns when the statement was executed.
 start_peer() {
   PEER_LINES=0
   mkfifo "$T/peer.in"
@@ -21,7 +21,7 @@ peer() {
   eventually 10s file_has "$T/peer.out" "done $PEER_LINES" || fail "$(cat "$T/peer.out")"
 }
 
-# with FORM: the URL with it is the one of dlock from now on.
+# with FORM: from now on, the URL of dlock has with=FORM.
 with() {
   PLAIN_URL=${PLAIN_URL:-$DLOCK_URL}
   export PLAIN_URL DLOCK_URL="$PLAIN_URL&with=$1"
@@ -87,8 +87,8 @@ outlives_silence() {
   ends 10s a "exit 7"
 }
 
-# joins_above: a nested run needs no peer lock beside the one above it, and has one of its own where
-# the run above it has none. TAKE and GIVE_UP are those of both_ways.
+# joins_above: checks that a nested run takes no second peer lock if the run above it has one, and
+# takes its own if that run has none. TAKE and GIVE_UP as for both_ways.
 joins_above() {
   run -0 "$DLOCK" run a -- "$DLOCK" run -n a -- true
   run -0 "$DLOCK" run --and b a -- "$DLOCK" run -n b -- true

@@ -54,11 +54,11 @@ struct Script {
   std::vector<std::pair<Duration, std::uint64_t>> places;
   std::uint64_t waiting_behind = 0;
   std::optional<Error> watch_error;
-  std::string untracked_because;      // why key tracking is unavailable
-  bool complete = true;               // Grant::complete of the grant
-  bool news = false;                  // of a hold; without, the refusal is left out of what is seen
-  std::vector<Message> hand_offs;     // messages to the waiter, or to the holder
-  std::optional<Duration> lost_from;  // renewals find that another owner holds the first name
+  std::string untracked_because;  // why key tracking is unavailable
+  bool complete = true;           // Grant::complete of the grant
+  bool news = false;  // the store can watch a hold; if not, the transcript omits its refusal
+  std::vector<Message> hand_offs;        // messages to the waiter, or to the holder
+  std::optional<Duration> lost_from;     // renewals find that another owner holds the first name
   std::optional<Duration> revoked_from;  // renewals are refused
   std::optional<ReleaseVerdict> release_verdict;
   Duration latency{};

@@ -3,14 +3,14 @@
 # function that prints what breaks it in a TREE.
 # shellcheck shell=bash
 
-# files TREE NAME…: the files in it of these names, patterns of find.
+# files TREE NAME…: prints the files in TREE with these names (patterns of find).
 files() {
   local tree=$1 name names=()
   shift
   for name; do names+=(${names:+-o} -name "$name"); done
   (cd "$tree" && find . \( -path ./build -o -path ./.git \) -prune -o \( "${names[@]}" \) -print | sed 's,^./,,' | sort)
 }
-# sources TREE FOLDER…: the C++ files in them.
+# sources TREE FOLDER…: prints the C++ files in these folders.
 sources() {
   local tree=$1 folder
   shift
@@ -28,7 +28,7 @@ code() {
 # Inside includes the string is what counts.
 includes() { sed -nE 's/^#include (["<].*[">]).*/\1/p' "$1"; }
 
-# bad FILE TEXT…: makes a sample tree with one file in it.
+# bad FILE TEXT…: makes a sample tree with one file.
 bad() {
   rm -rf "$BAD"
   mkdir -p "$BAD/$(dirname "$1")"

@@ -87,7 +87,8 @@ in_line() {
     python3 -c 'import json, sys; print(json.load(sys.stdin)["locks"][0]["waiting"])'
 }
 
-# count_in_parallel PROCESSES TIMES [URL]: each adds one to a number so many times, under one lock.
+# count_in_parallel PROCESSES TIMES [URL]: each process adds 1 to a number TIMES times, under one
+# lock.
 # shellcheck disable=SC2016  # for the child to expand
 count_in_parallel() {
   local i k pids=() pid
@@ -116,7 +117,7 @@ waiters_enter_in_order() {
   assert_not_started
 }
 
-# first_waiter_is_passed_over [TIME]: within that.
+# first_waiter_is_passed_over [TIME]: checks that a stopped first waiter is passed over within TIME.
 first_waiter_is_passed_over() {
   hold a
   stand_all a 1 3
@@ -130,7 +131,7 @@ first_waiter_is_passed_over() {
   assert_order 3 1
 }
 
-# A waiter that is dead keeps its place for as long as the store does not know.
+# A dead waiter keeps its place until the store notices its death.
 dead_waiter_keeps_no_free_lock() {
   hold a
   stand a 1
@@ -161,7 +162,7 @@ nested_run_outlives_its_parent() {
   assert_not_started
 }
 
-# all_that_a_lock_can [TTL]: but --min-hold.
+# all_that_a_lock_can [TTL]: uses all features of a lock except --min-hold.
 all_that_a_lock_can() {
   eval "$("$DLOCK" acquire a --ttl "${1:-1m}")"
   run -75 env -u DLOCK_HOLDS "$DLOCK" run -n a -- true

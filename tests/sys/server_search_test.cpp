@@ -112,7 +112,7 @@ Error failed(const Kind& kind,
   return holding.error();
 }
 
-// Trusts another server than those of the test.
+// TLS settings that trust only the certificate of another server.
 struct Trust {
   Trust() {
     settings.cacert = folder.path() + "/ca";

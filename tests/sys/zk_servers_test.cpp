@@ -66,7 +66,8 @@ Duration gone_after(ZkSession& other, const std::string& path, Time sent) {
   return {};
 }
 
-// A follower that freezes right after its answer to a write at the end of a session's time.
+// Returns how long a session lives whose follower freezes right after its answer to a write. The
+// write comes at three quarters of the timeout.
 Duration life_after(const std::string& path, Duration timeout, bool attaches) {
   const std::size_t leader = *servers().leader();
   const std::size_t follower = (leader + 1) % ZookeeperEnsemble::k_servers;
@@ -84,8 +85,8 @@ Duration life_after(const std::string& path, Duration timeout, bool attaches) {
 TEST_CASE("zk: only a re-attach renews: its follower freezes, and the node outlives its time") {
   constexpr auto k_timeout = 1600ms;
   CHECK(life_after("/renewed", k_timeout, true) >= k_timeout);
-  // The same write on the open connection. A follower that tells its leader of it just before it
-  // freezes hides that.
+  // The same write without a re-attach. It does not renew the session, unless the follower tells
+  // its leader of the write just before it freezes: so this is tried several times.
   Duration shortest = 1h;
   for (int i = 0; i < 5 && shortest >= k_timeout; ++i)
     shortest = std::min(shortest, life_after("/written", k_timeout, false));
@@ -100,7 +101,7 @@ TEST_CASE("zk: a session goes on at another server when its own has gone") {
   servers().at(leader).kill();
   std::optional<ZkAnswer> written;
   std::string said;
-  // Those that are left first choose a leader: until then they hang up.
+  // The remaining servers first elect a leader; until then they close connections.
   for (const Time limit = ample(); !written && BootClock::now() < limit; pause(50ms)) {
     const auto answers =
         one.reattach({{.op = ZkOp::set_data, .path = "/moves", .data = "x"}}, limit);
