@@ -21,10 +21,6 @@ constexpr std::string_view k_default_table = "dlock";
 constexpr std::string_view k_beside_letters = "-._~";
 constexpr std::string_view k_beside_path = "-._~/";
 
-Error bad(std::string what) {
-  return {Errc::bad_usage, std::move(what)};
-}
-
 bool is_alphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
@@ -36,10 +32,11 @@ bool has_nul(const std::string& text) {
 Result<void> parse_database(std::string_view path, MyAddress& address) {
   const std::string_view name = path.substr(std::min<std::size_t>(1, path.size()));
   address.database = percent_decode(name);
-  if (address.database.empty()) return bad("the database is missing: …/DATABASE");
-  if (name.find('/') != std::string_view::npos) return bad("a '/' in a database is written %2F");
+  if (address.database.empty()) return bad_url("the database is missing: …/DATABASE");
+  if (name.find('/') != std::string_view::npos)
+    return bad_url("a '/' in a database is written %2F");
   if (has_nul(address.database) || address.database.size() > k_longest_name) {
-    return bad("the name of a database has at most 64 bytes, none of them NUL");
+    return bad_url("the name of a database has at most 64 bytes, none of them NUL");
   }
   return {};
 }
@@ -53,7 +50,7 @@ bool is_identifier(std::string_view name) {
 Result<void> set_table(const StoreUrl& parts, MyAddress& address) {
   address.table = parts.option("table").value_or(std::string(k_default_table));
   if (is_identifier(address.table)) return {};
-  return bad("table= is a name of at most 64 letters, digits and '_'");
+  return bad_url("table= is a name of at most 64 letters, digits and '_'");
 }
 
 Result<void> set_with(const StoreUrl& parts, MyAddress& address) {
@@ -74,7 +71,7 @@ Result<void> set_server(const StoreUrl& parts, Endpoint& endpoint) {
   endpoint.port = k_port;
   const auto socket = parts.option("socket");
   if (socket.has_value() != parts.hosts.empty())
-    return bad("either a host or ?socket=/PATH says where the server is");
+    return bad_url("either a host or ?socket=/PATH says where the server is");
   if (socket) {
     endpoint.socket_path = *socket;
     return check_socket_path(*socket);
@@ -94,11 +91,11 @@ Result<std::shared_ptr<const TlsSettings>> tls_of(const std::optional<std::strin
   const bool none = !ssl_mode && (is_socket || is_this_machine(endpoint.host)) && !tls.said();
   const std::string mode = none ? "disabled" : ssl_mode.value_or("verify_identity");
   if (is_socket && (ssl_mode.value_or("disabled") != "disabled" || tls.said())) {
-    return bad("a unix socket has no TLS");
+    return bad_url("a unix socket has no TLS");
   }
   if (mode == "disabled") {
     if (tls.said())
-      return bad("ssl-mode=disabled and another setting of TLS contradict each other");
+      return bad_url("ssl-mode=disabled and another setting of TLS contradict each other");
     return std::shared_ptr<const TlsSettings>();
   }
   if (mode == "required") {
@@ -106,7 +103,7 @@ Result<std::shared_ptr<const TlsSettings>> tls_of(const std::optional<std::strin
   } else if (mode == "verify_ca") {
     tls.any_name = true;
   } else if (mode != "verify_identity") {
-    return bad("ssl-mode= is disabled, required, verify_ca or verify_identity");
+    return bad_url("ssl-mode= is disabled, required, verify_ca or verify_identity");
   }
   return std::make_shared<const TlsSettings>(std::move(tls));
 }

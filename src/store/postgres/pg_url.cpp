@@ -33,10 +33,6 @@ constexpr std::array<std::pair<std::string_view, PgTls>, 5> k_modes{{
     {"verify-full", PgTls::verify_full},
 }};
 
-Error bad(std::string what) {
-  return {Errc::bad_usage, std::move(what)};
-}
-
 bool is_word(std::string_view text, std::size_t longest) {
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
@@ -47,7 +43,7 @@ bool is_word(std::string_view text, std::size_t longest) {
 
 Result<std::uint16_t> parse_port(std::string_view text) {
   const auto number = parse_digits(text, 65535);
-  if (!number || *number == 0) return bad("the port must be a number from 1 to 65535");
+  if (!number || *number == 0) return bad_url("the port must be a number from 1 to 65535");
   return static_cast<std::uint16_t>(*number);
 }
 
@@ -57,9 +53,9 @@ Result<PgServer> parse_server(std::string_view text, std::uint16_t port) {
     if (!at) return at.error();
     return PgServer{std::move(at->host), at->port};
   }
-  if (text.find('\0') != std::string_view::npos) return bad("a path has no NUL bytes");
+  if (text.find('\0') != std::string_view::npos) return bad_url("a path has no NUL bytes");
   if (text.size() > k_longest_directory)
-    return bad("the path of a socket's directory has at most 92 bytes");
+    return bad_url("the path of a socket's directory has at most 92 bytes");
   return PgServer{std::string(text), port};
 }
 
@@ -77,7 +73,7 @@ Result<PgServer> parse_written(std::string_view text, std::uint16_t port) {
 
 Result<void> parse_servers(const StoreUrl& parts, PgAddress& address) {
   const auto host = parts.option("host");
-  if (host && !parts.hosts.empty()) return bad("it says the host twice");
+  if (host && !parts.hosts.empty()) return bad_url("it says the host twice");
   std::uint16_t port = k_default_port;
   if (const auto said = parts.option("port")) {
     const auto number = parse_port(*said);
@@ -87,7 +83,7 @@ Result<void> parse_servers(const StoreUrl& parts, PgAddress& address) {
   auto all = split(host ? std::string_view(*host) : parts.hosts, ',');
   if (all.empty()) all.push_back(k_default_directory);
   if (all.size() > k_most_hosts)
-    return bad("a URL has at most " + std::to_string(k_most_hosts) + " hosts");
+    return bad_url("a URL has at most " + std::to_string(k_most_hosts) + " hosts");
   for (const std::string_view one : all) {
     auto server = host ? parse_server(one, port) : parse_written(one, port);
     if (!server) return server.error();
@@ -99,10 +95,10 @@ Result<void> parse_servers(const StoreUrl& parts, PgAddress& address) {
 Result<void> parse_database(std::string_view path, PgAddress& address) {
   if (path.empty()) return {};
   if (path.find('/', 1) != std::string_view::npos)
-    return bad("a '/' in the name of the database is written %2F");
+    return bad_url("a '/' in the name of the database is written %2F");
   address.database = percent_decode(path.substr(1));
   if (address.database.find('\0') != std::string::npos)
-    return bad("the name of a database has no NUL bytes");
+    return bad_url("the name of a database has no NUL bytes");
   return {};
 }
 
@@ -134,7 +130,8 @@ Result<void> set_with(const StoreUrl& parts, PgAddress& address) {
 Result<void> parse_table(const StoreUrl& parts, PgAddress& address) {
   address.table = parts.option("table").value_or(std::string(k_default_table));
   if (is_table(address.table)) return {};
-  return bad("a table consists of at most 58 letters a-z, digits and '_', a schema and '.' before");
+  return bad_url(
+      "a table consists of at most 58 letters a-z, digits and '_', a schema and '.' before");
 }
 
 Result<void> parse_tls(const StoreUrl& parts, PgAddress& address) {
@@ -143,7 +140,7 @@ Result<void> parse_tls(const StoreUrl& parts, PgAddress& address) {
   for (const auto& [name, mode] : k_modes)
     if (*said == name) address.tls = mode;
   if (!address.tls)
-    return bad("sslmode is one of disable, prefer, require, verify-ca and verify-full");
+    return bad_url("sslmode is one of disable, prefer, require, verify-ca and verify-full");
   return {};
 }
 
