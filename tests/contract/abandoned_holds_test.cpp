@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a nested run leaves that was killed, as the run above it gives it back, on every store.
+// Holds of a nested run that was killed: the run above it releases them, on every store.
 #include "store/abandoned_holds.hpp"
 
 #include "sys/boot.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What outlives a run: names that stay taken for a while, and the word that it succeeded.
+// What outlives a run: names that stay taken for a while, and the record of its success.
 #include <array>
 #include <variant>
 

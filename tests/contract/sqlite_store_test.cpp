@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What only the SQLite store can do wrong: its file, the log beside it, and another writer.
+// What can go wrong only in the SQLite store: its file, the log beside it, and another writer.
 #include "store/sqlite/sqlite_database.hpp"
 #include "sys/wake_up.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is true of ZooKeeper alone: claims that are not one step there, and sessions.
+// Cases for ZooKeeper alone: claims that are not one step there, and sessions.
 #include "contract/lock_store_contract.hpp"
 
 namespace dlock::contract {
@@ -20,7 +20,7 @@ TEST_CASE("zookeeper: a claim of two names that has one of them, and is refused,
     Client other(backing);
     const LockName a = fresh_name("a");
     const LockName b = fresh_name("b");
-    // As if the node of the second name had been undone.
+    // Looks as if the node of the second name had been removed again.
     Claim claim = claim_of(a);
     client.take(claim);
     claim.names = {b, a};
@@ -29,7 +29,7 @@ TEST_CASE("zookeeper: a claim of two names that has one of them, and is refused,
     CHECK(is_free(other, a));
     CHECK(other.release(rival) == ReleaseVerdict::released);
     CHECK(client.take(claim).holds.size() == 2);
-    // The same below a run that holds one of them.
+    // Once more, below a run that holds one of the names.
     const Taken outer = other.take(fresh_name("a"));
     Claim nested = below(outer.hold, claim_of(outer.hold.name));
     other.take(nested);

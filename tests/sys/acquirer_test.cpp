@@ -62,7 +62,7 @@ class StopsWithAGrant final : public Listener {
   explicit StopsWithAGrant(bool& grant) : grant_(grant) {}
 
   void on_notice(const Notice& notice) override {
-    // Of the holder, or of the store, which is silent meanwhile.
+    // The notice is about the holder, or about the store, which does not answer meanwhile.
     const bool waits =
         notice.kind == Notice::Kind::waiting || notice.kind == Notice::Kind::store_away;
     if (!waits || std::exchange(grant_, true)) return;

@@ -347,7 +347,8 @@ bool guard_joined(pid_t group) {
   return false;
 }
 
-// What a shell command leaves in `file`, a pid, when the process that started it is killed.
+// Checks that the process whose pid the shell command writes to `file` is killed together with the
+// process that started the command.
 void check_that_it_dies_with_us(const std::string& command, const std::string& file) {
   CHECK(forked([&]() -> std::string {
           Family family({.words = shell(command), .environment = {}});

@@ -223,7 +223,7 @@ TEST_CASE("a guard that is dismissed ends, and its group lives on") {
           Guarded it(Time::max());
           it.eventually_joined();
           const pid_t pid = it.guard.pid();
-          // It is waited for as long as a KILL takes at most; on a busy machine again.
+          // Each call waits as long as a KILL takes at most; a busy machine may need several calls.
           for (int i = 0; i < 100 && it.guard.started(); ++i)
             it.guard.reap();
           if (::kill(pid, 0) == 0) return std::string("still there");

@@ -129,7 +129,7 @@ TEST_CASE("beside another connection a record without data there wakes no caller
   n = pair.ours.receive(buffer.data(), buffer.size(), ample(), {&other.ours});
   CHECK(n.error().code == Errc::timed_out);
   CHECK_FALSE(other.ours.idle());
-  // It was read from the socket by now, and still wakes.
+  // The record was read from the socket before; it must wake the call all the same.
   n = pair.ours.receive(buffer.data(), buffer.size(), ample(), {&other.ours});
   CHECK(n.error().code == Errc::timed_out);
 }

@@ -53,7 +53,7 @@ TEST_CASE("files: only one that is certainly not there counts as none") {
   CHECK_FALSE(read_usual_file(dir.path() + "/missing").value());
   CHECK_FALSE(read_usual_file(dir.path() + "/missing/file").value());
   CHECK_FALSE(read_usual_file(file + "/file").value());
-  // What cannot be looked for, for root as for everybody.
+  // A name that is too long is an error, also for root.
   CHECK_FALSE(read_usual_file(dir.path() + "/" + std::string(300, 'x')).has_value());
   const std::string loop = dir.path() + "/loop";
   REQUIRE(::symlink(loop.c_str(), loop.c_str()) == 0);

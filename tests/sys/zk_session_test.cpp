@@ -209,7 +209,7 @@ TEST_CASE(
   CHECK(known.password.reveal() == one.identity().password.reveal());
   ZkSession heir = zk_session_of(server().url(), 2s, nullptr, known);
   CHECK(there(heir, "/over/x-0000000000"));
-  // Of the two the newest connection counts; the other one is closed, and comes again.
+  // The newest connection of a session counts: the older one is closed, and reconnects.
   CHECK(one.await_event(ample()).error().code == Errc::unavailable);
   CHECK(there(one, "/over/x-0000000000"));
   CHECK(done(heir, {.op = ZkOp::close_session}).code == ZkCode::ok);

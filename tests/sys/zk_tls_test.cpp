@@ -60,7 +60,7 @@ TEST_CASE("zk: TLS, with a certificate that is verified") {
   TlsSettings trusting;
   trusting.cacert = zookeeper.ca();
   ZkSession one = session_of(secure, trusting);
-  // It serves without TLS a little earlier.
+  // The port without TLS serves a little earlier.
   CHECK(answered(one, create).code == ZkCode::ok);
   CHECK(done(one.reattach({{.op = ZkOp::exists, .path = "/x", .watch = true}}, ample()))[0].code ==
         ZkCode::ok);

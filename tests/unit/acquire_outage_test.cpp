@@ -55,7 +55,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a store that fails slowly at the start is given up when the connect timeout is over") {
-  // What fails just before the end is tried once more, but not for as long again.
+  // After a failure just before the end comes one more try, but no second full wait.
   for (const std::optional<Duration> wait : {std::optional<Duration>(), {0s}, {5s}}) {
     Script script = waiting(0s);
     script.wait = wait;

@@ -67,7 +67,7 @@ TEST_CASE("the token of a value without one is its write and the epoch that it w
   const auto read = parse_lease(lease_json("o", lease, std::chrono::seconds(9), 0, k_wall), 7, now);
   REQUIRE(read.has_value());
   CHECK(read->lease.holds.at("s").token == k_wall + 7);
-  // As older dlocks wrote it.
+  // Older versions of dlock wrote it like this.
   const auto old = parse_lease(lease_json("o", lease, std::chrono::seconds(9), 0), 7, now);
   REQUIRE(old.has_value());
   CHECK(old->lease.holds.at("s").token == 7);

@@ -176,7 +176,7 @@ TEST_CASE("C06: a suspended machine that wakes up late kills before it does anyt
     const std::string woken = test::seconds_text(script.frozen->second);
     const auto kill = transcript.find(woken + " KILL");
     REQUIRE(kill != std::string::npos);
-    // It is the first thing that happens then.
+    // The KILL is the first thing that dlock does after the freeze.
     REQUIRE(transcript.find(", " + woken + " ") + 2 == kill);
     REQUIRE(world.outcome()->kind == Outcome::Kind::lost);
     REQUIRE(world.violations() == std::vector<std::string>{});

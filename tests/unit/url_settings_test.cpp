@@ -37,7 +37,7 @@ TEST_CASE("url settings: files and the server's name are taken from the URL, and
   CHECK(taken("rediss://u:p@h:1/2?cert=/c&key=/k&sni=db1&cacertdir=/d&cacert=/a%20%26%3fb") ==
         "rediss://u:p@h:1/2|cert=/c|key=/k|sni=db1|cacertdir=/d|cacert=/a &?b");
   CHECK(taken("rediss+cluster://a,b?sni=x") == "rediss+cluster://a,b|sni=x");
-  // That TLS is not used is not seen here.
+  // This function does not notice that the URL does not use TLS.
   CHECK(taken("redis://h?sni=x") == "redis://h|sni=x");
 }
 

@@ -34,7 +34,7 @@ TEST_CASE("zookeeper: who else may change a node is told by its ACL, as zkCli wr
   CHECK(zk_others(Acl{{31, "world", "anyone"}}, "ann") == "world:anyone:cdrwa");
   CHECK(zk_others(Acl{ours, {12, "ip", "10.0.0.1"}}, "ann") == "ip:10.0.0.1:cd");
   CHECK(zk_others(Acl{ours, {9, "digest", "annabel:hash"}}, "ann") == "digest:annabel:hash:dr");
-  // Of two of our name one is of another password.
+  // Two entries have our user name; one of them has another password.
   CHECK(zk_others(Acl{ours, {31, "digest", "ann:other"}}, "ann") == "digest:ann:other:cdrwa");
   CHECK(zk_others(Acl{{31, "sasl", "ann:x"}}, "ann") == "sasl:ann:x:cdrwa");
 }
