@@ -12,22 +12,24 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Foreign locks (SET NX) send no messages: poll as often as their own clients do, every 50 to 250
-// ms.
+// The release of a foreign lock (a string set by SET NX) sends no message, so a waiter polls as
+// often as the own clients of such locks do: every 50 to 250 ms.
 constexpr Duration k_foreign_poll_least = 50ms;
 constexpr Duration k_foreign_poll_most = 250ms;
-// The line drops a waiter that sends no heartbeat for 10 s. A heartbeat also finds a release
-// without a message: some programs send none (RSpinLock), and messages can be lost.
+// The time between two heartbeats of a waiter is in this range. The line drops a waiter that sends
+// no heartbeat for 10 s. A heartbeat also finds a release without a message: some programs send
+// none (RSpinLock), and messages can be lost.
 constexpr Duration k_beat_least = 2500ms;
 constexpr Duration k_beat_most = 3s;
-// A bystander looks more often: no message tells it that a waiter in line has died.
+// A bystander (dlock wait, dlock force-release) looks at least this often: no message tells it that
+// a waiter in line has died.
 constexpr Duration k_bystander_beat = 1s;
 constexpr Duration k_untracked_poll_least = 50ms;
 constexpr Duration k_untracked_poll_most = 500ms;
 // How long the first waiter has to take its turn; line.lua uses the same time.
 constexpr Duration k_turn = 1s;
-// A claim that does not wait leaves a free lock to the first waiter for two turns, because up to
-// two waiters may be dead.
+// How long a claim that does not wait leaves a free lock to the waiters: two turns, because the
+// first two waiters may be dead.
 constexpr Duration k_offer = 2 * k_turn;
 constexpr Duration k_offer_poll_least = 100ms;
 constexpr Duration k_offer_poll_most = 200ms;
@@ -76,8 +78,9 @@ AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
     if (!surely_not_sent(answer.error().code)) maybe_held_ = true;
     return on_trouble(answer.error(), backoff_, now);
   }
-  // Busy or Done does not disprove that an earlier try, whose answer was lost, was granted: a hold
-  // that was revoked since then keeps the lock busy until its lease ends.
+  // The answers Busy and Done do not reset maybe_held_: an earlier try whose answer was lost may
+  // have been granted. If that hold was revoked since then, for example, it keeps the lock busy
+  // until its lease ends.
   if (const auto* done = std::get_if<Done>(&*answer)) return step::Done{done->ago};
   last_contact_ = now;
   patience_.answered();
@@ -90,7 +93,8 @@ AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
   return on_busy(std::get<Refusal>(std::move(*answer)), now);
 }
 
-// Returns whether we are one of the first waiters. In a store without a line every waiter is.
+// Returns whether we are one of the first two waiters, or would be in line. In a store without a
+// line every waiter is one.
 bool AcquireLoop::at_front() const {
   if (terms_.bystander) return true;
   return queueing_ == Queueing::no ? refusal_->holding.waiting < k_front
@@ -110,8 +114,8 @@ AcquireStep AcquireLoop::on_busy(Refusal refusal, Time now) {
   return wait_for_change(now);
 }
 
-// Gives up or, if the free lock is only offered to a waiter that may be dead, sleeps before another
-// look: a living waiter takes the lock within its turn.
+// Returns the step that gives up. But if the free lock is only offered to the first waiter, which
+// may be dead, returns a sleep before another look: a living waiter takes the lock within its turn.
 AcquireStep AcquireLoop::look_at_offer(bool full, Time now) {
   const bool once = terms_.wait == Duration::zero();
   if (!refusal_->turn_left || terms_.bystander || !(once || full)) return step::Busy{*refusal_};

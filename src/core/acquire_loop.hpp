@@ -94,7 +94,7 @@ class AcquireLoop {
   bool stands() const { return queueing_ != Queueing::no; }
   // The newest refusal, which says which holder or waiter is in the way; nullopt: none so far.
   const std::optional<Refusal>& refusal() const { return refusal_; }
-  // The `queueing` of the newest try.
+  // The value of `queueing` in the newest try.
   Queueing queueing() const { return queueing_; }
   Time last_contact() const { return last_contact_; }
   Time started_at() const { return started_at_; }

@@ -28,7 +28,7 @@ struct Ask {
   };
   What what = What::acquire;
   Time limit;  // of this one call
-  // For acquire; for undo and leave: the value of the last acquire.
+  // For acquire. For undo and leave: the value in the last acquire.
   Queueing queueing = Queueing::no;
   bool front = false;                   // for watch
   ReleaseOptions release_options = {};  // for release
@@ -56,7 +56,7 @@ struct Released {  // the answer to release, undo and leave
 struct Inspected {
   Result<Holding> answer;
 };
-struct Called {  // the command keeps the call's own answer
+struct Called {  // the answer to call: success or error; the command keeps any other result
   Result<void> answer;
 };
 }  // namespace event
@@ -68,9 +68,9 @@ using StoreAnswer = std::variant<event::Acquired,
                                  event::Inspected,
                                  event::Called>;
 
-// Whether the new ask `asked` interrupts the running one. Any ask is more important than waiting
-// for a hand-off, watching a hold or checking it. A release interrupts a renewal: a connection
-// without answers must not keep a lock that its command no longer needs.
+// Returns whether `asked`, a new ask, interrupts the running one. Any ask is more important than
+// waiting for a hand-off, watching a hold or checking it. A release interrupts a renewal: a
+// connection without answers must not keep a lock that its command no longer needs.
 constexpr bool gives_way(action::Ask::What running, action::Ask::What asked) {
   using What = action::Ask::What;
   switch (running) {

@@ -38,8 +38,9 @@ FencingToken token_of(const Holding& holding) {
   return token;
 }
 
-// A holder renews when two thirds of its lease are left, and takes at most a tenth of the lease for
-// that (lease.hpp). So a lease seen with less time left is not being renewed any more.
+// Returns the time left, if the holder cannot have renewed its lease since the holding was seen. A
+// holder renews when two thirds of its lease are left, and takes at most a tenth of the lease for
+// that (lease.hpp). So a lease that was seen with less time left is not renewed any more.
 LeaseLeft lease_left_after(const Holding& holding, Duration seen_ago) {
   const auto seen = holding.lease_left.within();
   if (!seen || seen_ago <= 0ns || holding.lease_left.kind() == LeaseLeft::Kind::at_most)

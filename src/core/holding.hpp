@@ -144,8 +144,8 @@ struct Holding {
   bool lists_all_owners() const { return owner_count <= owners.size(); }
 };
 
-// Returns `holding.lease_left` less the time since then, `seen_ago`; not known if a living holder
-// may have renewed its lease since then.
+// Returns how much of the lease is left `seen_ago` after the holding was seen: `holding.lease_left`
+// minus that time. Not known if a living holder may have renewed its lease meanwhile.
 LeaseLeft lease_left_after(const Holding& holding, Duration seen_ago);
 
 // What one server of a quorum says about a name.

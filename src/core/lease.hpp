@@ -16,10 +16,11 @@ namespace dlock {
 // The durations of a lease, checked against each other once, at start.
 class LeaseTerms {
  public:
-  // Errc::bad_usage, with the sum in the text, if the values do not fit together: besides
-  // `kill_after` and the margins, the lease must have time for a renewal and one repetition of it.
-  // Without `kill_after` the value is a third of ttl, at most 10 s; for a nested run it is three
-  // quarters of that per level, so that its command has ended before the outer run kills it.
+  // Returns the terms. Errc::bad_usage, with the sum in the text, if the values do not fit
+  // together: besides `kill_after` and the margins, the lease must have time for a renewal and one
+  // repetition of it. Without `kill_after` the value is a third of ttl, at most 10 s; for a nested
+  // run it is three quarters of that per level, so that its command has ended before the outer run
+  // kills it.
   static Result<LeaseTerms> check(Duration ttl,
                                   std::optional<Duration> kill_after,
                                   std::size_t nesting = 0);
@@ -50,11 +51,12 @@ class LeaseClock {
 
   Time sent_at() const { return sent_at_; }
   Time renew_at() const { return sent_at_ + terms_.renew_step(); }
-  // Until then the store grants the lock to no other owner.
+  // Until this time the store grants the lock to no other owner.
   Time safe_until() const { return sent_at_ + terms_.ttl() - terms_.drift(); }
   Time kill_at() const { return safe_until() - terms_.kill_time(); }
   Time term_at() const { return kill_at() - terms_.kill_after(); }
-  // The start rule: a grant that arrives too late for this is released.
+  // The start rule: returns whether the command may still start. Otherwise the grant came too late,
+  // and is released.
   bool may_start(Time now) const { return now + terms_.renew_step() <= term_at(); }
 
  private:

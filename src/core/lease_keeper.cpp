@@ -12,10 +12,11 @@ namespace {
 
 using What = action::Ask::What;
 
-// A run that ends sooner is not worth the cost of a watch.
+// How long after the grant the watch of the hold begins: a run that ends sooner is not worth the
+// cost of a watch.
 constexpr Duration k_watch_after = 1s;
-// A hold that is not complete is looked at this soon: until all servers of a quorum have granted
-// their parts, the failure of one server may lose the hold.
+// The watch begins sooner if the hold is not complete (Grant::complete): until all servers of a
+// quorum have granted their parts, the failure of one server may lose the hold.
 constexpr Duration k_complete_after = 100ms;
 constexpr Duration k_watch_again_after = 1s;
 // A lock with many holders changes often. A hold is checked about once per k_calm; after a quiet
@@ -135,7 +136,7 @@ KeepStep LeaseKeeper::on_watched(const Result<Watching>& answer, Time now) {
   asking_ = false;
   if (answer && answer->untracked_because.empty()) {
     watch_state_ = WatchState::on;
-    // This check sees earlier changes; later changes are watched.
+    // The check sees changes that came before the watch; the watch sees later ones.
     return look(now);
   }
   if (!answer && answer.error().code != Errc::denied && answer.error().code != Errc::refused) {
@@ -160,7 +161,8 @@ KeepStep LeaseKeeper::on_change(const Result<HandOff>& answer, Time now) {
   return {};
 }
 
-// Called after a renewal or a check that found the hold unchanged.
+// Returns the ask that waits for a change of the hold, if the hold is watched. Called after a
+// renewal or a check that found the hold unchanged.
 KeepStep LeaseKeeper::listen() const {
   if (watch_state_ != WatchState::on || !may_ask()) return {};
   return {.ask = action::Ask{.what = What::await_hand_off, .limit = watch_until()}};

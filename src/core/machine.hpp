@@ -5,7 +5,7 @@
 //   using Outcome = …;                         how the command ended
 //   std::vector<an action variant> start(Time now);
 //   … on(E event, Time now);                   for event::Tick and each event that it can get
-//   std::optional<Time> next_deadline() const; when it wants event::Tick; nothing: never
+//   std::optional<Time> next_deadline() const; when it wants event::Tick; nullopt: never
 // Its actions are action::Ask (each gets one answer), action::CancelAsk and action::Say; one action
 // with an `outcome`, which comes once and last; and others that only its own command can carry out.
 #pragma once

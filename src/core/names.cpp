@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t k_longest_name = 512;
 constexpr std::size_t k_most_holds = 1024;
-// execve(2): a string of the environment can have 128 KiB.
+// The longest text of DLOCK_HOLDS; execve(2) allows 128 KiB for a string of the environment.
 constexpr std::size_t k_longest_holds = 100'000;
 constexpr std::size_t k_uuid = 36;
 constexpr std::size_t k_serial = 16;

@@ -190,7 +190,8 @@ Asks Members::heard(const Ask& ask, const Answer& answer) {
   const Error* const error = error_of(answer);
   if (ask.what == Ask::What::release) heard_release(member, ask, error == nullptr);
   if (error != nullptr) {
-    // The server has no record of the hold, so it cannot vote for it; but it has answered.
+    // Errc::lost: the server has no record of the hold, so it cannot vote for it; but it has
+    // answered, so this is no trouble.
     member.trouble = error->code == Errc::lost ? std::string() : error->text;
     return {};
   }

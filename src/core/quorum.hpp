@@ -42,18 +42,19 @@ void append(Asks& all, Asks more);
 using Answer =
     std::variant<Result<AcquireReply>, Result<void>, Result<RenewReply>, Result<ReleaseVerdict>>;
 
-// Returns the Q-th newest of `times` (at most one per server): a majority was asked at that time or
-// later. nullopt: fewer than Q times.
+// Sorts `times` (at most one per server), the newest first, and returns number `needed`: a majority
+// was asked at that time or later. nullopt: there are fewer than `needed` times.
 std::optional<Time> newest_of_majority(std::vector<Time> times, std::size_t needed);
 
-// Returns an answer to such a request that is this error.
+// Returns the error as an answer to a request of this kind.
 Answer answer_with(Ask::What what, const Error& error);
 
 // Returns the error in the answer; nullptr: it is no error.
 const Error* error_of(const Answer& answer);
 
-// Returns "2 of 3 servers gave no vote: …; …", naming a text that several servers share once. The
-// code is that of most errors, if more than `spare` errors have it; otherwise unavailable.
+// Returns "2 of 3 servers gave no vote: …; …". A text that several servers gave appears once, with
+// their names. The code is that of most errors, if more than `spare` errors have it; otherwise
+// unavailable.
 Error failed_servers(const std::vector<Error>& errors,
                      std::size_t servers,
                      std::size_t spare,
@@ -65,7 +66,7 @@ bool same_tokens(const Holds& one, const Holds& other);
 // Returns whether one of the holds joins an ancestor's hold.
 bool joins(const Holds& holds);
 
-// Holds that a server may have, and has to release.
+// Holds that a server may have and that must be released there.
 struct Owed {
   Holds holds;
   ReleaseOptions options = {};
@@ -97,8 +98,8 @@ class Members {
   Member& operator[](std::size_t server) { return all_[server]; }
   const Member& operator[](std::size_t server) const { return all_[server]; }
 
-  // Returns the leader: the first server that answered its newest request. The claim that the
-  // leader grants should get the others' votes; waiters queue at the leader.
+  // Returns the leader: the first server in the list that answered its newest request. The claim
+  // that the leader grants should get the votes of the others; waiters queue at the leader.
   std::size_t leader() const;
 
   // Remembers a granted round: its claim, for servers that have no part of it yet, and its holds.
@@ -109,17 +110,19 @@ class Members {
   bool keeps(const Holds& holds) const;
   void forget_kept();
 
-  // Returns when the lease began: the Q-th newest send time of a confirmed request. A majority
-  // refuses other owners for one lease from then on. nullopt: fewer than Q servers have confirmed a
-  // request.
+  // Returns when the lease began: the needed()-th newest of the times when the servers' newest
+  // confirmed requests were sent. From then on a majority refuses other owners for one lease.
+  // nullopt: fewer than needed() servers have confirmed a request.
   std::optional<Time> sent_at() const;
 
+  // Notes that the server must release these holds: it has granted them, or may have done so.
   void owe(std::size_t server, Holds holds, const ReleaseOptions& options = {});
-  // Returns the owed releases that have not been sent yet.
+  // Returns the releases that owe() has noted for this server and that have not been sent yet.
   Asks asks_owed(std::size_t server, Time limit);
 
-  // Notes what an answer says about its server, even if it came too late for its call. Returns the
-  // request that brings the token of the others to a part that was granted late.
+  // Notes what an answer says about its server, even if it came too late for its call. If the
+  // server has granted its part late and with another token than the others, returns the request
+  // that gives it their token.
   Asks heard(const Ask& ask, const Answer& answer);
 
  private:

@@ -52,8 +52,9 @@ class Ballot {
   // Returns how many servers gave no vote and will give none.
   std::size_t failures() const;
 
-  // Returns the leader: the first server that answered. It is not known yet if a server before it
-  // may still answer, except a doubtful one; with `impatient` no server is waited for.
+  // Returns the leader: the first server in the list that answered. nullopt: it is not known yet,
+  // because a server before it in the list may still answer. A doubtful server is not waited for;
+  // with `impatient` no server is.
   std::optional<std::size_t> leader(bool impatient) const;
 
   // Returns an error that ends the claim whatever the other servers say: bad usage, two URLs of one

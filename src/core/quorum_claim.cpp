@@ -16,9 +16,11 @@ namespace {
 constexpr Duration k_least_limit = 100ms;
 // How often a claim with the leader's vote asks the servers that refused again.
 constexpr int k_tries = 5;
-// A silent leader gets as long again as all others took, and at least this.
+// How long more answers are waited for (that of a silent leader, or those that may overrule the
+// leader): as long again as the round took so far, and at least this.
 constexpr Duration k_least_patience = 50ms;
-// An `acquire` waits as long again, and at least this, for servers to complete its hold.
+// How long an `acquire` that has a majority waits for the other servers to complete its hold: as
+// long again as the majority took, and at least this.
 constexpr Duration k_part_patience = 20ms;
 // Servers get twice as long as the round took, and at least this, to release what they granted.
 constexpr Duration k_give_back = 100ms;
@@ -37,8 +39,8 @@ constexpr Duration k_rival_takes = 250ms;
 // Clock rates differ by less than a hundredth.
 constexpr int k_drift = 100;
 
-// Returns the end of the lease that this round was granted before. Until then no other claim holds
-// the lock. Time::min(): it was not granted before.
+// If this round was granted before: returns the end of the lease of that grant, until which no
+// other claim holds the lock. Otherwise: Time::min().
 Time end_of_kept(const Members& members, const Claim& round) {
   const auto sent_at = members.sent_at();
   if (!sent_at || !members.kept() || members.kept()->serial != round.serial) return Time::min();
@@ -98,7 +100,7 @@ Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
   Asks asks;
   if (ask.what == Ask::What::acquire) {
     ballot_.take(ask.server, std::get<Result<AcquireReply>>(answer));
-    if (phase_ == Phase::giving_back) {  // the grant is already owed back
+    if (phase_ == Phase::giving_back) {  // abandon() has noted its release
       end_if_given_back();
       return {};
     }
@@ -108,7 +110,8 @@ Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
     seat.raised = raised.has_value();
     if (!raised) ballot_.fail(ask.server, raised.error());
   } else if (ask.what == Ask::What::release && phase_ == Phase::giving_back) {
-    // Releases of earlier rounds count too: all releases owed by a server are sent together.
+    // The server may also have to release holds of earlier rounds, as all its releases are sent
+    // together. It is done when none of them is left.
     if (members_[ask.server].owed.empty()) seat.possible = false;
     end_if_given_back();
     return {};
@@ -167,7 +170,8 @@ Asks QuorumClaim::decide(Time now) {
     const Voted vote = ballot_[line_].vote;
     if (vote == Voted::asked) return {};
     const Refusal& refusal = ballot_[line_].refusal;
-    // The first waiters ask all servers: the others may not know the holder.
+    // Only the first waiters that were refused for a settled holder ask the other servers too,
+    // because these may not know that holder.
     if (vote == Voted::refused && (refusal.place > k_near || is_contest(refusal)))
       return give_back(AcquireReply(refusal), now);
     alone_ = false;
@@ -290,8 +294,8 @@ Asks QuorumClaim::give_back(Result<AcquireReply> outcome, Time now) {
   return all;
 }
 
-// Ends when all servers that may have granted have released. Waiting for them keeps requests from
-// piling up there.
+// Ends the round when all servers that may have granted the claim have released it or are silent.
+// Waiting for them keeps requests from piling up there.
 void QuorumClaim::end_if_given_back() {
   bool waits = false;
   for (std::size_t i = 0; i < ballot_.size(); ++i)

@@ -6,13 +6,13 @@
 // ends with the grant, so its claim waits a moment for those servers. A round without a majority
 // releases its holds at all servers, including silent ones.
 //
-// The leader, the first server that answers, decides between rival claims. A claim that the leader
-// refuses gives up at once and waits in the leader's line. A claim that the leader grants keeps its
-// votes and asks the other servers again a few times, because its rivals are about to give up. But
-// the leader's refusal may be out of date: if it is because of a hold older than any rival claim
-// can be, and a majority grants, that hold is a leftover at the leader and the claim is granted. A
-// leader that is slower than all others together is not waited for. Exclusion never depends on the
-// leader.
+// The leader is the first server in the list that answers. It decides between rival claims. A claim
+// that the leader refuses gives up at once and waits in the leader's line. A claim that the leader
+// grants keeps its votes and asks the other servers again a few times, because its rivals are about
+// to give up. But the leader's refusal may be out of date: if it is because of a hold older than
+// any rival claim can be, and a majority grants, that hold is a leftover at the leader and the
+// claim is granted. A leader that is slower than all others together is not waited for. Exclusion
+// never depends on the leader.
 //
 // A pure machine. Its user ends it when outcome() is set, and passes later answers to
 // Members::heard().
@@ -30,8 +30,8 @@ namespace dlock::quorum {
 struct ClaimTerms {
   Claim round;  // with this round's serial
   Queueing queueing = Queueing::no;
-  // Ask only the leader first, and the others only if it grants or if they may know better: a
-  // waiter's heartbeat.
+  // For a waiter's heartbeat: the leader alone is asked first, the others only if it grants or if
+  // they may know better.
   bool leader_first = false;
   Time limit;
 };
@@ -47,11 +47,14 @@ class QuorumClaim {
   Time next_deadline() const;
 
   const std::optional<Result<AcquireReply>>& outcome() const { return outcome_; }
-  // The user ends the round early: the holds that servers may have granted are owed back.
+  // Ends the round before it has an outcome. Notes for each server that may have granted the claim
+  // that it must release it (Members::owe), unless the claim still has the lease of an earlier
+  // grant.
   void abandon();
-  // A server was asked and the round was not granted, so the next round needs a new serial.
+  // Returns whether the round failed although a server may have granted it and so has to release
+  // it: then the next round needs a new serial.
   bool used_up() const { return given_back_; }
-  // The server whose line the claim asked to join.
+  // Returns the server whose line the claim asked to join.
   std::size_t line() const { return line_; }
 
  private:
@@ -84,7 +87,7 @@ class QuorumClaim {
   Phase phase_ = Phase::asking;
   Holds granted_;    // the holds that most votes grant, with the chosen tokens
   Time kept_until_;  // if this round was granted before: the end of the lease of that grant
-  bool kept_;        // the lease has not reached kept_until_: the hold is not released
+  bool kept_;        // at the start that lease had not ended: the hold is not released
   std::optional<Time> patience_;  // end of the wait for more answers
   std::optional<Time> retry_at_;
   bool given_back_ = false;

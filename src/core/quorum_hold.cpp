@@ -10,7 +10,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Once a majority has released, the others get as long again, and at least this.
+// How long the other servers are waited for once a majority has released: as long again as the
+// majority took, and at least this.
 constexpr Duration k_release_patience = 20ms;
 constexpr Duration k_look_patience = 50ms;
 
@@ -109,7 +110,8 @@ std::size_t QuorumRenewal::count(Seat seat) const {
 
 Asks QuorumRenewal::decide(Time now) {
   if (outcome_) return {};
-  // A part that was granted late arrived meanwhile; its server was not asked about it.
+  // A server that had no part of the hold at the start may have granted its part meanwhile. It was
+  // not asked about the part, so it counts as failed, not as absent.
   for (std::size_t i = 0; i < seats_.size(); ++i)
     if (seats_[i] == Seat::absent && !members_[i].holds.empty()) seats_[i] = Seat::failed;
   const std::size_t lost = count(Seat::lost) + count(Seat::absent);
@@ -142,7 +144,8 @@ Asks QuorumRenewal::decide(Time now) {
   return {};
 }
 
-// A majority has our hold, so no rival can have a majority: it is safe to ask the others again.
+// Asks the servers that have no part of the hold to grant it. That is safe: a majority has our
+// hold, so no rival can have a majority.
 Asks QuorumRenewal::complete() {
   Asks all;
   const Claim& kept = *members_.kept();
@@ -172,11 +175,12 @@ bool QuorumRelease::is_ours(const Ask& ask) const {
          ask.holds.front().owner == one.owner && ask.holds.front().name == one.name;
 }
 
-// The leader comes last: it wakes the next waiter, which asks the others at once.
+// Asks all servers to release, the leader last: its release wakes the next waiter, which asks the
+// others at once.
 Asks QuorumRelease::start() {
   Asks all;
   for (std::size_t i = seats_.size(); i-- > 0;) {
-    members_.owe(i, holds_, options_);  // owed until the server says that it no longer has the hold
+    members_.owe(i, holds_, options_);  // noted until the server has released it
     for (Ask& one : members_.asks_owed(i, limit_))
       if (!is_ours(one)) all.push_back(std::move(one));
     all.push_back({.server = i,
@@ -221,7 +225,8 @@ void QuorumRelease::decide(Time now, bool last) {
   if (enough && !patience_) patience_ = now + std::max(now - started_at_, k_release_patience);
 }
 
-// If a majority had no part of the hold, the lock was lost, even if nested runs hold parts of it.
+// Returns not_held if a majority had no part of the hold: then the lock was lost, even if nested
+// runs hold parts of it.
 ReleaseVerdict QuorumRelease::verdict() const {
   const auto count = [&](ReleaseVerdict wanted) {
     return static_cast<std::size_t>(

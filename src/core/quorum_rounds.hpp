@@ -18,7 +18,7 @@ class Rounds {
   void next();
 
  private:
-  HoldSerial claim_;  // own serial of the newest claim
+  HoldSerial claim_;  // the serial with which the newest claim came
   OwnerId owner_;
   HoldSerial serial_;
 };

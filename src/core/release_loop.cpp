@@ -23,7 +23,8 @@ constexpr Duration k_release_when_signalled = 1s;
 // store known to be slow the limit is longer, because a lease that is left behind is worse.
 constexpr Duration k_undo_least = 150ms;
 constexpr Duration k_undo_most = 1s;
-// Multiple of the slowest answer, as an undo may connect anew and commit.
+// The limit of an undo is the time of the slowest answer so far, multiplied by this: an undo may
+// have to connect anew and commit.
 constexpr int k_undo_answers = 3;
 // A call that hangs in the kernel (of a dead file system) is abandoned, with its thread, after this
 // time. The time is waited twice, because dlock may have been frozen the first time.
@@ -115,7 +116,8 @@ ReleaseStep ReleaseLoop::unknown(const std::string& why, Time now) {
 ReleaseStep ReleaseLoop::take(ReleaseVerdict verdict) {
   ReleaseStep step{.over = true};
   const bool known_lost = order_ && order_->standing == Standing::partly_lost;
-  // Undo expects to find nothing of ours, and so does a repetition if the first try succeeded.
+  // not_held means a loss, except where it is expected: an undo may find nothing of ours, and
+  // neither may a repeated release whose first try succeeded.
   if (verdict == ReleaseVerdict::not_held && (!repeated_ || known_lost)) {
     released_ = Released::no;
     if (!order_->told_lost) step.notice = Notice{.kind = Notice::Kind::lost_at_release};

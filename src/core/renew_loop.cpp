@@ -26,7 +26,7 @@ std::vector<RenewLoop::Action> RenewLoop::on(const event::Watched& event, Time n
   return go_on(now);
 }
 
-// The change may concern any of the holds.
+// A watched hold has changed, but the message does not say which: each keeper is told.
 std::vector<RenewLoop::Action> RenewLoop::on(const event::HandedOff& event, Time now) {
   listening_ = false;
   for (Kept& one : all_)
@@ -82,7 +82,8 @@ void RenewLoop::drop(std::size_t which) {
   std::erase_if(to_ask_, [which](const action::Ask& each) { return each.which == which; });
 }
 
-// The clock is read first: a lease that has ended is not renewed.
+// Takes the next steps. The ends of the leases are checked first: a lease that has ended is not
+// renewed.
 std::vector<RenewLoop::Action> RenewLoop::go_on(Time now) {
   for (Kept& one : all_) {
     one.keeper.check_end(now, /*regardless=*/false);

@@ -9,7 +9,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Short, so that a store that does not answer is asked again on a new connection.
+// The limit of one try. It is short, so that a store that does not answer is asked again on a new
+// connection.
 constexpr Duration k_call_longest = 2s;
 
 }  // namespace

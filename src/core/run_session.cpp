@@ -17,7 +17,8 @@ namespace {
 
 using What = action::Ask::What;
 
-// After a verdict that we lost, another holder may already be running (rule 5).
+// From TERM to KILL after a verdict that the lease is lost: another holder may already be running
+// (rule 5).
 constexpr Duration k_grace_after_verdict = 1s;
 
 }  // namespace
@@ -37,8 +38,8 @@ std::vector<Action> RunSession::start(Time now) {
   return std::exchange(actions_, {});
 }
 
-// The clock is checked before the event: an overdue command is killed before the store is asked,
-// and an answer that arrives after term_at does not end the stop (rule 8).
+// Handles the event, but checks the clock first: an overdue command is killed before the store is
+// asked, and an answer that arrives after term_at does not end the stop (rule 8).
 std::vector<Action> RunSession::on(Event event, Time now) {
   if (phase_ == Phase::finished) return {};
   if (has_child()) {
@@ -289,7 +290,8 @@ void RunSession::begin_release(Time now) {
   take(release_.release(release_order(), now), now);
 }
 
-// A lost hold is not kept after the release (min_hold), nor is one whose command did not start.
+// Returns how the hold is to be released. A lost hold is not kept after the release (min_hold), nor
+// is one whose command did not start.
 ReleaseOrder RunSession::release_order() const {
   ReleaseOrder order{.standing = keeper_->standing(),
                      .safe_until = keeper_->clock().safe_until(),

@@ -13,7 +13,8 @@
 
 namespace dlock {
 
-// The other events are the answers of the store, and those of every machine.
+// The events of a run alone. Those of every machine are in machine.hpp, the answers of the store in
+// ask.hpp.
 namespace event {
 struct StartFailed {  // there is no child: fork or something that it needs failed
   Error error;

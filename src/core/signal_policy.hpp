@@ -14,8 +14,9 @@ enum class SignalUse {
   deliver,        // passed to the machine: ends a wait, or goes to the running command
 };
 
-// `has_command`: a command or its leftovers run; they get every signal that the user may mean for
-// them. Without a command, signals whose default action does not end a process are ignored
+// Returns what dlock does with the signal. `has_command`: a command or its leftovers run. They get
+// every signal that the user may mean for them, except the three that dlock itself acts on (CHLD,
+// CONT, TSTP). Without a command, signals whose default action does not end a process are ignored
 // (signal(7)).
 constexpr SignalUse use_of(int signal, bool has_command) {
   switch (signal) {

@@ -78,11 +78,12 @@ std::optional<Time> StopPlan::time_up_at(const LeaseClock& clock) const {
   return at;
 }
 
-// Also stops the command if on_lost is warn: the end of its time is no fault but the user's wish.
+// Stops the command if its time is up, even if on_lost is warn: the end of the time is no fault but
+// the user's wish.
 StopStep StopPlan::check_time(const LeaseClock& clock, Time now) {
   if (!is_due(time_up_at(clock), now)) return {};
   time_over_ = true;
-  // Otherwise a stop for another reason has begun, which ends no later.
+  // False: a stop for another reason has begun, which ends no later.
   const bool first = !stopping();
   const bool lease_ends = !terms_.renew && now >= clock.term_at();
   const KillReason why =
@@ -129,8 +130,8 @@ Notice StopPlan::kill(Time now) {
   return {.kind = kind, .kill = why_};
 }
 
-// The guard has the deadline of our own KILL (rule 7): before the end of the lease, or sooner after
-// a verdict against us or when the time is up.
+// Returns the deadline of the guard, which is that of our own KILL (rule 7): before the end of the
+// lease, or sooner after a verdict against us or when the time is up.
 Time StopPlan::guard_due(const LeaseClock& clock) const {
   const bool warns = terms_.on_lost == OnLost::warn && terms_.renew;
   const Time at = warns ? Time::max() : clock.kill_at();

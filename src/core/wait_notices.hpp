@@ -29,7 +29,8 @@ class WaitNotices {
   // Returns when to call due().
   Time next(const std::optional<Outage>& outage) const;
   std::optional<Notice> due(const WaitView& wait, Time now);
-  // The store has answered after an outage, and the wait goes on.
+  // Called when the store has answered and the wait goes on. Returns the report of the holder if an
+  // outage was reported before.
   std::optional<Notice> answered(const WaitView& wait, Time now);
 
  private:

@@ -84,7 +84,7 @@ std::vector<WatchLoop::Action> WatchLoop::on(event::Inspected event, Time now) {
   if (!event.answer) return follow(wait_.on(event::Acquired{event.answer.error()}, now), now);
   Holding& seen = *event.answer;
   if (is_over(seen)) return follow(wait_.on(event::Acquired{AcquireReply(Grant{})}, now), now);
-  // An owner that is not listed may have a longer lease.
+  // A revoked owner that was not listed before may have a longer lease, so the deadline is moved.
   if (revoked_ && revoked_->some) {
     deadline_ = std::max(deadline_, now + longest_lease(seen.owners, seen) + k_expiry_slack);
     wait_.move_deadline(deadline_);
