@@ -21,10 +21,12 @@ pid_t bare_fork() {
 }
 
 void become_child(const AfterFork& order) {
-  // A command in our own group could not be killed: in that case it is not started.
+  // If the command gets no group of its own, it is not started: in our group it could not be
+  // killed.
   int error = ::setpgid(0, 0) == 0 ? 0 : errno;
   if (order.terminal >= 0) ::tcsetpgrp(order.terminal, ::getpid());
-  // Only a second safeguard: a set-uid exec clears it, and the child's children do not inherit it.
+  // The kernel kills the command when dlock dies. The guard does so too, because a set-uid exec
+  // clears this setting, and the children of the command do not inherit it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != order.parent) ::_exit(127);  // the parent died before the line above
   if (order.cgroup_entry >= 0) [[maybe_unused]]

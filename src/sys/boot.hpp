@@ -16,7 +16,8 @@ struct Boot {
   Duration clock_offset{};  // how far BootClock is ahead of the machine's own (time_namespaces(7))
 };
 
-// Errc::system: there is no boot id. Errc::bad_config: the offset of a time namespace is unknown.
+// Returns the current boot. Errc::system: there is no boot id. Errc::bad_config: the offset of a
+// time namespace is unknown.
 Result<Boot> this_boot();
 
 // Returns the offset of CLOCK_BOOTTIME in the text of /proc/self/timens_offsets.

@@ -78,7 +78,7 @@ Result<Child> Child::prepare(bool contain) {
   } while (older.si_pid != 0);
   if (!any && errno != ECHILD)  // refused: the end of the command would not be seen
     return Error{Errc::system, "cannot wait for processes: " + errno_text(errno)};
-  // In a container init gets the orphans of every process that enters it.
+  // Pid 1 of a container gets the orphans of every process that enters the container.
   child.strangers_ = any || ::getpid() == 1;
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 && contain)
     return Error{Errc::system, "cannot adopt what the command leaves: " + errno_text(errno)};
@@ -86,7 +86,8 @@ Result<Child> Child::prepare(bool contain) {
 }
 
 Result<void> Child::start_guard() {
-  // Not made sooner: a run that ends before it has a guard must leave no cgroup behind.
+  // The cgroup is not made sooner: a run that ends before it has a guard must leave no cgroup
+  // behind.
   if (!containment_.has_cgroup()) containment_ = Containment::make(contain_);
   auto started = guard_.start(containment_.kill_switch());
   children_.open();  // costs no time here: the store is working
@@ -247,8 +248,8 @@ bool Child::child_lives() {
   return lives;
 }
 
-// A look at /proc may miss a process that was born while its parent died. Such a process has become
-// our child, so /proc is looked at again if our children have changed.
+// Looks at /proc again if our children have changed during the look: it may miss a process that was
+// born while its parent died, and such a process has then become our child.
 bool Child::group_alive() {
   for (int looks = 0; looks < k_most_looks; ++looks) {
     const auto before = adopted();
@@ -273,7 +274,7 @@ void Child::signal_group(int number, bool wake) {
   if (wake) ::kill(-pid_, SIGCONT);
   if (number == SIGKILL) {
     kill_sent_ = true;
-    guard_.dismiss();  // dead already: not to be replaced
+    guard_.dismiss();  // the KILL reached the guard too; it must not be replaced
   }
   if (!ended_ && !contain_) return;
   for (const pid_t pid : members().value_or(std::vector<pid_t>{})) {
@@ -290,7 +291,7 @@ void Child::signal_member(pid_t pid, int number) const {
   const auto entry = living_process(pid);
   if (!entry || entry->group == pid_ || !belongs(*entry)) return;
   if (held && ::pidfd_send_signal(held.get(), number, nullptr, 0) != 0) error = errno;
-  // An old kernel, or a system call filter.
+  // Without pidfd (an old kernel, or a system call filter) kill(2) is used.
   if (error == ENOSYS || error == EPERM) ::kill(pid, number);
 }
 

@@ -26,7 +26,7 @@ class DeadlineTimer {
   int error() const { return error_; }  // errno if the timer cannot work, otherwise 0
   int fd() const { return fd_.get(); }
 
-  // nullopt: never. A time in the past: at once.
+  // Sets the deadline. nullopt: never. A time in the past: at once.
   void set(std::optional<Time> deadline) {
     if (deadline == set_) return;
     set_ = deadline;

@@ -12,7 +12,8 @@ namespace dlock {
 // `most` bytes. Returns 0, or the errno of read(2).
 int read_bytes(int fd, std::size_t most, std::string& text);
 
-// Returns 0, or the errno of write(2): then some of the bytes may have been written.
+// Writes all of `bytes`. Returns 0, or the errno of write(2): then some of the bytes may have been
+// written.
 int write_bytes(int fd, std::string_view bytes);
 
 }  // namespace dlock

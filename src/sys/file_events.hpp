@@ -20,11 +20,12 @@ class FileEvents {
  public:
   // Watches nothing: wait() sleeps until its time is over.
   FileEvents() = default;
-  // `what`: flags of inotify_add_watch(2). Errc::refused: the path cannot be watched.
+  // Watches a file or directory for the events `what` (flags of inotify_add_watch(2)).
+  // Errc::refused: the path cannot be watched.
   static Result<FileEvents> of(const std::string& path, std::uint32_t what);
 
-  // Returns whether an event matters, by the name of the file in a watched directory; empty: the
-  // path itself.
+  // A function that says whether an event matters. `name`: the file in the watched directory that
+  // has changed; empty: the event is about the watched path itself.
   using Concerns = std::function<bool(std::string_view name)>;
   // Takes all events so far; returns whether one of them matters.
   bool take(const Concerns& concerns) const;

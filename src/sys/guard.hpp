@@ -20,8 +20,8 @@ namespace dlock {
 
 class Guard {
  public:
-  // Errc::system: no process or descriptor is available. `cgroup_kill` as in GuardStart; it must
-  // stay open until dismiss().
+  // Forks the guard. Errc::system: no process or descriptor is available. `cgroup_kill` as in
+  // GuardStart; it must stay open until dismiss().
   Result<void> start(int cgroup_kill = -1);
   bool started() const { return pid_ > 0; }
   pid_t pid() const { return pid_; }

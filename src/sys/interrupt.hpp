@@ -15,8 +15,8 @@ class Interrupt {
 
   // Polled for POLLIN together with the call's own descriptors; -1: nothing to poll.
   virtual int fd() const = 0;
-  // Called by the call when fd() is readable, again as long as it is. True: the call ends with
-  // Errc::cancelled. False: the call continues to wait.
+  // Called during a call when fd() is readable, and again as long as it stays readable. True: the
+  // call ends with Errc::cancelled. False: the call continues to wait.
   virtual bool ends_call() const = 0;
 };
 

@@ -4,16 +4,16 @@
 //
 // | limit          | why this number                                                           |
 // |----------------|---------------------------------------------------------------------------|
-// | k_answer_bytes | a thousand locks or ten thousand waiters; of small parts a library makes  |
-// |                | eleven times as much                                                      |
+// | k_answer_bytes | a thousand locks or ten thousand waiters; a library that parses it may    |
+// |                | need eleven times as much memory for small parts                          |
 // | k_login_bytes  | a certificate chain has at most 100 KiB, a login without one 5 KiB        |
-// | k_turn_bytes   | one look at the clock for each: a millisecond of the slowest parser       |
+// | k_turn_bytes   | the clock is read after each; the slowest parser needs a millisecond      |
 // | k_late_turns   | an answer that is there at the limit is worth more than a quick end       |
 // | k_elements     | ten thousand rows of ten values, at 80 bytes of memory each               |
-// | k_depth        | the deepest answer of any store is in eight                               |
+// | k_depth        | the deepest answer of any store has eight levels                          |
 // | k_unasked      | messages say "look", and one look serves for all of them                  |
 // | k_names        | what `dlock list` can show to somebody                                    |
-// | k_sqlite_bytes | its cache takes 2 MiB, and a state of k_answer_bytes is there four times  |
+// | k_sqlite_bytes | its cache takes 2 MiB; the largest state (4 MiB) is in memory four times  |
 // | k_record_bytes | the longest record that dlock writes has 8 KiB                            |
 #pragma once
 

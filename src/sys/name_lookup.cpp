@@ -75,7 +75,7 @@ int start_library() {
   return status;
 }
 
-// Needed because c-ares 1.18 does not know "timeout:" and "attempts:".
+// Reads resolv.conf(5), because c-ares 1.18 does not know "timeout:" and "attempts:".
 ResolvConf system_resolv_conf() {
   std::string text;
   if (const UniqueFd file(::open("/etc/resolv.conf", O_RDONLY | O_CLOEXEC)); file)
@@ -83,7 +83,8 @@ ResolvConf system_resolv_conf() {
   return read_resolv_conf(text);
 }
 
-// Only ARES_ENOTFOUND is an answer; other errors are trouble of the name service, which may pass.
+// Returns the error of a failed search. Only ARES_ENOTFOUND says that the name does not exist; the
+// others are trouble of the name service, which may pass.
 Error failed(int status) {
   return {status == ARES_ENOTFOUND ? Errc::no_such_host : Errc::unavailable,
           in_mid_sentence(ares_strerror(status))};
@@ -93,7 +94,7 @@ enum class Where { hosts, everywhere };
 
 class Search {
  public:
-  // `search`: how long it may take.
+  // Begins a search. `search`: how long it may take.
   Result<void> open(Where where, Duration search) {
     const ResolvConf conf = where == Where::hosts ? ResolvConf{} : system_resolv_conf();
     const auto each = patience(search, conf);

@@ -56,7 +56,7 @@ Found numeric(const std::string& host, std::uint16_t port) {
       host, {Errc::no_such_host, "this machine has no network interface " + in_quotes(name)});
 }
 
-// RFC 6761, 6.3: such a name is local, and DNS is never asked for it.
+// Returns whether the name is local: DNS is never asked for it (RFC 6761, 6.3).
 bool is_local(std::string_view host) {
   if (host.ends_with('.')) host.remove_suffix(1);
   return host == "localhost" || host.ends_with(".localhost");

@@ -14,7 +14,7 @@ namespace dlock {
 
 namespace {
 
-// Raised by our own bugs: if they were blocked, a crash would be hidden or would hang.
+// The signals that our own bugs raise: if they were blocked, a crash would be hidden or would hang.
 constexpr std::array k_crash_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
 
 bool is_ignored(int number) {
@@ -53,8 +53,8 @@ std::optional<int> Signals::next() const {
   signalfd_siginfo info{};
   while (::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const int number = static_cast<int>(info.ssi_signo);
-    // A blocked signal arrives even if it is ignored. That is checked here, because at start it
-    // would cost a system call for each of the 62 signals.
+    // A blocked signal arrives even if the caller ignores it. Whether it does is asked here,
+    // because asking at the start would cost a system call for each of the 62 signals.
     if (!is_ignored(number)) return number;
   }
   return {};

@@ -28,8 +28,8 @@ class Terminal {
   // Whether our own group is in the foreground now.
   bool is_ours() const;
   // Whether stdout is the terminal too. Then the command is interactive and gets the terminal at
-  // once; otherwise (`dlock run …
-  // less`) only when it tries to use it.
+  // once. If stdout is something else (`dlock run … | less`), the command gets the terminal only
+  // when it tries to use it.
   bool stdout_too() const { return stdout_too_; }
   bool given() const { return given_; }
 

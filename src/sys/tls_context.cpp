@@ -23,7 +23,7 @@ Error cannot_use(const char* option, const std::string& path, const std::string&
           std::string("cannot use ") + option + " " + printable(path) + ": " + why};
 }
 
-// For a missing file, errno says more than the library does.
+// Returns an error if the file cannot be read: errno says more about that than the library.
 Result<void> check_file(const char* option, const std::string& path) {
   if (::access(path.c_str(), R_OK) == 0) return {};
   return cannot_use(option, path, errno_text(errno));

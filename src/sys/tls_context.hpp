@@ -18,7 +18,7 @@ struct FreeTlsContext {
 };
 using TlsContext = std::unique_ptr<ssl_ctx_st, FreeTlsContext>;
 
-// Errc::bad_config: says which option's file cannot be used, and why.
+// Errc::bad_config: the file of an option cannot be used; the text says which one, and why.
 Result<TlsContext> make_tls_context(const TlsSettings& settings);
 
 // Prepares OpenSSL for hashes and keys; further calls do nothing. TLS needs 500,000 instructions

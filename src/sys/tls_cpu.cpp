@@ -7,7 +7,8 @@
 extern "C" {
 void __real_OPENSSL_cpuid_setup();
 void __wrap_OPENSSL_cpuid_setup();
-// Placed beside the other code of the start, so that this function alone needs no page.
+// In the section of the code that runs at the start, so that no page of memory is read for this
+// function alone.
 [[gnu::section(".text.startup")]] void __wrap_OPENSSL_cpuid_setup() {}
 }
 

@@ -9,7 +9,7 @@
 
 namespace dlock {
 
-// Returns 32 bytes; empty: the library cannot be used.
+// Returns the hash of `bytes`, 32 bytes long; empty: the library cannot be used.
 std::string sha256(std::string_view bytes);
 
 // Encrypts `text` with a public RSA key in PEM format and OAEP padding (SHA-1, as in MySQL).

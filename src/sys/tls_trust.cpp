@@ -58,7 +58,8 @@ std::string if_there(const std::string& path) {
   return can_read(path.c_str()) ? path : "";
 }
 
-// The error for missing CAs that the user chose; no other CAs may replace them.
+// Returns the error for CAs that the user chose with a variable and that cannot be read. No other
+// CAs replace them.
 Error missing(const char* variable, const std::string& path) {
   errno = 0;
   static_cast<void>(can_read(path.c_str()));

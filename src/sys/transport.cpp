@@ -81,8 +81,8 @@ Result<UniqueFd> connect_unix(const std::string& path, const Interrupt* interrup
   }
 }
 
-// The weight of an error: what a server said counts most, then a refused connection. A time-out
-// counts only if all addresses timed out.
+// Returns the weight of an error; the heaviest one is reported. What a server said weighs most,
+// then a refused connection. A time-out counts only if all addresses timed out.
 int weight(Errc code) {
   if (code == Errc::denied || code == Errc::protocol) return 3;
   if (code == Errc::not_listening) return 2;
@@ -164,7 +164,7 @@ Result<Reached> connect_plain(const Endpoint& to, const Interrupt* interrupt, Ti
   return connect_host(to, interrupt, limit, attempt);
 }
 
-// The stream is a TlsStream.
+// Connects with TLS; the stream that is returned is a TlsStream.
 Result<Reached> connect_tls(const Endpoint& to, const Interrupt* interrupt, Time limit) {
   std::optional<Result<TlsSession>> session;  // for the next address to try
   const auto open_session = [&]() -> Result<void> {

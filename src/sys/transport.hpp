@@ -34,8 +34,8 @@ struct Endpoint {
   std::uint16_t port = 0;                  // port of the host
   std::string socket_path;                 // if set, a unix socket; then host and port mean nothing
   std::shared_ptr<const TlsSettings> tls;  // null: no TLS
-  // Completes the advice for a certificate that does not name the host: an instruction that makes
-  // one of the certificate's names the host. Empty: the advice says to connect by such a name.
+  // Advice for a certificate that does not name the host: how the host can get one of the names in
+  // the certificate. Empty: the advice is to connect by one of these names.
   std::string_view rename = {};
 };
 

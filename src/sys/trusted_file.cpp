@@ -26,7 +26,8 @@ namespace dlock {
 namespace {
 
 constexpr std::size_t k_most_bytes = 64U << 10U;
-// Does not block: otherwise a FIFO of another user could keep us until it has a writer.
+// The flags for opening a file that is not checked yet. They do not block: otherwise a FIFO of
+// another user could keep us until it has a writer.
 constexpr int k_look_first = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 constexpr mode_t k_others_write = S_IWGRP | S_IWOTH;
 constexpr mode_t k_others_read = S_IRGRP | S_IROTH;
@@ -136,7 +137,8 @@ Result<void> check_named_pipe(const std::string& path) {
   return check_named(path, status);
 }
 
-// O_PATH makes no reader, which the writer of a FIFO would notice.
+// Opens the file with O_PATH: otherwise we would be a reader of a FIFO, which its writer would
+// notice.
 Result<bool> check_named_file(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
