@@ -84,7 +84,7 @@ class Driver {
  public:
   using Outcome = typename Machine::Outcome;
 
-  // For a command that leaves nothing behind if a signal ends it.
+  // For a command that a signal may end at any time, as by default: it leaves nothing behind.
   Driver(Machine machine, StoreWorker& worker, Listener& listener)
       : Driver(std::move(machine), worker, nullptr, listener, no_arms()) {}
   Driver(
@@ -152,7 +152,7 @@ class Driver {
     if (!outcome_) arms_.look();
   }
 
-  // The clock comes first: a deadline that has passed is handled before any other event.
+  // Passes a Tick if the deadline of the machine has passed. This comes before all other events.
   void tick() {
     if (machine_.next_deadline().value_or(Time::max()) <= now_) feed(event::Tick{});
   }
@@ -175,7 +175,7 @@ class Driver {
       set_deadline();
       return driver_.worker_.cancelled() || driver_.ended();
     }
-    // Wakes the call at once if it was cancelled before it began.
+    // Sets when the call wakes up to handle deadlines: at once if it was cancelled before it began.
     void set_deadline() const {
       const bool at_once = driver_.worker_.cancelled();
       driver_.sources_.set_deadline(at_once ? driver_.now() : driver_.next_deadline());

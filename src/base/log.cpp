@@ -189,7 +189,7 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
   std::unique_ptr<LogThread> thread_;  // writes lines to a file, while it exists
 };
 
-// Created for the first line, because most runs write none.
+// Returns the one sink. It is created for the first line, because most runs write none.
 StderrSink& sink() {
   static StderrSink one(g_settings);
   return one;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Secret: a string that cannot be printed by accident. Only reveal() returns it, and only code that
-// logs in calls reveal(). If the secret is in a file, the file may change while a lock is held: so
-// each reveal() reads it again, and every login uses the newest secret.
+// Secret: a string that cannot be printed by accident. Only reveal() returns it, for code that
+// needs the secret itself, for example to log in. If the secret is in a file, the file may change
+// while a lock is held: so each reveal() reads it again, and every login uses the newest secret.
 #pragma once
 
 #include <functional>

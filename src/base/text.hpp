@@ -40,8 +40,8 @@ std::string fit(std::string_view text, std::size_t columns, std::string_view ell
 // Returns the text with "..." for each "…", for a terminal without UTF-8.
 std::string with_ascii_dots(std::string_view text);
 
-// Percent-encodes every byte except letters, digits and those in `keep`; and decodes. A malformed
-// escape decodes to itself.
+// percent_encode() encodes every byte except letters, digits and those in `keep`. percent_decode()
+// is its reverse; it leaves a malformed escape as it is.
 std::string percent_encode(std::string_view text, std::string_view keep = "-._~");
 std::string percent_decode(std::string_view text);
 
