@@ -31,7 +31,7 @@ struct Prepared {
 };
 Result<Prepared> prepare(const std::vector<LockName>& names, const Settings& settings);
 
-// Errc::bad_usage if the store lacks what the claim, or a release with `min_hold`, needs
+// Returns Errc::bad_usage if the store lacks what the claim, or a release with `min_hold`, needs
 // (StoreTraits). Does not ask the store.
 Result<void> check_store(const LockStore& store, const Claim& claim, Duration min_hold);
 // As check_store(), but for --replicas.
@@ -60,9 +60,9 @@ Claim make_claim(std::vector<LockName> names,
 // nothing.
 Claim bystander(const LockName& name);
 
-// For the claim of a run: if the run has inherited a hold that an `acquire` took in this store, and
-// that hold was lost, the run must not start. A nested `acquire` does not need this, because it may
-// acquire the lock anew.
+// For a run: adds each inherited hold that an `acquire` took in this store to Claim::relies_on. If
+// one of them was lost, the store refuses the claim, and the run does not start. Not called for a
+// nested `acquire`, which may acquire the lock anew.
 void rely_on_acquired(Claim& claim, const std::string& store);
 
 AcquireTerms acquire_terms(const Settings& settings);

@@ -160,7 +160,8 @@ Result<std::size_t> take_options(std::vector<std::string>& options,
   return at;
 }
 
-// Without a command there are no operands either.
+// Returns which operands the command takes. Without a command there are none, and the value does
+// not matter.
 Operands operands_of(const CommandLine& line) {
   const CommandSpec* const spec = find_command(line.command);
   return spec != nullptr ? spec->operands : Operands::names;
@@ -275,7 +276,7 @@ Result<void> check(const CommandLine& line) {
   return {};
 }
 
-// Removes names that were given before.
+// Removes each name that was given before.
 void drop_doubles(std::vector<std::string>& names) {
   std::vector<std::string> once;
   for (std::string& name : names) {

@@ -18,7 +18,8 @@ std::string normal(std::string_view word) {
   return out;
 }
 
-// Returns how many letters must be added, removed, replaced or swapped with their neighbour.
+// Returns how many letters of `from` must be added, removed, replaced or swapped with their
+// neighbour to get `to`.
 std::size_t distance(const std::string& from, const std::string& to) {
   std::vector<std::size_t> older(to.size() + 1);
   std::vector<std::size_t> old(to.size() + 1);

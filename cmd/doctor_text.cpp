@@ -8,7 +8,7 @@ namespace dlock {
 namespace {
 
 constexpr std::size_t k_id_columns = 10;
-// Limit for the last line; the lines above it list all reasons.
+// How many reasons the last line gives at most; the lines above it give all.
 constexpr std::size_t k_most_reasons = 2;
 
 std::string heading(char letter, std::string ids, const std::string& server) {

@@ -45,7 +45,7 @@ Result<RevokeOrder> make_order(const CommandLine& line) {
   return order;
 }
 
-// Asks the user. Errc::bad_usage: there is no terminal to ask.
+// Returns whether the user agrees. Errc::bad_usage: there is no terminal to ask.
 Result<bool> confirmed(const CommandLine& line, const std::string& question) {
   if (line.yes) return true;
   if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1) {
@@ -136,7 +136,8 @@ ExitStatus status_of_wait(const Result<WatchOutcome>& ended,
   return report(ended->error, settings);
 }
 
-// Reports holds of `acquire`: no process will see the revocation and release them.
+// Warns of each hold that an `acquire` took: no process will see the revocation and release the
+// hold.
 void say_who_is_deaf(const std::string& shown,
                      const Holding& before,
                      const std::vector<Holding::Owner>& revoked) {

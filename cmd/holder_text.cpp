@@ -61,8 +61,8 @@ std::string short_who(const HolderInfo& who) {
   return printable(who.user) + "@" + printable(who.host.substr(0, who.host.find('.')));
 }
 
-// The folder says little; the file name matters, as containers with similar host names may run
-// different commands.
+// Shows the file name of the command without its folder, which says little. The file name matters,
+// as containers with similar host names may run different commands.
 std::string short_command(const HolderInfo& who) {
   return printable(who.command.substr(who.command.rfind('/') + 1));
 }

@@ -76,7 +76,7 @@ Json line_json(const Holding& holding) {
   return line;
 }
 
-// Returns the success that --once-per remembers.
+// Returns the success that --once-per remembers, as JSON; null if there is none.
 Json success_json(const Holding& holding) {
   if (!holding.success) return nullptr;
   return {{"since_ms", holding.success->since_ms},
@@ -120,7 +120,7 @@ void add_holders(Json& json, const Holding& holding) {
   json["holds"] = holds_json(holding);
 }
 
-// Returns the answer of one server of a quorum.
+// Returns the answer of one server of a quorum as JSON.
 Json vote_json(const Vote& vote) {
   Json json = {{"url", vote.server}};
   if (!vote.trouble.empty()) {
@@ -200,7 +200,7 @@ void add_ending(Json& json, const Outcome& outcome) {
   }
 }
 
-// Returns the hold of one name.
+// Returns one hold as JSON.
 Json held_json(const Hold& hold) {
   return {{"name", hold.name.text()},
           {"hold", hold_id(hold.owner, hold.serial)},

@@ -116,7 +116,8 @@ std::string version_text(const CommandLine& line) {
   return text + "built with:\n" + k_libraries;
 }
 
-// Reports settings that were refused. So the log has not been set up yet.
+// Reports an error in the settings. The log is set up here, because without valid settings it has
+// not been set up yet.
 int refuse(const Error& error, const CommandLine& line) {
   set_up_log(
       {.json = wants_json_log(line.settings, config_file(line)), .ascii = !locale_has_utf8()});
@@ -134,8 +135,8 @@ bool has_secret(const Settings& settings) {
 
 int run_main(int argc, char** argv) {
   occupy_standard_descriptors();
-  ::mallopt(M_ARENA_MAX,
-            1);  // one heap: at most two threads allocate, and little; a second heap costs 30 us
+  // One heap: at most two threads allocate, and little; a second heap costs 30 us.
+  ::mallopt(M_ARENA_MAX, 1);
   if (::getauxval(AT_SECURE) != 0) {
     log(LogLevel::error, "dlock must not be installed set-uid or with file capabilities");
     return static_cast<int>(ExitStatus::failed);
@@ -161,8 +162,8 @@ int run_main(int argc, char** argv) {
         "a password on the command line can be seen by others; use DLOCK_PASSWORD or "
         "--password-file");
   }
-  // Prevents core files that contain a password. exec makes the child dumpable again (prctl(2)).
   if (settings->url.starts_with("postgres")) hide_from_libpq();
+  // Prevents core files that contain a password. exec makes the command dumpable again (prctl(2)).
   if (has_secret(*settings)) ::prctl(PR_SET_DUMPABLE, 0);
   return static_cast<int>(find_command(line->command)->carry_out(*line, *settings));
 }

@@ -97,7 +97,8 @@ Result<FoundHold> find_hold(LockStore& store, const WantedHold& wanted, Time lim
     found.hold = hold;
   }
   if (found.hold) return found;
-  // inspect lists only some of many holds; then renew or release finds out if it exists.
+  // inspect lists only some of many holds, so this one may still exist: renew or release will find
+  // out.
   if (!seen.lists_all_owners() || seen.holds.size() >= k_most_told) {
     found.hold = hold;
     return found;

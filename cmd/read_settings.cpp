@@ -35,7 +35,7 @@ struct Source {
   std::string file = {};  // path of the source, if it is a file
 };
 
-// Sorts settings in the order of the table, because the last one wins.
+// Sorts settings in the order of all_settings(): of several that set the same, the last one wins.
 void sort_by_table(Source& source) {
   std::stable_sort(source.all.begin(), source.all.end(), [](const Said& one, const Said& other) {
     return one.setting < other.setting;
@@ -152,8 +152,8 @@ Result<void> take_file(Sources& sources, const std::string& path, const Result<C
   return known;
 }
 
-// A system file that we may not look for could exist. Without it dlock might use another store or
-// prefix than all others, so this is an error.
+// Takes the settings of the system's file. A file that we may not look for is an error, because it
+// could exist: without it dlock might use another store or prefix than all others.
 Result<void> take_system_file(Sources& sources, const std::string& path) {
   const auto file = read_usual_config(path);
   if (file || file.error().code != Errc::denied) return take_file(sources, path, file);
@@ -161,8 +161,9 @@ Result<void> take_system_file(Sources& sources, const std::string& path) {
                file.error().text + "; all users need it; or name another with --config"};
 }
 
-// The home may belong to another user, as after setpriv or in a container. Then its file is not
-// meant for us, so this is only a warning.
+// Takes the settings of the user's file. A file that we may not look for is only worth a warning:
+// the home may belong to another user, as after setpriv or in a container, and then its file is not
+// meant for us.
 Result<void> take_users_file(Sources& sources, const std::string& path, const char* variable) {
   const auto file = read_usual_config(path);
   if (file || file.error().code != Errc::denied) return take_file(sources, path, file);
@@ -212,8 +213,9 @@ const Said* find_said(const Source& source, std::string_view name) {
   return nullptr;
 }
 
-// Returns an error if a source has both settings of a pair. Two modes are an error only on the
-// command line; elsewhere the last one in the table wins, as dlock(1) documents.
+// Returns an error if a source has two settings that exclude each other. `shared`, `exclusive` and
+// `slots` do so only on the command line; elsewhere slots goes before exclusive, and exclusive
+// before shared (the last one in all_settings() wins), as dlock(1) documents.
 Result<void> check_contradictions(const Source& source) {
   constexpr std::array<std::array<std::string_view, 2>, 5> k_pairs{{{"nonblock", "wait"},
                                                                     {"quiet", "verbose"},

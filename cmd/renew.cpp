@@ -34,7 +34,8 @@ std::optional<Number> number_of(std::string_view text) {
   return number;
 }
 
-// Uses --ttl, or the ttl with which `acquire` took the lock, or the setting.
+// Returns the terms of the lease, with the ttl of --ttl, else that with which `acquire` took the
+// lock, else that of the settings.
 Result<LeaseTerms> lease_terms(const CommandLine& line, const Settings& settings) {
   Duration ttl = settings.ttl;
   const char* const told = std::getenv("DLOCK_TTL_MS");

@@ -45,7 +45,8 @@ std::string reason_of(std::string_view what) {
   return printable(shortened(reason, 160));
 }
 
-// Returns whether that line of `text`, which is not TOML, has a value without quotes: ttl = 30s.
+// Returns whether line number `line` of `text`, which is not TOML, has a value without quotes, as
+// in `ttl = 30s`.
 bool lacks_quotes(std::string_view text, std::size_t line) {
   for (; line > 1; --line)
     text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);

@@ -17,8 +17,8 @@ namespace {
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> k_of_libpq{
     {{"sslrootcert", "cacert"}, {"sslcert", "cert"}, {"sslkey", "key"}}};
 
-// Names that redis-py, go-redis, lettuce and redis-rs use in a URL, and what to use here; empty:
-// the setting would choose what is verified.
+// Names that redis-py, go-redis, lettuce and redis-rs use in a URL, and what to use here. An empty
+// text: nothing, because a URL must not choose what is verified.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> k_elsewhere{{
     {"ssl_ca_certs", "the parameter cacert"},
     {"ssl_ca_path", "the parameter cacertdir"},

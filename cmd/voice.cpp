@@ -116,7 +116,6 @@ std::string Voice::wait_text(const Notice& notice, Detail detail, Start start) c
     return format_duration(std::chrono::floor<std::chrono::seconds>(span));
   };
   const bool away = notice.kind == Notice::Kind::store_away;
-  // The reason comes first: on a terminal the rest may be cut.
   // In a quorum some of the listed servers may have answered.
   const bool several = store_.find(", ") != std::string::npos;
   const std::string silent =
@@ -124,6 +123,7 @@ std::string Voice::wait_text(const Notice& notice, Detail detail, Start start) c
   const std::string reason = notice.text.empty() ? silent : notice.text;
   const std::string retrying =
       "retrying for " + format_duration(std::chrono::ceil<std::chrono::seconds>(notice.left));
+  // The reason comes before the times: on a terminal the end of the row may be cut.
   if (!notice.holding) return reason + "; " + retrying;
   const Holding& holding = *notice.holding;
   std::string text = "waiting " + whole(notice.span);

@@ -39,7 +39,7 @@ class Voice final : public RunListener {
 
  private:
   void say(LogLevel level, LogEvent event);
-  void look_above(const Holding& holding);  // only the first time
+  void look_above(const Holding& holding);  // once: warns if an ancestor is the holder
   std::string wanted(const std::string& name) const;
   // How a short row begins: with the lock's name, without it, or without name and place.
   enum class Start { full, no_name, no_place };
