@@ -30,7 +30,7 @@ std::string text_of_environment(const char* name) {
 std::string ci_job_url() {
   for (const char* const name :
        {"CI_JOB_URL", "BUILDKITE_BUILD_URL", "CIRCLE_BUILD_URL", "BUILD_URL"}) {
-    // Without secrets: all who may inspect the lock can see it.
+    // Only the part of the URL without secrets: all who may inspect the lock can see it.
     if (auto url = text_of_environment(name); !url.empty()) return public_part(url);
   }
   const std::string run = text_of_environment("GITHUB_RUN_ID");

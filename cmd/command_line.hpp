@@ -42,7 +42,7 @@ bool is_given(const CommandLine& line, std::string_view setting);
 // Returns the file named by --config or else by DLOCK_CONFIG, which replaces the usual files.
 std::optional<std::string> config_file(const CommandLine& line);
 
-// Errc::bad_usage: the text says what to write instead.
+// Takes the words of the command line apart. Errc::bad_usage: its text says what to write instead.
 Result<CommandLine> parse_command_line(const std::vector<std::string>& argv);
 
 // Returns the text of --help, for a command or (if empty) for dlock.

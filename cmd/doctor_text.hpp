@@ -18,7 +18,7 @@ struct Tally {
 };
 Tally tally_of(const Examination& examination);
 
-// `verbose`: also lists the checks that passed.
+// Returns the report. `verbose`: it also lists the checks that passed.
 std::string examination_text(const Examination& examination, bool verbose);
 
 }  // namespace dlock

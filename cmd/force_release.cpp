@@ -94,7 +94,7 @@ std::string mismatch_text(const RevokeOrder& order, const Holding& holding) {
   return text;
 }
 
-// Reports which holders it waits for; all other notices go to the voice.
+// Reports which holders force-release waits for; passes all other notices on to the voice.
 class RevokeVoice final : public Listener {
  public:
   RevokeVoice(Voice& voice, std::string holders) : voice_(voice), holders_(std::move(holders)) {}

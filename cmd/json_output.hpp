@@ -23,14 +23,15 @@ struct NamedHolding {
 
 std::string holdings_json(const std::vector<NamedHolding>& holdings);
 
-// Returns one line. `error`: why the command did not run, if it did not. `exit_status`: dlock's.
+// Returns the outcome of a run as one line. `error`: why the command did not run, if it did not.
+// `exit_status`: that of dlock.
 std::string result_json(const std::vector<LockName>& names,
                         const Outcome& outcome,
                         const std::string& error,
                         int exit_status);
 
-// Returns one line: the holds that acquire took. `expires`: on this host's clock. `entries`: for
-// DLOCK_HOLDS.
+// Returns the holds that acquire took as one line. `expires`: the end of the lease on this host's
+// wall clock. `entries`: the value for DLOCK_HOLDS.
 std::string acquired_json(const Holds& holds,
                           std::chrono::milliseconds expires,
                           const std::string& entries);

@@ -116,8 +116,8 @@ std::string version_text(const CommandLine& line) {
   return text + "built with:\n" + k_libraries;
 }
 
-// Reports an error in the settings. The log is set up here, because without valid settings it has
-// not been set up yet.
+// Reports an error in the command line or the settings. The log is set up here, because it is
+// otherwise set up with valid settings.
 int refuse(const Error& error, const CommandLine& line) {
   set_up_log(
       {.json = wants_json_log(line.settings, config_file(line)), .ascii = !locale_has_utf8()});

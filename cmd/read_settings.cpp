@@ -249,8 +249,8 @@ Result<void> apply(Settings& settings, const Source& source) {
   return {};
 }
 
-// Applies the settings in the URL, which override all others, like the password in it. In a quorum
-// each URL has its own.
+// Applies the settings in the URL. They override all other settings, as the password in the URL
+// does. In a quorum each URL has its own.
 Result<void> apply_url(Settings& settings) {
   const std::vector<std::string> urls = split_urls(settings.url);
   for (std::size_t i = 0; urls.size() > 1 && i < urls.size(); ++i) {

@@ -58,7 +58,7 @@ ExitStatus release_one(Asker& asker, const WantedHold& wanted, const Settings& s
   int tries = 0;
   const auto release = [&](LockStore& store, Time limit) {
     ++tries;
-    // Also releases holds that a step left behind when it was killed.
+    // Also releases the holds of nested runs that were killed and so cannot release them.
     return release_with_abandoned(store, {*found->hold}, {}, limit);
   };
   const auto verdict = asker.ask(until, release);

@@ -200,7 +200,7 @@ StoreAnswer carry_out(LockStore& store, const action::Ask& ask, const Holds& hol
   return event::Renewed{store.renew(one, ask.limit)};
 }
 
-// Renews until the loop ends.
+// Renews the holds again and again, until RenewLoop ends.
 Result<ExitStatus> keep(Asker& asker,
                         const Renewer& renewer,
                         const RenewTerms& terms,

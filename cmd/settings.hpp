@@ -28,7 +28,7 @@ struct Note {
 };
 
 struct Settings {
-  std::string command;  // the command whose help usage errors name; empty: dlock's help
+  std::string command;  // for "see dlock COMMAND --help" in usage errors; empty: "see dlock --help"
   std::string url = "redis://127.0.0.1:6379";  // a quorum's URLs are separated by blanks
   std::string url_place;       // the source of `url`: "--url", "DLOCK_URL"; empty: the default
   bool url_is_option = false;  // `url` comes from the command line

@@ -31,9 +31,9 @@ std::vector<std::string_view> passwords_in(std::string_view text);
 // Returns the URL's "https://host/path", without its user, password and query.
 std::string public_part(std::string_view url);
 
-// Returns a list of URLs, which may be malformed, for an error text, with "***" in place of
-// possible passwords: of the text before the last @ or, without an @, of text after a colon that is
-// no port.
+// Returns a list of URLs, which may be malformed, for an error text. "***" stands in place of what
+// may be a password: the text before the last @ or, if there is no @, a text after a colon that is
+// no port. The query of a URL is not shown either.
 std::string shown_url(std::string_view url);
 
 }  // namespace dlock

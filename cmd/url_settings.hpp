@@ -18,8 +18,8 @@ struct UrlParts {
   std::vector<Given> settings;  // percent-decoded
 };
 
-// Splits the URLs of a quorum, at blanks that another scheme follows. Other blanks stay in their
-// URL; without such a blank there is one URL.
+// Returns the URLs of a quorum, which are separated by blanks. Only a blank that another scheme
+// follows separates two URLs; other blanks stay in their URL.
 std::vector<std::string> split_urls(std::string_view urls);
 
 // Takes the settings out of a URL that may have them (store/open_store.hpp); other URLs are

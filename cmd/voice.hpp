@@ -29,7 +29,7 @@ class Voice final : public RunListener {
   static Duration rewrite_every();
   // Returns the report of a wait, cut to one row of this many columns.
   std::string wait_row(const Notice& notice, std::size_t columns) const;
-  // The wait has ended: removes its row from the terminal.
+  // Removes the row of the wait, which has ended, from the terminal.
   void end_of_wait() const;
   // Reports that the wait ended without the lock.
   void busy(const Refusal& refusal, Duration seen_ago);

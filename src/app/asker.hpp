@@ -17,8 +17,8 @@ namespace dlock {
 
 class Asker {
  public:
-  // `interrupt`: the interrupt with which the store was opened. `calls`: carry out asks other than
-  // What::call, for a machine that uses worker() afterwards.
+  // `interrupt`: the interrupt with which the store was opened. `calls` carries out the asks other
+  // than What::call, for a machine that uses worker() afterwards.
   Asker(std::unique_ptr<LockStore> store,
         InterruptSlot& interrupt,
         Listener& listener,

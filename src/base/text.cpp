@@ -118,7 +118,8 @@ std::string printable_json(std::string_view json) {
   while (!json.empty()) {
     const CodePoint c = decode(json);
     const std::size_t length = std::max<std::size_t>(c.length, 1);
-    // Characters below a blank are between JSON values: inside strings they are always escaped.
+    // Characters below a blank stay as they are: they stand between JSON values only, as JSON
+    // escapes them in strings.
     if (c.value >= ' ' && is_unsafe(c.value)) {
       append_hex(out, "\\u", 4, c.value);
     } else {

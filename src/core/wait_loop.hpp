@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // WaitLoop: waiting for a lock, as the machines of several commands do it. It owns an AcquireLoop,
-// makes asks of its steps, sleeps when a step says so, and reports the wait (WaitNotices). The
-// machine that owns the WaitLoop decides what follows.
+// turns its steps into asks and sleeps, and reports the wait (WaitNotices). The machine that owns
+// the WaitLoop decides what follows.
 #pragma once
 
 #include "core/acquire_loop.hpp"

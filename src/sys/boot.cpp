@@ -47,7 +47,7 @@ Result<Duration> clock_offset() {
   if (own == k_first_time_namespace) return Duration{};
   const auto offsets = read_process_file("self/timens_offsets");
   if (!offsets && errno == ENOENT) return Duration{};  // a kernel without time namespaces
-  // The file describes the namespace of our children, which may differ from ours.
+  // timens_offsets describes the namespace of our children, which may differ from ours.
   const bool is_ours = !own.empty() && own == namespace_of("/proc/self/ns/time_for_children");
   const auto offset = offsets && is_ours ? boot_offset_in(*offsets) : std::nullopt;
   if (offset) return *offset;

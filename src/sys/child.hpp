@@ -55,9 +55,9 @@ class Child {
   Result<void> start_guard();
   // Undoes start_guard(): the command will not start soon, and a waiter needs no second process.
   void drop_guard();
-  // Errc::system: the guard or the command cannot be forked. A failed exec is reported by
-  // exec_error(). If LISTEN_PID or WATCHDOG_PID in the environment name dlock, the command gets
-  // them with its own pid.
+  // Starts the command and, if there is none yet, the guard. Errc::system: one of them cannot be
+  // forked. A failed exec is reported by exec_error(). If LISTEN_PID or WATCHDOG_PID in the
+  // environment name dlock, the command gets them with its own pid.
   Result<void> start(ChildSpec spec, const Signals& signals);
 
   bool started() const { return pid_ > 0; }
@@ -67,9 +67,9 @@ class Child {
   ChildChange next_change();
   // Returns the errno of a failed exec, otherwise 0. Valid after the end.
   int exec_error() const;
-  // Returns whether a process that belongs to the command still runs. Called after the end. To the
-  // command belong its group; processes of our session that have the mark (the group of a nested
-  // run whose dlock was killed); and, with `contain`, every descendant.
+  // Returns whether a process that belongs to the command still runs. Called after the end. These
+  // belong to the command: its group; processes of our session that have the mark (the group of a
+  // nested run whose dlock was killed); and, with `contain`, every descendant.
   bool group_alive();
   // Returns how many living descendants do not belong to the command. A nested dlock that runs a
   // command, and its guard, do not count. Called after the end.

@@ -30,7 +30,8 @@ class FileEvents {
   // Takes all events so far; returns whether one of them matters.
   bool take(const Concerns& concerns) const;
 
-  // True: an event that matters. False: `until` has passed. Errc::cancelled: interrupted.
+  // Waits for an event that matters. True: there is one. False: `until` has passed.
+  // Errc::cancelled: the interrupt ended the wait.
   Result<bool> wait(const Concerns& concerns, Time until, const Interrupt* interrupt) const;
 
  private:

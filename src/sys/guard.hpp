@@ -42,8 +42,8 @@ class Guard {
   void dismiss();
   bool dismissed() const { return dismissed_; }
   void reap();
-  // For a short time without a guard: end() kills and reaps it; resume() starts another with the
-  // newest order, unless the guard was dismissed.
+  // end() and resume() are for a short time without a guard. end() kills the guard and reaps it;
+  // resume() starts another with the newest order, unless the guard was dismissed.
   void end();
   void resume() {
     if (!dismissed_) replace("it was ended");

@@ -21,26 +21,26 @@
 
 namespace dlock::limits {
 
-// Bytes received between two of our writes or, without a request, during one wait.
+// The most bytes received between two of our writes or, without a request, during one wait.
 constexpr std::size_t k_answer_bytes = std::size_t{4} << 20;
-// Bytes until libpq has logged in. The limit is low because for each parameter of the server libpq
-// searches all earlier parameters.
+// The most bytes received until libpq has logged in. The limit is low because for each parameter of
+// the server libpq searches all earlier parameters.
 constexpr std::size_t k_login_bytes = std::size_t{256} << 10;
-// The bytes that libpq may take between two looks at the clock and the interrupt.
+// The most bytes that libpq may take between two looks at the clock and the interrupt.
 constexpr std::size_t k_turn_bytes = std::size_t{16} << 10;
-// Reads of one call after its limit or its interrupt.
+// The most reads of one call after its limit or its interrupt.
 constexpr int k_late_turns = 8;
-// Rows, values, names or members in one answer, and in one of its arrays.
+// The most rows, values, names or members in one answer, and in one of its arrays.
 constexpr std::size_t k_elements = 100'000;
-// Nesting of arrays and objects.
+// The deepest nesting of arrays and objects.
 constexpr std::size_t k_depth = 32;
-// Messages, events and notifications that are kept for one look.
+// The most messages, events and notifications that are kept until the next look.
 constexpr std::size_t k_unasked = 1000;
-// Names in all answers to one `list`.
+// The most names in all answers to one `list`.
 constexpr std::size_t k_names = 100'000;
-// Memory of SQLite, whatever a file makes it compute.
+// The most memory that SQLite may use, whatever a file makes it compute.
 constexpr long long k_sqlite_bytes = 32LL << 20;
-// Bytes of the record of one hold or waiter.
+// The most bytes of the record of one hold or waiter.
 constexpr std::size_t k_record_bytes = std::size_t{64} << 10;
 
 }  // namespace dlock::limits

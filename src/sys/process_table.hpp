@@ -58,7 +58,7 @@ std::optional<bool> environment_has(pid_t pid, std::string_view text);
 // process that sets it marks its descendants, even through env -i. nullopt: this process has, or
 // may have, a real limit.
 std::optional<unsigned long long> unlike_limit();
-// Returns whether the process has this limit.
+// Returns whether the process has this soft RLIMIT_RTTIME.
 bool has_limit(pid_t pid, unsigned long long limit);
 
 }  // namespace dlock

@@ -14,7 +14,7 @@ namespace dlock {
 
 class Signals {
  public:
-  // Must be called before the first thread starts: threads inherit the mask.
+  // Blocks the signals. Must be called before the first thread starts: threads inherit the mask.
   static Result<Signals> take_over();
 
   int fd() const { return fd_.get(); }
