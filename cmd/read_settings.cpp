@@ -190,7 +190,7 @@ Result<void> read_files(Sources& sources, const std::optional<std::string>& conf
   return {};
 }
 
-// Reads all sources, even if there is an error in the files, which it returns.
+// Reads all sources. An error in a file does not stop it; it returns the error at the end.
 Result<void> read_sources(Sources& sources,
                           const std::vector<Given>& given,
                           const std::optional<std::string>& config) {

@@ -15,7 +15,7 @@ EventSources::EventSources(const Signals* signals, int answers_fd)
   add(answers_fd, k_answers);
   if (signals != nullptr) add(signals->fd(), k_signals);
   epoll_event event{};
-  // Tried at once: a loop that cannot wait would spin.
+  // Waits once as a test: a loop that cannot wait would spin.
   if (error_ == 0 && ::epoll_wait(all_.get(), &event, 1, 0) < 0) error_ = errno;
 }
 

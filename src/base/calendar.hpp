@@ -8,7 +8,7 @@
 
 namespace dlock {
 
-// Exact to the second; weekday and day of the year stay 0.
+// Returns the date, exact to the second; weekday and day of the year stay 0.
 inline std::tm utc_date(std::chrono::sys_seconds time) {
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date{day};

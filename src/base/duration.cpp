@@ -28,7 +28,8 @@ Error bad(std::string_view text) {
               ": write 250ms, 1.5, 10s, 2m, 1h30m or 1d"};
 }
 
-// Takes one "<number><unit>" from the front. `bare`: it has no unit.
+// Takes one "<number><unit>" from the front of `rest`. Sets `bare` if it has no unit. False: `rest`
+// does not begin with one.
 bool take_part(std::string_view& rest, double& seconds, bool& bare) {
   double number = 0;
   const auto [end, status] =

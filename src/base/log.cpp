@@ -30,7 +30,8 @@ namespace dlock {
 
 namespace {
 
-// If poll(2) says that a pipe is writable, it takes PIPE_BUF bytes without blocking (pipe(7)).
+// The longest line that is written. If poll(2) says that a pipe is writable, the pipe takes
+// PIPE_BUF bytes without blocking (pipe(7)).
 constexpr std::size_t k_longest_line = 4096;
 constexpr std::size_t k_shortened_text = 256;
 // How long to wait at the end for lines to be written to a file. A healthy file needs less time,
@@ -106,7 +107,7 @@ std::string as_json(LogLevel level, const LogEvent& event) {
   line["text"] = event.text;
   std::string text = dump(line);
   if (text.size() < k_longest_line) return text;
-  // The text is shortened, because a line that is cut elsewhere is not JSON.
+  // The text is shortened before it becomes JSON: a line that is cut afterwards is not JSON.
   line["text"] = shortened(event.text, k_shortened_text);
   text = dump(line);
   if (text.size() < k_longest_line) return text;

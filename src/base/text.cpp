@@ -15,8 +15,8 @@ struct CodePoint {
   std::size_t length = 0;  // 0: the bytes are not UTF-8
 };
 
-// Decodes the first character of `text`, which must be strict UTF-8 (RFC 3629): no overlong forms,
-// no surrogates, nothing above U+10FFFF.
+// Decodes the first character of `text`. The length is 0 if it is not strict UTF-8 (RFC 3629),
+// which has no overlong forms, no surrogates and nothing above U+10FFFF.
 CodePoint decode(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);

@@ -154,7 +154,7 @@ AcquireStep AcquireLoop::on_hand_off(const Result<HandOff>& answer, Time now) {
   const bool ours = *answer == HandOff::turn || refusal_->place <= 1;
   // Not first in line: ignore this wake-up unless the first waiter lets its turn expire.
   if (*answer != HandOff::timed_out && !ours) {
-    // If the turn is not over yet, this is still the same turn.
+    // Several wake-ups may belong to one turn: only the first sets when the turn ends.
     if (turn_over_at_ <= now) turn_over_at_ = now + k_turn + k_slack;
     return await(turn_over_at_);
   }

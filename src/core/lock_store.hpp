@@ -288,10 +288,12 @@ class LockStore {
 // Returns whether this error shows that the request has reached no server.
 bool surely_not_sent(Errc code);
 
-// The error for a claim that relies on a hold of this name, which was lost (Claim::relies_on).
+// Returns the error for a claim that relies on a hold of this name, which was lost
+// (Claim::relies_on).
 Error lost_above(const LockName& name);
 
-// The error for a claim of slots of a name whose holders have another number of slots, `there`.
+// Returns the error for a claim of slots of a name whose holders have another number of slots,
+// `there`.
 Error other_slots(const LockName& name, std::uint32_t there, const Claim& claim);
 
 // Returns the claim's hold of its name number `which`, filled in from the hold's record.

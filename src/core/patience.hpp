@@ -46,7 +46,7 @@ class Patience {
 
   void move_end(Time until) { terms_.until = until; }
   bool had_contact() const { return terms_.had_contact; }
-  // nullopt: the newest request was answered.
+  // Returns the present outage; nullopt: the newest request was answered.
   std::optional<Outage> outage() const;
 
  private:

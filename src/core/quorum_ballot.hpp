@@ -72,7 +72,7 @@ class Ballot {
 
   // Returns the answer of each server that was asked.
   std::vector<Vote> words() const;
-  // Returns failed_servers() for the servers that failed.
+  // Returns the error failed_servers() for the servers that failed.
   Error too_few(const std::string& what) const;
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 // A server has a tenth of the lease to answer, but at least a tenth of the shortest lease.
 constexpr Duration k_least_limit = 100ms;
-// How often a claim with the leader's vote asks the servers that refused again.
+// How many more times a claim with the leader's vote asks the servers that refused it.
 constexpr int k_tries = 5;
 // How long more answers are waited for (that of a silent leader, or those that may overrule the
 // leader): as long again as the round took so far, and at least this.

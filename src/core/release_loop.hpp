@@ -45,8 +45,8 @@ struct DroppedClaim {
   Duration slowest_answer{};         // WaitLoop::slowest_answer
 };
 
-// The next step: first the notice, then either cancel the unanswered ask or send one. `over`: the
-// end.
+// The next step: first the notice, then either cancel the unanswered ask or send one. `over`:
+// nothing more follows.
 struct ReleaseStep {
   std::optional<Notice> notice = {};
   bool cancel = false;
@@ -61,14 +61,14 @@ class ReleaseLoop {
   // The previous ask is unanswered: cancels it and waits a short time for its answer. Then call
   // drop_claim() or release().
   ReleaseStep cancel(Time now);
-  // For a claim of which no grant is known.
+  // Undoes a claim of which no grant is known, or takes it out of the line.
   ReleaseStep drop_claim(const DroppedClaim& claim, Time now);
   ReleaseStep release(const ReleaseOrder& order, Time now);
 
   std::optional<Time> next_deadline() const;
   ReleaseStep on_time(Time now);
   ReleaseStep on_released(const Result<ReleaseVerdict>& answer, Time now);
-  // A signal has arrived: no more tries after another second.
+  // Called when a signal has arrived: after another second no new try begins.
   void hurry(Time now);
 
   Released released() const { return released_; }

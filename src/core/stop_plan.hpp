@@ -81,7 +81,8 @@ class StopPlan {
   // Whether the command survived a KILL by a second: for now it cannot be killed.
   bool survived_kill() const { return kills_ > 1; }
 
-  // Returns the guard's first deadline; then each new deadline. Time::max(): no deadline.
+  // start_guard() returns the first deadline of the guard. move_guard() returns a new one; nullopt:
+  // it has not changed. Time::max(): no deadline.
   Time start_guard(const LeaseClock& clock);
   std::optional<Time> move_guard(const LeaseClock& clock);
 

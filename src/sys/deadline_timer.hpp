@@ -19,7 +19,7 @@ class DeadlineTimer {
  public:
   DeadlineTimer() : fd_(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)) {
     const itimerspec never{};
-    // Tried at once: a deadline that cannot be set would never come.
+    // The timer is tested here: a deadline that cannot be set would never come.
     if (!fd_ || ::timerfd_settime(fd_.get(), 0, &never, nullptr) != 0) error_ = errno;
   }
 
