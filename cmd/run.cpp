@@ -28,8 +28,8 @@ namespace {
   ::_exit(status);
 }
 
-// Returns the shell for -c. Service accounts have a login shell that runs nothing, and sudo -u and
-// systemd pass it on in SHELL.
+// Returns the shell for -c: that of SHELL, or /bin/sh if that one runs nothing. Service accounts
+// have such a login shell, and sudo -u and systemd pass it on in SHELL.
 std::string shell() {
   const char* const given = std::getenv("SHELL");
   const std::string path = given == nullptr ? "" : given;

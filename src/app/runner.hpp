@@ -16,7 +16,7 @@
 
 namespace dlock {
 
-// Also gets the events that only a run reports.
+// Gets each notice, and also the events that only a run reports.
 class RunListener : public Listener {
  public:
   virtual void on_started(pid_t child) = 0;

@@ -13,7 +13,7 @@
 
 namespace dlock {
 
-// Different kinds only where callers act differently.
+// The kinds of errors. Two errors are of different kinds only where callers act differently.
 enum class Errc {
   bad_usage,      // what the caller asks for makes no sense
   bad_config,     // a file, variable or URL makes no sense

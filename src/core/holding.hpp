@@ -36,7 +36,7 @@ struct HolderInfo {
   std::string host;
   long pid = 0;
   std::string user;
-  std::string command;  // the command line, shortened
+  std::string command;  // the command's first word, shortened; "acquire" for a hold of `acquire`
   std::string reason;
   // The boot and the pid namespace in which `pid` is valid. Set by nested runs only.
   std::string machine = {};
@@ -129,7 +129,7 @@ struct Holding {
   std::string type;  // the store's name for the kind of lock: "hash", "string", "ShedLock", …
   std::string doubt = {};     // for Kind::foreign: what seems wrong with the lock; usually empty
   std::vector<Owner> owners;  // at most 64; for a foreign lock: its owner, if known
-  std::uint64_t owner_count = 0;  // number of holders
+  std::uint64_t owner_count = 0;  // the number of all owners, even if not all are listed
   std::vector<HoldRecord> holds;  // recorded by dlock; other programs record none
   // Time until the next lease ends and makes room: for the refused claim if this answers a claim,
   // otherwise for another holder of the same mode.

@@ -139,7 +139,7 @@ struct RenewReply {
   Holding holding = {};         // for lost: the present state of the lost name
   // For lost: some of several names may still be ours, and must be released.
   bool some_left = false;
-  std::size_t which = 0;  // for revoked and lost: index of the first such name
+  std::size_t which = 0;  // index of the first name that is revoked or lost
   // For lost: the hold was taken by `acquire` and has been released properly.
   bool released = false;
   std::string at = {};  // as Grant::at

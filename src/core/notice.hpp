@@ -44,7 +44,7 @@ struct Notice {
     passed_on,        // `signal` goes to the child's group; dlock does nothing more
     ended,            // the command ended, as `child` says
     released,         // the store has confirmed the release
-    free,             // a bystander's wait is over, after `span`; stays the last kind
+    free,             // a bystander's wait is over, after `span`; must stay the last one
   };
   static constexpr std::size_t k_kinds = static_cast<std::size_t>(Kind::free) + 1;
   Kind kind = Kind::waiting;

@@ -76,7 +76,7 @@ class StopPlan {
   bool by_lock() const { return reason_ == StopReason::lease || reason_ == StopReason::time; }
   bool lease_over() const { return lease_over_; }  // the lease could not be kept
   bool warned() const { return lease_over_ && terms_.on_lost == OnLost::warn; }
-  int user_signal() const { return user_signal_; }  // the signal passed on for the user; 0: none
+  int user_signal() const { return user_signal_; }  // the TERM or INT that was passed on; 0: none
   bool kill_sent() const { return kills_ > 0; }
   // Whether the command survived a KILL by a second: for now it cannot be killed.
   bool survived_kill() const { return kills_ > 1; }

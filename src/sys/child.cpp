@@ -72,7 +72,7 @@ Result<Child> Child::prepare(bool contain) {
   child.error_out_.reset(ends[1]);
   siginfo_t older{};
   bool any = false;
-  do {  // dead children do not count
+  do {  // reaps the dead children, which do not count
     older.si_pid = 0;
     any = ::waitid(P_ALL, 0, &older, WEXITED | WNOHANG) == 0;
   } while (older.si_pid != 0);

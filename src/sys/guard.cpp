@@ -18,7 +18,7 @@ namespace dlock {
 
 namespace {
 
-constexpr int k_reap_tries = 100;  // one per millisecond
+constexpr int k_reap_tries = 100;  // one try each millisecond
 
 }  // namespace
 

@@ -43,7 +43,7 @@ class Intake {
   bool may_be_late() { return ++late_turns_ <= limits::k_late_turns; }
 
   Time limit_ = Time::min();  // the newest call's limit
-  int late_turns_ = 0;        // turns of the newest call after its limit
+  int late_turns_ = 0;        // how many turns the newest call took after its limit
   std::size_t bytes_ = 0;
 };
 

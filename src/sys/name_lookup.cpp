@@ -69,7 +69,8 @@ struct Destroy {
 };
 using Channel = std::unique_ptr<std::remove_pointer_t<ares_channel>, Destroy>;
 
-// Without ares_library_init, c-ares also works on Unix, but does not claim to be thread-safe.
+// Initialises c-ares. On Unix it also works without that, but then does not claim to be
+// thread-safe.
 int start_library() {
   static const int status = ares_library_init(ARES_LIB_INIT_ALL);
   return status;
