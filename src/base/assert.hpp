@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// DLOCK_ASSERT: if one of our own rules is broken, the program stops, in every build. No answer
-// about a lock is better than a wrong one; the lease then ends by itself.
+// DLOCK_ASSERT: if one of our own rules is broken, the program stops, in every build. It is
+// better to give no answer about a lock than a wrong one; the lease then ends by itself.
 #pragma once
 
 #include <cstdio>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The arithmetic of a lease (ARCHITECTURE.md, "Lease"). Everything counts from sent_at: the moment,
 // on BootClock, just before the first byte of the newest confirmed request was handed to the
-// kernel. The server may have started its TTL then at the earliest, so every deadline here lies
-// before the end of the lease there, as long as clock rates differ by less than one per cent.
+// kernel. The server cannot have started its TTL before that, so every deadline here lies before
+// the end of the lease there, as long as clock rates differ by less than one per cent.
 #pragma once
 
 #include "base/boot_clock.hpp"

@@ -83,7 +83,7 @@ std::optional<Time> StopPlan::time_up_at(const LeaseClock& clock) const {
 StopStep StopPlan::check_time(const LeaseClock& clock, Time now) {
   if (!is_due(time_up_at(clock), now)) return {};
   time_over_ = true;
-  // False: a stop for another reason has begun, which ends no later.
+  // This is false if a stop for another reason has begun, which ends no later.
   const bool first = !stopping();
   const bool lease_ends = !terms_.renew && now >= clock.term_at();
   const KillReason why =

@@ -58,7 +58,7 @@ class StopPlan {
   StopStep check_lease(const LeaseClock& clock, const std::string& trouble, Time now);
   // Stops the command if its time is up.
   StopStep check_time(const LeaseClock& clock, Time now);
-  // Stops the command after a verdict, which `notice` tells; KILL follows after `grace` at the
+  // Stops the command after a verdict, which `notice` reports; KILL follows after `grace` at the
   // latest.
   StopStep lose_lease(Notice notice, Duration grace, const LeaseClock& clock, Time now);
   // Handles TERM or INT from the user. Returns whether the signal goes to the command; a second

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Everything that runs between fork(2) and exec(2), and nothing else. Only async-signal-safe calls:
-// another thread may have held any lock when we forked (signal-safety(7)).
+// Everything that runs between fork(2) and exec(2), and nothing else. It makes only
+// async-signal-safe calls: another thread may have held any lock when we forked (signal-safety(7)).
 #pragma once
 
 #include "base/boot_clock.hpp"

@@ -186,7 +186,7 @@ std::size_t Child::strays() const {
   if (const auto others = adopted(); others && others->empty()) return 0;
   const auto all = living_processes().value_or(std::vector<ProcessEntry>{});
   const std::string own_name = living_process(::getpid()).value_or(ProcessEntry{}).name;
-  // A nested dlock and its guard do not count as the command's work; the command that it runs does.
+  // A nested dlock and its guard are no strays; the command that the nested dlock runs may be one.
   const auto is_nested = [&](const ProcessEntry& entry) {
     const auto is_parent = [&](const ProcessEntry& other) {
       return other.parent == entry.pid && other.name != k_guard_name;

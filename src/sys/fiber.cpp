@@ -22,7 +22,8 @@ namespace dlock {
 
 namespace {
 
-// A TLS handshake takes 30 KiB; untouched pages take no memory.
+// The size of the stack. A TLS handshake takes 30 KiB of it; pages that are never touched take no
+// memory.
 constexpr std::size_t k_stack_bytes = 512UL * 1024;
 
 thread_local Fiber* t_running = nullptr;

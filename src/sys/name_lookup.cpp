@@ -194,7 +194,7 @@ class Search {
     if (!any) ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
   }
 
-  Query both_;  // IPv4 and IPv6
+  Query both_;  // asks for addresses of both kinds, IPv4 and IPv6
   Query v4_;
   Query v6_;
   Sockets sockets_;
