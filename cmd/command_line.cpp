@@ -276,7 +276,7 @@ Result<void> check(const CommandLine& line) {
   return {};
 }
 
-// Removes each name that was given before.
+// Keeps the first of equal names and removes the others.
 void drop_doubles(std::vector<std::string>& names) {
   std::vector<std::string> once;
   for (std::string& name : names) {
